@@ -1,0 +1,44 @@
+#pragma once
+// One agent from start to exit, as torchrun runs it (torch/distributed/launcher/api.py: LaunchConfig,
+// launch_agent; torch/distributed/run.py for the exit status).
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/rendezvous/handler.h"
+#include "model/variant/variant.h"
+#include "sim/port/ports.h"
+
+namespace hooke::model {
+
+struct LaunchConfig {
+  std::int64_t min_nodes = 1;
+  std::int64_t max_nodes = 1;
+  std::int64_t nproc_per_node = 1;
+  std::string run_id = "none";
+  std::string role = "default";
+  std::string rdzv_backend = "c10d";
+  std::string rdzv_endpoint;
+  std::map<std::string, std::string> rdzv_configs;
+  std::string local_addr;
+  std::int64_t max_restarts = 0;
+  sim::Duration monitor_interval = std::chrono::milliseconds(100);
+  sim::Duration exit_barrier_timeout = std::chrono::seconds(300);
+  sim::Duration shutdown_timeout = std::chrono::seconds(30);
+  std::vector<sim::Signal> signals_to_handle{sim::Signal::term, sim::Signal::int_, sim::Signal::hup,
+                                             sim::Signal::quit};
+  /// argv of each worker; ${local_rank} is substituted.
+  std::vector<std::string> command;
+  Variant variant = Variant::torch_2_x;
+  /// Agents of one job that all set TORCH_ELASTIC_WORKER_IDENTICAL=1: no role exchange (agent.md 2.2).
+  bool worker_identical = false;
+};
+
+/// Runs the agent in the calling fiber until it is over and returns torchrun's exit status (launcher.md 5).
+/// Death by a signal's default action never returns: the process is gone. Everything that happens is on the
+/// trace; a one-line reason is in `agent.finished`.
+int launch_agent(sim::Ports& ports, const RendezvousRegistry& registry, const LaunchConfig& config);
+
+}  // namespace hooke::model

@@ -1,0 +1,97 @@
+#pragma once
+// The vocabulary of the elastic protocol on the trace: what agents, rendezvous, stores and workers did.
+// Invariants and reports know the protocol only through these events. Fields are numbers or texts; spans
+// are nanoseconds; ranks and counts are plain numbers. Every event carries node and pid of its process.
+
+#include "sim/port/trace.h"
+
+namespace hooke::model::events {
+
+using sim::EventType;
+
+// ---- agent life -----------------------------------------------------------------------------------
+/// The agent process begins. `join`, `last_call` … are the configured spans, so that liveness bounds can be
+/// derived from the trace alone.
+inline constexpr EventType agent_started{
+    "agent.started", {"run_id", "backend", "min_nodes", "max_nodes", "local_world_size", "max_restarts"}};
+inline constexpr EventType agent_settings{
+    "agent.settings",
+    {"join", "last_call", "close", "heartbeat", "keep_alive", "read_timeout", "monitor", "exit_barrier"}};
+/// `outcome`: succeeded, failed, signalled, graceful_exit, error. `detail`: exception type and text.
+inline constexpr EventType agent_finished{"agent.finished", {"outcome", "exit_code", "detail"}};
+/// The worker group's state changed (PyTorch's WorkerState names).
+inline constexpr EventType group_state{"group.state", {"state", "restart_count"}};
+/// `cause`: worker_failure or membership_change.
+inline constexpr EventType group_restarting{"group.restarting",
+                                            {"cause", "remaining_restarts", "round"}};
+inline constexpr EventType agent_signalled{"agent.signalled", {"signal", "phase"}};
+
+// ---- rendezvous -----------------------------------------------------------------------------------
+/// next_rendezvous begins. `descriptor` is the node's text form addr_pid_localid.
+inline constexpr EventType rendezvous_joining{"rendezvous.joining", {"run_id", "descriptor", "held_round"}};
+/// This node's write that completed a round was accepted.
+inline constexpr EventType rendezvous_completed{
+    "rendezvous.completed", {"run_id", "round", "participants", "min_nodes", "max_nodes"}};
+/// next_rendezvous returned: this node takes part in the round with this rank.
+inline constexpr EventType rendezvous_joined{
+    "rendezvous.joined",
+    {"run_id", "descriptor", "round", "rank", "world_size", "master_addr", "master_port"}};
+/// next_rendezvous raised. `error`: class name.
+inline constexpr EventType rendezvous_failed{"rendezvous.failed", {"run_id", "error", "detail"}};
+/// This node's exit from a round was accepted.
+inline constexpr EventType rendezvous_left{"rendezvous.left", {"run_id", "round", "participants"}};
+/// This node's accepted write closed the rendezvous. `trigger`: which call.
+inline constexpr EventType rendezvous_closed{"rendezvous.closed", {"run_id", "round"}};
+/// A write of this node was accepted that removed a dead node. One event per dead node.
+inline constexpr EventType rendezvous_evicted{
+    "rendezvous.evicted", {"run_id", "round", "descriptor", "heartbeat_age", "was_participant"}};
+/// Accepted additions of this node to a list: participants, wait_list, redundancy_list.
+inline constexpr EventType rendezvous_added{"rendezvous.added", {"run_id", "round", "list", "size"}};
+/// A compare-and-set of this node. `result`: accepted, rejected, none, failed, unknown.
+inline constexpr EventType rendezvous_write{"rendezvous.write", {"run_id", "action", "result", "bytes"}};
+/// num_nodes_waiting returned a value greater than 0.
+inline constexpr EventType rendezvous_waiting_seen{"rendezvous.waiting_seen", {"run_id", "round", "waiting"}};
+/// A keep-alive tick ended. `result`: ok, failed. Recorded only when something was written or failed.
+inline constexpr EventType keep_alive_tick{"keep_alive.tick", {"result", "detail"}};
+/// The keep-alive fiber ended of an unexpected exception.
+inline constexpr EventType keep_alive_died{"keep_alive.died", {"detail"}};
+
+// ---- ranks, barrier -------------------------------------------------------------------------------
+inline constexpr EventType ranks_assigned{
+    "ranks.assigned", {"run_id", "round", "group_rank", "group_world_size", "base_rank", "world_size"}};
+inline constexpr EventType exit_barrier_entered{"exit_barrier.entered", {"run_id", "round", "world_size"}};
+/// `result`: passed, timed_out, failed, interrupted.
+inline constexpr EventType exit_barrier_left{"exit_barrier.left", {"run_id", "round", "result", "elapsed"}};
+
+// ---- workers (emitted by the agent) ---------------------------------------------------------------
+inline constexpr EventType worker_started{
+    "worker.started",
+    {"run_id", "round", "worker_pid", "local_rank", "rank", "world_size", "restart_count", "master"}};
+/// Observed by the agent when it reaps. `stopped`: 1 when the agent had told it to stop.
+inline constexpr EventType worker_ended{"worker.ended",
+                                        {"worker_pid", "local_rank", "rank", "status", "stopped"}};
+inline constexpr EventType worker_signalled{"worker.signalled", {"worker_pid", "signal", "reason"}};
+/// What the failure summary names as root cause.
+inline constexpr EventType failure_reported{"failure.reported", {"rank", "worker_pid", "status"}};
+
+// ---- worker program (emitted by the worker itself) -------------------------------------------------
+/// The worker joined its process group over the store at master.
+inline constexpr EventType worker_initialized{"worker.initialized",
+                                              {"run_id", "rank", "world_size", "master", "generation"}};
+/// A collective of the worker group ended. `result`: ok, peer_lost, failed.
+inline constexpr EventType worker_collective{"worker.collective", {"run_id", "rank", "step", "result"}};
+/// The worker saw a value from another incarnation of the group.
+inline constexpr EventType worker_stale_read{"worker.stale_read", {"key", "detail"}};
+
+// ---- store ----------------------------------------------------------------------------------------
+inline constexpr EventType store_serving{"store.serving", {"port", "purpose"}};
+inline constexpr EventType store_stopped{"store.stopped", {"port"}};
+/// An operation on the rendezvous key or a round key as its client saw it. `result`: ok, failed, unknown.
+inline constexpr EventType store_operation{
+    "store.operation", {"client", "operation", "key", "argument", "expected", "answer", "result", "started"}};
+
+// ---- marks ----------------------------------------------------------------------------------------
+/// A `sometimes` point: something interesting happened that a search should see at least once.
+inline constexpr EventType mark{"mark", {"name"}};
+
+}  // namespace hooke::model::events

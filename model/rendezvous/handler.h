@@ -1,0 +1,91 @@
+#pragma once
+// What an agent needs of a rendezvous (torch/distributed/elastic/rendezvous/api.py:RendezvousHandler).
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "model/rendezvous/errors.h"
+#include "model/store/store.h"
+#include "model/variant/variant.h"
+#include "sim/port/ports.h"
+
+namespace hooke::model {
+
+/// Where the workers of a round meet.
+struct RendezvousStoreInfo {
+  std::string master_addr;
+  std::uint16_t master_port = 0;
+  friend bool operator==(const RendezvousStoreInfo&, const RendezvousStoreInfo&) = default;
+};
+
+/// The result of a round for one node.
+struct RendezvousInfo {
+  std::shared_ptr<Store> store;  ///< prefixed with run id and round
+  std::int64_t round = 0;        ///< -1 where the backend has no rounds (static)
+  std::int64_t rank = 0;
+  std::int64_t world_size = 0;
+  /// Absent in the 1.13 variant: there the agent picks and publishes the address.
+  std::optional<RendezvousStoreInfo> bootstrap;
+};
+
+class RendezvousHandler {
+ public:
+  virtual ~RendezvousHandler() = default;
+  [[nodiscard]] virtual std::string get_backend() const = 0;
+  [[nodiscard]] virtual std::string get_run_id() const = 0;
+  /// True: the store at `bootstrap` is served by the agent and outlives worker restarts.
+  [[nodiscard]] virtual bool use_agent_store() const = 0;
+  /// Blocks until a round completes with this node in it.
+  virtual RendezvousInfo next_rendezvous() = 0;
+  virtual bool is_closed() = 0;
+  virtual void set_closed() = 0;
+  /// Nodes that want in but are not in the current group.
+  virtual std::int64_t num_nodes_waiting() = 0;
+  /// Stops background work and closes the rendezvous for everybody; true on success.
+  virtual bool shutdown() = 0;
+};
+
+/// What a handler is made from (api.py:RendezvousParameters); `config` holds texts as on the command line.
+struct RendezvousParameters {
+  std::string backend;
+  std::string endpoint;
+  std::string run_id;
+  std::int64_t min_nodes = 1;
+  std::int64_t max_nodes = 1;
+  std::string local_addr;  ///< empty: the host's FQDN
+  std::map<std::string, std::string> config;
+  Variant variant = Variant::torch_2_x;
+
+  /// Empty backend, min < 1, max < min: std::invalid_argument naming the value.
+  void validate() const;
+  [[nodiscard]] std::optional<std::string> get(const std::string& key) const;
+  /// std::invalid_argument naming the key when the text is neither true nor false (spec/rendezvous.md 2).
+  [[nodiscard]] std::optional<bool> get_as_bool(const std::string& key) const;
+  [[nodiscard]] std::optional<std::int64_t> get_as_int(const std::string& key) const;
+  /// Like get_as_int, in seconds; additionally accepts a number with unit (us, ms, s) so that scenarios and
+  /// tests can use short spans.
+  [[nodiscard]] std::optional<sim::Duration> get_as_seconds(const std::string& key) const;
+};
+
+/// Makes handlers by backend name (api.py:RendezvousHandlerRegistry).
+class RendezvousRegistry {
+ public:
+  using Creator = std::function<std::unique_ptr<RendezvousHandler>(sim::Ports&,
+                                                                   const RendezvousParameters&)>;
+  /// Empty or taken name: std::invalid_argument.
+  void add(std::string name, Creator creator);
+  /// Unknown backend: std::invalid_argument; a handler that names another backend: std::runtime_error.
+  std::unique_ptr<RendezvousHandler> create(sim::Ports& ports,
+                                            const RendezvousParameters& parameters) const;
+  /// With the backends this model implements: "c10d" and "static".
+  static RendezvousRegistry with_builtins();
+
+ private:
+  std::map<std::string, Creator> creators_;
+};
+
+}  // namespace hooke::model

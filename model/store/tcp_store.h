@@ -1,0 +1,42 @@
+#pragma once
+// PyTorch's TCPStore, server and client, as real bytes of the 2.x wire format over the network port.
+// Sources: torch/csrc/distributed/c10d/TCPStore.cpp, TCPStoreLibUvBackend.cpp, socket.cpp, Backoff.hpp.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "model/store/store.h"
+#include "sim/port/ports.h"
+
+namespace hooke::model {
+
+/// Serves a TCPStore to any number of clients, without a fiber: requests are answered as they arrive, with
+/// the behaviour of the libuv daemon. Stops (all connections close, all data is lost) when destroyed.
+class TcpStoreServer {
+ public:
+  virtual ~TcpStoreServer() = default;
+  [[nodiscard]] virtual sim::PortNumber port() const = 0;
+  /// Number of keys, `init/` and queues not counted apart.
+  [[nodiscard]] virtual std::size_t key_count() const = 0;
+};
+
+/// Binds `port` (0: ephemeral). `purpose` is for the trace ("rendezvous", "workers"). Throws
+/// StoreNetworkError when the port is taken.
+std::unique_ptr<TcpStoreServer> serve_tcp_store(sim::Ports& ports, sim::PortNumber port,
+                                                const std::string& purpose);
+
+struct TcpStoreOptions {
+  sim::Endpoint endpoint;
+  /// Bound of connecting (see the two nested loops, spec/stores.md 3.1) and initial timeout().
+  sim::Duration timeout = std::chrono::seconds(300);
+  /// ADD 1 to `init/` after connecting, as when a world size was given.
+  bool count_in = false;
+};
+
+/// Connects a client: resolve, connect, VALIDATE, PING, with PyTorch 2.x' back-off. One client serialises
+/// its calls with a mutex that is held for the whole of a wait (rendezvous R-39). Throws StoreNetworkError
+/// or StoreTimeoutError. Replies other than a WAIT's are waited for without limit (S-23).
+std::shared_ptr<Store> connect_tcp_store(sim::Ports& ports, const TcpStoreOptions& options);
+
+}  // namespace hooke::model

@@ -1,0 +1,20 @@
+#pragma once
+// Which PyTorch the model is faithful to. Differences are asked for by name, one predicate per difference,
+// so that no code compares version numbers.
+
+#include <optional>
+#include <string_view>
+
+namespace hooke::model {
+
+enum class Variant : unsigned char {
+  torch_1_13,  ///< PyTorch 1.13
+  torch_2_x,   ///< PyTorch of the 2.10-2.12 era, faithful including its faults (default)
+};
+
+/// "torch-1.13", "torch-2.x".
+std::string_view to_string(Variant variant);
+/// nullopt for an unknown name.
+std::optional<Variant> variant_from(std::string_view name);
+
+}  // namespace hooke::model

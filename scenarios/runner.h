@@ -1,0 +1,80 @@
+#pragma once
+// Runs one scenario in the simulated world and judges it.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "properties/invariants/invariant.h"
+#include "scenarios/scenario.h"
+#include "sim/kernel/kernel.h"
+
+namespace hooke::scenario {
+
+struct RunOptions {
+  std::optional<std::uint64_t> seed;  ///< instead of the scenario's own
+  kernel::Strategy strategy = kernel::Strategy::fifo;
+  /// Run it a second time and stop at the first event that differs.
+  bool twin = true;
+  /// Real-time bound of one run.
+  std::chrono::milliseconds wall_time_max{60'000};
+  std::uint64_t steps_max = 500'000'000;
+  /// Also called for each event (trace files, timelines, studies); of the first run only.
+  std::vector<kernel::TraceSink*> sinks;
+};
+
+/// One sentence per expectation that did not come true.
+struct Unmet {
+  std::string expectation;  ///< "expect.outcome.a", a JSON pointer without slash form
+  std::string reason;
+};
+
+struct TwinDifference {
+  std::uint64_t event_number = 0;
+  std::string first;   ///< the event as the first run had it
+  std::string second;  ///< and the second
+};
+
+struct InjectedFault {
+  std::string what;
+  sim::WorldTime at{};
+  std::uint64_t felt = 0;
+};
+
+/// How one agent incarnation ended.
+struct AgentResult {
+  std::string node;
+  std::string outcome;  ///< succeeded, failed, signalled, graceful_exit, error, killed, crashed, running
+  std::optional<int> exit_code;
+  std::string detail;
+  sim::WorldTime ended{};
+};
+
+struct RunReport {
+  std::string name;
+  std::uint64_t seed = 0;
+  bool passed = false;  ///< every expectation met and, with twin, both hashes equal
+  kernel::RunEnd end{};
+  std::string harness_failure;  ///< not empty: exit code 3
+  std::vector<Unmet> unmet;
+  std::vector<properties::Violation> violations;  ///< all, expected ones too
+  std::vector<AgentResult> agents;                ///< in order of start
+  std::vector<InjectedFault> faults;
+  std::map<std::string, std::uint64_t> marks;
+  std::optional<TwinDifference> twin_difference;
+  std::int64_t rounds = 0;  ///< completed rounds
+  sim::Duration world_time{};
+  std::chrono::nanoseconds wall_time{};  ///< of the first run
+  std::uint64_t events = 0;
+  std::uint64_t steps = 0;
+  std::string hash;
+};
+
+/// Runs on `kernel`. Never throws for what happens inside the run; std::invalid_argument for a scenario that
+/// no loader would have let through.
+RunReport run(kernel::Kernel& kernel, const Scenario& scenario, const RunOptions& options,
+              const properties::InvariantRegistry& invariants);
+
+}  // namespace hooke::scenario

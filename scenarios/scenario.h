@@ -1,0 +1,159 @@
+#pragma once
+// A scenario as a value: the version 1 format of scenario.schema.json after loading, with node ranges
+// expanded and defaults filled in. Whatever generates, shrinks or runs scenarios works on this.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/variant/variant.h"
+#include "sim/kernel/choice.h"
+#include "sim/port/time.h"
+
+namespace hooke::scenario {
+
+using sim::Duration;
+using namespace std::chrono_literals;
+
+struct RendezvousPlan {
+  std::string backend = "c10d";
+  std::int64_t min_nodes = 1;
+  std::int64_t max_nodes = 1;
+  Duration join = 600s, last_call = 30s, close = 30s, heartbeat = 5s;
+  Duration keep_alive_interval = 5s;
+  std::int64_t keep_alive_max_attempts = 3;
+  Duration read_timeout = 60s;
+  friend bool operator==(const RendezvousPlan&, const RendezvousPlan&) = default;
+};
+
+struct AgentPlan {
+  std::int64_t max_restarts = 3;
+  Duration monitor_interval = 100ms;
+  Duration exit_barrier_timeout = 300s;
+  Duration shutdown_timeout = 30s;
+  friend bool operator==(const AgentPlan&, const AgentPlan&) = default;
+};
+
+struct ProtocolPlan {
+  model::Variant variant = model::Variant::torch_2_x;
+  std::vector<std::string> defects;  ///< named switches of model/variant
+  RendezvousPlan rendezvous;
+  AgentPlan agent;
+  friend bool operator==(const ProtocolPlan&, const ProtocolPlan&) = default;
+};
+
+struct NodePlan {
+  std::string id;
+  std::optional<Duration> start = Duration::zero();  ///< nullopt: only the timeline starts its agent
+  Duration clock_skew{};
+  std::int64_t clock_drift_ppm = 0;
+  friend bool operator==(const NodePlan&, const NodePlan&) = default;
+};
+
+struct ClusterPlan {
+  std::vector<NodePlan> nodes;
+  /// Node whose agent serves the rendezvous store; empty: a machine of its own outside the job, named
+  /// "store", which lives as long as the run ("external").
+  std::string store_host;
+  Duration latency_median = 150us, latency_p99 = 2ms;
+  std::int64_t bandwidth_bits_per_s = 10'000'000'000;
+  Duration service_time = 11us;
+  Duration service_time_per_byte = 1ns;
+  std::int64_t backlog = 4096;
+  friend bool operator==(const ClusterPlan&, const ClusterPlan&) = default;
+};
+
+/// One step of a worker program.
+struct WorkerStep {
+  enum class Kind : unsigned char {
+    run,         ///< work for `span`
+    exit,        ///< end with `code`
+    signal,      ///< kill oneself with signal number `code`
+    hang,        ///< make no progress, for ever
+    init,        ///< join the process group over the store at MASTER_ADDR:MASTER_PORT
+    collective,  ///< a barrier of all workers over that store; `count` times, `span` of work before each
+  };
+  Kind kind{};
+  Duration span{};
+  std::int64_t code = 0;
+  std::int64_t count = 1;
+  friend bool operator==(const WorkerStep&, const WorkerStep&) = default;
+};
+using WorkerProgram = std::vector<WorkerStep>;
+
+struct WorkersPlan {
+  std::int64_t per_node = 1;
+  WorkerProgram program;
+  /// How long a collective waits for a lost peer before the worker aborts; nullopt: for ever.
+  std::optional<Duration> peer_abort = 60s;
+  /// How long a worker takes to end after SIGTERM; 0: dies of the default action.
+  Duration slow_stop{};
+  /// Programs of single workers, "node" or "node/local_rank"; they apply to the first incarnation only
+  /// unless the key ends in "/*".
+  std::map<std::string, WorkerProgram> overrides;
+  friend bool operator==(const WorkersPlan&, const WorkersPlan&) = default;
+};
+
+/// When something on the timeline happens: at a world time, or some span after an event, or at a passage of
+/// a fault point.
+struct Trigger {
+  std::optional<Duration> at;
+  /// Name of an event type and the fields it must carry (numbers in decimal).
+  std::optional<std::string> event;
+  std::map<std::string, std::string> fields;
+  std::string on_node;  ///< the event's node, empty for any
+  std::optional<std::string> fault_point;
+  std::int64_t passage = 1;  ///< the n-th matching event or passage
+  Duration after{};
+  friend bool operator==(const Trigger&, const Trigger&) = default;
+};
+
+/// One line of the timeline. Which parameters count is said by the fault's entry in the schema.
+struct TimelineEntry {
+  Trigger trigger;
+  std::string what;               ///< "node.crash"
+  std::vector<std::string> from;  ///< nodes or roles; `node` is a one-element list here
+  std::vector<std::string> to;
+  bool one_way = false;
+  std::optional<std::int64_t> local_rank;
+  std::optional<std::string> signal;
+  std::optional<Duration> duration;  ///< "for"
+  std::optional<Duration> span;      ///< "by"
+  std::optional<Duration> every;     ///< repeat with this period
+  std::int64_t times = 1;            ///< how often when repeated
+  std::optional<std::int64_t> amount;
+  std::optional<std::string> text;
+  friend bool operator==(const TimelineEntry&, const TimelineEntry&) = default;
+};
+
+struct Expectation {
+  std::map<std::string, std::string> outcome;  ///< node id → succeeded, failed, signalled, crashed, running, error …
+  std::map<std::string, std::int64_t> exit_code;
+  std::optional<std::int64_t> rounds_min, rounds_max;
+  std::optional<Duration> within;
+  std::vector<std::string> holds;     ///< patterns of invariant ids that must hold
+  std::vector<std::string> violates;  ///< ids that must be broken
+  std::vector<std::string> marks;
+  friend bool operator==(const Expectation&, const Expectation&) = default;
+};
+
+struct Scenario {
+  std::string name;
+  std::string description;
+  std::vector<std::string> references;
+  std::uint64_t seed = 0;
+  ProtocolPlan protocol;
+  ClusterPlan cluster;
+  WorkersPlan workers;
+  std::vector<TimelineEntry> timeline;
+  Expectation expect;
+  /// The run is cut here; what is still going is `running`.
+  Duration time_limit = 3600s;
+  /// Recorded choices that replace the seed's, with the verdict they gave when recorded.
+  std::optional<kernel::Tape> tape;
+  friend bool operator==(const Scenario&, const Scenario&) = default;
+};
+
+}  // namespace hooke::scenario

@@ -1,0 +1,157 @@
+#pragma once
+// The deterministic core: virtual time, a queue of timers, and fibers scheduled one at a time on a single
+// thread. Given the same choices it does the same things in the same order, always.
+//
+// Two kinds of activity. A *callback* runs to its end on the thread's own stack: links, servers and timers
+// are callbacks. A *fiber* is code that blocks; it owns a pooled stack. Fibers wait by park(); park() itself
+// picks what runs next and switches to it directly, or returns at once when that is the caller.
+//
+// Boost.Fiber supplies the contexts. None of its timed or synchronising calls is used: they read the real
+// clock. See docs of FiberPool for the traps that are designed out.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/kernel/choice.h"
+#include "sim/kernel/trace_recorder.h"
+#include "sim/port/executor.h"
+#include "sim/port/ids.h"
+#include "sim/port/time.h"
+
+namespace hooke::kernel {
+
+/// Ends a run that does not end by itself. 0 or nullopt: no limit of that kind.
+struct RunLimits {
+  std::uint64_t steps_max = 0;                            ///< callbacks plus fiber resumptions
+  std::optional<sim::WorldTime> world_time_max;           ///< virtual time
+  std::optional<std::chrono::milliseconds> wall_time_max;  ///< real time; never influences the order of steps
+  std::size_t fibers_max = 0;                             ///< live fibers: bounds the memory of stacks
+};
+
+/// Why run() returned.
+enum class RunEnd : unsigned char {
+  stopped,          ///< somebody called stop()
+  idle,             ///< nothing is ready and no timer is pending
+  steps_exhausted,
+  world_time_exhausted,
+  wall_time_exhausted,
+  fibers_exhausted,
+  failed,           ///< an exception left a fiber or a callback; see failure()
+};
+std::string_view to_string(RunEnd end);
+
+/// Which ready fiber runs next.
+enum class Strategy : unsigned char {
+  fifo,    ///< in the order they became ready
+  random,  ///< drawn from the choice source among the 32 that have waited longest
+};
+
+/// Names a pending timer; stale handles are harmless.
+struct TimerId {
+  std::uint32_t slot = 0xffffffffU;
+  std::uint32_t generation = 0;
+};
+
+/// What a timer calls: a plain function with a context and a number, so that arming one never allocates.
+struct Callback {
+  void (*function)(void* context, std::uint64_t argument) = nullptr;
+  void* context = nullptr;
+  std::uint64_t argument = 0;
+};
+
+class Kernel;
+struct FiberBlock;
+
+/// Fibers that pause and die together: those of one process. Must be empty (all fibers ended) when destroyed.
+class FiberGroup {
+ public:
+  explicit FiberGroup(Kernel& kernel) : kernel_(kernel) {}
+  FiberGroup(const FiberGroup&) = delete;
+  FiberGroup& operator=(const FiberGroup&) = delete;
+  ~FiberGroup();
+
+  /// Wakes every fiber with Killed; park() in this group throws from now on. A fiber of the group that calls
+  /// this itself goes on until its next park. Spawning into a killed group does nothing.
+  void kill();
+  /// Holds back the group's fibers: they become ready but do not run until resume().
+  void pause();
+  void resume();
+  [[nodiscard]] bool killed() const { return killed_; }
+  [[nodiscard]] bool paused() const { return paused_; }
+  [[nodiscard]] std::size_t fiber_count() const { return fibers_.size(); }
+
+ private:
+  friend class Kernel;
+  friend struct FiberBlock;
+  Kernel& kernel_;
+  std::vector<FiberBlock*> fibers_;  ///< living fibers, in no particular order except that it is deterministic
+  std::vector<FiberBlock*> held_;    ///< ready but paused, oldest first
+  bool killed_ = false;
+  bool paused_ = false;
+};
+
+class Kernel {
+ public:
+  /// One kernel at a time per thread; std::logic_error otherwise.
+  Kernel();
+  ~Kernel();
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+
+  /// Starts a new run at time 0. No fiber of an earlier run may be left (checked). `choices` and `trace` must
+  /// outlive the run.
+  void begin(ChoiceSource& choices, TraceRecorder& trace, RunLimits limits, Strategy strategy);
+
+  /// Runs until stop(), idleness, a limit or a failure. Called on the thread's main stack only.
+  RunEnd run();
+  /// Makes run() return after the current step.
+  void stop() { stop_requested_ = true; }
+  /// What went wrong when run() returned `failed`: fiber name and exception text.
+  [[nodiscard]] const std::string& failure() const { return failure_; }
+
+  [[nodiscard]] sim::WorldTime now() const { return now_; }
+  [[nodiscard]] ChoiceSource& choices() { return *choices_; }
+  [[nodiscard]] TraceRecorder& trace() { return *trace_; }
+  /// The event that the running activity descends from. Timers, wakes and spawns inherit it.
+  [[nodiscard]] sim::EventId& cause() { return cause_; }
+  [[nodiscard]] std::uint64_t steps() const { return steps_; }
+
+  /// Calls `callback` at `when` (not before now). Equal times run in the order they were armed.
+  TimerId at(sim::WorldTime when, Callback callback);
+  /// True if the timer was pending and now will not fire.
+  bool cancel(TimerId timer);
+
+  /// Starts a fiber in `group`; it becomes ready at once.
+  sim::FiberId spawn(FiberGroup& group, std::string name, std::function<void()> body);
+  /// The calling fiber's ticket for its next park; only inside a fiber.
+  [[nodiscard]] sim::ParkTicket ticket() const;
+  /// Suspends the calling fiber; see sim::Executor::park. `deadline` is world time.
+  sim::Wake park(sim::ParkTicket ticket, std::optional<sim::WorldTime> deadline);
+  /// Makes a parked fiber ready; false for a stale ticket. Callable from callbacks and fibers.
+  bool wake(sim::ParkTicket ticket);
+  /// Parks the calling fiber until `fiber` has ended.
+  void join(sim::FiberId fiber);
+  /// True inside a fiber, false inside a callback or outside run().
+  [[nodiscard]] bool in_fiber() const { return running_ != nullptr; }
+  /// Highest number of stack bytes any fiber has used so far, from the stack arena's high-water marks.
+  [[nodiscard]] std::size_t stack_high_water() const;
+
+ private:
+  friend class FiberGroup;
+  struct Impl;
+  FiberBlock* running_ = nullptr;
+  bool stop_requested_ = false;
+  sim::WorldTime now_{};
+  sim::EventId cause_{};
+  std::uint64_t steps_ = 0;
+  ChoiceSource* choices_ = nullptr;
+  TraceRecorder* trace_ = nullptr;
+  std::string failure_;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hooke::kernel

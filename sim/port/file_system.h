@@ -1,0 +1,44 @@
+#pragma once
+// Files of one machine. Whole-file operations and appends are all the protocol needs; a FIFO is a
+// separate kind because its reader blocks. Every write may be cut short by a full disk.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/port/outcome.h"
+#include "sim/port/time.h"
+
+namespace hooke::sim {
+
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+  /// Creates the directory and its parents; success if it is there already.
+  virtual Outcome<Done> make_directories(const std::string& path) = 0;
+  /// Truncates and writes. On no_space a prefix of `bytes` may be in the file.
+  virtual Outcome<Done> write(const std::string& path, std::string_view bytes) = 0;
+  /// Appends, creating the file when missing. On no_space a prefix may have been appended.
+  virtual Outcome<Done> append(const std::string& path, std::string_view bytes) = 0;
+  /// Whole contents of a regular file; not_found.
+  virtual Outcome<std::string> read(const std::string& path) = 0;
+  /// Atomically replaces `to` by `from`; not_found.
+  virtual Outcome<Done> rename(const std::string& from, const std::string& to) = 0;
+  /// Removes a file, or a directory with its contents; success when there is nothing.
+  virtual Outcome<Done> remove(const std::string& path) = 0;
+  [[nodiscard]] virtual bool exists(const std::string& path) = 0;
+  /// Names (not paths) in a directory, sorted; not_found.
+  virtual Outcome<std::vector<std::string>> list(const std::string& path) = 0;
+
+  /// Creates a FIFO; exists when the path is taken.
+  virtual Outcome<Done> make_fifo(const std::string& path) = 0;
+  /// Writes to a FIFO without blocking. not_found; closed when nobody has it open for reading; no_space
+  /// when it is full (nothing is written then: writes up to PIPE_BUF bytes are atomic).
+  virtual Outcome<Done> write_fifo(const std::string& path, std::string_view bytes) = 0;
+  /// Opens a FIFO for reading if need be and blocks for bytes; timed_out; not_found.
+  virtual Outcome<std::string> read_fifo(const std::string& path,
+                                         std::optional<MonotonicTime> deadline) = 0;
+};
+
+}  // namespace hooke::sim

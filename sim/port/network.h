@@ -1,0 +1,94 @@
+#pragma once
+// Byte streams between hosts. Deliberately at the level of bytes, so that the very code that speaks the
+// TCPStore protocol to real PyTorch also runs simulated. Clients block; servers that merely answer
+// register a handler and get called, because a fiber per connection would cost a stack each.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/port/buffer.h"
+#include "sim/port/ids.h"
+#include "sim/port/outcome.h"
+#include "sim/port/time.h"
+
+namespace hooke::sim {
+
+/// Host (name or address literal) and port.
+struct Endpoint {
+  std::string host;
+  PortNumber port{};
+  friend bool operator==(const Endpoint&, const Endpoint&) = default;
+};
+
+/// What a server does with one accepted connection. Called on the event loop, never concurrently, never
+/// inside a fiber: it must not block.
+class StreamHandler {
+ public:
+  virtual ~StreamHandler() = default;
+  /// Bytes arrived. `received` holds everything not yet consumed, older bytes first; the handler takes
+  /// complete messages from its front and leaves the rest.
+  virtual void on_data(Buffer& received) = 0;
+  /// No more bytes will come (orderly end or reset). The stream may still be written until destroyed.
+  virtual void on_end() = 0;
+};
+
+/// One established connection. Destroying it closes it in an orderly way.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  /// Queues `bytes` for sending; they arrive in order or the connection breaks. Never blocks. Fails with
+  /// connection_reset or closed; success does not mean that the peer got anything.
+  virtual Outcome<Done> write(Buffer bytes) = 0;
+  /// Blocks until bytes are there and returns all that have arrived (at least one); an empty buffer means
+  /// orderly end of stream. Fails with timed_out (nothing consumed) or connection_reset.
+  virtual Outcome<Buffer> read(std::optional<MonotonicTime> deadline) = 0;
+  /// Switches to handler mode for good: from now on `handler` gets all bytes, those waiting included
+  /// (delivered from the event loop, not from inside this call). `handler` must outlive the stream.
+  virtual void set_handler(StreamHandler& handler) = 0;
+  /// No more bytes will be sent (half-close).
+  virtual void finish_writing() = 0;
+  /// Breaks the connection at once; the peer sees connection_reset.
+  virtual void reset() = 0;
+  [[nodiscard]] virtual Endpoint local() const = 0;
+  [[nodiscard]] virtual Endpoint peer() const = 0;
+};
+
+/// Receives connections of a listener; called on the event loop, must not block.
+class AcceptHandler {
+ public:
+  virtual ~AcceptHandler() = default;
+  virtual void on_accept(std::unique_ptr<Stream> stream) = 0;
+};
+
+/// A bound, listening port. Destroying it stops listening; connections not yet accepted are reset,
+/// accepted ones live on.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  /// The bound endpoint, with the real port when 0 was asked for.
+  [[nodiscard]] virtual Endpoint local() const = 0;
+};
+
+class Network {
+ public:
+  virtual ~Network() = default;
+  /// Binds all interfaces of this host on `port` (0: an ephemeral one) and serves with `handler`, which
+  /// must outlive the listener. Fails with address_in_use.
+  virtual Outcome<std::unique_ptr<Listener>> listen(PortNumber port, AcceptHandler& handler) = 0;
+  /// Resolves `to.host` and connects. Fails with unresolvable, connection_refused, unreachable,
+  /// connection_reset or timed_out.
+  virtual Outcome<std::unique_ptr<Stream>> connect(const Endpoint& to,
+                                                   std::optional<MonotonicTime> deadline) = 0;
+  /// All addresses of `host` as text, in resolver order; fails with unresolvable.
+  virtual Outcome<std::vector<std::string>> resolve(const std::string& host) = 0;
+  /// Canonical name of `host` as the resolver gives it; fails with unresolvable.
+  virtual Outcome<std::string> canonical_name(const std::string& host) = 0;
+  /// This machine's host name (not necessarily qualified).
+  [[nodiscard]] virtual std::string host_name() const = 0;
+  /// This machine's fully qualified name (Python's `socket.getfqdn(gethostname())`).
+  [[nodiscard]] virtual std::string fully_qualified_name() const = 0;
+};
+
+}  // namespace hooke::sim

@@ -1,0 +1,83 @@
+#pragma once
+// Processes of one machine as one of them sees it: start others, signal them, reap them, and receive
+// signals oneself.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/port/ids.h"
+#include "sim/port/outcome.h"
+#include "sim/port/time.h"
+
+namespace hooke::sim {
+
+/// Signals the protocol uses, with their Linux numbers.
+enum class Signal : int { hup = 1, int_ = 2, quit = 3, kill = 9, usr1 = 10, term = 15, cont = 18, stop = 19 };
+
+/// "SIGTERM" and so on.
+constexpr std::string_view to_string(Signal signal) {
+  switch (signal) {
+    case Signal::hup: return "SIGHUP";
+    case Signal::int_: return "SIGINT";
+    case Signal::quit: return "SIGQUIT";
+    case Signal::kill: return "SIGKILL";
+    case Signal::usr1: return "SIGUSR1";
+    case Signal::term: return "SIGTERM";
+    case Signal::cont: return "SIGCONT";
+    case Signal::stop: return "SIGSTOP";
+  }
+  return "SIG?";
+}
+
+/// How a process ended: with an exit code 0..255, or killed by a signal.
+struct ExitStatus {
+  int code = 0;                  ///< exit code; 0 when a signal killed it
+  std::optional<Signal> signal;  ///< the signal that killed it
+  [[nodiscard]] bool success() const { return code == 0 && !signal; }
+  /// Python's convention: the exit code, or minus the signal's number.
+  [[nodiscard]] int as_python() const { return signal ? -static_cast<int>(*signal) : code; }
+  friend bool operator==(const ExitStatus&, const ExitStatus&) = default;
+};
+
+/// Everything needed to start a process.
+struct SpawnRequest {
+  std::vector<std::string> argv;                   ///< argv[0] is the program; not empty
+  std::map<std::string, std::string> environment;  ///< complete, nothing is inherited
+  bool new_session = true;                         ///< becomes leader of its own session and group
+  std::string stdout_path;                         ///< file to truncate and write, or empty: inherit
+  std::string stderr_path;
+};
+
+class ProcessHost {
+ public:
+  virtual ~ProcessHost() = default;
+
+  /// This process.
+  [[nodiscard]] virtual Pid self() const = 0;
+  /// This process' environment, and its arguments.
+  [[nodiscard]] virtual const std::map<std::string, std::string>& environment() const = 0;
+  [[nodiscard]] virtual const std::vector<std::string>& arguments() const = 0;
+
+  /// Starts a child. Fails with not_found (no such program) or denied.
+  virtual Outcome<Pid> spawn(const SpawnRequest& request) = 0;
+  /// Sends `signal` to one process; not_found if there is none with that number.
+  virtual Outcome<Done> signal(Pid pid, Signal signal) = 0;
+  /// Sends `signal` to every member of the process group `leader`; not_found if it has no member.
+  virtual Outcome<Done> signal_group(Pid leader, Signal signal) = 0;
+  /// Reaps the child if it has ended; nullopt while it runs. Once reaped, the pid may be reused.
+  virtual std::optional<ExitStatus> poll(Pid child) = 0;
+  /// Blocks until the child has ended and reaps it; nullopt when `deadline` passes first.
+  virtual std::optional<ExitStatus> wait(Pid child, std::optional<MonotonicTime> deadline) = 0;
+
+  /// From now on `signal` is queued for take_signal() instead of its default action. KILL and STOP
+  /// cannot be caught: denied.
+  virtual Outcome<Done> catch_signal(Signal signal) = 0;
+  /// The oldest caught signal not yet taken.
+  virtual std::optional<Signal> take_signal() = 0;
+  /// Parks until a caught signal is pending (true) or `deadline` passes (false). Does not take it.
+  virtual bool wait_signal(std::optional<MonotonicTime> deadline) = 0;
+};
+
+}  // namespace hooke::sim

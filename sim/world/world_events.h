@@ -1,0 +1,31 @@
+#pragma once
+// Events that the world itself puts on the trace. None knows elastic words.
+
+#include "sim/port/trace.h"
+
+namespace hooke::world::events {
+
+using sim::EventType;
+
+inline constexpr EventType node_crashed{"node.crashed", {"name"}};
+inline constexpr EventType node_restarted{"node.restarted", {"name"}};
+/// `parent_pid` 0: started by the harness. `run`/`role` come from the program's own events.
+inline constexpr EventType process_started{"process.started", {"parent_pid", "program", "group"}};
+/// `status`: Python's convention (exit code or minus signal number).
+inline constexpr EventType process_ended{"process.ended", {"status"}};
+/// A process lost its parent while running.
+inline constexpr EventType process_orphaned{"process.orphaned", {"parent_pid"}};
+/// `from_pid` 0: the harness. `target_born`: event that started the target, so that pid reuse shows.
+inline constexpr EventType process_signalled{"process.signalled",
+                                             {"from_pid", "target_pid", "signal", "target_born"}};
+inline constexpr EventType process_paused{"process.paused", {}};
+inline constexpr EventType process_resumed{"process.resumed", {}};
+inline constexpr EventType listener_opened{"listener.opened", {"port"}};
+inline constexpr EventType listener_closed{"listener.closed", {"port"}};
+/// `kind` is the scenario's word where there is one.
+inline constexpr EventType fault_injected{"fault.injected", {"fault", "kind", "target"}};
+inline constexpr EventType fault_felt{"fault.felt", {"fault", "kind"}};
+inline constexpr EventType fault_ended{"fault.ended", {"fault", "kind"}};
+inline constexpr EventType fault_point_passed{"fault_point.passed", {"name", "passage"}};
+
+}  // namespace hooke::world::events
