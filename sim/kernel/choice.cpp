@@ -1,5 +1,5 @@
-// Sources of choices. The seeded source is a keyed hash (no state), so that draws are independent of the
-// order in which they are asked for.
+// Sources of choices. The seeded source is a keyed hash (no state), so that draws are independent
+// of the order in which they are asked for.
 #include "sim/kernel/choice.h"
 
 #include "sim/port/check.h"
@@ -34,7 +34,9 @@ constexpr std::uint64_t scale(std::uint64_t bits, std::uint64_t bound) {
 
 }  // namespace
 
-std::uint64_t QuietSource::choose(const ChoicePoint&, std::uint64_t) { return 0; }
+std::uint64_t QuietSource::choose(const ChoicePoint&, std::uint64_t) {
+  return 0;
+}
 
 std::uint64_t SeededSource::choose(const ChoicePoint& point, std::uint64_t bound) {
   HOOKE_CHECK(bound >= 1, "a choice needs at least one alternative");

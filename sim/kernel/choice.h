@@ -1,6 +1,7 @@
 #pragma once
-// The one source of every nondeterministic decision of a run. A run *is* the list of its choices: random
-// search, replay, the quiet run and shrinking differ only in the ChoiceSource behind this interface.
+// The one source of every nondeterministic decision of a run. A run *is* the list of its choices:
+// random search, replay, the quiet run and shrinking differ only in the ChoiceSource behind this
+// interface.
 
 #include <cstdint>
 #include <map>
@@ -10,8 +11,8 @@
 
 namespace hooke::kernel {
 
-/// Where a choice is made: a purpose (string literal), and two numbers that say whose it is (node and
-/// component, link ends …). `occurrence` counts the draws made under the same three.
+/// Where a choice is made: a purpose (string literal), and two numbers that say whose it is (node
+/// and component, link ends …). `occurrence` counts the draws made under the same three.
 struct ChoicePoint {
   std::string_view purpose;
   std::uint64_t owner = 0;
@@ -23,7 +24,8 @@ struct ChoicePoint {
 class ChoiceSource {
  public:
   virtual ~ChoiceSource() = default;
-  /// A number in [0, bound), bound >= 1, that depends on nothing but `point`, `bound` and the source.
+  /// A number in [0, bound), bound >= 1, that depends on nothing but `point`, `bound` and the
+  /// source.
   virtual std::uint64_t choose(const ChoicePoint& point, std::uint64_t bound) = 0;
 };
 
@@ -66,8 +68,8 @@ class RecordingSource final : public ChoiceSource {
   Tape tape_;
 };
 
-/// Answers from a tape; points it does not hold get 0, and a value too large for its bound is reduced
-/// modulo the bound, so that a tape stays usable while a world is being shrunk.
+/// Answers from a tape; points it does not hold get 0, and a value too large for its bound is
+/// reduced modulo the bound, so that a tape stays usable while a world is being shrunk.
 class ReplaySource final : public ChoiceSource {
  public:
   explicit ReplaySource(const Tape& tape);
@@ -85,7 +87,8 @@ class ReplaySource final : public ChoiceSource {
 /// A stream of draws with one purpose and owner; counts its own occurrences.
 class Stream {
  public:
-  Stream(ChoiceSource& source, std::string_view purpose, std::uint64_t owner, std::uint64_t part = 0)
+  Stream(ChoiceSource& source, std::string_view purpose, std::uint64_t owner,
+         std::uint64_t part = 0)
       : source_(&source), point_{purpose, owner, part, 0} {}
   /// The next draw in [0, bound).
   std::uint64_t below(std::uint64_t bound) {

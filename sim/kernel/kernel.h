@@ -1,14 +1,16 @@
 #pragma once
-// The deterministic core: virtual time, a queue of timers, and fibers scheduled one at a time on a single
-// thread. Given the same choices it does the same things in the same order, always.
+// The deterministic core: virtual time, a queue of timers, and fibers scheduled one at a time on a
+// single thread. Given the same choices it does the same things in the same order, always.
 //
-// Two kinds of activity. A *callback* runs to its end on the thread's own stack: links, servers and timers
-// are callbacks. A *fiber* is code that blocks; it owns a pooled stack. Fibers wait by park(); park() itself
-// picks what runs next and switches to it directly, or returns at once when that is the caller.
+// Two kinds of activity. A *callback* runs to its end on the thread's own stack: links, servers and
+// timers are callbacks. A *fiber* is code that blocks; it owns a pooled stack. Fibers wait by
+// park(); park() itself picks what runs next and switches to it directly, or returns at once when
+// that is the caller.
 //
-// Boost.Fiber supplies the contexts. None of its timed or synchronising calls is used: they read the real
-// clock. See docs of FiberPool for the traps that are designed out.
+// Boost.Fiber supplies the contexts. None of its timed or synchronising calls is used: they read
+// the real clock. contexts.h says which of its traps are designed out, and how.
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -26,21 +28,24 @@ namespace hooke::kernel {
 
 /// Ends a run that does not end by itself. 0 or nullopt: no limit of that kind.
 struct RunLimits {
-  std::uint64_t steps_max = 0;                            ///< callbacks plus fiber resumptions
-  std::optional<sim::WorldTime> world_time_max;           ///< virtual time
-  std::optional<std::chrono::milliseconds> wall_time_max;  ///< real time; never influences the order of steps
-  std::size_t fibers_max = 0;                             ///< live fibers: bounds the memory of stacks
+  std::uint64_t steps_max = 0;                     ///< callbacks plus fiber resumptions
+  std::optional<sim::WorldTime> world_time_max{};  ///< virtual time
+  std::optional<std::chrono::milliseconds>
+      wall_time_max{};         ///< real time; never influences the order of steps
+  std::size_t fibers_max = 0;  ///< live fibers: bounds the memory of stacks
+  std::optional<std::size_t> memory_bytes_max{};  ///< resident memory of the whole program
 };
 
 /// Why run() returned.
 enum class RunEnd : unsigned char {
-  stopped,          ///< somebody called stop()
-  idle,             ///< nothing is ready and no timer is pending
+  stopped,  ///< somebody called stop()
+  idle,     ///< nothing is ready and no timer is pending
   steps_exhausted,
   world_time_exhausted,
   wall_time_exhausted,
   fibers_exhausted,
-  failed,           ///< an exception left a fiber or a callback; see failure()
+  memory_exhausted,
+  failed,  ///< an exception left a fiber or a callback; see failure()
 };
 std::string_view to_string(RunEnd end);
 
@@ -56,7 +61,8 @@ struct TimerId {
   std::uint32_t generation = 0;
 };
 
-/// What a timer calls: a plain function with a context and a number, so that arming one never allocates.
+/// What a timer calls: a plain function with a context and a number, so that arming one never
+/// allocates.
 struct Callback {
   void (*function)(void* context, std::uint64_t argument) = nullptr;
   void* context = nullptr;
@@ -64,9 +70,11 @@ struct Callback {
 };
 
 class Kernel;
+struct Context;
 struct FiberBlock;
 
-/// Fibers that pause and die together: those of one process. Must be empty (all fibers ended) when destroyed.
+/// Fibers that pause and die together: those of one process. Must be empty (all fibers ended) when
+/// destroyed.
 class FiberGroup {
  public:
   explicit FiberGroup(Kernel& kernel) : kernel_(kernel) {}
@@ -74,8 +82,8 @@ class FiberGroup {
   FiberGroup& operator=(const FiberGroup&) = delete;
   ~FiberGroup();
 
-  /// Wakes every fiber with Killed; park() in this group throws from now on. A fiber of the group that calls
-  /// this itself goes on until its next park. Spawning into a killed group does nothing.
+  /// Wakes every fiber with Killed; park() in this group throws from now on. A fiber of the group
+  /// that calls this itself goes on until its next park. Spawning into a killed group does nothing.
   void kill();
   /// Holds back the group's fibers: they become ready but do not run until resume().
   void pause();
@@ -88,8 +96,9 @@ class FiberGroup {
   friend class Kernel;
   friend struct FiberBlock;
   Kernel& kernel_;
-  std::vector<FiberBlock*> fibers_;  ///< living fibers, in no particular order except that it is deterministic
-  std::vector<FiberBlock*> held_;    ///< ready but paused, oldest first
+  std::vector<FiberBlock*>
+      fibers_;                     ///< living fibers; ending swaps with the last, deterministically
+  std::vector<FiberBlock*> held_;  ///< ready but paused, oldest first
   bool killed_ = false;
   bool paused_ = false;
 };
@@ -102,12 +111,15 @@ class Kernel {
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
-  /// Starts a new run at time 0. No fiber of an earlier run may be left (checked). `choices` and `trace` must
-  /// outlive the run.
+  /// Starts a new run at time 0. No fiber of an earlier run may be left (checked). `choices` and
+  /// `trace` must outlive the run.
   void begin(ChoiceSource& choices, TraceRecorder& trace, RunLimits limits, Strategy strategy);
 
   /// Runs until stop(), idleness, a limit or a failure. Called on the thread's main stack only.
   RunEnd run();
+  /// Lets fibers that are ready run until all are parked or ended, without timers, limits or
+  /// virtual time: how killed fibers unwind when a world is taken down.
+  void drain();
   /// Makes run() return after the current step.
   void stop() { stop_requested_ = true; }
   /// What went wrong when run() returned `failed`: fiber name and exception text.
@@ -137,19 +149,31 @@ class Kernel {
   void join(sim::FiberId fiber);
   /// True inside a fiber, false inside a callback or outside run().
   [[nodiscard]] bool in_fiber() const { return running_ != nullptr; }
-  /// Highest number of stack bytes any fiber has used so far, from the stack arena's high-water marks.
+  /// Highest number of stack bytes any fiber has used so far, from the stack arena's high-water
+  /// marks.
   [[nodiscard]] std::size_t stack_high_water() const;
 
  private:
   friend class FiberGroup;
+  friend struct FiberBlock;
   struct Impl;
-  FiberBlock* running_ = nullptr;
-  bool stop_requested_ = false;
+
+  FiberBlock* next_fiber();
+  FiberBlock* take_ready();
+  void run_callback();
+  void resume(FiberBlock& fiber, Context& from);
+  void leave(FiberBlock& self);
+  void end_task(FiberBlock& self);
+  void make_ready(FiberBlock& fiber, sim::Wake wake);
+  void count_step(std::uint64_t who);
+
   sim::WorldTime now_{};
   sim::EventId cause_{};
   std::uint64_t steps_ = 0;
   ChoiceSource* choices_ = nullptr;
   TraceRecorder* trace_ = nullptr;
+  FiberBlock* running_ = nullptr;  ///< null while a callback or the owner of the kernel runs
+  bool stop_requested_ = false;
   std::string failure_;
   std::unique_ptr<Impl> impl_;
 };

@@ -1,7 +1,7 @@
 #pragma once
-// Collects the events of a run: numbers them, links each to its cause, folds them into a rolling 128-bit
-// hash and hands them to sinks. Nothing is kept here, so a run of a hundred thousand nodes needs no more
-// memory than its sinks choose to use.
+// Collects the events of a run: numbers them, links each to its cause, folds them into a rolling
+// 128-bit hash and hands them to sinks. Nothing is kept here, so a run of a hundred thousand nodes
+// needs no more memory than its sinks choose to use.
 
 #include <cstdint>
 #include <initializer_list>
@@ -13,8 +13,8 @@
 
 namespace hooke::kernel {
 
-/// 128-bit rolling hash over numbers and texts. Defined by arithmetic on fixed-width integers alone: equal
-/// on every compiler, optimisation level and machine.
+/// 128-bit rolling hash over numbers and texts. Defined by arithmetic on fixed-width integers
+/// alone: equal on every compiler, optimisation level and machine.
 class TraceHash {
  public:
   void add(std::uint64_t word) {
@@ -34,8 +34,8 @@ class TraceHash {
   std::uint64_t high_ = 0x13198a2e03707344ULL;
 };
 
-/// Somebody who looks at every event: an invariant, a trace file, a timeline, a trigger of the fault
-/// engine. Called synchronously; must not block and must not emit.
+/// Somebody who looks at every event: an invariant, a trace file, a timeline, a trigger of the
+/// fault engine. Called synchronously; must not block and must not emit.
 class TraceSink {
  public:
   virtual ~TraceSink() = default;
@@ -44,12 +44,12 @@ class TraceSink {
 
 class TraceRecorder {
  public:
-  /// Adds a sink for the rest of the run; sinks are called in the order they were added. `sink` must
-  /// outlive the run.
+  /// Adds a sink for the rest of the run; sinks are called in the order they were added. `sink`
+  /// must outlive the run.
   void add_sink(TraceSink& sink) { sinks_.push_back(&sink); }
 
-  /// Emits an event. `cause` is read and then replaced by the new event, so that consecutive events of one
-  /// activity form a chain.
+  /// Emits an event. `cause` is read and then replaced by the new event, so that consecutive events
+  /// of one activity form a chain.
   sim::EventId emit(sim::EventId& cause, sim::WorldTime at, sim::WallTime wall, sim::NodeId node,
                     sim::Pid pid, const sim::EventType& type,
                     std::span<const sim::FieldValue> fields);

@@ -1,8 +1,9 @@
 #pragma once
 // Bytes in flight. A rendezvous of 4,096 nodes moves gigabytes of the same few states; copying them
-// would make the simulation of large clusters impossible. So a buffer is a list of pieces, and a piece
-// may be an immutable Payload that is carried by reference and only *accounted* at its wire size.
-// A payload turns into real bytes when somebody asks for them; asking never changes a decision.
+// would make the simulation of large clusters impossible. So a buffer is a list of pieces, and a
+// piece may be an immutable Payload that is carried by reference and only *accounted* at its wire
+// size. A payload turns into real bytes when somebody asks for them; asking never changes a
+// decision.
 
 #include <algorithm>
 #include <cstddef>
@@ -41,7 +42,8 @@ class BytesPayload final : public Payload {
   std::string bytes_;
 };
 
-/// Shared handle of an immutable value; default-constructed it is the empty value. Copying shares; identity is a fast sufficient test of equality.
+/// Shared handle of an immutable value; default-constructed it is the empty value. Copying shares;
+/// identity is a fast sufficient test of equality.
 class Value {
  public:
   Value() = default;
@@ -142,7 +144,8 @@ class Buffer {
     return head;
   }
 
-  /// Copies `count` bytes from position `from` without removing them; requires from+count <= size().
+  /// Copies `count` bytes from position `from` without removing them; requires from+count <=
+  /// size().
   void peek(std::size_t from, std::size_t count, char* out) const {
     HOOKE_CHECK(from + count <= size_, "cannot peek beyond the end");
     for (std::size_t i = first_; count > 0; ++i) {

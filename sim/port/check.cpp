@@ -7,7 +7,8 @@
 namespace hooke::sim {
 
 void check_failed(const char* condition, const char* file, int line, const char* meaning) noexcept {
-  std::fprintf(stderr, "hooke: internal invariant broken at %s:%d: %s (%s)\n", file, line, meaning, condition);
+  std::fprintf(stderr, "hooke: internal invariant broken at %s:%d: %s (%s)\n", file, line, meaning,
+               condition);
   std::abort();
 }
 

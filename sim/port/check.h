@@ -1,6 +1,6 @@
 #pragma once
-// Assertions that stay on in release builds: a simulator whose own invariants are broken must stop at
-// the place, not report a verdict.
+// Assertions that stay on in release builds: a simulator whose own invariants are broken must stop
+// at the place, not report a verdict.
 
 namespace hooke::sim {
 
@@ -11,7 +11,7 @@ namespace hooke::sim {
 }  // namespace hooke::sim
 
 /// Aborts with `meaning` when `condition` is false; evaluated in every build type.
-#define HOOKE_CHECK(condition, meaning)                                              \
-  (static_cast<bool>(condition)                                                      \
-       ? static_cast<void>(0)                                                        \
+#define HOOKE_CHECK(condition, meaning) \
+  (static_cast<bool>(condition)         \
+       ? static_cast<void>(0)           \
        : ::hooke::sim::check_failed(#condition, __FILE__, __LINE__, meaning))

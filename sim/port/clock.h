@@ -1,7 +1,7 @@
 #pragma once
-// The two clocks of one node. PyTorch writes heartbeats and deadlines as wall-clock times of the writer
-// and judges them with the wall clock of the reader; operation deadlines are monotonic. Both may drift,
-// and the wall clock may jump: nothing here is shared between nodes.
+// The two clocks of one node. PyTorch writes heartbeats and deadlines as wall-clock times of the
+// writer and judges them with the wall clock of the reader; operation deadlines are monotonic. Both
+// may drift, and the wall clock may jump: nothing here is shared between nodes.
 
 #include "sim/port/time.h"
 

@@ -1,10 +1,11 @@
 #pragma once
-// Fibers of one process. Protocol code is written as plain blocking code; whatever blocks ends up in
-// park(). Primitives (mutex, event, channel …) are built on park/wake in sync.h and so are the same in
-// every world.
+// Fibers of one process. Protocol code is written as plain blocking code; whatever blocks ends up
+// in park(). Primitives (mutex, event, channel …) are built on park/wake in sync.h and so are the
+// same in every world.
 //
-// A process that dies wakes all its fibers with Killed. While they unwind, every port of that process is
-// a silent no-op, and park() throws Killed again at once, so an unwinding fiber cannot stay.
+// A process that dies wakes all its fibers with Killed. While they unwind, every port of that
+// process is a silent no-op, and park() throws Killed again at once, so an unwinding fiber cannot
+// stay.
 
 #include <functional>
 #include <optional>
@@ -15,11 +16,12 @@
 
 namespace hooke::sim {
 
-/// Thrown out of park() when the process or its node has died. Deliberately not a std::exception: code
-/// that handles ordinary errors must not outlive its own process.
+/// Thrown out of park() when the process or its node has died. Deliberately not a std::exception:
+/// code that handles ordinary errors must not outlive its own process.
 struct Killed {};
 
-/// Names one suspension of one fiber. A wake with an old generation is ignored, so late wakes are safe.
+/// Names one suspension of one fiber. A wake with an old generation is ignored, so late wakes are
+/// safe.
 struct ParkTicket {
   FiberId fiber{};
   std::uint64_t generation = 0;
@@ -32,8 +34,9 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
-  /// Starts `body` as a fiber of this process. It first runs after the current fiber parks. An exception
-  /// other than Killed that leaves `body` ends the whole run as a harness failure, naming the fiber.
+  /// Starts `body` as a fiber of this process. It first runs after the current fiber parks. An
+  /// exception other than Killed that leaves `body` ends the whole run as a harness failure, naming
+  /// the fiber.
   virtual FiberId spawn(std::string name, std::function<void()> body) = 0;
 
   /// Parks the caller until `fiber` has ended (returns at once when it has).
@@ -42,8 +45,8 @@ class Executor {
   /// The ticket for the calling fiber's next park. Hand it to whoever shall wake this fiber.
   [[nodiscard]] virtual ParkTicket ticket() = 0;
 
-  /// Suspends the calling fiber until wake(ticket) or until `deadline` on this node's monotonic clock.
-  /// A wake that came between ticket() and park() is not lost. Throws Killed.
+  /// Suspends the calling fiber until wake(ticket) or until `deadline` on this node's monotonic
+  /// clock. A wake that came between ticket() and park() is not lost. Throws Killed.
   virtual Wake park(ParkTicket ticket, std::optional<MonotonicTime> deadline = std::nullopt) = 0;
 
   /// Makes the fiber of `ticket` ready; true if this call woke it, false if the ticket is stale.

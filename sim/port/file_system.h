@@ -33,8 +33,8 @@ class FileSystem {
 
   /// Creates a FIFO; exists when the path is taken.
   virtual Outcome<Done> make_fifo(const std::string& path) = 0;
-  /// Writes to a FIFO without blocking. not_found; closed when nobody has it open for reading; no_space
-  /// when it is full (nothing is written then: writes up to PIPE_BUF bytes are atomic).
+  /// Writes to a FIFO without blocking. not_found; closed when nobody has it open for reading;
+  /// no_space when it is full (nothing is written then: writes up to PIPE_BUF bytes are atomic).
   virtual Outcome<Done> write_fifo(const std::string& path, std::string_view bytes) = 0;
   /// Opens a FIFO for reading if need be and blocks for bytes; timed_out; not_found.
   virtual Outcome<std::string> read_fifo(const std::string& path,

@@ -1,7 +1,7 @@
 #pragma once
-// Byte streams between hosts. Deliberately at the level of bytes, so that the very code that speaks the
-// TCPStore protocol to real PyTorch also runs simulated. Clients block; servers that merely answer
-// register a handler and get called, because a fiber per connection would cost a stack each.
+// Byte streams between hosts. Deliberately at the level of bytes, so that the very code that speaks
+// the TCPStore protocol to real PyTorch also runs simulated. Clients block; servers that merely
+// answer register a handler and get called, because a fiber per connection would cost a stack each.
 
 #include <memory>
 #include <optional>
@@ -22,15 +22,16 @@ struct Endpoint {
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
-/// What a server does with one accepted connection. Called on the event loop, never concurrently, never
-/// inside a fiber: it must not block.
+/// What a server does with one accepted connection. Called on the event loop, never concurrently,
+/// never inside a fiber: it must not block.
 class StreamHandler {
  public:
   virtual ~StreamHandler() = default;
-  /// Bytes arrived. `received` holds everything not yet consumed, older bytes first; the handler takes
-  /// complete messages from its front and leaves the rest.
+  /// Bytes arrived. `received` holds everything not yet consumed, older bytes first; the handler
+  /// takes complete messages from its front and leaves the rest.
   virtual void on_data(Buffer& received) = 0;
-  /// No more bytes will come (orderly end or reset). The stream may still be written until destroyed.
+  /// No more bytes will come (orderly end or reset). The stream may still be written until
+  /// destroyed.
   virtual void on_end() = 0;
 };
 
@@ -38,14 +39,15 @@ class StreamHandler {
 class Stream {
  public:
   virtual ~Stream() = default;
-  /// Queues `bytes` for sending; they arrive in order or the connection breaks. Never blocks. Fails with
-  /// connection_reset or closed; success does not mean that the peer got anything.
+  /// Queues `bytes` for sending; they arrive in order or the connection breaks. Never blocks. Fails
+  /// with connection_reset or closed; success does not mean that the peer got anything.
   virtual Outcome<Done> write(Buffer bytes) = 0;
-  /// Blocks until bytes are there and returns all that have arrived (at least one); an empty buffer means
-  /// orderly end of stream. Fails with timed_out (nothing consumed) or connection_reset.
+  /// Blocks until bytes are there and returns all that have arrived (at least one); an empty buffer
+  /// means orderly end of stream. Fails with timed_out (nothing consumed) or connection_reset.
   virtual Outcome<Buffer> read(std::optional<MonotonicTime> deadline) = 0;
-  /// Switches to handler mode for good: from now on `handler` gets all bytes, those waiting included
-  /// (delivered from the event loop, not from inside this call). `handler` must outlive the stream.
+  /// Switches to handler mode for good: from now on `handler` gets all bytes, those waiting
+  /// included (delivered from the event loop, not from inside this call). `handler` must outlive
+  /// the stream.
   virtual void set_handler(StreamHandler& handler) = 0;
   /// No more bytes will be sent (half-close).
   virtual void finish_writing() = 0;
@@ -74,8 +76,8 @@ class Listener {
 class Network {
  public:
   virtual ~Network() = default;
-  /// Binds all interfaces of this host on `port` (0: an ephemeral one) and serves with `handler`, which
-  /// must outlive the listener. Fails with address_in_use.
+  /// Binds all interfaces of this host on `port` (0: an ephemeral one) and serves with `handler`,
+  /// which must outlive the listener. Fails with address_in_use.
   virtual Outcome<std::unique_ptr<Listener>> listen(PortNumber port, AcceptHandler& handler) = 0;
   /// Resolves `to.host` and connects. Fails with unresolvable, connection_refused, unreachable,
   /// connection_reset or timed_out.

@@ -1,7 +1,8 @@
 #pragma once
 // Result of anything that crosses a port: it worked, it certainly did not, or nobody can tell.
-// The third value is not a nicety: a lost reply to a compare-and-set is neither success nor failure,
-// and code that folds it into either is the bug this tool exists to find (Jepsen, "indeterminate").
+// The third value is not a nicety: a lost reply to a compare-and-set is neither success nor
+// failure, and code that folds it into either is the bug this tool exists to find (Jepsen,
+// "indeterminate").
 
 #include <string>
 #include <string_view>
@@ -59,7 +60,7 @@ struct Failure {
 template <class T>
 class [[nodiscard]] Outcome {
  public:
-  Outcome(T value) : state_(std::move(value)) {}           // NOLINT(google-explicit-constructor)
+  Outcome(T value) : state_(std::move(value)) {}            // NOLINT(google-explicit-constructor)
   Outcome(Failure failure) : state_(std::move(failure)) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] bool ok() const { return state_.index() == 0; }

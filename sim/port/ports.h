@@ -1,6 +1,6 @@
 #pragma once
-// Everything one process may touch. Protocol code receives this by reference and reaches the outside in
-// no other way; there is no question it could ask that tells which world it is in.
+// Everything one process may touch. Protocol code receives this by reference and reaches the
+// outside in no other way; there is no question it could ask that tells which world it is in.
 
 #include "sim/port/clock.h"
 #include "sim/port/executor.h"

@@ -1,6 +1,6 @@
 #pragma once
-// Processes of one machine as one of them sees it: start others, signal them, reap them, and receive
-// signals oneself.
+// Processes of one machine as one of them sees it: start others, signal them, reap them, and
+// receive signals oneself.
 
 #include <map>
 #include <optional>
@@ -14,7 +14,16 @@
 namespace hooke::sim {
 
 /// Signals the protocol uses, with their Linux numbers.
-enum class Signal : int { hup = 1, int_ = 2, quit = 3, kill = 9, usr1 = 10, term = 15, cont = 18, stop = 19 };
+enum class Signal : int {
+  hup = 1,
+  int_ = 2,
+  quit = 3,
+  kill = 9,
+  usr1 = 10,
+  term = 15,
+  cont = 18,
+  stop = 19
+};
 
 /// "SIGTERM" and so on.
 constexpr std::string_view to_string(Signal signal) {
@@ -46,7 +55,7 @@ struct SpawnRequest {
   std::vector<std::string> argv;                   ///< argv[0] is the program; not empty
   std::map<std::string, std::string> environment;  ///< complete, nothing is inherited
   bool new_session = true;                         ///< becomes leader of its own session and group
-  std::string stdout_path;                         ///< file to truncate and write, or empty: inherit
+  std::string stdout_path;  ///< file to truncate and write, or empty: inherit
   std::string stderr_path;
 };
 

@@ -1,7 +1,8 @@
 #pragma once
-// Named streams of integers. A stream is keyed by where the draw is made (node, process, purpose), not by
-// when: taking away one fault or one node leaves all other draws as they were, which is what makes
-// shrinking work. There are no floats and no <random> distributions: those differ between libraries.
+// Named streams of integers. A stream is keyed by where the draw is made (node, process, purpose),
+// not by when: taking away one fault or one node leaves all other draws as they were, which is what
+// makes shrinking work. There are no floats and no <random> distributions: those differ between
+// libraries.
 
 #include <cstdint>
 #include <string_view>
@@ -13,8 +14,8 @@ namespace hooke::sim {
 class Random {
  public:
   virtual ~Random() = default;
-  /// A number in [0, bound); bound >= 1. `purpose` names the stream and must be a string literal. 0 is
-  /// always the quiet choice (no delay, no loss, the first of equals).
+  /// A number in [0, bound); bound >= 1. `purpose` names the stream and must be a string literal. 0
+  /// is always the quiet choice (no delay, no loss, the first of equals).
   virtual std::uint64_t below(std::string_view purpose, std::uint64_t bound) = 0;
   /// A span in [low, high], whole nanoseconds; `low` is the quiet choice.
   Duration between(std::string_view purpose, Duration low, Duration high) {

@@ -1,6 +1,6 @@
 #pragma once
-// Blocking primitives for fibers of one process, built on park and wake alone and therefore identical in
-// every world. Not thread-safe: fibers of a process share one thread.
+// Blocking primitives for fibers of one process, built on park and wake alone and therefore
+// identical in every world. Not thread-safe: fibers of a process share one thread.
 
 #include <deque>
 #include <functional>

@@ -1,7 +1,8 @@
 #pragma once
 // Three kinds of time that must never be mixed: what a node's monotonic clock says, what its wall
 // clock says, and the true time of the world that only the harness knows. PyTorch stores wall-clock
-// instants of one machine and compares them on another; distinct types keep each such place visible.
+// instants of one machine and compares them on another; distinct types keep each such place
+// visible.
 
 #include <chrono>
 #include <cstdint>

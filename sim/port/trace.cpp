@@ -9,7 +9,8 @@ const FieldValue& Event::field(std::string_view name) const {
   for (std::size_t i = 0; i < type->field_count; ++i) {
     if (type->fields[i] == name) return fields[i];
   }
-  check_failed("field exists", __FILE__, __LINE__, "an event was asked for a field its type does not declare");
+  check_failed("field exists", __FILE__, __LINE__,
+               "an event was asked for a field its type does not declare");
 }
 
 }  // namespace hooke::sim

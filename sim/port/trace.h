@@ -1,7 +1,7 @@
 #pragma once
-// What happened, as typed events with a fixed field order. The trace is the only thing invariants look
-// at, so a simulated run and a real one are judged by the same code; its rolling hash is the identity of
-// a run. No pointers, no floats, no unordered containers ever enter it.
+// What happened, as typed events with a fixed field order. The trace is the only thing invariants
+// look at, so a simulated run and a real one are judged by the same code; its rolling hash is the
+// identity of a run. No pointers, no floats, no unordered containers ever enter it.
 
 #include <array>
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace hooke::sim {
 
-/// Describes one kind of event. Declared once as an `inline constexpr` object; its address identifies the
-/// kind inside a process, its name outside.
+/// Describes one kind of event. Declared once as an `inline constexpr` object; its address
+/// identifies the kind inside a process, its name outside.
 struct EventType {
   static constexpr std::size_t kMaxFields = 8;
-  std::string_view name;                             ///< "rendezvous.completed": noun.verb, lower case
+  std::string_view name;  ///< "rendezvous.completed": noun.verb, lower case
   std::array<std::string_view, kMaxFields> fields{};  ///< names in order; unused ones are empty
 
   constexpr EventType(std::string_view event_name, std::initializer_list<std::string_view> names)
@@ -33,16 +33,16 @@ struct EventType {
 /// One field: a number or a text. Texts are borrowed: valid during the call that passes them.
 class FieldValue {
  public:
-  constexpr FieldValue(std::int64_t number) : number_(number) {}           // NOLINT
-  constexpr FieldValue(int number) : number_(number) {}                    // NOLINT
-  constexpr FieldValue(std::uint32_t number) : number_(number) {}          // NOLINT
-  constexpr FieldValue(std::uint64_t number)                               // NOLINT
+  constexpr FieldValue(std::int64_t number) : number_(number) {}   // NOLINT
+  constexpr FieldValue(int number) : number_(number) {}            // NOLINT
+  constexpr FieldValue(std::uint32_t number) : number_(number) {}  // NOLINT
+  constexpr FieldValue(std::uint64_t number)                       // NOLINT
       : number_(static_cast<std::int64_t>(number)) {}
-  constexpr FieldValue(bool truth) : number_(truth ? 1 : 0) {}             // NOLINT
+  constexpr FieldValue(bool truth) : number_(truth ? 1 : 0) {}                  // NOLINT
   constexpr FieldValue(std::string_view text) : text_(text), is_text_(true) {}  // NOLINT
   constexpr FieldValue(const char* text) : text_(text), is_text_(true) {}       // NOLINT
   FieldValue(const std::string& text) : text_(text), is_text_(true) {}          // NOLINT
-  constexpr FieldValue(Duration span) : number_(span.count()) {}           // NOLINT
+  constexpr FieldValue(Duration span) : number_(span.count()) {}                // NOLINT
 
   [[nodiscard]] constexpr bool is_text() const { return is_text_; }
   [[nodiscard]] constexpr std::int64_t number() const { return number_; }

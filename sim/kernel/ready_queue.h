@@ -1,0 +1,48 @@
+#pragma once
+// First-in first-out ring from which an element near the front can also be taken, keeping the
+// others' order.
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace hooke::kernel {
+
+template <class T>
+class ReadyQueue {
+ public:
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+  void push(T item) {
+    if (size_ == ring_.size()) grow();
+    ring_[(head_ + size_++) & (ring_.size() - 1)] = item;
+  }
+
+  /// Removes and returns the element `index` places behind the front; index < size(). Costs `index`
+  /// moves.
+  T take(std::size_t index) {
+    const std::size_t mask = ring_.size() - 1;
+    T item = ring_[(head_ + index) & mask];
+    for (; index > 0; --index) ring_[(head_ + index) & mask] = ring_[(head_ + index - 1) & mask];
+    head_ = (head_ + 1) & mask;
+    --size_;
+    return item;
+  }
+
+  void clear() { head_ = size_ = 0; }
+
+ private:
+  void grow() {
+    std::vector<T> larger(ring_.empty() ? 64 : ring_.size() * 2);
+    for (std::size_t i = 0; i < size_; ++i) larger[i] = ring_[(head_ + i) & (ring_.size() - 1)];
+    ring_ = std::move(larger);
+    head_ = 0;
+  }
+
+  std::vector<T> ring_;  ///< size is a power of two
+  std::size_t head_ = 0;
+  std::size_t size_ = 0;
+};
+
+}  // namespace hooke::kernel

@@ -1,0 +1,167 @@
+#pragma once
+// Pending timers in order of (time, order of arming). Virtual time never goes back, so a radix heap
+// does it in amortised constant time per timer, and, because equal times always share a bucket and
+// buckets are split in order, first-armed-first-fired comes for free without sequence numbers
+// (Ahuja et al., "Faster algorithms for the shortest path problem", 1990).
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "sim/kernel/kernel.h"
+#include "sim/port/check.h"
+
+namespace hooke::kernel {
+
+class TimerQueue {
+ public:
+  struct Due {
+    std::int64_t time;  ///< nanoseconds of world time
+    Callback callback;
+    sim::EventId cause;
+  };
+
+  /// Arms a timer at `time`, which must not lie before the last time popped.
+  TimerId arm(std::int64_t time, const Callback& callback, sim::EventId cause) {
+    HOOKE_CHECK(time >= last_, "a timer cannot be armed in the past");
+    std::uint32_t slot = free_;
+    if (slot == kNone) {
+      slot = static_cast<std::uint32_t>(slots_.size());
+      slots_.emplace_back();
+    } else {
+      free_ = slots_[slot].next_free;
+    }
+    Slot& timer = slots_[slot];
+    timer.callback = callback;
+    timer.cause = cause;
+    push(Entry{time, slot, timer.generation});
+    ++live_;
+    return {slot, timer.generation};
+  }
+
+  /// True if the timer was pending.
+  bool cancel(TimerId timer) {
+    if (timer.slot >= slots_.size() || slots_[timer.slot].generation != timer.generation)
+      return false;
+    release(timer.slot);
+    if (++stale_ > live_ + 4096) drop_stale();
+    return true;
+  }
+
+  [[nodiscard]] bool empty() const { return live_ == 0; }
+
+  /// Removes and returns the earliest timer; requires !empty().
+  Due pop() {
+    for (;;) {
+      if (head_ == buckets_[0].size()) refill();
+      const Entry entry = buckets_[0][head_++];
+      if (slots_[entry.slot].generation != entry.generation) {
+        --stale_;
+        continue;
+      }
+      const Slot& timer = slots_[entry.slot];
+      const Due due{entry.time, timer.callback, timer.cause};
+      release(entry.slot);
+      return due;
+    }
+  }
+
+  /// Forgets everything and starts again at time 0.
+  void clear() {
+    for (auto& bucket : buckets_) bucket.clear();
+    slots_.clear();
+    free_ = kNone;
+    filled_ = 0;
+    head_ = 0;
+    last_ = 0;
+    live_ = 0;
+    stale_ = 0;
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = 0xffffffffU;
+  struct Entry {
+    std::int64_t time;
+    std::uint32_t slot;
+    std::uint32_t generation;
+  };
+  struct Slot {
+    Callback callback;
+    sim::EventId cause;
+    std::uint32_t generation = 0;
+    std::uint32_t next_free = kNone;
+  };
+
+  void release(std::uint32_t slot) {
+    ++slots_[slot].generation;
+    slots_[slot].next_free = free_;
+    free_ = slot;
+    --live_;
+  }
+
+  void push(const Entry& entry) {
+    const auto difference = static_cast<std::uint64_t>(entry.time ^ last_);
+    const auto bucket = static_cast<std::size_t>(std::bit_width(difference));
+    buckets_[bucket].push_back(entry);
+    filled_ |= std::uint64_t{1} << bucket;
+  }
+
+  [[nodiscard]] bool is_live(const Entry& entry) const {
+    return slots_[entry.slot].generation == entry.generation;
+  }
+
+  /// Moves the earliest non-empty bucket down so that bucket 0 holds the entries of the next time.
+  void refill() {
+    buckets_[0].clear();
+    head_ = 0;
+    filled_ &= ~std::uint64_t{1};
+    while ((filled_ & 1U) == 0) {
+      HOOKE_CHECK(filled_ != 0, "a pending timer must be in some bucket");
+      const auto lowest = static_cast<std::size_t>(std::countr_zero(filled_));
+      filled_ &= ~(std::uint64_t{1} << lowest);
+      moving_.swap(buckets_[lowest]);
+      std::int64_t earliest = INT64_MAX;
+      for (const Entry& entry : moving_) {
+        if (is_live(entry) && entry.time < earliest) earliest = entry.time;
+      }
+      if (earliest != INT64_MAX) last_ = earliest;
+      for (const Entry& entry : moving_) {
+        if (is_live(entry)) {
+          push(entry);
+        } else {
+          --stale_;
+        }
+      }
+      moving_.clear();
+    }
+  }
+
+  void drop_stale() {
+    for (std::size_t i = 0; i < buckets_.size(); ++i) {
+      auto& bucket = buckets_[i];
+      const std::size_t begin = i == 0 ? head_ : 0;
+      std::size_t kept = begin;
+      for (std::size_t j = begin; j < bucket.size(); ++j) {
+        if (is_live(bucket[j])) bucket[kept++] = bucket[j];
+      }
+      bucket.resize(kept);
+      if (kept == begin && i > 0) filled_ &= ~(std::uint64_t{1} << i);
+    }
+    stale_ = 0;
+  }
+
+  // Times are non-negative 63-bit numbers, so there are 64 possible highest differing bits, 0
+  // included.
+  std::array<std::vector<Entry>, 64> buckets_;
+  std::vector<Entry> moving_;
+  std::vector<Slot> slots_;
+  std::uint32_t free_ = kNone;
+  std::uint64_t filled_ = 0;  ///< bit i: bucket i is not empty
+  std::size_t head_ = 0;      ///< next entry of bucket 0
+  std::int64_t last_ = 0;     ///< the time bucket 0 belongs to
+  std::size_t live_ = 0;
+  std::size_t stale_ = 0;  ///< cancelled entries still in buckets
+};
+
+}  // namespace hooke::kernel

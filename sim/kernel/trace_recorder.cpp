@@ -1,0 +1,54 @@
+// Folding events into the hash and handing them to sinks.
+#include "sim/kernel/trace_recorder.h"
+
+#include "sim/port/check.h"
+
+namespace hooke::kernel {
+
+void TraceHash::add(std::string_view text) {
+  add(text.size());
+  std::uint64_t word = 0;
+  std::size_t filled = 0;
+  for (const char c : text) {
+    word |= static_cast<std::uint64_t>(static_cast<unsigned char>(c)) << (8 * filled);
+    if (++filled == 8) {
+      add(word);
+      word = 0;
+      filled = 0;
+    }
+  }
+  if (filled > 0) add(word);
+}
+
+std::string TraceHash::hex() const {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (const std::uint64_t half : {high_, low_}) {
+    for (int shift = 60; shift >= 0; shift -= 4) out += kDigits[(half >> shift) & 15U];
+  }
+  return out;
+}
+
+sim::EventId TraceRecorder::emit(sim::EventId& cause, sim::WorldTime at, sim::WallTime wall,
+                                 sim::NodeId node, sim::Pid pid, const sim::EventType& type,
+                                 std::span<const sim::FieldValue> fields) {
+  HOOKE_CHECK(fields.size() == type.field_count, "an event carries exactly the fields of its type");
+  const sim::Event event{sim::EventId{next_id_++}, cause, at, wall, node, pid, &type, fields};
+  hash_.add(type.name);
+  hash_.add(event.parent.value);
+  hash_.add(static_cast<std::uint64_t>(at.time_since_epoch().count()));
+  hash_.add(static_cast<std::uint64_t>(wall.time_since_epoch().count()));
+  hash_.add((std::uint64_t{node.value} << 32U) | static_cast<std::uint32_t>(pid.value));
+  for (const sim::FieldValue& field : fields) {
+    if (field.is_text()) {
+      hash_.add(field.text());
+    } else {
+      hash_.add(static_cast<std::uint64_t>(field.number()));
+    }
+  }
+  for (TraceSink* sink : sinks_) sink->on_event(event);
+  cause = event.id;
+  return event.id;
+}
+
+}  // namespace hooke::kernel
