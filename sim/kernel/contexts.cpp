@@ -12,18 +12,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "sim/kernel/sanitizer.h"
 #include "sim/port/check.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define HOOKE_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HOOKE_ADDRESS_SANITIZER 1
-#endif
-#endif
-#ifdef HOOKE_ADDRESS_SANITIZER
-#include <sanitizer/common_interface_defs.h>
-#endif
 
 namespace hooke::kernel {
 

@@ -8,18 +8,11 @@
 #include <cstdint>
 #include <new>
 
+#include "sim/kernel/sanitizer.h"
 #include "sim/port/check.h"
 
 namespace hooke::kernel {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__)
-#define HOOKE_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HOOKE_ADDRESS_SANITIZER 1
-#endif
-#endif
 
 #ifdef HOOKE_ADDRESS_SANITIZER
 constexpr std::size_t kSlotBytes = 512 * 1024;  // instrumented frames are several times larger
@@ -53,6 +46,10 @@ StackArena::Slot StackArena::take() {
   if (free_.empty()) map_more();
   const Slot slot = free_.back();
   free_.pop_back();
+#ifdef HOOKE_ADDRESS_SANITIZER
+  // A fiber that ended by its last switch has left the marks of its frames behind.
+  __asan_unpoison_memory_region(slot.bottom, slot.size());
+#endif
   return slot;
 }
 
