@@ -144,6 +144,8 @@ struct Scenario {
   std::string description;
   std::vector<std::string> references;
   std::uint64_t seed = 0;
+  /// This scenario must fail: it proves that failures are seen. JSON key "canary".
+  bool canary = false;
   ProtocolPlan protocol;
   ClusterPlan cluster;
   WorkersPlan workers;

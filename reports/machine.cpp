@@ -1,0 +1,104 @@
+// JSON by nlohmann_json, XML by pugixml.
+#include "reports/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+#include <sstream>
+
+namespace hooke::report {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json violation_json(const properties::Violation& violation) {
+  return {{"invariant", violation.invariant},
+          {"at_ns", violation.at.time_since_epoch().count()},
+          {"event", violation.event.value},
+          {"witness", violation.witness}};
+}
+
+ordered_json result_json(const Result& result) {
+  const scenario::RunReport& run = result.run;
+  ordered_json json{{"name", run.name},
+                    {"file", result.file},
+                    {"verdict", result.good() ? "passed" : "failed"},
+                    {"canary", result.must_fail},
+                    {"seed", run.seed},
+                    {"end", std::string(kernel::to_string(run.end))},
+                    {"rounds", run.rounds},
+                    {"world_time_ns", run.world_time.count()},
+                    {"wall_time_ns", run.wall_time.count()},
+                    {"events", run.events},
+                    {"steps", run.steps},
+                    {"hash", run.hash}};
+  if (!run.harness_failure.empty()) json["harness_failure"] = run.harness_failure;
+  if (run.twin_difference) {
+    json["twin_difference"] = {{"event", run.twin_difference->event_number},
+                               {"first", run.twin_difference->first},
+                               {"second", run.twin_difference->second}};
+  }
+  json["unmet"] = ordered_json::array();
+  for (const scenario::Unmet& unmet : run.unmet) {
+    json["unmet"].push_back({{"expectation", unmet.expectation}, {"reason", unmet.reason}});
+  }
+  json["violations"] = ordered_json::array();
+  for (const auto& violation : run.violations) json["violations"].push_back(violation_json(violation));
+  json["agents"] = ordered_json::array();
+  for (const scenario::AgentResult& agent : run.agents) {
+    ordered_json entry{{"node", agent.node}, {"outcome", agent.outcome}};
+    if (agent.exit_code) entry["exit_code"] = *agent.exit_code;
+    entry["ended_ns"] = agent.ended.time_since_epoch().count();
+    if (!agent.detail.empty()) entry["detail"] = agent.detail;
+    json["agents"].push_back(std::move(entry));
+  }
+  json["faults"] = ordered_json::array();
+  for (const scenario::InjectedFault& fault : run.faults) {
+    json["faults"].push_back(
+        {{"what", fault.what}, {"at_ns", fault.at.time_since_epoch().count()}, {"felt", fault.felt}});
+  }
+  json["marks"] = run.marks;
+  return json;
+}
+
+std::size_t failures(const std::vector<Result>& results) {
+  return static_cast<std::size_t>(std::count_if(
+      results.begin(), results.end(), [](const Result& result) { return !result.good(); }));
+}
+
+}  // namespace
+
+std::string to_json(const std::vector<Result>& results) {
+  ordered_json json{{"passed", results.size() - failures(results)}, {"failed", failures(results)}};
+  json["results"] = ordered_json::array();
+  for (const Result& result : results) json["results"].push_back(result_json(result));
+  return json.dump(2) + "\n";
+}
+
+std::string to_junit(const std::vector<Result>& results) {
+  pugi::xml_document document;
+  pugi::xml_node suite = document.append_child("testsuites").append_child("testsuite");
+  suite.append_attribute("name") = "hooke scenarios";
+  suite.append_attribute("tests") = static_cast<unsigned long long>(results.size());
+  suite.append_attribute("failures") = static_cast<unsigned long long>(failures(results));
+  for (const Result& result : results) {
+    pugi::xml_node test = suite.append_child("testcase");
+    test.append_attribute("name") = result.run.name.c_str();
+    test.append_attribute("classname") = result.file.c_str();
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(result.run.wall_time).count();
+    test.append_attribute("time") = fmt::format("{}.{:03}", ms / 1000, ms % 1000).c_str();
+    if (result.good()) continue;
+    const std::string text = explanation(result, Style{}, true);
+    pugi::xml_node failure = test.append_child(result.run.harness_failure.empty() ? "failure" : "error");
+    failure.append_attribute("message") =
+        result.must_fail ? "a canary did not fail" : text.substr(0, text.find('\n')).c_str();
+    failure.text() = text.c_str();
+  }
+  std::ostringstream out;
+  document.save(out, "  ");
+  return out.str();
+}
+
+}  // namespace hooke::report

@@ -1,0 +1,17 @@
+#pragma once
+// The same results for programs: JSON and JUnit XML.
+
+#include <string>
+#include <vector>
+
+#include "reports/summary.h"
+
+namespace hooke::report {
+
+/// One JSON document: {"passed", "failed", "results": [...]}; spans in nanoseconds, hashes in hexadecimal.
+std::string to_json(const std::vector<Result>& results);
+
+/// JUnit XML as CI systems read it: one test case per scenario, failures with their reasons.
+std::string to_junit(const std::vector<Result>& results);
+
+}  // namespace hooke::report

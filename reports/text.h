@@ -1,0 +1,27 @@
+#pragma once
+// How numbers look to a person, the same in every report.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "sim/port/time.h"
+
+namespace hooke::report {
+
+/// "1m02.500s", "12.345s", "350us": three significant places where they matter.
+std::string short_time(std::chrono::nanoseconds span);
+/// Seconds with three decimals, "12.345": for columns that are compared by eye.
+std::string seconds(sim::Duration span);
+/// "12,345,678".
+std::string grouped(std::uint64_t number);
+/// "1.5 MiB".
+std::string bytes_text(std::uint64_t bytes);
+/// `text` cut to `width` columns with an ellipsis; counts UTF-8 code points as one column each.
+std::string fit(const std::string& text, std::size_t width);
+/// `text` filled up with blanks to `width` columns.
+std::string pad(const std::string& text, std::size_t width);
+/// Breaks `text` at blanks so that no line is wider than `width`; later lines start with `indent`.
+std::string wrap(const std::string& text, std::size_t width, const std::string& indent);
+
+}  // namespace hooke::report

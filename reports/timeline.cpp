@@ -1,0 +1,125 @@
+// Phrases for events, and their placement in columns.
+#include "reports/timeline.h"
+
+#include <fmt/format.h>
+
+#include "model/observe/trace_events.h"
+#include "reports/text.h"
+#include "sim/port/process_host.h"
+#include "sim/world/world_events.h"
+
+namespace hooke::report {
+namespace {
+
+namespace ev = model::events;
+namespace wev = world::events;
+
+constexpr std::size_t kTimeWidth = 12;
+constexpr std::size_t kNarrowestColumn = 24;
+
+std::int64_t num(const sim::Event& event, std::string_view name) { return event.field(name).number(); }
+std::string txt(const sim::Event& event, std::string_view name) { return std::string(event.field(name).text()); }
+
+std::string signal_text(std::int64_t number) {
+  return std::string(to_string(static_cast<sim::Signal>(static_cast<int>(number))));
+}
+
+std::string rendezvous_phrase(const sim::Event& event) {
+  if (event.type == &ev::rendezvous_joining) return "wants to join";
+  if (event.type == &ev::rendezvous_added) {
+    return fmt::format("enters {} of round {} ({})", txt(event, "list"), num(event, "round"), num(event, "size"));
+  }
+  if (event.type == &ev::rendezvous_completed) {
+    return fmt::format("completes round {} with {}", num(event, "round"), num(event, "participants"));
+  }
+  if (event.type == &ev::rendezvous_joined) {
+    return fmt::format("round {}: rank {} of {}", num(event, "round"), num(event, "rank"), num(event, "world_size"));
+  }
+  if (event.type == &ev::rendezvous_failed) return "rendezvous failed: " + txt(event, "error");
+  if (event.type == &ev::rendezvous_left) return fmt::format("leaves round {}", num(event, "round"));
+  if (event.type == &ev::rendezvous_closed) return "CLOSES the rendezvous";
+  if (event.type == &ev::rendezvous_evicted) {
+    return fmt::format("evicts {} (silent {} s)", txt(event, "descriptor"),
+                       seconds(sim::Duration(num(event, "heartbeat_age"))));
+  }
+  if (event.type == &ev::rendezvous_waiting_seen) return fmt::format("sees {} waiting", num(event, "waiting"));
+  if (event.type == &ev::keep_alive_died) return "keep-alive DIED: " + txt(event, "detail");
+  if (event.type == &ev::keep_alive_tick && txt(event, "result") == "failed") return "keep-alive failed";
+  return {};
+}
+
+std::string agent_phrase(const sim::Event& event) {
+  if (event.type == &ev::agent_started) return "agent starts";
+  if (event.type == &ev::agent_finished) {
+    return fmt::format("agent {} (exit {})", txt(event, "outcome"), num(event, "exit_code"));
+  }
+  if (event.type == &ev::agent_signalled) return "got " + signal_text(num(event, "signal"));
+  if (event.type == &ev::group_restarting) {
+    return fmt::format("restarts: {}, {} left", txt(event, "cause"), num(event, "remaining_restarts"));
+  }
+  if (event.type == &ev::worker_started) {
+    return fmt::format("worker rank {} of {} starts", num(event, "rank"), num(event, "world_size"));
+  }
+  if (event.type == &ev::worker_ended) {
+    return fmt::format("worker rank {} ended: {}", num(event, "rank"), num(event, "status"));
+  }
+  if (event.type == &ev::failure_reported) return fmt::format("blames rank {}", num(event, "rank"));
+  if (event.type == &ev::exit_barrier_entered) return "waits in the exit barrier";
+  if (event.type == &ev::exit_barrier_left) {
+    return fmt::format("exit barrier {} after {} s", txt(event, "result"), seconds(sim::Duration(num(event, "elapsed"))));
+  }
+  if (event.type == &ev::worker_stale_read) return "worker read a STALE value: " + txt(event, "key");
+  if (event.type == &ev::store_serving) return fmt::format("serves the {} store", txt(event, "purpose"));
+  if (event.type == &ev::store_stopped) return "a store stops";
+  return {};
+}
+
+std::string world_phrase(const sim::Event& event) {
+  if (event.type == &wev::node_crashed) return "*** the machine crashes ***";
+  if (event.type == &wev::node_restarted) return "*** the machine is up again ***";
+  if (event.type == &wev::process_ended && num(event, "status") < 0) {
+    return fmt::format("pid {} killed by {}", event.pid.value, signal_text(-num(event, "status")));
+  }
+  if (event.type == &wev::process_orphaned) return fmt::format("pid {} is orphaned", event.pid.value);
+  if (event.type == &wev::process_paused) return fmt::format("pid {} is paused", event.pid.value);
+  if (event.type == &wev::process_resumed) return fmt::format("pid {} goes on", event.pid.value);
+  if (event.type == &wev::fault_injected) return "*** " + txt(event, "kind") + " " + txt(event, "target");
+  if (event.type == &wev::fault_ended) return "*** end of " + txt(event, "kind");
+  return {};
+}
+
+}  // namespace
+
+std::string phrase(const sim::Event& event) {
+  std::string text = rendezvous_phrase(event);
+  if (text.empty()) text = agent_phrase(event);
+  if (text.empty()) text = world_phrase(event);
+  return text;
+}
+
+Timeline::Timeline(std::ostream& out, std::vector<std::string> node_names, std::size_t width)
+    : out_(out), node_names_(std::move(node_names)) {
+  const std::size_t room = width > kTimeWidth ? width - kTimeWidth : 0;
+  column_width_ = node_names_.empty() ? room : room / node_names_.size();
+  columns_ = column_width_ >= kNarrowestColumn;
+  if (!columns_) return;
+  out_ << pad("", kTimeWidth);
+  for (const std::string& name : node_names_) out_ << pad(fit(name, column_width_ - 2), column_width_);
+  out_ << '\n';
+}
+
+void Timeline::on_event(const sim::Event& event) {
+  const std::string text = phrase(event);
+  if (text.empty()) return;
+  out_ << fmt::format("{:>9} s ", seconds(event.at.time_since_epoch()));
+  const std::size_t node = event.node.value;
+  if (node >= node_names_.size()) {
+    out_ << text << '\n';
+  } else if (columns_) {
+    out_ << std::string(node * column_width_, ' ') << fit(text, column_width_ * (node_names_.size() - node)) << '\n';
+  } else {
+    out_ << pad(fit(node_names_[node], 12), 13) << text << '\n';
+  }
+}
+
+}  // namespace hooke::report
