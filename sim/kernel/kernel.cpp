@@ -34,12 +34,15 @@ struct FiberBlock {
   State state = State::free;
   sim::Wake wake = sim::Wake::woken;
   bool woken_early = false;  ///< wake() came between ticket() and park()
+  bool doomed = false;       ///< killed alone, see FiberGroup::kill_fiber
   TimerId deadline;
+  sim::WorldTime deadline_at{};
   sim::EventId cause{};
   std::string name;
   std::function<void()> body;
   std::vector<sim::ParkTicket> joiners;
 
+  [[nodiscard]] bool killed() const { return doomed || group->killed(); }
   static void run_tasks(void* self);
   static void deadline_passed(void*, std::uint64_t) {}
 };
@@ -326,7 +329,7 @@ sim::FiberId Kernel::spawn(FiberGroup& group, std::string name, std::function<vo
   impl.free_blocks.pop_back();
   fiber.id += std::uint64_t{1} << 32U;
   fiber.generation = 1;
-  fiber.woken_early = false;
+  fiber.woken_early = fiber.doomed = false;
   fiber.name = std::move(name);
   fiber.body = std::move(body);
   fiber.group = &group;
@@ -346,7 +349,7 @@ void FiberBlock::run_tasks(void* argument) {
   Kernel& kernel = *self.kernel;
   while (!kernel.impl_->contexts.shutting_down()) {
     try {
-      if (!self.group->killed_) self.body();
+      if (!self.killed()) self.body();
     } catch (const sim::Killed&) {
       // The process has died; unwinding was the point.
     } catch (...) {
@@ -388,7 +391,7 @@ sim::Wake Kernel::park(sim::ParkTicket ticket, std::optional<sim::WorldTime> dea
   FiberBlock& self = *running_;
   HOOKE_CHECK(ticket.fiber.value == self.id && ticket.generation == self.generation,
               "a fiber parks with its own, current ticket");
-  if (self.group->killed_) throw sim::Killed{};
+  if (self.killed()) throw sim::Killed{};
   if (self.woken_early) {
     self.woken_early = false;
     ++self.generation;
@@ -398,10 +401,11 @@ sim::Wake Kernel::park(sim::ParkTicket ticket, std::optional<sim::WorldTime> dea
   self.deadline = {};
   self.cause = cause_;
   if (deadline) {
-    self.deadline = at(std::max(*deadline, now_), {&FiberBlock::deadline_passed, &self, 0});
+    self.deadline_at = std::max(*deadline, now_);
+    self.deadline = at(self.deadline_at, {&FiberBlock::deadline_passed, &self, 0});
   }
   leave(self);
-  if (self.group->killed_) throw sim::Killed{};
+  if (self.killed()) throw sim::Killed{};
   return self.wake;
 }
 

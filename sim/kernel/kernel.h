@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/kernel/choice.h"
@@ -88,6 +89,11 @@ class FiberGroup {
   /// Holds back the group's fibers: they become ready but do not run until resume().
   void pause();
   void resume();
+  /// Ends one living fiber by name as kill() would; false if there is none of that name.
+  bool kill_fiber(std::string_view name);
+  /// Moves every pending park deadline of the group to `moved(deadline)`: how a clock that is stopped or
+  /// changes its rate reaches those who already sleep by it.
+  void move_deadlines(const std::function<sim::WorldTime(sim::WorldTime)>& moved);
   [[nodiscard]] bool killed() const { return killed_; }
   [[nodiscard]] bool paused() const { return paused_; }
   [[nodiscard]] std::size_t fiber_count() const { return fibers_.size(); }

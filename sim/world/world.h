@@ -1,7 +1,7 @@
 #pragma once
-// The simulated world: machines with clocks, disks and processes, joined by a network, all on one kernel.
-// Whoever owns the world (a scenario, a test) adds machines, registers programs, starts processes and
-// injects faults; the programs see only their Ports.
+// The simulated world: machines with clocks, disks and processes, joined by a network, all on one
+// kernel. Whoever owns the world (a scenario, a test) adds machines, registers programs, starts
+// processes and injects faults; the programs see only their Ports.
 
 #include <functional>
 #include <memory>
@@ -15,42 +15,45 @@
 
 namespace hooke::world {
 
-/// Distribution of one-way latency: log-normal-like, given by its median and its 99th percentile
-/// (p99 >= median). Equal values mean a constant.
+/// Distribution of one-way latency, given by its median and its 99th percentile (p99 >= median):
+/// piecewise linear in the quantile, from half the median to twice the p99. Equal values mean a
+/// constant.
 struct LatencyModel {
   sim::Duration median = std::chrono::microseconds(150);
   sim::Duration p99 = std::chrono::milliseconds(2);
 };
 
 struct NetworkOptions {
-  LatencyModel latency;                           ///< between different nodes
+  LatencyModel latency;                                    ///< between different nodes
   sim::Duration loopback = std::chrono::microseconds(20);  ///< within a node, constant
-  std::int64_t bandwidth_bits_per_s = 10'000'000'000;      ///< per direction of a link; 0: unlimited
+  std::int64_t bandwidth_bits_per_s = 10'000'000'000;      ///< what a node can send; 0: unlimited
 };
 
-/// Cost of serving at one listening port: requests (one per client write) are served one after the other.
-/// Until a request's time has come its handler is not called; bytes it writes leave when its time is over.
+/// Cost of serving at one listening port: requests (one per client write) are served one after the
+/// other. Until a request's time has come its handler is not called; bytes it writes leave when its
+/// time is over.
 struct ServiceModel {
   sim::Duration per_request{};
-  sim::Duration per_byte{};  ///< for bytes received and for bytes sent in answer
+  sim::Duration per_byte{};    ///< for bytes received and for bytes sent in answer
   std::size_t backlog = 4096;  ///< connections that may wait to be accepted; more are refused
   /// Time the host needs to accept one connection.
   sim::Duration per_accept = std::chrono::microseconds(20);
 };
 
 struct NodeOptions {
-  std::string name;                       ///< host name, unique; also resolvable as name + ".sim"
-  sim::Duration clock_skew{};             ///< wall clock minus true wall clock at the start
-  std::int64_t clock_drift_ppb = 0;       ///< both clocks run at (1 + ppb/1e9) of true speed
+  std::string name;                  ///< host name, unique; also resolvable as name + ".sim"
+  sim::Duration clock_skew{};        ///< wall clock minus true wall clock at the start
+  std::int64_t clock_drift_ppb = 0;  ///< both clocks run at (1 + ppb/1e9) of true speed
 };
 
-/// Code of a program: runs as the first fiber of its process; its return value is the exit code. Killed
-/// passes through it.
+/// Code of a program: runs as the first fiber of its process; its return value is the exit code.
+/// Killed passes through it.
 using Program = std::function<int(sim::Ports& ports)>;
 
 struct WorldOptions {
   NetworkOptions network;
-  sim::WallTime wall_epoch{std::chrono::seconds(1'800'000'000)};  ///< true wall time at world time 0
+  sim::WallTime wall_epoch{
+      std::chrono::seconds(1'800'000'000)};  ///< true wall time at world time 0
 };
 
 /// One direction or both of the paths between two sets of nodes. An empty set means every node.
@@ -60,38 +63,43 @@ struct PathSet {
   bool one_way = false;
 };
 
-/// What a fault does; see World::inject. The elastic words of a scenario ("agent.kill") are translated to
-/// these by whoever knows the roles.
+/// What a fault does; see World::inject. The elastic words of a scenario ("agent.kill") are
+/// translated to these by whoever knows the roles.
 enum class FaultKind : unsigned char {
-  process_signal,    ///< pid, signal
-  process_pause,     ///< pid, duration: SIGSTOP … SIGCONT
-  process_hang,      ///< pid: makes no progress, still dies of signals by default action
-  process_exit,      ///< pid, code: ends at once with that code
-  process_unkillable,///< pid, duration (0: for good): in uninterruptible sleep, SIGKILL stays pending
-  fiber_dies,        ///< pid, text: the fiber of that name ends silently
-  node_crash,        ///< node: all processes gone, connections silent (peers see nothing until they time out or get a reset from the rebooted host)
-  node_restart,      ///< node: the machine is up again, disk kept, no processes
-  net_partition,     ///< paths, duration: nothing passes; established streams stall, connects time out
-  net_delay,         ///< paths, duration, span: that much more latency
-  net_loss,          ///< paths, duration, ratio_ppm: a write breaks its connection (reset) with this probability
-  net_reset,         ///< paths: breaks every connection on them now
-  net_clog,          ///< paths, duration: bytes are held and delivered when it ends
-  net_bandwidth,     ///< paths, duration, amount: bits per second
-  service_slow,      ///< node, port, duration, span: added to per_request
-  service_stop,      ///< node, port, duration: serves nothing, then goes on
-  service_error,     ///< node, port, duration: resets each connection at its next request
-  service_reply_lost,///< node, port, amount: serves the next `amount` requests, then resets instead of replying
-  clock_skew,        ///< node, span: wall clock is set to true time + span
-  clock_jump,        ///< node, span: wall clock moves by span
-  clock_drift,       ///< node, amount: ppb from now on
-  clock_freeze,      ///< node, duration: both clocks stand still
-  dns_alias,         ///< text resolves to node
+  process_signal,      ///< pid, signal
+  process_pause,       ///< pid, duration: SIGSTOP … SIGCONT
+  process_hang,        ///< pid: makes no progress, still dies of signals by default action
+  process_exit,        ///< pid, code: ends at once with that code
+  process_unkillable,  ///< pid, duration (0: for good): in uninterruptible sleep, SIGKILL stays
+                       ///< pending
+  fiber_dies,          ///< pid, text: the fiber of that name ends silently
+  node_crash,  ///< node: all processes gone, connections silent (peers see nothing until they time
+               ///< out or get a reset from the rebooted host)
+  node_restart,   ///< node: the machine is up again, disk kept, no processes
+  net_partition,  ///< paths, duration: nothing passes; established streams stall, connects time out
+  net_delay,      ///< paths, duration, span: that much more latency
+  net_loss,       ///< paths, duration, ratio_ppm: a write breaks its connection (reset) with this
+                  ///< probability
+  net_reset,      ///< paths: breaks every connection on them now
+  net_clog,       ///< paths, duration: bytes are held and delivered when it ends
+  net_bandwidth,  ///< paths, duration, amount: bits per second
+  service_slow,   ///< node, port, duration, span: added to per_request
+  service_stop,   ///< node, port, duration: serves nothing, then goes on
+  service_error,  ///< node, port, duration: resets each connection at its next request
+  service_reply_lost,  ///< node, port, amount: serves the next `amount` requests, then resets
+                       ///< instead of replying
+  clock_skew,          ///< node, span: wall clock is set to true time + span
+  clock_jump,          ///< node, span: wall clock moves by span
+  clock_drift,         ///< node, amount: ppb from now on
+  clock_freeze,        ///< node, duration: both clocks stand still
+  dns_alias,           ///< text resolves to node
   dns_unresolvable,  ///< text cannot be resolved (by node, or by all when there is none), duration
   port_busy,         ///< node, port, duration: a stranger holds the port
   port_steal,        ///< node, duration: a stranger takes the next ephemeral port that is closed
   pid_reuse,         ///< node, pid: the next process started there gets this number
   disk_full,         ///< node, duration: writes fail with no_space
-  disk_short_write,  ///< node, amount: the next write stores only its first `amount` bytes, then no_space
+  disk_short_write,  ///< node, amount: the next write stores only its first `amount` bytes, then
+                     ///< no_space
 };
 
 /// One fault with its parameters; which ones count is said at its kind.
@@ -116,7 +124,8 @@ class World {
  public:
   /// `kernel` must have begun a run and must outlive the world.
   World(kernel::Kernel& kernel, WorldOptions options);
-  /// Kills every process that is left, lets it unwind, and checks that nothing of the world is alive.
+  /// Kills every process that is left, lets it unwind, and checks that nothing of the world is
+  /// alive.
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -146,16 +155,16 @@ class World {
   /// Serial service for ports without one of their own.
   void set_default_service(ServiceModel model);
 
-  /// Injects a fault now. Emits `fault.injected`; `fault.felt` is emitted the first time it changes what
-  /// some process experiences.
+  /// Injects a fault now. Emits `fault.injected`; `fault.felt` is emitted the first time it changes
+  /// what some process experiences.
   FaultId inject(const Fault& fault);
   /// Ends a lasting fault early; harmless when it has ended.
   void heal(FaultId fault);
   /// How often a fault changed what a process experienced; 0 means it had no effect at all.
   [[nodiscard]] std::uint64_t felt(FaultId fault) const;
 
-  /// Called whenever a process passes a named fault point: (node, pid, name, how often this name was passed
-  /// on that node, from 1). Injecting from inside is allowed.
+  /// Called whenever a process passes a named fault point: (node, pid, name, how often this name
+  /// was passed on that node, from 1). Injecting from inside is allowed.
   void on_fault_point(
       std::function<void(sim::NodeId, sim::Pid, std::string_view, std::uint64_t)> observer);
 
@@ -168,6 +177,8 @@ class World {
   [[nodiscard]] Traffic traffic(sim::NodeId node) const;
 
   [[nodiscard]] kernel::Kernel& kernel();
+  /// What an exact wall clock would show now.
+  [[nodiscard]] sim::WallTime true_wall_time() const;
   /// Emits an event in the name of the harness (no node).
   sim::EventId emit(const sim::EventType& type, std::initializer_list<sim::FieldValue> fields);
 

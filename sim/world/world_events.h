@@ -15,7 +15,8 @@ inline constexpr EventType process_started{"process.started", {"parent_pid", "pr
 inline constexpr EventType process_ended{"process.ended", {"status"}};
 /// A process lost its parent while running.
 inline constexpr EventType process_orphaned{"process.orphaned", {"parent_pid"}};
-/// `from_pid` 0: the harness. `target_born`: event that started the target, so that pid reuse shows.
+/// `from_pid` 0: the harness. `target_born`: event that started the target, so that pid reuse
+/// shows.
 inline constexpr EventType process_signalled{"process.signalled",
                                              {"from_pid", "target_pid", "signal", "target_born"}};
 inline constexpr EventType process_paused{"process.paused", {}};

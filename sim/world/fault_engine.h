@@ -1,0 +1,46 @@
+#pragma once
+// Turns a Fault into a change of the world, and back again when its time is over. Internal to the
+// world.
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "sim/world/process_table.h"
+
+namespace hooke::world {
+
+class FaultEngine {
+ public:
+  FaultEngine(kernel::Kernel& kernel, World& world, FaultLog& log,
+              std::vector<std::unique_ptr<Machine>>& machines, SimNetwork& network,
+              ProcessTable& processes)
+      : kernel_(kernel),
+        world_(world),
+        log_(log),
+        machines_(machines),
+        network_(network),
+        processes_(processes) {}
+
+  FaultId inject(const Fault& fault);
+  void heal(FaultId fault);
+
+ private:
+  void act(FaultId id, const Fault& fault);
+  void act_on_process(FaultId id, const Fault& fault, SimProcess& process);
+  void act_on_machine(FaultId id, const Fault& fault, Machine& machine);
+  void act_on_service(FaultId id, const Fault& fault, Machine& machine);
+  void undo(FaultId id, const Fault& fault);
+  static void on_time_over(void* self, std::uint64_t fault);
+
+  kernel::Kernel& kernel_;
+  World& world_;
+  FaultLog& log_;
+  std::vector<std::unique_ptr<Machine>>& machines_;
+  SimNetwork& network_;
+  ProcessTable& processes_;
+  std::map<FaultId, Fault> lasting_;
+  std::map<FaultId, SimProcess*> victims_;
+};
+
+}  // namespace hooke::world

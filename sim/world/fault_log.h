@@ -1,0 +1,41 @@
+#pragma once
+// Which faults were injected, and whether anybody felt them. A fault that nobody feels proves
+// nothing.
+
+#include <string_view>
+#include <vector>
+
+#include "sim/world/world.h"
+#include "sim/world/world_events.h"
+
+namespace hooke::world {
+
+class FaultLog {
+ public:
+  explicit FaultLog(World& world) : world_(world) {}
+
+  FaultId add(FaultKind kind) {
+    entries_.push_back({kind, 0, false});
+    return FaultId{static_cast<std::uint32_t>(entries_.size() - 1)};
+  }
+  /// The fault changed what some process experiences.
+  void feel(FaultId fault);
+  [[nodiscard]] std::uint64_t felt(FaultId fault) const { return entries_.at(fault.value).felt; }
+  [[nodiscard]] FaultKind kind(FaultId fault) const { return entries_.at(fault.value).kind; }
+  /// True the first time it is asked: the fault has ended.
+  bool end(FaultId fault);
+
+ private:
+  struct Entry {
+    FaultKind kind;
+    std::uint64_t felt;
+    bool ended;
+  };
+  World& world_;
+  std::vector<Entry> entries_;
+};
+
+/// Stable name of a kind, "net_partition".
+std::string_view to_string(FaultKind kind);
+
+}  // namespace hooke::world

@@ -1,0 +1,95 @@
+// Latency quantiles and the bookkeeping of path faults.
+#include "sim/world/links.h"
+
+#include <algorithm>
+
+namespace hooke::world {
+namespace {
+
+constexpr std::uint64_t kQuantiles = 1024;
+
+bool contains(const std::vector<sim::NodeId>& set, sim::NodeId node) {
+  return set.empty() || std::find(set.begin(), set.end(), node) != set.end();
+}
+
+/// The latency at quantile q/1024: linear between half the median, the median, a point on the way
+/// at 90 %, the 99th percentile, and twice that.
+sim::Duration quantile(const LatencyModel& model, std::uint64_t q) {
+  struct Knot {
+    std::uint64_t q;
+    sim::Duration value;
+  };
+  const Knot knots[] = {{0, model.median / 2},
+                        {512, model.median},
+                        {922, model.median + (model.p99 - model.median) / 4},
+                        {1014, model.p99},
+                        {1024, model.p99 * 2}};
+  std::size_t i = 1;
+  while (q > knots[i].q) ++i;
+  const Knot& low = knots[i - 1];
+  const Knot& high = knots[i];
+  const auto part = static_cast<std::int64_t>(q - low.q);
+  return low.value + (high.value - low.value) * part / static_cast<std::int64_t>(high.q - low.q);
+}
+
+}  // namespace
+
+Link::Link(kernel::ChoiceSource& choices, sim::NodeId from_node, sim::NodeId to_node)
+    : from(from_node),
+      to(to_node),
+      latency_draws(choices, "network.latency", from_node.value, to_node.value),
+      loss_draws(choices, "network.loss", from_node.value, to_node.value) {}
+
+const LinkFault* Link::fault(FaultKind kind) const {
+  for (const LinkFault& fault : faults) {
+    if (fault.kind == kind) return &fault;
+  }
+  return nullptr;
+}
+
+const LinkFault* Link::blocked() const {
+  if (faults.empty()) return nullptr;
+  const LinkFault* const partition = fault(FaultKind::net_partition);
+  return partition != nullptr ? partition : fault(FaultKind::net_clog);
+}
+
+Link& Links::between(sim::NodeId from, sim::NodeId to) {
+  const auto [entry, created] = links_.try_emplace(std::pair(from, to), choices_, from, to);
+  if (created) {
+    for (const auto& [paths, fault] : active_) {
+      if (covers(paths, from, to)) entry->second.faults.push_back(fault);
+    }
+  }
+  return entry->second;
+}
+
+sim::Duration Links::draw_latency(Link& link) const {
+  if (link.from == link.to) return options_.loopback;
+  const LatencyModel& model = options_.latency;
+  if (model.p99 == model.median) return model.median;
+  // Choice 0 is the median: quantiles are counted from the middle.
+  return quantile(model, (link.latency_draws.below(kQuantiles) + kQuantiles / 2) % kQuantiles);
+}
+
+void Links::add(const PathSet& paths, const LinkFault& fault) {
+  active_.emplace_back(paths, fault);
+  for (auto& [ends, link] : links_) {
+    if (covers(paths, ends.first, ends.second)) link.faults.push_back(fault);
+  }
+}
+
+void Links::remove(FaultId fault) {
+  std::erase_if(active_, [&](const auto& entry) { return entry.second.id == fault; });
+  for (auto& [ends, link] : links_) {
+    std::erase_if(link.faults, [&](const LinkFault& entry) { return entry.id == fault; });
+  }
+}
+
+bool Links::covers(const PathSet& paths, sim::NodeId from, sim::NodeId to) {
+  if (from == to) return false;  // nothing is ever cut off from itself
+  const bool forward = contains(paths.from, from) && contains(paths.to, to);
+  const bool backward = contains(paths.from, to) && contains(paths.to, from);
+  return forward || (!paths.one_way && backward);
+}
+
+}  // namespace hooke::world

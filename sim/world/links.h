@@ -1,0 +1,58 @@
+#pragma once
+// The paths between nodes: latency, and what faults do to them. A directed pair of nodes gets its
+// state when first used, so that worlds of a hundred thousand nodes stay sparse.
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "sim/kernel/choice.h"
+#include "sim/world/world.h"
+
+namespace hooke::world {
+
+/// One fault that acts on a path at present.
+struct LinkFault {
+  FaultId id;
+  FaultKind kind;
+  sim::Duration span{};
+  std::int64_t amount = 0;
+  std::int64_t ratio_ppm = 0;
+};
+
+/// One directed path.
+struct Link {
+  Link(kernel::ChoiceSource& choices, sim::NodeId from_node, sim::NodeId to_node);
+  sim::NodeId from;
+  sim::NodeId to;
+  kernel::Stream latency_draws;
+  kernel::Stream loss_draws;
+  std::vector<LinkFault> faults;  ///< usually empty
+  /// The first fault of `kind` that acts here, or null.
+  [[nodiscard]] const LinkFault* fault(FaultKind kind) const;
+  /// Nothing passes: partitioned or clogged.
+  [[nodiscard]] const LinkFault* blocked() const;
+};
+
+class Links {
+ public:
+  Links(kernel::ChoiceSource& choices, const NetworkOptions& options)
+      : choices_(choices), options_(options) {}
+
+  Link& between(sim::NodeId from, sim::NodeId to);
+  /// Draws the latency of one message, faults not counted.
+  sim::Duration draw_latency(Link& link) const;
+  /// Starts a path fault on all pairs that `paths` names, present and future.
+  void add(const PathSet& paths, const LinkFault& fault);
+  void remove(FaultId fault);
+  /// True if `paths` names the directed pair.
+  static bool covers(const PathSet& paths, sim::NodeId from, sim::NodeId to);
+
+ private:
+  kernel::ChoiceSource& choices_;
+  const NetworkOptions& options_;
+  std::map<std::pair<sim::NodeId, sim::NodeId>, Link> links_;
+  std::vector<std::pair<PathSet, LinkFault>> active_;
+};
+
+}  // namespace hooke::world

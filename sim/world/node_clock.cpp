@@ -1,0 +1,64 @@
+// Integer arithmetic only: a run must not depend on how a compiler rounds.
+#include "sim/world/node_clock.h"
+
+#include <algorithm>
+
+namespace hooke::world {
+namespace {
+
+constexpr std::int64_t kBillion = 1'000'000'000;
+/// Machines have been up for a while when a run starts; PyTorch's code treats small monotonic times
+/// specially.
+constexpr sim::Duration kUptimeAtStart = std::chrono::seconds(1000);
+
+/// span * factor / 1e9 without overflow for spans up to centuries and factors up to 1e9.
+std::int64_t scaled(std::int64_t span, std::int64_t factor) {
+  return span / kBillion * factor + span % kBillion * factor / kBillion;
+}
+
+}  // namespace
+
+NodeClock::NodeClock(sim::WallTime wall_at_start, std::int64_t drift_ppb)
+    : base_monotonic_(kUptimeAtStart),
+      wall_offset_(wall_at_start.time_since_epoch() - kUptimeAtStart),
+      drift_ppb_(drift_ppb) {}
+
+sim::MonotonicTime NodeClock::monotonic(sim::WorldTime now) const {
+  const std::int64_t elapsed = std::max<std::int64_t>((now - base_world_).count(), 0);
+  return sim::MonotonicTime(base_monotonic_ + sim::Duration(elapsed + scaled(elapsed, drift_ppb_)));
+}
+
+sim::WallTime NodeClock::wall(sim::WorldTime now) const {
+  return sim::WallTime(monotonic(now).time_since_epoch() + wall_offset_);
+}
+
+sim::WorldTime NodeClock::world_time_of(sim::MonotonicTime local, sim::WorldTime now) const {
+  if (local <= monotonic(now)) return now;
+  const std::int64_t span = (local.time_since_epoch() - base_monotonic_).count();
+  // First guess by the inverse rate, then forward to the first instant that is not too early.
+  sim::WorldTime guess = base_world_ + sim::Duration(span - scaled(span, drift_ppb_));
+  for (int i = 0; i < 4; ++i) guess += local - monotonic(guess);
+  while (monotonic(guess) < local) guess += sim::Duration(1);
+  return std::max(guess, now);
+}
+
+void NodeClock::rebase(sim::WorldTime now) {
+  base_monotonic_ = monotonic(now).time_since_epoch();
+  base_world_ = std::max(base_world_, now);
+}
+
+void NodeClock::set_drift(std::int64_t ppb, sim::WorldTime now) {
+  rebase(now);
+  drift_ppb_ = ppb;
+}
+
+void NodeClock::set_wall(sim::WallTime wall_time, sim::WorldTime now) {
+  wall_offset_ += wall_time - wall(now);
+}
+
+void NodeClock::freeze(sim::Duration duration, sim::WorldTime now) {
+  rebase(now);
+  base_world_ += duration;
+}
+
+}  // namespace hooke::world

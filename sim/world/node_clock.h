@@ -1,0 +1,36 @@
+#pragma once
+// The clocks of one machine: a monotonic one with its own rate, and a wall clock that is an offset
+// to it.
+
+#include "sim/port/clock.h"
+
+namespace hooke::world {
+
+class NodeClock {
+ public:
+  /// `wall_at_start`: what the wall clock says at world time 0.
+  NodeClock(sim::WallTime wall_at_start, std::int64_t drift_ppb);
+
+  [[nodiscard]] sim::MonotonicTime monotonic(sim::WorldTime now) const;
+  [[nodiscard]] sim::WallTime wall(sim::WorldTime now) const;
+  /// World time at which the monotonic clock will show `local`, not before `now`.
+  [[nodiscard]] sim::WorldTime world_time_of(sim::MonotonicTime local, sim::WorldTime now) const;
+
+  void set_drift(std::int64_t ppb, sim::WorldTime now);
+  /// Moves the wall clock only.
+  void jump(sim::Duration span) { wall_offset_ += span; }
+  /// Makes the wall clock show `wall` at `now`.
+  void set_wall(sim::WallTime wall, sim::WorldTime now);
+  /// Both clocks stand still from `now` for `duration`.
+  void freeze(sim::Duration duration, sim::WorldTime now);
+
+ private:
+  void rebase(sim::WorldTime now);
+
+  sim::WorldTime base_world_{};     ///< the clock runs at drift_ppb_ from here on …
+  sim::Duration base_monotonic_{};  ///< … where it shows this
+  sim::Duration wall_offset_;       ///< wall clock minus monotonic clock
+  std::int64_t drift_ppb_;
+};
+
+}  // namespace hooke::world

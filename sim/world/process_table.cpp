@@ -1,0 +1,183 @@
+// A process ends in one place, end(): its fibers are killed, its sockets closed, its children
+// orphaned, its parent told. Everything else only decides when.
+#include "sim/world/process_table.h"
+
+#include <algorithm>
+
+#include "sim/port/check.h"
+
+namespace hooke::world {
+namespace {
+
+bool has(const std::vector<sim::Signal>& signals, sim::Signal signal) {
+  return std::find(signals.begin(), signals.end(), signal) != signals.end();
+}
+
+}  // namespace
+
+sim::Pid ProcessTable::next_pid(Machine& machine) {
+  if (!machine.reused_pids.empty()) {
+    const auto [fault, pid] = machine.reused_pids.front();
+    if (!machine.table.contains(pid)) {
+      machine.reused_pids.erase(machine.reused_pids.begin());
+      faults_.feel(fault);
+      return pid;
+    }
+  }
+  while (machine.table.contains(sim::Pid{machine.next_pid})) ++machine.next_pid;
+  return sim::Pid{machine.next_pid++};
+}
+
+sim::Outcome<sim::Pid> ProcessTable::start(Machine& machine, SimProcess* parent,
+                                           const sim::SpawnRequest& request) {
+  const auto program = request.argv.empty() ? programs_.end() : programs_.find(request.argv[0]);
+  if (program == programs_.end()) {
+    return sim::Failure{sim::Fault::not_found, request.argv.empty() ? "" : request.argv[0], false};
+  }
+  if (!machine.up) return sim::Failure{sim::Fault::unreachable, machine.name, false};
+  processes_.push_back(
+      std::make_unique<SimProcess>(*this, machine, next_pid(machine), parent, request));
+  SimProcess& process = *processes_.back();
+  machine.table[process.pid_] = &process;
+  if (parent != nullptr) parent->children_.push_back(&process);
+  process.born_ = process.emit_fixed(
+      events::process_started,
+      {parent == nullptr ? 0 : parent->pid_.value, request.argv[0], process.process_group_.value});
+  const Program& code = program->second;
+  kernel_.spawn(process.group_, request.argv[0], [this, &process, &code] {
+    sim::Ports ports = process.ports();
+    const int exit_code = code(ports);
+    end(process, {exit_code, std::nullopt});
+  });
+  return process.pid_;
+}
+
+SimProcess* ProcessTable::find(Machine& machine, sim::Pid pid) {
+  const auto found = machine.table.find(pid);
+  return found == machine.table.end() ? nullptr : found->second;
+}
+
+// ---- signals
+// ---------------------------------------------------------------------------------------
+
+sim::Outcome<sim::Done> ProcessTable::signal(SimProcess& target, sim::Signal signal,
+                                             SimProcess* from) {
+  target.emit_fixed(events::process_signalled,
+                    {from == nullptr ? 0 : from->pid_.value, target.pid_.value,
+                     static_cast<int>(signal), target.born_.value});
+  if (target.dead()) return sim::Done{};  // a zombie takes signals and does nothing
+  act_on(target, signal);
+  return sim::Done{};
+}
+
+void ProcessTable::act_on(SimProcess& process, sim::Signal signal) {
+  if (signal == sim::Signal::stop) return pause(process);
+  if (signal == sim::Signal::cont) return resume(process);
+  const bool waits = process.unkillable_ || (process.stopped_ && signal != sim::Signal::kill);
+  if (waits) {
+    process.undelivered_.push_back(signal);
+  } else if (has(process.caught_, signal)) {
+    process.pending_.push_back(signal);
+    if (process.signal_waiter_) kernel_.wake(*std::exchange(process.signal_waiter_, std::nullopt));
+  } else {
+    end(process, {0, signal});
+  }
+}
+
+void ProcessTable::deliver_what_waited(SimProcess& process) {
+  for (const sim::Signal signal : std::exchange(process.undelivered_, {})) {
+    if (!process.dead()) act_on(process, signal);
+  }
+}
+
+void ProcessTable::pause(SimProcess& process) {
+  if (process.dead() || process.stopped_) return;
+  process.stopped_ = true;
+  process.group_.pause();
+  process.emit_fixed(events::process_paused, {});
+}
+
+void ProcessTable::resume(SimProcess& process) {
+  if (process.dead() || !process.stopped_) return;
+  process.stopped_ = false;
+  process.emit_fixed(events::process_resumed, {});
+  if (!process.hung_) process.group_.resume();
+  network_.process_resumed(process);
+  deliver_what_waited(process);
+}
+
+void ProcessTable::hang(SimProcess& process) {
+  if (process.dead()) return;
+  process.hung_ = true;
+  process.group_.pause();
+}
+
+void ProcessTable::set_unkillable(SimProcess& process, bool unkillable) {
+  if (process.dead()) return;
+  process.unkillable_ = unkillable;
+  if (unkillable) {
+    process.group_.pause();
+  } else {
+    if (!process.stopped_ && !process.hung_) process.group_.resume();
+    deliver_what_waited(process);
+  }
+}
+
+// ---- death
+// -----------------------------------------------------------------------------------------
+
+void ProcessTable::end(SimProcess& process, sim::ExitStatus status) {
+  if (process.dead()) return;
+  process.ended_ = status;
+  process.emit_fixed(events::process_ended, {status.as_python()});
+  network_.process_died(process);
+  process.group_.kill();
+  for (SimProcess* child : std::exchange(process.children_, {})) {
+    child->parent_ = nullptr;
+    if (child->dead()) {
+      reap(*child);
+    } else {
+      child->emit_fixed(events::process_orphaned, {process.pid_.value});
+    }
+  }
+  if (process.parent_ == nullptr) {
+    exit_statuses[{process.machine_.id, process.pid_}] = status;
+    reap(process);
+  }
+  for (const sim::ParkTicket& waiter : std::exchange(process.waiters_, {})) kernel_.wake(waiter);
+}
+
+void ProcessTable::reap(SimProcess& process) {
+  if (process.reaped_) return;
+  process.reaped_ = true;
+  process.machine_.table.erase(process.pid_);
+  if (process.parent_ != nullptr) std::erase(process.parent_->children_, &process);
+}
+
+void ProcessTable::crash(Machine& machine) {
+  machine.up = false;
+  network_.machine_crashed(machine);
+  std::vector<SimProcess*> all;
+  for (const auto& [pid, process] : machine.table) all.push_back(process);
+  for (SimProcess* process : all) {
+    process->parent_ = nullptr;
+    process->children_.clear();
+    if (!process->dead()) end(*process, {0, sim::Signal::kill});
+    reap(*process);
+  }
+}
+
+void ProcessTable::move_deadlines(Machine& machine,
+                                  const std::function<sim::WorldTime(sim::WorldTime)>& moved) {
+  for (const auto& [pid, process] : machine.table) process->group_.move_deadlines(moved);
+}
+
+void ProcessTable::kill_everything() {
+  fault_point_observer = nullptr;
+  for (const auto& process : processes_) {
+    if (!process->ended_) process->ended_ = sim::ExitStatus{0, sim::Signal::kill};
+    process->group_.kill();
+  }
+}
+
+}  // namespace hooke::world

@@ -1,0 +1,193 @@
+// The ports of a process. Each first asks whether the process still lives.
+#include "sim/world/sim_process.h"
+
+#include <algorithm>
+
+#include "sim/world/process_table.h"
+
+namespace hooke::world {
+
+SimProcess::SimProcess(ProcessTable& table, Machine& machine, sim::Pid pid, SimProcess* parent,
+                       sim::SpawnRequest request)
+    : table_(table),
+      machine_(machine),
+      pid_(pid),
+      process_group_(parent == nullptr || request.new_session ? pid : parent->process_group_),
+      parent_(parent),
+      request_(std::move(request)),
+      number_on_machine_(machine.processes_started++),
+      group_(table.kernel()),
+      files_(machine.disk, *this) {}
+
+// ---- clock, executor
+// -------------------------------------------------------------------------------
+
+sim::MonotonicTime SimProcess::monotonic_now() const {
+  return machine_.clock.monotonic(table_.kernel().now());
+}
+
+sim::WallTime SimProcess::wall_now() const {
+  return machine_.clock.wall(table_.kernel().now());
+}
+
+sim::FiberId SimProcess::spawn(std::string name, std::function<void()> body) {
+  return table_.kernel().spawn(group_, std::move(name), std::move(body));
+}
+
+void SimProcess::join(sim::FiberId fiber) {
+  table_.kernel().join(fiber);
+}
+
+sim::ParkTicket SimProcess::ticket() {
+  return table_.kernel().ticket();
+}
+
+sim::Wake SimProcess::park(sim::ParkTicket ticket, std::optional<sim::MonotonicTime> deadline) {
+  kernel::Kernel& kernel = table_.kernel();
+  if (!deadline || *deadline == sim::MonotonicTime::max()) return kernel.park(ticket, std::nullopt);
+  return kernel.park(ticket, machine_.clock.world_time_of(*deadline, kernel.now()));
+}
+
+bool SimProcess::wake(sim::ParkTicket ticket) {
+  return table_.kernel().wake(ticket);
+}
+
+// ---- network
+// ---------------------------------------------------------------------------------------
+
+sim::Outcome<std::unique_ptr<sim::Listener>> SimProcess::listen(sim::PortNumber port,
+                                                                sim::AcceptHandler& handler) {
+  if (dead()) return sim::Failure{sim::Fault::closed, "listen", false};
+  return table_.network().listen(*this, port, handler);
+}
+
+sim::Outcome<std::unique_ptr<sim::Stream>> SimProcess::connect(
+    const sim::Endpoint& to, std::optional<sim::MonotonicTime> deadline) {
+  if (dead()) return sim::Failure{sim::Fault::closed, "connect", false};
+  return table_.network().connect(*this, to, deadline);
+}
+
+sim::Outcome<std::vector<std::string>> SimProcess::resolve(const std::string& host) {
+  auto found = table_.network().resolve(machine_, host);
+  if (!found) return found.failure();
+  if (host == "localhost" || host == "::1" || host.starts_with("127.")) {
+    return std::vector<std::string>{"127.0.0.1"};
+  }
+  return std::vector<std::string>{SimNetwork::address_of(found.value()->id)};
+}
+
+sim::Outcome<std::string> SimProcess::canonical_name(const std::string& host) {
+  auto found = table_.network().resolve(machine_, host);
+  if (!found) return found.failure();
+  return found.value()->name;
+}
+
+// ---- processes and signals
+// -------------------------------------------------------------------------
+
+sim::Outcome<sim::Pid> SimProcess::spawn(const sim::SpawnRequest& request) {
+  if (dead()) return sim::Failure{sim::Fault::closed, "spawn", false};
+  return table_.start(machine_, this, request);
+}
+
+sim::Outcome<sim::Done> SimProcess::signal(sim::Pid pid, sim::Signal signal) {
+  SimProcess* const target = dead() ? nullptr : table_.find(machine_, pid);
+  if (target == nullptr) {
+    return sim::Failure{sim::Fault::not_found, "pid " + std::to_string(pid.value), false};
+  }
+  return table_.signal(*target, signal, this);
+}
+
+sim::Outcome<sim::Done> SimProcess::signal_group(sim::Pid leader, sim::Signal signal) {
+  std::vector<SimProcess*> members;
+  if (!dead()) {
+    for (const auto& [pid, process] : machine_.table) {
+      if (process->process_group_ == leader) members.push_back(process);
+    }
+  }
+  if (members.empty()) {
+    return sim::Failure{sim::Fault::not_found, "group " + std::to_string(leader.value), false};
+  }
+  for (SimProcess* member : members) static_cast<void>(table_.signal(*member, signal, this));
+  return sim::Done{};
+}
+
+std::optional<sim::ExitStatus> SimProcess::poll(sim::Pid child) {
+  SimProcess* const process = table_.find(machine_, child);
+  if (process == nullptr || process->parent_ != this || !process->ended_) return std::nullopt;
+  const sim::ExitStatus status = *process->ended_;
+  table_.reap(*process);
+  return status;
+}
+
+std::optional<sim::ExitStatus> SimProcess::wait(sim::Pid child,
+                                                std::optional<sim::MonotonicTime> deadline) {
+  for (;;) {
+    if (auto status = poll(child)) return status;
+    SimProcess* const process = table_.find(machine_, child);
+    if (process == nullptr || process->parent_ != this) return std::nullopt;
+    const sim::ParkTicket mine = ticket();
+    process->waiters_.push_back(mine);
+    if (park(mine, deadline) == sim::Wake::timed_out) return poll(child);
+  }
+}
+
+sim::Outcome<sim::Done> SimProcess::catch_signal(sim::Signal signal) {
+  if (signal == sim::Signal::kill || signal == sim::Signal::stop) {
+    return sim::Failure{sim::Fault::denied, std::string(to_string(signal)), false};
+  }
+  if (std::find(caught_.begin(), caught_.end(), signal) == caught_.end()) caught_.push_back(signal);
+  return sim::Done{};
+}
+
+std::optional<sim::Signal> SimProcess::take_signal() {
+  if (pending_.empty()) return std::nullopt;
+  const sim::Signal oldest = pending_.front();
+  pending_.erase(pending_.begin());
+  return oldest;
+}
+
+bool SimProcess::wait_signal(std::optional<sim::MonotonicTime> deadline) {
+  while (pending_.empty()) {
+    const sim::ParkTicket mine = ticket();
+    signal_waiter_ = mine;
+    const sim::Wake wake = park(mine, deadline);
+    signal_waiter_.reset();
+    if (wake == sim::Wake::timed_out) return !pending_.empty();
+  }
+  return true;
+}
+
+// ---- random, trace, fault points
+// -------------------------------------------------------------------
+
+std::uint64_t SimProcess::below(std::string_view purpose, std::uint64_t bound) {
+  for (Draws& draws : draws_) {
+    if (draws.purpose == purpose) return draws.stream.below(bound);
+  }
+  draws_.push_back({purpose, kernel::Stream(table_.kernel().choices(), purpose, machine_.id.value,
+                                            number_on_machine_)});
+  return draws_.back().stream.below(bound);
+}
+
+sim::EventId SimProcess::emit(const sim::EventType& type,
+                              std::initializer_list<sim::FieldValue> fields) {
+  return dead() ? sim::kNoEvent : emit_fixed(type, fields);
+}
+
+sim::EventId SimProcess::emit_fixed(const sim::EventType& type,
+                                    std::initializer_list<sim::FieldValue> fields) {
+  kernel::Kernel& kernel = table_.kernel();
+  return kernel.trace().emit(kernel.cause(), kernel.now(), wall_now(), machine_.id, pid_, type,
+                             {fields.begin(), fields.size()});
+}
+
+void SimProcess::reach(std::string_view name) {
+  if (dead() || !table_.fault_point_observer) return;
+  const std::uint64_t passage = ++table_.passages[{machine_.id, std::string(name)}];
+  table_.fault_point_observer(*this, name, passage);
+  if (dead()) throw sim::Killed{};
+  if (held()) static_cast<void>(park(ticket(), monotonic_now()));
+}
+
+}  // namespace hooke::world

@@ -1,0 +1,116 @@
+#pragma once
+// One process incarnation: all its ports in one object, because they share one fate. When it has
+// died every port is a silent no-op and park() throws Killed; the object stays until the world
+// goes, so that unwinding fibers never touch freed memory.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/world/machine.h"
+#include "sim/world/sim_network.h"
+#include "sim/world/world_events.h"
+
+namespace hooke::world {
+
+class ProcessTable;
+
+class SimProcess final : public sim::Clock,
+                         public sim::Executor,
+                         public sim::Network,
+                         public sim::ProcessHost,
+                         public sim::Random,
+                         public sim::Trace,
+                         public sim::FaultPoint {
+ public:
+  SimProcess(ProcessTable& table, Machine& machine, sim::Pid pid, SimProcess* parent,
+             sim::SpawnRequest request);
+
+  // Clock
+  [[nodiscard]] sim::MonotonicTime monotonic_now() const override;
+  [[nodiscard]] sim::WallTime wall_now() const override;
+  // Executor
+  sim::FiberId spawn(std::string name, std::function<void()> body) override;
+  void join(sim::FiberId fiber) override;
+  [[nodiscard]] sim::ParkTicket ticket() override;
+  sim::Wake park(sim::ParkTicket ticket, std::optional<sim::MonotonicTime> deadline) override;
+  bool wake(sim::ParkTicket ticket) override;
+  // Network
+  sim::Outcome<std::unique_ptr<sim::Listener>> listen(sim::PortNumber port,
+                                                      sim::AcceptHandler& handler) override;
+  sim::Outcome<std::unique_ptr<sim::Stream>> connect(
+      const sim::Endpoint& to, std::optional<sim::MonotonicTime> deadline) override;
+  sim::Outcome<std::vector<std::string>> resolve(const std::string& host) override;
+  sim::Outcome<std::string> canonical_name(const std::string& host) override;
+  [[nodiscard]] std::string host_name() const override { return machine_.name; }
+  [[nodiscard]] std::string fully_qualified_name() const override { return machine_.name; }
+  // ProcessHost
+  [[nodiscard]] sim::Pid self() const override { return pid_; }
+  [[nodiscard]] const std::map<std::string, std::string>& environment() const override {
+    return request_.environment;
+  }
+  [[nodiscard]] const std::vector<std::string>& arguments() const override { return request_.argv; }
+  sim::Outcome<sim::Pid> spawn(const sim::SpawnRequest& request) override;
+  sim::Outcome<sim::Done> signal(sim::Pid pid, sim::Signal signal) override;
+  sim::Outcome<sim::Done> signal_group(sim::Pid leader, sim::Signal signal) override;
+  std::optional<sim::ExitStatus> poll(sim::Pid child) override;
+  std::optional<sim::ExitStatus> wait(sim::Pid child,
+                                      std::optional<sim::MonotonicTime> deadline) override;
+  sim::Outcome<sim::Done> catch_signal(sim::Signal signal) override;
+  std::optional<sim::Signal> take_signal() override;
+  bool wait_signal(std::optional<sim::MonotonicTime> deadline) override;
+  // Random, Trace, FaultPoint
+  std::uint64_t below(std::string_view purpose, std::uint64_t bound) override;
+  sim::EventId emit(const sim::EventType& type,
+                    std::initializer_list<sim::FieldValue> fields) override;
+  void reach(std::string_view name) override;
+
+  // For the world.
+  [[nodiscard]] Machine& machine() const { return machine_; }
+  [[nodiscard]] sim::Ports ports() {
+    return {*this, *this, *this, *this, files_, *this, *this, *this};
+  }
+  [[nodiscard]] bool dead() const { return ended_.has_value(); }
+  /// Runs nothing at present: paused or hung.
+  [[nodiscard]] bool held() const { return group_.paused(); }
+  /// Emits in this process' name even when it has died (what the machine says about it).
+  sim::EventId emit_fixed(const sim::EventType& type,
+                          std::initializer_list<sim::FieldValue> fields);
+
+  std::vector<SocketId> sockets;
+
+ private:
+  friend class ProcessTable;
+
+  ProcessTable& table_;
+  Machine& machine_;
+  sim::Pid pid_;
+  sim::Pid process_group_;
+  SimProcess* parent_;  ///< null: init
+  sim::SpawnRequest request_;
+  std::uint32_t number_on_machine_;
+  kernel::FiberGroup group_;
+  SimFiles files_;
+  sim::EventId born_{};
+
+  std::vector<SimProcess*> children_;
+  std::vector<sim::ParkTicket> waiters_;  ///< fibers of the parent that wait for our end
+  std::optional<sim::ExitStatus> ended_;
+  bool reaped_ = false;
+
+  std::vector<sim::Signal> caught_;
+  std::vector<sim::Signal> pending_;      ///< caught and not yet taken
+  std::vector<sim::Signal> undelivered_;  ///< arrived while stopped or unkillable
+  std::optional<sim::ParkTicket> signal_waiter_;
+  bool stopped_ = false;
+  bool hung_ = false;
+  bool unkillable_ = false;
+
+  struct Draws {
+    std::string_view purpose;
+    kernel::Stream stream;
+  };
+  std::vector<Draws> draws_;
+};
+
+}  // namespace hooke::world

@@ -1,0 +1,42 @@
+#pragma once
+// What a process holds of a connection or a listening port. Internal to the world.
+
+#include "sim/port/network.h"
+#include "sim/world/sim_network.h"
+
+namespace hooke::world {
+
+class SimStream final : public sim::Stream {
+ public:
+  SimStream(SimNetwork& network, SimProcess& owner, SocketId socket)
+      : network_(network), owner_(owner), socket_(socket) {}
+  ~SimStream() override { network_.close(socket_); }
+
+  sim::Outcome<sim::Done> write(sim::Buffer bytes) override;
+  sim::Outcome<sim::Buffer> read(std::optional<sim::MonotonicTime> deadline) override;
+  void set_handler(sim::StreamHandler& handler) override;
+  void finish_writing() override;
+  void reset() override;
+  [[nodiscard]] sim::Endpoint local() const override;
+  [[nodiscard]] sim::Endpoint peer() const override;
+
+ private:
+  SimNetwork& network_;
+  SimProcess& owner_;
+  SocketId socket_;
+};
+
+class SimListener final : public sim::Listener {
+ public:
+  SimListener(SimNetwork& network, ListenerState& state, std::string host)
+      : network_(network), state_(state), local_{std::move(host), sim::PortNumber{state.port}} {}
+  ~SimListener() override { network_.close_listener(state_); }
+  [[nodiscard]] sim::Endpoint local() const override { return local_; }
+
+ private:
+  SimNetwork& network_;
+  ListenerState& state_;
+  sim::Endpoint local_;
+};
+
+}  // namespace hooke::world

@@ -1,0 +1,146 @@
+// The facade: machines, programs, and the translation of faults into changes of machines, links,
+// services and processes.
+#include "sim/world/world.h"
+
+#include <algorithm>
+
+#include "sim/port/check.h"
+#include "sim/world/fault_engine.h"
+#include "sim/world/process_table.h"
+
+namespace hooke::world {
+
+struct World::Impl {
+  Impl(World& world, kernel::Kernel& in, WorldOptions given)
+      : kernel(in),
+        options(std::move(given)),
+        log(world),
+        network(in, options.network, log, machines),
+        processes(in, network, log),
+        faults(in, world, log, machines, network, processes) {}
+
+  kernel::Kernel& kernel;
+  WorldOptions options;
+  std::vector<std::unique_ptr<Machine>> machines;
+  FaultLog log;
+  SimNetwork network;
+  ProcessTable processes;
+  FaultEngine faults;
+
+  Machine& machine(sim::NodeId node) { return *machines.at(node.value); }
+};
+
+World::World(kernel::Kernel& kernel, WorldOptions options)
+    : impl_(std::make_unique<Impl>(*this, kernel, std::move(options))) {}
+
+World::~World() {
+  impl_->processes.kill_everything();
+  impl_->kernel.drain();
+}
+
+sim::NodeId World::add_node(NodeOptions options) {
+  HOOKE_CHECK(!find_node(options.name), "node names are unique");
+  const sim::NodeId id{static_cast<std::uint32_t>(impl_->machines.size())};
+  const sim::WallTime wall = true_wall_time() + options.clock_skew;
+  impl_->machines.push_back(std::make_unique<Machine>(id, std::move(options), wall));
+  return id;
+}
+
+std::size_t World::node_count() const {
+  return impl_->machines.size();
+}
+
+const std::string& World::node_name(sim::NodeId node) const {
+  return impl_->machine(node).name;
+}
+
+std::optional<sim::NodeId> World::find_node(std::string_view name) const {
+  for (const auto& machine : impl_->machines) {
+    if (machine->name == name) return machine->id;
+  }
+  return std::nullopt;
+}
+
+bool World::node_up(sim::NodeId node) const {
+  return impl_->machine(node).up;
+}
+
+void World::register_program(std::string name, Program program) {
+  impl_->processes.register_program(std::move(name), std::move(program));
+}
+
+sim::Outcome<sim::Pid> World::start(sim::NodeId node, sim::SpawnRequest request) {
+  return impl_->processes.start(impl_->machine(node), nullptr, request);
+}
+
+std::optional<sim::ExitStatus> World::exit_status(sim::NodeId node, sim::Pid pid) const {
+  const auto found = impl_->processes.exit_statuses.find({node, pid});
+  if (found == impl_->processes.exit_statuses.end()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<sim::Pid> World::living(sim::NodeId node) const {
+  std::vector<sim::Pid> pids;
+  for (const auto& [pid, process] : impl_->machine(node).table) {
+    if (!process->dead()) pids.push_back(pid);
+  }
+  return pids;
+}
+
+const std::vector<std::string>& World::arguments(sim::NodeId node, sim::Pid pid) const {
+  return impl_->machine(node).table.at(pid)->arguments();
+}
+
+const std::map<std::string, std::string>& World::environment(sim::NodeId node, sim::Pid pid) const {
+  return impl_->machine(node).table.at(pid)->environment();
+}
+
+void World::set_service(sim::NodeId node, sim::PortNumber port, ServiceModel model) {
+  impl_->network.service(impl_->machine(node), port.value).model = model;
+}
+
+void World::set_default_service(ServiceModel model) {
+  impl_->network.set_default_service(model);
+}
+
+FaultId World::inject(const Fault& fault) {
+  return impl_->faults.inject(fault);
+}
+
+void World::heal(FaultId fault) {
+  impl_->faults.heal(fault);
+}
+
+std::uint64_t World::felt(FaultId fault) const {
+  return impl_->log.felt(fault);
+}
+
+void World::on_fault_point(
+    std::function<void(sim::NodeId, sim::Pid, std::string_view, std::uint64_t)> observer) {
+  impl_->processes.fault_point_observer = [observer = std::move(observer)](SimProcess& process,
+                                                                           std::string_view name,
+                                                                           std::uint64_t passage) {
+    observer(process.machine().id, process.self(), name, passage);
+  };
+}
+
+World::Traffic World::traffic(sim::NodeId node) const {
+  return impl_->machine(node).traffic;
+}
+
+kernel::Kernel& World::kernel() {
+  return impl_->kernel;
+}
+
+sim::WallTime World::true_wall_time() const {
+  return impl_->options.wall_epoch + impl_->kernel.now().time_since_epoch();
+}
+
+sim::EventId World::emit(const sim::EventType& type,
+                         std::initializer_list<sim::FieldValue> fields) {
+  kernel::Kernel& kernel = impl_->kernel;
+  return kernel.trace().emit(kernel.cause(), kernel.now(), {}, sim::kNoNode, {}, type,
+                             {fields.begin(), fields.size()});
+}
+
+}  // namespace hooke::world
