@@ -1,7 +1,7 @@
 #pragma once
-// A key-value store as the elastic protocol uses it. PyTorch: torch/csrc/distributed/c10d/Store.hpp. All
-// operations block the calling fiber; errors are exceptions under PyTorch's names, because the protocol
-// above decides by their type.
+// A key-value store as the elastic protocol uses it. PyTorch:
+// torch/csrc/distributed/c10d/Store.hpp. All operations block the calling fiber; errors are
+// exceptions under PyTorch's names, because the protocol above decides by their type.
 
 #include <cstdint>
 #include <memory>
@@ -47,10 +47,13 @@ class Store {
   virtual void set(const std::string& key, Value value) = 0;
   /// Waits up to timeout() for the key. Not atomic on TCP: a wait, then a read.
   virtual Value get(const std::string& key) = 0;
-  /// Adds to a decimal number, missing counts as 0; returns the sum. StoreError when it is no number.
+  /// Adds to a decimal number, missing counts as 0; returns the sum. StoreError when it is no
+  /// number.
   virtual std::int64_t add(const std::string& key, std::int64_t delta) = 0;
-  /// See spec: on a missing key with a non-empty expectation it writes nothing and returns `expected`.
-  virtual Value compare_set(const std::string& key, const Value& expected, const Value& desired) = 0;
+  /// See spec: on a missing key with a non-empty expectation it writes nothing and returns
+  /// `expected`.
+  virtual Value compare_set(const std::string& key, const Value& expected,
+                            const Value& desired) = 0;
   /// Waits until all keys are there; `timeout` nullopt: the store's own. StoreTimeoutError.
   virtual void wait(const std::vector<std::string>& keys,
                     std::optional<sim::Duration> timeout = std::nullopt) = 0;

@@ -1,18 +1,21 @@
 #pragma once
-// PyTorch's TCPStore, server and client, as real bytes of the 2.x wire format over the network port.
-// Sources: torch/csrc/distributed/c10d/TCPStore.cpp, TCPStoreLibUvBackend.cpp, socket.cpp, Backoff.hpp.
+// PyTorch's TCPStore, server and client, as real bytes of the 2.x wire format over the network
+// port. Sources: torch/csrc/distributed/c10d/TCPStore.cpp, TCPStoreLibUvBackend.cpp, socket.cpp,
+// Backoff.hpp.
 
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "model/store/store.h"
+#include "model/variant/variant.h"
 #include "sim/port/ports.h"
 
 namespace hooke::model {
 
-/// Serves a TCPStore to any number of clients, without a fiber: requests are answered as they arrive, with
-/// the behaviour of the libuv daemon. Stops (all connections close, all data is lost) when destroyed.
+/// Serves a TCPStore to any number of clients, without a fiber: requests are answered as they
+/// arrive, with the behaviour of the libuv daemon. Stops (all connections close, all data is lost)
+/// when destroyed.
 class TcpStoreServer {
  public:
   virtual ~TcpStoreServer() = default;
@@ -30,13 +33,16 @@ struct TcpStoreOptions {
   sim::Endpoint endpoint;
   /// Bound of connecting (see the two nested loops, spec/stores.md 3.1) and initial timeout().
   sim::Duration timeout = std::chrono::seconds(300);
+  /// Which back-off between attempts: 2.x' jittered exponential one, or the fixed second of 1.13.
+  Variant variant = Variant::torch_2_x;
   /// ADD 1 to `init/` after connecting, as when a world size was given.
   bool count_in = false;
 };
 
-/// Connects a client: resolve, connect, VALIDATE, PING, with PyTorch 2.x' back-off. One client serialises
-/// its calls with a mutex that is held for the whole of a wait (rendezvous R-39). Throws StoreNetworkError
-/// or StoreTimeoutError. Replies other than a WAIT's are waited for without limit (S-23).
+/// Connects a client: resolve, connect, VALIDATE, PING, with PyTorch 2.x' back-off. One client
+/// serialises its calls with a mutex that is held for the whole of a wait (rendezvous R-39). Throws
+/// StoreNetworkError or StoreTimeoutError. Replies other than a WAIT's are waited for without limit
+/// (S-23).
 std::shared_ptr<Store> connect_tcp_store(sim::Ports& ports, const TcpStoreOptions& options);
 
 }  // namespace hooke::model

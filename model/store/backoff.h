@@ -1,0 +1,32 @@
+#pragma once
+// Waits between attempts to connect. PyTorch 2.x: exponential with jitter (c10d/Backoff.hpp),
+// shared by the inner and the outer loop and never reset; 1.13: a fixed second.
+
+#include <algorithm>
+
+#include "model/variant/variant.h"
+#include "sim/port/random.h"
+#include "sim/port/time.h"
+
+namespace hooke::model {
+
+class Backoff {
+ public:
+  Backoff(sim::Random& random, Variant variant) : random_(random), variant_(variant) {}
+
+  /// The next wait: around 0.5 s × 1.5^k, ±50 %, its centre at most 60 s; always 1 s for 1.13.
+  sim::Duration next() {
+    using namespace std::chrono_literals;
+    if (variant_ == Variant::torch_1_13) return 1s;
+    const sim::Duration centre = centre_;
+    centre_ = std::min<sim::Duration>(centre_ * 3 / 2, 60s);
+    return random_.between("store.backoff", centre / 2, centre * 3 / 2);
+  }
+
+ private:
+  sim::Random& random_;
+  Variant variant_;
+  sim::Duration centre_ = std::chrono::milliseconds(500);
+};
+
+}  // namespace hooke::model

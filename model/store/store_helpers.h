@@ -1,0 +1,47 @@
+#pragma once
+// Synchronisation over a store (torch/distributed/elastic/utils/store.py), 2.x and 1.13. Keys are
+// never deleted: a prefix is good for one use.
+
+#include <string>
+#include <vector>
+
+#include "model/store/store.h"
+
+namespace hooke::model {
+
+/// Sets the store's timeout; restores it only when restore() is reached, so not when an error
+/// passes (S-30).
+class StoreTimeoutScope {
+ public:
+  StoreTimeoutScope(Store& store, sim::Duration timeout) : store_(store), before_(store.timeout()) {
+    store.set_timeout(timeout);
+  }
+  void restore() { store_.set_timeout(before_); }
+
+ private:
+  Store& store_;
+  sim::Duration before_;
+};
+
+/// 2.x: reads `<prefix>0 … <prefix>n-1`, then counts the arrivals; rank 0 waits for the last one
+/// because it may host the server.
+std::vector<Value> get_all(Store& store, std::int64_t rank, const std::string& prefix,
+                           std::int64_t world_size);
+
+/// 2.x: publishes `data` and returns everybody's, by rank.
+std::vector<Value> synchronize(Store& store, Value data, std::int64_t rank, std::int64_t world_size,
+                               const std::string& prefix, sim::Duration timeout);
+
+/// 2.x: counts arrivals under `prefix` and waits for the last; O(1) per node. Counts arrivals, not
+/// identities.
+void barrier(Store& store, std::int64_t world_size, const std::string& prefix,
+             sim::Duration timeout);
+
+/// 1.13: the same by n single reads per node; the store's timeout stays changed.
+std::vector<Value> synchronize_1_13(Store& store, Value data, std::int64_t rank,
+                                    std::int64_t world_size, const std::string& prefix,
+                                    sim::Duration timeout);
+void barrier_1_13(Store& store, std::int64_t rank, std::int64_t world_size,
+                  const std::string& prefix, sim::Duration timeout);
+
+}  // namespace hooke::model

@@ -1,0 +1,333 @@
+// The server with the behaviour of PyTorch's libuv daemon (TCPStoreLibUvBackend.cpp). One
+// Connection per client parses and answers; the Data they share holds keys, queues and who waits
+// for what.
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <deque>
+#include <map>
+
+#include "model/observe/trace_events.h"
+#include "model/store/tcp_store.h"
+#include "model/store/wire.h"
+
+namespace hooke::model {
+namespace {
+
+class Connection;
+
+/// Parses what C's strtoll would: leading blanks, a sign, digits, anything after them ignored.
+std::optional<std::int64_t> leading_number(const std::string& text) {
+  errno = 0;
+  char* end = nullptr;
+  const long long number = std::strtoll(text.c_str(), &end, 10);
+  if (end == text.c_str() || errno == ERANGE) return std::nullopt;
+  return number;
+}
+
+class Server final : public TcpStoreServer, public sim::AcceptHandler {
+ public:
+  Server(sim::Ports& ports, sim::PortNumber port, const std::string& purpose);
+  ~Server() override;
+
+  [[nodiscard]] sim::PortNumber port() const override { return listener_->local().port; }
+  [[nodiscard]] std::size_t key_count() const override { return keys_.size(); }
+  void on_accept(std::unique_ptr<sim::Stream> stream) override;
+  /// Destroys the connection; nothing of it may be used afterwards.
+  void drop(std::uint64_t connection);
+
+ private:
+  friend class Connection;
+  sim::Ports& ports_;
+  std::unique_ptr<sim::Listener> listener_;
+  std::map<std::uint64_t, std::unique_ptr<Connection>> connections_;
+  std::uint64_t next_connection_ = 1;
+
+  std::map<std::string, Value, std::less<>> keys_;
+  std::map<std::string, std::deque<Value>, std::less<>> queues_;
+  /// Connections registered for a key, one entry per registration, in order.
+  std::map<std::string, std::vector<std::uint64_t>, std::less<>> waiting_;
+  struct BarrierWaiter {
+    std::uint64_t connection;
+    std::int64_t world_size;
+  };
+  std::map<std::string, std::vector<BarrierWaiter>, std::less<>> barriers_;
+};
+
+class Connection final : public sim::StreamHandler {
+ public:
+  Connection(Server& server, std::uint64_t number, std::unique_ptr<sim::Stream> stream)
+      : server_(server), number_(number), stream_(std::move(stream)) {
+    stream_->set_handler(*this);
+  }
+
+  void on_data(sim::Buffer& received) override;
+  void on_end() override { server_.drop(number_); }
+  /// One of the keys this connection waits for has appeared.
+  void key_appeared();
+  void release_barrier() { reply(Message().u8(kStopWaiting)); }
+
+ private:
+  /// Acts on one request; false when the protocol demands that the connection be closed.
+  bool handle(Request& request);
+  bool compare_set(Request& request);
+  bool add(const Request& request);
+  void wait(const Request& request);
+  void cancel_wait();
+  void multi_get(const Request& request);
+  void barrier(const Request& request);
+  void queue_pop(const Request& request);
+  void list_keys();
+  void wake_waiters(const std::string& key);
+  void release_barrier_waiters(const std::string& key, std::int64_t arrived);
+  void store(const std::string& key, Value value);
+  [[nodiscard]] bool present(const std::string& key) const;
+  [[nodiscard]] Value stored(const std::string& key) const;
+  void reply(Message& message) { static_cast<void>(stream_->write(message.take())); }
+
+  Server& server_;
+  std::uint64_t number_;
+  std::unique_ptr<sim::Stream> stream_;
+  bool validated_ = false;
+  std::size_t awaited_ = 0;  ///< keys of the latest WAIT that have not appeared yet
+};
+
+Server::Server(sim::Ports& ports, sim::PortNumber port, const std::string& purpose)
+    : ports_(ports) {
+  auto listener = ports.network.listen(port, *this);
+  if (!listener) {
+    throw StoreNetworkError("the store cannot listen on port " + std::to_string(port.value) + ": " +
+                            std::string(to_string(listener.failure().fault)));
+  }
+  listener_ = std::move(listener).value();
+  ports.trace.emit(events::store_serving, {std::uint32_t{listener_->local().port.value}, purpose});
+}
+
+Server::~Server() {
+  ports_.trace.emit(events::store_stopped, {std::uint32_t{listener_->local().port.value}});
+}
+
+void Server::on_accept(std::unique_ptr<sim::Stream> stream) {
+  const std::uint64_t number = next_connection_++;
+  connections_[number] = std::make_unique<Connection>(*this, number, std::move(stream));
+}
+
+void Server::drop(std::uint64_t connection) {
+  connections_.erase(connection);
+}
+
+void Connection::on_data(sim::Buffer& received) {
+  try {
+    while (auto request = take_request(received)) {
+      if (!validated_) {
+        validated_ = request->query == Query::validate && request->number == kValidateMagic;
+        if (!validated_) return server_.drop(number_);
+      } else if (!handle(*request)) {
+        return server_.drop(number_);
+      }
+    }
+  } catch (const WireError&) {
+    server_.drop(number_);
+  }
+}
+
+bool Connection::handle(Request& request) {
+  switch (request.query) {
+    case Query::validate: return request.number == kValidateMagic;
+    case Query::ping: reply(Message().u32(static_cast<std::uint32_t>(request.number))); return true;
+    case Query::set: store(request.key, std::move(request.value)); return true;
+    case Query::compare_set: return compare_set(request);
+    case Query::get: reply(Message().value(stored(request.key))); return true;
+    case Query::add: return add(request);
+    case Query::check: {
+      const bool all = std::all_of(request.keys.begin(), request.keys.end(),
+                                   [&](const std::string& key) { return present(key); });
+      reply(Message().u8(all ? kCheckReady : kCheckNotReady));
+      return true;
+    }
+    case Query::wait: wait(request); return true;
+    case Query::cancel_wait: cancel_wait(); return true;
+    case Query::get_num_keys:
+      reply(Message().i64(static_cast<std::int64_t>(server_.keys_.size())));
+      return true;
+    case Query::delete_key:
+      reply(Message().i64(server_.keys_.erase(request.key) > 0 ? 1 : 0));
+      return true;
+    case Query::append: {
+      const Value old = stored(request.key);
+      store(request.key, Value(old.bytes() + request.value.bytes()));
+      return true;
+    }
+    case Query::multi_get: multi_get(request); return true;
+    case Query::multi_set:
+      for (auto& [key, value] : request.items) store(key, std::move(value));
+      return true;
+    case Query::queue_push:
+      server_.queues_[request.key].push_back(std::move(request.value));
+      wake_waiters(request.key);
+      return true;
+    case Query::queue_pop: queue_pop(request); return true;
+    case Query::queue_len: {
+      const auto queue = server_.queues_.find(request.key);
+      const std::size_t length = queue == server_.queues_.end() ? 0 : queue->second.size();
+      reply(Message().i64(static_cast<std::int64_t>(length)));
+      return true;
+    }
+    case Query::list_keys: list_keys(); return true;
+    case Query::barrier: barrier(request); return true;
+  }
+  return false;
+}
+
+bool Connection::present(const std::string& key) const {
+  if (server_.keys_.contains(key)) return true;
+  const auto queue = server_.queues_.find(key);
+  return queue != server_.queues_.end() && !queue->second.empty();
+}
+
+Value Connection::stored(const std::string& key) const {
+  const auto found = server_.keys_.find(key);
+  return found == server_.keys_.end() ? Value() : found->second;
+}
+
+void Connection::store(const std::string& key, Value value) {
+  if (!server_.barriers_
+           .empty()) {  // a barrier's counter is a plain key: writing it may release (S-32)
+    release_barrier_waiters(key, leading_number(value.bytes()).value_or(0));
+  }
+  server_.keys_[key] = std::move(value);
+  wake_waiters(key);
+}
+
+bool Connection::compare_set(Request& request) {
+  const auto found = server_.keys_.find(request.key);
+  Value answer;
+  if (found == server_.keys_.end()) {
+    if (request.expected.empty()) {
+      answer = request.value;
+      server_.keys_[request.key] = std::move(request.value);
+    } else {
+      answer = request.expected;  // says "as you expected" although nothing is stored (S-4)
+    }
+  } else if (found->second == request.expected) {
+    answer = found->second = std::move(request.value);
+  } else {
+    answer = found->second;
+  }
+  reply(Message().value(answer));
+  wake_waiters(request.key);  // even when nothing was written (S-27)
+  return true;
+}
+
+bool Connection::add(const Request& request) {
+  std::int64_t number = 0;
+  const auto found = server_.keys_.find(request.key);
+  if (found != server_.keys_.end()) {
+    const auto old = leading_number(found->second.bytes());
+    if (!old) return false;
+    number = *old;
+  }
+  // Two's complement, as the addition of the original wraps in practice.
+  number = static_cast<std::int64_t>(static_cast<std::uint64_t>(number) +
+                                     static_cast<std::uint64_t>(request.number));
+  reply(Message().i64(number));
+  store(request.key, Value(std::to_string(number)));
+  return true;
+}
+
+void Connection::wait(const Request& request) {
+  std::size_t missing = 0;
+  for (const std::string& key : request.keys) {
+    if (present(key)) continue;
+    server_.waiting_[key].push_back(number_);
+    ++missing;
+  }
+  awaited_ = missing;  // replaces the count of an open WAIT, its registrations stay
+  if (missing == 0) reply(Message().u8(kStopWaiting));
+}
+
+void Connection::cancel_wait() {
+  for (auto entry = server_.waiting_.begin(); entry != server_.waiting_.end();) {
+    std::erase(entry->second, number_);
+    entry = entry->second.empty() ? server_.waiting_.erase(entry) : std::next(entry);
+  }
+  for (auto& [key, waiters] : server_.barriers_) {
+    std::erase_if(waiters, [&](const auto& waiter) { return waiter.connection == number_; });
+  }
+  awaited_ = 0;
+  reply(Message().u8(kWaitCanceled));
+}
+
+void Connection::wake_waiters(const std::string& key) {
+  const auto found = server_.waiting_.find(key);
+  if (found == server_.waiting_.end()) return;
+  const std::vector<std::uint64_t> woken = std::move(found->second);
+  server_.waiting_.erase(found);
+  for (const std::uint64_t number : woken) {
+    const auto connection = server_.connections_.find(number);
+    if (connection != server_.connections_.end()) connection->second->key_appeared();
+  }
+}
+
+void Connection::key_appeared() {
+  if (awaited_ > 0 && --awaited_ == 0) reply(Message().u8(kStopWaiting));
+}
+
+void Connection::multi_get(const Request& request) {
+  Message message;
+  for (const std::string& key : request.keys) message.value(stored(key));
+  reply(message);
+}
+
+void Connection::queue_pop(const Request& request) {
+  const auto queue = server_.queues_.find(request.key);
+  Message message;
+  if (queue == server_.queues_.end() || queue->second.empty()) {
+    message.i64(0);
+  } else {
+    message.i64(static_cast<std::int64_t>(queue->second.size())).value(queue->second.front());
+    queue->second.pop_front();
+  }
+  reply(message);
+}
+
+void Connection::list_keys() {
+  Message message;
+  message.i64(static_cast<std::int64_t>(server_.keys_.size()));
+  for (const auto& [key, value] : server_.keys_) message.text(key);
+  reply(message);
+}
+
+/// Answers those whose barrier counter has come far enough.
+void Connection::release_barrier_waiters(const std::string& key, std::int64_t arrived) {
+  const auto found = server_.barriers_.find(key);
+  if (found == server_.barriers_.end()) return;
+  for (const auto& waiter : found->second) {
+    const auto connection = server_.connections_.find(waiter.connection);
+    if (arrived >= waiter.world_size && connection != server_.connections_.end()) {
+      connection->second->release_barrier();
+    }
+  }
+  std::erase_if(found->second, [&](const auto& waiter) { return arrived >= waiter.world_size; });
+}
+
+void Connection::barrier(const Request& request) {
+  const std::int64_t arrived = leading_number(stored(request.key).bytes()).value_or(0) + 1;
+  // Not by store(): a WAIT for the counter's key is not woken by an arrival (S-32).
+  server_.keys_[request.key] = Value(std::to_string(arrived));
+  release_barrier_waiters(request.key, arrived);  // the others first, then the last to arrive
+  if (arrived >= request.number) {
+    release_barrier();
+  } else {
+    server_.barriers_[request.key].push_back({number_, request.number});
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<TcpStoreServer> serve_tcp_store(sim::Ports& ports, sim::PortNumber port,
+                                                const std::string& purpose) {
+  return std::make_unique<Server>(ports, port, purpose);
+}
+
+}  // namespace hooke::model

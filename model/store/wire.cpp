@@ -1,0 +1,187 @@
+// Parsing in two passes: measure() finds the request's length without taking anything, so that a
+// request split at any byte simply waits for more; then it is taken apart.
+#include "model/store/wire.h"
+
+namespace hooke::model {
+namespace {
+
+/// Looks ahead in a buffer. Every step says whether enough bytes are there.
+class Lookahead {
+ public:
+  explicit Lookahead(const sim::Buffer& bytes) : bytes_(bytes) {}
+  [[nodiscard]] std::size_t position() const { return position_; }
+
+  bool skip(std::uint64_t count) {
+    if (count > bytes_.size() - position_) return false;
+    position_ += static_cast<std::size_t>(count);
+    return true;
+  }
+  std::optional<std::uint64_t> u64() {
+    if (bytes_.size() - position_ < 8) return std::nullopt;
+    unsigned char raw[8];
+    bytes_.peek(position_, 8, reinterpret_cast<char*>(raw));
+    position_ += 8;
+    std::uint64_t number = 0;
+    for (std::size_t i = 0; i < 8; ++i) number |= std::uint64_t{raw[i]} << (8 * i);
+    return number;
+  }
+  /// A length and as many bytes; WireError when the length is beyond `limit`.
+  bool sized(std::uint64_t limit, const char* what) {
+    const std::size_t at = position_;
+    const auto length = u64();
+    if (!length) return false;
+    if (*length > limit) {
+      throw WireError("byte " + std::to_string(at) + ": a " + what + " of at most " +
+                      std::to_string(limit) + " bytes was expected, its length says " +
+                      std::to_string(*length));
+    }
+    return skip(*length);
+  }
+  bool key() { return sized(kKeyBytesMax, "key"); }
+  bool value() { return sized(kValueBytesMax, "value"); }
+  /// A count of keys, or of keys each with a value.
+  bool list(bool with_values) {
+    const std::size_t at = position_;
+    const auto count = u64();
+    if (!count) return false;
+    if (*count > kKeysMax) {
+      throw WireError("byte " + std::to_string(at) + ": at most " + std::to_string(kKeysMax) +
+                      " keys were expected, the count says " + std::to_string(*count));
+    }
+    for (std::uint64_t i = 0; i < *count; ++i) {
+      if (!key() || (with_values && !value())) return false;
+    }
+    return true;
+  }
+
+ private:
+  const sim::Buffer& bytes_;
+  std::size_t position_ = 0;
+};
+
+/// True when the buffer holds a complete request.
+bool complete(const sim::Buffer& bytes) {
+  Lookahead ahead(bytes);
+  char first = 0;
+  bytes.peek(0, 1, &first);
+  static_cast<void>(ahead.skip(1));
+  switch (static_cast<Query>(static_cast<unsigned char>(first))) {
+    case Query::validate:
+    case Query::ping: return ahead.skip(4);
+    case Query::set:
+    case Query::append:
+    case Query::queue_push: return ahead.key() && ahead.value();
+    case Query::compare_set: return ahead.key() && ahead.value() && ahead.value();
+    case Query::get:
+    case Query::delete_key:
+    case Query::queue_pop:
+    case Query::queue_len: return ahead.key();
+    case Query::add:
+    case Query::barrier: return ahead.key() && ahead.skip(8);
+    case Query::check:
+    case Query::wait:
+    case Query::multi_get: return ahead.list(false);
+    case Query::multi_set: return ahead.list(true);
+    case Query::get_num_keys:
+    case Query::cancel_wait:
+    case Query::list_keys: return true;
+  }
+  throw WireError("byte 0: a query of 0 to 18 was expected, got " +
+                  std::to_string(static_cast<unsigned char>(first)));
+}
+
+std::string take_text(sim::Buffer& bytes) {
+  const auto length = take_number<std::uint64_t>(bytes);
+  return bytes.take_bytes(static_cast<std::size_t>(length));
+}
+
+sim::Value take_value(sim::Buffer& bytes) {
+  const auto length = take_number<std::uint64_t>(bytes);
+  return bytes.take(static_cast<std::size_t>(length));
+}
+
+}  // namespace
+
+std::optional<Request> take_request(sim::Buffer& bytes) {
+  if (bytes.empty() || !complete(bytes)) return std::nullopt;
+  Request request;
+  request.query = static_cast<Query>(take_number<std::uint8_t>(bytes));
+  switch (request.query) {
+    case Query::validate:
+    case Query::ping: request.number = take_number<std::uint32_t>(bytes); break;
+    case Query::set:
+    case Query::append:
+    case Query::queue_push:
+      request.key = take_text(bytes);
+      request.value = take_value(bytes);
+      break;
+    case Query::compare_set:
+      request.key = take_text(bytes);
+      request.expected = take_value(bytes);
+      request.value = take_value(bytes);
+      break;
+    case Query::get:
+    case Query::delete_key:
+    case Query::queue_pop:
+    case Query::queue_len: request.key = take_text(bytes); break;
+    case Query::add:
+    case Query::barrier:
+      request.key = take_text(bytes);
+      request.number = take_number<std::int64_t>(bytes);
+      break;
+    case Query::check:
+    case Query::wait:
+    case Query::multi_get: {
+      const auto count = take_number<std::uint64_t>(bytes);
+      for (std::uint64_t i = 0; i < count; ++i) request.keys.push_back(take_text(bytes));
+      break;
+    }
+    case Query::multi_set: {
+      const auto count = take_number<std::uint64_t>(bytes);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        std::string key = take_text(bytes);
+        request.items.emplace_back(std::move(key), take_value(bytes));
+      }
+      break;
+    }
+    case Query::get_num_keys:
+    case Query::cancel_wait:
+    case Query::list_keys: break;
+  }
+  return request;
+}
+
+Message& Message::u8(std::uint8_t number) {
+  open_ += static_cast<char>(number);
+  return *this;
+}
+
+Message& Message::u32(std::uint32_t number) {
+  for (int shift = 0; shift < 32; shift += 8) open_ += static_cast<char>(number >> shift & 255U);
+  return *this;
+}
+
+Message& Message::u64(std::uint64_t number) {
+  for (int shift = 0; shift < 64; shift += 8) open_ += static_cast<char>(number >> shift & 255U);
+  return *this;
+}
+
+Message& Message::text(std::string_view text) {
+  u64(text.size());
+  open_ += text;
+  return *this;
+}
+
+Message& Message::value(const sim::Value& value) {
+  u64(value.size());
+  done_.append(std::exchange(open_, {}));
+  done_.append(value);
+  return *this;
+}
+
+sim::Buffer Message::take() {
+  done_.append(std::exchange(open_, {}));
+  return std::exchange(done_, {});
+}
+
+}  // namespace hooke::model
