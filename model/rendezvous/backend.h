@@ -1,5 +1,6 @@
 #pragma once
-// Where the shared state is kept: one value with a fencing token (dynamic_rendezvous.py:RendezvousBackend).
+// Where the shared state is kept: one value with a fencing token
+// (dynamic_rendezvous.py:RendezvousBackend).
 
 #include <optional>
 #include <string>
@@ -8,7 +9,8 @@
 
 namespace hooke::model {
 
-/// Proof of which stored version a write replaces. c10d uses the stored text itself, etcd a revision.
+/// Proof of which stored version a write replaces. c10d uses the stored text itself, etcd a
+/// revision.
 using Token = sim::Value;
 
 struct StoredState {
@@ -27,8 +29,8 @@ class RendezvousBackend {
   [[nodiscard]] virtual std::string name() const = 0;
   /// nullopt when nothing is stored. RendezvousConnectionError, RendezvousStateError.
   virtual std::optional<StoredState> get_state() = 0;
-  /// Replaces the version named by `token`; an absent or empty token means "only if nothing is stored".
-  /// nullopt: no state could be produced. Same errors as get_state.
+  /// Replaces the version named by `token`; an absent or empty token means "only if nothing is
+  /// stored". nullopt: no state could be produced. Same errors as get_state.
   virtual std::optional<SetStateResult> set_state(const sim::Value& bytes,
                                                   const std::optional<Token>& token) = 0;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Rendezvous errors under PyTorch's names (torch/distributed/elastic/rendezvous/api.py). The class is the
-// contract; texts are for people.
+// Rendezvous errors under PyTorch's names (torch/distributed/elastic/rendezvous/api.py). The class
+// is the contract; texts are for people.
 
 #include <stdexcept>
 #include <string>

@@ -1,5 +1,6 @@
 #pragma once
-// What an agent needs of a rendezvous (torch/distributed/elastic/rendezvous/api.py:RendezvousHandler).
+// What an agent needs of a rendezvous
+// (torch/distributed/elastic/rendezvous/api.py:RendezvousHandler).
 
 #include <cstdint>
 #include <functional>
@@ -49,7 +50,8 @@ class RendezvousHandler {
   virtual bool shutdown() = 0;
 };
 
-/// What a handler is made from (api.py:RendezvousParameters); `config` holds texts as on the command line.
+/// What a handler is made from (api.py:RendezvousParameters); `config` holds texts as on the
+/// command line.
 struct RendezvousParameters {
   std::string backend;
   std::string endpoint;
@@ -63,22 +65,24 @@ struct RendezvousParameters {
   /// Empty backend, min < 1, max < min: std::invalid_argument naming the value.
   void validate() const;
   [[nodiscard]] std::optional<std::string> get(const std::string& key) const;
-  /// std::invalid_argument naming the key when the text is neither true nor false (spec/rendezvous.md 2).
+  /// std::invalid_argument naming the key when the text is neither true nor false
+  /// (spec/rendezvous.md 2).
   [[nodiscard]] std::optional<bool> get_as_bool(const std::string& key) const;
   [[nodiscard]] std::optional<std::int64_t> get_as_int(const std::string& key) const;
-  /// Like get_as_int, in seconds; additionally accepts a number with unit (us, ms, s) so that scenarios and
-  /// tests can use short spans.
+  /// Like get_as_int, in seconds; additionally accepts a number with unit (us, ms, s) so that
+  /// scenarios and tests can use short spans.
   [[nodiscard]] std::optional<sim::Duration> get_as_seconds(const std::string& key) const;
 };
 
 /// Makes handlers by backend name (api.py:RendezvousHandlerRegistry).
 class RendezvousRegistry {
  public:
-  using Creator = std::function<std::unique_ptr<RendezvousHandler>(sim::Ports&,
-                                                                   const RendezvousParameters&)>;
+  using Creator =
+      std::function<std::unique_ptr<RendezvousHandler>(sim::Ports&, const RendezvousParameters&)>;
   /// Empty or taken name: std::invalid_argument.
   void add(std::string name, Creator creator);
-  /// Unknown backend: std::invalid_argument; a handler that names another backend: std::runtime_error.
+  /// Unknown backend: std::invalid_argument; a handler that names another backend:
+  /// std::runtime_error.
   std::unique_ptr<RendezvousHandler> create(sim::Ports& ports,
                                             const RendezvousParameters& parameters) const;
   /// With the backends this model implements: "c10d" and "static".

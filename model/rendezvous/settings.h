@@ -1,7 +1,8 @@
 #pragma once
-// Who a node is and which limits it applies (torch/distributed/elastic/rendezvous/dynamic_rendezvous.py:
-// _NodeDesc, RendezvousTimeout, RendezvousSettings). Settings are local: they are neither stored in nor
-// compared through the shared state.
+// Who a node is and which limits it applies
+// (torch/distributed/elastic/rendezvous/dynamic_rendezvous.py: _NodeDesc, RendezvousTimeout,
+// RendezvousSettings). Settings are local: they are neither stored in nor compared through the
+// shared state.
 
 #include <compare>
 #include <cstdint>
@@ -13,8 +14,8 @@
 
 namespace hooke::model {
 
-/// Identity of a participant. Ordered by (addr by code point, pid, local_id); this order assigns ranks.
-/// UTF-8 compares by code point when compared as unsigned bytes.
+/// Identity of a participant. Ordered by (addr by code point, pid, local_id); this order assigns
+/// ranks. UTF-8 compares by code point when compared as unsigned bytes.
 struct NodeDesc {
   std::string addr;  ///< 1.13 calls it fqdn
   std::int64_t pid = 0;

@@ -1,7 +1,7 @@
 #pragma once
-// The state's wire form: the Python pickle PyTorch stores. Reading never executes anything: only the known
-// classes and opcodes are understood, everything else is a RendezvousStateError that names the byte offset.
-// Format: spec/rendezvous.md 5.5, spec/stores.md 7.
+// The state's wire form: the Python pickle PyTorch stores. Reading never executes anything: only
+// the known classes and opcodes are understood, everything else is a RendezvousStateError that
+// names the byte offset. Format: spec/rendezvous.md 5.5, spec/stores.md 7.
 
 #include "model/rendezvous/errors.h"
 #include "model/rendezvous/state.h"
@@ -9,17 +9,18 @@
 
 namespace hooke::model {
 
-/// Wraps `state` as a value of the exact size its pickle has; the pickle is produced only when somebody
-/// asks for the bytes.
+/// Wraps `state` as a value of the exact size its pickle has; the pickle is produced only when
+/// somebody asks for the bytes.
 sim::Value encode_state(StateRef state, Variant variant);
 
-/// The state in `value`; shares it when the value was made by encode_state of the same variant. Throws
-/// RendezvousStateError naming the byte offset and what was expected.
+/// The state in `value`; shares it when the value was made by encode_state of the same variant.
+/// Throws RendezvousStateError naming the byte offset and what was expected.
 StateRef decode_state(const sim::Value& value, Variant variant);
 
 /// The standard Base64 text of `value`, padded, no line breaks; lazy like encode_state.
 sim::Value base64_encode(const sim::Value& value);
-/// Inverse; RendezvousStateError on bad padding. Characters outside the alphabet are skipped, as Python does.
+/// Inverse; RendezvousStateError on bad padding. Characters outside the alphabet are skipped, as
+/// Python does.
 sim::Value base64_decode(const sim::Value& text);
 
 }  // namespace hooke::model

@@ -1,0 +1,17 @@
+#pragma once
+// Reads the pickle of a state without executing anything: a closed list of opcodes and classes is
+// understood, everything else is refused. See spec: what a reader must accept and refuse.
+
+#include <string>
+
+#include "model/rendezvous/errors.h"
+#include "model/rendezvous/state.h"
+
+namespace hooke::model {
+
+/// The state in `bytes`. Protocols 2 to 5, and what protocols 0 and 1 need. Attributes this model
+/// does not know are dropped. RendezvousStateError names the byte offset, what was found and what
+/// was expected. Memory and time are bounded by the size of `bytes`.
+RendezvousState unpickle_state(const std::string& bytes, Variant variant);
+
+}  // namespace hooke::model
