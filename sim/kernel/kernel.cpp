@@ -29,6 +29,7 @@ struct FiberBlock {
   Context* context = nullptr;
   FiberGroup* group = nullptr;
   std::size_t index_in_group = 0;
+  std::uint64_t born = 0;  ///< number of the spawn
   std::uint64_t id = 0;
   std::uint64_t generation = 0;
   State state = State::free;
@@ -52,6 +53,7 @@ struct Kernel::Impl {
   std::vector<std::unique_ptr<FiberBlock>> blocks;
   std::vector<FiberBlock*> free_blocks;
   std::size_t live_fibers = 0;
+  std::uint64_t spawned = 0;
   TimerQueue timers;
   std::optional<TimerQueue::Due>
       pending_callback;  ///< its time has come, it waits for the main stack
@@ -114,10 +116,59 @@ void FiberGroup::kill() {
   if (killed_) return;
   killed_ = true;
   paused_ = false;
-  for (FiberBlock* fiber : std::exchange(held_, {})) kernel_.impl_->ready.push(fiber);
+  held_.clear();
+  bool queued = false;
   for (FiberBlock* fiber : fibers_) {
-    if (fiber->state == FiberBlock::State::parked) kernel_.make_ready(*fiber, sim::Wake::woken);
+    if (fiber->state == FiberBlock::State::running) continue;
+    if (fiber->state == FiberBlock::State::parked) {
+      kernel_.cancel(fiber->deadline);
+      ++fiber->generation;
+      fiber->state = FiberBlock::State::ready;
+    } else {
+      queued = true;
+    }
+    fiber->cause = kernel_.cause_;
+    dying_.push_back(fiber);
   }
+  if (queued) {
+    kernel_.impl_->ready.remove_if([this](FiberBlock* fiber) { return fiber->group == this; });
+  }
+  std::sort(dying_.begin(), dying_.end(),
+            [](const FiberBlock* a, const FiberBlock* b) { return a->born < b->born; });
+  let_next_unwind();
+}
+
+void FiberGroup::let_next_unwind() {
+  unwinding_ = nullptr;
+  if (dying_.empty()) return;
+  unwinding_ = dying_.back();
+  dying_.pop_back();
+  kernel_.impl_->ready.push(unwinding_);
+}
+
+bool FiberGroup::kill_fiber(std::string_view name) {
+  const auto found = std::find_if(fibers_.begin(), fibers_.end(), [&](const FiberBlock* fiber) {
+    return fiber->name == name && !fiber->doomed;
+  });
+  if (killed_ || found == fibers_.end()) return false;
+  (*found)->doomed = true;
+  if ((*found)->state == FiberBlock::State::parked) {
+    kernel_.make_ready(**found, sim::Wake::woken);
+  }
+  return true;
+}
+
+std::size_t FiberGroup::move_deadlines(const std::function<sim::WorldTime(sim::WorldTime)>& moved) {
+  std::size_t count = 0;
+  for (FiberBlock* fiber : fibers_) {
+    const bool sleeps =
+        fiber->state == FiberBlock::State::parked && kernel_.cancel(fiber->deadline);
+    if (!sleeps) continue;
+    fiber->deadline_at = std::max(moved(fiber->deadline_at), kernel_.now());
+    fiber->deadline = kernel_.at(fiber->deadline_at, {&FiberBlock::deadline_passed, fiber, 0});
+    ++count;
+  }
+  return count;
 }
 
 void FiberGroup::pause() {
@@ -332,6 +383,7 @@ sim::FiberId Kernel::spawn(FiberGroup& group, std::string name, std::function<vo
   fiber.woken_early = fiber.doomed = false;
   fiber.name = std::move(name);
   fiber.body = std::move(body);
+  fiber.born = impl.spawned++;
   fiber.group = &group;
   fiber.index_in_group = group.fibers_.size();
   group.fibers_.push_back(&fiber);
@@ -367,10 +419,12 @@ void Kernel::end_task(FiberBlock& self) {
   HOOKE_CHECK(globals->caught == nullptr && globals->uncaught == 0,
               "a finished task leaves no exception behind");
   self.body = nullptr;
-  std::vector<FiberBlock*>& siblings = self.group->fibers_;
+  FiberGroup& group = *self.group;
+  std::vector<FiberBlock*>& siblings = group.fibers_;
   siblings[self.index_in_group] = siblings.back();
   siblings[self.index_in_group]->index_in_group = self.index_in_group;
   siblings.pop_back();
+  if (group.unwinding_ == &self) group.let_next_unwind();
   self.group = nullptr;
   self.state = FiberBlock::State::free;
   ++self.generation;
@@ -391,7 +445,7 @@ sim::Wake Kernel::park(sim::ParkTicket ticket, std::optional<sim::WorldTime> dea
   FiberBlock& self = *running_;
   HOOKE_CHECK(ticket.fiber.value == self.id && ticket.generation == self.generation,
               "a fiber parks with its own, current ticket");
-  if (self.killed()) throw sim::Killed{};
+  if (self.killed()) die(self);
   if (self.woken_early) {
     self.woken_early = false;
     ++self.generation;
@@ -407,6 +461,21 @@ sim::Wake Kernel::park(sim::ParkTicket ticket, std::optional<sim::WorldTime> dea
   leave(self);
   if (self.killed()) throw sim::Killed{};
   return self.wake;
+}
+
+/// Unwinds the calling fiber; one that was running when its group was killed lets younger ones end
+/// first.
+void Kernel::die(FiberBlock& self) {
+  FiberGroup& group = *self.group;
+  if (group.unwinding_ != nullptr && group.unwinding_ != &self) {
+    const auto older = [](const FiberBlock* a, const FiberBlock* b) { return a->born < b->born; };
+    group.dying_.insert(std::upper_bound(group.dying_.begin(), group.dying_.end(), &self, older),
+                        &self);
+    self.state = FiberBlock::State::ready;
+    self.cause = cause_;
+    leave(self);
+  }
+  throw sim::Killed{};
 }
 
 bool Kernel::wake(sim::ParkTicket ticket) {

@@ -83,17 +83,20 @@ class FiberGroup {
   FiberGroup& operator=(const FiberGroup&) = delete;
   ~FiberGroup();
 
-  /// Wakes every fiber with Killed; park() in this group throws from now on. A fiber of the group
-  /// that calls this itself goes on until its next park. Spawning into a killed group does nothing.
+  /// Wakes every fiber with Killed; park() in this group throws from now on. The fibers unwind one
+  /// after the other, the youngest first: what a fiber keeps on its stack for those it has started
+  /// outlives them. A fiber of the group that calls this itself goes on until its next park.
+  /// Spawning into a killed group does nothing.
   void kill();
   /// Holds back the group's fibers: they become ready but do not run until resume().
   void pause();
   void resume();
   /// Ends one living fiber by name as kill() would; false if there is none of that name.
   bool kill_fiber(std::string_view name);
-  /// Moves every pending park deadline of the group to `moved(deadline)`: how a clock that is stopped or
-  /// changes its rate reaches those who already sleep by it.
-  void move_deadlines(const std::function<sim::WorldTime(sim::WorldTime)>& moved);
+  /// Moves every pending park deadline of the group to `moved(deadline)`: how a clock that is
+  /// stopped or changes its rate reaches those who already sleep by it. Returns how many there
+  /// were.
+  std::size_t move_deadlines(const std::function<sim::WorldTime(sim::WorldTime)>& moved);
   [[nodiscard]] bool killed() const { return killed_; }
   [[nodiscard]] bool paused() const { return paused_; }
   [[nodiscard]] std::size_t fiber_count() const { return fibers_.size(); }
@@ -101,10 +104,14 @@ class FiberGroup {
  private:
   friend class Kernel;
   friend struct FiberBlock;
+  void let_next_unwind();
+
   Kernel& kernel_;
   std::vector<FiberBlock*>
       fibers_;                     ///< living fibers; ending swaps with the last, deterministically
   std::vector<FiberBlock*> held_;  ///< ready but paused, oldest first
+  std::vector<FiberBlock*> dying_;   ///< killed and not yet unwinding, the youngest last
+  FiberBlock* unwinding_ = nullptr;  ///< the one of the killed whose turn it is
   bool killed_ = false;
   bool paused_ = false;
 };
@@ -171,6 +178,7 @@ class Kernel {
   void leave(FiberBlock& self);
   void end_task(FiberBlock& self);
   void make_ready(FiberBlock& fiber, sim::Wake wake);
+  [[noreturn]] void die(FiberBlock& self);
   void count_step(std::uint64_t who);
 
   sim::WorldTime now_{};

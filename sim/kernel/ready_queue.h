@@ -30,6 +30,18 @@ class ReadyQueue {
     return item;
   }
 
+  /// Removes every element for which `gone` holds; the others keep their order.
+  template <class Predicate>
+  void remove_if(Predicate gone) {
+    const std::size_t mask = ring_.size() - 1;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < size_; ++i) {
+      const T item = ring_[(head_ + i) & mask];
+      if (!gone(item)) ring_[(head_ + kept++) & mask] = item;
+    }
+    size_ = kept;
+  }
+
   void clear() { head_ = size_ = 0; }
 
  private:
