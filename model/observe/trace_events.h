@@ -47,8 +47,10 @@ inline constexpr EventType rendezvous_evicted{
     "rendezvous.evicted", {"run_id", "round", "descriptor", "heartbeat_age", "was_participant"}};
 /// Accepted additions of this node to a list: participants, wait_list, redundancy_list.
 inline constexpr EventType rendezvous_added{"rendezvous.added", {"run_id", "round", "list", "size"}};
-/// A compare-and-set of this node. `result`: accepted, rejected, none, failed, unknown.
-inline constexpr EventType rendezvous_write{"rendezvous.write", {"run_id", "action", "result", "bytes"}};
+/// A compare-and-set of this node was accepted. Rejected ones are only counted, see rendezvous.cost.
+inline constexpr EventType rendezvous_write{"rendezvous.write", {"run_id", "action", "round", "bytes"}};
+/// What a join cost this node in compare-and-sets: all, those lost, and the bytes of state offered.
+inline constexpr EventType rendezvous_cost{"rendezvous.cost", {"run_id", "round", "attempts", "conflicts", "bytes"}};
 /// num_nodes_waiting returned a value greater than 0.
 inline constexpr EventType rendezvous_waiting_seen{"rendezvous.waiting_seen", {"run_id", "round", "waiting"}};
 /// A keep-alive tick ended. `result`: ok, failed. Recorded only when something was written or failed.

@@ -45,4 +45,8 @@ struct TcpStoreOptions {
 /// (S-23).
 std::shared_ptr<Store> connect_tcp_store(sim::Ports& ports, const TcpStoreOptions& options);
 
+/// How many clients have counted themselves in (TcpStoreOptions::count_in) at the server of
+/// `store`, which must come from connect_tcp_store.
+std::int64_t store_clients_counted_in(Store& store);
+
 }  // namespace hooke::model

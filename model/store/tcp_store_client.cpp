@@ -33,11 +33,13 @@ class Client final : public Store {
         timeout_(options_.timeout),
         mutex_(ports.executor) {
     connect();
-    if (options_.count_in) {
-      const std::lock_guard lock(mutex_);
-      send(Message(Query::add).text("init/").i64(1));
-      static_cast<void>(number<std::int64_t>());
-    }
+    if (options_.count_in) static_cast<void>(count_in(1));
+  }
+  /// Adds to the counter of clients, whose key has no slash before it.
+  std::int64_t count_in(std::int64_t clients) {
+    const std::lock_guard lock(mutex_);
+    send(Message(Query::add).text("init/").i64(clients));
+    return number<std::int64_t>();
   }
 
   void set(const std::string& key, Value value) override;
@@ -268,6 +270,10 @@ std::int64_t Client::num_keys() {
 }
 
 }  // namespace
+
+std::int64_t store_clients_counted_in(Store& store) {
+  return dynamic_cast<Client&>(store).count_in(0);
+}
 
 std::shared_ptr<Store> connect_tcp_store(sim::Ports& ports, const TcpStoreOptions& options) {
   return std::make_shared<Client>(ports, options);

@@ -1,0 +1,76 @@
+// Publication of MASTER_ADDR and MASTER_PORT, and the server behind them.
+#include "model/rendezvous/bootstrap.h"
+
+#include <charconv>
+#include <stdexcept>
+
+#include "model/rendezvous/decisions.h"
+
+namespace hooke::model {
+namespace {
+
+/// PyTorch's library default for a TCPStore.
+constexpr sim::Duration kStoreTimeout = std::chrono::seconds(300);
+
+class NobodyHome final : public sim::AcceptHandler {
+ public:
+  void on_accept(std::unique_ptr<sim::Stream> stream) override { stream->reset(); }
+};
+
+}  // namespace
+
+std::uint16_t probe_free_port(sim::Network& network) {
+  NobodyHome nobody;
+  auto listener = network.listen(sim::PortNumber{0}, nobody);
+  if (!listener) throw std::runtime_error("no port is free");
+  return listener.value()->local().port.value;
+}
+
+RendezvousStoreInfo build_store_info(sim::Ports& ports, std::int64_t rank, Store& store,
+                                     const std::string& local_addr, std::uint16_t server_port) {
+  if (rank == 0) {
+    const std::string addr = local_addr.empty() ? ports.network.fully_qualified_name() : local_addr;
+    const std::uint16_t port = server_port != 0 ? server_port : probe_free_port(ports.network);
+    store.set("MASTER_ADDR", Value(addr));
+    store.set("MASTER_PORT", Value(std::to_string(port)));
+  }
+  RendezvousStoreInfo info;
+  info.master_addr = store.get("MASTER_ADDR").bytes();
+  const Value port_text = store.get("MASTER_PORT");
+  const std::string& digits = port_text.bytes();
+  const auto parsed =
+      std::from_chars(digits.data(), digits.data() + digits.size(), info.master_port);
+  if (parsed.ec != std::errc()) {
+    throw EscapedPythonError("ValueError", "MASTER_PORT is \"" + digits + "\", not a port number");
+  }
+  return info;
+}
+
+bool Bootstrap::shares_store() const {
+  const auto& environment = ports_.processes.environment();
+  const auto found = environment.find("TORCH_DISABLE_SHARE_RDZV_TCP_STORE");
+  return found == environment.end() || found->second != "1";
+}
+
+RendezvousStoreInfo Bootstrap::for_round(std::int64_t rank, Store& round_store) {
+  if (!shares_store()) return build_store_info(ports_, rank, round_store, local_addr_, 0);
+  if (!cached_) {
+    std::uint16_t port = 0;
+    if (rank == 0) {
+      server_ = serve_tcp_store(ports_, sim::PortNumber{0}, "workers");
+      TcpStoreOptions options;
+      options.endpoint = {local_addr_, server_->port()};
+      options.timeout = kStoreTimeout;
+      own_client_ = connect_tcp_store(ports_, options);
+      port = server_->port().value;
+    }
+    cached_ = build_store_info(ports_, rank, round_store, local_addr_, port);
+  }
+  if (rank == 0 && server_ == nullptr) {
+    throw EscapedPythonError("AssertionError",
+                             "rank 0 of this round has no bootstrap store server");
+  }
+  return *cached_;
+}
+
+}  // namespace hooke::model

@@ -1,0 +1,43 @@
+#pragma once
+// Where the workers of a round meet (rendezvous/api.py:RendezvousStoreInfo.build, and the shared
+// store of dynamic_rendezvous.py).
+
+#include <memory>
+
+#include "model/rendezvous/handler.h"
+#include "model/store/tcp_store.h"
+
+namespace hooke::model {
+
+/// Rank 0 publishes its address and `server_port` (0: a port that is free right now, probed by
+/// binding and closing it, R-35) in `store`; everybody reads them. Blocks up to the store's
+/// time-out; StoreError.
+RendezvousStoreInfo build_store_info(sim::Ports& ports, std::int64_t rank, Store& store,
+                                     const std::string& local_addr, std::uint16_t server_port);
+
+/// A port that nobody listens on at the moment. std::runtime_error when there is none.
+std::uint16_t probe_free_port(sim::Network& network);
+
+/// Builds the bootstrap information of an agent's rounds. It is built once per agent, not once per
+/// round.
+class Bootstrap {
+ public:
+  Bootstrap(sim::Ports& ports, std::string local_addr)
+      : ports_(ports), local_addr_(std::move(local_addr)) {}
+
+  /// The agent serves the workers' store itself, unless TORCH_DISABLE_SHARE_RDZV_TCP_STORE is "1".
+  [[nodiscard]] bool shares_store() const;
+  /// The information for a round. EscapedPythonError "AssertionError" when this node has become
+  /// rank 0 only in a later round; StoreError.
+  RendezvousStoreInfo for_round(std::int64_t rank, Store& round_store);
+
+ private:
+  sim::Ports& ports_;
+  std::string local_addr_;
+  std::optional<RendezvousStoreInfo> cached_;
+  std::unique_ptr<TcpStoreServer> server_;
+  std::shared_ptr<Store>
+      own_client_;  ///< the server object of PyTorch is its own first client (R-40)
+};
+
+}  // namespace hooke::model

@@ -1,0 +1,95 @@
+// Key, sentinel and token of the c10d backend, and who hosts the store.
+#include "model/rendezvous/c10d_backend.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "model/rendezvous/endpoint.h"
+#include "model/rendezvous/state_codec.h"
+
+namespace hooke::model {
+namespace {
+
+constexpr std::uint16_t kDefaultPort = 29400;
+constexpr sim::Duration kDefaultReadTimeout = std::chrono::seconds(60);
+
+template <class Call>
+auto guarded(Call call) {
+  try {
+    return call();
+  } catch (const StoreError& error) {
+    throw RendezvousConnectionError(std::string("the connection to the C10d store has failed: ") +
+                                    error.what());
+  }
+}
+
+std::string lower_trimmed(std::string text) {
+  std::erase_if(text, [](char c) { return c == ' ' || c == '\t'; });
+  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return text;
+}
+
+}  // namespace
+
+C10dBackend::C10dBackend(std::shared_ptr<Store> store, const std::string& run_id)
+    : store_(std::move(store)), key_("torch.rendezvous." + run_id), sentinel_("Y2FuaW1hZGFt") {
+  if (run_id.empty()) throw std::invalid_argument("the run id must be a non-empty string");
+  guarded([&] { return store_->compare_set(key_, sim::Value(), sentinel_); });
+}
+
+std::optional<StoredState> C10dBackend::get_state() {
+  const sim::Value stored = guarded([&] { return store_->get(key_); });
+  if (stored == sentinel_) return std::nullopt;
+  return StoredState{base64_decode(stored), stored};
+}
+
+std::optional<SetStateResult> C10dBackend::set_state(const sim::Value& bytes,
+                                                     const std::optional<Token>& token) {
+  const sim::Value offered = base64_encode(bytes);
+  const sim::Value& expected = token && !token->empty() ? *token : sentinel_;
+  const sim::Value stored = guarded([&] { return store_->compare_set(key_, expected, offered); });
+  if (stored == sentinel_) return std::nullopt;
+  const sim::Value decoded = base64_decode(stored);
+  return SetStateResult{decoded, stored, decoded == bytes};
+}
+
+C10dStore create_c10d_store(sim::Ports& ports, const RendezvousParameters& parameters) {
+  const std::string type = lower_trimmed(parameters.get("store_type").value_or("tcp"));
+  if (type != "tcp") {
+    throw std::invalid_argument("invalid store type \"" + type + "\": expected \"tcp\"");
+  }
+  const sim::Endpoint endpoint = parse_endpoint(parameters.endpoint, kDefaultPort);
+  const std::optional<bool> configured = parameters.get_as_bool("is_host");
+  const bool is_host =
+      configured ? *configured : matches_this_machine(ports.network, endpoint.host);
+  const sim::Duration read_timeout =
+      parameters.get_as_seconds("read_timeout").value_or(kDefaultReadTimeout);
+  if (read_timeout <= sim::Duration::zero()) {
+    throw std::invalid_argument("the read timeout must be a positive number of seconds");
+  }
+  C10dStore result;
+  for (const bool as_host : {is_host, false}) {
+    try {
+      if (as_host) result.server = serve_tcp_store(ports, endpoint.port, "rendezvous");
+      TcpStoreOptions options;
+      options.endpoint = endpoint;
+      if (result.server != nullptr) options.endpoint.port = result.server->port();
+      options.timeout = read_timeout;
+      options.variant = parameters.variant;
+      result.store = connect_tcp_store(ports, options);
+      return result;
+    } catch (const StoreError& error) {
+      result = {};
+      // Somebody else on this machine may host it already: once more as a client, unless told to
+      // host.
+      if (as_host && !configured) continue;
+      throw RendezvousConnectionError(std::string("the connection to the C10d store has failed: ") +
+                                      error.what());
+    }
+  }
+  throw RendezvousConnectionError("the connection to the C10d store has failed");
+}
+
+}  // namespace hooke::model

@@ -1,0 +1,247 @@
+// The tables of PyTorch's operations, row by row. Rows are in the order in which the first match
+// decides.
+#include "model/rendezvous/decisions.h"
+
+#include <algorithm>
+
+#include "model/rendezvous/errors.h"
+
+namespace hooke::model {
+namespace {
+
+/// After a failed join a node still gets so long to take itself off the lists.
+constexpr sim::Duration kRollback = std::chrono::seconds(5);
+
+std::int64_t count(const RendezvousState& state) {
+  return static_cast<std::int64_t>(state.participants.size());
+}
+
+bool heartbeat_due(const Situation& s) {
+  const Heartbeat* const last = s.state.heartbeat(s.node);
+  return last != nullptr && last->at <= s.wall_now - s.settings.keep_alive_interval;
+}
+
+template <class T, class Projection>
+bool erase_node(std::vector<T>& list, const NodeRef& node, Projection node_of) {
+  const auto found = std::find_if(list.begin(), list.end(),
+                                  [&](const T& entry) { return node_of(entry) == node; });
+  if (found == list.end()) return false;
+  list.erase(found);
+  return true;
+}
+
+const NodeRef& of_participant(const Participant& entry) {
+  return entry.node;
+}
+const NodeRef& of_heartbeat(const Heartbeat& entry) {
+  return entry.node;
+}
+const NodeRef& itself(const NodeRef& node) {
+  return node;
+}
+
+void beat(RendezvousState& state, const NodeRef& node, sim::WallTime now) {
+  state.heartbeats_changed();
+  for (Heartbeat& entry : state.last_heartbeats) {
+    if (entry.node == node) {
+      entry.at = now;
+      return;
+    }
+  }
+  state.last_heartbeats.push_back({node, now});
+}
+
+void require(bool found, const NodeRef& node) {
+  if (!found) throw EscapedPythonError("KeyError", node->text());
+}
+
+void forget_heartbeat(RendezvousState& state, const NodeRef& node) {
+  state.heartbeats_changed();
+  require(erase_node(state.last_heartbeats, node, of_heartbeat), node);
+}
+
+void complete(RendezvousState& state) {
+  state.complete = true;
+  state.deadline.reset();
+  std::vector<Participant*> ordered;
+  ordered.reserve(state.participants.size());
+  for (Participant& entry : state.participants) ordered.push_back(&entry);
+  std::sort(ordered.begin(), ordered.end(),
+            [](const Participant* a, const Participant* b) { return *a->node < *b->node; });
+  for (std::size_t rank = 0; rank < ordered.size(); ++rank) {
+    ordered[rank]->rank = static_cast<std::int64_t>(rank);
+  }
+}
+
+/// A participant has left or died: perhaps the round is over, perhaps last call is off.
+void participant_removed(RendezvousState& state, const RendezvousSettings& settings) {
+  if (state.complete) {
+    if (!state.participants.empty()) return;
+    state.complete = false;
+    ++state.round;
+  } else if (count(state) < settings.min_nodes) {
+    state.deadline.reset();
+  }
+}
+
+void add_to_participants(RendezvousState& state, const RendezvousSettings& settings,
+                         const NodeRef& node, sim::WallTime now) {
+  erase_node(state.wait_list, node, itself);
+  const auto known = std::find_if(state.participants.begin(), state.participants.end(),
+                                  [&](const Participant& entry) { return entry.node == node; });
+  if (known == state.participants.end()) {
+    state.participants.push_back({node, 0});
+  } else {
+    known->rank = 0;
+  }
+  beat(state, node, now);
+  // Equality, not at least: the last call starts when the minimum is reached and is not extended.
+  if (count(state) == settings.min_nodes) state.deadline = now + settings.timeout.last_call;
+  if (count(state) == settings.max_nodes) complete(state);
+}
+
+/// Rows that only a spare sees (2.x); none for 1.13, which has no redundancy list.
+std::optional<Action> decide_as_spare(const Situation& s) {
+  if (s.settings.variant == Variant::torch_1_13 || !s.state.is_redundant(s.node))
+    return std::nullopt;
+  if (s.state.closed) {
+    throw RendezvousGracefulExitError("the rendezvous \"" + s.settings.run_id +
+                                      "\" is closed: this spare node leaves");
+  }
+  if (count(s.state) == s.settings.max_nodes)
+    return heartbeat_due(s) ? Action::keep_alive : Action::sync;
+  return Action::remove_from_redundancy_list;
+}
+
+bool last_call_is_over(const Situation& s) {
+  const std::int64_t participants = count(s.state);
+  if (participants < s.settings.min_nodes) return false;
+  if (s.settings.variant == Variant::torch_1_13) {
+    if (!s.state.deadline) throw EscapedPythonError("TypeError", "None compared with a datetime");
+    return *s.state.deadline < s.wall_now;
+  }
+  return participants <= s.settings.max_nodes && s.state.deadline && *s.state.deadline < s.wall_now;
+}
+
+}  // namespace
+
+std::string_view to_string(Action action) {
+  switch (action) {
+    case Action::keep_alive: return "KEEP_ALIVE";
+    case Action::add_to_participants: return "ADD_TO_PARTICIPANTS";
+    case Action::add_to_wait_list: return "ADD_TO_WAIT_LIST";
+    case Action::add_to_redundancy_list: return "ADD_TO_REDUNDANCY_LIST";
+    case Action::remove_from_participants: return "REMOVE_FROM_PARTICIPANTS";
+    case Action::remove_from_wait_list: return "REMOVE_FROM_WAIT_LIST";
+    case Action::remove_from_redundancy_list: return "REMOVE_FROM_REDUNDANCY_LIST";
+    case Action::mark_rendezvous_complete: return "MARK_RENDEZVOUS_COMPLETE";
+    case Action::mark_rendezvous_closed: return "MARK_RENDEZVOUS_CLOSED";
+    case Action::sync: return "SYNC";
+    case Action::error_closed: return "ERROR_CLOSED";
+    case Action::error_timeout: return "ERROR_TIMEOUT";
+    case Action::finish: return "FINISH";
+  }
+  return "?";
+}
+
+Action decide_join(const Situation& s, sim::MonotonicTime deadline) {
+  if (const auto as_spare = decide_as_spare(s)) return *as_spare;
+  const RendezvousState& state = s.state;
+  if (state.closed) return Action::error_closed;
+  const bool participates = state.participant(s.node) != nullptr;
+  if (state.complete && participates) return Action::finish;
+  const bool waits = state.waits(s.node);
+  if (s.mono_now > deadline) {
+    const bool may_roll_back = s.mono_now <= deadline + kRollback;
+    if (may_roll_back && participates) return Action::remove_from_participants;
+    if (may_roll_back && waits) return Action::remove_from_wait_list;
+    return Action::error_timeout;
+  }
+  if (state.complete) {
+    if (!waits) {
+      if (count(state) < s.settings.max_nodes) return Action::add_to_wait_list;
+      if (s.settings.variant == Variant::torch_2_x) return Action::add_to_redundancy_list;
+    }
+  } else if (!participates) {
+    return Action::add_to_participants;
+  } else if (last_call_is_over(s)) {
+    return Action::mark_rendezvous_complete;
+  }
+  return heartbeat_due(s) ? Action::keep_alive : Action::sync;
+}
+
+Action decide_exit(const Situation& s, sim::MonotonicTime deadline) {
+  if (s.state.participant(s.node) == nullptr) return Action::finish;
+  return s.mono_now > deadline ? Action::error_timeout : Action::remove_from_participants;
+}
+
+Action decide_close(const Situation& s, sim::MonotonicTime deadline) {
+  if (s.state.closed) return Action::finish;
+  return s.mono_now > deadline ? Action::error_timeout : Action::mark_rendezvous_closed;
+}
+
+Action decide_keep_alive(const Situation& s, sim::MonotonicTime deadline) {
+  if (!heartbeat_due(s)) return Action::finish;
+  return s.mono_now > deadline ? Action::error_timeout : Action::keep_alive;
+}
+
+void apply(Action action, RendezvousState& state, const RendezvousSettings& settings,
+           const NodeRef& node, sim::WallTime now) {
+  switch (action) {
+    case Action::keep_alive: return beat(state, node, now);
+    case Action::add_to_participants: return add_to_participants(state, settings, node, now);
+    case Action::add_to_wait_list:
+      if (settings.variant == Variant::torch_2_x) erase_node(state.redundancy_list, node, itself);
+      if (!state.waits(node)) state.wait_list.push_back(node);
+      return beat(state, node, now);
+    case Action::add_to_redundancy_list:
+      if (!state.is_redundant(node)) state.redundancy_list.push_back(node);
+      return beat(state, node, now);
+    case Action::remove_from_participants:
+      require(erase_node(state.participants, node, of_participant), node);
+      forget_heartbeat(state, node);
+      return participant_removed(state, settings);
+    case Action::remove_from_wait_list:
+      require(erase_node(state.wait_list, node, itself), node);
+      return forget_heartbeat(state, node);
+    case Action::remove_from_redundancy_list:
+      require(erase_node(state.redundancy_list, node, itself), node);
+      return forget_heartbeat(state, node);
+    case Action::mark_rendezvous_complete: return complete(state);
+    case Action::mark_rendezvous_closed: state.closed = true; return;
+    case Action::sync:
+    case Action::error_closed:
+    case Action::error_timeout:
+    case Action::finish: return;  // these change nothing
+  }
+}
+
+bool has_dead_nodes(const RendezvousState& state, const RendezvousSettings& settings,
+                    sim::WallTime wall_now) {
+  return state.oldest_heartbeat() <
+         wall_now - settings.keep_alive_interval * settings.keep_alive_max_attempt;
+}
+
+std::vector<DeadNode> sanitise(RendezvousState& state, const RendezvousSettings& settings,
+                               sim::WallTime wall_now) {
+  const sim::WallTime limit =
+      wall_now - settings.keep_alive_interval * settings.keep_alive_max_attempt;
+  std::vector<DeadNode> dead;
+  for (const Heartbeat& entry : state.last_heartbeats) {
+    if (entry.at < limit) dead.push_back({entry.node, wall_now - entry.at, false});
+  }
+  bool participant_died = false;
+  for (DeadNode& node : dead) {
+    erase_node(state.last_heartbeats, node.node, of_heartbeat);
+    node.was_participant = erase_node(state.participants, node.node, of_participant);
+    participant_died = participant_died || node.was_participant;
+    erase_node(state.wait_list, node.node, itself);
+    if (settings.variant == Variant::torch_2_x)
+      erase_node(state.redundancy_list, node.node, itself);
+  }
+  state.heartbeats_changed();
+  if (participant_died) participant_removed(state, settings);
+  return dead;
+}
+
+}  // namespace hooke::model

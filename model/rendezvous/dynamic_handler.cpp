@@ -1,0 +1,354 @@
+// Core holds what the handler and its keep-alive fiber share, so that either may go first. The
+// handler's calls follow PyTorch's methods one by one.
+#include "model/rendezvous/dynamic_handler.h"
+
+#include <mutex>
+#include <stdexcept>
+
+#include "model/observe/trace_events.h"
+#include "model/rendezvous/bootstrap.h"
+#include "model/rendezvous/op_executor.h"
+#include "sim/port/sync.h"
+
+namespace hooke::model {
+namespace {
+
+using namespace std::chrono_literals;
+using sim::MonotonicTime;
+
+/// Compare-and-sets of one node since its latest join began.
+struct Cost {
+  std::uint64_t attempts = 0;
+  std::uint64_t conflicts = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Puts accepted writes on the trace; rejected ones, of which there may be millions, are only
+/// counted.
+class WriteTracer final : public StateHolder::Observer {
+ public:
+  WriteTracer(sim::Trace& trace, const RendezvousSettings& settings)
+      : trace_(trace), settings_(settings) {}
+
+  void on_write(const std::vector<PendingChange>& changes, const std::vector<DeadNode>& dead,
+                std::optional<bool> accepted, std::size_t bytes) override;
+  void on_own_death() override { trace_.emit(events::mark, {"self_evicted"}); }
+
+  Cost cost;
+
+ private:
+  void on_accepted(const PendingChange& change, std::size_t bytes);
+  void added(const PendingChange& change, const char* list) {
+    trace_.emit(events::rendezvous_added, {settings_.run_id, change.round, list, change.members});
+  }
+
+  sim::Trace& trace_;
+  const RendezvousSettings& settings_;
+  bool lost_one_ = false;
+};
+
+void WriteTracer::on_write(const std::vector<PendingChange>& changes,
+                           const std::vector<DeadNode>& dead, std::optional<bool> accepted,
+                           std::size_t bytes) {
+  ++cost.attempts;
+  cost.bytes += bytes;
+  if (!accepted.value_or(false)) {
+    ++cost.conflicts;
+    if (!std::exchange(lost_one_, true)) trace_.emit(events::mark, {"cas_lost"});
+    return;
+  }
+  for (const PendingChange& change : changes) on_accepted(change, bytes);
+  for (const DeadNode& node : dead) {
+    const std::int64_t round = changes.empty() ? -1 : changes.back().round;
+    trace_.emit(events::rendezvous_evicted,
+                {settings_.run_id, round, node.node->text(), node.silence, node.was_participant});
+  }
+}
+
+void WriteTracer::on_accepted(const PendingChange& change, std::size_t bytes) {
+  trace_.emit(events::rendezvous_write,
+              {settings_.run_id, to_string(change.action), change.round, bytes});
+  switch (change.action) {
+    case Action::add_to_participants: added(change, "participants"); break;
+    case Action::add_to_wait_list:
+      added(change, "wait_list");
+      trace_.emit(events::mark, {"late_joiner_waits"});
+      break;
+    case Action::add_to_redundancy_list:
+      added(change, "redundancy_list");
+      trace_.emit(events::mark, {"redundancy_list_used"});
+      break;
+    case Action::remove_from_participants:
+      trace_.emit(events::rendezvous_left, {settings_.run_id, change.round, change.members});
+      break;
+    case Action::remove_from_wait_list: trace_.emit(events::mark, {"rollback"}); break;
+    case Action::remove_from_redundancy_list:
+      trace_.emit(events::mark, {"deadline_extended"});
+      break;
+    case Action::mark_rendezvous_complete: trace_.emit(events::mark, {"last_call_expired"}); break;
+    case Action::mark_rendezvous_closed:
+      trace_.emit(events::rendezvous_closed, {settings_.run_id, change.round});
+      break;
+    default: break;
+  }
+  if (change.completed) {
+    trace_.emit(events::rendezvous_completed, {settings_.run_id, change.round, change.members,
+                                               settings_.min_nodes, settings_.max_nodes});
+  }
+}
+
+struct Core {
+  Core(sim::Ports& in, RendezvousResources given, RendezvousSettings with, NodeDesc me)
+      : ports(in),
+        resources(std::move(given)),
+        settings(std::move(with)),
+        node(std::move(me)),
+        tracer(in.trace, settings),
+        holder(in.clock, *resources.backend, settings, node, &tracer),
+        heartbeat_lock(in.executor) {}
+
+  sim::Ports& ports;
+  RendezvousResources resources;
+  RendezvousSettings settings;
+  NodeRef node;
+  WriteTracer tracer;
+  StateHolder holder;
+  sim::Mutex heartbeat_lock;  ///< held across store calls (R-10)
+
+  void run(Operation operation, MonotonicTime deadline,
+           std::optional<sim::Duration> extend_by = std::nullopt) {
+    run_operation(
+        operation, holder, settings, node, ports.clock, deadline, extend_by,
+        [this](sim::Duration span) {
+          ports.executor.sleep_until(ports.clock.monotonic_now() + span);
+        },
+        [this](Action) { ports.fault_point.reach("rendezvous.before_write"); });
+  }
+};
+
+/// The background task that renews the heartbeat (utils.py:_PeriodicTimer): first tick one interval
+/// after the start, never two at once, missed ticks are not made up, an unexpected exception ends
+/// it silently.
+class KeepAlive {
+ public:
+  static std::unique_ptr<KeepAlive> start(const std::shared_ptr<Core>& core) {
+    auto timer = std::make_unique<KeepAlive>(core);
+    timer->fiber_ = core->ports.executor.spawn("keep_alive",
+                                               [core, stop = timer->stop_] { run(*core, *stop); });
+    return timer;
+  }
+  explicit KeepAlive(const std::shared_ptr<Core>& core)
+      : executor_(core->ports.executor), stop_(std::make_shared<sim::Flag>(core->ports.executor)) {}
+  /// Waits for a running tick to end.
+  void cancel() {
+    stop_->set();
+    executor_.join(fiber_);
+  }
+
+ private:
+  static void run(Core& core, sim::Flag& stop) {
+    while (!stop.wait(core.ports.clock.monotonic_now() + core.settings.keep_alive_interval)) {
+      if (!tick(core)) return;
+    }
+  }
+  /// False when the task must end.
+  static bool tick(Core& core) {
+    const std::lock_guard lock(core.heartbeat_lock);
+    const std::uint64_t before = core.tracer.cost.attempts;
+    try {
+      core.run(&decide_keep_alive,
+               core.ports.clock.monotonic_now() + core.settings.timeout.heartbeat);
+      if (core.tracer.cost.attempts != before)
+        core.ports.trace.emit(events::keep_alive_tick, {"ok", ""});
+      return true;
+    } catch (const RendezvousError& error) {
+      core.ports.trace.emit(events::keep_alive_tick,
+                            {"failed", std::string(error.class_name()) + ": " + error.what()});
+      return true;
+    } catch (const std::exception& error) {
+      core.ports.trace.emit(events::keep_alive_died, {error.what()});
+      return false;
+    }
+  }
+
+  sim::Executor& executor_;
+  std::shared_ptr<sim::Flag> stop_;
+  sim::FiberId fiber_;
+};
+
+class DynamicHandler final : public RendezvousHandler {
+ public:
+  DynamicHandler(sim::Ports& ports, RendezvousResources resources, RendezvousSettings settings,
+                 const std::string& addr)
+      : core_(std::make_shared<Core>(ports, std::move(resources), std::move(settings),
+                                     NodeDesc{addr, ports.processes.self().value, 0})),
+        bootstrap_(ports, addr) {}
+
+  [[nodiscard]] std::string get_backend() const override {
+    return core_->resources.backend->name();
+  }
+  [[nodiscard]] std::string get_run_id() const override { return core_->settings.run_id; }
+  [[nodiscard]] bool use_agent_store() const override {
+    return core_->settings.variant == Variant::torch_2_x && bootstrap_.shares_store();
+  }
+  RendezvousInfo next_rendezvous() override;
+  bool is_closed() override;
+  void set_closed() override;
+  std::int64_t num_nodes_waiting() override;
+  bool shutdown() override;
+
+ private:
+  RendezvousInfo join();
+  void close();
+  sim::Trace& trace() { return core_->ports.trace; }
+
+  std::shared_ptr<Core> core_;
+  Bootstrap bootstrap_;
+  std::unique_ptr<KeepAlive> keep_alive_;
+  std::int64_t waiting_seen_ = 0;
+};
+
+RendezvousInfo DynamicHandler::next_rendezvous() {
+  Core& core = *core_;
+  const auto failed = [&](const char* error, const char* what) {
+    trace().emit(events::rendezvous_failed, {core.settings.run_id, error, what});
+  };
+  core.tracer.cost = {};
+  RendezvousInfo info;
+  try {
+    info = join();
+  } catch (const RendezvousError& error) {
+    failed(error.class_name(), error.what());
+    throw;
+  } catch (const EscapedPythonError& error) {
+    failed(error.class_name(), error.what());
+    throw;
+  }
+  const Cost& cost = core.tracer.cost;
+  trace().emit(events::rendezvous_cost,
+               {core.settings.run_id, info.round, cost.attempts, cost.conflicts, cost.bytes});
+  // Outside the guarded part, as in PyTorch: a failure here leaves a member whose heartbeat goes on
+  //
+  if (core.settings.variant == Variant::torch_2_x)
+    info.bootstrap = bootstrap_.for_round(info.rank, *info.store);
+  trace().emit(events::rendezvous_joined,
+               {core.settings.run_id, core.node->text(), info.round, info.rank, info.world_size,
+                info.bootstrap ? info.bootstrap->master_addr : std::string(),
+                std::uint32_t{info.bootstrap ? info.bootstrap->master_port : std::uint16_t{0}}});
+  return info;
+}
+
+RendezvousInfo DynamicHandler::join() {
+  Core& core = *core_;
+  sim::Ports& ports = core.ports;
+  trace().emit(events::rendezvous_joining,
+               {core.settings.run_id, core.node->text(), core.holder.state().round});
+  ports.fault_point.reach("rendezvous.joining");
+  if (keep_alive_ != nullptr) std::exchange(keep_alive_, nullptr)->cancel();
+  if (core.holder.state().round == 0) {
+    // All nodes of a job start at about the same time: spread their first attempts.
+    const sim::Duration delay = ports.random.between("rendezvous.jitter", 0ms, 300ms);
+    if (delay >= 10ms) ports.executor.sleep_until(ports.clock.monotonic_now() + delay);
+  }
+  const MonotonicTime deadline = ports.clock.monotonic_now() + core.settings.timeout.join;
+  core.run(&decide_exit, deadline);
+  core.run(&decide_join, deadline, core.settings.timeout.join);
+  ports.fault_point.reach("rendezvous.joined");
+  keep_alive_ = KeepAlive::start(core_);
+  const RendezvousState& state = core.holder.state();
+  const Participant* const self = state.participant(core.node);
+  if (self == nullptr) throw EscapedPythonError("KeyError", core.node->text());
+  RendezvousInfo info;
+  info.round = state.round;
+  info.rank = self->rank;
+  info.world_size =
+      static_cast<std::int64_t>(state.participants.size());  // of what is held now
+  info.store = make_prefix_store(
+      "torch.rendezvous." + core.settings.run_id + "." + std::to_string(state.round),
+      core.resources.store);
+  return info;
+}
+
+bool DynamicHandler::is_closed() {
+  const std::lock_guard lock(core_->heartbeat_lock);
+  static_cast<void>(core_->holder.sync());
+  return core_->holder.state().closed;
+}
+
+std::int64_t DynamicHandler::num_nodes_waiting() {
+  const std::lock_guard lock(core_->heartbeat_lock);
+  static_cast<void>(core_->holder.sync());
+  const auto waiting = static_cast<std::int64_t>(core_->holder.state().wait_list.size());
+  if (std::exchange(waiting_seen_, waiting) != waiting && waiting > 0) {
+    trace().emit(events::rendezvous_waiting_seen,
+                 {core_->settings.run_id, core_->holder.state().round, waiting});
+  }
+  return waiting;
+}
+
+void DynamicHandler::close() {
+  core_->run(&decide_close, core_->ports.clock.monotonic_now() + core_->settings.timeout.close);
+}
+
+void DynamicHandler::set_closed() {
+  const std::lock_guard lock(core_->heartbeat_lock);
+  close();
+}
+
+bool DynamicHandler::shutdown() {
+  core_->ports.fault_point.reach("rendezvous.closing");
+  if (keep_alive_ != nullptr) std::exchange(keep_alive_, nullptr)->cancel();
+  try {
+    close();
+    return true;
+  } catch (const RendezvousError& error) {
+    trace().emit(events::rendezvous_failed,
+                 {core_->settings.run_id, error.class_name(), error.what()});
+    return false;
+  }
+}
+
+}  // namespace
+
+RendezvousSettings dynamic_settings(const RendezvousParameters& parameters) {
+  RendezvousSettings settings;
+  settings.run_id = parameters.run_id;
+  settings.min_nodes = parameters.min_nodes;
+  settings.max_nodes = parameters.max_nodes;
+  settings.variant = parameters.variant;
+  const auto read = [&](const char* key, sim::Duration& span) {
+    if (const auto value = parameters.get_as_seconds(key)) span = *value;
+  };
+  read("join_timeout", settings.timeout.join);
+  read("last_call_timeout", settings.timeout.last_call);
+  read("close_timeout", settings.timeout.close);
+  if (parameters.variant == Variant::torch_2_x) {  // fixed in 1.13
+    read("heartbeat_timeout", settings.timeout.heartbeat);
+    read("keep_alive_interval", settings.keep_alive_interval);
+    if (const auto attempts = parameters.get_as_int("keep_alive_max_attempt")) {
+      settings.keep_alive_max_attempt = *attempts;
+    }
+  }
+  settings.timeout.validate();
+  return settings;
+}
+
+std::unique_ptr<RendezvousHandler> make_dynamic_handler(sim::Ports& ports,
+                                                        RendezvousResources resources,
+                                                        RendezvousSettings settings,
+                                                        const std::string& local_addr) {
+  if (settings.run_id.empty()) throw std::invalid_argument("the run id must be a non-empty string");
+  if (settings.min_nodes < 1) {
+    throw std::invalid_argument("the minimum number of nodes (" +
+                                std::to_string(settings.min_nodes) + ") must be greater than zero");
+  }
+  if (settings.max_nodes < settings.min_nodes) {
+    throw std::invalid_argument(
+        "the maximum number of nodes (" + std::to_string(settings.max_nodes) +
+        ") must not be below the minimum (" + std::to_string(settings.min_nodes) + ")");
+  }
+  const std::string addr = local_addr.empty() ? ports.network.fully_qualified_name() : local_addr;
+  return std::make_unique<DynamicHandler>(ports, std::move(resources), std::move(settings), addr);
+}
+
+}  // namespace hooke::model

@@ -1,0 +1,19 @@
+#pragma once
+// Endpoints as the command line writes them, and whether a host name means this machine
+// (torch/distributed/elastic/rendezvous/utils.py).
+
+#include <string>
+
+#include "sim/port/network.h"
+
+namespace hooke::model {
+
+/// "host", "host:port", "[v6]:port"; blank means localhost. std::invalid_argument naming what is
+/// wrong. As in PyTorch, an IPv6 address without brackets is mis-split.
+sim::Endpoint parse_endpoint(const std::string& text, std::uint16_t default_port);
+
+/// True if `host` is this machine, by PyTorch 2.x' rules in their order: loopback, host name, then
+/// two look-ups. A failure to resolve the own name is a std::runtime_error.
+bool matches_this_machine(sim::Network& network, const std::string& host);
+
+}  // namespace hooke::model

@@ -1,0 +1,40 @@
+#pragma once
+// Drives one operation to its end (dynamic_rendezvous.py:_DistributedRendezvousOpExecutor.run).
+
+#include "model/rendezvous/errors.h"
+#include "model/rendezvous/state_holder.h"
+#include "sim/port/executor.h"
+
+namespace hooke::model {
+
+/// How long an operation that can only wait sleeps before it looks again.
+inline constexpr sim::Duration kPollInterval = std::chrono::seconds(1);
+
+/// Exchanges the state and does what `operation` decides until it finishes. A rejected write is
+/// retried at once, without back-off. With `extend_by`, an action that extends the deadline
+/// sets it to now + that span. RendezvousClosedError, RendezvousTimeoutError,
+/// RendezvousGracefulExitError; whatever the backend raises. `before_write` is called before each
+/// exchange that will write.
+template <class Sleep, class BeforeWrite>
+void run_operation(Operation operation, StateHolder& holder, const RendezvousSettings& settings,
+                   const NodeRef& node, sim::Clock& clock, sim::MonotonicTime deadline,
+                   std::optional<sim::Duration> extend_by, Sleep sleep, BeforeWrite before_write) {
+  for (;;) {
+    static_cast<void>(holder.sync());
+    const Situation situation{holder.state(), settings, node,
+                              truncate_to_microseconds(clock.wall_now()), clock.monotonic_now()};
+    const Action action = operation(situation, deadline);
+    switch (action) {
+      case Action::finish: return;
+      case Action::error_closed: throw RendezvousClosedError("");
+      case Action::error_timeout: throw RendezvousTimeoutError("");
+      case Action::sync: sleep(kPollInterval); break;
+      default:
+        holder.change(action);
+        if (extend_by && extends_deadline(action)) deadline = clock.monotonic_now() + *extend_by;
+        before_write(action);
+    }
+  }
+}
+
+}  // namespace hooke::model

@@ -1,0 +1,101 @@
+// Copy on write: a state that has been offered to the backend is shared and never changed again.
+#include "model/rendezvous/state_holder.h"
+
+#include "model/rendezvous/state_codec.h"
+
+namespace hooke::model {
+namespace {
+
+std::shared_ptr<RendezvousState> fresh_state(Variant variant) {
+  auto state = std::make_shared<RendezvousState>();
+  state->aware_times = variant == Variant::torch_2_x;
+  return state;
+}
+
+}  // namespace
+
+StateHolder::StateHolder(sim::Clock& clock, RendezvousBackend& backend,
+                         const RendezvousSettings& settings, NodeRef node, Observer* observer,
+                         sim::Duration cache_duration)
+    : clock_(clock),
+      backend_(backend),
+      settings_(settings),
+      node_(std::move(node)),
+      observer_(observer),
+      cache_duration_(cache_duration),
+      state_(fresh_state(settings.variant)) {}
+
+RendezvousState& StateHolder::edit() {
+  if (editable_ == nullptr) {
+    editable_ = std::make_shared<RendezvousState>(*state_);
+    state_ = editable_;
+  }
+  return *editable_;
+}
+
+void StateHolder::change(Action action) {
+  const bool was_complete = state_->complete;
+  RendezvousState& state = edit();
+  apply(action, state, settings_, node_, truncate_to_microseconds(clock_.wall_now()));
+  dirty_ = true;
+  std::size_t members = state.participants.size();
+  if (action == Action::add_to_wait_list) members = state.wait_list.size();
+  if (action == Action::add_to_redundancy_list) members = state.redundancy_list.size();
+  pending_.push_back({action, state.round, members, !was_complete && state.complete});
+}
+
+std::optional<bool> StateHolder::sync() {
+  std::optional<bool> has_set;
+  if (dirty_) {
+    const sim::Value offered = encode_state(state_, settings_.variant);
+    editable_.reset();
+    const auto response = backend_.set_state(offered, token_);
+    if (response) {
+      adopt(response->bytes);
+      token_ = response->token;
+      has_set = response->has_set;
+    } else {
+      // No state could be produced: what is held, published or not, stays in force, without a
+      // token.
+      adopt(offered);
+      token_.reset();
+      has_set = false;
+    }
+    if (observer_ != nullptr) observer_->on_write(pending_, dead_, has_set, offered.size());
+  } else {
+    const sim::MonotonicTime now = clock_.monotonic_now();
+    const bool fresh = cache_duration_ > sim::Duration::zero() && last_sync_ &&
+                       *last_sync_ >= std::max(now - cache_duration_, sim::MonotonicTime());
+    if (fresh) return std::nullopt;
+    if (const auto stored = backend_.get_state()) {
+      adopt(stored->bytes);
+      token_ = stored->token;
+    } else {
+      state_ = fresh_state(settings_.variant);
+      editable_.reset();
+      token_.reset();
+    }
+  }
+  dirty_ = false;
+  pending_.clear();
+  last_sync_ = clock_.monotonic_now();
+  drop_dead_nodes();
+  return has_set;
+}
+
+void StateHolder::adopt(const sim::Value& bytes) {
+  state_ = decode_state(bytes, settings_.variant);
+  editable_.reset();
+}
+
+void StateHolder::drop_dead_nodes() {
+  dead_.clear();
+  const sim::WallTime now = truncate_to_microseconds(clock_.wall_now());
+  if (!has_dead_nodes(*state_, settings_, now)) return;
+  dead_ = sanitise(edit(), settings_, now);
+  for (const DeadNode& dead : dead_) {
+    if (dead.node == node_ && observer_ != nullptr) observer_->on_own_death();
+  }
+}
+
+}  // namespace hooke::model

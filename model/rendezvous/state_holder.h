@@ -1,0 +1,76 @@
+#pragma once
+// A node's copy of the shared state and its exchange with the backend
+// (dynamic_rendezvous.py:_BackendRendezvousStateHolder).
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/rendezvous/backend.h"
+#include "model/rendezvous/decisions.h"
+#include "sim/port/clock.h"
+
+namespace hooke::model {
+
+/// A change made to the local copy that is not stored yet.
+struct PendingChange {
+  Action action;
+  std::int64_t round = 0;   ///< the state's round after the change
+  std::size_t members = 0;  ///< size of the list that was changed, or of the participants
+  bool completed = false;   ///< the change completed the round
+};
+
+class StateHolder {
+ public:
+  /// Told after a write: what was in it, and whether it was accepted.
+  class Observer {
+   public:
+    virtual ~Observer() = default;
+    virtual void on_write(const std::vector<PendingChange>& changes,
+                          const std::vector<DeadNode>& dead, std::optional<bool> accepted,
+                          std::size_t bytes) = 0;
+    /// This node found itself dead in a state it read.
+    virtual void on_own_death() = 0;
+  };
+
+  /// `cache_duration` 0: every clean sync asks the backend.
+  StateHolder(sim::Clock& clock, RendezvousBackend& backend, const RendezvousSettings& settings,
+              NodeRef node, Observer* observer,
+              sim::Duration cache_duration = std::chrono::seconds(1));
+
+  [[nodiscard]] const RendezvousState& state() const { return *state_; }
+  /// Applies a changing action to the local copy and marks it dirty.
+  void change(Action action);
+  void mark_dirty() { dirty_ = true; }
+  /// Writes the local copy when it is dirty, reads when the cache is old, and drops dead nodes from
+  /// what came back (locally: that alone is not written). true: written; false: somebody else was
+  /// faster, the local copy is now theirs; nullopt: nothing written. RendezvousConnectionError,
+  /// RendezvousStateError: nothing has changed.
+  std::optional<bool> sync();
+
+  // What the last sync left behind; for tests and status.
+  [[nodiscard]] const std::optional<Token>& token() const { return token_; }
+  [[nodiscard]] const std::vector<DeadNode>& dead_nodes() const { return dead_; }
+
+ private:
+  RendezvousState& edit();
+  void adopt(const sim::Value& bytes);
+  void drop_dead_nodes();
+
+  sim::Clock& clock_;
+  RendezvousBackend& backend_;
+  const RendezvousSettings& settings_;
+  NodeRef node_;
+  Observer* observer_;
+  sim::Duration cache_duration_;
+
+  StateRef state_;
+  std::shared_ptr<RendezvousState> editable_;  ///< same as state_ while nobody else has seen it
+  std::optional<Token> token_;
+  bool dirty_ = false;
+  std::optional<sim::MonotonicTime> last_sync_;
+  std::vector<PendingChange> pending_;
+  std::vector<DeadNode> dead_;
+};
+
+}  // namespace hooke::model
