@@ -1,9 +1,10 @@
 #pragma once
-// One agent from start to exit, as torchrun runs it (torch/distributed/launcher/api.py: LaunchConfig,
-// launch_agent; torch/distributed/run.py for the exit status).
+// One agent from start to exit, as torchrun runs it (torch/distributed/launcher/api.py:
+// LaunchConfig, launch_agent; torch/distributed/run.py for the exit status).
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,13 +33,17 @@ struct LaunchConfig {
   /// argv of each worker; ${local_rank} is substituted.
   std::vector<std::string> command;
   Variant variant = Variant::torch_2_x;
-  /// Agents of one job that all set TORCH_ELASTIC_WORKER_IDENTICAL=1: no role exchange (agent.md 2.2).
+  /// Agents of one job that all set TORCH_ELASTIC_WORKER_IDENTICAL=1: no role exchange
+  /// (agent.md 2.2).
   bool worker_identical = false;
+  std::string log_dir = "/tmp/torchelastic";
+  /// Switched-on known defects, by name; see model/variant/defects.h.
+  std::set<std::string> defects;
 };
 
-/// Runs the agent in the calling fiber until it is over and returns torchrun's exit status (launcher.md 5).
-/// Death by a signal's default action never returns: the process is gone. Everything that happens is on the
-/// trace; a one-line reason is in `agent.finished`.
+/// Runs the agent in the calling fiber until it is over and returns torchrun's exit status
+/// (launcher.md 5). Death by a signal's default action never returns: the process is gone.
+/// Everything that happens is on the trace; a one-line reason is in `agent.finished`.
 int launch_agent(sim::Ports& ports, const RendezvousRegistry& registry, const LaunchConfig& config);
 
 }  // namespace hooke::model

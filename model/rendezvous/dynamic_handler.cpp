@@ -8,6 +8,7 @@
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/bootstrap.h"
 #include "model/rendezvous/op_executor.h"
+#include "model/signals/signal_gate.h"
 #include "sim/port/sync.h"
 
 namespace hooke::model {
@@ -119,9 +120,7 @@ struct Core {
            std::optional<sim::Duration> extend_by = std::nullopt) {
     run_operation(
         operation, holder, settings, node, ports.clock, deadline, extend_by,
-        [this](sim::Duration span) {
-          ports.executor.sleep_until(ports.clock.monotonic_now() + span);
-        },
+        [this](sim::Duration span) { interruptible_sleep(ports, span); },
         [this](Action) { ports.fault_point.reach("rendezvous.before_write"); });
   }
 };
@@ -223,6 +222,9 @@ RendezvousInfo DynamicHandler::next_rendezvous() {
   } catch (const EscapedPythonError& error) {
     failed(error.class_name(), error.what());
     throw;
+  } catch (const SignalException& error) {
+    failed("SignalException", error.what());
+    throw;
   }
   const Cost& cost = core.tracer.cost;
   trace().emit(events::rendezvous_cost,
@@ -248,7 +250,7 @@ RendezvousInfo DynamicHandler::join() {
   if (core.holder.state().round == 0) {
     // All nodes of a job start at about the same time: spread their first attempts.
     const sim::Duration delay = ports.random.between("rendezvous.jitter", 0ms, 300ms);
-    if (delay >= 10ms) ports.executor.sleep_until(ports.clock.monotonic_now() + delay);
+    if (delay >= 10ms) interruptible_sleep(ports, delay);
   }
   const MonotonicTime deadline = ports.clock.monotonic_now() + core.settings.timeout.join;
   core.run(&decide_exit, deadline);

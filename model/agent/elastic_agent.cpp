@@ -1,0 +1,237 @@
+// run() and its table of endings first, then the loop, then the building blocks in the order they
+// are used.
+#include "model/agent/elastic_agent.h"
+
+#include <stdexcept>
+
+#include "model/agent/rank_assignment.h"
+#include "model/agent/worker_environment.h"
+#include "model/observe/trace_events.h"
+#include "model/rendezvous/bootstrap.h"
+#include "model/signals/signal_gate.h"
+#include "model/store/store_helpers.h"
+
+namespace hooke::model {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Grace wherever PyTorch does not pass the configured one.
+constexpr sim::Duration kDefaultGrace = 30s;
+constexpr char kTerminalState[] = "torchelastic/agent/terminal_state";
+
+}  // namespace
+
+std::string_view to_string(WorkerState state) {
+  switch (state) {
+    case WorkerState::unknown: return "UNKNOWN";
+    case WorkerState::init: return "INIT";
+    case WorkerState::healthy: return "HEALTHY";
+    case WorkerState::unhealthy: return "UNHEALTHY";
+    case WorkerState::stopped: return "STOPPED";
+    case WorkerState::succeeded: return "SUCCEEDED";
+    case WorkerState::failed: return "FAILED";
+  }
+  return "?";
+}
+
+ElasticAgent::ElasticAgent(sim::Ports& ports, WorkerSpec spec, RendezvousHandler& handler)
+    : ports_(ports),
+      spec_(std::move(spec)),
+      handler_(handler),
+      remaining_restarts_(spec_.max_restarts) {
+  if (spec_.local_world_size <= 0)
+    throw std::invalid_argument("the number of workers must be greater than zero");
+  if (spec_.monitor_interval <= 0s)
+    throw std::invalid_argument("the monitor interval must be greater than zero");
+  if (spec_.command.empty()) throw std::invalid_argument("there must be a command to run");
+}
+
+std::optional<RunResult> ElasticAgent::run() {
+  bool shut_down = false;
+  std::optional<RunResult> result;
+  try {
+    try {
+      result = invoke_run();
+    } catch (const RendezvousGracefulExitError&) {
+      // A spare of a job that is over: no result.
+    } catch (const SignalException& error) {
+      // Another signal inside this shutdown escapes, and what follows below starts it anew.
+      shutdown(error.signal(), spec_.shutdown_timeout);
+      shut_down = true;
+      throw;
+    }
+  } catch (const std::exception&) {
+    if (!shut_down) shutdown(sim::Signal::term, spec_.shutdown_timeout);
+    throw;
+  }
+  shutdown(sim::Signal::term, spec_.shutdown_timeout);
+  return result;
+}
+
+RunResult ElasticAgent::invoke_run() {
+  initialize_workers();
+  for (;;) {
+    interruptible_sleep(ports_, spec_.monitor_interval);  // before the first look
+    std::optional<RunResult> result = monitor();
+    check_signals(ports_);
+    if (!result) {
+      if (group_.state != WorkerState::healthy) enter(WorkerState::healthy);
+      // A failing backend ends a healthy agent here.
+      if (handler_.num_nodes_waiting() > 0) restart_workers("membership_change");
+      check_signals(ports_);
+      continue;
+    }
+    enter(result->state);
+    if (result->state == WorkerState::succeeded) {
+      exit_barrier();
+      return std::move(*result);
+    }
+    if (remaining_restarts_ > 0) {
+      --remaining_restarts_;
+      restart_workers("worker_failure");
+      continue;
+    }
+    shutdown(sim::Signal::term, kDefaultGrace);
+    enter(WorkerState::failed);
+    if (spec_.variant == Variant::torch_1_13) exit_barrier();
+    return std::move(*result);
+  }
+}
+
+std::optional<RunResult> ElasticAgent::monitor() {
+  const std::optional<ProcessesResult> ended = context_->poll();
+  if (!ended) return std::nullopt;
+  RunResult result;
+  result.state = ended->failed() ? WorkerState::failed : WorkerState::succeeded;
+  for (const auto& [local_rank, failure] : ended->failures) {
+    result.failures[group_.ranks.base_rank + local_rank] = failure;
+  }
+  return result;
+}
+
+void ElasticAgent::initialize_workers() {
+  rendezvous();
+  check_signals(ports_);
+  start_workers();
+  enter(WorkerState::healthy);
+}
+
+void ElasticAgent::rendezvous() {
+  RendezvousInfo info = handler_.next_rendezvous();
+  check_signals(ports_);
+  ports_.fault_point.reach("agent.joined");
+  group_.store = info.store;
+  group_.round = info.round;
+  group_.group_rank = info.rank;
+  group_.group_world_size = info.world_size;
+  group_.ranks = exchange_ranks(spec_, *info.store, info.rank, info.world_size);
+  check_signals(ports_);
+  if (!info.bootstrap) publish_master_1_13(info);
+  group_.master = *info.bootstrap;
+  ports_.trace.emit(events::ranks_assigned,
+                    {handler_.get_run_id(), group_.round, group_.group_rank,
+                     group_.group_world_size, group_.ranks.base_rank, group_.ranks.world_size});
+  ports_.fault_point.reach("agent.ranks_assigned");
+}
+
+/// 1.13: the agent of rank 0 picks and publishes the address, a free port that it has only probed
+///
+void ElasticAgent::publish_master_1_13(RendezvousInfo& info) {
+  info.bootstrap =
+      build_store_info(ports_, info.rank, *info.store, ports_.network.fully_qualified_name(), 0);
+}
+
+std::vector<WorkerStart> ElasticAgent::worker_starts() {
+  // A restart for a membership change keeps the count, and so removes the previous incarnation's
+  // files.
+  const std::string directory = spec_.log_dir + "/attempt_" + std::to_string(restart_count());
+  static_cast<void>(ports_.files.remove(directory));
+  std::vector<WorkerStart> workers;
+  for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
+    WorkerStart worker;
+    worker.local_rank = i;
+    worker.rank = group_.ranks.base_rank + i;
+    const std::string own_directory = directory + "/" + std::to_string(i);
+    static_cast<void>(ports_.files.make_directories(own_directory));
+    worker.error_file = own_directory + "/error.json";
+    worker.environment = worker_environment(ports_.processes.environment(), spec_, group_, handler_,
+                                            i, restart_count(), worker.error_file);
+    for (const std::string& argument : spec_.command)
+      worker.argv.push_back(substitute_macros(argument, i));
+    workers.push_back(std::move(worker));
+  }
+  return workers;
+}
+
+void ElasticAgent::start_workers() {
+  context_ = std::make_unique<ProcessContext>(ports_, spec_.variant, worker_starts());
+  install_signal_handlers();
+  context_->start();
+  const std::string master =
+      group_.master.master_addr + ":" + std::to_string(group_.master.master_port);
+  for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
+    ports_.trace.emit(
+        events::worker_started,
+        {handler_.get_run_id(), group_.round, context_->pid(static_cast<std::size_t>(i)).value, i,
+         group_.ranks.base_rank + i, group_.ranks.world_size, restart_count(), master});
+  }
+  ports_.fault_point.reach("agent.workers_started");
+}
+
+void ElasticAgent::install_signal_handlers() {
+  for (const sim::Signal signal : spec_.signals_to_handle) {
+    static_cast<void>(ports_.processes.catch_signal(signal));
+  }
+  handles_signals_ = true;
+}
+
+void ElasticAgent::restart_workers(const char* cause) {
+  ports_.trace.emit(events::group_restarting, {cause, remaining_restarts_, group_.round});
+  shutdown(sim::Signal::term, kDefaultGrace);
+  enter(WorkerState::stopped);
+  initialize_workers();
+}
+
+void ElasticAgent::exit_barrier() {
+  ports_.fault_point.reach("agent.exit_barrier");
+  ports_.trace.emit(events::exit_barrier_entered,
+                    {handler_.get_run_id(), group_.round, group_.group_world_size});
+  const sim::MonotonicTime begin = ports_.clock.monotonic_now();
+  const auto left = [&](const char* result) {
+    ports_.trace.emit(events::exit_barrier_left, {handler_.get_run_id(), group_.round, result,
+                                                  ports_.clock.monotonic_now() - begin});
+  };
+  try {
+    if (spec_.variant == Variant::torch_1_13) {
+      barrier_1_13(*group_.store, group_.group_rank, group_.group_world_size, kTerminalState,
+                   spec_.exit_barrier_timeout);
+    } else {
+      barrier(*group_.store, group_.group_world_size, kTerminalState, spec_.exit_barrier_timeout);
+    }
+    // The wait was deaf: a signal that came meanwhile is raised only now.
+    check_signals(ports_);
+    left("passed");
+  } catch (const SignalException&) {
+    left("interrupted");
+    throw;
+  } catch (const StoreTimeoutError&) {
+    left("timed_out");  // logged and swallowed: the agent still succeeds
+    check_signals(ports_);
+  } catch (const std::exception&) {
+    left("failed");
+    check_signals(ports_);
+  }
+}
+
+void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace) {
+  ports_.fault_point.reach("agent.stopping");
+  if (context_ != nullptr) context_->close(signal, grace);
+}
+
+void ElasticAgent::enter(WorkerState state) {
+  group_.state = state;
+  ports_.trace.emit(events::group_state, {to_string(state), restart_count()});
+}
+
+}  // namespace hooke::model

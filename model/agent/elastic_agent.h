@@ -1,0 +1,55 @@
+#pragma once
+// The elastic agent: keeps a group of local workers running through rounds
+// (torch/distributed/elastic/agent/server/api.py:SimpleElasticAgent, local_elastic_agent.py).
+
+#include <memory>
+#include <optional>
+
+#include "model/agent/worker_group.h"
+#include "model/worker/process_context.h"
+#include "sim/port/ports.h"
+
+namespace hooke::model {
+
+class ElasticAgent {
+ public:
+  /// `handler` must outlive the agent. std::invalid_argument for a spec without workers or
+  /// interval.
+  ElasticAgent(sim::Ports& ports, WorkerSpec spec, RendezvousHandler& handler);
+
+  /// Runs until the workers are done or cannot be kept running, then stops what is left. nullopt: a
+  /// spare left gracefully (2.x). SignalException, and whatever rendezvous, store or process start
+  /// raised.
+  std::optional<RunResult> run();
+
+  /// Signal handlers are installed from the first worker start on.
+  [[nodiscard]] bool handles_signals() const { return handles_signals_; }
+
+ private:
+  RunResult invoke_run();
+  /// One look at the workers. nullopt: still running.
+  std::optional<RunResult> monitor();
+  void initialize_workers();
+  void rendezvous();
+  void start_workers();
+  void restart_workers(const char* cause);
+  void exit_barrier();
+  void shutdown(sim::Signal signal, sim::Duration grace);
+  void install_signal_handlers();
+  void enter(WorkerState state);
+  void publish_master_1_13(RendezvousInfo& info);
+  std::vector<WorkerStart> worker_starts();
+  [[nodiscard]] std::int64_t restart_count() const {
+    return spec_.max_restarts - remaining_restarts_;
+  }
+
+  sim::Ports& ports_;
+  WorkerSpec spec_;
+  RendezvousHandler& handler_;
+  WorkerGroup group_;
+  std::int64_t remaining_restarts_;
+  std::unique_ptr<ProcessContext> context_;
+  bool handles_signals_ = false;
+};
+
+}  // namespace hooke::model

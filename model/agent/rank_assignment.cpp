@@ -1,0 +1,110 @@
+// Three exchanges over one computation.
+#include "model/agent/rank_assignment.h"
+
+#include <nlohmann/json.hpp>
+
+#include "model/rendezvous/decisions.h"
+#include "model/store/store_helpers.h"
+
+namespace hooke::model {
+namespace {
+
+using nlohmann::json;
+
+constexpr sim::Duration kSynchronizeTimeout = std::chrono::seconds(300);
+
+/// As Python's json.dumps writes it, keys in this order.
+std::string role_info_text(const WorkerSpec& spec, std::int64_t group_rank) {
+  return "{\"role\": " + json(spec.role).dump() + ", \"rank\": " + std::to_string(group_rank) +
+         ", \"local_world_size\": " + std::to_string(spec.local_world_size) + "}";
+}
+
+RoleInfo parse_role_info(const Value& value) {
+  try {
+    const json document = json::parse(value.bytes());
+    return {document.at("role").get<std::string>(),
+            document.at("local_world_size").get<std::int64_t>()};
+  } catch (const json::exception& error) {
+    throw EscapedPythonError("JSONDecodeError", std::string("role info: ") + error.what());
+  }
+}
+
+std::vector<RoleInfo> parse_all(const std::vector<Value>& values) {
+  std::vector<RoleInfo> infos;
+  infos.reserve(values.size());
+  for (const Value& value : values) infos.push_back(parse_role_info(value));
+  return infos;
+}
+
+std::string assignment_text(const RankAssignment& ranks) {
+  return "[" + std::to_string(ranks.base_rank) + ", " + std::to_string(ranks.world_size) + ", " +
+         std::to_string(ranks.base_role_rank) + ", " + std::to_string(ranks.role_world_size) + "]";
+}
+
+RankAssignment parse_assignment(const Value& value) {
+  try {
+    const json document = json::parse(value.bytes());
+    return {document.at(0).get<std::int64_t>(), document.at(1).get<std::int64_t>(),
+            document.at(2).get<std::int64_t>(), document.at(3).get<std::int64_t>()};
+  } catch (const json::exception& error) {
+    throw EscapedPythonError("JSONDecodeError", std::string("assigned ranks: ") + error.what());
+  }
+}
+
+RankAssignment exchange_2_x(const WorkerSpec& spec, Store& store, std::int64_t group_rank,
+                            std::int64_t group_world_size) {
+  static const std::string kRoleInfo = "torchelastic/role_info/";
+  static const std::string kAssigned = "torchelastic/assigned_ranks/";
+  store.set(kRoleInfo + std::to_string(group_rank), Value(role_info_text(spec, group_rank)));
+  if (group_rank == 0) {
+    std::vector<std::string> keys;
+    for (std::int64_t i = 0; i < group_world_size; ++i)
+      keys.push_back(kRoleInfo + std::to_string(i));
+    const std::vector<RankAssignment> ranks = assign_ranks(parse_all(store.multi_get(keys)));
+    std::vector<std::pair<std::string, Value>> items;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      items.emplace_back(kAssigned + std::to_string(i), Value(assignment_text(ranks[i])));
+    }
+    store.multi_set(items);
+  }
+  return parse_assignment(store.get(kAssigned + std::to_string(group_rank)));
+}
+
+}  // namespace
+
+std::vector<RankAssignment> assign_ranks(const std::vector<RoleInfo>& agents) {
+  std::map<std::string, std::int64_t> role_sizes;
+  std::int64_t world_size = 0;
+  for (const RoleInfo& agent : agents) {
+    world_size += agent.local_world_size;
+    role_sizes[agent.role] += agent.local_world_size;
+  }
+  std::map<std::string, std::int64_t> role_next;
+  std::vector<RankAssignment> out;
+  out.reserve(agents.size());
+  std::int64_t next = 0;
+  for (const RoleInfo& agent : agents) {
+    out.push_back({next, world_size, role_next[agent.role], role_sizes[agent.role]});
+    next += agent.local_world_size;
+    role_next[agent.role] += agent.local_world_size;
+  }
+  return out;
+}
+
+RankAssignment exchange_ranks(const WorkerSpec& spec, Store& store, std::int64_t group_rank,
+                              std::int64_t group_world_size) {
+  const std::int64_t local = spec.local_world_size;
+  if (spec.variant == Variant::torch_1_13) {
+    const std::vector<Value> infos =
+        synchronize_1_13(store, Value(role_info_text(spec, group_rank)), group_rank,
+                         group_world_size, "torchelastic/role_info", kSynchronizeTimeout);
+    return assign_ranks(parse_all(infos)).at(static_cast<std::size_t>(group_rank));
+  }
+  if (spec.worker_identical) {  // nobody checks that the others agree
+    return {group_rank * local, group_world_size * local, group_rank * local,
+            group_world_size * local};
+  }
+  return exchange_2_x(spec, store, group_rank, group_world_size);
+}
+
+}  // namespace hooke::model

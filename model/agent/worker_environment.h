@@ -1,0 +1,22 @@
+#pragma once
+// The environment contract between agent and worker (local_elastic_agent.py:_start_workers).
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "model/agent/worker_group.h"
+
+namespace hooke::model {
+
+/// The agent's whole environment with what elastic adds for one worker. Numbers are decimal,
+/// booleans are True/False.
+std::map<std::string, std::string> worker_environment(
+    const std::map<std::string, std::string>& agent, const WorkerSpec& spec,
+    const WorkerGroup& group, const RendezvousHandler& handler, std::int64_t local_rank,
+    std::int64_t restart_count, const std::string& error_file);
+
+/// Replaces ${local_rank} and $local_rank; $$ becomes $; other placeholders stay (api.py:macros).
+std::string substitute_macros(const std::string& text, std::int64_t local_rank);
+
+}  // namespace hooke::model

@@ -1,0 +1,66 @@
+#pragma once
+// The worker processes of one incarnation of the group: start, poll, stop
+// (torch/distributed/elastic/multiprocessing/api.py:SubprocessContext).
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/variant/variant.h"
+#include "model/worker/process_failure.h"
+#include "sim/port/ports.h"
+
+namespace hooke::model {
+
+/// One worker to start.
+struct WorkerStart {
+  std::int64_t local_rank = 0;
+  std::int64_t rank = 0;
+  std::vector<std::string> argv;
+  std::map<std::string, std::string> environment;
+  std::string error_file;
+};
+
+/// How an incarnation ended: every worker either succeeded or is among the failures. By local rank.
+struct ProcessesResult {
+  std::map<std::int64_t, ProcessFailure> failures;
+  [[nodiscard]] bool failed() const { return !failures.empty(); }
+};
+
+class ProcessContext {
+ public:
+  ProcessContext(sim::Ports& ports, Variant variant, std::vector<WorkerStart> workers);
+
+  /// Starts the workers in order of local rank, for 2.x each in a session of its own.
+  /// std::runtime_error when one cannot be started: those before it keep running and belong to
+  /// nobody.
+  void start();
+  [[nodiscard]] sim::Pid pid(std::size_t local_rank) const { return processes_[local_rank].pid; }
+  /// Looks once. nullopt while all still run; otherwise the rest has been stopped (SIGTERM, 30 s)
+  /// and this is how it ended. SignalException while stopping.
+  std::optional<ProcessesResult> poll();
+  /// Sends `signal`, waits up to `grace` for all, then SIGKILL and waits without limit.
+  /// SignalException.
+  void close(sim::Signal signal, sim::Duration grace);
+
+ private:
+  struct Process {
+    sim::Pid pid{};
+    std::optional<sim::ExitStatus> ended;
+  };
+  void send(sim::Signal signal, const char* reason);
+  /// Reaps what has ended; true when nothing runs any more.
+  bool reap(bool stopped);
+  void wait_for_end(std::optional<sim::MonotonicTime> deadline);
+  [[nodiscard]] bool all_ended() const;
+  void note_failures(std::map<std::int64_t, ProcessFailure>& failures);
+
+  sim::Ports& ports_;
+  Variant variant_;
+  std::vector<WorkerStart> workers_;
+  std::vector<Process> processes_;
+};
+
+}  // namespace hooke::model
