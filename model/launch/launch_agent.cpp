@@ -21,7 +21,7 @@ void announce(sim::Ports& ports, const LaunchConfig& config,
               const RendezvousParameters& parameters) {
   ports.trace.emit(events::agent_started,
                    {config.run_id, config.rdzv_backend, config.min_nodes, config.max_nodes,
-                    config.nproc_per_node, config.max_restarts});
+                    config.nproc_per_node, config.max_restarts, config.shutdown_timeout});
   RendezvousSettings settings = dynamic_settings(parameters);
   const sim::Duration read_timeout =
       parameters.get_as_seconds("read_timeout").value_or(std::chrono::seconds(60));

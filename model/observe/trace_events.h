@@ -10,10 +10,12 @@ namespace hooke::model::events {
 using sim::EventType;
 
 // ---- agent life -----------------------------------------------------------------------------------
-/// The agent process begins. `join`, `last_call` … are the configured spans, so that liveness bounds can be
-/// derived from the trace alone.
+/// The agent process begins. `shutdown`: grace between the stop signal and SIGKILL at the end of the agent.
 inline constexpr EventType agent_started{
-    "agent.started", {"run_id", "backend", "min_nodes", "max_nodes", "local_world_size", "max_restarts"}};
+    "agent.started", {"run_id", "backend", "min_nodes", "max_nodes", "local_world_size", "max_restarts",
+                      "shutdown"}};
+/// `join`, `last_call` … are the configured spans, so that liveness bounds can be derived from the trace
+/// alone. `keep_alive`: silence after which a node counts as dead (interval times attempts).
 inline constexpr EventType agent_settings{
     "agent.settings",
     {"join", "last_call", "close", "heartbeat", "keep_alive", "read_timeout", "monitor", "exit_barrier"}};

@@ -1,0 +1,38 @@
+// One table; a test compares it with the declarations.
+#include "model/observe/event_registry.h"
+
+#include <algorithm>
+#include <array>
+
+#include "model/observe/trace_events.h"
+
+namespace hooke::model {
+namespace {
+
+constexpr std::array kAll{
+    &events::agent_started,      &events::agent_settings,          &events::agent_finished,
+    &events::group_state,        &events::group_restarting,        &events::agent_signalled,
+    &events::rendezvous_joining, &events::rendezvous_completed,    &events::rendezvous_joined,
+    &events::rendezvous_failed,  &events::rendezvous_left,         &events::rendezvous_closed,
+    &events::rendezvous_evicted, &events::rendezvous_added,        &events::rendezvous_write,
+    &events::rendezvous_cost,    &events::rendezvous_waiting_seen, &events::keep_alive_tick,
+    &events::keep_alive_died,    &events::ranks_assigned,          &events::exit_barrier_entered,
+    &events::exit_barrier_left,  &events::worker_started,          &events::worker_ended,
+    &events::worker_signalled,   &events::failure_reported,        &events::worker_initialized,
+    &events::worker_collective,  &events::worker_stale_read,       &events::store_serving,
+    &events::store_stopped,      &events::store_operation,         &events::mark,
+};
+
+}  // namespace
+
+const sim::EventType* find_event_type(std::string_view name) {
+  const auto found = std::find_if(kAll.begin(), kAll.end(),
+                                  [&](const sim::EventType* type) { return type->name == name; });
+  return found == kAll.end() ? nullptr : *found;
+}
+
+std::vector<const sim::EventType*> all_event_types() {
+  return {kAll.begin(), kAll.end()};
+}
+
+}  // namespace hooke::model
