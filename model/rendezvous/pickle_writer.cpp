@@ -1,122 +1,140 @@
-// One writer, two outputs: Output either keeps the bytes or only counts them; both follow CPython's
-// framing, so that the measured size is exact. When counting, a node that fits into the open frame
-// is added in one step.
+// Writer walks the state as CPython's pickler walks the object (save_reduce, batch_dict_exact,
+// save_set); what each object costs and where frames end is PickleOutput's matter. Thousands of
+// nodes and heartbeats differ only in a few values, so each is written, or counted, in one step
+// where no frame can end inside it.
 #include "model/rendezvous/pickle_writer.h"
 
 #include <array>
 #include <chrono>
+#include <span>
 #include <string_view>
+#include <vector>
 
+#include "model/rendezvous/pickle_output.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
 
+using Place = PickleOutput::Place;
+constexpr Place kNoPlace = PickleOutput::kNoPlace;
+
 constexpr std::string_view kModule = "torch.distributed.elastic.rendezvous.dynamic_rendezvous";
-constexpr std::size_t kFrameTarget = 64 * 1024;
-constexpr std::size_t kFrameHeaderBytes = 9;
 constexpr std::size_t kBatch = 1000;
+/// Objects memoised by a node after the first: itself, its dict, its address.
+constexpr Place kNodePlaces = 3;
+/// Bytes of a node after the first around its values: class, NEWOBJ, dict, three names, BUILD.
+constexpr std::size_t kNodeFrameworkBytes = 16;
+/// Objects memoised by a datetime after the first: its bytes, the arguments, itself.
+constexpr Place kTimePlaces = 3;
 
-std::size_t text_bytes(std::string_view text) {
-  return (text.size() < 256 ? 2 : 5) + text.size() + 1;
+/// The ten bytes in which Python's datetime keeps itself.
+std::array<char, 10> packed(sim::WallTime at) {
+  HOOKE_CHECK(at == truncate_to_microseconds(at), "a state holds whole microseconds");
+  const std::chrono::sys_time<std::chrono::microseconds> time(
+      std::chrono::duration_cast<std::chrono::microseconds>(at.time_since_epoch()));
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(time - day);
+  const auto year = static_cast<unsigned>(static_cast<int>(date.year()));
+  const auto us = static_cast<unsigned>(clock.subseconds().count());
+  return {static_cast<char>(year >> 8U),
+          static_cast<char>(year & 255U),
+          static_cast<char>(static_cast<unsigned>(date.month())),
+          static_cast<char>(static_cast<unsigned>(date.day())),
+          static_cast<char>(clock.hours().count()),
+          static_cast<char>(clock.minutes().count()),
+          static_cast<char>(clock.seconds().count()),
+          static_cast<char>(us >> 16U),
+          static_cast<char>(us >> 8U & 255U),
+          static_cast<char>(us & 255U)};
 }
 
-std::size_t int_bytes(std::int64_t number) {
-  if (number >= 0 && number < 256) return 2;
-  if (number >= 0 && number < 65'536) return 3;
-  if (number >= INT32_MIN && number <= INT32_MAX) return 5;
-  std::size_t bytes = 1;
-  while (bytes < 8 && (number < -(std::int64_t{1} << (8 * bytes - 1)) ||
-                       number >= (std::int64_t{1} << (8 * bytes - 1)))) {
-    ++bytes;
-  }
-  return 2 + bytes;
-}
-
-/// Collects or counts bytes and keeps CPython's frames.
-class Output {
+/// The nodes of a state's lists in the order in which they are written, and where.
+class ListedNodes {
  public:
-  explicit Output(std::string* kept) : kept_(kept) {}
+  ListedNodes(const RendezvousState& state, bool with_redundancy_list)
+      : state_(state),
+        begin_{0, state.participants.size(), state.participants.size() + state.wait_list.size()},
+        size_(begin_[2] + (with_redundancy_list ? state.redundancy_list.size() : 0)) {}
 
-  void raw(std::string_view bytes) {
-    if (!frame_open_) open_frame();
-    if (kept_ != nullptr) kept_->append(bytes);
-    total_ += bytes.size();
-    frame_bytes_ += bytes.size();
+  /// The next node of list 0, 1 or 2 is about to be written; `classes_first`: with its class.
+  void about_to_write(std::size_t list, std::size_t index, Place next, bool classes_first) {
+    if (classes_first) {
+      // The class and its name come before the node; three names in it shift all later ones.
+      first_ = next + 2;
+      base_[list] = next + 5;
+    } else if (index == 0) {
+      base_[list] = next;
+    }
   }
-  void op(unsigned char opcode) {
-    const char c = static_cast<char>(opcode);
-    raw({&c, 1});
-  }
-  void little_endian(std::uint64_t number, std::size_t bytes) {
-    std::array<char, 8> raw_bytes{};
-    for (std::size_t i = 0; i < bytes; ++i)
-      raw_bytes[i] = static_cast<char>(number >> (8 * i) & 255U);
-    raw({raw_bytes.data(), bytes});
-  }
-  /// Where an object begins: a full frame ends here.
-  void boundary() {
-    if (frame_open_ && frame_bytes_ >= kFrameTarget) close_frame();
-  }
-  /// When only counting: adds `bytes` at once if no frame can end among them.
-  bool skip(std::size_t bytes) {
-    if (kept_ != nullptr || !frame_open_ || frame_bytes_ + bytes >= kFrameTarget) return false;
-    total_ += bytes;
-    frame_bytes_ += bytes;
-    return true;
-  }
-  void proto() {
-    if (kept_ != nullptr) kept_->append("\x80\x04", 2);
-    total_ += 2;
-  }
-  std::size_t finish() {
-    op('.');
-    close_frame();
-    return total_;
+
+  /// Where `node` is in the memo; kNoPlace when no list has it. Fast when heartbeats come in about
+  /// the order of the lists.
+  Place find(const NodeRef& node) {
+    for (std::size_t i = expected_; i < size_ && i < expected_ + kLookAhead; ++i) {
+      if (at(i) == node) return found(i);
+    }
+    if (size_ == 0) return kNoPlace;
+    if (slots_.empty()) build_index();
+    for (std::size_t slot = node.hash() & mask_; slots_[slot] != 0; slot = (slot + 1) & mask_) {
+      if (at(slots_[slot] - 1) == node) return found(slots_[slot] - 1);
+    }
+    return kNoPlace;
   }
 
  private:
-  void open_frame() {
-    frame_open_ = true;
-    frame_bytes_ = 0;
-    total_ += kFrameHeaderBytes;
-    if (kept_ != nullptr) {
-      frame_at_ = kept_->size();
-      kept_->append(kFrameHeaderBytes, '\x95');
-    }
+  static constexpr std::size_t kLookAhead = 3;
+
+  [[nodiscard]] const NodeRef& at(std::size_t i) const {
+    if (i < begin_[1]) return state_.participants[i].node;
+    if (i < begin_[2]) return state_.wait_list[i - begin_[1]];
+    return state_.redundancy_list[i - begin_[2]];
   }
-  void close_frame() {
-    frame_open_ = false;
-    if (kept_ == nullptr) return;
-    for (std::size_t i = 0; i < 8; ++i) {
-      (*kept_)[frame_at_ + 1 + i] = static_cast<char>(frame_bytes_ >> (8 * i) & 255U);
+  Place found(std::size_t i) {
+    expected_ = i + 1 == size_ ? 0 : i + 1;
+    if (i == 0) return first_;
+    const std::size_t list = i < begin_[1] ? 0 : i < begin_[2] ? 1 : 2;
+    return base_[list] + static_cast<Place>(i - begin_[list]) * kNodePlaces;
+  }
+  void build_index() {
+    std::size_t capacity = 16;
+    while (capacity < 2 * size_) capacity *= 2;
+    slots_.assign(capacity, 0);
+    mask_ = capacity - 1;
+    for (std::size_t i = 0; i < size_; ++i) {
+      std::size_t slot = at(i).hash() & mask_;
+      while (slots_[slot] != 0) slot = (slot + 1) & mask_;
+      slots_[slot] = static_cast<std::uint32_t>(i + 1);
     }
   }
 
-  std::string* kept_;
-  std::size_t total_ = 0;
-  bool frame_open_ = false;
-  std::size_t frame_bytes_ = 0;
-  std::size_t frame_at_ = 0;
+  const RendezvousState& state_;
+  std::array<std::size_t, 3> begin_;
+  std::size_t size_;
+  std::size_t expected_ = 0;
+  Place first_ = kNoPlace;
+  std::array<Place, 3> base_{};
+  std::vector<std::uint32_t> slots_;  ///< position + 1 by hash, 0: free; made when first needed
+  std::size_t mask_ = 0;
 };
 
 class Writer {
  public:
-  Writer(const RendezvousState& state, Variant variant, std::string* kept)
-      : state_(state), v2_(variant == Variant::torch_2_x), out_(kept) {}
+  Writer(const RendezvousState& state, Variant variant, std::span<char> kept)
+      : state_(state),
+        v2_(variant == Variant::torch_2_x),
+        out_(kept),
+        listed_(state, variant == Variant::torch_2_x) {}
 
   std::size_t write() {
-    out_.proto();
     out_.boundary();
-    out_.boundary();
-    module_ = text(kModule);
-    text("_RendezvousState");
+    module_ = out_.text(kModule);
+    out_.text("_RendezvousState");
     out_.op(0x93);  // STACK_GLOBAL
-    memoize();
+    out_.memoize();
     new_object();
-    new_dict();
-    out_.op('(');
-    field("round", [&] { integer(state_.round); });
+    field("round", [&] { out_.integer(state_.round); });
     field("complete", [&] { boolean(state_.complete); });
     field("deadline", [&] { deadline(); });
     field("closed", [&] { boolean(state_.closed); });
@@ -124,170 +142,89 @@ class Writer {
     field("wait_list", [&] { set(state_.wait_list, 1); });
     if (v2_) field("redundancy_list", [&] { set(state_.redundancy_list, 2); });
     field("last_heartbeats", [&] { heartbeats(); });
-    out_.op('u');
-    out_.op('b');
+    out_.raw("ub");  // SETITEMS, BUILD
     return out_.finish();
   }
 
  private:
-  static constexpr std::uint32_t kNone = 0xffffffffU;
-
   template <class Body>
   void field(std::string_view name, Body body) {
-    text(name);
+    out_.text(name);
     out_.boundary();
     body();
   }
 
-  std::uint32_t memoize() {
-    out_.op(0x94);
-    return memo_++;
-  }
-  void get(std::uint32_t index) {
-    if (index < 256) {
-      out_.op('h');
-      out_.little_endian(index, 1);
-    } else {
-      out_.op('j');
-      out_.little_endian(index, 4);
-    }
-  }
-  /// Writes a text that was not written before; returns its place in the memo.
-  std::uint32_t text(std::string_view value) {
-    out_.boundary();
-    if (value.size() < 256) {
-      out_.op(0x8c);
-      out_.little_endian(value.size(), 1);
-    } else {
-      out_.op('X');
-      out_.little_endian(value.size(), 4);
-    }
-    out_.raw(value);
-    return memoize();
-  }
   /// A text that is one and the same object throughout: written once, then referred to.
-  void shared_text(std::uint32_t& place, std::string_view value) {
-    if (place == kNone) {
-      place = text(value);
+  void shared_text(Place& place, std::string_view value) {
+    if (place == kNoPlace) {
+      place = out_.text(value);
     } else {
-      out_.boundary();
-      get(place);
-    }
-  }
-  void integer(std::int64_t number) {
-    out_.boundary();
-    const std::size_t bytes = int_bytes(number);
-    if (bytes == 2) {
-      out_.op('K');
-      out_.little_endian(static_cast<std::uint64_t>(number), 1);
-    } else if (bytes == 3 && number >= 0) {
-      out_.op('M');
-      out_.little_endian(static_cast<std::uint64_t>(number), 2);
-    } else if (number >= INT32_MIN && number <= INT32_MAX) {
-      out_.op('J');
-      out_.little_endian(static_cast<std::uint64_t>(number), 4);
-    } else {
-      out_.op(0x8a);  // LONG1
-      out_.little_endian(bytes - 2, 1);
-      out_.little_endian(static_cast<std::uint64_t>(number), bytes - 2);
+      out_.get(place);
     }
   }
   void boolean(bool value) { out_.op(value ? 0x88 : 0x89); }
+  /// An instance of the class just written, up to the first attribute's name.
   void new_object() {
     out_.boundary();
-    out_.op(')');
-    out_.op(0x81);  // NEWOBJ
-    memoize();
+    out_.raw(")\x81");  // EMPTY_TUPLE, NEWOBJ
+    out_.memoize();
+    new_dict();
+    out_.op('(');
   }
   void new_dict() {
     out_.boundary();
     out_.op('}');
-    memoize();
+    out_.memoize();
   }
   /// A class of a module that has been named before.
-  std::uint32_t global(std::uint32_t module, std::string_view name) {
-    out_.boundary();
-    out_.boundary();
-    get(module);
-    text(name);
+  Place global(Place module, std::string_view name) {
+    out_.get(module);
+    out_.text(name);
     out_.op(0x93);
-    return memoize();
+    return out_.memoize();
   }
 
-  // ---- nodes ----
+  /// A node that was not written before. Class and names are written early: their places are below
+  /// 256, so that kNodeFrameworkBytes holds.
   void node(const NodeRef& ref) {
     out_.boundary();
-    if (node_class_ == kNone) {
+    if (node_class_ == kNoPlace) {
       node_class_ = global(module_, "_NodeDesc");
     } else {
-      // Class, object, dict, three shared names, then the values: 2+3+3+2+2+2+2 bytes around them.
-      if (out_.skip(16 + ref.wire_bytes())) {
-        memo_ += 3;
-        return;
-      }
-      out_.boundary();
-      get(node_class_);
+      const std::size_t bytes = kNodeFrameworkBytes + ref.wire_bytes();
+      if (out_.counts_only() && out_.fits(bytes)) return out_.skip(bytes, kNodePlaces);
+      out_.get(node_class_);
     }
     new_object();
-    new_dict();
-    out_.op('(');
     shared_text(addr_name_, v2_ ? "addr" : "fqdn");
-    text(ref->addr);
+    out_.text(ref->addr);
     shared_text(pid_name_, "pid");
-    integer(ref->pid);
+    out_.integer(ref->pid);
     shared_text(local_id_name_, "local_id");
-    integer(ref->local_id);
-    out_.op('u');
-    out_.op('b');
+    out_.integer(ref->local_id);
+    out_.raw("ub");
   }
-
-  /// The n-th node in the order of first appearance and its place in the memo.
-  [[nodiscard]] std::size_t listed() const {
-    return state_.participants.size() + state_.wait_list.size() +
-           (v2_ ? state_.redundancy_list.size() : 0);
-  }
-  [[nodiscard]] const NodeRef& listed(std::size_t i) const {
-    if (i < state_.participants.size()) return state_.participants[i].node;
-    i -= state_.participants.size();
-    if (i < state_.wait_list.size()) return state_.wait_list[i];
-    return state_.redundancy_list[i - state_.wait_list.size()];
-  }
-  /// Later nodes of a list stand three places apart; the very first one brings its class along.
-  [[nodiscard]] std::uint32_t place_of(std::size_t i) const {
-    if (i == 0) return first_node_;
-    std::size_t list = 0;
-    std::size_t begin = 0;
-    for (const std::size_t size : {state_.participants.size(), state_.wait_list.size()}) {
-      if (i < begin + size) break;
-      begin += size;
-      ++list;
-    }
-    return list_place_[list] + static_cast<std::uint32_t>(i - begin) * 3;
-  }
-  void listed_node(const NodeRef& ref, std::size_t list, std::size_t index_in_list) {
-    if (written_ == 0) first_node_ = memo_ + 2;        // after the class' name and the class
-    if (written_ == 0) list_place_[list] = memo_ + 5;  // its three attribute names shift the others
-    if (written_ > 0 && index_in_list == 0) list_place_[list] = memo_;
-    ++written_;
+  void listed_node(const NodeRef& ref, std::size_t list, std::size_t index) {
+    listed_.about_to_write(list, index, out_.next_place(), node_class_ == kNoPlace);
     node(ref);
   }
 
   void participants() {
     new_dict();
-    std::size_t in_list = 0;
+    std::size_t index = 0;
     dict(state_.participants, [&](const Participant& entry) {
-      listed_node(entry.node, 0, in_list++);
-      integer(entry.rank);
+      listed_node(entry.node, 0, index++);
+      out_.integer(entry.rank);
     });
   }
 
+  /// A full batch is followed by another one, an empty one if need be.
   void set(const std::vector<NodeRef>& members, std::size_t list) {
     out_.op(0x8f);  // EMPTY_SET
-    memoize();
+    out_.memoize();
     if (members.empty()) return;
     std::size_t i = 0;
-    std::size_t in_batch = kBatch;
-    while (in_batch == kBatch) {
+    for (std::size_t in_batch = kBatch; in_batch == kBatch;) {
       out_.op('(');
       for (in_batch = 0; i < members.size() && in_batch < kBatch; ++i, ++in_batch) {
         listed_node(members[i], list, i);
@@ -305,30 +242,21 @@ class Writer {
       return;
     }
     std::size_t i = 0;
-    std::size_t in_batch = kBatch;
-    while (in_batch ==
-           kBatch) {  // a full batch is followed by another one, an empty one if need be
+    for (std::size_t in_batch = kBatch; in_batch == kBatch;) {
       out_.op('(');
-      for (in_batch = 0; i < entries.size() && in_batch < kBatch; ++i, ++in_batch) body(entries[i]);
+      for (in_batch = 0; i < entries.size() && in_batch < kBatch; ++i, ++in_batch) {
+        body(entries[i]);
+      }
       out_.op('u');
     }
   }
 
-  // ---- times ----
   void heartbeats() {
     new_dict();
-    std::size_t expected = 0;
     dict(state_.last_heartbeats, [&](const Heartbeat& entry) {
-      const std::size_t known = listed();
-      std::size_t i = expected;
-      std::size_t looked_at = 0;
-      for (; looked_at < known; ++looked_at, i = i + 1 == known ? 0 : i + 1) {
-        if (listed(i) == entry.node) break;
-      }
-      if (looked_at < known) {
-        expected = i + 1 == known ? 0 : i + 1;
-        out_.boundary();
-        get(place_of(i));
+      const Place place = listed_.find(entry.node);
+      if (place != kNoPlace) {
+        out_.get(place);
       } else {
         node(entry.node);  // reported, but on no list
       }
@@ -346,104 +274,78 @@ class Writer {
 
   void time(sim::WallTime at) {
     out_.boundary();
-    if (datetime_class_ == kNone) {
-      out_.boundary();
-      datetime_module_ = text("datetime");
-      text("datetime");
+    if (datetime_class_ == kNoPlace) {
+      datetime_module_ = out_.text("datetime");
+      out_.text("datetime");  // equal, but another object to CPython
       out_.op(0x93);
-      datetime_class_ = memoize();
+      datetime_class_ = out_.memoize();
     } else {
-      out_.boundary();
-      get(datetime_class_);
+      if (out_.counts_only() && (zone_ != kNoPlace || !state_.aware_times)) {
+        // Class, ten bytes in an opcode, perhaps the zone, tuple, REDUCE; three times MEMOIZE.
+        const std::size_t bytes = PickleOutput::get_bytes(datetime_class_) + 12 +
+                                  (state_.aware_times ? PickleOutput::get_bytes(zone_) : 0) + 2 + 3;
+        if (out_.fits(bytes)) {
+          HOOKE_CHECK(at == truncate_to_microseconds(at), "a state holds whole microseconds");
+          return out_.skip(bytes, kTimePlaces);
+        }
+      }
+      out_.get(datetime_class_);
     }
-    out_.boundary();  // the tuple of arguments
-    out_.boundary();  // its bytes
-    out_.op('C');
-    out_.little_endian(10, 1);
-    calendar(at);
-    memoize();
-    if (state_.aware_times) {
-      zone();
-      out_.op(0x86);  // TUPLE2
-    } else {
-      out_.op(0x85);  // TUPLE1
-    }
-    memoize();
+    out_.boundary();  // of the bytes
+    const auto bytes = packed(at);
+    out_.raw("C\x0a");
+    out_.raw({bytes.data(), bytes.size()});
+    out_.memoize();
+    if (state_.aware_times) zone();
+    out_.op(state_.aware_times ? 0x86 : 0x85);  // TUPLE2, TUPLE1
+    out_.memoize();
     out_.op('R');
-    memoize();
+    out_.memoize();
   }
 
+  /// timezone(timedelta(0, 0, 0)), one object per pickle.
   void zone() {
+    if (zone_ != kNoPlace) return out_.get(zone_);
     out_.boundary();
-    if (zone_ != kNone) {
-      get(zone_);
-      return;
-    }
     global(datetime_module_, "timezone");
-    out_.boundary();
-    out_.boundary();
     global(datetime_module_, "timedelta");
-    out_.boundary();
-    for (int i = 0; i < 3; ++i) integer(0);
+    for (int i = 0; i < 3; ++i) out_.integer(0);
     out_.op(0x87);  // TUPLE3
-    memoize();
+    out_.memoize();
     out_.op('R');
-    memoize();
+    out_.memoize();
     out_.op(0x85);
-    memoize();
+    out_.memoize();
     out_.op('R');
-    zone_ = memoize();
-  }
-
-  void calendar(sim::WallTime at) {
-    const auto micros = std::chrono::floor<std::chrono::microseconds>(at.time_since_epoch());
-    const std::chrono::sys_time<std::chrono::microseconds> time(micros);
-    const auto day = std::chrono::floor<std::chrono::days>(time);
-    const std::chrono::year_month_day date(day);
-    const std::chrono::hh_mm_ss clock(time - day);
-    const auto year = static_cast<unsigned>(static_cast<int>(date.year()));
-    const auto us = static_cast<std::uint64_t>(clock.subseconds().count());
-    const std::array<unsigned, 10> fields{year >> 8U,
-                                          year & 255U,
-                                          static_cast<unsigned>(date.month()),
-                                          static_cast<unsigned>(date.day()),
-                                          static_cast<unsigned>(clock.hours().count()),
-                                          static_cast<unsigned>(clock.minutes().count()),
-                                          static_cast<unsigned>(clock.seconds().count()),
-                                          static_cast<unsigned>(us >> 16U),
-                                          static_cast<unsigned>(us >> 8U & 255U),
-                                          static_cast<unsigned>(us & 255U)};
-    for (const unsigned value : fields) out_.little_endian(value, 1);
+    zone_ = out_.memoize();
   }
 
   const RendezvousState& state_;
   bool v2_;
-  Output out_;
-  std::uint32_t memo_ = 0;
-  std::uint32_t module_ = kNone;
-  std::uint32_t node_class_ = kNone;
-  std::uint32_t addr_name_ = kNone, pid_name_ = kNone, local_id_name_ = kNone;
-  std::uint32_t datetime_module_ = kNone, datetime_class_ = kNone, zone_ = kNone;
-  std::size_t written_ = 0;
-  std::uint32_t first_node_ = 0;
-  std::array<std::uint32_t, 3> list_place_{};
+  PickleOutput out_;
+  ListedNodes listed_;
+  Place module_ = kNoPlace;
+  Place node_class_ = kNoPlace;
+  Place addr_name_ = kNoPlace, pid_name_ = kNoPlace, local_id_name_ = kNoPlace;
+  Place datetime_module_ = kNoPlace, datetime_class_ = kNoPlace, zone_ = kNoPlace;
 };
 
 }  // namespace
 
 std::string pickle_state(const RendezvousState& state, Variant variant) {
-  std::string bytes;
-  const std::size_t size = Writer(state, variant, &bytes).write();
-  HOOKE_CHECK(size == bytes.size(), "the writer counts what it writes");
+  std::string bytes(pickled_state_bytes(state, variant), '\0');
+  const std::size_t size = Writer(state, variant, bytes).write();
+  HOOKE_CHECK(size == bytes.size(), "a pickle is as long as was counted");
   return bytes;
 }
 
 std::size_t pickled_state_bytes(const RendezvousState& state, Variant variant) {
-  return Writer(state, variant, nullptr).write();
+  return Writer(state, variant, {}).write();
 }
 
 std::size_t pickled_node_value_bytes(const NodeDesc& desc) {
-  return text_bytes(desc.addr) + int_bytes(desc.pid) + int_bytes(desc.local_id);
+  return pickled_text_bytes(desc.addr.size()) + pickled_int_bytes(desc.pid) +
+         pickled_int_bytes(desc.local_id);
 }
 
 }  // namespace hooke::model
