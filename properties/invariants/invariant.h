@@ -1,9 +1,10 @@
 #pragma once
-// A promise judged on the trace alone, so that simulated and real runs are judged by the same code. An
-// invariant sees every event once, in order, and says at which event it broke and by what.
+// A promise judged on the trace alone, so that simulated and real runs are judged by the same code.
+// An invariant sees every event once, in order, and says at which event it broke and by what.
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +18,7 @@ struct Violation {
   std::string invariant;  ///< "safety.one_world"
   std::string witness;    ///< what a person must know to believe it: who, when, which values
   sim::WorldTime at{};
-  sim::EventId event{};   ///< the event that broke it; kNoEvent when it broke by never happening
+  sim::EventId event{};  ///< the event that broke it; kNoEvent when it broke by never happening
 };
 
 /// Facts about the run that are not events: how it ended.
@@ -28,6 +29,8 @@ struct RunFacts {
   sim::WorldTime last_fault{};
 };
 
+class JobView;
+
 class Invariant {
  public:
   virtual ~Invariant() = default;
@@ -35,6 +38,12 @@ class Invariant {
   [[nodiscard]] virtual std::string_view id() const = 0;
   /// One sentence: what is promised.
   [[nodiscard]] virtual std::string_view meaning() const = 0;
+  /// The event types it looks at; whoever routes events (InvariantSet) shows it no others. Empty:
+  /// all.
+  [[nodiscard]] virtual std::span<const sim::EventType* const> interests() const { return {}; }
+  /// Called once before the first event with the picture of the jobs that all invariants of a run
+  /// share. Each event is in the view before on_event gets it.
+  virtual void bind(std::shared_ptr<JobView> view) { static_cast<void>(view); }
   virtual void on_event(const sim::Event& event) = 0;
   /// After the last event.
   virtual void finish(const RunFacts& facts) = 0;
@@ -43,13 +52,45 @@ class Invariant {
 };
 
 /// Makes fresh invariants for one run.
+///
+/// How to add a promise of your own, in a project that uses hooke:
+///
+///   #include <properties/invariants/judge.h>
+///   #include <model/observe/trace_events.h>
+///
+///   class TwoRoundsAtMost final : public hooke::properties::Judge {
+///    public:
+///     TwoRoundsAtMost() : Judge("safety.two_rounds_at_most", "Our jobs never need a third round.")
+///     {} std::span<const hooke::sim::EventType* const> interests() const override { return kSeen;
+///     }
+///    private:
+///     void judge(const hooke::sim::Event& event) override {
+///       if (++rounds_ == 3) broken(event, "node " + view().name(event.node) + " completed a third
+///       round");
+///     }
+///     static constexpr const hooke::sim::EventType* kSeen[] =
+///     {&hooke::model::events::rendezvous_completed}; int rounds_ = 0;
+///   };
+///
+///   auto registry = hooke::properties::InvariantRegistry::with_builtins();
+///   registry.add([] { return std::make_unique<TwoRoundsAtMost>(); });
+///
+/// then hand the registry to hooke::scenario::run, or judge any stream of events with an
+/// InvariantSet. A class derived from Invariant itself works as well; Judge keeps violations, times
+/// and the shared JobView. Rules: look at the trace only; do O(1) or O(log n) work per event, for
+/// runs have 10^5 agents; build text only for a violation; iterate only over ordered containers;
+/// liveness is judged in finish(), and is no violation when the run was cut before the bound was
+/// over.
 class InvariantRegistry {
  public:
   using Factory = std::function<std::unique_ptr<Invariant>()>;
   /// Appends; two with the same id: std::invalid_argument.
   void add(Factory factory);
+  /// Fresh invariants in order of addition, bound to one fresh JobView.
   [[nodiscard]] std::vector<std::unique_ptr<Invariant>> make_all() const;
-  /// All of section 8 of the design that the trace of this model can judge.
+  /// Ids of all registered invariants, in order.
+  [[nodiscard]] const std::vector<std::string>& ids() const { return ids_; }
+  /// Every promise that the trace of this model can judge.
   static InvariantRegistry with_builtins();
 
  private:

@@ -1,0 +1,29 @@
+#pragma once
+// Promises about processes, stores, and what is reported of them.
+
+#include <memory>
+
+#include "properties/invariants/invariant.h"
+
+namespace hooke::properties {
+
+/// safety.kill_safety: an agent's signal reaches only what it or its descendants started.
+std::unique_ptr<Invariant> make_kill_safety();
+/// safety.restart_budget: restarts for failures, those of relaunched agents included, stay within
+/// max_restarts for the whole job.
+std::unique_ptr<Invariant> make_restart_budget();
+/// safety.first_cause: the failure an agent reports is the first one among its workers.
+std::unique_ptr<Invariant> make_first_cause();
+/// safety.no_orphans: 1 s after an agent's end none of its workers runs.
+std::unique_ptr<Invariant> make_no_orphans();
+/// safety.store_lifetime: a store goes only when no other agent of the run needs it any more.
+std::unique_ptr<Invariant> make_store_lifetime();
+/// safety.bootstrap: workers are sent to a living endpoint on the node of rank 0 of their round.
+std::unique_ptr<Invariant> make_bootstrap();
+/// safety.env_contract: ranks that workers are started with are unique, below the world size, and
+/// agreed.
+std::unique_ptr<Invariant> make_env_contract();
+/// safety.exit_code_truth: exit code 0 exactly when the agent's part of the job is done.
+std::unique_ptr<Invariant> make_exit_code_truth();
+
+}  // namespace hooke::properties
