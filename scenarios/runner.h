@@ -1,7 +1,9 @@
 #pragma once
 // Runs one scenario in the simulated world and judges it.
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +12,10 @@
 #include "properties/invariants/invariant.h"
 #include "scenarios/scenario.h"
 #include "sim/kernel/kernel.h"
+
+namespace hooke::world {
+class World;
+}
 
 namespace hooke::scenario {
 
@@ -21,8 +27,16 @@ struct RunOptions {
   /// Real-time bound of one run.
   std::chrono::milliseconds wall_time_max{60'000};
   std::uint64_t steps_max = 500'000'000;
+  std::size_t fibers_max = 4'000'000;
+  /// Resident memory of the whole program.
+  std::size_t memory_bytes_max = std::size_t{6} << 30U;
   /// Also called for each event (trace files, timelines, studies); of the first run only.
   std::vector<kernel::TraceSink*> sinks;
+  /// Keep the choices of the first run in RunReport::tape.
+  bool record_tape = false;
+  /// Called once per run, also of the second, when the world stands and before anything runs in it:
+  /// for programs and faults of one's own.
+  std::function<void(world::World&)> prepare;
 };
 
 /// One sentence per expectation that did not come true.
@@ -70,6 +84,7 @@ struct RunReport {
   std::uint64_t events = 0;
   std::uint64_t steps = 0;
   std::string hash;
+  kernel::Tape tape;  ///< with RunOptions::record_tape
 };
 
 /// Runs on `kernel`. Never throws for what happens inside the run; std::invalid_argument for a scenario that

@@ -1,0 +1,113 @@
+#pragma once
+// The words of a scenario's timeline ("node.crash", "worker.exit") put into deeds. Roles and
+// workers are resolved at the moment of acting. What is left to the world (links, clocks, signals)
+// becomes a world::Fault; starting things again is done here.
+//
+// Parameters by word; `node` is `from`, which may also hold roles (store_host, rank0, all) and,
+// when empty, means the node of the triggering event:
+//   agent.start                              one more agent process
+//   agent.restart                            a fresh agent, as soon as the old one has ended
+//   agent.kill, agent.signal [signal]        the node's agents; TERM unless said otherwise
+//   agent.pause [for]
+//   node.crash [for]                         for: restarts after that span
+//   node.reboot [for: 30s]                   a crash that always restarts
+//   node.restart                             up again, and its agent (or the store) starts
+//   worker.exit [amount: 1], worker.signal [signal], worker.hang, worker.unkillable [for],
+//   worker.slow_stop [by], worker.children [amount: 1]     with local_rank, or all of the node
+//   net.partition, net.clog [for]            from, to (empty: everybody), one_way
+//   net.delay [by, for], net.bandwidth [amount: bits/s, for], net.loss [amount: ppm, for]
+//   net.reset
+//   store.slow [by, for], store.stop [for], store.error [for], store.reply_lost [amount: 1]
+//   store.backlog [amount], store.restart    restart: an external store comes up empty
+//   clock.skew [by], clock.jump [by], clock.drift [amount: ppm], clock.freeze [for]
+//   dns.alias [text], dns.unresolvable [text, for]
+//   port.busy [amount: port, for], port.steal [for]
+//   job.collide [text: run id of the other job, the same when empty]
+//   pid.reuse                                the next process gets that worker's number
+//   disk.full [for], disk.short_write [amount: bytes]
+//   thread.dies [text: name of the fiber]    in the node's agents
+//   sched.relaunch [by: 10s, amount: 1]      restart a node's failed agent so often, after that
+//   span
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/agenda.h"
+#include "scenarios/cluster.h"
+#include "scenarios/roster.h"
+#include "scenarios/scenario.h"
+#include "sim/world/world.h"
+
+namespace hooke::scenario {
+
+/// "SIGTERM" or "TERM"; nullopt for a name the protocol does not use.
+std::optional<sim::Signal> signal_named(std::string_view name);
+
+/// What came of one entry of the timeline.
+struct Effect {
+  std::vector<world::FaultId> faults;  ///< each counts itself whether it is felt
+  std::uint64_t felt = 0;              ///< what was done without the world's fault engine
+};
+
+class Actions final : public kernel::TraceSink {
+ public:
+  Actions(world::World& world, Cluster& cluster, const Roster& roster, Agenda& agenda);
+
+  /// std::invalid_argument when the word is unknown, unsupported in this world, lacks a parameter,
+  /// or names a node that does not exist.
+  void check(const TimelineEntry& entry) const;
+  /// Acts now. `there`: the node where the trigger fired, if it did on one. `effect` must outlive
+  /// the run: what an entry sets off may be felt later.
+  void act(const TimelineEntry& entry, std::optional<sim::NodeId> there, Effect& effect);
+  /// Sees agents end, for those who wait for it. Must see each event before the roster does.
+  void on_event(const sim::Event& event) override;
+
+ private:
+  struct Call;
+  using Deed = void (Actions::*)(const Call&);
+  struct Word;
+  static const Word* find(std::string_view word);
+
+  [[nodiscard]] std::vector<sim::NodeId> resolve(const std::vector<std::string>& names) const;
+  void start_again(sim::NodeId node, Effect& effect);
+  void inject_at_agents(const Call& call, world::Fault fault);
+  void inject_at_workers(const Call& call, world::Fault fault);
+  void inject_at_nodes(const Call& call, world::Fault fault);
+  void inject_on_paths(const Call& call);
+  void inject_at_store(const Call& call);
+
+  void agent_start(const Call& call);
+  void agent_restart(const Call& call);
+  void agent_signal(const Call& call);
+  void agent_fault(const Call& call);
+  void node_crash(const Call& call);
+  void node_restart(const Call& call);
+  void worker_fault(const Call& call);
+  void worker_slow_stop(const Call& call);
+  void worker_children(const Call& call);
+  void store_backlog(const Call& call);
+  void store_restart(const Call& call);
+  void node_fault(const Call& call);
+  void dns_fault(const Call& call);
+  void job_collide(const Call& call);
+  void sched_relaunch(const Call& call);
+
+  struct Relaunch {
+    Duration after{};
+    std::int64_t left = 0;
+    Effect* effect = nullptr;
+  };
+
+  world::World& world_;
+  Cluster& cluster_;
+  const Roster& roster_;
+  Agenda& agenda_;
+  std::map<sim::NodeId, Effect*> restart_when_ended_;
+  std::map<sim::NodeId, Relaunch> relaunches_;
+};
+
+}  // namespace hooke::scenario

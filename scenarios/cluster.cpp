@@ -1,0 +1,239 @@
+// Machines, programs, and the words of torchrun's configuration.
+#include "scenarios/cluster.h"
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+#include <utility>
+
+#include "model/store/tcp_store.h"
+
+namespace hooke::scenario {
+namespace {
+
+/// A span as torchrun's rdzv_conf would carry it: a whole number with the largest unit that fits,
+/// nothing finer than microseconds.
+std::string text_of(Duration span) {
+  if (span % 1s == Duration::zero()) return std::to_string(span / 1s) + "s";
+  if (span % 1ms == Duration::zero()) return std::to_string(span / 1ms) + "ms";
+  return std::to_string(span / 1us) + "us";
+}
+
+std::map<std::string, std::string> rendezvous_configuration(const RendezvousPlan& plan) {
+  return {
+      {"join_timeout", text_of(plan.join)},
+      {"last_call_timeout", text_of(plan.last_call)},
+      {"close_timeout", text_of(plan.close)},
+      {"heartbeat_timeout", text_of(plan.heartbeat)},
+      {"keep_alive_interval", text_of(plan.keep_alive_interval)},
+      {"keep_alive_max_attempt", std::to_string(plan.keep_alive_max_attempts)},
+      {"read_timeout", text_of(plan.read_timeout)},
+  };
+}
+
+}  // namespace
+
+world::WorldOptions world_options(const ClusterPlan& plan) {
+  world::WorldOptions options;
+  options.network.latency = {plan.latency_median, plan.latency_p99};
+  options.network.bandwidth_bits_per_s = plan.bandwidth_bits_per_s;
+  return options;
+}
+
+Cluster::Cluster(world::World& world, const Scenario& scenario, const Roster& roster)
+    : world_(world),
+      scenario_(scenario),
+      roster_(roster),
+      registry_(model::RendezvousRegistry::with_builtins()) {
+  if (scenario.cluster.nodes.empty()) throw std::invalid_argument("cluster.nodes: is empty");
+  for (const std::string& defect : scenario.protocol.defects) {
+    if (defect != kRestartCountPrefixDefect) {
+      throw std::invalid_argument("protocol.defects: unknown defect \"" + defect + "\"");
+    }
+    restart_count_prefix_ = true;
+  }
+  workers_may_stop_slowly_ =
+      scenario.workers.slow_stop > Duration::zero() ||
+      std::any_of(scenario.timeline.begin(), scenario.timeline.end(),
+                  [](const TimelineEntry& entry) { return entry.what == "worker.slow_stop"; });
+
+  const auto add = [&](const std::string& name, Duration skew, std::int64_t drift_ppm) {
+    if (by_name_.contains(name)) throw std::invalid_argument("cluster: two machines named " + name);
+    const sim::NodeId node = world.add_node({name, skew, drift_ppm * 1000});
+    by_name_.emplace(name, node);
+    return node;
+  };
+  for (const NodePlan& node : scenario.cluster.nodes) {
+    nodes_.push_back(add(node.id, node.clock_skew, node.clock_drift_ppm));
+  }
+  if (store_is_external()) {
+    store_machine_ = add(std::string(kStoreMachine), Duration::zero(), 0);
+  } else if (!by_name_.contains(scenario.cluster.store_host)) {
+    throw std::invalid_argument("cluster.store_host: no node \"" + scenario.cluster.store_host +
+                                "\"");
+  } else {
+    store_machine_ = by_name_.at(scenario.cluster.store_host);
+  }
+
+  // Every store of a job is the same server program: the rendezvous store and those of the workers.
+  world.set_default_service(store_service());
+
+  world.register_program(std::string(kAgentProgram),
+                         [this](sim::Ports& ports) { return run_agent(ports); });
+  world.register_program(std::string(kWorkerProgram),
+                         [this](sim::Ports& ports) { return run_worker(ports); });
+  world.register_program(std::string(kWorkerChildProgram), [](sim::Ports& ports) -> int {
+    for (;;) static_cast<void>(ports.executor.park(ports.executor.ticket()));
+  });
+  world.register_program(std::string(kStoreProgram), [](sim::Ports& ports) -> int {
+    const auto server = model::serve_tcp_store(ports, kStorePort, "rendezvous");
+    for (;;) static_cast<void>(ports.executor.park(ports.executor.ticket()));
+  });
+}
+
+Cluster::~Cluster() = default;
+
+bool Cluster::store_is_external() const {
+  return scenario_.cluster.store_host.empty();
+}
+
+world::ServiceModel Cluster::store_service() const {
+  world::ServiceModel service;
+  service.per_request = scenario_.cluster.service_time;
+  service.per_byte = scenario_.cluster.service_time_per_byte;
+  service.backlog = static_cast<std::size_t>(scenario_.cluster.backlog);
+  return service;
+}
+
+// ---- agents and the store -----------------------------------------------------------------------
+
+model::LaunchConfig Cluster::launch_config(sim::NodeId node, const std::string& run_id) const {
+  const RendezvousPlan& plan = scenario_.protocol.rendezvous;
+  const AgentPlan& agent = scenario_.protocol.agent;
+  model::LaunchConfig config;
+  config.min_nodes = plan.min_nodes;
+  config.max_nodes = plan.max_nodes;
+  config.nproc_per_node = scenario_.workers.per_node;
+  config.run_id = run_id;
+  config.rdzv_backend = plan.backend;
+  config.rdzv_endpoint = world_.node_name(store_machine_) + ":" + std::to_string(kStorePort.value);
+  config.rdzv_configs = rendezvous_configuration(plan);
+  if (store_is_external()) config.rdzv_configs["is_host"] = "0";
+  if (plan.backend == "static") {
+    const auto index = std::find(nodes_.begin(), nodes_.end(), node) - nodes_.begin();
+    config.rdzv_configs["rank"] = std::to_string(index);
+  }
+  config.max_restarts = agent.max_restarts;
+  config.monitor_interval = agent.monitor_interval;
+  config.exit_barrier_timeout = agent.exit_barrier_timeout;
+  config.shutdown_timeout = agent.shutdown_timeout;
+  config.command = {std::string(kWorkerProgram)};
+  config.variant = scenario_.protocol.variant;
+  return config;
+}
+
+bool Cluster::start_agent(sim::NodeId node, const std::string& run_id) {
+  sim::SpawnRequest request;
+  request.argv = {std::string(kAgentProgram), run_id};
+  return world_.start(node, std::move(request)).ok();
+}
+
+int Cluster::run_agent(sim::Ports& ports) {
+  const sim::NodeId node = by_name_.find(ports.network.host_name())->second;
+  return model::launch_agent(ports, registry_,
+                             launch_config(node, ports.processes.arguments().at(1)));
+}
+
+std::optional<sim::Pid> Cluster::store_process() const {
+  if (!store_is_external()) return std::nullopt;
+  const std::vector<sim::Pid> living = world_.living(store_machine_);
+  return living.empty() ? std::nullopt : std::optional(living.front());
+}
+
+bool Cluster::start_store() {
+  if (!store_is_external() || store_process()) return false;
+  sim::SpawnRequest request;
+  request.argv = {std::string(kStoreProgram)};
+  return world_.start(store_machine_, std::move(request)).ok();
+}
+
+// ---- workers ------------------------------------------------------------------------------------
+
+/// Keeps a worker reachable for the timeline while it lives.
+class Cluster::Registration {
+ public:
+  Registration(Cluster& cluster, sim::NodeId node, sim::Pid pid, WorkerRun& run)
+      : cluster_(cluster), key_(node, pid) {
+    cluster_.living_workers_[key_] = &run;
+  }
+  ~Registration() { cluster_.living_workers_.erase(key_); }
+  Registration(const Registration&) = delete;
+  Registration& operator=(const Registration&) = delete;
+
+ private:
+  Cluster& cluster_;
+  std::pair<sim::NodeId, sim::Pid> key_;
+};
+
+int Cluster::run_worker(sim::Ports& ports) {
+  const sim::NodeId node = by_name_.find(ports.network.host_name())->second;
+  const auto& environment = ports.processes.environment();
+  const auto variable = environment.find("LOCAL_RANK");
+  std::int64_t local_rank = 0;
+  if (variable != environment.end()) {
+    const std::string& text = variable->second;
+    std::from_chars(text.data(), text.data() + text.size(), local_rank);
+  }
+  WorkerRun run(ports, conditions(ports, node, local_rank));
+  const Registration registration(*this, node, ports.processes.self(), run);
+  return run.run();
+}
+
+WorkerConditions Cluster::conditions(sim::Ports& ports, sim::NodeId node, std::int64_t local_rank) {
+  WorkerConditions conditions;
+  conditions.program =
+      program_of(world_.node_name(node), local_rank, incarnations_[{node, local_rank}]++);
+  conditions.peer_abort = scenario_.workers.peer_abort;
+  conditions.slow_stop = scenario_.workers.slow_stop;
+  for (const std::int64_t whose : {std::int64_t{-1}, local_rank}) {
+    const auto slowed = slow_stops_.find({node, whose});
+    if (slowed != slow_stops_.end()) conditions.slow_stop = slowed->second;
+  }
+  conditions.may_stop_slowly = workers_may_stop_slowly_;
+  conditions.restart_count_prefix = restart_count_prefix_;
+  conditions.variant = scenario_.protocol.variant;
+  conditions.round = [this, node, pid = ports.processes.self()] {
+    return roster_.round_of(node, pid).value_or(-1);
+  };
+  return conditions;
+}
+
+/// The most particular override counts: this worker before its whole node, a first incarnation's
+/// before one for all incarnations.
+const WorkerProgram& Cluster::program_of(const std::string& node, std::int64_t local_rank,
+                                         std::int64_t incarnation) const {
+  const std::string worker = node + "/" + std::to_string(local_rank);
+  const auto& overrides = scenario_.workers.overrides;
+  for (const std::string& key : {worker, node, worker + "/*", node + "/*"}) {
+    const bool every_time = key.ends_with("/*");
+    const auto found = overrides.find(key);
+    if (found != overrides.end() && (every_time || incarnation == 0)) return found->second;
+  }
+  return scenario_.workers.program;
+}
+
+void Cluster::stop_slowly(sim::NodeId node, std::optional<std::int64_t> local_rank, Duration span,
+                          const std::vector<sim::Pid>& workers) {
+  slow_stops_[{node, local_rank.value_or(-1)}] = span;
+  for (const sim::Pid pid : workers) {
+    const auto found = living_workers_.find({node, pid});
+    if (found != living_workers_.end()) found->second->slow_stop(span);
+  }
+}
+
+std::int64_t Cluster::spawn_children(sim::NodeId node, sim::Pid worker, std::int64_t count) {
+  const auto found = living_workers_.find({node, worker});
+  return found == living_workers_.end() ? 0 : found->second->spawn_children(count);
+}
+
+}  // namespace hooke::scenario

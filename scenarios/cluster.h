@@ -1,0 +1,95 @@
+#pragma once
+// Builds the simulated world of a scenario: machines, network, the store's service model, and the
+// programs that run on them. Agents get what torchrun's command line would give them, and nothing
+// else.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/launch/launch_agent.h"
+#include "model/rendezvous/handler.h"
+#include "scenarios/roster.h"
+#include "scenarios/scenario.h"
+#include "scenarios/worker_program.h"
+#include "sim/world/world.h"
+
+namespace hooke::scenario {
+
+/// Names of the programs (argv[0]) and of the machine that serves an external store.
+inline constexpr std::string_view kAgentProgram = "agent";
+inline constexpr std::string_view kWorkerProgram = "worker";
+inline constexpr std::string_view kWorkerChildProgram = "worker-child";
+inline constexpr std::string_view kStoreProgram = "store-server";
+inline constexpr std::string_view kStoreMachine = "store";
+/// Where the rendezvous store listens (PyTorch's default for c10d).
+inline constexpr sim::PortNumber kStorePort{29400};
+/// The run id of the scenario's job.
+inline constexpr std::string_view kRunId = "job";
+
+/// The network of a scenario, for whoever makes its world.
+world::WorldOptions world_options(const ClusterPlan& plan);
+
+class Cluster {
+ public:
+  /// Adds the machines and registers the programs. `scenario` and `roster` must outlive the world.
+  /// std::invalid_argument naming what no loader would have let through.
+  Cluster(world::World& world, const Scenario& scenario, const Roster& roster);
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  /// The machines that run agents, in the order of the scenario.
+  [[nodiscard]] const std::vector<sim::NodeId>& nodes() const { return nodes_; }
+  /// The machine that serves the rendezvous store.
+  [[nodiscard]] sim::NodeId store_machine() const { return store_machine_; }
+  /// True: the store is a machine of its own outside the job.
+  [[nodiscard]] bool store_is_external() const;
+
+  /// Starts an agent of the job `run_id` on a node; false when the machine is down.
+  bool start_agent(sim::NodeId node, const std::string& run_id = std::string(kRunId));
+  /// Starts the external store's server, empty; false when its machine is down or it runs already.
+  bool start_store();
+  /// What a request costs at any store of the job.
+  [[nodiscard]] world::ServiceModel store_service() const;
+  /// The external store's server process, while it lives.
+  [[nodiscard]] std::optional<sim::Pid> store_process() const;
+
+  /// Workers of `node` started from now on take `span` to stop, and the living ones `workers` too.
+  void stop_slowly(sim::NodeId node, std::optional<std::int64_t> local_rank, Duration span,
+                   const std::vector<sim::Pid>& workers);
+  /// Makes a living worker start children; returns how many came up.
+  std::int64_t spawn_children(sim::NodeId node, sim::Pid worker, std::int64_t count);
+
+  /// What launch_agent gets on that node.
+  [[nodiscard]] model::LaunchConfig launch_config(sim::NodeId node,
+                                                  const std::string& run_id) const;
+
+ private:
+  class Registration;
+  int run_agent(sim::Ports& ports);
+  int run_worker(sim::Ports& ports);
+  [[nodiscard]] WorkerConditions conditions(sim::Ports& ports, sim::NodeId node,
+                                            std::int64_t local_rank);
+  [[nodiscard]] const WorkerProgram& program_of(const std::string& node, std::int64_t local_rank,
+                                                std::int64_t incarnation) const;
+
+  world::World& world_;
+  const Scenario& scenario_;
+  const Roster& roster_;
+  model::RendezvousRegistry registry_;
+  std::vector<sim::NodeId> nodes_;
+  std::map<std::string, sim::NodeId, std::less<>> by_name_;
+  sim::NodeId store_machine_{};
+  bool workers_may_stop_slowly_ = false;
+  bool restart_count_prefix_ = false;
+  /// Workers started so far, by node and local rank.
+  std::map<std::pair<sim::NodeId, std::int64_t>, std::int64_t> incarnations_;
+  /// Set by worker.slow_stop; local rank -1: all of the node.
+  std::map<std::pair<sim::NodeId, std::int64_t>, Duration> slow_stops_;
+  std::map<std::pair<sim::NodeId, sim::Pid>, WorkerRun*> living_workers_;
+};
+
+}  // namespace hooke::scenario

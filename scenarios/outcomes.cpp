@@ -1,0 +1,66 @@
+// What an agent says of itself counts unless it was killed after saying it.
+#include "scenarios/outcomes.h"
+
+#include "model/observe/trace_events.h"
+#include "scenarios/cluster.h"
+#include "sim/world/world_events.h"
+
+namespace hooke::scenario {
+
+namespace ev = model::events;
+namespace wev = world::events;
+
+void Outcomes::on_event(const sim::Event& event) {
+  if (event.type == &wev::process_started) {
+    if (event.field("program").text() != kAgentProgram) return;
+    living_[{event.node, event.pid}] = agents_.size();
+    agents_.push_back({node_names_[event.node.value], "running", std::nullopt, "", {}});
+  } else if (event.type == &ev::agent_finished) {
+    agent_finished(event);
+  } else if (event.type == &wev::process_ended) {
+    process_ended(event);
+  } else if (event.type == &wev::node_crashed) {
+    node_crashed(event);
+  } else if (event.type == &ev::mark) {
+    ++marks_[std::string(event.field("name").text())];
+  } else if (event.type == &ev::rendezvous_completed) {
+    ++rounds_;
+  } else if (event.type == &wev::fault_injected || event.type == &wev::fault_ended) {
+    last_fault_ = event.at;
+  }
+}
+
+void Outcomes::agent_finished(const sim::Event& event) {
+  const auto found = living_.find({event.node, event.pid});
+  if (found == living_.end()) return;
+  AgentResult& agent = agents_[found->second];
+  agent.outcome = event.field("outcome").text();
+  agent.detail = event.field("detail").text();
+}
+
+void Outcomes::process_ended(const sim::Event& event) {
+  const auto found = living_.find({event.node, event.pid});
+  if (found == living_.end()) return;
+  AgentResult& agent = agents_[found->second];
+  living_.erase(found);
+  const int status = static_cast<int>(event.field("status").number());
+  agent.ended = event.at;
+  agent.exit_code = status;
+  if (status < 0) {
+    agent.outcome = "killed";
+  } else if (agent.outcome == "running") {  // ended from outside with an exit code
+    agent.outcome = "error";
+  }
+}
+
+/// The crash's own event follows those of the processes that went down with it.
+void Outcomes::node_crashed(const sim::Event& event) {
+  for (AgentResult& agent : agents_) {
+    const bool here = agent.node == event.field("name").text();
+    if (!here || agent.outcome != "killed" || agent.ended != event.at) continue;
+    agent.outcome = "crashed";
+    agent.exit_code.reset();
+  }
+}
+
+}  // namespace hooke::scenario

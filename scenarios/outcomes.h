@@ -1,0 +1,42 @@
+#pragma once
+// How each agent incarnation ended, what was counted on the way: read off the trace.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "scenarios/runner.h"
+#include "sim/kernel/trace_recorder.h"
+
+namespace hooke::scenario {
+
+class Outcomes final : public kernel::TraceSink {
+ public:
+  /// `node_names` by NodeId; must outlive this.
+  explicit Outcomes(const std::vector<std::string>& node_names) : node_names_(node_names) {}
+  void on_event(const sim::Event& event) override;
+
+  /// In order of start. `ended` of an agent that still runs is the epoch.
+  [[nodiscard]] const std::vector<AgentResult>& agents() const { return agents_; }
+  [[nodiscard]] const std::map<std::string, std::uint64_t>& marks() const { return marks_; }
+  /// Accepted completions of a round.
+  [[nodiscard]] std::int64_t rounds() const { return rounds_; }
+  /// When the world's fault engine last began or ended a fault; the epoch when never.
+  [[nodiscard]] sim::WorldTime last_fault() const { return last_fault_; }
+  [[nodiscard]] bool all_over() const { return living_.empty(); }
+
+ private:
+  void agent_finished(const sim::Event& event);
+  void process_ended(const sim::Event& event);
+  void node_crashed(const sim::Event& event);
+
+  const std::vector<std::string>& node_names_;
+  std::vector<AgentResult> agents_;
+  std::map<std::pair<sim::NodeId, sim::Pid>, std::size_t> living_;  ///< index into agents_
+  std::map<std::string, std::uint64_t> marks_;
+  std::int64_t rounds_ = 0;
+  sim::WorldTime last_fault_{};
+};
+
+}  // namespace hooke::scenario

@@ -1,0 +1,46 @@
+#pragma once
+// Who is where right now, read off the trace: living agents and workers, and the node that holds
+// rank 0. Roles and worker faults of a scenario are resolved with it at the moment of acting.
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sim/kernel/trace_recorder.h"
+#include "sim/port/ids.h"
+
+namespace hooke::scenario {
+
+class Roster final : public kernel::TraceSink {
+ public:
+  void on_event(const sim::Event& event) override;
+
+  /// Living agent processes of a node in order of start.
+  [[nodiscard]] std::vector<sim::Pid> agents(sim::NodeId node) const;
+  /// Agents that have been started and have not ended, anywhere.
+  [[nodiscard]] std::size_t living_agents() const { return living_agents_; }
+  /// The living worker of a node with that local rank that its agent started last, or all of them
+  /// in order of local rank when there is no `local_rank`.
+  [[nodiscard]] std::vector<sim::Pid> workers(sim::NodeId node,
+                                              std::optional<std::int64_t> local_rank) const;
+  /// The node that last joined a round as rank 0.
+  [[nodiscard]] std::optional<sim::NodeId> rank0() const { return rank0_; }
+  /// The round for which an agent started this living worker.
+  [[nodiscard]] std::optional<std::int64_t> round_of(sim::NodeId node, sim::Pid worker) const;
+
+ private:
+  struct Worker {
+    sim::Pid pid{};
+    std::int64_t round = 0;
+  };
+  void worker_started(const sim::Event& event);
+  void process_ended(const sim::Event& event);
+
+  std::map<sim::NodeId, std::vector<sim::Pid>> agents_;
+  std::size_t living_agents_ = 0;
+  std::map<std::pair<sim::NodeId, std::int64_t>, Worker> workers_;  ///< by node and local rank
+  std::optional<sim::NodeId> rank0_;
+};
+
+}  // namespace hooke::scenario

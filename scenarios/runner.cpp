@@ -1,0 +1,232 @@
+// A run is built, driven to its end, and taken down by Execution; what it has shown is judged
+// afterwards.
+#include "scenarios/runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+
+#include "scenarios/actions.h"
+#include "scenarios/agenda.h"
+#include "scenarios/cluster.h"
+#include "scenarios/outcomes.h"
+#include "scenarios/roster.h"
+#include "scenarios/timeline.h"
+#include "scenarios/twin.h"
+#include "scenarios/verdict.h"
+#include "sim/world/world.h"
+#include "sim/world/world_events.h"
+
+namespace hooke::scenario {
+namespace {
+
+/// Hands events on while the run lasts: what a world does while it is taken down is no part of it.
+class Gate final : public kernel::TraceSink {
+ public:
+  void add(kernel::TraceSink& sink) { sinks_.push_back(&sink); }
+  void shut() { open_ = false; }
+  void on_event(const sim::Event& event) override {
+    if (!open_) return;
+    for (kernel::TraceSink* const sink : sinks_) sink->on_event(event);
+  }
+
+ private:
+  std::vector<kernel::TraceSink*> sinks_;
+  bool open_ = true;
+};
+
+/// Passes events to the invariants.
+class Judges final : public kernel::TraceSink {
+ public:
+  explicit Judges(const properties::InvariantRegistry& registry) : all_(registry.make_all()) {}
+  void on_event(const sim::Event& event) override {
+    for (const auto& invariant : all_) invariant->on_event(event);
+  }
+  [[nodiscard]] std::vector<properties::Violation> finish(const properties::RunFacts& facts) {
+    std::vector<properties::Violation> found;
+    for (const auto& invariant : all_) {
+      invariant->finish(facts);
+      const auto& broken = invariant->violations();
+      found.insert(found.end(), broken.begin(), broken.end());
+    }
+    return found;
+  }
+
+ private:
+  std::vector<std::unique_ptr<properties::Invariant>> all_;
+};
+
+/// Ends the run when every agent is over and nothing is left to come.
+class EndWatch final : public kernel::TraceSink {
+ public:
+  EndWatch(kernel::Kernel& kernel, Agenda& agenda, const Outcomes& outcomes)
+      : agenda_(agenda), outcomes_(outcomes) {
+    agenda.after_each([this, &kernel] {
+      if (agenda_.empty() && outcomes_.all_over()) kernel.stop();
+    });
+  }
+  /// An agent may just have ended: have the agenda look, once everybody has seen this event.
+  void on_event(const sim::Event& event) override {
+    const bool ended = event.type == &world::events::process_ended;
+    if (ended && outcomes_.all_over()) agenda_.later(Duration::zero(), [] {});
+  }
+
+ private:
+  Agenda& agenda_;
+  const Outcomes& outcomes_;
+};
+
+std::unique_ptr<kernel::ChoiceSource> choices_of(const Scenario& scenario, std::uint64_t seed) {
+  if (scenario.tape) return std::make_unique<kernel::ReplaySource>(*scenario.tape);
+  return std::make_unique<kernel::SeededSource>(seed);
+}
+
+kernel::RunLimits limits_of(const Scenario& scenario, const RunOptions& options) {
+  kernel::RunLimits limits;
+  limits.steps_max = options.steps_max;
+  limits.world_time_max = sim::WorldTime(scenario.time_limit);
+  limits.wall_time_max = options.wall_time_max;
+  limits.fibers_max = options.fibers_max;
+  limits.memory_bytes_max = options.memory_bytes_max;
+  return limits;
+}
+
+/// One run: the world and all who watch it. What fibers refer to outlives the world.
+class Execution {
+ public:
+  Execution(kernel::Kernel& kernel, const Scenario& scenario, const RunOptions& options,
+            std::uint64_t seed)
+      : kernel_(kernel), options_(options), choices_(choices_of(scenario, seed)) {
+    kernel::ChoiceSource* source = choices_.get();
+    if (options.record_tape) {
+      recording_ = std::make_unique<kernel::RecordingSource>(*choices_);
+      source = recording_.get();
+    }
+    kernel_.begin(*source, trace_, limits_of(scenario, options), options.strategy);
+    agenda_ = std::make_unique<Agenda>(kernel_);
+    world_ = std::make_unique<world::World>(kernel_, world_options(scenario.cluster));
+    cluster_ = std::make_unique<Cluster>(*world_, scenario, roster_);
+    for (std::uint32_t i = 0; i < world_->node_count(); ++i) {
+      node_names_.push_back(world_->node_name(sim::NodeId{i}));
+    }
+    actions_ = std::make_unique<Actions>(*world_, *cluster_, roster_, *agenda_);
+    timeline_ = std::make_unique<Timeline>(*world_, *actions_, *agenda_, scenario.timeline);
+    end_watch_ = std::make_unique<EndWatch>(kernel_, *agenda_, outcomes_);
+    trace_.add_sink(gate_);
+    // Actions asks the roster about the moment before each event.
+    for (kernel::TraceSink* const sink : std::initializer_list<kernel::TraceSink*>{
+             actions_.get(), &roster_, &outcomes_, timeline_.get(), end_watch_.get()}) {
+      gate_.add(*sink);
+    }
+    for (std::size_t i = 0; i < scenario.cluster.nodes.size(); ++i) {
+      const std::optional<Duration>& start = scenario.cluster.nodes[i].start;
+      if (start) start_later(*start, cluster_->nodes()[i]);
+    }
+  }
+  ~Execution() {
+    gate_.shut();
+    world_.reset();
+  }
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+
+  void watch(kernel::TraceSink& sink) { gate_.add(sink); }
+
+  kernel::RunEnd run() {
+    cluster_->start_store();
+    timeline_->arm();
+    if (options_.prepare) options_.prepare(*world_);
+    return kernel_.run();
+  }
+
+  [[nodiscard]] const kernel::TraceRecorder& trace() const { return trace_; }
+  [[nodiscard]] const Outcomes& outcomes() const { return outcomes_; }
+  [[nodiscard]] const Timeline& timeline() const { return *timeline_; }
+  [[nodiscard]] const std::vector<std::string>& node_names() const { return node_names_; }
+  [[nodiscard]] kernel::Tape tape() const {
+    return recording_ ? recording_->tape() : kernel::Tape();
+  }
+
+ private:
+  void start_later(Duration after, sim::NodeId node) {
+    agenda_->later(after, [this, node] { cluster_->start_agent(node); });
+  }
+
+  kernel::Kernel& kernel_;
+  const RunOptions& options_;
+  std::unique_ptr<kernel::ChoiceSource> choices_;
+  std::unique_ptr<kernel::RecordingSource> recording_;
+  kernel::TraceRecorder trace_;
+  Gate gate_;
+  std::vector<std::string> node_names_;
+  Roster roster_;
+  Outcomes outcomes_{node_names_};
+  std::unique_ptr<Agenda> agenda_;
+  std::unique_ptr<Cluster> cluster_;
+  std::unique_ptr<Actions> actions_;
+  std::unique_ptr<Timeline> timeline_;
+  std::unique_ptr<EndWatch> end_watch_;
+  std::unique_ptr<world::World> world_;
+};
+
+/// A run that the machine cut, not the scenario, ends at another place each time.
+bool ends_where_the_machine_says(kernel::RunEnd end) {
+  return end == kernel::RunEnd::wall_time_exhausted || end == kernel::RunEnd::memory_exhausted;
+}
+
+void take_facts(const Execution& execution, kernel::Kernel& kernel, RunReport& report) {
+  const Outcomes& outcomes = execution.outcomes();
+  report.agents = outcomes.agents();
+  report.faults = execution.timeline().done();
+  report.marks = outcomes.marks();
+  report.rounds = outcomes.rounds();
+  report.world_time = kernel.now().time_since_epoch();
+  report.events = execution.trace().event_count();
+  report.steps = kernel.steps();
+  report.hash = execution.trace().hash().hex();
+  if (report.end == kernel::RunEnd::failed) report.harness_failure = kernel.failure();
+}
+
+}  // namespace
+
+RunReport run(kernel::Kernel& kernel, const Scenario& scenario, const RunOptions& options,
+              const properties::InvariantRegistry& invariants) {
+  RunReport report;
+  report.name = scenario.name;
+  report.seed = options.seed.value_or(scenario.seed);
+  std::unique_ptr<TwinRecorder> first;
+  std::unique_ptr<Execution> execution =
+      std::make_unique<Execution>(kernel, scenario, options, report.seed);
+  Judges judges(invariants);
+  execution->watch(judges);
+  for (kernel::TraceSink* const sink : options.sinks) execution->watch(*sink);
+  if (options.twin) {
+    first = std::make_unique<TwinRecorder>(execution->trace());
+    execution->watch(*first);
+  }
+  const auto begun = std::chrono::steady_clock::now();
+  report.end = execution->run();
+  report.wall_time = std::chrono::steady_clock::now() - begun;
+  take_facts(*execution, kernel, report);
+  report.tape = execution->tape();
+  const bool all_over = execution->outcomes().all_over();
+  const sim::WorldTime last_fault =
+      std::max(execution->outcomes().last_fault(), execution->timeline().last());
+  report.violations = judges.finish({kernel.now(), all_over, last_fault});
+  if (first) first->finish(report.end);
+  execution.reset();
+
+  if (first && !ends_where_the_machine_says(report.end)) {
+    Execution second(kernel, scenario, options, report.seed);
+    TwinComparer comparer(*first, second.trace(), second.node_names(), [&] { kernel.stop(); });
+    second.watch(comparer);
+    const kernel::RunEnd end = second.run();
+    if (!ends_where_the_machine_says(end)) comparer.finish(end);
+    report.twin_difference = comparer.difference();
+  }
+  judge(scenario, all_over, report);
+  return report;
+}
+
+}  // namespace hooke::scenario

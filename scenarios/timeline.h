@@ -1,0 +1,68 @@
+#pragma once
+// When the entries of a scenario's timeline happen: at a time, some span after the n-th event of a
+// kind, or at the n-th passage of a fault point, once or again and again. What they do is the
+// business of Actions.
+
+#include <deque>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/actions.h"
+#include "scenarios/agenda.h"
+#include "scenarios/runner.h"
+#include "scenarios/scenario.h"
+#include "sim/kernel/trace_recorder.h"
+#include "sim/port/trace.h"
+#include "sim/world/world.h"
+
+namespace hooke::scenario {
+
+namespace events {
+/// An entry of the timeline is carried out now; `entry` counts from 0 as in the file.
+inline constexpr sim::EventType timeline_acted{"timeline.acted", {"entry", "what", "target"}};
+}  // namespace events
+
+class Timeline final : public kernel::TraceSink {
+ public:
+  /// std::invalid_argument for an entry that no loader would have let through.
+  Timeline(world::World& world, Actions& actions, Agenda& agenda,
+           const std::vector<TimelineEntry>& entries);
+
+  /// Puts what happens at a time on the agenda and begins to watch fault points. Once per run.
+  void arm();
+  /// Watches for the events that entries wait for.
+  void on_event(const sim::Event& event) override;
+  /// What has been done so far, in order, and how often it was felt.
+  [[nodiscard]] std::vector<InjectedFault> done() const;
+  /// True time of the last deed; the epoch when there was none.
+  [[nodiscard]] sim::WorldTime last() const {
+    return done_.empty() ? sim::WorldTime() : done_.back().at;
+  }
+
+ private:
+  struct Waiting {
+    std::size_t entry;
+    std::int64_t seen = 0;  ///< matching events or passages so far
+  };
+  struct Deed {
+    std::size_t entry;
+    sim::WorldTime at;
+    Effect effect;
+  };
+  void on_fault_point(sim::NodeId node, sim::Pid pid, std::string_view name);
+  [[nodiscard]] bool matches(const Trigger& trigger, const sim::Event& event) const;
+  void later(Duration after, std::size_t entry, std::optional<sim::NodeId> there,
+             sim::EventId cause, std::int64_t times_left);
+  void act(std::size_t entry, std::optional<sim::NodeId> there, std::int64_t times_left);
+
+  world::World& world_;
+  Actions& actions_;
+  Agenda& agenda_;
+  const std::vector<TimelineEntry>& entries_;
+  std::vector<Waiting> for_events_;
+  std::vector<Waiting> for_passages_;
+  std::deque<Deed> done_;  ///< references into it stay valid
+};
+
+}  // namespace hooke::scenario

@@ -1,0 +1,136 @@
+// One function per kind of expectation.
+#include "scenarios/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/port/check.h"
+
+namespace hooke::scenario {
+namespace {
+
+std::string seconds(Duration span) {
+  return fmt::format("{:.3f} s", static_cast<double>(span.count()) / 1e9);
+}
+
+const AgentResult* latest(const RunReport& report, const std::string& node) {
+  const auto found = std::find_if(report.agents.rbegin(), report.agents.rend(),
+                                  [&](const AgentResult& agent) { return agent.node == node; });
+  return found == report.agents.rend() ? nullptr : &*found;
+}
+
+std::string how(const AgentResult& agent) {
+  return agent.outcome + (agent.detail.empty() ? "" : " (" + agent.detail + ")");
+}
+
+void judge_agents(const Expectation& expect, RunReport& report) {
+  for (const auto& [node, outcome] : expect.outcome) {
+    const AgentResult* const agent = latest(report, node);
+    if (agent == nullptr) {
+      report.unmet.push_back({"expect.outcome." + node, "no agent was ever started there"});
+    } else if (agent->outcome != outcome) {
+      report.unmet.push_back(
+          {"expect.outcome." + node,
+           fmt::format("expected {}, but it ended as {}", outcome, how(*agent))});
+    }
+  }
+  for (const auto& [node, code] : expect.exit_code) {
+    const AgentResult* const agent = latest(report, node);
+    if (agent != nullptr && agent->exit_code && *agent->exit_code == code) continue;
+    const std::string got = agent == nullptr   ? "no agent was ever started there"
+                            : agent->exit_code ? fmt::format("it was {}", *agent->exit_code)
+                                               : "there is none, the agent ended as " + how(*agent);
+    report.unmet.push_back(
+        {"expect.exit_code." + node, fmt::format("expected {}, but {}", code, got)});
+  }
+}
+
+void judge_course(const Expectation& expect, bool all_over, RunReport& report) {
+  if (expect.rounds_min && report.rounds < *expect.rounds_min) {
+    report.unmet.push_back({"expect.rounds.min", fmt::format("expected at least {}, completed {}",
+                                                             *expect.rounds_min, report.rounds)});
+  }
+  if (expect.rounds_max && report.rounds > *expect.rounds_max) {
+    report.unmet.push_back({"expect.rounds.max", fmt::format("expected at most {}, completed {}",
+                                                             *expect.rounds_max, report.rounds)});
+  }
+  if (expect.within) {
+    sim::WorldTime last{};
+    for (const AgentResult& agent : report.agents) last = std::max(last, agent.ended);
+    if (!all_over) {
+      report.unmet.push_back(
+          {"expect.within", fmt::format("an agent still runs at {}", seconds(report.world_time))});
+    } else if (last.time_since_epoch() > *expect.within) {
+      report.unmet.push_back(
+          {"expect.within",
+           fmt::format("expected all agents to be over by {}, the last ended at {}",
+                       seconds(*expect.within), seconds(last.time_since_epoch()))});
+    }
+  }
+  for (const std::string& mark : expect.marks) {
+    if (!report.marks.contains(mark)) {
+      report.unmet.push_back({"expect.marks", "\"" + mark + "\" was never reached"});
+    }
+  }
+}
+
+bool any_matches(const std::vector<std::string>& patterns, const std::string& id) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::string& pattern) { return properties::matches(pattern, id); });
+}
+
+/// A violation is allowed when it is asked for, or when `holds` says what must hold and this is not
+/// part of it.
+void judge_promises(const Expectation& expect, RunReport& report) {
+  for (const std::string& wanted : expect.violates) {
+    const bool broken = std::any_of(report.violations.begin(), report.violations.end(),
+                                    [&](const properties::Violation& violation) {
+                                      return properties::matches(wanted, violation.invariant);
+                                    });
+    if (!broken) report.unmet.push_back({"expect.violates", "\"" + wanted + "\" was not violated"});
+  }
+  for (const properties::Violation& violation : report.violations) {
+    const bool expected = any_matches(expect.violates, violation.invariant);
+    const bool outside = !expect.holds.empty() && !any_matches(expect.holds, violation.invariant);
+    if (expected || outside) continue;
+    report.unmet.push_back({"expect.holds", violation.invariant + ": " + violation.witness});
+  }
+}
+
+/// Limits of the harness itself, not of the scenario: such a run shows nothing.
+std::string exhausted(const RunReport& report) {
+  const std::string when = fmt::format(" after {} steps, at {} of virtual time", report.steps,
+                                       seconds(report.world_time));
+  switch (report.end) {
+    case kernel::RunEnd::stopped:
+    case kernel::RunEnd::idle:
+    case kernel::RunEnd::world_time_exhausted:
+    case kernel::RunEnd::failed: return {};
+    case kernel::RunEnd::steps_exhausted: return "the limit of steps was reached" + when;
+    case kernel::RunEnd::wall_time_exhausted: return "the limit of real time was reached" + when;
+    case kernel::RunEnd::fibers_exhausted: return "the limit of living fibers was reached" + when;
+    case kernel::RunEnd::memory_exhausted: return "the limit of memory was reached" + when;
+  }
+  sim::check_failed("end", __FILE__, __LINE__, "every way to end is handled");
+}
+
+}  // namespace
+
+void judge(const Scenario& scenario, bool all_over, RunReport& report) {
+  const Expectation& expect = scenario.expect;
+  judge_agents(expect, report);
+  judge_course(expect, all_over, report);
+  judge_promises(expect, report);
+  if (const std::string limit = exhausted(report); !limit.empty()) {
+    report.unmet.push_back({"limits", limit});
+  }
+  if (report.twin_difference && report.harness_failure.empty()) {
+    report.harness_failure =
+        fmt::format("two runs of seed {} are not the same run: they differ at event {}",
+                    report.seed, report.twin_difference->event_number);
+  }
+  report.passed = report.unmet.empty() && report.harness_failure.empty();
+}
+
+}  // namespace hooke::scenario

@@ -1,0 +1,220 @@
+// Steps, process group, collectives, and the SIGTERM handler as a fiber of its own.
+#include "scenarios/worker_program.h"
+
+#include <charconv>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "model/observe/trace_events.h"
+#include "sim/port/check.h"
+
+namespace hooke::scenario {
+namespace {
+
+namespace ev = model::events;
+
+/// Waits "for ever" end here: beyond any run, and still a number every clock can add.
+constexpr Duration kForEver = std::chrono::hours(24 * 365);
+/// Pause between two looks at a peer that has not published its new address yet.
+constexpr Duration kReadAgain = 1s;
+constexpr const char* kChildProgram = "worker-child";
+
+}  // namespace
+
+WorkerRun::WorkerRun(sim::Ports& ports, WorkerConditions conditions)
+    : ports_(ports), conditions_(std::move(conditions)), over_(ports.executor) {}
+
+int WorkerRun::run() {
+  if (!conditions_.may_stop_slowly) return steps();
+  if (conditions_.slow_stop > Duration::zero()) slow_stop(conditions_.slow_stop);
+  ports_.executor.spawn("program", [this] {
+    const int code = steps();
+    if (stopping_) return;
+    exit_code_ = code;
+    over_.set();
+  });
+  over_.wait();
+  return exit_code_;
+}
+
+int WorkerRun::steps() {
+  for (const WorkerStep& next : conditions_.program) {
+    if (const std::optional<int> code = step(next)) return *code;
+    if (stopping_) return 0;
+  }
+  return 0;
+}
+
+std::optional<int> WorkerRun::step(const WorkerStep& step) {
+  switch (step.kind) {
+    case WorkerStep::Kind::run: sleep(step.span); return std::nullopt;
+    case WorkerStep::Kind::exit: return static_cast<int>(step.code);
+    case WorkerStep::Kind::signal:
+      static_cast<void>(
+          ports_.processes.signal(ports_.processes.self(), static_cast<sim::Signal>(step.code)));
+      sleep(Duration::zero());  // where a deadly signal takes effect
+      return std::nullopt;
+    case WorkerStep::Kind::hang:
+      stuck_ = true;
+      for (;;) static_cast<void>(ports_.executor.park(ports_.executor.ticket()));
+    case WorkerStep::Kind::init: return init() ? std::nullopt : std::optional<int>(1);
+    case WorkerStep::Kind::collective:
+      for (std::int64_t i = 0; i < step.count && !stopping_; ++i) {
+        if (!collective(step.span)) return 1;
+      }
+      return std::nullopt;
+  }
+  sim::check_failed("step.kind", __FILE__, __LINE__, "every kind of step is handled");
+}
+
+void WorkerRun::sleep(Duration span) {
+  ports_.executor.sleep_until(ports_.clock.monotonic_now() + span);
+}
+
+// ---- process group ------------------------------------------------------------------------------
+
+std::string WorkerRun::variable(const std::string& name) const {
+  const auto& environment = ports_.processes.environment();
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::string() : found->second;
+}
+
+std::int64_t WorkerRun::number(const std::string& name) const {
+  const std::string text = variable(name);
+  std::int64_t value = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || end.ec != std::errc() || end.ptr != text.data() + text.size()) {
+    throw std::runtime_error("env:// rendezvous: " + name + " is \"" + text + "\", not a number");
+  }
+  return value;
+}
+
+/// The agent serves the store, or rank 0 of the workers does (launcher.md 8). Before 2.6 keys in
+/// an agent's store carried the restart count.
+bool WorkerRun::init() {
+  try {
+    rank_ = number("RANK");
+    world_size_ = number("WORLD_SIZE");
+    const std::int64_t port = number("MASTER_PORT");
+    const sim::Endpoint master{variable("MASTER_ADDR"),
+                               sim::PortNumber{static_cast<std::uint16_t>(port)}};
+    const std::int64_t round = conditions_.round();
+    run_id_ = variable("TORCHELASTIC_RUN_ID");
+    incarnation_ = run_id_ + " round " + std::to_string(round) + " of " +
+                   std::to_string(world_size_) + " at " + master.host + ":" + std::to_string(port);
+    const bool agent_serves = variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
+    if (!agent_serves && rank_ == 0) {
+      server_ = model::serve_tcp_store(ports_, master.port, "workers");
+    }
+    model::TcpStoreOptions options;
+    options.endpoint = master;
+    options.variant = conditions_.variant;
+    store_ = model::connect_tcp_store(ports_, options);
+    if (agent_serves &&
+        (conditions_.restart_count_prefix || conditions_.variant == model::Variant::torch_1_13)) {
+      store_ = model::make_prefix_store("/worker/attempt_" + variable("TORCHELASTIC_RESTART_COUNT"),
+                                        store_);
+    }
+    store_ = model::make_prefix_store("process_group", store_);
+    if (!gather(rank_)) return false;
+    ports_.trace.emit(ev::worker_initialized, {run_id_, rank_, world_size_,
+                                               master.host + ":" + std::to_string(port), round});
+    return true;
+  } catch (const std::runtime_error&) {  // bad environment, or a StoreError
+    return false;
+  }
+}
+
+/// Publishes this rank and waits until every rank's value is of this incarnation. A value of an
+/// older one is the address of a dead peer: it is reported, and read again until the peer has
+/// published its new one.
+bool WorkerRun::gather(std::int64_t own_rank) {
+  store_->set(std::to_string(own_rank), model::Value(incarnation_));
+  std::vector<std::string> keys;
+  for (std::int64_t rank = 0; rank < world_size_; ++rank) keys.push_back(std::to_string(rank));
+  const sim::MonotonicTime give_up =
+      ports_.clock.monotonic_now() + conditions_.peer_abort.value_or(kForEver);
+  std::vector<bool> reported(keys.size(), false);
+  for (;;) {
+    store_->wait(keys, std::max<Duration>(give_up - ports_.clock.monotonic_now(), 1ms));
+    const std::vector<model::Value> values = store_->multi_get(keys);
+    bool fresh = true;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (values[i].bytes() == incarnation_) continue;
+      fresh = false;
+      if (reported[i]) continue;
+      reported[i] = true;
+      ports_.trace.emit(ev::worker_stale_read,
+                        {"process_group/" + keys[i],
+                         "read by " + incarnation_ + ", written by " + values[i].bytes()});
+    }
+    if (fresh) return true;
+    if (ports_.clock.monotonic_now() >= give_up) return false;
+    sleep(kReadAgain);
+  }
+}
+
+bool WorkerRun::collective(Duration work) {
+  if (work > Duration::zero()) sleep(work);
+  const std::int64_t step = collectives_++;
+  const char* result = "failed";
+  if (store_ != nullptr) {
+    try {
+      result = meet("collective/" + incarnation_ + "/" + std::to_string(step)) ? "ok" : "peer_lost";
+    } catch (const model::StoreError&) {
+      result = "failed";
+    }
+  }
+  ports_.trace.emit(ev::worker_collective, {run_id_, rank_, step, result});
+  return result == std::string_view("ok");
+}
+
+/// True when all ranks have come to `key`; false when a peer stays away for longer than peer_abort.
+bool WorkerRun::meet(const std::string& key) {
+  if (store_->add(key, 1) == world_size_) {
+    store_->set(key + "/all", model::Value(std::string("1")));
+    return true;
+  }
+  try {
+    store_->wait({key + "/all"}, conditions_.peer_abort.value_or(kForEver));
+    return true;
+  } catch (const model::StoreTimeoutError&) {
+    return false;
+  }
+}
+
+// ---- signals and children -----------------------------------------------------------------------
+
+void WorkerRun::slow_stop(Duration span) {
+  conditions_.slow_stop = span;
+  if (listens_ || !conditions_.may_stop_slowly) return;
+  listens_ = true;
+  const auto caught = ports_.processes.catch_signal(sim::Signal::term);
+  HOOKE_CHECK(caught.ok(), "SIGTERM can be caught");
+  ports_.executor.spawn("stop", [this] { await_stop(); });
+}
+
+void WorkerRun::await_stop() {
+  static_cast<void>(ports_.processes.wait_signal(std::nullopt));
+  static_cast<void>(ports_.processes.take_signal());
+  if (stuck_) return;  // the interpreter never gets to run the handler
+  stopping_ = true;
+  sleep(conditions_.slow_stop);
+  exit_code_ = 0;
+  over_.set();
+}
+
+std::int64_t WorkerRun::spawn_children(std::int64_t count) {
+  std::int64_t started = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    sim::SpawnRequest request;
+    request.argv = {kChildProgram};
+    request.environment = ports_.processes.environment();
+    request.new_session = false;
+    if (ports_.processes.spawn(request)) ++started;
+  }
+  return started;
+}
+
+}  // namespace hooke::scenario

@@ -1,0 +1,86 @@
+#pragma once
+// A worker of the simulated job: does what its program in the scenario says, and keeps torchrun's
+// contract with workers (environment variables, the store at MASTER_ADDR:MASTER_PORT, signals).
+// Workers of one group meet over the store as torch.distributed does with `env://`
+// (torch/distributed/rendezvous.py), and tell values of their own incarnation from older ones.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "model/store/store.h"
+#include "model/store/tcp_store.h"
+#include "model/variant/variant.h"
+#include "scenarios/scenario.h"
+#include "sim/port/ports.h"
+#include "sim/port/sync.h"
+
+namespace hooke::scenario {
+
+/// Defect: worker keys carry the agent's restart count as a prefix, as PyTorch before 2.6 had it
+/// although agents of one job count differently (pytorch/pytorch#135712).
+inline constexpr std::string_view kRestartCountPrefixDefect = "worker_store.restart_count_prefix";
+
+/// What a worker cannot know from its environment: its program and its manners.
+struct WorkerConditions {
+  WorkerProgram program;
+  /// See WorkersPlan.
+  std::optional<Duration> peer_abort;
+  Duration slow_stop{};
+  /// SIGTERM may become caught later on (WorkerRun::slow_stop).
+  bool may_stop_slowly = false;
+  bool restart_count_prefix = false;
+  model::Variant variant = model::Variant::torch_2_x;
+  /// The rendezvous round this worker belongs to: ground truth of the harness that no protocol
+  /// message carries. It makes every written value unique.
+  std::function<std::int64_t()> round;
+};
+
+/// One worker process, from start to exit.
+class WorkerRun {
+ public:
+  WorkerRun(sim::Ports& ports, WorkerConditions conditions);
+
+  /// Runs the program in the calling fiber; returns the exit code. A lost peer, a lost store and a
+  /// process group that does not come about are exit code 1.
+  int run();
+
+  /// From now on SIGTERM is answered by exit 0 after `span`, as a checkpoint handler does. Has no
+  /// effect without `may_stop_slowly`. Callable from outside the process.
+  void slow_stop(Duration span);
+  /// Starts `count` children in this worker's process group. Callable from outside the process;
+  /// returns how many came up.
+  std::int64_t spawn_children(std::int64_t count);
+
+ private:
+  std::optional<int> step(const WorkerStep& step);
+  int steps();
+  bool init();
+  bool gather(std::int64_t own_rank);
+  bool collective(Duration work);
+  bool meet(const std::string& key);
+  void await_stop();
+  void sleep(Duration span);
+  [[nodiscard]] std::string variable(const std::string& name) const;
+  [[nodiscard]] std::int64_t number(const std::string& name) const;
+
+  sim::Ports& ports_;
+  WorkerConditions conditions_;
+  sim::Flag over_;
+  int exit_code_ = 0;
+  bool listens_ = false;   ///< SIGTERM is caught and somebody waits for it
+  bool stopping_ = false;  ///< SIGTERM has come: only the handler decides about the end
+  bool stuck_ = false;     ///< in a native call that never returns: no handler runs either
+  std::unique_ptr<model::TcpStoreServer> server_;
+  std::shared_ptr<model::Store> store_;  ///< null until init
+  std::string run_id_;
+  std::string incarnation_;
+  std::int64_t rank_ = 0;
+  std::int64_t world_size_ = 0;
+  std::int64_t collectives_ = 0;
+};
+
+}  // namespace hooke::scenario
