@@ -121,7 +121,7 @@ void FiberGroup::kill() {
   for (FiberBlock* fiber : fibers_) {
     if (fiber->state == FiberBlock::State::running) continue;
     if (fiber->state == FiberBlock::State::parked) {
-      kernel_.cancel(fiber->deadline);
+      kernel_.cancel(std::exchange(fiber->deadline, {}));
       ++fiber->generation;
       fiber->state = FiberBlock::State::ready;
     } else {
@@ -291,7 +291,9 @@ FiberBlock* Kernel::next_fiber() {
     const TimerQueue::Due due = impl.timers.pop();
     now_ = sim::WorldTime(sim::Duration(due.time));
     if (impl.limits.world_time_max && now_ > *impl.limits.world_time_max) {
+      now_ = *impl.limits.world_time_max;
       impl.end = RunEnd::world_time_exhausted;
+      return nullptr;
     }
     if (due.callback.function == &FiberBlock::deadline_passed) {
       auto& fiber = *static_cast<FiberBlock*>(due.callback.context);

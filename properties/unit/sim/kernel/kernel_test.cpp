@@ -305,6 +305,19 @@ TEST(RunLimits, a_world_that_is_too_slow_ends_at_its_real_time_limit) {
   test.finish();
 }
 
+TEST(RunLimits, a_run_cut_at_its_virtual_time_ends_exactly_there) {
+  TestKernel test(0, Strategy::fifo, {.world_time_max = sim::WorldTime(10s)});
+  bool woke = false;
+  test.spawn("sleeper", [&] {
+    test.sleep(1h);
+    woke = true;
+  });
+  EXPECT_EQ(test.kernel.run(), RunEnd::world_time_exhausted);
+  EXPECT_EQ(test.kernel.now(), sim::WorldTime(10s));
+  test.finish();
+  EXPECT_FALSE(woke);
+}
+
 TEST(RunLimits, a_fiber_bomb_ends_at_its_fiber_limit) {
   TestKernel test(0, Strategy::fifo, {.fibers_max = 50});
   std::function<void()> bomb = [&] {
@@ -345,6 +358,34 @@ TEST(Kernel, runs_that_follow_each_other_on_one_kernel_are_equal) {
   }
   EXPECT_EQ(hashes[0], hashes[1]);
   EXPECT_EQ(hashes[0], hashes[2]);
+}
+
+TEST(Kernel, a_fiber_killed_in_its_sleep_leaves_nothing_behind_for_the_next_run) {
+  Kernel kernel;
+  SeededSource choices(7);
+  TraceRecorder first;
+  kernel.begin(choices, first, {}, Strategy::fifo);
+  {
+    FiberGroup group(kernel);
+    kernel.spawn(group, "sleeper", [&] { kernel.park(kernel.ticket(), kernel.now() + 1h); });
+    kernel.at(
+        sim::WorldTime(1s),
+        {[](void* context, std::uint64_t) { static_cast<Kernel*>(context)->stop(); }, &kernel, 0});
+    kernel.run();
+    group.kill();
+    kernel.drain();
+  }
+  TraceRecorder second;
+  kernel.begin(choices, second, {}, Strategy::fifo);
+  int rings = 0;
+  for (int i = 0; i < 3; ++i) {
+    kernel.at(sim::WorldTime(1s),
+              {[](void* count, std::uint64_t) { ++*static_cast<int*>(count); }, &rings, 0});
+  }
+  FiberGroup group(kernel);
+  kernel.spawn(group, "idler", [] {});
+  kernel.run();
+  EXPECT_EQ(rings, 3);
 }
 
 TEST(Kernel, a_second_kernel_on_the_thread_is_refused_and_one_after_another_is_fine) {
