@@ -61,7 +61,34 @@ sim::WallTime RendezvousState::oldest_heartbeat() const {
 bool operator==(const RendezvousState& a, const RendezvousState& b) {
   return a.round == b.round && a.complete == b.complete && a.deadline == b.deadline &&
          a.closed == b.closed && a.participants == b.participants && a.wait_list == b.wait_list &&
-         a.redundancy_list == b.redundancy_list && a.last_heartbeats == b.last_heartbeats;
+         a.redundancy_list == b.redundancy_list && a.last_heartbeats == b.last_heartbeats &&
+         a.aware_times == b.aware_times;
+}
+
+std::string to_text(const RendezvousState& state) {
+  const auto time = [](sim::WallTime at) {
+    return std::to_string(
+               std::chrono::floor<std::chrono::microseconds>(at.time_since_epoch()).count()) +
+           "us";
+  };
+  std::string out = "round " + std::to_string(state.round) +
+                    (state.complete ? " complete" : " incomplete") +
+                    (state.closed ? " closed" : " open");
+  if (state.deadline) out += " deadline " + time(*state.deadline);
+  out += state.aware_times ? " aware" : " naive";
+  out += "\nparticipants:";
+  for (const Participant& entry : state.participants) {
+    out += " " + entry.node->text() + "=" + std::to_string(entry.rank);
+  }
+  out += "\nwait_list:";
+  for (const NodeRef& node : state.wait_list) out += " " + node->text();
+  out += "\nredundancy_list:";
+  for (const NodeRef& node : state.redundancy_list) out += " " + node->text();
+  out += "\nlast_heartbeats:";
+  for (const Heartbeat& entry : state.last_heartbeats) {
+    out += " " + entry.node->text() + "=" + time(entry.at);
+  }
+  return out + "\n";
 }
 
 }  // namespace hooke::model

@@ -77,6 +77,9 @@ struct RendezvousState {
   mutable std::optional<sim::WallTime> oldest_;
 };
 
+/// All fields, one line per list, for people; times in microseconds since 1970.
+std::string to_text(const RendezvousState& state);
+
 using StateRef = std::shared_ptr<const RendezvousState>;
 
 /// Wall times in the state are whole microseconds, as Python's datetime holds them.

@@ -1,0 +1,22 @@
+#pragma once
+// The text forms of pickles that are not plain bytes.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace hooke::model {
+
+[[nodiscard]] bool is_ascii(std::string_view text);
+/// UTF-8 as Python's pickle writes it: shortest forms up to U+10FFFF, lone surrogates included.
+[[nodiscard]] bool is_pickle_utf8(std::string_view text);
+/// UTF-8 of "raw unicode escape" (protocol 0): Latin-1 with \uXXXX and \UXXXXXXXX. nullopt: a
+/// broken escape.
+[[nodiscard]] std::optional<std::string> from_raw_unicode_escape(std::string_view text);
+/// The text of a quoted Python string (protocol 0). nullopt: not quoted, or an escape other than
+/// of a quote, a backslash, \n, \r, \t, \xHH.
+[[nodiscard]] std::optional<std::string> from_quoted(std::string_view text);
+/// One byte per code point of a UTF-8 text. nullopt: a code point above 255.
+[[nodiscard]] std::optional<std::string> latin1_from_utf8(std::string_view text);
+
+}  // namespace hooke::model
