@@ -1,0 +1,70 @@
+#pragma once
+// JSON from outside, read without trust: size, nesting, encoding and duplicate keys are checked
+// before anybody looks at a value, and every complaint names its place.
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/port/time.h"
+
+namespace hooke::scenario {
+
+/// Bad input: "<file>: <JSON pointer or byte offset>: expected …, got …".
+class ScenarioError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+inline constexpr std::size_t kScenarioBytesMax = 16 * 1024 * 1024;
+inline constexpr std::size_t kNestingMax = 64;
+
+/// Parses `text`; `source` names it in messages. ScenarioError for broken or truncated JSON, broken
+/// UTF-8 (both with the byte offset), nesting beyond 64, and a key that stands twice in one object.
+nlohmann::ordered_json parse_json(std::string_view text, const std::string& source);
+
+/// The candidate nearest to `word` by edit distance, when it is near enough to be a slip.
+std::optional<std::string> nearest(std::string_view word,
+                                   const std::vector<std::string>& candidates);
+
+/// A value together with where it stands. Reading checks the type and complains by pointer.
+class Place {
+ public:
+  Place(const nlohmann::ordered_json& value, std::string pointer, const std::string& source)
+      : value_(value), pointer_(std::move(pointer)), source_(source) {}
+
+  /// ScenarioError at this place. `hint` is appended ("did you mean …").
+  [[noreturn]] void refuse(const std::string& expected, const std::string& got) const;
+  [[noreturn]] void refuse_value(const std::string& expected) const;
+  [[noreturn]] void refuse_word(const std::string& expected, const std::string& word,
+                                const std::vector<std::string>& candidates) const;
+
+  /// Must be an object with no other keys than these.
+  const Place& object(const std::vector<std::string>& keys) const;
+  [[nodiscard]] bool has(const std::string& key) const {
+    return value_.is_object() && value_.contains(key);
+  }
+  /// The member `key`; a complaint at this place when it is missing.
+  [[nodiscard]] Place at(const std::string& key) const;
+  [[nodiscard]] std::vector<Place> items() const;
+  [[nodiscard]] std::vector<std::pair<std::string, Place>> members() const;
+
+  [[nodiscard]] std::string text() const;
+  [[nodiscard]] bool truth() const;
+  [[nodiscard]] std::int64_t integer(std::int64_t low, std::int64_t high) const;
+  [[nodiscard]] std::uint64_t unsigned_integer() const;
+  [[nodiscard]] sim::Duration duration() const;         ///< not negative
+  [[nodiscard]] sim::Duration signed_duration() const;  ///< may be negative
+  [[nodiscard]] const nlohmann::ordered_json& json() const { return value_; }
+  [[nodiscard]] const std::string& pointer() const { return pointer_; }
+
+ private:
+  const nlohmann::ordered_json& value_;
+  std::string pointer_;
+  const std::string& source_;
+};
+
+}  // namespace hooke::scenario

@@ -1,0 +1,38 @@
+#pragma once
+// The words of a timeline and their parameters: one table for the loader, its messages and the
+// schema's test.
+
+#include <span>
+#include <string_view>
+
+namespace hooke::scenario {
+
+/// Parameters of a timeline entry, by their JSON keys.
+enum Parameter : unsigned {
+  kNode = 1U << 0U,
+  kPaths = 1U << 1U,      ///< from, to, one_way
+  kLocalRank = 1U << 2U,  ///< local_rank
+  kSignal = 1U << 3U,     ///< signal
+  kFor = 1U << 4U,        ///< for
+  kBy = 1U << 5U,         ///< by
+  kAmount = 1U << 6U,     ///< amount
+  kText = 1U << 7U,       ///< text
+};
+
+struct Word {
+  std::string_view name;     ///< "node.crash"
+  unsigned required;         ///< parameters without which it means nothing
+  unsigned optional;         ///< parameters it may have besides
+  bool negative_by = false;  ///< "by" may be negative
+  std::string_view meaning;
+};
+
+/// Every word, in the order of the documentation.
+std::span<const Word> vocabulary();
+/// Null for an unknown word.
+const Word* find_word(std::string_view name);
+
+/// Names that stand for nodes by what they are at the moment of acting.
+std::span<const std::string_view> roles();
+
+}  // namespace hooke::scenario

@@ -1,0 +1,212 @@
+// One function per object of the format, in the order of the format.
+#include "scenarios/writer.h"
+
+#include <nlohmann/json.hpp>
+
+#include "scenarios/duration.h"
+#include "sim/port/process_host.h"
+
+namespace hooke::scenario {
+namespace {
+
+using nlohmann::ordered_json;
+
+template <class T>
+void put(ordered_json& into, const char* key, const T& value, const T& usual) {
+  if (value != usual) into[key] = value;
+}
+void put(ordered_json& into, const char* key, Duration value, Duration usual) {
+  if (value != usual) into[key] = duration_text(value);
+}
+
+ordered_json protocol_json(const ProtocolPlan& plan) {
+  const ProtocolPlan usual;
+  ordered_json out = ordered_json::object();
+  if (plan.variant != usual.variant) out["variant"] = std::string(model::to_string(plan.variant));
+  put(out, "defects", plan.defects, usual.defects);
+  const RendezvousPlan& rendezvous = plan.rendezvous;
+  ordered_json& json = out["rendezvous"] = ordered_json::object();
+  put(json, "backend", rendezvous.backend, usual.rendezvous.backend);
+  json["min_nodes"] = rendezvous.min_nodes;
+  json["max_nodes"] = rendezvous.max_nodes;
+  ordered_json timeouts = ordered_json::object();
+  put(timeouts, "join", rendezvous.join, usual.rendezvous.join);
+  put(timeouts, "last_call", rendezvous.last_call, usual.rendezvous.last_call);
+  put(timeouts, "close", rendezvous.close, usual.rendezvous.close);
+  put(timeouts, "heartbeat", rendezvous.heartbeat, usual.rendezvous.heartbeat);
+  if (!timeouts.empty()) json["timeouts"] = timeouts;
+  ordered_json keep_alive = ordered_json::object();
+  put(keep_alive, "interval", rendezvous.keep_alive_interval, usual.rendezvous.keep_alive_interval);
+  put(keep_alive, "max_attempts", rendezvous.keep_alive_max_attempts,
+      usual.rendezvous.keep_alive_max_attempts);
+  if (!keep_alive.empty()) json["keep_alive"] = keep_alive;
+  put(json, "read_timeout", rendezvous.read_timeout, usual.rendezvous.read_timeout);
+  ordered_json agent = ordered_json::object();
+  put(agent, "max_restarts", plan.agent.max_restarts, usual.agent.max_restarts);
+  put(agent, "monitor_interval", plan.agent.monitor_interval, usual.agent.monitor_interval);
+  put(agent, "exit_barrier_timeout", plan.agent.exit_barrier_timeout,
+      usual.agent.exit_barrier_timeout);
+  put(agent, "shutdown_timeout", plan.agent.shutdown_timeout, usual.agent.shutdown_timeout);
+  if (!agent.empty()) out["agent"] = agent;
+  return out;
+}
+
+std::string bandwidth_text(std::int64_t bits_per_s) {
+  if (bits_per_s % 1'000'000'000 == 0) return std::to_string(bits_per_s / 1'000'000'000) + "Gbps";
+  if (bits_per_s % 1'000'000 == 0) return std::to_string(bits_per_s / 1'000'000) + "Mbps";
+  if (bits_per_s % 1'000 == 0) return std::to_string(bits_per_s / 1'000) + "kbps";
+  return std::to_string(bits_per_s) + "bps";
+}
+
+ordered_json cluster_json(const ClusterPlan& plan) {
+  const ClusterPlan usual;
+  ordered_json out = ordered_json::object();
+  out["nodes"] = ordered_json::array();
+  for (const NodePlan& node : plan.nodes) {
+    ordered_json json{{"id", node.id}};
+    if (!node.start) {
+      json["start"] = "never";
+    } else {
+      put(json, "start", *node.start, Duration::zero());
+    }
+    ordered_json clock = ordered_json::object();
+    put(clock, "skew", node.clock_skew, Duration::zero());
+    put(clock, "drift_ppm", node.clock_drift_ppm, std::int64_t{0});
+    if (!clock.empty()) json["clock"] = clock;
+    out["nodes"].push_back(json);
+  }
+  if (plan.store_host.empty()) {
+    out["store_host"] = "external";
+  } else if (plan.store_host != plan.nodes.front().id) {
+    out["store_host"] = plan.store_host;
+  }
+  ordered_json network = ordered_json::object();
+  if (plan.latency_median != usual.latency_median || plan.latency_p99 != usual.latency_p99) {
+    network["latency"] = {{"median", duration_text(plan.latency_median)},
+                          {"p99", duration_text(plan.latency_p99)}};
+  }
+  if (plan.bandwidth_bits_per_s != usual.bandwidth_bits_per_s) {
+    network["bandwidth"] = bandwidth_text(plan.bandwidth_bits_per_s);
+  }
+  if (!network.empty()) out["network"] = network;
+  ordered_json store = ordered_json::object();
+  put(store, "service_time", plan.service_time, usual.service_time);
+  put(store, "service_time_per_byte", plan.service_time_per_byte, usual.service_time_per_byte);
+  put(store, "backlog", plan.backlog, usual.backlog);
+  if (!store.empty()) out["store"] = store;
+  return out;
+}
+
+ordered_json program_json(const WorkerProgram& program) {
+  ordered_json out = ordered_json::array();
+  for (const WorkerStep& step : program) {
+    switch (step.kind) {
+      case WorkerStep::Kind::run: out.push_back({{"run", duration_text(step.span)}}); break;
+      case WorkerStep::Kind::exit: out.push_back({{"exit", step.code}}); break;
+      case WorkerStep::Kind::signal:
+        out.push_back({{"signal", std::string(to_string(
+                                      static_cast<sim::Signal>(static_cast<int>(step.code))))}});
+        break;
+      case WorkerStep::Kind::hang: out.push_back({{"hang", true}}); break;
+      case WorkerStep::Kind::init: out.push_back({{"init", true}}); break;
+      case WorkerStep::Kind::collective: {
+        ordered_json json{{"collective", step.count}};
+        put(json, "work", step.span, Duration::zero());
+        out.push_back(json);
+        break;
+      }
+    }
+  }
+  return out;
+}
+
+ordered_json workers_json(const WorkersPlan& plan) {
+  const WorkersPlan usual;
+  ordered_json out = ordered_json::object();
+  put(out, "per_node", plan.per_node, usual.per_node);
+  out["program"] = program_json(plan.program);
+  if (!plan.peer_abort) {
+    out["peer_abort"] = "never";
+  } else {
+    put(out, "peer_abort", *plan.peer_abort, *usual.peer_abort);
+  }
+  put(out, "slow_stop", plan.slow_stop, usual.slow_stop);
+  for (const auto& [key, program] : plan.overrides) out["overrides"][key] = program_json(program);
+  return out;
+}
+
+ordered_json entry_json(const TimelineEntry& entry) {
+  ordered_json out = ordered_json::object();
+  const Trigger& trigger = entry.trigger;
+  if (trigger.at) {
+    out["at"] = duration_text(*trigger.at);
+  } else {
+    ordered_json& when = out["when"] = ordered_json::object();
+    if (trigger.fault_point) when["fault_point"] = *trigger.fault_point;
+    if (trigger.event) when["event"] = *trigger.event;
+    for (const auto& [key, value] : trigger.fields) when[key] = value;
+    put(when, "node", trigger.on_node, std::string());
+    put(when, "passage", trigger.passage, std::int64_t{1});
+    put(out, "after", trigger.after, Duration::zero());
+  }
+  out["do"] = entry.what;
+  const bool paths = entry.what.starts_with("net.");
+  if (!entry.from.empty()) out[paths ? "from" : "node"] = entry.from;
+  if (!entry.to.empty()) out["to"] = entry.to;
+  put(out, "one_way", entry.one_way, false);
+  if (entry.local_rank) out["local_rank"] = *entry.local_rank;
+  if (entry.signal) out["signal"] = *entry.signal;
+  if (entry.duration) out["for"] = duration_text(*entry.duration);
+  if (entry.span) out["by"] = duration_text(*entry.span);
+  if (entry.amount) out["amount"] = *entry.amount;
+  if (entry.text) out["text"] = *entry.text;
+  if (entry.every) {
+    out["every"] = duration_text(*entry.every);
+    out["times"] = entry.times;
+  }
+  return out;
+}
+
+ordered_json expectation_json(const Expectation& expect) {
+  ordered_json out = ordered_json::object();
+  if (!expect.outcome.empty()) out["outcome"] = expect.outcome;
+  if (!expect.exit_code.empty()) out["exit_code"] = expect.exit_code;
+  if (expect.rounds_min) out["rounds"]["min"] = *expect.rounds_min;
+  if (expect.rounds_max) out["rounds"]["max"] = *expect.rounds_max;
+  if (expect.within) out["within"] = duration_text(*expect.within);
+  put(out, "holds", expect.holds, {});
+  put(out, "violates", expect.violates, {});
+  put(out, "marks", expect.marks, {});
+  return out;
+}
+
+}  // namespace
+
+std::string write_scenario(const Scenario& scenario) {
+  ordered_json out{{"version", 1}, {"name", scenario.name}};
+  put(out, "description", scenario.description, std::string());
+  put(out, "references", scenario.references, {});
+  out["seed"] = scenario.seed;
+  put(out, "canary", scenario.canary, false);
+  put(out, "time_limit", scenario.time_limit, Scenario().time_limit);
+  out["protocol"] = protocol_json(scenario.protocol);
+  out["cluster"] = cluster_json(scenario.cluster);
+  out["workers"] = workers_json(scenario.workers);
+  if (!scenario.timeline.empty()) out["timeline"] = ordered_json::array();
+  for (const TimelineEntry& entry : scenario.timeline) out["timeline"].push_back(entry_json(entry));
+  const ordered_json expect = expectation_json(scenario.expect);
+  if (!expect.empty()) out["expect"] = expect;
+  if (scenario.tape) {
+    out["tape"] = ordered_json::array();
+    for (const kernel::RecordedChoice& choice : *scenario.tape) {
+      out["tape"].push_back({{"purpose", choice.purpose},
+                             {"owner", choice.owner},
+                             {"part", choice.part},
+                             {"occurrence", choice.occurrence},
+                             {"value", choice.value}});
+    }
+  }
+  return out.dump(2) + "\n";
+}
+
+}  // namespace hooke::scenario
