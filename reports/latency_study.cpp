@@ -1,0 +1,185 @@
+// Each run is a scenario like any other; a sink follows the joins and ends the run when all have
+// their verdict.
+#include "reports/latency_study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "model/observe/trace_events.h"
+#include "reports/text.h"
+#include "scenarios/runner.h"
+
+namespace hooke::report {
+namespace {
+
+namespace ev = model::events;
+using namespace std::chrono_literals;
+
+/// Follows every node's first join; stops the run when all have ended.
+class JoinWatch final : public kernel::TraceSink {
+ public:
+  JoinWatch(kernel::Kernel& kernel, std::size_t nodes)
+      : kernel_(kernel), started_(nodes), left_(nodes) {}
+
+  void on_event(const sim::Event& event) override {
+    if (event.type == &ev::rendezvous_joining) {
+      started_[event.node.value] = event.at;
+    } else if (event.type == &ev::rendezvous_cost) {
+      attempts += static_cast<std::uint64_t>(event.field("attempts").number());
+      conflicts += static_cast<std::uint64_t>(event.field("conflicts").number());
+      bytes += static_cast<std::uint64_t>(event.field("bytes").number());
+      latencies.push_back(event.at - started_[event.node.value]);
+      verdict();
+    } else if (event.type == &ev::rendezvous_failed) {
+      ++failures;
+      verdict();
+    } else if (event.type == &ev::rendezvous_evicted) {
+      ++evictions;
+    }
+  }
+
+  std::vector<sim::Duration> latencies;
+  std::uint64_t failures = 0;
+  std::uint64_t attempts = 0, conflicts = 0, bytes = 0, evictions = 0;
+
+ private:
+  void verdict() {
+    if (--left_ == 0) kernel_.stop();
+  }
+  kernel::Kernel& kernel_;
+  std::vector<sim::WorldTime> started_;
+  std::size_t left_;
+};
+
+scenario::Scenario join_scenario(std::int64_t nodes, std::int64_t service_us) {
+  scenario::Scenario out;
+  out.name = fmt::format("join-{}", nodes);
+  for (std::int64_t i = 1; i <= nodes; ++i) {
+    scenario::NodePlan node;
+    node.id = fmt::format("n{:06}", i);
+    out.cluster.nodes.push_back(node);
+  }
+  out.cluster.store_host = out.cluster.nodes.front().id;
+  out.cluster.service_time = std::chrono::microseconds(service_us);
+  out.protocol.rendezvous.min_nodes = out.protocol.rendezvous.max_nodes = nodes;
+  scenario::WorkerStep run;
+  run.kind = scenario::WorkerStep::Kind::run;
+  run.span = 1h;
+  out.workers.program = {run};
+  out.time_limit = 700s;
+  return out;
+}
+
+sim::Duration quantile(const std::vector<sim::Duration>& sorted, std::size_t percent) {
+  if (sorted.empty()) return {};
+  return sorted[std::min(sorted.size() - 1, sorted.size() * percent / 100)];
+}
+
+StudyPoint measure(kernel::Kernel& kernel, std::int64_t nodes, std::int64_t service_us,
+                   std::int64_t seeds) {
+  StudyPoint point;
+  point.nodes = nodes;
+  point.service_us = service_us;
+  point.seeds = seeds;
+  std::vector<sim::Duration> all;
+  std::uint64_t attempts = 0, conflicts = 0, bytes = 0;
+  const scenario::Scenario scenario = join_scenario(nodes, service_us);
+  const properties::InvariantRegistry none;
+  for (std::int64_t seed = 1; seed <= seeds; ++seed) {
+    JoinWatch watch(kernel, static_cast<std::size_t>(nodes));
+    scenario::RunOptions options;
+    options.seed = static_cast<std::uint64_t>(seed);
+    options.twin = false;
+    options.sinks = {&watch};
+    options.steps_max = 0;
+    options.wall_time_max = 3'600'000ms;
+    const scenario::RunReport report = scenario::run(kernel, scenario, options, none);
+    point.wall += report.wall_time / seeds;
+    all.insert(all.end(), watch.latencies.begin(), watch.latencies.end());
+    point.failures += static_cast<std::uint64_t>(nodes) - watch.latencies.size();
+    attempts += watch.attempts;
+    conflicts += watch.conflicts;
+    bytes += watch.bytes;
+    point.evictions += watch.evictions;
+  }
+  std::sort(all.begin(), all.end());
+  point.joins = all.size();
+  point.p50 = quantile(all, 50);
+  point.p99 = quantile(all, 99);
+  point.last = all.empty() ? sim::Duration{} : all.back();
+  const double joins = std::max<double>(1.0, static_cast<double>(all.size()));
+  point.attempts_per_node = static_cast<double>(attempts) / joins;
+  point.conflicts_per_node = static_cast<double>(conflicts) / joins;
+  point.bytes_per_node = static_cast<double>(bytes) / joins;
+  return point;
+}
+
+double in_seconds(sim::Duration span) {
+  return std::chrono::duration<double>(span).count();
+}
+
+}  // namespace
+
+Study run_study(const StudyPlan& plan, std::ostream& progress) {
+  Study study;
+  kernel::Kernel kernel;
+  progress << fmt::format(
+      "{:>6} {:>9} {:>7} {:>7} {:>9} {:>9} {:>9} {:>10} {:>10} {:>11} {:>8} {:>9}\n", "nodes",
+      "service", "joined", "failed", "p50", "p99", "last", "CAS/node", "lost/node", "bytes/node",
+      "evicted", "real time");
+  for (const std::int64_t service_us : plan.service_us) {
+    for (const std::int64_t nodes : plan.nodes) {
+      const StudyPoint point = measure(kernel, nodes, service_us, plan.seeds);
+      study.points.push_back(point);
+      progress << fmt::format(
+                      "{:>6} {:>6} us {:>7} {:>7} {:>9} {:>9} {:>9} {:>10.1f} {:>10.1f} {:>11} "
+                      "{:>8} {:>9}\n",
+                      point.nodes, point.service_us, point.joins, point.failures,
+                      short_time(point.p50), short_time(point.p99), short_time(point.last),
+                      point.attempts_per_node, point.conflicts_per_node,
+                      bytes_text(static_cast<std::uint64_t>(point.bytes_per_node)), point.evictions,
+                      short_time(point.wall))
+               << std::flush;
+    }
+  }
+  return study;
+}
+
+std::string study_json(const Study& study) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const StudyPoint& point : study.points) {
+    out.push_back({{"nodes", point.nodes},
+                   {"service_us", point.service_us},
+                   {"seeds", point.seeds},
+                   {"joins", point.joins},
+                   {"failures", point.failures},
+                   {"p50_ns", point.p50.count()},
+                   {"p99_ns", point.p99.count()},
+                   {"last_ns", point.last.count()},
+                   {"attempts_per_node", point.attempts_per_node},
+                   {"conflicts_per_node", point.conflicts_per_node},
+                   {"bytes_per_node", point.bytes_per_node},
+                   {"evictions", point.evictions},
+                   {"wall_ns", point.wall.count()}});
+  }
+  return out.dump(2) + "\n";
+}
+
+std::string study_csv(const Study& study) {
+  std::string out =
+      "nodes,service_us,seeds,joins,failures,p50_s,p99_s,last_s,attempts_per_node,conflicts_per_"
+      "node,bytes_per_node,"
+      "evictions,wall_s\n";
+  for (const StudyPoint& point : study.points) {
+    out += fmt::format("{},{},{},{},{},{:.6f},{:.6f},{:.6f},{:.3f},{:.3f},{:.0f},{},{:.3f}\n",
+                       point.nodes, point.service_us, point.seeds, point.joins, point.failures,
+                       in_seconds(point.p50), in_seconds(point.p99), in_seconds(point.last),
+                       point.attempts_per_node, point.conflicts_per_node, point.bytes_per_node,
+                       point.evictions, std::chrono::duration<double>(point.wall).count());
+  }
+  return out;
+}
+
+}  // namespace hooke::report

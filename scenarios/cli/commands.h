@@ -1,0 +1,24 @@
+#pragma once
+// The subcommands of hooke. Each adds itself to the application and, when chosen, sets the exit
+// code.
+
+namespace CLI {
+class App;
+}
+
+namespace hooke::cli {
+
+/// Exit codes of every command.
+inline constexpr int kAllHeld = 0;
+inline constexpr int kSomethingFell = 1;
+inline constexpr int kBadInput = 2;
+inline constexpr int kHarnessFailed = 3;
+
+/// hooke run FILE|DIRECTORY…: replays scenarios.
+void add_run(CLI::App& app, int& exit_code);
+/// hooke schema: prints the JSON Schema of scenario files.
+void add_schema(CLI::App& app, int& exit_code);
+/// hooke bench rendezvous: latency of a rendezvous against the number of nodes.
+void add_bench(CLI::App& app, int& exit_code);
+
+}  // namespace hooke::cli

@@ -1,0 +1,173 @@
+// hooke run: collects the files, runs them one after the other, and reports.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "reports/machine.h"
+#include "reports/summary.h"
+#include "reports/timeline.h"
+#include "reports/trace_file.h"
+#include "scenarios/cli/commands.h"
+#include "scenarios/loader.h"
+#include "scenarios/runner.h"
+
+namespace hooke::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::vector<std::string> paths;
+  std::optional<std::uint64_t> seed;
+  std::string strategy = "fifo";
+  std::string trace_path;
+  std::string junit_path;
+  bool json = false;
+  bool timeline = false;
+  bool once = false;
+  bool explain = false;
+};
+
+/// Files as given, directories as all scenario files below them in the order of their paths.
+std::vector<std::string> scenario_files(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    if (!fs::is_directory(path)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<std::string> below;
+    for (const auto& entry : fs::recursive_directory_iterator(path)) {
+      if (entry.path().extension() == ".json") below.push_back(entry.path().string());
+    }
+    std::sort(below.begin(), below.end());
+    if (below.empty())
+      throw scenario::ScenarioError(path + ": byte 0: expected scenario files below, got none");
+    files.insert(files.end(), below.begin(), below.end());
+  }
+  return files;
+}
+
+report::Style terminal_style() {
+  report::Style style;
+  style.colour = isatty(STDOUT_FILENO) != 0;
+  winsize size{};
+  if (style.colour && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 60)
+    style.width = size.ws_col;
+  return style;
+}
+
+std::vector<std::string> node_names(const scenario::Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const scenario::NodePlan& node : scenario.cluster.nodes) names.push_back(node.id);
+  if (scenario.cluster.store_host.empty()) names.emplace_back("store");
+  return names;
+}
+
+std::ofstream open_output(const std::string& path) {
+  std::ofstream out(path, std::ios::binary);
+  if (!out) throw scenario::ScenarioError(path + ": byte 0: expected a writable file, got none");
+  return out;
+}
+
+report::Result run_one(kernel::Kernel& kernel, const std::string& file,
+                       const scenario::Scenario& scenario, const Options& options,
+                       const properties::InvariantRegistry& invariants, std::ostream* trace,
+                       const report::Style& style) {
+  scenario::RunOptions run_options;
+  run_options.seed = options.seed;
+  run_options.twin = !options.once;
+  if (options.strategy == "random") run_options.strategy = kernel::Strategy::random;
+  std::optional<report::TraceFile> trace_file;
+  std::optional<report::Timeline> timeline;
+  if (trace != nullptr)
+    run_options.sinks.push_back(&trace_file.emplace(*trace, node_names(scenario)));
+  if (options.timeline) {
+    run_options.sinks.push_back(&timeline.emplace(std::cout, node_names(scenario), style.width));
+  }
+  return {file, scenario.canary, scenario::run(kernel, scenario, run_options, invariants)};
+}
+
+int exit_code_of(const std::vector<report::Result>& results) {
+  int code = kAllHeld;
+  for (const report::Result& result : results) {
+    if (!result.run.harness_failure.empty() || result.run.twin_difference) return kHarnessFailed;
+    if (!result.good()) code = kSomethingFell;
+  }
+  return code;
+}
+
+int run(const Options& options) {
+  const report::Style style = terminal_style();
+  std::vector<std::pair<std::string, scenario::Scenario>> scenarios;
+  std::size_t name_width = 20;
+  for (const std::string& file : scenario_files(options.paths)) {
+    scenarios.emplace_back(file, scenario::load_scenario_file(file));
+    name_width = std::max(name_width, scenarios.back().second.name.size());
+  }
+  name_width = std::min<std::size_t>(name_width, 48);
+  std::optional<std::ofstream> trace;
+  if (!options.trace_path.empty()) trace = open_output(options.trace_path);
+  const auto invariants = properties::InvariantRegistry::with_builtins();
+  kernel::Kernel kernel;
+  std::vector<report::Result> results;
+  const bool table = !options.json;
+  if (table && !options.timeline) std::cout << report::table_head(style, name_width) << std::flush;
+  for (const auto& [file, scenario] : scenarios) {
+    results.push_back(
+        run_one(kernel, file, scenario, options, invariants, trace ? &*trace : nullptr, style));
+    if (table && options.timeline) std::cout << report::table_head(style, name_width);
+    if (table) std::cout << report::row(results.back(), style, name_width) << std::flush;
+  }
+  if (table) {
+    for (const report::Result& result : results) {
+      const std::string text = report::explanation(result, style, options.explain);
+      if (!text.empty()) std::cout << '\n' << text;
+    }
+    std::cout << '\n' << report::closing_line(results);
+  } else {
+    std::cout << report::to_json(results);
+  }
+  if (!options.junit_path.empty()) open_output(options.junit_path) << report::to_junit(results);
+  return exit_code_of(results);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("run", "Replay scenarios in the simulated world and judge them");
+  command->add_option("paths", options->paths, "Scenario files, or directories with scenario files")
+      ->required();
+  command->add_option("--seed", options->seed, "Seed of all draws, instead of the scenario's own");
+  command->add_option("--strategy", options->strategy, "Which ready fiber runs next")
+      ->check(CLI::IsMember({"fifo", "random"}))
+      ->capture_default_str();
+  command->add_option("--trace", options->trace_path, "Write every event of the run as JSON Lines");
+  command->add_option("--junit", options->junit_path, "Write the results as JUnit XML");
+  command->add_flag("--json", options->json, "Print the results as JSON");
+  command->add_flag("--timeline", options->timeline,
+                    "Tell the run line by line, a column per node");
+  command->add_flag("--explain", options->explain,
+                    "Also show the violations that a scenario expects");
+  command->add_flag("--once", options->once, "Run once instead of twice: no check of determinism");
+  command->footer(
+      "Every scenario is run twice and must give the same trace hash both times.\n"
+      "Examples:\n"
+      "  hooke run scenarios/library\n"
+      "  hooke run scenarios/library/smoke/late-joiner.json --timeline --seed 7\n"
+      "  hooke run incident.json --explain --trace incident.jsonl\n"
+      "Exit codes: 0 all as expected; 1 an expectation or an invariant fell; 2 bad input; 3 the "
+      "harness failed.");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace hooke::cli
