@@ -7,6 +7,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "properties/invariants/invariant_set.h"
 #include "scenarios/actions.h"
 #include "scenarios/agenda.h"
 #include "scenarios/cluster.h"
@@ -34,27 +35,6 @@ class Gate final : public kernel::TraceSink {
  private:
   std::vector<kernel::TraceSink*> sinks_;
   bool open_ = true;
-};
-
-/// Passes events to the invariants.
-class Judges final : public kernel::TraceSink {
- public:
-  explicit Judges(const properties::InvariantRegistry& registry) : all_(registry.make_all()) {}
-  void on_event(const sim::Event& event) override {
-    for (const auto& invariant : all_) invariant->on_event(event);
-  }
-  [[nodiscard]] std::vector<properties::Violation> finish(const properties::RunFacts& facts) {
-    std::vector<properties::Violation> found;
-    for (const auto& invariant : all_) {
-      invariant->finish(facts);
-      const auto& broken = invariant->violations();
-      found.insert(found.end(), broken.begin(), broken.end());
-    }
-    return found;
-  }
-
- private:
-  std::vector<std::unique_ptr<properties::Invariant>> all_;
 };
 
 /// Ends the run when every agent is over and nothing is left to come.
@@ -198,7 +178,7 @@ RunReport run(kernel::Kernel& kernel, const Scenario& scenario, const RunOptions
   std::unique_ptr<TwinRecorder> first;
   std::unique_ptr<Execution> execution =
       std::make_unique<Execution>(kernel, scenario, options, report.seed);
-  Judges judges(invariants);
+  properties::InvariantSet judges(invariants);
   execution->watch(judges);
   for (kernel::TraceSink* const sink : options.sinks) execution->watch(*sink);
   if (options.twin) {

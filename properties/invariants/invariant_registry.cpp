@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "properties/invariants/invariant.h"
+#include "properties/invariants/job_view.h"
 #include "properties/invariants/liveness.h"
 #include "properties/invariants/membership.h"
 #include "properties/invariants/processes.h"
@@ -21,7 +22,8 @@ void InvariantRegistry::add(Factory factory) {
 std::vector<std::unique_ptr<Invariant>> InvariantRegistry::make_all() const {
   std::vector<std::unique_ptr<Invariant>> out;
   out.reserve(factories_.size());
-  for (const Factory& factory : factories_) out.push_back(factory());
+  const auto view = std::make_shared<JobView>();
+  for (const Factory& factory : factories_) out.emplace_back(factory())->bind(view);
   return out;
 }
 

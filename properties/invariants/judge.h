@@ -1,140 +1,125 @@
 #pragma once
-// What the invariants share: keeping violations, naming nodes, and obligations that must be met by
-// a deadline.
+// What invariants are made of: keeping violations, writing times as people read them, and
+// deadlines.
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "properties/invariants/invariant.h"
+#include "properties/invariants/job_view.h"
 
 namespace hooke::properties {
 
-/// One process: a node and a number. Reuse of the number is a new process with a later birth.
-struct ProcessKey {
-  sim::NodeId node{};
-  std::int64_t pid = 0;
-  friend auto operator<=>(const ProcessKey&, const ProcessKey&) = default;
-};
-inline ProcessKey process_of(const sim::Event& event) {
-  return {event.node, event.pid.value};
-}
-
-/// "12.345 s".
+/// "12.345 s": whole milliseconds, rounded down.
 std::string seconds_text(sim::WorldTime at);
 std::string seconds_text(sim::Duration span);
 
 inline std::int64_t number(const sim::Event& event, std::string_view field) {
   return event.field(field).number();
 }
-inline std::string text(const sim::Event& event, std::string_view field) {
-  return std::string(event.field(field).text());
+inline std::string_view text(const sim::Event& event, std::string_view field) {
+  return event.field(field).text();
 }
-inline sim::Duration span(const sim::Event& event, std::string_view field) {
-  return sim::Duration(number(event, field));
+inline sim::Pid pid(const sim::Event& event, std::string_view field) {
+  return sim::Pid{static_cast<std::int32_t>(number(event, field))};
 }
 
-/// An invariant that keeps its violations.
+/// One process: a node and a number.
+struct ProcessKey {
+  sim::NodeId node{};
+  sim::Pid pid{};
+  friend auto operator<=>(const ProcessKey&, const ProcessKey&) = default;
+};
+inline ProcessKey process_of(const sim::Event& event) {
+  return {event.node, event.pid};
+}
+
+/// A promise that keeps its violations and looks at the jobs through the shared view.
 class Judge : public Invariant {
  public:
-  Judge(std::string_view id, std::string_view meaning) : id_(id), meaning_(meaning) {}
+  /// Both texts must outlive the judge: literals.
+  Judge(std::string_view id, std::string_view meaning)
+      : id_(id), meaning_(meaning), view_(std::make_shared<JobView>()) {}
   [[nodiscard]] std::string_view id() const final { return id_; }
   [[nodiscard]] std::string_view meaning() const final { return meaning_; }
   [[nodiscard]] const std::vector<Violation>& violations() const final { return violations_; }
+  void bind(std::shared_ptr<JobView> view) final { view_ = std::move(view); }
+  void on_event(const sim::Event& event) final {
+    view_->see(event);
+    judge(event);
+  }
   void finish(const RunFacts& facts) override { static_cast<void>(facts); }
 
  protected:
-  /// Keeps the first few: later ones are usually consequences.
+  /// Looks at one event, which is in the view already.
+  virtual void judge(const sim::Event& event) = 0;
+  [[nodiscard]] const JobView& view() const { return *view_; }
+
+  /// Keeps the first few violations: later ones are usually consequences.
   void broken(const sim::Event& event, std::string witness) {
     broken(event.at, event.id, std::move(witness));
   }
   void broken(sim::WorldTime at, sim::EventId event, std::string witness) {
-    if (violations_.size() < kKept)
-      violations_.push_back({std::string(id_), std::move(witness), at, event});
+    if (!enough()) violations_.push_back({std::string(id_), std::move(witness), at, event});
   }
+  /// No further violation would be kept: text for one need not be built.
+  [[nodiscard]] bool enough() const { return violations_.size() >= kKept; }
 
  private:
   static constexpr std::size_t kKept = 5;
   std::string_view id_;
   std::string_view meaning_;
   std::vector<Violation> violations_;
+  std::shared_ptr<JobView> view_;
 };
 
-/// Who is who in a job, followed from the trace: agents, their settings, their phase and round.
-class Roll {
- public:
-  enum class Phase : unsigned char {
-    starting,
-    joining,
-    running,
-    stopping,
-    barrier,
-    finished,
-    dead
-  };
-  struct Agent {
-    std::string run_id;
-    std::string name;  ///< the node's name once its descriptor is known
-    Phase phase = Phase::starting;
-    std::string state;  ///< of its worker group
-    std::int64_t round = -1;
-    std::int64_t rank = -1;
-    std::int64_t min_nodes = 0, max_nodes = 0, max_restarts = 0;
-    sim::Duration join{}, last_call{}, close{}, keep_alive{}, read_timeout{}, monitor{},
-        exit_barrier{};
-    bool signalled = false;
-    std::string outcome;
-    sim::WorldTime since{};  ///< when the phase began
-    [[nodiscard]] bool alive() const { return phase != Phase::dead; }
-    [[nodiscard]] bool active() const { return phase != Phase::dead && phase != Phase::finished; }
-  };
-
-  void on_event(const sim::Event& event);
-  /// Null when the process is no agent.
-  [[nodiscard]] const Agent* find(ProcessKey process) const;
-  [[nodiscard]] const std::map<ProcessKey, Agent>& agents() const { return agents_; }
-  /// "agent of node b (pid 100)".
-  [[nodiscard]] std::string describe(ProcessKey process) const;
-
- private:
-  std::map<ProcessKey, Agent> agents_;
+/// Something that must happen within `bound` of `since`.
+struct Due {
+  sim::WorldTime since{};
+  sim::Duration bound{};
+  AgentId about = kNoAgent;  ///< another agent that the witness names
+  sim::EventId event{};      ///< what gave rise to it
 };
 
-/// Things that must happen by a deadline, each known by a key.
+/// When `due` is over. A fault that begins or ends meanwhile starts the span anew, for liveness is
+/// judged from the last fault on; with `excused`, so does the whole time in which network, stores
+/// or names were disturbed. nullopt: not before the disturbance ends.
+std::optional<sim::WorldTime> deadline_of(const Due& due, const JobView& view, bool excused);
+
+/// Deadlines by key; the earliest of a key counts until it is met.
 template <class Key>
-class Obligations {
+class Deadlines {
  public:
-  struct Due {
-    sim::WorldTime deadline{};
-    std::string witness;
-  };
-  void add(const Key& key, sim::WorldTime deadline, std::string witness) {
-    due_.try_emplace(key, Due{deadline, std::move(witness)});
-  }
+  void owe(const Key& key, const Due& due) { due_.try_emplace(key, due); }
   void cancel(const Key& key) { due_.erase(key); }
-  [[nodiscard]] bool pending(const Key& key) const { return due_.contains(key); }
-  /// It has happened; the obligation if that was too late.
-  std::vector<Due> meet(const Key& key, sim::WorldTime at) {
-    std::vector<Due> late;
+  /// It has happened at `at`: hands out what was due, if that was too late.
+  std::optional<Due> met(const Key& key, sim::WorldTime at, const JobView& view,
+                         bool excused = false) {
     const auto found = due_.find(key);
-    if (found == due_.end()) return late;
-    if (at > found->second.deadline) late.push_back(found->second);
+    if (found == due_.end()) return std::nullopt;
+    const Due due = found->second;
     due_.erase(found);
-    return late;
+    return late(due, at, view, excused) ? std::optional(due) : std::nullopt;
   }
-  /// Obligations whose deadline had passed when the run ended.
-  [[nodiscard]] std::vector<Due> overdue(sim::WorldTime end) const {
-    std::vector<Due> late;
+  /// Calls `tell(key, due)` for whatever is overdue when the run ends.
+  template <class Tell>
+  void overdue(sim::WorldTime end, const JobView& view, Tell tell, bool excused = false) const {
     for (const auto& [key, due] : due_) {
-      if (end > due.deadline) late.push_back(due);
+      if (late(due, end, view, excused)) tell(key, due);
     }
-    return late;
   }
 
  private:
+  static bool late(const Due& due, sim::WorldTime at, const JobView& view, bool excused) {
+    if (at <= due.since + due.bound) return false;
+    const auto deadline = deadline_of(due, view, excused);
+    return deadline && at > *deadline;
+  }
   std::map<Key, Due> due_;
 };
 

@@ -1,6 +1,8 @@
 #pragma once
 // Promises that something happens in bounded time. Each bound is derived from the spans that the
-// agents themselves were configured with (`agent.settings`); kSlack covers the polls in between.
+// agents themselves were configured with (`agent.settings`); slack (5 s) covers the polls in
+// between. A fault that begins or ends inside a span starts it anew; a run that was cut before the
+// bound breaks nothing.
 
 #include <memory>
 
@@ -11,24 +13,24 @@ namespace hooke::properties {
 /// liveness.loss_detection: after a participant's death the others start a new round or end within
 /// keep-alive threshold + monitor interval + slack.
 std::unique_ptr<Invariant> make_loss_detection();
-/// liveness.formation: while at least min agents want to join, none of them wants to for longer
-/// than keep-alive threshold + last call + stop grace (30 s) + slack. Judged only when nothing else
-/// of the run works.
+/// liveness.formation: while at least min agents are joining and none is a member of a round, a
+/// round completes within keep-alive threshold + last call + stop grace (30 s) + slack.
 std::unique_ptr<Invariant> make_formation();
-/// liveness.exit: after the job's terminal outcome every agent ends within
-/// exit barrier + close + stop grace (30 s) + slack.
+/// liveness.exit: once the job is decided every agent ends within exit barrier + close + shutdown
+/// grace + slack; so does an agent in the exit barrier; one that restarts has stopped its workers
+/// within stop grace (30 s) + slack.
 std::unique_ptr<Invariant> make_exit();
-/// liveness.admission: a node on the wait list of a running job is in a round, a spare, or gone
-/// within keep-alive threshold + last call + stop grace (30 s) + slack.
+/// liveness.admission: a node on the wait list is in a round, a spare, or gone within keep-alive
+/// threshold + last call + stop grace (30 s) + slack.
 std::unique_ptr<Invariant> make_admission();
 /// liveness.signals_take_effect: an agent that is told to go (TERM, INT, HUP, QUIT) ends within
-/// shutdown grace (30 s) + close + slack.
+/// shutdown grace + close + slack.
 std::unique_ptr<Invariant> make_signals_take_effect();
 /// liveness.no_livelock: without a new fault, failure or agent, restarts stop: at most 5 rounds
 /// complete in a row.
 std::unique_ptr<Invariant> make_no_livelock();
-/// liveness.blip_tolerance: a store that is away for less than the join time-out, and comes back,
-/// ends no agent.
+/// liveness.blip_tolerance: a disturbance of network or store shorter than the join time-out ends
+/// no healthy agent whose store lives.
 std::unique_ptr<Invariant> make_blip_tolerance();
 
 }  // namespace hooke::properties

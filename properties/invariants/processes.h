@@ -9,19 +9,22 @@ namespace hooke::properties {
 
 /// safety.kill_safety: an agent's signal reaches only what it or its descendants started.
 std::unique_ptr<Invariant> make_kill_safety();
-/// safety.restart_budget: restarts for failures, those of relaunched agents included, stay within
-/// max_restarts for the whole job.
+/// safety.restart_budget: new rounds after failures, those of relaunched agents included, stay
+/// within max_restarts for the whole job.
 std::unique_ptr<Invariant> make_restart_budget();
-/// safety.first_cause: the failure an agent reports is the first one among its workers.
+/// safety.first_cause: the failure an agent reports is the first one among its workers, and the
+/// job's reports include the first failure of the round.
 std::unique_ptr<Invariant> make_first_cause();
-/// safety.no_orphans: 1 s after an agent's end none of its workers runs.
+/// safety.no_orphans: 1 s after an agent's end none of its descendants runs.
 std::unique_ptr<Invariant> make_no_orphans();
-/// safety.store_lifetime: a store goes only when no other agent of the run needs it any more.
+/// safety.store_lifetime: the rendezvous store goes only when no other agent of its job needs it
+/// any more.
 std::unique_ptr<Invariant> make_store_lifetime();
-/// safety.bootstrap: workers are sent to a living endpoint on the node of rank 0 of their round.
+/// safety.bootstrap: workers are sent to an endpoint on the node of rank 0 of their round that was
+/// not gone before the round was complete.
 std::unique_ptr<Invariant> make_bootstrap();
-/// safety.env_contract: ranks that workers are started with are unique, below the world size, and
-/// agreed.
+/// safety.env_contract: what workers are told is unique, in range, agreed, and what the agents had
+/// computed.
 std::unique_ptr<Invariant> make_env_contract();
 /// safety.exit_code_truth: exit code 0 exactly when the agent's part of the job is done.
 std::unique_ptr<Invariant> make_exit_code_truth();

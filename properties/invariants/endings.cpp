@@ -1,0 +1,197 @@
+// Getting out: when the job is decided, when workers are to stop, when a signal says so.
+#include <fmt/format.h>
+
+#include "model/observe/trace_events.h"
+#include "properties/invariants/judge.h"
+#include "properties/invariants/liveness.h"
+#include "sim/port/process_host.h"
+#include "sim/world/world_events.h"
+
+namespace hooke::properties {
+namespace {
+
+namespace ev = model::events;
+namespace wev = world::events;
+
+constexpr sim::Duration kSlack = std::chrono::seconds(5);
+/// Workers that are stopped for a restart get this, whatever was configured (agent.md, A-5).
+constexpr sim::Duration kStopGrace = std::chrono::seconds(30);
+
+/// Three bounds. When the job is decided, each agent must be gone within exit barrier + close +
+/// shutdown grace + slack. So must an agent that has come to the exit barrier, decided or not. An
+/// agent that restarts must have stopped its workers (be back in the rendezvous, or be gone) within
+/// the stop grace + slack.
+class Exit final : public Judge {
+ public:
+  Exit() : Judge("liveness.exit", "After a terminal outcome every agent ends in bounded time.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+  void finish(const RunFacts& facts) override {
+    const auto left = "was still there at the end of the run";
+    ends_.overdue(facts.end, view(), [&](AgentId id, const Due& due) {
+      tell_end(id, due, facts.end, sim::kNoEvent, left);
+    });
+    stops_.overdue(facts.end, view(), [&](AgentId id, const Due& due) {
+      tell_stop(id, due, facts.end, sim::kNoEvent, "had not by the end of the run");
+    });
+  }
+
+ private:
+  void judge(const sim::Event& event) override {
+    const AgentId id = view().agent_of(event);
+    if (id == kNoAgent) return;
+    if (event.type == &ev::group_restarting) {
+      stops_.owe(id, {event.at, kStopGrace + kSlack, kNoAgent, event.id});
+    } else if (event.type == &ev::rendezvous_joining || event.type == &wev::process_ended) {
+      if (const auto due = stops_.met(id, event.at, view()))
+        tell_stop(id, *due, event.at, event.id, "it took until");
+    }
+    if (event.type == &wev::process_ended) {
+      if (const auto due = ends_.met(id, event.at, view()))
+        tell_end(id, *due, event.at, event.id, "ended only");
+      return;
+    }
+    const Agent& agent = view().agent(id);
+    const Job& job = view().job(agent.job);
+    if (job.over == event.at) {
+      for (const AgentId other : job.agents) owe_end(other, event);
+    } else if (event.type == &ev::exit_barrier_entered) {
+      owe_end(id, event);
+    }
+  }
+
+  void owe_end(AgentId id, const sim::Event& event) {
+    const Agent& agent = view().agent(id);
+    if (agent.ended) return;
+    const Timeouts& with = agent.timeouts;
+    ends_.owe(id, {event.at, with.exit_barrier + with.close + with.shutdown + kSlack, kNoAgent,
+                   event.id});
+  }
+
+  void tell_end(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event,
+                const char* how) {
+    if (enough()) return;
+    const Agent& agent = view().agent(id);
+    const Job& job = view().job(agent.job);
+    const bool decided = job.over && *job.over <= due.since;
+    broken(due.since + due.bound, event,
+           fmt::format(
+               "{} at {}; {} should have ended by {} (exit barrier {} + close {} + grace {} + {}), "
+               "but {}, "
+               "at {}",
+               decided ? "job \"" + job.run_id + "\" was decided (" + job.over_by + ")"
+                       : "the work of node " + view().name(agent.node) + " was done",
+               seconds_text(due.since), view().describe(id), seconds_text(due.since + due.bound),
+               seconds_text(agent.timeouts.exit_barrier), seconds_text(agent.timeouts.close),
+               seconds_text(agent.timeouts.shutdown), seconds_text(kSlack), how, seconds_text(at)));
+  }
+
+  void tell_stop(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event,
+                 const char* how) {
+    if (enough()) return;
+    broken(due.since + due.bound, event,
+           fmt::format("{} began to stop its workers at {} in order to restart; they should have "
+                       "been gone by {} "
+                       "(grace {} + {}), but {}, at {}",
+                       view().describe(id), seconds_text(due.since),
+                       seconds_text(due.since + due.bound), seconds_text(kStopGrace),
+                       seconds_text(kSlack), how, seconds_text(at)));
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {
+      &ev::group_restarting, &ev::rendezvous_joining, &ev::exit_barrier_entered, &ev::group_state,
+      &wev::process_ended};
+  Deadlines<AgentId> ends_;
+  Deadlines<AgentId> stops_;
+};
+
+/// Bound: shutdown grace + close + slack from the first signal (TERM, INT, HUP, QUIT) to the end of
+/// the agent's process, whatever it was doing. A second signal does not put it off.
+class SignalsTakeEffect final : public Judge {
+ public:
+  SignalsTakeEffect()
+      : Judge("liveness.signals_take_effect",
+              "A signal that tells an agent to end takes effect in bounded time.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+  void finish(const RunFacts& facts) override {
+    owed_.overdue(facts.end, view(), [&](AgentId id, const Due& due) {
+      tell(id, due, facts.end, sim::kNoEvent, "was still there at the end of the run");
+    });
+  }
+
+ private:
+  void judge(const sim::Event& event) override {
+    const AgentId id = view().agent_of(event);
+    if (id == kNoAgent) return;
+    if (event.type == &wev::process_ended) {
+      if (const auto due = owed_.met(id, event.at, view()))
+        tell(id, *due, event.at, event.id, "ended only");
+      return;
+    }
+    const Agent& agent = view().agent(id);
+    if (agent.ended || agent.signalled != event.at) return;
+    owed_.owe(id, {event.at, agent.timeouts.shutdown + agent.timeouts.close + kSlack, kNoAgent,
+                   event.id});
+    if (id.value >= signals_.size()) signals_.resize(view().agent_count());
+    auto& heard = signals_[id.value];
+    if (heard.name.empty()) {
+      heard.name = to_string(static_cast<sim::Signal>(static_cast<int>(number(event, "signal"))));
+      heard.stage = agent.stage;
+    }
+  }
+
+  void tell(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
+    if (enough()) return;
+    const Agent& agent = view().agent(id);
+    const Heard& heard = signals_[id.value];
+    broken(due.since + due.bound, event,
+           fmt::format("{} got {} at {} while it {}; it should have ended by {} (grace {} + close "
+                       "{} + {}), but {}, "
+                       "at {}",
+                       view().describe(id), heard.name, seconds_text(due.since), doing(heard.stage),
+                       seconds_text(due.since + due.bound), seconds_text(agent.timeouts.shutdown),
+                       seconds_text(agent.timeouts.close), seconds_text(kSlack), how,
+                       seconds_text(at)));
+  }
+
+  static const char* doing(Stage stage) {
+    switch (stage) {
+      case Stage::starting: return "was connecting";
+      case Stage::joining: return "was joining";
+      case Stage::joined: return "was starting its workers";
+      case Stage::running: return "had healthy workers";
+      case Stage::restarting: return "was restarting its workers";
+      case Stage::barrier: return "waited in the exit barrier";
+      case Stage::stopping:
+      case Stage::finished: return "was ending";
+    }
+    return "ran";
+  }
+
+  struct Heard {
+    std::string name;
+    Stage stage = Stage::starting;
+  };
+  static constexpr const sim::EventType* kInterests[] = {&wev::process_signalled,
+                                                         &wev::process_ended};
+  Deadlines<AgentId> owed_;
+  std::vector<Heard> signals_;  ///< by agent
+};
+
+}  // namespace
+
+std::unique_ptr<Invariant> make_exit() {
+  return std::make_unique<Exit>();
+}
+std::unique_ptr<Invariant> make_signals_take_effect() {
+  return std::make_unique<SignalsTakeEffect>();
+}
+
+}  // namespace hooke::properties

@@ -1,0 +1,282 @@
+// How often a job may fail, what it names as the cause, and what its agents' exit codes say of it.
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "model/observe/trace_events.h"
+#include "properties/invariants/judge.h"
+#include "properties/invariants/processes.h"
+#include "sim/world/world_events.h"
+
+namespace hooke::properties {
+namespace {
+
+namespace ev = model::events;
+namespace wev = world::events;
+
+/// A restart of the job is a new round after a failure: some agent restarted for a failed worker, a
+/// member died without a word, or an agent was relaunched on a node whose earlier agent had not
+/// succeeded. However many agents fail in one round, it is one restart; growth and polite departure
+/// are none. PyTorch counts per agent incarnation and only what that agent saw, so it breaks this
+/// (incident 9).
+class RestartBudget final : public Judge {
+ public:
+  RestartBudget()
+      : Judge("safety.restart_budget",
+              "Restarts after failures are counted and limited for the job, not per agent.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+ private:
+  struct Count {
+    std::int64_t restarts = 0;
+    std::int64_t latest_round = kNoRound;
+    std::string cause;  ///< of the next restart; empty: no failure since the latest round
+    std::set<sim::NodeId> lost_nodes;  ///< whose agent ended without success
+  };
+
+  void judge(const sim::Event& event) override {
+    const AgentId id = view().agent_of(event);
+    if (id == kNoAgent) return;
+    const Agent& agent = view().agent(id);
+    Count& count = counts_[agent.job];
+    if (event.type == &ev::rendezvous_completed) {
+      completed(event, count, view().job(agent.job));
+    } else if (event.type == &ev::agent_started) {
+      if (count.lost_nodes.erase(event.node) > 0)
+        note(count, "the agent on node ", event.node, " was relaunched");
+    } else if (event.type == &ev::group_restarting) {
+      if (text(event, "cause") == "worker_failure")
+        note(count, "a worker on node ", event.node, " failed");
+    } else if (agent.outcome != "succeeded" && agent.round != kNoRound) {  // process.ended
+      count.lost_nodes.insert(event.node);
+      if (agent.outcome.empty() && !agent.signalled)
+        note(count, "the agent on node ", event.node, " died");
+    }
+  }
+
+  void note(Count& count, const char* who, sim::NodeId node, const char* what) const {
+    if (count.cause.empty()) count.cause = who + view().name(node) + what;
+  }
+
+  void completed(const sim::Event& event, Count& count, const Job& job) {
+    const std::int64_t round = number(event, "round");
+    if (round <= count.latest_round) return;
+    const bool first = count.latest_round == kNoRound;
+    count.latest_round = round;
+    const std::string cause = std::exchange(count.cause, {});
+    if (first || cause.empty()) return;
+    if (++count.restarts <= job.max_restarts || enough()) return;
+    broken(
+        event,
+        fmt::format(
+            "round {} at {} is restart {} of job \"{}\" after a failure ({}); max_restarts is {}",
+            round, seconds_text(event.at), count.restarts, job.run_id, cause, job.max_restarts));
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {
+      &ev::rendezvous_completed, &ev::agent_started, &ev::group_restarting, &wev::process_ended};
+  std::map<JobId, Count> counts_;
+};
+
+/// An agent must name its own first failure; failures within one monitor interval are one to it,
+/// for it polls. Of all that the agents of a round report, one must be the round's first failure,
+/// unless that agent could not report (it died) or a member had been lost before, which no worker's
+/// failure explains.
+class FirstCause final : public Judge {
+ public:
+  FirstCause()
+      : Judge("safety.first_cause", "The failure that is reported is the first one of the round.") {
+  }
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+  void finish(const RunFacts&) override {
+    for (const auto& [key, round] : rounds_) judge_round(key.second, round);
+  }
+
+ private:
+  struct Failure {
+    sim::WorldTime at{};
+    AgentId agent = kNoAgent;
+    std::int64_t rank = -1, status = 0;
+  };
+  struct RoundRecord {
+    std::optional<Failure> first;
+    std::optional<sim::WorldTime> first_loss;
+    std::optional<Failure> report;  ///< the first that came
+    bool named = false;             ///< some report named `first`
+  };
+
+  void judge(const sim::Event& event) override {
+    if (event.type == &wev::process_ended) {
+      process_ended(event);
+      return;
+    }
+    const AgentId agent = view().agent_of(event);
+    if (agent == kNoAgent) return;
+    if (event.type == &ev::group_restarting) {
+      own_.erase(agent);
+    } else {
+      reported(event, agent);
+    }
+  }
+
+  void process_ended(const sim::Event& event) {
+    const AgentId agent = view().agent_of(event);
+    if (agent != kNoAgent) {
+      const Agent& self = view().agent(agent);
+      if (!self.outcome.empty() || self.round == kNoRound) return;
+      auto& loss = rounds_[{self.job, self.round}].first_loss;
+      if (!loss) loss = event.at;
+      return;
+    }
+    const Process* const worker = view().process(event.node, event.pid);
+    if (worker == nullptr || !worker->worker || worker->told_to_stop ||
+        number(event, "status") == 0)
+      return;
+    const Agent& owner = view().agent(worker->owner);
+    if (!owner.alive()) return;
+    const Failure failure{event.at, worker->owner, worker->rank, number(event, "status")};
+    own_[worker->owner].push_back(failure);
+    auto& first = rounds_[{owner.job, worker->round}].first;
+    if (!first) first = failure;
+  }
+
+  void reported(const sim::Event& event, AgentId agent) {
+    const Agent& self = view().agent(agent);
+    const Failure report{event.at, agent, number(event, "rank"), number(event, "status")};
+    RoundRecord& round = rounds_[{self.job, self.round}];
+    if (!round.report) round.report = report;
+    const auto found = own_.find(agent);
+    if (found == own_.end()) return;
+    const Failure& first = found->second.front();
+    const auto named =
+        std::find_if(found->second.begin(), found->second.end(),
+                     [&](const Failure& failure) { return failure.rank == report.rank; });
+    if (named != found->second.end() && named->at - first.at <= self.timeouts.monitor) {
+      if (round.first && round.first->agent == agent) round.named = true;
+      return;
+    }
+    if (enough()) return;
+    broken(
+        event,
+        fmt::format(
+            "{} names rank {} (status {}) as the cause at {}, but its rank {} had failed first, at "
+            "{}, with status {}",
+            view().describe(agent), report.rank, report.status, seconds_text(event.at), first.rank,
+            seconds_text(first.at), first.status));
+  }
+
+  void judge_round(std::int64_t number, const RoundRecord& round) {
+    if (!round.report || !round.first || round.named || round.report->agent == round.first->agent ||
+        enough())
+      return;
+    if (round.first_loss && *round.first_loss <= round.first->at) return;
+    const Agent& origin = view().agent(round.first->agent);
+    if (!origin.alive() && origin.outcome.empty()) return;
+    broken(
+        round.report->at, sim::kNoEvent,
+        fmt::format(
+            "the job reports rank {} of node {} (status {}) as the cause of its end in round {}, "
+            "but the "
+            "first failure was that of rank {} on node {} at {}, with status {}; nobody reports it",
+            round.report->rank, view().name(view().agent(round.report->agent).node),
+            round.report->status, number, round.first->rank, view().name(origin.node),
+            seconds_text(round.first->at), round.first->status));
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {&wev::process_ended, &ev::group_restarting,
+                                                         &ev::failure_reported};
+  std::map<std::pair<JobId, std::int64_t>, RoundRecord> rounds_;
+  std::map<AgentId, std::vector<Failure>> own_;  ///< since the agent's last restart
+};
+
+/// "succeeded" and exit code 0 go together, and both mean that each worker of the last incarnation
+/// ended with 0. A spare that leaves a finished job has done its part: its graceful exit is code 0
+/// (incident 33).
+class ExitCodeTruth final : public Judge {
+ public:
+  ExitCodeTruth()
+      : Judge("safety.exit_code_truth",
+              "Exit code 0 exactly when the agent's part of the job is done.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+ private:
+  struct Ending {
+    std::int64_t bad_worker = 0;  ///< pid of a worker of this incarnation that ended badly
+    std::int64_t status = 0;
+    std::optional<std::int64_t> said;
+  };
+
+  void judge(const sim::Event& event) override {
+    const AgentId agent = view().agent_of(event);
+    if (agent == kNoAgent) return;
+    if (agent.value >= endings_.size()) endings_.resize(view().agent_count());
+    Ending& ending = endings_[agent.value];
+    if (event.type == &ev::worker_started) {
+      ending = {};
+    } else if (event.type == &ev::worker_ended) {
+      if (number(event, "status") == 0) return;
+      ending.bad_worker = number(event, "worker_pid");
+      ending.status = number(event, "status");
+    } else if (event.type == &ev::agent_finished) {
+      ending.said = number(event, "exit_code");
+      if (!enough()) finished(event, agent, ending);
+    } else if (!enough()) {
+      exited(event, agent, ending);
+    }
+  }
+
+  void finished(const sim::Event& event, AgentId agent, const Ending& ending) {
+    const std::string_view outcome = text(event, "outcome");
+    const std::int64_t code = number(event, "exit_code");
+    const std::string who = view().describe(agent);
+    const bool done = outcome == "succeeded" || outcome == "graceful_exit";
+    if (done != (code == 0)) {
+      broken(event, fmt::format("{} ended as \"{}\" at {}, but its exit code is {} ({})", who,
+                                outcome, seconds_text(event.at), code, text(event, "detail")));
+    }
+    if (outcome == "succeeded" && ending.bad_worker != 0) {
+      broken(event,
+             fmt::format("{} reports success at {} although its worker pid {} ended with status {}",
+                         who, seconds_text(event.at), ending.bad_worker, ending.status));
+    }
+  }
+
+  void exited(const sim::Event& event, AgentId agent, const Ending& ending) {
+    const std::int64_t status = number(event, "status");
+    if (status < 0 || ending.said == status) return;
+    if (!ending.said && status != 0) return;  // ended from outside, or before it could say anything
+    broken(event, fmt::format("{} exited with code {} at {}, but {}", view().describe(agent),
+                              status, seconds_text(event.at),
+                              ending.said ? fmt::format("had announced {}", *ending.said)
+                                          : std::string("never said how it ended")));
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {&ev::worker_started, &ev::worker_ended,
+                                                         &ev::agent_finished, &wev::process_ended};
+  std::vector<Ending> endings_;  ///< by agent
+};
+
+}  // namespace
+
+std::unique_ptr<Invariant> make_restart_budget() {
+  return std::make_unique<RestartBudget>();
+}
+std::unique_ptr<Invariant> make_first_cause() {
+  return std::make_unique<FirstCause>();
+}
+std::unique_ptr<Invariant> make_exit_code_truth() {
+  return std::make_unique<ExitCodeTruth>();
+}
+
+}  // namespace hooke::properties

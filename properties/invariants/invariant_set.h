@@ -1,0 +1,42 @@
+#pragma once
+// Judges a stream of events by many promises at once. Most events concern only a few of them, and
+// runs have 10^8 events: each type of event is looked up once and shown only to those that declared
+// an interest.
+
+#include <memory>
+#include <vector>
+
+#include "properties/invariants/invariant.h"
+#include "properties/invariants/job_view.h"
+#include "sim/kernel/trace_recorder.h"
+
+namespace hooke::properties {
+
+/// All invariants of one run, as a sink of its trace.
+class InvariantSet final : public kernel::TraceSink {
+ public:
+  explicit InvariantSet(const InvariantRegistry& registry);
+
+  void on_event(const sim::Event& event) override;
+  /// After the last event: every violation, invariant by invariant in order of registration. Once
+  /// per set.
+  [[nodiscard]] std::vector<Violation> finish(const RunFacts& facts);
+
+  [[nodiscard]] const JobView& view() const { return *view_; }
+
+ private:
+  struct Route {
+    const sim::EventType* type = nullptr;
+    bool in_view = false;
+    std::vector<Invariant*> invariants;
+  };
+  [[nodiscard]] const Route* find(const sim::EventType* type) const;
+  Route& route_to(const sim::EventType* type);
+
+  std::shared_ptr<JobView> view_;
+  std::vector<std::unique_ptr<Invariant>> all_;
+  std::vector<Invariant*> curious_;  ///< want every event
+  std::vector<Route> routes_;        ///< sorted by address, for look-up alone
+};
+
+}  // namespace hooke::properties

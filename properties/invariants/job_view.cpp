@@ -1,0 +1,352 @@
+// World events build the process table; the agents' own events move them through their stages; a
+// job's counters follow from both.
+#include "properties/invariants/job_view.h"
+
+#include <array>
+
+#include "model/observe/trace_events.h"
+#include "sim/port/process_host.h"
+#include "sim/world/world_events.h"
+
+namespace hooke::properties {
+namespace {
+
+namespace ev = model::events;
+namespace wev = world::events;
+
+sim::Pid pid_field(const sim::Event& event, std::string_view name) {
+  return sim::Pid{static_cast<std::int32_t>(event.field(name).number())};
+}
+
+bool tells_to_end(std::int64_t signal) {
+  switch (static_cast<sim::Signal>(signal)) {
+    case sim::Signal::hup:
+    case sim::Signal::int_:
+    case sim::Signal::quit:
+    case sim::Signal::term: return true;
+    default: return false;
+  }
+}
+
+/// "addr_pid_localid" taken apart; an empty address when it is not of that form.
+struct Descriptor {
+  std::string_view address;
+  sim::Pid pid{};
+};
+Descriptor parse_descriptor(std::string_view text) {
+  const std::size_t local_id = text.rfind('_');
+  if (local_id == std::string_view::npos || local_id == 0) return {};
+  const std::size_t pid = text.rfind('_', local_id - 1);
+  if (pid == std::string_view::npos) return {};
+  std::int32_t number = 0;
+  for (const char digit : text.substr(pid + 1, local_id - pid - 1)) {
+    if (digit < '0' || digit > '9' || number > 100'000'000) return {};
+    number = number * 10 + (digit - '0');
+  }
+  return {without_domain(text.substr(0, pid)), sim::Pid{number}};
+}
+
+/// Kinds that hinder network, stores, names or processes until they end.
+bool is_disturbance(std::string_view fault_kind) {
+  constexpr std::array<std::string_view, 12> kKinds{
+      "net_partition",    "net_delay",    "net_loss",      "net_clog",
+      "net_bandwidth",    "service_slow", "service_stop",  "service_error",
+      "dns_unresolvable", "clock_freeze", "process_pause", "port_busy"};
+  return std::find(kKinds.begin(), kKinds.end(), fault_kind) != kKinds.end();
+}
+
+}  // namespace
+
+// ---- tables
+
+JobView::Machine& JobView::machine(sim::NodeId node) {
+  if (node.value >= machines_.size()) machines_.resize(std::size_t{node.value} + 1);
+  return machines_[node.value];
+}
+
+Process* JobView::find_process(sim::NodeId node, sim::Pid pid) {
+  if (node.value >= machines_.size()) return nullptr;
+  for (Process& process : machines_[node.value].processes) {
+    if (process.pid == pid) return &process;
+  }
+  return nullptr;
+}
+
+/// Traces without process events (another world's, a test's) still announce agents and workers.
+Process& JobView::process_slot(sim::NodeId node, sim::Pid pid, const sim::Event& event) {
+  Process* found = find_process(node, pid);
+  if (found == nullptr) {
+    found = &machine(node).processes.emplace_back();
+  } else if (!found->ended) {
+    return *found;
+  }
+  *found = Process{};
+  found->pid = pid;
+  found->born = event.id;
+  found->started = event.at;
+  return *found;
+}
+
+JobId JobView::job_named(std::string_view run_id) {
+  const JobId known = find_job(run_id);
+  if (known != kNoJob) return known;
+  jobs_.emplace_back().run_id = run_id;
+  return JobId{static_cast<std::uint32_t>(jobs_.size() - 1)};
+}
+
+// ---- events
+
+std::span<const sim::EventType* const> JobView::interests() {
+  static constexpr std::array kFollowed{
+      &wev::process_started,     &wev::process_ended,       &wev::process_signalled,
+      &wev::fault_injected,      &wev::fault_ended,         &ev::agent_started,
+      &ev::agent_settings,       &ev::agent_signalled,      &ev::agent_finished,
+      &ev::group_state,          &ev::group_restarting,     &ev::worker_started,
+      &ev::worker_ended,         &ev::exit_barrier_entered, &ev::exit_barrier_left,
+      &ev::ranks_assigned,       &ev::rendezvous_joining,   &ev::rendezvous_joined,
+      &ev::rendezvous_completed, &ev::rendezvous_added,     &ev::rendezvous_left,
+      &ev::rendezvous_failed,    &ev::rendezvous_evicted,
+  };
+  return kFollowed;
+}
+
+void JobView::see(const sim::Event& event) {
+  if (event.id <= seen_) return;
+  seen_ = event.id;
+  if (event.node == sim::kNoNode || event.type == &wev::process_started ||
+      event.type == &wev::process_ended || event.type == &wev::process_signalled) {
+    on_world_event(event);
+  } else if (event.type == &ev::agent_started) {
+    on_agent_started(event);
+  } else if (const AgentId id = agent_of(event); id != kNoAgent) {
+    on_agent_event(event, agents_[id.value], id);
+  }
+}
+
+void JobView::on_world_event(const sim::Event& event) {
+  if (event.type == &wev::process_started) {
+    on_process_started(event);
+  } else if (event.type == &wev::process_ended) {
+    on_process_ended(event);
+  } else if (event.type == &wev::process_signalled) {
+    on_process_signalled(event);
+  } else if (event.type == &wev::fault_injected) {
+    const std::string_view kind = event.field("kind").text();
+    faults_.push_back(
+        {event.field("fault").number(), std::string(kind), is_disturbance(kind), event.at, {}});
+    fault_instants_.push_back(event.at);
+  } else if (event.type == &wev::fault_ended) {
+    for (Fault& fault : faults_) {
+      if (fault.number == event.field("fault").number()) fault.end = event.at;
+    }
+    fault_instants_.push_back(event.at);
+  }
+}
+
+void JobView::on_process_started(const sim::Event& event) {
+  std::vector<Process>& processes = machine(event.node).processes;
+  std::erase_if(processes, [&](const Process& old) { return old.ended || old.pid == event.pid; });
+  Process process;
+  process.pid = event.pid;
+  process.born = event.id;
+  process.started = event.at;
+  if (const Process* parent = find_process(event.node, pid_field(event, "parent_pid"))) {
+    process.owner = parent->agent != kNoAgent ? parent->agent : parent->owner;
+  }
+  processes.push_back(process);
+}
+
+void JobView::on_process_ended(const sim::Event& event) {
+  Process* const process = find_process(event.node, event.pid);
+  if (process == nullptr || process->ended) return;
+  process->ended = event.at;
+  process->status = event.field("status").number();
+  if (process->agent != kNoAgent) end_agent(agents_[process->agent.value], event.at);
+}
+
+void JobView::on_process_signalled(const sim::Event& event) {
+  Process* const target = find_process(event.node, event.pid);
+  if (target == nullptr || target->ended) return;
+  const sim::Pid from = pid_field(event, "from_pid");
+  const bool own = target->owner != kNoAgent && agents_[target->owner.value].pid == from;
+  if (own && !target->told_to_stop) target->told_to_stop = event.at;
+  if (!own) target->hit_from_outside = true;
+  if (target->agent == kNoAgent || !tells_to_end(event.field("signal").number())) return;
+  Agent& agent = agents_[target->agent.value];
+  if (!agent.signalled) agent.signalled = event.at;
+}
+
+void JobView::on_agent_started(const sim::Event& event) {
+  const AgentId id{static_cast<std::uint32_t>(agents_.size())};
+  Process& process = process_slot(event.node, event.pid, event);
+  process.agent = id;
+  machine(event.node).latest_agent = id;
+  Agent agent;
+  agent.node = event.node;
+  agent.pid = event.pid;
+  agent.job = job_named(event.field("run_id").text());
+  agent.started = agent.stage_since = event.at;
+  agent.min_nodes = event.field("min_nodes").number();
+  agent.max_nodes = event.field("max_nodes").number();
+  agent.local_world_size = event.field("local_world_size").number();
+  agent.max_restarts = event.field("max_restarts").number();
+  agent.timeouts.shutdown = sim::Duration(event.field("shutdown").number());
+  Job& job = jobs_[agent.job.value];
+  if (job.living++ == 0) job.over.reset();  // a relaunch under the same run id begins anew
+  job.max_restarts = std::max(job.max_restarts, agent.max_restarts);
+  job.min_nodes = agent.min_nodes;
+  job.timeouts.widen(agent.timeouts);
+  job.agents.push_back(id);
+  agents_.push_back(std::move(agent));
+}
+
+void JobView::on_agent_event(const sim::Event& event, Agent& agent, AgentId id) {
+  if (event.type == &ev::worker_started) {
+    on_worker_started(event, agent, id);
+  } else if (event.type == &ev::worker_ended) {
+    on_worker_ended(event);
+  } else if (event.type == &ev::group_state) {
+    const std::string_view state = event.field("state").text();
+    if (state == "HEALTHY") enter(agent, Stage::running, event.at);
+    if (state == "SUCCEEDED" || state == "FAILED") enter(agent, Stage::stopping, event.at);
+    if (state == "FAILED" && event.field("restart_count").number() >= agent.max_restarts) {
+      agent.failed_for_good = true;
+      decide(jobs_[agent.job.value], event.at,
+             "the workers of node " + name(agent.node) + " had failed and no restart was left");
+    }
+  } else if (event.type == &ev::group_restarting) {
+    enter(agent, Stage::restarting, event.at);
+  } else if (event.type == &ev::exit_barrier_entered) {
+    on_barrier_entered(event, agent);
+  } else if (event.type == &ev::exit_barrier_left) {
+    enter(agent, Stage::stopping, event.at);
+    agent.barrier_left = event.at;
+  } else if (event.type == &ev::agent_settings) {
+    const auto span = [&](std::string_view field) {
+      return sim::Duration(event.field(field).number());
+    };
+    agent.timeouts = {span("join"),      span("last_call"),    span("close"),
+                      span("heartbeat"), span("keep_alive"),   span("read_timeout"),
+                      span("monitor"),   span("exit_barrier"), agent.timeouts.shutdown};
+    jobs_[agent.job.value].timeouts.widen(agent.timeouts);
+  } else if (event.type == &ev::agent_signalled) {
+    if (!agent.signalled) agent.signalled = event.at;
+  } else if (event.type == &ev::agent_finished) {
+    agent.outcome = event.field("outcome").text();
+    enter(agent, Stage::finished, event.at);
+  } else {
+    on_rendezvous_event(event, agent, id);
+  }
+}
+
+void JobView::on_rendezvous_event(const sim::Event& event, Agent& agent, AgentId id) {
+  if (event.type == &ev::rendezvous_joining) {
+    const std::string_view address = parse_descriptor(event.field("descriptor").text()).address;
+    Machine& here = machine(agent.node);
+    if (!address.empty() && here.name != address) {
+      here.name = address;
+      nodes_by_name_[here.name] = agent.node;
+    }
+    enter(agent, Stage::joining, event.at);
+  } else if (event.type == &ev::rendezvous_joined || event.type == &ev::ranks_assigned) {
+    on_joined(event, agent, id);
+  } else if (event.type == &ev::rendezvous_added) {
+    const bool spare = event.field("list").text() == "redundancy_list";
+    if (agent.stage == Stage::joining && spare != agent.spare)
+      jobs_[agent.job.value].joining += spare ? -1 : 1;
+    agent.spare = spare;
+  } else if (event.type == &ev::rendezvous_completed) {
+    Job& job = jobs_[agent.job.value];
+    const std::int64_t number = event.field("round").number();
+    Round& round = job.rounds[number];
+    if (!round.completed) round.completed = event.at;
+    round.participants = event.field("participants").number();
+    job.highest_completed = std::max(job.highest_completed, number);
+  } else if (event.type == &ev::rendezvous_left) {
+    seat(agent, false);
+  } else if (event.type == &ev::rendezvous_failed) {
+    if (agent.stage == Stage::joining) enter(agent, Stage::stopping, event.at);
+  } else if (event.type == &ev::rendezvous_evicted) {
+    const Descriptor evicted = parse_descriptor(event.field("descriptor").text());
+    const auto node = node_called(evicted.address);
+    const AgentId gone = node ? agent_at(*node, evicted.pid) : kNoAgent;
+    if (gone != kNoAgent) seat(agents_[gone.value], false);
+  }
+}
+
+/// ranks.assigned repeats what rendezvous.joined said, and is all that the static backend says.
+void JobView::on_joined(const sim::Event& event, Agent& agent, AgentId id) {
+  const bool dynamic = event.type == &ev::rendezvous_joined;
+  if (!dynamic && agent.round == event.field("round").number() && agent.stage == Stage::joined)
+    return;
+  agent.round = event.field("round").number();
+  agent.rank = event.field(dynamic ? "rank" : "group_rank").number();
+  agent.world_size = event.field(dynamic ? "world_size" : "group_world_size").number();
+  enter(agent, Stage::joined, event.at);
+  Round& round = jobs_[agent.job.value].rounds[agent.round];
+  round.members.push_back(id);
+  if (agent.rank == 0) round.first = id;
+  seat(agent, true);
+}
+
+void JobView::on_worker_started(const sim::Event& event, Agent& agent, AgentId id) {
+  Process& process = process_slot(agent.node, pid_field(event, "worker_pid"), event);
+  process.worker = true;
+  process.owner = id;
+  process.round = event.field("round").number();
+  process.rank = event.field("rank").number();
+  process.local_rank = event.field("local_rank").number();
+  process.world_size = event.field("world_size").number();
+}
+
+void JobView::on_worker_ended(const sim::Event& event) {
+  Process* const process = find_process(event.node, pid_field(event, "worker_pid"));
+  if (process == nullptr || process->ended) return;
+  process->ended = event.at;
+  process->status = event.field("status").number();
+}
+
+void JobView::on_barrier_entered(const sim::Event& event, Agent& agent) {
+  enter(agent, Stage::barrier, event.at);
+  Job& job = jobs_[agent.job.value];
+  Round& round = job.rounds[event.field("round").number()];
+  if (++round.in_barrier == event.field("world_size").number()) {
+    decide(job, event.at, "all agents of the round had come to the exit barrier");
+  }
+}
+
+// ---- consequences
+
+void JobView::enter(Agent& agent, Stage stage, sim::WorldTime at) {
+  Job& job = jobs_[agent.job.value];
+  if (agent.stage == Stage::joining && !agent.spare) --job.joining;
+  if (agent.stage == Stage::joining || stage == Stage::joining) agent.spare = false;
+  if (stage == Stage::joining) ++job.joining;
+  if (stage == Stage::joining || stage == Stage::finished) seat(agent, false);
+  agent.stage = stage;
+  agent.stage_since = at;
+}
+
+void JobView::end_agent(Agent& agent, sim::WorldTime at) {
+  Job& job = jobs_[agent.job.value];
+  if (agent.stage == Stage::joining && !agent.spare) --job.joining;
+  seat(agent, false);
+  --job.living;
+  agent.ended = at;
+}
+
+void JobView::seat(Agent& agent, bool member) {
+  if (agent.member == member) return;
+  agent.member = member;
+  Job& job = jobs_[agent.job.value];
+  job.seated += member ? 1 : -1;
+  job.rounds[agent.round].current_members += member ? 1 : -1;
+}
+
+void JobView::decide(Job& job, sim::WorldTime at, std::string why) {
+  if (job.over) return;
+  job.over = at;
+  job.over_by = std::move(why);
+}
+
+}  // namespace hooke::properties

@@ -1,0 +1,209 @@
+#pragma once
+// The picture of a run that its invariants share, followed from the trace alone: which processes
+// live, which of them are agents and workers, in which job, round and stage each agent is, and with
+// which settings. One copy per run, whatever the number of invariants.
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/port/trace.h"
+
+namespace hooke::properties {
+
+/// Dense number of an agent process in order of `agent.started`; never reused.
+using AgentId = sim::Id<struct AgentTag, std::uint32_t>;
+inline constexpr AgentId kNoAgent{0xffffffffU};
+/// Dense number of a job (a run id).
+using JobId = sim::Id<struct JobTag, std::uint32_t>;
+inline constexpr JobId kNoJob{0xffffffffU};
+
+/// Round of an agent that has never joined one. The static backend has the one round -1.
+inline constexpr std::int64_t kNoRound = std::numeric_limits<std::int64_t>::min();
+
+/// The spans an agent was configured with; of a job: the longest of its agents.
+struct Timeouts {
+  sim::Duration join{}, last_call{}, close{}, heartbeat{}, keep_alive{}, read_timeout{}, monitor{};
+  sim::Duration exit_barrier{}, shutdown{};
+  /// Each span becomes the longer of the two.
+  void widen(const Timeouts& other);
+};
+
+/// Where an agent is in its life.
+enum class Stage : unsigned char {
+  starting,    ///< connecting, not yet in next_rendezvous
+  joining,     ///< inside next_rendezvous
+  joined,      ///< has a rank, workers not yet running
+  running,     ///< its workers are healthy
+  restarting,  ///< stops its workers in order to join again
+  stopping,    ///< its workers are over or being stopped for good
+  barrier,     ///< waits in the exit barrier
+  finished,    ///< has said how it ended
+};
+
+struct Agent {
+  sim::NodeId node{};
+  sim::Pid pid{};
+  JobId job{};
+  sim::WorldTime started{};
+  std::int64_t min_nodes = 0, max_nodes = 0, local_world_size = 0, max_restarts = 0;
+  Timeouts timeouts;
+
+  Stage stage = Stage::starting;
+  sim::WorldTime stage_since{};
+  std::int64_t round = kNoRound;  ///< the latest one joined
+  std::int64_t rank = -1;
+  std::int64_t world_size = 0;   ///< agents of that round, as this agent believes
+  bool member = false;           ///< of `round`: has not left it, lost it or begun to leave
+  bool spare = false;            ///< parked in the redundancy list
+  bool failed_for_good = false;  ///< its workers failed and nothing is left to restart
+  std::optional<sim::WorldTime> barrier_left;
+  std::optional<sim::WorldTime> signalled;  ///< first signal to end, other than SIGKILL
+  std::string outcome;                      ///< of agent.finished; empty before
+  std::optional<sim::WorldTime> ended;      ///< its process is gone
+
+  [[nodiscard]] bool alive() const { return !ended; }
+  /// Alive, not told to end, and with work before it: this agent still needs its job.
+  [[nodiscard]] bool at_work() const {
+    return !ended && !signalled && stage != Stage::finished && stage != Stage::stopping &&
+           stage != Stage::barrier;
+  }
+};
+
+/// One process, the youngest under its number on its node. Ended ones are kept until the next one
+/// starts there.
+struct Process {
+  sim::Pid pid{};
+  sim::EventId born{};  ///< its process.started
+  sim::WorldTime started{};
+  AgentId agent = kNoAgent;  ///< set: it is this agent
+  AgentId owner = kNoAgent;  ///< set: it descends from this agent
+  bool worker = false;       ///< announced by worker.started
+  std::int64_t round = kNoRound, rank = -1, local_rank = -1, world_size = 0;
+  std::optional<sim::WorldTime> told_to_stop;  ///< first signal from its own agent
+  bool hit_from_outside = false;               ///< got a signal from somebody else
+  std::optional<sim::WorldTime> ended;
+  std::int64_t status = 0;  ///< Python's convention
+};
+
+/// A job's round, from the first sign of it.
+struct Round {
+  std::optional<sim::WorldTime> completed;
+  std::int64_t participants = 0;     ///< as its completion says
+  std::vector<AgentId> members;      ///< who returned from next_rendezvous with it
+  std::int64_t current_members = 0;  ///< of those, members still
+  std::int64_t in_barrier = 0;       ///< how many agents entered its exit barrier
+  AgentId first = kNoAgent;          ///< the member with rank 0
+};
+
+struct Job {
+  std::string run_id;
+  Timeouts timeouts;
+  std::int64_t max_restarts = 0;  ///< the largest of its agents
+  std::int64_t min_nodes = 0;     ///< of its latest agent
+  std::vector<AgentId> agents;
+  std::map<std::int64_t, Round> rounds;
+  std::int64_t highest_completed = kNoRound;
+  std::int64_t living = 0;             ///< agents whose process has not ended
+  std::int64_t joining = 0;            ///< agents inside next_rendezvous, spares not counted
+  std::int64_t seated = 0;             ///< living agents that are members of a round
+  std::optional<sim::WorldTime> over;  ///< the job's outcome is decided
+  std::string over_by;                 ///< why, for a witness
+};
+
+/// A fault from its injection to its end.
+struct Fault {
+  std::int64_t number = 0;
+  std::string kind;          ///< the world's word, "net_partition"
+  bool disturbance = false;  ///< it hinders network, stores, names or processes for a while
+  sim::WorldTime begin{};
+  std::optional<sim::WorldTime> end;  ///< nullopt: still in force, or of a kind that has no end
+};
+
+class JobView {
+ public:
+  /// The event types it follows.
+  static std::span<const sim::EventType* const> interests();
+  /// Takes an event in; showing it again changes nothing.
+  void see(const sim::Event& event);
+
+  [[nodiscard]] const Agent& agent(AgentId id) const { return agents_[id.value]; }
+  [[nodiscard]] std::size_t agent_count() const { return agents_.size(); }
+  [[nodiscard]] const Job& job(JobId id) const { return jobs_[id.value]; }
+  [[nodiscard]] std::size_t job_count() const { return jobs_.size(); }
+  /// kNoJob when no agent has named this run id yet.
+  [[nodiscard]] JobId find_job(std::string_view run_id) const;
+  /// nullptr when the job has no such round.
+  [[nodiscard]] const Round* round(JobId job, std::int64_t number) const;
+
+  /// The agent that emitted `event`, or whose process it is about; kNoAgent when it is none.
+  [[nodiscard]] AgentId agent_of(const sim::Event& event) const {
+    return agent_at(event.node, event.pid);
+  }
+  [[nodiscard]] AgentId agent_at(sim::NodeId node, sim::Pid pid) const;
+  /// nullptr for an unknown process. Valid until the next see().
+  [[nodiscard]] const Process* process(sim::NodeId node, sim::Pid pid) const;
+  [[nodiscard]] const std::vector<Process>& processes(sim::NodeId node) const;
+
+  /// Name of a node as its agents introduce themselves, else its number.
+  [[nodiscard]] std::string name(sim::NodeId node) const;
+  /// "the agent on node b (pid 100)".
+  [[nodiscard]] std::string describe(AgentId agent) const;
+  /// The node that introduces itself as `address`; nullopt when none does.
+  [[nodiscard]] std::optional<sim::NodeId> node_called(std::string_view address) const;
+
+  /// All faults injected so far, in order of injection.
+  [[nodiscard]] const std::vector<Fault>& faults() const { return faults_; }
+  /// Instants at which a fault began or ended, in order.
+  [[nodiscard]] const std::vector<sim::WorldTime>& fault_instants() const {
+    return fault_instants_;
+  }
+
+ private:
+  struct Machine {
+    std::string name;
+    std::vector<Process> processes;
+    AgentId latest_agent = kNoAgent;
+  };
+
+  void on_world_event(const sim::Event& event);
+  void on_process_started(const sim::Event& event);
+  void on_process_ended(const sim::Event& event);
+  void on_process_signalled(const sim::Event& event);
+  void on_agent_started(const sim::Event& event);
+  void on_agent_event(const sim::Event& event, Agent& agent, AgentId id);
+  void on_rendezvous_event(const sim::Event& event, Agent& agent, AgentId id);
+  void on_joined(const sim::Event& event, Agent& agent, AgentId id);
+  void on_worker_started(const sim::Event& event, Agent& agent, AgentId id);
+  void on_worker_ended(const sim::Event& event);
+  void on_barrier_entered(const sim::Event& event, Agent& agent);
+  void enter(Agent& agent, Stage stage, sim::WorldTime at);
+  void end_agent(Agent& agent, sim::WorldTime at);
+  void seat(Agent& agent, bool member);
+  void decide(Job& job, sim::WorldTime at, std::string why);
+  Machine& machine(sim::NodeId node);
+  Process& process_slot(sim::NodeId node, sim::Pid pid, const sim::Event& event);
+  Process* find_process(sim::NodeId node, sim::Pid pid);
+  JobId job_named(std::string_view run_id);
+
+  sim::EventId seen_{};
+  std::vector<Agent> agents_;
+  std::vector<Job> jobs_;
+  std::vector<Machine> machines_;  ///< by node
+  std::map<std::string, sim::NodeId, std::less<>> nodes_by_name_;
+  std::vector<Fault> faults_;
+  std::vector<sim::WorldTime> fault_instants_;
+};
+
+/// An address without the simulated world's domain: "a.sim" and "a" are one machine.
+std::string_view without_domain(std::string_view address);
+/// The host part of "host:port".
+std::string_view host_of(std::string_view endpoint);
+
+}  // namespace hooke::properties

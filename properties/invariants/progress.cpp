@@ -1,0 +1,218 @@
+// Getting into a round: a lost member makes the others move, enough nodes form a round, a waiting
+// node is let in.
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "model/observe/trace_events.h"
+#include "properties/invariants/judge.h"
+#include "properties/invariants/liveness.h"
+#include "sim/world/world_events.h"
+
+namespace hooke::properties {
+namespace {
+
+namespace ev = model::events;
+namespace wev = world::events;
+
+/// Polls, state caches and network in between.
+constexpr sim::Duration kSlack = std::chrono::seconds(5);
+/// Workers that are stopped for a restart get this, whatever was configured (agent.md, A-5).
+constexpr sim::Duration kStopGrace = std::chrono::seconds(30);
+
+/// Bound: keep-alive threshold (until the death can be known) + monitor interval (until the agent
+/// looks) + slack. Each member of the round that lives must then have moved: restarted its workers,
+/// come to the exit barrier or finished. A member that says how it ends is departed, not lost; one
+/// whose workers had succeeded leaves no hole.
+class LossDetection final : public Judge {
+ public:
+  LossDetection()
+      : Judge("liveness.loss_detection",
+              "A lost participant leads to a new round or to the end within bounded time.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+  void finish(const RunFacts& facts) override {
+    owed_.overdue(facts.end, view(), [&](AgentId agent, const Due& due) {
+      tell(agent, due, facts.end, sim::kNoEvent, "had not by the end of the run");
+    });
+  }
+
+ private:
+  void judge(const sim::Event& event) override {
+    const AgentId id = view().agent_of(event);
+    if (id == kNoAgent) return;
+    if (const auto due = owed_.met(id, event.at, view())) {
+      tell(id, *due, event.at, event.id, "did so only");
+    }
+    const Agent& agent = view().agent(id);
+    if (event.type != &wev::process_ended) return;
+    if (agent.stage == Stage::running || agent.stage == Stage::joined) lost(id, agent, event);
+  }
+
+  /// Who is owed a reaction since an earlier loss of the same round is owed it still.
+  void lost(AgentId dead, const Agent& agent, const sim::Event& event) {
+    const Round* const round = view().round(agent.job, agent.round);
+    if (round == nullptr || !lossy_.insert({agent.job, agent.round}).second) return;
+    for (const AgentId id : round->members) {
+      const Agent& other = view().agent(id);
+      if (!other.alive() || other.round != agent.round) continue;
+      if (other.stage != Stage::running && other.stage != Stage::joined) continue;
+      owed_.owe(id, {event.at, other.timeouts.keep_alive + other.timeouts.monitor + kSlack, dead,
+                     event.id});
+    }
+  }
+
+  void tell(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
+    if (enough()) return;
+    const Agent& agent = view().agent(id);
+    const Agent& dead = view().agent(due.about);
+    broken(
+        due.since + due.bound, event,
+        fmt::format("{} died at {} as rank {} of round {}; {} should have started a new round or "
+                    "ended by {} "
+                    "(keep-alive {} + monitor {} + {}), but {}, at {}",
+                    view().describe(due.about), seconds_text(due.since), dead.rank, dead.round,
+                    view().describe(id), seconds_text(due.since + due.bound),
+                    seconds_text(agent.timeouts.keep_alive), seconds_text(agent.timeouts.monitor),
+                    seconds_text(kSlack), how, seconds_text(at)));
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {
+      &ev::group_restarting, &ev::agent_finished, &ev::exit_barrier_entered, &wev::process_ended};
+  std::set<std::pair<JobId, std::int64_t>> lossy_;
+  Deadlines<AgentId> owed_;
+};
+
+/// Bound: keep-alive threshold (until dead participants are out) + last call + stop grace + slack,
+/// from the moment when at least min agents are joining and none is a member of a round, and as
+/// long as that is so. It does not run while network, stores or names are disturbed.
+class Formation final : public Judge {
+ public:
+  Formation()
+      : Judge("liveness.formation",
+              "If enough nodes want to join, a round completes in bounded time.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+  void finish(const RunFacts& facts) override {
+    owed_.overdue(
+        facts.end, view(),
+        [&](JobId job, const Due& due) {
+          tell(job, due, facts.end, sim::kNoEvent, "none had by the end of the run");
+        },
+        true);
+  }
+
+ private:
+  void judge(const sim::Event& event) override {
+    const AgentId id = view().agent_of(event);
+    if (id == kNoAgent) return;
+    const JobId job_id = view().agent(id).job;
+    const Job& job = view().job(job_id);
+    const bool could = job.joining >= job.min_nodes && job.seated == 0 && !job.over;
+    if (event.type == &ev::rendezvous_completed || !could) {
+      const auto due = owed_.met(job_id, event.at, view(), true);
+      if (!due) return;
+      const bool formed =
+          event.type == &ev::rendezvous_completed || event.type == &ev::rendezvous_joined;
+      tell(job_id, *due, event.at, event.id,
+           formed ? "it did so only" : "the attempt came to nothing");
+    } else {
+      const Timeouts& with = job.timeouts;
+      owed_.owe(job_id, {event.at, with.keep_alive + with.last_call + kStopGrace + kSlack, kNoAgent,
+                         event.id});
+    }
+  }
+
+  void tell(JobId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
+    if (enough()) return;
+    const Job& job = view().job(id);
+    broken(
+        due.since + due.bound, event,
+        fmt::format(
+            "at least {} agents, which are enough, wanted to join job \"{}\" from {} on; a round "
+            "should "
+            "have completed by {} (keep-alive {} + last call {} + grace {} + {}), but {}, at {}",
+            job.min_nodes, job.run_id, seconds_text(due.since), seconds_text(due.since + due.bound),
+            seconds_text(job.timeouts.keep_alive), seconds_text(job.timeouts.last_call),
+            seconds_text(kStopGrace), seconds_text(kSlack), how, seconds_text(at)));
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {
+      &ev::rendezvous_joining, &ev::rendezvous_completed, &ev::rendezvous_joined,
+      &ev::rendezvous_failed,  &ev::rendezvous_added,     &wev::process_ended};
+  Deadlines<JobId> owed_;
+};
+
+/// Bound: keep-alive threshold (until a dead member is out) + last call + stop grace (until the
+/// members have stopped their workers) + slack, from the entry into the wait list. Not while
+/// network, stores or names are disturbed.
+class Admission final : public Judge {
+ public:
+  Admission()
+      : Judge("liveness.admission",
+              "A joiner is admitted, made a spare, or told to go in bounded time.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+  void finish(const RunFacts& facts) override {
+    owed_.overdue(
+        facts.end, view(),
+        [&](AgentId agent, const Due& due) {
+          tell(agent, due, facts.end, sim::kNoEvent, "it still was at the end of the run");
+        },
+        true);
+  }
+
+ private:
+  void judge(const sim::Event& event) override {
+    const AgentId id = view().agent_of(event);
+    if (id == kNoAgent) return;
+    if (event.type == &ev::rendezvous_added && text(event, "list") == "wait_list") {
+      const Timeouts& with = view().agent(id).timeouts;
+      owed_.owe(id, {event.at, with.keep_alive + with.last_call + kStopGrace + kSlack, kNoAgent,
+                     event.id});
+    } else if (const auto due = owed_.met(id, event.at, view(), true)) {
+      tell(id, *due, event.at, event.id, "it was until");
+    }
+  }
+
+  void tell(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
+    if (enough()) return;
+    const Timeouts& with = view().agent(id).timeouts;
+    broken(due.since + due.bound, event,
+           fmt::format("{} has been on the wait list since {}; it should have been admitted, made "
+                       "a spare or sent "
+                       "away by {} (keep-alive {} + last call {} + grace {} + {}), but {}, at {}",
+                       view().describe(id), seconds_text(due.since),
+                       seconds_text(due.since + due.bound), seconds_text(with.keep_alive),
+                       seconds_text(with.last_call), seconds_text(kStopGrace), seconds_text(kSlack),
+                       how, seconds_text(at)));
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {
+      &ev::rendezvous_added, &ev::rendezvous_joined, &ev::rendezvous_failed, &wev::process_ended};
+  Deadlines<AgentId> owed_;
+};
+
+}  // namespace
+
+std::unique_ptr<Invariant> make_loss_detection() {
+  return std::make_unique<LossDetection>();
+}
+std::unique_ptr<Invariant> make_formation() {
+  return std::make_unique<Formation>();
+}
+std::unique_ptr<Invariant> make_admission() {
+  return std::make_unique<Admission>();
+}
+
+}  // namespace hooke::properties

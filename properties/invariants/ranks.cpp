@@ -1,0 +1,248 @@
+// Both promises keep one table per round, indexed by rank, so that a join costs the same in any
+// group size.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "model/observe/trace_events.h"
+#include "properties/invariants/judge.h"
+#include "properties/invariants/membership.h"
+#include "properties/invariants/processes.h"
+
+namespace hooke::properties {
+namespace {
+
+namespace ev = model::events;
+
+/// A table that a broken trace cannot make arbitrarily large.
+constexpr std::int64_t kRanksMax = 1 << 24;
+/// Older rounds can be joined by nobody.
+constexpr std::size_t kRoundsKept = 8;
+
+/// Holders by rank, as far as ranks have been seen.
+template <class Holder>
+class RankTable {
+ public:
+  /// The place of `rank`, which must be in [0, kRanksMax).
+  std::optional<Holder>& at(std::int64_t rank) {
+    const auto index = static_cast<std::size_t>(rank);
+    if (index >= holders_.size()) holders_.resize(index + 1);
+    return holders_[index];
+  }
+
+ private:
+  std::vector<std::optional<Holder>> holders_;
+};
+
+bool in_range(std::int64_t rank, std::int64_t size) {
+  return rank >= 0 && rank < size && size <= kRanksMax;
+}
+
+/// Unique ranks below an agreed size are contiguous once all have joined. A rank is taken only as
+/// long as its holder is a living member of the round: a relaunched agent may inherit its
+/// predecessor's seat.
+class RankSanity final : public Judge {
+ public:
+  RankSanity()
+      : Judge("safety.rank_sanity",
+              "Ranks of a round are unique, below the world size, and all agree on the size.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+ private:
+  struct Table {
+    std::int64_t world_size = 0;
+    AgentId first = kNoAgent;
+    RankTable<AgentId> holders;
+  };
+
+  void judge(const sim::Event& event) override {
+    if (event.type == &ev::store_serving) {
+      // A fresh store starts at round 0 again.
+      if (text(event, "purpose") == "rendezvous") tables_.clear();
+      return;
+    }
+    const AgentId agent = view().agent_of(event);
+    if (agent == kNoAgent) return;
+    const JobId job = view().agent(agent).job;
+    const std::int64_t round = number(event, "round");
+    const std::int64_t rank = number(event, "rank");
+    const std::int64_t size = number(event, "world_size");
+    Table& table = tables_[{job, round}];
+    if (table.first == kNoAgent) {
+      table.world_size = size;
+      table.first = agent;
+    } else if (table.world_size != size && !enough()) {
+      broken(event, fmt::format("in round {} {} was told a world of {}, but {} one of {}", round,
+                                view().describe(table.first), table.world_size,
+                                view().describe(agent), size));
+    }
+    if (!in_range(rank, size)) {
+      if (!enough()) {
+        broken(event, fmt::format("{} joined round {} with rank {} in a world of {}",
+                                  view().describe(agent), round, rank, size));
+      }
+    } else {
+      claim(table.holders.at(rank), agent, event);
+    }
+    if (tables_.size() > kRoundsKept) tables_.erase(tables_.begin());
+  }
+
+  void claim(std::optional<AgentId>& holder, AgentId agent, const sim::Event& event) {
+    if (holder && *holder != agent && !enough()) {
+      const Agent& other = view().agent(*holder);
+      if (other.alive() && other.member && other.round == number(event, "round")) {
+        broken(event, fmt::format("in round {} both {} and {} have rank {}", number(event, "round"),
+                                  view().describe(*holder), view().describe(agent),
+                                  number(event, "rank")));
+      }
+    }
+    holder = agent;
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {&ev::rendezvous_joined,
+                                                         &ev::store_serving};
+  std::map<std::pair<JobId, std::int64_t>, Table> tables_;
+};
+
+/// What workers are told: ranks in range, unique and agreed within their round and meeting point,
+/// equal to what the agents agreed (base rank + local rank), a restart count within the budget that
+/// equals the restarts the agent made for failures, and the same numbers in the process group as in
+/// the environment.
+class EnvContract final : public Judge {
+ public:
+  EnvContract()
+      : Judge("safety.env_contract",
+              "The numbers workers are started with are unique, in range and agreed.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+ private:
+  struct GroupKey {
+    JobId job{};
+    std::int64_t round = 0;
+    std::string master;
+    auto operator<=>(const GroupKey&) const = default;
+  };
+  struct Group {
+    std::int64_t world_size = 0;
+    ProcessKey first{};
+    RankTable<ProcessKey> holders;
+  };
+  struct Plan {
+    std::int64_t round = kNoRound, base_rank = 0, world_size = 0, failures = 0;
+  };
+
+  void judge(const sim::Event& event) override {
+    if (event.type == &ev::worker_initialized) return initialized(event);
+    const AgentId agent = view().agent_of(event);
+    if (agent == kNoAgent) return;
+    Plan& plan = plan_of(agent);
+    if (event.type == &ev::ranks_assigned) {
+      plan.round = number(event, "round");
+      plan.base_rank = number(event, "base_rank");
+      plan.world_size = number(event, "world_size");
+    } else if (event.type == &ev::group_restarting) {
+      if (text(event, "cause") == "worker_failure") ++plan.failures;
+    } else if (event.type == &ev::worker_started) {
+      started(event, agent, plan);
+    }
+  }
+
+  Plan& plan_of(AgentId agent) {
+    if (agent.value >= plans_.size()) plans_.resize(view().agent_count());
+    return plans_[agent.value];
+  }
+
+  void started(const sim::Event& event, AgentId agent, const Plan& plan) {
+    const std::int64_t rank = number(event, "rank");
+    const std::int64_t local_rank = number(event, "local_rank");
+    const std::int64_t size = number(event, "world_size");
+    const std::int64_t restarts = number(event, "restart_count");
+    const Agent& self = view().agent(agent);
+    const auto complain = [&](const std::string& what) {
+      broken(event, fmt::format("worker pid {} of {} is started in round {} with {}",
+                                number(event, "worker_pid"), view().describe(agent),
+                                number(event, "round"), what));
+    };
+    if (!enough()) {
+      if (local_rank < 0 || local_rank >= self.local_world_size) {
+        complain(fmt::format("local rank {} of {}", local_rank, self.local_world_size));
+      }
+      if (plan.round == number(event, "round") &&
+          (rank != plan.base_rank + local_rank || size != plan.world_size)) {
+        complain(fmt::format("rank {} of {}, but the agents had agreed on {} of {}", rank, size,
+                             plan.base_rank + local_rank, plan.world_size));
+      }
+      if (restarts != plan.failures || restarts > self.max_restarts) {
+        complain(fmt::format("restart count {}, after {} restart(s) for failures of {} allowed",
+                             restarts, plan.failures, self.max_restarts));
+      }
+      if (!in_range(rank, size)) complain(fmt::format("rank {} of {}", rank, size));
+    }
+    if (in_range(rank, size)) take(event, self.job);
+  }
+
+  void take(const sim::Event& event, JobId job) {
+    const std::int64_t rank = number(event, "rank");
+    const std::int64_t size = number(event, "world_size");
+    const std::int64_t round = number(event, "round");
+    const ProcessKey worker{event.node, pid(event, "worker_pid")};
+    Group& group = groups_[{job, round, std::string(text(event, "master"))}];
+    const auto who = [&](ProcessKey key) {
+      return fmt::format("pid {} on node {}", key.pid.value, view().name(key.node));
+    };
+    if (group.world_size == 0) {
+      group.world_size = size;
+      group.first = worker;
+    } else if (group.world_size != size && !enough()) {
+      broken(event, fmt::format("in round {} {} is told a world of {}, {} one of {}", round,
+                                who(group.first), group.world_size, who(worker), size));
+    }
+    std::optional<ProcessKey>& holder = group.holders.at(rank);
+    if (holder && *holder != worker && !enough()) {
+      const Process* const other = view().process(holder->node, holder->pid);
+      if (other != nullptr && !other->ended && other->worker && other->round == round &&
+          other->rank == rank) {
+        broken(event, fmt::format("rank {} of round {} is given to {} and to {}", rank, round,
+                                  who(*holder), who(worker)));
+      }
+    }
+    holder = worker;
+    if (groups_.size() > kRoundsKept) groups_.erase(groups_.begin());
+  }
+
+  void initialized(const sim::Event& event) {
+    const Process* const self = view().process(event.node, event.pid);
+    if (self == nullptr || !self->worker || enough()) return;
+    const std::int64_t rank = number(event, "rank");
+    const std::int64_t size = number(event, "world_size");
+    if (rank == self->rank && size == self->world_size) return;
+    broken(
+        event,
+        fmt::format(
+            "worker pid {} on node {} joined its process group as rank {} of {}, but was started "
+            "as rank {} of {}",
+            event.pid.value, view().name(event.node), rank, size, self->rank, self->world_size));
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {
+      &ev::worker_started, &ev::worker_initialized, &ev::ranks_assigned, &ev::group_restarting};
+  std::vector<Plan> plans_;  ///< by agent
+  std::map<GroupKey, Group> groups_;
+};
+
+}  // namespace
+
+std::unique_ptr<Invariant> make_rank_sanity() {
+  return std::make_unique<RankSanity>();
+}
+std::unique_ptr<Invariant> make_env_contract() {
+  return std::make_unique<EnvContract>();
+}
+
+}  // namespace hooke::properties

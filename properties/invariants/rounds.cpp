@@ -1,0 +1,253 @@
+// What holds of a job's rounds, one after the other.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "model/observe/trace_events.h"
+#include "properties/invariants/judge.h"
+#include "properties/invariants/membership.h"
+
+namespace hooke::properties {
+namespace {
+
+namespace ev = model::events;
+
+/// Judged for each agent process by itself: two agents may learn of their rounds in any order.
+class RoundMonotonic final : public Judge {
+ public:
+  RoundMonotonic()
+      : Judge("safety.round_monotonic", "The rounds an agent takes part in only grow.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+ private:
+  void judge(const sim::Event& event) override {
+    const AgentId agent = view().agent_of(event);
+    if (agent == kNoAgent) return;
+    if (agent.value >= latest_.size()) latest_.resize(view().agent_count(), kNoRound);
+    std::int64_t& latest = latest_[agent.value];
+    const std::int64_t round = number(event, "round");
+    if (latest != kNoRound && round <= latest && !enough()) {
+      broken(
+          event,
+          fmt::format(
+              "{} joined round {} at {} after it had been in round {}: the keys of that round are "
+              "used a second time",
+              view().describe(agent), round, seconds_text(event.at), latest));
+    }
+    latest = round;
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {&ev::rendezvous_joined};
+  std::vector<std::int64_t> latest_;  ///< by agent
+};
+
+class RoundIsolation final : public Judge {
+ public:
+  RoundIsolation()
+      : Judge("safety.round_isolation", "A value read in a round was written in that round.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+ private:
+  void judge(const sim::Event& event) override {
+    if (enough()) return;
+    const std::string who =
+        fmt::format("worker pid {} on node {}", event.pid.value, view().name(event.node));
+    if (event.type == &ev::worker_stale_read) {
+      broken(event,
+             fmt::format("{} read at {} a value of \"{}\" that another incarnation of its group "
+                         "had written: {}",
+                         who, seconds_text(event.at), text(event, "key"), text(event, "detail")));
+      return;
+    }
+    const Process* const self = view().process(event.node, event.pid);
+    if (self == nullptr || !self->worker || self->round == number(event, "generation")) return;
+    broken(event,
+           fmt::format("{} was started for round {} but joined the process group of round {}", who,
+                       self->round, number(event, "generation")));
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {&ev::worker_stale_read,
+                                                         &ev::worker_initialized};
+};
+
+/// "A surplus node harms nobody" is judged where the harm is done: a group that is full, and of
+/// which nobody is missing, restarts for a membership change although it has no seat to give.
+class Bounds final : public Judge {
+ public:
+  Bounds()
+      : Judge("safety.bounds",
+              "A completed round has at least min and at most max participants, and a surplus node "
+              "harms nobody.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+ private:
+  void judge(const sim::Event& event) override {
+    if (enough()) return;
+    if (event.type == &ev::rendezvous_completed) {
+      completed(event);
+    } else if (text(event, "cause") == "membership_change") {
+      restarting(event);
+    }
+  }
+
+  void completed(const sim::Event& event) {
+    const std::int64_t participants = number(event, "participants");
+    const std::int64_t low = number(event, "min_nodes");
+    const std::int64_t high = number(event, "max_nodes");
+    if (participants >= low && participants <= high) return;
+    broken(event,
+           fmt::format(
+               "round {} of job \"{}\" was completed on node {} with {} participants; {} to {} are "
+               "allowed",
+               number(event, "round"), text(event, "run_id"), view().name(event.node), participants,
+               low, high));
+  }
+
+  void restarting(const sim::Event& event) {
+    const AgentId id = view().agent_of(event);
+    if (id == kNoAgent) return;
+    const Agent& agent = view().agent(id);
+    const Round* const round = view().round(agent.job, number(event, "round"));
+    if (round == nullptr || round->participants < agent.max_nodes) return;
+    if (round->current_members < round->participants) return;
+    broken(
+        event,
+        fmt::format(
+            "{} restarts its workers at {} for a waiting node, although all {} seats of round {} "
+            "are taken by living members: nobody can be admitted",
+            view().describe(id), seconds_text(event.at), round->participants,
+            number(event, "round")));
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {&ev::rendezvous_completed,
+                                                         &ev::group_restarting};
+};
+
+/// A completion of the very round in which the rendezvous was closed may be told after the closing,
+/// when its acknowledgement was slower; that can take a read time-out at most.
+class ClosedIsFinal final : public Judge {
+ public:
+  ClosedIsFinal()
+      : Judge("safety.closed_is_final",
+              "Once closed, a rendezvous never completes another round.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+ private:
+  struct Closing {
+    sim::WorldTime at{};
+    std::int64_t round = 0;
+    sim::NodeId node{};
+  };
+
+  void judge(const sim::Event& event) override {
+    if (event.type == &ev::store_serving) {
+      // A fresh store knows of no closing.
+      if (text(event, "purpose") == "rendezvous") closed_.clear();
+      return;
+    }
+    const JobId job = view().find_job(text(event, "run_id"));
+    if (event.type == &ev::rendezvous_closed) {
+      closed_.try_emplace(job, Closing{event.at, number(event, "round"), event.node});
+      return;
+    }
+    const auto found = closed_.find(job);
+    if (found == closed_.end() || enough()) return;
+    const Closing& closing = found->second;
+    const sim::Duration slowest =
+        job == kNoJob ? sim::Duration{} : view().job(job).timeouts.read_timeout;
+    if (number(event, "round") <= closing.round && event.at - closing.at <= slowest) return;
+    broken(
+        event,
+        fmt::format(
+            "round {} of job \"{}\" was completed at {} although node {} had closed the rendezvous "
+            "in round {} at {}",
+            number(event, "round"), text(event, "run_id"), seconds_text(event.at),
+            view().name(closing.node), closing.round, seconds_text(closing.at)));
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {
+      &ev::rendezvous_closed, &ev::rendezvous_completed, &ev::store_serving};
+  std::map<JobId, Closing> closed_;
+};
+
+/// The job's outcome is decided when a worker group has failed with no restart left, or when all
+/// agents of the round have come to the exit barrier. Before that, an agent that closes (because it
+/// was signalled, gave up waiting in the exit barrier, or met an error of its own) takes the
+/// rendezvous from everybody who still works or wants to. Agents that were told to end themselves
+/// do not count.
+class CloseAuthority final : public Judge {
+ public:
+  CloseAuthority()
+      : Judge(
+            "safety.close_authority",
+            "Only the job's terminal outcome closes the rendezvous, never one node's departure.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+ private:
+  void judge(const sim::Event& event) override {
+    const AgentId closer = view().agent_of(event);
+    if (closer == kNoAgent || enough()) return;
+    const Agent& self = view().agent(closer);
+    const Job& job = view().job(self.job);
+    if (job.over) return;
+    for (const AgentId id : job.agents) {
+      const Agent& other = view().agent(id);
+      if (id == closer || !other.at_work() || other.stage == Stage::starting) continue;
+      broken(event, fmt::format("{} closed the rendezvous of job \"{}\" at {} {}, while {} {}",
+                                view().describe(closer), job.run_id, seconds_text(event.at),
+                                reason(self), view().describe(id), doing(other)));
+      return;
+    }
+  }
+
+  static std::string reason(const Agent& closer) {
+    if (closer.signalled)
+      return fmt::format("because it had been told to end at {}", seconds_text(*closer.signalled));
+    if (closer.barrier_left) return "after it had left the exit barrier without the others";
+    return "because of an error of its own";
+  }
+  static std::string doing(const Agent& agent) {
+    switch (agent.stage) {
+      case Stage::joining: return agent.spare ? "waited as a spare" : "wanted to join";
+      case Stage::restarting: return "was restarting its workers";
+      default: return fmt::format("was a healthy member of round {}", agent.round);
+    }
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {&ev::rendezvous_closed};
+};
+
+}  // namespace
+
+std::unique_ptr<Invariant> make_round_monotonic() {
+  return std::make_unique<RoundMonotonic>();
+}
+std::unique_ptr<Invariant> make_round_isolation() {
+  return std::make_unique<RoundIsolation>();
+}
+std::unique_ptr<Invariant> make_bounds() {
+  return std::make_unique<Bounds>();
+}
+std::unique_ptr<Invariant> make_closed_is_final() {
+  return std::make_unique<ClosedIsFinal>();
+}
+std::unique_ptr<Invariant> make_close_authority() {
+  return std::make_unique<CloseAuthority>();
+}
+
+}  // namespace hooke::properties

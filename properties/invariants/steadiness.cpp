@@ -1,0 +1,166 @@
+// A job at rest stays at rest, and small disturbances leave it alone.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "model/observe/trace_events.h"
+#include "properties/invariants/judge.h"
+#include "properties/invariants/liveness.h"
+#include "sim/world/world_events.h"
+
+namespace hooke::properties {
+namespace {
+
+namespace ev = model::events;
+namespace wev = world::events;
+
+/// Bound: 5 rounds in a row without anything new: no fault that begins or ends, no agent that
+/// starts, ends or is told to, no worker that fails by itself. A group of newcomers is admitted in
+/// one or two rounds.
+class NoLivelock final : public Judge {
+ public:
+  NoLivelock() : Judge("liveness.no_livelock", "Without new faults, restarts stop.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+ private:
+  static constexpr int kRoundsMax = 5;
+  struct Count {
+    int rounds = 0;
+    std::int64_t latest_round = kNoRound;
+    sim::WorldTime since{};
+  };
+
+  void judge(const sim::Event& event) override {
+    if (event.type != &ev::rendezvous_completed) {
+      if (is_news(event)) {
+        for (auto& [job, count] : counts_) count.rounds = 0;
+      }
+      return;
+    }
+    const JobId job = view().find_job(text(event, "run_id"));
+    Count& count = counts_[job];
+    if (number(event, "round") == count.latest_round) return;  // two writers of one completion
+    count.latest_round = number(event, "round");
+    if (count.rounds++ == 0) count.since = event.at;
+    if (count.rounds != kRoundsMax + 1 || enough()) return;
+    broken(
+        event,
+        fmt::format(
+            "job \"{}\" completed {} rounds from {} to {}, the latest of them round {}, although "
+            "nothing had happened that calls for one: no fault, no failure, no agent that came or "
+            "went",
+            text(event, "run_id"), count.rounds, seconds_text(count.since), seconds_text(event.at),
+            count.latest_round));
+  }
+
+  [[nodiscard]] bool is_news(const sim::Event& event) const {
+    if (event.type != &wev::process_ended) return true;
+    if (view().agent_of(event) != kNoAgent) return true;
+    const Process* const process = view().process(event.node, event.pid);
+    return process != nullptr && process->worker && !process->told_to_stop &&
+           number(event, "status") != 0;
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {
+      &ev::rendezvous_completed, &ev::agent_started,   &ev::agent_signalled, &ev::agent_finished,
+      &wev::process_ended,       &wev::fault_injected, &wev::fault_ended,    &wev::node_restarted};
+  std::map<JobId, Count> counts_;
+};
+
+/// A healthy agent ends with a connection error although its store lives: broken, unless network,
+/// stores or names were disturbed for longer than the join time-out (a node may wait that long to
+/// get in, so it can wait that long to stay), or without end. A disturbance counts for a read
+/// time-out + slack after it is over.
+class BlipTolerance final : public Judge {
+ public:
+  BlipTolerance()
+      : Judge("liveness.blip_tolerance",
+              "A short fault of store or network does not end a healthy agent.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+  void finish(const RunFacts&) override {
+    for (const Loss& loss : losses_) tell(loss);
+  }
+
+ private:
+  static constexpr sim::Duration kSlack = std::chrono::seconds(5);
+  struct Loss {
+    AgentId agent = kNoAgent;
+    sim::WorldTime at{};
+    sim::EventId event{};
+    std::string detail;
+  };
+
+  void judge(const sim::Event& event) override {
+    if (event.type == &ev::store_serving) {
+      if (text(event, "purpose") != "rendezvous") return;
+      store_ = process_of(event);
+      store_alive_ = true;
+      return;
+    }
+    if (event.type == &wev::process_ended) {
+      if (process_of(event) == store_) store_alive_ = false;
+      return;
+    }
+    const AgentId id = view().agent_of(event);
+    if (id == kNoAgent) return;
+    const Agent& agent = view().agent(id);
+    const bool healthy = agent.round != kNoRound && !agent.signalled && !view().job(agent.job).over;
+    if (!store_alive_ || !healthy || text(event, "outcome") != "error" || losses_.size() >= 64)
+      return;
+    const std::string_view detail = text(event, "detail");
+    for (const std::string_view error :
+         {"RendezvousConnectionError", "DistNetworkError", "DistStoreError"}) {
+      if (detail.starts_with(error))
+        losses_.push_back({id, event.at, event.id, std::string(detail)});
+    }
+  }
+
+  void tell(const Loss& loss) {
+    const Timeouts& with = view().agent(loss.agent).timeouts;
+    std::string blip = "no fault disturbed anything";
+    for (const Fault& fault : view().faults()) {
+      const bool felt = fault.begin <= loss.at &&
+                        (!fault.end || loss.at <= *fault.end + with.read_timeout + kSlack);
+      if (!fault.disturbance) {
+        if (felt && loss.at - fault.begin <= with.read_timeout + kSlack) {
+          blip = fmt::format("there was only a {} at {}", fault.kind, seconds_text(fault.begin));
+        }
+        continue;
+      }
+      if (!felt) continue;
+      if (!fault.end || *fault.end - fault.begin >= with.join) return;
+      blip = fmt::format("there was only a {} from {} to {}", fault.kind, seconds_text(fault.begin),
+                         seconds_text(*fault.end));
+    }
+    if (enough()) return;
+    broken(loss.at, loss.event,
+           fmt::format("{}, a healthy member, ended at {} with \"{}\" although its store (pid {} "
+                       "on node {}) lived: {}",
+                       view().describe(loss.agent), seconds_text(loss.at), loss.detail,
+                       store_.pid.value, view().name(store_.node), blip));
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {&ev::store_serving, &wev::process_ended,
+                                                         &ev::agent_finished};
+  ProcessKey store_;
+  bool store_alive_ = false;
+  std::vector<Loss> losses_;
+};
+
+}  // namespace
+
+std::unique_ptr<Invariant> make_no_livelock() {
+  return std::make_unique<NoLivelock>();
+}
+std::unique_ptr<Invariant> make_blip_tolerance() {
+  return std::make_unique<BlipTolerance>();
+}
+
+}  // namespace hooke::properties

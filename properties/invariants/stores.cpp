@@ -1,0 +1,234 @@
+// Stores as agents and workers need them: there as long as somebody needs them, and where they are
+// said to be.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <map>
+
+#include "model/observe/trace_events.h"
+#include "properties/invariants/judge.h"
+#include "properties/invariants/processes.h"
+#include "sim/world/world_events.h"
+
+namespace hooke::properties {
+namespace {
+
+namespace ev = model::events;
+namespace wev = world::events;
+
+/// Judged for the rendezvous store. Who needs it: an agent that is joining, a member, or
+/// restarting, has not been told to end, and whose job is not decided yet; an agent in the exit
+/// barrier needs it until all have come there. The job of a store is that of the agent that serves
+/// it; any other store serves all jobs that have none of their own.
+class StoreLifetime final : public Judge {
+ public:
+  StoreLifetime()
+      : Judge("safety.store_lifetime", "A store outlives every client that still needs it.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+ private:
+  struct Server {
+    AgentId agent = kNoAgent;
+    std::int64_t port = 0;
+  };
+
+  void judge(const sim::Event& event) override {
+    if (event.type == &ev::store_serving) {
+      if (text(event, "purpose") != "rendezvous") return;
+      const AgentId agent = view().agent_of(event);
+      servers_[process_of(event)] = {agent, number(event, "port")};
+      if (agent != kNoAgent) own_stores_[view().agent(agent).job] = process_of(event);
+      return;
+    }
+    const auto found = servers_.find(process_of(event));
+    if (found == servers_.end()) return;
+    if (event.type == &ev::store_stopped && number(event, "port") != found->second.port) return;
+    const Server server = found->second;
+    servers_.erase(found);
+    gone(event, server);
+  }
+
+  void gone(const sim::Event& event, const Server& server) {
+    for (std::uint32_t i = 0; i < view().job_count(); ++i) {
+      const JobId job{i};
+      const auto own = own_stores_.find(job);
+      const bool served =
+          own == own_stores_.end() ? serves_others(server) : own->second == process_of(event);
+      if (served && !view().job(job).over && !enough()) harm(event, server, job);
+    }
+  }
+
+  /// A job without a store of its own uses an outside store, or another job's when there is no
+  /// outside one.
+  [[nodiscard]] bool serves_others(const Server& server) const {
+    if (server.agent == kNoAgent) return true;
+    for (const auto& [process, other] : servers_) {
+      if (other.agent == kNoAgent) return false;
+    }
+    return true;
+  }
+
+  void harm(const sim::Event& event, const Server& server, JobId job) {
+    for (const AgentId id : view().job(job).agents) {
+      const Agent& agent = view().agent(id);
+      const bool waits = agent.alive() && !agent.signalled && agent.stage == Stage::barrier;
+      if (id == server.agent || !(agent.at_work() || waits) || agent.stage == Stage::starting)
+        continue;
+      broken(
+          event,
+          fmt::format(
+              "the rendezvous store on node {} (pid {}, port {}) went at {} while {} still needed "
+              "it: {}",
+              view().name(event.node), event.pid.value, server.port, seconds_text(event.at),
+              view().describe(id), need(agent)));
+      return;
+    }
+  }
+
+  static std::string need(const Agent& agent) {
+    switch (agent.stage) {
+      case Stage::barrier: return "it waits in the exit barrier for others that are not done";
+      case Stage::joining:
+        return agent.spare ? "it is a spare of a job that goes on" : "it is joining";
+      default: return fmt::format("it is a member of round {} with work to do", agent.round);
+    }
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {&ev::store_serving, &ev::store_stopped,
+                                                         &wev::process_ended};
+  std::map<ProcessKey, Server> servers_;
+  std::map<JobId, ProcessKey> own_stores_;
+};
+
+/// MASTER_ADDR that a worker of round r gets names the node of rank 0 of r, and MASTER_PORT no
+/// endpoint that was gone before the round was completed. A port that nobody has listened on yet is
+/// allowed: where agents do not serve the workers' store, rank 0's worker opens it later. The loss
+/// of rank 0 after the completion is a loss like any other.
+class Bootstrap final : public Judge {
+ public:
+  Bootstrap()
+      : Judge("safety.bootstrap",
+              "Workers of a round are sent to a living endpoint owned by rank 0 of that round.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+ private:
+  struct Sent {
+    std::string master;
+    ProcessKey worker{};
+  };
+  /// The masters of a round: those judged, and those that came before rank 0 was known.
+  struct Masters {
+    std::string judged;
+    std::vector<Sent> pending;
+  };
+  struct Endpoint {
+    sim::NodeId node{};
+    std::int64_t port = 0;
+    friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
+  };
+
+  void judge(const sim::Event& event) override {
+    if (event.type == &wev::listener_opened) {
+      closed_.erase({event.node, number(event, "port")});
+      open_[process_of(event)].push_back(number(event, "port"));
+    } else if (event.type == &wev::listener_closed) {
+      if (const auto found = open_.find(process_of(event)); found != open_.end()) {
+        std::erase(found->second, number(event, "port"));
+      }
+      closed_[{event.node, number(event, "port")}] = event.at;
+    } else if (event.type == &wev::process_ended) {
+      process_ended(event);
+    } else {
+      agent_event(event);
+    }
+  }
+
+  void process_ended(const sim::Event& event) {
+    const auto found = open_.find(process_of(event));
+    if (found == open_.end()) return;
+    for (const std::int64_t port : found->second) closed_[{event.node, port}] = event.at;
+    open_.erase(found);
+  }
+
+  void agent_event(const sim::Event& event) {
+    const AgentId agent = view().agent_of(event);
+    if (agent == kNoAgent) return;
+    const std::pair key{view().agent(agent).job, number(event, "round")};
+    const Round* const round = view().round(key.first, key.second);
+    const bool known = round != nullptr && round->first != kNoAgent;
+    if (event.type == &ev::worker_started) {
+      Masters& masters = masters_[key];
+      const std::string_view master = text(event, "master");
+      if (known && masters.judged == master) return;
+      const Sent sent{std::string(master), {event.node, pid(event, "worker_pid")}};
+      if (known) {
+        masters.judged = sent.master;
+        check(event, sent, key.second, *round);
+      } else if (masters.pending.empty() || masters.pending.back().master != master) {
+        masters.pending.push_back(sent);
+      }
+      if (masters_.size() > kRoundsKept) masters_.erase(masters_.begin());
+    } else if (known && round->first == agent) {
+      const auto found = masters_.find(key);
+      if (found == masters_.end()) return;
+      for (const Sent& sent : std::exchange(found->second.pending, {}))
+        check(event, sent, key.second, *round);
+    }
+  }
+
+  void check(const sim::Event& event, const Sent& sent, std::int64_t number_of_round,
+             const Round& round) {
+    if (enough()) return;
+    const auto node = view().node_called(host_of(sent.master));
+    const Agent& first = view().agent(round.first);
+    const auto sent_where = [&] {
+      return fmt::format("worker pid {} on node {} of round {} is sent to {}",
+                         sent.worker.pid.value, view().name(sent.worker.node), number_of_round,
+                         sent.master);
+    };
+    if (!node) return;  // an alias of a machine whose agents go by another name
+    if (*node != first.node) {
+      broken(event, fmt::format("{} (node {}), but rank 0 of that round is {}", sent_where(),
+                                view().name(*node), view().describe(round.first)));
+      return;
+    }
+    const std::string_view port_text =
+        std::string_view(sent.master).substr(host_of(sent.master).size());
+    std::int64_t port = 0;
+    if (port_text.size() > 1)
+      std::from_chars(port_text.data() + 1, port_text.data() + port_text.size(), port);
+    const auto closed = closed_.find({*node, port});
+    if (closed == closed_.end()) return;
+    if (round.completed && closed->second + kTold > *round.completed) return;
+    broken(event, fmt::format("{}, where nobody has listened since {}", sent_where(),
+                              seconds_text(closed->second)));
+  }
+
+  /// A completion is told by whoever wrote it, up to a slow acknowledgement later than others know
+  /// of it.
+  static constexpr sim::Duration kTold = std::chrono::seconds(1);
+  static constexpr std::size_t kRoundsKept = 8;
+  static constexpr const sim::EventType* kInterests[] = {
+      &wev::listener_opened, &wev::listener_closed,  &wev::process_ended,
+      &ev::worker_started,   &ev::rendezvous_joined, &ev::ranks_assigned};
+  std::map<std::pair<JobId, std::int64_t>, Masters> masters_;
+  std::map<ProcessKey, std::vector<std::int64_t>> open_;
+  std::map<Endpoint, sim::WorldTime> closed_;
+};
+
+}  // namespace
+
+std::unique_ptr<Invariant> make_store_lifetime() {
+  return std::make_unique<StoreLifetime>();
+}
+std::unique_ptr<Invariant> make_bootstrap() {
+  return std::make_unique<Bootstrap>();
+}
+
+}  // namespace hooke::properties
