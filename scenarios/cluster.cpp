@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/store/tcp_store.h"
+#include "model/variant/defects.h"
 
 namespace hooke::scenario {
 namespace {
@@ -28,6 +29,7 @@ std::map<std::string, std::string> rendezvous_configuration(const RendezvousPlan
       {"keep_alive_interval", text_of(plan.keep_alive_interval)},
       {"keep_alive_max_attempt", std::to_string(plan.keep_alive_max_attempts)},
       {"read_timeout", text_of(plan.read_timeout)},
+      {"timeout", "900"},  // LaunchConfig puts it there; only the static backend reads it
   };
 }
 
@@ -47,10 +49,10 @@ Cluster::Cluster(world::World& world, const Scenario& scenario, const Roster& ro
       registry_(model::RendezvousRegistry::with_builtins()) {
   if (scenario.cluster.nodes.empty()) throw std::invalid_argument("cluster.nodes: is empty");
   for (const std::string& defect : scenario.protocol.defects) {
-    if (defect != kRestartCountPrefixDefect) {
-      throw std::invalid_argument("protocol.defects: unknown defect \"" + defect + "\"");
-    }
-    restart_count_prefix_ = true;
+    const bool known = std::any_of(model::kDefects.begin(), model::kDefects.end(),
+                                   [&](const model::Defect& each) { return each.name == defect; });
+    if (!known) throw std::invalid_argument("protocol.defects: unknown defect \"" + defect + "\"");
+    defects_.insert(defect);
   }
   workers_may_stop_slowly_ =
       scenario.workers.slow_stop > Duration::zero() ||
@@ -129,12 +131,14 @@ model::LaunchConfig Cluster::launch_config(sim::NodeId node, const std::string& 
   config.shutdown_timeout = agent.shutdown_timeout;
   config.command = {std::string(kWorkerProgram)};
   config.variant = scenario_.protocol.variant;
+  config.defects = defects_;
   return config;
 }
 
 bool Cluster::start_agent(sim::NodeId node, const std::string& run_id) {
   sim::SpawnRequest request;
   request.argv = {std::string(kAgentProgram), run_id};
+  request.environment = scenario_.protocol.agent.environment;
   return world_.start(node, std::move(request)).ok();
 }
 
@@ -200,7 +204,7 @@ WorkerConditions Cluster::conditions(sim::Ports& ports, sim::NodeId node, std::i
     if (slowed != slow_stops_.end()) conditions.slow_stop = slowed->second;
   }
   conditions.may_stop_slowly = workers_may_stop_slowly_;
-  conditions.restart_count_prefix = restart_count_prefix_;
+  conditions.restart_count_prefix = defects_.contains("worker_store.restart_count_prefix");
   conditions.variant = scenario_.protocol.variant;
   conditions.round = [this, node, pid = ports.processes.self()] {
     return roster_.round_of(node, pid).value_or(-1);

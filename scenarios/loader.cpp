@@ -125,7 +125,7 @@ void Loader::rendezvous(const Place& place) {
 }
 
 void Loader::agent(const Place& place) {
-  place.object({"max_restarts", "monitor_interval", "exit_barrier_timeout", "shutdown_timeout"});
+  place.object({"max_restarts", "monitor_interval", "exit_barrier_timeout", "shutdown_timeout", "environment"});
   AgentPlan& plan = scenario_.protocol.agent;
   if (place.has("max_restarts")) plan.max_restarts = place.at("max_restarts").integer(0, kManyMax);
   if (place.has("monitor_interval")) {
@@ -135,6 +135,9 @@ void Loader::agent(const Place& place) {
   }
   if (place.has("exit_barrier_timeout"))
     plan.exit_barrier_timeout = place.at("exit_barrier_timeout").duration();
+  if (place.has("environment")) {
+    for (const auto& [name, value] : place.at("environment").members()) plan.environment[name] = value.text();
+  }
   if (place.has("shutdown_timeout"))
     plan.shutdown_timeout = place.at("shutdown_timeout").duration();
 }

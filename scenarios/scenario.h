@@ -33,6 +33,7 @@ struct AgentPlan {
   Duration monitor_interval = 100ms;
   Duration exit_barrier_timeout = 300s;
   Duration shutdown_timeout = 30s;
+  std::map<std::string, std::string> environment;  ///< of the agent process, inherited by its workers
   friend bool operator==(const AgentPlan&, const AgentPlan&) = default;
 };
 

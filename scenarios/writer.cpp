@@ -47,6 +47,7 @@ ordered_json protocol_json(const ProtocolPlan& plan) {
   put(agent, "exit_barrier_timeout", plan.agent.exit_barrier_timeout,
       usual.agent.exit_barrier_timeout);
   put(agent, "shutdown_timeout", plan.agent.shutdown_timeout, usual.agent.shutdown_timeout);
+  if (!plan.agent.environment.empty()) agent["environment"] = plan.agent.environment;
   if (!agent.empty()) out["agent"] = agent;
   return out;
 }

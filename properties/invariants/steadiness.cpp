@@ -135,9 +135,12 @@ class BlipTolerance final : public Judge {
         continue;
       }
       if (!felt) continue;
-      if (!fault.end || *fault.end - fault.begin >= with.join) return;
-      blip = fmt::format("there was only a {} from {} to {}", fault.kind, seconds_text(fault.begin),
-                         seconds_text(*fault.end));
+      // A fault that outlives the run has lasted at least until the agent gave up; whoever gives up before its own
+      // read time-out cannot have known that it would last.
+      const sim::Duration lasted = fault.end ? *fault.end - fault.begin : loss.at - fault.begin;
+      if (lasted >= (fault.end ? with.join : with.read_timeout)) return;
+      blip = fmt::format("there was only a {} from {} on, and it had lasted {}", fault.kind, seconds_text(fault.begin),
+                         seconds_text(lasted));
     }
     if (enough()) return;
     broken(loss.at, loss.event,
