@@ -1,5 +1,5 @@
-// Turns the root object of a pickle into a state, checking every type. Nodes that are equal become
-// one shared NodeRef, whether the pickle shared them or not.
+// Turns the root object of a pickle into a state, checking every type. Each node object of the
+// pickle becomes one NodeRef, so that a state written again shares what it shared before.
 #include "model/rendezvous/pickle_reader.h"
 
 #include <chrono>
@@ -14,46 +14,50 @@ namespace {
 
 using Kind = PickleKind;
 
-/// Nodes by value, numbered in the order of first appearance.
+/// The nodes of a pickle, numbered by object; equal ones have one number in common.
 class NodeTable {
  public:
-  std::uint32_t number_of(NodeDesc desc) {
-    NodeRef ref(std::move(desc));
-    if (2 * (nodes_.size() + 1) > slots_.size()) grow();
-    std::uint32_t& slot = slot_of(ref);
-    if (slot == 0) {
-      nodes_.push_back(std::move(ref));
-      slot = static_cast<std::uint32_t>(nodes_.size());
-    }
-    return slot - 1;
+  struct Entry {
+    NodeRef node;
+    std::uint32_t value;  ///< number of the first equal node
+  };
+
+  std::uint32_t add(NodeDesc desc) {
+    NodeRef node(std::move(desc));
+    if (2 * (entries_.size() + 1) > slots_.size()) grow();
+    const auto number = static_cast<std::uint32_t>(entries_.size());
+    std::uint32_t& slot = slot_of(node);
+    if (slot == 0) slot = number + 1;
+    entries_.push_back({std::move(node), slot - 1});
+    return number;
   }
-  [[nodiscard]] const NodeRef& operator[](std::uint32_t number) const { return nodes_[number]; }
+  [[nodiscard]] const Entry& operator[](std::uint32_t number) const { return entries_[number]; }
 
  private:
-  /// Number + 1, 0 for a node that is not there.
-  std::uint32_t& slot_of(const NodeRef& ref) {
+  /// Number + 1 of the first node equal to `node`, 0 when there is none.
+  std::uint32_t& slot_of(const NodeRef& node) {
     const std::size_t mask = slots_.size() - 1;
-    std::size_t i = ref.hash() & mask;
-    while (slots_[i] != 0 && !(nodes_[slots_[i] - 1] == ref)) i = (i + 1) & mask;
+    std::size_t i = node.hash() & mask;
+    while (slots_[i] != 0 && !(entries_[slots_[i] - 1].node == node)) i = (i + 1) & mask;
     return slots_[i];
   }
   void grow() {
     slots_.assign(slots_.empty() ? 64 : 4 * slots_.size(), 0);
-    for (std::uint32_t i = 0; i < nodes_.size(); ++i) slot_of(nodes_[i]) = i + 1;
+    for (const Entry& entry : entries_) slot_of(entry.node) = entry.value + 1;
   }
 
-  std::vector<NodeRef> nodes_;
+  std::vector<Entry> entries_;
   std::vector<std::uint32_t> slots_;
 };
 
 /// Where each node stands in one list: a repeated key of a dict keeps its place.
 class Places {
  public:
-  /// The place of node `number`; `next` when it is new.
-  std::size_t place(std::uint32_t number, std::size_t next) {
-    if (number >= places_.size()) places_.resize(number + 1, 0);
-    if (places_[number] == 0) places_[number] = next + 1;
-    return places_[number] - 1;
+  /// The place of a node; `next` when it is new.
+  std::size_t place(const NodeTable::Entry& entry, std::size_t next) {
+    if (entry.value >= places_.size()) places_.resize(entry.value + 1, 0);
+    if (places_[entry.value] == 0) places_[entry.value] = next + 1;
+    return places_[entry.value] - 1;
   }
 
  private:
@@ -155,11 +159,11 @@ class Builder {
     out.reserve(items.size() / 2);
     Places places;
     for (std::size_t i = 0; i < items.size(); i += 2) {
-      const std::uint32_t number = node(items[i], "a participant");
+      const NodeTable::Entry& entry = node(items[i], "a participant");
       const std::int64_t rank = integer(machine_.object(items[i + 1]), "a rank");
-      const std::size_t place = places.place(number, out.size());
+      const std::size_t place = places.place(entry, out.size());
       if (place == out.size()) {
-        out.push_back({nodes_[number], rank});
+        out.push_back({entry.node, rank});
       } else {
         out[place].rank = rank;
       }
@@ -171,11 +175,11 @@ class Builder {
     out.reserve(items.size() / 2);
     Places places;
     for (std::size_t i = 0; i < items.size(); i += 2) {
-      const std::uint32_t number = node(items[i], "a node with a heartbeat");
+      const NodeTable::Entry& entry = node(items[i], "a node with a heartbeat");
       const sim::WallTime at = time(machine_.object(items[i + 1]), "a heartbeat");
-      const std::size_t place = places.place(number, out.size());
+      const std::size_t place = places.place(entry, out.size());
       if (place == out.size()) {
-        out.push_back({nodes_[number], at});
+        out.push_back({entry.node, at});
       } else {
         out[place].at = at;
       }
@@ -185,14 +189,14 @@ class Builder {
     require(set, Kind::set, where);
     Places places;
     for (const PickleIndex item : machine_.items(set)) {
-      const std::uint32_t number = node(item, where);
-      if (places.place(number, out.size()) == out.size()) out.push_back(nodes_[number]);
+      const NodeTable::Entry& entry = node(item, where);
+      if (places.place(entry, out.size()) == out.size()) out.push_back(entry.node);
     }
   }
 
-  /// The number of the node that object `index` is.
-  std::uint32_t node(PickleIndex index, std::string_view where) {
-    if (numbers_[index] != 0) return numbers_[index] - 1;
+  /// The node that object `index` is. Valid until the next call.
+  const NodeTable::Entry& node(PickleIndex index, std::string_view where) {
+    if (numbers_[index] != 0) return nodes_[numbers_[index] - 1];
     const PickleObject& object = machine_.object(index);
     require(object, Kind::node, where);
     const PickleObject* addr = find(object, v2_ ? "addr" : "fqdn");
@@ -200,11 +204,11 @@ class Builder {
     if (addr == nullptr) addr = &attribute(object, v2_ ? "addr" : "fqdn");
     require(*addr, Kind::text, "the address of a node");
     spend_on_addresses(*addr);
-    const std::uint32_t number = nodes_.number_of(
-        {std::string(machine_.text(*addr)), integer(attribute(object, "pid"), "pid"),
-         integer(attribute(object, "local_id"), "local_id")});
+    const std::uint32_t number =
+        nodes_.add({std::string(machine_.text(*addr)), integer(attribute(object, "pid"), "pid"),
+                    integer(attribute(object, "local_id"), "local_id")});
     numbers_[index] = number + 1;
-    return number;
+    return nodes_[number];
   }
 
   /// Nodes may share one text in the pickle but not here; a long one shared by many would fill the

@@ -69,16 +69,16 @@ class ListedNodes {
     }
   }
 
-  /// Where `node` is in the memo; kNoPlace when no list has it. Fast when heartbeats come in about
-  /// the order of the lists.
+  /// Where the object of `node` is in the memo; kNoPlace when no list has that very object. Fast
+  /// when heartbeats come in about the order of the lists.
   Place find(const NodeRef& node) {
     for (std::size_t i = expected_; i < size_ && i < expected_ + kLookAhead; ++i) {
-      if (at(i) == node) return found(i);
+      if (at(i) == node) return found(i, node);
     }
     if (size_ == 0) return kNoPlace;
     if (slots_.empty()) build_index();
     for (std::size_t slot = node.hash() & mask_; slots_[slot] != 0; slot = (slot + 1) & mask_) {
-      if (at(slots_[slot] - 1) == node) return found(slots_[slot] - 1);
+      if (at(slots_[slot] - 1) == node) return found(slots_[slot] - 1, node);
     }
     return kNoPlace;
   }
@@ -91,8 +91,9 @@ class ListedNodes {
     if (i < begin_[2]) return state_.wait_list[i - begin_[1]];
     return state_.redundancy_list[i - begin_[2]];
   }
-  Place found(std::size_t i) {
+  Place found(std::size_t i, const NodeRef& node) {
     expected_ = i + 1 == size_ ? 0 : i + 1;
+    if (!at(i).is_same_object(node)) return kNoPlace;
     if (i == 0) return first_;
     const std::size_t list = i < begin_[1] ? 0 : i < begin_[2] ? 1 : 2;
     return base_[list] + static_cast<Place>(i - begin_[list]) * kNodePlaces;
@@ -258,7 +259,7 @@ class Writer {
       if (place != kNoPlace) {
         out_.get(place);
       } else {
-        node(entry.node);  // reported, but on no list
+        node(entry.node);
       }
       time(entry.at);
     });

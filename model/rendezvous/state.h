@@ -27,8 +27,19 @@ class NodeRef {
   friend bool operator==(const NodeRef& a, const NodeRef& b) {
     return a.hash_ == b.hash_ && (a.desc_ == b.desc_ || *a.desc_ == *b.desc_);
   }
+  /// The same identity, but to Python another object. A pickle writes one object once and refers to
+  /// it, but writes equal objects each in full: a node that moves from the wait list to the
+  /// participants puts its own object there, while its heartbeat keeps the one that came with the
+  /// state.
+  [[nodiscard]] NodeRef another_object() const { return NodeRef(*this, *desc_); }
+  [[nodiscard]] bool is_same_object(const NodeRef& other) const { return desc_ == other.desc_; }
 
  private:
+  NodeRef(const NodeRef& other, NodeDesc desc)
+      : desc_(std::make_shared<const NodeDesc>(std::move(desc))),
+        hash_(other.hash_),
+        wire_bytes_(other.wire_bytes_) {}
+
   std::shared_ptr<const NodeDesc> desc_;
   std::uint64_t hash_;
   std::uint32_t wire_bytes_;

@@ -36,7 +36,9 @@ RendezvousState& StateHolder::edit() {
 void StateHolder::change(Action action) {
   const bool was_complete = state_->complete;
   RendezvousState& state = edit();
-  apply(action, state, settings_, node_, truncate_to_microseconds(clock_.wall_now()));
+  // What came with the state is never this process' own object, not even where it is equal.
+  apply(action, state, settings_, node_.another_object(),
+        truncate_to_microseconds(clock_.wall_now()));
   dirty_ = true;
   std::size_t members = state.participants.size();
   if (action == Action::add_to_wait_list) members = state.wait_list.size();
