@@ -1,5 +1,4 @@
-// One table of words; each names the deed that carries it out and the parameters it cannot do
-// without.
+// One table of words; each names the deed that carries it out.
 #include "scenarios/actions.h"
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "scenarios/vocabulary.h"
 #include "sim/world/world_events.h"
 
 namespace hooke::scenario {
@@ -48,87 +48,87 @@ struct Actions::Call {
   Effect& effect;
 };
 
-/// Letters in `needs`: b "by", a "amount", t "text", f "from".
-struct Actions::Word {
+/// How a word is carried out, and by which of the world's faults if by one.
+struct Actions::Way {
   std::string_view name;
   Deed deed;
   FaultKind kind = FaultKind::process_signal;
-  std::string_view needs = "";
 };
 
-const Actions::Word* Actions::find(std::string_view word) {
+const Actions::Way* Actions::find(std::string_view word) {
   using A = Actions;
   using K = FaultKind;
-  static constexpr std::array words{
-      Word{"agent.start", &A::agent_start},
-      Word{"agent.restart", &A::agent_restart},
-      Word{"agent.kill", &A::agent_signal},
-      Word{"agent.signal", &A::agent_signal},
-      Word{"agent.pause", &A::agent_fault, K::process_pause},
-      Word{"node.crash", &A::node_crash, K::node_crash},
-      Word{"node.restart", &A::node_restart, K::node_restart},
-      Word{"node.reboot", &A::node_crash, K::node_crash},
-      Word{"worker.exit", &A::worker_fault, K::process_exit},
-      Word{"worker.signal", &A::worker_fault, K::process_signal},
-      Word{"worker.hang", &A::worker_fault, K::process_hang},
-      Word{"worker.unkillable", &A::worker_fault, K::process_unkillable},
-      Word{"worker.slow_stop", &A::worker_slow_stop, K::process_signal, "b"},
-      Word{"worker.children", &A::worker_children},
-      Word{"pid.reuse", &A::worker_fault, K::pid_reuse},
-      Word{"net.partition", &A::inject_on_paths, K::net_partition, "f"},
-      Word{"net.delay", &A::inject_on_paths, K::net_delay, "b"},
-      Word{"net.loss", &A::inject_on_paths, K::net_loss, "a"},
-      Word{"net.reset", &A::inject_on_paths, K::net_reset},
-      Word{"net.clog", &A::inject_on_paths, K::net_clog},
-      Word{"net.bandwidth", &A::inject_on_paths, K::net_bandwidth, "a"},
-      Word{"store.slow", &A::inject_at_store, K::service_slow, "b"},
-      Word{"store.stop", &A::inject_at_store, K::service_stop},
-      Word{"store.error", &A::inject_at_store, K::service_error},
-      Word{"store.reply_lost", &A::inject_at_store, K::service_reply_lost},
-      Word{"store.backlog", &A::store_backlog, K::service_stop, "a"},
-      Word{"store.restart", &A::store_restart},
-      Word{"clock.skew", &A::node_fault, K::clock_skew, "b"},
-      Word{"clock.jump", &A::node_fault, K::clock_jump, "b"},
-      Word{"clock.drift", &A::node_fault, K::clock_drift, "a"},
-      Word{"clock.freeze", &A::node_fault, K::clock_freeze},
-      Word{"dns.alias", &A::dns_fault, K::dns_alias, "ft"},
-      Word{"dns.unresolvable", &A::dns_fault, K::dns_unresolvable, "t"},
-      Word{"port.busy", &A::node_fault, K::port_busy, "a"},
-      Word{"port.steal", &A::node_fault, K::port_steal},
-      Word{"job.collide", &A::job_collide},
-      Word{"disk.full", &A::node_fault, K::disk_full},
-      Word{"disk.short_write", &A::node_fault, K::disk_short_write, "a"},
-      Word{"thread.dies", &A::agent_fault, K::fiber_dies, "t"},
-      Word{"sched.relaunch", &A::sched_relaunch},
+  static constexpr std::array ways{
+      Way{"agent.start", &A::agent_start},
+      Way{"agent.restart", &A::agent_restart},
+      Way{"agent.kill", &A::agent_signal},
+      Way{"agent.signal", &A::agent_signal},
+      Way{"agent.pause", &A::agent_fault, K::process_pause},
+      Way{"node.crash", &A::node_crash, K::node_crash},
+      Way{"node.restart", &A::node_restart, K::node_restart},
+      Way{"node.reboot", &A::node_crash, K::node_crash},
+      Way{"worker.exit", &A::worker_fault, K::process_exit},
+      Way{"worker.signal", &A::worker_fault, K::process_signal},
+      Way{"worker.hang", &A::worker_fault, K::process_hang},
+      Way{"worker.unkillable", &A::worker_fault, K::process_unkillable},
+      Way{"worker.slow_stop", &A::worker_slow_stop, K::process_signal},
+      Way{"worker.children", &A::worker_children},
+      Way{"pid.reuse", &A::worker_fault, K::pid_reuse},
+      Way{"net.partition", &A::inject_on_paths, K::net_partition},
+      Way{"net.delay", &A::inject_on_paths, K::net_delay},
+      Way{"net.loss", &A::inject_on_paths, K::net_loss},
+      Way{"net.reset", &A::inject_on_paths, K::net_reset},
+      Way{"net.clog", &A::inject_on_paths, K::net_clog},
+      Way{"net.bandwidth", &A::inject_on_paths, K::net_bandwidth},
+      Way{"store.slow", &A::inject_at_store, K::service_slow},
+      Way{"store.stop", &A::inject_at_store, K::service_stop},
+      Way{"store.error", &A::inject_at_store, K::service_error},
+      Way{"store.reply_lost", &A::inject_at_store, K::service_reply_lost},
+      Way{"store.backlog", &A::store_backlog, K::service_stop},
+      Way{"store.restart", &A::store_restart},
+      Way{"clock.skew", &A::node_fault, K::clock_skew},
+      Way{"clock.jump", &A::node_fault, K::clock_jump},
+      Way{"clock.drift", &A::node_fault, K::clock_drift},
+      Way{"clock.freeze", &A::node_fault, K::clock_freeze},
+      Way{"dns.alias", &A::dns_fault, K::dns_alias},
+      Way{"dns.unresolvable", &A::dns_fault, K::dns_unresolvable},
+      Way{"port.busy", &A::node_fault, K::port_busy},
+      Way{"port.steal", &A::node_fault, K::port_steal},
+      Way{"job.collide", &A::job_collide},
+      Way{"disk.full", &A::node_fault, K::disk_full},
+      Way{"disk.short_write", &A::node_fault, K::disk_short_write},
+      Way{"thread.dies", &A::agent_fault, K::fiber_dies},
+      Way{"sched.relaunch", &A::sched_relaunch},
   };
-  const auto found = std::find_if(words.begin(), words.end(),
-                                  [&](const Word& known) { return known.name == word; });
-  return found == words.end() ? nullptr : &*found;
+  const auto found =
+      std::find_if(ways.begin(), ways.end(), [&](const Way& way) { return way.name == word; });
+  return found == ways.end() ? nullptr : &*found;
 }
 
 Actions::Actions(world::World& world, Cluster& cluster, const Roster& roster, Agenda& agenda)
     : world_(world), cluster_(cluster), roster_(roster), agenda_(agenda) {}
 
 void Actions::check(const TimelineEntry& entry) const {
-  const Word* const word = find(entry.what);
+  const Word* const word = find_word(entry.what);
   const auto refuse = [&](const std::string& why) {
     throw std::invalid_argument("timeline: \"" + entry.what + "\" " + why);
   };
-  if (word == nullptr) refuse("is unknown, or unsupported in the simulated world");
-  const auto needs = [&](char letter) {
-    return word->needs.find(letter) != std::string_view::npos;
-  };
-  if (needs('b') && !entry.span) refuse("needs \"by\"");
-  if (needs('a') && !entry.amount) refuse("needs \"amount\"");
-  if (needs('t') && !entry.text) refuse("needs \"text\"");
-  if (needs('f') && entry.from.empty()) refuse("needs a node");
+  if (word == nullptr || find(entry.what) == nullptr) {
+    refuse("is unknown, or unsupported in the simulated world");
+  }
+  const auto needs = [&](Parameter parameter) { return (word->required & parameter) != 0; };
+  if (needs(kBy) && !entry.span) refuse("needs \"by\"");
+  if (needs(kAmount) && !entry.amount) refuse("needs \"amount\"");
+  if (needs(kText) && !entry.text) refuse("needs \"text\"");
+  if (needs(kPaths) && entry.from.empty()) refuse("needs \"from\"");
+  if (needs(kNode) && entry.from.empty() && entry.trigger.at) refuse("needs \"node\"");
   if (entry.signal && !signal_named(*entry.signal)) refuse("has an unknown signal");
   if (entry.what == "store.restart" && !cluster_.store_is_external()) {
     refuse("needs an external store: here the store lives and dies with its agent");
   }
   for (const auto* names : {&entry.from, &entry.to}) {
     for (const std::string& name : *names) {
-      const bool role = name == "store_host" || name == "rank0" || name == "all";
+      const bool role = std::find(roles().begin(), roles().end(), name) != roles().end();
       if (!role && !world_.find_node(name)) refuse("names no node: \"" + name + "\"");
     }
   }
@@ -154,10 +154,10 @@ std::vector<sim::NodeId> Actions::resolve(const std::vector<std::string>& names)
 }
 
 void Actions::act(const TimelineEntry& entry, std::optional<sim::NodeId> there, Effect& effect) {
-  const Word& word = *find(entry.what);
+  const Way& way = *find(entry.what);
   std::vector<sim::NodeId> nodes = resolve(entry.from);
   if (entry.from.empty() && there) nodes.push_back(*there);
-  (this->*word.deed)({entry, word.kind, nodes, effect});
+  (this->*way.deed)({entry, way.kind, nodes, effect});
 }
 
 // ---- faults of the world ------------------------------------------------------------------------
@@ -341,7 +341,7 @@ void Actions::store_restart(const Call& call) {
 void Actions::worker_fault(const Call& call) {
   world::Fault fault = fault_of(call.kind, call.entry);
   if (call.kind == FaultKind::process_exit) fault.amount = call.entry.amount.value_or(1);
-  fault.signal = *signal_named(call.entry.signal.value_or("TERM"));
+  fault.signal = *signal_named(call.entry.signal.value_or("KILL"));
   inject_at_workers(call, fault);
 }
 

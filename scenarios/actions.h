@@ -3,31 +3,8 @@
 // workers are resolved at the moment of acting. What is left to the world (links, clocks, signals)
 // becomes a world::Fault; starting things again is done here.
 //
-// Parameters by word; `node` is `from`, which may also hold roles (store_host, rank0, all) and,
-// when empty, means the node of the triggering event:
-//   agent.start                              one more agent process
-//   agent.restart                            a fresh agent, as soon as the old one has ended
-//   agent.kill, agent.signal [signal]        the node's agents; TERM unless said otherwise
-//   agent.pause [for]
-//   node.crash [for]                         for: restarts after that span
-//   node.reboot [for: 30s]                   a crash that always restarts
-//   node.restart                             up again, and its agent (or the store) starts
-//   worker.exit [amount: 1], worker.signal [signal], worker.hang, worker.unkillable [for],
-//   worker.slow_stop [by], worker.children [amount: 1]     with local_rank, or all of the node
-//   net.partition, net.clog [for]            from, to (empty: everybody), one_way
-//   net.delay [by, for], net.bandwidth [amount: bits/s, for], net.loss [amount: ppm, for]
-//   net.reset
-//   store.slow [by, for], store.stop [for], store.error [for], store.reply_lost [amount: 1]
-//   store.backlog [amount], store.restart    restart: an external store comes up empty
-//   clock.skew [by], clock.jump [by], clock.drift [amount: ppm], clock.freeze [for]
-//   dns.alias [text], dns.unresolvable [text, for]
-//   port.busy [amount: port, for], port.steal [for]
-//   job.collide [text: run id of the other job, the same when empty]
-//   pid.reuse                                the next process gets that worker's number
-//   disk.full [for], disk.short_write [amount: bytes]
-//   thread.dies [text: name of the fiber]    in the node's agents
-//   sched.relaunch [by: 10s, amount: 1]      restart a node's failed agent so often, after that
-//   span
+// vocabulary.h says which parameters a word has. `node` is `from`; when it is empty, the node where
+// the entry's trigger fired is meant.
 
 #include <cstdint>
 #include <map>
@@ -69,8 +46,8 @@ class Actions final : public kernel::TraceSink {
  private:
   struct Call;
   using Deed = void (Actions::*)(const Call&);
-  struct Word;
-  static const Word* find(std::string_view word);
+  struct Way;
+  static const Way* find(std::string_view word);
 
   [[nodiscard]] std::vector<sim::NodeId> resolve(const std::vector<std::string>& names) const;
   void start_again(sim::NodeId node, Effect& effect);

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -84,7 +85,7 @@ class Cluster {
   std::map<std::string, sim::NodeId, std::less<>> by_name_;
   sim::NodeId store_machine_{};
   bool workers_may_stop_slowly_ = false;
-  bool restart_count_prefix_ = false;
+  std::set<std::string> defects_;
   /// Workers started so far, by node and local rank.
   std::map<std::pair<sim::NodeId, std::int64_t>, std::int64_t> incarnations_;
   /// Set by worker.slow_stop; local rank -1: all of the node.

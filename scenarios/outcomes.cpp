@@ -1,4 +1,5 @@
-// What an agent says of itself counts unless it was killed after saying it.
+// What an agent says of itself counts unless it was killed after saying it. A machine's crash comes
+// before the ends of the processes that go down with it.
 #include "scenarios/outcomes.h"
 
 #include "model/observe/trace_events.h"
@@ -20,11 +21,16 @@ void Outcomes::on_event(const sim::Event& event) {
   } else if (event.type == &wev::process_ended) {
     process_ended(event);
   } else if (event.type == &wev::node_crashed) {
-    node_crashed(event);
+    down_.emplace(event.field("name").text());
+  } else if (event.type == &wev::node_restarted) {
+    down_.erase(std::string(event.field("name").text()));
   } else if (event.type == &ev::mark) {
     ++marks_[std::string(event.field("name").text())];
   } else if (event.type == &ev::rendezvous_completed) {
-    ++rounds_;
+    const std::string run_id(event.field("run_id").text());
+    if (completed_.emplace(run_id, event.field("round").number()).second) ++rounds_;
+  } else if (event.type == &ev::store_serving) {
+    if (event.field("purpose").text() == "rendezvous") completed_.clear();
   } else if (event.type == &wev::fault_injected || event.type == &wev::fault_ended) {
     last_fault_ = event.at;
   }
@@ -45,21 +51,15 @@ void Outcomes::process_ended(const sim::Event& event) {
   living_.erase(found);
   const int status = static_cast<int>(event.field("status").number());
   agent.ended = event.at;
+  if (status < 0 && down_.contains(agent.node)) {
+    agent.outcome = "crashed";
+    return;
+  }
   agent.exit_code = status;
   if (status < 0) {
     agent.outcome = "killed";
   } else if (agent.outcome == "running") {  // ended from outside with an exit code
     agent.outcome = "error";
-  }
-}
-
-/// The crash's own event follows those of the processes that went down with it.
-void Outcomes::node_crashed(const sim::Event& event) {
-  for (AgentResult& agent : agents_) {
-    const bool here = agent.node == event.field("name").text();
-    if (!here || agent.outcome != "killed" || agent.ended != event.at) continue;
-    agent.outcome = "crashed";
-    agent.exit_code.reset();
   }
 }
 

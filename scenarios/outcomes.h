@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scenarios/runner.h"
@@ -20,7 +22,8 @@ class Outcomes final : public kernel::TraceSink {
   /// In order of start. `ended` of an agent that still runs is the epoch.
   [[nodiscard]] const std::vector<AgentResult>& agents() const { return agents_; }
   [[nodiscard]] const std::map<std::string, std::uint64_t>& marks() const { return marks_; }
-  /// Accepted completions of a round.
+  /// Completed rounds. Several nodes may complete one and the same round; rounds of a store
+  /// that came up anew are others.
   [[nodiscard]] std::int64_t rounds() const { return rounds_; }
   /// When the world's fault engine last began or ended a fault; the epoch when never.
   [[nodiscard]] sim::WorldTime last_fault() const { return last_fault_; }
@@ -29,13 +32,14 @@ class Outcomes final : public kernel::TraceSink {
  private:
   void agent_finished(const sim::Event& event);
   void process_ended(const sim::Event& event);
-  void node_crashed(const sim::Event& event);
 
   const std::vector<std::string>& node_names_;
   std::vector<AgentResult> agents_;
   std::map<std::pair<sim::NodeId, sim::Pid>, std::size_t> living_;  ///< index into agents_
+  std::set<std::string> down_;                                      ///< crashed nodes
   std::map<std::string, std::uint64_t> marks_;
   std::int64_t rounds_ = 0;
+  std::set<std::pair<std::string, std::int64_t>> completed_;  ///< run id and round, of this store
   sim::WorldTime last_fault_{};
 };
 

@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "model/store/store.h"
 #include "model/store/tcp_store.h"
@@ -20,10 +19,6 @@
 
 namespace hooke::scenario {
 
-/// Defect: worker keys carry the agent's restart count as a prefix, as PyTorch before 2.6 had it
-/// although agents of one job count differently (pytorch/pytorch#135712).
-inline constexpr std::string_view kRestartCountPrefixDefect = "worker_store.restart_count_prefix";
-
 /// What a worker cannot know from its environment: its program and its manners.
 struct WorkerConditions {
   WorkerProgram program;
@@ -32,6 +27,8 @@ struct WorkerConditions {
   Duration slow_stop{};
   /// SIGTERM may become caught later on (WorkerRun::slow_stop).
   bool may_stop_slowly = false;
+  /// Keys carry the agent's restart count as a prefix, as before PyTorch 2.6, although the agents
+  /// of a job count differently (pytorch/pytorch#135712).
   bool restart_count_prefix = false;
   model::Variant variant = model::Variant::torch_2_x;
   /// The rendezvous round this worker belongs to: ground truth of the harness that no protocol

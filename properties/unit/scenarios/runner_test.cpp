@@ -1,0 +1,257 @@
+// What a run is made of besides the job: seeds, tapes, limits, verdicts.
+#include "scenarios/runner.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "model/observe/trace_events.h"
+#include "properties/unit/scenarios/test_scenario.h"
+#include "sim/world/world.h"
+
+namespace hooke::scenario {
+namespace {
+
+/// Breaks its promise at each event of one kind.
+class Breaks final : public properties::Invariant {
+ public:
+  Breaks(std::string id, std::string event) : id_(std::move(id)), event_(std::move(event)) {}
+  [[nodiscard]] std::string_view id() const override { return id_; }
+  [[nodiscard]] std::string_view meaning() const override { return "It never happens."; }
+  void on_event(const sim::Event& event) override {
+    if (event.type->name == event_ && broken_.empty())
+      broken_.push_back({id_, event_ + " happened", event.at, event.id});
+  }
+  void finish(const properties::RunFacts& facts) override { facts_seen = facts; }
+  [[nodiscard]] const std::vector<properties::Violation>& violations() const override {
+    return broken_;
+  }
+  static inline properties::RunFacts facts_seen{};
+
+ private:
+  std::string id_;
+  std::string event_;
+  std::vector<properties::Violation> broken_;
+};
+
+RunReport run_judged(const Scenario& scenario) {
+  properties::InvariantRegistry registry;
+  registry.add([] { return std::make_unique<Breaks>("safety.x", "worker.started"); });
+  registry.add([] { return std::make_unique<Breaks>("liveness.y", "agent.finished"); });
+  registry.add([] { return std::make_unique<Breaks>("safety.z", "node.crashed"); });
+  kernel::Kernel kernel;
+  return run(kernel, scenario, {}, registry);
+}
+
+std::vector<std::string> unmet_names(const RunReport& report) {
+  std::vector<std::string> names;
+  for (const Unmet& each : report.unmet) names.push_back(each.expectation);
+  return names;
+}
+
+// ---- seeds and tapes ----------------------------------------------------------------------------
+
+TEST(Runner, one_seed_gives_one_stream_of_events_and_another_seed_another) {
+  Lines first, again, other;
+  RunOptions options;
+  options.seed = 8;
+  const RunReport one = run_bare(job(4), &first);
+  const RunReport two = run_bare(job(4), &again);
+  const RunReport three = run_bare(job(4), &other, options);
+  EXPECT_EQ(first.all, again.all);
+  EXPECT_EQ(one.hash, two.hash);
+  EXPECT_NE(first.all, other.all);
+  EXPECT_NE(one.hash, three.hash);
+  EXPECT_EQ(three.seed, 8U);
+}
+
+TEST(Runner, runs_on_one_kernel_do_not_know_of_each_other) {
+  kernel::Kernel kernel;
+  const properties::InvariantRegistry none;
+  Scenario disturbed = job(3);
+  disturbed.workers.program = {init(), collective(50, 1s)};
+  disturbed.timeline = {at(20s, "node.crash", {"a"}), at(25s, "net.partition", {"b"})};
+  disturbed.time_limit = 100s;
+  const std::string before = run(kernel, job(4), {}, none).hash;
+  run(kernel, disturbed, {}, none);
+  EXPECT_EQ(run(kernel, job(4), {}, none).hash, before);
+}
+
+TEST(Runner, a_recorded_tape_replays_to_the_same_hash_under_any_seed) {
+  Scenario scenario = job(3);
+  scenario.workers.program = {init(), collective(5, 1s), exit_with(0)};
+  scenario.timeline = {at(15s, "worker.exit", {"b"})};
+  for (const kernel::Strategy strategy : {kernel::Strategy::fifo, kernel::Strategy::random}) {
+    RunOptions options;
+    options.record_tape = true;
+    options.strategy = strategy;
+    const RunReport recorded = run_bare(scenario, nullptr, options);
+    ASSERT_FALSE(recorded.tape.empty());
+    Scenario capsule = scenario;
+    capsule.tape = recorded.tape;
+    options.seed = 12345;
+    EXPECT_EQ(run_bare(capsule, nullptr, options).hash, recorded.hash);
+  }
+}
+
+TEST(Runner, the_order_of_ready_fibers_can_be_drawn_as_well) {
+  RunOptions options;
+  options.strategy = kernel::Strategy::random;
+  Scenario scenario = job(4);
+  for (const char* node : {"a", "b", "c", "d"}) scenario.expect.outcome[node] = "succeeded";
+  const RunReport report = run_bare(scenario, nullptr, options);
+  EXPECT_TRUE(report.passed) << unmet(report);
+}
+
+// ---- how a run ends -----------------------------------------------------------------------------
+
+TEST(Runner, a_run_is_cut_at_its_time_limit_and_says_who_still_runs) {
+  Scenario scenario = job(2);
+  scenario.workers.program = {{WorkerStep::Kind::hang, {}, 0, 1}};
+  scenario.time_limit = 100s;
+  scenario.expect.outcome = {{"a", "running"}, {"b", "running"}};
+  const RunReport report = run_bare(scenario);
+  EXPECT_TRUE(report.passed) << unmet(report);
+  EXPECT_EQ(report.end, kernel::RunEnd::world_time_exhausted);
+  EXPECT_EQ(report.world_time, 100s);
+}
+
+TEST(Runner, a_runaway_world_ends_at_its_steps_with_a_clear_verdict) {
+  RunOptions options;
+  options.steps_max = 10'000;
+  options.prepare = [](world::World& world) {
+    world.register_program("spinner", [](sim::Ports& ports) -> int {
+      for (;;) ports.executor.sleep_until(ports.clock.monotonic_now());
+    });
+    sim::SpawnRequest request;
+    request.argv = {"spinner"};
+    ASSERT_TRUE(world.start(sim::NodeId{0}, request).ok());
+  };
+  const RunReport report = run_bare(job(1), nullptr, options);
+  EXPECT_FALSE(report.passed);
+  EXPECT_EQ(report.end, kernel::RunEnd::steps_exhausted);
+  ASSERT_EQ(unmet_names(report), std::vector<std::string>{"limits"});
+  EXPECT_NE(report.unmet[0].reason.find("limit of steps"), std::string::npos);
+  EXPECT_FALSE(report.twin_difference.has_value());
+}
+
+TEST(Runner, a_run_that_takes_too_long_is_ended_and_not_compared_with_a_twin) {
+  RunOptions options;
+  options.wall_time_max = std::chrono::milliseconds(20);
+  options.prepare = [](world::World& world) {
+    world.register_program("spinner", [](sim::Ports& ports) -> int {
+      for (;;) ports.executor.sleep_until(ports.clock.monotonic_now());
+    });
+    sim::SpawnRequest request;
+    request.argv = {"spinner"};
+    ASSERT_TRUE(world.start(sim::NodeId{0}, request).ok());
+  };
+  const RunReport report = run_bare(job(1), nullptr, options);
+  EXPECT_EQ(report.end, kernel::RunEnd::wall_time_exhausted);
+  EXPECT_FALSE(report.passed);
+  EXPECT_EQ(report.harness_failure, "");
+}
+
+TEST(Runner, a_fiber_that_fails_makes_the_harness_fail_and_names_it) {
+  RunOptions options;
+  options.prepare = [](world::World& world) {
+    world.register_program("faulty", [](sim::Ports&) -> int { throw std::logic_error("oops"); });
+    sim::SpawnRequest request;
+    request.argv = {"faulty"};
+    ASSERT_TRUE(world.start(sim::NodeId{0}, request).ok());
+  };
+  const RunReport report = run_bare(job(1), nullptr, options);
+  EXPECT_EQ(report.end, kernel::RunEnd::failed);
+  EXPECT_NE(report.harness_failure.find("faulty"), std::string::npos);
+  EXPECT_NE(report.harness_failure.find("oops"), std::string::npos);
+  EXPECT_FALSE(report.passed);
+}
+
+TEST(Runner, an_agent_whose_start_is_left_to_the_timeline_starts_only_then) {
+  Scenario scenario = job(2);
+  scenario.protocol.rendezvous.min_nodes = 1;
+  scenario.cluster.nodes[1].start.reset();
+  scenario.timeline = {at(500s, "agent.start", {"b"})};
+  Lines lines;
+  const RunReport report = run_bare(scenario, &lines);
+  ASSERT_EQ(report.agents.size(), 2U);
+  // a is long over: the run still waits for what the timeline has to do.
+  EXPECT_LT(report.agents[0].ended, sim::WorldTime(100s));
+  EXPECT_EQ(lines.with({"500.000000000 s b[", "process.started"}).size(), 1U);
+}
+
+// ---- verdicts -----------------------------------------------------------------------------------
+
+TEST(Verdict, each_expectation_that_does_not_come_true_is_named_with_a_reason) {
+  Scenario scenario = job(2);
+  scenario.expect.outcome = {{"a", "failed"}};
+  scenario.expect.exit_code = {{"b", 3}};
+  scenario.expect.rounds_min = 2;
+  scenario.expect.within = 5s;
+  scenario.expect.marks = {"never_reached"};
+  const RunReport report = run_bare(scenario);
+  EXPECT_FALSE(report.passed);
+  EXPECT_EQ(unmet_names(report),
+            (std::vector<std::string>{"expect.outcome.a", "expect.exit_code.b", "expect.rounds.min",
+                                      "expect.within", "expect.marks"}));
+  EXPECT_EQ(report.unmet[0].reason, "expected failed, but it ended as succeeded");
+  EXPECT_EQ(report.unmet[1].reason, "expected 3, but it was 0");
+}
+
+TEST(Verdict, a_node_without_an_agent_meets_no_outcome) {
+  Scenario scenario = job(2);
+  scenario.protocol.rendezvous.min_nodes = 1;
+  scenario.cluster.nodes[1].start.reset();
+  scenario.expect.outcome = {{"b", "succeeded"}};
+  const RunReport report = run_bare(scenario);
+  ASSERT_EQ(unmet_names(report), std::vector<std::string>{"expect.outcome.b"});
+  EXPECT_EQ(report.unmet[0].reason, "no agent was ever started there");
+}
+
+TEST(Verdict, the_latest_incarnation_counts_for_a_node) {
+  Scenario scenario = job(1);
+  scenario.timeline = {at(10s, "agent.kill", {"a"}), at(20s, "agent.restart", {"a"})};
+  scenario.expect.outcome = {{"a", "succeeded"}};
+  const RunReport report = run_bare(scenario);
+  EXPECT_EQ(outcomes(report), (std::vector<std::string>{"a killed", "a succeeded"}));
+  EXPECT_TRUE(report.passed) << unmet(report);
+}
+
+TEST(Verdict, without_words_about_promises_every_promise_must_hold) {
+  const RunReport report = run_judged(job(1));
+  EXPECT_EQ(report.violations.size(), 2U);
+  EXPECT_EQ(unmet_names(report), (std::vector<std::string>{"expect.holds", "expect.holds"}));
+  EXPECT_EQ(report.unmet[0].reason, "safety.x: worker.started happened");
+}
+
+TEST(Verdict, what_is_listed_as_violated_must_be_violated_and_nothing_else_may_be) {
+  Scenario scenario = job(1);
+  scenario.expect.violates = {"safety.x"};
+  EXPECT_EQ(unmet_names(run_judged(scenario)), std::vector<std::string>{"expect.holds"});
+  scenario.expect.violates = {"safety.x", "liveness.y"};
+  EXPECT_TRUE(run_judged(scenario).passed);
+  scenario.expect.violates = {"safety.x", "liveness.y", "safety.z"};
+  EXPECT_EQ(unmet_names(run_judged(scenario)), std::vector<std::string>{"expect.violates"});
+}
+
+TEST(Verdict, what_lies_outside_of_what_must_hold_may_be_violated) {
+  Scenario scenario = job(1);
+  scenario.expect.holds = {"safety.z"};
+  EXPECT_TRUE(run_judged(scenario).passed);
+  scenario.expect.holds = {"safety.*"};
+  EXPECT_EQ(unmet_names(run_judged(scenario)), std::vector<std::string>{"expect.holds"});
+}
+
+TEST(Verdict, invariants_learn_how_the_run_ended) {
+  Scenario scenario = job(1);
+  scenario.timeline = {at(10s, "clock.jump", {"a"})};
+  scenario.timeline[0].span = 1s;
+  scenario.expect.holds = {"nothing"};
+  const RunReport report = run_judged(scenario);
+  EXPECT_TRUE(Breaks::facts_seen.finished);
+  EXPECT_EQ(Breaks::facts_seen.last_fault, sim::WorldTime(10s));
+  EXPECT_EQ(Breaks::facts_seen.end.time_since_epoch(), report.world_time);
+}
+
+}  // namespace
+}  // namespace hooke::scenario
