@@ -61,7 +61,8 @@ FaultId FaultEngine::inject(const Fault& fault) {
     target += (target.empty() ? "" : ",") + world_.node_name(node);
   if (!fault.paths.to.empty()) target += fault.paths.one_way ? " →" : " ↔";
   for (const sim::NodeId node : fault.paths.to) target += " " + world_.node_name(node);
-  world_.emit(events::fault_injected, {id.value, to_string(fault.kind), target});
+  world_.emit(events::fault_injected,
+              {id.value, to_string(fault.kind), target, fault.duration});
   act(id, fault);
   if (fault.duration > sim::Duration::zero()) {
     lasting_[id] = fault;

@@ -23,8 +23,9 @@ inline constexpr EventType process_paused{"process.paused", {}};
 inline constexpr EventType process_resumed{"process.resumed", {}};
 inline constexpr EventType listener_opened{"listener.opened", {"port"}};
 inline constexpr EventType listener_closed{"listener.closed", {"port"}};
-/// `kind` is the scenario's word where there is one.
-inline constexpr EventType fault_injected{"fault.injected", {"fault", "kind", "target"}};
+/// `kind` is the scenario's word where there is one. `for`: how long it is to last; 0: until healed, or no
+/// time at all where its kind is instantaneous.
+inline constexpr EventType fault_injected{"fault.injected", {"fault", "kind", "target", "for"}};
 inline constexpr EventType fault_felt{"fault.felt", {"fault", "kind"}};
 inline constexpr EventType fault_ended{"fault.ended", {"fault", "kind"}};
 inline constexpr EventType fault_point_passed{"fault_point.passed", {"name", "passage"}};
