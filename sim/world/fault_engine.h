@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "sim/world/process_table.h"
@@ -26,11 +27,19 @@ class FaultEngine {
   void heal(FaultId fault);
 
  private:
+  [[nodiscard]] std::string describe_target(const Fault& fault) const;
   void act(FaultId id, const Fault& fault);
   void act_on_process(FaultId id, const Fault& fault, SimProcess& process);
   void act_on_machine(FaultId id, const Fault& fault, Machine& machine);
-  void act_on_service(FaultId id, const Fault& fault, Machine& machine);
+  void act_on_clock(FaultId id, const Fault& fault, Machine& machine);
+  void act_on_disk(FaultId id, const Fault& fault, Machine& machine);
+  void crash(FaultId id, Machine& machine);
+  void restart(FaultId id, Machine& machine);
   void undo(FaultId id, const Fault& fault);
+  void undo_on_machine(FaultId id, const Fault& fault, Machine& machine);
+  /// Lets everybody on `machine` who sleeps by its clock wake by what it has become.
+  bool move_sleepers(Machine& machine, const NodeClock& before);
+  void hold_clock(Machine& machine);
   static void on_time_over(void* self, std::uint64_t fault);
 
   kernel::Kernel& kernel_;

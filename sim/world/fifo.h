@@ -15,6 +15,14 @@ class Fifo {
   [[nodiscard]] std::size_t size() const { return items_.size() - first_; }
   void push(T item) { items_.push_back(std::move(item)); }
   [[nodiscard]] T& front() { return items_[first_]; }
+  /// True if `holds` is true of an element.
+  template <class Predicate>
+  [[nodiscard]] bool any(Predicate holds) const {
+    for (std::size_t i = first_; i < items_.size(); ++i) {
+      if (holds(items_[i])) return true;
+    }
+    return false;
+  }
   T pop() {
     T item = std::move(items_[first_]);
     if (++first_ == items_.size()) {

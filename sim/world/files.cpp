@@ -1,6 +1,8 @@
-// Files by path in one sorted map: a directory is an entry of its own, its contents are the keys
-// below it.
+// Every operation first asks whether its process still lives: unwinding code must not touch the
+// disk.
 #include "sim/world/files.h"
+
+#include <algorithm>
 
 namespace hooke::world {
 namespace {
@@ -18,20 +20,89 @@ std::string parent_of(const std::string& path) {
 
 }  // namespace
 
+// ---- directories
+// -----------------------------------------------------------------------------------
+
 sim::Outcome<sim::Done> SimFiles::make_directories(const std::string& path) {
+  if (closed_) return failure(sim::Fault::closed, path);
+  std::vector<std::string> missing;
   for (std::string directory = path; !directory.empty(); directory = parent_of(directory)) {
-    Disk::File& entry = disk_.files[directory];
-    if (!entry.is_directory && !entry.contents.empty())
+    const auto found = disk_.files.find(directory);
+    if (found == disk_.files.end()) {
+      missing.push_back(directory);
+    } else if (!found->second.is_directory) {
       return failure(sim::Fault::exists, directory);
-    entry.is_directory = true;
+    }
+  }
+  for (const std::string& directory : missing) disk_.files[directory].is_directory = true;
+  return sim::Done{};
+}
+
+sim::Outcome<sim::Done> SimFiles::has_parent(const std::string& path) const {
+  if (closed_) return failure(sim::Fault::closed, path);
+  const std::string parent = parent_of(path);
+  if (parent.empty()) return sim::Done{};
+  const auto found = disk_.files.find(parent);
+  if (found == disk_.files.end()) return failure(sim::Fault::not_found, parent);
+  if (!found->second.is_directory) return failure(sim::Fault::denied, parent);
+  return sim::Done{};
+}
+
+sim::Outcome<std::vector<std::string>> SimFiles::list(const std::string& path) {
+  if (closed_) return failure(sim::Fault::closed, path);
+  const auto found = disk_.files.find(path);
+  if (found == disk_.files.end() || !found->second.is_directory) {
+    return failure(sim::Fault::not_found, path);
+  }
+  std::vector<std::string> names;
+  const std::string below = path + "/";
+  for (auto entry = disk_.files.lower_bound(below);
+       entry != disk_.files.end() && entry->first.starts_with(below); ++entry) {
+    std::string rest = entry->first.substr(below.size());
+    if (rest.find('/') == std::string::npos) names.push_back(std::move(rest));
+  }
+  return names;
+}
+
+sim::Outcome<sim::Done> SimFiles::rename(const std::string& from, const std::string& to) {
+  if (auto parent = has_parent(to); !parent) return parent;
+  const auto found = disk_.files.find(from);
+  if (found == disk_.files.end()) return failure(sim::Fault::not_found, from);
+  if (from == to) return sim::Done{};
+  const std::string below = from + "/";
+  const auto target = disk_.files.find(to);
+  const bool over_directory = target != disk_.files.end() && target->second.is_directory;
+  if (over_directory || to.starts_with(below)) return failure(sim::Fault::denied, to);
+  disk_.files[to] = std::move(found->second);
+  disk_.files.erase(found);
+  for (auto entry = disk_.files.lower_bound(below);
+       entry != disk_.files.end() && entry->first.starts_with(below);) {
+    disk_.files[to + "/" + entry->first.substr(below.size())] = std::move(entry->second);
+    entry = disk_.files.erase(entry);
   }
   return sim::Done{};
 }
 
+sim::Outcome<sim::Done> SimFiles::remove(const std::string& path) {
+  if (closed_) return failure(sim::Fault::closed, path);
+  disk_.files.erase(path);
+  const std::string below = path + "/";
+  auto first = disk_.files.lower_bound(below);
+  while (first != disk_.files.end() && first->first.starts_with(below)) {
+    first = disk_.files.erase(first);
+  }
+  return sim::Done{};
+}
+
+bool SimFiles::exists(const std::string& path) {
+  return !closed_ && disk_.files.contains(path);
+}
+
+// ---- files
+// -----------------------------------------------------------------------------------------
+
 sim::Outcome<Disk::File*> SimFiles::writable(const std::string& path) {
-  const std::string parent = parent_of(path);
-  if (!parent.empty() && !disk_.files.contains(parent))
-    return failure(sim::Fault::not_found, parent);
+  if (auto parent = has_parent(path); !parent) return parent.failure();
   Disk::File& file = disk_.files[path];
   if (file.is_directory || file.is_fifo) return failure(sim::Fault::denied, path);
   return &file;
@@ -39,11 +110,15 @@ sim::Outcome<Disk::File*> SimFiles::writable(const std::string& path) {
 
 sim::Outcome<sim::Done> SimFiles::store(const std::string& path, Disk::File& file,
                                         std::string_view bytes) {
-  if (disk_.full || disk_.next_write_keeps) {
-    const std::size_t kept = disk_.full ? 0 : std::min(*disk_.next_write_keeps, bytes.size());
-    file.contents.append(bytes.substr(0, kept));
-    disk_.next_write_keeps.reset();
-    if (disk_.felt_full) disk_.felt_full();
+  if (bytes.empty()) return sim::Done{};
+  if (!disk_.full_because.empty()) {
+    disk_.felt(disk_.full_because.front());
+    return failure(sim::Fault::no_space, path);
+  }
+  if (disk_.next_write) {
+    const Disk::ShortWrite cut = *std::exchange(disk_.next_write, std::nullopt);
+    file.contents.append(bytes.substr(0, cut.bytes_kept));
+    disk_.felt(cut.fault);
     return failure(sim::Fault::no_space, path);
   }
   file.contents.append(bytes);
@@ -64,83 +139,80 @@ sim::Outcome<sim::Done> SimFiles::append(const std::string& path, std::string_vi
 }
 
 sim::Outcome<std::string> SimFiles::read(const std::string& path) {
+  if (closed_) return failure(sim::Fault::closed, path);
   const auto found = disk_.files.find(path);
   if (found == disk_.files.end()) return failure(sim::Fault::not_found, path);
   if (found->second.is_directory || found->second.is_fifo) return failure(sim::Fault::denied, path);
   return found->second.contents;
 }
 
-sim::Outcome<sim::Done> SimFiles::rename(const std::string& from, const std::string& to) {
-  const auto found = disk_.files.find(from);
-  if (found == disk_.files.end()) return failure(sim::Fault::not_found, from);
-  Disk::File file = std::move(found->second);
-  disk_.files.erase(found);
-  disk_.files[to] = std::move(file);
-  return sim::Done{};
-}
-
-sim::Outcome<sim::Done> SimFiles::remove(const std::string& path) {
-  disk_.files.erase(path);
-  const std::string below = path + "/";
-  auto first = disk_.files.lower_bound(below);
-  while (first != disk_.files.end() && first->first.starts_with(below))
-    first = disk_.files.erase(first);
-  return sim::Done{};
-}
-
-bool SimFiles::exists(const std::string& path) {
-  return disk_.files.contains(path);
-}
-
-sim::Outcome<std::vector<std::string>> SimFiles::list(const std::string& path) {
-  const auto found = disk_.files.find(path);
-  if (found == disk_.files.end() || !found->second.is_directory) {
-    return failure(sim::Fault::not_found, path);
-  }
-  std::vector<std::string> names;
-  const std::string below = path + "/";
-  for (auto entry = disk_.files.lower_bound(below);
-       entry != disk_.files.end() && entry->first.starts_with(below); ++entry) {
-    const std::string rest = entry->first.substr(below.size());
-    if (rest.find('/') == std::string::npos) names.push_back(rest);
-  }
-  return names;
-}
+// ---- FIFOs
+// -----------------------------------------------------------------------------------------
 
 sim::Outcome<sim::Done> SimFiles::make_fifo(const std::string& path) {
+  if (auto parent = has_parent(path); !parent) return parent;
   if (disk_.files.contains(path)) return failure(sim::Fault::exists, path);
   disk_.files[path].is_fifo = true;
   return sim::Done{};
 }
 
-sim::Outcome<sim::Done> SimFiles::write_fifo(const std::string& path, std::string_view bytes) {
+sim::Outcome<Disk::File*> SimFiles::fifo(const std::string& path) {
+  if (closed_) return failure(sim::Fault::closed, path);
   const auto found = disk_.files.find(path);
   if (found == disk_.files.end()) return failure(sim::Fault::not_found, path);
-  Disk::File& fifo = found->second;
-  if (!fifo.is_fifo) return failure(sim::Fault::denied, path);
-  if (fifo.fifo_readers == 0) return failure(sim::Fault::closed, path);
-  if (fifo.contents.size() + bytes.size() > kFifoCapacityBytes) {
+  if (!found->second.is_fifo) return failure(sim::Fault::denied, path);
+  return &found->second;
+}
+
+sim::Outcome<sim::Done> SimFiles::write_fifo(const std::string& path, std::string_view bytes) {
+  auto found = fifo(path);
+  if (!found) return found.failure();
+  Disk::File& pipe = *found.value();
+  if (pipe.readers.empty()) return failure(sim::Fault::closed, path);
+  if (pipe.contents.size() + bytes.size() > kFifoCapacityBytes) {
     return failure(sim::Fault::no_space, path);
   }
-  fifo.contents.append(bytes);
-  for (auto& [executor, ticket] : std::exchange(fifo.fifo_waiters, {})) executor->wake(ticket);
+  pipe.contents.append(bytes);
+  for (auto& [files, ticket] : std::exchange(pipe.waiting, {})) files->executor_.wake(ticket);
   return sim::Done{};
 }
 
 sim::Outcome<std::string> SimFiles::read_fifo(const std::string& path,
                                               std::optional<sim::MonotonicTime> deadline) {
-  for (;;) {
-    const auto found = disk_.files.find(path);
-    if (found == disk_.files.end()) return failure(sim::Fault::not_found, path);
-    Disk::File& fifo = found->second;
-    if (!fifo.is_fifo) return failure(sim::Fault::denied, path);
-    fifo.fifo_readers = 1;
-    if (!fifo.contents.empty()) return std::exchange(fifo.contents, {});
-    const sim::ParkTicket ticket = executor_.ticket();
-    fifo.fifo_waiters.emplace_back(&executor_, ticket);
-    if (executor_.park(ticket, deadline) == sim::Wake::timed_out) {
-      return failure(sim::Fault::timed_out, path);
+  for (bool in_time = true;;) {
+    auto found = fifo(path);
+    if (!found) return found.failure();
+    Disk::File& pipe = *found.value();
+    if (std::find(pipe.readers.begin(), pipe.readers.end(), this) == pipe.readers.end()) {
+      pipe.readers.push_back(this);
+      open_fifos_.push_back(path);
     }
+    if (!pipe.contents.empty()) return std::exchange(pipe.contents, {});
+    if (!in_time) return failure(sim::Fault::timed_out, path);
+    const sim::ParkTicket ticket = executor_.ticket();
+    pipe.waiting.emplace_back(this, ticket);
+    in_time = executor_.park(ticket, deadline) == sim::Wake::woken;
+    if (!in_time) stop_waiting(path, ticket);
+  }
+}
+
+void SimFiles::stop_waiting(const std::string& path, sim::ParkTicket ticket) {
+  const auto found = disk_.files.find(path);  // it may be gone, or another one
+  if (found == disk_.files.end()) return;
+  std::erase_if(found->second.waiting, [&](const auto& entry) {
+    return entry.second.fiber == ticket.fiber && entry.second.generation == ticket.generation;
+  });
+}
+
+void SimFiles::close() {
+  closed_ = true;
+  for (const std::string& path : std::exchange(open_fifos_, {})) {
+    const auto found = disk_.files.find(path);
+    if (found == disk_.files.end()) continue;
+    Disk::File& pipe = found->second;
+    std::erase(pipe.readers, this);
+    std::erase_if(pipe.waiting, [&](const auto& entry) { return entry.first == this; });
+    if (pipe.readers.empty()) pipe.contents.clear();  // a pipe forgets with its last reader
   }
 }
 

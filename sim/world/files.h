@@ -1,28 +1,39 @@
 #pragma once
 // The disk of one machine, in memory. Survives the death of processes and of the machine.
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "sim/port/executor.h"
 #include "sim/port/file_system.h"
-#include "sim/port/sync.h"
+#include "sim/world/world.h"
 
 namespace hooke::world {
 
-/// Contents shared by all processes of a machine.
+class SimFiles;
+
+/// Contents shared by all processes of a machine, by path. A directory is an entry of its own; what
+/// is in it are the keys below it.
 struct Disk {
   struct File {
     std::string contents;
     bool is_directory = false;
     bool is_fifo = false;
-    int fifo_readers = 0;
-    std::vector<std::pair<sim::Executor*, sim::ParkTicket>> fifo_waiters;
+    std::vector<const SimFiles*> readers;  ///< of a FIFO: who has it open
+    std::vector<std::pair<SimFiles*, sim::ParkTicket>> waiting;
+  };
+  struct ShortWrite {
+    FaultId fault;
+    std::size_t bytes_kept;
   };
   std::map<std::string, File> files;
-  bool full = false;  ///< writes fail with no_space
-  std::optional<std::size_t>
-      next_write_keeps;             ///< the next write stores only so many bytes, then no_space
-  std::function<void()> felt_full;  ///< told when `full` or `next_write_keeps` made a write fail
+  std::vector<FaultId> full_because;  ///< disk_full faults at work: writes fail with no_space
+  std::optional<ShortWrite> next_write;
+  std::function<void(FaultId)> felt;  ///< told when a fault made a write fail
 };
 
 /// The file system port of one process.
@@ -43,13 +54,24 @@ class SimFiles final : public sim::FileSystem {
   sim::Outcome<std::string> read_fifo(const std::string& path,
                                       std::optional<sim::MonotonicTime> deadline) override;
 
+  /// The process has ended: its FIFOs lose their reader, and every call fails from now on.
+  void close();
+
  private:
+  /// The file to write to at `path`, created when missing.
+  sim::Outcome<Disk::File*> writable(const std::string& path);
   /// Stores as much of `bytes` as the disk lets through at the end of `file`.
   sim::Outcome<sim::Done> store(const std::string& path, Disk::File& file, std::string_view bytes);
-  sim::Outcome<Disk::File*> writable(const std::string& path);
+  /// Not found unless the directory that `path` lies in is there.
+  sim::Outcome<sim::Done> has_parent(const std::string& path) const;
+  /// The FIFO at `path`: not_found, denied.
+  sim::Outcome<Disk::File*> fifo(const std::string& path);
+  void stop_waiting(const std::string& path, sim::ParkTicket ticket);
 
   Disk& disk_;
   sim::Executor& executor_;
+  std::vector<std::string> open_fifos_;
+  bool closed_ = false;
 };
 
 }  // namespace hooke::world

@@ -34,11 +34,11 @@ sim::Duration quantile(const LatencyModel& model, std::uint64_t q) {
 
 }  // namespace
 
-Link::Link(kernel::ChoiceSource& choices, sim::NodeId from_node, sim::NodeId to_node)
-    : from(from_node),
-      to(to_node),
-      latency_draws(choices, "network.latency", from_node.value, to_node.value),
-      loss_draws(choices, "network.loss", from_node.value, to_node.value) {}
+Link::Link(kernel::ChoiceSource& choices, const Machine& from_machine, const Machine& to_machine)
+    : from(from_machine.id),
+      to(to_machine.id),
+      latency_draws(choices, "network.latency", from_machine.key, to_machine.key),
+      loss_draws(choices, "network.loss", from_machine.key, to_machine.key) {}
 
 const LinkFault* Link::fault(FaultKind kind) const {
   for (const LinkFault& fault : faults) {
@@ -53,11 +53,11 @@ const LinkFault* Link::blocked() const {
   return partition != nullptr ? partition : fault(FaultKind::net_clog);
 }
 
-Link& Links::between(sim::NodeId from, sim::NodeId to) {
-  const auto [entry, created] = links_.try_emplace(std::pair(from, to), choices_, from, to);
+Link& Links::between(const Machine& from, const Machine& to) {
+  const auto [entry, created] = links_.try_emplace(std::pair(from.id, to.id), choices_, from, to);
   if (created) {
     for (const auto& [paths, fault] : active_) {
-      if (covers(paths, from, to)) entry->second.faults.push_back(fault);
+      if (covers(paths, from.id, to.id)) entry->second.faults.push_back(fault);
     }
   }
   return entry->second;

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "sim/kernel/choice.h"
-#include "sim/world/world.h"
+#include "sim/world/machine.h"
 
 namespace hooke::world {
 
-/// One fault that acts on a path at present.
+/// One fault that acts on a path (or on a serial service) at present.
 struct LinkFault {
   FaultId id;
   FaultKind kind;
@@ -22,12 +22,13 @@ struct LinkFault {
 
 /// One directed path.
 struct Link {
-  Link(kernel::ChoiceSource& choices, sim::NodeId from_node, sim::NodeId to_node);
+  Link(kernel::ChoiceSource& choices, const Machine& from_machine, const Machine& to_machine);
   sim::NodeId from;
   sim::NodeId to;
   kernel::Stream latency_draws;
   kernel::Stream loss_draws;
   std::vector<LinkFault> faults;  ///< usually empty
+  sim::WorldTime free_at{};       ///< when net_bandwidth lets the next bytes begin
   /// The first fault of `kind` that acts here, or null.
   [[nodiscard]] const LinkFault* fault(FaultKind kind) const;
   /// Nothing passes: partitioned or clogged.
@@ -39,7 +40,7 @@ class Links {
   Links(kernel::ChoiceSource& choices, const NetworkOptions& options)
       : choices_(choices), options_(options) {}
 
-  Link& between(sim::NodeId from, sim::NodeId to);
+  Link& between(const Machine& from, const Machine& to);
   /// Draws the latency of one message, faults not counted.
   sim::Duration draw_latency(Link& link) const;
   /// Starts a path fault on all pairs that `paths` names, present and future.

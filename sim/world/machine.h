@@ -17,14 +17,28 @@ struct ListenerState;
 struct ServiceState;
 
 struct Machine {
-  Machine(sim::NodeId node_id, NodeOptions options, sim::WallTime wall_at_start)
-      : id(node_id), name(std::move(options.name)), clock(wall_at_start, options.clock_drift_ppb) {}
+  /// `wall_at_start`: what its wall clock said at the start of the run.
+  Machine(sim::NodeId node_id, NodeOptions options, sim::WallTime wall_at_start);
+  ~Machine();
+
+  /// Who the machine is to streams of choices. A hash of the name (FNV-1a) and not the number: the
+  /// draws of a machine stay as they are when another one is taken out of the world.
+  static constexpr std::uint64_t key_of(std::string_view name) {
+    std::uint64_t hash = 0xcbf29ce484222325ULL;
+    for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+    return hash;
+  }
 
   sim::NodeId id;
   std::string name;
+  std::uint64_t key;
   NodeClock clock;
+  std::map<FaultId, sim::WorldTime> clock_holds;  ///< clock_freeze faults, until when each lasts
+  std::vector<FaultId> unfelt_clock_faults;       ///< of both clocks: nobody has looked since
+  std::vector<FaultId> unfelt_wall_faults;        ///< of the wall clock alone
   Disk disk;
   bool up = true;
+  std::optional<FaultId> crash;      ///< why it is down
   std::uint32_t boots = 0;           ///< how often it was started again after a crash
   sim::WorldTime network_free_at{};  ///< when its network card has sent what it was given
   World::Traffic traffic;

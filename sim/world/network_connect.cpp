@@ -1,5 +1,6 @@
 // Names, listeners and the setting up of connections.
 #include <algorithm>
+#include <charconv>
 
 #include "sim/port/check.h"
 #include "sim/world/sim_network.h"
@@ -15,11 +16,22 @@ using sim::WorldTime;
 /// Linux gives up connecting after six SYN retransmissions, about 127 s (tcp_syn_retries).
 constexpr Duration kConnectLimit = std::chrono::seconds(127);
 
-std::uint64_t pack(SocketId id) {
-  return id.slot | (std::uint64_t{id.generation} << 32U);
-}
-SocketId unpack(std::uint64_t packed) {
-  return {static_cast<std::uint32_t>(packed), static_cast<std::uint32_t>(packed >> 32U)};
+/// The machine whose address_of() is `text`.
+std::optional<sim::NodeId> node_of_address(std::string_view text) {
+  if (!text.starts_with("10.")) return std::nullopt;
+  const char* at = text.data() + 3;
+  const char* const end = text.data() + text.size();
+  std::uint32_t number = 0;
+  for (int part = 0; part < 3; ++part) {
+    std::uint32_t value = 0;
+    const auto [rest, error] = std::from_chars(at, end, value);
+    const bool ends_well = part == 2 ? rest == end : rest != end && *rest == '.';
+    if (error != std::errc() || value > 255 || !ends_well) return std::nullopt;
+    number = number << 8U | value;
+    at = rest + (part == 2 ? 0 : 1);
+  }
+  if (number == 0) return std::nullopt;
+  return sim::NodeId{number - 1};
 }
 
 }  // namespace
@@ -29,20 +41,22 @@ SocketId unpack(std::uint64_t packed) {
 struct SimNetwork::Attempt {
   Attempt(SimNetwork& in, SimProcess& by, Machine& target, std::uint16_t target_port)
       : network(in),
+        number(in.attempts_++),
         client(by),
         to(target),
         port(target_port),
-        out(in.links_.between(by.machine().id, target.id)),
-        back(in.links_.between(target.id, by.machine().id)) {}
+        out(in.links_.between(by.machine(), target)),
+        back(in.links_.between(target, by.machine())) {}
   ~Attempt() {
     network.kernel_.cancel(timer);
-    std::erase(network.blocked_attempts_, this);
+    network.blocked_attempts_.erase(number);
     network.close(client_side);
   }
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
 
   SimNetwork& network;
+  std::uint64_t number;
   SimProcess& client;
   Machine& to;
   std::uint16_t port;
@@ -64,6 +78,15 @@ std::string SimNetwork::address_of(sim::NodeId node) {
          std::to_string(number & 255U);
 }
 
+bool SimNetwork::is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+Machine* SimNetwork::find_machine(std::string_view name) const {
+  const auto found = names_.find(name);
+  return found == names_.end() ? nullptr : found->second;
+}
+
 sim::Outcome<Machine*> SimNetwork::resolve(const Machine& asking, const std::string& host) {
   for (const Unresolvable& entry : unresolvable) {
     if (entry.name == host && (!entry.asking || *entry.asking == asking.id)) {
@@ -71,14 +94,18 @@ sim::Outcome<Machine*> SimNetwork::resolve(const Machine& asking, const std::str
       return sim::Failure{sim::Fault::unresolvable, host, false};
     }
   }
-  if (host == "localhost" || host == "::1" || host.starts_with("127.")) {
-    return machines_[asking.id.value].get();
+  if (is_loopback(host)) return machines_[asking.id.value].get();
+  for (auto alias = aliases.rbegin(); alias != aliases.rend(); ++alias) {
+    if (alias->name != host) continue;
+    faults_.feel(alias->fault);
+    return alias->machine;
   }
-  const auto alias = aliases.find(host);
-  if (alias != aliases.end()) return machines_.at(alias->second.value).get();
-  const std::string name = host.ends_with(".sim") ? host.substr(0, host.size() - 4) : host;
-  for (const auto& machine : machines_) {
-    if (machine->name == name || address_of(machine->id) == host) return machine.get();
+  if (Machine* const machine = find_machine(host)) return machine;
+  if (host.ends_with(".sim")) {
+    if (Machine* const machine = find_machine(host.substr(0, host.size() - 4))) return machine;
+  }
+  if (const auto node = node_of_address(host)) {
+    if (node->value < machines_.size()) return machines_[node->value].get();
   }
   return sim::Failure{sim::Fault::unresolvable, host, false};
 }
@@ -110,30 +137,29 @@ sim::Outcome<std::unique_ptr<sim::Listener>> SimNetwork::listen(SimProcess& owne
   state->ephemeral = port.value == 0;
   state->handler = &handler;
   machine.listeners[number] = state.get();
-  listeners_.push_back(std::move(state));
   owner.emit_fixed(events::listener_opened, {std::uint32_t{number}});
   return std::unique_ptr<sim::Listener>(
-      std::make_unique<SimListener>(*this, *listeners_.back(), machine.name));
+      std::make_unique<SimListener>(*this, std::move(state), machine.name));
 }
 
 void SimNetwork::close_listener(ListenerState& listener) {
   if (listener.handler == nullptr) return;
   Machine& machine = *listener.machine;
+  SimProcess& owner = *listener.owner;
   machine.listeners.erase(listener.port);
   listener.handler = nullptr;
-  for (const SocketId id : std::exchange(listener.waiting, {})) {
-    if (Socket* const socket = find(id)) {
-      reset(*socket);
-      release(*socket);
-    }
+  for (const SocketId id : std::vector<SocketId>(owner.sockets)) {
+    const Socket* const socket = find(id);
+    if (socket != nullptr && socket->listener == &listener) close(id);  // resets: never accepted
   }
+  listener.waiting.clear();
   if (listener.ephemeral && !machine.port_thieves.empty()) {
     const FaultId thief = machine.port_thieves.front();
     machine.port_thieves.erase(machine.port_thieves.begin());
     machine.busy_ports[listener.port] = thief;
     faults_.feel(thief);
   }
-  listener.owner->emit_fixed(events::listener_closed, {std::uint32_t{listener.port}});
+  owner.emit(events::listener_closed, {std::uint32_t{listener.port}});
 }
 
 // ---- connecting
@@ -150,7 +176,8 @@ sim::Outcome<std::unique_ptr<sim::Stream>> SimNetwork::connect(
   attempt.ticket = owner.ticket();
   launch_syn(attempt);
   while (!attempt.answered) {
-    if (owner.park(attempt.ticket, limit) == sim::Wake::timed_out) {
+    const bool late = owner.park(attempt.ticket, limit) == sim::Wake::timed_out;
+    if (late && !attempt.answered) {
       const bool own_limit = !deadline || *deadline > limit;
       return sim::Failure{own_limit ? sim::Fault::unreachable : sim::Fault::timed_out, where,
                           false};
@@ -159,8 +186,9 @@ sim::Outcome<std::unique_ptr<sim::Stream>> SimNetwork::connect(
   }
   if (attempt.refusal) return sim::Failure{*attempt.refusal, where, false};
   Socket* const socket = find(attempt.client_side);
-  if (socket == nullptr || socket->broken)
+  if (socket == nullptr || socket->broken) {
     return sim::Failure{sim::Fault::connection_reset, where, false};
+  }
   attempt.client_side = {};
   return std::unique_ptr<sim::Stream>(std::make_unique<SimStream>(*this, owner, socket->self));
 }
@@ -169,7 +197,7 @@ void SimNetwork::launch_syn(Attempt& attempt) {
   for (const Link* link : {&attempt.out, &attempt.back}) {
     if (const LinkFault* const blocked = link->blocked()) {
       faults_.feel(blocked->id);
-      blocked_attempts_.push_back(&attempt);  // the SYN is repeated until it gets through
+      blocked_attempts_[attempt.number] = &attempt;  // the SYN is repeated until it gets through
       return;
     }
   }
@@ -177,43 +205,49 @@ void SimNetwork::launch_syn(Attempt& attempt) {
       kernel_.at(kernel_.now() + path_delay(attempt.out), {&SimNetwork::on_syn, &attempt, 0});
 }
 
+void SimNetwork::relaunch_attempts() {
+  for (const auto& [number, attempt] : std::exchange(blocked_attempts_, {})) launch_syn(*attempt);
+}
+
 void SimNetwork::on_syn(void* context, std::uint64_t) {
   auto& attempt = *static_cast<Attempt*>(context);
   SimNetwork& network = attempt.network;
-  if (!attempt.to.up) return;  // silence
+  if (!attempt.to.up) {  // silence; the SYN is repeated
+    if (attempt.to.crash) network.faults_.feel(*attempt.to.crash);
+    network.blocked_attempts_[attempt.number] = &attempt;
+    return;
+  }
   const auto found = attempt.to.listeners.find(attempt.port);
   if (found == attempt.to.listeners.end()) {
     attempt.refusal = sim::Fault::connection_refused;
   } else {
-    ListenerState& listener = *found->second;
-    ServiceState& service = network.service(attempt.to, attempt.port);
-    const WorldTime now = network.kernel_.now();
-    const Duration waiting = std::max(listener.accept_free_at - now, Duration::zero());
-    const bool full =
-        listener.waiting.size() >= service.model.backlog ||
-        (service.model.per_accept > Duration::zero() &&
-         static_cast<std::size_t>(waiting / service.model.per_accept) >= service.model.backlog);
-    if (full) {
-      attempt.refusal = sim::Fault::connection_refused;
-    } else {
-      Socket& server = network.create(*listener.owner, attempt.to, attempt.client.machine());
-      Socket& client = network.create(attempt.client, attempt.client.machine(), attempt.to);
-      server.peer = client.self;
-      client.peer = server.self;
-      server.service = &service;
-      server.listening_port = attempt.port;
-      server.local = client.remote = {attempt.to.name, sim::PortNumber{attempt.port}};
-      server.remote = client.local = {
-          attempt.client.machine().name,
-          sim::PortNumber{static_cast<std::uint16_t>(40'000 + client.self.slot % 20'000)}};
-      attempt.client_side = client.self;
-      listener.accept_free_at = std::max(listener.accept_free_at, now) + service.model.per_accept;
-      network.kernel_.at(listener.accept_free_at,
-                         {&SimNetwork::on_accept_turn, &network, pack(server.self)});
-    }
+    network.meet_listener(attempt, *found->second);
   }
   attempt.timer = network.kernel_.at(network.kernel_.now() + network.path_delay(attempt.back),
                                      {&SimNetwork::on_syn_answer, &attempt, 0});
+}
+
+void SimNetwork::meet_listener(Attempt& attempt, ListenerState& listener) {
+  ServiceState& service = this->service(attempt.to, attempt.port);
+  if (listener.unaccepted >= service.model.backlog) {
+    attempt.refusal = sim::Fault::connection_refused;
+    return;
+  }
+  Socket& server = create(*listener.owner, attempt.to, attempt.client.machine());
+  Socket& client = create(attempt.client, attempt.client.machine(), attempt.to);
+  server.peer = client.self;
+  client.peer = server.self;
+  server.service = &service;
+  server.listener = &listener;
+  ++listener.unaccepted;
+  server.local = client.remote = {attempt.to.name, sim::PortNumber{attempt.port}};
+  server.remote = client.local = {
+      attempt.client.machine().name,
+      sim::PortNumber{static_cast<std::uint16_t>(40'000 + client.self.slot % 20'000)}};
+  attempt.client_side = client.self;
+  listener.accept_free_at =
+      std::max(listener.accept_free_at, kernel_.now()) + service.model.per_accept;
+  kernel_.at(listener.accept_free_at, {&SimNetwork::on_accept_turn, this, server.self.packed()});
 }
 
 void SimNetwork::on_syn_answer(void* context, std::uint64_t) {
@@ -224,20 +258,16 @@ void SimNetwork::on_syn_answer(void* context, std::uint64_t) {
 
 void SimNetwork::on_accept_turn(void* self, std::uint64_t packed) {
   auto& network = *static_cast<SimNetwork*>(self);
-  Socket* const socket = network.find(unpack(packed));
-  if (socket == nullptr || socket->broken || socket->listening_port == 0) return;
-  const auto found = socket->machine->listeners.find(socket->listening_port);
-  if (found == socket->machine->listeners.end()) {
-    network.reset(*socket);
-    network.release(*socket);
-    return;
-  }
-  ListenerState& listener = *found->second;
+  Socket* const socket = network.open_socket(SocketId::unpacked(packed));
+  if (socket == nullptr || socket->listener == nullptr) return;
+  ListenerState& listener = *socket->listener;
   if (listener.owner->held()) {
     listener.waiting.push_back(socket->self);
     return;
   }
-  socket->listening_port = 0;
+  socket->listener = nullptr;
+  --listener.unaccepted;
+  if (socket->broken) return network.release(*socket);
   listener.handler->on_accept(std::make_unique<SimStream>(network, *listener.owner, socket->self));
 }
 

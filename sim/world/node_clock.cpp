@@ -7,6 +7,8 @@ namespace hooke::world {
 namespace {
 
 constexpr std::int64_t kBillion = 1'000'000'000;
+/// A century: what a clock needs that hardly moves at all.
+constexpr std::int64_t kLongestSpan = 100LL * 365 * 24 * 3600 * kBillion;
 /// Machines have been up for a while when a run starts; PyTorch's code treats small monotonic times
 /// specially.
 constexpr sim::Duration kUptimeAtStart = std::chrono::seconds(1000);
@@ -14,6 +16,16 @@ constexpr sim::Duration kUptimeAtStart = std::chrono::seconds(1000);
 /// span * factor / 1e9 without overflow for spans up to centuries and factors up to 1e9.
 std::int64_t scaled(std::int64_t span, std::int64_t factor) {
   return span / kBillion * factor + span % kBillion * factor / kBillion;
+}
+
+/// The shortest span of true time in which a clock of that drift advances by `local` at least: the
+/// inverse of t + scaled(t, drift), whose remainder is cut off towards t.
+std::int64_t world_span(std::int64_t local, std::int64_t drift_ppb) {
+  if (drift_ppb == 0) return local;
+  const __int128 rate = kBillion + drift_ppb;
+  const __int128 exact = drift_ppb > 0 ? (static_cast<__int128>(local) * kBillion + rate - 1) / rate
+                                       : static_cast<__int128>(local - 1) * kBillion / rate + 1;
+  return static_cast<std::int64_t>(std::min<__int128>(exact, kLongestSpan));
 }
 
 }  // namespace
@@ -35,11 +47,7 @@ sim::WallTime NodeClock::wall(sim::WorldTime now) const {
 sim::WorldTime NodeClock::world_time_of(sim::MonotonicTime local, sim::WorldTime now) const {
   if (local <= monotonic(now)) return now;
   const std::int64_t span = (local.time_since_epoch() - base_monotonic_).count();
-  // First guess by the inverse rate, then forward to the first instant that is not too early.
-  sim::WorldTime guess = base_world_ + sim::Duration(span - scaled(span, drift_ppb_));
-  for (int i = 0; i < 4; ++i) guess += local - monotonic(guess);
-  while (monotonic(guess) < local) guess += sim::Duration(1);
-  return std::max(guess, now);
+  return std::max(base_world_ + sim::Duration(world_span(span, drift_ppb_)), now);
 }
 
 void NodeClock::rebase(sim::WorldTime now) {
@@ -56,9 +64,9 @@ void NodeClock::set_wall(sim::WallTime wall_time, sim::WorldTime now) {
   wall_offset_ += wall_time - wall(now);
 }
 
-void NodeClock::freeze(sim::Duration duration, sim::WorldTime now) {
-  rebase(now);
-  base_world_ += duration;
+void NodeClock::hold_until(sim::WorldTime until, sim::WorldTime now) {
+  base_monotonic_ = monotonic(now).time_since_epoch();
+  base_world_ = std::max(until, now);
 }
 
 }  // namespace hooke::world

@@ -8,8 +8,13 @@ namespace hooke::world {
 
 class NodeClock {
  public:
-  /// `wall_at_start`: what the wall clock says at world time 0.
+  /// `wall_at_start`: what the wall clock says at world time 0. `drift_ppb` lies in (-1e9, 1e9]: no
+  /// clock stands still or goes back by drifting.
   NodeClock(sim::WallTime wall_at_start, std::int64_t drift_ppb);
+
+  [[nodiscard]] static bool can_drift(std::int64_t ppb) {
+    return ppb > -1'000'000'000 && ppb <= 1'000'000'000;
+  }
 
   [[nodiscard]] sim::MonotonicTime monotonic(sim::WorldTime now) const;
   [[nodiscard]] sim::WallTime wall(sim::WorldTime now) const;
@@ -21,8 +26,8 @@ class NodeClock {
   void jump(sim::Duration span) { wall_offset_ += span; }
   /// Makes the wall clock show `wall` at `now`.
   void set_wall(sim::WallTime wall, sim::WorldTime now);
-  /// Both clocks stand still from `now` for `duration`.
-  void freeze(sim::Duration duration, sim::WorldTime now);
+  /// Both clocks stand still from `now` until `until`; a time that has passed lets them run again.
+  void hold_until(sim::WorldTime until, sim::WorldTime now);
 
  private:
   void rebase(sim::WorldTime now);

@@ -9,6 +9,8 @@
 namespace hooke::world {
 namespace {
 
+constexpr int kExitCodeMask = 0xff;  // what the operating system keeps of an exit code
+
 bool has(const std::vector<sim::Signal>& signals, sim::Signal signal) {
   return std::find(signals.begin(), signals.end(), signal) != signals.end();
 }
@@ -38,6 +40,13 @@ sim::Outcome<sim::Pid> ProcessTable::start(Machine& machine, SimProcess* parent,
   processes_.push_back(
       std::make_unique<SimProcess>(*this, machine, next_pid(machine), parent, request));
   SimProcess& process = *processes_.back();
+  for (const std::string* path : {&request.stdout_path, &request.stderr_path}) {
+    if (path->empty()) continue;
+    auto opened = process.files_.write(*path, "");
+    if (opened) continue;
+    process.ended_ = sim::ExitStatus{};  // never lived
+    return opened.failure();
+  }
   machine.table[process.pid_] = &process;
   if (parent != nullptr) parent->children_.push_back(&process);
   process.born_ = process.emit_fixed(
@@ -45,9 +54,8 @@ sim::Outcome<sim::Pid> ProcessTable::start(Machine& machine, SimProcess* parent,
       {parent == nullptr ? 0 : parent->pid_.value, request.argv[0], process.process_group_.value});
   const Program& code = program->second;
   kernel_.spawn(process.group_, request.argv[0], [this, &process, &code] {
-    sim::Ports ports = process.ports();
-    const int exit_code = code(ports);
-    end(process, {exit_code, std::nullopt});
+    const int exit_code = code(process.ports());
+    end(process, {exit_code & kExitCodeMask, std::nullopt});
   });
   return process.pid_;
 }
@@ -72,15 +80,27 @@ sim::Outcome<sim::Done> ProcessTable::signal(SimProcess& target, sim::Signal sig
 
 void ProcessTable::act_on(SimProcess& process, sim::Signal signal) {
   if (signal == sim::Signal::stop) return pause(process);
-  if (signal == sim::Signal::cont) return resume(process);
+  if (signal == sim::Signal::cont) resume(process);
   const bool waits = process.unkillable_ || (process.stopped_ && signal != sim::Signal::kill);
-  if (waits) {
-    process.undelivered_.push_back(signal);
+  if (waits) {  // of several equal ones only the first is kept, as for any ordinary signal
+    if (!has(process.undelivered_, signal)) process.undelivered_.push_back(signal);
   } else if (has(process.caught_, signal)) {
     process.pending_.push_back(signal);
     if (process.signal_waiter_) kernel_.wake(*std::exchange(process.signal_waiter_, std::nullopt));
-  } else {
+  } else if (signal != sim::Signal::cont) {
     end(process, {0, signal});
+  }
+}
+
+/// The fibers run unless something holds them: a stop, a hang, or an uninterruptible sleep.
+void ProcessTable::hold_or_let_go(SimProcess& process) {
+  const bool holds = process.stopped_ || process.hung_ || process.unkillable_;
+  if (holds == process.group_.paused()) return;
+  if (holds) {
+    process.group_.pause();
+  } else {
+    process.group_.resume();
+    network_.process_resumed(process);
   }
 }
 
@@ -93,34 +113,29 @@ void ProcessTable::deliver_what_waited(SimProcess& process) {
 void ProcessTable::pause(SimProcess& process) {
   if (process.dead() || process.stopped_) return;
   process.stopped_ = true;
-  process.group_.pause();
   process.emit_fixed(events::process_paused, {});
+  hold_or_let_go(process);
 }
 
 void ProcessTable::resume(SimProcess& process) {
   if (process.dead() || !process.stopped_) return;
   process.stopped_ = false;
   process.emit_fixed(events::process_resumed, {});
-  if (!process.hung_) process.group_.resume();
-  network_.process_resumed(process);
+  hold_or_let_go(process);
   deliver_what_waited(process);
 }
 
-void ProcessTable::hang(SimProcess& process) {
+void ProcessTable::set_hung(SimProcess& process, bool hung) {
   if (process.dead()) return;
-  process.hung_ = true;
-  process.group_.pause();
+  process.hung_ = hung;
+  hold_or_let_go(process);
 }
 
 void ProcessTable::set_unkillable(SimProcess& process, bool unkillable) {
   if (process.dead()) return;
   process.unkillable_ = unkillable;
-  if (unkillable) {
-    process.group_.pause();
-  } else {
-    if (!process.stopped_ && !process.hung_) process.group_.resume();
-    deliver_what_waited(process);
-  }
+  hold_or_let_go(process);
+  if (!unkillable) deliver_what_waited(process);
 }
 
 // ---- death
@@ -131,6 +146,7 @@ void ProcessTable::end(SimProcess& process, sim::ExitStatus status) {
   process.ended_ = status;
   process.emit_fixed(events::process_ended, {status.as_python()});
   network_.process_died(process);
+  process.files_.close();
   process.group_.kill();
   for (SimProcess* child : std::exchange(process.children_, {})) {
     child->parent_ = nullptr;
@@ -167,15 +183,19 @@ void ProcessTable::crash(Machine& machine) {
   }
 }
 
-void ProcessTable::move_deadlines(Machine& machine,
+bool ProcessTable::move_deadlines(Machine& machine,
                                   const std::function<sim::WorldTime(sim::WorldTime)>& moved) {
-  for (const auto& [pid, process] : machine.table) process->group_.move_deadlines(moved);
+  std::size_t count = 0;
+  for (const auto& [pid, process] : machine.table) count += process->group_.move_deadlines(moved);
+  return count > 0;
 }
 
 void ProcessTable::kill_everything() {
   fault_point_observer = nullptr;
+  network_.shut_down();
   for (const auto& process : processes_) {
     if (!process->ended_) process->ended_ = sim::ExitStatus{0, sim::Signal::kill};
+    process->files_.close();
     process->group_.kill();
   }
 }

@@ -1,5 +1,6 @@
-// Organised along the way of a segment: write → send → transmit → on_arrival → arrive → serve or
-// deliver → handler or reader. Connection set-up and names are in network_connect.cpp.
+// Organised along the way of a segment: write → leave → send → transmit → on_arrival → arrive →
+// (service queue) → deliver → handler or reader. Connections are set up in network_connect.cpp;
+// serving is in serial_service.cpp.
 #include "sim/world/sim_network.h"
 
 #include <algorithm>
@@ -16,23 +17,14 @@ using sim::WorldTime;
 /// Linux gives up on unacknowledged data after 15 retransmissions, about 924.6 s (tcp_retries2).
 constexpr Duration kRetransmissionLimit = std::chrono::milliseconds(924'600);
 
-std::uint64_t pack(SocketId id) {
-  return id.slot | (std::uint64_t{id.generation} << 32U);
-}
-SocketId unpack(std::uint64_t packed) {
-  return {static_cast<std::uint32_t>(packed), static_cast<std::uint32_t>(packed >> 32U)};
-}
-
 Duration transmission_time(std::size_t bytes, std::int64_t bits_per_s) {
-  if (bits_per_s <= 0) return Duration::zero();
-  return Duration(static_cast<std::int64_t>(bytes) * 8 * 1'000'000'000 / bits_per_s);
-}
-
-const LinkFault* service_fault(const ServiceState& service, FaultKind kind) {
-  for (const LinkFault& fault : service.faults) {
-    if (fault.kind == kind) return &fault;
+  if (bits_per_s <= 0 || bytes == 0) return Duration::zero();
+  constexpr std::int64_t kBitNanoseconds = 8 * 1'000'000'000LL;
+  if (bytes < (1U << 30U)) {
+    return Duration(static_cast<std::int64_t>(bytes) * kBitNanoseconds / bits_per_s);
   }
-  return nullptr;
+  const __int128 exact = static_cast<__int128>(bytes) * kBitNanoseconds / bits_per_s;
+  return Duration(static_cast<std::int64_t>(exact));
 }
 
 }  // namespace
@@ -47,60 +39,6 @@ SimNetwork::SimNetwork(kernel::Kernel& kernel, const NetworkOptions& options, Fa
 
 SimNetwork::~SimNetwork() = default;
 
-// ---- sockets
-// ---------------------------------------------------------------------------------------
-
-Socket* SimNetwork::find(SocketId id) {
-  if (id.slot >= sockets_.size()) return nullptr;
-  Socket& socket = *sockets_[id.slot];
-  return socket.in_use && socket.self.generation == id.generation ? &socket : nullptr;
-}
-
-Socket& SimNetwork::create(SimProcess& owner, Machine& machine, Machine& peer) {
-  if (free_sockets_.empty()) {
-    free_sockets_.push_back(static_cast<std::uint32_t>(sockets_.size()));
-    sockets_.push_back(std::make_unique<Socket>());
-  }
-  const std::uint32_t slot = free_sockets_.back();
-  free_sockets_.pop_back();
-  Socket& socket = *sockets_[slot];
-  const std::uint32_t generation = socket.self.generation + 1;
-  socket = Socket{};
-  socket.self = {slot, generation};
-  socket.in_use = true;
-  socket.owner = &owner;
-  socket.machine = &machine;
-  socket.peer_machine = &peer;
-  socket.peer_boots = peer.boots;
-  socket.out = &links_.between(machine.id, peer.id);
-  owner.sockets.push_back(socket.self);
-  return socket;
-}
-
-void SimNetwork::release(Socket& socket) {
-  socket.in_use = false;
-  socket.received = {};
-  socket.arriving.clear();
-  socket.held.clear();
-  socket.handler = nullptr;
-  if (socket.reader) kernel_.wake(*std::exchange(socket.reader, std::nullopt));
-  free_sockets_.push_back(socket.self.slot);
-}
-
-void SimNetwork::close(SocketId id) {
-  Socket* const socket = find(id);
-  if (socket == nullptr) return;
-  if (!socket->broken) {
-    // As the operating system does: closing with unread bytes resets, closing otherwise finishes.
-    if (!socket->received.empty()) {
-      send(*socket, {{}, Segment::End::reset}, kernel_.now());
-    } else if (!socket->writing_done) {
-      send(*socket, {{}, Segment::End::finished}, kernel_.now());
-    }
-  }
-  release(*socket);
-}
-
 // ---- sending
 // ---------------------------------------------------------------------------------------
 
@@ -110,38 +48,46 @@ sim::Outcome<sim::Done> SimNetwork::write(Socket& socket, sim::Buffer bytes) {
   if (bytes.empty()) return sim::Done{};
   ++socket.machine->traffic.writes;
   socket.machine->traffic.bytes_sent += bytes.size();
-  Segment segment{std::move(bytes), Segment::End::none};
-  if (serving_ != nullptr && socket.service == serving_) {
-    serving_->answers.emplace_back(socket.self, std::move(segment));
-  } else {
-    send(socket, std::move(segment), kernel_.now());
-  }
+  leave(socket, {std::move(bytes), Segment::End::none});
   return sim::Done{};
 }
 
 void SimNetwork::finish(Socket& socket) {
   if (socket.broken || socket.writing_done) return;
   socket.writing_done = true;
-  send(socket, {{}, Segment::End::finished}, kernel_.now());
+  leave(socket, {{}, Segment::End::finished});
 }
 
 void SimNetwork::reset(Socket& socket) {
   if (socket.broken) return;
+  send(socket, {{}, Segment::End::reset});
   socket.broken = true;
+  socket.end_told = true;  // its owner knows
   socket.received = {};
-  send(socket, {{}, Segment::End::reset}, kernel_.now());
+  socket.held.clear();
+  if (socket.reader) kernel_.wake(*std::exchange(socket.reader, std::nullopt));
 }
 
-void SimNetwork::send(Socket& from, Segment segment, WorldTime departure) {
+/// Sends now, or with the other answers of a server that is serving.
+void SimNetwork::leave(Socket& from, Segment segment) {
+  ServiceState* const service = from.service;
+  if (service != nullptr && (service == serving_ || !service->answers.empty())) {
+    ++from.unsent;
+    service->answers.emplace_back(from.self, std::move(segment));
+  } else {
+    send(from, std::move(segment));
+  }
+}
+
+void SimNetwork::send(Socket& from, Segment segment) {
   const LinkFault* const blocked = from.out->blocked();
   if (blocked == nullptr && from.held.empty()) {
-    transmit(from, std::move(segment), departure);
+    transmit(from, std::move(segment));
     return;
   }
   if (blocked != nullptr) faults_.feel(blocked->id);
-  if (from.in_use && segment.end != Segment::End::reset) {
-    from.held.push(std::move(segment));
-  }
+  // A reset is said once and not repeated: behind a partition it is lost.
+  if (segment.end != Segment::End::reset) from.held.push(std::move(segment));
 }
 
 Duration SimNetwork::path_delay(Link& link) {
@@ -155,28 +101,27 @@ Duration SimNetwork::path_delay(Link& link) {
   return delay;
 }
 
-void SimNetwork::transmit(Socket& from, Segment segment, WorldTime departure) {
+void SimNetwork::transmit(Socket& from, Segment segment) {
   Socket* const to = find(from.peer);
-  if (to == nullptr) {
-    if (segment.end == Segment::End::none) write_to_nobody(from);
-    return;
-  }
+  if (to == nullptr) return send_to_nobody(from, segment);
   Link& link = *from.out;
-  WorldTime sent = departure;
+  WorldTime sent = kernel_.now();
   if (link.from != link.to) {
-    Machine& machine = *from.machine;
-    sent = std::max(departure, machine.network_free_at) +
+    WorldTime& card_free_at = from.machine->network_free_at;
+    sent = std::max(sent, card_free_at) +
            transmission_time(segment.bytes.size(), options_.bandwidth_bits_per_s);
-    machine.network_free_at = sent;
+    card_free_at = sent;
   }
   if (!link.faults.empty()) {
     if (const LinkFault* const slow = link.fault(FaultKind::net_bandwidth)) {
-      sent += transmission_time(segment.bytes.size(), slow->amount);
+      sent = std::max(sent, link.free_at) + transmission_time(segment.bytes.size(), slow->amount);
+      link.free_at = sent;
       faults_.feel(slow->id);
     }
     const LinkFault* const loss = link.fault(FaultKind::net_loss);
-    if (loss != nullptr && link.loss_draws.below(1'000'000) >=
-                               static_cast<std::uint64_t>(1'000'000 - loss->ratio_ppm)) {
+    if (loss != nullptr && carries_data(segment) &&
+        link.loss_draws.below(1'000'000) >=
+            static_cast<std::uint64_t>(1'000'000 - loss->ratio_ppm)) {
       faults_.feel(loss->id);
       send_reset_to(from, path_delay(link));
       segment = {{}, Segment::End::reset};
@@ -185,46 +130,48 @@ void SimNetwork::transmit(Socket& from, Segment segment, WorldTime departure) {
   const WorldTime arrival = std::max(sent + path_delay(link), to->last_arrival);
   to->last_arrival = arrival;
   to->arriving.push(std::move(segment));
-  kernel_.at(arrival, {&SimNetwork::on_arrival, this, pack(to->self)});
+  kernel_.at(arrival, {&SimNetwork::on_arrival, this, to->self.packed()});
 }
 
 /// The other end of the connection is gone without this end knowing yet.
-void SimNetwork::write_to_nobody(Socket& socket) {
-  const Machine& peer = *socket.peer_machine;
+void SimNetwork::send_to_nobody(Socket& from, const Segment& segment) {
+  Machine& peer = *from.peer_machine;
+  if (segment.end == Segment::End::reset) return;
   if (!peer.up) {
-    send_reset_to(socket, kRetransmissionLimit);  // silence, until the sender gives up
-  } else {
-    Link& back = links_.between(peer.id, socket.machine->id);
-    send_reset_to(socket, path_delay(*socket.out) + path_delay(back));
+    wait_in_silence(from);
+  } else if (carries_data(segment) || from.peer_boots != peer.boots) {
+    send_reset_to(from, path_delay(*from.out) + path_delay(links_.between(peer, *from.machine)));
   }
 }
 
+/// The peer's machine is down: what was sent is repeated until it is up, or for so long.
+void SimNetwork::wait_in_silence(Socket& socket) {
+  if (socket.peer_machine->crash) faults_.feel(*socket.peer_machine->crash);
+  if (std::exchange(socket.unanswered, true)) return;
+  send_reset_to(socket, kRetransmissionLimit);
+}
+
 void SimNetwork::send_reset_to(Socket& socket, Duration after) {
-  kernel_.at(kernel_.now() + after, {&SimNetwork::on_reset, this, pack(socket.self)});
+  kernel_.at(kernel_.now() + after, {&SimNetwork::on_reset, this, socket.self.packed()});
 }
 
-void SimNetwork::on_reset(void* self, std::uint64_t packed) {
-  auto& network = *static_cast<SimNetwork*>(self);
-  if (Socket* const socket = network.find(unpack(packed))) network.break_connection(*socket);
-}
-
-/// This end learns that the connection is broken.
-void SimNetwork::break_connection(Socket& socket) {
-  if (socket.broken) return;
-  socket.broken = true;
-  socket.arriving.clear();
-  socket.held.clear();
-  socket.received = {};
-  if (socket.reader) kernel_.wake(*std::exchange(socket.reader, std::nullopt));
-  if (socket.handler != nullptr) call_handler(socket);
+/// Answers bytes that reach this end `after` from now, when nobody wants them, by a reset.
+void SimNetwork::refuse_data(Socket& socket, Duration after) {
+  Socket* const peer = find(socket.peer);
+  if (peer != nullptr && socket.out->blocked() == nullptr) {
+    send_reset_to(*peer, after + path_delay(*socket.out));
+  }
 }
 
 void SimNetwork::path_changed() {
   for (const auto& socket : sockets_) {
     if (!socket->in_use || socket->held.empty() || socket->out->blocked() != nullptr) continue;
-    while (!socket->held.empty()) transmit(*socket, socket->held.pop(), kernel_.now());
+    for (Fifo<Segment> held = std::exchange(socket->held, {}); !held.empty();) {
+      transmit(*socket, held.pop());
+    }
+    leave_lingering(*socket);
   }
-  for (Attempt* attempt : std::exchange(blocked_attempts_, {})) launch_syn(*attempt);
+  relaunch_attempts();
 }
 
 void SimNetwork::reset_paths(const PathSet& paths, FaultId fault) {
@@ -242,27 +189,33 @@ void SimNetwork::reset_paths(const PathSet& paths, FaultId fault) {
 
 void SimNetwork::on_arrival(void* self, std::uint64_t packed) {
   auto& network = *static_cast<SimNetwork*>(self);
-  Socket* const socket = network.find(unpack(packed));
+  Socket* const socket = network.find(SocketId::unpacked(packed));
   if (socket == nullptr || socket->arriving.empty()) return;
   network.arrive(*socket, socket->arriving.pop());
 }
 
 void SimNetwork::arrive(Socket& socket, Segment segment) {
+  if (segment.end == Segment::End::reset) return break_connection(socket);
+  if (socket.broken || socket.lingering) {
+    if (carries_data(segment)) refuse_data(socket, Duration::zero());
+    return;
+  }
   socket.machine->traffic.bytes_received += segment.bytes.size();
-  if (segment.end == Segment::End::reset) {
-    break_connection(socket);
-  } else if (socket.service != nullptr) {
-    ServiceState& service = *socket.service;
-    service.queue.push({socket.self, std::move(segment)});
-    if (!service.armed) run_queue(service);
+  if (socket.service != nullptr) {
+    ++socket.unserved;
+    socket.service->queue.push({socket.self, std::move(segment)});
+    run(*socket.service);
   } else {
     deliver(socket, std::move(segment));
   }
 }
 
 void SimNetwork::deliver(Socket& socket, Segment segment) {
-  if (socket.broken) return;
-  socket.received.append(std::move(segment.bytes));
+  if (socket.received.empty()) {
+    socket.received = std::move(segment.bytes);
+  } else {
+    socket.received.append(std::move(segment.bytes));
+  }
   if (segment.end == Segment::End::finished) socket.finished = true;
   if (socket.reader) {
     kernel_.wake(*std::exchange(socket.reader, std::nullopt));
@@ -279,7 +232,7 @@ void SimNetwork::call_handler(Socket& socket) {
     // Taken out while the handler looks at it: the handler may destroy the stream.
     sim::Buffer received = std::exchange(socket.received, {});
     handler.on_data(received);
-    Socket* const still = find(id);
+    Socket* const still = open_socket(id);
     if (still == nullptr) return;
     if (!still->broken) still->received = std::move(received);
   }
@@ -292,142 +245,33 @@ void SimNetwork::call_handler(Socket& socket) {
 void SimNetwork::set_handler(Socket& socket, sim::StreamHandler& handler) {
   socket.handler = &handler;
   if (!socket.received.empty() || socket.finished || socket.broken) {
-    kernel_.at(kernel_.now(), {&SimNetwork::on_handler_turn, this, pack(socket.self)});
+    kernel_.at(kernel_.now(), {&SimNetwork::on_handler_turn, this, socket.self.packed()});
   }
 }
 
 void SimNetwork::on_handler_turn(void* self, std::uint64_t packed) {
   auto& network = *static_cast<SimNetwork*>(self);
-  Socket* const socket = network.find(unpack(packed));
+  Socket* const socket = network.open_socket(SocketId::unpacked(packed));
   if (socket == nullptr || socket->handler == nullptr) return;
   network.call_handler(*socket);
 }
 
-// ---- serial service
-// --------------------------------------------------------------------------------
-
-ServiceState& SimNetwork::service(Machine& machine, std::uint16_t port) {
-  std::unique_ptr<ServiceState>& entry = machine.services[port];
-  if (entry == nullptr) {
-    entry = std::make_unique<ServiceState>();
-    entry->network = this;
-    entry->model = default_service_;
-  }
-  return *entry;
+void SimNetwork::on_reset(void* self, std::uint64_t packed) {
+  auto& network = *static_cast<SimNetwork*>(self);
+  if (Socket* const socket = network.find(SocketId::unpacked(packed)))
+    network.break_connection(*socket);
 }
 
-void SimNetwork::service_changed(ServiceState& service) {
-  if (!service.armed) run_queue(service);
-}
-
-/// Serves what is waiting for as long as serving takes no time.
-void SimNetwork::run_queue(ServiceState& service) {
-  while (!service.queue.empty()) {
-    if (const LinkFault* const stopped = service_fault(service, FaultKind::service_stop)) {
-      faults_.feel(stopped->id);
-      return;  // service_changed() goes on
-    }
-    Socket* const socket = find(service.queue.front().first);
-    if (socket != nullptr && socket->owner->held()) return;  // process_resumed() goes on
-    if (service.free_at > kernel_.now()) {
-      arm(service);
-      return;
-    }
-    Segment segment = service.queue.pop().second;
-    if (socket != nullptr && !socket->broken) serve(service, *socket, std::move(segment));
-  }
-}
-
-void SimNetwork::arm(ServiceState& service) {
-  service.armed = true;
-  kernel_.at(service.free_at, {&SimNetwork::on_service, &service, 0});
-}
-
-void SimNetwork::on_service(void* context, std::uint64_t) {
-  auto& service = *static_cast<ServiceState*>(context);
-  service.armed = false;
-  service.network->run_queue(service);
-}
-
-void SimNetwork::serve(ServiceState& service, Socket& socket, Segment segment) {
-  const SocketId id = socket.self;
-  if (const LinkFault* const error = service_fault(service, FaultKind::service_error)) {
-    faults_.feel(error->id);
-    send(socket, {{}, Segment::End::reset}, kernel_.now());
-    break_connection(socket);
-    return;
-  }
-  if (segment.bytes.empty()) {  // only the end of the stream: costs nothing
-    deliver(socket, std::move(segment));
-    return;
-  }
-  std::size_t bytes = segment.bytes.size();
-  serving_ = &service;
-  deliver(socket, std::move(segment));
-  serving_ = nullptr;
-  Duration cost = service.model.per_request;
-  if (const LinkFault* const slow = service_fault(service, FaultKind::service_slow)) {
-    cost += slow->span;
-    faults_.feel(slow->id);
-  }
-  for (const auto& [to, answer] : service.answers) bytes += answer.bytes.size();
-  cost += service.model.per_byte * static_cast<std::int64_t>(bytes);
-  service.free_at = std::max(service.free_at, kernel_.now()) + cost;
-  const auto lost = std::find_if(
-      service.faults.begin(), service.faults.end(),
-      [](const LinkFault& fault) { return fault.kind == FaultKind::service_reply_lost; });
-  if (lost != service.faults.end() && !service.answers.empty()) {
-    faults_.feel(lost->id);
-    if (--lost->amount <= 0) service.faults.erase(lost);
-    service.answers.clear();
-    if (Socket* const server_side = find(id)) {
-      send(*server_side, {{}, Segment::End::reset}, kernel_.now());
-      break_connection(*server_side);
-    }
-    return;
-  }
-  for (auto& [to, answer] : service.answers) {
-    if (Socket* const target = find(to)) send(*target, std::move(answer), service.free_at);
-  }
-  service.answers.clear();
-}
-
-// ---- deaths
-// ----------------------------------------------------------------------------------------
-
-void SimNetwork::process_died(SimProcess& process) {
-  for (const SocketId id : std::exchange(process.sockets, {})) close(id);
-  for (const auto& listener : listeners_) {
-    if (listener->owner == &process) close_listener(*listener);
-  }
-}
-
-void SimNetwork::process_resumed(SimProcess& process) {
-  for (const SocketId id : process.sockets) {
-    Socket* const socket = find(id);
-    if (socket == nullptr) continue;
-    if (socket->handler != nullptr) {
-      kernel_.at(kernel_.now(), {&SimNetwork::on_handler_turn, this, pack(id)});
-    }
-    if (socket->service != nullptr) service_changed(*socket->service);
-  }
-  for (const auto& listener : listeners_) {
-    if (listener->owner != &process) continue;
-    for (const SocketId id : std::exchange(listener->waiting, {})) {
-      kernel_.at(kernel_.now(), {&SimNetwork::on_accept_turn, this, pack(id)});
-    }
-  }
-}
-
-void SimNetwork::machine_crashed(Machine& machine) {
-  for (const auto& socket : sockets_) {
-    if (socket->in_use && socket->machine == &machine) release(*socket);
-  }
-  machine.network_free_at = kernel_.now();
-  for (auto& [port, service] : machine.services) {
-    service->queue.clear();
-    service->free_at = kernel_.now();
-  }
+/// This end learns that the connection is broken; whatever was under way is lost.
+void SimNetwork::break_connection(Socket& socket) {
+  if (socket.lingering) return release(socket);
+  if (socket.broken) return;
+  socket.broken = true;
+  socket.arriving.clear();
+  socket.held.clear();
+  socket.received = {};
+  if (socket.reader) kernel_.wake(*std::exchange(socket.reader, std::nullopt));
+  if (socket.handler != nullptr) call_handler(socket);
 }
 
 }  // namespace hooke::world

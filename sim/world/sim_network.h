@@ -20,6 +20,12 @@ class SimNetwork;
 struct SocketId {
   std::uint32_t slot = 0xffffffffU;
   std::uint32_t generation = 0;
+  friend bool operator==(const SocketId&, const SocketId&) = default;
+  /// As the number that a timer carries, and back.
+  [[nodiscard]] std::uint64_t packed() const { return slot | (std::uint64_t{generation} << 32U); }
+  static SocketId unpacked(std::uint64_t packed) {
+    return {static_cast<std::uint32_t>(packed), static_cast<std::uint32_t>(packed >> 32U)};
+  }
 };
 
 /// What travels: bytes, then perhaps the end.
@@ -28,17 +34,46 @@ struct Segment {
   sim::Buffer bytes;
   End end = End::none;
 };
+inline bool carries_data(const Segment& segment) {
+  return !segment.bytes.empty();
+}
+
+/// A listening port, owned by the listener's handle.
+struct ListenerState {
+  SimProcess* owner = nullptr;
+  Machine* machine = nullptr;
+  std::uint16_t port = 0;
+  bool ephemeral = false;
+  sim::AcceptHandler* handler = nullptr;  ///< null: closed
+  sim::WorldTime accept_free_at{};
+  std::size_t unaccepted = 0;     ///< connections that have not been handed to the handler
+  std::vector<SocketId> waiting;  ///< those whose turn came while the owner could not act
+};
+
+/// Serial service of one port: one client write at a time. What a handler writes while it serves is
+/// collected and leaves when the time of the request is over.
+struct ServiceState {
+  SimNetwork* network = nullptr;
+  ServiceModel model;
+  bool own_model = false;                     ///< not the default one
+  std::optional<kernel::TimerId> busy_until;  ///< end of the request being served
+  Fifo<std::pair<SocketId, Segment>> queue;
+  std::vector<std::pair<SocketId, Segment>> answers;
+  std::vector<LinkFault> faults;  ///< service_slow, service_stop, service_error, service_reply_lost
+};
 
 /// One end of a connection.
 struct Socket {
   SocketId self;
   SocketId peer;
   SimProcess* owner = nullptr;
+  std::size_t index_in_owner = 0;
   Machine* machine = nullptr;
   Machine* peer_machine = nullptr;
   std::uint32_t peer_boots = 0;  ///< boot of the peer's machine that this connection belongs to
   Link* out = nullptr;
-  ServiceState* service = nullptr;  ///< on the accepting side, when serving costs something
+  ServiceState* service = nullptr;    ///< on the accepting side
+  ListenerState* listener = nullptr;  ///< on the accepting side until it is accepted
   sim::Endpoint local;
   sim::Endpoint remote;
 
@@ -46,38 +81,17 @@ struct Socket {
   Fifo<Segment> held;             ///< written here while the path out is blocked
   sim::WorldTime last_arrival{};  ///< keeps segments of one direction in order
   sim::Buffer received;
-  bool finished = false;  ///< the peer has finished writing
-  bool broken = false;    ///< reset
-  bool end_told = false;  ///< the handler has had its on_end
-  bool writing_done = false;
+  std::uint32_t unserved = 0;  ///< segments in the queue of the service
+  std::uint32_t unsent = 0;    ///< segments among the answers of the service
   bool in_use = false;
-  std::uint16_t listening_port = 0;  ///< on the accepting side until it is accepted
+  bool finished = false;      ///< the peer has finished writing
+  bool broken = false;        ///< reset
+  bool end_told = false;      ///< the handler has had its on_end
+  bool writing_done = false;  ///< this side has finished writing
+  bool lingering = false;     ///< closed by its owner, stays until everything written has left
+  bool unanswered = false;    ///< has sent to a machine that is down, and keeps trying
   std::optional<sim::ParkTicket> reader;
   sim::StreamHandler* handler = nullptr;
-};
-
-/// A listening port.
-struct ListenerState {
-  SimProcess* owner = nullptr;
-  Machine* machine = nullptr;
-  std::uint16_t port = 0;
-  bool ephemeral = false;
-  sim::AcceptHandler* handler = nullptr;
-  sim::WorldTime accept_free_at{};
-  std::vector<SocketId> waiting;  ///< connected while the owner could not accept
-};
-
-/// Serial service of one port: one client write at a time.
-struct ServiceState {
-  SimNetwork* network = nullptr;
-  ServiceModel model;
-  sim::WorldTime free_at{};
-  Fifo<std::pair<SocketId, Segment>> queue;
-  bool armed = false;
-  std::vector<LinkFault> faults;  ///< service_slow, service_stop, service_error, service_reply_lost
-  // While a handler runs, what it writes is collected here and leaves when its time is over.
-  bool collecting = false;
-  std::vector<std::pair<SocketId, Segment>> answers;
 };
 
 class SimNetwork {
@@ -93,29 +107,48 @@ class SimNetwork {
                                                      std::optional<sim::MonotonicTime> deadline);
   sim::Outcome<Machine*> resolve(const Machine& asking, const std::string& host);
   static std::string address_of(sim::NodeId node);
+  static bool is_loopback(const std::string& host);
 
   // Called by streams and listeners.
-  Socket* find(SocketId id);
+  Socket* find(SocketId id) {
+    if (id.slot >= sockets_.size()) return nullptr;
+    Socket& socket = *sockets_[id.slot];
+    return socket.in_use && socket.self.generation == id.generation ? &socket : nullptr;
+  }
+  /// The socket as its owner knows it: null once it is closed.
+  Socket* open_socket(SocketId id);
   sim::Outcome<sim::Done> write(Socket& socket, sim::Buffer bytes);
   void finish(Socket& socket);
   void reset(Socket& socket);
-  /// Forgets a socket whose owner is done with it, telling the peer in an orderly way.
+  /// The owner is done with the socket; the peer is told as an operating system would.
   void close(SocketId id);
   void set_handler(Socket& socket, sim::StreamHandler& handler);
   void close_listener(ListenerState& listener);
 
-  // Called by the process table and the fault engine.
+  // Called by the process table, the fault engine and the world.
+  void add_machine(Machine& machine) { names_[machine.name] = &machine; }
+  [[nodiscard]] Machine* find_machine(std::string_view name) const;
   void process_died(SimProcess& process);
   void process_resumed(SimProcess& process);
+  /// Its sockets are gone without a word; machine.up is false already.
   void machine_crashed(Machine& machine);
+  void machine_restarted(Machine& machine);
   void path_changed();  ///< a path fault has ended: what was held goes on
   void reset_paths(const PathSet& paths, FaultId fault);
   ServiceState& service(Machine& machine, std::uint16_t port);
-  void service_changed(ServiceState& service);
-  void set_default_service(const ServiceModel& model) { default_service_ = model; }
+  void service_changed(ServiceState& service) { run(service); }
+  void set_service(Machine& machine, std::uint16_t port, const ServiceModel& model);
+  void set_default_service(const ServiceModel& model);
   Links& links() { return links_; }
+  /// The world ends: nothing is sent, delivered or reported any more.
+  void shut_down();
 
-  std::map<std::string, sim::NodeId> aliases;
+  struct Alias {
+    FaultId fault;
+    std::string name;
+    Machine* machine;
+  };
+  std::vector<Alias> aliases;  ///< the latest of a name counts
   struct Unresolvable {
     FaultId fault;
     std::string name;
@@ -125,41 +158,57 @@ class SimNetwork {
 
  private:
   struct Attempt;
-  friend class SimStream;
 
+  // sockets (socket_life.cpp)
   Socket& create(SimProcess& owner, Machine& machine, Machine& peer);
-  void send(Socket& from, Segment segment, sim::WorldTime departure);
-  void transmit(Socket& from, Segment segment, sim::WorldTime departure);
-  void send_reset_to(Socket& socket, sim::Duration after);
-  void write_to_nobody(Socket& socket);
   void release(Socket& socket);
+  void detach(Socket& socket);
+  void leave_lingering(Socket& socket);
+
+  // sending, receiving (sim_network.cpp)
+  void leave(Socket& from, Segment segment);
+  void send(Socket& from, Segment segment);
+  void transmit(Socket& from, Segment segment);
+  void send_to_nobody(Socket& from, const Segment& segment);
+  void wait_in_silence(Socket& socket);
+  void send_reset_to(Socket& socket, sim::Duration after);
+  void refuse_data(Socket& socket, sim::Duration after);
+  sim::Duration path_delay(Link& link);
+
   static void on_arrival(void* self, std::uint64_t socket);
-  static void on_service(void* service, std::uint64_t);
-  static void on_syn(void* attempt, std::uint64_t);
-  static void on_syn_answer(void* attempt, std::uint64_t);
   static void on_handler_turn(void* self, std::uint64_t socket);
-  static void on_accept_turn(void* self, std::uint64_t socket);
   static void on_reset(void* self, std::uint64_t socket);
   void arrive(Socket& socket, Segment segment);
   void deliver(Socket& socket, Segment segment);
-  void serve(ServiceState& service, Socket& socket, Segment segment);
-  void run_queue(ServiceState& service);
-  void arm(ServiceState& service);
   void call_handler(Socket& socket);
-  void launch_syn(Attempt& attempt);
   void break_connection(Socket& socket);
-  sim::Duration path_delay(Link& link);
+
+  // connecting (network_connect.cpp)
+  static void on_syn(void* attempt, std::uint64_t);
+  static void on_syn_answer(void* attempt, std::uint64_t);
+  static void on_accept_turn(void* self, std::uint64_t socket);
+  void launch_syn(Attempt& attempt);
+  void meet_listener(Attempt& attempt, ListenerState& listener);
+  void relaunch_attempts();
+
+  // serial service (serial_service.cpp)
+  static void on_served(void* service, std::uint64_t);
+  void run(ServiceState& service);
+  void serve(ServiceState& service, Socket& socket, Segment segment);
+  void lose_reply(ServiceState& service, SocketId to);
+  void release_answers(ServiceState& service);
 
   kernel::Kernel& kernel_;
   const NetworkOptions& options_;
   FaultLog& faults_;
   std::vector<std::unique_ptr<Machine>>& machines_;
+  std::map<std::string, Machine*, std::less<>> names_;
   Links links_;
   ServiceModel default_service_;
   std::vector<std::unique_ptr<Socket>> sockets_;
   std::vector<std::uint32_t> free_sockets_;
-  std::vector<std::unique_ptr<ListenerState>> listeners_;
-  std::vector<Attempt*> blocked_attempts_;
+  std::map<std::uint64_t, Attempt*> blocked_attempts_;  ///< by number, so in order of beginning
+  std::uint64_t attempts_ = 0;
   ServiceState* serving_ = nullptr;  ///< whose handler is running
 };
 

@@ -17,17 +17,26 @@ SimProcess::SimProcess(ProcessTable& table, Machine& machine, sim::Pid pid, SimP
       request_(std::move(request)),
       number_on_machine_(machine.processes_started++),
       group_(table.kernel()),
-      files_(machine.disk, *this) {}
+      files_(machine.disk, *this),
+      ports_{*this, *this, *this, *this, files_, *this, *this, *this} {}
 
 // ---- clock, executor
 // -------------------------------------------------------------------------------
 
 sim::MonotonicTime SimProcess::monotonic_now() const {
+  if (!machine_.unfelt_clock_faults.empty()) feel_clock_faults(machine_.unfelt_clock_faults);
   return machine_.clock.monotonic(table_.kernel().now());
 }
 
 sim::WallTime SimProcess::wall_now() const {
+  if (!machine_.unfelt_clock_faults.empty()) feel_clock_faults(machine_.unfelt_clock_faults);
+  if (!machine_.unfelt_wall_faults.empty()) feel_clock_faults(machine_.unfelt_wall_faults);
   return machine_.clock.wall(table_.kernel().now());
+}
+
+void SimProcess::feel_clock_faults(std::vector<FaultId>& unfelt) const {
+  if (dead()) return;
+  for (const FaultId fault : std::exchange(unfelt, {})) table_.faults().feel(fault);
 }
 
 sim::FiberId SimProcess::spawn(std::string name, std::function<void()> body) {
@@ -45,7 +54,8 @@ sim::ParkTicket SimProcess::ticket() {
 sim::Wake SimProcess::park(sim::ParkTicket ticket, std::optional<sim::MonotonicTime> deadline) {
   kernel::Kernel& kernel = table_.kernel();
   if (!deadline || *deadline == sim::MonotonicTime::max()) return kernel.park(ticket, std::nullopt);
-  return kernel.park(ticket, machine_.clock.world_time_of(*deadline, kernel.now()));
+  const sim::WorldTime due = machine_.clock.world_time_of(*deadline, kernel.now());
+  return kernel.park(ticket, due > kernel.now() ? due + table_.timer_slack() : due);
 }
 
 bool SimProcess::wake(sim::ParkTicket ticket) {
@@ -68,15 +78,15 @@ sim::Outcome<std::unique_ptr<sim::Stream>> SimProcess::connect(
 }
 
 sim::Outcome<std::vector<std::string>> SimProcess::resolve(const std::string& host) {
+  if (dead()) return sim::Failure{sim::Fault::closed, "resolve", false};
   auto found = table_.network().resolve(machine_, host);
   if (!found) return found.failure();
-  if (host == "localhost" || host == "::1" || host.starts_with("127.")) {
-    return std::vector<std::string>{"127.0.0.1"};
-  }
+  if (SimNetwork::is_loopback(host)) return std::vector<std::string>{"127.0.0.1"};
   return std::vector<std::string>{SimNetwork::address_of(found.value()->id)};
 }
 
 sim::Outcome<std::string> SimProcess::canonical_name(const std::string& host) {
+  if (dead()) return sim::Failure{sim::Fault::closed, "canonical_name", false};
   auto found = table_.network().resolve(machine_, host);
   if (!found) return found.failure();
   return found.value()->name;
@@ -95,7 +105,9 @@ sim::Outcome<sim::Done> SimProcess::signal(sim::Pid pid, sim::Signal signal) {
   if (target == nullptr) {
     return sim::Failure{sim::Fault::not_found, "pid " + std::to_string(pid.value), false};
   }
-  return table_.signal(*target, signal, this);
+  auto sent = table_.signal(*target, signal, this);
+  stay_if_hit();
+  return sent;
 }
 
 sim::Outcome<sim::Done> SimProcess::signal_group(sim::Pid leader, sim::Signal signal) {
@@ -109,7 +121,14 @@ sim::Outcome<sim::Done> SimProcess::signal_group(sim::Pid leader, sim::Signal si
     return sim::Failure{sim::Fault::not_found, "group " + std::to_string(leader.value), false};
   }
   for (SimProcess* member : members) static_cast<void>(table_.signal(*member, signal, this));
+  stay_if_hit();
   return sim::Done{};
+}
+
+void SimProcess::stay_if_hit() {
+  if (table_.kernel().in_fiber() && (dead() || held())) {
+    static_cast<void>(park(ticket(), sim::MonotonicTime()));  // throws Killed, or waits to go on
+  }
 }
 
 std::optional<sim::ExitStatus> SimProcess::poll(sim::Pid child) {
@@ -128,7 +147,11 @@ std::optional<sim::ExitStatus> SimProcess::wait(sim::Pid child,
     if (process == nullptr || process->parent_ != this) return std::nullopt;
     const sim::ParkTicket mine = ticket();
     process->waiters_.push_back(mine);
-    if (park(mine, deadline) == sim::Wake::timed_out) return poll(child);
+    if (park(mine, deadline) == sim::Wake::woken) continue;
+    std::erase_if(process->waiters_, [&](const sim::ParkTicket& waiter) {
+      return waiter.fiber == mine.fiber && waiter.generation == mine.generation;
+    });
+    return poll(child);
   }
 }
 
@@ -141,7 +164,7 @@ sim::Outcome<sim::Done> SimProcess::catch_signal(sim::Signal signal) {
 }
 
 std::optional<sim::Signal> SimProcess::take_signal() {
-  if (pending_.empty()) return std::nullopt;
+  if (dead() || pending_.empty()) return std::nullopt;
   const sim::Signal oldest = pending_.front();
   pending_.erase(pending_.begin());
   return oldest;
@@ -162,10 +185,11 @@ bool SimProcess::wait_signal(std::optional<sim::MonotonicTime> deadline) {
 // -------------------------------------------------------------------
 
 std::uint64_t SimProcess::below(std::string_view purpose, std::uint64_t bound) {
+  if (dead()) return 0;
   for (Draws& draws : draws_) {
     if (draws.purpose == purpose) return draws.stream.below(bound);
   }
-  draws_.push_back({purpose, kernel::Stream(table_.kernel().choices(), purpose, machine_.id.value,
+  draws_.push_back({purpose, kernel::Stream(table_.kernel().choices(), purpose, machine_.key,
                                             number_on_machine_)});
   return draws_.back().stream.below(bound);
 }
@@ -178,16 +202,16 @@ sim::EventId SimProcess::emit(const sim::EventType& type,
 sim::EventId SimProcess::emit_fixed(const sim::EventType& type,
                                     std::initializer_list<sim::FieldValue> fields) {
   kernel::Kernel& kernel = table_.kernel();
-  return kernel.trace().emit(kernel.cause(), kernel.now(), wall_now(), machine_.id, pid_, type,
-                             {fields.begin(), fields.size()});
+  return kernel.trace().emit(kernel.cause(), kernel.now(), machine_.clock.wall(kernel.now()),
+                             machine_.id, pid_, type, {fields.begin(), fields.size()});
 }
 
 void SimProcess::reach(std::string_view name) {
   if (dead() || !table_.fault_point_observer) return;
   const std::uint64_t passage = ++table_.passages[{machine_.id, std::string(name)}];
+  emit(events::fault_point_passed, {name, passage});
   table_.fault_point_observer(*this, name, passage);
-  if (dead()) throw sim::Killed{};
-  if (held()) static_cast<void>(park(ticket(), monotonic_now()));
+  stay_if_hit();
 }
 
 }  // namespace hooke::world

@@ -67,9 +67,8 @@ class SimProcess final : public sim::Clock,
 
   // For the world.
   [[nodiscard]] Machine& machine() const { return machine_; }
-  [[nodiscard]] sim::Ports ports() {
-    return {*this, *this, *this, *this, files_, *this, *this, *this};
-  }
+  /// Valid for as long as the world: fibers that unwind may still hold on to it.
+  [[nodiscard]] sim::Ports& ports() { return ports_; }
   [[nodiscard]] bool dead() const { return ended_.has_value(); }
   /// Runs nothing at present: paused or hung.
   [[nodiscard]] bool held() const { return group_.paused(); }
@@ -77,10 +76,16 @@ class SimProcess final : public sim::Clock,
   sim::EventId emit_fixed(const sim::EventType& type,
                           std::initializer_list<sim::FieldValue> fields);
 
-  std::vector<SocketId> sockets;
+  std::vector<SocketId> sockets;  ///< those that are open, in no particular order
 
  private:
   friend class ProcessTable;
+
+  /// After something that may have hit this very process: a fiber of a dead or stopped process does
+  /// not go on.
+  void stay_if_hit();
+  /// Draws on a machine with clock faults: those that nobody has felt yet are felt now.
+  void feel_clock_faults(std::vector<FaultId>& unfelt) const;
 
   ProcessTable& table_;
   Machine& machine_;
@@ -91,6 +96,7 @@ class SimProcess final : public sim::Clock,
   std::uint32_t number_on_machine_;
   kernel::FiberGroup group_;
   SimFiles files_;
+  sim::Ports ports_;
   sim::EventId born_{};
 
   std::vector<SimProcess*> children_;

@@ -13,46 +13,47 @@ sim::Failure closed(const char* what) {
 }  // namespace
 
 sim::Outcome<sim::Done> SimStream::write(sim::Buffer bytes) {
-  Socket* const socket = network_.find(socket_);
+  Socket* const socket = network_.open_socket(socket_);
   if (socket == nullptr) return closed("write");
   return network_.write(*socket, std::move(bytes));
 }
 
 sim::Outcome<sim::Buffer> SimStream::read(std::optional<sim::MonotonicTime> deadline) {
-  for (;;) {
-    Socket* const socket = network_.find(socket_);
+  for (bool in_time = true;;) {
+    Socket* const socket = network_.open_socket(socket_);
     if (socket == nullptr) return closed("read");
     if (!socket->received.empty()) return std::exchange(socket->received, {});
     if (socket->broken) return sim::Failure{sim::Fault::connection_reset, "read", false};
     if (socket->finished) return sim::Buffer();
-    const sim::ParkTicket ticket = owner_.ticket();
-    socket->reader = ticket;
-    if (owner_.park(ticket, deadline) == sim::Wake::timed_out) {
-      if (Socket* const still = network_.find(socket_)) still->reader.reset();
+    if (!in_time) {  // whatever came by the time the reader runs again counts
+      socket->reader.reset();
       return sim::Failure{sim::Fault::timed_out, "read", false};
     }
+    const sim::ParkTicket ticket = owner_.ticket();
+    socket->reader = ticket;
+    in_time = owner_.park(ticket, deadline) == sim::Wake::woken;
   }
 }
 
 void SimStream::set_handler(sim::StreamHandler& handler) {
-  if (Socket* const socket = network_.find(socket_)) network_.set_handler(*socket, handler);
+  if (Socket* const socket = network_.open_socket(socket_)) network_.set_handler(*socket, handler);
 }
 
 void SimStream::finish_writing() {
-  if (Socket* const socket = network_.find(socket_)) network_.finish(*socket);
+  if (Socket* const socket = network_.open_socket(socket_)) network_.finish(*socket);
 }
 
 void SimStream::reset() {
-  if (Socket* const socket = network_.find(socket_)) network_.reset(*socket);
+  if (Socket* const socket = network_.open_socket(socket_)) network_.reset(*socket);
 }
 
 sim::Endpoint SimStream::local() const {
-  const Socket* const socket = network_.find(socket_);
+  const Socket* const socket = network_.open_socket(socket_);
   return socket == nullptr ? sim::Endpoint{} : socket->local;
 }
 
 sim::Endpoint SimStream::peer() const {
-  const Socket* const socket = network_.find(socket_);
+  const Socket* const socket = network_.open_socket(socket_);
   return socket == nullptr ? sim::Endpoint{} : socket->remote;
 }
 

@@ -28,14 +28,16 @@ class SimStream final : public sim::Stream {
 
 class SimListener final : public sim::Listener {
  public:
-  SimListener(SimNetwork& network, ListenerState& state, std::string host)
-      : network_(network), state_(state), local_{std::move(host), sim::PortNumber{state.port}} {}
-  ~SimListener() override { network_.close_listener(state_); }
+  SimListener(SimNetwork& network, std::unique_ptr<ListenerState> state, std::string host)
+      : network_(network),
+        state_(std::move(state)),
+        local_{std::move(host), sim::PortNumber{state_->port}} {}
+  ~SimListener() override { network_.close_listener(*state_); }
   [[nodiscard]] sim::Endpoint local() const override { return local_; }
 
  private:
   SimNetwork& network_;
-  ListenerState& state_;
+  std::unique_ptr<ListenerState> state_;
   sim::Endpoint local_;
 };
 

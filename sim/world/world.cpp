@@ -3,8 +3,8 @@
 #include "sim/world/world.h"
 
 #include <algorithm>
+#include <stdexcept>
 
-#include "sim/port/check.h"
 #include "sim/world/fault_engine.h"
 #include "sim/world/process_table.h"
 
@@ -16,7 +16,7 @@ struct World::Impl {
         options(std::move(given)),
         log(world),
         network(in, options.network, log, machines),
-        processes(in, network, log),
+        processes(in, network, log, options),
         faults(in, world, log, machines, network, processes) {}
 
   kernel::Kernel& kernel;
@@ -39,10 +39,14 @@ World::~World() {
 }
 
 sim::NodeId World::add_node(NodeOptions options) {
-  HOOKE_CHECK(!find_node(options.name), "node names are unique");
+  if (find_node(options.name)) throw std::invalid_argument("two nodes named " + options.name);
+  if (!NodeClock::can_drift(options.clock_drift_ppb)) {
+    throw std::invalid_argument("the clock of " + options.name + " would not move");
+  }
   const sim::NodeId id{static_cast<std::uint32_t>(impl_->machines.size())};
-  const sim::WallTime wall = true_wall_time() + options.clock_skew;
+  const sim::WallTime wall = impl_->options.wall_epoch + options.clock_skew;
   impl_->machines.push_back(std::make_unique<Machine>(id, std::move(options), wall));
+  impl_->network.add_machine(*impl_->machines.back());
   return id;
 }
 
@@ -55,10 +59,8 @@ const std::string& World::node_name(sim::NodeId node) const {
 }
 
 std::optional<sim::NodeId> World::find_node(std::string_view name) const {
-  for (const auto& machine : impl_->machines) {
-    if (machine->name == name) return machine->id;
-  }
-  return std::nullopt;
+  const Machine* const machine = impl_->network.find_machine(name);
+  return machine == nullptr ? std::nullopt : std::optional(machine->id);
 }
 
 bool World::node_up(sim::NodeId node) const {
@@ -96,7 +98,7 @@ const std::map<std::string, std::string>& World::environment(sim::NodeId node, s
 }
 
 void World::set_service(sim::NodeId node, sim::PortNumber port, ServiceModel model) {
-  impl_->network.service(impl_->machine(node), port.value).model = model;
+  impl_->network.set_service(impl_->machine(node), port.value, model);
 }
 
 void World::set_default_service(ServiceModel model) {

@@ -52,6 +52,10 @@ using Program = std::function<int(sim::Ports& ports)>;
 
 struct WorldOptions {
   NetworkOptions network;
+  /// How late sleepers are woken: by default as late as Linux may (PR_SET_TIMERSLACK). It matters:
+  /// a poll after exactly the age that a cache allows would find the cache still fresh, which on a
+  /// real machine it never is.
+  sim::Duration timer_slack = std::chrono::microseconds(50);
   sim::WallTime wall_epoch{
       std::chrono::seconds(1'800'000'000)};  ///< true wall time at world time 0
 };
@@ -66,10 +70,10 @@ struct PathSet {
 /// What a fault does; see World::inject. The elastic words of a scenario ("agent.kill") are
 /// translated to these by whoever knows the roles.
 enum class FaultKind : unsigned char {
-  process_signal,      ///< pid, signal
-  process_pause,       ///< pid, duration: SIGSTOP … SIGCONT
-  process_hang,        ///< pid: makes no progress, still dies of signals by default action
-  process_exit,        ///< pid, code: ends at once with that code
+  process_signal,  ///< pid, signal
+  process_pause,   ///< pid, duration: SIGSTOP … SIGCONT
+  process_hang,    ///< pid, duration: makes no progress, still dies of signals by default action
+  process_exit,    ///< pid, code: ends at once with that code
   process_unkillable,  ///< pid, duration (0: for good): in uninterruptible sleep, SIGKILL stays
                        ///< pending
   fiber_dies,          ///< pid, text: the fiber of that name ends silently
@@ -91,8 +95,8 @@ enum class FaultKind : unsigned char {
   clock_skew,          ///< node, span: wall clock is set to true time + span
   clock_jump,          ///< node, span: wall clock moves by span
   clock_drift,         ///< node, amount: ppb from now on
-  clock_freeze,        ///< node, duration: both clocks stand still
-  dns_alias,           ///< text resolves to node
+  clock_freeze,        ///< node, duration (0: until healed): both clocks stand still
+  dns_alias,           ///< text resolves to node, duration
   dns_unresolvable,  ///< text cannot be resolved (by node, or by all when there is none), duration
   port_busy,         ///< node, port, duration: a stranger holds the port
   port_steal,        ///< node, duration: a stranger takes the next ephemeral port that is closed
@@ -156,7 +160,9 @@ class World {
   void set_default_service(ServiceModel model);
 
   /// Injects a fault now. Emits `fault.injected`; `fault.felt` is emitted the first time it changes
-  /// what some process experiences.
+  /// what some process experiences. std::invalid_argument when it lacks the node or the pid that
+  /// its kind needs, or stops a clock by drifting; a pid that nobody has, or the number of a
+  /// process that has ended, is felt by nobody.
   FaultId inject(const Fault& fault);
   /// Ends a lasting fault early; harmless when it has ended.
   void heal(FaultId fault);

@@ -22,6 +22,7 @@ inline constexpr EventType process_signalled{"process.signalled",
 inline constexpr EventType process_paused{"process.paused", {}};
 inline constexpr EventType process_resumed{"process.resumed", {}};
 inline constexpr EventType listener_opened{"listener.opened", {"port"}};
+/// Closed by its owner while that lived; the end of a process closes its listeners without a word.
 inline constexpr EventType listener_closed{"listener.closed", {"port"}};
 /// `kind` is the scenario's word where there is one. `for`: how long it is to last; 0: until healed, or no
 /// time at all where its kind is instantaneous.

@@ -1,0 +1,512 @@
+// Connections between healthy machines: names, set-up, order, time, ends.
+#include <algorithm>
+
+#include "properties/unit/sim/world/test_world.h"
+
+namespace hooke::world {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+TEST(Network, a_connection_takes_one_round_trip) {
+  TestWorld test;
+  AnsweringServer server(echo);
+  test.start(test.node("b"), "server", serve(server));
+  Duration connected{};
+  test.start(test.node("a"), "client", [&](Ports& ports) {
+    const auto stream = dial(ports, "b");
+    connected = test.now();
+    return stream == nullptr ? 1 : 0;
+  });
+  test.run();
+  EXPECT_EQ(connected, microseconds(200));
+  EXPECT_EQ(server.accepted, 1);
+}
+
+TEST(Network, a_request_and_its_answer_take_one_round_trip) {
+  TestWorld test;
+  AnsweringServer server([](const std::string& text) { return text + "!"; });
+  test.start(test.node("b"), "server", serve(server));
+  std::string answer;
+  Duration took{};
+  test.start(test.node("a"), "client", [&](Ports& ports) {
+    const auto stream = dial(ports, "b");
+    const Duration begin = test.now();
+    write_text(*stream, "ping");
+    answer = read_text(*stream);
+    took = test.now() - begin;
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(answer, "ping!");
+  EXPECT_EQ(took, microseconds(200));
+}
+
+TEST(Network, within_a_node_the_loopback_latency_counts) {
+  TestWorld test;
+  AnsweringServer server(echo);
+  const NodeId a = test.node("a");
+  test.start(a, "server", serve(server));
+  Duration connected{};
+  test.start(a, "client", [&](Ports& ports) {
+    const auto stream = dial(ports, "localhost");
+    connected = test.now();
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(connected, microseconds(40));
+}
+
+TEST(Network, a_node_is_reached_by_name_qualified_name_address_and_alias) {
+  TestWorld test;
+  AnsweringServer server(echo);
+  test.node("a");
+  const NodeId b = test.node("b");
+  test.start(b, "server", serve(server));
+  const FaultId alias = test.inject(FaultKind::dns_alias, [b](Fault& f) {
+    f.node = b;
+    f.text = "store.example";
+  });
+  Lines addresses;
+  Lines names;
+  int connected = 0;
+  test.start(*test.world->find_node("a"), "client", [&](Ports& ports) {
+    for (const char* host : {"b", "b.sim", "10.0.0.2", "store.example"}) {
+      addresses.push_back(ports.network.resolve(host).value().at(0));
+      names.push_back(ports.network.canonical_name(host).value());
+      connected += dial(ports, host) != nullptr ? 1 : 0;
+    }
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(addresses, Lines(4, "10.0.0.2"));
+  EXPECT_EQ(names, Lines(4, "b"));
+  EXPECT_EQ(connected, 4);
+  EXPECT_GE(test.world->felt(alias), 1U);
+}
+
+TEST(Network, localhost_in_all_its_spellings_is_the_asking_node_itself) {
+  TestWorld test;
+  Lines seen;
+  for (const char* name : {"a", "b"}) {
+    test.start(test.node(name), name, [&](Ports& ports) {
+      for (const char* host : {"localhost", "127.0.0.1", "127.0.1.1", "::1"}) {
+        seen.push_back(ports.network.canonical_name(host).value() + "=" +
+                       ports.network.resolve(host).value().at(0));
+      }
+      return 0;
+    });
+  }
+  test.run();
+  Lines wanted(4, "a=127.0.0.1");
+  wanted.insert(wanted.end(), 4, "b=127.0.0.1");
+  EXPECT_EQ(seen, wanted);
+}
+
+TEST(Network, names_and_addresses_that_nobody_has_cannot_be_resolved) {
+  TestWorld test;
+  Lines faults;
+  test.start(test.node("a"), "client", [&](Ports& ports) {
+    for (const char* host : {"nobody", "10.0.0.2", "10.0.0.0", "10.0.0.01", "10.0.0", "10.0.0.256",
+                             "10.0.0.1.1", "a.sim.sim", "", "192.168.0.1"}) {
+      auto stream = ports.network.connect({host, PortNumber{1}}, std::nullopt);
+      faults.push_back(stream ? std::string("connected to ") + host
+                              : std::string(to_string(stream.failure().fault)));
+    }
+    return 0;
+  });
+  test.run();
+  // "10.0.0.01" is another spelling of a's address; nobody listens there.
+  Lines wanted(10, "name cannot be resolved");
+  wanted[3] = "connection refused";
+  EXPECT_EQ(faults, wanted);
+}
+
+TEST(Network, addresses_stay_unique_beyond_65536_nodes) {
+  TestWorld test;
+  for (int i = 0; i < 66'000; ++i) test.node("n" + std::to_string(i));
+  std::string address;
+  std::string name;
+  test.start(NodeId{65'999}, "asker", [&](Ports& ports) {
+    address = ports.network.resolve("n65999").value().at(0);
+    name = ports.network.canonical_name(address).value();
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(address, "10.1.1.208");
+  EXPECT_EQ(name, "n65999");
+}
+
+TEST(Network, connecting_to_a_port_without_listener_is_refused_after_a_round_trip) {
+  TestWorld test;
+  test.node("b");
+  std::string fault;
+  Duration took{};
+  test.start(test.node("a"), "client", [&](Ports& ports) {
+    auto stream = ports.network.connect({"b", PortNumber{29500}}, std::nullopt);
+    fault = to_string(stream.failure().fault);
+    took = test.now();
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(fault, "connection refused");
+  EXPECT_EQ(took, microseconds(200));
+}
+
+TEST(Network, a_port_serves_one_listener_at_a_time_and_is_free_after_closing) {
+  TestWorld test;
+  AnsweringServer server(echo);
+  Lines seen;
+  test.start(test.node("a"), "server", [&](Ports& ports) {
+    auto first = ports.network.listen(PortNumber{80}, server);
+    auto second = ports.network.listen(PortNumber{80}, server);
+    seen.emplace_back(to_string(second.failure().fault));
+    first.value().reset();
+    seen.emplace_back(ports.network.listen(PortNumber{80}, server).ok() ? "free" : "taken");
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(seen, (Lines{"address already in use", "free"}));
+}
+
+TEST(Network, port_zero_gives_different_ephemeral_ports) {
+  TestWorld test;
+  AnsweringServer server(echo);
+  std::vector<int> ports_given;
+  test.start(test.node("a"), "server", [&](Ports& ports) {
+    auto first = ports.network.listen(PortNumber{0}, server);
+    auto second = ports.network.listen(PortNumber{0}, server);
+    for (const auto* listener : {&first, &second}) {
+      ports_given.push_back(listener->value()->local().port.value);
+    }
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(ports_given, (std::vector<int>{32768, 32769}));
+}
+
+TEST(Network, bytes_arrive_in_order_although_latencies_vary) {
+  WorldOptions options = constant_latency();
+  options.network.latency = {microseconds(150), milliseconds(20)};
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    TestWorld test(options, seed);
+    std::string seen;
+    std::string sent;
+    AnsweringServer server([&](const std::string& text) {
+      seen += text;
+      return "";
+    });
+    test.start(test.node("b"), "server", serve(server));
+    test.start(test.node("a"), "client", [&](Ports& ports) {
+      const auto stream = dial(ports, "b");
+      for (int i = 0; i < 100; ++i) {
+        sent += std::to_string(i) + ",";
+        write_text(*stream, std::to_string(i) + ",");
+        if (i % 7 == 0) sleep(ports, microseconds(40));
+      }
+      sleep(ports, seconds(1));
+      return 0;
+    });
+    test.run();
+    EXPECT_EQ(seen, sent);
+  }
+}
+
+TEST(Network, latencies_have_the_median_and_the_99th_percentile_they_are_given) {
+  WorldOptions options = constant_latency();
+  options.network.latency = {microseconds(150), milliseconds(2)};
+  TestWorld test(options);
+  AnsweringServer server([](const std::string&) { return ""; });
+  std::vector<Duration> arrivals;
+  AnsweringServer timed([&](const std::string&) {
+    arrivals.push_back(test.now());
+    return "";
+  });
+  test.start(test.node("b"), "server", serve(timed));
+  constexpr int kWrites = 40'000;
+  std::vector<Duration> latencies;
+  test.start(test.node("a"), "client", [&](Ports& ports) {
+    const auto stream = dial(ports, "b");
+    for (int i = 0; i < kWrites; ++i) {
+      const Duration begin = test.now();
+      write_text(*stream, "x");
+      sleep(ports, milliseconds(10));
+      latencies.push_back(arrivals.back() - begin);
+    }
+    return 0;
+  });
+  test.run();
+  ASSERT_EQ(latencies.size(), static_cast<std::size_t>(kWrites));
+  std::sort(latencies.begin(), latencies.end());
+  EXPECT_GE(latencies.front(), microseconds(75));
+  EXPECT_LE(latencies.back(), milliseconds(4));
+  EXPECT_NEAR(static_cast<double>(latencies[kWrites / 2].count()), 150e3, 8e3);
+  EXPECT_NEAR(static_cast<double>(latencies[kWrites * 99 / 100].count()), 2e6, 3e5);
+}
+
+TEST(Network, the_quiet_run_has_exactly_the_median_latency) {
+  WorldOptions options = constant_latency();
+  options.network.latency = {microseconds(150), milliseconds(2)};
+  kernel::QuietSource quiet;
+  kernel::TraceRecorder trace;
+  kernel::Kernel kernel;
+  kernel.begin(quiet, trace, {}, kernel::Strategy::fifo);
+  Duration took{};
+  {
+    World world(kernel, options);
+    const NodeId a = world.add_node({"a", {}, 0});
+    world.add_node({"b", {}, 0});
+    world.register_program("client", [&](Ports& ports) {
+      static_cast<void>(ports.network.connect({"b", PortNumber{1}}, std::nullopt));
+      took = kernel.now().time_since_epoch();
+      return 0;
+    });
+    ASSERT_TRUE(world.start(a, {{"client"}, {}, true, {}, {}}).ok());
+    kernel.run();
+  }
+  EXPECT_EQ(took, microseconds(300));
+}
+
+TEST(Network, bandwidth_delays_bytes_by_their_size_and_is_shared_by_all_that_a_node_sends) {
+  WorldOptions options = constant_latency();
+  options.network.bandwidth_bits_per_s = 8'000'000;  // one byte per microsecond
+  TestWorld test(options);
+  std::vector<Duration> arrivals;
+  AnsweringServer server([&](const std::string&) {
+    arrivals.push_back(test.now());
+    return "";
+  });
+  test.start(test.node("b"), "server", serve(server));
+  const NodeId a = test.node("a");
+  for (int i = 0; i < 2; ++i) {
+    test.start(a, "client" + std::to_string(i), [](Ports& ports) {
+      const auto stream = dial(ports, "b");
+      write_text(*stream, std::string(1000, 'x'));
+      sleep(ports, seconds(1));
+      return 0;
+    });
+  }
+  test.run();
+  // Both connect at 200 us; their thousand bytes leave one after the other.
+  EXPECT_EQ(arrivals, (std::vector<Duration>{microseconds(1300), microseconds(2300)}));
+}
+
+TEST(Network, after_a_half_close_the_other_direction_still_works) {
+  TestWorld test;
+  Lines at_server;
+  std::unique_ptr<sim::Stream> accepted;
+  struct Acceptor final : sim::AcceptHandler {
+    explicit Acceptor(std::unique_ptr<sim::Stream>& slot) : stream(slot) {}
+    void on_accept(std::unique_ptr<sim::Stream> given) override { stream = std::move(given); }
+    std::unique_ptr<sim::Stream>& stream;
+  } acceptor(accepted);
+  test.start(test.node("b"), "server", [&](Ports& ports) {
+    auto listener = ports.network.listen(PortNumber{29500}, acceptor);
+    sleep(ports, milliseconds(10));
+    const std::unique_ptr<sim::Stream> stream = std::move(accepted);
+    at_server.push_back(read_text(*stream));
+    at_server.push_back(read_text(*stream));
+    write_text(*stream, "still here");
+    sleep(ports, milliseconds(10));
+    return 0;
+  });
+  Lines at_client;
+  test.start(test.node("a"), "client", [&](Ports& ports) {
+    const auto stream = dial(ports, "b");
+    write_text(*stream, "last words");
+    stream->finish_writing();
+    at_client.push_back(write_text(*stream, "more"));
+    at_client.push_back(read_text(*stream));
+    at_client.push_back(read_text(*stream));
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(at_server, (Lines{"last words", "<end>"}));
+  EXPECT_EQ(at_client, (Lines{"<closed>", "still here", "<end>"}));
+}
+
+TEST(Network, a_read_gives_up_at_its_deadline_and_loses_nothing) {
+  TestWorld test;
+  AnsweringServer server(echo);
+  const NodeId b = test.node("b");
+  test.start(b, "server", serve(server));
+  test.world->set_service(b, PortNumber{29500}, {milliseconds(5), {}, 4096, {}});
+  Lines seen;
+  test.start(test.node("a"), "client", [&](Ports& ports) {
+    const auto stream = dial(ports, "b");
+    write_text(*stream, "slow");
+    const Duration begin = test.now();
+    seen.push_back(read_text(*stream, in(ports, milliseconds(2))));
+    seen.push_back(std::to_string((test.now() - begin) / microseconds(1)));
+    seen.push_back(read_text(*stream, in(ports, milliseconds(20))));
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(seen, (Lines{"<timed out>", "2000", "slow"}));
+}
+
+TEST(Network, a_reset_is_seen_by_the_peer_and_drops_what_was_under_way) {
+  TestWorld test;
+  AnsweringServer server(echo);
+  test.start(test.node("b"), "server", serve(server));
+  Lines seen;
+  test.start(test.node("a"), "client", [&](Ports& ports) {
+    const auto stream = dial(ports, "b");
+    write_text(*stream, "one");
+    sleep(ports, microseconds(150));  // the answer is on its way
+    stream->reset();
+    seen.push_back(read_text(*stream));
+    seen.push_back(write_text(*stream, "two"));
+    sleep(ports, seconds(1));
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(seen, (Lines{"<connection reset>", "<connection reset>"}));
+  EXPECT_EQ(server.ended, 1);
+}
+
+TEST(Network, closing_with_unread_data_resets_the_peer) {
+  TestWorld test;
+  struct Acceptor final : sim::AcceptHandler {
+    void on_accept(std::unique_ptr<sim::Stream> given) override { stream = std::move(given); }
+    std::unique_ptr<sim::Stream> stream;
+  } acceptor;
+  Lines seen;
+  test.start(test.node("b"), "server", [&](Ports& ports) {
+    auto listener = ports.network.listen(PortNumber{29500}, acceptor);
+    sleep(ports, milliseconds(1));
+    write_text(*acceptor.stream, "never read");
+    seen.push_back(read_text(*acceptor.stream));
+    acceptor.stream.reset();
+    return 0;
+  });
+  test.start(test.node("a"), "client", [](Ports& ports) {
+    auto stream = dial(ports, "b");
+    sleep(ports, milliseconds(5));
+    stream.reset();
+    park_for_ever(ports);
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(seen, (Lines{"<connection reset>"}));
+}
+
+TEST(Network, bytes_that_reach_a_closed_socket_are_answered_by_a_reset) {
+  TestWorld test;
+  Lines seen;
+  AnsweringServer server(echo);
+  test.start(test.node("b"), "server", [&](Ports& ports) {
+    auto listener = ports.network.listen(PortNumber{29500}, server);
+    sleep(ports, milliseconds(1));
+    server.hang_up();
+    sleep(ports, seconds(1));
+    return 0;
+  });
+  test.start(test.node("a"), "client", [&](Ports& ports) {
+    const auto stream = dial(ports, "b");
+    sleep(ports, microseconds(750));  // the next bytes are on their way when the server hangs up
+    write_text(*stream, "too late");
+    seen.push_back(read_text(*stream));
+    sleep(ports, microseconds(300));
+    seen.push_back(write_text(*stream, "again"));
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(seen, (Lines{"<end>", "<connection reset>"}));
+}
+
+TEST(Network, writing_to_a_peer_that_has_closed_is_answered_by_a_reset) {
+  TestWorld test;
+  Lines seen;
+  AnsweringServer server([&](const std::string&) {
+    server.hang_up();
+    return "";
+  });
+  test.start(test.node("b"), "server", serve(server));
+  test.start(test.node("a"), "client", [&](Ports& ports) {
+    const auto stream = dial(ports, "b");
+    write_text(*stream, "please close");
+    seen.push_back(read_text(*stream));
+    seen.push_back(write_text(*stream, "into the void"));
+    sleep(ports, microseconds(250));
+    seen.push_back(read_text(*stream));
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(seen, (Lines{"<end>", "ok", "<connection reset>"}));
+}
+
+TEST(Network, an_answer_written_before_the_handler_hangs_up_still_arrives) {
+  for (const Duration cost : {Duration::zero(), Duration(milliseconds(1))}) {
+    TestWorld test;
+    Lines seen;
+    AnsweringServer server([&](const std::string&) {
+      write_text(server.stream(0), "goodbye");
+      server.hang_up();
+      return "";
+    });
+    const NodeId b = test.node("b");
+    test.start(b, "server", serve(server));
+    test.world->set_service(b, PortNumber{29500}, {cost, {}, 4096, {}});
+    test.start(test.node("a"), "client", [&](Ports& ports) {
+      const auto stream = dial(ports, "b");
+      write_text(*stream, "x");
+      seen.push_back(read_text(*stream));
+      seen.push_back(read_text(*stream));
+      return 0;
+    });
+    test.run();
+    EXPECT_EQ(seen, (Lines{"goodbye", "<end>"})) << cost.count();
+  }
+}
+
+TEST(Network, payloads_travel_by_reference_and_are_never_turned_into_bytes) {
+  class Opaque final : public sim::Payload {
+   public:
+    [[nodiscard]] std::size_t size() const override { return 1000; }
+    [[nodiscard]] const std::string& bytes() const override {
+      ADD_FAILURE() << "a payload was encoded";
+      return none_;
+    }
+
+   private:
+    std::string none_;
+  };
+  TestWorld test;
+  struct Reflector final : sim::AcceptHandler, sim::StreamHandler {
+    void on_accept(std::unique_ptr<sim::Stream> given) override {
+      stream = std::move(given);
+      stream->set_handler(*this);
+    }
+    void on_data(sim::Buffer& received) override {
+      static_cast<void>(stream->write(received.split(received.size())));
+    }
+    void on_end() override {}
+    std::unique_ptr<sim::Stream> stream;
+  } reflector;
+  test.start(test.node("b"), "server", [&](Ports& ports) {
+    auto listener = ports.network.listen(PortNumber{29500}, reflector);
+    sleep(ports, seconds(1));
+    reflector.stream.reset();
+    return 0;
+  });
+  const auto payload = std::make_shared<Opaque>();
+  bool same = false;
+  test.start(test.node("a"), "client", [&](Ports& ports) {
+    const auto stream = dial(ports, "b");
+    sim::Buffer bytes;
+    bytes.append(sim::Value(payload));
+    static_cast<void>(stream->write(std::move(bytes)));
+    auto back = stream->read(std::nullopt);
+    same = back.ok() && back->take(1000).payload() == payload;
+    return 0;
+  });
+  test.run();
+  EXPECT_TRUE(same);
+  EXPECT_EQ(test.world->traffic(NodeId{0}).bytes_received, 1000U);
+  EXPECT_EQ(test.world->traffic(NodeId{0}).bytes_sent, 1000U);
+  EXPECT_EQ(test.world->traffic(NodeId{1}).writes, 1U);
+}
+
+}  // namespace
+}  // namespace hooke::world

@@ -1,0 +1,144 @@
+// The serial server of a port: requests wait in a queue, each keeps the server busy for its time,
+// and its answers leave when that time is over.
+#include <algorithm>
+
+#include "sim/world/sim_network.h"
+#include "sim/world/sim_process.h"
+
+namespace hooke::world {
+namespace {
+
+using sim::Duration;
+
+LinkFault* find_fault(ServiceState& service, FaultKind kind) {
+  for (LinkFault& fault : service.faults) {
+    if (fault.kind == kind) return &fault;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+ServiceState& SimNetwork::service(Machine& machine, std::uint16_t port) {
+  std::unique_ptr<ServiceState>& entry = machine.services[port];
+  if (entry == nullptr) {
+    entry = std::make_unique<ServiceState>();
+    entry->network = this;
+    entry->model = default_service_;
+  }
+  return *entry;
+}
+
+void SimNetwork::set_service(Machine& machine, std::uint16_t port, const ServiceModel& model) {
+  ServiceState& entry = service(machine, port);
+  entry.model = model;
+  entry.own_model = true;
+}
+
+void SimNetwork::set_default_service(const ServiceModel& model) {
+  default_service_ = model;
+  for (const auto& machine : machines_) {
+    for (auto& [port, entry] : machine->services) {
+      if (!entry->own_model) entry->model = model;
+    }
+  }
+}
+
+/// Does what can be done now. Called whenever something that may have hindered it has changed.
+void SimNetwork::run(ServiceState& service) {
+  if (service.busy_until) return;
+  if (!service.answers.empty()) {
+    const Socket* const served = find(service.answers.front().first);
+    // A process that was stopped while it served answers when it goes on: process_resumed().
+    if (served != nullptr && !served->lingering && served->owner->held()) return;
+    release_answers(service);
+  }
+  while (!service.queue.empty() && !service.busy_until) {
+    if (const LinkFault* const stopped = find_fault(service, FaultKind::service_stop)) {
+      faults_.feel(stopped->id);
+      return;
+    }
+    Socket* const socket = open_socket(service.queue.front().first);
+    if (socket != nullptr && socket->owner->held()) return;
+    Segment segment = service.queue.pop().second;
+    if (socket == nullptr) continue;
+    --socket->unserved;
+    if (!socket->broken) serve(service, *socket, std::move(segment));
+  }
+}
+
+void SimNetwork::on_served(void* context, std::uint64_t) {
+  auto& service = *static_cast<ServiceState*>(context);
+  service.busy_until.reset();
+  service.network->run(service);
+}
+
+void SimNetwork::serve(ServiceState& service, Socket& socket, Segment segment) {
+  const SocketId id = socket.self;
+  if (const LinkFault* const error = find_fault(service, FaultKind::service_error)) {
+    faults_.feel(error->id);
+    send(socket, {{}, Segment::End::reset});
+    break_connection(socket);
+    return;
+  }
+  std::size_t bytes = segment.bytes.size();
+  serving_ = &service;
+  deliver(socket, std::move(segment));
+  serving_ = nullptr;
+  Duration cost = Duration::zero();
+  if (bytes > 0) {  // the mere end of a stream costs nothing
+    for (const auto& [to, answer] : service.answers) bytes += answer.bytes.size();
+    cost = service.model.per_request + service.model.per_byte * static_cast<std::int64_t>(bytes);
+    if (!service.faults.empty()) {
+      if (const LinkFault* const slow = find_fault(service, FaultKind::service_slow)) {
+        cost += slow->span;
+        faults_.feel(slow->id);
+      }
+      lose_reply(service, id);
+    }
+  }
+  if (cost > Duration::zero()) {
+    service.busy_until = kernel_.at(kernel_.now() + cost, {&SimNetwork::on_served, &service, 0});
+  } else {
+    release_answers(service);
+  }
+}
+
+/// service_reply_lost: the request has been served, but in place of its answer goes a reset.
+void SimNetwork::lose_reply(ServiceState& service, SocketId to) {
+  LinkFault* const lost = find_fault(service, FaultKind::service_reply_lost);
+  if (lost == nullptr) return;
+  const auto answers_it = [&](const auto& answer) { return answer.first == to; };
+  const std::size_t answers = std::erase_if(service.answers, answers_it);
+  if (answers == 0) return;
+  if (Socket* const socket = find(to)) {
+    socket->unsent = 1;
+    service.answers.emplace_back(to, Segment{{}, Segment::End::reset});
+  }
+  faults_.feel(lost->id);
+  if (--lost->amount <= 0) {
+    std::erase_if(service.faults,
+                  [id = lost->id](const LinkFault& fault) { return fault.id == id; });
+  }
+}
+
+void SimNetwork::release_answers(ServiceState& service) {
+  // By index: the end of a stream makes its handler run, and that may write more.
+  for (std::size_t i = 0; i < service.answers.size(); ++i) {
+    Socket* const socket = find(service.answers[i].first);
+    if (socket == nullptr) continue;
+    Segment segment = std::move(service.answers[i].second);
+    --socket->unsent;
+    if (socket->broken) continue;
+    const bool resets = segment.end == Segment::End::reset;
+    send(*socket, std::move(segment));
+    if (resets) {
+      break_connection(*socket);
+    } else {
+      leave_lingering(*socket);
+    }
+  }
+  service.answers.clear();
+}
+
+}  // namespace hooke::world
