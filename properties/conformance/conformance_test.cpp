@@ -1,0 +1,436 @@
+// Recorded decisions of real PyTorch, replayed case by case. The corpus is chosen by
+// HOOKE_CONFORMANCE=FILE; without it every *.jsonl of the project's own copy (and of a shared
+// corpus beside the checkout, when there is one) is run. Times in a case are seconds relative to
+// its "now"; here they become whole microseconds around a fixed instant.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "model/rendezvous/op_executor.h"
+#include "model/rendezvous/state_codec.h"
+
+namespace hooke::model {
+namespace {
+
+using nlohmann::json;
+using sim::Duration;
+
+constexpr sim::WallTime kWallNow{std::chrono::seconds(1'800'000'000)};
+constexpr sim::MonotonicTime kMonoNow{std::chrono::seconds(1'000'000)};
+
+Duration micros(const json& seconds) {
+  return std::chrono::microseconds(std::llround(seconds.get<double>() * 1e6));
+}
+
+NodeRef node_of(const json& in) {
+  return NodeRef(NodeDesc{in.at("addr"), in.at("pid"), in.at("local_id")});
+}
+
+RendezvousState state_of(const json& in) {
+  RendezvousState out;
+  out.round = in.at("round");
+  out.complete = in.at("complete");
+  if (!in.at("deadline").is_null()) out.deadline = kWallNow + micros(in.at("deadline"));
+  out.closed = in.at("closed");
+  for (const json& entry : in.at("participants"))
+    out.participants.push_back({node_of(entry), entry.at("rank")});
+  for (const json& entry : in.at("wait_list")) out.wait_list.push_back(node_of(entry));
+  if (in.contains("redundancy_list")) {
+    for (const json& entry : in.at("redundancy_list"))
+      out.redundancy_list.push_back(node_of(entry));
+  }
+  for (const json& entry : in.at("last_heartbeats")) {
+    out.last_heartbeats.push_back({node_of(entry), kWallNow + micros(entry.at("time"))});
+  }
+  return out;
+}
+
+/// A state as text with its lists in node order, which is how cases print them.
+std::string text_of(const RendezvousState& state) {
+  const auto lines = [](auto list, auto node, auto value) {
+    std::sort(list.begin(), list.end(),
+              [&](const auto& a, const auto& b) { return *node(a) < *node(b); });
+    std::string out;
+    for (const auto& entry : list) out += " " + node(entry)->text() + "=" + value(entry);
+    return out;
+  };
+  const auto self = [](const NodeRef& node) { return node; };
+  const auto nothing = [](const NodeRef&) { return std::string(); };
+  const auto time = [](sim::WallTime at) {
+    return std::to_string((at - kWallNow).count() / 1000) + "us";
+  };
+  return "round " + std::to_string(state.round) + " complete " + std::to_string(state.complete) +
+         " closed " + std::to_string(state.closed) + " deadline " +
+         (state.deadline ? time(*state.deadline) : "none") + " P" +
+         lines(
+             state.participants, [](const Participant& p) { return p.node; },
+             [](const Participant& p) { return std::to_string(p.rank); }) +
+         " W" + lines(state.wait_list, self, nothing) + " X" +
+         lines(state.redundancy_list, self, nothing) + " HB" +
+         lines(
+             state.last_heartbeats, [](const Heartbeat& h) { return h.node; },
+             [&](const Heartbeat& h) { return time(h.at); });
+}
+
+RendezvousSettings settings_of(const json& in, Variant variant) {
+  RendezvousSettings out;
+  out.run_id = "conformance";
+  out.min_nodes = in.at("min_nodes");
+  out.max_nodes = in.at("max_nodes");
+  out.timeout = {micros(in.at("join")), micros(in.at("last_call")), micros(in.at("close")),
+                 micros(in.at("heartbeat"))};
+  out.keep_alive_interval = micros(in.at("keep_alive_interval"));
+  out.keep_alive_max_attempt = in.at("keep_alive_max_attempt");
+  out.variant = variant;
+  return out;
+}
+
+Action action_named(const std::string& name) {
+  for (int i = 0; i <= static_cast<int>(Action::finish); ++i) {
+    if (to_string(static_cast<Action>(i)) == name) return static_cast<Action>(i);
+  }
+  throw std::invalid_argument("unknown action " + name);
+}
+
+Operation operation_named(const std::string& name) {
+  if (name == "join") return &decide_join;
+  if (name == "exit") return &decide_exit;
+  if (name == "close") return &decide_close;
+  if (name == "keep_alive") return &decide_keep_alive;
+  throw std::invalid_argument("unknown operation " + name);
+}
+
+/// What a call raised, by PyTorch's class name; "null" for nothing.
+template <class Call>
+std::string raised_by(Call call) {
+  try {
+    call();
+  } catch (const RendezvousError& error) {
+    return error.class_name();
+  } catch (const EscapedPythonError& error) {
+    return error.class_name();
+  }
+  return "null";
+}
+
+std::string name_or_null(const json& value) {
+  return value.is_null() ? "null" : value.get<std::string>();
+}
+
+class FakeClock final : public sim::Clock {
+ public:
+  [[nodiscard]] sim::MonotonicTime monotonic_now() const override { return kMonoNow + since; }
+  [[nodiscard]] sim::WallTime wall_now() const override { return kWallNow + since; }
+  Duration since{};
+};
+
+/// One value with a counting token, as the cases describe it.
+class FakeBackend final : public RendezvousBackend {
+ public:
+  explicit FakeBackend(Variant variant) : variant_(variant) {}
+
+  void store(const json& state, std::int64_t token) {
+    value_ = encode_state(std::make_shared<RendezvousState>(state_of(state)), variant_);
+    token_ = token;
+  }
+  void lose() { value_.reset(); }
+  void hold_garbage(std::int64_t token) {
+    value_ = sim::Value("garbage");
+    token_ = token;
+  }
+  [[nodiscard]] std::string name() const override { return "fake"; }
+  std::optional<StoredState> get_state() override {
+    call = "get";
+    fail_if_told();
+    if (!value_) return std::nullopt;
+    return StoredState{*value_, token()};
+  }
+  std::optional<SetStateResult> set_state(const sim::Value& bytes,
+                                          const std::optional<Token>& given) override {
+    call = "set";
+    fail_if_told();
+    const bool matches = given && !given->empty() ? value_ && *given == token() : !value_;
+    if (!matches) {
+      if (!value_) return std::nullopt;
+      return SetStateResult{*value_, token(), false};
+    }
+    value_ = sim::Value(bytes.bytes());  // through real bytes, so that the codec takes part
+    ++token_;
+    return SetStateResult{*value_, token(), true};
+  }
+
+  std::string call = "null";
+  bool fail_next = false;
+
+ private:
+  [[nodiscard]] Token token() const { return Token(std::to_string(token_)); }
+  void fail_if_told() {
+    if (std::exchange(fail_next, false)) throw RendezvousConnectionError("told to fail");
+  }
+  Variant variant_;
+  std::optional<sim::Value> value_;
+  std::int64_t token_ = 0;
+};
+
+std::string token_text(const std::optional<Token>& token) {
+  return token && !token->empty() ? token->bytes() : "null";
+}
+std::string token_text(const json& token) {
+  return token.is_null() ? "null" : std::to_string(token.get<std::int64_t>());
+}
+std::string flag_text(std::optional<bool> flag) {
+  return !flag ? "null" : *flag ? "true" : "false";
+}
+
+std::string dead_text(const std::vector<DeadNode>& dead) {
+  std::vector<NodeRef> nodes;
+  for (const DeadNode& entry : dead) nodes.push_back(entry.node);
+  std::sort(nodes.begin(), nodes.end(), [](const NodeRef& a, const NodeRef& b) { return *a < *b; });
+  std::string out;
+  for (const NodeRef& node : nodes) out += node->text() + " ";
+  return out;
+}
+std::string dead_text(const json& dead) {
+  std::string out;
+  for (const json& entry : dead) out += node_of(entry)->text() + " ";
+  return out;
+}
+
+// ---- one function per kind of case; each returns what differs, empty when nothing does
+// ---------------
+
+std::string compare(const std::string& what, const std::string& expected, const std::string& got) {
+  return expected == got ? "" : what + ": PyTorch " + expected + ", hooke " + got + "\n";
+}
+
+std::string check_decide(const json& in, Variant variant) {
+  const RendezvousState state = state_of(in.at("state"));
+  const RendezvousSettings settings = settings_of(in.at("settings"), variant);
+  const NodeRef node = node_of(in.at("node"));
+  std::string action = "null";
+  std::string raised = raised_by([&] {
+    const Situation situation{state, settings, node, kWallNow, kMonoNow};
+    action =
+        to_string(operation_named(in.at("op"))(situation, kMonoNow + micros(in.at("op_deadline"))));
+  });
+  if (action == "ERROR_CLOSED") raised = "RendezvousClosedError";
+  if (action == "ERROR_TIMEOUT") raised = "RendezvousTimeoutError";
+  const json& expect = in.at("expect");
+  return compare("action", name_or_null(expect.at("action")), action) +
+         compare("raises", name_or_null(expect.at("raises")), raised);
+}
+
+std::string check_apply(const json& in, Variant variant) {
+  RendezvousState state = state_of(in.at("state"));
+  const RendezvousSettings settings = settings_of(in.at("settings"), variant);
+  const Action action = action_named(in.at("action"));
+  const std::string raised =
+      raised_by([&] { apply(action, state, settings, node_of(in.at("node")), kWallNow); });
+  const json& expect = in.at("expect");
+  std::string out = compare("raises", name_or_null(expect.at("raises")), raised);
+  if (expect.at("raises").is_null()) {
+    out += compare("after", text_of(state_of(expect.at("after"))), text_of(state));
+    out += compare("dirty", expect.at("dirty").get<bool>() ? "true" : "false",
+                   action == Action::sync ? "false" : "true");
+    out += compare("waits", expect.at("waits").dump(),
+                   action == Action::sync
+                       ? json::array({kPollInterval / std::chrono::seconds(1)}).dump()
+                       : "[]");
+  }
+  return out;
+}
+
+std::string check_sanitize(const json& in, Variant variant) {
+  RendezvousState state = state_of(in.at("state"));
+  const RendezvousSettings settings = settings_of(in.at("settings"), variant);
+  std::vector<DeadNode> dead;
+  if (has_dead_nodes(state, settings, kWallNow)) dead = sanitise(state, settings, kWallNow);
+  return compare("after", text_of(state_of(in.at("expect").at("after"))), text_of(state)) +
+         compare("dead", dead_text(in.at("expect").at("dead")), dead_text(dead));
+}
+
+void take_stored(FakeBackend& backend, const json& stored) {
+  if (!stored.is_null()) backend.store(stored.at("state"), stored.at("token"));
+}
+
+std::string check_sync(const json& in, Variant variant) {
+  FakeClock clock;
+  FakeBackend backend(variant);
+  const RendezvousSettings settings = settings_of(in.at("settings"), variant);
+  StateHolder holder(clock, backend, settings, node_of(in.at("node")), nullptr,
+                     micros(in.at("cache_duration")));
+  take_stored(backend, in.at("backend"));
+  std::string out;
+  for (const json& step : in.at("steps")) {
+    const std::string what = step.at("do");
+    if (what == "apply") {
+      holder.change(action_named(step.at("action")));
+    } else if (what == "mark_dirty") {
+      holder.mark_dirty();
+    } else if (what == "advance") {
+      clock.since += micros(step.at("seconds"));
+    } else if (what == "other_writes") {
+      backend.store(step.at("state"), step.at("token"));
+    } else if (what == "backend_loses_state") {
+      backend.lose();
+    } else if (what == "backend_fails_next_call") {
+      backend.fail_next = true;
+    } else if (what == "backend_holds_garbage") {
+      backend.hold_garbage(step.at("token"));
+    } else {
+      backend.call = "null";
+      std::optional<bool> has_set;
+      const std::string raised = raised_by([&] { has_set = holder.sync(); });
+      if (raised != "null") has_set.reset();
+      const json& expect = step.at("expect");
+      out += compare("raises", name_or_null(expect.at("raises")), raised) +
+             compare("has_set", expect.at("has_set").dump(), flag_text(has_set)) +
+             compare("call", name_or_null(expect.at("call")), backend.call) +
+             compare("token", token_text(expect.at("token")), token_text(holder.token())) +
+             compare("state", text_of(state_of(expect.at("state"))), text_of(holder.state())) +
+             compare("dead", dead_text(expect.at("dead")), dead_text(holder.dead_nodes()));
+      if (!out.empty()) return out;
+    }
+  }
+  return out;
+}
+
+/// Turns of a running operation, noted by the operation itself.
+struct Turns {
+  Operation decide = nullptr;
+  FakeClock* clock = nullptr;
+  FakeBackend* backend = nullptr;
+  std::vector<std::string> lines;
+};
+Turns* running = nullptr;
+
+Action noted(const Situation& situation, sim::MonotonicTime deadline) {
+  const std::string time = std::to_string(running->clock->since.count() / 1000) + "us ";
+  const std::string call = std::exchange(running->backend->call, "null");
+  std::string action = "null";
+  try {
+    const Action decided = running->decide(situation, deadline);
+    action = to_string(decided);
+    running->lines.push_back(time + call + " " + action);
+    return decided;
+  } catch (...) {
+    running->lines.push_back(time + call + " " + action);
+    throw;
+  }
+}
+
+std::string check_run(const json& in, Variant variant) {
+  FakeClock clock;
+  FakeBackend backend(variant);
+  const RendezvousSettings settings = settings_of(in.at("settings"), variant);
+  const NodeRef node = node_of(in.at("node"));
+  StateHolder holder(clock, backend, settings, node, nullptr, micros(in.at("cache_duration")));
+  take_stored(backend, in.at("backend"));
+  Turns turns{operation_named(in.at("op")), &clock, &backend, {}};
+  running = &turns;
+  // Writers that come in just before the n-th exchange: the executor exchanges before each
+  // decision.
+  std::size_t next_writer = 0;
+  std::int64_t exchange_number = 0;
+  const json& writers = in.at("other_writes");
+  const auto let_others_write = [&] {
+    while (next_writer < writers.size() &&
+           writers[next_writer].at("before_sync") == exchange_number) {
+      backend.store(writers[next_writer].at("state"), writers[next_writer].at("token"));
+      ++next_writer;
+    }
+    ++exchange_number;
+  };
+  let_others_write();
+  const bool joins = in.at("op") == "join";
+  const std::string raised = raised_by([&] {
+    run_operation(
+        &noted, holder, settings, node, clock, kMonoNow + micros(in.at("op_deadline")),
+        joins ? std::optional(settings.timeout.join) : std::nullopt,
+        [&](Duration) {
+          clock.since += micros(in.at("wait"));
+          let_others_write();
+        },
+        [&](Action) { let_others_write(); });
+  });
+  const json& expect = in.at("expect");
+  std::vector<std::string> expected;
+  for (const json& turn : expect.at("trace")) {
+    expected.push_back(std::to_string(micros(turn.at("time")).count() / 1000) + "us " +
+                       name_or_null(turn.at("call")) + " " + name_or_null(turn.at("action")));
+  }
+  std::string out = compare("turns", json(expected).dump(), json(turns.lines).dump()) +
+                    compare("raises", name_or_null(expect.at("raises")), raised) +
+                    compare("token", token_text(expect.at("token")), token_text(holder.token()));
+  if (expect.contains("state"))
+    out += compare("state", text_of(state_of(expect.at("state"))), text_of(holder.state()));
+  return out;
+}
+
+std::string check(const json& in, Variant variant) {
+  const std::string kind = in.at("kind");
+  if (kind == "decide") return check_decide(in, variant);
+  if (kind == "apply") return check_apply(in, variant);
+  if (kind == "sanitize") return check_sanitize(in, variant);
+  if (kind == "sync") return check_sync(in, variant);
+  if (kind == "run") return check_run(in, variant);
+  return "a case of unknown kind \"" + kind + "\"\n";
+}
+
+std::vector<std::filesystem::path> corpora() {
+  if (const char* file = std::getenv("HOOKE_CONFORMANCE")) return {file};
+  const char* source = std::getenv("HOOKE_SOURCE_DIR");
+  const std::filesystem::path root = source == nullptr ? "." : source;
+  std::vector<std::filesystem::path> out;
+  for (const auto& directory :
+       {root / "properties/conformance/data", root / "../shared/conformance"}) {
+    if (!std::filesystem::is_directory(directory)) continue;
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+      if (entry.path().extension() == ".jsonl") out.push_back(entry.path());
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+TEST(Conformance, every_recorded_case_is_decided_as_pytorch_decided_it) {
+  const std::vector<std::filesystem::path> files = corpora();
+  ASSERT_FALSE(files.empty()) << "no corpus found";
+  for (const std::filesystem::path& path : files) {
+    std::ifstream file(path);
+    ASSERT_TRUE(file) << path << " cannot be read";
+    std::vector<json> cases;
+    bool redundancy = false;
+    for (std::string line; std::getline(file, line);) {
+      if (line.find_first_not_of(" \r\t") == std::string::npos) continue;
+      cases.push_back(json::parse(line));
+      redundancy = redundancy || line.find("\"redundancy_list\"") != std::string::npos;
+    }
+    // Only 2.x knows spares; the corpus says so by carrying the list.
+    const Variant variant = redundancy ? Variant::torch_2_x : Variant::torch_1_13;
+    std::map<std::string, std::pair<int, int>> counts;
+    for (const json& in : cases) {
+      const std::string difference = check(in, variant);
+      auto& [total, different] = counts[in.at("kind").get<std::string>()];
+      ++total;
+      if (difference.empty()) continue;
+      if (++different <= 5)
+        ADD_FAILURE() << path.filename() << " " << in.at("id") << "\n" << difference;
+    }
+    EXPECT_GT(cases.size(), 0U) << path << " holds no case";
+    for (const auto& [kind, count] : counts) {
+      std::printf("%s: %s: %d cases as recorded, %d different\n", path.filename().c_str(),
+                  kind.c_str(), count.first - count.second, count.second);
+      EXPECT_EQ(count.second, 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hooke::model
