@@ -1,6 +1,8 @@
 // Getting out: when the job is decided, when workers are to stop, when a signal says so.
 #include <fmt/format.h>
 
+#include <map>
+
 #include "model/observe/trace_events.h"
 #include "properties/invariants/judge.h"
 #include "properties/invariants/liveness.h"
@@ -56,7 +58,8 @@ class Exit final : public Judge {
     }
     const Agent& agent = view().agent(id);
     const Job& job = view().job(agent.job);
-    if (job.over == event.at) {
+    if (job.over == event.at && decided_[agent.job] != event.at) {
+      decided_[agent.job] = event.at;
       for (const AgentId other : job.agents) owe_end(other, event);
     } else if (event.type == &ev::exit_barrier_entered) {
       owe_end(id, event);
@@ -106,6 +109,7 @@ class Exit final : public Judge {
       &wev::process_ended};
   Deadlines<AgentId> ends_;
   Deadlines<AgentId> stops_;
+  std::map<JobId, std::optional<sim::WorldTime>> decided_;  ///< the decisions already seen
 };
 
 /// Bound: shutdown grace + close + slack from the first signal (TERM, INT, HUP, QUIT) to the end of

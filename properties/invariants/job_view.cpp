@@ -132,8 +132,11 @@ void JobView::on_world_event(const sim::Event& event) {
     on_process_signalled(event);
   } else if (event.type == &wev::fault_injected) {
     const std::string_view kind = event.field("kind").text();
+    const sim::Duration lasts(event.field("for").number());
+    std::optional<sim::WorldTime> end;
+    if (lasts > sim::Duration::zero()) end = event.at + lasts;
     faults_.push_back(
-        {event.field("fault").number(), std::string(kind), is_disturbance(kind), event.at, {}});
+        {event.field("fault").number(), std::string(kind), is_disturbance(kind), event.at, end});
     fault_instants_.push_back(event.at);
   } else if (event.type == &wev::fault_ended) {
     for (Fault& fault : faults_) {

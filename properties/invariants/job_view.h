@@ -123,7 +123,8 @@ struct Fault {
   std::string kind;          ///< the world's word, "net_partition"
   bool disturbance = false;  ///< it hinders network, stores, names or processes for a while
   sim::WorldTime begin{};
-  std::optional<sim::WorldTime> end;  ///< nullopt: still in force, or of a kind that has no end
+  /// Planned, then actual; nullopt: until healed, or of a kind that has no end.
+  std::optional<sim::WorldTime> end;
 };
 
 class JobView {
