@@ -2,14 +2,19 @@
 // are used.
 #include "model/agent/elastic_agent.h"
 
+#include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "model/agent/rank_assignment.h"
+#include "model/agent/stepping_store.h"
 #include "model/agent/worker_environment.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/bootstrap.h"
+#include "model/rendezvous/decisions.h"
 #include "model/signals/signal_gate.h"
 #include "model/store/store_helpers.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -19,6 +24,12 @@ using namespace std::chrono_literals;
 /// Grace wherever PyTorch does not pass the configured one.
 constexpr sim::Duration kDefaultGrace = 30s;
 constexpr char kTerminalState[] = "torchelastic/agent/terminal_state";
+
+void require_directory(sim::FileSystem& files, const std::string& path) {
+  const auto made = files.make_directories(path);
+  if (made) return;
+  throw EscapedPythonError("OSError", path + ": " + std::string(to_string(made.failure().fault)));
+}
 
 }  // namespace
 
@@ -47,6 +58,11 @@ ElasticAgent::ElasticAgent(sim::Ports& ports, WorkerSpec spec, RendezvousHandler
   if (spec_.command.empty()) throw std::invalid_argument("there must be a command to run");
 }
 
+bool ElasticAgent::handles(sim::Signal signal) const {
+  const auto& handled = spec_.signals_to_handle;
+  return handlers_installed_ && std::find(handled.begin(), handled.end(), signal) != handled.end();
+}
+
 std::optional<RunResult> ElasticAgent::run() {
   bool shut_down = false;
   std::optional<RunResult> result;
@@ -56,16 +72,18 @@ std::optional<RunResult> ElasticAgent::run() {
     } catch (const RendezvousGracefulExitError&) {
       // A spare of a job that is over: no result.
     } catch (const SignalException& error) {
-      // Another signal inside this shutdown escapes, and what follows below starts it anew.
-      shutdown(error.signal(), spec_.shutdown_timeout);
-      shut_down = true;
+      if (handles(error.signal())) {
+        // Another signal inside this shutdown escapes, and what follows below starts it anew.
+        shutdown(error.signal(), spec_.grace_at_end());
+        shut_down = true;
+      }
       throw;
     }
   } catch (const std::exception&) {
-    if (!shut_down) shutdown(sim::Signal::term, spec_.shutdown_timeout);
+    if (!shut_down) shutdown(sim::Signal::term, spec_.grace_at_end());
     throw;
   }
-  shutdown(sim::Signal::term, spec_.shutdown_timeout);
+  shutdown(sim::Signal::term, spec_.grace_at_end());
   return result;
 }
 
@@ -76,10 +94,11 @@ RunResult ElasticAgent::invoke_run() {
     std::optional<RunResult> result = monitor();
     check_signals(ports_);
     if (!result) {
-      if (group_.state != WorkerState::healthy) enter(WorkerState::healthy);
+      HOOKE_CHECK(group_.state == WorkerState::healthy, "workers that run are a healthy group");
       // A failing backend ends a healthy agent here.
-      if (handler_.num_nodes_waiting() > 0) restart_workers("membership_change");
+      const bool others_wait = handler_.num_nodes_waiting() > 0;
       check_signals(ports_);
+      if (others_wait) restart_workers("membership_change");
       continue;
     }
     enter(result->state);
@@ -93,21 +112,17 @@ RunResult ElasticAgent::invoke_run() {
       continue;
     }
     shutdown(sim::Signal::term, kDefaultGrace);
-    enter(WorkerState::failed);
     if (spec_.variant == Variant::torch_1_13) exit_barrier();
     return std::move(*result);
   }
 }
 
 std::optional<RunResult> ElasticAgent::monitor() {
-  const std::optional<ProcessesResult> ended = context_->poll();
+  HOOKE_CHECK(context_ != nullptr, "only started workers are watched");
+  std::optional<ProcessesResult> ended = context_->poll();
   if (!ended) return std::nullopt;
-  RunResult result;
-  result.state = ended->failed() ? WorkerState::failed : WorkerState::succeeded;
-  for (const auto& [local_rank, failure] : ended->failures) {
-    result.failures[group_.ranks.base_rank + local_rank] = failure;
-  }
-  return result;
+  const WorkerState state = ended->failed() ? WorkerState::failed : WorkerState::succeeded;
+  return RunResult{state, std::move(ended->failures)};
 }
 
 void ElasticAgent::initialize_workers() {
@@ -121,31 +136,41 @@ void ElasticAgent::rendezvous() {
   RendezvousInfo info = handler_.next_rendezvous();
   check_signals(ports_);
   ports_.fault_point.reach("agent.joined");
-  group_.store = info.store;
+  group_.store = make_stepping_store(ports_, std::move(info.store));
   group_.round = info.round;
   group_.group_rank = info.rank;
   group_.group_world_size = info.world_size;
-  group_.ranks = exchange_ranks(spec_, *info.store, info.rank, info.world_size);
-  check_signals(ports_);
-  if (!info.bootstrap) publish_master_1_13(info);
-  group_.master = *info.bootstrap;
+  group_.ranks = exchange_ranks(spec_, *group_.store, info.rank, info.world_size);
+  if (spec_.variant == Variant::torch_1_13) {
+    // The agent of rank 0 publishes the address itself: what the configuration says, else its own
+    // name and a free port that it has only probed.
+    const RendezvousStoreInfo given = info.bootstrap.value_or(RendezvousStoreInfo{});
+    group_.master =
+        build_store_info(ports_, info.rank, *group_.store, given.master_addr, given.master_port);
+  } else {
+    HOOKE_CHECK(info.bootstrap.has_value(), "a 2.x rendezvous says where the workers meet");
+    group_.master = *info.bootstrap;
+  }
   ports_.trace.emit(events::ranks_assigned,
                     {handler_.get_run_id(), group_.round, group_.group_rank,
                      group_.group_world_size, group_.ranks.base_rank, group_.ranks.world_size});
   ports_.fault_point.reach("agent.ranks_assigned");
 }
 
-/// 1.13: the agent of rank 0 picks and publishes the address, a free port that it has only probed
-///
-void ElasticAgent::publish_master_1_13(RendezvousInfo& info) {
-  info.bootstrap =
-      build_store_info(ports_, info.rank, *info.store, ports_.network.fully_qualified_name(), 0);
+/// PyTorch draws a random name; what counts is that no other agent has it.
+void ElasticAgent::make_run_directory() {
+  const std::string name = spec_.log_dir + "/" + handler_.get_run_id() + "_";
+  std::uint64_t number = 0;
+  while (ports_.files.exists(name + std::to_string(number))) ++number;
+  require_directory(ports_.files, name + std::to_string(number));
+  run_directory_ = name + std::to_string(number);
 }
 
 std::vector<WorkerStart> ElasticAgent::worker_starts() {
+  if (run_directory_.empty()) make_run_directory();
   // A restart for a membership change keeps the count, and so removes the previous incarnation's
   // files.
-  const std::string directory = spec_.log_dir + "/attempt_" + std::to_string(restart_count());
+  const std::string directory = run_directory_ + "/attempt_" + std::to_string(restart_count());
   static_cast<void>(ports_.files.remove(directory));
   std::vector<WorkerStart> workers;
   for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
@@ -153,7 +178,7 @@ std::vector<WorkerStart> ElasticAgent::worker_starts() {
     worker.local_rank = i;
     worker.rank = group_.ranks.base_rank + i;
     const std::string own_directory = directory + "/" + std::to_string(i);
-    static_cast<void>(ports_.files.make_directories(own_directory));
+    require_directory(ports_.files, own_directory);
     worker.error_file = own_directory + "/error.json";
     worker.environment = worker_environment(ports_.processes.environment(), spec_, group_, handler_,
                                             i, restart_count(), worker.error_file);
@@ -181,9 +206,11 @@ void ElasticAgent::start_workers() {
 
 void ElasticAgent::install_signal_handlers() {
   for (const sim::Signal signal : spec_.signals_to_handle) {
-    static_cast<void>(ports_.processes.catch_signal(signal));
+    if (!ports_.processes.catch_signal(signal)) {
+      throw EscapedPythonError("OSError", std::string(to_string(signal)) + " cannot be caught");
+    }
   }
-  handles_signals_ = true;
+  handlers_installed_ = true;
 }
 
 void ElasticAgent::restart_workers(const char* cause) {
@@ -203,14 +230,7 @@ void ElasticAgent::exit_barrier() {
                                                   ports_.clock.monotonic_now() - begin});
   };
   try {
-    if (spec_.variant == Variant::torch_1_13) {
-      barrier_1_13(*group_.store, group_.group_rank, group_.group_world_size, kTerminalState,
-                   spec_.exit_barrier_timeout);
-    } else {
-      barrier(*group_.store, group_.group_world_size, kTerminalState, spec_.exit_barrier_timeout);
-    }
-    // The wait was deaf: a signal that came meanwhile is raised only now.
-    check_signals(ports_);
+    meet_in_exit_barrier();  // deaf: a signal that comes meanwhile is raised only after it
     left("passed");
   } catch (const SignalException&) {
     left("interrupted");
@@ -224,13 +244,23 @@ void ElasticAgent::exit_barrier() {
   }
 }
 
+void ElasticAgent::meet_in_exit_barrier() {
+  if (spec_.variant == Variant::torch_1_13) {
+    barrier_1_13(*group_.store, group_.group_rank, group_.group_world_size, kTerminalState,
+                 spec_.exit_barrier_timeout);
+  } else {
+    barrier(*group_.store, group_.group_world_size, kTerminalState, spec_.exit_barrier_timeout);
+  }
+}
+
 void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace) {
   ports_.fault_point.reach("agent.stopping");
+  check_signals(ports_);  // one that came during a deaf wait which then failed
   if (context_ != nullptr) context_->close(signal, grace);
 }
 
 void ElasticAgent::enter(WorkerState state) {
-  group_.state = state;
+  if (std::exchange(group_.state, state) == state) return;
   ports_.trace.emit(events::group_state, {to_string(state), restart_count()});
 }
 

@@ -4,6 +4,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "model/agent/worker_group.h"
 #include "model/worker/process_context.h"
@@ -22,8 +24,9 @@ class ElasticAgent {
   /// raised.
   std::optional<RunResult> run();
 
-  /// Signal handlers are installed from the first worker start on.
-  [[nodiscard]] bool handles_signals() const { return handles_signals_; }
+  /// True when `signal` becomes a SignalException of PyTorch's: its handlers are installed at the
+  /// first worker start and stay. A caught SIGINT is Python's keyboard interrupt otherwise.
+  [[nodiscard]] bool handles(sim::Signal signal) const;
 
  private:
   RunResult invoke_run();
@@ -34,10 +37,11 @@ class ElasticAgent {
   void start_workers();
   void restart_workers(const char* cause);
   void exit_barrier();
+  void meet_in_exit_barrier();
   void shutdown(sim::Signal signal, sim::Duration grace);
   void install_signal_handlers();
   void enter(WorkerState state);
-  void publish_master_1_13(RendezvousInfo& info);
+  void make_run_directory();
   std::vector<WorkerStart> worker_starts();
   [[nodiscard]] std::int64_t restart_count() const {
     return spec_.max_restarts - remaining_restarts_;
@@ -49,7 +53,8 @@ class ElasticAgent {
   WorkerGroup group_;
   std::int64_t remaining_restarts_;
   std::unique_ptr<ProcessContext> context_;
-  bool handles_signals_ = false;
+  std::string run_directory_;  ///< of this agent alone; empty until the first worker start
+  bool handlers_installed_ = false;
 };
 
 }  // namespace hooke::model

@@ -15,7 +15,8 @@ constexpr sim::Duration kSynchronizeTimeout = std::chrono::seconds(300);
 
 /// As Python's json.dumps writes it, keys in this order.
 std::string role_info_text(const WorkerSpec& spec, std::int64_t group_rank) {
-  return "{\"role\": " + json(spec.role).dump() + ", \"rank\": " + std::to_string(group_rank) +
+  return "{\"role\": " + json(spec.role).dump(-1, ' ', true) +
+         ", \"rank\": " + std::to_string(group_rank) +
          ", \"local_world_size\": " + std::to_string(spec.local_world_size) + "}";
 }
 
@@ -44,6 +45,7 @@ std::string assignment_text(const RankAssignment& ranks) {
 RankAssignment parse_assignment(const Value& value) {
   try {
     const json document = json::parse(value.bytes());
+    if (document.size() != 4) throw EscapedPythonError("ValueError", "assigned ranks are four");
     return {document.at(0).get<std::int64_t>(), document.at(1).get<std::int64_t>(),
             document.at(2).get<std::int64_t>(), document.at(3).get<std::int64_t>()};
   } catch (const json::exception& error) {

@@ -1,19 +1,41 @@
 // Variables in the order of PyTorch's documentation.
 #include "model/agent/worker_environment.h"
 
+#include <cctype>
+#include <stdexcept>
 #include <string_view>
 
 namespace hooke::model {
+namespace {
+
+/// The entry of a comma list with that number, without blanks around it.
+std::string device_of(const std::string& devices, std::int64_t local_rank) {
+  std::size_t begin = 0;
+  for (std::int64_t i = 0; i < local_rank; ++i) {
+    begin = devices.find(',', begin);
+    if (begin++ == std::string::npos) {
+      throw std::invalid_argument("local rank " + std::to_string(local_rank) +
+                                  " is beyond CUDA_VISIBLE_DEVICES \"" + devices + "\"");
+    }
+  }
+  const std::string entry = devices.substr(begin, devices.find(',', begin) - begin);
+  const std::size_t first = entry.find_first_not_of(" \t");
+  if (first == std::string::npos) return "";
+  return entry.substr(first, entry.find_last_not_of(" \t") - first + 1);
+}
+
+}  // namespace
 
 std::map<std::string, std::string> worker_environment(
-    const std::map<std::string, std::string>& agent, const WorkerSpec& spec,
+    const std::map<std::string, std::string>& given, const WorkerSpec& spec,
     const WorkerGroup& group, const RendezvousHandler& handler, std::int64_t local_rank,
     std::int64_t restart_count, const std::string& error_file) {
-  std::map<std::string, std::string> out = agent;
+  std::map<std::string, std::string> out = given;
+  for (const auto& [name, value] : spec.environment) out[name] = value;
   const auto put = [&out](const char* name, std::int64_t number) {
     out[name] = std::to_string(number);
   };
-  put("LOCAL_RANK", local_rank);
+  put("LOCAL_RANK", spec.virtual_local_rank ? 0 : local_rank);
   put("RANK", group.ranks.base_rank + local_rank);
   put("GROUP_RANK", group.group_rank);
   put("ROLE_RANK", group.ranks.base_role_rank + local_rank);
@@ -32,6 +54,11 @@ std::map<std::string, std::string> worker_environment(
                                        ? "NCCL_ASYNC_ERROR_HANDLING"
                                        : "TORCH_NCCL_ASYNC_ERROR_HANDLING";
   out.try_emplace(async_errors, "1");
+  if (spec.virtual_local_rank) {
+    const auto devices = out.find("CUDA_VISIBLE_DEVICES");
+    out["CUDA_VISIBLE_DEVICES"] =
+        devices == out.end() ? std::to_string(local_rank) : device_of(devices->second, local_rank);
+  }
   out["TORCHELASTIC_ERROR_FILE"] = error_file;
   return out;
 }

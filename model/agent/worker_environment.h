@@ -9,10 +9,11 @@
 
 namespace hooke::model {
 
-/// The agent's whole environment with what elastic adds for one worker. Numbers are decimal,
-/// booleans are True/False.
+/// The agent's whole environment (`given` to the process, and spec.environment) with what elastic
+/// adds for one worker. Numbers are decimal, booleans are True/False. std::invalid_argument for a
+/// virtual local rank beyond CUDA_VISIBLE_DEVICES.
 std::map<std::string, std::string> worker_environment(
-    const std::map<std::string, std::string>& agent, const WorkerSpec& spec,
+    const std::map<std::string, std::string>& given, const WorkerSpec& spec,
     const WorkerGroup& group, const RendezvousHandler& handler, std::int64_t local_rank,
     std::int64_t restart_count, const std::string& error_file);
 

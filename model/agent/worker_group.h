@@ -35,13 +35,22 @@ struct WorkerSpec {
   std::int64_t max_restarts = 3;
   sim::Duration monitor_interval = std::chrono::milliseconds(100);
   sim::Duration exit_barrier_timeout = std::chrono::seconds(300);
-  /// Grace at the end of run() only; everywhere else it is 30 s.
-  sim::Duration shutdown_timeout = std::chrono::seconds(30);
+  sim::Duration shutdown_timeout = std::chrono::seconds(30);  ///< see grace_at_end()
   std::vector<sim::Signal> signals_to_handle;
-  std::string local_addr;
   bool worker_identical = false;  ///< skip the exchange of role infos (agent.md 2.2)
-  std::string log_dir;
+  /// Every worker believes to be local rank 0 of the one device it sees (agent.md 4.3).
+  bool virtual_local_rank = false;
+  /// What the launcher has put into the agent's own environment, on top of what it was given.
+  std::map<std::string, std::string> environment;
+  /// Every agent makes a directory of its own in there, named after its run (agent.md 5.2).
+  std::string log_dir = "/tmp/torchelastic";
   Variant variant = Variant::torch_2_x;
+
+  /// Between signal and SIGKILL at the end of run() only: everywhere else it is 30 s, and
+  /// 1.13 knows no other.
+  [[nodiscard]] sim::Duration grace_at_end() const {
+    return variant == Variant::torch_1_13 ? std::chrono::seconds(30) : shutdown_timeout;
+  }
 };
 
 /// Ranks of one agent's workers within the job.
@@ -63,10 +72,10 @@ struct WorkerGroup {
   RendezvousStoreInfo master;
 };
 
-/// How run() ended; all or nothing. Keys are global ranks.
+/// How run() ended; all or nothing.
 struct RunResult {
   WorkerState state = WorkerState::unknown;
-  std::map<std::int64_t, ProcessFailure> failures;
+  ProcessFailures failures;
   [[nodiscard]] bool failed() const { return state == WorkerState::failed; }
 };
 

@@ -17,12 +17,12 @@ namespace {
 constexpr int kFailed = 1;
 constexpr int kInterrupted = 130;
 
-void announce(sim::Ports& ports, const LaunchConfig& config,
+void announce(sim::Ports& ports, const LaunchConfig& config, const WorkerSpec& spec,
               const RendezvousParameters& parameters) {
   ports.trace.emit(events::agent_started,
                    {config.run_id, config.rdzv_backend, config.min_nodes, config.max_nodes,
-                    config.nproc_per_node, config.max_restarts, config.shutdown_timeout});
-  RendezvousSettings settings = dynamic_settings(parameters);
+                    config.nproc_per_node, config.max_restarts, spec.grace_at_end()});
+  const RendezvousSettings settings = dynamic_settings(parameters);
   const sim::Duration read_timeout =
       parameters.get_as_seconds("read_timeout").value_or(std::chrono::seconds(60));
   ports.trace.emit(
@@ -32,7 +32,24 @@ void announce(sim::Ports& ports, const LaunchConfig& config,
        read_timeout, config.monitor_interval, config.exit_barrier_timeout});
 }
 
-WorkerSpec worker_spec(const LaunchConfig& config) {
+/// What torchrun adds to its own environment, and so to that of the workers: one thread per worker
+/// where there are several (run.py:config_from_args), and in 2.x the signals that become exceptions
+/// (launcher/api.py:launch_agent).
+std::map<std::string, std::string> launcher_environment(const sim::ProcessHost& processes,
+                                                        const LaunchConfig& config) {
+  std::map<std::string, std::string> added;
+  if (config.nproc_per_node > 1 && !processes.environment().contains("OMP_NUM_THREADS")) {
+    added["OMP_NUM_THREADS"] = "1";
+  }
+  if (config.variant == Variant::torch_1_13) return added;
+  std::string& names = added["TORCHELASTIC_SIGNALS_TO_HANDLE"];
+  for (const sim::Signal signal : config.signals_to_handle) {
+    names += (names.empty() ? "" : ",") + std::string(to_string(signal));
+  }
+  return added;
+}
+
+WorkerSpec worker_spec(const sim::ProcessHost& processes, const LaunchConfig& config) {
   WorkerSpec spec;
   spec.role = config.role;
   spec.local_world_size = config.nproc_per_node;
@@ -42,9 +59,10 @@ WorkerSpec worker_spec(const LaunchConfig& config) {
   spec.exit_barrier_timeout = config.exit_barrier_timeout;
   spec.shutdown_timeout = config.shutdown_timeout;
   spec.signals_to_handle = config.signals_to_handle;
-  spec.local_addr = config.local_addr;
   spec.worker_identical = config.worker_identical;
-  spec.log_dir = config.log_dir + "/" + config.run_id;
+  spec.virtual_local_rank = config.virtual_local_rank;
+  spec.environment = launcher_environment(processes, config);
+  spec.log_dir = config.log_dir;
   spec.variant = config.variant;
   return spec;
 }
@@ -72,54 +90,75 @@ Ending judge(sim::Ports& ports, const std::optional<RunResult>& result) {
   }
   if (!result->failed()) return {"succeeded", 0, ""};
   const ProcessFailure& cause = first_failure(result->failures);
-  std::int64_t rank = 0;
-  for (const auto& [global_rank, failure] : result->failures) {
-    if (&failure == &cause) rank = global_rank;
-  }
-  ports.trace.emit(events::failure_reported, {rank, cause.pid.value, cause.exit_code});
+  ports.trace.emit(events::failure_reported, {cause.rank, cause.pid.value, cause.exit_code});
   return {"failed", kFailed,
-          "ChildFailedError: rank " + std::to_string(rank) + " " + cause.message};
+          "ChildFailedError: rank " + std::to_string(cause.rank) + " " + cause.message};
 }
 
-Ending run_guarded(sim::Ports& ports, const LaunchConfig& config, RendezvousHandler& handler) {
-  ElasticAgent agent(ports, worker_spec(config), handler);
+/// A SIGINT that is not among the agent's own signals, as before the first worker start, is
+/// Python's keyboard interrupt.
+bool is_keyboard_interrupt(const ElasticAgent& agent, const SignalException& error) {
+  return !agent.handles(error.signal());
+}
+
+Ending judge(sim::Ports& ports, const ElasticAgent& agent, const SignalException& error) {
+  const bool keyboard_interrupt = is_keyboard_interrupt(agent, error);
+  ports.trace.emit(events::agent_signalled, {static_cast<int>(error.signal()),
+                                             keyboard_interrupt ? "before workers" : "running"});
+  return {"signalled", keyboard_interrupt ? kInterrupted : kFailed, error.what()};
+}
+
+Ending run_guarded(sim::Ports& ports, const LaunchConfig& config, const WorkerSpec& spec,
+                   RendezvousHandler& handler) {
+  ElasticAgent agent(ports, spec, handler);
   bool close_rendezvous = true;
   Ending ending{"error", kFailed, ""};
   try {
     ending = judge(ports, agent.run());
   } catch (const SignalException& error) {
-    // Python's own handler turns a SIGINT before the first worker start into a keyboard interrupt,
-    // which runs the clean-up like any other error and so closes the rendezvous for the whole job
-    //
-    const bool keyboard_interrupt = !agent.handles_signals();
-    ports.trace.emit(events::agent_signalled, {static_cast<int>(error.signal()),
-                                               keyboard_interrupt ? "before workers" : "running"});
-    ending = {"signalled", keyboard_interrupt ? kInterrupted : kFailed, error.what()};
-    // Closing would forbid later scaling, so a signal leaves the rendezvous open.
-    close_rendezvous = keyboard_interrupt || config.defects.contains("launcher.shutdown_on_signal");
+    ending = judge(ports, agent, error);
+    // Closing would forbid later scaling, so a signal leaves the rendezvous open. A keyboard
+    // interrupt runs the clean-up like any other error and so closes it for the whole job.
+    close_rendezvous = is_keyboard_interrupt(agent, error) ||
+                       config.defects.contains("launcher.shutdown_on_signal");
   } catch (const std::exception& error) {
     ending.detail = class_of(error) + ": " + error.what();
   }
   ports.fault_point.reach("agent.closing");
-  if (close_rendezvous) static_cast<void>(handler.shutdown());
+  if (!close_rendezvous) return ending;
+  try {
+    static_cast<void>(handler.shutdown());  // any other error of it replaces the ending (L-1)
+    check_signals(ports);
+  } catch (const SignalException& error) {
+    ending = judge(ports, agent, error);
+  }
   return ending;
+}
+
+/// A whole uuid4 in decimal, as PyTorch draws it, has more digits; it is only a name.
+std::string drawn_run_id(sim::Random& random) {
+  const std::uint64_t bound = std::uint64_t{1} << 62U;
+  return std::to_string(random.below("launch.run_id", bound)) +
+         std::to_string(random.below("launch.run_id", bound));
 }
 
 }  // namespace
 
-int launch_agent(sim::Ports& ports, const RendezvousRegistry& registry,
-                 const LaunchConfig& config) {
-  RendezvousParameters parameters{config.rdzv_backend, config.rdzv_endpoint, config.run_id,
-                                  config.min_nodes,    config.max_nodes,     config.local_addr,
-                                  config.rdzv_configs, config.variant};
+int launch_agent(sim::Ports& ports, const RendezvousRegistry& registry, const LaunchConfig& given) {
+  LaunchConfig config = given;
+  if (config.run_id.empty()) config.run_id = drawn_run_id(ports.random);
+  const RendezvousParameters parameters{
+      config.rdzv_backend, config.rdzv_endpoint, config.run_id,       config.min_nodes,
+      config.max_nodes,    config.local_addr,    config.rdzv_configs, config.variant};
+  const WorkerSpec spec = worker_spec(ports.processes, config);
   static_cast<void>(ports.processes.catch_signal(sim::Signal::int_));
   Ending ending{"error", kFailed, ""};
-  std::unique_ptr<RendezvousHandler> handler;
+  std::unique_ptr<RendezvousHandler> handler;  // and the store it may serve: until the very end
   try {
-    announce(ports, config, parameters);
+    announce(ports, config, spec, parameters);
     ports.fault_point.reach("agent.started");
     handler = registry.create(ports, parameters);
-    ending = run_guarded(ports, config, *handler);
+    ending = run_guarded(ports, config, spec, *handler);
   } catch (const SignalException& error) {  // SIGINT before there is a handler to close
     ending = {"signalled", kInterrupted, error.what()};
   } catch (const std::exception& error) {

@@ -18,7 +18,7 @@ struct LaunchConfig {
   std::int64_t min_nodes = 1;
   std::int64_t max_nodes = 1;
   std::int64_t nproc_per_node = 1;
-  std::string run_id = "none";
+  std::string run_id = "none";  ///< empty: one is drawn, by each agent its own (L-10)
   std::string role = "default";
   std::string rdzv_backend = "c10d";
   std::string rdzv_endpoint;
@@ -36,14 +36,17 @@ struct LaunchConfig {
   /// Agents of one job that all set TORCH_ELASTIC_WORKER_IDENTICAL=1: no role exchange
   /// (agent.md 2.2).
   bool worker_identical = false;
-  std::string log_dir = "/tmp/torchelastic";
+  /// --virtual-local-rank: every worker is told to be local rank 0.
+  bool virtual_local_rank = false;
+  std::string log_dir = "/tmp/torchelastic";  ///< every agent makes its own directory in there
   /// Switched-on known defects, by name; see model/variant/defects.h.
   std::set<std::string> defects;
 };
 
 /// Runs the agent in the calling fiber until it is over and returns torchrun's exit status
-/// (launcher.md 5). Death by a signal's default action never returns: the process is gone.
+/// (launcher.md 5); 130 stands for Python's death of a keyboard interrupt. Death by a signal's
+/// default action never returns: the process is gone.
 /// Everything that happens is on the trace; a one-line reason is in `agent.finished`.
-int launch_agent(sim::Ports& ports, const RendezvousRegistry& registry, const LaunchConfig& config);
+int launch_agent(sim::Ports& ports, const RendezvousRegistry& registry, const LaunchConfig& given);
 
 }  // namespace hooke::model

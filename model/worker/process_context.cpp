@@ -7,6 +7,7 @@
 
 #include "model/observe/trace_events.h"
 #include "model/signals/signal_gate.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -24,6 +25,7 @@ ProcessContext::ProcessContext(sim::Ports& ports, Variant variant, std::vector<W
     : ports_(ports), variant_(variant), workers_(std::move(workers)) {}
 
 void ProcessContext::start() {
+  HOOKE_CHECK(processes_.empty(), "an incarnation starts once");
   std::vector<Process> started;
   for (const WorkerStart& worker : workers_) {
     sim::SpawnRequest request;
@@ -36,42 +38,52 @@ void ProcessContext::start() {
           "worker " + std::to_string(worker.local_rank) + " cannot be started: " +
           std::string(to_string(pid.failure().fault)) + " " + pid.failure().detail);
     }
-    started.push_back({pid.value(), std::nullopt});
+    started.push_back({pid.value(), false, std::nullopt});
   }
   processes_ = std::move(started);
 }
 
-bool ProcessContext::all_ended() const {
-  return std::all_of(processes_.begin(), processes_.end(),
-                     [](const Process& process) { return process.ended.has_value(); });
+sim::Pid ProcessContext::pid(std::size_t local_rank) const {
+  HOOKE_CHECK(local_rank < processes_.size(), "only a started worker has a number");
+  return processes_[local_rank].pid;
 }
 
-bool ProcessContext::reap(bool stopped) {
+bool ProcessContext::reap() {
+  bool all_ended = true;
   for (std::size_t i = 0; i < processes_.size(); ++i) {
     Process& process = processes_[i];
     if (process.ended) continue;
     process.ended = ports_.processes.poll(process.pid);
-    if (!process.ended) continue;
+    if (!process.ended) {
+      all_ended = false;
+      continue;
+    }
     ports_.trace.emit(events::worker_ended,
                       {process.pid.value, workers_[i].local_rank, workers_[i].rank,
-                       process.ended->as_python(), stopped});
+                       process.ended->as_python(), process.told_to_stop});
   }
-  return all_ended();
+  return all_ended;
 }
 
-void ProcessContext::note_failures(std::map<std::int64_t, ProcessFailure>& failures) {
+void ProcessContext::note_failures(ProcessFailures& failures) const {
   for (std::size_t i = 0; i < processes_.size(); ++i) {
     const Process& process = processes_[i];
     const WorkerStart& worker = workers_[i];
-    if (!process.ended || process.ended->success() || failures.contains(worker.local_rank))
-      continue;
-    failures[worker.local_rank] = describe_failure(ports_, worker.local_rank, process.pid,
-                                                   process.ended->as_python(), worker.error_file);
+    const bool noted = std::any_of(
+        failures.begin(), failures.end(),
+        [&](const ProcessFailure& failure) { return failure.local_rank == worker.local_rank; });
+    if (noted || !process.ended || process.ended->success()) continue;
+    ProcessFailure failure;
+    failure.local_rank = worker.local_rank;
+    failure.rank = worker.rank;
+    failure.pid = process.pid;
+    failure.exit_code = process.ended->as_python();
+    failures.push_back(describe_failure(ports_, std::move(failure), worker.error_file));
   }
 }
 
 std::optional<ProcessesResult> ProcessContext::poll() {
-  const bool over = reap(false);
+  const bool over = reap();
   const bool failed = std::any_of(processes_.begin(), processes_.end(), [](const Process& process) {
     return process.ended && !process.ended->success();
   });
@@ -84,23 +96,24 @@ std::optional<ProcessesResult> ProcessContext::poll() {
   return result;
 }
 
-void ProcessContext::send(sim::Signal signal, const char* reason) {
-  for (const Process& process : processes_) {
-    if (process.ended) continue;
-    ports_.trace.emit(events::worker_signalled,
-                      {process.pid.value, static_cast<int>(signal), reason});
-    // A process that has ended meanwhile is no error; its descendants get nothing then.
-    if (variant_ == Variant::torch_2_x) {
-      static_cast<void>(ports_.processes.signal_group(process.pid, signal));
-    } else {
-      static_cast<void>(ports_.processes.signal(process.pid, signal));
-    }
+void ProcessContext::send(Process& process, sim::Signal signal, const char* reason) {
+  process.told_to_stop = true;
+  ports_.trace.emit(events::worker_signalled,
+                    {process.pid.value, static_cast<int>(signal), reason});
+  // A process that has ended meanwhile is no error; its descendants get nothing then.
+  if (variant_ == Variant::torch_2_x) {
+    static_cast<void>(ports_.processes.signal_group(process.pid, signal));
+  } else {
+    static_cast<void>(ports_.processes.signal(process.pid, signal));
   }
 }
 
-void ProcessContext::wait_for_end(std::optional<sim::MonotonicTime> deadline) {
+void ProcessContext::wait_for_end(const Process* which,
+                                  std::optional<sim::MonotonicTime> deadline) {
   sim::Duration pause = 1ms;
-  while (!reap(true)) {
+  for (;;) {
+    const bool over = reap();
+    if (over || (which != nullptr && which->ended)) return;
     const sim::MonotonicTime now = ports_.clock.monotonic_now();
     if (deadline && now >= *deadline) return;
     interruptible_sleep(ports_, deadline ? std::min(pause, *deadline - now) : pause);
@@ -109,12 +122,16 @@ void ProcessContext::wait_for_end(std::optional<sim::MonotonicTime> deadline) {
 }
 
 void ProcessContext::close(sim::Signal signal, sim::Duration grace) {
-  if (reap(true)) return;
-  send(signal, "stop");
-  wait_for_end(ports_.clock.monotonic_now() + grace);
-  if (all_ended()) return;
-  send(sim::Signal::kill, "grace is over");
-  wait_for_end(std::nullopt);
+  if (reap()) return;
+  for (Process& process : processes_) {
+    if (!process.ended) send(process, signal, "stop");
+  }
+  wait_for_end(nullptr, ports_.clock.monotonic_now() + grace);
+  for (Process& process : processes_) {
+    if (process.ended) continue;
+    send(process, sim::Signal::kill, "grace is over");
+    wait_for_end(&process, std::nullopt);
+  }
 }
 
 }  // namespace hooke::model

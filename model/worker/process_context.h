@@ -23,9 +23,10 @@ struct WorkerStart {
   std::string error_file;
 };
 
-/// How an incarnation ended: every worker either succeeded or is among the failures. By local rank.
+/// How an incarnation ended: every worker either succeeded, or failed, or was stopped (1.13 does
+/// not list those among the failures).
 struct ProcessesResult {
-  std::map<std::int64_t, ProcessFailure> failures;
+  ProcessFailures failures;
   [[nodiscard]] bool failed() const { return !failures.empty(); }
 };
 
@@ -37,25 +38,28 @@ class ProcessContext {
   /// std::runtime_error when one cannot be started: those before it keep running and belong to
   /// nobody.
   void start();
-  [[nodiscard]] sim::Pid pid(std::size_t local_rank) const { return processes_[local_rank].pid; }
+  /// Of a started worker.
+  [[nodiscard]] sim::Pid pid(std::size_t local_rank) const;
   /// Looks once. nullopt while all still run; otherwise the rest has been stopped (SIGTERM, 30 s)
   /// and this is how it ended. SignalException while stopping.
   std::optional<ProcessesResult> poll();
-  /// Sends `signal`, waits up to `grace` for all, then SIGKILL and waits without limit.
-  /// SignalException.
+  /// Sends `signal`, waits up to `grace` for all; then kills what is left one after the other, each
+  /// with a wait without limit: one that cannot die keeps those behind it alive. Harmless
+  /// when nothing runs. SignalException.
   void close(sim::Signal signal, sim::Duration grace);
 
  private:
   struct Process {
     sim::Pid pid{};
+    bool told_to_stop = false;
     std::optional<sim::ExitStatus> ended;
   };
-  void send(sim::Signal signal, const char* reason);
+  void send(Process& process, sim::Signal signal, const char* reason);
   /// Reaps what has ended; true when nothing runs any more.
-  bool reap(bool stopped);
-  void wait_for_end(std::optional<sim::MonotonicTime> deadline);
-  [[nodiscard]] bool all_ended() const;
-  void note_failures(std::map<std::int64_t, ProcessFailure>& failures);
+  bool reap();
+  /// Waits for one worker's end, or for all without `which`, at most until `deadline`.
+  void wait_for_end(const Process* which, std::optional<sim::MonotonicTime> deadline);
+  void note_failures(ProcessFailures& failures) const;
 
   sim::Ports& ports_;
   Variant variant_;

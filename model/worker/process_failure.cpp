@@ -2,63 +2,89 @@
 #include "model/worker/process_failure.h"
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
 
 using nlohmann::json;
 
+/// As Python's int(): a number loses its fraction, a text must be a whole number.
 std::int64_t to_seconds(const json& value) {
-  return value.is_string() ? std::stoll(value.get<std::string>()) : value.get<std::int64_t>();
+  if (!value.is_string()) return value.get<std::int64_t>();
+  constexpr const char* kBlank = " \t\n\r\f\v";
+  const std::string& text = value.get_ref<const std::string&>();
+  const std::size_t first = std::min(text.find_first_not_of(kBlank), text.size());
+  const char* const end = text.data() + text.find_last_not_of(kBlank) + 1;
+  std::int64_t seconds = 0;
+  const auto parsed = std::from_chars(text.data() + first, end, seconds);
+  if (parsed.ec != std::errc() || parsed.ptr != end) {
+    throw std::runtime_error("\"" + text + "\" is no timestamp");
+  }
+  return seconds;
 }
 
-std::string generated_message(int exit_code, sim::Pid pid) {
-  if (exit_code >= 0)
+std::string generated_message(const ProcessFailure& failure) {
+  if (failure.exit_code >= 0)
     return "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html";
-  const auto signal = static_cast<sim::Signal>(-exit_code);
-  return "Signal " + std::to_string(-exit_code) + " (" + std::string(to_string(signal)) +
-         ") received by PID " + std::to_string(pid.value);
+  const std::string_view name = to_string(static_cast<sim::Signal>(-failure.exit_code));
+  return "Signal " + std::to_string(-failure.exit_code) + " (" +
+         std::string(name == "SIG?" ? "<N/A>" : name) + ") received by PID " +
+         std::to_string(failure.pid.value);
+}
+
+/// Sets timestamp and message from the two forms that PyTorch accepts.
+void read_error_file(const std::string& text, ProcessFailure& failure) {
+  const json document = json::parse(text);
+  const json& message = document.at("message");
+  if (message.is_string()) {
+    failure.timestamp = document.contains("timestamp") ? to_seconds(document.at("timestamp")) : 0;
+    failure.message = message.get<std::string>();
+    return;
+  }
+  failure.timestamp = to_seconds(message.at("extraInfo").at("timestamp"));
+  const auto words = message.find("message");
+  failure.message = words != message.end() && words->is_string() ? words->get<std::string>()
+                                                                 : std::string("<N/A>");
 }
 
 }  // namespace
 
-ProcessFailure describe_failure(sim::Ports& ports, std::int64_t local_rank, sim::Pid pid,
-                                int exit_code, const std::string& error_file) {
-  ProcessFailure failure{local_rank, pid, exit_code, "<N/A>", 0, ""};
-  if (error_file.empty() || !ports.files.exists(error_file)) {
+ProcessFailure describe_failure(sim::Ports& ports, ProcessFailure failure,
+                                const std::string& error_file) {
+  HOOKE_CHECK(failure.exit_code != 0, "only what ended badly is a failure");
+  const auto text = ports.files.read(error_file);
+  if (!text && text.failure().fault != sim::Fault::not_found) {
+    throw std::runtime_error("error file " + error_file +
+                             " cannot be read: " + std::string(to_string(text.failure().fault)));
+  }
+  if (!text) {
+    failure.error_file = "<N/A>";
     failure.timestamp =
         std::chrono::floor<std::chrono::seconds>(ports.clock.wall_now()).time_since_epoch().count();
-    failure.message = generated_message(exit_code, pid);
+    failure.message = generated_message(failure);
     return failure;
   }
-  const auto text = ports.files.read(error_file);
-  if (!text) throw std::runtime_error("error file " + error_file + " cannot be read");
+  failure.error_file = error_file;
   try {
-    const json document = json::parse(text.value());
-    const json& message = document.at("message");
-    failure.error_file = error_file;
-    if (message.is_string()) {
-      failure.timestamp = document.contains("timestamp") ? to_seconds(document.at("timestamp")) : 0;
-      failure.message = message.get<std::string>();
-    } else {
-      failure.timestamp = to_seconds(message.at("extraInfo").at("timestamp"));
-      failure.message = message.dump();
-    }
+    read_error_file(text.value(), failure);
   } catch (const std::exception& error) {
     throw std::runtime_error("error file " + error_file +
                              " is not what a worker writes: " + error.what());
   }
-  if (failure.message.empty()) failure.message = generated_message(exit_code, pid);
+  if (failure.message.empty()) failure.message = generated_message(failure);
   return failure;
 }
 
-const ProcessFailure& first_failure(const std::map<std::int64_t, ProcessFailure>& failures) {
-  return std::min_element(
-             failures.begin(), failures.end(),
-             [](const auto& a, const auto& b) { return a.second.timestamp < b.second.timestamp; })
-      ->second;
+const ProcessFailure& first_failure(const ProcessFailures& failures) {
+  HOOKE_CHECK(!failures.empty(), "a failed group has a failure");
+  return *std::min_element(
+      failures.begin(), failures.end(),
+      [](const ProcessFailure& a, const ProcessFailure& b) { return a.timestamp < b.timestamp; });
 }
 
 }  // namespace hooke::model

@@ -3,8 +3,8 @@
 // (torch/distributed/elastic/multiprocessing/errors/__init__.py:ProcessFailure).
 
 #include <cstdint>
-#include <map>
 #include <string>
+#include <vector>
 
 #include "sim/port/ports.h"
 
@@ -12,23 +12,27 @@ namespace hooke::model {
 
 struct ProcessFailure {
   std::int64_t local_rank = 0;
+  std::int64_t rank = 0;  ///< global
   sim::Pid pid{};
   int exit_code = 0;       ///< minus the signal's number when a signal killed it
   std::string error_file;  ///< "<N/A>" when the worker left none
-  std::int64_t timestamp =
-      0;  ///< whole seconds of wall time: the worker's when it left a file, else of detection
+  /// Whole seconds of wall time: the worker's own when it left a file, else of detection.
+  std::int64_t timestamp = 0;
   std::string message;
 };
 
-/// What the worker's error file says, or what its exit status says when there is no file. A file
-/// that cannot be parsed is an exception (std::runtime_error naming file and place) and ends the
-/// agent.
-ProcessFailure describe_failure(sim::Ports& ports, std::int64_t local_rank, sim::Pid pid,
-                                int exit_code, const std::string& error_file);
+/// Failures in the order of their detection, within one look by ascending local rank.
+using ProcessFailures = std::vector<ProcessFailure>;
 
-/// The failure with the smallest timestamp, ties to the first
-/// (errors/__init__.py:ChildFailedError). The clocks of two machines and whole seconds decide: a
-/// consequence can beat the cause.
-const ProcessFailure& first_failure(const std::map<std::int64_t, ProcessFailure>& failures);
+/// Completes `failure`, of which ranks, process and exit code are known, with what the worker's
+/// error file says, or with what its exit status says when there is no file. A file that cannot be
+/// parsed is an exception (std::runtime_error naming file and place) and ends the agent.
+ProcessFailure describe_failure(sim::Ports& ports, ProcessFailure failure,
+                                const std::string& error_file);
+
+/// The failure with the smallest timestamp, ties to the one detected first
+/// (errors/__init__.py:ChildFailedError); there must be one. The clocks of two machines and whole
+/// seconds decide: a consequence can beat the cause.
+const ProcessFailure& first_failure(const ProcessFailures& failures);
 
 }  // namespace hooke::model

@@ -1,0 +1,161 @@
+// What is known of a failed worker, and which of several is named as the cause.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "model/worker/process_failure.h"
+#include "properties/unit/model/agent/test_job.h"
+
+namespace hooke::model {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+/// Describes a failure with that error file (none when nullopt), 90.7 s after the start of the
+/// world.
+std::string described(std::optional<std::string> contents, int exit_code = 3) {
+  TestJob job;
+  std::string result;
+  job.world->register_program("reader", [&](Ports& ports) {
+    world::sleep(ports, 90700ms);
+    if (contents) static_cast<void>(ports.files.write("/error.json", *contents));
+    ProcessFailure failure;
+    failure.pid = sim::Pid{4242};
+    failure.exit_code = exit_code;
+    try {
+      failure = describe_failure(ports, failure, "/error.json");
+      result = failure.error_file + " " + std::to_string(failure.timestamp) + " " + failure.message;
+    } catch (const std::runtime_error& error) {
+      result = "raises";
+    }
+    return 0;
+  });
+  job.start_again(job[0].node, "reader");
+  job.run();
+  return result;
+}
+
+TEST(ProcessFailure, without_a_file_the_time_of_detection_counts_in_whole_seconds) {
+  EXPECT_EQ(described(std::nullopt),
+            "<N/A> 1800000090 To enable traceback see: "
+            "https://pytorch.org/docs/stable/elastic/errors.html");
+}
+
+TEST(ProcessFailure, death_by_a_signal_is_named) {
+  EXPECT_EQ(described(std::nullopt, -15),
+            "<N/A> 1800000090 Signal 15 (SIGTERM) received by PID 4242");
+  EXPECT_EQ(described(std::nullopt, -64),
+            "<N/A> 1800000090 Signal 64 (<N/A>) received by PID 4242");
+}
+
+TEST(ProcessFailure, what_the_worker_wrote_counts_with_its_own_time) {
+  EXPECT_EQ(described(R"({"message": {"message": "ValueError: x",
+                          "extraInfo": {"py_callstack": "…", "timestamp": "1234"}}})"),
+            "/error.json 1234 ValueError: x");
+  EXPECT_EQ(described(R"({"message": "boom", "timestamp": 77})"), "/error.json 77 boom");
+  EXPECT_EQ(described(R"({"message": "boom", "timestamp": " 77 "})"), "/error.json 77 boom");
+  EXPECT_EQ(described(R"({"message": "boom", "timestamp": 77.9})"), "/error.json 77 boom");
+  EXPECT_EQ(described(R"({"message": "boom"})"), "/error.json 0 boom");
+}
+
+TEST(ProcessFailure, an_empty_message_is_replaced) {
+  EXPECT_EQ(described(R"({"message": "", "timestamp": 77})", -9),
+            "/error.json 77 Signal 9 (SIGKILL) received by PID 4242");
+}
+
+TEST(ProcessFailure, a_file_that_is_not_what_a_worker_writes_is_an_error) {  // A-15
+  for (const char* const contents :
+       {"", "{", "[]", "null", "17", "{}", R"({"msg": "x"})", R"({"message": 5})",
+        R"({"message": null})", R"({"message": {}})", R"({"message": {"extraInfo": {}}})",
+        R"({"message": {"extraInfo": {"timestamp": "soon"}}})",
+        R"({"message": "x", "timestamp": "12abc"})", R"({"message": "x", "timestamp": "1.5"})",
+        R"({"message": "x", "timestamp": ""})", R"({"message": "x", "timestamp": null})",
+        "{\"message\": \"\xff\"}", R"({"message": "x", "timestamp": "99999999999999999999"})"}) {
+    EXPECT_EQ(described(contents), "raises") << contents;
+  }
+}
+
+TEST(ProcessFailure, an_object_as_deep_as_the_file_is_long_is_read_all_the_same) {
+  const std::string deep(100'000, '[');
+  EXPECT_EQ(described(R"({"message": {"extraInfo": {"timestamp": 5}, "message": )" + deep +
+                      std::string(deep.size(), ']') + "}}"),
+            "/error.json 5 <N/A>");
+}
+
+RC_GTEST_PROP(ProcessFailure, a_cut_file_is_an_error_wherever_it_is_cut, ()) {
+  const std::string whole =
+      R"({"message": {"message": "E: x", "extraInfo": {"timestamp": "1234"}}})";
+  const auto length = *rc::gen::inRange<std::size_t>(0, whole.size());
+  RC_ASSERT(described(whole.substr(0, length)) == "raises");
+}
+
+// ---- the first cause
+
+std::int64_t cause_of(std::vector<std::pair<std::int64_t, std::int64_t>> ranks_and_times) {
+  ProcessFailures failures;
+  for (const auto& [rank, time] : ranks_and_times) {
+    ProcessFailure failure;
+    failure.rank = rank;
+    failure.timestamp = time;
+    failures.push_back(failure);
+  }
+  return first_failure(failures).rank;
+}
+
+TEST(FirstCause, is_the_smallest_time_and_among_equals_the_first_detected) {
+  EXPECT_EQ(cause_of({{3, 10}}), 3);
+  EXPECT_EQ(cause_of({{3, 10}, {1, 9}, {2, 11}}), 1);
+  EXPECT_EQ(cause_of({{3, 10}, {0, 10}, {1, 10}}), 3);
+}
+
+TEST(FirstCause, a_sibling_that_the_agent_stopped_in_the_same_second_is_not_blamed) {
+  TestJob job;
+  job[0].config.nproc_per_node = 4;
+  job.worker = [](Ports& ports) {
+    world::sleep(ports, number_of(ports, "LOCAL_RANK") == 2 ? 1s : 60s);
+    return 3;
+  };
+  job.start_and_run();
+  EXPECT_EQ(job.texts("failure.reported", "rank"), (Texts{"2"}));
+  EXPECT_EQ(job.texts("failure.reported", "status"), (Texts{"3"}));
+}
+
+TEST(FirstCause, a_consequence_with_a_file_beats_a_cause_without_one) {  // A-16
+  TestJob job;
+  job[0].config.nproc_per_node = 2;
+  job[0].config.monitor_interval = 5s;
+  job.worker = [](Ports& ports) {
+    if (number_of(ports, "LOCAL_RANK") == 0) {
+      world::sleep(ports, 1s);
+      return 7;  // the cause: noticed at 5 s
+    }
+    world::sleep(ports, 2s);
+    const auto now = std::chrono::floor<std::chrono::seconds>(ports.clock.wall_now());
+    static_cast<void>(ports.files.write(ports.processes.environment().at("TORCHELASTIC_ERROR_FILE"),
+                                        "{\"message\": \"peer is gone\", \"timestamp\": " +
+                                            std::to_string(now.time_since_epoch().count()) + "}"));
+    return 1;
+  };
+  job.start_and_run();
+  EXPECT_EQ(job.texts("failure.reported", "rank"), (Texts{"1"}));
+  EXPECT_EQ(job.ending(), "failed 1 ChildFailedError: rank 1 peer is gone");
+}
+
+TEST(FirstCause, an_unreadable_error_file_ends_the_agent_although_restarts_are_left) {  // A-15
+  TestJob job;
+  job[0].config.nproc_per_node = 2;
+  job[0].config.max_restarts = 3;
+  job.worker = [](Ports& ports) {
+    if (number_of(ports, "LOCAL_RANK") == 1) world::park_for_ever(ports);
+    static_cast<void>(
+        ports.files.write(ports.processes.environment().at("TORCHELASTIC_ERROR_FILE"), "{\"mess"));
+    return 1;
+  };
+  job.start_and_run();
+  EXPECT_EQ(job.ending().substr(0, 32), "error 1 RuntimeError: error file");
+  EXPECT_EQ(job[0].rendezvous.joins, 1);
+  EXPECT_EQ(job.texts("worker.ended", "status"), (Texts{"1", "-15"}));
+  EXPECT_EQ(job[0].rendezvous.shutdowns, 1);
+}
+
+}  // namespace
+}  // namespace hooke::model

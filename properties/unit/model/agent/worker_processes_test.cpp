@@ -1,0 +1,244 @@
+// Worker processes: start, looks, and the ladder from a polite signal to SIGKILL, with everything
+// that can go wrong on it.
+#include "properties/unit/model/agent/test_job.h"
+
+namespace hooke::model {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+int park(Ports& ports) {
+  world::park_for_ever(ports);
+  return 0;
+}
+
+/// The worker with local rank `failing` ends with 1 after a second; the others do `otherwise`.
+std::function<int(Ports&)> one_fails(std::int64_t failing, std::function<int(Ports&)> otherwise) {
+  return [failing, otherwise = std::move(otherwise)](Ports& ports) {
+    if (number_of(ports, "LOCAL_RANK") != failing) return otherwise(ports);
+    world::sleep(ports, 1s);
+    return 1;
+  };
+}
+
+TEST(WorkerProcesses, start_in_the_order_of_local_ranks_in_sessions_of_their_own) {
+  TestJob job;
+  job[0].config.nproc_per_node = 3;
+  job.start_and_run();
+  EXPECT_EQ(job.variable("LOCAL_RANK"), (Texts{"0", "1", "2"}));
+  const auto processes = job.texts("process.started", "group");
+  EXPECT_EQ(processes, (Texts{"100", "101", "102", "103"}));
+  EXPECT_EQ(job.texts("worker.started", "rank"), (Texts{"0", "1", "2"}));
+  EXPECT_EQ(job.texts("worker.started", "master"), (Texts{"a:29501", "a:29501", "a:29501"}));
+}
+
+TEST(WorkerProcesses, torch_1_13_starts_them_in_the_agents_own_group) {
+  TestJob job;
+  job[0].config.variant = Variant::torch_1_13;
+  job[0].config.nproc_per_node = 2;
+  job.start_and_run();
+  EXPECT_EQ(job.texts("process.started", "group"), (Texts{"100", "100", "100"}));
+}
+
+TEST(WorkerProcesses, siblings_of_a_failed_worker_are_stopped_and_only_2_x_lists_them) {
+  for (const Variant variant : {Variant::torch_2_x, Variant::torch_1_13}) {
+    TestJob job;
+    job[0].config.variant = variant;
+    job[0].config.nproc_per_node = 3;
+    job.worker = one_fails(1, park);
+    job.start_and_run();
+    EXPECT_EQ(job.texts("worker.ended", "status"), (Texts{"1", "-15", "-15"}));
+    EXPECT_EQ(job.texts("worker.ended", "stopped"), (Texts{"0", "1", "1"}));
+    EXPECT_EQ(job.texts("failure.reported", "rank"), (Texts{"1"}));
+    EXPECT_EQ(job.status(), 1);
+  }
+}
+
+TEST(WorkerProcesses, siblings_get_thirty_seconds_whatever_was_configured) {
+  TestJob job;
+  job[0].config.nproc_per_node = 2;
+  job[0].config.shutdown_timeout = 1s;
+  job.worker = one_fails(0, ignores_sigterm);
+  job.start_and_run();
+  const auto signals = job.events_named("worker.signalled");
+  ASSERT_EQ(signals.size(), 2U);
+  EXPECT_EQ(signals[1]["signal"], "9");
+  EXPECT_EQ(signals[1].at - signals[0].at, 30s);
+}
+
+TEST(WorkerProcesses, a_worker_that_ends_in_time_gets_no_second_signal) {
+  TestJob job;
+  job[0].config.nproc_per_node = 2;
+  job.worker = one_fails(0, [](Ports& ports) {
+    static_cast<void>(ports.processes.catch_signal(Signal::term));
+    static_cast<void>(ports.processes.wait_signal(std::nullopt));
+    world::sleep(ports, 20s);
+    return 0;
+  });
+  job.start_and_run();
+  EXPECT_EQ(job.texts("worker.signalled", "signal"), (Texts{"15"}));
+  EXPECT_EQ(job.texts("worker.ended", "status"), (Texts{"1", "0"}));
+}
+
+/// Injects a sleep in the kernel into the process of local rank `rank` at 500 ms.
+void make_unkillable(TestJob& job, std::int32_t rank, Duration span) {
+  job.inject_at(500ms, world::FaultKind::process_unkillable, [&job, rank, span](world::Fault& f) {
+    f.node = job[0].node;
+    f.pid = sim::Pid{101 + rank};
+    f.duration = span;
+  });
+}
+
+TEST(WorkerProcesses, an_unkillable_worker_hangs_the_agent_without_limit) {
+  TestJob job;
+  job[0].config.nproc_per_node = 2;
+  job.worker = one_fails(0, park);
+  make_unkillable(job, 1, Duration::zero());
+  job.start();
+  job.run_for(24h);
+  EXPECT_EQ(job.status(), std::nullopt);
+  EXPECT_EQ(job.texts("worker.signalled", "signal"), (Texts{"15", "9"}));
+  EXPECT_TRUE(job.events_named("agent.finished").empty());
+}
+
+TEST(WorkerProcesses, an_unkillable_worker_keeps_those_behind_it_alive) {
+  TestJob job;
+  job[0].config.nproc_per_node = 3;
+  job.worker = one_fails(0, ignores_sigterm);
+  make_unkillable(job, 1, 1000s);
+  job.start_and_run();
+  const auto ended = job.events_named("worker.ended");
+  ASSERT_EQ(ended.size(), 3U);
+  EXPECT_EQ(ended[1]["local_rank"], "1");
+  EXPECT_EQ(ended[2]["local_rank"], "2");
+  EXPECT_GE(ended[2].at, 1000s);
+  EXPECT_EQ(job.ending().substr(0, 8), "failed 1");
+}
+
+TEST(WorkerProcesses, a_signal_still_reaches_an_agent_that_waits_for_an_unkillable_worker) {
+  TestJob job;
+  job[0].config.nproc_per_node = 2;
+  job.worker = one_fails(0, park);
+  make_unkillable(job, 1, Duration::zero());
+  for (const Duration when : {100s, 200s}) job.signal_at(when, Signal::term);
+  job.start();
+  job.run_for(1h);
+  EXPECT_EQ(job.status(), std::nullopt);  // and the wait begins again, twice
+  EXPECT_EQ(job.texts("worker.signalled", "signal"), (Texts{"15", "9", "15", "9", "15", "9"}));
+}
+
+TEST(WorkerProcesses, those_started_before_one_that_cannot_be_started_belong_to_nobody) {
+  TestJob job;
+  job[0].config.nproc_per_node = 2;
+  job[0].config.max_restarts = 3;
+  job[0].config.command = {"worker${local_rank}"};
+  job.world->register_program("worker0", park);
+  job.start();
+  job.run_for(1h);
+  EXPECT_EQ(job.status(), 1);
+  EXPECT_EQ(job.ending().substr(0, 55), "error 1 RuntimeError: worker 1 cannot be started: not f");
+  EXPECT_EQ(job.living(), 1U);
+  EXPECT_TRUE(job.events_named("worker.signalled").empty());
+  EXPECT_TRUE(job.states().empty());
+}
+
+/// Starts a child of its own, then does `then`.
+std::function<int(Ports&)> with_child(std::function<int(Ports&)> then) {
+  return [then = std::move(then)](Ports& ports) {
+    sim::SpawnRequest request;
+    request.argv = {"child"};
+    request.new_session = false;
+    static_cast<void>(ports.processes.spawn(request));
+    return then(ports);
+  };
+}
+
+TEST(WorkerProcesses, descendants_of_a_stopped_worker_go_with_it) {
+  TestJob job;
+  job.world->register_program("child", park);
+  job.worker = with_child(park);
+  job.signal_at(5s, Signal::term);
+  job.start_and_run();
+  EXPECT_EQ(job.living(), 0U);
+}
+
+TEST(WorkerProcesses, descendants_of_a_crashed_worker_survive) {
+  TestJob job;
+  job.world->register_program("child", park);
+  job.worker = with_child(exits(1s, 1));
+  job.start();
+  job.run_for(1h);
+  EXPECT_EQ(job.status(), 1);
+  EXPECT_EQ(job.living(), 1U);
+}
+
+TEST(WorkerProcesses, torch_1_13_signals_the_process_alone) {
+  TestJob job;
+  job[0].config.variant = Variant::torch_1_13;
+  job.world->register_program("child", park);
+  job.worker = with_child(park);
+  job.signal_at(5s, Signal::term);
+  job.start();
+  job.run_for(1h);
+  EXPECT_EQ(job.status(), 1);
+  EXPECT_EQ(job.living(), 1U);
+}
+
+// ---- directories of attempts
+
+/// Workers note what they find next to their error file, and leave something there.
+std::function<int(Ports&)> leaves_traces(Texts& found, std::function<int(Ports&)> then) {
+  return [&found, then = std::move(then)](Ports& ports) {
+    const std::string file = ports.processes.environment().at("TORCHELASTIC_ERROR_FILE");
+    const std::string mine = file.substr(0, file.rfind('/')) + "/notes";
+    found.push_back(ports.files.exists(mine) ? "old notes" : "nothing");
+    static_cast<void>(ports.files.write(mine, "x"));
+    return then(ports);
+  };
+}
+
+TEST(AttemptDirectory, a_membership_restart_removes_what_the_same_attempt_had_left) {
+  TestJob job;
+  Texts found;
+  job[0].rendezvous.waiting = [&](Ports&) { return job[0].rendezvous.joins == 1 ? 1 : 0; };
+  job.worker = leaves_traces(found, exits(1s, 0));
+  job.start_and_run();
+  EXPECT_EQ(found, (Texts{"nothing", "nothing"}));
+  const Texts files = job.variable("TORCHELASTIC_ERROR_FILE");
+  EXPECT_EQ(files.at(0), files.at(1));
+}
+
+TEST(AttemptDirectory, each_attempt_has_its_own) {
+  TestJob job;
+  job[0].config.max_restarts = 1;
+  job[0].config.log_dir = "/logs";
+  job.worker = exits(1s, 1);
+  job.start_and_run();
+  EXPECT_EQ(job.variable("TORCHELASTIC_ERROR_FILE"),
+            (Texts{"/logs/job_0/attempt_0/0/error.json", "/logs/job_0/attempt_1/0/error.json"}));
+}
+
+TEST(AttemptDirectory, an_agent_started_anew_takes_another_one_than_its_predecessor) {
+  TestJob job;
+  job.worker = exits(1s, 1);
+  job.at(60s, [&] { job.start_agent(0); });
+  job.start_and_run();
+  EXPECT_EQ(job.variable("TORCHELASTIC_ERROR_FILE"),
+            (Texts{"/tmp/torchelastic/job_0/attempt_0/0/error.json",
+                   "/tmp/torchelastic/job_1/attempt_0/0/error.json"}));
+}
+
+TEST(AttemptDirectory, one_that_cannot_be_made_ends_the_agent) {
+  TestJob job;
+  job[0].config.log_dir = "/logs/here";
+  job.world->register_program(
+      "spoiler", [](Ports& ports) { return ports.files.write("/logs", "a file") ? 0 : 1; });
+  job.start_again(job[0].node, "spoiler");
+  job.at(1s, [&] { job.start(); });
+  job.run();
+  EXPECT_EQ(job.ending().substr(0, 16), "error 1 OSError:");
+  EXPECT_TRUE(job.environments.empty());
+}
+
+}  // namespace
+}  // namespace hooke::model
