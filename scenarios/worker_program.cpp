@@ -18,6 +18,8 @@ namespace ev = model::events;
 constexpr Duration kForEver = std::chrono::hours(24 * 365);
 /// Pause between two looks at a peer that has not published its new address yet.
 constexpr Duration kReadAgain = 1s;
+/// How often a store's host looks whether the others have left.
+constexpr Duration kLook = 100ms;
 constexpr const char* kChildProgram = "worker-child";
 
 }  // namespace
@@ -40,10 +42,30 @@ int WorkerRun::run() {
 
 int WorkerRun::steps() {
   for (const WorkerStep& next : conditions_.program) {
-    if (const std::optional<int> code = step(next)) return *code;
+    if (const std::optional<int> code = step(next)) {
+      if (*code == 0) linger();
+      return *code;
+    }
     if (stopping_) return 0;
   }
+  linger();
   return 0;
+}
+
+/// A worker that serves the group's store stays until the others have seen the end of their last collective:
+/// real collectives run between the peers and do not break when the store's host is the first to finish.
+void WorkerRun::linger() {
+  if (server_ == nullptr || last_meeting_.empty()) return;
+  const sim::MonotonicTime give_up =
+      ports_.clock.monotonic_now() + conditions_.peer_abort.value_or(kForEver);
+  try {
+    while (store_->add(last_meeting_ + "/seen", 0) < world_size_ - 1 &&
+           ports_.clock.monotonic_now() < give_up) {
+      sleep(kLook);
+    }
+  } catch (const model::StoreError&) {
+    // Its own store failing it is no reason to fail: the work is done.
+  }
 }
 
 std::optional<int> WorkerRun::step(const WorkerStep& step) {
@@ -104,6 +126,7 @@ bool WorkerRun::init() {
     incarnation_ = run_id_ + " round " + std::to_string(round) + " of " +
                    std::to_string(world_size_) + " at " + master.host + ":" + std::to_string(port);
     const bool agent_serves = variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
+    peers_serve_ = !agent_serves;
     if (!agent_serves && rank_ == 0) {
       server_ = model::serve_tcp_store(ports_, master.port, "workers");
     }
@@ -161,7 +184,9 @@ bool WorkerRun::collective(Duration work) {
   const char* result = "failed";
   if (store_ != nullptr) {
     try {
-      result = meet("collective/" + incarnation_ + "/" + std::to_string(step)) ? "ok" : "peer_lost";
+      last_meeting_ = "collective/" + incarnation_ + "/" + std::to_string(step);
+      result = meet(last_meeting_) ? "ok" : "peer_lost";
+      if (peers_serve_ && server_ == nullptr) static_cast<void>(store_->add(last_meeting_ + "/seen", 1));
     } catch (const model::StoreError&) {
       result = "failed";
     }

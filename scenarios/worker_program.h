@@ -55,6 +55,7 @@ class WorkerRun {
  private:
   std::optional<int> step(const WorkerStep& step);
   int steps();
+  void linger();
   bool init();
   bool gather(std::int64_t own_rank);
   bool collective(Duration work);
@@ -78,6 +79,8 @@ class WorkerRun {
   std::int64_t rank_ = 0;
   std::int64_t world_size_ = 0;
   std::int64_t collectives_ = 0;
+  std::string last_meeting_;   ///< key of the latest collective
+  bool peers_serve_ = false;   ///< the group's store is served by rank 0, not by the agent
 };
 
 }  // namespace hooke::scenario
