@@ -2,6 +2,7 @@
 #include "scenarios/worker_program.h"
 
 #include <charconv>
+#include <set>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -52,8 +53,9 @@ int WorkerRun::steps() {
   return 0;
 }
 
-/// A worker that serves the group's store stays until the others have seen the end of their last collective:
-/// real collectives run between the peers and do not break when the store's host is the first to finish.
+/// A worker that serves the group's store stays until the others have seen the end of their last
+/// collective: real collectives run between the peers and do not break when the store's host is the
+/// first to finish.
 void WorkerRun::linger() {
   if (server_ == nullptr || last_meeting_.empty()) return;
   const sim::MonotonicTime give_up =
@@ -121,6 +123,7 @@ bool WorkerRun::init() {
     const std::int64_t port = number("MASTER_PORT");
     const sim::Endpoint master{variable("MASTER_ADDR"),
                                sim::PortNumber{static_cast<std::uint16_t>(port)}};
+    if (world_size_ < 1) throw std::runtime_error("env:// rendezvous: WORLD_SIZE is not positive");
     const std::int64_t round = conditions_.round();
     run_id_ = variable("TORCHELASTIC_RUN_ID");
     incarnation_ = run_id_ + " round " + std::to_string(round) + " of " +
@@ -140,7 +143,7 @@ bool WorkerRun::init() {
                                         store_);
     }
     store_ = model::make_prefix_store("process_group", store_);
-    if (!gather(rank_)) return false;
+    if (!find_peers() || !meet("joined/" + incarnation_)) return false;
     ports_.trace.emit(ev::worker_initialized, {run_id_, rank_, world_size_,
                                                master.host + ":" + std::to_string(port), round});
     return true;
@@ -149,13 +152,15 @@ bool WorkerRun::init() {
   }
 }
 
-/// Publishes this rank and waits until every rank's value is of this incarnation. A value of an
-/// older one is the address of a dead peer: it is reported, and read again until the peer has
-/// published its new one.
-bool WorkerRun::gather(std::int64_t own_rank) {
-  store_->set(std::to_string(own_rank), model::Value(incarnation_));
+/// Publishes this rank's address and reads those it needs, as NCCL does: the root's and those of
+/// its two neighbours in the ring. A value of an older incarnation is the address of a dead peer:
+/// it is reported, and read again until the peer has published its new one.
+bool WorkerRun::find_peers() {
+  store_->set(std::to_string(rank_), model::Value(incarnation_));
+  const std::set<std::int64_t> peers{0, (rank_ + world_size_ - 1) % world_size_,
+                                     (rank_ + 1) % world_size_};
   std::vector<std::string> keys;
-  for (std::int64_t rank = 0; rank < world_size_; ++rank) keys.push_back(std::to_string(rank));
+  for (const std::int64_t rank : peers) keys.push_back(std::to_string(rank));
   const sim::MonotonicTime give_up =
       ports_.clock.monotonic_now() + conditions_.peer_abort.value_or(kForEver);
   std::vector<bool> reported(keys.size(), false);
@@ -184,9 +189,7 @@ bool WorkerRun::collective(Duration work) {
   const char* result = "failed";
   if (store_ != nullptr) {
     try {
-      last_meeting_ = "collective/" + incarnation_ + "/" + std::to_string(step);
-      result = meet(last_meeting_) ? "ok" : "peer_lost";
-      if (peers_serve_ && server_ == nullptr) static_cast<void>(store_->add(last_meeting_ + "/seen", 1));
+      result = meet("collective/" + incarnation_ + "/" + std::to_string(step)) ? "ok" : "peer_lost";
     } catch (const model::StoreError&) {
       result = "failed";
     }
@@ -197,16 +200,20 @@ bool WorkerRun::collective(Duration work) {
 
 /// True when all ranks have come to `key`; false when a peer stays away for longer than peer_abort.
 bool WorkerRun::meet(const std::string& key) {
-  if (store_->add(key, 1) == world_size_) {
+  last_meeting_ = key;
+  bool complete = store_->add(key, 1) == world_size_;
+  if (complete) {
     store_->set(key + "/all", model::Value(std::string("1")));
-    return true;
+  } else {
+    try {
+      store_->wait({key + "/all"}, conditions_.peer_abort.value_or(kForEver));
+      complete = true;
+    } catch (const model::StoreTimeoutError&) {
+      complete = false;
+    }
   }
-  try {
-    store_->wait({key + "/all"}, conditions_.peer_abort.value_or(kForEver));
-    return true;
-  } catch (const model::StoreTimeoutError&) {
-    return false;
-  }
+  if (peers_serve_ && server_ == nullptr) static_cast<void>(store_->add(key + "/seen", 1));
+  return complete;
 }
 
 // ---- signals and children -----------------------------------------------------------------------

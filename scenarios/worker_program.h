@@ -57,7 +57,7 @@ class WorkerRun {
   int steps();
   void linger();
   bool init();
-  bool gather(std::int64_t own_rank);
+  bool find_peers();
   bool collective(Duration work);
   bool meet(const std::string& key);
   void await_stop();
@@ -79,8 +79,8 @@ class WorkerRun {
   std::int64_t rank_ = 0;
   std::int64_t world_size_ = 0;
   std::int64_t collectives_ = 0;
-  std::string last_meeting_;   ///< key of the latest collective
-  bool peers_serve_ = false;   ///< the group's store is served by rank 0, not by the agent
+  std::string last_meeting_;  ///< key of the latest collective
+  bool peers_serve_ = false;  ///< the group's store is served by rank 0, not by the agent
 };
 
 }  // namespace hooke::scenario

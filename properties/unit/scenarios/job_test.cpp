@@ -46,6 +46,21 @@ TEST(Job, the_1_13_variant_runs_its_workers_over_a_store_of_rank_0) {
   EXPECT_EQ(lines.with({"store.serving", "purpose=\"workers\""}).size(), 1U);
 }
 
+TEST(Job, a_worker_that_serves_the_group_stays_until_everybody_has_met) {
+  Scenario scenario = job(4);
+  scenario.protocol.variant = model::Variant::torch_1_13;
+  scenario.workers.program = {init(), exit_with(0)};
+  for (const char* node : {"a", "b", "c", "d"}) scenario.expect.outcome[node] = "succeeded";
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    scenario.seed = seed;
+    Lines lines;
+    const RunReport report = run_bare(scenario, &lines);
+    EXPECT_TRUE(report.passed) << unmet(report);
+    EXPECT_EQ(lines.count["worker.initialized"], 4);
+    EXPECT_TRUE(lines.with({"worker.ended", "status=1"}).empty());
+  }
+}
+
 TEST(Job, an_external_store_serves_agents_of_which_none_is_the_host) {
   Scenario scenario = job(2);
   scenario.cluster.store_host.clear();
