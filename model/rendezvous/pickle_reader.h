@@ -10,8 +10,9 @@
 namespace hooke::model {
 
 /// The state in `bytes`. Protocols 2 to 5, and what protocols 0 and 1 need. Attributes this model
-/// does not know are dropped. RendezvousStateError names the byte offset, what was found and what
-/// was expected. Memory and time are bounded by the size of `bytes`.
+/// does not know are dropped; nodes share an object where they do in the pickle.
+/// RendezvousStateError names the byte offset, what was found and what was expected. Memory and
+/// time are bounded by the size of `bytes`.
 RendezvousState unpickle_state(const std::string& bytes, Variant variant);
 
 }  // namespace hooke::model

@@ -10,11 +10,13 @@
 namespace hooke::model {
 
 /// Wraps `state` as a value of the exact size its pickle has; the pickle is produced only when
-/// somebody asks for the bytes.
+/// somebody asks for the bytes. Times must be whole microseconds: checked when size or bytes are
+/// asked for.
 sim::Value encode_state(StateRef state, Variant variant);
 
-/// The state in `value`; shares it when the value was made by encode_state of the same variant.
-/// Throws RendezvousStateError naming the byte offset and what was expected.
+/// The state in `value`; shares it when the value was made by encode_state of the same variant and
+/// its bytes would be read as just that. Throws RendezvousStateError naming the byte offset and
+/// what was expected.
 StateRef decode_state(const sim::Value& value, Variant variant);
 
 /// The standard Base64 text of `value`, padded, no line breaks; lazy like encode_state.

@@ -85,7 +85,7 @@ void ProcessTable::act_on(SimProcess& process, sim::Signal signal) {
   if (waits) {  // of several equal ones only the first is kept, as for any ordinary signal
     if (!has(process.undelivered_, signal)) process.undelivered_.push_back(signal);
   } else if (has(process.caught_, signal)) {
-    process.pending_.push_back(signal);
+    if (!has(process.pending_, signal)) process.pending_.push_back(signal);  // likewise
     if (process.signal_waiter_) kernel_.wake(*std::exchange(process.signal_waiter_, std::nullopt));
   } else if (signal != sim::Signal::cont) {
     end(process, {0, signal});

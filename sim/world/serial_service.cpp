@@ -122,6 +122,14 @@ void SimNetwork::lose_reply(ServiceState& service, SocketId to) {
   }
 }
 
+/// Who dies while serving has not written its answers yet.
+void SimNetwork::forget_answers(Socket& socket) {
+  if (socket.unsent == 0) return;
+  std::erase_if(socket.service->answers,
+                [&](const auto& answer) { return answer.first == socket.self; });
+  socket.unsent = 0;
+}
+
 void SimNetwork::release_answers(ServiceState& service) {
   // By index: the end of a stream makes its handler run, and that may write more.
   for (std::size_t i = 0; i < service.answers.size(); ++i) {

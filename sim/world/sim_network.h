@@ -196,6 +196,7 @@ class SimNetwork {
   void run(ServiceState& service);
   void serve(ServiceState& service, Socket& socket, Segment segment);
   void lose_reply(ServiceState& service, SocketId to);
+  void forget_answers(Socket& socket);
   void release_answers(ServiceState& service);
 
   kernel::Kernel& kernel_;

@@ -87,7 +87,10 @@ void SimNetwork::leave_lingering(Socket& socket) {
 // ----------------------------------------------------------------------------------------
 
 void SimNetwork::process_died(SimProcess& process) {
-  for (const SocketId id : std::vector<SocketId>(process.sockets)) close(id);
+  for (const SocketId id : std::vector<SocketId>(process.sockets)) {
+    if (Socket* const socket = find(id)) forget_answers(*socket);
+    close(id);
+  }
   std::vector<ListenerState*> open;
   for (const auto& [port, listener] : process.machine().listeners) {
     if (listener->owner == &process) open.push_back(listener);

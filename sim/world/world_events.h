@@ -24,8 +24,8 @@ inline constexpr EventType process_resumed{"process.resumed", {}};
 inline constexpr EventType listener_opened{"listener.opened", {"port"}};
 /// Closed by its owner while that lived; the end of a process closes its listeners without a word.
 inline constexpr EventType listener_closed{"listener.closed", {"port"}};
-/// `kind` is the scenario's word where there is one. `for`: how long it is to last; 0: until healed, or no
-/// time at all where its kind is instantaneous.
+/// `kind` is the scenario's word where there is one. `for`: how long it is to last; 0: until
+/// healed, or no time at all where its kind is instantaneous.
 inline constexpr EventType fault_injected{"fault.injected", {"fault", "kind", "target", "for"}};
 inline constexpr EventType fault_felt{"fault.felt", {"fault", "kind"}};
 inline constexpr EventType fault_ended{"fault.ended", {"fault", "kind"}};
