@@ -32,12 +32,12 @@ class Exit final : public Judge {
   }
 
   void finish(const RunFacts& facts) override {
-    const auto left = "was still there at the end of the run";
+    const auto left = "was still there when the run ended";
     ends_.overdue(facts.end, view(), [&](AgentId id, const Due& due) {
       tell_end(id, due, facts.end, sim::kNoEvent, left);
     });
     stops_.overdue(facts.end, view(), [&](AgentId id, const Due& due) {
-      tell_stop(id, due, facts.end, sim::kNoEvent, "had not by the end of the run");
+      tell_stop(id, due, facts.end, sim::kNoEvent, "they were not when the run ended");
     });
   }
 
@@ -49,7 +49,7 @@ class Exit final : public Judge {
       stops_.owe(id, {event.at, kStopGrace + kSlack, kNoAgent, event.id});
     } else if (event.type == &ev::rendezvous_joining || event.type == &wev::process_ended) {
       if (const auto due = stops_.met(id, event.at, view()))
-        tell_stop(id, *due, event.at, event.id, "it took until");
+        tell_stop(id, *due, event.at, event.id, "that happened only");
     }
     if (event.type == &wev::process_ended) {
       if (const auto due = ends_.met(id, event.at, view()))
@@ -83,8 +83,7 @@ class Exit final : public Judge {
     broken(due.since + due.bound, event,
            fmt::format(
                "{} at {}; {} should have ended by {} (exit barrier {} + close {} + grace {} + {}), "
-               "but {}, "
-               "at {}",
+               "but {} at {}",
                decided ? "job \"" + job.run_id + "\" was decided (" + job.over_by + ")"
                        : "the work of node " + view().name(agent.node) + " was done",
                seconds_text(due.since), view().describe(id), seconds_text(due.since + due.bound),
@@ -97,8 +96,7 @@ class Exit final : public Judge {
     if (enough()) return;
     broken(due.since + due.bound, event,
            fmt::format("{} began to stop its workers at {} in order to restart; they should have "
-                       "been gone by {} "
-                       "(grace {} + {}), but {}, at {}",
+                       "been gone by {} (grace {} + {}), but {} at {}",
                        view().describe(id), seconds_text(due.since),
                        seconds_text(due.since + due.bound), seconds_text(kStopGrace),
                        seconds_text(kSlack), how, seconds_text(at)));
@@ -126,7 +124,7 @@ class SignalsTakeEffect final : public Judge {
 
   void finish(const RunFacts& facts) override {
     owed_.overdue(facts.end, view(), [&](AgentId id, const Due& due) {
-      tell(id, due, facts.end, sim::kNoEvent, "was still there at the end of the run");
+      tell(id, due, facts.end, sim::kNoEvent, "was still there when the run ended");
     });
   }
 
@@ -157,8 +155,7 @@ class SignalsTakeEffect final : public Judge {
     const Heard& heard = signals_[id.value];
     broken(due.since + due.bound, event,
            fmt::format("{} got {} at {} while it {}; it should have ended by {} (grace {} + close "
-                       "{} + {}), but {}, "
-                       "at {}",
+                       "{} + {}), but {} at {}",
                        view().describe(id), heard.name, seconds_text(due.since), doing(heard.stage),
                        seconds_text(due.since + due.bound), seconds_text(agent.timeouts.shutdown),
                        seconds_text(agent.timeouts.close), seconds_text(kSlack), how,

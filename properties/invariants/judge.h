@@ -2,6 +2,7 @@
 // What invariants are made of: keeping violations, writing times as people read them, and
 // deadlines.
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -49,14 +50,18 @@ class Judge : public Invariant {
   [[nodiscard]] std::string_view meaning() const final { return meaning_; }
   [[nodiscard]] const std::vector<Violation>& violations() const final { return violations_; }
   void bind(std::shared_ptr<JobView> view) final { view_ = std::move(view); }
+  /// Whoever drives judges without an InvariantSet may show them every event.
   void on_event(const sim::Event& event) final {
     view_->see(event);
-    judge(event);
+    const auto wanted = interests();
+    if (wanted.empty() || std::find(wanted.begin(), wanted.end(), event.type) != wanted.end()) {
+      judge(event);
+    }
   }
   void finish(const RunFacts& facts) override { static_cast<void>(facts); }
 
  protected:
-  /// Looks at one event, which is in the view already.
+  /// Looks at one event of a type it is interested in, which is in the view already.
   virtual void judge(const sim::Event& event) = 0;
   [[nodiscard]] const JobView& view() const { return *view_; }
 

@@ -37,7 +37,7 @@ class LossDetection final : public Judge {
 
   void finish(const RunFacts& facts) override {
     owed_.overdue(facts.end, view(), [&](AgentId agent, const Due& due) {
-      tell(agent, due, facts.end, sim::kNoEvent, "had not by the end of the run");
+      tell(agent, due, facts.end, sim::kNoEvent, "had not when the run ended");
     });
   }
 
@@ -73,8 +73,7 @@ class LossDetection final : public Judge {
     broken(
         due.since + due.bound, event,
         fmt::format("{} died at {} as rank {} of round {}; {} should have started a new round or "
-                    "ended by {} "
-                    "(keep-alive {} + monitor {} + {}), but {}, at {}",
+                    "ended by {} (keep-alive {} + monitor {} + {}), but {} at {}",
                     view().describe(due.about), seconds_text(due.since), dead.rank, dead.round,
                     view().describe(id), seconds_text(due.since + due.bound),
                     seconds_text(agent.timeouts.keep_alive), seconds_text(agent.timeouts.monitor),
@@ -104,7 +103,7 @@ class Formation final : public Judge {
     owed_.overdue(
         facts.end, view(),
         [&](JobId job, const Due& due) {
-          tell(job, due, facts.end, sim::kNoEvent, "none had by the end of the run");
+          tell(job, due, facts.end, sim::kNoEvent, "none had when the run ended");
         },
         true);
   }
@@ -133,15 +132,14 @@ class Formation final : public Judge {
   void tell(JobId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
     if (enough()) return;
     const Job& job = view().job(id);
-    broken(
-        due.since + due.bound, event,
-        fmt::format(
-            "at least {} agents, which are enough, wanted to join job \"{}\" from {} on; a round "
-            "should "
-            "have completed by {} (keep-alive {} + last call {} + grace {} + {}), but {}, at {}",
-            job.min_nodes, job.run_id, seconds_text(due.since), seconds_text(due.since + due.bound),
-            seconds_text(job.timeouts.keep_alive), seconds_text(job.timeouts.last_call),
-            seconds_text(kStopGrace), seconds_text(kSlack), how, seconds_text(at)));
+    broken(due.since + due.bound, event,
+           fmt::format("at least {} agents, which are enough, wanted to join job \"{}\" from {} "
+                       "on; a round should have completed by {} (keep-alive {} + last call {} + "
+                       "grace {} + {}), but {} at {}",
+                       job.min_nodes, job.run_id, seconds_text(due.since),
+                       seconds_text(due.since + due.bound), seconds_text(job.timeouts.keep_alive),
+                       seconds_text(job.timeouts.last_call), seconds_text(kStopGrace),
+                       seconds_text(kSlack), how, seconds_text(at)));
   }
 
   static constexpr const sim::EventType* kInterests[] = {
@@ -167,7 +165,7 @@ class Admission final : public Judge {
     owed_.overdue(
         facts.end, view(),
         [&](AgentId agent, const Due& due) {
-          tell(agent, due, facts.end, sim::kNoEvent, "it still was at the end of the run");
+          tell(agent, due, facts.end, sim::kNoEvent, "it still waited when the run ended");
         },
         true);
   }
@@ -181,7 +179,7 @@ class Admission final : public Judge {
       owed_.owe(id, {event.at, with.keep_alive + with.last_call + kStopGrace + kSlack, kNoAgent,
                      event.id});
     } else if (const auto due = owed_.met(id, event.at, view(), true)) {
-      tell(id, *due, event.at, event.id, "it was until");
+      tell(id, *due, event.at, event.id, "that happened only");
     }
   }
 
@@ -189,13 +187,12 @@ class Admission final : public Judge {
     if (enough()) return;
     const Timeouts& with = view().agent(id).timeouts;
     broken(due.since + due.bound, event,
-           fmt::format("{} has been on the wait list since {}; it should have been admitted, made "
-                       "a spare or sent "
-                       "away by {} (keep-alive {} + last call {} + grace {} + {}), but {}, at {}",
-                       view().describe(id), seconds_text(due.since),
-                       seconds_text(due.since + due.bound), seconds_text(with.keep_alive),
-                       seconds_text(with.last_call), seconds_text(kStopGrace), seconds_text(kSlack),
-                       how, seconds_text(at)));
+           fmt::format(
+               "{} has been on the wait list since {}; it should have been admitted, made a spare "
+               "or sent away by {} (keep-alive {} + last call {} + grace {} + {}), but {} at {}",
+               view().describe(id), seconds_text(due.since), seconds_text(due.since + due.bound),
+               seconds_text(with.keep_alive), seconds_text(with.last_call),
+               seconds_text(kStopGrace), seconds_text(kSlack), how, seconds_text(at)));
   }
 
   static constexpr const sim::EventType* kInterests[] = {

@@ -1,0 +1,339 @@
+// Promises that something happens in time: late, never, in time, put off by a fault, cut off by the
+// run's end.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "event_builder.h"
+
+namespace hooke::properties::test {
+namespace {
+
+namespace ev = model::events;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Script two_nodes_at_work(AgentSettings settings = {}) {
+  Script script(settings);
+  script.agent_starts("a").serves_store("a", 29400).agent_starts("b").at(1s).form(0, {"a", "b"});
+  return script;
+}
+
+// ---- loss_detection: 15 s + 0.1 s + 5 s
+
+TEST(LossDetection, a_survivor_that_never_moves_breaks_it) {
+  Script script = two_nodes_at_work();
+  script.at(40s).crash("b").at(1800s);
+  EXPECT_THAT(
+      witnesses(script.finish(false), "liveness.loss_detection"),
+      AllOf(
+          HasSubstr("the agent on node b (pid 100) died at 40.000 s as rank 1 of round 0"),
+          HasSubstr(
+              "the agent on node a (pid 100) should have started a new round or ended by 60.100 s"),
+          HasSubstr("but had not when the run ended at 1800.000 s")));
+}
+
+TEST(LossDetection, a_survivor_that_moves_late_breaks_it) {
+  Script script = two_nodes_at_work();
+  script.at(40s).kill_agent("b").at(101s).worker_ends("a", 0, 1).restarts("a", "worker_failure");
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.loss_detection"),
+              HasSubstr("but did so only at 101.000 s"));
+}
+
+TEST(LossDetection, a_new_round_an_end_or_the_exit_barrier_in_time_keep_it) {
+  Script restarts = two_nodes_at_work();
+  restarts.at(40s).crash("b").at(60s).restarts("a", "membership_change").at(900s);
+  EXPECT_THAT(witnesses(restarts.finish(false), "liveness.loss_detection"), IsEmpty());
+  Script done = two_nodes_at_work();
+  done.at(40s)
+      .crash("b")
+      .at(50s)
+      .worker_ends("a", 0, 0)
+      .reaps("a")
+      .group("a", "SUCCEEDED")
+      .enters_barrier("a");
+  done.at(200s);
+  EXPECT_THAT(witnesses(done.finish(false), "liveness.loss_detection"), IsEmpty());
+}
+
+TEST(LossDetection, a_run_that_is_cut_before_the_bound_breaks_nothing) {
+  Script script = two_nodes_at_work();
+  script.at(40s).crash("b").at(60s);
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.loss_detection"), IsEmpty());
+}
+
+TEST(LossDetection, a_fault_inside_the_bound_starts_it_anew_and_a_later_one_does_not) {
+  Script inside = two_nodes_at_work();
+  inside.at(40s)
+      .crash("b")
+      .at(55s)
+      .fault(0, "net_reset")
+      .at(70s)
+      .restarts("a", "membership_change");
+  EXPECT_THAT(witnesses(inside.finish(false), "liveness.loss_detection"), IsEmpty());
+  Script later = two_nodes_at_work();
+  later.at(40s).crash("b").at(65s).fault(0, "net_reset").at(70s).restarts("a", "membership_change");
+  EXPECT_THAT(witnesses(later.finish(false), "liveness.loss_detection"),
+              HasSubstr("only at 70.000 s"));
+}
+
+TEST(LossDetection, a_member_that_said_how_it_ends_has_departed) {
+  Script script = two_nodes_at_work();
+  script.at(40s)
+      .signal_agent("b", sim::Signal::term)
+      .stops_workers("b")
+      .finishes("b", "signalled", 1)
+      .at(900s);
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.loss_detection"), IsEmpty());
+}
+
+// ---- formation: 15 s + 30 s + 30 s + 5 s
+
+Script two_that_never_form(AgentSettings settings = {}) {
+  settings.min_nodes = 2;
+  Script script(settings);
+  script.agent_starts("a").agent_starts("b").at(5s).joining("a").at(10s).joining("b");
+  return script;
+}
+
+TEST(Formation, enough_nodes_that_never_form_a_round_break_it) {
+  Script script = two_that_never_form();
+  script.at(91s);
+  EXPECT_THAT(
+      witnesses(script.finish(false), "liveness.formation"),
+      AllOf(HasSubstr(
+                "at least 2 agents, which are enough, wanted to join job \"job\" from 10.000 s on"),
+            HasSubstr("should have completed by 90.000 s"),
+            HasSubstr("none had when the run ended")));
+}
+
+TEST(Formation, a_round_that_completes_late_breaks_it) {
+  Script script = two_that_never_form();
+  script.at(95s).completed("a", 0, 2);
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.formation"),
+              HasSubstr("it did so only at 95.000 s"));
+}
+
+TEST(Formation, too_few_nodes_or_a_run_that_is_cut_owe_nothing) {
+  AgentSettings settings;
+  settings.min_nodes = 2;
+  Script alone(settings);
+  alone.agent_starts("a").joining("a").at(590s);
+  EXPECT_THAT(witnesses(alone.finish(false), "liveness.formation"), IsEmpty());
+  Script cut = two_that_never_form();
+  cut.at(89s);
+  EXPECT_THAT(witnesses(cut.finish(false), "liveness.formation"), IsEmpty());
+}
+
+TEST(Formation, an_attempt_that_loses_a_node_begins_again_with_the_next) {
+  Script script = two_that_never_form();
+  script.at(60s).crash("b").at(80s).agent_starts("b").joining("b").at(150s).completed("a", 0, 2);
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.formation"), IsEmpty());
+}
+
+TEST(Formation, spares_of_a_running_job_wait_for_no_round) {
+  Script script = two_nodes_at_work();
+  script.agent_starts("c").joining("c").added("c", "redundancy_list", 0).at(900s);
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.formation"), IsEmpty());
+}
+
+TEST(Formation, nobody_can_form_a_round_while_the_network_is_cut) {
+  Script healed = two_that_never_form();
+  healed.at(20s)
+      .fault(0, "net_partition")
+      .at(200s)
+      .fault_over(0, "net_partition")
+      .at(270s)
+      .completed("a", 0, 2);
+  EXPECT_THAT(witnesses(healed.finish(false), "liveness.formation"), IsEmpty());
+  Script cut_for_good = two_that_never_form();
+  cut_for_good.at(20s).fault(0, "net_partition").at(600s);
+  EXPECT_THAT(witnesses(cut_for_good.finish(false), "liveness.formation"), IsEmpty());
+}
+
+// ---- admission
+
+TEST(Admission, a_node_that_is_left_on_the_wait_list_breaks_it) {
+  Script script = two_nodes_at_work();
+  script.at(20s).agent_starts("c").joining("c").added("c", "wait_list", 0).at(120s);
+  EXPECT_THAT(
+      witnesses(script.finish(false), "liveness.admission"),
+      AllOf(HasSubstr("the agent on node c (pid 100) has been on the wait list since 20.000 s"),
+            HasSubstr("by 100.000 s"),
+            HasSubstr("it still waited when the run ended at 120.000 s")));
+}
+
+TEST(Admission, admission_a_spares_place_and_a_refusal_in_time_keep_it) {
+  Script script = two_nodes_at_work();
+  for (const char* node : {"c", "d", "e"}) {
+    script.at(20s).agent_starts(node).joining(node).added(node, "wait_list", 0);
+  }
+  script.at(50s).joined("c", 1, 0, 1, "c.sim:1").added("d", "redundancy_list", 1);
+  script.emit("e", 100, ev::rendezvous_failed, {"job", "RendezvousClosedError", ""}).at(300s);
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.admission"), IsEmpty());
+}
+
+TEST(Admission, a_late_refusal_breaks_it) {
+  Script script = two_nodes_at_work();
+  script.at(20s).agent_starts("c").joining("c").added("c", "wait_list", 0);
+  script.at(620s).emit("c", 100, ev::rendezvous_failed, {"job", "RendezvousTimeoutError", ""});
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.admission"),
+              HasSubstr("but that happened only at 620.000 s"));
+}
+
+// ---- exit: 300 s + 30 s + 30 s + 5 s
+
+TEST(Exit, an_agent_that_outlives_a_failed_job_breaks_it) {
+  Script script = two_nodes_at_work();
+  script.at(10s).worker_ends("a", 0, 1).reaps("a").emit("a", 100, ev::group_state, {"FAILED", 3});
+  script.closes("a").finishes("a", "failed", 1).at(3600s);
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.exit"),
+              AllOf(HasSubstr("job \"job\" was decided (the workers of node a had failed and no "
+                              "restart was left) at "
+                              "10.000 s"),
+                    HasSubstr("the agent on node b (pid 100) should have ended by 375.000 s"),
+                    HasSubstr("was still there when the run ended at 3600.000 s")));
+}
+
+TEST(Exit, an_agent_that_stays_in_the_exit_barrier_breaks_it) {
+  Script script = two_nodes_at_work();
+  script.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  script.at(400s).leaves_barrier("a", "failed").finishes("a", "succeeded", 0);
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.exit"),
+              AllOf(HasSubstr("the work of node a was done at 10.000 s"),
+                    HasSubstr("ended only at 400.000 s")));
+}
+
+TEST(Exit, workers_that_cannot_be_stopped_hold_up_their_agent) {
+  Script script = two_nodes_at_work();
+  script.at(10s).emit("a", 100, ev::group_restarting, {"membership_change", 3, 0}).at(60s);
+  EXPECT_THAT(
+      witnesses(script.finish(false), "liveness.exit"),
+      AllOf(HasSubstr("the agent on node a (pid 100) began to stop its workers at 10.000 s"),
+            HasSubstr("gone by 45.000 s"), HasSubstr("they were not when the run ended")));
+}
+
+TEST(Exit, everybody_who_is_gone_in_time_keeps_it) {
+  Script script = two_nodes_at_work();
+  script.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  script.at(310s).leaves_barrier("a", "timed_out").finishes("a", "succeeded", 0).at(3600s);
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.exit"), IsEmpty())
+      << "b is not done, and nothing is decided";
+}
+
+// ---- signals_take_effect: 30 s + 30 s + 5 s
+
+TEST(SignalsTakeEffect, an_agent_that_is_deaf_in_its_exit_barrier_breaks_it) {
+  Script script = two_nodes_at_work();
+  script.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  script.at(20s).signal_agent("a", sim::Signal::term).at(40s).signal_agent("a", sim::Signal::int_);
+  script.at(310s).leaves_barrier("a", "interrupted").finishes("a", "signalled", 1);
+  EXPECT_THAT(
+      witnesses(script.finish(false), "liveness.signals_take_effect"),
+      AllOf(HasSubstr("the agent on node a (pid 100) got SIGTERM at 20.000 s while it waited in "
+                      "the exit barrier"),
+            HasSubstr("should have ended by 85.000 s (grace 30.000 s + close 30.000 s + 5.000 s)"),
+            HasSubstr("ended only at 310.000 s")));
+}
+
+TEST(SignalsTakeEffect, the_configured_grace_counts_and_other_signals_do_not) {
+  AgentSettings settings;
+  settings.shutdown = 120s;
+  Script script = two_nodes_at_work(settings);
+  script.at(20s).signal_agent("a", sim::Signal::hup).signal_agent("b", sim::Signal::usr1);
+  script.at(150s).stops_workers("a").finishes("a", "signalled", 1).at(900s);
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.signals_take_effect"), IsEmpty());
+}
+
+TEST(SignalsTakeEffect, an_agent_that_never_ends_breaks_it) {
+  Script script = two_nodes_at_work();
+  script.at(20s).signal_agent("b", sim::Signal::quit).at(90s);
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.signals_take_effect"),
+              HasSubstr("got SIGQUIT at 20.000 s while it had healthy workers"));
+}
+
+// ---- no_livelock
+
+void rounds(Script& script, std::int64_t from, std::int64_t to) {
+  for (std::int64_t round = from; round <= to; ++round) {
+    script.at(std::chrono::seconds(10 + round));
+    script.restarts("a", "membership_change")
+        .restarts("b", "membership_change")
+        .form(round, {"a", "b"});
+  }
+}
+
+TEST(NoLivelock, six_rounds_for_nothing_break_it) {
+  Script script = two_nodes_at_work();
+  rounds(script, 1, 6);
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.no_livelock"),
+              AllOf(HasSubstr("job \"job\" completed 6 rounds from 1.000 s to 15.000 s"),
+                    HasSubstr("the latest of them round 5")));
+}
+
+TEST(NoLivelock, whatever_is_new_starts_the_count_anew) {
+  Script script = two_nodes_at_work();
+  rounds(script, 1, 4);
+  script.agent_starts("c");
+  rounds(script, 5, 8);
+  script.worker_ends("a", 0, 1);
+  rounds(script, 9, 12);
+  script.fault(0, "clock_jump");
+  rounds(script, 13, 16);
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.no_livelock"), IsEmpty());
+}
+
+TEST(NoLivelock, two_writers_of_one_completion_are_one_round) {
+  Script script = two_nodes_at_work();
+  for (int i = 0; i < 9; ++i) script.completed("a", 1, 2).completed("b", 1, 2);
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.no_livelock"), IsEmpty());
+}
+
+// ---- blip_tolerance
+
+const char* const kLost = "RendezvousConnectionError: the connection to the store is broken";
+
+TEST(BlipTolerance, a_short_disturbance_that_ends_a_healthy_agent_breaks_it) {
+  Script script = two_nodes_at_work();
+  script.at(20s)
+      .fault(0, "service_error", 1s)
+      .at(20s + 300ms)
+      .stops_workers("b")
+      .finishes("b", "error", 1, kLost);
+  EXPECT_THAT(
+      witnesses(script.finish(false), "liveness.blip_tolerance"),
+      AllOf(HasSubstr("the agent on node b (pid 100), a healthy member, ended at 20.300 s"),
+            HasSubstr(kLost), HasSubstr("(pid 100 on node a) lived"),
+            HasSubstr("only a service_error from 20.000 s on"), HasSubstr("lasted 1.000 s")));
+}
+
+TEST(BlipTolerance, a_lasting_disturbance_excuses_it) {
+  Script script = two_nodes_at_work();
+  script.at(20s)
+      .fault(0, "net_partition", 1000s)
+      .at(90s)
+      .stops_workers("b")
+      .finishes("b", "error", 1, kLost);
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.blip_tolerance"), IsEmpty());
+}
+
+TEST(BlipTolerance, a_dead_store_is_no_blip) {
+  Script script = two_nodes_at_work();
+  script.at(20s).crash("a").at(21s).stops_workers("b").finishes("b", "error", 1, kLost);
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.blip_tolerance"), IsEmpty());
+}
+
+TEST(BlipTolerance, newcomers_departing_agents_and_other_errors_are_not_meant) {
+  Script script = two_nodes_at_work();
+  script.at(20s)
+      .fault(0, "net_reset")
+      .agent_starts("c")
+      .joining("c")
+      .finishes("c", "error", 1, kLost);
+  script.signal_agent("b", sim::Signal::term).stops_workers("b").finishes("b", "error", 1, kLost);
+  script.at(30s).stops_workers("a").finishes("a", "error", 1, "RendezvousTimeoutError: ");
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.blip_tolerance"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace hooke::properties::test

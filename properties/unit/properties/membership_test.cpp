@@ -1,0 +1,272 @@
+// Promises about rounds and who is in them, each broken once; normal_runs_test.cpp holds what must
+// not break them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "event_builder.h"
+
+namespace hooke::properties::test {
+namespace {
+
+namespace ev = model::events;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Script two_nodes_at_work(AgentSettings settings = {}) {
+  Script script(settings);
+  script.agent_starts("a").agent_starts("b").at(1s).form(0, {"a", "b"});
+  return script;
+}
+
+// ---- one_world
+
+/// b is cut off and evicted; a forms a round alone while b's workers go on.
+Script split_world(sim::Duration together) {
+  Script script = two_nodes_at_work();
+  script.at(40s)
+      .restarts("a", "membership_change")
+      .emit("a", 100, ev::rendezvous_evicted, {"job", 0, "b.sim_100_0", 0, 1});
+  script.at(50s).form(1, {"a"});
+  script.at(50s + together)
+      .worker_ends("b", 0, 1)
+      .reaps("b")
+      .finishes("b", "error", 1, "DistNetworkError: gone");
+  return script;
+}
+
+TEST(OneWorld, two_rounds_whose_workers_live_on_together_are_two_worlds) {
+  const auto broken = split_world(30s).finish();
+  EXPECT_THAT(witnesses(broken, "safety.one_world"),
+              AllOf(HasSubstr("job \"job\" had two living worlds from 50.000 s to 80.000 s"),
+                    HasSubstr("round 0 meeting at a.sim:29500 (pid 101 on node a"),
+                    HasSubstr("round 1"), HasSubstr("16.100 s at most")));
+}
+
+TEST(OneWorld, an_old_world_that_ends_within_the_time_its_death_may_go_unnoticed_is_none) {
+  EXPECT_THAT(witnesses(split_world(16s).finish(), "safety.one_world"), IsEmpty());
+}
+
+TEST(OneWorld, two_worlds_at_the_end_of_the_run_are_reported_once) {
+  Script script = two_nodes_at_work();
+  script.at(40s)
+      .restarts("a", "membership_change")
+      .emit("a", 100, ev::rendezvous_left, {"job", 0, 1});
+  script.at(50s).form(1, {"a"}).at(100s);
+  const auto broken = script.finish(false);
+  EXPECT_EQ(std::count_if(broken.begin(), broken.end(),
+                          [](const Violation& violation) {
+                            return violation.invariant == "safety.one_world";
+                          }),
+            1);
+}
+
+TEST(OneWorld, orphans_of_a_dead_agent_are_a_world_of_their_own) {
+  Script script = two_nodes_at_work();
+  script.at(30s)
+      .kill_agent("b")
+      .at(31s)
+      .restarts("a", "membership_change")
+      .at(32s)
+      .form(1, {"a"})
+      .at(80s);
+  EXPECT_THAT(witnesses(script.finish(), "safety.one_world"),
+              HasSubstr("from 32.000 s to 80.000 s"));
+}
+
+TEST(OneWorld, two_jobs_side_by_side_are_two_jobs) {
+  Script script = two_nodes_at_work();
+  script.settings.run_id = "other";
+  script.agent_starts("c").form(0, {"c"}).at(100s);
+  EXPECT_THAT(witnesses(script.finish(false), "safety.one_world"), IsEmpty());
+}
+
+TEST(OneWorld, one_round_that_meets_at_two_places_is_two_worlds) {
+  Script script;
+  script.agent_starts("a").agent_starts("b").at(1s).joining("a").joining("b").completed("b", 0, 2);
+  script.joined("a", 0, 0, 2, "a.sim:29500")
+      .joined("b", 0, 1, 2, "b.sim:1")
+      .workers_start("a")
+      .workers_start("b");
+  script.at(60s);
+  EXPECT_THAT(witnesses(script.finish(false), "safety.one_world"), HasSubstr("meeting at b.sim:1"));
+}
+
+// ---- rank_sanity
+
+TEST(RankSanity, one_rank_for_two_living_members_breaks_it) {
+  Script script;
+  script.agent_starts("a").agent_starts("b").joining("a").joining("b").completed("a", 4, 2);
+  script.joined("a", 4, 1, 2, "a.sim:1").joined("b", 4, 1, 2, "a.sim:1");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.rank_sanity"),
+              HasSubstr("in round 4 both the agent on node a (pid 100) and the agent on node b "
+                        "(pid 100) have rank 1"));
+}
+
+TEST(RankSanity, a_rank_beyond_the_world_size_and_a_disputed_size_break_it) {
+  Script script;
+  script.agent_starts("a").agent_starts("b").joining("a").joining("b").completed("a", 0, 2);
+  script.joined("a", 0, 0, 2, "a.sim:1").joined("b", 0, 1, 1, "a.sim:1");
+  EXPECT_THAT(
+      witnesses(script.finish(false), "safety.rank_sanity"),
+      AllOf(
+          HasSubstr(
+              "node a (pid 100) was told a world of 2, but the agent on node b (pid 100) one of 1"),
+          HasSubstr("joined round 0 with rank 1 in a world of 1")));
+}
+
+TEST(RankSanity, a_relaunched_agent_may_inherit_its_dead_predecessors_seat) {
+  Script script = two_nodes_at_work();
+  script.at(5s).crash("b").agent_starts("b").joining("b").joined("b", 0, 1, 2, "a.sim:29500");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.rank_sanity"), IsEmpty());
+}
+
+TEST(RankSanity, a_fresh_store_begins_at_round_0_again) {
+  Script script = two_nodes_at_work();
+  script.agent_starts("c").serves_store("c", 29400).joining("c").joined("c", 0, 0, 1, "c.sim:1");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.rank_sanity"), IsEmpty());
+}
+
+// ---- round_monotonic, round_isolation
+
+TEST(RoundMonotonic, an_agent_that_falls_back_to_an_earlier_round_breaks_it) {
+  Script script = two_nodes_at_work();
+  script.joining("a")
+      .joined("a", 7, 0, 1, "a.sim:1")
+      .at(9s)
+      .joining("a")
+      .joined("a", 7, 0, 1, "a.sim:1");
+  EXPECT_THAT(
+      witnesses(script.finish(false), "safety.round_monotonic"),
+      HasSubstr(
+          "the agent on node a (pid 100) joined round 7 at 9.000 s after it had been in round 7"));
+}
+
+TEST(RoundMonotonic, a_relaunched_agent_has_no_past) {
+  Script script = two_nodes_at_work();
+  script.at(5s).crash("a").crash("b").agent_starts("a").form(0, {"a"});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.round_monotonic"), IsEmpty());
+}
+
+TEST(RoundIsolation, a_stale_value_breaks_it_with_reader_and_key) {
+  Script script = two_nodes_at_work();
+  script.at(3s).emit("b", script.worker_pid("b", 0), ev::worker_stale_read,
+                     {"process_group/1", "written by round 0"});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.round_isolation"),
+              AllOf(HasSubstr("worker pid 101 on node b read at 3.000 s"),
+                    HasSubstr("process_group/1"), HasSubstr("written by round 0")));
+}
+
+TEST(RoundIsolation, a_worker_in_the_process_group_of_another_round_breaks_it) {
+  Script script = two_nodes_at_work();
+  script.emit("a", 101, ev::worker_initialized, {"job", 0, 2, "a.sim:29500", 0});
+  script.emit("b", 101, ev::worker_initialized, {"job", 1, 2, "a.sim:29500", 3});
+  const auto broken = script.finish(false);
+  EXPECT_THAT(
+      witnesses(broken, "safety.round_isolation"),
+      HasSubstr("on node b was started for round 0 but joined the process group of round 3"));
+}
+
+// ---- bounds
+
+TEST(Bounds, a_round_with_too_many_participants_breaks_it) {
+  Script script;
+  script.agent_starts("a").joining("a").completed("a", 2, 5);
+  EXPECT_THAT(witnesses(script.finish(false), "safety.bounds"),
+              HasSubstr("round 2 of job \"job\" was completed on node a with 5 participants; 1 to "
+                        "4 are allowed"));
+}
+
+AgentSettings two_seats() {
+  AgentSettings settings;
+  settings.max_nodes = 2;
+  return settings;
+}
+
+TEST(Bounds, a_full_group_that_restarts_for_a_surplus_node_is_harmed_by_it) {
+  Script script = two_nodes_at_work(two_seats());
+  script.at(8s).restarts("b", "membership_change");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.bounds"),
+              AllOf(HasSubstr("the agent on node b (pid 100) restarts its workers at 8.000 s"),
+                    HasSubstr("all 2 seats of round 0")));
+}
+
+TEST(Bounds, a_group_that_has_lost_or_evicted_a_member_has_a_seat_to_give) {
+  Script lost = two_nodes_at_work(two_seats());
+  lost.at(8s).crash("a").at(20s).restarts("b", "membership_change");
+  EXPECT_THAT(witnesses(lost.finish(false), "safety.bounds"), IsEmpty());
+  Script evicted = two_nodes_at_work(two_seats());
+  evicted.emit("b", 100, ev::rendezvous_evicted, {"job", 0, "a.sim_100_0", sim::Duration(16s), 1})
+      .restarts("b", "membership_change");
+  EXPECT_THAT(witnesses(evicted.finish(false), "safety.bounds"), IsEmpty());
+}
+
+// ---- closed_is_final, close_authority
+
+TEST(ClosedIsFinal, a_round_completed_after_the_closing_breaks_it) {
+  Script script = two_nodes_at_work();
+  script.at(10s).closes("b").at(12s).completed("a", 1, 1);
+  EXPECT_THAT(witnesses(script.finish(false), "safety.closed_is_final"),
+              HasSubstr("round 1 of job \"job\" was completed at 12.000 s although node b had "
+                        "closed the rendezvous in "
+                        "round 0 at 10.000 s"));
+}
+
+TEST(ClosedIsFinal, a_completion_of_the_same_round_may_be_told_late_but_not_for_ever) {
+  Script told_late;
+  told_late.agent_starts("a").agent_starts("b").joining("a").joining("b").emit(
+      "b", 100, ev::rendezvous_closed, {"job", 0});
+  told_late.at(50ms).completed("a", 0, 2);
+  EXPECT_THAT(witnesses(told_late.finish(false), "safety.closed_is_final"), IsEmpty());
+  Script too_late;
+  too_late.agent_starts("a")
+      .joining("a")
+      .emit("a", 100, ev::rendezvous_closed, {"job", 0})
+      .at(61s)
+      .completed("a", 0, 2);
+  EXPECT_THAT(ids(too_late.finish(false)), ElementsAre("safety.closed_is_final"));
+}
+
+TEST(ClosedIsFinal, a_fresh_store_knows_of_no_closing) {
+  Script script = two_nodes_at_work();
+  script.at(10s).closes("b").serves_store("a", 29400).at(12s).completed("a", 1, 1);
+  EXPECT_THAT(witnesses(script.finish(false), "safety.closed_is_final"), IsEmpty());
+}
+
+TEST(CloseAuthority, an_agent_that_was_told_to_go_must_not_close) {
+  Script script = two_nodes_at_work();
+  script.at(10s).signal_agent("b", sim::Signal::term).at(11s).stops_workers("b").closes("b");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.close_authority"),
+              AllOf(HasSubstr("the agent on node b (pid 100) closed the rendezvous of job \"job\" "
+                              "at 11.000 s because it "
+                              "had been told to end at 10.000 s"),
+                    HasSubstr("the agent on node a (pid 100) was a healthy member of round 0")));
+}
+
+TEST(CloseAuthority, an_agent_that_gave_up_in_the_exit_barrier_must_not_close) {
+  Script script = two_nodes_at_work();
+  script.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  script.at(310s).leaves_barrier("a", "timed_out").closes("a");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.close_authority"),
+              HasSubstr("after it had left the exit barrier"));
+}
+
+TEST(CloseAuthority, an_error_of_ones_own_is_not_the_jobs_outcome) {
+  Script script = two_nodes_at_work();
+  script.restarts("b", "membership_change").joining("b").at(20s).closes("b");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.close_authority"),
+              HasSubstr("because of an error of its own"));
+}
+
+TEST(CloseAuthority, whoever_is_the_last_at_work_may_close) {
+  Script script = two_nodes_at_work();
+  script.at(10s)
+      .signal_agent("a", sim::Signal::int_)
+      .signal_agent("b", sim::Signal::int_)
+      .closes("b");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.close_authority"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace hooke::properties::test

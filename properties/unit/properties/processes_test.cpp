@@ -1,0 +1,277 @@
+// Promises about processes, stores and reports, each broken once; normal_runs_test.cpp holds what
+// must not break them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "event_builder.h"
+
+namespace hooke::properties::test {
+namespace {
+
+namespace ev = model::events;
+namespace wev = world::events;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Script two_nodes_at_work(AgentSettings settings = {}) {
+  Script script(settings);
+  script.agent_starts("a").serves_store("a", 29400).agent_starts("b").at(1s).form(0, {"a", "b"});
+  return script;
+}
+
+// ---- kill_safety
+
+TEST(KillSafety, a_signal_to_the_next_owner_of_a_dead_workers_number_breaks_it) {
+  Script script = two_nodes_at_work();
+  const std::int64_t pid = script.worker_pid("b", 0);
+  script.at(5s).worker_ends("b", 0, 1).reaps("b").at(8s).emit("b", pid, wev::process_started,
+                                                              {0, "cron", pid});
+  script.at(9s).emit("b", pid, wev::process_signalled, {script.agent_pid("b"), pid, 9, 77});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.kill_safety"),
+              AllOf(HasSubstr("pid 100 on node b (the agent on node b (pid 100)) sent SIGKILL at "
+                              "9.000 s to pid 101"),
+                    HasSubstr("which no agent has started and was started at 8.000 s (event 77)")));
+}
+
+TEST(KillSafety, another_agents_worker_is_out_of_bounds) {
+  Script script = two_nodes_at_work();
+  script.settings.run_id = "other";
+  const std::int64_t first_agent = script.agent_pid("b");
+  script.agent_starts("b").form(0, {"b"});
+  const std::int64_t worker = script.worker_pid("b", 0);
+  script.emit("b", worker, wev::process_signalled, {first_agent, worker, 15, 1});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.kill_safety"),
+              HasSubstr("belongs to the agent on node b (pid 102)"));
+}
+
+TEST(KillSafety, descendants_oneself_and_the_harness_are_fair_game) {
+  Script script = two_nodes_at_work();
+  const std::int64_t worker = script.worker_pid("b", 0);
+  const std::int64_t child = script.next_pid("b");
+  script.emit("b", child, wev::process_started, {worker, "child", worker});
+  script.emit("b", child, wev::process_signalled, {script.agent_pid("b"), child, 15, 1});
+  script.emit("b", worker, wev::process_signalled, {worker, worker, 10, 1});
+  script.emit("b", worker, wev::process_signalled, {0, worker, 19, 1});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.kill_safety"), IsEmpty());
+}
+
+// ---- no_orphans
+
+TEST(NoOrphans, a_worker_that_runs_on_after_its_agent_breaks_it) {
+  Script script = two_nodes_at_work();
+  script.at(10s).kill_agent("b").at(25s).worker_ends("b", 0, 1);
+  EXPECT_THAT(witnesses(script.finish(false), "safety.no_orphans"),
+              HasSubstr("worker pid 101 (rank 1) on node b ran on at 25.000 s, 15.000 s after the "
+                        "agent on node b (pid "
+                        "100) had ended at 10.000 s"));
+}
+
+TEST(NoOrphans, an_orphan_that_outlives_the_run_breaks_it) {
+  Script script = two_nodes_at_work();
+  script.at(10s).kill_agent("b").at(12s);
+  EXPECT_THAT(witnesses(script.finish(false), "safety.no_orphans"),
+              HasSubstr("still runs at 12.000 s"));
+}
+
+TEST(NoOrphans, a_workers_child_is_a_descendant_too) {
+  Script script = two_nodes_at_work();
+  const std::int64_t child = script.next_pid("b");
+  script.emit("b", child, wev::process_started, {script.worker_pid("b", 0), "child", 101});
+  script.at(10s).crash("b").at(30s).process_ends("b", child, 0);
+  EXPECT_THAT(witnesses(script.finish(false), "safety.no_orphans"),
+              HasSubstr("pid 102, a worker's child, on node b"));
+}
+
+TEST(NoOrphans, descendants_may_take_a_second_to_follow) {
+  Script script = two_nodes_at_work();
+  script.at(10s).kill_agent("b").at(11s).worker_ends("b", 0, -9);
+  EXPECT_THAT(witnesses(script.finish(false), "safety.no_orphans"), IsEmpty());
+}
+
+// ---- restart_budget
+
+AgentSettings budget_of(std::int64_t restarts) {
+  AgentSettings settings;
+  settings.max_restarts = restarts;
+  return settings;
+}
+
+TEST(RestartBudget, failures_of_different_agents_count_for_one_job) {
+  Script script = two_nodes_at_work(budget_of(1));
+  script.at(10s).worker_ends("a", 0, 1).reaps("a").restarts("a", "worker_failure").joining("a");
+  script.restarts("b", "membership_change").at(41s).form(1, {"a", "b"});
+  script.at(50s).worker_ends("b", 0, 1).reaps("b").restarts("b", "worker_failure").joining("b");
+  script.restarts("a", "membership_change").at(81s).form(2, {"a", "b"});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.restart_budget"),
+              HasSubstr("round 2 at 81.000 s is restart 2 of job \"job\" after a failure (a worker "
+                        "on node b failed); "
+                        "max_restarts is 1"));
+}
+
+TEST(RestartBudget, agents_that_fail_together_restart_the_job_once) {
+  Script script = two_nodes_at_work(budget_of(1));
+  for (const char* node : {"a", "b"}) {
+    script.at(10s)
+        .worker_ends(node, 0, 1)
+        .reaps(node)
+        .restarts(node, "worker_failure")
+        .joining(node);
+  }
+  script.at(41s).form(1, {"a", "b"});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.restart_budget"), IsEmpty());
+}
+
+TEST(RestartBudget, a_node_that_leaves_and_returns_restarts_a_job_that_may_not_restart) {
+  Script script = two_nodes_at_work(budget_of(0));
+  script.at(20s)
+      .signal_agent("b", sim::Signal::term)
+      .stops_workers("b")
+      .finishes("b", "signalled", 1);
+  script.at(22s)
+      .agent_starts("b")
+      .joining("b")
+      .added("b", "wait_list", 0)
+      .restarts("a", "membership_change");
+  script.at(53s).form(1, {"a", "b"});
+  EXPECT_THAT(
+      witnesses(script.finish(false), "safety.restart_budget"),
+      HasSubstr("restart 1 of job \"job\" after a failure (the agent on node b was relaunched)"));
+}
+
+TEST(RestartBudget, a_silent_death_counts_and_growth_and_polite_departure_do_not) {
+  Script death = two_nodes_at_work(budget_of(0));
+  death.at(20s).crash("b").at(30s).restarts("a", "membership_change").at(61s).form(1, {"a"});
+  EXPECT_THAT(witnesses(death.finish(false), "safety.restart_budget"),
+              HasSubstr("the agent on node b died"));
+  Script peaceful = two_nodes_at_work(budget_of(0));
+  peaceful.at(20s)
+      .signal_agent("b", sim::Signal::term)
+      .stops_workers("b")
+      .finishes("b", "signalled", 1);
+  peaceful.agent_starts("c")
+      .joining("c")
+      .added("c", "wait_list", 0)
+      .restarts("a", "membership_change");
+  peaceful.at(51s).form(1, {"a", "c"});
+  EXPECT_THAT(witnesses(peaceful.finish(false), "safety.restart_budget"), IsEmpty());
+}
+
+// ---- first_cause
+
+TEST(FirstCause, an_agent_that_names_a_later_failure_of_its_own_breaks_it) {
+  AgentSettings settings;
+  settings.local_world_size = 2;
+  Script script(settings);
+  script.agent_starts("a").form(0, {"a"});
+  script.at(10s).worker_ends("a", 1, 3).at(12s).worker_ends("a", 0, 1).reaps("a");
+  script.emit("a", 100, ev::failure_reported, {0, script.worker_pid("a", 0), 1});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.first_cause"),
+              AllOf(HasSubstr("names rank 0 (status 1) as the cause at 12.000 s"),
+                    HasSubstr("its rank 1 had failed first, at 10.000 s, with status 3")));
+}
+
+TEST(FirstCause, failures_within_one_look_of_the_agent_are_one) {
+  AgentSettings settings;
+  settings.local_world_size = 2;
+  Script script(settings);
+  script.agent_starts("a").form(0, {"a"});
+  script.at(10s).worker_ends("a", 1, 3).at(10s + 80ms).worker_ends("a", 0, 1).reaps("a");
+  script.emit("a", 100, ev::failure_reported, {0, script.worker_pid("a", 0), 1});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.first_cause"), IsEmpty());
+}
+
+Script consequence_is_reported() {
+  Script script = two_nodes_at_work();
+  script.at(10s).worker_ends("a", 0, 3).reaps("a").restarts("a", "worker_failure").joining("a");
+  script.at(70s).worker_ends("b", 0, 1).reaps("b");
+  script.emit("b", 100, ev::failure_reported, {1, script.worker_pid("b", 0), 1})
+      .finishes("b", "failed", 1);
+  return script;
+}
+
+TEST(FirstCause, a_job_that_reports_only_the_consequence_breaks_it) {
+  EXPECT_THAT(
+      witnesses(consequence_is_reported().finish(false), "safety.first_cause"),
+      AllOf(HasSubstr("the job reports rank 1 of node b (status 1)"),
+            HasSubstr("that of rank 0 on node a at 10.000 s, with status 3; nobody reports it")));
+}
+
+TEST(FirstCause, the_report_of_the_origin_makes_up_for_those_of_the_consequences) {
+  Script script = consequence_is_reported();
+  script.at(71s).emit("a", 100, ev::failure_reported, {0, script.worker_pid("a", 0), 3});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.first_cause"), HasSubstr("nobody reports it"))
+      << "the agent had restarted since: the failure is no longer its own";
+  Script kept = two_nodes_at_work();
+  kept.at(10s).worker_ends("a", 0, 3).reaps("a").at(70s).worker_ends("b", 0, 1).reaps("b");
+  kept.emit("b", 100, ev::failure_reported, {1, kept.worker_pid("b", 0), 1});
+  kept.emit("a", 100, ev::failure_reported, {0, kept.worker_pid("a", 0), 3});
+  EXPECT_THAT(witnesses(kept.finish(false), "safety.first_cause"), IsEmpty());
+}
+
+TEST(FirstCause, nobody_can_report_what_died_with_its_node) {
+  Script script;
+  script.agent_starts("a")
+      .agent_starts("b")
+      .agent_starts("c")
+      .form(0, {"a", "b", "c"})
+      .at(10s)
+      .crash("c");
+  script.at(70s).worker_ends("a", 0, 1).reaps("a").restarts("a", "worker_failure").joining("a");
+  script.at(71s).worker_ends("b", 0, 1).reaps("b");
+  script.emit("b", 100, ev::failure_reported, {1, script.worker_pid("b", 0), 1});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.first_cause"), IsEmpty());
+}
+
+// ---- exit_code_truth
+
+TEST(ExitCodeTruth, outcome_and_exit_code_must_agree) {
+  Script script = two_nodes_at_work();
+  script.at(10s).worker_ends("a", 0, 0).reaps("a").finishes("a", "succeeded", 1);
+  script.at(11s).stops_workers("b").finishes("b", "error", 0, "RendezvousTimeoutError");
+  script.at(12s).agent_starts("c").joining("c").finishes("c", "graceful_exit", 1,
+                                                         "AttributeError: no result");
+  EXPECT_THAT(
+      witnesses(script.finish(false), "safety.exit_code_truth"),
+      AllOf(
+          HasSubstr("node a (pid 100) ended as \"succeeded\" at 10.000 s, but its exit code is 1"),
+          HasSubstr("node b (pid 100) ended as \"error\" at 11.000 s, but its exit code is 0"),
+          HasSubstr(
+              "node c (pid 100) ended as \"graceful_exit\" at 12.000 s, but its exit code is 1 "
+              "(AttributeError: no result)")));
+}
+
+TEST(ExitCodeTruth, success_with_a_failed_worker_breaks_it) {
+  Script script = two_nodes_at_work();
+  script.at(10s).worker_ends("a", 0, 7).reaps("a").finishes("a", "succeeded", 0);
+  EXPECT_THAT(
+      witnesses(script.finish(false), "safety.exit_code_truth"),
+      HasSubstr("reports success at 10.000 s although its worker pid 101 ended with status 7"));
+}
+
+TEST(ExitCodeTruth, workers_of_an_earlier_incarnation_do_not_count) {
+  Script script = two_nodes_at_work();
+  script.at(5s).restarts("a", "membership_change").at(6s).form(1, {"a"});
+  script.at(10s).worker_ends("a", 0, 0).reaps("a").finishes("a", "succeeded", 0);
+  EXPECT_THAT(witnesses(script.finish(false), "safety.exit_code_truth"), IsEmpty());
+}
+
+TEST(ExitCodeTruth, an_exit_that_contradicts_what_was_announced_or_was_never_announced_breaks_it) {
+  Script script = two_nodes_at_work();
+  script.at(10s).emit("a", 100, ev::agent_finished, {"failed", 1, ""}).process_ends("a", 100, 0);
+  script.process_ends("b", 100, 0);
+  EXPECT_THAT(
+      witnesses(script.finish(false), "safety.exit_code_truth"),
+      AllOf(HasSubstr("node a (pid 100) exited with code 0 at 10.000 s, but had announced 1"),
+            HasSubstr(
+                "node b (pid 100) exited with code 0 at 10.000 s, but never said how it ended")));
+}
+
+TEST(ExitCodeTruth, who_is_killed_owes_no_announcement) {
+  Script script = two_nodes_at_work();
+  script.at(10s).kill_agent("a").crash("b");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.exit_code_truth"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace hooke::properties::test

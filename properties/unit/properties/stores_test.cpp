@@ -1,0 +1,203 @@
+// Promises about stores and what workers are told, each broken once.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "event_builder.h"
+
+namespace hooke::properties::test {
+namespace {
+
+namespace ev = model::events;
+namespace wev = world::events;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Script two_nodes_at_work() {
+  Script script;
+  script.agent_starts("a").serves_store("a", 29400).agent_starts("b").at(1s).form(0, {"a", "b"});
+  return script;
+}
+
+// ---- store_lifetime
+
+TEST(StoreLifetime, the_death_of_the_store_host_takes_the_store_from_its_clients) {
+  Script script = two_nodes_at_work();
+  script.at(60s).crash("a");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.store_lifetime"),
+              HasSubstr("the rendezvous store on node a (pid 100, port 29400) went at 60.000 s "
+                        "while the agent on node b "
+                        "(pid 100) still needed it: it is a member of round 0"));
+}
+
+TEST(StoreLifetime, a_host_that_gives_up_in_the_exit_barrier_takes_the_store_along) {
+  Script script = two_nodes_at_work();
+  script.at(60s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  script.at(360s).leaves_barrier("a", "timed_out").emit("a", 100, ev::store_stopped, {29400});
+  script.finishes("a", "succeeded", 0);
+  const std::string witness = witnesses(script.finish(false), "safety.store_lifetime");
+  EXPECT_THAT(witness, HasSubstr("went at 360.000 s"));
+  EXPECT_EQ(std::count(witness.begin(), witness.end(), '\n'), 1)
+      << "the store's end is told once: " << witness;
+}
+
+TEST(StoreLifetime, whoever_waits_in_a_barrier_that_is_not_full_needs_the_store) {
+  Script script = two_nodes_at_work();
+  script.at(60s).worker_ends("b", 0, 0).reaps("b").group("b", "SUCCEEDED").enters_barrier("b");
+  script.at(70s).crash("a");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.store_lifetime"),
+              HasSubstr("it waits in the exit barrier"));
+}
+
+TEST(StoreLifetime, agents_that_were_told_to_end_need_no_store) {
+  Script script = two_nodes_at_work();
+  script.at(60s).signal_agent("a", sim::Signal::term).signal_agent("b", sim::Signal::term);
+  script.at(61s).stops_workers("a").finishes("a", "signalled", 1);
+  EXPECT_THAT(witnesses(script.finish(false), "safety.store_lifetime"), IsEmpty());
+}
+
+TEST(StoreLifetime, the_store_of_workers_is_not_meant) {
+  Script script = two_nodes_at_work();
+  script.emit("b", 100, ev::store_serving, {40000, "workers"}).at(60s).crash("b");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.store_lifetime"), IsEmpty());
+}
+
+TEST(StoreLifetime, a_job_without_a_store_of_its_own_uses_the_others) {
+  Script script = two_nodes_at_work();
+  script.settings.run_id = "second";
+  script.agent_starts("c").form(0, {"c"});
+  script.at(60s).crash("b").at(61s).succeed({"a"});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.store_lifetime"),
+              HasSubstr("while the agent on node c"));
+}
+
+TEST(StoreLifetime, an_outside_store_serves_every_job) {
+  Script script;
+  script.emit("s", 50, ev::store_serving, {29400, "rendezvous"});
+  script.agent_starts("a").form(0, {"a"}).at(9s).process_ends("s", 50, -9);
+  EXPECT_THAT(witnesses(script.finish(false), "safety.store_lifetime"),
+              HasSubstr("while the agent on node a"));
+}
+
+// ---- bootstrap
+
+TEST(Bootstrap, workers_that_are_sent_to_an_earlier_rank_0_break_it) {
+  Script script = two_nodes_at_work();
+  script.at(10s)
+      .restarts("a", "membership_change")
+      .restarts("b", "membership_change")
+      .joining("a")
+      .joining("b");
+  script.completed("a", 1, 2)
+      .joined("b", 1, 0, 2, "b.sim:29500")
+      .joined("a", 1, 1, 2, "a.sim:29500");
+  script.workers_start("b").workers_start("a");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.bootstrap"),
+              HasSubstr("worker pid 102 on node a of round 1 is sent to a.sim:29500 (node a), but "
+                        "rank 0 of that round "
+                        "is the agent on node b (pid 100)"));
+}
+
+TEST(Bootstrap, a_worker_that_starts_before_rank_0_is_known_is_judged_then) {
+  Script script;
+  script.agent_starts("a").agent_starts("b").joining("a").joining("b").completed("a", 0, 2);
+  script.joined("b", 0, 1, 2, "b.sim:29500").workers_start("b");
+  script.joined("a", 0, 0, 2, "a.sim:29500");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.bootstrap"),
+              HasSubstr("is sent to b.sim:29500"));
+}
+
+TEST(Bootstrap, an_endpoint_that_was_gone_before_the_round_was_complete_breaks_it) {
+  Script script;
+  script.agent_starts("a").agent_starts("b").emit("a", 100, wev::listener_opened, {29500});
+  script.at(5s).process_ends("a", 100, -9).at(20s).agent_starts("a").form(3, {"a", "b"});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.bootstrap"),
+              HasSubstr("is sent to a.sim:29500, where nobody has listened since 5.000 s"));
+}
+
+TEST(Bootstrap, a_rank_0_that_dies_just_after_the_completion_is_a_loss_and_no_lie) {
+  Script script;
+  script.agent_starts("a")
+      .agent_starts("b")
+      .emit("a", 100, wev::listener_opened, {29500})
+      .at(5s)
+      .joining("a");
+  script.joining("b")
+      .completed("b", 0, 2)
+      .joined("a", 0, 0, 2, "a.sim:29500")
+      .joined("b", 0, 1, 2, "a.sim:29500");
+  script.at(6s).crash("a").at(6s + 1ms).workers_start("b");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.bootstrap"), IsEmpty());
+}
+
+TEST(Bootstrap, a_port_that_is_reopened_and_one_that_a_worker_will_open_are_fine) {
+  Script script;
+  script.agent_starts("a")
+      .emit("a", 100, wev::listener_opened, {29500})
+      .emit("a", 100, wev::listener_closed, {29500});
+  script.at(10s).emit("a", 100, wev::listener_opened, {29500}).form(0, {"a"});
+  script.agent_starts("b").joining("b").joined("b", 1, 0, 1, "b.sim:4711").workers_start("b");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.bootstrap"), IsEmpty());
+}
+
+// ---- env_contract
+
+void worker_started(Script& script, const std::string& node, std::int64_t pid,
+                    std::int64_t local_rank, std::int64_t rank, std::int64_t size,
+                    std::int64_t restarts) {
+  script.emit(node, script.agent_pid(node), ev::worker_started,
+              {"job", 0, pid, local_rank, rank, size, restarts, "a.sim:29500"});
+}
+
+TEST(EnvContract, one_rank_for_two_workers_breaks_it) {
+  Script script;
+  script.agent_starts("a").agent_starts("b");
+  worker_started(script, "a", 500, 0, 0, 2, 0);
+  worker_started(script, "b", 600, 0, 0, 2, 0);
+  EXPECT_THAT(
+      witnesses(script.finish(false), "safety.env_contract"),
+      HasSubstr("rank 0 of round 0 is given to pid 500 on node 0 and to pid 600 on node 1"));
+}
+
+TEST(EnvContract, ranks_out_of_range_and_disputed_sizes_break_it) {
+  Script script;
+  script.agent_starts("a").agent_starts("b");
+  worker_started(script, "a", 500, 0, 2, 2, 0);
+  worker_started(script, "a", 501, 1, 0, 2, 0);
+  worker_started(script, "b", 600, 0, 1, 3, 0);
+  EXPECT_THAT(
+      witnesses(script.finish(false), "safety.env_contract"),
+      AllOf(HasSubstr("worker pid 500 of the agent on node 0 (pid 100) is started in round 0 with "
+                      "rank 2 of 2"),
+            HasSubstr("with local rank 1 of 1"),
+            HasSubstr("pid 501 on node 0 is told a world of 2, pid 600 on node 1 one of 3")));
+}
+
+TEST(EnvContract, ranks_must_be_those_that_the_agents_agreed_on) {
+  Script script;
+  script.agent_starts("a").joining("a").joined("a", 0, 1, 2, "a.sim:29500");
+  worker_started(script, "a", 500, 0, 0, 2, 0);
+  EXPECT_THAT(witnesses(script.finish(false), "safety.env_contract"),
+              HasSubstr("rank 0 of 2, but the agents had agreed on 1 of 2"));
+}
+
+TEST(EnvContract, the_restart_count_is_the_number_of_restarts_for_failures) {
+  Script script;
+  script.agent_starts("a");
+  worker_started(script, "a", 500, 0, 0, 1, 2);
+  EXPECT_THAT(witnesses(script.finish(false), "safety.env_contract"),
+              HasSubstr("restart count 2, after 0 restart(s) for failures of 3 allowed"));
+}
+
+TEST(EnvContract, a_worker_must_join_its_group_as_what_it_was_started_as) {
+  Script script = two_nodes_at_work();
+  script.emit("a", 101, ev::worker_initialized, {"job", 0, 2, "a.sim:29500", 0});
+  script.emit("b", 101, ev::worker_initialized, {"job", 0, 2, "a.sim:29500", 0});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.env_contract"),
+              HasSubstr("worker pid 101 on node b joined its process group as rank 0 of 2, but was "
+                        "started as rank 1 of "
+                        "2"));
+}
+
+}  // namespace
+}  // namespace hooke::properties::test
