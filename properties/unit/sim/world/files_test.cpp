@@ -1,0 +1,286 @@
+// Files of a machine: whole-file operations, full disks, FIFOs, and what outlives a process.
+#include "properties/unit/sim/world/test_world.h"
+
+namespace hooke::world {
+namespace {
+
+using Lines = std::vector<std::string>;
+using sim::FileSystem;
+
+/// Runs `body` in a process of its own on node "a" of `test`.
+void in_process(TestWorld& test, const std::function<void(Ports&)>& body) {
+  const auto known = test.world->find_node("a");
+  test.start(known ? *known : test.node("a"), "main", [body](Ports& ports) {
+    body(ports);
+    return 0;
+  });
+  test.run();
+}
+
+template <class T>
+std::string outcome(const sim::Outcome<T>& result) {
+  return result ? "ok" : std::string(to_string(result.failure().fault));
+}
+
+std::string contents(FileSystem& files, const std::string& path) {
+  auto text = files.read(path);
+  return text ? "[" + text.value() + "]" : std::string(to_string(text.failure().fault));
+}
+
+TEST(Files, writing_truncates_and_appending_does_not) {
+  TestWorld test;
+  Lines seen;
+  in_process(test, [&](Ports& ports) {
+    FileSystem& files = ports.files;
+    seen.push_back(outcome(files.append("/f", "a")));
+    seen.push_back(outcome(files.append("/f", "b")));
+    seen.push_back(contents(files, "/f"));
+    seen.push_back(outcome(files.write("/f", "c")));
+    seen.push_back(contents(files, "/f"));
+  });
+  EXPECT_EQ(seen, (Lines{"ok", "ok", "[ab]", "ok", "[c]"}));
+}
+
+TEST(Files, a_file_needs_its_directory) {
+  TestWorld test;
+  Lines seen;
+  in_process(test, [&](Ports& ports) {
+    FileSystem& files = ports.files;
+    seen.push_back(outcome(files.write("/d/e/f", "x")));
+    seen.push_back(outcome(files.make_directories("/d/e")));
+    seen.push_back(outcome(files.make_directories("/d/e")));
+    seen.push_back(outcome(files.write("/d/e/f", "x")));
+    seen.push_back(outcome(files.write("/d/e/f/g", "x")));
+    seen.push_back(outcome(files.make_directories("/d/e/f/g")));
+    seen.push_back(outcome(files.write("/d/e", "x")));
+    seen.push_back(outcome(files.read("/d/e")));
+    seen.emplace_back(files.exists("/d/e/f/g") ? "there" : "absent");
+  });
+  EXPECT_EQ(seen, (Lines{"not found", "ok", "ok", "ok", "denied", "already exists", "denied",
+                         "denied", "absent"}));
+}
+
+TEST(Files, a_directory_lists_what_is_directly_in_it_sorted) {
+  TestWorld test;
+  Lines seen;
+  std::string missing;
+  in_process(test, [&](Ports& ports) {
+    FileSystem& files = ports.files;
+    static_cast<void>(files.make_directories("/d/z/deep"));
+    static_cast<void>(files.write("/d/b", ""));
+    static_cast<void>(files.write("/d/a", ""));
+    static_cast<void>(files.write("/d/z/inner", ""));
+    static_cast<void>(files.make_directories("/dd"));
+    seen = files.list("/d").value();
+    missing = outcome(files.list("/nowhere")) + ", " + outcome(files.list("/d/a"));
+  });
+  EXPECT_EQ(seen, (Lines{"a", "b", "z"}));
+  EXPECT_EQ(missing, "not found, not found");
+}
+
+TEST(Files, renaming_replaces_in_one_step) {
+  TestWorld test;
+  Lines seen;
+  in_process(test, [&](Ports& ports) {
+    FileSystem& files = ports.files;
+    static_cast<void>(files.write("/old", "old"));
+    static_cast<void>(files.write("/new.tmp", "new"));
+    seen.push_back(outcome(files.rename("/new.tmp", "/old")));
+    seen.push_back(contents(files, "/old"));
+    seen.push_back(contents(files, "/new.tmp"));
+    seen.push_back(outcome(files.rename("/absent", "/old")));
+    seen.push_back(outcome(files.rename("/old", "/no/directory")));
+    seen.push_back(outcome(files.rename("/old", "/old")));
+    seen.push_back(contents(files, "/old"));
+  });
+  EXPECT_EQ(seen, (Lines{"ok", "[new]", "not found", "not found", "not found", "ok", "[new]"}));
+}
+
+TEST(Files, renaming_a_directory_takes_its_contents_along) {
+  TestWorld test;
+  Lines seen;
+  in_process(test, [&](Ports& ports) {
+    FileSystem& files = ports.files;
+    static_cast<void>(files.make_directories("/d/e"));
+    static_cast<void>(files.write("/d/e/f", "x"));
+    seen.push_back(outcome(files.rename("/d", "/moved")));
+    seen.push_back(contents(files, "/moved/e/f"));
+    seen.push_back(outcome(files.rename("/moved", "/moved/e/inside")));
+    seen.emplace_back(files.exists("/d/e/f") ? "there" : "gone");
+  });
+  EXPECT_EQ(seen, (Lines{"ok", "[x]", "denied", "gone"}));
+}
+
+TEST(Files, removing_takes_a_directory_with_all_in_it_and_nothing_else) {
+  TestWorld test;
+  Lines seen;
+  in_process(test, [&](Ports& ports) {
+    FileSystem& files = ports.files;
+    static_cast<void>(files.make_directories("/d/e"));
+    static_cast<void>(files.write("/d/e/f", "x"));
+    static_cast<void>(files.write("/dx", "y"));
+    seen.push_back(outcome(files.remove("/d")));
+    seen.push_back(outcome(files.remove("/d")));
+    seen.emplace_back(files.exists("/d/e/f") ? "there" : "gone");
+    seen.push_back(contents(files, "/dx"));
+  });
+  EXPECT_EQ(seen, (Lines{"ok", "ok", "gone", "[y]"}));
+}
+
+TEST(Files, processes_of_one_machine_share_them_and_machines_do_not) {
+  TestWorld test;
+  const NodeId a = test.node("a");
+  const NodeId b = test.node("b");
+  test.start(a, "writer", [](Ports& ports) {
+    static_cast<void>(ports.files.write("/f", "x"));
+    return 0;
+  });
+  test.run();
+  Lines seen;
+  test.start(a, "reader", [&](Ports& ports) {
+    seen.push_back(contents(ports.files, "/f"));
+    return 0;
+  });
+  test.start_again(b, "reader");
+  test.run();
+  EXPECT_EQ(seen, (Lines{"[x]", "not found"}));
+}
+
+TEST(Files, a_full_disk_keeps_what_is_there_and_takes_nothing_new) {
+  TestWorld test;
+  const NodeId a = test.node("a");
+  const FaultId full = test.inject(FaultKind::disk_full, [a](Fault& f) { f.node = a; });
+  Lines seen;
+  in_process(test, [&](Ports& ports) {
+    seen.push_back(outcome(ports.files.append("/f", "x")));
+    seen.push_back(contents(ports.files, "/f"));
+    test.world->heal(full);
+    seen.push_back(outcome(ports.files.append("/f", "x")));
+    seen.push_back(contents(ports.files, "/f"));
+  });
+  EXPECT_EQ(seen, (Lines{"no space left", "[]", "ok", "[x]"}));
+  EXPECT_EQ(test.world->felt(full), 1U);
+}
+
+TEST(Files, a_disk_is_full_until_the_last_reason_is_gone) {
+  TestWorld test;
+  const NodeId a = test.node("a");
+  test.inject(FaultKind::disk_full, [a](Fault& f) {
+    f.node = a;
+    f.duration = seconds(5);
+  });
+  const FaultId other = test.inject(FaultKind::disk_full, [a](Fault& f) { f.node = a; });
+  Lines seen;
+  in_process(test, [&](Ports& ports) {
+    sleep(ports, seconds(6));
+    seen.push_back(outcome(ports.files.write("/f", "x")));
+    test.world->heal(other);
+    seen.push_back(outcome(ports.files.write("/f", "x")));
+  });
+  EXPECT_EQ(seen, (Lines{"no space left", "ok"}));
+}
+
+TEST(Files, a_short_write_keeps_a_prefix_once) {
+  TestWorld test;
+  const NodeId a = test.node("a");
+  const FaultId fault = test.inject(FaultKind::disk_short_write, [a](Fault& f) {
+    f.node = a;
+    f.amount = 3;
+  });
+  Lines seen;
+  in_process(test, [&](Ports& ports) {
+    static_cast<void>(ports.files.read("/f"));
+    seen.push_back(outcome(ports.files.write("/f", "abcdef")));
+    seen.push_back(contents(ports.files, "/f"));
+    seen.push_back(outcome(ports.files.append("/f", "ghi")));
+    seen.push_back(contents(ports.files, "/f"));
+  });
+  EXPECT_EQ(seen, (Lines{"no space left", "[abc]", "ok", "[abcghi]"}));
+  EXPECT_EQ(test.world->felt(fault), 1U);
+}
+
+TEST(Files, disk_faults_without_a_write_are_not_felt) {
+  TestWorld test;
+  const NodeId a = test.node("a");
+  const FaultId full = test.inject(FaultKind::disk_full, [a](Fault& f) { f.node = a; });
+  const FaultId cut = test.inject(FaultKind::disk_short_write, [a](Fault& f) { f.node = a; });
+  in_process(test, [](Ports& ports) {
+    static_cast<void>(ports.files.read("/f"));
+    static_cast<void>(ports.files.make_directories("/d"));
+    static_cast<void>(ports.files.write("/empty", ""));
+  });
+  EXPECT_EQ(test.world->felt(full), 0U);
+  EXPECT_EQ(test.world->felt(cut), 0U);
+}
+
+TEST(Fifo, a_reader_blocks_for_bytes_and_a_writer_never_does) {
+  TestWorld test;
+  const NodeId a = test.node("a");
+  Lines seen;
+  Duration read_at{};
+  test.start(a, "reader", [&](Ports& ports) {
+    static_cast<void>(ports.files.make_fifo("/fifo"));
+    seen.push_back(ports.files.read_fifo("/fifo", std::nullopt).value());
+    read_at = test.now();
+    const auto late = ports.files.read_fifo("/fifo", in(ports, seconds(1)));
+    seen.push_back(outcome(late));
+    return 0;
+  });
+  test.start(a, "writer", [&](Ports& ports) {
+    sleep(ports, seconds(2));
+    seen.push_back(outcome(ports.files.write_fifo("/fifo", "one")));
+    seen.push_back(outcome(ports.files.write_fifo("/fifo", "two")));
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(seen, (Lines{"ok", "ok", "onetwo", "timed out"}));
+  EXPECT_EQ(read_at, seconds(2));
+}
+
+TEST(Fifo, without_a_reader_or_when_it_is_full_nothing_is_written) {
+  TestWorld test;
+  const NodeId a = test.node("a");
+  Lines seen;
+  test.start(a, "writer", [&](Ports& ports) {
+    FileSystem& files = ports.files;
+    seen.push_back(outcome(files.write_fifo("/fifo", "x")));
+    seen.push_back(outcome(files.make_fifo("/fifo")));
+    seen.push_back(outcome(files.make_fifo("/fifo")));
+    seen.push_back(outcome(files.write_fifo("/fifo", "x")));
+    static_cast<void>(files.write("/file", ""));
+    seen.push_back(outcome(files.write_fifo("/file", "x")));
+    seen.push_back(outcome(files.write("/fifo", "x")));
+    seen.push_back(outcome(files.read_fifo("/fifo", in(ports, seconds(1)))));
+    seen.push_back(outcome(files.write_fifo("/fifo", std::string(65'536, 'x'))));
+    seen.push_back(outcome(files.write_fifo("/fifo", "x")));
+    seen.push_back(std::to_string(files.read_fifo("/fifo", std::nullopt).value().size()));
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(seen, (Lines{"not found", "ok", "already exists", "closed", "denied", "denied",
+                         "timed out", "ok", "no space left", "65536"}));
+}
+
+TEST(Fifo, it_is_stale_when_its_reader_has_died) {
+  TestWorld test;
+  const NodeId a = test.node("a");
+  const Pid reader = test.start(a, "reader", [](Ports& ports) {
+    static_cast<void>(ports.files.make_fifo("/fifo"));
+    static_cast<void>(ports.files.read_fifo("/fifo", std::nullopt));
+    return 0;
+  });
+  Lines seen;
+  test.start(a, "writer", [&](Ports& ports) {
+    sleep(ports, seconds(1));
+    static_cast<void>(ports.processes.signal(reader, sim::Signal::kill));
+    seen.emplace_back(ports.files.exists("/fifo") ? "there" : "gone");
+    seen.push_back(outcome(ports.files.write_fifo("/fifo", "x")));
+    seen.push_back(outcome(ports.files.make_fifo("/fifo")));
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(seen, (Lines{"there", "closed", "already exists"}));
+}
+
+}  // namespace
+}  // namespace hooke::world
