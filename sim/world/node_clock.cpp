@@ -22,10 +22,13 @@ std::int64_t scaled(std::int64_t span, std::int64_t factor) {
 /// inverse of t + scaled(t, drift), whose remainder is cut off towards t.
 std::int64_t world_span(std::int64_t local, std::int64_t drift_ppb) {
   if (drift_ppb == 0) return local;
-  const __int128 rate = kBillion + drift_ppb;
-  const __int128 exact = drift_ppb > 0 ? (static_cast<__int128>(local) * kBillion + rate - 1) / rate
-                                       : static_cast<__int128>(local - 1) * kBillion / rate + 1;
-  return static_cast<std::int64_t>(std::min<__int128>(exact, kLongestSpan));
+  const std::int64_t rate =
+      kBillion + drift_ppb;  // in (0, 2e9], so that a remainder times 1e9 fits
+  if (local / rate >= kLongestSpan / kBillion) return kLongestSpan;
+  if (drift_ppb > 0) {  // local * 1e9 / rate, rounded up
+    return local / rate * kBillion + (local % rate * kBillion + rate - 1) / rate;
+  }
+  return (local - 1) / rate * kBillion + (local - 1) % rate * kBillion / rate + 1;
 }
 
 }  // namespace

@@ -17,14 +17,15 @@ using sim::WorldTime;
 /// Linux gives up on unacknowledged data after 15 retransmissions, about 924.6 s (tcp_retries2).
 constexpr Duration kRetransmissionLimit = std::chrono::milliseconds(924'600);
 
+/// In whole nanoseconds, rounded down once per GiB.
 Duration transmission_time(std::size_t bytes, std::int64_t bits_per_s) {
+  constexpr std::size_t kGiB = std::size_t{1} << 30U;
   if (bits_per_s <= 0 || bytes == 0) return Duration::zero();
-  constexpr std::int64_t kBitNanoseconds = 8 * 1'000'000'000LL;
-  if (bytes < (1U << 30U)) {
-    return Duration(static_cast<std::int64_t>(bytes) * kBitNanoseconds / bits_per_s);
+  if (bytes > kGiB) {
+    return static_cast<std::int64_t>(bytes / kGiB) * transmission_time(kGiB, bits_per_s) +
+           transmission_time(bytes % kGiB, bits_per_s);
   }
-  const __int128 exact = static_cast<__int128>(bytes) * kBitNanoseconds / bits_per_s;
-  return Duration(static_cast<std::int64_t>(exact));
+  return Duration(static_cast<std::int64_t>(bytes) * 8 * 1'000'000'000 / bits_per_s);
 }
 
 }  // namespace
