@@ -25,7 +25,8 @@ struct Violation {
 struct RunFacts {
   sim::WorldTime end{};
   bool finished = false;  ///< every agent is over; false: the run was cut at a limit
-  /// The instant of the last injected or healed fault; liveness is judged from there.
+  /// The instant of the last injected or healed fault. The built-in promises take faults from the
+  /// trace instead: each puts off only the deadlines it falls into.
   sim::WorldTime last_fault{};
 };
 

@@ -72,8 +72,8 @@ class NoLivelock final : public Judge {
 
 /// A healthy agent ends with a connection error although its store lives: broken, unless network,
 /// stores or names were disturbed for longer than the join time-out (a node may wait that long to
-/// get in, so it can wait that long to stay), or without end. A disturbance counts for a read
-/// time-out + slack after it is over.
+/// get in, so it can wait that long to stay). A disturbance without a planned end excuses whoever
+/// held out for a read time-out. A disturbance counts for a read time-out + slack after it is over.
 class BlipTolerance final : public Judge {
  public:
   BlipTolerance()
@@ -135,12 +135,11 @@ class BlipTolerance final : public Judge {
         continue;
       }
       if (!felt) continue;
-      // A fault that outlives the run has lasted at least until the agent gave up; whoever gives up before its own
-      // read time-out cannot have known that it would last.
+      // Whoever gives up before its own read time-out cannot have known that it would last.
       const sim::Duration lasted = fault.end ? *fault.end - fault.begin : loss.at - fault.begin;
       if (lasted >= (fault.end ? with.join : with.read_timeout)) return;
-      blip = fmt::format("there was only a {} from {} on, and it had lasted {}", fault.kind, seconds_text(fault.begin),
-                         seconds_text(lasted));
+      blip = fmt::format("there was only a {} from {} on, and it had lasted {}", fault.kind,
+                         seconds_text(fault.begin), seconds_text(lasted));
     }
     if (enough()) return;
     broken(loss.at, loss.event,

@@ -133,6 +133,35 @@ TEST(InvariantRegistry, invariants_that_are_shown_every_event_without_a_set_judg
   EXPECT_THAT(ids(broken), ElementsAre("safety.bounds"));
 }
 
+/// The example of InvariantRegistry's documentation.
+class TwoRoundsAtMost final : public Judge {
+ public:
+  TwoRoundsAtMost() : Judge("safety.two_rounds_at_most", "Our jobs never need a third round.") {}
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override { return kSeen; }
+
+ private:
+  void judge(const sim::Event& event) override {
+    if (++rounds_ == 3)
+      broken(event, "node " + view().name(event.node) + " completed a third round");
+  }
+  static constexpr const sim::EventType* kSeen[] = {&ev::rendezvous_completed};
+  int rounds_ = 0;
+};
+
+TEST(InvariantRegistry, a_promise_of_ones_own_is_judged_with_the_builtins) {
+  auto registry = InvariantRegistry::with_builtins();
+  registry.add([] { return std::make_unique<TwoRoundsAtMost>(); });
+  InvariantSet set(registry);
+  const sim::FieldValue completed[] = {"job", 0, 9, 1, 4};
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    set.on_event(event_of(ev::rendezvous_completed, completed, id));
+  }
+  const auto broken = set.finish({});
+  EXPECT_THAT(ids(broken), ElementsAre("safety.bounds", "safety.two_rounds_at_most"));
+  EXPECT_THAT(witnesses(broken, "safety.two_rounds_at_most"),
+              HasSubstr("node 0 completed a third round"));
+}
+
 TEST(Matches, patterns_are_exact_ids_or_prefixes_with_a_star) {
   EXPECT_TRUE(matches("safety.*", "safety.bounds"));
   EXPECT_TRUE(matches("*", "liveness.exit"));

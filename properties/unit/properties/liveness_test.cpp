@@ -56,6 +56,13 @@ TEST(LossDetection, a_new_round_an_end_or_the_exit_barrier_in_time_keep_it) {
   EXPECT_THAT(witnesses(done.finish(false), "liveness.loss_detection"), IsEmpty());
 }
 
+TEST(LossDetection, a_survivor_that_is_busy_stopping_its_workers_has_moved) {
+  Script script = two_nodes_at_work();
+  script.at(40s).crash("b").at(55s).emit("a", 100, ev::worker_signalled, {101, 15, "stop"}).at(85s);
+  script.restarts("a", "worker_failure");
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.loss_detection"), IsEmpty());
+}
+
 TEST(LossDetection, a_run_that_is_cut_before_the_bound_breaks_nothing) {
   Script script = two_nodes_at_work();
   script.at(40s).crash("b").at(60s);
