@@ -214,6 +214,13 @@ class Writer {
     new_dict();
     std::size_t index = 0;
     dict(state_.participants, [&](const Participant& entry) {
+      // Before a round is complete every rank is 0: an integer of two bytes, nothing to memoise.
+      const std::size_t bytes = kNodeFrameworkBytes + entry.node.wire_bytes() + 2;
+      if (node_class_ != kNoPlace && entry.rank >= 0 && entry.rank < 256 && out_.counts_only() &&
+          out_.fits(bytes)) {
+        listed_.about_to_write(0, index++, out_.next_place(), false);
+        return out_.skip(bytes, kNodePlaces);
+      }
       listed_node(entry.node, 0, index++);
       out_.integer(entry.rank);
     });
@@ -256,6 +263,10 @@ class Writer {
     new_dict();
     dict(state_.last_heartbeats, [&](const Heartbeat& entry) {
       const Place place = listed_.find(entry.node);
+      if (place != kNoPlace && counts_later_times()) {
+        const std::size_t bytes = PickleOutput::get_bytes(place) + later_time_bytes();
+        if (out_.fits(bytes)) return out_.skip(bytes, kTimePlaces);
+      }
       if (place != kNoPlace) {
         out_.get(place);
       } else {
@@ -273,6 +284,18 @@ class Writer {
     }
   }
 
+  /// Only counting, and class and zone of times have been written: every further time has the same
+  /// size.
+  [[nodiscard]] bool counts_later_times() const {
+    return out_.counts_only() && datetime_class_ != kNoPlace &&
+           (zone_ != kNoPlace || !state_.aware_times);
+  }
+  /// Class, ten bytes in an opcode, perhaps the zone, tuple, REDUCE; three times MEMOIZE.
+  [[nodiscard]] std::size_t later_time_bytes() const {
+    return PickleOutput::get_bytes(datetime_class_) + 12 +
+           (state_.aware_times ? PickleOutput::get_bytes(zone_) : 0) + 2 + 3;
+  }
+
   void time(sim::WallTime at) {
     out_.boundary();
     if (datetime_class_ == kNoPlace) {
@@ -281,14 +304,8 @@ class Writer {
       out_.op(0x93);
       datetime_class_ = out_.memoize();
     } else {
-      if (out_.counts_only() && (zone_ != kNoPlace || !state_.aware_times)) {
-        // Class, ten bytes in an opcode, perhaps the zone, tuple, REDUCE; three times MEMOIZE.
-        const std::size_t bytes = PickleOutput::get_bytes(datetime_class_) + 12 +
-                                  (state_.aware_times ? PickleOutput::get_bytes(zone_) : 0) + 2 + 3;
-        if (out_.fits(bytes)) {
-          HOOKE_CHECK(at == truncate_to_microseconds(at), "a state holds whole microseconds");
-          return out_.skip(bytes, kTimePlaces);
-        }
+      if (counts_later_times() && out_.fits(later_time_bytes())) {
+        return out_.skip(later_time_bytes(), kTimePlaces);
       }
       out_.get(datetime_class_);
     }
