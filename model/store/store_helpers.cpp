@@ -1,4 +1,4 @@
-// Both generations of the helpers.
+// Both generations of the helpers, and the search for those who stayed away from a barrier.
 #include "model/store/store_helpers.h"
 
 namespace hooke::model {
@@ -11,12 +11,67 @@ std::vector<std::string> numbered(const std::string& prefix, std::int64_t count)
   return keys;
 }
 
+/// Content of keys whose existence is all that counts.
+const char* const kIgnored = "<val_ignored>";
+
 /// Counts one arrival; the last one leaves a sign. Returns the key of the sign.
 std::string arrive(Store& store, std::int64_t world_size, const std::string& prefix) {
   const std::string sign = prefix + "/last_member";
-  if (store.add(prefix + "/num_members", 1) == world_size) store.set(sign, Value("<val_ignored>"));
+  if (store.add(prefix + "/num_members", 1) == world_size) store.set(sign, Value(kIgnored));
   return sign;
 }
+
+/// After this many missing ranks rank 0 looks no further.
+constexpr std::size_t kMissingMax = 16;
+
+class MissingRanks {
+ public:
+  MissingRanks(Store& store, std::int64_t world_size, const std::string& prefix,
+               const BarrierTracing& tracing)
+      : store_(store), world_size_(world_size), prefix_(prefix), tracing_(tracing) {}
+
+  /// Who is missing, as text; nullopt when rank 0, who would know, does not say.
+  std::optional<std::string> find() {
+    const std::string gate = prefix_ + "/TRACING_GATE";
+    store_.set(trace_of(tracing_.rank), Value(kIgnored));
+    if (tracing_.rank == 0) {
+      const std::string missing = look_for_traces();
+      store_.set(gate, Value(kIgnored));
+      return missing;
+    }
+    try {
+      store_.wait({gate});
+    } catch (const StoreTimeoutError&) {
+      return std::nullopt;
+    }
+    return "ask rank 0: " + name_of(0);
+  }
+
+ private:
+  std::string look_for_traces() {
+    std::string missing;
+    std::size_t count = 0;
+    for (std::int64_t rank = 1; rank < world_size_ && count < kMissingMax; ++rank) {
+      try {
+        store_.wait({trace_of(rank)}, count == 0 ? tracing_.timeout : std::chrono::milliseconds(1));
+      } catch (const StoreTimeoutError&) {
+        missing += (count++ == 0 ? "" : ", ") + name_of(rank);
+      }
+    }
+    return missing;
+  }
+  [[nodiscard]] std::string trace_of(std::int64_t rank) const {
+    return prefix_ + std::to_string(rank) + "/TRACE";
+  }
+  [[nodiscard]] std::string name_of(std::int64_t rank) const {
+    return tracing_.name_of ? tracing_.name_of(rank) : std::to_string(rank);
+  }
+
+  Store& store_;
+  std::int64_t world_size_;
+  const std::string& prefix_;
+  const BarrierTracing& tracing_;
+};
 
 }  // namespace
 
@@ -38,9 +93,21 @@ std::vector<Value> synchronize(Store& store, Value data, std::int64_t rank, std:
 }
 
 void barrier(Store& store, std::int64_t world_size, const std::string& prefix,
-             sim::Duration timeout) {
+             sim::Duration timeout, const std::optional<BarrierTracing>& tracing) {
   StoreTimeoutScope scope(store, timeout);
-  store.wait({arrive(store, world_size, prefix)});
+  const std::string sign = arrive(store, world_size, prefix);
+  try {
+    store.wait({sign});
+  } catch (const StoreTimeoutError&) {
+    if (!tracing) throw;
+    const auto missing = MissingRanks(store, world_size, prefix, *tracing).find();
+    if (!missing) throw;
+    throw StoreTimeoutError(
+        "barrier " + prefix + ": rank " + std::to_string(tracing->rank) + " of " +
+        std::to_string(world_size) + " timed out after " +
+        std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count()) +
+        "ms, missing ranks: {" + *missing + "}");
+  }
   scope.restore();
 }
 

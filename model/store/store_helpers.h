@@ -2,6 +2,8 @@
 // Synchronisation over a store (torch/distributed/elastic/utils/store.py), 2.x and 1.13. Keys are
 // never deleted: a prefix is good for one use.
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,10 +34,21 @@ std::vector<Value> get_all(Store& store, std::int64_t rank, const std::string& p
 std::vector<Value> synchronize(Store& store, Value data, std::int64_t rank, std::int64_t world_size,
                                const std::string& prefix, sim::Duration timeout);
 
+/// Who is asking, for finding out who stayed away from a barrier.
+struct BarrierTracing {
+  std::int64_t rank = 0;
+  /// What a rank is called in the error; empty: its decimal number.
+  std::function<std::string(std::int64_t)> name_of;
+  /// How long rank 0 waits for a trace of each other rank, until one is missing; 1 ms from then on.
+  sim::Duration timeout = std::chrono::seconds(10);
+};
+
 /// 2.x: counts arrivals under `prefix` and waits for the last; O(1) per node. Counts arrivals, not
-/// identities.
+/// identities. StoreTimeoutError when the last one does not come: with `tracing` one that names the
+/// missing ranks (the first 16) at rank 0 and points to rank 0 elsewhere, which may take another
+/// `timeout`.
 void barrier(Store& store, std::int64_t world_size, const std::string& prefix,
-             sim::Duration timeout);
+             sim::Duration timeout, const std::optional<BarrierTracing>& tracing = std::nullopt);
 
 /// 1.13: the same by n single reads per node; the store's timeout stays changed.
 std::vector<Value> synchronize_1_13(Store& store, Value data, std::int64_t rank,

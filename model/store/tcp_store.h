@@ -14,8 +14,9 @@
 namespace hooke::model {
 
 /// Serves a TCPStore to any number of clients, without a fiber: requests are answered as they
-/// arrive, with the behaviour of the libuv daemon. Stops (all connections close, all data is lost)
-/// when destroyed.
+/// arrive, with the behaviour of the libuv daemon, and closes a connection that sends anything
+/// else. One difference: an opening split over two segments is understood (S-7). Stops (all
+/// connections close, all data is lost) when destroyed.
 class TcpStoreServer {
  public:
   virtual ~TcpStoreServer() = default;
@@ -37,12 +38,17 @@ struct TcpStoreOptions {
   Variant variant = Variant::torch_2_x;
   /// ADD 1 to `init/` after connecting, as when a world size was given.
   bool count_in = false;
+  /// Emit a `store.operation` after each set, get, add and compare_set. Values appear as digests
+  /// (digest.h), numbers as decimal text, `client` is this end's port, `started` how long ago the
+  /// call began on the node's monotonic clock. A set is `unknown` even when it went well: nobody
+  /// acknowledges it (S-2). Off by default: a large run has 10^8 operations.
+  bool trace_operations = false;
 };
 
 /// Connects a client: resolve, connect, VALIDATE, PING, with PyTorch 2.x' back-off. One client
 /// serialises its calls with a mutex that is held for the whole of a wait (rendezvous R-39). Throws
-/// StoreNetworkError or StoreTimeoutError. Replies other than a WAIT's are waited for without limit
-/// (S-23).
+/// StoreNetworkError. Replies other than a WAIT's are waited for without limit (S-23). A connection
+/// that has broken stays so: every later call throws StoreNetworkError.
 std::shared_ptr<Store> connect_tcp_store(sim::Ports& ports, const TcpStoreOptions& options);
 
 /// How many clients have counted themselves in (TcpStoreOptions::count_in) at the server of

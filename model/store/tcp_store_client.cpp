@@ -1,9 +1,11 @@
 // The client. connect() holds PyTorch's two nested loops; each operation takes the client's one
-// mutex, writes one message and reads its reply.
-#include <charconv>
+// mutex, writes one message and reads its reply. TracedClient does the same and tells.
 #include <mutex>
+#include <type_traits>
 
+#include "model/observe/trace_events.h"
 #include "model/store/backoff.h"
+#include "model/store/digest.h"
 #include "model/store/tcp_store.h"
 #include "model/store/wire.h"
 #include "sim/port/sync.h"
@@ -13,6 +15,10 @@ namespace {
 
 using sim::Duration;
 using sim::MonotonicTime;
+
+/// Longest value taken from a store, in bytes: a server never sends more than it was given, but
+/// appending may exceed what one request can carry.
+constexpr std::uint64_t kReplyBytesMax = 16 * kValueBytesMax;
 
 std::string describe(const sim::Endpoint& endpoint) {
   return endpoint.host + ":" + std::to_string(endpoint.port.value);
@@ -25,7 +31,7 @@ std::string join_keys(const std::vector<std::string>& keys) {
   return out;
 }
 
-class Client final : public Store {
+class Client : public Store {
  public:
   Client(sim::Ports& ports, TcpStoreOptions options)
       : ports_(ports),
@@ -38,7 +44,7 @@ class Client final : public Store {
   /// Adds to the counter of clients, whose key has no slash before it.
   std::int64_t count_in(std::int64_t clients) {
     const std::lock_guard lock(mutex_);
-    send(Message(Query::add).text("init/").i64(clients));
+    send_change(Message(Query::add).text("init/").i64(clients));
     return number<std::int64_t>();
   }
 
@@ -56,14 +62,24 @@ class Client final : public Store {
   [[nodiscard]] Duration timeout() const override { return timeout_; }
   void set_timeout(Duration timeout) override { timeout_ = timeout; }
 
+ protected:
+  [[nodiscard]] sim::Ports& ports() const { return ports_; }
+  /// This end's port, which tells the clients of one machine apart; 0 once it is broken.
+  [[nodiscard]] std::uint32_t local_port() const {
+    return stream_ == nullptr ? 0 : stream_->local().port.value;
+  }
+
  private:
   void connect();
   std::unique_ptr<sim::Stream> connect_socket(Backoff& backoff);
   /// Opens the protocol on a fresh stream; false when the connection broke while doing so.
   bool open(sim::Stream& stream);
 
+  /// Sends a request that reads, or one that changes the store: if the reply to that is lost,
+  /// nobody can tell what became of it.
   void send(Message& message);
   void send(Message&& message) { send(message); }
+  void send_change(Message& message);
   /// Blocks until `count` bytes have come; without a deadline for ever (S-23). False at the
   /// deadline.
   bool receive(std::size_t count, std::optional<MonotonicTime> deadline);
@@ -73,16 +89,19 @@ class Client final : public Store {
     return take_number<T>(received_);
   }
   Value value();
+  /// Reads a one-byte answer; StoreError when it is another one than `expected`.
+  void expect(std::uint8_t expected);
   void wait_locked(const std::vector<std::string>& keys, Duration timeout);
-  [[noreturn]] void broken(const std::string& why, bool outcome_unknown);
+  [[noreturn]] void broken(const std::string& why);
   static Message key_list(Query query, const std::vector<std::string>& keys);
 
   sim::Ports& ports_;
   TcpStoreOptions options_;
   Duration timeout_;
   sim::Mutex mutex_;  ///< held for the whole of a call, waits included (rendezvous R-39)
-  std::unique_ptr<sim::Stream> stream_;
+  std::unique_ptr<sim::Stream> stream_;  ///< null once broken: there is no reconnect
   sim::Buffer received_;
+  bool in_doubt_ = false;  ///< a change has been sent and its reply has not come
 };
 
 // ---- connecting
@@ -137,18 +156,24 @@ bool Client::open(sim::Stream& stream) {
 // ---- messages
 // --------------------------------------------------------------------------------------
 
-void Client::broken(const std::string& why, bool outcome_unknown) {
+void Client::broken(const std::string& why) {
   stream_.reset();
   received_ = {};
   throw StoreNetworkError(
       "the connection to the store at " + describe(options_.endpoint) + " is broken: " + why,
-      outcome_unknown);
+      std::exchange(in_doubt_, false));
 }
 
 void Client::send(Message& message) {
-  if (stream_ == nullptr) broken("an earlier call lost it", false);
+  in_doubt_ = false;
+  if (stream_ == nullptr) broken("an earlier call lost it");
   auto written = stream_->write(message.take());
-  if (!written) broken(std::string(to_string(written.failure().fault)), false);
+  if (!written) broken(std::string(to_string(written.failure().fault)));
+}
+
+void Client::send_change(Message& message) {
+  send(message);
+  in_doubt_ = true;
 }
 
 bool Client::receive(std::size_t count, std::optional<MonotonicTime> deadline) {
@@ -156,9 +181,9 @@ bool Client::receive(std::size_t count, std::optional<MonotonicTime> deadline) {
     auto more = stream_->read(deadline);
     if (!more) {
       if (more.failure().fault == sim::Fault::timed_out) return false;
-      broken(std::string(to_string(more.failure().fault)), true);
+      broken(std::string(to_string(more.failure().fault)));
     }
-    if (more->empty()) broken("the store has closed it", true);
+    if (more->empty()) broken("the store has closed it");
     received_.append(std::move(more).value());
   }
   return true;
@@ -166,9 +191,16 @@ bool Client::receive(std::size_t count, std::optional<MonotonicTime> deadline) {
 
 Value Client::value() {
   const auto length = number<std::uint64_t>();
-  if (length > kValueBytesMax * 16) broken("a reply of " + std::to_string(length) + " bytes", true);
+  if (length > kReplyBytesMax) broken("a reply of " + std::to_string(length) + " bytes");
   receive(static_cast<std::size_t>(length), std::nullopt);
   return received_.take(static_cast<std::size_t>(length));
+}
+
+void Client::expect(std::uint8_t expected) {
+  const auto answer = number<std::uint8_t>();
+  if (answer == expected) return;
+  throw StoreError("the store answered " + std::to_string(answer) + " where " +
+                   std::to_string(expected) + " was expected");
 }
 
 Message Client::key_list(Query query, const std::vector<std::string>& keys) {
@@ -183,7 +215,7 @@ Message Client::key_list(Query query, const std::vector<std::string>& keys) {
 
 void Client::set(const std::string& key, Value value) {
   const std::lock_guard lock(mutex_);
-  send(Message(Query::set).text("/" + key).value(value));
+  send_change(Message(Query::set).text("/" + key).value(value));
 }
 
 Value Client::get(const std::string& key) {
@@ -195,13 +227,13 @@ Value Client::get(const std::string& key) {
 
 std::int64_t Client::add(const std::string& key, std::int64_t delta) {
   const std::lock_guard lock(mutex_);
-  send(Message(Query::add).text("/" + key).i64(delta));
+  send_change(Message(Query::add).text("/" + key).i64(delta));
   return number<std::int64_t>();
 }
 
 Value Client::compare_set(const std::string& key, const Value& expected, const Value& desired) {
   const std::lock_guard lock(mutex_);
-  send(Message(Query::compare_set).text("/" + key).value(expected).value(desired));
+  send_change(Message(Query::compare_set).text("/" + key).value(expected).value(desired));
   return value();
 }
 
@@ -213,14 +245,11 @@ void Client::wait(const std::vector<std::string>& keys, std::optional<Duration> 
 void Client::wait_locked(const std::vector<std::string>& keys, Duration timeout) {
   Message message = key_list(Query::wait, keys);
   send(message);
-  if (receive(1, ports_.clock.monotonic_now() + timeout)) {
-    static_cast<void>(take_number<std::uint8_t>(received_));
-    return;
-  }
+  if (receive(1, ports_.clock.monotonic_now() + timeout)) return expect(kStopWaiting);
   send(Message(Query::cancel_wait));
   // The wait may have been satisfied just now: its answer then comes before that of the
-  // cancellation.
-  if (number<std::uint8_t>() == kStopWaiting) static_cast<void>(number<std::uint8_t>());
+  // cancellation, and it has timed out all the same.
+  if (number<std::uint8_t>() != kWaitCanceled) expect(kWaitCanceled);
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
   throw StoreTimeoutError("wait timeout after " + std::to_string(ms) +
                           "ms, keys: " + join_keys(keys));
@@ -235,7 +264,7 @@ bool Client::check(const std::vector<std::string>& keys) {
 
 void Client::append(const std::string& key, Value value) {
   const std::lock_guard lock(mutex_);
-  send(Message(Query::append).text("/" + key).value(value));
+  send_change(Message(Query::append).text("/" + key).value(value));
 }
 
 std::vector<Value> Client::multi_get(const std::vector<std::string>& keys) {
@@ -254,12 +283,12 @@ void Client::multi_set(const std::vector<std::pair<std::string, Value>>& items) 
   Message message(Query::multi_set);
   message.u64(items.size());
   for (const auto& [key, item] : items) message.text("/" + key).value(item);
-  send(message);
+  send_change(message);
 }
 
 bool Client::delete_key(const std::string& key) {
   const std::lock_guard lock(mutex_);
-  send(Message(Query::delete_key).text("/" + key));
+  send_change(Message(Query::delete_key).text("/" + key));
   return number<std::int64_t>() != 0;
 }
 
@@ -269,6 +298,66 @@ std::int64_t Client::num_keys() {
   return number<std::int64_t>();
 }
 
+// ---- telling
+// ---------------------------------------------------------------------------------------
+
+/// Emits a store.operation for each operation whose answer a judge can compare with others'.
+class TracedClient final : public Client {
+ public:
+  using Client::Client;
+
+  void set(const std::string& key, Value value) override {
+    const Operation operation{"set", key, digest(value), ""};
+    // Nobody acknowledges a set: all that is known is that it has been sent (S-2).
+    told(operation, "unknown", [&] {
+      Client::set(key, std::move(value));
+      return std::string();
+    });
+  }
+  Value get(const std::string& key) override {
+    return told({"get", key, "", ""}, "ok", [&] { return Client::get(key); });
+  }
+  std::int64_t add(const std::string& key, std::int64_t delta) override {
+    return told({"add", key, std::to_string(delta), ""}, "ok",
+                [&] { return Client::add(key, delta); });
+  }
+  Value compare_set(const std::string& key, const Value& expected, const Value& desired) override {
+    return told({"compare_set", key, digest(desired), digest(expected)}, "ok",
+                [&] { return Client::compare_set(key, expected, desired); });
+  }
+
+ private:
+  struct Operation {
+    const char* name;
+    const std::string& key;
+    std::string argument;
+    std::string expected;
+  };
+  static std::string text(const Value& answer) { return digest(answer); }
+  static std::string text(std::int64_t answer) { return std::to_string(answer); }
+  static std::string text(const std::string& answer) { return answer; }
+
+  /// Does `call` and emits how it went: `success` when it returned.
+  template <class Call>
+  std::invoke_result_t<Call> told(const Operation& operation, const char* success, Call call) {
+    const MonotonicTime begin = ports().clock.monotonic_now();
+    const std::uint32_t client = local_port();
+    const auto tell = [&](const std::string& answer, const char* result) {
+      ports().trace.emit(events::store_operation, {client, operation.name, operation.key,
+                                                   operation.argument, operation.expected, answer,
+                                                   result, ports().clock.monotonic_now() - begin});
+    };
+    try {
+      auto answer = call();
+      tell(text(answer), success);
+      return answer;
+    } catch (const StoreError& error) {
+      tell("", error.outcome_unknown() ? "unknown" : "failed");
+      throw;
+    }
+  }
+};
+
 }  // namespace
 
 std::int64_t store_clients_counted_in(Store& store) {
@@ -276,6 +365,7 @@ std::int64_t store_clients_counted_in(Store& store) {
 }
 
 std::shared_ptr<Store> connect_tcp_store(sim::Ports& ports, const TcpStoreOptions& options) {
+  if (options.trace_operations) return std::make_shared<TracedClient>(ports, options);
   return std::make_shared<Client>(ports, options);
 }
 

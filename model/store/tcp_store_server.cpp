@@ -1,11 +1,12 @@
 // The server with the behaviour of PyTorch's libuv daemon (TCPStoreLibUvBackend.cpp). One
-// Connection per client parses and answers; the Data they share holds keys, queues and who waits
-// for what.
+// Connection per client parses and answers; the Server holds what they share: keys, queues and who
+// waits for what. A barrier is a counter plus a wait for its key, as there.
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <deque>
 #include <map>
+#include <set>
 
 #include "model/observe/trace_events.h"
 #include "model/store/tcp_store.h"
@@ -23,6 +24,11 @@ std::optional<std::int64_t> leading_number(const std::string& text) {
   const long long number = std::strtoll(text.c_str(), &end, 10);
   if (end == text.c_str() || errno == ERANGE) return std::nullopt;
   return number;
+}
+
+/// Wraps around in two's complement, as the addition of the original does in practice.
+std::int64_t sum(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
 
 class Server final : public TcpStoreServer, public sim::AcceptHandler {
@@ -44,14 +50,9 @@ class Server final : public TcpStoreServer, public sim::AcceptHandler {
   std::uint64_t next_connection_ = 1;
 
   std::map<std::string, Value, std::less<>> keys_;
-  std::map<std::string, std::deque<Value>, std::less<>> queues_;
-  /// Connections registered for a key, one entry per registration, in order.
+  std::map<std::string, std::deque<Value>, std::less<>> queues_;  ///< none is empty
+  /// Connections registered for a key, one entry per registration, in order; no entry is empty.
   std::map<std::string, std::vector<std::uint64_t>, std::less<>> waiting_;
-  struct BarrierWaiter {
-    std::uint64_t connection;
-    std::int64_t world_size;
-  };
-  std::map<std::string, std::vector<BarrierWaiter>, std::less<>> barriers_;
 };
 
 class Connection final : public sim::StreamHandler {
@@ -63,9 +64,12 @@ class Connection final : public sim::StreamHandler {
 
   void on_data(sim::Buffer& received) override;
   void on_end() override { server_.drop(number_); }
-  /// One of the keys this connection waits for has appeared.
-  void key_appeared();
-  void release_barrier() { reply(Message().u8(kStopWaiting)); }
+  /// One of the keys this connection waits for has appeared; true if it was the last one missing.
+  bool key_appeared();
+  /// The registration for `key` has been used up.
+  void registration_gone(const std::string& key) { registered_.erase(key); }
+  /// Withdraws every registration.
+  void forget_waits();
 
  private:
   /// Acts on one request; false when the protocol demands that the connection be closed.
@@ -73,14 +77,15 @@ class Connection final : public sim::StreamHandler {
   bool compare_set(Request& request);
   bool add(const Request& request);
   void wait(const Request& request);
-  void cancel_wait();
+  void wait_for(const std::string& key);
   void multi_get(const Request& request);
-  void barrier(const Request& request);
+  bool barrier(const Request& request);
+  void queue_push(Request& request);
   void queue_pop(const Request& request);
   void list_keys();
   void wake_waiters(const std::string& key);
-  void release_barrier_waiters(const std::string& key, std::int64_t arrived);
   void store(const std::string& key, Value value);
+  [[nodiscard]] bool all_present(const std::vector<std::string>& keys) const;
   [[nodiscard]] bool present(const std::string& key) const;
   [[nodiscard]] Value stored(const std::string& key) const;
   void reply(Message& message) { static_cast<void>(stream_->write(message.take())); }
@@ -90,6 +95,8 @@ class Connection final : public sim::StreamHandler {
   std::unique_ptr<sim::Stream> stream_;
   bool validated_ = false;
   std::size_t awaited_ = 0;  ///< keys of the latest WAIT that have not appeared yet
+  /// Keys under which the server's waiting_ knows this connection.
+  std::set<std::string, std::less<>> registered_;
 };
 
 Server::Server(sim::Ports& ports, sim::PortNumber port, const std::string& purpose)
@@ -113,7 +120,9 @@ void Server::on_accept(std::unique_ptr<sim::Stream> stream) {
 }
 
 void Server::drop(std::uint64_t connection) {
-  connections_.erase(connection);
+  const auto found = connections_.find(connection);
+  found->second->forget_waits();
+  connections_.erase(found);
 }
 
 void Connection::on_data(sim::Buffer& received) {
@@ -139,14 +148,14 @@ bool Connection::handle(Request& request) {
     case Query::compare_set: return compare_set(request);
     case Query::get: reply(Message().value(stored(request.key))); return true;
     case Query::add: return add(request);
-    case Query::check: {
-      const bool all = std::all_of(request.keys.begin(), request.keys.end(),
-                                   [&](const std::string& key) { return present(key); });
-      reply(Message().u8(all ? kCheckReady : kCheckNotReady));
+    case Query::check:
+      reply(Message().u8(all_present(request.keys) ? kCheckReady : kCheckNotReady));
       return true;
-    }
     case Query::wait: wait(request); return true;
-    case Query::cancel_wait: cancel_wait(); return true;
+    case Query::cancel_wait:
+      forget_waits();
+      reply(Message().u8(kWaitCanceled));
+      return true;
     case Query::get_num_keys:
       reply(Message().i64(static_cast<std::int64_t>(server_.keys_.size())));
       return true;
@@ -162,10 +171,7 @@ bool Connection::handle(Request& request) {
     case Query::multi_set:
       for (auto& [key, value] : request.items) store(key, std::move(value));
       return true;
-    case Query::queue_push:
-      server_.queues_[request.key].push_back(std::move(request.value));
-      wake_waiters(request.key);
-      return true;
+    case Query::queue_push: queue_push(request); return true;
     case Query::queue_pop: queue_pop(request); return true;
     case Query::queue_len: {
       const auto queue = server_.queues_.find(request.key);
@@ -174,15 +180,18 @@ bool Connection::handle(Request& request) {
       return true;
     }
     case Query::list_keys: list_keys(); return true;
-    case Query::barrier: barrier(request); return true;
+    case Query::barrier: return barrier(request);
   }
   return false;
 }
 
 bool Connection::present(const std::string& key) const {
-  if (server_.keys_.contains(key)) return true;
-  const auto queue = server_.queues_.find(key);
-  return queue != server_.queues_.end() && !queue->second.empty();
+  return server_.keys_.contains(key) || server_.queues_.contains(key);
+}
+
+bool Connection::all_present(const std::vector<std::string>& keys) const {
+  return std::all_of(keys.begin(), keys.end(),
+                     [&](const std::string& key) { return present(key); });
 }
 
 Value Connection::stored(const std::string& key) const {
@@ -191,10 +200,6 @@ Value Connection::stored(const std::string& key) const {
 }
 
 void Connection::store(const std::string& key, Value value) {
-  if (!server_.barriers_
-           .empty()) {  // a barrier's counter is a plain key: writing it may release (S-32)
-    release_barrier_waiters(key, leading_number(value.bytes()).value_or(0));
-  }
   server_.keys_[key] = std::move(value);
   wake_waiters(key);
 }
@@ -214,8 +219,8 @@ bool Connection::compare_set(Request& request) {
   } else {
     answer = found->second;
   }
-  reply(Message().value(answer));
   wake_waiters(request.key);  // even when nothing was written (S-27)
+  reply(Message().value(answer));
   return true;
 }
 
@@ -227,50 +232,53 @@ bool Connection::add(const Request& request) {
     if (!old) return false;
     number = *old;
   }
-  // Two's complement, as the addition of the original wraps in practice.
-  number = static_cast<std::int64_t>(static_cast<std::uint64_t>(number) +
-                                     static_cast<std::uint64_t>(request.number));
-  reply(Message().i64(number));
+  number = sum(number, request.number);
   store(request.key, Value(std::to_string(number)));
+  reply(Message().i64(number));
   return true;
 }
 
 void Connection::wait(const Request& request) {
+  if (all_present(request.keys)) return reply(Message().u8(kStopWaiting));
   std::size_t missing = 0;
   for (const std::string& key : request.keys) {
-    if (present(key)) continue;
-    server_.waiting_[key].push_back(number_);
+    if (server_.keys_.contains(key)) continue;  // a queue counts as missing here (S-14)
+    wait_for(key);
     ++missing;
   }
   awaited_ = missing;  // replaces the count of an open WAIT, its registrations stay
-  if (missing == 0) reply(Message().u8(kStopWaiting));
 }
 
-void Connection::cancel_wait() {
-  for (auto entry = server_.waiting_.begin(); entry != server_.waiting_.end();) {
+void Connection::wait_for(const std::string& key) {
+  server_.waiting_[key].push_back(number_);
+  registered_.insert(key);
+}
+
+void Connection::forget_waits() {
+  for (const std::string& key : registered_) {
+    const auto entry = server_.waiting_.find(key);
     std::erase(entry->second, number_);
-    entry = entry->second.empty() ? server_.waiting_.erase(entry) : std::next(entry);
+    if (entry->second.empty()) server_.waiting_.erase(entry);
   }
-  for (auto& [key, waiters] : server_.barriers_) {
-    std::erase_if(waiters, [&](const auto& waiter) { return waiter.connection == number_; });
-  }
+  registered_.clear();
   awaited_ = 0;
-  reply(Message().u8(kWaitCanceled));
 }
 
 void Connection::wake_waiters(const std::string& key) {
   const auto found = server_.waiting_.find(key);
   if (found == server_.waiting_.end()) return;
-  const std::vector<std::uint64_t> woken = std::move(found->second);
-  server_.waiting_.erase(found);
-  for (const std::uint64_t number : woken) {
-    const auto connection = server_.connections_.find(number);
-    if (connection != server_.connections_.end()) connection->second->key_appeared();
+  for (const std::uint64_t number : found->second) {
+    Connection& waiter = *server_.connections_.at(number);
+    waiter.registration_gone(key);
+    static_cast<void>(waiter.key_appeared());
   }
+  server_.waiting_.erase(found);
 }
 
-void Connection::key_appeared() {
-  if (awaited_ > 0 && --awaited_ == 0) reply(Message().u8(kStopWaiting));
+bool Connection::key_appeared() {
+  if (awaited_ == 0 || --awaited_ > 0) return false;
+  reply(Message().u8(kStopWaiting));
+  return true;
 }
 
 void Connection::multi_get(const Request& request) {
@@ -279,16 +287,23 @@ void Connection::multi_get(const Request& request) {
   reply(message);
 }
 
+void Connection::queue_push(Request& request) {
+  server_.queues_[request.key].push_back(std::move(request.value));
+  const auto found = server_.waiting_.find(request.key);
+  if (found == server_.waiting_.end()) return;
+  // One is woken, and it stays registered, so that a later wait of its may end too early (S-14).
+  for (const std::uint64_t number : found->second) {
+    if (server_.connections_.at(number)->key_appeared()) return;
+  }
+}
+
 void Connection::queue_pop(const Request& request) {
   const auto queue = server_.queues_.find(request.key);
-  Message message;
-  if (queue == server_.queues_.end() || queue->second.empty()) {
-    message.i64(0);
-  } else {
-    message.i64(static_cast<std::int64_t>(queue->second.size())).value(queue->second.front());
-    queue->second.pop_front();
-  }
-  reply(message);
+  if (queue == server_.queues_.end()) return reply(Message().i64(0));
+  reply(
+      Message().i64(static_cast<std::int64_t>(queue->second.size())).value(queue->second.front()));
+  queue->second.pop_front();
+  if (queue->second.empty()) server_.queues_.erase(queue);
 }
 
 void Connection::list_keys() {
@@ -298,29 +313,24 @@ void Connection::list_keys() {
   reply(message);
 }
 
-/// Answers those whose barrier counter has come far enough.
-void Connection::release_barrier_waiters(const std::string& key, std::int64_t arrived) {
-  const auto found = server_.barriers_.find(key);
-  if (found == server_.barriers_.end()) return;
-  for (const auto& waiter : found->second) {
-    const auto connection = server_.connections_.find(waiter.connection);
-    if (arrived >= waiter.world_size && connection != server_.connections_.end()) {
-      connection->second->release_barrier();
-    }
+bool Connection::barrier(const Request& request) {
+  std::int64_t arrived = 1;
+  const auto found = server_.keys_.find(request.key);
+  if (found != server_.keys_.end()) {
+    const auto before = leading_number(found->second.bytes());
+    if (!before) return false;
+    arrived = sum(*before, 1);
   }
-  std::erase_if(found->second, [&](const auto& waiter) { return arrived >= waiter.world_size; });
-}
-
-void Connection::barrier(const Request& request) {
-  const std::int64_t arrived = leading_number(stored(request.key).bytes()).value_or(0) + 1;
-  // Not by store(): a WAIT for the counter's key is not woken by an arrival (S-32).
+  // Not by store(): only the last arrival wakes, so a WAIT for the key does not see the first one.
   server_.keys_[request.key] = Value(std::to_string(arrived));
-  release_barrier_waiters(request.key, arrived);  // the others first, then the last to arrive
   if (arrived >= request.number) {
-    release_barrier();
+    wake_waiters(request.key);  // the others first, then the last to arrive
+    reply(Message().u8(kStopWaiting));
   } else {
-    server_.barriers_[request.key].push_back({number_, request.number});
+    wait_for(request.key);  // like any waiter, and so released by any write to the counter (S-32)
+    awaited_ = 1;
   }
+  return true;
 }
 
 }  // namespace
