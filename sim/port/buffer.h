@@ -90,6 +90,10 @@ class Buffer {
     pieces_.push_back(Piece{std::string(), value, 0});
   }
   void append(Buffer other) {
+    if (empty()) {
+      *this = std::move(other);
+      return;
+    }
     size_ += other.size_;
     for (std::size_t i = other.first_; i < other.pieces_.size(); ++i) {
       pieces_.push_back(std::move(other.pieces_[i]));
@@ -120,7 +124,20 @@ class Buffer {
   }
 
   /// Removes the first `count` bytes; requires count <= size().
-  void drop(std::size_t count) { static_cast<void>(split(count)); }
+  void drop(std::size_t count) {
+    HOOKE_CHECK(count <= size_, "cannot drop more than there is");
+    size_ -= count;
+    while (count > 0) {
+      Piece& front = pieces_[first_];
+      const std::size_t rest = front.size() - front.offset;
+      if (rest > count) {
+        front.offset += count;
+        return;
+      }
+      count -= rest;
+      pop_front();
+    }
+  }
 
   /// Removes the first `count` bytes and returns them as a buffer that still shares payloads.
   [[nodiscard]] Buffer split(std::size_t count) {

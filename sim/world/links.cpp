@@ -34,11 +34,11 @@ sim::Duration quantile(const LatencyModel& model, std::uint64_t q) {
 
 }  // namespace
 
-Link::Link(kernel::ChoiceSource& choices, const Machine& from_machine, const Machine& to_machine)
+Link::Link(const Machine& from_machine, const Machine& to_machine)
     : from(from_machine.id),
       to(to_machine.id),
-      latency_draws(choices, "network.latency", from_machine.key, to_machine.key),
-      loss_draws(choices, "network.loss", from_machine.key, to_machine.key) {}
+      from_key(from_machine.key),
+      to_key(to_machine.key) {}
 
 const LinkFault* Link::fault(FaultKind kind) const {
   for (const LinkFault& fault : faults) {
@@ -54,7 +54,7 @@ const LinkFault* Link::blocked() const {
 }
 
 Link& Links::between(const Machine& from, const Machine& to) {
-  const auto [entry, created] = links_.try_emplace(std::pair(from.id, to.id), choices_, from, to);
+  const auto [entry, created] = links_.try_emplace(std::pair(from.id, to.id), from, to);
   if (created) {
     for (const auto& [paths, fault] : active_) {
       if (covers(paths, from.id, to.id)) entry->second.faults.push_back(fault);
@@ -68,7 +68,16 @@ sim::Duration Links::draw_latency(Link& link) const {
   const LatencyModel& model = options_.latency;
   if (model.p99 == model.median) return model.median;
   // Choice 0 is the median: quantiles are counted from the middle.
-  return quantile(model, (link.latency_draws.below(kQuantiles) + kQuantiles / 2) % kQuantiles);
+  const std::uint64_t drawn = choices_.choose(
+      {"network.latency", link.from_key, link.to_key, link.latencies_drawn++}, kQuantiles);
+  return quantile(model, (drawn + kQuantiles / 2) % kQuantiles);
+}
+
+bool Links::draw_loss(Link& link, std::int64_t ratio_ppm) const {
+  constexpr std::uint64_t kMillion = 1'000'000;
+  const std::uint64_t drawn =
+      choices_.choose({"network.loss", link.from_key, link.to_key, link.losses_drawn++}, kMillion);
+  return drawn >= kMillion - static_cast<std::uint64_t>(ratio_ppm);  // 0, the quiet choice, is kept
 }
 
 void Links::add(const PathSet& paths, const LinkFault& fault) {

@@ -20,15 +20,17 @@ struct LinkFault {
   std::int64_t ratio_ppm = 0;
 };
 
-/// One directed path.
+/// One directed path. Small: every message passes through its two.
 struct Link {
-  Link(kernel::ChoiceSource& choices, const Machine& from_machine, const Machine& to_machine);
+  Link(const Machine& from_machine, const Machine& to_machine);
   sim::NodeId from;
   sim::NodeId to;
-  kernel::Stream latency_draws;
-  kernel::Stream loss_draws;
   std::vector<LinkFault> faults;  ///< usually empty
-  sim::WorldTime free_at{};       ///< when net_bandwidth lets the next bytes begin
+  std::uint64_t from_key;
+  std::uint64_t to_key;
+  std::uint64_t latencies_drawn = 0;
+  std::uint64_t losses_drawn = 0;
+  sim::WorldTime free_at{};  ///< when net_bandwidth lets the next bytes begin
   /// The first fault of `kind` that acts here, or null.
   [[nodiscard]] const LinkFault* fault(FaultKind kind) const;
   /// Nothing passes: partitioned or clogged.
@@ -43,6 +45,8 @@ class Links {
   Link& between(const Machine& from, const Machine& to);
   /// Draws the latency of one message, faults not counted.
   sim::Duration draw_latency(Link& link) const;
+  /// Draws whether a write is lost.
+  bool draw_loss(Link& link, std::int64_t ratio_ppm) const;
   /// Starts a path fault on all pairs that `paths` names, present and future.
   void add(const PathSet& paths, const LinkFault& fault);
   void remove(FaultId fault);

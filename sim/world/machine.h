@@ -29,7 +29,12 @@ struct Machine {
     return hash;
   }
 
+  // Touched by every message, therefore together.
+  sim::WorldTime network_free_at{};  ///< when its network card has sent what it was given
+  World::Traffic traffic;
   sim::NodeId id;
+  bool up = true;
+
   std::string name;
   std::uint64_t key;
   NodeClock clock;
@@ -37,11 +42,8 @@ struct Machine {
   std::vector<FaultId> unfelt_clock_faults;       ///< of both clocks: nobody has looked since
   std::vector<FaultId> unfelt_wall_faults;        ///< of the wall clock alone
   Disk disk;
-  bool up = true;
-  std::optional<FaultId> crash;      ///< why it is down
-  std::uint32_t boots = 0;           ///< how often it was started again after a crash
-  sim::WorldTime network_free_at{};  ///< when its network card has sent what it was given
-  World::Traffic traffic;
+  std::optional<FaultId> crash;  ///< why it is down
+  std::uint32_t boots = 0;       ///< how often it was started again after a crash
 
   /// Processes with a number, the youngest under each; ended ones stay until reaped.
   std::map<sim::Pid, SimProcess*> table;

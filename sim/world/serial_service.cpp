@@ -73,7 +73,7 @@ void SimNetwork::on_served(void* context, std::uint64_t) {
   service.network->run(service);
 }
 
-void SimNetwork::serve(ServiceState& service, Socket& socket, Segment segment) {
+void SimNetwork::serve(ServiceState& service, Socket& socket, Segment&& segment) {
   const SocketId id = socket.self;
   if (const LinkFault* const error = find_fault(service, FaultKind::service_error)) {
     faults_.feel(error->id);

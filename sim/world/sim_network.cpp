@@ -70,7 +70,7 @@ void SimNetwork::reset(Socket& socket) {
 }
 
 /// Sends now, or with the other answers of a server that is serving.
-void SimNetwork::leave(Socket& from, Segment segment) {
+void SimNetwork::leave(Socket& from, Segment&& segment) {
   ServiceState* const service = from.service;
   if (service != nullptr && (service == serving_ || !service->answers.empty())) {
     ++from.unsent;
@@ -80,13 +80,10 @@ void SimNetwork::leave(Socket& from, Segment segment) {
   }
 }
 
-void SimNetwork::send(Socket& from, Segment segment) {
+void SimNetwork::send(Socket& from, Segment&& segment) {
   const LinkFault* const blocked = from.out->blocked();
-  if (blocked == nullptr && from.held.empty()) {
-    transmit(from, std::move(segment));
-    return;
-  }
-  if (blocked != nullptr) faults_.feel(blocked->id);
+  if (blocked == nullptr) return transmit(from, std::move(segment));
+  faults_.feel(blocked->id);
   // A reset is said once and not repeated: behind a partition it is lost.
   if (segment.end != Segment::End::reset) from.held.push(std::move(segment));
 }
@@ -102,7 +99,7 @@ Duration SimNetwork::path_delay(Link& link) {
   return delay;
 }
 
-void SimNetwork::transmit(Socket& from, Segment segment) {
+void SimNetwork::transmit(Socket& from, Segment&& segment) {
   Socket* const to = find(from.peer);
   if (to == nullptr) return send_to_nobody(from, segment);
   Link& link = *from.out;
@@ -120,9 +117,7 @@ void SimNetwork::transmit(Socket& from, Segment segment) {
       faults_.feel(slow->id);
     }
     const LinkFault* const loss = link.fault(FaultKind::net_loss);
-    if (loss != nullptr && carries_data(segment) &&
-        link.loss_draws.below(1'000'000) >=
-            static_cast<std::uint64_t>(1'000'000 - loss->ratio_ppm)) {
+    if (loss != nullptr && carries_data(segment) && links_.draw_loss(link, loss->ratio_ppm)) {
       faults_.feel(loss->id);
       send_reset_to(from, path_delay(link));
       segment = {{}, Segment::End::reset};
@@ -165,23 +160,25 @@ void SimNetwork::refuse_data(Socket& socket, Duration after) {
 }
 
 void SimNetwork::path_changed() {
-  for (const auto& socket : sockets_) {
-    if (!socket->in_use || socket->held.empty() || socket->out->blocked() != nullptr) continue;
-    for (Fifo<Segment> held = std::exchange(socket->held, {}); !held.empty();) {
-      transmit(*socket, held.pop());
+  for (std::size_t slot = 0; slot < sockets_.size(); ++slot) {
+    Socket& socket = sockets_[slot];
+    if (!socket.in_use || socket.held.empty() || socket.out->blocked() != nullptr) continue;
+    for (Fifo<Segment> held = std::exchange(socket.held, {}); !held.empty();) {
+      transmit(socket, held.pop());
     }
-    leave_lingering(*socket);
+    leave_lingering(socket);
   }
   relaunch_attempts();
 }
 
 void SimNetwork::reset_paths(const PathSet& paths, FaultId fault) {
-  for (const auto& socket : sockets_) {
-    if (!socket->in_use || socket->broken) continue;
-    if (!Links::covers(paths, socket->machine->id, socket->peer_machine->id)) continue;
+  for (std::size_t slot = 0; slot < sockets_.size(); ++slot) {
+    Socket& socket = sockets_[slot];
+    if (!socket.in_use || socket.broken) continue;
+    if (!Links::covers(paths, socket.machine->id, socket.peer_machine->id)) continue;
     faults_.feel(fault);
-    send_reset_to(*socket, Duration::zero());
-    if (Socket* const peer = find(socket->peer)) send_reset_to(*peer, Duration::zero());
+    send_reset_to(socket, Duration::zero());
+    if (Socket* const peer = find(socket.peer)) send_reset_to(*peer, Duration::zero());
   }
 }
 
@@ -195,7 +192,7 @@ void SimNetwork::on_arrival(void* self, std::uint64_t packed) {
   network.arrive(*socket, socket->arriving.pop());
 }
 
-void SimNetwork::arrive(Socket& socket, Segment segment) {
+void SimNetwork::arrive(Socket& socket, Segment&& segment) {
   if (segment.end == Segment::End::reset) return break_connection(socket);
   if (socket.broken || socket.lingering) {
     if (carries_data(segment)) refuse_data(socket, Duration::zero());
@@ -211,7 +208,7 @@ void SimNetwork::arrive(Socket& socket, Segment segment) {
   }
 }
 
-void SimNetwork::deliver(Socket& socket, Segment segment) {
+void SimNetwork::deliver(Socket& socket, Segment&& segment) {
   if (socket.received.empty()) {
     socket.received = std::move(segment.bytes);
   } else {

@@ -11,6 +11,7 @@
 #include "sim/world/fifo.h"
 #include "sim/world/links.h"
 #include "sim/world/machine.h"
+#include "sim/world/slab.h"
 
 namespace hooke::world {
 
@@ -62,36 +63,38 @@ struct ServiceState {
   std::vector<LinkFault> faults;  ///< service_slow, service_stop, service_error, service_reply_lost
 };
 
-/// One end of a connection.
-struct Socket {
+/// One end of a connection. In order of use: a message touches the first three cache lines.
+struct alignas(64) Socket {
   SocketId self;
   SocketId peer;
-  SimProcess* owner = nullptr;
-  std::size_t index_in_owner = 0;
-  Machine* machine = nullptr;
-  Machine* peer_machine = nullptr;
-  std::uint32_t peer_boots = 0;  ///< boot of the peer's machine that this connection belongs to
-  Link* out = nullptr;
-  ServiceState* service = nullptr;    ///< on the accepting side
-  ListenerState* listener = nullptr;  ///< on the accepting side until it is accepted
-  sim::Endpoint local;
-  sim::Endpoint remote;
-
-  Fifo<Segment> arriving;         ///< on their way to this socket, in order
-  Fifo<Segment> held;             ///< written here while the path out is blocked
-  sim::WorldTime last_arrival{};  ///< keeps segments of one direction in order
-  sim::Buffer received;
   std::uint32_t unserved = 0;  ///< segments in the queue of the service
   std::uint32_t unsent = 0;    ///< segments among the answers of the service
   bool in_use = false;
-  bool finished = false;      ///< the peer has finished writing
-  bool broken = false;        ///< reset
-  bool end_told = false;      ///< the handler has had its on_end
-  bool writing_done = false;  ///< this side has finished writing
   bool lingering = false;     ///< closed by its owner, stays until everything written has left
+  bool broken = false;        ///< reset
+  bool finished = false;      ///< the peer has finished writing
+  bool writing_done = false;  ///< this side has finished writing
+  bool end_told = false;      ///< the handler has had its on_end
   bool unanswered = false;    ///< has sent to a machine that is down, and keeps trying
-  std::optional<sim::ParkTicket> reader;
+  Machine* machine = nullptr;
+  Link* out = nullptr;
+  ServiceState* service = nullptr;  ///< on the accepting side
   sim::StreamHandler* handler = nullptr;
+
+  Fifo<Segment> arriving;         ///< on their way to this socket, in order
+  sim::WorldTime last_arrival{};  ///< keeps segments of one direction in order
+  std::optional<sim::ParkTicket> reader;
+
+  sim::Buffer received;
+  SimProcess* owner = nullptr;
+  std::size_t index_in_owner = 0;
+
+  Machine* peer_machine = nullptr;
+  std::uint32_t peer_boots = 0;  ///< boot of the peer's machine that this connection belongs to
+  ListenerState* listener = nullptr;  ///< on the accepting side until it is accepted
+  Fifo<Segment> held;                 ///< written while the path out is blocked; empty otherwise
+  sim::Endpoint local;
+  sim::Endpoint remote;
 };
 
 class SimNetwork {
@@ -112,7 +115,7 @@ class SimNetwork {
   // Called by streams and listeners.
   Socket* find(SocketId id) {
     if (id.slot >= sockets_.size()) return nullptr;
-    Socket& socket = *sockets_[id.slot];
+    Socket& socket = sockets_[id.slot];
     return socket.in_use && socket.self.generation == id.generation ? &socket : nullptr;
   }
   /// The socket as its owner knows it: null once it is closed.
@@ -166,9 +169,9 @@ class SimNetwork {
   void leave_lingering(Socket& socket);
 
   // sending, receiving (sim_network.cpp)
-  void leave(Socket& from, Segment segment);
-  void send(Socket& from, Segment segment);
-  void transmit(Socket& from, Segment segment);
+  void leave(Socket& from, Segment&& segment);
+  void send(Socket& from, Segment&& segment);
+  void transmit(Socket& from, Segment&& segment);
   void send_to_nobody(Socket& from, const Segment& segment);
   void wait_in_silence(Socket& socket);
   void send_reset_to(Socket& socket, sim::Duration after);
@@ -178,8 +181,8 @@ class SimNetwork {
   static void on_arrival(void* self, std::uint64_t socket);
   static void on_handler_turn(void* self, std::uint64_t socket);
   static void on_reset(void* self, std::uint64_t socket);
-  void arrive(Socket& socket, Segment segment);
-  void deliver(Socket& socket, Segment segment);
+  void arrive(Socket& socket, Segment&& segment);
+  void deliver(Socket& socket, Segment&& segment);
   void call_handler(Socket& socket);
   void break_connection(Socket& socket);
 
@@ -194,7 +197,7 @@ class SimNetwork {
   // serial service (serial_service.cpp)
   static void on_served(void* service, std::uint64_t);
   void run(ServiceState& service);
-  void serve(ServiceState& service, Socket& socket, Segment segment);
+  void serve(ServiceState& service, Socket& socket, Segment&& segment);
   void lose_reply(ServiceState& service, SocketId to);
   void forget_answers(Socket& socket);
   void release_answers(ServiceState& service);
@@ -206,7 +209,7 @@ class SimNetwork {
   std::map<std::string, Machine*, std::less<>> names_;
   Links links_;
   ServiceModel default_service_;
-  std::vector<std::unique_ptr<Socket>> sockets_;
+  Slab<Socket> sockets_;
   std::vector<std::uint32_t> free_sockets_;
   std::map<std::uint64_t, Attempt*> blocked_attempts_;  ///< by number, so in order of beginning
   std::uint64_t attempts_ = 0;

@@ -16,11 +16,11 @@ Socket* SimNetwork::open_socket(SocketId id) {
 Socket& SimNetwork::create(SimProcess& owner, Machine& machine, Machine& peer) {
   if (free_sockets_.empty()) {
     free_sockets_.push_back(static_cast<std::uint32_t>(sockets_.size()));
-    sockets_.push_back(std::make_unique<Socket>());
+    sockets_.grow();
   }
   const std::uint32_t slot = free_sockets_.back();
   free_sockets_.pop_back();
-  Socket& socket = *sockets_[slot];
+  Socket& socket = sockets_[slot];
   const std::uint32_t generation = socket.self.generation + 1;
   socket = Socket{};
   socket.self = {slot, generation};
@@ -40,7 +40,7 @@ void SimNetwork::detach(Socket& socket) {
   if (!socket.lingering) {
     std::vector<SocketId>& siblings = socket.owner->sockets;
     siblings[socket.index_in_owner] = siblings.back();
-    sockets_[siblings.back().slot]->index_in_owner = socket.index_in_owner;
+    sockets_[siblings.back().slot].index_in_owner = socket.index_in_owner;
     siblings.pop_back();
   }
   if (socket.listener != nullptr) --std::exchange(socket.listener, nullptr)->unaccepted;
@@ -117,11 +117,12 @@ void SimNetwork::process_resumed(SimProcess& process) {
 
 void SimNetwork::machine_crashed(Machine& machine) {
   HOOKE_CHECK(!machine.up, "a machine is down before its sockets vanish");
-  for (const auto& socket : sockets_) {
-    if (!socket->in_use || socket->machine != &machine) continue;
-    const bool expects_answer = socket->arriving.any(carries_data) || socket->unserved > 0;
-    release(*socket);
-    Socket* const peer = find(socket->peer);
+  for (std::size_t slot = 0; slot < sockets_.size(); ++slot) {
+    Socket& socket = sockets_[slot];
+    if (!socket.in_use || socket.machine != &machine) continue;
+    const bool expects_answer = socket.arriving.any(carries_data) || socket.unserved > 0;
+    release(socket);
+    Socket* const peer = find(socket.peer);
     if (peer != nullptr && expects_answer && peer->machine != &machine) wait_in_silence(*peer);
   }
   machine.network_free_at = kernel_.now();
@@ -133,18 +134,20 @@ void SimNetwork::machine_crashed(Machine& machine) {
 }
 
 void SimNetwork::machine_restarted(Machine& machine) {
-  for (const auto& socket : sockets_) {
-    if (!socket->in_use || socket->peer_machine != &machine) continue;
-    if (!std::exchange(socket->unanswered, false)) continue;
-    send_reset_to(*socket,
-                  path_delay(*socket->out) + path_delay(links_.between(machine, *socket->machine)));
+  for (std::size_t slot = 0; slot < sockets_.size(); ++slot) {
+    Socket& socket = sockets_[slot];
+    if (!socket.in_use || socket.peer_machine != &machine) continue;
+    if (!std::exchange(socket.unanswered, false)) continue;
+    send_reset_to(socket,
+                  path_delay(*socket.out) + path_delay(links_.between(machine, *socket.machine)));
   }
   relaunch_attempts();
 }
 
 void SimNetwork::shut_down() {
-  for (const auto& socket : sockets_) {
-    if (socket->in_use) release(*socket);
+  for (std::size_t slot = 0; slot < sockets_.size(); ++slot) {
+    Socket& socket = sockets_[slot];
+    if (socket.in_use) release(socket);
   }
   for (const auto& machine : machines_) {
     for (const auto& [port, listener] : machine->listeners) listener->handler = nullptr;
