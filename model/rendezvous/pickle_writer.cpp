@@ -265,6 +265,7 @@ class Writer {
       const Place place = listed_.find(entry.node);
       if (place != kNoPlace && counts_later_times()) {
         const std::size_t bytes = PickleOutput::get_bytes(place) + later_time_bytes();
+        check_time(entry.at);
         if (out_.fits(bytes)) return out_.skip(bytes, kTimePlaces);
       }
       if (place != kNoPlace) {
@@ -296,7 +297,12 @@ class Writer {
            (state_.aware_times ? PickleOutput::get_bytes(zone_) : 0) + 2 + 3;
   }
 
+  static void check_time(sim::WallTime at) {
+    HOOKE_CHECK(at == truncate_to_microseconds(at), "a state holds whole microseconds");
+  }
+
   void time(sim::WallTime at) {
+    check_time(at);
     out_.boundary();
     if (datetime_class_ == kNoPlace) {
       datetime_module_ = out_.text("datetime");
