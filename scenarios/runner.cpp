@@ -16,6 +16,7 @@
 #include "scenarios/timeline.h"
 #include "scenarios/twin.h"
 #include "scenarios/verdict.h"
+#include "sim/kernel/host_limits.h"
 #include "sim/world/world.h"
 #include "sim/world/world_events.h"
 
@@ -185,9 +186,9 @@ RunReport run(kernel::Kernel& kernel, const Scenario& scenario, const RunOptions
     first = std::make_unique<TwinRecorder>(execution->trace());
     execution->watch(*first);
   }
-  const auto begun = std::chrono::steady_clock::now();
+  const kernel::Stopwatch stopwatch;
   report.end = execution->run();
-  report.wall_time = std::chrono::steady_clock::now() - begun;
+  report.wall_time = stopwatch.elapsed();
   take_facts(*execution, kernel, report);
   report.tape = execution->tape();
   const bool all_over = execution->outcomes().all_over();

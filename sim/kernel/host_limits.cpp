@@ -29,4 +29,10 @@ bool HostLimits::memory_is_up() const {
          resident_pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) > *memory_bytes_max_;
 }
 
+Stopwatch::Stopwatch() : start_(std::chrono::steady_clock::now()) {}
+
+std::chrono::nanoseconds Stopwatch::elapsed() const {
+  return std::chrono::steady_clock::now() - start_;
+}
+
 }  // namespace hooke::kernel

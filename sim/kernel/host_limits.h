@@ -22,4 +22,14 @@ class HostLimits {
   std::optional<std::size_t> memory_bytes_max_;
 };
 
+/// Real time since its construction: for reports of how long something took, never for a decision.
+class Stopwatch {
+ public:
+  Stopwatch();
+  [[nodiscard]] std::chrono::nanoseconds elapsed() const;
+
+ private:
+  std::chrono::steady_clock::time_point start_;
+};
+
 }  // namespace hooke::kernel
