@@ -206,7 +206,7 @@ void Client::expect(std::uint8_t expected) {
 Message Client::key_list(Query query, const std::vector<std::string>& keys) {
   Message message(query);
   message.u64(keys.size());
-  for (const std::string& key : keys) message.text("/" + key);
+  for (const std::string& key : keys) message.key(key);
   return message;
 }
 
@@ -215,25 +215,25 @@ Message Client::key_list(Query query, const std::vector<std::string>& keys) {
 
 void Client::set(const std::string& key, Value value) {
   const std::lock_guard lock(mutex_);
-  send_change(Message(Query::set).text("/" + key).value(value));
+  send_change(Message(Query::set).key(key).value(value));
 }
 
 Value Client::get(const std::string& key) {
   const std::lock_guard lock(mutex_);
   wait_locked({key}, timeout_);
-  send(Message(Query::get).text("/" + key));
+  send(Message(Query::get).key(key));
   return value();
 }
 
 std::int64_t Client::add(const std::string& key, std::int64_t delta) {
   const std::lock_guard lock(mutex_);
-  send_change(Message(Query::add).text("/" + key).i64(delta));
+  send_change(Message(Query::add).key(key).i64(delta));
   return number<std::int64_t>();
 }
 
 Value Client::compare_set(const std::string& key, const Value& expected, const Value& desired) {
   const std::lock_guard lock(mutex_);
-  send_change(Message(Query::compare_set).text("/" + key).value(expected).value(desired));
+  send_change(Message(Query::compare_set).key(key).value(expected).value(desired));
   return value();
 }
 
@@ -264,7 +264,7 @@ bool Client::check(const std::vector<std::string>& keys) {
 
 void Client::append(const std::string& key, Value value) {
   const std::lock_guard lock(mutex_);
-  send_change(Message(Query::append).text("/" + key).value(value));
+  send_change(Message(Query::append).key(key).value(value));
 }
 
 std::vector<Value> Client::multi_get(const std::vector<std::string>& keys) {
@@ -282,13 +282,13 @@ void Client::multi_set(const std::vector<std::pair<std::string, Value>>& items) 
   const std::lock_guard lock(mutex_);
   Message message(Query::multi_set);
   message.u64(items.size());
-  for (const auto& [key, item] : items) message.text("/" + key).value(item);
+  for (const auto& [key, item] : items) message.key(key).value(item);
   send_change(message);
 }
 
 bool Client::delete_key(const std::string& key) {
   const std::lock_guard lock(mutex_);
-  send_change(Message(Query::delete_key).text("/" + key));
+  send_change(Message(Query::delete_key).key(key));
   return number<std::int64_t>() != 0;
 }
 

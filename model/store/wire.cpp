@@ -100,6 +100,17 @@ sim::Value take_value(sim::Buffer& bytes) {
   return bytes.take(static_cast<std::size_t>(length));
 }
 
+/// Little endian.
+template <class T>
+void append_number(std::string& out, T number) {
+  char raw[sizeof(T)];
+  for (char& byte : raw) {
+    byte = static_cast<char>(number & 255U);
+    number >>= 8U;
+  }
+  out.append(raw, sizeof(T));
+}
+
 }  // namespace
 
 std::optional<Request> take_request(sim::Buffer& bytes) {
@@ -157,12 +168,19 @@ Message& Message::u8(std::uint8_t number) {
 }
 
 Message& Message::u32(std::uint32_t number) {
-  for (int shift = 0; shift < 32; shift += 8) open_ += static_cast<char>(number >> shift & 255U);
+  append_number(open_, number);
   return *this;
 }
 
 Message& Message::u64(std::uint64_t number) {
-  for (int shift = 0; shift < 64; shift += 8) open_ += static_cast<char>(number >> shift & 255U);
+  append_number(open_, number);
+  return *this;
+}
+
+Message& Message::key(std::string_view name) {
+  u64(name.size() + 1);
+  open_ += '/';
+  open_ += name;
   return *this;
 }
 

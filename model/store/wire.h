@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -56,8 +57,8 @@ struct Request {
   std::string key;
   sim::Value value;     ///< SET, APPEND, QUEUE_PUSH: the value; COMPARE_SET: what is desired
   sim::Value expected;  ///< COMPARE_SET
-  std::int64_t number =
-      0;  ///< ADD: the delta; BARRIER: the world size; VALIDATE: the word; PING: the nonce
+  /// ADD: the delta; BARRIER: the world size; VALIDATE: the word; PING: the nonce.
+  std::int64_t number = 0;
   std::vector<std::string> keys;
   std::vector<std::pair<std::string, sim::Value>> items;  ///< MULTI_SET
 };
@@ -82,6 +83,8 @@ class Message {
   Message& u64(std::uint64_t number);
   Message& i64(std::int64_t number) { return u64(static_cast<std::uint64_t>(number)); }
   Message& text(std::string_view text);
+  /// A key as clients send it, with a slash before its name.
+  Message& key(std::string_view name);
   Message& value(const sim::Value& value);
   /// The finished message.
   sim::Buffer take();

@@ -82,7 +82,7 @@ class Buffer {
   void append(std::string bytes) {
     if (bytes.empty()) return;
     size_ += bytes.size();
-    pieces_.push_back(Piece{std::move(bytes), Value(), 0});
+    push(Piece{std::move(bytes), Value(), 0});
   }
   void append(const Value& value) {
     if (value.empty()) return;
@@ -96,7 +96,7 @@ class Buffer {
     }
     size_ += other.size_;
     for (std::size_t i = other.first_; i < other.pieces_.size(); ++i) {
-      pieces_.push_back(std::move(other.pieces_[i]));
+      push(std::move(other.pieces_[i]));
     }
   }
 
@@ -192,9 +192,25 @@ class Buffer {
     }
   };
 
+  /// Crumbs are swept together: a peer that sends single bytes must not cost a piece for each.
+  void push(Piece&& piece) {
+    constexpr std::size_t kCrumbBytes = 64;
+    constexpr std::size_t kHeapBytes = 4096;
+    if (!piece.is_payload() && piece.size() - piece.offset <= kCrumbBytes && !pieces_.empty()) {
+      Piece& last = pieces_.back();
+      if (!last.is_payload() && last.size() < kHeapBytes) {
+        last.text += piece.view();
+        return;
+      }
+    }
+    pieces_.push_back(std::move(piece));
+  }
+
   void pop_front() {
-    if (++first_ == pieces_.size()) {
-      pieces_.clear();
+    ++first_;
+    // Not only at the end: a stream may always have a beginning of something in it.
+    if (first_ == pieces_.size() || (first_ >= 64 && first_ >= pieces_.size() / 2)) {
+      pieces_.erase(pieces_.begin(), pieces_.begin() + static_cast<std::ptrdiff_t>(first_));
       first_ = 0;
     }
   }

@@ -2,59 +2,57 @@
 // A world with a TCPStore server on node "s" and clients elsewhere, for tests of the store.
 
 #include <functional>
+#include <memory>
 #include <string>
-#include <vector>
 
 #include "model/store/tcp_store.h"
-#include "sim/world/world.h"
+#include "properties/unit/sim/world/test_world.h"
 
 namespace hooke::model {
 
-class StoreWorld {
+inline constexpr sim::PortNumber kStorePort{29400};
+
+class StoreWorld : public world::TestWorld {
  public:
-  explicit StoreWorld(std::uint64_t seed = 1) : choices_(seed) {
-    kernel_.begin(choices_, trace_, {}, kernel::Strategy::fifo);
-    world_.emplace(kernel_, world::WorldOptions{});
-    world_->add_node({"s", {}, 0});
-    world_->register_program("server", [](sim::Ports& ports) {
-      const auto server = serve_tcp_store(ports, sim::PortNumber{29400}, "rendezvous");
-      static_cast<void>(ports.executor.park(ports.executor.ticket()));
+  /// The server starts at `begin`.
+  explicit StoreWorld(std::uint64_t seed = 1, sim::Duration begin = {})
+      : TestWorld(world::constant_latency(), seed), server_node(node("s")) {
+    world->register_program("server", [](sim::Ports& ports) {
+      const auto server = serve_tcp_store(ports, kStorePort, "rendezvous");
+      world::park_for_ever(ports);
       return 0;
     });
-    start("s", "server");
+    if (begin == sim::Duration::zero()) {
+      start_server();
+    } else {
+      at(begin, [this] { start_server(); });
+    }
   }
+  void start_server() { server_pid = start_again(server_node, "server"); }
 
   /// Runs `body` as a process of its own on a node of its own, from now on.
-  void client(std::function<void(sim::Ports&)> body) {
+  sim::Pid client(std::function<void(sim::Ports&)> body) {
     const std::string name = "c" + std::to_string(clients_++);
-    world_->add_node({name, {}, 0});
-    world_->register_program(name, [body = std::move(body)](sim::Ports& ports) {
+    return start(node(name), name, [body = std::move(body)](sim::Ports& ports) {
       body(ports);
       return 0;
     });
-    start(name, name);
   }
   static std::shared_ptr<Store> connect(sim::Ports& ports,
                                         sim::Duration timeout = std::chrono::seconds(60)) {
-    TcpStoreOptions options;
-    options.endpoint = {"s", sim::PortNumber{29400}};
-    options.timeout = timeout;
-    return connect_tcp_store(ports, options);
+    return connect_tcp_store(ports, options(timeout));
   }
-  kernel::RunEnd run() { return kernel_.run(); }
-  world::World& world() { return *world_; }
-  kernel::Kernel& kernel() { return kernel_; }
+  static TcpStoreOptions options(sim::Duration timeout = std::chrono::seconds(60)) {
+    TcpStoreOptions out;
+    out.endpoint = {"s", kStorePort};
+    out.timeout = timeout;
+    return out;
+  }
+
+  sim::NodeId server_node;
+  sim::Pid server_pid;
 
  private:
-  void start(const std::string& node, const std::string& program) {
-    sim::SpawnRequest request;
-    request.argv = {program};
-    static_cast<void>(world_->start(*world_->find_node(node), request));
-  }
-  kernel::SeededSource choices_;
-  kernel::TraceRecorder trace_;
-  kernel::Kernel kernel_;
-  std::optional<world::World> world_;
   int clients_ = 0;
 };
 

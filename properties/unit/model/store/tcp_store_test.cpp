@@ -2,73 +2,14 @@
 #include "model/store/tcp_store.h"
 
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
-#include <cstdlib>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "model/store/store_helpers.h"
-#include "model/store/wire.h"
 #include "store_world.h"
 
 namespace hooke::model {
 namespace {
 
 using namespace std::chrono_literals;
-
-std::string from_hex(const std::string& hex) {
-  std::string out;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
-    out += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
-  }
-  return out;
-}
-
-std::string to_hex(const std::string& bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string out;
-  for (const char c : bytes) {
-    out += kDigits[static_cast<unsigned char>(c) >> 4U];
-    out += kDigits[static_cast<unsigned char>(c) & 15U];
-  }
-  return out;
-}
-
-/// Sends raw bytes on a fresh connection and returns what comes back within a second of silence.
-std::string exchange(sim::Stream& stream, sim::Ports& ports, const std::string& bytes) {
-  static_cast<void>(stream.write(sim::Buffer(bytes)));
-  std::string got;
-  for (;;) {
-    auto more = stream.read(ports.clock.monotonic_now() + 1s);
-    if (!more || more->empty()) return got;
-    got += more->take_bytes(more->size());
-  }
-}
-
-TEST(TcpStore, answers_the_golden_sequence_byte_by_byte) {
-  const char* source = std::getenv("HOOKE_SOURCE_DIR");
-  std::ifstream file(std::string(source == nullptr ? "." : source) +
-                     "/properties/conformance/wire/tcpstore-2.x-golden.json");
-  ASSERT_TRUE(file);
-  const nlohmann::json golden = nlohmann::json::parse(file);
-  ASSERT_GT(golden.at("ops").size(), 15U);
-  StoreWorld world;
-  std::vector<std::string> replies;
-  world.client([&](sim::Ports& ports) {
-    auto stream = ports.network.connect({"s", sim::PortNumber{29400}}, std::nullopt);
-    for (const auto& op : golden.at("ops")) {
-      replies.push_back(to_hex(exchange(*stream.value(), ports, from_hex(op.at("request_hex")))));
-    }
-  });
-  world.run();
-  ASSERT_EQ(replies.size(), golden.at("ops").size());
-  for (std::size_t i = 0; i < replies.size(); ++i) {
-    const auto& op = golden.at("ops")[i];
-    EXPECT_EQ(replies[i], op.at("reply_hex").is_null() ? "" : op.at("reply_hex").get<std::string>())
-        << op.at("op");
-  }
-}
 
 TEST(TcpStore, a_get_waits_until_the_key_is_set) {
   StoreWorld world;
@@ -168,12 +109,11 @@ TEST(TcpStore, a_store_that_goes_fails_its_clients_and_says_that_the_outcome_is_
   bool stays_broken = false;
   world.client([&](sim::Ports& ports) {
     const auto store = StoreWorld::connect(ports);
-    world::Fault fault;
-    fault.kind = world::FaultKind::service_reply_lost;
-    fault.node = *world.world().find_node("s");
-    fault.port = sim::PortNumber{29400};
-    fault.amount = 1;
-    world.world().inject(fault);
+    world.inject(world::FaultKind::service_reply_lost, [&](world::Fault& fault) {
+      fault.node = world.server_node;
+      fault.port = kStorePort;
+      fault.amount = 1;
+    });
     try {
       static_cast<void>(store->add("n", 1));
     } catch (const StoreNetworkError& error) {
@@ -242,81 +182,6 @@ TEST(TcpStore, both_generations_of_synchronize_give_everybody_all_values_by_rank
     world.run();
     EXPECT_EQ(seen, (std::vector<std::string>{"abc", "abc", "abc"})) << (old ? "1.13" : "2.x");
   }
-}
-
-TEST(TcpStore, garbage_closes_its_own_connection_and_no_other) {
-  StoreWorld world;
-  int closed = 0;
-  std::string value;
-  world.client([&](sim::Ports& ports) {
-    for (int i = 0; i < 300; ++i) {
-      auto stream = ports.network.connect({"s", sim::PortNumber{29400}}, std::nullopt);
-      std::string garbage = from_hex("00cef7853c");
-      garbage += static_cast<char>(19 + i % 200);  // no such query
-      static_cast<void>(stream.value()->write(sim::Buffer(garbage)));
-      auto answer = stream.value()->read(ports.clock.monotonic_now() + 1s);
-      if (!answer || answer->empty()) ++closed;
-    }
-  });
-  world.client([&](sim::Ports& ports) {
-    const auto store = StoreWorld::connect(ports);
-    for (int i = 0; i < 100; ++i) {
-      store->set("k", Value(std::to_string(i)));
-      value = store->get("k").bytes();
-    }
-  });
-  world.run();
-  EXPECT_EQ(closed, 300);
-  EXPECT_EQ(value, "99");
-}
-
-RC_GTEST_PROP(Wire, a_request_cut_anywhere_means_the_same,
-              (const std::string& key, const std::string& value)) {
-  RC_PRE(key.size() < 100);
-  std::string bytes;
-  for (sim::Buffer part :
-       {Message(Query::set).text("/" + key).value(Value(value)).take(),
-        Message(Query::add).text("/" + key).i64(-7).take(),
-        Message(Query::compare_set).text(key).value(Value(value)).value(Value(key)).take()}) {
-    bytes += part.take_bytes(part.size());
-  }
-  const auto cut = *rc::gen::inRange<std::size_t>(0, bytes.size());
-  sim::Buffer buffer(bytes.substr(0, cut));
-  std::vector<Request> got;
-  for (const std::string& rest : {std::string(), bytes.substr(cut)}) {
-    buffer.append(rest);
-    while (auto request = take_request(buffer)) got.push_back(std::move(*request));
-  }
-  RC_ASSERT(got.size() == 3U);
-  RC_ASSERT(got[0].key == "/" + key && got[0].value.bytes() == value);
-  RC_ASSERT(got[1].number == -7);
-  RC_ASSERT(got[2].expected.bytes() == value && got[2].value.bytes() == key);
-  RC_ASSERT(buffer.empty());
-}
-
-TEST(Wire, lengths_beyond_the_limits_are_refused_before_any_byte_of_them_is_read) {
-  const auto refused = [](Message message) {
-    sim::Buffer buffer = message.take();
-    try {
-      return take_request(buffer).has_value() ? "taken" : "waits";
-    } catch (const WireError&) {
-      return "refused";
-    }
-  };
-  EXPECT_STREQ(refused(Message(Query::get).u64(kKeyBytesMax + 1)), "refused");
-  EXPECT_STREQ(refused(Message(Query::get).u64(kKeyBytesMax)), "waits");
-  EXPECT_STREQ(refused(Message(Query::set).text("k").u64(kValueBytesMax + 1)), "refused");
-  EXPECT_STREQ(refused(Message(Query::check).u64(kKeysMax + 1)), "refused");
-  EXPECT_STREQ(refused(Message().u8(200)), "refused");
-}
-
-TEST(Wire, values_travel_by_reference_and_compare_by_bytes) {
-  const Value value(std::string(1000, 'x'));
-  sim::Buffer buffer = Message(Query::set).text("k").value(value).take();
-  const auto request = take_request(buffer);
-  ASSERT_TRUE(request);
-  EXPECT_EQ(request->value.payload(), value.payload());
-  EXPECT_EQ(Value(std::string(1000, 'x')), value);
 }
 
 }  // namespace

@@ -291,6 +291,53 @@ TEST(Network, bandwidth_delays_bytes_by_their_size_and_is_shared_by_all_that_a_n
   EXPECT_EQ(arrivals, (std::vector<Duration>{microseconds(1300), microseconds(2300)}));
 }
 
+TEST(Network, messages_of_many_gibibytes_take_the_time_of_their_size) {
+  class Huge final : public sim::Payload {
+   public:
+    [[nodiscard]] std::size_t size() const override { return 4'000'000'000; }
+    [[nodiscard]] const std::string& bytes() const override {
+      ADD_FAILURE() << "four gigabytes were written out";
+      return none_;
+    }
+
+   private:
+    std::string none_;
+  };
+  WorldOptions options = constant_latency();
+  options.network.bandwidth_bits_per_s = 8'000'000'000;  // one byte per nanosecond
+  TestWorld test(options);
+  Duration arrived{};
+  struct Sink final : sim::AcceptHandler, sim::StreamHandler {
+    explicit Sink(std::function<void()> on_bytes) : tell(std::move(on_bytes)) {}
+    void on_accept(std::unique_ptr<sim::Stream> given) override {
+      stream = std::move(given);
+      stream->set_handler(*this);
+    }
+    void on_data(sim::Buffer& received) override {
+      received.drop(received.size());
+      tell();
+    }
+    void on_end() override { stream.reset(); }
+    std::function<void()> tell;
+    std::unique_ptr<sim::Stream> stream;
+  } sink([&] { arrived = test.now(); });
+  test.start(test.node("b"), "server", [&](Ports& ports) {
+    auto listener = ports.network.listen(PortNumber{29500}, sink);
+    park_for_ever(ports);
+    return 0;
+  });
+  test.start(test.node("a"), "client", [](Ports& ports) {
+    const auto stream = dial(ports, "b");
+    sim::Buffer bytes;
+    bytes.append(sim::Value(std::make_shared<Huge>()));
+    static_cast<void>(stream->write(std::move(bytes)));
+    sleep(ports, seconds(10));
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(arrived, seconds(4) + microseconds(300));
+}
+
 TEST(Network, after_a_half_close_the_other_direction_still_works) {
   TestWorld test;
   Lines at_server;
