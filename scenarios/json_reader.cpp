@@ -3,6 +3,11 @@
 #include "scenarios/json_reader.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
 #include <set>
 
 #include "scenarios/duration.h"
@@ -12,17 +17,62 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::string escape(std::string key) {
+constexpr std::size_t kShownBytesMax = 60;
+constexpr std::size_t kComparedBytesMax = 200;
+const char* const kDuration = "a duration with a unit such as \"250us\" or \"5s\"";
+
+/// At most kShownBytesMax bytes of UTF-8 text, cut between two characters.
+std::string shortened(std::string text) {
+  if (text.size() <= kShownBytesMax) return text;
+  std::size_t end = kShownBytesMax - 3;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;
+  return text.substr(0, end) + "...";
+}
+
+/// A key as a step of a JSON pointer, fit for a message of one line: control characters are written
+/// as JSON writes them.
+std::string escape(const std::string& key) {
+  const std::string quoted = ordered_json(key).dump();
   std::string out;
-  for (const char c : key) out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+  for (const char c : shortened(quoted.substr(1, quoted.size() - 2))) {
+    out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+  }
   return out;
 }
 
 /// Short form of a value for a message.
 std::string shown(const ordered_json& value) {
-  std::string text = value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-  if (text.size() > 60) text = text.substr(0, 57) + "...";
-  return text;
+  return shortened(value.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+}
+
+/// What the parser has to say about a text that is no JSON, as "expected …, got …".
+std::string complaint(std::string_view what) {
+  // It quotes what it has read last, and that is the input's own text: out with it.
+  const std::size_t quote = what.find("; last read: '");
+  std::string_view said = what.substr(0, quote);
+  std::string_view wanted;
+  if (!what.ends_with('\'')) {
+    constexpr std::string_view kExpected = "; expected ";
+    const std::size_t from = what.rfind(kExpected);
+    if (from != std::string_view::npos) wanted = what.substr(from + kExpected.size());
+    said = said.substr(0, from);
+  }
+  const auto after = [&](std::string_view mark) {
+    const std::size_t from = said.find(mark);
+    return from == std::string_view::npos ? std::string_view() : said.substr(from + mark.size());
+  };
+  if (said.ends_with("ill-formed UTF-8 byte")) return "expected UTF-8 text, got a broken sequence";
+  if (const auto number = after("number overflow parsing "); !number.empty()) {
+    return "expected a number in range, got " + shortened(std::string(number));
+  }
+  std::string_view got = after(" - ");
+  if (got.starts_with("unexpected ")) got.remove_prefix(std::string_view("unexpected ").size());
+  std::string expected(wanted);
+  if (wanted.empty()) {
+    const std::string_view part = after("while parsing ");
+    expected = "a JSON " + std::string(part.substr(0, part.find(" - ")));
+  }
+  return "expected " + expected + ", got " + std::string(got);
 }
 
 class Handler {
@@ -52,14 +102,10 @@ class Handler {
     return true;
   }
   bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception& error) {
-    std::string what = error.what();
-    const std::size_t dash = what.find("syntax error");
-    if (dash != std::string::npos) what = what.substr(dash);
-    const std::size_t last = what.find("; last read");
-    if (last != std::string::npos) what.resize(last);
-    const bool utf8 = std::string_view(error.what()).find("UTF-8") != std::string_view::npos;
-    throw ScenarioError(source_ + ": byte " + std::to_string(byte) + ": expected " +
-                        (utf8 ? "UTF-8 text, got a broken sequence" : "JSON, got a " + what));
+    // The parser counts the bytes it has read, that one included.
+    const std::size_t offset = byte > 0 ? byte - 1 : 0;
+    throw ScenarioError(source_ + ": byte " + std::to_string(offset) + ": " +
+                        complaint(error.what()));
   }
 
  private:
@@ -83,7 +129,10 @@ class Handler {
       parent.push_back(std::move(value));
       return &parent.back();
     }
-    return &(parent[key_] = std::move(value));
+    // Keys are known to differ: no search for this one among all the others.
+    using Members = ordered_json::object_t::Container;
+    auto& members = static_cast<Members&>(parent.get_ref<ordered_json::object_t&>());
+    return &members.emplace_back(key_, std::move(value)).second;
   }
   bool open(ordered_json empty) {
     if (stack_.size() == kNestingMax) {
@@ -113,6 +162,13 @@ class Handler {
   std::string key_;
 };
 
+void check_size(std::uintmax_t bytes, const std::string& source) {
+  if (bytes <= kScenarioBytesMax) return;
+  throw ScenarioError(source + ": byte " + std::to_string(kScenarioBytesMax) +
+                      ": expected at most " + std::to_string(kScenarioBytesMax) + " bytes, got " +
+                      std::to_string(bytes));
+}
+
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -130,11 +186,35 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+std::string read_file(const std::string& path) {
+  const auto refuse = [&](const std::string& expected, const std::string& got) {
+    throw ScenarioError(path + ": byte 0: expected " + expected + ", got " + got);
+  };
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (std::filesystem::is_directory(status)) refuse("a file", "a directory");
+  if (std::filesystem::is_regular_file(status)) {
+    check_size(std::filesystem::file_size(path, error), path);
+  }
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             &std::fclose);
+  if (file == nullptr) refuse("a readable file", std::strerror(errno));
+  std::string text;
+  std::string chunk(1 << 16, '\0');
+  while (const std::size_t count = std::fread(chunk.data(), 1, chunk.size(), file.get())) {
+    text.append(chunk, 0, count);
+    check_size(text.size(), path);  // what is no regular file tells no size beforehand
+  }
+  if (std::ferror(file.get()) != 0) refuse("a readable file", "a read error");
+  return text;
+}
+
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& source) {
-  if (text.size() > kScenarioBytesMax) {
-    throw ScenarioError(source + ": byte " + std::to_string(kScenarioBytesMax) +
-                        ": expected at most " + std::to_string(kScenarioBytesMax) + " bytes, got " +
-                        std::to_string(text.size()));
+  check_size(text.size(), source);
+  // The parser takes a NUL byte for the end of the text, whatever follows it.
+  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
+    throw ScenarioError(source + ": byte " + std::to_string(nul) +
+                        ": expected UTF-8 text, got a NUL byte");
   }
   ordered_json root;
   Handler handler(source, root);
@@ -146,10 +226,11 @@ std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates) {
   std::optional<std::string> best;
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 2) + 1;
-  if (word.size() > 200) return std::nullopt;
+  if (word.size() > kComparedBytesMax) return std::nullopt;
   for (const std::string& candidate : candidates) {
     const std::size_t apart = distance(word, candidate);
-    if (apart < best_distance) {
+    // Words without a letter in common are as far apart as the longer one is long.
+    if (apart < best_distance && apart < std::max(word.size(), candidate.size())) {
       best_distance = apart;
       best = candidate;
     }
@@ -231,15 +312,23 @@ std::uint64_t Place::unsigned_integer() const {
 }
 
 sim::Duration Place::signed_duration() const {
-  if (value_.is_string()) {
-    if (const auto span = parse_duration(value_.get<std::string>())) return *span;
-  }
-  refuse_value("a duration with a unit such as \"250us\" or \"5s\"");
+  if (!value_.is_string()) refuse_value(kDuration);
+  const auto span = parse_duration(value_.get<std::string>());
+  if (!span) refuse_value(kDuration);
+  if (*span > kSpanMax) refuse_value("a duration of at most " + duration_text(kSpanMax));
+  if (*span < -kSpanMax) refuse_value("a duration of at least " + duration_text(-kSpanMax));
+  return *span;
 }
 
 sim::Duration Place::duration() const {
   const sim::Duration span = signed_duration();
   if (span < sim::Duration::zero()) refuse_value("a duration of at least 0");
+  return span;
+}
+
+sim::Duration Place::positive_duration() const {
+  const sim::Duration span = duration();
+  if (span == sim::Duration::zero()) refuse_value("a duration above 0");
   return span;
 }
 

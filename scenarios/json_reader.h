@@ -21,9 +21,16 @@ class ScenarioError : public std::runtime_error {
 
 inline constexpr std::size_t kScenarioBytesMax = 16 * 1024 * 1024;
 inline constexpr std::size_t kNestingMax = 64;
+/// The longest span a scenario may name: ten years, so that sums of spans stay far from overflow.
+inline constexpr sim::Duration kSpanMax = std::chrono::hours(24 * 365 * 10);
 
-/// Parses `text`; `source` names it in messages. ScenarioError for broken or truncated JSON, broken
-/// UTF-8 (both with the byte offset), nesting beyond 64, and a key that stands twice in one object.
+/// The bytes of a file. ScenarioError when it cannot be read, is a directory or has more than
+/// kScenarioBytesMax bytes; a regular file of that kind is refused before any of it is read.
+std::string read_file(const std::string& path);
+
+/// Parses `text`; `source` names it in messages. ScenarioError for broken or truncated JSON and
+/// broken UTF-8 (both with the offset of the first wrong byte, counted from 0), nesting beyond 64,
+/// and a key that stands twice in one object.
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& source);
 
 /// The candidate nearest to `word` by edit distance, when it is near enough to be a slip.
@@ -56,8 +63,9 @@ class Place {
   [[nodiscard]] bool truth() const;
   [[nodiscard]] std::int64_t integer(std::int64_t low, std::int64_t high) const;
   [[nodiscard]] std::uint64_t unsigned_integer() const;
-  [[nodiscard]] sim::Duration duration() const;         ///< not negative
-  [[nodiscard]] sim::Duration signed_duration() const;  ///< may be negative
+  [[nodiscard]] sim::Duration duration() const;           ///< from 0 to kSpanMax
+  [[nodiscard]] sim::Duration positive_duration() const;  ///< above 0, to kSpanMax
+  [[nodiscard]] sim::Duration signed_duration() const;    ///< from -kSpanMax to kSpanMax
   [[nodiscard]] const nlohmann::ordered_json& json() const { return value_; }
   [[nodiscard]] const std::string& pointer() const { return pointer_; }
 

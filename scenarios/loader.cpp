@@ -2,21 +2,19 @@
 #include "scenarios/loader.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <memory>
+#include <charconv>
+#include <functional>
 #include <set>
 
-#include "model/observe/event_registry.h"
 #include "model/variant/defects.h"
 #include "properties/invariants/invariant.h"
 #include "scenarios/actions.h"
-#include "scenarios/vocabulary.h"
-#include "sim/world/world_event_registry.h"
+#include "scenarios/duration.h"
+#include "scenarios/timeline_loader.h"
 
 namespace hooke::scenario {
 namespace {
 
-constexpr std::int64_t kNodesMax = 200'000;
 constexpr std::int64_t kWorkersPerNodeMax = 1'024;
 constexpr std::int64_t kManyMax = 1'000'000'000;
 const std::vector<std::string> kOutcomes{"succeeded", "failed", "signalled", "graceful_exit",
@@ -37,56 +35,27 @@ class Loader {
   void workers(const Place& place);
   WorkerProgram program(const Place& place);
   WorkerStep step(const Place& place);
-  TimelineEntry entry(const Place& place);
-  Trigger trigger(const Place& place);
-  void when(const Place& place, Trigger& trigger);
+  void override_program(const std::string& key, const Place& place);
+  void timeline(const Place& place);
   void expectation(const Place& place);
   void tape(const Place& place);
 
-  /// Nodes a selector names; roles stay as they are when allowed.
-  std::vector<std::string> nodes(const Place& place, bool roles_too);
-  std::vector<std::string> node_list(const Place& place, bool roles_too);
-  [[nodiscard]] std::vector<std::string> node_ids(bool roles_too) const;
+  void each_node(const Place& place, const std::function<void(const std::string&, const Place&)>&);
   void pattern(const Place& place, std::vector<std::string>& into);
 
   const Place& top_;
   Scenario scenario_;
-  std::set<std::string> ids_;
+  NodeNames names_;
 };
 
-// ---- nodes
-// -----------------------------------------------------------------------------------------
+// ---- protocol ----------------------------------------------------------------------------------
 
-std::vector<std::string> Loader::node_ids(bool roles_too) const {
-  std::vector<std::string> out(ids_.begin(), ids_.end());
-  if (roles_too) out.insert(out.end(), roles().begin(), roles().end());
-  return out;
+/// The rendezvous is configured in torchrun's words, which know nothing finer than microseconds.
+Duration rendezvous_span(const Place& place) {
+  const Duration span = place.positive_duration();
+  if (span % 1us != Duration::zero()) place.refuse_value("a whole number of microseconds");
+  return span;
 }
-
-std::vector<std::string> Loader::nodes(const Place& place, bool roles_too) {
-  const std::string text = place.text();
-  const bool role = std::find(roles().begin(), roles().end(), text) != roles().end();
-  if (ids_.contains(text) || (role && roles_too)) return {text};
-  std::vector<std::string> range = expand_range(text);
-  if (range.empty()) place.refuse_word("a node of the cluster", text, node_ids(roles_too));
-  for (const std::string& id : range) {
-    if (!ids_.contains(id)) place.refuse_word("nodes of the cluster", id, node_ids(roles_too));
-  }
-  return range;
-}
-
-std::vector<std::string> Loader::node_list(const Place& place, bool roles_too) {
-  if (place.json().is_string()) return nodes(place, roles_too);
-  std::vector<std::string> out;
-  for (const Place& item : place.items()) {
-    for (std::string& id : nodes(item, roles_too)) out.push_back(std::move(id));
-  }
-  if (out.empty()) place.refuse_value("at least one node");
-  return out;
-}
-
-// ---- protocol
-// --------------------------------------------------------------------------------------
 
 void Loader::rendezvous(const Place& place) {
   place.object({"backend", "min_nodes", "max_nodes", "timeouts", "keep_alive", "read_timeout"});
@@ -95,37 +64,39 @@ void Loader::rendezvous(const Place& place) {
     plan.backend = place.at("backend").text();
     if (plan.backend != "c10d") place.at("backend").refuse_word("\"c10d\"", plan.backend, {"c10d"});
   }
-  plan.min_nodes = place.at("min_nodes").integer(1, kNodesMax);
-  plan.max_nodes = place.at("max_nodes").integer(1, kNodesMax);
+  plan.min_nodes = place.at("min_nodes").integer(1, std::int64_t{kNodesMax});
+  plan.max_nodes = place.at("max_nodes").integer(1, std::int64_t{kNodesMax});
   if (plan.max_nodes < plan.min_nodes) {
     place.at("max_nodes")
         .refuse_value("at least min_nodes (" + std::to_string(plan.min_nodes) + ")");
   }
-  const auto positive = [](const Place& at, Duration& into) {
-    into = at.duration();
-    if (into == Duration::zero()) at.refuse_value("a duration above 0");
-  };
   if (place.has("timeouts")) {
     const Place timeouts = place.at("timeouts");
     timeouts.object({"join", "last_call", "close", "heartbeat"});
-    if (timeouts.has("join")) positive(timeouts.at("join"), plan.join);
-    if (timeouts.has("last_call")) positive(timeouts.at("last_call"), plan.last_call);
-    if (timeouts.has("close")) positive(timeouts.at("close"), plan.close);
-    if (timeouts.has("heartbeat")) positive(timeouts.at("heartbeat"), plan.heartbeat);
+    if (timeouts.has("join")) plan.join = rendezvous_span(timeouts.at("join"));
+    if (timeouts.has("last_call")) plan.last_call = rendezvous_span(timeouts.at("last_call"));
+    if (timeouts.has("close")) plan.close = rendezvous_span(timeouts.at("close"));
+    if (timeouts.has("heartbeat")) plan.heartbeat = rendezvous_span(timeouts.at("heartbeat"));
   }
   if (place.has("keep_alive")) {
     const Place keep_alive = place.at("keep_alive");
     keep_alive.object({"interval", "max_attempts"});
-    if (keep_alive.has("interval")) positive(keep_alive.at("interval"), plan.keep_alive_interval);
+    if (keep_alive.has("interval"))
+      plan.keep_alive_interval = rendezvous_span(keep_alive.at("interval"));
     if (keep_alive.has("max_attempts")) {
       plan.keep_alive_max_attempts = keep_alive.at("max_attempts").integer(1, 1'000'000);
     }
+    if (plan.keep_alive_interval > kSpanMax / plan.keep_alive_max_attempts) {
+      keep_alive.refuse_value("interval times max_attempts to be at most " +
+                              duration_text(kSpanMax));
+    }
   }
-  if (place.has("read_timeout")) positive(place.at("read_timeout"), plan.read_timeout);
+  if (place.has("read_timeout")) plan.read_timeout = rendezvous_span(place.at("read_timeout"));
 }
 
 void Loader::agent(const Place& place) {
-  place.object({"max_restarts", "monitor_interval", "exit_barrier_timeout", "shutdown_timeout", "environment"});
+  place.object({"max_restarts", "monitor_interval", "exit_barrier_timeout", "shutdown_timeout",
+                "environment"});
   AgentPlan& plan = scenario_.protocol.agent;
   if (place.has("max_restarts")) plan.max_restarts = place.at("max_restarts").integer(0, kManyMax);
   if (place.has("monitor_interval")) {
@@ -136,7 +107,11 @@ void Loader::agent(const Place& place) {
   if (place.has("exit_barrier_timeout"))
     plan.exit_barrier_timeout = place.at("exit_barrier_timeout").duration();
   if (place.has("environment")) {
-    for (const auto& [name, value] : place.at("environment").members()) plan.environment[name] = value.text();
+    for (const auto& [name, value] : place.at("environment").members()) {
+      if (name.empty() || name.find('=') != std::string::npos)
+        value.refuse("the name of an environment variable as key", "\"" + name + "\"");
+      plan.environment[name] = value.text();
+    }
   }
   if (place.has("shutdown_timeout"))
     plan.shutdown_timeout = place.at("shutdown_timeout").duration();
@@ -166,24 +141,10 @@ void Loader::protocol(const Place& place) {
   if (place.has("agent")) agent(place.at("agent"));
 }
 
-// ---- cluster
-// ---------------------------------------------------------------------------------------
+// ---- cluster -----------------------------------------------------------------------------------
 
 void Loader::node(const Place& place) {
   place.object({"id", "start", "clock"});
-  const Place id_place = place.at("id");
-  const std::string id = id_place.text();
-  std::vector<std::string> ids = expand_range(id);
-  if (ids.empty()) {
-    const bool plain =
-        !id.empty() && id.size() <= 64 && std::all_of(id.begin(), id.end(), [](char c) {
-          return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                 c == '-' || c == '_';
-        });
-    if (!plain)
-      id_place.refuse_value("a name of letters, digits, - and _, or a range such as \"b..d\"");
-    ids = {id};
-  }
   NodePlan plan;
   if (place.has("start")) {
     const Place start = place.at("start");
@@ -200,13 +161,8 @@ void Loader::node(const Place& place) {
     if (clock.has("drift_ppm"))
       plan.clock_drift_ppm = clock.at("drift_ppm").integer(-100'000, 100'000);
   }
-  for (const std::string& each : ids) {
-    const bool reserved =
-        each == "store" || std::find(roles().begin(), roles().end(), each) != roles().end();
-    if (reserved) id_place.refuse("a node name that is no role", "\"" + each + "\"");
-    if (!ids_.insert(each).second)
-      id_place.refuse("each node once", "\"" + each + "\" a second time");
-    plan.id = each;
+  for (const std::string& id : names_.declare(place.at("id"))) {
+    plan.id = id;
     scenario_.cluster.nodes.push_back(plan);
   }
 }
@@ -246,20 +202,14 @@ void Loader::cluster(const Place& place) {
   for (const Place& item : place.at("nodes").items()) node(item);
   ClusterPlan& plan = scenario_.cluster;
   if (plan.nodes.empty()) place.at("nodes").refuse_value("at least one node");
-  if (static_cast<std::int64_t>(plan.nodes.size()) > kNodesMax) {
-    place.at("nodes").refuse("at most " + std::to_string(kNodesMax) + " nodes",
-                             std::to_string(plan.nodes.size()));
-  }
   plan.store_host = plan.nodes.front().id;
   if (place.has("store_host")) {
     const Place host = place.at("store_host");
     plan.store_host = host.text();
-    if (plan.store_host == "external") {
+    if (plan.store_host == kExternalStore) {
       plan.store_host.clear();
-    } else if (!ids_.contains(plan.store_host)) {
-      std::vector<std::string> known = node_ids(false);
-      known.emplace_back("external");
-      host.refuse_word("a node of the cluster or \"external\"", plan.store_host, known);
+    } else if (!names_.contains(plan.store_host)) {
+      names_.refuse(host, "a node of the cluster or \"external\"", plan.store_host);
     }
   }
   if (place.has("network")) network(place.at("network"));
@@ -268,14 +218,15 @@ void Loader::cluster(const Place& place) {
     store.object({"service_time", "service_time_per_byte", "backlog"});
     if (store.has("service_time")) plan.service_time = store.at("service_time").duration();
     if (store.has("service_time_per_byte")) {
-      plan.service_time_per_byte = store.at("service_time_per_byte").duration();
+      const Place per_byte = store.at("service_time_per_byte");
+      plan.service_time_per_byte = per_byte.duration();
+      if (plan.service_time_per_byte > 1s) per_byte.refuse_value("a duration of at most 1s");
     }
     if (store.has("backlog")) plan.backlog = store.at("backlog").integer(1, 1'000'000);
   }
 }
 
-// ---- workers
-// ---------------------------------------------------------------------------------------
+// ---- workers -----------------------------------------------------------------------------------
 
 WorkerStep Loader::step(const Place& place) {
   const std::vector<std::string> kinds{"run", "exit", "signal", "hang", "init", "collective"};
@@ -335,154 +286,46 @@ void Loader::workers(const Place& place) {
   }
   if (place.has("slow_stop")) plan.slow_stop = place.at("slow_stop").duration();
   if (!place.has("overrides")) return;
-  for (const auto& [key, value] : place.at("overrides").members()) {
-    const std::size_t slash = key.find('/');
-    const std::string id = key.substr(0, slash);
-    if (!ids_.contains(id))
-      value.refuse_word("a node of the cluster before the slash", id, node_ids(false));
-    const std::string rest = slash == std::string::npos ? "" : key.substr(slash + 1);
-    const bool every_incarnation = rest == "*" || rest.ends_with("/*");
-    const std::string rank = rest == "*"         ? ""
-                             : every_incarnation ? rest.substr(0, rest.size() - 2)
-                                                 : rest;
-    const bool numeric = rank.size() <= 4 && std::all_of(rank.begin(), rank.end(), [](char c) {
-                           return c >= '0' && c <= '9';
-                         });
-    const bool bare_slash = slash != std::string::npos && rest.empty();
-    if (!numeric || bare_slash || (!rank.empty() && std::stoll(rank) >= plan.per_node)) {
-      value.refuse("a key \"node\", \"node/local_rank\" or one of them with \"/*\"",
+  for (const auto& [key, value] : place.at("overrides").members()) override_program(key, value);
+}
+
+/// Keys are "node" and "node/local_rank", each also with "/*" behind it.
+void Loader::override_program(const std::string& key, const Place& place) {
+  std::string_view rest = key;
+  if (rest.ends_with("/*")) rest.remove_suffix(2);
+  const std::size_t slash = rest.find('/');
+  const std::string id(rest.substr(0, slash));
+  if (!names_.contains(id)) names_.refuse(place, "a node of the cluster before the slash", id);
+  if (slash != std::string_view::npos) {
+    const std::string_view rank = rest.substr(slash + 1);
+    std::int64_t number = -1;
+    const auto end = std::from_chars(rank.data(), rank.data() + rank.size(), number);
+    const bool known = end.ec == std::errc() && number >= 0 &&
+                       number < scenario_.workers.per_node && std::to_string(number) == rank;
+    if (!known) {
+      place.refuse("a key \"node\", \"node/local_rank\" or one of them with \"/*\"",
                    "\"" + key + "\"");
     }
-    plan.overrides[key] = program(value);
   }
+  scenario_.workers.overrides[key] = program(place);
 }
 
-// ---- timeline
-// --------------------------------------------------------------------------------------
+// ---- timeline and expectations -----------------------------------------------------------------
 
-const sim::EventType* find_event(std::string_view name) {
-  const sim::EventType* const type = model::find_event_type(name);
-  return type != nullptr ? type : world::find_event_type(name);
-}
-
-std::vector<std::string> event_names() {
-  std::vector<std::string> out;
-  for (const sim::EventType* type : model::all_event_types()) out.emplace_back(type->name);
-  for (const sim::EventType* type : world::all_event_types()) out.emplace_back(type->name);
-  return out;
-}
-
-void Loader::when(const Place& place, Trigger& trigger) {
-  if (place.has("fault_point")) {
-    place.object({"fault_point", "node", "passage"});
-    trigger.fault_point = place.at("fault_point").text();
-    if (trigger.fault_point->empty())
-      place.at("fault_point").refuse_value("a name such as \"agent.joined\"");
-  } else {
-    const Place event = place.at("event");
-    trigger.event = event.text();
-    const sim::EventType* const type = find_event(*trigger.event);
-    if (type == nullptr) event.refuse_word("a known event", *trigger.event, event_names());
-    std::vector<std::string> keys{"event", "node", "passage"};
-    for (std::size_t i = 0; i < type->field_count; ++i) keys.emplace_back(type->fields[i]);
-    place.object(keys);
-    for (const auto& [key, value] : place.members()) {
-      if (key == "event" || key == "node" || key == "passage") continue;
-      if (value.json().is_string()) {
-        trigger.fields[key] = value.text();
-      } else {
-        trigger.fields[key] = std::to_string(value.integer(INT64_MIN, INT64_MAX));
-      }
+void Loader::timeline(const Place& place) {
+  const TimelineNames names{names_, scenario_.workers.per_node,
+                            scenario_.cluster.store_host.empty()};
+  std::size_t selected = 0;
+  for (const Place& item : place.items()) {
+    scenario_.timeline.push_back(load_timeline_entry(item, names));
+    const TimelineEntry& entry = scenario_.timeline.back();
+    selected += entry.from.size() + entry.to.size();
+    if (selected > kSelectedNodesMax) {
+      item.refuse("at most " + std::to_string(kSelectedNodesMax) + " nodes in all of the timeline",
+                  "more; \"all\" means every node");
     }
   }
-  if (place.has("node")) {
-    const std::string id = place.at("node").text();
-    if (!ids_.contains(id))
-      place.at("node").refuse_word("a node of the cluster", id, node_ids(false));
-    trigger.on_node = id;
-  }
-  if (place.has("passage")) trigger.passage = place.at("passage").integer(1, kManyMax);
 }
-
-Trigger Loader::trigger(const Place& place) {
-  Trigger trigger;
-  if (place.has("at") == place.has("when")) {
-    place.refuse("either \"at\" or \"when\"", place.has("at") ? "both" : "neither");
-  }
-  if (place.has("at")) {
-    trigger.at = place.at("at").duration();
-    if (place.has("after")) place.at("after").refuse("no \"after\" beside \"at\"", "one");
-  } else {
-    when(place.at("when"), trigger);
-    if (place.has("after")) trigger.after = place.at("after").duration();
-  }
-  return trigger;
-}
-
-TimelineEntry Loader::entry(const Place& place) {
-  const Place what = place.at("do");
-  TimelineEntry entry;
-  entry.what = what.text();
-  const Word* const word = find_word(entry.what);
-  if (word == nullptr) {
-    std::vector<std::string> words;
-    for (const Word& known : vocabulary()) words.emplace_back(known.name);
-    what.refuse_word("a known fault", entry.what, words);
-  }
-  struct Key {
-    unsigned parameter;
-    const char* name;
-  };
-  static constexpr Key kKeys[] = {{kNode, "node"},
-                                  {kPaths, "from"},
-                                  {kPaths, "to"},
-                                  {kPaths, "one_way"},
-                                  {kLocalRank, "local_rank"},
-                                  {kSignal, "signal"},
-                                  {kFor, "for"},
-                                  {kBy, "by"},
-                                  {kAmount, "amount"},
-                                  {kText, "text"}};
-  std::vector<std::string> keys{"at", "when", "after", "do", "every", "times"};
-  for (const Key& key : kKeys) {
-    const std::string name = key.name;
-    if (((word->required | word->optional) & key.parameter) != 0) keys.push_back(name);
-    const bool needed = (word->required & key.parameter) != 0 && name != "to" && name != "one_way";
-    if (needed && !place.has(name))
-      place.refuse("\"" + name + "\" for \"" + entry.what + "\"", "none");
-  }
-  place.object(keys);
-  entry.trigger = trigger(place);
-  if (place.has("node")) entry.from = node_list(place.at("node"), true);
-  if (place.has("from")) entry.from = node_list(place.at("from"), true);
-  if (place.has("to")) entry.to = node_list(place.at("to"), true);
-  if (place.has("one_way")) entry.one_way = place.at("one_way").truth();
-  if (place.has("local_rank"))
-    entry.local_rank = place.at("local_rank").integer(0, scenario_.workers.per_node - 1);
-  if (place.has("signal")) {
-    entry.signal = place.at("signal").text();
-    if (!signal_named(*entry.signal))
-      place.at("signal").refuse_value("a signal such as \"SIGTERM\"");
-  }
-  if (place.has("for")) entry.duration = place.at("for").duration();
-  if (place.has("by"))
-    entry.span = word->negative_by ? place.at("by").signed_duration() : place.at("by").duration();
-  if (place.has("amount"))
-    entry.amount =
-        place.at("amount").integer(word->name == "clock.drift" ? -kManyMax : 0, kManyMax * 100);
-  if (place.has("text")) entry.text = place.at("text").text();
-  if (place.has("times") && !place.has("every"))
-    place.at("times").refuse("\"every\" beside \"times\"", "none");
-  if (place.has("every")) {
-    entry.every = place.at("every").duration();
-    if (*entry.every == Duration::zero()) place.at("every").refuse_value("a duration above 0");
-    entry.times = place.at("times").integer(1, 1'000'000);
-  }
-  return entry;
-}
-
-// ---- expectations
-// ----------------------------------------------------------------------------------
 
 void Loader::pattern(const Place& place, std::vector<std::string>& into) {
   static const std::vector<std::string> kIds = properties::InvariantRegistry::with_builtins().ids();
@@ -496,32 +339,37 @@ void Loader::pattern(const Place& place, std::vector<std::string>& into) {
   }
 }
 
-void Loader::expectation(const Place& place) {
-  place.object({"outcome", "exit_code", "rounds", "within", "holds", "violates", "marks"});
-  Expectation& expect = scenario_.expect;
-  const auto for_nodes = [&](const std::string& key, const Place& value, auto act) {
+/// Calls `act` for the nodes that each key of `place` selects, in the order of the keys.
+void Loader::each_node(const Place& place,
+                       const std::function<void(const std::string&, const Place&)>& act) {
+  std::set<std::string> seen;
+  for (const auto& [key, value] : place.members()) {
     std::vector<std::string> ids = expand_range(key);
     if (ids.empty()) ids = {key};
     for (const std::string& id : ids) {
-      if (!ids_.contains(id))
-        value.refuse_word("a node of the cluster as key", id, node_ids(false));
-      act(id);
+      if (!names_.contains(id)) names_.refuse(value, "a node of the cluster as key", id);
+      if (!seen.insert(id).second) value.refuse("each node once", "\"" + id + "\" a second time");
+      act(id, value);
     }
-  };
+  }
+}
+
+void Loader::expectation(const Place& place) {
+  place.object({"outcome", "exit_code", "rounds", "within", "holds", "violates", "marks"});
+  Expectation& expect = scenario_.expect;
   if (place.has("outcome")) {
-    for (const auto& [key, value] : place.at("outcome").members()) {
+    each_node(place.at("outcome"), [&](const std::string& id, const Place& value) {
       const std::string outcome = value.text();
       if (std::find(kOutcomes.begin(), kOutcomes.end(), outcome) == kOutcomes.end()) {
         value.refuse_word("an outcome", outcome, kOutcomes);
       }
-      for_nodes(key, value, [&](const std::string& id) { expect.outcome[id] = outcome; });
-    }
+      expect.outcome[id] = outcome;
+    });
   }
   if (place.has("exit_code")) {
-    for (const auto& [key, value] : place.at("exit_code").members()) {
-      const std::int64_t code = value.integer(-64, 255);
-      for_nodes(key, value, [&](const std::string& id) { expect.exit_code[id] = code; });
-    }
+    each_node(place.at("exit_code"), [&](const std::string& id, const Place& value) {
+      expect.exit_code[id] = value.integer(-64, 255);
+    });
   }
   if (place.has("rounds")) {
     const Place rounds = place.at("rounds");
@@ -565,50 +413,18 @@ Scenario Loader::load() {
   if (top_.has("seed")) scenario_.seed = top_.at("seed").unsigned_integer();
   if (top_.has("canary")) scenario_.canary = top_.at("canary").truth();
   if (top_.has("time_limit")) {
-    scenario_.time_limit = top_.at("time_limit").duration();
-    if (scenario_.time_limit == Duration::zero())
-      top_.at("time_limit").refuse_value("a duration above 0");
+    scenario_.time_limit = top_.at("time_limit").positive_duration();
   }
   cluster(top_.at("cluster"));
   protocol(top_.at("protocol"));
   workers(top_.at("workers"));
-  if (top_.has("timeline")) {
-    for (const Place& item : top_.at("timeline").items()) scenario_.timeline.push_back(entry(item));
-  }
+  if (top_.has("timeline")) timeline(top_.at("timeline"));
   if (top_.has("expect")) expectation(top_.at("expect"));
   if (top_.has("tape")) tape(top_.at("tape"));
   return std::move(scenario_);
 }
 
 }  // namespace
-
-std::vector<std::string> expand_range(const std::string& text) {
-  const std::size_t dots = text.find("..");
-  if (dots == std::string::npos) return {};
-  const std::string first = text.substr(0, dots);
-  const std::string last = text.substr(dots + 2);
-  if (first.size() == 1 && last.size() == 1 && first <= last) {
-    const bool letters = first[0] >= 'a' && last[0] <= 'z';
-    std::vector<std::string> out;
-    for (char c = first[0]; letters && c <= last[0]; ++c) out.emplace_back(1, c);
-    return out;
-  }
-  const auto split = [](const std::string& id) {
-    std::size_t digits = id.size();
-    while (digits > 0 && id[digits - 1] >= '0' && id[digits - 1] <= '9') --digits;
-    return std::pair(id.substr(0, digits), id.substr(digits));
-  };
-  const auto [prefix, from] = split(first);
-  const auto [other_prefix, to] = split(last);
-  if (prefix.empty() || prefix != other_prefix || from.empty() || to.empty() || from.size() > 6 ||
-      to.size() > 6) {
-    return {};
-  }
-  std::vector<std::string> out;
-  for (long long i = std::stoll(from); i <= std::stoll(to); ++i)
-    out.push_back(prefix + std::to_string(i));
-  return out;
-}
 
 Scenario load_scenario(std::string_view text, const std::string& source) {
   const nlohmann::ordered_json json = parse_json(text, source);
@@ -617,16 +433,7 @@ Scenario load_scenario(std::string_view text, const std::string& source) {
 }
 
 Scenario load_scenario_file(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                             &std::fclose);
-  if (file == nullptr) throw ScenarioError(path + ": byte 0: expected a readable file, got none");
-  std::string text;
-  std::string chunk(1 << 16, '\0');
-  while (const std::size_t count = std::fread(chunk.data(), 1, chunk.size(), file.get())) {
-    text.append(chunk, 0, count);
-    if (text.size() > kScenarioBytesMax) break;  // parse_json refuses it by size
-  }
-  return load_scenario(text, path);
+  return load_scenario(read_file(path), path);
 }
 
 }  // namespace hooke::scenario

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "scenarios/json_reader.h"
+#include "scenarios/node_names.h"
 #include "scenarios/scenario.h"
 
 namespace hooke::scenario {
@@ -14,11 +15,7 @@ namespace hooke::scenario {
 /// word.
 Scenario load_scenario(std::string_view text, const std::string& source);
 
-/// Reads a file of at most 16 MiB and loads it. ScenarioError also when it cannot be read.
+/// Loads the scenario in a file; ScenarioError also when read_file refuses it.
 Scenario load_scenario_file(const std::string& path);
-
-/// Node ids that a selector names: an id, or a range "b..d" or "n1..n32" (last letter or last
-/// number counts up). Empty when the text is no range of that kind.
-std::vector<std::string> expand_range(const std::string& text);
 
 }  // namespace hooke::scenario

@@ -6,6 +6,10 @@
 namespace hooke::scenario {
 namespace {
 
+constexpr AmountRange amounts(std::int64_t min, std::int64_t max) {
+  return {min, max};
+}
+
 constexpr std::array kWords{
     Word{"agent.start", kNode, 0, false, "one more agent process"},
     Word{"agent.restart", kNode, 0, false, "a fresh agent, as soon as the old one has ended"},
@@ -18,7 +22,7 @@ constexpr std::array kWords{
     Word{"node.restart", kNode, 0, false, "a crashed machine is up again and its agent starts"},
     Word{"node.reboot", kNode, kFor, false, "a crash, and a restart 30 s later or after for"},
     Word{"worker.exit", kNode, kLocalRank | kAmount, false,
-         "ends with code amount, 1 unless said otherwise"},
+         "ends with code amount, 1 unless said otherwise", amounts(0, 255)},
     Word{"worker.signal", kNode, kLocalRank | kSignal, false,
          "a signal to the worker, SIGKILL unless said otherwise"},
     Word{"worker.hang", kNode, kLocalRank, false, "makes no progress any more"},
@@ -27,44 +31,53 @@ constexpr std::array kWords{
     Word{"worker.slow_stop", kNode | kBy, kLocalRank, false,
          "takes that long to end after SIGTERM"},
     Word{"worker.children", kNode, kLocalRank | kAmount, false,
-         "starts child processes that outlive it"},
+         "starts child processes that outlive it", amounts(1, 1'000)},
     Word{"net.partition", kPaths, kFor, false, "nothing passes between from and to"},
     Word{"net.delay", kBy, kPaths | kFor, false, "that much more latency"},
     Word{"net.loss", kAmount, kPaths | kFor, false,
-         "a write breaks its connection, amount times in a million"},
+         "a write breaks its connection, amount times in a million", amounts(1, 1'000'000)},
     Word{"net.reset", 0, kPaths, false, "every connection breaks now"},
     Word{"net.clog", 0, kPaths | kFor, false, "bytes are held and delivered when it ends"},
-    Word{"net.bandwidth", kAmount, kPaths | kFor, false, "amount bits per second"},
+    Word{"net.bandwidth", kAmount, kPaths | kFor, false, "amount bits per second",
+         amounts(1, 1'000'000'000'000)},
     Word{"store.slow", kBy, kFor, false, "that much more per request"},
     Word{"store.stop", 0, kFor, false, "serves nothing for that long"},
     Word{"store.error", 0, kFor, false, "resets each connection at its next request"},
     Word{"store.reply_lost", 0, kAmount, false,
-         "serves the next amount requests (1), but the replies are lost"},
+         "serves the next amount requests (1), but the replies are lost", amounts(1, 1'000'000)},
     Word{"store.backlog", kAmount, 0, false,
-         "so many connections may wait to be accepted from now on"},
+         "so many connections may wait to be accepted from now on", amounts(1, 1'000'000)},
     Word{"store.restart", 0, kFor, false, "an external store ends and comes up empty"},
     Word{"clock.skew", kNode | kBy, 0, true, "the wall clock is set to true time plus by"},
     Word{"clock.jump", kNode | kBy, 0, true, "the wall clock jumps"},
     Word{"clock.drift", kNode | kAmount, 0, false,
-         "both clocks run at amount parts per million faster"},
+         "both clocks run at amount parts per million faster", amounts(-100'000, 100'000)},
     Word{"clock.freeze", kNode | kFor, 0, false, "both clocks stand still"},
     Word{"dns.alias", kNode | kText, 0, false, "the name text also means that node"},
     Word{"dns.unresolvable", kText, kNode | kFor, false,
          "the name text cannot be resolved (by that node)"},
-    Word{"port.busy", kNode | kAmount, kFor, false, "a stranger holds port amount"},
+    Word{"port.busy", kNode | kAmount, kFor, false, "a stranger holds port amount",
+         amounts(1, 65'535)},
     Word{"port.steal", kNode, kFor, false,
          "a stranger takes the next ephemeral port that is closed"},
     Word{"job.collide", kNode, kText, false,
          "a second job on the same endpoint, with run id text or the same"},
     Word{"pid.reuse", kNode, kLocalRank, false, "the next process gets that worker's number"},
     Word{"disk.full", kNode, kFor, false, "writes fail"},
-    Word{"disk.short_write", kNode | kAmount, 0, false, "the next write stores only amount bytes"},
+    Word{"disk.short_write", kNode | kAmount, 0, false, "the next write stores only amount bytes",
+         amounts(0, 1'000'000'000)},
     Word{"thread.dies", kNode | kText, 0, false, "the agent's background task text ends silently"},
     Word{"sched.relaunch", kNode, kBy | kAmount, false,
-         "a failed agent is started again, amount times, by later"},
+         "a failed agent is started again, amount times, by later", amounts(1, 1'000'000)},
 };
 
 constexpr std::array<std::string_view, 3> kRoles{"store_host", "rank0", "all"};
+
+/// In the order of a node's life.
+constexpr std::array<std::string_view, 11> kFaultPoints{
+    "agent.started",      "rendezvous.joining",   "rendezvous.before_write", "rendezvous.joined",
+    "agent.joined",       "agent.ranks_assigned", "agent.workers_started",   "agent.stopping",
+    "agent.exit_barrier", "agent.closing",        "rendezvous.closing"};
 
 }  // namespace
 
@@ -81,6 +94,10 @@ const Word* find_word(std::string_view name) {
 
 std::span<const std::string_view> roles() {
   return kRoles;
+}
+
+std::span<const std::string_view> fault_points() {
+  return kFaultPoints;
 }
 
 }  // namespace hooke::scenario

@@ -2,6 +2,7 @@
 // The words of a timeline and their parameters: one table for the loader, its messages and the
 // schema's test.
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -19,12 +20,20 @@ enum Parameter : unsigned {
   kText = 1U << 7U,       ///< text
 };
 
+/// What "amount" may be, both ends included.
+struct AmountRange {
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+};
+
 struct Word {
-  std::string_view name;     ///< "node.crash"
-  unsigned required;         ///< parameters without which it means nothing
-  unsigned optional;         ///< parameters it may have besides
-  bool negative_by = false;  ///< "by" may be negative
+  std::string_view name;  ///< "node.crash"
+  /// Parameters without which it means nothing; `node` may be left out where a trigger names one.
+  unsigned required;
+  unsigned optional;  ///< parameters it may have besides
+  bool negative_by;   ///< "by" may be negative
   std::string_view meaning;
+  AmountRange amount{};  ///< of words with kAmount
 };
 
 /// Every word, in the order of the documentation.
@@ -34,5 +43,8 @@ const Word* find_word(std::string_view name);
 
 /// Names that stand for nodes by what they are at the moment of acting.
 std::span<const std::string_view> roles();
+
+/// Every point in the model's code where a trigger may act ("agent.joined").
+std::span<const std::string_view> fault_points();
 
 }  // namespace hooke::scenario

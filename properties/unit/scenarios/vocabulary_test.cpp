@@ -1,0 +1,67 @@
+// The vocabulary names what exists: words that can be carried out, points that code passes.
+#include "scenarios/vocabulary.h"
+
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <set>
+#include <string>
+
+#include "model/observe/event_registry.h"
+#include "sim/world/world_event_registry.h"
+#include "test_files.h"
+
+namespace hooke::scenario {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(Vocabulary, names_each_word_once_and_finds_it) {
+  std::set<std::string_view> seen;
+  for (const Word& word : vocabulary()) {
+    EXPECT_TRUE(seen.insert(word.name).second) << word.name;
+    EXPECT_EQ(find_word(word.name), &word);
+    EXPECT_FALSE(word.meaning.empty()) << word.name;
+    EXPECT_EQ(word.required & word.optional, 0U) << word.name;
+  }
+  EXPECT_EQ(find_word("node"), nullptr);
+  EXPECT_EQ(find_word(""), nullptr);
+}
+
+TEST(Vocabulary, says_how_much_for_each_word_that_takes_an_amount_and_for_no_other) {
+  for (const Word& word : vocabulary()) {
+    const bool takes = ((word.required | word.optional) & kAmount) != 0;
+    EXPECT_EQ(takes, word.amount.min < word.amount.max) << word.name;
+  }
+}
+
+TEST(Vocabulary, lists_exactly_the_fault_points_that_the_model_passes) {
+  const std::regex reach(R"re(fault_point\s*\.\s*reach\(\s*"([^"]+)")re");
+  std::set<std::string> passed;
+  for (const auto& entry : fs::recursive_directory_iterator(source_directory() / "model")) {
+    if (entry.path().extension() != ".cpp" && entry.path().extension() != ".h") continue;
+    const std::string text = contents(entry.path());
+    for (std::sregex_iterator match(text.begin(), text.end(), reach), end; match != end; ++match) {
+      passed.insert((*match)[1].str());
+    }
+  }
+  const std::set<std::string> listed(fault_points().begin(), fault_points().end());
+  EXPECT_EQ(listed, passed);
+}
+
+TEST(Vocabulary, no_event_has_a_field_that_a_trigger_uses_for_itself) {
+  auto types = model::all_event_types();
+  for (const sim::EventType* type : world::all_event_types()) types.push_back(type);
+  for (const sim::EventType* type : types) {
+    // Its passage is just what a trigger means by that word.
+    if (type->name == "fault_point.passed") continue;
+    for (std::size_t i = 0; i < type->field_count; ++i) {
+      for (const std::string_view own : {"event", "node", "passage", "fault_point"}) {
+        EXPECT_NE(type->fields[i], own) << type->name;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hooke::scenario

@@ -1,0 +1,273 @@
+// What is written is loaded back unchanged.
+#include "scenarios/writer.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "model/variant/defects.h"
+#include "scenarios/loader.h"
+#include "scenarios/vocabulary.h"
+#include "test_files.h"
+
+namespace hooke::scenario {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Draws with RapidCheck; every value that comes out is one that the loader gives for some file.
+class Draw {
+ public:
+  Scenario scenario() {
+    Scenario out;
+    out.name = text();
+    out.description = coin() ? text() : "";
+    for (int i = number(0, 2); i > 0; --i) out.references.push_back(text());
+    out.seed = *rc::gen::arbitrary<std::uint64_t>();
+    out.canary = coin();
+    if (coin()) out.time_limit = positive();
+    cluster(out.cluster);
+    protocol(out.protocol);
+    workers(out);
+    for (int i = number(0, 4); i > 0; --i) out.timeline.push_back(entry(out));
+    if (coin()) expectation(out);
+    if (coin()) out.tape = tape();
+    return out;
+  }
+
+ private:
+  static int number(int from, int to) { return *rc::gen::inRange(from, to + 1); }
+  static bool coin() { return *rc::gen::arbitrary<bool>(); }
+  static std::string text() {
+    return *rc::gen::elementOf(std::vector<std::string>{"x", "two words", "\"quoted\"\n\t", "日本",
+                                                        "a/b~c", "$", "-1", std::string("\0n", 2)});
+  }
+  static Duration span() {
+    const Duration unit = *rc::gen::elementOf(std::vector<Duration>{1us, 1ms, 1s, 1min, 1h});
+    return unit * number(0, 2000);
+  }
+  static Duration positive() { return span() + 1us; }
+  template <class T>
+  static const T& one_of(const std::vector<T>& from) {
+    return from[static_cast<std::size_t>(number(0, static_cast<int>(from.size()) - 1))];
+  }
+
+  static void cluster(ClusterPlan& plan) {
+    for (int i = number(1, 4); i > 0; --i) {
+      NodePlan node;
+      node.id = std::string(1, static_cast<char>('a' + plan.nodes.size()));
+      if (coin()) node.start = span();
+      if (number(0, 4) == 0) node.start.reset();
+      if (coin()) node.clock_skew = span() - span();
+      if (coin()) node.clock_drift_ppm = number(-100'000, 100'000);
+      plan.nodes.push_back(node);
+    }
+    if (coin()) plan.store_host = one_of(plan.nodes).id;
+    if (coin()) {
+      plan.latency_median = span();
+      plan.latency_p99 = plan.latency_median + span();
+    }
+    if (coin()) plan.bandwidth_bits_per_s = number(1, 1'000'000) * (coin() ? 1'000 : 1);
+    if (coin()) plan.service_time = span();
+    if (coin()) plan.service_time_per_byte = std::chrono::nanoseconds(number(0, 1000));
+    if (coin()) plan.backlog = number(1, 1'000'000);
+  }
+
+  static void protocol(ProtocolPlan& plan) {
+    if (coin()) plan.variant = model::Variant::torch_1_13;
+    for (const model::Defect& defect : model::kDefects) {
+      if (coin()) plan.defects.emplace_back(defect.name);
+    }
+    RendezvousPlan& rendezvous = plan.rendezvous;
+    rendezvous.min_nodes = number(1, 5);
+    rendezvous.max_nodes = rendezvous.min_nodes + number(0, 5);
+    for (Duration* each :
+         {&rendezvous.join, &rendezvous.last_call, &rendezvous.close, &rendezvous.heartbeat,
+          &rendezvous.keep_alive_interval, &rendezvous.read_timeout}) {
+      if (coin()) *each = positive();
+    }
+    if (coin()) rendezvous.keep_alive_max_attempts = number(1, 10);
+    AgentPlan& agent = plan.agent;
+    if (coin()) agent.max_restarts = number(0, 10);
+    if (coin()) agent.monitor_interval = 1ms + span();
+    if (coin()) agent.exit_barrier_timeout = span();
+    if (coin()) agent.shutdown_timeout = span();
+    if (coin()) agent.environment["TORCH_X"] = text();
+  }
+
+  static WorkerProgram program() {
+    WorkerProgram out;
+    for (int i = number(0, 3); i > 0; --i) {
+      WorkerStep step;
+      step.kind = static_cast<WorkerStep::Kind>(number(0, 5));
+      if (step.kind == WorkerStep::Kind::run) step.span = span();
+      if (step.kind == WorkerStep::Kind::exit) step.code = number(0, 255);
+      if (step.kind == WorkerStep::Kind::signal) step.code = *rc::gen::element(2, 9, 15);
+      if (step.kind == WorkerStep::Kind::collective) {
+        step.count = number(1, 100);
+        step.span = span();
+      }
+      out.push_back(step);
+    }
+    return out;
+  }
+
+  static void workers(Scenario& scenario) {
+    WorkersPlan& plan = scenario.workers;
+    plan.per_node = number(1, 3);
+    plan.program = program();
+    if (coin()) plan.peer_abort = span();
+    if (number(0, 4) == 0) plan.peer_abort.reset();
+    if (coin()) plan.slow_stop = span();
+    for (const NodePlan& node : scenario.cluster.nodes) {
+      if (coin()) continue;
+      std::string key = node.id;
+      if (coin()) key += "/" + std::to_string(number(0, static_cast<int>(plan.per_node) - 1));
+      if (coin()) key += "/*";
+      plan.overrides[key] = program();
+    }
+  }
+
+  static std::vector<std::string> nodes(const Scenario& scenario) {
+    std::vector<std::string> names(roles().begin(), roles().end());
+    for (const NodePlan& node : scenario.cluster.nodes) names.push_back(node.id);
+    std::vector<std::string> out{one_of(names)};
+    for (const std::string& name : names) {
+      if (name != out.front() && number(0, 3) == 0) out.push_back(name);
+    }
+    return out;
+  }
+
+  static Trigger trigger(const Scenario& scenario) {
+    Trigger out;
+    if (coin()) {
+      out.at = span();
+      return out;
+    }
+    if (coin()) {
+      out.event = "rendezvous.joined";
+      if (coin()) out.fields["rank"] = std::to_string(number(-1, 5));
+      if (coin()) out.fields["run_id"] = text();
+    } else {
+      out.fault_point = std::string(fault_points()[static_cast<std::size_t>(number(0, 9))]);
+    }
+    if (coin()) out.on_node = one_of(scenario.cluster.nodes).id;
+    if (coin()) out.passage = number(1, 9);
+    if (coin()) out.after = span();
+    return out;
+  }
+
+  static TimelineEntry entry(const Scenario& scenario) {
+    const Word& word = vocabulary()[static_cast<std::size_t>(
+        number(0, static_cast<int>(vocabulary().size()) - 1))];
+    TimelineEntry out;
+    out.what = word.name;
+    if (out.what == "store.restart" && !scenario.cluster.store_host.empty()) out.what = "net.reset";
+    const Word& real = *find_word(out.what);
+    out.trigger = trigger(scenario);
+    const auto takes = [&](Parameter parameter) {
+      return (real.required & parameter) != 0 || ((real.optional & parameter) != 0 && coin());
+    };
+    if (takes(kNode) && (out.trigger.at || coin())) out.from = nodes(scenario);
+    if (takes(kPaths)) out.from = nodes(scenario);
+    if (!out.from.empty() && (real.required & kNode) == 0 && takes(kPaths)) {
+      out.to = nodes(scenario);
+      out.one_way = coin();
+    }
+    if (takes(kLocalRank))
+      out.local_rank = number(0, static_cast<int>(scenario.workers.per_node) - 1);
+    if (takes(kSignal)) out.signal = coin() ? "SIGTERM" : "INT";
+    if (takes(kFor)) out.duration = positive();
+    if (takes(kBy)) out.span = real.negative_by ? span() - span() : span();
+    if (takes(kAmount)) {
+      out.amount = *rc::gen::inRange(real.amount.min, real.amount.max + 1);
+    }
+    if (takes(kText)) out.text = text();
+    if (coin()) {
+      out.every = positive();
+      out.times = number(1, 9);
+    }
+    return out;
+  }
+
+  static void expectation(Scenario& scenario) {
+    Expectation& expect = scenario.expect;
+    for (const NodePlan& node : scenario.cluster.nodes) {
+      if (coin()) expect.outcome[node.id] = coin() ? "succeeded" : "graceful_exit";
+      if (coin()) expect.exit_code[node.id] = number(-64, 255);
+    }
+    if (coin()) expect.rounds_min = number(0, 5);
+    if (coin()) expect.rounds_max = expect.rounds_min.value_or(0) + number(0, 5);
+    if (coin()) expect.within = span();
+    if (coin()) expect.holds = {"safety.*", "liveness.exit"};
+    if (coin()) expect.violates = {"liveness.loss_detection"};
+    if (coin()) expect.marks = {text()};
+  }
+
+  static kernel::Tape tape() {
+    kernel::Tape out;
+    for (int i = number(0, 3); i > 0; --i) {
+      const auto draw = [] { return *rc::gen::arbitrary<std::uint64_t>(); };
+      out.push_back({text(), draw(), draw(), draw(), draw()});
+    }
+    return out;
+  }
+};
+
+RC_GTEST_PROP(Writer, what_it_writes_is_loaded_back_unchanged, ()) {
+  const Scenario scenario = Draw().scenario();
+  const std::string written = write_scenario(scenario);
+  RC_LOG(written);
+  RC_ASSERT(load_scenario(written, "written") == scenario);
+  RC_ASSERT(write_scenario(load_scenario(written, "written")) == written);
+}
+
+TEST(Writer, every_scenario_of_the_library_survives_it) {
+  const auto files = library_files();
+  EXPECT_GE(files.size(), 26U);
+  for (const auto& file : files) {
+    const Scenario scenario = load_scenario_file(file.string());
+    EXPECT_EQ(load_scenario(write_scenario(scenario), "again"), scenario) << file;
+  }
+}
+
+TEST(Writer, leaves_defaults_out_and_keeps_the_order_of_the_format) {
+  Scenario scenario;
+  scenario.name = "small";
+  scenario.cluster.nodes.resize(1);
+  scenario.cluster.nodes[0].id = "a";
+  scenario.cluster.store_host = "a";
+  scenario.workers.program = {{WorkerStep::Kind::exit, {}, 3, 1}};
+  scenario.expect.within = 90s;
+  EXPECT_EQ(write_scenario(scenario), R"({
+  "version": 1,
+  "name": "small",
+  "seed": 0,
+  "protocol": {
+    "rendezvous": {
+      "min_nodes": 1,
+      "max_nodes": 1
+    }
+  },
+  "cluster": {
+    "nodes": [
+      {
+        "id": "a"
+      }
+    ]
+  },
+  "workers": {
+    "program": [
+      {
+        "exit": 3
+      }
+    ]
+  },
+  "expect": {
+    "within": "90s"
+  }
+}
+)");
+}
+
+}  // namespace
+}  // namespace hooke::scenario

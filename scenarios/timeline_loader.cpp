@@ -1,0 +1,177 @@
+// What triggers an entry, then what it does.
+#include "scenarios/timeline_loader.h"
+
+#include <algorithm>
+#include <array>
+
+#include "model/observe/event_registry.h"
+#include "scenarios/actions.h"
+#include "scenarios/vocabulary.h"
+#include "sim/world/world_event_registry.h"
+
+namespace hooke::scenario {
+namespace {
+
+constexpr std::int64_t kTimesMax = 1'000'000;
+constexpr std::int64_t kPassageMax = 1'000'000'000;
+
+const sim::EventType* find_event(std::string_view name) {
+  const sim::EventType* const type = model::find_event_type(name);
+  return type != nullptr ? type : world::find_event_type(name);
+}
+
+std::vector<std::string> event_names() {
+  std::vector<std::string> out;
+  for (const sim::EventType* type : model::all_event_types()) out.emplace_back(type->name);
+  for (const sim::EventType* type : world::all_event_types()) out.emplace_back(type->name);
+  return out;
+}
+
+void load_fault_point(const Place& place, Trigger& trigger) {
+  place.object({"fault_point", "node", "passage"});
+  const Place point = place.at("fault_point");
+  trigger.fault_point = point.text();
+  const auto known = fault_points();
+  if (std::find(known.begin(), known.end(), *trigger.fault_point) == known.end()) {
+    point.refuse_word("a known fault point", *trigger.fault_point, {known.begin(), known.end()});
+  }
+}
+
+void load_event(const Place& place, Trigger& trigger) {
+  const Place event = place.at("event");
+  trigger.event = event.text();
+  const sim::EventType* const type = find_event(*trigger.event);
+  if (type == nullptr) event.refuse_word("a known event", *trigger.event, event_names());
+  std::vector<std::string> keys{"event", "node", "passage"};
+  for (std::size_t i = 0; i < type->field_count; ++i) keys.emplace_back(type->fields[i]);
+  place.object(keys);
+  for (const auto& [key, value] : place.members()) {
+    if (key == "event" || key == "node" || key == "passage") continue;
+    if (value.json().is_string()) {
+      trigger.fields[key] = value.text();
+    } else if (value.json().is_number_integer()) {
+      trigger.fields[key] = std::to_string(value.integer(INT64_MIN, INT64_MAX));
+    } else {
+      value.refuse_value("a text or an integer");
+    }
+  }
+}
+
+Trigger load_trigger(const Place& place, const NodeNames& nodes) {
+  Trigger trigger;
+  if (place.has("at") == place.has("when")) {
+    place.refuse("either \"at\" or \"when\"", place.has("at") ? "both" : "neither");
+  }
+  if (place.has("at")) {
+    trigger.at = place.at("at").duration();
+    if (place.has("after")) place.at("after").refuse("no \"after\" beside \"at\"", "one");
+    return trigger;
+  }
+  const Place when = place.at("when");
+  if (when.has("event") == when.has("fault_point")) {
+    when.refuse("either \"event\" or \"fault_point\"", when.has("event") ? "both" : "neither");
+  }
+  if (when.has("event")) {
+    load_event(when, trigger);
+  } else {
+    load_fault_point(when, trigger);
+  }
+  if (when.has("node")) {
+    trigger.on_node = when.at("node").text();
+    if (!nodes.contains(trigger.on_node)) {
+      nodes.refuse(when.at("node"), "a node of the cluster", trigger.on_node);
+    }
+  }
+  if (when.has("passage")) trigger.passage = when.at("passage").integer(1, kPassageMax);
+  if (place.has("after")) trigger.after = place.at("after").duration();
+  return trigger;
+}
+
+struct Key {
+  Parameter parameter;
+  const char* name;
+  bool needed;  ///< when its parameter is required
+};
+constexpr std::array<Key, 10> kKeys{{{kNode, "node", true},
+                                     {kPaths, "from", true},
+                                     {kPaths, "to", false},
+                                     {kPaths, "one_way", false},
+                                     {kLocalRank, "local_rank", true},
+                                     {kSignal, "signal", true},
+                                     {kFor, "for", true},
+                                     {kBy, "by", true},
+                                     {kAmount, "amount", true},
+                                     {kText, "text", true}}};
+
+/// The word of an entry; its keys must be those that the word takes.
+const Word& load_word(const Place& place) {
+  const Place what = place.at("do");
+  const std::string name = what.text();
+  const Word* const word = find_word(name);
+  if (word == nullptr) {
+    std::vector<std::string> words;
+    for (const Word& known : vocabulary()) words.emplace_back(known.name);
+    what.refuse_word("a known fault", name, words);
+  }
+  std::vector<std::string> keys{"at", "when", "after", "do", "every", "times"};
+  for (const Key& key : kKeys) {
+    const bool required = (word->required & key.parameter) != 0;
+    if (required || (word->optional & key.parameter) != 0) keys.emplace_back(key.name);
+    // Without a node, the one where the trigger fired is meant.
+    const bool implied = key.parameter == kNode && place.has("when");
+    if (required && key.needed && !implied && !place.has(key.name)) {
+      place.refuse("\"" + std::string(key.name) + "\" for \"" + name + "\"", "none");
+    }
+  }
+  place.object(keys);
+  return *word;
+}
+
+void load_repetition(const Place& place, TimelineEntry& entry) {
+  if (place.has("every") != place.has("times")) {
+    place.refuse("\"every\" and \"times\" together",
+                 place.has("every") ? "only \"every\"" : "only \"times\"");
+  }
+  if (!place.has("every")) return;
+  entry.every = place.at("every").positive_duration();
+  entry.times = place.at("times").integer(1, kTimesMax);
+}
+
+}  // namespace
+
+TimelineEntry load_timeline_entry(const Place& place, const TimelineNames& names) {
+  using Roles = NodeNames::Roles;
+  if (!place.json().is_object()) place.refuse_value("an object");
+  const Word& word = load_word(place);
+  TimelineEntry entry;
+  entry.what = word.name;
+  if (word.name == "store.restart" && !names.external_store) {
+    place.at("do").refuse("an external store for \"store.restart\"",
+                          "one that lives in an agent of the job");
+  }
+  entry.trigger = load_trigger(place, names.nodes);
+  if (place.has("node")) entry.from = names.nodes.select_all(place.at("node"), Roles::allowed);
+  if (place.has("from")) entry.from = names.nodes.select_all(place.at("from"), Roles::allowed);
+  if (place.has("to")) entry.to = names.nodes.select_all(place.at("to"), Roles::allowed);
+  if (place.has("one_way")) entry.one_way = place.at("one_way").truth();
+  if (place.has("local_rank"))
+    entry.local_rank = place.at("local_rank").integer(0, names.workers_per_node - 1);
+  if (place.has("signal")) {
+    entry.signal = place.at("signal").text();
+    if (!signal_named(*entry.signal))
+      place.at("signal").refuse_value("a signal such as \"SIGTERM\"");
+  }
+  if (place.has("for")) entry.duration = place.at("for").positive_duration();
+  if (place.has("by"))
+    entry.span = word.negative_by ? place.at("by").signed_duration() : place.at("by").duration();
+  if (place.has("amount"))
+    entry.amount = place.at("amount").integer(word.amount.min, word.amount.max);
+  if (place.has("text")) {
+    entry.text = place.at("text").text();
+    if (entry.text->empty()) place.at("text").refuse_value("a text that is not empty");
+  }
+  load_repetition(place, entry);
+  return entry;
+}
+
+}  // namespace hooke::scenario

@@ -1,0 +1,25 @@
+#pragma once
+// One entry of a scenario's timeline: JSON to a checked value.
+
+#include "scenarios/json_reader.h"
+#include "scenarios/node_names.h"
+#include "scenarios/scenario.h"
+
+namespace hooke::scenario {
+
+/// The largest number of nodes that all entries of a timeline may select together: a whole cluster
+/// is the role "all", and a range of thousands in each of thousands of entries is a slip.
+inline constexpr std::size_t kSelectedNodesMax = 1'000'000;
+
+/// The names an entry may use.
+struct TimelineNames {
+  const NodeNames& nodes;
+  std::int64_t workers_per_node = 1;
+  bool external_store = false;
+};
+
+/// ScenarioError for an unknown word, event, field, fault point or node, and for parameters that
+/// the word lacks, does not have, or cannot take.
+TimelineEntry load_timeline_entry(const Place& place, const TimelineNames& names);
+
+}  // namespace hooke::scenario
