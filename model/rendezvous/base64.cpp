@@ -80,6 +80,11 @@ class Base64Text final : public sim::Payload {
     if (!bytes_) bytes_ = to_base64(inner_.bytes());
     return *bytes_;
   }
+  [[nodiscard]] std::optional<bool> same_bytes(const sim::Payload& other) const override {
+    const auto* text = dynamic_cast<const Base64Text*>(&other);
+    if (text == nullptr) return std::nullopt;
+    return inner_ == text->inner_;
+  }
   [[nodiscard]] const sim::Value& inner() const { return inner_; }
 
  private:

@@ -263,10 +263,15 @@ class Writer {
     new_dict();
     dict(state_.last_heartbeats, [&](const Heartbeat& entry) {
       const Place place = listed_.find(entry.node);
-      if (place != kNoPlace && counts_later_times()) {
-        const std::size_t bytes = PickleOutput::get_bytes(place) + later_time_bytes();
+      if (counts_later_times()) {
+        const bool listed = place != kNoPlace;
+        const std::size_t bytes =
+            later_time_bytes() + (listed ? PickleOutput::get_bytes(place)
+                                         : kNodeFrameworkBytes + entry.node.wire_bytes());
         check_time(entry.at);
-        if (out_.fits(bytes)) return out_.skip(bytes, kTimePlaces);
+        if ((listed || node_class_ != kNoPlace) && out_.fits(bytes)) {
+          return out_.skip(bytes, kTimePlaces + (listed ? 0 : kNodePlaces));
+        }
       }
       if (place != kNoPlace) {
         out_.get(place);

@@ -24,7 +24,7 @@ std::uint64_t hash_of(const NodeDesc& desc) {
 }  // namespace
 
 NodeRef::NodeRef(NodeDesc desc)
-    : desc_(std::make_shared<const NodeDesc>(std::move(desc))),
+    : desc_(boost::make_local_shared<const NodeDesc>(std::move(desc))),
       hash_(hash_of(*desc_)),
       wire_bytes_(static_cast<std::uint32_t>(pickled_node_value_bytes(*desc_))) {}
 

@@ -3,6 +3,8 @@
 // it as one opaque value; here it is immutable once published and shared by reference between all
 // who read it.
 
+#include <boost/smart_ptr/local_shared_ptr.hpp>
+#include <boost/smart_ptr/make_local_shared.hpp>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -36,11 +38,12 @@ class NodeRef {
 
  private:
   NodeRef(const NodeRef& other, NodeDesc desc)
-      : desc_(std::make_shared<const NodeDesc>(std::move(desc))),
+      : desc_(boost::make_local_shared<const NodeDesc>(std::move(desc))),
         hash_(other.hash_),
         wire_bytes_(other.wire_bytes_) {}
 
-  std::shared_ptr<const NodeDesc> desc_;
+  /// Counted without atomics: an edit of a state copies thousands of these, in one thread.
+  boost::local_shared_ptr<const NodeDesc> desc_;
   std::uint64_t hash_;
   std::uint32_t wire_bytes_;
 };

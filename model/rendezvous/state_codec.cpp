@@ -9,6 +9,14 @@
 namespace hooke::model {
 namespace {
 
+/// Certain only where a list or a flag differs that every variant writes; what changes most often
+/// comes first.
+bool are_other_bytes(const RendezvousState& a, const RendezvousState& b) {
+  return a.last_heartbeats != b.last_heartbeats || a.participants != b.participants ||
+         a.wait_list != b.wait_list || a.round != b.round || a.complete != b.complete ||
+         a.closed != b.closed || a.deadline != b.deadline;
+}
+
 class PickledState final : public sim::Payload {
  public:
   PickledState(StateRef state, Variant variant) : state_(std::move(state)), variant_(variant) {}
@@ -19,6 +27,15 @@ class PickledState final : public sim::Payload {
   [[nodiscard]] const std::string& bytes() const override {
     if (!bytes_) bytes_ = pickle_state(*state_, variant_);
     return *bytes_;
+  }
+  /// Other states are other bytes. Equal states need not be equal bytes: a pickle also shows which
+  /// nodes are one and the same object.
+  [[nodiscard]] std::optional<bool> same_bytes(const sim::Payload& other) const override {
+    const auto* pickled = dynamic_cast<const PickledState*>(&other);
+    if (pickled == nullptr || pickled->variant_ != variant_) return std::nullopt;
+    if (state_ == pickled->state_) return true;
+    if (are_other_bytes(*state_, *pickled->state_)) return false;
+    return std::nullopt;
   }
   [[nodiscard]] const StateRef& state() const { return state_; }
   [[nodiscard]] Variant variant() const { return variant_; }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,11 @@ class Payload {
   [[nodiscard]] virtual std::size_t size() const = 0;
   /// The value as bytes, encoded on first use and kept. The reference lives as long as the payload.
   [[nodiscard]] virtual const std::string& bytes() const = 0;
+  /// Whether `other` has the same bytes, when that can be told without encoding either.
+  [[nodiscard]] virtual std::optional<bool> same_bytes(const Payload& other) const {
+    static_cast<void>(other);
+    return std::nullopt;
+  }
 };
 
 /// A payload that is plain bytes.
@@ -62,7 +68,10 @@ class Value {
   /// Equality of bytes. Two handles of one payload are equal without looking at the bytes.
   friend bool operator==(const Value& a, const Value& b) {
     if (a.payload_ == b.payload_) return true;
-    return a.size() == b.size() && a.bytes() == b.bytes();
+    if (a.size() != b.size()) return false;
+    if (a.empty()) return true;
+    if (const auto same = a.payload_->same_bytes(*b.payload_)) return *same;
+    return a.bytes() == b.bytes();
   }
 
  private:

@@ -289,5 +289,49 @@ RC_GTEST_PROP(EncodedState, is_shared_without_anybody_being_able_to_tell, ()) {
   RC_ASSERT(written(*shared, variant) == written(*copied, variant));
 }
 
+/// `state` with one detail changed, or none.
+RendezvousState with_one_change(RendezvousState state) {
+  const auto member = [](const auto& list) {
+    return *rc::gen::inRange<std::size_t>(0, list.size());
+  };
+  switch (*rc::gen::inRange(0, 8)) {
+    case 0:
+      if (!state.last_heartbeats.empty()) {
+        state.last_heartbeats[member(state.last_heartbeats)].at += std::chrono::microseconds(1);
+        state.heartbeats_changed();
+      }
+      break;
+    case 1:
+      if (!state.participants.empty()) ++state.participants[member(state.participants)].rank;
+      break;
+    case 2:
+      if (!state.participants.empty()) {
+        NodeRef& node = state.participants[member(state.participants)].node;
+        node = node.another_object();
+      }
+      break;
+    case 3: state.redundancy_list.push_back(NodeRef(NodeDesc{"r", 1, 0})); break;
+    case 4: std::reverse(state.wait_list.begin(), state.wait_list.end()); break;
+    case 5: state.aware_times = !state.aware_times; break;
+    case 6: state.closed = !state.closed; break;
+    default: break;
+  }
+  return state;
+}
+
+RC_GTEST_PROP(EncodedState, equals_another_exactly_when_their_bytes_do, ()) {
+  const Variant variant = *rc::gen::element(Variant::torch_1_13, Variant::torch_2_x);
+  const auto members = *rc::gen::inRange<std::size_t>(0, 40);
+  const RendezvousState state = any_state(members, variant);
+  const auto one = encode_state(std::make_shared<const RendezvousState>(state), variant);
+  const auto other =
+      encode_state(std::make_shared<const RendezvousState>(with_one_change(state)), variant);
+  const bool same = one.bytes() == other.bytes();
+  RC_TAG(same);
+  RC_ASSERT((one == other) == same);
+  RC_ASSERT((base64_encode(one) == base64_encode(other)) == same);
+  RC_ASSERT((one == sim::Value(other.bytes())) == same);
+}
+
 }  // namespace
 }  // namespace hooke::model
