@@ -65,7 +65,10 @@ struct Kernel::Impl {
   std::optional<RunEnd> end;
   bool in_run = false;
   bool draining = false;
+  Outside* outside = nullptr;
+  unsigned steps_until_look = 0;  ///< resumptions left before the outside gets its turn
 
+  bool fire(Kernel& kernel, const TimerQueue::Due& due);
   FiberBlock* find(std::uint64_t id) {
     const std::size_t slot = id & 0xffffffffU;
     if (slot >= blocks.size() || blocks[slot]->id != id) return nullptr;
@@ -78,6 +81,7 @@ namespace {
 thread_local Kernel* kernel_of_thread = nullptr;
 
 constexpr std::uint64_t kStepsBetweenHostChecks = 1U << 14U;
+constexpr unsigned kStepsBetweenLooks = 64;
 
 std::string describe_current_exception() {
   try {
@@ -206,6 +210,8 @@ void Kernel::begin(ChoiceSource& choices, TraceRecorder& trace, RunLimits limits
   impl_->limits = limits;
   impl_->host_limits.emplace(limits.wall_time_max, limits.memory_bytes_max);
   impl_->end.reset();
+  impl_->outside = nullptr;
+  impl_->steps_until_look = 0;
   // Identifiers start anew, so that a run does not depend on what ran before it. The blocks are
   // taken in the order of their slots.
   impl_->free_blocks.clear();
@@ -226,6 +232,11 @@ std::size_t Kernel::stack_high_water() const {
   return impl_->contexts.arena().high_water();
 }
 
+void Kernel::follow(Outside& outside) {
+  HOOKE_CHECK(!impl_->in_run, "the outside is named before the run");
+  impl_->outside = &outside;
+}
+
 // ---- the loop
 // --------------------------------------------------------------------------------------
 
@@ -240,8 +251,12 @@ RunEnd Kernel::run() {
       run_callback();
     } else if (FiberBlock* const next = next_fiber()) {
       resume(*next, *impl_->contexts.main());
-    } else if (!impl_->pending_callback && !impl_->end) {
-      impl_->end = RunEnd::idle;
+    } else if (!impl_->pending_callback && !impl_->end && !stop_requested_) {
+      if (impl_->outside != nullptr) {
+        look_outside();
+      } else {
+        impl_->end = RunEnd::idle;
+      }
     }
     if (!impl_->end && stop_requested_) impl_->end = RunEnd::stopped;
   }
@@ -274,20 +289,48 @@ void Kernel::run_callback() {
   }
 }
 
+/// Waits for the outside unless somebody is ready, then fires what has become due.
+void Kernel::look_outside() {
+  Impl& impl = *impl_;
+  impl.steps_until_look = kStepsBetweenLooks;
+  std::optional<sim::WorldTime> until = impl.limits.world_time_max;
+  if (!impl.ready.empty()) {
+    until = now_;
+  } else if (const auto next = impl.timers.next_time()) {
+    until = std::min(until.value_or(sim::WorldTime::max()), sim::WorldTime(sim::Duration(*next)));
+  }
+  cause_ = sim::kNoEvent;
+  try {
+    now_ = std::max(now_, impl.outside->wait(until));
+  } catch (...) {
+    failure_ = "a callback failed: " + describe_current_exception();
+    impl.end = RunEnd::failed;
+  }
+  if (impl.limits.world_time_max && now_ > *impl.limits.world_time_max) {
+    impl.end = RunEnd::world_time_exhausted;
+  }
+  const std::int64_t now = now_.time_since_epoch().count();
+  while (!impl.end && impl.timers.next_time().value_or(INT64_MAX) <= now) {
+    if (!impl.fire(*this, impl.timers.pop())) run_callback();
+  }
+}
+
 /// What runs next: a ready fiber, or null when the main stack has to act (a callback is due, the
 /// run is to end, or nothing is left to do). Advances virtual time.
 FiberBlock* Kernel::next_fiber() {
   Impl& impl = *impl_;
   while (!impl.end && !stop_requested_) {
+    if (impl.outside != nullptr && !impl.draining && impl.steps_until_look == 0) return nullptr;
     while (!impl.ready.empty()) {
       FiberBlock* const fiber = take_ready();
       if (fiber->group->paused_) {
         fiber->group->held_.push_back(fiber);
         continue;
       }
+      if (impl.steps_until_look != 0) --impl.steps_until_look;
       return fiber;
     }
-    if (impl.timers.empty() || impl.draining) return nullptr;
+    if (impl.outside != nullptr || impl.timers.empty() || impl.draining) return nullptr;
     const TimerQueue::Due due = impl.timers.pop();
     now_ = sim::WorldTime(sim::Duration(due.time));
     if (impl.limits.world_time_max && now_ > *impl.limits.world_time_max) {
@@ -295,16 +338,21 @@ FiberBlock* Kernel::next_fiber() {
       impl.end = RunEnd::world_time_exhausted;
       return nullptr;
     }
-    if (due.callback.function == &FiberBlock::deadline_passed) {
-      auto& fiber = *static_cast<FiberBlock*>(due.callback.context);
-      cause_ = due.cause;
-      make_ready(fiber, sim::Wake::timed_out);
-      continue;
-    }
-    impl.pending_callback = due;
-    return nullptr;
+    if (!impl.fire(*this, due)) return nullptr;
   }
   return nullptr;
+}
+
+/// Wakes the fiber whose deadline it is; false for a callback, which is then pending.
+bool Kernel::Impl::fire(Kernel& kernel, const TimerQueue::Due& due) {
+  if (due.callback.function != &FiberBlock::deadline_passed) {
+    pending_callback = due;
+    return false;
+  }
+  auto& fiber = *static_cast<FiberBlock*>(due.callback.context);
+  kernel.cause_ = due.cause;
+  kernel.make_ready(fiber, sim::Wake::timed_out);
+  return true;
 }
 
 FiberBlock* Kernel::take_ready() {

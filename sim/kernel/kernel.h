@@ -70,6 +70,15 @@ struct Callback {
   std::uint64_t argument = 0;
 };
 
+/// Where time and events come from when they do not come from the kernel itself: the real world.
+class Outside {
+ public:
+  virtual ~Outside() = default;
+  /// Blocks until `until` (nullopt: without end) or until something has happened, lets whoever
+  /// waits for that know (on the main stack: wakes and callbacks), and returns the time now.
+  virtual sim::WorldTime wait(std::optional<sim::WorldTime> until) = 0;
+};
+
 class Kernel;
 struct Context;
 struct FiberBlock;
@@ -128,6 +137,10 @@ class Kernel {
   /// `trace` must outlive the run.
   void begin(ChoiceSource& choices, TraceRecorder& trace, RunLimits limits, Strategy strategy);
 
+  /// From now on time is what `outside` says, and its events are looked for whenever no fiber is
+  /// ready and every few steps. Such a run never idles. `outside` must outlive the run.
+  void follow(Outside& outside);
+
   /// Runs until stop(), idleness, a limit or a failure. Called on the thread's main stack only.
   RunEnd run();
   /// Lets fibers that are ready run until all are parked or ended, without timers, limits or
@@ -174,6 +187,7 @@ class Kernel {
   FiberBlock* next_fiber();
   FiberBlock* take_ready();
   void run_callback();
+  void look_outside();
   void resume(FiberBlock& fiber, Context& from);
   void leave(FiberBlock& self);
   void end_task(FiberBlock& self);

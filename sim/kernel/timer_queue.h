@@ -8,6 +8,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/kernel/kernel.h"
@@ -52,6 +53,22 @@ class TimerQueue {
   }
 
   [[nodiscard]] bool empty() const { return live_ == 0; }
+
+  /// When the earliest timer is due. Unlike pop() this leaves the queue's own time alone, so that
+  /// earlier ones may still be armed.
+  [[nodiscard]] std::optional<std::int64_t> next_time() const {
+    for (std::size_t i = head_; i < buckets_[0].size(); ++i) {
+      if (is_live(buckets_[0][i])) return buckets_[0][i].time;
+    }
+    for (std::uint64_t left = filled_ & ~std::uint64_t{1}; left != 0; left &= left - 1) {
+      std::optional<std::int64_t> earliest;
+      for (const Entry& entry : buckets_[static_cast<std::size_t>(std::countr_zero(left))]) {
+        if (is_live(entry) && (!earliest || entry.time < *earliest)) earliest = entry.time;
+      }
+      if (earliest) return earliest;
+    }
+    return std::nullopt;
+  }
 
   /// Removes and returns the earliest timer; requires !empty().
   Due pop() {

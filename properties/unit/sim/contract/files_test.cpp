@@ -1,0 +1,110 @@
+// Files and FIFOs.
+#include "contract_world.h"
+#include "sim/port/sync.h"
+
+namespace hooke::contract {
+namespace {
+
+class Files : public PortContract {
+ protected:
+  [[nodiscard]] std::string path(const std::string& name) const {
+    return place->directory() + "/" + name;
+  }
+  static std::string contents(Ports& ports, const std::string& path) {
+    auto text = ports.files.read(path);
+    return text ? text.value() : "<" + std::string(to_string(text.failure().fault)) + ">";
+  }
+  template <class T>
+  static std::string fault_of(const sim::Outcome<T>& outcome) {
+    return outcome.ok() ? "ok" : std::string(to_string(outcome.failure().fault));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(In, Files, testing::Values("simulated", "real"), world_name);
+
+TEST_P(Files, hold_what_was_written_and_appended) {
+  run([&](Ports& ports) {
+    static_cast<void>(ports.files.make_directories(path("a/b")));
+    EXPECT_TRUE(ports.files.make_directories(path("a/b")).ok());
+    EXPECT_TRUE(ports.files.write(path("a/b/c"), "one").ok());
+    EXPECT_TRUE(ports.files.append(path("a/b/c"), " two").ok());
+    EXPECT_EQ(contents(ports, path("a/b/c")), "one two");
+    EXPECT_TRUE(ports.files.write(path("a/b/c"), "three").ok());
+    EXPECT_EQ(contents(ports, path("a/b/c")), "three");
+    EXPECT_TRUE(ports.files.append(path("a/new"), "x").ok());
+    EXPECT_EQ(ports.files.list(path("a")).value(), (std::vector<std::string>{"b", "new"}));
+  });
+}
+
+TEST_P(Files, that_are_not_there_are_not_found) {
+  run([&](Ports& ports) {
+    EXPECT_EQ(contents(ports, path("none")), "<not found>");
+    EXPECT_FALSE(ports.files.exists(path("none")));
+    EXPECT_EQ(fault_of(ports.files.list(path("none"))), "not found");
+    EXPECT_EQ(fault_of(ports.files.rename(path("none"), path("other"))), "not found");
+    EXPECT_EQ(fault_of(ports.files.remove(path("none"))), "ok");
+  });
+}
+
+TEST_P(Files, are_replaced_in_one_step) {
+  run([&](Ports& ports) {
+    static_cast<void>(ports.files.make_directories(place->directory()));
+    static_cast<void>(ports.files.write(path("old"), "old"));
+    static_cast<void>(ports.files.write(path("new"), "new"));
+    EXPECT_TRUE(ports.files.rename(path("new"), path("old")).ok());
+    EXPECT_EQ(contents(ports, path("old")), "new");
+    EXPECT_FALSE(ports.files.exists(path("new")));
+  });
+}
+
+TEST_P(Files, are_removed_with_their_directory) {
+  run([&](Ports& ports) {
+    static_cast<void>(ports.files.make_directories(path("d/e")));
+    static_cast<void>(ports.files.write(path("d/e/f"), "x"));
+    EXPECT_TRUE(ports.files.remove(path("d")).ok());
+    EXPECT_FALSE(ports.files.exists(path("d/e/f")));
+    EXPECT_FALSE(ports.files.exists(path("d")));
+  });
+}
+
+TEST_P(Files, a_fifo_hands_over_what_is_written) {
+  run([&](Ports& ports) {
+    static_cast<void>(ports.files.make_directories(place->directory()));
+    ASSERT_TRUE(ports.files.make_fifo(path("fifo")).ok());
+    EXPECT_EQ(fault_of(ports.files.make_fifo(path("fifo"))), "already exists");
+    EXPECT_EQ(fault_of(ports.files.write_fifo(path("fifo"), "nobody reads")), "closed");
+    sim::Scope scope(ports.executor);
+    scope.spawn("writer", [&] {
+      sleep(ports, 10ms);
+      EXPECT_EQ(fault_of(ports.files.write_fifo(path("fifo"), "hello\n")), "ok");
+    });
+    EXPECT_EQ(ports.files.read_fifo(path("fifo"), in(ports, 10s)).value(), "hello\n");
+    scope.join();
+    EXPECT_EQ(fault_of(ports.files.read_fifo(path("fifo"), in(ports, 10ms))), "timed out");
+  });
+}
+
+TEST_P(Files, a_full_fifo_takes_nothing) {
+  run([&](Ports& ports) {
+    static_cast<void>(ports.files.make_directories(place->directory()));
+    ASSERT_TRUE(ports.files.make_fifo(path("fifo")).ok());
+    EXPECT_EQ(fault_of(ports.files.read_fifo(path("fifo"), in(ports, 1ms))), "timed out");
+    const std::string line(4096, 'x');
+    std::size_t written = 0;
+    std::string fault;
+    while (fault.empty() && written < 100 * line.size()) {
+      const auto done = ports.files.write_fifo(path("fifo"), line);
+      if (done.ok()) {
+        written += line.size();
+      } else {
+        fault = fault_of(done);
+      }
+    }
+    EXPECT_EQ(fault, "no space left");
+    std::size_t read = 0;
+    while (read < written) read += ports.files.read_fifo(path("fifo"), in(ports, 1s))->size();
+    EXPECT_EQ(read, written);
+  });
+}
+
+}  // namespace
+}  // namespace hooke::contract

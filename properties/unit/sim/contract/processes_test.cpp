@@ -1,0 +1,139 @@
+// Children and signals.
+#include "contract_world.h"
+#include "sim/port/sync.h"
+
+namespace hooke::contract {
+namespace {
+
+using sim::Signal;
+
+class Processes : public PortContract {
+ protected:
+  static sim::SpawnRequest request(std::vector<std::string> argv, Ports& ports) {
+    return {std::move(argv), ports.processes.environment(), true, {}, {}};
+  }
+  static sim::Pid start(Ports& ports, std::vector<std::string> argv) {
+    auto pid = ports.processes.spawn(request(std::move(argv), ports));
+    EXPECT_TRUE(pid.ok()) << (pid.ok() ? "" : pid.failure().detail);
+    return pid.ok() ? pid.value() : sim::Pid{};
+  }
+  static std::optional<int> end_of(Ports& ports, sim::Pid pid) {
+    const auto status = ports.processes.wait(pid, in(ports, 20s));
+    return status ? std::optional(status->as_python()) : std::nullopt;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(In, Processes, testing::Values("simulated", "real"), world_name);
+
+TEST_P(Processes, give_their_exit_code) {
+  run([&](Ports& ports) { EXPECT_EQ(end_of(ports, start(ports, place->ends_with_3())), 3); });
+}
+
+TEST_P(Processes, are_reaped_once) {
+  run([&](Ports& ports) {
+    const sim::Pid pid = start(ports, place->ends_with_3());
+    EXPECT_EQ(end_of(ports, pid), 3);
+    EXPECT_FALSE(ports.processes.poll(pid).has_value());
+    EXPECT_FALSE(ports.processes.signal(pid, Signal::term).ok());
+  });
+}
+
+TEST_P(Processes, that_run_are_waited_for_until_the_deadline) {
+  run([&](Ports& ports) {
+    const sim::Pid pid = start(ports, place->never_ends());
+    EXPECT_FALSE(ports.processes.poll(pid).has_value());
+    EXPECT_FALSE(ports.processes.wait(pid, in(ports, 20ms)).has_value());
+    EXPECT_TRUE(ports.processes.signal(pid, Signal::kill).ok());
+    EXPECT_EQ(end_of(ports, pid), -9);
+  });
+}
+
+TEST_P(Processes, may_answer_a_signal_in_their_own_way) {
+  run([&](Ports& ports) {
+    const sim::Pid pid = start(ports, place->ends_with_7_at_term());
+    sleep(ports, 300ms);  // for the handler to be there
+    EXPECT_TRUE(ports.processes.signal(pid, Signal::term).ok());
+    EXPECT_EQ(end_of(ports, pid), 7);
+  });
+}
+
+TEST_P(Processes, of_a_session_are_signalled_together) {
+  run([&](Ports& ports) {
+    const sim::Pid pid = start(ports, place->never_ends());
+    EXPECT_TRUE(ports.processes.signal_group(pid, Signal::term).ok());
+    EXPECT_EQ(end_of(ports, pid), -15);
+    EXPECT_FALSE(ports.processes.signal_group(pid, Signal::term).ok());
+  });
+}
+
+TEST_P(Processes, can_be_waited_for_by_several_fibers_and_each_other_fiber_goes_on) {
+  run([&](Ports& ports) {
+    const sim::Pid pid = start(ports, place->never_ends());
+    int turns = 0;
+    sim::Scope scope(ports.executor);
+    scope.spawn("waits", [&] { EXPECT_EQ(end_of(ports, pid), -9); });
+    scope.spawn("works", [&] {
+      for (; turns < 10; ++turns) sleep(ports, 1ms);
+      static_cast<void>(ports.processes.signal(pid, Signal::kill));
+    });
+    scope.join();
+    EXPECT_EQ(turns, 10);
+  });
+}
+
+TEST_P(Processes, that_do_not_exist_cannot_be_started) {
+  run([](Ports& ports) {
+    const auto pid = ports.processes.spawn(request({"/no/such/program"}, ports));
+    ASSERT_FALSE(pid.ok());
+    EXPECT_EQ(to_string(pid.failure().fault), "not found");
+  });
+}
+
+TEST_P(Processes, take_caught_signals_in_their_order) {
+  run([](Ports& ports) {
+    EXPECT_TRUE(ports.processes.catch_signal(Signal::usr1).ok());
+    EXPECT_TRUE(ports.processes.catch_signal(Signal::hup).ok());
+    EXPECT_FALSE(ports.processes.wait_signal(in(ports, 10ms)));
+    EXPECT_TRUE(ports.processes.signal(ports.processes.self(), Signal::usr1).ok());
+    EXPECT_TRUE(ports.processes.wait_signal(in(ports, 10s)));
+    EXPECT_EQ(ports.processes.take_signal(), Signal::usr1);
+    EXPECT_EQ(ports.processes.take_signal(), std::nullopt);
+    EXPECT_TRUE(ports.processes.signal(ports.processes.self(), Signal::hup).ok());
+    EXPECT_TRUE(ports.processes.wait_signal(in(ports, 10s)));
+    EXPECT_EQ(ports.processes.take_signal(), Signal::hup);
+  });
+}
+
+TEST_P(Processes, wake_for_a_signal_that_comes_while_they_wait) {
+  run([](Ports& ports) {
+    EXPECT_TRUE(ports.processes.catch_signal(Signal::usr1).ok());
+    sim::Scope scope(ports.executor);
+    scope.spawn("sender", [&] {
+      sleep(ports, 10ms);
+      static_cast<void>(ports.processes.signal(ports.processes.self(), Signal::usr1));
+    });
+    EXPECT_TRUE(ports.processes.wait_signal(in(ports, 10s)));
+    scope.join();
+  });
+}
+
+TEST_P(Processes, cannot_catch_what_cannot_be_caught) {
+  run([](Ports& ports) {
+    EXPECT_FALSE(ports.processes.catch_signal(Signal::kill).ok());
+    EXPECT_FALSE(ports.processes.catch_signal(Signal::stop).ok());
+  });
+}
+
+TEST_P(Processes, stand_still_and_go_on_when_told) {
+  run([&](Ports& ports) {
+    const sim::Pid pid = start(ports, place->never_ends());
+    EXPECT_TRUE(ports.processes.signal(pid, Signal::stop).ok());
+    sleep(ports, 20ms);
+    EXPECT_FALSE(ports.processes.poll(pid).has_value());
+    EXPECT_TRUE(ports.processes.signal(pid, Signal::cont).ok());
+    EXPECT_TRUE(ports.processes.signal(pid, Signal::term).ok());
+    EXPECT_EQ(end_of(ports, pid), -15);
+  });
+}
+
+}  // namespace
+}  // namespace hooke::contract

@@ -1,0 +1,90 @@
+// The only place in which the real world's time passes.
+#include "sim/real/event_loop.h"
+
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+#include <system_error>
+#include <utility>
+
+namespace hooke::real {
+namespace {
+
+constexpr std::size_t kEventsPerLook = 256;
+
+sim::Duration machine_time() {
+  return std::chrono::steady_clock::now().time_since_epoch();
+}
+
+[[noreturn]] void fail(const char* what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+}  // namespace
+
+EventLoop::EventLoop()
+    : epoll_(epoll_create1(EPOLL_CLOEXEC)), start_(machine_time()), arrived_(kEventsPerLook) {
+  if (!epoll_) fail("epoll_create1");
+}
+
+sim::WorldTime EventLoop::now() const {
+  return sim::WorldTime(machine_time() - start_);
+}
+
+WatchId EventLoop::watch(int fd, Watcher& watcher) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(slots_.size()));
+    slots_.emplace_back();
+  }
+  const WatchId id{free_.back(), slots_[free_.back()].generation};
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+  event.data.u64 = std::uint64_t{id.generation} << 32U | id.slot;
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) fail("epoll_ctl");
+  free_.pop_back();
+  slots_[id.slot].watcher = &watcher;
+  return id;
+}
+
+void EventLoop::forget(int fd, WatchId id) {
+  if (id.slot >= slots_.size() || slots_[id.slot].generation != id.generation) return;
+  epoll_event ignored{};
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, &ignored);
+  ++slots_[id.slot].generation;
+  slots_[id.slot].watcher = nullptr;
+  free_.push_back(id.slot);
+}
+
+void EventLoop::again(WatchId id, std::uint32_t events) {
+  again_.push_back({id, events});
+}
+
+void EventLoop::tell(WatchId id, std::uint32_t events) {
+  if (id.slot >= slots_.size() || slots_[id.slot].generation != id.generation) return;
+  slots_[id.slot].watcher->on_ready(events);
+}
+
+sim::WorldTime EventLoop::wait(std::optional<sim::WorldTime> until) {
+  timespec span{};
+  const timespec* limit = nullptr;
+  if (until || !again_.empty()) {
+    const sim::Duration left =
+        again_.empty() ? std::max(*until - now(), sim::Duration::zero()) : sim::Duration::zero();
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+    span.tv_sec = seconds.count();
+    span.tv_nsec = (left - seconds).count();
+    limit = &span;
+  }
+  const int count = epoll_pwait2(epoll_.get(), arrived_.data(), static_cast<int>(arrived_.size()),
+                                 limit, nullptr);
+  if (count < 0 && errno != EINTR) fail("epoll_pwait2");
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t id = arrived_[static_cast<std::size_t>(i)].data.u64;
+    tell({static_cast<std::uint32_t>(id), static_cast<std::uint32_t>(id >> 32U)},
+         arrived_[static_cast<std::size_t>(i)].events);
+  }
+  for (const Again& once : std::exchange(again_, {})) tell(once.id, once.events);
+  return now();
+}
+
+}  // namespace hooke::real

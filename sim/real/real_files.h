@@ -1,0 +1,41 @@
+#pragma once
+// The machine's own files.
+
+#include <map>
+#include <memory>
+
+#include "sim/port/executor.h"
+#include "sim/port/file_system.h"
+#include "sim/real/event_loop.h"
+
+namespace hooke::real {
+
+class RealFiles final : public sim::FileSystem {
+ public:
+  RealFiles(EventLoop& loop, sim::Executor& executor);
+  ~RealFiles() override;
+  RealFiles(const RealFiles&) = delete;
+  RealFiles& operator=(const RealFiles&) = delete;
+
+  sim::Outcome<sim::Done> make_directories(const std::string& path) override;
+  sim::Outcome<sim::Done> write(const std::string& path, std::string_view bytes) override;
+  sim::Outcome<sim::Done> append(const std::string& path, std::string_view bytes) override;
+  sim::Outcome<std::string> read(const std::string& path) override;
+  sim::Outcome<sim::Done> rename(const std::string& from, const std::string& to) override;
+  sim::Outcome<sim::Done> remove(const std::string& path) override;
+  [[nodiscard]] bool exists(const std::string& path) override;
+  sim::Outcome<std::vector<std::string>> list(const std::string& path) override;
+  sim::Outcome<sim::Done> make_fifo(const std::string& path) override;
+  sim::Outcome<sim::Done> write_fifo(const std::string& path, std::string_view bytes) override;
+  sim::Outcome<std::string> read_fifo(const std::string& path,
+                                      std::optional<sim::MonotonicTime> deadline) override;
+
+ private:
+  class FifoReader;
+
+  EventLoop& loop_;
+  sim::Executor& executor_;
+  std::map<std::string, std::unique_ptr<FifoReader>> readers_;  ///< by path; open until removed
+};
+
+}  // namespace hooke::real

@@ -1,0 +1,302 @@
+// Listeners, connecting, and sockets that outlive their streams.
+#include "sim/real/real_network.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "sim/real/real_stream.h"
+#include "sim/real/resolver.h"
+
+namespace hooke::real {
+namespace {
+
+/// As many as PyTorch's store lets wait (torch/csrc/distributed/c10d: DEFAULT_BACKLOG).
+constexpr int kBacklog = 2048;
+constexpr std::chrono::milliseconds kLastWords{2000};
+
+sim::Failure failure_of(int error, const std::string& what) {
+  const std::string detail = what + ": " + std::strerror(error);
+  switch (error) {
+    case ECONNREFUSED: return {sim::Fault::connection_refused, detail, false};
+    case ECONNRESET:
+    case EPIPE: return {sim::Fault::connection_reset, detail, false};
+    case ETIMEDOUT: return {sim::Fault::timed_out, detail, false};
+    case EADDRINUSE: return {sim::Fault::address_in_use, detail, false};
+    case EACCES:
+    case EPERM:
+    case EMFILE:
+    case ENFILE: return {sim::Fault::denied, detail, false};
+    default: return {sim::Fault::unreachable, detail, false};
+  }
+}
+
+sim::Endpoint endpoint_of(const sockaddr_storage& bytes, socklen_t size) {
+  Address address{bytes, size};
+  const auto* v6 = reinterpret_cast<const sockaddr_in6*>(&bytes);
+  if (bytes.ss_family == AF_INET6) {
+    std::string text = address.text();
+    // An IPv4 peer of a socket that serves both.
+    if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) text = text.substr(text.rfind(':') + 1);
+    return {text, sim::PortNumber{ntohs(v6->sin6_port)}};
+  }
+  const auto* v4 = reinterpret_cast<const sockaddr_in*>(&bytes);
+  return {address.text(), sim::PortNumber{ntohs(v4->sin_port)}};
+}
+
+void send_at_once(int socket) {
+  const int on = 1;
+  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+/// A bound socket of one family; none with errno set.
+Descriptor bind_all(int family, sim::PortNumber port) {
+  Descriptor socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket) return socket;
+  const int on = 1;
+  const int off = 0;
+  setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  sockaddr_storage address{};
+  socklen_t size = sizeof(sockaddr_in);
+  if (family == AF_INET6) {
+    setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+    auto& v6 = reinterpret_cast<sockaddr_in6&>(address);
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(port.value);
+    size = sizeof(v6);
+  } else {
+    auto& v4 = reinterpret_cast<sockaddr_in&>(address);
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(port.value);
+  }
+  if (bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
+      ::listen(socket.get(), kBacklog) != 0) {
+    const int error = errno;
+    socket.close();
+    errno = error;
+  }
+  return socket;
+}
+
+class RealListener final : public sim::Listener, private Watcher {
+ public:
+  RealListener(RealNetwork& network, Descriptor socket, sim::AcceptHandler& handler)
+      : network_(network), socket_(std::move(socket)), handler_(handler), reserve_(spare()) {
+    watch_ = network_.loop().watch(socket_.get(), *this);
+  }
+  ~RealListener() override {
+    if (destroyed_ != nullptr) *destroyed_ = true;
+    network_.loop().forget(socket_.get(), watch_);
+  }
+  RealListener(const RealListener&) = delete;
+  RealListener& operator=(const RealListener&) = delete;
+  [[nodiscard]] sim::Endpoint local() const override { return network_.local_of(socket_.get()); }
+
+ private:
+  static Descriptor spare() { return Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+
+  void on_ready(std::uint32_t) override {
+    bool gone = false;
+    destroyed_ = &gone;
+    while (!gone) {
+      Descriptor socket(accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (socket) {
+        send_at_once(socket.get());
+        handler_.on_accept(std::make_unique<RealStream>(network_, std::move(socket)));
+      } else if (errno == EMFILE || errno == ENFILE) {
+        if (!turn_one_away()) break;
+      } else if (errno != EINTR && errno != ECONNABORTED) {
+        break;
+      }
+    }
+    if (!gone) destroyed_ = nullptr;
+  }
+
+  /// All descriptors are in use: a client that can wait for nothing is better told so. False when
+  /// not even that is possible.
+  bool turn_one_away() {
+    reserve_.close();
+    const Descriptor refused(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    const bool told = static_cast<bool>(refused);
+    return told && static_cast<bool>(reserve_ = spare());
+  }
+
+  RealNetwork& network_;
+  Descriptor socket_;
+  WatchId watch_;
+  sim::AcceptHandler& handler_;
+  Descriptor reserve_;  ///< given up for a moment when no other descriptor is left
+  bool* destroyed_ = nullptr;
+};
+
+/// Waits for one descriptor on behalf of one fiber.
+class Connecting final : public Watcher {
+ public:
+  Connecting(RealNetwork& network, int socket)
+      : network_(network),
+        socket_(socket),
+        ticket_(network.executor().ticket()),
+        watch_(network.loop().watch(socket, *this)) {}
+  ~Connecting() override { network_.loop().forget(socket_, watch_); }
+  Connecting(const Connecting&) = delete;
+  Connecting& operator=(const Connecting&) = delete;
+  bool wait(std::optional<sim::MonotonicTime> deadline) {
+    return network_.executor().park(ticket_, deadline) == sim::Wake::woken;
+  }
+  void on_ready(std::uint32_t events) override {
+    if ((events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0) {
+      static_cast<void>(network_.executor().wake(ticket_));
+    }
+  }
+
+ private:
+  RealNetwork& network_;
+  int socket_;
+  sim::ParkTicket ticket_;
+  WatchId watch_;
+};
+
+}  // namespace
+
+class RealNetwork::Lingering final : public Watcher {
+ public:
+  Lingering(RealNetwork& network, Descriptor socket, std::string rest)
+      : network_(network),
+        socket_(std::move(socket)),
+        rest_(std::move(rest)),
+        watch_(network.loop().watch(socket_.get(), *this)) {}
+  ~Lingering() override { network_.loop().forget(socket_.get(), watch_); }
+  Lingering(const Lingering&) = delete;
+  Lingering& operator=(const Lingering&) = delete;
+
+  /// Sends what it can; true when nothing more is to be done.
+  bool send_more() {
+    while (sent_ < rest_.size()) {
+      const ssize_t count =
+          send(socket_.get(), rest_.data() + sent_, rest_.size() - sent_, MSG_NOSIGNAL);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return errno != EAGAIN && errno != EWOULDBLOCK;
+      sent_ += static_cast<std::size_t>(count);
+    }
+    return true;
+  }
+  [[nodiscard]] int socket() const { return socket_.get(); }
+
+  void on_ready(std::uint32_t) override {
+    if (!send_more()) return;
+    std::erase_if(network_.lingering_, [this](const auto& other) { return other.get() == this; });
+  }
+
+ private:
+  RealNetwork& network_;
+  Descriptor socket_;
+  std::string rest_;
+  std::size_t sent_ = 0;
+  WatchId watch_;
+};
+
+RealNetwork::RealNetwork(EventLoop& loop, sim::Executor& executor)
+    : loop_(loop), executor_(executor) {}
+
+RealNetwork::~RealNetwork() {
+  const sim::WorldTime end = loop_.now() + kLastWords;
+  while (!lingering_.empty() && loop_.now() < end) {
+    pollfd waiting{lingering_.back()->socket(), POLLOUT, 0};
+    poll(&waiting, 1, static_cast<int>((end - loop_.now()) / std::chrono::milliseconds(1)));
+    if (lingering_.back()->send_more()) lingering_.pop_back();
+  }
+}
+
+void RealNetwork::linger(Descriptor socket, std::string rest) {
+  lingering_.push_back(std::make_unique<Lingering>(*this, std::move(socket), std::move(rest)));
+}
+
+sim::Endpoint RealNetwork::local_of(int socket) const {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) return {};
+  return endpoint_of(address, size);
+}
+
+sim::Endpoint RealNetwork::peer_of(int socket) const {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  if (getpeername(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) return {};
+  return endpoint_of(address, size);
+}
+
+sim::Outcome<std::unique_ptr<sim::Listener>> RealNetwork::listen(sim::PortNumber port,
+                                                                 sim::AcceptHandler& handler) {
+  Descriptor socket = bind_all(AF_INET6, port);
+  if (!socket && errno != EADDRINUSE && errno != EACCES) socket = bind_all(AF_INET, port);
+  if (!socket) return failure_of(errno, "listening on port " + std::to_string(port.value));
+  return std::unique_ptr<sim::Listener>(
+      std::make_unique<RealListener>(*this, std::move(socket), handler));
+}
+
+sim::Outcome<std::unique_ptr<sim::Stream>> RealNetwork::connect(
+    const sim::Endpoint& to, std::optional<sim::MonotonicTime> deadline) {
+  const std::string what = "connecting to " + to.host + ":" + std::to_string(to.port.value);
+  const auto resolved = real::resolve(loop_, executor_, to.host, to.port.value, deadline);
+  if (!resolved) return resolved.failure();
+  sim::Failure last{sim::Fault::unresolvable, what + ": no address", false};
+  for (const Address& address : resolved.value().addresses) {
+    Descriptor socket(
+        ::socket(address.bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!socket) {
+      last = failure_of(errno, what);
+      continue;
+    }
+    send_at_once(socket.get());
+    int error = 0;
+    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address.bytes), address.size) !=
+        0) {
+      error = errno;
+      if (error == EINPROGRESS) {
+        Connecting connecting(*this, socket.get());
+        if (!connecting.wait(deadline)) return sim::Failure{sim::Fault::timed_out, what, false};
+        socklen_t size = sizeof(error);
+        getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+      }
+    }
+    if (error == 0) {
+      return std::unique_ptr<sim::Stream>(std::make_unique<RealStream>(*this, std::move(socket)));
+    }
+    last = failure_of(error, what + " (" + address.text() + ")");
+  }
+  return last;
+}
+
+sim::Outcome<std::vector<std::string>> RealNetwork::resolve(const std::string& host) {
+  const auto resolved = real::resolve(loop_, executor_, host, 0, std::nullopt);
+  if (!resolved) return resolved.failure();
+  std::vector<std::string> out;
+  for (const Address& address : resolved.value().addresses) out.push_back(address.text());
+  return out;
+}
+
+sim::Outcome<std::string> RealNetwork::canonical_name(const std::string& host) {
+  const auto resolved = real::resolve(loop_, executor_, host, 0, std::nullopt);
+  if (!resolved) return resolved.failure();
+  return resolved.value().canonical_name.empty() ? host : resolved.value().canonical_name;
+}
+
+std::string RealNetwork::host_name() const {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "localhost";
+  return name.data();
+}
+
+std::string RealNetwork::fully_qualified_name() const {
+  return fully_qualified(host_name());
+}
+
+}  // namespace hooke::real

@@ -1,0 +1,49 @@
+#pragma once
+// The machine's own network: TCP over IPv4 and IPv6, names from the system's resolver.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/port/executor.h"
+#include "sim/port/network.h"
+#include "sim/real/event_loop.h"
+
+namespace hooke::real {
+
+class RealNetwork final : public sim::Network {
+ public:
+  RealNetwork(EventLoop& loop, sim::Executor& executor);
+  /// Sends what closed connections still have to say, for at most two seconds.
+  ~RealNetwork() override;
+  RealNetwork(const RealNetwork&) = delete;
+  RealNetwork& operator=(const RealNetwork&) = delete;
+
+  /// All interfaces, IPv6 and IPv4 on one port. Also fails with denied (a privileged port).
+  sim::Outcome<std::unique_ptr<sim::Listener>> listen(sim::PortNumber port,
+                                                      sim::AcceptHandler& handler) override;
+  /// Tries all addresses of the host in the resolver's order; the failure is that of the last.
+  sim::Outcome<std::unique_ptr<sim::Stream>> connect(
+      const sim::Endpoint& to, std::optional<sim::MonotonicTime> deadline) override;
+  sim::Outcome<std::vector<std::string>> resolve(const std::string& host) override;
+  sim::Outcome<std::string> canonical_name(const std::string& host) override;
+  [[nodiscard]] std::string host_name() const override;
+  [[nodiscard]] std::string fully_qualified_name() const override;
+
+  // For streams and listeners.
+  [[nodiscard]] EventLoop& loop() const { return loop_; }
+  [[nodiscard]] sim::Executor& executor() const { return executor_; }
+  [[nodiscard]] sim::Endpoint local_of(int socket) const;
+  [[nodiscard]] sim::Endpoint peer_of(int socket) const;
+  /// Takes over a socket whose stream is gone, until `rest` is sent.
+  void linger(Descriptor socket, std::string rest);
+
+ private:
+  class Lingering;
+
+  EventLoop& loop_;
+  sim::Executor& executor_;
+  std::vector<std::unique_ptr<Lingering>> lingering_;
+};
+
+}  // namespace hooke::real

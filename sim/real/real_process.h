@@ -1,0 +1,39 @@
+#pragma once
+// This very process as a process of the world: the ports on the real machine, and fibers to run on
+// them.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/kernel/trace_recorder.h"
+#include "sim/port/ports.h"
+
+namespace hooke::real {
+
+class RealProcess {
+ public:
+  /// `arguments` is what the process was called with. std::system_error when the machine refuses
+  /// what the ports need. One at a time per thread.
+  explicit RealProcess(std::vector<std::string> arguments);
+  ~RealProcess();
+  RealProcess(const RealProcess&) = delete;
+  RealProcess& operator=(const RealProcess&) = delete;
+
+  /// How far this process' wall clock is from the machine's: how tests and scenarios give
+  /// processes of one machine different clocks.
+  void set_wall_clock_offset(sim::Duration offset);
+  /// Lets `sink` see every event of this process.
+  void add_sink(kernel::TraceSink& sink);
+
+  /// Runs `program` in a fiber and returns what it returns. Fibers that it has left behind are
+  /// ended. std::runtime_error when an exception leaves a fiber, naming it.
+  int run(const std::function<int(sim::Ports&)>& program);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hooke::real
