@@ -157,13 +157,16 @@ void ElasticAgent::rendezvous() {
   ports_.fault_point.reach("agent.ranks_assigned");
 }
 
-/// PyTorch draws a random name; what counts is that no other agent has it.
+/// Of this agent alone: a drawn name, since others on this machine make theirs at the same moment.
 void ElasticAgent::make_run_directory() {
-  const std::string name = spec_.log_dir + "/" + handler_.get_run_id() + "_";
-  std::uint64_t number = 0;
-  while (ports_.files.exists(name + std::to_string(number))) ++number;
-  require_directory(ports_.files, name + std::to_string(number));
-  run_directory_ = name + std::to_string(number);
+  constexpr std::uint64_t kNames = 1'000'000'000'000;
+  const std::string name = spec_.logs.directory + "/" + handler_.get_run_id() + "_" +
+                           std::to_string(ports_.random.below("agent.run_directory", kNames));
+  run_directory_ = name;
+  for (int i = 1; ports_.files.exists(run_directory_); ++i) {
+    run_directory_ = name + "_" + std::to_string(i);
+  }
+  require_directory(ports_.files, run_directory_);
 }
 
 std::vector<WorkerStart> ElasticAgent::worker_starts() {
@@ -180,6 +183,7 @@ std::vector<WorkerStart> ElasticAgent::worker_starts() {
     const std::string own_directory = directory + "/" + std::to_string(i);
     require_directory(ports_.files, own_directory);
     worker.error_file = own_directory + "/error.json";
+    worker.streams = worker_streams(spec_.logs, i, own_directory);
     worker.environment = worker_environment(ports_.processes.environment(), spec_, group_, handler_,
                                             i, restart_count(), worker.error_file);
     for (const std::string& argument : spec_.command)
@@ -190,7 +194,7 @@ std::vector<WorkerStart> ElasticAgent::worker_starts() {
 }
 
 void ElasticAgent::start_workers() {
-  context_ = std::make_unique<ProcessContext>(ports_, spec_.variant, worker_starts());
+  context_ = std::make_unique<ProcessContext>(ports_, spec_.variant, spec_.role, worker_starts());
   install_signal_handlers();
   context_->start();
   const std::string master =

@@ -11,6 +11,7 @@
 
 #include "model/rendezvous/handler.h"
 #include "model/variant/variant.h"
+#include "model/worker/logs.h"
 #include "model/worker/process_failure.h"
 
 namespace hooke::model {
@@ -42,8 +43,7 @@ struct WorkerSpec {
   bool virtual_local_rank = false;
   /// What the launcher has put into the agent's own environment, on top of what it was given.
   std::map<std::string, std::string> environment;
-  /// Every agent makes a directory of its own in there, named after its run (agent.md 5.2).
-  std::string log_dir = "/tmp/torchelastic";
+  LogsSpec logs;
   Variant variant = Variant::torch_2_x;
 
   /// Between signal and SIGKILL at the end of run() only: everywhere else it is 30 s, and

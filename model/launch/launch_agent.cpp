@@ -62,7 +62,7 @@ WorkerSpec worker_spec(const sim::ProcessHost& processes, const LaunchConfig& co
   spec.worker_identical = config.worker_identical;
   spec.virtual_local_rank = config.virtual_local_rank;
   spec.environment = launcher_environment(processes, config);
-  spec.log_dir = config.log_dir;
+  spec.logs = config.logs;
   spec.variant = config.variant;
   return spec;
 }

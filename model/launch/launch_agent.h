@@ -10,6 +10,7 @@
 
 #include "model/rendezvous/handler.h"
 #include "model/variant/variant.h"
+#include "model/worker/logs.h"
 #include "sim/port/ports.h"
 
 namespace hooke::model {
@@ -38,7 +39,7 @@ struct LaunchConfig {
   bool worker_identical = false;
   /// --virtual-local-rank: every worker is told to be local rank 0.
   bool virtual_local_rank = false;
-  std::string log_dir = "/tmp/torchelastic";  ///< every agent makes its own directory in there
+  LogsSpec logs;
   /// Switched-on known defects, by name; see model/variant/defects.h.
   std::set<std::string> defects;
 };

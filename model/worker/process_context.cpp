@@ -21,8 +21,9 @@ constexpr sim::Duration kLongestPause = 50ms;
 
 }  // namespace
 
-ProcessContext::ProcessContext(sim::Ports& ports, Variant variant, std::vector<WorkerStart> workers)
-    : ports_(ports), variant_(variant), workers_(std::move(workers)) {}
+ProcessContext::ProcessContext(sim::Ports& ports, Variant variant, std::string name,
+                               std::vector<WorkerStart> workers)
+    : ports_(ports), variant_(variant), name_(std::move(name)), workers_(std::move(workers)) {}
 
 void ProcessContext::start() {
   HOOKE_CHECK(processes_.empty(), "an incarnation starts once");
@@ -31,6 +32,8 @@ void ProcessContext::start() {
     sim::SpawnRequest request;
     request.argv = worker.argv;
     request.environment = worker.environment;
+    request.stdout_path = worker.streams.stdout_path;
+    request.stderr_path = worker.streams.stderr_path;
     request.new_session = variant_ == Variant::torch_2_x;
     auto pid = ports_.processes.spawn(request);
     if (!pid) {
@@ -41,6 +44,19 @@ void ProcessContext::start() {
     started.push_back({pid.value(), false, std::nullopt});
   }
   processes_ = std::move(started);
+  start_tailing();
+}
+
+void ProcessContext::start_tailing() {
+  std::vector<TailedFile> files;
+  for (const WorkerStart& worker : workers_) {
+    const std::string header = "[" + name_ + std::to_string(worker.local_rank) + "]:";
+    if (worker.streams.tee.out)
+      files.push_back({worker.streams.stdout_path, header, "/dev/stdout"});
+    if (worker.streams.tee.err)
+      files.push_back({worker.streams.stderr_path, header, "/dev/stderr"});
+  }
+  if (!files.empty()) tail_.emplace(ports_, files);
 }
 
 sim::Pid ProcessContext::pid(std::size_t local_rank) const {
@@ -122,6 +138,11 @@ void ProcessContext::wait_for_end(const Process* which,
 }
 
 void ProcessContext::close(sim::Signal signal, sim::Duration grace) {
+  end_processes(signal, grace);
+  if (tail_) tail_->stop();
+}
+
+void ProcessContext::end_processes(sim::Signal signal, sim::Duration grace) {
   if (reap()) return;
   for (Process& process : processes_) {
     if (!process.ended) send(process, signal, "stop");

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "model/variant/variant.h"
+#include "model/worker/logs.h"
 #include "model/worker/process_failure.h"
+#include "model/worker/tail_log.h"
 #include "sim/port/ports.h"
 
 namespace hooke::model {
@@ -21,6 +23,7 @@ struct WorkerStart {
   std::vector<std::string> argv;
   std::map<std::string, std::string> environment;
   std::string error_file;
+  WorkerStreams streams;
 };
 
 /// How an incarnation ended: every worker either succeeded, or failed, or was stopped (1.13 does
@@ -32,7 +35,9 @@ struct ProcessesResult {
 
 class ProcessContext {
  public:
-  ProcessContext(sim::Ports& ports, Variant variant, std::vector<WorkerStart> workers);
+  /// `name` heads the lines of teed output ("[default0]:").
+  ProcessContext(sim::Ports& ports, Variant variant, std::string name,
+                 std::vector<WorkerStart> workers);
 
   /// Starts the workers in order of local rank, for 2.x each in a session of its own.
   /// std::runtime_error when one cannot be started: those before it keep running and belong to
@@ -45,7 +50,8 @@ class ProcessContext {
   std::optional<ProcessesResult> poll();
   /// Sends `signal`, waits up to `grace` for all; then kills what is left one after the other, each
   /// with a wait without limit: one that cannot die keeps those behind it alive. Harmless
-  /// when nothing runs. SignalException.
+  /// when nothing runs. What the workers have written is shown before this returns.
+  /// SignalException.
   void close(sim::Signal signal, sim::Duration grace);
 
  private:
@@ -54,6 +60,8 @@ class ProcessContext {
     bool told_to_stop = false;
     std::optional<sim::ExitStatus> ended;
   };
+  void start_tailing();
+  void end_processes(sim::Signal signal, sim::Duration grace);
   void send(Process& process, sim::Signal signal, const char* reason);
   /// Reaps what has ended; true when nothing runs any more.
   bool reap();
@@ -63,8 +71,10 @@ class ProcessContext {
 
   sim::Ports& ports_;
   Variant variant_;
+  std::string name_;
   std::vector<WorkerStart> workers_;
   std::vector<Process> processes_;
+  std::optional<TailLog> tail_;
 };
 
 }  // namespace hooke::model

@@ -20,5 +20,9 @@ void add_run(CLI::App& app, int& exit_code);
 void add_schema(CLI::App& app, int& exit_code);
 /// hooke bench rendezvous: latency of a rendezvous against the number of nodes.
 void add_bench(CLI::App& app, int& exit_code);
+/// hooke agent [OPTIONS] SCRIPT…: runs a script as torchrun does.
+void add_agent(CLI::App& app, int& exit_code);
+/// hooke store: serves a TCPStore.
+void add_store(CLI::App& app, int& exit_code);
 
 }  // namespace hooke::cli

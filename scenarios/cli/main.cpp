@@ -20,6 +20,8 @@ int main(int argc, char** argv) {
   add_run(app, exit_code);
   add_schema(app, exit_code);
   add_bench(app, exit_code);
+  add_agent(app, exit_code);
+  add_store(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

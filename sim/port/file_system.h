@@ -23,6 +23,8 @@ class FileSystem {
   virtual Outcome<Done> append(const std::string& path, std::string_view bytes) = 0;
   /// Whole contents of a regular file; not_found.
   virtual Outcome<std::string> read(const std::string& path) = 0;
+  /// At most 64 KiB of a regular file from `offset` on, empty at its end; not_found.
+  virtual Outcome<std::string> read_from(const std::string& path, std::uint64_t offset) = 0;
   /// Atomically replaces `to` by `from`; not_found.
   virtual Outcome<Done> rename(const std::string& from, const std::string& to) = 0;
   /// Removes a file, or a directory with its contents; success when there is nothing.

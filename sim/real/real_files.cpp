@@ -119,6 +119,19 @@ sim::Outcome<std::string> RealFiles::read(const std::string& path) {
   }
 }
 
+sim::Outcome<std::string> RealFiles::read_from(const std::string& path, std::uint64_t offset) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return failure_of(errno, path);
+  std::string out(kReadBytes, '\0');
+  ssize_t count = -1;
+  do {
+    count = pread(file.get(), out.data(), out.size(), static_cast<off_t>(offset));
+  } while (count < 0 && errno == EINTR);
+  if (count < 0) return failure_of(errno, path);
+  out.resize(static_cast<std::size_t>(count));
+  return out;
+}
+
 sim::Outcome<sim::Done> RealFiles::rename(const std::string& from, const std::string& to) {
   std::error_code error;
   fs::rename(from, to, error);

@@ -21,6 +21,7 @@ class RealFiles final : public sim::FileSystem {
   sim::Outcome<sim::Done> write(const std::string& path, std::string_view bytes) override;
   sim::Outcome<sim::Done> append(const std::string& path, std::string_view bytes) override;
   sim::Outcome<std::string> read(const std::string& path) override;
+  sim::Outcome<std::string> read_from(const std::string& path, std::uint64_t offset) override;
   sim::Outcome<sim::Done> rename(const std::string& from, const std::string& to) override;
   sim::Outcome<sim::Done> remove(const std::string& path) override;
   [[nodiscard]] bool exists(const std::string& path) override;

@@ -146,6 +146,14 @@ sim::Outcome<std::string> SimFiles::read(const std::string& path) {
   return found->second.contents;
 }
 
+sim::Outcome<std::string> SimFiles::read_from(const std::string& path, std::uint64_t offset) {
+  constexpr std::size_t kReadBytesMax = 64UL * 1024;
+  auto whole = read(path);
+  if (!whole) return whole;
+  const std::size_t size = whole.value().size();
+  return whole.value().substr(std::min<std::uint64_t>(offset, size), kReadBytesMax);
+}
+
 // ---- FIFOs
 // -----------------------------------------------------------------------------------------
 

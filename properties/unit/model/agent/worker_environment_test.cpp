@@ -22,6 +22,9 @@ TEST(WorkerEnvironment, is_complete) {
       std::find_if(job.environments.begin(), job.environments.end(),
                    [](const Environment& environment) { return environment.at("RANK") == "3"; });
   ASSERT_NE(last, job.environments.end());
+  const std::string error_file = last->at("TORCHELASTIC_ERROR_FILE");
+  EXPECT_TRUE(error_file.starts_with("/tmp/torchelastic/job_")) << error_file;
+  EXPECT_TRUE(error_file.ends_with("/attempt_0/1/error.json")) << error_file;
   const Environment expected{
       {"PATH", "/bin"},
       {"LOCAL_RANK", "1"},
@@ -42,7 +45,7 @@ TEST(WorkerEnvironment, is_complete) {
       {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1"},
       {"OMP_NUM_THREADS", "1"},
       {"TORCHELASTIC_SIGNALS_TO_HANDLE", "SIGTERM,SIGINT,SIGHUP,SIGQUIT"},
-      {"TORCHELASTIC_ERROR_FILE", "/tmp/torchelastic/job_0/attempt_0/1/error.json"},
+      {"TORCHELASTIC_ERROR_FILE", error_file},
   };
   EXPECT_EQ(*last, expected);
 }

@@ -1,5 +1,7 @@
 // Worker processes: start, looks, and the ladder from a polite signal to SIGKILL, with everything
 // that can go wrong on it.
+#include <gmock/gmock.h>
+
 #include "properties/unit/model/agent/test_job.h"
 
 namespace hooke::model {
@@ -208,14 +210,21 @@ TEST(AttemptDirectory, a_membership_restart_removes_what_the_same_attempt_had_le
   EXPECT_EQ(files.at(0), files.at(1));
 }
 
+/// The agent's own directory, from the path of an error file in it.
+std::string directory_of(const std::string& error_file) {
+  return error_file.substr(0, error_file.find("/attempt_"));
+}
+
 TEST(AttemptDirectory, each_attempt_has_its_own) {
   TestJob job;
   job[0].config.max_restarts = 1;
-  job[0].config.log_dir = "/logs";
+  job[0].config.logs.directory = "/logs";
   job.worker = exits(1s, 1);
   job.start_and_run();
-  EXPECT_EQ(job.variable("TORCHELASTIC_ERROR_FILE"),
-            (Texts{"/logs/job_0/attempt_0/0/error.json", "/logs/job_0/attempt_1/0/error.json"}));
+  const Texts files = job.variable("TORCHELASTIC_ERROR_FILE");
+  ASSERT_EQ(files.size(), 2U);
+  EXPECT_THAT(files[0], testing::MatchesRegex("/logs/job_[0-9]+/attempt_0/0/error.json"));
+  EXPECT_EQ(files[1], directory_of(files[0]) + "/attempt_1/0/error.json");
 }
 
 TEST(AttemptDirectory, an_agent_started_anew_takes_another_one_than_its_predecessor) {
@@ -223,14 +232,15 @@ TEST(AttemptDirectory, an_agent_started_anew_takes_another_one_than_its_predeces
   job.worker = exits(1s, 1);
   job.at(60s, [&] { job.start_agent(0); });
   job.start_and_run();
-  EXPECT_EQ(job.variable("TORCHELASTIC_ERROR_FILE"),
-            (Texts{"/tmp/torchelastic/job_0/attempt_0/0/error.json",
-                   "/tmp/torchelastic/job_1/attempt_0/0/error.json"}));
+  const Texts files = job.variable("TORCHELASTIC_ERROR_FILE");
+  ASSERT_EQ(files.size(), 2U);
+  EXPECT_THAT(files, testing::Each(testing::StartsWith("/tmp/torchelastic/job_")));
+  EXPECT_NE(directory_of(files[0]), directory_of(files[1]));
 }
 
 TEST(AttemptDirectory, one_that_cannot_be_made_ends_the_agent) {
   TestJob job;
-  job[0].config.log_dir = "/logs/here";
+  job[0].config.logs.directory = "/logs/here";
   job.world->register_program(
       "spoiler", [](Ports& ports) { return ports.files.write("/logs", "a file") ? 0 : 1; });
   job.start_again(job[0].node, "spoiler");

@@ -1,0 +1,245 @@
+// In the order of run.py; every refusal names the option and what was expected.
+#include "model/launch/torchrun_options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+#include <string_view>
+
+namespace hooke::model {
+namespace {
+
+using namespace std::chrono_literals;
+
+[[noreturn]] void refuse(const std::string& option, const std::string& expected,
+                         const std::string& got) {
+  throw std::invalid_argument("--" + option + ": expected " + expected + ", got \"" + got + "\"");
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\n\r";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+std::optional<std::int64_t> integer(std::string_view text) {
+  text = trimmed(text);
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// The parts between separators; one empty part for an empty text.
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const std::size_t end = text.find(separator);
+    parts.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+void read_nodes(const std::string& text, LaunchConfig& config) {
+  const auto refused = [&] {
+    refuse("nnodes", "a number of nodes or \"MIN:MAX\" with 0 < MIN <= MAX", text);
+  };
+  const std::vector<std::string> parts = split(text, ':');
+  if (parts.size() > 2) refused();
+  const auto low = integer(parts.front());
+  const auto high = integer(parts.back());
+  if (!low || !high || *low <= 0 || *low > *high) refused();
+  config.min_nodes = *low;
+  config.max_nodes = *high;
+}
+
+/// NVIDIA's device files, as far as CUDA_VISIBLE_DEVICES lets them be seen.
+std::int64_t count_gpus(sim::Ports& ports) {
+  constexpr std::string_view kDevice = "nvidia";
+  std::int64_t count = 0;
+  if (const auto devices = ports.files.list("/dev")) {
+    for (const std::string& name : devices.value()) {
+      if (name.starts_with(kDevice) && integer(name.substr(kDevice.size()))) ++count;
+    }
+  }
+  const auto visible = ports.processes.environment().find("CUDA_VISIBLE_DEVICES");
+  if (visible == ports.processes.environment().end()) return count;
+  if (trimmed(visible->second).empty()) return 0;
+  return std::min(count, static_cast<std::int64_t>(split(visible->second, ',').size()));
+}
+
+std::int64_t workers_per_node(sim::Ports& ports, const std::string& text, std::int64_t cpus) {
+  if (const auto number = integer(text)) return *number;
+  if (text == "cpu") return cpus;
+  const std::int64_t gpus = count_gpus(ports);
+  if (text == "auto") return gpus > 0 ? gpus : cpus;
+  if (text != "gpu") refuse("nproc-per-node", "a number, \"auto\", \"cpu\" or \"gpu\"", text);
+  if (gpus == 0) refuse("nproc-per-node", "a machine with a GPU for \"gpu\"", text);
+  return gpus;
+}
+
+std::map<std::string, std::string> rendezvous_configuration(const std::string& text) {
+  std::map<std::string, std::string> out;
+  if (trimmed(text).empty()) return out;
+  for (const std::string& pair : split(text, ',')) {
+    const std::size_t equals = pair.find('=');
+    const std::string key(trimmed(std::string_view(pair).substr(0, equals)));
+    if (key.empty()) refuse("rdzv-conf", "<key1>=<value1>,<key2>=<value2>,...", text);
+    const std::string value(
+        equals == std::string::npos ? "" : trimmed(std::string_view(pair).substr(equals + 1)));
+    if (value.empty()) refuse("rdzv-conf", "a value for \"" + key + "\"", text);
+    out[key] = value;
+  }
+  return out;
+}
+
+StdMap streams(const std::string& option, const std::string& text) {
+  try {
+    return StdMap::parse(text);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument("--" + option + ": " + error.what());
+  }
+}
+
+std::optional<std::set<std::int64_t>> shown_ranks(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  std::set<std::int64_t> ranks;
+  for (const std::string& part : split(text, ',')) {
+    const auto rank = integer(part);
+    if (!rank) refuse("local-ranks-filter", "local ranks such as \"0,1,2\"", text);
+    ranks.insert(*rank);
+  }
+  return ranks;
+}
+
+std::vector<sim::Signal> signals(const std::string& text) {
+  std::vector<sim::Signal> out;
+  for (const std::string& part : split(text, ',')) {
+    const std::string_view name = trimmed(part);
+    std::optional<sim::Signal> found;
+    for (const sim::Signal signal :
+         {sim::Signal::term, sim::Signal::int_, sim::Signal::hup, sim::Signal::quit,
+          sim::Signal::usr1, sim::Signal::cont, sim::Signal::kill, sim::Signal::stop}) {
+      if (to_string(signal) == name) found = signal;
+    }
+    if (!found) refuse("signals-to-handle", "names such as \"SIGTERM,SIGINT\"", text);
+    out.push_back(*found);
+  }
+  return out;
+}
+
+sim::Duration shutdown_timeout(sim::Ports& ports, const std::optional<std::int64_t>& given) {
+  if (given) {
+    if (*given < 0) refuse("shutdown-timeout", "at least 0 seconds", std::to_string(*given));
+    return std::chrono::seconds(*given);
+  }
+  const auto& environment = ports.processes.environment();
+  const auto variable = environment.find("TORCH_ELASTIC_SHUTDOWN_TIMEOUT");
+  if (variable == environment.end()) return 30s;
+  const auto seconds = integer(variable->second);
+  if (!seconds || *seconds < 0) {
+    throw std::invalid_argument(
+        "TORCH_ELASTIC_SHUTDOWN_TIMEOUT: expected a whole number of seconds, got \"" +
+        variable->second + "\"");
+  }
+  return std::chrono::seconds(*seconds);
+}
+
+std::vector<std::string> command(sim::Ports& ports, const TorchrunOptions& options) {
+  std::vector<std::string> out;
+  if (options.no_python && !options.run_path) {
+    if (options.module) {
+      throw std::invalid_argument("--no-python: expected no --module beside it, got one");
+    }
+  } else {
+    const auto& environment = ports.processes.environment();
+    const auto python = environment.find("PYTHON_EXEC");
+    out.push_back(python == environment.end() ? "python3" : python->second);
+    out.emplace_back("-u");
+    if (options.run_path) {
+      out.emplace_back("-c");
+      out.emplace_back(
+          "import runpy, sys; sys.argv = sys.argv[1:]; "
+          "runpy.run_path(sys.argv[0], run_name='__main__')");
+    } else if (options.module) {
+      out.emplace_back("-m");
+    }
+  }
+  out.push_back(options.script);
+  out.insert(out.end(), options.script_arguments.begin(), options.script_arguments.end());
+  return out;
+}
+
+/// One node that says nothing of a rendezvous gets one of its own, on a free port.
+void use_private_rendezvous(LaunchConfig& config) {
+  config.rdzv_backend = "c10d";
+  config.rdzv_endpoint = "localhost:0";
+  config.run_id.clear();  // drawn by the launcher
+}
+
+}  // namespace
+
+ConfiguredLaunch configure_launch(sim::Ports& ports, const TorchrunOptions& options,
+                                  std::int64_t cpus) {
+  ConfiguredLaunch out;
+  LaunchConfig& config = out.config;
+  config.variant = options.variant;
+  config.run_id = options.rdzv_id;
+  config.rdzv_backend = options.rdzv_backend;
+  config.rdzv_endpoint = options.rdzv_endpoint;
+  read_nodes(options.nnodes, config);
+  if (options.max_restarts < 0) {
+    refuse("max-restarts", "at least 0", std::to_string(options.max_restarts));
+  }
+  const bool is_2x = options.variant == Variant::torch_2_x;
+  if (options.standalone) {
+    use_private_rendezvous(config);
+    if (!is_2x) config.rdzv_endpoint = "localhost:29400";
+  } else if (is_2x && options.rdzv_backend == "static" && options.rdzv_endpoint.empty() &&
+             !options.master_port && config.max_nodes == 1) {
+    use_private_rendezvous(config);
+  }
+  if (is_2x && config.rdzv_backend != "static") {
+    if (options.node_rank != 0) {
+      out.notices.push_back("--node-rank is ignored: the backend \"" + config.rdzv_backend +
+                            "\" assigns ranks itself");
+    }
+    if (config.rdzv_endpoint.empty()) {
+      out.notices.emplace_back(
+          "--master-addr is used by the static backend only; --rdzv-endpoint is empty");
+    }
+  }
+  config.max_restarts = options.max_restarts;
+  config.monitor_interval = std::chrono::duration_cast<sim::Duration>(
+      std::chrono::duration<double>(options.monitor_interval));
+  config.nproc_per_node = workers_per_node(ports, options.nproc_per_node, cpus);
+  if (config.nproc_per_node > 1 && !ports.processes.environment().contains("OMP_NUM_THREADS")) {
+    out.notices.emplace_back(
+        "OMP_NUM_THREADS is set to 1 for each worker, so that the machine is not overloaded; set "
+        "it yourself for best performance");
+  }
+  config.rdzv_configs = rendezvous_configuration(options.rdzv_conf);
+  config.rdzv_configs.try_emplace("timeout", "900");
+  if (config.rdzv_backend == "static") {
+    config.rdzv_configs["rank"] = std::to_string(options.node_rank);
+    if (config.rdzv_endpoint.empty()) {
+      config.rdzv_endpoint =
+          options.master_addr + ":" + std::to_string(options.master_port.value_or(29500));
+    }
+  }
+  config.local_addr = options.local_addr;
+  config.role = options.role;
+  config.virtual_local_rank = options.virtual_local_rank;
+  config.logs.shown_ranks = shown_ranks(options.local_ranks_filter);
+  config.logs.redirects = streams("redirects", options.redirects);
+  config.logs.tee = streams("tee", options.tee);
+  if (!options.log_dir.empty()) config.logs.directory = options.log_dir;
+  config.signals_to_handle = signals(options.signals_to_handle);
+  config.shutdown_timeout = shutdown_timeout(ports, options.shutdown_timeout);
+  config.command = command(ports, options);
+  return out;
+}
+
+}  // namespace hooke::model

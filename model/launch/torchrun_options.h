@@ -1,0 +1,56 @@
+#pragma once
+// torchrun's options and what they mean (torch/distributed/run.py: get_args_parser, run,
+// config_from_args).
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/launch/launch_agent.h"
+
+namespace hooke::model {
+
+/// As given on the command line; the defaults are torchrun's.
+struct TorchrunOptions {
+  std::string nnodes = "1:1";
+  std::string nproc_per_node = "1";
+  std::string rdzv_backend = "static";
+  std::string rdzv_endpoint;
+  std::string rdzv_id = "none";
+  std::string rdzv_conf;
+  bool standalone = false;
+  std::int64_t max_restarts = 0;
+  double monitor_interval = 0.1;  ///< seconds
+  std::string role = "default";
+  bool module = false;
+  bool no_python = false;
+  bool run_path = false;
+  std::string log_dir;
+  std::string redirects = "0";
+  std::string tee = "0";
+  std::string local_ranks_filter;
+  std::int64_t node_rank = 0;
+  std::string master_addr = "127.0.0.1";
+  std::optional<std::int64_t> master_port;
+  std::string local_addr;
+  std::string signals_to_handle = "SIGTERM,SIGINT,SIGHUP,SIGQUIT";
+  std::optional<std::int64_t> shutdown_timeout;  ///< seconds
+  bool virtual_local_rank = false;
+  Variant variant = Variant::torch_2_x;
+  std::string script;
+  std::vector<std::string> script_arguments;
+};
+
+/// The configuration of one agent, and what torchrun warns of on the way.
+struct ConfiguredLaunch {
+  LaunchConfig config;
+  std::vector<std::string> notices;
+};
+
+/// `cpus`: how many processors this machine has. std::invalid_argument for a value that means
+/// nothing, naming the option and what was expected.
+ConfiguredLaunch configure_launch(sim::Ports& ports, const TorchrunOptions& options,
+                                  std::int64_t cpus);
+
+}  // namespace hooke::model

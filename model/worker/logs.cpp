@@ -1,0 +1,63 @@
+// Redirected is what is redirected or teed.
+#include "model/worker/logs.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string_view>
+
+namespace hooke::model {
+namespace {
+
+bool is_std_digit(char c) {
+  return c >= '0' && c <= '3';
+}
+
+Std std_of(char digit) {
+  const int bits = digit - '0';
+  return {(bits & 1) != 0, (bits & 2) != 0};
+}
+
+}  // namespace
+
+StdMap StdMap::parse(const std::string& text) {
+  StdMap map;
+  if (text.size() == 1 && is_std_digit(text[0])) {
+    map.for_all_ = std_of(text[0]);
+    return map;
+  }
+  for (std::size_t i = 0;; i += 4) {
+    const std::string_view pair = std::string_view(text).substr(std::min(i, text.size()), 3);
+    const bool is_pair = pair.size() == 3 && pair[0] >= '0' && pair[0] <= '9' && pair[1] == ':' &&
+                         is_std_digit(pair[2]);
+    const bool is_last = i + 3 == text.size();
+    if (!is_pair || (!is_last && text[i + 3] != ',')) {
+      throw std::invalid_argument(
+          "expected one digit from 0 to 3, or pairs such as \"0:1,1:3\" of a local rank below 10 "
+          "and such a digit, got \"" +
+          text + "\"");
+    }
+    map.by_rank_[pair[0] - '0'] = std_of(pair[2]);
+    if (is_last) return map;
+  }
+}
+
+Std StdMap::of(std::int64_t local_rank) const {
+  const auto found = by_rank_.find(local_rank);
+  return found == by_rank_.end() ? for_all_ : found->second;
+}
+
+WorkerStreams worker_streams(const LogsSpec& logs, std::int64_t local_rank,
+                             const std::string& directory) {
+  const Std redirect = logs.redirects.of(local_rank);
+  const Std tee = logs.tee.of(local_rank);
+  const bool shown = !logs.shown_ranks || logs.shown_ranks->contains(local_rank);
+  // What is not shown and not wanted in a file goes nowhere.
+  const std::string elsewhere = shown ? "" : "/dev/null";
+  WorkerStreams streams;
+  streams.stdout_path = redirect.out || tee.out ? directory + "/stdout.log" : elsewhere;
+  streams.stderr_path = redirect.err || tee.err ? directory + "/stderr.log" : elsewhere;
+  if (shown) streams.tee = tee;
+  return streams;
+}
+
+}  // namespace hooke::model

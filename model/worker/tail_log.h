@@ -1,0 +1,39 @@
+#pragma once
+// Shows files on the agent's own streams while they grow
+// (torch/distributed/elastic/multiprocessing/tail_log.py:TailLog).
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/port/ports.h"
+
+namespace hooke::model {
+
+/// One file to follow.
+struct TailedFile {
+  std::string path;
+  std::string header;       ///< put before every line ("[default0]:")
+  std::string destination;  ///< the file or device that gets the lines
+};
+
+class TailLog {
+ public:
+  /// Starts a fiber for each file. A file that is not there yet is waited for.
+  TailLog(sim::Ports& ports, const std::vector<TailedFile>& files);
+  /// The fibers end by themselves.
+  ~TailLog();
+  TailLog(const TailLog&) = delete;
+  TailLog& operator=(const TailLog&) = delete;
+
+  /// Shows what is left in the files, and ends. Harmless the second time.
+  void stop();
+
+ private:
+  struct Shared;
+  sim::Ports& ports_;
+  std::shared_ptr<Shared> shared_;
+  std::vector<sim::FiberId> fibers_;
+};
+
+}  // namespace hooke::model

@@ -1,0 +1,163 @@
+// hooke agent: torchrun's command line on hooke's agent.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+
+#include "model/launch/torchrun_options.h"
+#include "model/observe/trace_events.h"
+#include "model/rendezvous/handler.h"
+#include "reports/trace_file.h"
+#include "scenarios/cli/commands.h"
+#include "sim/real/real_process.h"
+
+namespace hooke::cli {
+namespace {
+
+using model::TorchrunOptions;
+
+/// "nproc-per-node" under both spellings, with its variable PET_NPROC_PER_NODE.
+template <class T>
+CLI::Option* add(CLI::App& command, const std::string& name, T& value, const std::string& meaning,
+                 const std::string& shorthand = "") {
+  std::string underscored = name;
+  std::replace(underscored.begin(), underscored.end(), '-', '_');
+  std::string variable = "PET_" + underscored;
+  std::transform(variable.begin(), variable.end(), variable.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  std::string names = shorthand.empty() ? "--" + name : "-" + shorthand + ",--" + name;
+  if (underscored != name) names += ",--" + underscored;
+  CLI::Option* option = nullptr;
+  if constexpr (std::is_same_v<T, bool>) {
+    option = command.add_flag(names, value, meaning);
+  } else {
+    option = command.add_option(names, value, meaning);
+  }
+  return option->envname(variable);
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+/// Says what a person at a terminal wants to know while the agent works.
+class Narrator final : public kernel::TraceSink {
+ public:
+  void on_event(const sim::Event& event) override {
+    namespace ev = model::events;
+    const auto number = [&](const char* name) {
+      return static_cast<long long>(event.field(name).number());
+    };
+    if (event.type == &ev::ranks_assigned) {
+      std::fprintf(stderr, "hooke: round %lld: node rank %lld of %lld, world size %lld\n",
+                   number("round"), number("group_rank"), number("group_world_size"),
+                   number("world_size"));
+    } else if (event.type == &ev::group_restarting) {
+      std::fprintf(stderr, "hooke: workers restart (%s), %lld restarts left\n",
+                   std::string(event.field("cause").text()).c_str(), number("remaining_restarts"));
+    } else if (event.type == &ev::worker_ended && number("status") != 0) {
+      std::fprintf(stderr, "hooke: worker %lld (local rank %lld, pid %lld) ended with %lld\n",
+                   number("rank"), number("local_rank"), number("pid"), number("status"));
+    } else if (event.type == &ev::agent_finished && number("exit_code") != 0) {
+      std::fprintf(stderr, "hooke: %s: %s\n", std::string(event.field("outcome").text()).c_str(),
+                   std::string(event.field("detail").text()).c_str());
+    }
+  }
+};
+
+int run_agent(const TorchrunOptions& options, const std::string& trace_path) {
+  real::RealProcess process({"hooke"});
+  Narrator narrator;
+  process.add_sink(narrator);
+  std::ofstream trace_file;
+  std::unique_ptr<report::TraceFile> trace;
+  if (!trace_path.empty()) {
+    trace_file.open(trace_path);
+    if (!trace_file) throw std::runtime_error(trace_path + ": cannot be written");
+    trace = std::make_unique<report::TraceFile>(trace_file, std::vector{host_name()});
+    process.add_sink(*trace);
+  }
+  return process.run([&](sim::Ports& ports) {
+    const auto cpus = static_cast<std::int64_t>(std::thread::hardware_concurrency());
+    model::ConfiguredLaunch launch;
+    try {
+      launch = model::configure_launch(ports, options, cpus);
+    } catch (const std::invalid_argument& error) {
+      std::fprintf(stderr, "hooke agent: %s\n", error.what());
+      return 1;  // torchrun's status of a configuration that means nothing
+    }
+    for (const std::string& notice : launch.notices) {
+      std::fprintf(stderr, "hooke: %s\n", notice.c_str());
+    }
+    return model::launch_agent(ports, model::RendezvousRegistry::with_builtins(), launch.config);
+  });
+}
+
+}  // namespace
+
+void add_agent(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "agent", "Run a script under an elastic agent, with torchrun's options and wire formats");
+  auto options = std::make_shared<TorchrunOptions>();
+  auto trace_path = std::make_shared<std::string>();
+  auto variant = std::make_shared<std::string>("torch-2.x");
+  auto start_method = std::make_shared<std::string>("spawn");
+  TorchrunOptions& o = *options;
+  command->prefix_command();
+  add(*command, "nnodes", o.nnodes, "Number of nodes, or MIN:MAX");
+  add(*command, "nproc-per-node", o.nproc_per_node, "Workers per node: a number, auto, cpu or gpu");
+  add(*command, "rdzv-backend", o.rdzv_backend, "Rendezvous backend");
+  add(*command, "rdzv-endpoint", o.rdzv_endpoint, "Rendezvous endpoint, HOST[:PORT]");
+  add(*command, "rdzv-id", o.rdzv_id, "Name of the job; equal on all its nodes");
+  add(*command, "rdzv-conf", o.rdzv_conf, "Rendezvous configuration, KEY=VALUE,KEY=VALUE");
+  add(*command, "standalone", o.standalone, "One node, with a rendezvous of its own");
+  add(*command, "max-restarts", o.max_restarts, "Restarts of the workers before giving up");
+  add(*command, "monitor-interval", o.monitor_interval, "Seconds between looks at the workers");
+  add(*command, "start-method", *start_method, "Accepted for compatibility; scripts are processes")
+      ->check(CLI::IsMember({"spawn", "fork", "forkserver"}));
+  add(*command, "role", o.role, "Name of the workers' role");
+  add(*command, "module", o.module, "The script is a Python module", "m");
+  add(*command, "no-python", o.no_python, "The script is a program of its own");
+  add(*command, "run-path", o.run_path, "Run the script with runpy.run_path");
+  add(*command, "log-dir", o.log_dir, "Directory for logs and error files");
+  add(*command, "redirects", o.redirects, "Streams to files: 0 none, 1 stdout, 2 stderr, 3 both",
+      "r");
+  add(*command, "tee", o.tee, "As --redirects, and shown besides", "t");
+  add(*command, "local-ranks-filter", o.local_ranks_filter, "Local ranks that are shown: 0,1");
+  add(*command, "node-rank", o.node_rank, "Rank of this node (static backend)");
+  add(*command, "master-addr", o.master_addr, "Address of node 0 (static backend)");
+  add(*command, "master-port", o.master_port, "Port of node 0 (static backend)");
+  add(*command, "local-addr", o.local_addr, "Address under which others reach this node");
+  add(*command, "signals-to-handle", o.signals_to_handle, "Signals that stop the agent orderly");
+  add(*command, "shutdown-timeout", o.shutdown_timeout, "Seconds from SIGTERM to SIGKILL");
+  add(*command, "virtual-local-rank", o.virtual_local_rank, "Every worker is local rank 0");
+  command->add_option("--protocol-variant", *variant, "PyTorch generation of the job")
+      ->check(CLI::IsMember({"torch-2.x", "torch-1.13"}))
+      ->capture_default_str();
+  command->add_option("--trace", *trace_path, "Write every event as JSON Lines");
+  command->footer(
+      "Everything from the script on belongs to the script. Options may also be given as PET_* "
+      "variables.\nExample: hooke agent --nnodes=1:3 --max-restarts=3 --rdzv-backend=c10d "
+      "--rdzv-endpoint=head:29400 train.py --epochs 10\nExit codes are torchrun's: 0; 1 failed or "
+      "stopped; 2 bad usage.");
+  command->callback([command, options, trace_path, variant, &exit_code] {
+    const std::vector<std::string> rest = command->remaining();
+    if (rest.empty()) throw CLI::RequiredError("a script to run");
+    if (rest.front().size() > 1 && rest.front().starts_with("-")) {
+      throw CLI::ExtrasError({rest.front() + " (options come before the script)"});
+    }
+    options->script = rest.front();
+    options->script_arguments.assign(rest.begin() + 1, rest.end());
+    options->variant =
+        *variant == "torch-2.x" ? model::Variant::torch_2_x : model::Variant::torch_1_13;
+    exit_code = run_agent(*options, *trace_path);
+  });
+}
+
+}  // namespace hooke::cli
