@@ -1,7 +1,8 @@
 #pragma once
-// The vocabulary of the elastic protocol on the trace: what agents, rendezvous, stores and workers did.
-// Invariants and reports know the protocol only through these events. Fields are numbers or texts; spans
-// are nanoseconds; ranks and counts are plain numbers. Every event carries node and pid of its process.
+// The vocabulary of the elastic protocol on the trace: what agents, rendezvous, stores and workers
+// did. Invariants and reports know the protocol only through these events. Fields are numbers or
+// texts; spans are nanoseconds; ranks and counts are plain numbers. Every event carries node and
+// pid of its process.
 
 #include "sim/port/trace.h"
 
@@ -9,17 +10,20 @@ namespace hooke::model::events {
 
 using sim::EventType;
 
-// ---- agent life -----------------------------------------------------------------------------------
-/// The agent process begins. `shutdown`: grace between the stop signal and SIGKILL at the end of the agent.
-inline constexpr EventType agent_started{
-    "agent.started", {"run_id", "backend", "min_nodes", "max_nodes", "local_world_size", "max_restarts",
-                      "shutdown"}};
-/// `join`, `last_call` … are the configured spans, so that liveness bounds can be derived from the trace
-/// alone. `keep_alive`: silence after which a node counts as dead (interval times attempts).
-inline constexpr EventType agent_settings{
-    "agent.settings",
-    {"join", "last_call", "close", "heartbeat", "keep_alive", "read_timeout", "monitor", "exit_barrier"}};
-/// `outcome`: succeeded, failed, signalled, graceful_exit, error. `detail`: exception type and text.
+// ---- agent life
+// -----------------------------------------------------------------------------------
+/// The agent process begins. `shutdown`: grace between the stop signal and SIGKILL at the end of
+/// the agent.
+inline constexpr EventType agent_started{"agent.started",
+                                         {"run_id", "backend", "min_nodes", "max_nodes",
+                                          "local_world_size", "max_restarts", "shutdown"}};
+/// `join`, `last_call` … are the configured spans, so that liveness bounds can be derived from the
+/// trace alone. `keep_alive`: silence after which a node counts as dead (interval times attempts).
+inline constexpr EventType agent_settings{"agent.settings",
+                                          {"join", "last_call", "close", "heartbeat", "keep_alive",
+                                           "read_timeout", "monitor", "exit_barrier"}};
+/// `outcome`: succeeded, failed, signalled, graceful_exit, error. `detail`: exception type and
+/// text.
 inline constexpr EventType agent_finished{"agent.finished", {"outcome", "exit_code", "detail"}};
 /// The worker group's state changed (PyTorch's WorkerState names).
 inline constexpr EventType group_state{"group.state", {"state", "restart_count"}};
@@ -28,9 +32,11 @@ inline constexpr EventType group_restarting{"group.restarting",
                                             {"cause", "remaining_restarts", "round"}};
 inline constexpr EventType agent_signalled{"agent.signalled", {"signal", "phase"}};
 
-// ---- rendezvous -----------------------------------------------------------------------------------
+// ---- rendezvous
+// -----------------------------------------------------------------------------------
 /// next_rendezvous begins. `descriptor` is the node's text form addr_pid_localid.
-inline constexpr EventType rendezvous_joining{"rendezvous.joining", {"run_id", "descriptor", "held_round"}};
+inline constexpr EventType rendezvous_joining{"rendezvous.joining",
+                                              {"run_id", "descriptor", "held_round"}};
 /// This node's write that completed a round was accepted.
 inline constexpr EventType rendezvous_completed{
     "rendezvous.completed", {"run_id", "round", "participants", "min_nodes", "max_nodes"}};
@@ -48,29 +54,41 @@ inline constexpr EventType rendezvous_closed{"rendezvous.closed", {"run_id", "ro
 inline constexpr EventType rendezvous_evicted{
     "rendezvous.evicted", {"run_id", "round", "descriptor", "heartbeat_age", "was_participant"}};
 /// Accepted additions of this node to a list: participants, wait_list, redundancy_list.
-inline constexpr EventType rendezvous_added{"rendezvous.added", {"run_id", "round", "list", "size"}};
-/// A compare-and-set of this node was accepted. Rejected ones are only counted, see rendezvous.cost.
-inline constexpr EventType rendezvous_write{"rendezvous.write", {"run_id", "action", "round", "bytes"}};
+inline constexpr EventType rendezvous_added{"rendezvous.added",
+                                            {"run_id", "round", "list", "size"}};
+/// A compare-and-set of this node was accepted. Rejected ones are only counted, see
+/// rendezvous.cost.
+inline constexpr EventType rendezvous_write{"rendezvous.write",
+                                            {"run_id", "action", "round", "bytes"}};
 /// What a join cost this node in compare-and-sets: all, those lost, and the bytes of state offered.
-inline constexpr EventType rendezvous_cost{"rendezvous.cost", {"run_id", "round", "attempts", "conflicts", "bytes"}};
+/// `round`: the one it got into, -1 when it failed.
+inline constexpr EventType rendezvous_cost{"rendezvous.cost",
+                                           {"run_id", "round", "attempts", "conflicts", "bytes"}};
 /// num_nodes_waiting returned a value greater than 0.
-inline constexpr EventType rendezvous_waiting_seen{"rendezvous.waiting_seen", {"run_id", "round", "waiting"}};
-/// A keep-alive tick ended. `result`: ok, failed. Recorded only when something was written or failed.
+inline constexpr EventType rendezvous_waiting_seen{"rendezvous.waiting_seen",
+                                                   {"run_id", "round", "waiting"}};
+/// A keep-alive tick ended. `result`: ok, failed. Recorded only when something was written or
+/// failed.
 inline constexpr EventType keep_alive_tick{"keep_alive.tick", {"result", "detail"}};
 /// The keep-alive fiber ended of an unexpected exception (R-9).
 inline constexpr EventType keep_alive_died{"keep_alive.died", {"detail"}};
 
-// ---- ranks, barrier -------------------------------------------------------------------------------
+// ---- ranks, barrier
+// -------------------------------------------------------------------------------
 inline constexpr EventType ranks_assigned{
-    "ranks.assigned", {"run_id", "round", "group_rank", "group_world_size", "base_rank", "world_size"}};
-inline constexpr EventType exit_barrier_entered{"exit_barrier.entered", {"run_id", "round", "world_size"}};
+    "ranks.assigned",
+    {"run_id", "round", "group_rank", "group_world_size", "base_rank", "world_size"}};
+inline constexpr EventType exit_barrier_entered{"exit_barrier.entered",
+                                                {"run_id", "round", "world_size"}};
 /// `result`: passed, timed_out, failed, interrupted.
-inline constexpr EventType exit_barrier_left{"exit_barrier.left", {"run_id", "round", "result", "elapsed"}};
+inline constexpr EventType exit_barrier_left{"exit_barrier.left",
+                                             {"run_id", "round", "result", "elapsed"}};
 
-// ---- workers (emitted by the agent) ---------------------------------------------------------------
-inline constexpr EventType worker_started{
-    "worker.started",
-    {"run_id", "round", "worker_pid", "local_rank", "rank", "world_size", "restart_count", "master"}};
+// ---- workers (emitted by the agent)
+// ---------------------------------------------------------------
+inline constexpr EventType worker_started{"worker.started",
+                                          {"run_id", "round", "worker_pid", "local_rank", "rank",
+                                           "world_size", "restart_count", "master"}};
 /// Observed by the agent when it reaps. `stopped`: 1 when the agent had told it to stop.
 inline constexpr EventType worker_ended{"worker.ended",
                                         {"worker_pid", "local_rank", "rank", "status", "stopped"}};
@@ -78,23 +96,29 @@ inline constexpr EventType worker_signalled{"worker.signalled", {"worker_pid", "
 /// What the failure summary names as root cause.
 inline constexpr EventType failure_reported{"failure.reported", {"rank", "worker_pid", "status"}};
 
-// ---- worker program (emitted by the worker itself) -------------------------------------------------
+// ---- worker program (emitted by the worker itself)
+// -------------------------------------------------
 /// The worker joined its process group over the store at master.
-inline constexpr EventType worker_initialized{"worker.initialized",
-                                              {"run_id", "rank", "world_size", "master", "generation"}};
+inline constexpr EventType worker_initialized{
+    "worker.initialized", {"run_id", "rank", "world_size", "master", "generation"}};
 /// A collective of the worker group ended. `result`: ok, peer_lost, failed.
-inline constexpr EventType worker_collective{"worker.collective", {"run_id", "rank", "step", "result"}};
+inline constexpr EventType worker_collective{"worker.collective",
+                                             {"run_id", "rank", "step", "result"}};
 /// The worker saw a value from another incarnation of the group.
 inline constexpr EventType worker_stale_read{"worker.stale_read", {"key", "detail"}};
 
-// ---- store ----------------------------------------------------------------------------------------
+// ---- store
+// ----------------------------------------------------------------------------------------
 inline constexpr EventType store_serving{"store.serving", {"port", "purpose"}};
 inline constexpr EventType store_stopped{"store.stopped", {"port"}};
-/// An operation on the rendezvous key or a round key as its client saw it. `result`: ok, failed, unknown.
+/// An operation on the rendezvous key or a round key as its client saw it. `result`: ok, failed,
+/// unknown.
 inline constexpr EventType store_operation{
-    "store.operation", {"client", "operation", "key", "argument", "expected", "answer", "result", "started"}};
+    "store.operation",
+    {"client", "operation", "key", "argument", "expected", "answer", "result", "started"}};
 
-// ---- marks ----------------------------------------------------------------------------------------
+// ---- marks
+// ----------------------------------------------------------------------------------------
 /// A `sometimes` point: something interesting happened that a search should see at least once.
 inline constexpr EventType mark{"mark", {"name"}};
 

@@ -33,8 +33,16 @@ std::string lower_trimmed(std::string text) {
 
 }  // namespace
 
+std::string c10d_state_key(const std::string& run_id) {
+  return "torch.rendezvous." + run_id;
+}
+
+sim::Value c10d_no_state() {
+  return sim::Value("Y2FuaW1hZGFt");
+}
+
 C10dBackend::C10dBackend(std::shared_ptr<Store> store, const std::string& run_id)
-    : store_(std::move(store)), key_("torch.rendezvous." + run_id), sentinel_("Y2FuaW1hZGFt") {
+    : store_(std::move(store)), key_(c10d_state_key(run_id)), sentinel_(c10d_no_state()) {
   if (run_id.empty()) throw std::invalid_argument("the run id must be a non-empty string");
   guarded([&] { return store_->compare_set(key_, sim::Value(), sentinel_); });
 }

@@ -11,6 +11,11 @@
 
 namespace hooke::model {
 
+/// The key under which the agents of job `run_id` keep their state.
+std::string c10d_state_key(const std::string& run_id);
+/// What stands under that key until one of them has written a state.
+sim::Value c10d_no_state();
+
 class C10dBackend final : public RendezvousBackend {
  public:
   /// Puts the sentinel "no state" under the key unless something is there. std::invalid_argument

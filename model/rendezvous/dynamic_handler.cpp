@@ -209,7 +209,13 @@ class DynamicHandler final : public RendezvousHandler {
 
 RendezvousInfo DynamicHandler::next_rendezvous() {
   Core& core = *core_;
+  const auto spent = [&](std::int64_t round) {
+    const Cost& cost = core.tracer.cost;
+    trace().emit(events::rendezvous_cost,
+                 {core.settings.run_id, round, cost.attempts, cost.conflicts, cost.bytes});
+  };
   const auto failed = [&](const char* error, const char* what) {
+    spent(-1);
     trace().emit(events::rendezvous_failed, {core.settings.run_id, error, what});
   };
   core.tracer.cost = {};
@@ -226,9 +232,7 @@ RendezvousInfo DynamicHandler::next_rendezvous() {
     failed("SignalException", error.what());
     throw;
   }
-  const Cost& cost = core.tracer.cost;
-  trace().emit(events::rendezvous_cost,
-               {core.settings.run_id, info.round, cost.attempts, cost.conflicts, cost.bytes});
+  spent(info.round);
   // Outside the guarded part, as in PyTorch: a failure here leaves a member whose heartbeat goes on
   //
   if (core.settings.variant == Variant::torch_2_x)
@@ -265,9 +269,8 @@ RendezvousInfo DynamicHandler::join() {
   info.rank = self->rank;
   info.world_size =
       static_cast<std::int64_t>(state.participants.size());  // of what is held now
-  info.store = make_prefix_store(
-      "torch.rendezvous." + core.settings.run_id + "." + std::to_string(state.round),
-      core.resources.store);
+  info.store =
+      make_prefix_store(round_prefix(core.settings.run_id, state.round), core.resources.store);
   return info;
 }
 
@@ -311,6 +314,10 @@ bool DynamicHandler::shutdown() {
 }
 
 }  // namespace
+
+std::string round_prefix(const std::string& run_id, std::int64_t round) {
+  return "torch.rendezvous." + run_id + "." + std::to_string(round);
+}
 
 RendezvousSettings dynamic_settings(const RendezvousParameters& parameters) {
   RendezvousSettings settings;

@@ -214,9 +214,9 @@ class Builder {
   /// Nodes may share one text in the pickle but not here; a long one shared by many would fill the
   /// memory.
   void spend_on_addresses(const PickleObject& addr) {
-    constexpr std::size_t kCopiesMax = 32;
+    constexpr std::size_t kSharesMax = 32;
     address_bytes_ += addr.size;
-    if (address_bytes_ / kCopiesMax > machine_.bytes()) {
+    if (address_bytes_ / kSharesMax > machine_.bytes()) {
       refuse_pickle(addr.offset, "addresses in proportion to the data", "a long one many times");
     }
   }

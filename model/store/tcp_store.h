@@ -1,7 +1,7 @@
 #pragma once
-// PyTorch's TCPStore, server and client, as real bytes of the 2.x wire format over the network
-// port. Sources: torch/csrc/distributed/c10d/TCPStore.cpp, TCPStoreLibUvBackend.cpp, socket.cpp,
-// Backoff.hpp.
+// PyTorch's TCPStore, server and client, as real bytes over the network port, in the wire formats
+// of 2.x and of 1.13. Sources: torch/csrc/distributed/c10d/TCPStore.cpp, TCPStoreLibUvBackend.cpp,
+// socket.cpp, Backoff.hpp.
 
 #include <memory>
 #include <optional>
@@ -15,7 +15,9 @@ namespace hooke::model {
 
 /// Serves a TCPStore to any number of clients, without a fiber: requests are answered as they
 /// arrive, with the behaviour of the libuv daemon, and closes a connection that sends anything
-/// else. One difference: an opening split over two segments is understood (S-7). Stops (all
+/// else. Clients of 1.13 and of 2.x are told apart by their first bytes and share keys and values;
+/// a connection that stays silent (1.13 clients keep a second one for watches) is left alone. One
+/// difference: an opening split over two segments is understood (S-7). Stops (all
 /// connections close, all data is lost) when destroyed.
 class TcpStoreServer {
  public:
@@ -34,7 +36,8 @@ struct TcpStoreOptions {
   sim::Endpoint endpoint;
   /// Bound of connecting (see the two nested loops, spec/stores.md 3.1) and initial timeout().
   sim::Duration timeout = std::chrono::seconds(300);
-  /// Which back-off between attempts: 2.x' jittered exponential one, or the fixed second of 1.13.
+  /// Which wire format, and which back-off between attempts: 2.x' jittered exponential one, or the
+  /// fixed second of 1.13.
   Variant variant = Variant::torch_2_x;
   /// ADD 1 to `init/` after connecting, as when a world size was given.
   bool count_in = false;
@@ -45,11 +48,19 @@ struct TcpStoreOptions {
   bool trace_operations = false;
 };
 
-/// Connects a client: resolve, connect, VALIDATE, PING, with PyTorch 2.x' back-off. One client
-/// serialises its calls with a mutex that is held for the whole of a wait (rendezvous R-39). Throws
-/// StoreNetworkError. Replies other than a WAIT's are waited for without limit (S-23). A connection
-/// that has broken stays so: every later call throws StoreNetworkError.
+/// Connects a client: resolve, connect, VALIDATE and PING where the wire format has them. One
+/// client serialises its calls with a mutex that is held for the whole of a wait (rendezvous R-39).
+/// Throws StoreNetworkError. Replies other than a WAIT's are waited for without limit (S-23). A
+/// connection that has broken stays so: every later call throws StoreNetworkError. In 1.13's format
+/// a wait that times out stays registered and spoils the answer to a later call (S-1), lists of
+/// keys are got and set one by one, and append is a StoreError. 1.13's second connection, for
+/// watches, is not opened.
 std::shared_ptr<Store> connect_tcp_store(sim::Ports& ports, const TcpStoreOptions& options);
+
+/// Which PyTorch serves the store at `endpoint`: 2.x answers the opening of a 2.x client, 1.13
+/// closes the connection. Retries for `timeout` where nobody listens; StoreNetworkError when nobody
+/// answers.
+Variant detect_tcp_store(sim::Ports& ports, const sim::Endpoint& endpoint, sim::Duration timeout);
 
 /// How many clients have counted themselves in (TcpStoreOptions::count_in) at the server of
 /// `store`, which must come from connect_tcp_store.

@@ -31,6 +31,13 @@ std::string join_keys(const std::vector<std::string>& keys) {
   return out;
 }
 
+/// What a 2.x client says first; false when the connection is broken.
+bool send_opening(sim::Stream& stream, std::uint32_t nonce) {
+  // Each in one write: a server of PyTorch looks at whole packets (S-7).
+  return stream.write(Message(Query::validate).u32(kValidateMagic).take()) &&
+         stream.write(Message(Query::ping).u32(nonce).take());
+}
+
 class Client : public Store {
  public:
   Client(sim::Ports& ports, TcpStoreOptions options)
@@ -44,7 +51,7 @@ class Client : public Store {
   /// Adds to the counter of clients, whose key has no slash before it.
   std::int64_t count_in(std::int64_t clients) {
     const std::lock_guard lock(mutex_);
-    send_change(Message(Query::add).text("init/").i64(clients));
+    send_change(request(Query::add).text("init/").i64(clients));
     return number<std::int64_t>();
   }
 
@@ -93,7 +100,9 @@ class Client : public Store {
   void expect(std::uint8_t expected);
   void wait_locked(const std::vector<std::string>& keys, Duration timeout);
   [[noreturn]] void broken(const std::string& why);
-  static Message key_list(Query query, const std::vector<std::string>& keys);
+  [[nodiscard]] bool of_1_13() const { return options_.variant == Variant::torch_1_13; }
+  [[nodiscard]] Message request(Query query) const { return Message(query, options_.variant); }
+  [[nodiscard]] Message key_list(Query query, const std::vector<std::string>& keys) const;
 
   sim::Ports& ports_;
   TcpStoreOptions options_;
@@ -116,7 +125,7 @@ void Client::connect() {
       stream_ = std::move(stream);
       return;
     }
-    if (ports_.clock.monotonic_now() >= deadline || options_.variant == Variant::torch_1_13) {
+    if (ports_.clock.monotonic_now() >= deadline || of_1_13()) {
       throw StoreNetworkError("the client could not connect to the store at " +
                               describe(options_.endpoint) + " in time");
     }
@@ -140,10 +149,9 @@ std::unique_ptr<sim::Stream> Client::connect_socket(Backoff& backoff) {
 }
 
 bool Client::open(sim::Stream& stream) {
-  // In one write: a server of PyTorch looks at whole packets (S-7).
-  if (!stream.write(Message(Query::validate).u32(kValidateMagic).take())) return false;
+  if (of_1_13()) return true;
   const auto nonce = static_cast<std::uint32_t>(ports_.processes.self().value);
-  if (!stream.write(Message(Query::ping).u32(nonce).take())) return false;
+  if (!send_opening(stream, nonce)) return false;
   sim::Buffer echo;
   while (echo.size() < sizeof(nonce)) {  // waited for without limit, as PyTorch does
     auto more = stream.read(std::nullopt);
@@ -203,8 +211,8 @@ void Client::expect(std::uint8_t expected) {
                    std::to_string(expected) + " was expected");
 }
 
-Message Client::key_list(Query query, const std::vector<std::string>& keys) {
-  Message message(query);
+Message Client::key_list(Query query, const std::vector<std::string>& keys) const {
+  Message message = request(query);
   message.u64(keys.size());
   for (const std::string& key : keys) message.key(key);
   return message;
@@ -215,25 +223,25 @@ Message Client::key_list(Query query, const std::vector<std::string>& keys) {
 
 void Client::set(const std::string& key, Value value) {
   const std::lock_guard lock(mutex_);
-  send_change(Message(Query::set).key(key).value(value));
+  send_change(request(Query::set).key(key).value(value));
 }
 
 Value Client::get(const std::string& key) {
   const std::lock_guard lock(mutex_);
   wait_locked({key}, timeout_);
-  send(Message(Query::get).key(key));
+  send(request(Query::get).key(key));
   return value();
 }
 
 std::int64_t Client::add(const std::string& key, std::int64_t delta) {
   const std::lock_guard lock(mutex_);
-  send_change(Message(Query::add).key(key).i64(delta));
+  send_change(request(Query::add).key(key).i64(delta));
   return number<std::int64_t>();
 }
 
 Value Client::compare_set(const std::string& key, const Value& expected, const Value& desired) {
   const std::lock_guard lock(mutex_);
-  send_change(Message(Query::compare_set).key(key).value(expected).value(desired));
+  send_change(request(Query::compare_set).key(key).value(expected).value(desired));
   return value();
 }
 
@@ -246,13 +254,15 @@ void Client::wait_locked(const std::vector<std::string>& keys, Duration timeout)
   Message message = key_list(Query::wait, keys);
   send(message);
   if (receive(1, ports_.clock.monotonic_now() + timeout)) return expect(kStopWaiting);
-  send(Message(Query::cancel_wait));
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
+  const StoreTimeoutError timed_out("wait timeout after " + std::to_string(ms) +
+                                    "ms, keys: " + join_keys(keys));
+  if (of_1_13()) throw timed_out;  // the server goes on waiting for us (S-1)
+  send(request(Query::cancel_wait));
   // The wait may have been satisfied just now: its answer then comes before that of the
   // cancellation, and it has timed out all the same.
   if (number<std::uint8_t>() != kWaitCanceled) expect(kWaitCanceled);
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
-  throw StoreTimeoutError("wait timeout after " + std::to_string(ms) +
-                          "ms, keys: " + join_keys(keys));
+  throw timed_out;
 }
 
 bool Client::check(const std::vector<std::string>& keys) {
@@ -263,11 +273,17 @@ bool Client::check(const std::vector<std::string>& keys) {
 }
 
 void Client::append(const std::string& key, Value value) {
+  if (of_1_13()) throw StoreError("a store of PyTorch 1.13 cannot append");
   const std::lock_guard lock(mutex_);
-  send_change(Message(Query::append).key(key).value(value));
+  send_change(request(Query::append).key(key).value(value));
 }
 
 std::vector<Value> Client::multi_get(const std::vector<std::string>& keys) {
+  if (of_1_13()) {
+    std::vector<Value> values;
+    for (const std::string& key : keys) values.push_back(get(key));
+    return values;
+  }
   const std::lock_guard lock(mutex_);
   if (!keys.empty()) wait_locked(keys, timeout_);
   Message message = key_list(Query::multi_get, keys);
@@ -279,8 +295,12 @@ std::vector<Value> Client::multi_get(const std::vector<std::string>& keys) {
 }
 
 void Client::multi_set(const std::vector<std::pair<std::string, Value>>& items) {
+  if (of_1_13()) {
+    for (const auto& [key, item] : items) set(key, item);
+    return;
+  }
   const std::lock_guard lock(mutex_);
-  Message message(Query::multi_set);
+  Message message = request(Query::multi_set);
   message.u64(items.size());
   for (const auto& [key, item] : items) message.key(key).value(item);
   send_change(message);
@@ -288,13 +308,13 @@ void Client::multi_set(const std::vector<std::pair<std::string, Value>>& items) 
 
 bool Client::delete_key(const std::string& key) {
   const std::lock_guard lock(mutex_);
-  send_change(Message(Query::delete_key).key(key));
+  send_change(request(Query::delete_key).key(key));
   return number<std::int64_t>() != 0;
 }
 
 std::int64_t Client::num_keys() {
   const std::lock_guard lock(mutex_);
-  send(Message(Query::get_num_keys));
+  send(request(Query::get_num_keys));
   return number<std::int64_t>();
 }
 
@@ -359,6 +379,27 @@ class TracedClient final : public Client {
 };
 
 }  // namespace
+
+Variant detect_tcp_store(sim::Ports& ports, const sim::Endpoint& endpoint, Duration timeout) {
+  constexpr Duration between_attempts = std::chrono::milliseconds(200);
+  const MonotonicTime deadline = ports.clock.monotonic_now() + timeout;
+  std::string why;
+  for (;;) {
+    auto stream = ports.network.connect(endpoint, deadline);
+    if (stream && send_opening(*stream.value(), 0)) {
+      auto answer = stream.value()->read(deadline);
+      if (answer && !answer->empty()) return Variant::torch_2_x;
+      if (answer || answer.failure().fault != sim::Fault::timed_out) return Variant::torch_1_13;
+      why = "no answer";
+    } else {
+      why = stream ? "the connection broke" : std::string(to_string(stream.failure().fault));
+    }
+    if (ports.clock.monotonic_now() + between_attempts >= deadline) {
+      throw StoreNetworkError("nobody serves a store at " + describe(endpoint) + ": " + why);
+    }
+    ports.executor.sleep_until(ports.clock.monotonic_now() + between_attempts);
+  }
+}
 
 std::int64_t store_clients_counted_in(Store& store) {
   return dynamic_cast<Client&>(store).count_in(0);

@@ -1,5 +1,6 @@
-// The server with the behaviour of PyTorch's libuv daemon (TCPStoreLibUvBackend.cpp). One
-// Connection per client parses and answers; the Server holds what they share: keys, queues and who
+// The server with the behaviour of PyTorch's libuv daemon (TCPStoreLibUvBackend.cpp), and towards
+// clients of 1.13 with that of their daemon (TCPStore.cpp). One Connection per client parses and
+// answers; the Server holds what they share: keys, queues and who
 // waits for what. A barrier is a counter plus a wait for its key, as there.
 #include <algorithm>
 #include <cerrno>
@@ -74,6 +75,7 @@ class Connection final : public sim::StreamHandler {
  private:
   /// Acts on one request; false when the protocol demands that the connection be closed.
   bool handle(Request& request);
+  bool get(const Request& request);
   bool compare_set(Request& request);
   bool add(const Request& request);
   void wait(const Request& request);
@@ -93,8 +95,8 @@ class Connection final : public sim::StreamHandler {
   Server& server_;
   std::uint64_t number_;
   std::unique_ptr<sim::Stream> stream_;
-  bool validated_ = false;
-  std::size_t awaited_ = 0;  ///< keys of the latest WAIT that have not appeared yet
+  std::optional<Variant> dialect_;  ///< known once enough has come to tell
+  std::size_t awaited_ = 0;         ///< keys of the latest WAIT that have not appeared yet
   /// Keys under which the server's waiting_ knows this connection.
   std::set<std::string, std::less<>> registered_;
 };
@@ -126,14 +128,11 @@ void Server::drop(std::uint64_t connection) {
 }
 
 void Connection::on_data(sim::Buffer& received) {
+  if (!dialect_) dialect_ = dialect_of(received);
+  if (!dialect_) return;
   try {
-    while (auto request = take_request(received)) {
-      if (!validated_) {
-        validated_ = request->query == Query::validate && request->number == kValidateMagic;
-        if (!validated_) return server_.drop(number_);
-      } else if (!handle(*request)) {
-        return server_.drop(number_);
-      }
+    while (auto request = take_request(received, *dialect_)) {
+      if (!handle(*request)) return server_.drop(number_);
     }
   } catch (const WireError&) {
     server_.drop(number_);
@@ -146,7 +145,7 @@ bool Connection::handle(Request& request) {
     case Query::ping: reply(Message().u32(static_cast<std::uint32_t>(request.number))); return true;
     case Query::set: store(request.key, std::move(request.value)); return true;
     case Query::compare_set: return compare_set(request);
-    case Query::get: reply(Message().value(stored(request.key))); return true;
+    case Query::get: return get(request);
     case Query::add: return add(request);
     case Query::check:
       reply(Message().u8(all_present(request.keys) ? kCheckReady : kCheckNotReady));
@@ -204,6 +203,13 @@ void Connection::store(const std::string& key, Value value) {
   wake_waiters(key);
 }
 
+bool Connection::get(const Request& request) {
+  // 1.13 closes the connection; 2.x sends nothing as if it were a value.
+  if (*dialect_ == Variant::torch_1_13 && !server_.keys_.contains(request.key)) return false;
+  reply(Message().value(stored(request.key)));
+  return true;
+}
+
 bool Connection::compare_set(Request& request) {
   const auto found = server_.keys_.find(request.key);
   Value answer;
@@ -219,7 +225,8 @@ bool Connection::compare_set(Request& request) {
   } else {
     answer = found->second;
   }
-  wake_waiters(request.key);  // even when nothing was written (S-27)
+  // In 2.x even when nothing was written (S-27), in 1.13 never.
+  if (*dialect_ == Variant::torch_2_x) wake_waiters(request.key);
   reply(Message().value(answer));
   return true;
 }

@@ -2,6 +2,9 @@
 // request split at any byte simply waits for more; then it is taken apart.
 #include "model/store/wire.h"
 
+#include <algorithm>
+#include <array>
+
 namespace hooke::model {
 namespace {
 
@@ -59,13 +62,36 @@ class Lookahead {
   std::size_t position_ = 0;
 };
 
-/// True when the buffer holds a complete request.
-bool complete(const sim::Buffer& bytes) {
-  Lookahead ahead(bytes);
+/// The queries of 1.13, in the order of their numbers; number 7 is WATCH_KEY.
+constexpr std::array<std::optional<Query>, 9> kQueriesOf113{
+    Query::set,  Query::compare_set,  Query::get, Query::add,        Query::check,
+    Query::wait, Query::get_num_keys, {},         Query::delete_key,
+};
+
+std::optional<Query> query_of(std::uint8_t number, Variant dialect) {
+  if (dialect == Variant::torch_1_13) {
+    return number < kQueriesOf113.size() ? kQueriesOf113[number] : std::nullopt;
+  }
+  if (number > static_cast<std::uint8_t>(Query::barrier)) return std::nullopt;
+  return static_cast<Query>(number);
+}
+
+/// The query at the front; WireError when the dialect has none of that number.
+Query front_query(const sim::Buffer& bytes, Variant dialect) {
   char first = 0;
   bytes.peek(0, 1, &first);
+  const auto number = static_cast<std::uint8_t>(first);
+  if (const auto query = query_of(number, dialect)) return *query;
+  throw WireError(std::string("byte 0: a query of ") +
+                  (dialect == Variant::torch_1_13 ? "0 to 6 or 8" : "0 to 18") +
+                  " was expected, got " + std::to_string(number));
+}
+
+/// True when the buffer holds a complete request.
+bool complete(const sim::Buffer& bytes, Query query) {
+  Lookahead ahead(bytes);
   static_cast<void>(ahead.skip(1));
-  switch (static_cast<Query>(static_cast<unsigned char>(first))) {
+  switch (query) {
     case Query::validate:
     case Query::ping: return ahead.skip(4);
     case Query::set:
@@ -86,8 +112,7 @@ bool complete(const sim::Buffer& bytes) {
     case Query::cancel_wait:
     case Query::list_keys: return true;
   }
-  throw WireError("byte 0: a query of 0 to 18 was expected, got " +
-                  std::to_string(static_cast<unsigned char>(first)));
+  return false;
 }
 
 std::string take_text(sim::Buffer& bytes) {
@@ -113,10 +138,25 @@ void append_number(std::string& out, T number) {
 
 }  // namespace
 
-std::optional<Request> take_request(sim::Buffer& bytes) {
-  if (bytes.empty() || !complete(bytes)) return std::nullopt;
+std::optional<Variant> dialect_of(const sim::Buffer& opening) {
+  if (opening.empty()) return std::nullopt;
+  char bytes[5];
+  opening.peek(0, 1, bytes);
+  if (bytes[0] != 0) return Variant::torch_1_13;
+  if (opening.size() < sizeof(bytes)) return std::nullopt;
+  opening.peek(0, sizeof(bytes), bytes);
+  return std::string_view(bytes, sizeof(bytes)) == std::string_view("\x00\xCE\xF7\x85\x3C", 5)
+             ? Variant::torch_2_x
+             : Variant::torch_1_13;
+}
+
+std::optional<Request> take_request(sim::Buffer& bytes, Variant dialect) {
+  if (bytes.empty()) return std::nullopt;
+  const Query query = front_query(bytes, dialect);
+  if (!complete(bytes, query)) return std::nullopt;
   Request request;
-  request.query = static_cast<Query>(take_number<std::uint8_t>(bytes));
+  request.query = query;
+  bytes.drop(1);
   switch (request.query) {
     case Query::validate:
     case Query::ping: request.number = take_number<std::uint32_t>(bytes); break;
@@ -160,6 +200,18 @@ std::optional<Request> take_request(sim::Buffer& bytes) {
     case Query::list_keys: break;
   }
   return request;
+}
+
+Message::Message(Query query, Variant dialect) {
+  if (dialect == Variant::torch_2_x) {
+    u8(static_cast<std::uint8_t>(query));
+    return;
+  }
+  const auto* const found = std::find(kQueriesOf113.begin(), kQueriesOf113.end(), query);
+  if (found == kQueriesOf113.end()) {
+    throw std::logic_error("a query that PyTorch 1.13 does not have");
+  }
+  u8(static_cast<std::uint8_t>(found - kQueriesOf113.begin()));
 }
 
 Message& Message::u8(std::uint8_t number) {

@@ -1,8 +1,8 @@
 #pragma once
-// The TCPStore's messages, 2.x wire format: one query byte, then arguments without framing;
-// integers little endian; texts and values as a 64-bit length and bytes. Source:
-// torch/csrc/distributed/c10d/TCPStoreBackend.hpp (QueryType), TCPStoreLibUvBackend.cpp (limits and
-// order of arguments).
+// The TCPStore's messages: one query byte, then arguments without framing; integers little endian;
+// texts and values as a 64-bit length and bytes. 1.13 and 2.x differ in the query's number and in
+// which queries there are. Source: torch/csrc/distributed/c10d/TCPStoreBackend.hpp
+// (QueryType; 1.13: TCPStore.cpp), TCPStoreLibUvBackend.cpp (limits and order of arguments).
 
 #include <cstdint>
 #include <optional>
@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/variant/variant.h"
 #include "sim/port/buffer.h"
 
 namespace hooke::model {
@@ -38,7 +39,7 @@ enum class Query : std::uint8_t {
   barrier = 18,
 };
 
-/// First word of a connection (after the VALIDATE query).
+/// First word of a 2.x connection (after the VALIDATE query).
 inline constexpr std::uint32_t kValidateMagic = 0x3C85F7CE;
 /// Answers to CHECK and WAIT.
 inline constexpr std::uint8_t kCheckReady = 0;
@@ -69,15 +70,21 @@ class WireError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Which PyTorch is at the other end, judged by the beginning of what it sends; nullopt while too
+/// little has come. A 1.13 request looks like 2.x' opening only if its key has a gigabyte.
+std::optional<Variant> dialect_of(const sim::Buffer& opening);
+
 /// Takes one complete request from the front of `bytes`; nullopt, taking nothing, while it is
-/// incomplete. WireError as soon as what is there cannot become a request.
-std::optional<Request> take_request(sim::Buffer& bytes);
+/// incomplete. WireError as soon as what is there cannot become a request. 1.13's WATCH_KEY, which
+/// no elastic code sends, is not known.
+std::optional<Request> take_request(sim::Buffer& bytes, Variant dialect = Variant::torch_2_x);
 
 /// Builds a message piece by piece; values travel by reference.
 class Message {
  public:
   Message() = default;
-  explicit Message(Query query) { u8(static_cast<std::uint8_t>(query)); }
+  /// std::logic_error for a query that the dialect does not have.
+  explicit Message(Query query, Variant dialect = Variant::torch_2_x);
   Message& u8(std::uint8_t number);
   Message& u32(std::uint32_t number);
   Message& u64(std::uint64_t number);

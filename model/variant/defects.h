@@ -1,5 +1,6 @@
 #pragma once
-// Known failures of earlier releases as switches: a scenario says "with the defect this breaks, without it holds".
+// Known failures of earlier releases as switches: a scenario says "with the defect this breaks,
+// without it holds".
 
 #include <array>
 #include <string_view>

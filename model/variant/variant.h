@@ -1,6 +1,6 @@
 #pragma once
-// Which PyTorch the model is faithful to. Differences are asked for by name, one predicate per difference,
-// so that no code compares version numbers.
+// Which PyTorch the model is faithful to. Differences are asked for by name, one predicate per
+// difference, so that no code compares version numbers.
 
 #include <optional>
 #include <string_view>

@@ -24,8 +24,9 @@ class TimerQueue {
     sim::EventId cause;
   };
 
-  /// Arms a timer at `time`. When a run was cut at its limit the queue has looked further ahead than the clock
-  /// shows: what is armed between the two (while the world is taken down) counts as due at the queue's time.
+  /// Arms a timer at `time`. When a run was cut at its limit the queue has looked further ahead
+  /// than the clock shows: what is armed between the two (while the world is taken down) counts as
+  /// due at the queue's time.
   TimerId arm(std::int64_t time, const Callback& callback, sim::EventId cause) {
     time = std::max(time, last_);
     std::uint32_t slot = free_;

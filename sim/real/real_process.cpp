@@ -2,7 +2,10 @@
 #include "sim/real/real_process.h"
 
 #include <sys/random.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <map>
@@ -163,6 +166,17 @@ int RealProcess::run(const std::function<int(sim::Ports&)>& program) {
   impl_->executor.end_all();
   if (end == kernel::RunEnd::failed) throw std::runtime_error(impl_->kernel.failure());
   return result;
+}
+
+std::int64_t processor_count() {
+  return std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+void allow_many_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 }  // namespace hooke::real

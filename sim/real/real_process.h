@@ -2,6 +2,7 @@
 // This very process as a process of the world: the ports on the real machine, and fibers to run on
 // them.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -35,5 +36,12 @@ class RealProcess {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// Processors of this machine (Python's os.cpu_count).
+std::int64_t processor_count();
+
+/// Raises the soft limit of open descriptors to the hard one, for a process with thousands of
+/// connections. Not for one that starts workers: they would inherit it, and select(2) cannot.
+void allow_many_descriptors();
 
 }  // namespace hooke::real

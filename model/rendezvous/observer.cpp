@@ -1,0 +1,53 @@
+// Reads with check and get only: a get of a missing key would wait for it.
+#include "model/rendezvous/observer.h"
+
+#include <charconv>
+
+#include "model/rendezvous/c10d_backend.h"
+#include "model/rendezvous/dynamic_handler.h"
+#include "model/rendezvous/state_codec.h"
+
+namespace hooke::model {
+namespace {
+
+/// Rounds looked back for a published master: each costs a round trip.
+constexpr std::int64_t kRoundsBack = 1'000;
+
+std::optional<RendezvousStoreInfo> published_master(Store& store, const std::string& run_id,
+                                                    std::int64_t round) {
+  const std::string prefix = round_prefix(run_id, round) + "/";
+  if (!store.check({prefix + "MASTER_ADDR", prefix + "MASTER_PORT"})) return std::nullopt;
+  RendezvousStoreInfo info;
+  info.master_addr = store.get(prefix + "MASTER_ADDR").bytes();
+  const std::string port = store.get(prefix + "MASTER_PORT").bytes();
+  const auto parsed = std::from_chars(port.data(), port.data() + port.size(), info.master_port);
+  if (parsed.ec != std::errc() || parsed.ptr != port.data() + port.size()) return std::nullopt;
+  return info;
+}
+
+}  // namespace
+
+std::optional<RendezvousView> observe_c10d(Store& store, const std::string& run_id) {
+  const std::string key = c10d_state_key(run_id);
+  if (!store.check({key})) return std::nullopt;
+  RendezvousView view;
+  const Value stored = store.get(key);
+  if (stored == c10d_no_state()) return view;
+  const Value bytes = base64_decode(stored);
+  view.state = decode_state(bytes, Variant::torch_2_x);  // reads 1.13's too
+  view.state_bytes = bytes.size();
+  const std::int64_t round = view.state->round;
+  for (std::int64_t back = 0; back <= std::min(round, kRoundsBack) && !view.master; ++back) {
+    view.master = published_master(store, run_id, round - back);
+  }
+  return view;
+}
+
+const char* status_text(const RendezvousView& view) {
+  if (view.state == nullptr) return "no state";
+  if (view.state->closed) return "closed";
+  if (view.state->complete) return "complete";
+  return view.state->deadline ? "last call" : "gathering";
+}
+
+}  // namespace hooke::model

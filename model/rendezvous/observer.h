@@ -1,0 +1,29 @@
+#pragma once
+// A look at a job's rendezvous from outside: reads what the agents share and never writes.
+
+#include <optional>
+#include <string>
+
+#include "model/rendezvous/handler.h"
+#include "model/rendezvous/state.h"
+
+namespace hooke::model {
+
+/// What the store says of one job.
+struct RendezvousView {
+  StateRef state;               ///< null: agents have met here, none has written a state yet
+  std::size_t state_bytes = 0;  ///< of the pickle, before the backend's encoding
+  /// Of the current round, else of the latest earlier one that published it: agents that share a
+  /// store over rounds publish it once.
+  std::optional<RendezvousStoreInfo> master;
+};
+
+/// Reads the job `run_id` of a c10d rendezvous; nullopt when the store knows no such job. Makes no
+/// key, not even the sentinel with which an agent begins. Understands the states of 1.13 and
+/// of 2.x. StoreError, RendezvousStateError.
+std::optional<RendezvousView> observe_c10d(Store& store, const std::string& run_id);
+
+/// Where a rendezvous stands: "no state", "closed", "complete", "last call" or "gathering".
+const char* status_text(const RendezvousView& view);
+
+}  // namespace hooke::model

@@ -1,0 +1,102 @@
+// hooke agents and torchrun agents in one job.
+#include "job.h"
+
+namespace hooke::interop {
+namespace {
+
+using model::Variant;
+
+class MixedJob : public testing::TestWithParam<Variant> {
+ protected:
+  void SetUp() override {
+    if (torch_python(GetParam()).empty()) {
+      GTEST_SKIP() << "no interpreter with this PyTorch is named";
+    }
+  }
+};
+
+std::string name_of(const testing::TestParamInfo<Variant>& variant) {
+  return variant.param == Variant::torch_2_x ? "torch_2_x" : "torch_1_13";
+}
+
+INSTANTIATE_TEST_SUITE_P(, MixedJob, testing::Values(Variant::torch_1_13, Variant::torch_2_x),
+                         name_of);
+
+/// With underscores: 1.13 has no other spelling.
+std::vector<std::string> options(Ports& ports, const std::string& nnodes) {
+  return {"--nnodes=" + nnodes, "--max_restarts=20", "--rdzv_backend=c10d",
+          "--rdzv_endpoint=localhost:" + std::to_string(free_port(ports)), "--rdzv_id=mixed",
+          "--monitor_interval=0.1",
+          // Short enough for a test, long enough for a loaded machine.
+          "--rdzv_conf=last_call_timeout=6,keep_alive_interval=2,keep_alive_max_attempt=5"};
+}
+
+/// The first agent hosts the store; the others must not try before it does.
+void start_all(Ports& ports, Job& job, const std::vector<std::pair<Kind, std::string>>& agents) {
+  for (const auto& [kind, name] : agents) {
+    job.start(kind, name);
+    if (name == agents.front().second) {
+      ports.executor.sleep_until(in(ports, kind == Kind::hooke ? 1s : 12s));
+    }
+  }
+}
+
+/// Every rank of a complete round once, and a master; heartbeats not older than a few intervals.
+void expect_complete(const json& seen, std::size_t members) {
+  EXPECT_EQ(seen["status"], "complete") << seen;
+  ASSERT_EQ(seen["participants"].size(), members) << seen;
+  for (std::size_t rank = 0; rank < members; ++rank) {
+    const json& node = seen["participants"][rank];
+    EXPECT_EQ(node["rank"], rank) << seen;
+    EXPECT_GT(node["pid"], 0) << seen;
+    EXPECT_LT(node["heartbeat_age_s"], 15) << seen;
+  }
+  EXPECT_GT(seen["master"]["port"], 0) << seen;
+}
+
+void four_agents_are_one_world(Variant variant, Kind host) {
+  run([&](Ports& ports, const std::filesystem::path& directory) {
+    Job job(ports, directory, variant, options(ports, "4"));
+    const Kind other = host == Kind::hooke ? Kind::torchrun : Kind::hooke;
+    start_all(ports, job, {{host, "a"}, {other, "b"}, {host, "c"}, {other, "d"}});
+    EXPECT_TRUE(job.becomes_one_world(4));
+    expect_complete(job.seen_by_hooke_state(), 4);
+    job.finish();
+  });
+}
+
+TEST_P(MixedJob, is_one_world_with_the_store_hosted_by_torchrun) {
+  four_agents_are_one_world(GetParam(), Kind::torchrun);
+}
+
+TEST_P(MixedJob, is_one_world_with_the_store_hosted_by_hooke) {
+  four_agents_are_one_world(GetParam(), Kind::hooke);
+}
+
+TEST_P(MixedJob, re_forms_when_a_machine_of_either_kind_is_lost) {
+  run([this](Ports& ports, const std::filesystem::path& directory) {
+    // Each round's rank 0 worker hosts the store of that round. In a store shared by all rounds the
+    // keys of an earlier round meet the workers of a later one that counts as many restarts.
+    Job job(ports, directory, GetParam(), options(ports, "2:4"),
+            {{"TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"}});
+    Child& a = job.start(Kind::hooke, "a");
+    ports.executor.sleep_until(in(ports, 1s));
+    Child& b = job.start(Kind::torchrun, "b");
+    Child& c = job.start(Kind::hooke, "c");
+    job.start(Kind::torchrun, "d");
+    ASSERT_TRUE(job.becomes_one_world(4)) << a.output();
+    const json before = job.seen_by_hooke_state();
+    expect_complete(before, 4);
+    job.lose(b);
+    ASSERT_TRUE(job.becomes_one_world(3)) << a.output();
+    const json after = job.seen_by_hooke_state();
+    expect_complete(after, 3);
+    EXPECT_GT(after["round"], before["round"]);
+    job.lose(c);
+    ASSERT_TRUE(job.becomes_one_world(2)) << a.output();
+    job.finish();
+  });
+}
+
+}  // namespace
+}  // namespace hooke::interop

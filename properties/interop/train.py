@@ -1,0 +1,58 @@
+"""Trains a small network with DistributedDataParallel, keeps a checkpoint after each step and resumes from it.
+
+usage: train.py KIND DIRECTORY. Every step takes all samples, shared among the ranks, so that the result is that of
+one process up to rounding, whatever the number of ranks. Appends "step loss ranks" to DIRECTORY/curve and leaves
+the last loss in DIRECTORY/result.
+"""
+import os
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+import worker_report
+from torch.nn.parallel import DistributedDataParallel
+
+STEPS = 600
+SAMPLES = 60  # a multiple of 1, 2 and 3: equal shares
+directory = sys.argv[2]
+torch.set_num_threads(1)
+
+dist.init_process_group("gloo")
+worker_report.write(sys.argv[1])
+rank, ranks = dist.get_rank(), dist.get_world_size()
+
+torch.manual_seed(0)
+inputs = torch.randn(SAMPLES, 8, dtype=torch.float64)
+targets = torch.sin(inputs.sum(dim=1, keepdim=True))
+model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1)).double()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+begin = 0
+checkpoint = os.path.join(directory, "checkpoint")
+if os.path.exists(checkpoint):
+    saved = torch.load(checkpoint)
+    model.load_state_dict(saved["model"])
+    optimizer.load_state_dict(saved["optimizer"])
+    begin = saved["step"]
+parallel = DistributedDataParallel(model)
+
+for step in range(begin, STEPS):
+    optimizer.zero_grad()
+    loss = torch.nn.functional.mse_loss(parallel(inputs[rank::ranks]), targets[rank::ranks])
+    loss.backward()
+    optimizer.step()
+    mean = loss.detach() / ranks
+    dist.all_reduce(mean)
+    if rank == 0:
+        # Before the checkpoint: a rank killed in between makes the step again, and none is missing from the curve.
+        with open(os.path.join(directory, "curve"), "a") as curve:
+            curve.write(f"{step} {mean.item():.12g} {ranks}\n")
+        torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step + 1},
+                   checkpoint + ".part")
+        os.rename(checkpoint + ".part", checkpoint)
+    time.sleep(0.03)
+if rank == 0:
+    with open(os.path.join(directory, "result"), "w") as result:
+        result.write(f"{mean.item():.12g}\n")
+dist.barrier()
+dist.destroy_process_group()

@@ -1,0 +1,132 @@
+// Looking at a job from outside: what is seen, and that nothing is changed by looking.
+#include "model/rendezvous/observer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/rendezvous/c10d_backend.h"
+#include "model/rendezvous/errors.h"
+#include "model/rendezvous/state_codec.h"
+#include "properties/unit/model/agent/memory_store.h"
+#include "properties/unit/sim/world/test_world.h"
+
+namespace hooke::model {
+namespace {
+
+/// A store as agents of the job "j" leave it, and the view of an onlooker.
+class Observer : public testing::Test {
+ protected:
+  std::shared_ptr<MemoryStoreData> data = std::make_shared<MemoryStoreData>();
+
+  void store_state(const RendezvousState& state, Variant variant = Variant::torch_2_x) {
+    data->values["torch.rendezvous.j"] =
+        base64_encode(encode_state(std::make_shared<RendezvousState>(state), variant));
+  }
+  void publish_master(std::int64_t round, const std::string& addr, const std::string& port) {
+    const std::string prefix = "torch.rendezvous.j." + std::to_string(round) + "/";
+    data->values[prefix + "MASTER_ADDR"] = Value(addr);
+    data->values[prefix + "MASTER_PORT"] = Value(port);
+  }
+  /// Looks once; fails when that wrote anything.
+  std::optional<RendezvousView> look() {
+    const auto before = data->values;
+    data->calls.clear();
+    std::optional<RendezvousView> view;
+    world::TestWorld onlooker;
+    onlooker.start(onlooker.node("x"), "x", [&](sim::Ports& ports) {
+      MemoryStore store(ports, data);
+      view = observe_c10d(store, "j");
+      return 0;
+    });
+    onlooker.run();
+    EXPECT_EQ(data->values, before);
+    for (const std::string& call : data->calls) {
+      EXPECT_THAT(call, testing::AnyOf(testing::StartsWith("check "), testing::StartsWith("get ")));
+    }
+    return view;
+  }
+};
+
+RendezvousState complete_round(std::int64_t round) {
+  const NodeRef node(NodeDesc{"a", 7, 0});
+  RendezvousState state;
+  state.round = round;
+  state.complete = true;
+  state.participants.push_back({node, 0});
+  state.last_heartbeats.push_back({node, sim::WallTime(std::chrono::seconds(100))});
+  return state;
+}
+
+TEST_F(Observer, of_a_job_nobody_knows_sees_nothing) {
+  EXPECT_FALSE(look());
+  EXPECT_EQ(data->calls, std::vector<std::string>{"check torch.rendezvous.j"});
+}
+
+TEST_F(Observer, of_a_job_whose_agents_have_only_begun_sees_that_there_is_no_state) {
+  data->values["torch.rendezvous.j"] = c10d_no_state();
+  const auto view = look();
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->state, nullptr);
+  EXPECT_STREQ(status_text(*view), "no state");
+}
+
+TEST_F(Observer, sees_the_state_and_the_master_of_its_round) {
+  store_state(complete_round(2));
+  publish_master(1, "old", "1");
+  publish_master(2, "new", "29500");
+  const auto view = look();
+  ASSERT_TRUE(view);
+  EXPECT_EQ(*view->state, complete_round(2));
+  EXPECT_GT(view->state_bytes, 100U);
+  EXPECT_EQ(view->master, (RendezvousStoreInfo{"new", 29500}));
+}
+
+TEST_F(Observer, understands_the_states_of_1_13) {
+  RendezvousState state = complete_round(1);
+  state.aware_times = false;
+  store_state(state, Variant::torch_1_13);
+  EXPECT_EQ(*look()->state, state);
+}
+
+TEST_F(Observer, of_agents_that_share_a_store_over_rounds_sees_the_master_published_last) {
+  store_state(complete_round(9));
+  publish_master(4, "head", "29500");
+  const auto view = look();
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->master, (RendezvousStoreInfo{"head", 29500}));
+}
+
+TEST_F(Observer, shows_no_master_rather_than_a_wrong_one) {
+  store_state(complete_round(0));
+  publish_master(0, "head", "29500x");
+  EXPECT_EQ(look()->master, std::nullopt);
+}
+
+TEST_F(Observer, names_each_status) {
+  RendezvousState state;
+  const auto status = [&] {
+    store_state(state);
+    return std::string(status_text(*look()));
+  };
+  EXPECT_EQ(status(), "gathering");
+  state.deadline = sim::WallTime(std::chrono::seconds(5));
+  EXPECT_EQ(status(), "last call");
+  state.complete = true;
+  EXPECT_EQ(status(), "complete");
+  state.closed = true;
+  EXPECT_EQ(status(), "closed");
+}
+
+TEST_F(Observer, refuses_what_is_not_a_state) {
+  data->values["torch.rendezvous.j"] = Value("bm90IGEgcGlja2xl");
+  world::TestWorld onlooker;
+  onlooker.start(onlooker.node("x"), "x", [&](sim::Ports& ports) {
+    MemoryStore store(ports, data);
+    EXPECT_THROW(observe_c10d(store, "j"), RendezvousStateError);
+    return 0;
+  });
+  onlooker.run();
+}
+
+}  // namespace
+}  // namespace hooke::model
