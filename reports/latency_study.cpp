@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/observe/trace_events.h"
+#include "reports/quantile.h"
 #include "reports/text.h"
 #include "scenarios/runner.h"
 
@@ -30,8 +31,10 @@ class JoinWatch final : public kernel::TraceSink {
       attempts += static_cast<std::uint64_t>(event.field("attempts").number());
       conflicts += static_cast<std::uint64_t>(event.field("conflicts").number());
       bytes += static_cast<std::uint64_t>(event.field("bytes").number());
-      latencies.push_back(event.at - started_[event.node.value]);
-      verdict();
+      if (event.field("round").number() >= 0) {
+        latencies.push_back(event.at - started_[event.node.value]);
+        verdict();
+      }
     } else if (event.type == &ev::rendezvous_failed) {
       ++failures;
       verdict();
@@ -53,7 +56,8 @@ class JoinWatch final : public kernel::TraceSink {
   std::size_t left_;
 };
 
-scenario::Scenario join_scenario(std::int64_t nodes, std::int64_t service_us) {
+scenario::Scenario join_scenario(std::int64_t nodes, std::int64_t service_us,
+                                 sim::Duration join_timeout) {
   scenario::Scenario out;
   out.name = fmt::format("join-{}", nodes);
   for (std::int64_t i = 1; i <= nodes; ++i) {
@@ -63,31 +67,28 @@ scenario::Scenario join_scenario(std::int64_t nodes, std::int64_t service_us) {
   }
   out.cluster.store_host = out.cluster.nodes.front().id;
   out.cluster.service_time = std::chrono::microseconds(service_us);
+  out.protocol.rendezvous.join = join_timeout;
   out.protocol.rendezvous.min_nodes = out.protocol.rendezvous.max_nodes = nodes;
   scenario::WorkerStep run;
   run.kind = scenario::WorkerStep::Kind::run;
   run.span = 1h;
   out.workers.program = {run};
-  out.time_limit = 700s;
+  out.time_limit = join_timeout + 100s;
   return out;
 }
 
-sim::Duration quantile(const std::vector<sim::Duration>& sorted, std::size_t percent) {
-  if (sorted.empty()) return {};
-  return sorted[std::min(sorted.size() - 1, sorted.size() * percent / 100)];
-}
-
-StudyPoint measure(kernel::Kernel& kernel, std::int64_t nodes, std::int64_t service_us,
-                   std::int64_t seeds) {
+StudyPoint measure(kernel::Kernel& kernel, const StudyPlan& plan, std::int64_t nodes,
+                   std::int64_t service_us) {
   StudyPoint point;
   point.nodes = nodes;
   point.service_us = service_us;
-  point.seeds = seeds;
   std::vector<sim::Duration> all;
   std::uint64_t attempts = 0, conflicts = 0, bytes = 0;
-  const scenario::Scenario scenario = join_scenario(nodes, service_us);
+  const scenario::Scenario scenario = join_scenario(nodes, service_us, plan.join_timeout);
   const properties::InvariantRegistry none;
-  for (std::int64_t seed = 1; seed <= seeds; ++seed) {
+  // Where nobody gets in, another seed says the same, and such runs are long.
+  for (std::int64_t seed = 1; seed <= plan.seeds && (seed == 1 || !all.empty()); ++seed) {
+    ++point.seeds;
     JoinWatch watch(kernel, static_cast<std::size_t>(nodes));
     scenario::RunOptions options;
     options.seed = static_cast<std::uint64_t>(seed);
@@ -96,7 +97,7 @@ StudyPoint measure(kernel::Kernel& kernel, std::int64_t nodes, std::int64_t serv
     options.steps_max = 0;
     options.wall_time_max = 3'600'000ms;
     const scenario::RunReport report = scenario::run(kernel, scenario, options, none);
-    point.wall += report.wall_time / seeds;
+    point.wall += report.wall_time;
     all.insert(all.end(), watch.latencies.begin(), watch.latencies.end());
     point.failures += static_cast<std::uint64_t>(nodes) - watch.latencies.size();
     attempts += watch.attempts;
@@ -109,10 +110,11 @@ StudyPoint measure(kernel::Kernel& kernel, std::int64_t nodes, std::int64_t serv
   point.p50 = quantile(all, 50);
   point.p99 = quantile(all, 99);
   point.last = all.empty() ? sim::Duration{} : all.back();
-  const double joins = std::max<double>(1.0, static_cast<double>(all.size()));
-  point.attempts_per_node = static_cast<double>(attempts) / joins;
-  point.conflicts_per_node = static_cast<double>(conflicts) / joins;
-  point.bytes_per_node = static_cast<double>(bytes) / joins;
+  point.wall /= point.seeds;
+  const double tries = static_cast<double>(nodes * point.seeds);
+  point.attempts_per_node = static_cast<double>(attempts) / tries;
+  point.conflicts_per_node = static_cast<double>(conflicts) / tries;
+  point.bytes_per_node = static_cast<double>(bytes) / tries;
   return point;
 }
 
@@ -131,14 +133,17 @@ Study run_study(const StudyPlan& plan, std::ostream& progress) {
       "evicted", "real time");
   for (const std::int64_t service_us : plan.service_us) {
     for (const std::int64_t nodes : plan.nodes) {
-      const StudyPoint point = measure(kernel, nodes, service_us, plan.seeds);
+      const StudyPoint point = measure(kernel, plan, nodes, service_us);
       study.points.push_back(point);
+      const auto span = [&](sim::Duration of_joins) {
+        return point.joins == 0 ? "-" : short_time(of_joins);
+      };
       progress << fmt::format(
                       "{:>6} {:>6} us {:>7} {:>7} {:>9} {:>9} {:>9} {:>10.1f} {:>10.1f} {:>11} "
                       "{:>8} {:>9}\n",
-                      point.nodes, point.service_us, point.joins, point.failures,
-                      short_time(point.p50), short_time(point.p99), short_time(point.last),
-                      point.attempts_per_node, point.conflicts_per_node,
+                      point.nodes, point.service_us, point.joins, point.failures, span(point.p50),
+                      span(point.p99), span(point.last), point.attempts_per_node,
+                      point.conflicts_per_node,
                       bytes_text(static_cast<std::uint64_t>(point.bytes_per_node)), point.evictions,
                       short_time(point.wall))
                << std::flush;
@@ -150,14 +155,18 @@ Study run_study(const StudyPlan& plan, std::ostream& progress) {
 std::string study_json(const Study& study) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   for (const StudyPoint& point : study.points) {
+    const auto span = [&](sim::Duration of_joins) {
+      return point.joins == 0 ? nlohmann::ordered_json(nullptr)
+                              : nlohmann::ordered_json(of_joins.count());
+    };
     out.push_back({{"nodes", point.nodes},
                    {"service_us", point.service_us},
                    {"seeds", point.seeds},
                    {"joins", point.joins},
                    {"failures", point.failures},
-                   {"p50_ns", point.p50.count()},
-                   {"p99_ns", point.p99.count()},
-                   {"last_ns", point.last.count()},
+                   {"p50_ns", span(point.p50)},
+                   {"p99_ns", span(point.p99)},
+                   {"last_ns", span(point.last)},
                    {"attempts_per_node", point.attempts_per_node},
                    {"conflicts_per_node", point.conflicts_per_node},
                    {"bytes_per_node", point.bytes_per_node},
@@ -173,11 +182,14 @@ std::string study_csv(const Study& study) {
       "node,bytes_per_node,"
       "evictions,wall_s\n";
   for (const StudyPoint& point : study.points) {
-    out += fmt::format("{},{},{},{},{},{:.6f},{:.6f},{:.6f},{:.3f},{:.3f},{:.0f},{},{:.3f}\n",
-                       point.nodes, point.service_us, point.seeds, point.joins, point.failures,
-                       in_seconds(point.p50), in_seconds(point.p99), in_seconds(point.last),
-                       point.attempts_per_node, point.conflicts_per_node, point.bytes_per_node,
-                       point.evictions, std::chrono::duration<double>(point.wall).count());
+    const auto span = [&](sim::Duration of_joins) {
+      return point.joins == 0 ? "" : fmt::format("{:.6f}", in_seconds(of_joins));
+    };
+    out += fmt::format("{},{},{},{},{},{},{},{},{:.3f},{:.3f},{:.0f},{},{:.3f}\n", point.nodes,
+                       point.service_us, point.seeds, point.joins, point.failures, span(point.p50),
+                       span(point.p99), span(point.last), point.attempts_per_node,
+                       point.conflicts_per_node, point.bytes_per_node, point.evictions,
+                       std::chrono::duration<double>(point.wall).count());
   }
   return out;
 }

@@ -45,7 +45,8 @@ ordered_json result_json(const Result& result) {
     json["unmet"].push_back({{"expectation", unmet.expectation}, {"reason", unmet.reason}});
   }
   json["violations"] = ordered_json::array();
-  for (const auto& violation : run.violations) json["violations"].push_back(violation_json(violation));
+  for (const auto& violation : run.violations)
+    json["violations"].push_back(violation_json(violation));
   json["agents"] = ordered_json::array();
   for (const scenario::AgentResult& agent : run.agents) {
     ordered_json entry{{"node", agent.node}, {"outcome", agent.outcome}};
@@ -56,8 +57,9 @@ ordered_json result_json(const Result& result) {
   }
   json["faults"] = ordered_json::array();
   for (const scenario::InjectedFault& fault : run.faults) {
-    json["faults"].push_back(
-        {{"what", fault.what}, {"at_ns", fault.at.time_since_epoch().count()}, {"felt", fault.felt}});
+    json["faults"].push_back({{"what", fault.what},
+                              {"at_ns", fault.at.time_since_epoch().count()},
+                              {"felt", fault.felt}});
   }
   json["marks"] = run.marks;
   return json;
@@ -87,11 +89,13 @@ std::string to_junit(const std::vector<Result>& results) {
     pugi::xml_node test = suite.append_child("testcase");
     test.append_attribute("name") = result.run.name.c_str();
     test.append_attribute("classname") = result.file.c_str();
-    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(result.run.wall_time).count();
+    const auto ms =
+        std::chrono::duration_cast<std::chrono::milliseconds>(result.run.wall_time).count();
     test.append_attribute("time") = fmt::format("{}.{:03}", ms / 1000, ms % 1000).c_str();
     if (result.good()) continue;
     const std::string text = explanation(result, Style{}, true);
-    pugi::xml_node failure = test.append_child(result.run.harness_failure.empty() ? "failure" : "error");
+    pugi::xml_node failure =
+        test.append_child(result.run.harness_failure.empty() ? "failure" : "error");
     failure.append_attribute("message") =
         result.must_fail ? "a canary did not fail" : text.substr(0, text.find('\n')).c_str();
     failure.text() = text.c_str();

@@ -8,7 +8,8 @@
 
 namespace hooke::report {
 
-/// One JSON document: {"passed", "failed", "results": [...]}; spans in nanoseconds, hashes in hexadecimal.
+/// One JSON document: {"passed", "failed", "results": [...]}; spans in nanoseconds, hashes in
+/// hexadecimal.
 std::string to_json(const std::vector<Result>& results);
 
 /// JUnit XML as CI systems read it: one test case per scenario, failures with their reasons.

@@ -25,15 +25,17 @@ std::string verdict_word(const Result& result) {
 std::string table_head(const Style& style, std::size_t name_width) {
   return paint(style, "1",
                fmt::format("{:<7}  {}  {:>6}  {:>10}  {:>8}  {:>11}  {}\n", "verdict",
-                           pad("scenario", name_width), "rounds", "virtual", "wall", "events", "trace hash"));
+                           pad("scenario", name_width), "rounds", "virtual", "wall", "events",
+                           "trace hash"));
 }
 
 std::string row(const Result& result, const Style& style, std::size_t name_width) {
   const scenario::RunReport& run = result.run;
   const char* colour = !result.good() || !run.harness_failure.empty() ? "31;1" : "32";
   return paint(style, colour, fmt::format("{:<7}", verdict_word(result))) +
-         fmt::format("  {}  {:>6}  {:>10}  {:>8}  {:>11}  {}\n", pad(fit(run.name, name_width), name_width),
-                     run.rounds, short_time(run.world_time), short_time(run.wall_time), grouped(run.events),
+         fmt::format("  {}  {:>6}  {:>10}  {:>8}  {:>11}  {}\n",
+                     pad(fit(run.name, name_width), name_width), run.rounds,
+                     short_time(run.world_time), short_time(run.wall_time), grouped(run.events),
                      run.hash);
 }
 
@@ -47,25 +49,31 @@ std::string explanation(const Result& result, const Style& style, bool expected_
   };
   if (!run.harness_failure.empty()) line("31", "the harness itself failed", run.harness_failure);
   if (run.twin_difference) {
-    line("31", fmt::format("two runs of seed {} differ at event {}", run.seed, run.twin_difference->event_number),
+    line("31",
+         fmt::format("two runs of seed {} differ at event {}", run.seed,
+                     run.twin_difference->event_number),
          "first run:  " + run.twin_difference->first);
     out += indent + "second run: " + run.twin_difference->second + "\n";
   }
   for (const scenario::Unmet& unmet : run.unmet) line("31", unmet.expectation, unmet.reason);
   if (!result.good() || expected_too) {
     for (const properties::Violation& violation : run.violations) {
-      line("33", fmt::format("{} broken at {} s (event {})", violation.invariant,
-                             seconds(violation.at.time_since_epoch()), violation.event.value),
+      line("33",
+           fmt::format("{} broken at {} s (event {})", violation.invariant,
+                       seconds(violation.at.time_since_epoch()), violation.event.value),
            violation.witness);
     }
   }
-  return out.empty() ? out : paint(style, "1", run.name) + fmt::format("  seed {}  {}\n", run.seed, result.file) + out;
+  return out.empty() ? out
+                     : paint(style, "1", run.name) +
+                           fmt::format("  seed {}  {}\n", run.seed, result.file) + out;
 }
 
 std::string closing_line(const std::vector<Result>& results) {
   const auto good = std::count_if(results.begin(), results.end(),
                                   [](const Result& result) { return result.good(); });
-  return fmt::format("{} passed, {} failed\n", good, static_cast<std::ptrdiff_t>(results.size()) - good);
+  return fmt::format("{} passed, {} failed\n", good,
+                     static_cast<std::ptrdiff_t>(results.size()) - good);
 }
 
 }  // namespace hooke::report

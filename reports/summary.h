@@ -10,8 +10,8 @@ namespace hooke::report {
 
 /// One finished run together with what the scenario file says about itself.
 struct Result {
-  std::string file;          ///< path as given
-  bool must_fail = false;    ///< a canary: success is that it fails
+  std::string file;        ///< path as given
+  bool must_fail = false;  ///< a canary: success is that it fails
   scenario::RunReport run;
   /// The verdict that counts: passed, or failed when it had to.
   [[nodiscard]] bool good() const { return run.passed != must_fail; }
@@ -27,8 +27,8 @@ struct Style {
 std::string table_head(const Style& style, std::size_t name_width);
 /// One scenario: verdict, rounds, virtual time, wall time, events, hash.
 std::string row(const Result& result, const Style& style, std::size_t name_width);
-/// Why a scenario failed: unmet expectations, broken invariants with their witness, the harness' own failure.
-/// Also the violations that a passing scenario expected, when `expected_too`.
+/// Why a scenario failed: unmet expectations, broken invariants with their witness, the harness'
+/// own failure. Also the violations that a passing scenario expected, when `expected_too`.
 std::string explanation(const Result& result, const Style& style, bool expected_too);
 /// "N passed, M failed".
 std::string closing_line(const std::vector<Result>& results);

@@ -26,7 +26,8 @@ std::string short_time(std::chrono::nanoseconds span) {
   if (ns < 1'000'000'000) return fmt::format("{}.{}ms", ns / 1'000'000, ns / 100'000 % 10);
   const std::int64_t ms = ns / 1'000'000;
   if (ms < 60'000) return fmt::format("{}.{:03}s", ms / 1'000, ms % 1'000);
-  if (ms < 3'600'000) return fmt::format("{}m{:02}.{}s", ms / 60'000, ms / 1'000 % 60, ms / 100 % 10);
+  if (ms < 3'600'000)
+    return fmt::format("{}m{:02}.{}s", ms / 60'000, ms / 1'000 % 60, ms / 100 % 10);
   return fmt::format("{}h{:02}m{:02}s", ms / 3'600'000, ms / 60'000 % 60, ms / 1'000 % 60);
 }
 

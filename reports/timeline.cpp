@@ -17,8 +17,12 @@ namespace wev = world::events;
 constexpr std::size_t kTimeWidth = 12;
 constexpr std::size_t kNarrowestColumn = 24;
 
-std::int64_t num(const sim::Event& event, std::string_view name) { return event.field(name).number(); }
-std::string txt(const sim::Event& event, std::string_view name) { return std::string(event.field(name).text()); }
+std::int64_t num(const sim::Event& event, std::string_view name) {
+  return event.field(name).number();
+}
+std::string txt(const sim::Event& event, std::string_view name) {
+  return std::string(event.field(name).text());
+}
 
 std::string signal_text(std::int64_t number) {
   return std::string(to_string(static_cast<sim::Signal>(static_cast<int>(number))));
@@ -27,24 +31,30 @@ std::string signal_text(std::int64_t number) {
 std::string rendezvous_phrase(const sim::Event& event) {
   if (event.type == &ev::rendezvous_joining) return "wants to join";
   if (event.type == &ev::rendezvous_added) {
-    return fmt::format("enters {} of round {} ({})", txt(event, "list"), num(event, "round"), num(event, "size"));
+    return fmt::format("enters {} of round {} ({})", txt(event, "list"), num(event, "round"),
+                       num(event, "size"));
   }
   if (event.type == &ev::rendezvous_completed) {
-    return fmt::format("completes round {} with {}", num(event, "round"), num(event, "participants"));
+    return fmt::format("completes round {} with {}", num(event, "round"),
+                       num(event, "participants"));
   }
   if (event.type == &ev::rendezvous_joined) {
-    return fmt::format("round {}: rank {} of {}", num(event, "round"), num(event, "rank"), num(event, "world_size"));
+    return fmt::format("round {}: rank {} of {}", num(event, "round"), num(event, "rank"),
+                       num(event, "world_size"));
   }
   if (event.type == &ev::rendezvous_failed) return "rendezvous failed: " + txt(event, "error");
-  if (event.type == &ev::rendezvous_left) return fmt::format("leaves round {}", num(event, "round"));
+  if (event.type == &ev::rendezvous_left)
+    return fmt::format("leaves round {}", num(event, "round"));
   if (event.type == &ev::rendezvous_closed) return "CLOSES the rendezvous";
   if (event.type == &ev::rendezvous_evicted) {
     return fmt::format("evicts {} (silent {} s)", txt(event, "descriptor"),
                        seconds(sim::Duration(num(event, "heartbeat_age"))));
   }
-  if (event.type == &ev::rendezvous_waiting_seen) return fmt::format("sees {} waiting", num(event, "waiting"));
+  if (event.type == &ev::rendezvous_waiting_seen)
+    return fmt::format("sees {} waiting", num(event, "waiting"));
   if (event.type == &ev::keep_alive_died) return "keep-alive DIED: " + txt(event, "detail");
-  if (event.type == &ev::keep_alive_tick && txt(event, "result") == "failed") return "keep-alive failed";
+  if (event.type == &ev::keep_alive_tick && txt(event, "result") == "failed")
+    return "keep-alive failed";
   return {};
 }
 
@@ -55,7 +65,8 @@ std::string agent_phrase(const sim::Event& event) {
   }
   if (event.type == &ev::agent_signalled) return "got " + signal_text(num(event, "signal"));
   if (event.type == &ev::group_restarting) {
-    return fmt::format("restarts: {}, {} left", txt(event, "cause"), num(event, "remaining_restarts"));
+    return fmt::format("restarts: {}, {} left", txt(event, "cause"),
+                       num(event, "remaining_restarts"));
   }
   if (event.type == &ev::worker_started) {
     return fmt::format("worker rank {} of {} starts", num(event, "rank"), num(event, "world_size"));
@@ -66,10 +77,13 @@ std::string agent_phrase(const sim::Event& event) {
   if (event.type == &ev::failure_reported) return fmt::format("blames rank {}", num(event, "rank"));
   if (event.type == &ev::exit_barrier_entered) return "waits in the exit barrier";
   if (event.type == &ev::exit_barrier_left) {
-    return fmt::format("exit barrier {} after {} s", txt(event, "result"), seconds(sim::Duration(num(event, "elapsed"))));
+    return fmt::format("exit barrier {} after {} s", txt(event, "result"),
+                       seconds(sim::Duration(num(event, "elapsed"))));
   }
-  if (event.type == &ev::worker_stale_read) return "worker read a STALE value: " + txt(event, "key");
-  if (event.type == &ev::store_serving) return fmt::format("serves the {} store", txt(event, "purpose"));
+  if (event.type == &ev::worker_stale_read)
+    return "worker read a STALE value: " + txt(event, "key");
+  if (event.type == &ev::store_serving)
+    return fmt::format("serves the {} store", txt(event, "purpose"));
   if (event.type == &ev::store_stopped) return "a store stops";
   return {};
 }
@@ -80,10 +94,12 @@ std::string world_phrase(const sim::Event& event) {
   if (event.type == &wev::process_ended && num(event, "status") < 0) {
     return fmt::format("pid {} killed by {}", event.pid.value, signal_text(-num(event, "status")));
   }
-  if (event.type == &wev::process_orphaned) return fmt::format("pid {} is orphaned", event.pid.value);
+  if (event.type == &wev::process_orphaned)
+    return fmt::format("pid {} is orphaned", event.pid.value);
   if (event.type == &wev::process_paused) return fmt::format("pid {} is paused", event.pid.value);
   if (event.type == &wev::process_resumed) return fmt::format("pid {} goes on", event.pid.value);
-  if (event.type == &wev::fault_injected) return "*** " + txt(event, "kind") + " " + txt(event, "target");
+  if (event.type == &wev::fault_injected)
+    return "*** " + txt(event, "kind") + " " + txt(event, "target");
   if (event.type == &wev::fault_ended) return "*** end of " + txt(event, "kind");
   return {};
 }
@@ -104,7 +120,8 @@ Timeline::Timeline(std::ostream& out, std::vector<std::string> node_names, std::
   columns_ = column_width_ >= kNarrowestColumn;
   if (!columns_) return;
   out_ << pad("", kTimeWidth);
-  for (const std::string& name : node_names_) out_ << pad(fit(name, column_width_ - 2), column_width_);
+  for (const std::string& name : node_names_)
+    out_ << pad(fit(name, column_width_ - 2), column_width_);
   out_ << '\n';
 }
 
@@ -116,7 +133,8 @@ void Timeline::on_event(const sim::Event& event) {
   if (node >= node_names_.size()) {
     out_ << text << '\n';
   } else if (columns_) {
-    out_ << std::string(node * column_width_, ' ') << fit(text, column_width_ * (node_names_.size() - node)) << '\n';
+    out_ << std::string(node * column_width_, ' ')
+         << fit(text, column_width_ * (node_names_.size() - node)) << '\n';
   } else {
     out_ << pad(fit(node_names_[node], 12), 13) << text << '\n';
   }

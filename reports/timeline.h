@@ -14,8 +14,8 @@ std::string phrase(const sim::Event& event);
 
 class Timeline final : public kernel::TraceSink {
  public:
-  /// `width`: columns of the terminal. With more nodes than fit, the node's name is written on each line
-  /// instead of giving it a column.
+  /// `width`: columns of the terminal. With more nodes than fit, the node's name is written on each
+  /// line instead of giving it a column.
   Timeline(std::ostream& out, std::vector<std::string> node_names, std::size_t width);
   void on_event(const sim::Event& event) override;
 

@@ -12,14 +12,12 @@ namespace {
 constexpr std::size_t kIdBytesMax = 64;
 constexpr std::size_t kDigitsMax = 9;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+constexpr const char* kDigits = "0123456789";
 
 bool is_plain(const std::string& id) {
-  return !id.empty() && id.size() <= kIdBytesMax && std::all_of(id.begin(), id.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '-' || c == '_';
-  });
+  constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+  return !id.empty() && id.size() <= kIdBytesMax &&
+         id.find_first_not_of(plain) == std::string::npos;
 }
 
 bool is_role(const std::string& id) {
@@ -33,8 +31,7 @@ struct Numbered {
 };
 
 Numbered split(const std::string& id) {
-  std::size_t end = id.size();
-  while (end > 0 && is_digit(id[end - 1])) --end;
+  const std::size_t end = id.find_last_not_of(kDigits) + 1;  // npos + 1 is 0
   return {id.substr(0, end), id.substr(end)};
 }
 

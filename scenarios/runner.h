@@ -60,7 +60,8 @@ struct InjectedFault {
 /// How one agent incarnation ended.
 struct AgentResult {
   std::string node;
-  std::string outcome;  ///< succeeded, failed, signalled, graceful_exit, error, killed, crashed, running
+  std::string
+      outcome;  ///< succeeded, failed, signalled, graceful_exit, error, killed, crashed, running
   std::optional<int> exit_code;
   std::string detail;
   sim::WorldTime ended{};
@@ -87,8 +88,8 @@ struct RunReport {
   kernel::Tape tape;  ///< with RunOptions::record_tape
 };
 
-/// Runs on `kernel`. Never throws for what happens inside the run; std::invalid_argument for a scenario that
-/// no loader would have let through.
+/// Runs on `kernel`. Never throws for what happens inside the run; std::invalid_argument for a
+/// scenario that no loader would have let through.
 RunReport run(kernel::Kernel& kernel, const Scenario& scenario, const RunOptions& options,
               const properties::InvariantRegistry& invariants);
 

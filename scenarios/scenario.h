@@ -1,6 +1,7 @@
 #pragma once
-// A scenario as a value: the version 1 format of scenario.schema.json after loading, with node ranges
-// expanded and defaults filled in. Whatever generates, shrinks or runs scenarios works on this.
+// A scenario as a value: the version 1 format of scenario.schema.json after loading, with node
+// ranges expanded and defaults filled in. Whatever generates, shrinks or runs scenarios works on
+// this.
 
 #include <cstdint>
 #include <map>
@@ -33,7 +34,8 @@ struct AgentPlan {
   Duration monitor_interval = 100ms;
   Duration exit_barrier_timeout = 300s;
   Duration shutdown_timeout = 30s;
-  std::map<std::string, std::string> environment;  ///< of the agent process, inherited by its workers
+  std::map<std::string, std::string>
+      environment;  ///< of the agent process, inherited by its workers
   friend bool operator==(const AgentPlan&, const AgentPlan&) = default;
 };
 
@@ -47,7 +49,8 @@ struct ProtocolPlan {
 
 struct NodePlan {
   std::string id;
-  std::optional<Duration> start = Duration::zero();  ///< nullopt: only the timeline starts its agent
+  std::optional<Duration> start =
+      Duration::zero();  ///< nullopt: only the timeline starts its agent
   Duration clock_skew{};
   std::int64_t clock_drift_ppm = 0;
   friend bool operator==(const NodePlan&, const NodePlan&) = default;
@@ -55,8 +58,8 @@ struct NodePlan {
 
 struct ClusterPlan {
   std::vector<NodePlan> nodes;
-  /// Node whose agent serves the rendezvous store; empty: a machine of its own outside the job, named
-  /// "store", which lives as long as the run ("external").
+  /// Node whose agent serves the rendezvous store; empty: a machine of its own outside the job,
+  /// named "store", which lives as long as the run ("external").
   std::string store_host;
   Duration latency_median = 150us, latency_p99 = 2ms;
   std::int64_t bandwidth_bits_per_s = 10'000'000'000;
@@ -74,7 +77,8 @@ struct WorkerStep {
     signal,      ///< kill oneself with signal number `code`
     hang,        ///< make no progress, for ever
     init,        ///< join the process group over the store at MASTER_ADDR:MASTER_PORT
-    collective,  ///< a barrier of all workers over that store; `count` times, `span` of work before each
+    collective,  ///< a barrier of all workers over that store; `count` times, `span` of work before
+                 ///< each
   };
   Kind kind{};
   Duration span{};
@@ -91,14 +95,14 @@ struct WorkersPlan {
   std::optional<Duration> peer_abort = 60s;
   /// How long a worker takes to end after SIGTERM; 0: dies of the default action.
   Duration slow_stop{};
-  /// Programs of single workers, "node" or "node/local_rank"; they apply to the first incarnation only
-  /// unless the key ends in "/*".
+  /// Programs of single workers, "node" or "node/local_rank"; they apply to the first incarnation
+  /// only unless the key ends in "/*".
   std::map<std::string, WorkerProgram> overrides;
   friend bool operator==(const WorkersPlan&, const WorkersPlan&) = default;
 };
 
-/// When something on the timeline happens: at a world time, or some span after an event, or at a passage of
-/// a fault point.
+/// When something on the timeline happens: at a world time, or some span after an event, or at a
+/// passage of a fault point.
 struct Trigger {
   std::optional<Duration> at;
   /// Name of an event type and the fields it must carry (numbers in decimal).
@@ -130,7 +134,8 @@ struct TimelineEntry {
 };
 
 struct Expectation {
-  std::map<std::string, std::string> outcome;  ///< node id → succeeded, failed, signalled, crashed, running, error …
+  std::map<std::string, std::string>
+      outcome;  ///< node id → succeeded, failed, signalled, crashed, running, error …
   std::map<std::string, std::int64_t> exit_code;
   std::optional<std::int64_t> rounds_min, rounds_max;
   std::optional<Duration> within;

@@ -19,12 +19,13 @@ WorkerStep step(WorkerStep::Kind kind, Duration span = {}, std::int64_t count = 
   return out;
 }
 
-Scenario job(std::int64_t nodes) {
+Scenario job(std::int64_t nodes, Duration start_gap = {}) {
   Scenario out;
   out.name = "bench";
   for (std::int64_t i = 0; i < nodes; ++i) {
     NodePlan node;
     node.id = "n" + std::to_string(100'000 + i);
+    node.start = start_gap * i;
     out.cluster.nodes.push_back(node);
   }
   out.cluster.store_host = out.cluster.nodes.front().id;
@@ -33,12 +34,13 @@ Scenario job(std::int64_t nodes) {
   return out;
 }
 
-/// A running job with all invariants on: ten minutes of virtual time, formation included.
+/// A running job with all invariants on: ten minutes of virtual time, formation included. Its nodes
+/// start one after the other: a thousand at once never form a job (see the latency study).
 void virtual_time(benchmark::State& state) {
   kernel::Kernel kernel;
   const auto invariants = properties::InvariantRegistry::with_builtins();
-  Scenario scenario = job(state.range(0));
-  scenario.time_limit = std::chrono::seconds(state.range(1));
+  Scenario scenario = job(state.range(0), 20ms);
+  scenario.time_limit = 600s;
   double virtual_seconds = 0;
   for (auto _ : state) {
     RunOptions options;
@@ -78,7 +80,7 @@ void twin_seeds(benchmark::State& state) {
       static_cast<double>(state.iterations()) * 86'400, benchmark::Counter::kIsRate);
 }
 
-BENCHMARK(virtual_time)->Args({64, 600})->Args({1024, 300})->Unit(benchmark::kMillisecond);
+BENCHMARK(virtual_time)->Arg(64)->Arg(1024)->Unit(benchmark::kMillisecond);
 BENCHMARK(twin_seeds)->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -1,6 +1,6 @@
-// What a virtual-timer event costs: N actors that each sleep, wake and sleep again. Three ways in one run, so
-// that ratios can be quoted: fibers of the kernel, callbacks of the kernel, and the bare loop over a timer queue
-// with neither trace, limits nor causes.
+// What a virtual-timer event costs: N actors that each sleep, wake and sleep again. Three ways in
+// one run, so that ratios can be quoted: fibers of the kernel, callbacks of the kernel, and the
+// bare loop over a timer queue with neither trace, limits nor causes.
 #include <benchmark/benchmark.h>
 
 #include <vector>
@@ -93,7 +93,8 @@ void kernel_fibers(benchmark::State& state) {
       });
     }
     // Every fiber has run once, so that first touches of stacks are not counted as events.
-    kernel.at({}, {[](void* self, std::uint64_t) { static_cast<Kernel*>(self)->stop(); }, &kernel, 0});
+    kernel.at({},
+              {[](void* self, std::uint64_t) { static_cast<Kernel*>(self)->stop(); }, &kernel, 0});
     kernel.run();
     state.ResumeTiming();
     kernel.run();

@@ -5,15 +5,16 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
+#include <iostream>
 #include <memory>
 #include <stdexcept>
-#include <thread>
 
 #include "model/launch/torchrun_options.h"
-#include "model/observe/trace_events.h"
 #include "model/rendezvous/handler.h"
+#include "reports/agent_console.h"
 #include "reports/trace_file.h"
 #include "scenarios/cli/commands.h"
+#include "scenarios/cli/seconds.h"
 #include "sim/real/real_process.h"
 
 namespace hooke::cli {
@@ -46,35 +47,10 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
-/// Says what a person at a terminal wants to know while the agent works.
-class Narrator final : public kernel::TraceSink {
- public:
-  void on_event(const sim::Event& event) override {
-    namespace ev = model::events;
-    const auto number = [&](const char* name) {
-      return static_cast<long long>(event.field(name).number());
-    };
-    if (event.type == &ev::ranks_assigned) {
-      std::fprintf(stderr, "hooke: round %lld: node rank %lld of %lld, world size %lld\n",
-                   number("round"), number("group_rank"), number("group_world_size"),
-                   number("world_size"));
-    } else if (event.type == &ev::group_restarting) {
-      std::fprintf(stderr, "hooke: workers restart (%s), %lld restarts left\n",
-                   std::string(event.field("cause").text()).c_str(), number("remaining_restarts"));
-    } else if (event.type == &ev::worker_ended && number("status") != 0) {
-      std::fprintf(stderr, "hooke: worker %lld (local rank %lld, pid %lld) ended with %lld\n",
-                   number("rank"), number("local_rank"), number("pid"), number("status"));
-    } else if (event.type == &ev::agent_finished && number("exit_code") != 0) {
-      std::fprintf(stderr, "hooke: %s: %s\n", std::string(event.field("outcome").text()).c_str(),
-                   std::string(event.field("detail").text()).c_str());
-    }
-  }
-};
-
 int run_agent(const TorchrunOptions& options, const std::string& trace_path) {
   real::RealProcess process({"hooke"});
-  Narrator narrator;
-  process.add_sink(narrator);
+  report::AgentConsole console(std::cerr);
+  process.add_sink(console);
   std::ofstream trace_file;
   std::unique_ptr<report::TraceFile> trace;
   if (!trace_path.empty()) {
@@ -84,7 +60,7 @@ int run_agent(const TorchrunOptions& options, const std::string& trace_path) {
     process.add_sink(*trace);
   }
   return process.run([&](sim::Ports& ports) {
-    const auto cpus = static_cast<std::int64_t>(std::thread::hardware_concurrency());
+    const auto cpus = real::processor_count();
     model::ConfiguredLaunch launch;
     try {
       launch = model::configure_launch(ports, options, cpus);
@@ -118,7 +94,8 @@ void add_agent(CLI::App& app, int& exit_code) {
   add(*command, "rdzv-conf", o.rdzv_conf, "Rendezvous configuration, KEY=VALUE,KEY=VALUE");
   add(*command, "standalone", o.standalone, "One node, with a rendezvous of its own");
   add(*command, "max-restarts", o.max_restarts, "Restarts of the workers before giving up");
-  add(*command, "monitor-interval", o.monitor_interval, "Seconds between looks at the workers");
+  add(*command, "monitor-interval", o.monitor_interval, "Seconds between looks at the workers")
+      ->check(seconds_from(0));
   add(*command, "start-method", *start_method, "Accepted for compatibility; scripts are processes")
       ->check(CLI::IsMember({"spawn", "fork", "forkserver"}));
   add(*command, "role", o.role, "Name of the workers' role");

@@ -6,6 +6,7 @@
 
 #include "reports/latency_study.h"
 #include "scenarios/cli/commands.h"
+#include "scenarios/cli/output_file.h"
 
 namespace hooke::cli {
 namespace {
@@ -21,25 +22,43 @@ struct Options {
 void add_bench(CLI::App& app, int& exit_code) {
   CLI::App* bench = app.add_subcommand("bench", "Measure the protocol at scale");
   bench->require_subcommand(1);
+  add_bench_store(*bench, exit_code);
   auto options = std::make_shared<Options>();
   CLI::App* command =
       bench->add_subcommand("rendezvous", "Rendezvous latency against the number of nodes");
-  command->add_option("--nodes", options->plan.nodes, "Numbers of nodes")->capture_default_str();
-  command->add_option("--seeds", options->plan.seeds, "Seeds per number of nodes")
+  command->add_option("--nodes", options->plan.nodes, "Numbers of nodes")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  command
+      ->add_option("--seeds", options->plan.seeds,
+                   "Seeds per number of nodes; one where nobody gets in")
+      ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command
       ->add_option("--service-us", options->plan.service_us,
                    "Service times of the store, in microseconds")
+      ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
+  command
+      ->add_option_function<std::int64_t>(
+          "--join-timeout",
+          [options](std::int64_t seconds) {
+            options->plan.join_timeout = std::chrono::seconds(seconds);
+          },
+          "Seconds after which a node gives up")
+      ->check(CLI::Range(1, 86'400))
+      ->default_str("600");
   command->add_option("--json", options->json_path, "Write the figures as JSON");
   command->add_option("--csv", options->csv_path, "Write the figures as CSV");
   command->footer(
       "Example: hooke bench rendezvous --nodes 2 64 1024 --seeds 3\n"
       "Exit codes: 0; 2 bad usage; 3 the harness failed.");
   command->callback([options, &exit_code] {
+    std::ofstream json = open_for("--json", options->json_path);
+    std::ofstream csv = open_for("--csv", options->csv_path);
     const report::Study study = report::run_study(options->plan, std::cout);
-    if (!options->json_path.empty()) std::ofstream(options->json_path) << report::study_json(study);
-    if (!options->csv_path.empty()) std::ofstream(options->csv_path) << report::study_csv(study);
+    if (json.is_open()) json << report::study_json(study);
+    if (csv.is_open()) csv << report::study_csv(study);
     exit_code = kAllHeld;
   });
 }

@@ -20,9 +20,13 @@ void add_run(CLI::App& app, int& exit_code);
 void add_schema(CLI::App& app, int& exit_code);
 /// hooke bench rendezvous: latency of a rendezvous against the number of nodes.
 void add_bench(CLI::App& app, int& exit_code);
+/// hooke bench store: requests per second of a live store.
+void add_bench_store(CLI::App& bench, int& exit_code);
 /// hooke agent [OPTIONS] SCRIPT…: runs a script as torchrun does.
 void add_agent(CLI::App& app, int& exit_code);
 /// hooke store: serves a TCPStore.
 void add_store(CLI::App& app, int& exit_code);
+/// hooke state: shows the live rendezvous of a job.
+void add_state(CLI::App& app, int& exit_code);
 
 }  // namespace hooke::cli

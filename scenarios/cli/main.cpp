@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   add_bench(app, exit_code);
   add_agent(app, exit_code);
   add_store(app, exit_code);
+  add_state(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

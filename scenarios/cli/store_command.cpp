@@ -12,6 +12,7 @@ namespace hooke::cli {
 namespace {
 
 int serve(std::uint16_t port) {
+  real::allow_many_descriptors();
   real::RealProcess process({"hooke"});
   return process.run([port](sim::Ports& ports) {
     for (const sim::Signal signal : {sim::Signal::term, sim::Signal::int_}) {

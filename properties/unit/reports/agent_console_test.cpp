@@ -1,0 +1,50 @@
+// What a running agent tells a person, from the events of a whole simulated job.
+#include "reports/agent_console.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "scenarios/loader.h"
+#include "scenarios/runner.h"
+
+namespace hooke::report {
+namespace {
+
+std::string told(const std::string& workers) {
+  const scenario::Scenario scenario = scenario::load_scenario(
+      R"({"version": 1, "name": "x", "cluster": {"nodes": [{"id": "a"}], "store_host": "a"},
+          "protocol": {"rendezvous": {"min_nodes": 1, "max_nodes": 1, "timeouts": {"last_call": "1s"}},
+                       "agent": {"max_restarts": 1}},
+          "workers": {"per_node": 2, )" +
+          workers + "}, \"time_limit\": \"60s\"}",
+      "x");
+  std::ostringstream out;
+  AgentConsole console(out);
+  kernel::Kernel kernel;
+  scenario::RunOptions options;
+  options.twin = false;
+  options.sinks = {&console};
+  static_cast<void>(
+      scenario::run(kernel, scenario, options, properties::InvariantRegistry::with_builtins()));
+  return out.str();
+}
+
+TEST(AgentConsole, of_a_job_that_succeeds_tells_its_round) {
+  EXPECT_EQ(told(R"("program": [{"run": "5s"}, {"exit": 0}])"),
+            "hooke: round 0: node 0 of 1, first rank 0 of 2\n");
+}
+
+TEST(AgentConsole, of_a_job_that_fails_tells_who_ended_how_and_why_it_was_over) {
+  const std::string text =
+      told(R"("program": [{"run": "20s"}], "overrides": {"a/1/*": [{"run": "5s"}, {"exit": 3}]})");
+  EXPECT_THAT(text, testing::HasSubstr("worker 1 (local rank 1, process "));
+  EXPECT_THAT(text, testing::HasSubstr(" ended with exit code 3\n"));
+  EXPECT_THAT(text, testing::HasSubstr(" ended with signal 15\n"));
+  EXPECT_THAT(text, testing::HasSubstr("the workers restart (worker_failure), 0 restarts left\n"));
+  EXPECT_THAT(text, testing::HasSubstr("hooke: failed: ChildFailedError: rank 1 "));
+}
+
+}  // namespace
+}  // namespace hooke::report

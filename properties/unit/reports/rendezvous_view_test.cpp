@@ -1,0 +1,85 @@
+// What hooke state prints.
+#include "reports/rendezvous_view.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace hooke::report {
+namespace {
+
+using namespace std::chrono_literals;
+using model::NodeDesc;
+using model::NodeRef;
+
+const RendezvousPlace kPlace{"c10d", "head:29400", "train"};
+constexpr sim::WallTime kNow{1000s};
+
+/// Two members that are listed against their ranks, one that waits, one spare without a heartbeat.
+model::RendezvousView some_view() {
+  const NodeRef a(NodeDesc{"node-a", 11, 0}), b(NodeDesc{"node-b", 12, 0});
+  const NodeRef late(NodeDesc{"late", 13, 0}), spare(NodeDesc{"spare", 14, 0});
+  model::RendezvousState state;
+  state.round = 3;
+  state.complete = true;
+  state.participants = {{b, 1}, {a, 0}};
+  state.wait_list = {late};
+  state.redundancy_list = {spare};
+  state.last_heartbeats = {{b, kNow - 2500ms}, {a, kNow + 400ms}, {late, kNow - 61s}};
+  model::RendezvousView view;
+  view.state = std::make_shared<model::RendezvousState>(state);
+  view.state_bytes = 551;
+  view.master = model::RendezvousStoreInfo{"node-a", 29500};
+  return view;
+}
+
+TEST(RendezvousView, shows_a_line_for_each_node_by_rank) {
+  EXPECT_EQ(view_text(kPlace, some_view(), kNow),
+            "job      train, c10d at head:29400\n"
+            "status   complete, round 3\n"
+            "master   node-a:29500\n"
+            "state    551 B\n"
+            "\n"
+            "   rank  node         heartbeat\n"
+            "      0  node-a_11_0  0.4 s ahead of this clock\n"
+            "      1  node-b_12_0  2.5 s ago\n"
+            "  waits  late_13_0    61.0 s ago\n"
+            "  spare  spare_14_0   never\n");
+}
+
+TEST(RendezvousView, shows_no_ranks_before_the_round_is_complete_but_the_end_of_last_call) {
+  model::RendezvousView view = some_view();
+  model::RendezvousState state = *view.state;
+  state.complete = false;
+  state.deadline = kNow + 12s;
+  view.state = std::make_shared<model::RendezvousState>(state);
+  const std::string text = view_text(kPlace, view, kNow);
+  EXPECT_NE(text.find("status   last call, round 3, ends in 12.0 s\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("      -  node-a_11_0"), std::string::npos) << text;
+  const auto json = nlohmann::json::parse(view_json(kPlace, view, kNow));
+  EXPECT_TRUE(json["participants"][0]["rank"].is_null());
+  EXPECT_EQ(json["last_call_ends_in_s"], 12.0);
+}
+
+TEST(RendezvousView, says_when_there_is_no_state_yet) {
+  EXPECT_EQ(
+      view_text(kPlace, {}, kNow),
+      "job      train, c10d at head:29400\nstatus   no state: no agent has written one yet\n");
+  EXPECT_EQ(nlohmann::json::parse(view_json(kPlace, {}, kNow))["status"], "no state");
+}
+
+TEST(RendezvousView, gives_programs_the_same) {
+  const auto json = nlohmann::json::parse(view_json(kPlace, some_view(), kNow));
+  EXPECT_EQ(json["status"], "complete");
+  EXPECT_EQ(json["round"], 3);
+  EXPECT_EQ(json["master"], (nlohmann::json{{"addr", "node-a"}, {"port", 29500}}));
+  ASSERT_EQ(json["participants"].size(), 2U);
+  EXPECT_EQ(json["participants"][1]["addr"], "node-b");
+  EXPECT_EQ(json["participants"][1]["rank"], 1);
+  EXPECT_EQ(json["participants"][1]["heartbeat_age_s"], 2.5);
+  EXPECT_EQ(json["wait_list"][0]["pid"], 13);
+  EXPECT_TRUE(json["redundancy_list"][0]["heartbeat_age_s"].is_null());
+}
+
+}  // namespace
+}  // namespace hooke::report
