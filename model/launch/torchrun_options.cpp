@@ -80,7 +80,9 @@ std::int64_t workers_per_node(sim::Ports& ports, const std::string& text, std::i
   return gpus;
 }
 
-std::map<std::string, std::string> rendezvous_configuration(const std::string& text) {
+}  // namespace
+
+std::map<std::string, std::string> parse_rendezvous_configuration(const std::string& text) {
   std::map<std::string, std::string> out;
   if (trimmed(text).empty()) return out;
   for (const std::string& pair : split(text, ',')) {
@@ -94,6 +96,8 @@ std::map<std::string, std::string> rendezvous_configuration(const std::string& t
   }
   return out;
 }
+
+namespace {
 
 StdMap streams(const std::string& option, const std::string& text) {
   try {
@@ -220,7 +224,7 @@ ConfiguredLaunch configure_launch(sim::Ports& ports, const TorchrunOptions& opti
         "OMP_NUM_THREADS is set to 1 for each worker, so that the machine is not overloaded; set "
         "it yourself for best performance");
   }
-  config.rdzv_configs = rendezvous_configuration(options.rdzv_conf);
+  config.rdzv_configs = parse_rendezvous_configuration(options.rdzv_conf);
   config.rdzv_configs.try_emplace("timeout", "900");
   if (config.rdzv_backend == "static") {
     config.rdzv_configs["rank"] = std::to_string(options.node_rank);

@@ -3,6 +3,7 @@
 // config_from_args).
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,6 +48,10 @@ struct ConfiguredLaunch {
   LaunchConfig config;
   std::vector<std::string> notices;
 };
+
+/// Reads "key1=value1,key2=value2" (--rdzv-conf, utils.py:_parse_rendezvous_config).
+/// std::invalid_argument naming the option and what was expected.
+std::map<std::string, std::string> parse_rendezvous_configuration(const std::string& text);
 
 /// `cpus`: how many processors this machine has. std::invalid_argument for a value that means
 /// nothing, naming the option and what was expected.

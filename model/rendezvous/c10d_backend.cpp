@@ -6,6 +6,7 @@
 
 #include "model/rendezvous/endpoint.h"
 #include "model/rendezvous/state_codec.h"
+#include "model/store/file_store.h"
 
 namespace hooke::model {
 namespace {
@@ -50,7 +51,7 @@ C10dBackend::C10dBackend(std::shared_ptr<Store> store, const std::string& run_id
 std::optional<StoredState> C10dBackend::get_state() {
   const sim::Value stored = guarded([&] { return store_->get(key_); });
   if (stored == sentinel_) return std::nullopt;
-  return StoredState{base64_decode(stored), stored};
+  return StoredState{decode_stored(stored), stored};
 }
 
 std::optional<SetStateResult> C10dBackend::set_state(const sim::Value& bytes,
@@ -59,14 +60,21 @@ std::optional<SetStateResult> C10dBackend::set_state(const sim::Value& bytes,
   const sim::Value& expected = token && !token->empty() ? *token : sentinel_;
   const sim::Value stored = guarded([&] { return store_->compare_set(key_, expected, offered); });
   if (stored == sentinel_) return std::nullopt;
-  const sim::Value decoded = base64_decode(stored);
+  const sim::Value decoded = decode_stored(stored);
   return SetStateResult{decoded, stored, decoded == bytes};
 }
 
 C10dStore create_c10d_store(sim::Ports& ports, const RendezvousParameters& parameters) {
   const std::string type = lower_trimmed(parameters.get("store_type").value_or("tcp"));
+  if (type == "file") {
+    if (parameters.endpoint.empty()) {
+      throw std::invalid_argument("a file store needs the path of its file as endpoint");
+    }
+    return {nullptr, open_file_store(ports, parameters.endpoint)};
+  }
   if (type != "tcp") {
-    throw std::invalid_argument("invalid store type \"" + type + "\": expected \"tcp\"");
+    throw std::invalid_argument("invalid store type \"" + type +
+                                "\": expected \"tcp\" or \"file\"");
   }
   const sim::Endpoint endpoint = parse_endpoint(parameters.endpoint, kDefaultPort);
   const std::optional<bool> configured = parameters.get_as_bool("is_host");

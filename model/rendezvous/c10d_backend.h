@@ -40,7 +40,8 @@ struct C10dStore {
 };
 
 /// Hosts or joins the store at parameters.endpoint. Config: is_host (else host matching),
-/// read_timeout (60 s, > 0), store_type ("tcp"). std::invalid_argument for bad config,
+/// read_timeout (60 s, > 0), store_type ("tcp", or "file": the endpoint is then the path of a file
+/// that all agents share). std::invalid_argument for bad config,
 /// RendezvousConnectionError when neither works.
 C10dStore create_c10d_store(sim::Ports& ports, const RendezvousParameters& parameters);
 

@@ -4,11 +4,11 @@
 // _RendezvousExitOp, _RendezvousCloseOp, _RendezvousKeepAliveOp, _DistributedRendezvousOpExecutor,
 // _sanitize).
 
-#include <stdexcept>
 #include <string_view>
 #include <vector>
 
 #include "model/rendezvous/state.h"
+#include "model/store/python_error.h"
 
 namespace hooke::model {
 
@@ -30,19 +30,6 @@ enum class Action : unsigned char {
 
 /// PyTorch's name, "ADD_TO_PARTICIPANTS".
 std::string_view to_string(Action action);
-
-/// A raw Python exception that PyTorch lets escape from deciding or applying; `class_name` is
-/// "TypeError", "KeyError" or "AssertionError". Deliberately not a RendezvousError: nobody in
-/// PyTorch handles it.
-class EscapedPythonError : public std::runtime_error {
- public:
-  EscapedPythonError(const char* class_name, const std::string& what)
-      : std::runtime_error(std::string(class_name) + ": " + what), class_name_(class_name) {}
-  [[nodiscard]] const char* class_name() const { return class_name_; }
-
- private:
-  const char* class_name_;
-};
 
 /// Everything a decision depends on.
 struct Situation {

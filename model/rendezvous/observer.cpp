@@ -25,15 +25,9 @@ std::optional<RendezvousStoreInfo> published_master(Store& store, const std::str
   return info;
 }
 
-}  // namespace
-
-std::optional<RendezvousView> observe_c10d(Store& store, const std::string& run_id) {
-  const std::string key = c10d_state_key(run_id);
-  if (!store.check({key})) return std::nullopt;
+/// What the bytes of a state say, and the rounds' store besides.
+RendezvousView view_of(const Value& bytes, Store& store, const std::string& run_id) {
   RendezvousView view;
-  const Value stored = store.get(key);
-  if (stored == c10d_no_state()) return view;
-  const Value bytes = base64_decode(stored);
   view.state = decode_state(bytes, Variant::torch_2_x);  // reads 1.13's too
   view.state_bytes = bytes.size();
   const std::int64_t round = view.state->round;
@@ -41,6 +35,23 @@ std::optional<RendezvousView> observe_c10d(Store& store, const std::string& run_
     view.master = published_master(store, run_id, round - back);
   }
   return view;
+}
+
+}  // namespace
+
+std::optional<RendezvousView> observe(RendezvousBackend& backend, Store& store,
+                                      const std::string& run_id) {
+  const auto stored = backend.get_state();
+  if (!stored) return std::nullopt;
+  return view_of(stored->bytes, store, run_id);
+}
+
+std::optional<RendezvousView> observe_c10d(Store& store, const std::string& run_id) {
+  const std::string key = c10d_state_key(run_id);
+  if (!store.check({key})) return std::nullopt;
+  const Value stored = store.get(key);
+  if (stored == c10d_no_state()) return RendezvousView{};
+  return view_of(decode_stored(stored), store, run_id);
 }
 
 const char* status_text(const RendezvousView& view) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "model/rendezvous/backend.h"
 #include "model/rendezvous/handler.h"
 #include "model/rendezvous/state.h"
 
@@ -22,6 +23,11 @@ struct RendezvousView {
 /// key, not even the sentinel with which an agent begins. Understands the states of 1.13 and
 /// of 2.x. StoreError, RendezvousStateError.
 std::optional<RendezvousView> observe_c10d(Store& store, const std::string& run_id);
+
+/// Reads the job `run_id` of a rendezvous whose backend keeps a state and nothing else, as etcd's
+/// do; `store` is that of its rounds. RendezvousConnectionError besides.
+std::optional<RendezvousView> observe(RendezvousBackend& backend, Store& store,
+                                      const std::string& run_id);
 
 /// Where a rendezvous stands: "no state", "closed", "complete", "last call" or "gathering".
 const char* status_text(const RendezvousView& view);

@@ -1,8 +1,11 @@
 // Backends by name.
 #include <stdexcept>
 
+#include "model/etcd/v2_store.h"
+#include "model/etcd/v3_store.h"
 #include "model/rendezvous/c10d_backend.h"
 #include "model/rendezvous/dynamic_handler.h"
+#include "model/rendezvous/etcd_backend.h"
 
 namespace hooke::model {
 namespace {
@@ -14,6 +17,26 @@ std::unique_ptr<RendezvousHandler> create_c10d(sim::Ports& ports,
   resources.backend = std::make_unique<C10dBackend>(made.store, parameters.run_id);
   resources.store = std::move(made.store);
   resources.server = std::move(made.server);
+  return make_dynamic_handler(ports, std::move(resources), dynamic_settings(parameters),
+                              parameters.local_addr);
+}
+
+std::unique_ptr<RendezvousHandler> create_etcd_v2(sim::Ports& ports,
+                                                  const RendezvousParameters& parameters) {
+  auto client = connect_etcd<EtcdV2Client>(ports, parameters);
+  RendezvousResources resources;
+  resources.backend = make_etcd_v2_backend(client, parameters.run_id);
+  resources.store = make_etcd_v2_store(ports, std::move(client), etcd_v2_store_prefix());
+  return make_dynamic_handler(ports, std::move(resources), dynamic_settings(parameters),
+                              parameters.local_addr);
+}
+
+std::unique_ptr<RendezvousHandler> create_etcd_v3(sim::Ports& ports,
+                                                  const RendezvousParameters& parameters) {
+  auto client = connect_etcd<EtcdV3Client>(ports, parameters);
+  RendezvousResources resources;
+  resources.backend = make_etcd_v3_backend(ports.clock, client, parameters.run_id);
+  resources.store = make_etcd_v3_store(ports, std::move(client), etcd_v3_store_prefix());
   return make_dynamic_handler(ports, std::move(resources), dynamic_settings(parameters),
                               parameters.local_addr);
 }
@@ -47,6 +70,8 @@ std::unique_ptr<RendezvousHandler> RendezvousRegistry::create(
 RendezvousRegistry RendezvousRegistry::with_builtins() {
   RendezvousRegistry registry;
   registry.add("c10d", create_c10d);
+  registry.add("etcd-v2", create_etcd_v2);
+  registry.add("etcd-v3", create_etcd_v3);
   registry.add("static", make_static_handler);
   return registry;
 }

@@ -67,4 +67,12 @@ StateRef decode_state(const sim::Value& value, Variant variant) {
   return std::make_shared<const RendezvousState>(unpickle_state(value.bytes(), variant));
 }
 
+sim::Value decode_stored(const sim::Value& text) {
+  try {
+    return base64_decode(text);
+  } catch (const Base64Error& error) {
+    throw RendezvousStateError(std::string("the stored state is ") + error.what());
+  }
+}
+
 }  // namespace hooke::model

@@ -5,6 +5,7 @@
 
 #include "model/rendezvous/errors.h"
 #include "model/rendezvous/state.h"
+#include "model/store/base64.h"
 #include "sim/port/buffer.h"
 
 namespace hooke::model {
@@ -19,10 +20,7 @@ sim::Value encode_state(StateRef state, Variant variant);
 /// what was expected.
 StateRef decode_state(const sim::Value& value, Variant variant);
 
-/// The standard Base64 text of `value`, padded, no line breaks; lazy like encode_state.
-sim::Value base64_encode(const sim::Value& value);
-/// Inverse; RendezvousStateError on bad padding. Characters outside the alphabet are skipped, as
-/// Python does.
-sim::Value base64_decode(const sim::Value& text);
+/// The bytes behind the Base64 text in which backends keep a state; RendezvousStateError.
+sim::Value decode_stored(const sim::Value& text);
 
 }  // namespace hooke::model

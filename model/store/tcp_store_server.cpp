@@ -3,13 +3,12 @@
 // answers; the Server holds what they share: keys, queues and who
 // waits for what. A barrier is a counter plus a wait for its key, as there.
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
 #include <deque>
 #include <map>
 #include <set>
 
 #include "model/observe/trace_events.h"
+#include "model/store/decimal.h"
 #include "model/store/tcp_store.h"
 #include "model/store/wire.h"
 
@@ -17,20 +16,6 @@ namespace hooke::model {
 namespace {
 
 class Connection;
-
-/// Parses what C's strtoll would: leading blanks, a sign, digits, anything after them ignored.
-std::optional<std::int64_t> leading_number(const std::string& text) {
-  errno = 0;
-  char* end = nullptr;
-  const long long number = std::strtoll(text.c_str(), &end, 10);
-  if (end == text.c_str() || errno == ERANGE) return std::nullopt;
-  return number;
-}
-
-/// Wraps around in two's complement, as the addition of the original does in practice.
-std::int64_t sum(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
 
 class Server final : public TcpStoreServer, public sim::AcceptHandler {
  public:
@@ -239,7 +224,7 @@ bool Connection::add(const Request& request) {
     if (!old) return false;
     number = *old;
   }
-  number = sum(number, request.number);
+  number = wrapping_sum(number, request.number);
   store(request.key, Value(std::to_string(number)));
   reply(Message().i64(number));
   return true;
@@ -326,7 +311,7 @@ bool Connection::barrier(const Request& request) {
   if (found != server_.keys_.end()) {
     const auto before = leading_number(found->second.bytes());
     if (!before) return false;
-    arrived = sum(*before, 1);
+    arrived = wrapping_sum(*before, 1);
   }
   // Not by store(): only the last arrival wakes, so a WAIT for the key does not see the first one.
   server_.keys_[request.key] = Value(std::to_string(arrived));

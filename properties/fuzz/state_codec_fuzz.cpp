@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const Variant variant : {Variant::torch_1_13, Variant::torch_2_x}) {
     read_write_read(input, variant);
     try {
-      read_write_read(base64_decode(input), variant);
+      read_write_read(decode_stored(input), variant);
     } catch (const RendezvousStateError&) {
       continue;
     }

@@ -67,6 +67,10 @@ class Network final : public sim::Network {
                                                      std::optional<sim::MonotonicTime>) override {
     std::abort();
   }
+  sim::Outcome<std::unique_ptr<sim::Stream>> connect_secure(
+      const sim::Endpoint&, const sim::TlsOptions&, std::optional<sim::MonotonicTime>) override {
+    std::abort();
+  }
   sim::Outcome<std::vector<std::string>> resolve(const std::string&) override { std::abort(); }
   sim::Outcome<std::string> canonical_name(const std::string&) override { std::abort(); }
   [[nodiscard]] std::string host_name() const override { return "server"; }

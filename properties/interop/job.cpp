@@ -175,7 +175,7 @@ bool Job::becomes_one_world(std::size_t size) {
 json Job::seen_by_hooke_state() {
   std::vector<std::string> argv{hooke_program().string(), "state", "--json"};
   for (const std::string& option : options_) {
-    if (option.starts_with("--rdzv_id") || option.starts_with("--rdzv_endpoint")) {
+    if (option.starts_with("--rdzv_")) {
       argv.push_back(option);
     }
   }

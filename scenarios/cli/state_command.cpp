@@ -3,11 +3,20 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
+#include "model/etcd/v2_store.h"
+#include "model/etcd/v3_store.h"
+#include "model/launch/torchrun_options.h"
 #include "model/rendezvous/endpoint.h"
 #include "model/rendezvous/errors.h"
+#include "model/rendezvous/etcd_backend.h"
+#include "model/rendezvous/observer.h"
+#include "model/store/file_store.h"
+#include "model/store/python_error.h"
 #include "model/store/tcp_store.h"
 #include "reports/rendezvous_view.h"
 #include "scenarios/cli/commands.h"
@@ -18,15 +27,60 @@ namespace hooke::cli {
 namespace {
 
 struct Options {
-  report::RendezvousPlace place{"c10d", "localhost:29400", "none"};
+  report::RendezvousPlace place{"c10d", "", "none"};
+  std::string configuration;
   double timeout_s = 10;
   double watch_s = 0;
   bool json = false;
 };
 
+/// A way to look at the job, each time anew.
+using Look = std::function<std::optional<model::RendezvousView>()>;
+
+Look look_at_c10d(sim::Ports& ports, const model::RendezvousParameters& parameters) {
+  std::shared_ptr<model::Store> store;
+  if (parameters.get("store_type") == "file") {
+    // Reading would wait for a file that is not there yet.
+    if (!ports.files.exists(parameters.endpoint)) {
+      throw model::StoreError(parameters.endpoint + ": there is no such file");
+    }
+    store = model::open_file_store(ports, parameters.endpoint);
+  } else {
+    model::TcpStoreOptions target;
+    target.endpoint = model::parse_endpoint(parameters.endpoint, 29400);
+    target.timeout = *parameters.get_as_seconds("read_timeout");
+    target.variant = model::detect_tcp_store(ports, target.endpoint, target.timeout);
+    store = model::connect_tcp_store(ports, target);
+  }
+  return [store, run_id = parameters.run_id] { return model::observe_c10d(*store, run_id); };
+}
+
+Look look_at(std::shared_ptr<model::RendezvousBackend> backend, std::shared_ptr<model::Store> store,
+             const std::string& run_id) {
+  return [backend = std::move(backend), store = std::move(store), run_id] {
+    return model::observe(*backend, *store, run_id);
+  };
+}
+
+Look look_by(sim::Ports& ports, const model::RendezvousParameters& parameters) {
+  if (parameters.backend == "etcd-v2") {
+    auto client = model::connect_etcd<model::EtcdV2Client>(ports, parameters);
+    return look_at(model::make_etcd_v2_backend(client, parameters.run_id),
+                   model::make_etcd_v2_store(ports, client, model::etcd_v2_store_prefix()),
+                   parameters.run_id);
+  }
+  if (parameters.backend == "etcd-v3") {
+    auto client = model::connect_etcd<model::EtcdV3Client>(ports, parameters);
+    return look_at(model::make_etcd_v3_backend(ports.clock, client, parameters.run_id),
+                   model::make_etcd_v3_store(ports, client, model::etcd_v3_store_prefix()),
+                   parameters.run_id);
+  }
+  return look_at_c10d(ports, parameters);
+}
+
 /// Prints one view; whether there is such a job.
-bool show(sim::Ports& ports, model::Store& store, const Options& options) {
-  const auto view = model::observe_c10d(store, options.place.run_id);
+bool show(sim::Ports& ports, const Look& look, const Options& options) {
+  const auto view = look();
   if (!view) {
     std::fprintf(stderr, "hooke state: the store at %s knows no job \"%s\" (--rdzv-id)\n",
                  options.place.endpoint.c_str(), options.place.run_id.c_str());
@@ -44,24 +98,38 @@ bool show(sim::Ports& ports, model::Store& store, const Options& options) {
   return true;
 }
 
+model::RendezvousParameters parameters_of(const Options& options) {
+  model::RendezvousParameters parameters;
+  parameters.backend = options.place.backend;
+  parameters.endpoint = options.place.endpoint;
+  parameters.run_id = options.place.run_id;
+  parameters.config = model::parse_rendezvous_configuration(options.configuration);
+  parameters.config["read_timeout"] = std::to_string(span_of(options.timeout_s).count()) + "ns";
+  return parameters;
+}
+
 int watch(sim::Ports& ports, const Options& options) {
   try {
-    model::TcpStoreOptions target;
-    target.endpoint = model::parse_endpoint(options.place.endpoint, 29400);
-    target.timeout = span_of(options.timeout_s);
-    target.variant = model::detect_tcp_store(ports, target.endpoint, target.timeout);
-    const auto store = model::connect_tcp_store(ports, target);
-    if (options.watch_s <= 0) return show(ports, *store, options) ? kAllHeld : kSomethingFell;
+    const Look look = look_by(ports, parameters_of(options));
+    if (options.watch_s <= 0) return show(ports, look, options) ? kAllHeld : kSomethingFell;
     for (const sim::Signal signal : {sim::Signal::term, sim::Signal::int_}) {
       static_cast<void>(ports.processes.catch_signal(signal));
     }
     do {
-      static_cast<void>(show(ports, *store, options));
+      static_cast<void>(show(ports, look, options));
     } while (!ports.processes.wait_signal(ports.clock.monotonic_now() + span_of(options.watch_s)));
     return kAllHeld;
   } catch (const std::invalid_argument& error) {
-    std::fprintf(stderr, "hooke state: --rdzv-endpoint: %s\n", error.what());
+    const std::string what = error.what();
+    const char* const flag = what.starts_with("--")                       ? ""
+                             : what.find("endpoint") != std::string::npos ? "--rdzv-endpoint: "
+                                                                          : "--rdzv-conf: ";
+    std::fprintf(stderr, "hooke state: %s%s\n", flag, what.c_str());
     return kBadInput;
+  } catch (const model::RendezvousConnectionError& error) {
+    std::fprintf(stderr, "hooke state: --rdzv-endpoint: %s\n", error.what());
+  } catch (const model::EscapedPythonError& error) {
+    std::fprintf(stderr, "hooke state: --rdzv-endpoint: %s\n", error.what());
   } catch (const model::RendezvousError& error) {
     std::fprintf(stderr, "hooke state: what the store holds is not a state: %s\n", error.what());
   } catch (const model::StoreError& error) {
@@ -76,8 +144,15 @@ void add_state(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "state", "Show the live rendezvous of a job of torchrun or hooke agents; changes nothing");
   auto options = std::make_shared<Options>();
-  command->add_option("--rdzv-endpoint,--rdzv_endpoint", options->place.endpoint, "As the job's")
+  command->add_option("--rdzv-backend,--rdzv_backend", options->place.backend, "As the job's")
+      ->check(CLI::IsMember({"c10d", "etcd-v2", "etcd-v3"}))
       ->capture_default_str();
+  command
+      ->add_option("--rdzv-endpoint,--rdzv_endpoint", options->place.endpoint,
+                   "As the job's; a path with store_type=file")
+      ->default_str("localhost, the backend's port");
+  command->add_option("--rdzv-conf,--rdzv_conf", options->configuration,
+                      "As the job's: store_type=file; protocol, ca_cert, user … of etcd");
   command->add_option("--rdzv-id,--rdzv_id", options->place.run_id, "As the job's")
       ->capture_default_str();
   command->add_option("--timeout", options->timeout_s, "Seconds to wait for the store")
@@ -90,9 +165,16 @@ void add_state(CLI::App& app, int& exit_code) {
   command->add_flag("--json", options->json, "One JSON object per look");
   command->footer(
       "Ages of heartbeats are by the clock of this machine.\n"
-      "Example: hooke state --rdzv-endpoint head:29400 --rdzv-id job --watch\n"
+      "Examples:\n"
+      "  hooke state --rdzv-endpoint head:29400 --rdzv-id job --watch\n"
+      "  hooke state --rdzv-backend etcd-v2 --rdzv-endpoint etcd:2379 --rdzv-id job --json\n"
+      "  hooke state --rdzv-conf store_type=file --rdzv-endpoint /shared/job --rdzv-id job\n"
       "Exit codes: 0; 1 no such job, or the store failed; 2 bad usage.");
   command->callback([options, &exit_code] {
+    if (options->place.endpoint.empty()) {
+      options->place.endpoint =
+          options->place.backend == "c10d" ? "localhost:29400" : "localhost:2379";
+    }
     real::RealProcess process({"hooke"});
     exit_code = process.run([&](sim::Ports& ports) { return watch(ports, *options); });
   });

@@ -3,6 +3,7 @@
 // separate kind because its reader blocks. Every write may be cut short by a full disk.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,13 @@
 #include "sim/port/time.h"
 
 namespace hooke::sim {
+
+/// An advisory lock on a file, shared by readers or held by one writer (flock(2)); destroying it
+/// gives it back, as does the end of the process.
+class FileLock {
+ public:
+  virtual ~FileLock() = default;
+};
 
 class FileSystem {
  public:
@@ -32,6 +40,12 @@ class FileSystem {
   [[nodiscard]] virtual bool exists(const std::string& path) = 0;
   /// Names (not paths) in a directory, sorted; not_found.
   virtual Outcome<std::vector<std::string>> list(const std::string& path) = 0;
+
+  /// Locks a regular file, which is created empty when missing if `create` is set, waiting for
+  /// others until `deadline`; not_found, timed_out.
+  virtual Outcome<std::unique_ptr<FileLock>> lock(const std::string& path, bool exclusive,
+                                                  bool create,
+                                                  std::optional<MonotonicTime> deadline) = 0;
 
   /// Creates a FIFO; exists when the path is taken.
   virtual Outcome<Done> make_fifo(const std::string& path) = 0;

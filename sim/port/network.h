@@ -73,6 +73,13 @@ class Listener {
   [[nodiscard]] virtual Endpoint local() const = 0;
 };
 
+/// How a client of a protected connection knows its server and makes itself known. Files in PEM.
+struct TlsOptions {
+  std::string authority_file;    ///< who may vouch for the server; empty: whom the machine trusts
+  std::string certificate_file;  ///< this client's own; empty: it stays unknown
+  std::string key_file;          ///< of that certificate; empty: it is in the same file
+};
+
 class Network {
  public:
   virtual ~Network() = default;
@@ -83,6 +90,11 @@ class Network {
   /// connection_reset or timed_out.
   virtual Outcome<std::unique_ptr<Stream>> connect(const Endpoint& to,
                                                    std::optional<MonotonicTime> deadline) = 0;
+  /// Connects like connect() and protects the connection with TLS: the server must prove to be
+  /// `to.host`. Also fails with denied: a file that cannot be used, or a peer that is not who it
+  /// should be. The stream is for fibers; it has no handler mode.
+  virtual Outcome<std::unique_ptr<Stream>> connect_secure(
+      const Endpoint& to, const TlsOptions& tls, std::optional<MonotonicTime> deadline) = 0;
   /// All addresses of `host` as text, in resolver order; fails with unresolvable.
   virtual Outcome<std::vector<std::string>> resolve(const std::string& host) = 0;
   /// Canonical name of `host` as the resolver gives it; fails with unresolvable.

@@ -2,6 +2,7 @@
 #include "sim/real/real_files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -19,6 +20,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kReadBytes = 64UL * 1024;
+/// Pause before a lock that others hold is tried again: flock(2) tells nobody when it is free.
+constexpr std::chrono::milliseconds kLockPause{1};
+
+class RealFileLock final : public sim::FileLock {
+ public:
+  explicit RealFileLock(Descriptor file) : file_(std::move(file)) {}
+
+ private:
+  Descriptor file_;
+};
 
 sim::Failure failure_of(int error, const std::string& what) {
   sim::Fault fault = sim::Fault::denied;
@@ -160,6 +171,22 @@ sim::Outcome<std::vector<std::string>> RealFiles::list(const std::string& path) 
   if (error) return failure_of(error.value(), path);
   std::sort(names.begin(), names.end());
   return names;
+}
+
+sim::Outcome<std::unique_ptr<sim::FileLock>> RealFiles::lock(
+    const std::string& path, bool exclusive, bool create,
+    std::optional<sim::MonotonicTime> deadline) {
+  Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0644));
+  if (!file) return failure_of(errno, path);
+  while (flock(file.get(), (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return failure_of(errno, path);
+    const sim::MonotonicTime now(loop_.now().time_since_epoch());
+    if (deadline && now >= *deadline) {
+      return sim::Failure{sim::Fault::timed_out, path + ": locked by another", false};
+    }
+    executor_.sleep_until(now + kLockPause);
+  }
+  return std::unique_ptr<sim::FileLock>(std::make_unique<RealFileLock>(std::move(file)));
 }
 
 sim::Outcome<sim::Done> RealFiles::make_fifo(const std::string& path) {

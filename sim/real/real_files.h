@@ -26,6 +26,9 @@ class RealFiles final : public sim::FileSystem {
   sim::Outcome<sim::Done> remove(const std::string& path) override;
   [[nodiscard]] bool exists(const std::string& path) override;
   sim::Outcome<std::vector<std::string>> list(const std::string& path) override;
+  sim::Outcome<std::unique_ptr<sim::FileLock>> lock(
+      const std::string& path, bool exclusive, bool create,
+      std::optional<sim::MonotonicTime> deadline) override;
   sim::Outcome<sim::Done> make_fifo(const std::string& path) override;
   sim::Outcome<sim::Done> write_fifo(const std::string& path, std::string_view bytes) override;
   sim::Outcome<std::string> read_fifo(const std::string& path,

@@ -15,6 +15,7 @@
 
 #include "sim/real/real_stream.h"
 #include "sim/real/resolver.h"
+#include "sim/real/tls_stream.h"
 
 namespace hooke::real {
 namespace {
@@ -273,6 +274,14 @@ sim::Outcome<std::unique_ptr<sim::Stream>> RealNetwork::connect(
     last = failure_of(error, what + " (" + address.text() + ")");
   }
   return last;
+}
+
+sim::Outcome<std::unique_ptr<sim::Stream>> RealNetwork::connect_secure(
+    const sim::Endpoint& to, const sim::TlsOptions& tls,
+    std::optional<sim::MonotonicTime> deadline) {
+  auto plain = connect(to, deadline);
+  if (!plain) return plain;
+  return protect(std::move(plain).value(), to.host, tls, deadline);
 }
 
 sim::Outcome<std::vector<std::string>> RealNetwork::resolve(const std::string& host) {

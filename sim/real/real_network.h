@@ -25,6 +25,9 @@ class RealNetwork final : public sim::Network {
   /// Tries all addresses of the host in the resolver's order; the failure is that of the last.
   sim::Outcome<std::unique_ptr<sim::Stream>> connect(
       const sim::Endpoint& to, std::optional<sim::MonotonicTime> deadline) override;
+  sim::Outcome<std::unique_ptr<sim::Stream>> connect_secure(
+      const sim::Endpoint& to, const sim::TlsOptions& tls,
+      std::optional<sim::MonotonicTime> deadline) override;
   sim::Outcome<std::vector<std::string>> resolve(const std::string& host) override;
   sim::Outcome<std::string> canonical_name(const std::string& host) override;
   [[nodiscard]] std::string host_name() const override;

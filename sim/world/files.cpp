@@ -212,8 +212,81 @@ void SimFiles::stop_waiting(const std::string& path, sim::ParkTicket ticket) {
   });
 }
 
+// ---- locks
+// -----------------------------------------------------------------------------------------
+
+class SimFiles::HeldLock final : public sim::FileLock {
+ public:
+  HeldLock(SimFiles& files, std::string path, bool exclusive)
+      : files_(&files), path_(std::move(path)), exclusive_(exclusive) {
+    files.held_.push_back(this);
+  }
+  ~HeldLock() override {
+    if (files_ == nullptr) return;
+    std::erase(files_->held_, this);
+    give_back();
+  }
+  HeldLock(const HeldLock&) = delete;
+  HeldLock& operator=(const HeldLock&) = delete;
+  /// Once: the process may end before the object does.
+  void give_back() { std::exchange(files_, nullptr)->unlock(path_, exclusive_); }
+
+ private:
+  SimFiles* files_;
+  std::string path_;
+  bool exclusive_;
+};
+
+sim::Outcome<std::unique_ptr<sim::FileLock>> SimFiles::lock(
+    const std::string& path, bool exclusive, bool create,
+    std::optional<sim::MonotonicTime> deadline) {
+  for (bool in_time = true;;) {
+    if (closed_) return failure(sim::Fault::closed, path);
+    if (!disk_.files.contains(path)) {
+      if (!create) return failure(sim::Fault::not_found, path);
+      if (const auto file = writable(path); !file) return file.failure();
+    }
+    Disk::Lock& lock = disk_.locks[path];
+    const bool is_free = lock.writer == nullptr && (!exclusive || lock.readers.empty());
+    if (is_free) {
+      if (exclusive) {
+        lock.writer = this;
+      } else {
+        lock.readers.push_back(this);
+      }
+      return std::unique_ptr<sim::FileLock>(std::make_unique<HeldLock>(*this, path, exclusive));
+    }
+    if (!in_time) return failure(sim::Fault::timed_out, path);
+    const sim::ParkTicket ticket = executor_.ticket();
+    lock.waiting.emplace_back(this, ticket);
+    in_time = executor_.park(ticket, deadline) == sim::Wake::woken;
+    std::erase_if(disk_.locks[path].waiting, [&](const auto& entry) {
+      return entry.second.fiber == ticket.fiber && entry.second.generation == ticket.generation;
+    });
+  }
+}
+
+void SimFiles::unlock(const std::string& path, bool exclusive) {
+  Disk::Lock& lock = disk_.locks[path];
+  if (exclusive) {
+    lock.writer = nullptr;
+  } else if (const auto own = std::find(lock.readers.begin(), lock.readers.end(), this);
+             own != lock.readers.end()) {
+    lock.readers.erase(own);
+  }
+  // All of them look again, in the order in which they came.
+  for (const auto& [files, ticket] : std::exchange(lock.waiting, {})) {
+    static_cast<void>(files->executor_.wake(ticket));
+  }
+  if (lock.writer == nullptr && lock.readers.empty()) disk_.locks.erase(path);
+}
+
 void SimFiles::close() {
   closed_ = true;
+  for (auto& [path, lock] : disk_.locks) {
+    std::erase_if(lock.waiting, [&](const auto& entry) { return entry.first == this; });
+  }
+  for (HeldLock* const lock : std::exchange(held_, {})) lock->give_back();
   for (const std::string& path : std::exchange(open_fifos_, {})) {
     const auto found = disk_.files.find(path);
     if (found == disk_.files.end()) continue;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,11 +27,18 @@ struct Disk {
     std::vector<const SimFiles*> readers;  ///< of a FIFO: who has it open
     std::vector<std::pair<SimFiles*, sim::ParkTicket>> waiting;
   };
+  /// Who holds the lock of a path: any number of readers, or one writer.
+  struct Lock {
+    std::vector<const SimFiles*> readers;
+    const SimFiles* writer = nullptr;
+    std::vector<std::pair<SimFiles*, sim::ParkTicket>> waiting;
+  };
   struct ShortWrite {
     FaultId fault;
     std::size_t bytes_kept;
   };
   std::map<std::string, File> files;
+  std::map<std::string, Lock> locks;  ///< those held or waited for
   std::vector<FaultId> full_because;  ///< disk_full faults at work: writes fail with no_space
   std::optional<ShortWrite> next_write;
   std::function<void(FaultId)> felt;  ///< told when a fault made a write fail
@@ -50,15 +58,22 @@ class SimFiles final : public sim::FileSystem {
   sim::Outcome<sim::Done> remove(const std::string& path) override;
   [[nodiscard]] bool exists(const std::string& path) override;
   sim::Outcome<std::vector<std::string>> list(const std::string& path) override;
+  sim::Outcome<std::unique_ptr<sim::FileLock>> lock(
+      const std::string& path, bool exclusive, bool create,
+      std::optional<sim::MonotonicTime> deadline) override;
   sim::Outcome<sim::Done> make_fifo(const std::string& path) override;
   sim::Outcome<sim::Done> write_fifo(const std::string& path, std::string_view bytes) override;
   sim::Outcome<std::string> read_fifo(const std::string& path,
                                       std::optional<sim::MonotonicTime> deadline) override;
 
-  /// The process has ended: its FIFOs lose their reader, and every call fails from now on.
+  /// The process has ended: its FIFOs lose their reader, its locks are free, and every call fails
+  /// from now on.
   void close();
 
  private:
+  class HeldLock;
+  /// Gives back a lock of this process and wakes whoever waits for it.
+  void unlock(const std::string& path, bool exclusive);
   /// The file to write to at `path`, created when missing.
   sim::Outcome<Disk::File*> writable(const std::string& path);
   /// Stores as much of `bytes` as the disk lets through at the end of `file`.
@@ -72,6 +87,7 @@ class SimFiles final : public sim::FileSystem {
   Disk& disk_;
   sim::Executor& executor_;
   std::vector<std::string> open_fifos_;
+  std::vector<HeldLock*> held_;
   bool closed_ = false;
 };
 

@@ -77,6 +77,11 @@ sim::Outcome<std::unique_ptr<sim::Stream>> SimProcess::connect(
   return table_.network().connect(*this, to, deadline);
 }
 
+sim::Outcome<std::unique_ptr<sim::Stream>> SimProcess::connect_secure(
+    const sim::Endpoint& to, const sim::TlsOptions&, std::optional<sim::MonotonicTime> deadline) {
+  return connect(to, deadline);
+}
+
 sim::Outcome<std::vector<std::string>> SimProcess::resolve(const std::string& host) {
   if (dead()) return sim::Failure{sim::Fault::closed, "resolve", false};
   auto found = table_.network().resolve(machine_, host);

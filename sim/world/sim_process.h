@@ -40,6 +40,10 @@ class SimProcess final : public sim::Clock,
                                                       sim::AcceptHandler& handler) override;
   sim::Outcome<std::unique_ptr<sim::Stream>> connect(
       const sim::Endpoint& to, std::optional<sim::MonotonicTime> deadline) override;
+  /// Connects without the protection: what it guards against does not happen in this world.
+  sim::Outcome<std::unique_ptr<sim::Stream>> connect_secure(
+      const sim::Endpoint& to, const sim::TlsOptions& tls,
+      std::optional<sim::MonotonicTime> deadline) override;
   sim::Outcome<std::vector<std::string>> resolve(const std::string& host) override;
   sim::Outcome<std::string> canonical_name(const std::string& host) override;
   [[nodiscard]] std::string host_name() const override { return machine_.name; }

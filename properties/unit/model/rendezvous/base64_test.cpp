@@ -56,7 +56,7 @@ TEST(Base64, without_its_padding_is_refused_with_the_place) {
   for (const std::string text : {"Zg", "Zg=", "Zm8", "Z", "Zm9vZ", "Z==="}) {
     try {
       ADD_FAILURE() << text << " was read as " << decoded(text);
-    } catch (const RendezvousStateError& error) {
+    } catch (const Base64Error& error) {
       EXPECT_NE(std::string(error.what()).find("byte " + std::to_string(text.size())),
                 std::string::npos)
           << error.what();

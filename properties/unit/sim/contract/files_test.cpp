@@ -66,6 +66,33 @@ TEST_P(Files, are_removed_with_their_directory) {
   });
 }
 
+TEST_P(Files, are_locked_by_many_readers_or_by_one_writer) {
+  run([&](Ports& ports) {
+    static_cast<void>(ports.files.make_directories(place->directory()));
+    const auto lock = [&](bool exclusive, sim::Duration patience) {
+      return ports.files.lock(path("f"), exclusive, true, in(ports, patience));
+    };
+    EXPECT_EQ(fault_of(ports.files.lock(path("f"), false, false, in(ports, 1ms))), "not found");
+    auto one = lock(false, 1ms), other = lock(false, 1ms);
+    ASSERT_TRUE(one.ok() && other.ok());
+    EXPECT_EQ(contents(ports, path("f")), "");
+    EXPECT_EQ(fault_of(lock(true, 5ms)), "timed out");
+    *one = nullptr;
+    EXPECT_EQ(fault_of(lock(true, 5ms)), "timed out");
+    *other = nullptr;
+    auto writer = lock(true, 1ms);
+    ASSERT_TRUE(writer.ok());
+    EXPECT_EQ(fault_of(lock(false, 5ms)), "timed out");
+    sim::Scope scope(ports.executor);
+    scope.spawn("unlock", [&] {
+      sleep(ports, 10ms);
+      *writer = nullptr;
+    });
+    EXPECT_EQ(fault_of(lock(true, 10s)), "ok") << "whoever waits gets it in the end";
+    scope.join();
+  });
+}
+
 TEST_P(Files, a_fifo_hands_over_what_is_written) {
   run([&](Ports& ports) {
     static_cast<void>(ports.files.make_directories(place->directory()));

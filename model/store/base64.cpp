@@ -1,9 +1,9 @@
 // Base64 as Python's base64 module does it: strict when writing; when reading, anything outside the
 // alphabet is skipped and the first complete padding ends the text (Modules/binascii.c:a2b_base64).
+#include "model/store/base64.h"
+
 #include <array>
 #include <optional>
-
-#include "model/rendezvous/state_codec.h"
 
 namespace hooke::model {
 namespace {
@@ -64,9 +64,8 @@ std::string from_base64(const std::string& text) {
     if (digits != 1) out[size++] = static_cast<char>(word >> (4 - digits) % 4 * 2 & 255U);
   }
   if (digits != 0) {
-    throw RendezvousStateError("the stored state is not Base64: byte " +
-                               std::to_string(text.size()) +
-                               ": expected padding, got the end of the text");
+    throw Base64Error("not Base64: byte " + std::to_string(text.size()) +
+                      ": expected padding, got the end of the text");
   }
   out.resize(size);
   return out;

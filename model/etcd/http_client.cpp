@@ -1,0 +1,180 @@
+// Requests are written by Beast's serializer, answers read by its parser; neither sees a socket.
+#include "model/etcd/http_client.h"
+
+#include <boost/beast/http.hpp>
+#include <sstream>
+#include <utility>
+
+namespace hooke::model {
+namespace {
+
+namespace http = boost::beast::http;
+
+constexpr std::uint64_t kAnswerBytesMax = 64UL << 20U;
+
+std::string text_of(const sim::Endpoint& endpoint) {
+  const bool v6 = endpoint.host.find(':') != std::string::npos;
+  return (v6 ? "[" + endpoint.host + "]" : endpoint.host) + ":" +
+         std::to_string(endpoint.port.value);
+}
+
+sim::Buffer bytes_of(const HttpRequest& request, const HttpServer& server) {
+  http::request<http::string_body> message;
+  message.method_string(request.method);
+  message.target(request.target);
+  message.version(11);
+  message.set(http::field::host, text_of(server.endpoint));
+  message.set(http::field::accept, "application/json");
+  if (!request.content_type.empty()) message.set(http::field::content_type, request.content_type);
+  if (!request.authorization.empty()) {
+    message.set(http::field::authorization, request.authorization);
+  }
+  message.body() = request.body;
+  message.prepare_payload();
+  std::ostringstream out;
+  out << message;
+  return sim::Buffer(std::move(out).str());
+}
+
+std::unique_ptr<sim::Stream> connected(sim::Ports& ports, const HttpServer& server,
+                                       sim::MonotonicTime deadline) {
+  auto stream = server.tls ? ports.network.connect_secure(server.endpoint, *server.tls, deadline)
+                           : ports.network.connect(server.endpoint, deadline);
+  if (!stream) throw HttpError(stream.failure());
+  return std::move(stream).value();
+}
+
+/// What is certain of a request that was sent: nothing.
+[[noreturn]] void fail(sim::Fault fault, const std::string& detail) {
+  throw HttpError(sim::Failure{fault, detail, true});
+}
+
+}  // namespace
+
+HttpError::HttpError(const sim::Failure& failure)
+    : std::runtime_error(std::string(to_string(failure.fault)) +
+                         (failure.detail.empty() ? "" : " (" + failure.detail + ")")),
+      fault_(failure.fault),
+      unknown_(failure.unknown) {}
+
+std::string percent_encoded(std::string_view text, std::string_view kept) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::string_view("-._~").find(c) != std::string_view::npos ||
+                       kept.find(c) != std::string_view::npos;
+    if (plain) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += '%';
+    out += kDigits[byte >> 4U];
+    out += kDigits[byte & 15U];
+  }
+  return out;
+}
+
+/// An answer on its way in.
+class HttpAnswer {
+ public:
+  HttpAnswer() {
+    parser_.body_limit(kAnswerBytesMax);
+    parser_.eager(true);
+  }
+
+  /// Takes in what comes next; false when nothing more will.
+  bool read_more(sim::Stream& stream, sim::MonotonicTime deadline) {
+    auto received = stream.read(deadline);
+    if (!received) fail(received.failure().fault, received.failure().detail);
+    boost::system::error_code error;
+    if (received->empty()) {
+      if (!parser_.is_header_done()) fail(sim::Fault::connection_reset, "no answer came");
+      parser_.put_eof(error);
+      if (error) fail(sim::Fault::connection_reset, "the answer was cut short");
+      return false;
+    }
+    pending_ += received->take(received->size()).bytes();
+    while (!pending_.empty() && !parser_.is_done()) {
+      const std::size_t used =
+          parser_.put(boost::beast::net::const_buffer(pending_.data(), pending_.size()), error);
+      pending_.erase(0, used);
+      if (error == http::error::need_more) break;
+      if (error) fail(sim::Fault::malformed, "the answer is no HTTP: " + error.message());
+    }
+    return !parser_.is_done();
+  }
+
+  [[nodiscard]] bool is_done() const { return parser_.is_done(); }
+  [[nodiscard]] int status() const {
+    return parser_.is_header_done() ? static_cast<int>(parser_.get().result_int()) : 0;
+  }
+  /// The body so far; it is taken out.
+  std::string take_body() { return std::exchange(parser_.get().body(), {}); }
+  [[nodiscard]] bool may_keep_connection() const {
+    return parser_.get().keep_alive() && pending_.empty();
+  }
+  [[nodiscard]] std::map<std::string, std::string> headers() const {
+    std::map<std::string, std::string> out;
+    for (const auto& field : parser_.get()) {
+      std::string name(field.name_string());
+      for (char& c : name) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+      }
+      out[name] = std::string(field.value());
+    }
+    return out;
+  }
+
+ private:
+  http::response_parser<http::string_body> parser_;
+  std::string pending_;  ///< received, not yet understood
+};
+
+HttpClient::HttpClient(sim::Ports& ports, HttpServer server)
+    : ports_(ports), server_(std::move(server)) {}
+
+HttpClient::~HttpClient() = default;
+
+HttpResponse HttpClient::exchange(const HttpRequest& request, sim::MonotonicTime deadline) {
+  // Out of the way until the answer is whole: what fails in between must not be used again.
+  std::unique_ptr<sim::Stream> stream = std::move(stream_);
+  if (stream == nullptr) stream = connected(ports_, server_, deadline);
+  if (const auto sent = stream->write(bytes_of(request, server_)); !sent) {
+    fail(sent.failure().fault, sent.failure().detail);
+  }
+  HttpAnswer answer;
+  while (answer.read_more(*stream, deadline)) {
+  }
+  HttpResponse response{answer.status(), answer.headers(), answer.take_body()};
+  if (answer.may_keep_connection()) stream_ = std::move(stream);
+  return response;
+}
+
+HttpFeed::HttpFeed(sim::Ports& ports, const HttpServer& server, const HttpRequest& request,
+                   sim::MonotonicTime deadline)
+    : stream_(connected(ports, server, deadline)), answer_(std::make_unique<HttpAnswer>()) {
+  if (const auto sent = stream_->write(bytes_of(request, server)); !sent) {
+    fail(sent.failure().fault, sent.failure().detail);
+  }
+}
+
+HttpFeed::~HttpFeed() = default;
+
+std::optional<std::string> HttpFeed::next(sim::MonotonicTime deadline) {
+  for (;;) {
+    if (std::string piece = answer_->take_body(); !piece.empty()) return piece;
+    if (answer_->is_done() || !answer_->read_more(*stream_, deadline)) {
+      std::string rest = answer_->take_body();
+      if (rest.empty()) return std::nullopt;
+      return rest;
+    }
+  }
+}
+
+int HttpFeed::status() const {
+  return answer_->status();
+}
+
+}  // namespace hooke::model

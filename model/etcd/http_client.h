@@ -1,0 +1,94 @@
+#pragma once
+// HTTP/1.1 as a client of etcd needs it: one exchange at a time on a connection that is kept, or
+// one answer that goes on. The parser is Boost.Beast's; the bytes go over the network port, so that
+// it runs in any world.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "sim/port/ports.h"
+
+namespace hooke::model {
+
+struct HttpRequest {
+  std::string method;  ///< "GET", "PUT", "POST", "DELETE"
+  std::string target;  ///< path and query, already escaped
+  std::string body;
+  std::string content_type;   ///< of the body; empty: none is named
+  std::string authorization;  ///< value of that header; empty: none is sent
+};
+
+struct HttpResponse {
+  int status = 0;
+  std::map<std::string, std::string> headers;  ///< names in lower case
+  std::string body;
+};
+
+/// An exchange came to no answer.
+class HttpError : public std::runtime_error {
+ public:
+  explicit HttpError(const sim::Failure& failure);
+  [[nodiscard]] sim::Fault fault() const { return fault_; }
+  /// The request may have been carried out all the same.
+  [[nodiscard]] bool outcome_unknown() const { return unknown_; }
+
+ private:
+  sim::Fault fault_;
+  bool unknown_;
+};
+
+/// Where a server is and how it is spoken to.
+struct HttpServer {
+  sim::Endpoint endpoint;
+  std::optional<sim::TlsOptions> tls;  ///< set: https
+};
+
+/// "a b/c" as part of a target: whatever is neither unreserved nor one of `kept` is escaped.
+std::string percent_encoded(std::string_view text, std::string_view kept = "/");
+
+class HttpClient {
+ public:
+  HttpClient(sim::Ports& ports, HttpServer server);
+  ~HttpClient();
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  [[nodiscard]] const HttpServer& server() const { return server_; }
+  /// Connects unless connected, sends, and waits for the whole answer. HttpError: the connection
+  /// fails (given up then, the next exchange makes a new one), the answer is no HTTP or longer than
+  /// 64 MiB (malformed), or `deadline` passes.
+  HttpResponse exchange(const HttpRequest& request, sim::MonotonicTime deadline);
+
+ private:
+  sim::Ports& ports_;
+  HttpServer server_;
+  std::unique_ptr<sim::Stream> stream_;
+};
+
+class HttpAnswer;
+
+/// An answer that is read while it comes in: a watch. It has a connection of its own.
+class HttpFeed {
+ public:
+  /// Connects and sends. HttpError.
+  HttpFeed(sim::Ports& ports, const HttpServer& server, const HttpRequest& request,
+           sim::MonotonicTime deadline);
+  ~HttpFeed();
+  HttpFeed(const HttpFeed&) = delete;
+  HttpFeed& operator=(const HttpFeed&) = delete;
+
+  /// The next piece of the answer's body, as it came; nullopt at its end. HttpError, with timed_out
+  /// when `deadline` passes: it may be asked again then.
+  std::optional<std::string> next(sim::MonotonicTime deadline);
+  /// 0 before the first piece.
+  [[nodiscard]] int status() const;
+
+ private:
+  std::unique_ptr<sim::Stream> stream_;
+  std::unique_ptr<HttpAnswer> answer_;
+};
+
+}  // namespace hooke::model

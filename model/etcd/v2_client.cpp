@@ -1,0 +1,153 @@
+// Forms on the way there, JSON on the way back.
+#include "model/etcd/v2_client.h"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "model/store/base64.h"
+
+namespace hooke::model {
+namespace {
+
+using nlohmann::json;
+
+std::string target_of(const std::string& path) {
+  return "/v2/keys" + percent_encoded(path, "/=+:@,;!$&'()*");
+}
+
+void add(std::string& form, const std::string& name, const std::string& value) {
+  form += (form.empty() ? "" : "&") + name + "=" + percent_encoded(value, "");
+}
+
+[[noreturn]] void no_etcd(const std::string& what) {
+  throw EtcdConnectionError("the answer is not etcd's: " + what, true);
+}
+
+std::uint64_t index_of(const HttpResponse& response) {
+  const auto found = response.headers.find("x-etcd-index");
+  std::uint64_t index = 0;
+  if (found != response.headers.end()) {
+    const std::string& text = found->second;
+    std::from_chars(text.data(), text.data() + text.size(), index);
+  }
+  return index;
+}
+
+EtcdV2Node node_of(const json& document) {
+  EtcdV2Node node;
+  node.key = document.value("key", "");
+  node.value = document.value("value", "");
+  node.is_directory = document.value("dir", false);
+  node.modified_index = document.value("modifiedIndex", std::uint64_t{0});
+  return node;
+}
+
+/// Everything below a directory; the answer may be nested as deep as its writer likes.
+std::vector<EtcdV2Node> nodes_below(const json& directory) {
+  std::vector<EtcdV2Node> out;
+  std::vector<const json*> directories{&directory};
+  while (!directories.empty()) {
+    const json& next = *directories.back();
+    directories.pop_back();
+    const auto children = next.find("nodes");
+    if (children == next.end()) continue;
+    for (const json& child : *children) {
+      out.push_back(node_of(child));
+      directories.push_back(&child);
+    }
+  }
+  return out;
+}
+
+EtcdV2Answer answer_of(const HttpResponse& response) {
+  const json document = json::parse(response.body, nullptr, false);
+  if (!document.is_object()) {
+    no_etcd("HTTP status " + std::to_string(response.status) + ", and no JSON object");
+  }
+  try {
+    if (document.contains("errorCode")) {
+      throw EtcdError(
+          document["errorCode"].get<int>(),
+          "etcd: " + document.value("message", "") + " (" + document.value("cause", "") + ")");
+    }
+    if (response.status == 401 || response.status == 403) {
+      throw EtcdError(response.status, "etcd: " + document.value("message", "not allowed"));
+    }
+    if (!document.contains("node")) no_etcd("no node in it");
+    const json& node = document["node"];
+    return {node_of(node), nodes_below(node), index_of(response)};
+  } catch (const json::exception& error) {
+    no_etcd(error.what());
+  }
+}
+
+}  // namespace
+
+EtcdV2Client::EtcdV2Client(sim::Ports& ports, EtcdOptions options)
+    : ports_(ports), options_(std::move(options)), cluster_(ports, options_.server) {
+  const HttpResponse members = exchange(request("GET", "/v2/machines"));
+  if (members.status == 200) {
+    cluster_.learn(members.body);
+  } else if (members.status == 404) {
+    no_etcd("it serves no v2 API (from 3.4 on only with --enable-v2, from 3.6 on not at all)");
+  }
+}
+
+EtcdV2Answer EtcdV2Client::get(const std::string& path) {
+  return answer_of(exchange(request("GET", target_of(path))));
+}
+
+EtcdV2Answer EtcdV2Client::list(const std::string& path) {
+  return answer_of(exchange(request("GET", target_of(path) + "?recursive=true")));
+}
+
+EtcdV2Answer EtcdV2Client::put(const std::string& path, const EtcdV2Write& write) {
+  std::string form;
+  if (write.value) add(form, "value", *write.value);
+  if (write.ttl_seconds) add(form, "ttl", std::to_string(*write.ttl_seconds));
+  if (write.previous_exists) add(form, "prevExist", *write.previous_exists ? "true" : "false");
+  if (write.previous_value) add(form, "prevValue", *write.previous_value);
+  if (write.previous_index) add(form, "prevIndex", std::to_string(*write.previous_index));
+  return answer_of(exchange(request("PUT", target_of(path), form)));
+}
+
+EtcdV2Answer EtcdV2Client::remove(const std::string& path) {
+  return answer_of(exchange(request("DELETE", target_of(path))));
+}
+
+std::optional<EtcdV2Answer> EtcdV2Client::watch(const std::string& path,
+                                                std::optional<std::uint64_t> index,
+                                                sim::MonotonicTime deadline) {
+  std::string target = target_of(path) + "?wait=true&recursive=true";
+  if (index) target += "&waitIndex=" + std::to_string(*index);
+  try {
+    HttpFeed feed(ports_, cluster_.current(), request("GET", target), deadline);
+    std::string body;
+    while (const auto piece = feed.next(deadline)) body += *piece;
+    if (body.empty()) return std::nullopt;
+    return answer_of({feed.status(), {}, body});
+  } catch (const HttpError& error) {
+    if (error.fault() == sim::Fault::timed_out) return std::nullopt;
+    cluster_.leave();
+    throw EtcdConnectionError(std::string("watching etcd: ") + error.what(), false);
+  }
+}
+
+HttpRequest EtcdV2Client::request(const std::string& method, const std::string& target,
+                                  const std::string& form) const {
+  HttpRequest request{method, target, form, "", ""};
+  if (!form.empty()) request.content_type = "application/x-www-form-urlencoded";
+  if (!options_.user.empty()) {
+    const sim::Value pair(options_.user + ":" + options_.password);
+    request.authorization = "Basic " + base64_encode(pair).bytes();
+  }
+  return request;
+}
+
+HttpResponse EtcdV2Client::exchange(const HttpRequest& request) {
+  const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + options_.read_timeout;
+  return cluster_.exchange(request, deadline, request.method == "GET");
+}
+
+}  // namespace hooke::model

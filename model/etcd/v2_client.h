@@ -1,0 +1,71 @@
+#pragma once
+// etcd's v2 API: a tree of directories and text values, with indices as fences. PyTorch speaks it
+// through python-etcd (spec/legacy-etcd.md 8).
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/etcd/cluster.h"
+
+namespace hooke::model {
+
+/// A key or a directory as etcd describes it.
+struct EtcdV2Node {
+  std::string key;  ///< whole path
+  std::string value;
+  bool is_directory = false;
+  std::uint64_t modified_index = 0;
+};
+
+struct EtcdV2Answer {
+  EtcdV2Node node;
+  std::vector<EtcdV2Node> below;  ///< all keys and directories below `node`, when it was listed
+  std::uint64_t index = 0;        ///< of the whole store, X-Etcd-Index
+};
+
+/// A write and the conditions under which it happens.
+struct EtcdV2Write {
+  std::optional<std::string> value = std::nullopt;
+  std::optional<std::int64_t> ttl_seconds = std::nullopt;
+  std::optional<bool> previous_exists = std::nullopt;
+  std::optional<std::string> previous_value = std::nullopt;
+  std::optional<std::uint64_t> previous_index = std::nullopt;
+};
+
+class EtcdV2Client {
+ public:
+  static constexpr int kKeyNotFound = 100;
+  static constexpr int kCompareFailed = 101;
+  static constexpr int kExists = 105;
+  static constexpr int kIndexCleared = 401;
+
+  /// Asks for the cluster's members. EtcdConnectionError.
+  EtcdV2Client(sim::Ports& ports, EtcdOptions options);
+
+  // All throw EtcdError for what etcd refuses and EtcdConnectionError otherwise. A path begins with
+  // "/" and is escaped here.
+
+  EtcdV2Answer get(const std::string& path);
+  /// A directory with everything below it.
+  EtcdV2Answer list(const std::string& path);
+  /// Unknown outcomes are the caller's to find out.
+  EtcdV2Answer put(const std::string& path, const EtcdV2Write& write);
+  EtcdV2Answer remove(const std::string& path);
+  /// The first change at or below `path` since `index`; nullopt when none comes until `deadline` or
+  /// etcd ends the poll. EtcdError kIndexCleared when etcd has forgotten that far back.
+  std::optional<EtcdV2Answer> watch(const std::string& path, std::optional<std::uint64_t> index,
+                                    sim::MonotonicTime deadline);
+
+ private:
+  [[nodiscard]] HttpRequest request(const std::string& method, const std::string& target,
+                                    const std::string& form = "") const;
+  HttpResponse exchange(const HttpRequest& request);
+
+  sim::Ports& ports_;
+  EtcdOptions options_;
+  EtcdCluster cluster_;
+};
+
+}  // namespace hooke::model

@@ -1,0 +1,239 @@
+// In the gateway's JSON bytes are Base64, 64-bit numbers are texts, and zeroes are left out.
+#include "model/etcd/v3_client.h"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "model/store/base64.h"
+
+namespace hooke::model {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kAttempts = 3;
+
+[[noreturn]] void no_etcd(const std::string& what) {
+  throw EtcdConnectionError("the answer is not etcd's: " + what, true);
+}
+
+std::string base64(const std::string& bytes) {
+  return base64_encode(sim::Value(bytes)).bytes();
+}
+
+std::int64_t number_in(const json& document, const char* name) {
+  if (!document.is_object()) no_etcd(std::string("no object with a ") + name);
+  const auto found = document.find(name);
+  if (found == document.end()) return 0;
+  if (found->is_number_integer()) return found->get<std::int64_t>();
+  const auto& text = found->get_ref<const std::string&>();
+  std::int64_t number = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (end.ec != std::errc() || end.ptr != text.data() + text.size()) {
+    no_etcd(std::string(name) + " is \"" + text + "\"");
+  }
+  return number;
+}
+
+sim::Value bytes_in(const json& document, const char* name) {
+  return base64_decode(sim::Value(document.value(name, "")));
+}
+
+/// The entries of a range answer.
+EtcdV3Read read_of(const json& answer) {
+  EtcdV3Read read;
+  if (answer.contains("header")) read.revision = number_in(answer["header"], "revision");
+  if (const auto entries = answer.find("kvs"); entries != answer.end() && !entries->empty()) {
+    const json& entry = entries->front();
+    read.entry = {bytes_in(entry, "value"), number_in(entry, "mod_revision")};
+  }
+  return read;
+}
+
+/// What `use` makes of a JSON answer; whatever in it is not as it should be is no etcd's.
+template <class Use>
+auto understood(const std::string& text, Use use) {
+  const json document = json::parse(text, nullptr, false);
+  if (!document.is_object()) no_etcd("no JSON object");
+  try {
+    return use(document);
+  } catch (const json::exception& error) {
+    no_etcd(error.what());
+  } catch (const Base64Error& error) {
+    no_etcd(error.what());
+  }
+}
+
+/// Throws what an answer with an error in it says.
+void check_refusal(int status, const std::string& body) {
+  if (status == 200) return;
+  const json document = json::parse(body, nullptr, false);
+  if (!document.is_object() || !document.contains("code") || !document["code"].is_number()) {
+    const std::string told = "HTTP status " + std::to_string(status);
+    if (status == 404) no_etcd(told + ": it serves no /v3 gateway");
+    constexpr std::size_t kShown = 200;
+    throw EtcdError(status, "etcd: " + told + ": " + body.substr(0, kShown));
+  }
+  const auto message = document.find("error");
+  throw EtcdError(
+      document["code"].get<int>(),
+      "etcd: " + (message != document.end() && message->is_string() ? message->get<std::string>()
+                                                                    : "refused"));
+}
+
+/// The key right after all those that begin with `prefix`.
+std::string end_of(std::string prefix) {
+  while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
+  if (!prefix.empty()) prefix.back() = static_cast<char>(prefix.back() + 1);
+  return prefix;
+}
+
+}  // namespace
+
+EtcdV3Client::EtcdV3Client(sim::Ports& ports, EtcdOptions options)
+    : ports_(ports), options_(std::move(options)), cluster_(ports, options_.server) {
+  if (!options_.user.empty()) authenticate();
+  const std::string members = post("/v3/cluster/member/list", "{}", true);
+  understood(members, [&](const json& answer) {
+    for (const json& member : answer.value("members", json::array())) {
+      for (const json& url : member.value("clientURLs", json::array())) {
+        cluster_.learn(url.get<std::string>());
+      }
+    }
+  });
+}
+
+EtcdV3Read EtcdV3Client::get(const std::string& key) {
+  const json body{{"key", base64(key)}};
+  return understood(post("/v3/kv/range", body.dump(), true), read_of);
+}
+
+std::map<std::string, sim::Value> EtcdV3Client::list(const std::string& prefix) {
+  const json body{{"key", base64(prefix)}, {"range_end", base64(end_of(prefix))}};
+  return understood(post("/v3/kv/range", body.dump(), true), [&](const json& answer) {
+    std::map<std::string, sim::Value> out;
+    for (const json& entry : answer.value("kvs", json::array())) {
+      const std::string key = bytes_in(entry, "key").bytes();
+      if (key.starts_with(prefix)) out[key.substr(prefix.size())] = bytes_in(entry, "value");
+    }
+    return out;
+  });
+}
+
+void EtcdV3Client::put(const std::string& key, const sim::Value& value) {
+  const json body{{"key", base64(key)}, {"value", base64_encode(value).bytes()}};
+  static_cast<void>(post("/v3/kv/put", body.dump(), true));
+}
+
+EtcdV3Write EtcdV3Client::put_if(const std::string& key, const sim::Value& value,
+                                 std::int64_t revision, std::int64_t lease) {
+  for (int attempt = 1;; ++attempt) {
+    try {
+      return transact(key, value, revision, lease);
+    } catch (const EtcdConnectionError& error) {
+      if (!error.outcome_unknown() || attempt == kAttempts) throw;
+    }
+    EtcdV3Read now = get(key);
+    if (now.entry.revision == revision) continue;
+    const bool written = now.entry.exists() && now.entry.value == value;
+    return {written, std::move(now.entry)};
+  }
+}
+
+EtcdV3Write EtcdV3Client::transact(const std::string& key, const sim::Value& value,
+                                   std::int64_t revision, std::int64_t lease) {
+  json put{{"key", base64(key)}, {"value", base64_encode(value).bytes()}};
+  if (lease != 0) put["lease"] = std::to_string(lease);
+  const json body{
+      {"compare",
+       {{{"key", base64(key)}, {"target", "MOD"}, {"mod_revision", std::to_string(revision)}}}},
+      {"success", {{{"request_put", put}}}},
+      {"failure", {{{"request_range", {{"key", base64(key)}}}}}}};
+  return understood(post("/v3/kv/txn", body.dump(), false), [&](const json& answer) {
+    EtcdV3Write write;
+    write.written = answer.value("succeeded", false);
+    if (write.written) {
+      write.present = {value, number_in(answer.at("header"), "revision")};
+    } else {
+      write.present = read_of(answer.at("responses").at(0).at("response_range")).entry;
+    }
+    return write;
+  });
+}
+
+bool EtcdV3Client::remove(const std::string& key) {
+  const json body{{"key", base64(key)}};
+  return understood(post("/v3/kv/deleterange", body.dump(), false),
+                    [](const json& answer) { return number_in(answer, "deleted") > 0; });
+}
+
+std::int64_t EtcdV3Client::grant(sim::Duration ttl) {
+  const json body{{"TTL", std::to_string(ttl / std::chrono::seconds(1))}};
+  // A lease too many ends by itself.
+  return understood(post("/v3/lease/grant", body.dump(), true),
+                    [](const json& answer) { return number_in(answer, "ID"); });
+}
+
+bool EtcdV3Client::renew(std::int64_t lease) {
+  const json body{{"ID", std::to_string(lease)}};
+  return understood(post("/v3/lease/keepalive", body.dump(), true), [](const json& answer) {
+    return number_in(answer.value("result", json::object()), "TTL") > 0;
+  });
+}
+
+bool EtcdV3Client::watch(const std::string& key, std::int64_t revision,
+                         sim::MonotonicTime deadline) {
+  const json body{
+      {"create_request", {{"key", base64(key)}, {"start_revision", std::to_string(revision)}}}};
+  try {
+    HttpFeed feed(ports_, cluster_.current(), request("/v3/watch", body.dump()), deadline);
+    std::string text;
+    while (const auto piece = feed.next(deadline)) {
+      text += *piece;
+      check_refusal(feed.status(), text);
+      // One JSON text a line.
+      for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
+        const bool told = understood(text.substr(0, end), [](const json& message) {
+          const json result = message.value("result", json::object());
+          return result.contains("events") || result.value("canceled", false);
+        });
+        if (told) return true;
+        text.erase(0, end + 1);
+      }
+    }
+    return true;
+  } catch (const HttpError& error) {
+    if (error.fault() == sim::Fault::timed_out) return false;
+    cluster_.leave();
+    throw EtcdConnectionError(std::string("watching etcd: ") + error.what(), false);
+  }
+}
+
+void EtcdV3Client::authenticate() {
+  token_.clear();
+  const json body{{"name", options_.user}, {"password", options_.password}};
+  token_ = understood(post("/v3/auth/authenticate", body.dump(), true),
+                      [](const json& answer) { return answer.value("token", ""); });
+}
+
+HttpRequest EtcdV3Client::request(const std::string& path, const std::string& body) const {
+  return {"POST", path, body, "application/json", token_};
+}
+
+std::string EtcdV3Client::post(const std::string& path, const std::string& body, bool repeatable) {
+  for (bool renewed = false;; renewed = true) {
+    const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + options_.read_timeout;
+    HttpResponse response = cluster_.exchange(request(path, body), deadline, repeatable);
+    try {
+      check_refusal(response.status, response.body);
+      return std::move(response.body);
+    } catch (const EtcdError& error) {
+      // A session that has ended, as it does after five minutes without use.
+      if (error.code() != kUnauthenticated || token_.empty() || renewed) throw;
+      authenticate();
+    }
+  }
+}
+
+}  // namespace hooke::model

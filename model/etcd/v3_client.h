@@ -1,0 +1,82 @@
+#pragma once
+// etcd's v3 API over its HTTP/JSON gateway: keys in one flat space, revisions as fences,
+// transactions, leases and watches (etcd documentation, "Why gRPC gateway").
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "model/etcd/cluster.h"
+#include "sim/port/buffer.h"
+
+namespace hooke::model {
+
+/// What stands under a key.
+struct EtcdV3Entry {
+  sim::Value value;
+  std::int64_t revision = 0;  ///< of its last change; 0: the key is not there
+  [[nodiscard]] bool exists() const { return revision != 0; }
+};
+
+/// What a read saw, and when.
+struct EtcdV3Read {
+  EtcdV3Entry entry;
+  std::int64_t revision = 0;  ///< of the whole store at that moment
+};
+
+/// The end of a fenced write.
+struct EtcdV3Write {
+  bool written = false;
+  /// What stands there now: this write, or what was there instead.
+  EtcdV3Entry present;
+};
+
+class EtcdV3Client {
+ public:
+  static constexpr int kNotFound = 5;
+  static constexpr int kUnauthenticated = 16;
+
+  /// Authenticates when there is a user. EtcdConnectionError, EtcdError.
+  EtcdV3Client(sim::Ports& ports, EtcdOptions options);
+
+  // All throw EtcdError for what etcd refuses and EtcdConnectionError otherwise.
+
+  EtcdV3Read get(const std::string& key);
+  /// All keys that begin with `prefix`, without it.
+  std::map<std::string, sim::Value> list(const std::string& prefix);
+  /// Writes whatever stands there. Writing the same again does no harm, so an unknown outcome is
+  /// made a known one by a second attempt.
+  void put(const std::string& key, const sim::Value& value);
+  /// Writes if the key was last changed at `revision` (0: if it is not there). `lease` 0: none. An
+  /// unknown outcome is resolved by reading again behind the fence: the revision unchanged means
+  /// not written, and the same attempt is safe to repeat; these very bytes at a later revision mean
+  /// written. EtcdConnectionError with an unknown outcome only where that cannot be told.
+  EtcdV3Write put_if(const std::string& key, const sim::Value& value, std::int64_t revision,
+                     std::int64_t lease = 0);
+  /// True if the key was there.
+  bool remove(const std::string& key);
+
+  /// A lease that ends `ttl` after its last renewal, and the keys attached to it with it.
+  std::int64_t grant(sim::Duration ttl);
+  /// False when the lease has ended.
+  bool renew(std::int64_t lease);
+
+  /// Blocks until `key` changes at or after `revision`, or until `deadline` (false). Returns also
+  /// when etcd cannot tell any more (compaction): read again.
+  bool watch(const std::string& key, std::int64_t revision, sim::MonotonicTime deadline);
+
+ private:
+  void authenticate();
+  /// Posts `body`, a JSON text; returns the answer's. `repeatable`: may be asked twice.
+  std::string post(const std::string& path, const std::string& body, bool repeatable);
+  [[nodiscard]] HttpRequest request(const std::string& path, const std::string& body) const;
+  EtcdV3Write transact(const std::string& key, const sim::Value& value, std::int64_t revision,
+                       std::int64_t lease);
+
+  sim::Ports& ports_;
+  EtcdOptions options_;
+  EtcdCluster cluster_;
+  std::string token_;  ///< of the session, with authentication
+};
+
+}  // namespace hooke::model

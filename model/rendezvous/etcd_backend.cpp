@@ -1,0 +1,215 @@
+// Keys, tokens, and what a refusal means.
+#include "model/rendezvous/etcd_backend.h"
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+
+#include "model/rendezvous/endpoint.h"
+#include "model/rendezvous/state_codec.h"
+
+namespace hooke::model {
+namespace {
+
+constexpr std::uint16_t kDefaultPort = 2379;
+constexpr sim::Duration kDefaultReadTimeout = std::chrono::seconds(60);
+constexpr std::int64_t kTtlSeconds = 7200;
+constexpr const char* kStateDirectory = "/torch/elastic/rendezvous/";
+
+std::string checked(const std::string& run_id) {
+  if (run_id.empty()) throw std::invalid_argument("the run id must be a non-empty string");
+  return run_id;
+}
+
+template <class Call>
+auto guarded(Call call) -> decltype(call()) {
+  try {
+    return call();
+  } catch (const EtcdError& error) {
+    throw RendezvousConnectionError(std::string("the connection to etcd has failed: ") +
+                                    error.what());
+  } catch (const EtcdConnectionError& error) {
+    throw RendezvousConnectionError(std::string("the connection to etcd has failed: ") +
+                                    error.what());
+  }
+}
+
+/// The number a token stands for: 0 when there is no token, nullopt when it is another backend's.
+template <class Number>
+std::optional<Number> fence_of(const std::optional<Token>& token) {
+  if (!token || token->empty()) return Number{0};
+  const std::string& text = token->bytes();
+  Number number = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (end.ec != std::errc() || end.ptr != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+Token token_of(std::int64_t number) {
+  return Token(std::to_string(number));
+}
+
+class EtcdV2Backend final : public RendezvousBackend {
+ public:
+  EtcdV2Backend(std::shared_ptr<EtcdV2Client> client, const std::string& run_id)
+      : client_(std::move(client)), path_(kStateDirectory + checked(run_id)) {}
+  [[nodiscard]] std::string name() const override { return "etcd-v2"; }
+
+  std::optional<StoredState> get_state() override {
+    return guarded([&]() -> std::optional<StoredState> {
+      try {
+        const EtcdV2Node node = client_->get(path_).node;
+        return StoredState{decode_stored(sim::Value(node.value)),
+                           token_of(static_cast<std::int64_t>(node.modified_index))};
+      } catch (const EtcdError& error) {
+        if (error.code() == EtcdV2Client::kKeyNotFound) return std::nullopt;
+        throw;
+      }
+    });
+  }
+
+  std::optional<SetStateResult> set_state(const sim::Value& bytes,
+                                          const std::optional<Token>& token) override {
+    const auto fence = fence_of<std::uint64_t>(token);
+    if (!fence) return present();
+    EtcdV2Write write{.value = base64_encode(bytes).bytes(), .ttl_seconds = kTtlSeconds};
+    if (*fence == 0) {
+      write.previous_exists = false;
+    } else {
+      write.previous_index = *fence;
+    }
+    return guarded([&]() -> std::optional<SetStateResult> {
+      try {
+        const EtcdV2Node node = client_->put(path_, write).node;
+        return SetStateResult{bytes, token_of(static_cast<std::int64_t>(node.modified_index)),
+                              true};
+      } catch (const EtcdError& error) {
+        const bool lost =
+            error.code() == EtcdV2Client::kExists || error.code() == EtcdV2Client::kCompareFailed;
+        if (!lost) throw;
+      } catch (const EtcdConnectionError& error) {
+        if (!error.outcome_unknown()) throw;
+      }
+      // Whoever has written these very bytes since the token was read was this call.
+      auto now = present();
+      if (now && now->bytes == bytes && (!token || !(now->token == *token))) now->has_set = true;
+      return now;
+    });
+  }
+
+ private:
+  std::optional<SetStateResult> present() {
+    auto stored = get_state();
+    if (!stored) return std::nullopt;
+    return SetStateResult{std::move(stored->bytes), std::move(stored->token), false};
+  }
+
+  std::shared_ptr<EtcdV2Client> client_;
+  std::string path_;
+};
+
+class EtcdV3Backend final : public RendezvousBackend {
+ public:
+  EtcdV3Backend(sim::Clock& clock, std::shared_ptr<EtcdV3Client> client, const std::string& run_id)
+      : clock_(clock), client_(std::move(client)), key_(kStateDirectory + checked(run_id)) {}
+  [[nodiscard]] std::string name() const override { return "etcd-v3"; }
+
+  std::optional<StoredState> get_state() override {
+    return guarded([&]() -> std::optional<StoredState> {
+      EtcdV3Read read = client_->get(key_);
+      if (!read.entry.exists()) return std::nullopt;
+      return StoredState{std::move(read.entry.value), token_of(read.entry.revision)};
+    });
+  }
+
+  std::optional<SetStateResult> set_state(const sim::Value& bytes,
+                                          const std::optional<Token>& token) override {
+    return guarded([&]() -> std::optional<SetStateResult> {
+      // Another backend's token fences nothing: no revision is negative.
+      const std::int64_t fence = fence_of<std::int64_t>(token).value_or(-1);
+      EtcdV3Write write = put(bytes, fence);
+      // The key's lease has ended: nobody's state is overwritten by writing it anew.
+      if (!write.present.exists() && fence > 0) write = put(bytes, 0);
+      if (!write.present.exists()) return std::nullopt;
+      return SetStateResult{std::move(write.present.value), token_of(write.present.revision),
+                            write.written};
+    });
+  }
+
+ private:
+  EtcdV3Write put(const sim::Value& bytes, std::int64_t fence) {
+    keep_lease();
+    try {
+      return client_->put_if(key_, bytes, fence, lease_);
+    } catch (const EtcdError& error) {
+      if (error.code() != EtcdV3Client::kNotFound) throw;
+      lease_ = 0;  // it has ended between the look at it and its use
+      keep_lease();
+      return client_->put_if(key_, bytes, fence, lease_);
+    }
+  }
+
+  void keep_lease() {
+    constexpr sim::Duration kTtl = std::chrono::seconds(kTtlSeconds);
+    const sim::MonotonicTime now = clock_.monotonic_now();
+    if (lease_ != 0 && now - renewed_ < kTtl / 2) return;
+    if (lease_ == 0 || !client_->renew(lease_)) lease_ = client_->grant(kTtl);
+    renewed_ = now;
+  }
+
+  sim::Clock& clock_;
+  std::shared_ptr<EtcdV3Client> client_;
+  std::string key_;
+  std::int64_t lease_ = 0;
+  sim::MonotonicTime renewed_{};
+};
+
+}  // namespace
+
+EtcdOptions etcd_options(const RendezvousParameters& parameters) {
+  EtcdOptions options;
+  options.server.endpoint = parse_endpoint(parameters.endpoint, kDefaultPort);
+  options.read_timeout = parameters.get_as_seconds("read_timeout").value_or(kDefaultReadTimeout);
+  if (options.read_timeout <= sim::Duration::zero()) {
+    throw std::invalid_argument("the read timeout must be a positive number of seconds");
+  }
+  std::string protocol = parameters.get("protocol").value_or("http");
+  std::erase_if(protocol, [](char c) { return c == ' ' || c == '\t'; });
+  std::transform(protocol.begin(), protocol.end(), protocol.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  if (protocol != "http" && protocol != "https") {
+    throw std::invalid_argument("the protocol must be http or https, not \"" + protocol + "\"");
+  }
+  if (protocol == "https") {
+    sim::TlsOptions tls;
+    tls.authority_file = parameters.get("ca_cert").value_or("");
+    tls.certificate_file = parameters.get("ssl_cert").value_or("");
+    tls.key_file = parameters.get("ssl_cert_key").value_or("");
+    options.server.tls = tls;
+  }
+  options.user = parameters.get("user").value_or("");
+  options.password = parameters.get("password").value_or("");
+  return options;
+}
+
+std::unique_ptr<RendezvousBackend> make_etcd_v2_backend(std::shared_ptr<EtcdV2Client> client,
+                                                        const std::string& run_id) {
+  return std::make_unique<EtcdV2Backend>(std::move(client), run_id);
+}
+
+std::unique_ptr<RendezvousBackend> make_etcd_v3_backend(sim::Clock& clock,
+                                                        std::shared_ptr<EtcdV3Client> client,
+                                                        const std::string& run_id) {
+  return std::make_unique<EtcdV3Backend>(clock, std::move(client), run_id);
+}
+
+std::string etcd_v2_store_prefix() {
+  return "/torch/elastic/store";
+}
+
+std::string etcd_v3_store_prefix() {
+  return "/torch/elastic/store/";
+}
+
+}  // namespace hooke::model

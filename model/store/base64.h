@@ -1,0 +1,22 @@
+#pragma once
+// Base64, in which rendezvous states and etcd's keys and values are written.
+
+#include <stdexcept>
+
+#include "sim/port/buffer.h"
+
+namespace hooke::model {
+
+class Base64Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The standard Base64 text of `value`, padded, no line breaks. Lazy: encoded only when somebody
+/// asks for the bytes.
+sim::Value base64_encode(const sim::Value& value);
+/// Inverse; Base64Error on bad padding. Characters outside the alphabet are skipped, as Python
+/// does.
+sim::Value base64_decode(const sim::Value& text);
+
+}  // namespace hooke::model

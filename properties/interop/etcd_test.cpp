@@ -1,0 +1,435 @@
+// A real etcd: as the place of the shared state, as a store, as the table of a mixed job, and when
+// it is slow, gone, restarted, protected or has forgotten.
+#include <csignal>
+#include <fstream>
+
+#include "job.h"
+#include "model/etcd/embedded_server.h"
+#include "model/etcd/v2_store.h"
+#include "model/etcd/v3_store.h"
+#include "model/rendezvous/etcd_backend.h"
+#include "model/store/python_error.h"
+#include "sim/port/sync.h"
+#include "sim/real/link_proxy.h"
+
+namespace hooke::interop {
+namespace {
+
+namespace fs = std::filesystem;
+using model::Value;
+
+bool is_installed(const std::string& program) {
+  return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;
+}
+
+/// Version of etcd's API.
+class Etcd : public testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    if (!is_installed("etcd")) GTEST_SKIP() << "there is no etcd here";
+  }
+
+  /// Runs `body` beside a fresh etcd.
+  void with_etcd(const std::function<void(Ports&, model::EmbeddedEtcd&, const fs::path&)>& body) {
+    run([&](Ports& ports, const fs::path& directory) {
+      model::EmbeddedEtcd etcd(ports, {{}, (directory / "etcd").string(), 60s});
+      body(ports, etcd, directory);
+      etcd.stop();
+    });
+  }
+
+  static model::RendezvousParameters parameters(std::uint16_t port, sim::Duration read_timeout) {
+    model::RendezvousParameters out;
+    out.backend = GetParam() == 2 ? "etcd-v2" : "etcd-v3";
+    out.endpoint = "localhost:" + std::to_string(port);
+    out.run_id = "job";
+    out.config["read_timeout"] = std::to_string(read_timeout / 1ms) + "ms";
+    return out;
+  }
+  static std::unique_ptr<model::RendezvousBackend> backend(
+      Ports& ports, const model::RendezvousParameters& parameters) {
+    if (GetParam() == 2) {
+      return model::make_etcd_v2_backend(
+          model::connect_etcd<model::EtcdV2Client>(ports, parameters), parameters.run_id);
+    }
+    return model::make_etcd_v3_backend(ports.clock,
+                                       model::connect_etcd<model::EtcdV3Client>(ports, parameters),
+                                       parameters.run_id);
+  }
+  static std::unique_ptr<model::RendezvousBackend> backend(Ports& ports, std::uint16_t port,
+                                                           sim::Duration read_timeout = 60s) {
+    return backend(ports, parameters(port, read_timeout));
+  }
+  static std::shared_ptr<model::Store> store(Ports& ports, std::uint16_t port) {
+    const model::RendezvousParameters p = parameters(port, 60s);
+    if (GetParam() == 2) {
+      return model::make_etcd_v2_store(ports, model::connect_etcd<model::EtcdV2Client>(ports, p),
+                                       "/store");
+    }
+    return model::make_etcd_v3_store(ports, model::connect_etcd<model::EtcdV3Client>(ports, p),
+                                     "/store/");
+  }
+};
+
+std::string name_of(const testing::TestParamInfo<int>& version) {
+  return "v" + std::to_string(version.param);
+}
+INSTANTIATE_TEST_SUITE_P(, Etcd, testing::Values(2, 3), name_of);
+
+TEST_P(Etcd, keeps_the_state_behind_a_fence) {
+  with_etcd([](Ports& ports, model::EmbeddedEtcd& etcd, const fs::path&) {
+    const auto one = backend(ports, etcd.endpoint().port.value);
+    const auto other = backend(ports, etcd.endpoint().port.value);
+    EXPECT_FALSE(one->get_state());
+    const auto first = one->set_state(Value("first"), std::nullopt);
+    ASSERT_TRUE(first && first->has_set);
+    // Who knows of no state does not overwrite one.
+    const auto lost = other->set_state(Value("also first"), std::nullopt);
+    ASSERT_TRUE(lost);
+    EXPECT_FALSE(lost->has_set);
+    EXPECT_EQ(lost->bytes.bytes(), "first");
+    const auto second = other->set_state(Value("second"), lost->token);
+    ASSERT_TRUE(second && second->has_set);
+    const auto late = one->set_state(Value("late"), first->token);
+    ASSERT_TRUE(late);
+    EXPECT_FALSE(late->has_set);
+    EXPECT_EQ(late->bytes.bytes(), "second");
+    const auto stored = one->get_state();
+    ASSERT_TRUE(stored);
+    EXPECT_EQ(stored->bytes.bytes(), "second");
+    EXPECT_EQ(stored->token, second->token);
+    const auto foreign = one->set_state(Value("x"), Value("no number"));
+    ASSERT_TRUE(foreign);
+    EXPECT_FALSE(foreign->has_set);
+  });
+}
+
+TEST_P(Etcd, tells_whether_a_write_happened_although_its_answer_was_lost) {
+  with_etcd([](Ports& ports, model::EmbeddedEtcd& etcd, const fs::path&) {
+    real::LinkProxy link(ports, etcd.endpoint());
+    const auto near = backend(ports, link.port().value, 1500ms);
+    const auto far = backend(ports, etcd.endpoint().port.value);
+    const auto first = near->set_state(Value("first"), std::nullopt);
+    ASSERT_TRUE(first && first->has_set);
+    // Etcd hears and nobody hears etcd; then the link works again.
+    link.swallow(real::LinkProxy::Way::back);
+    ports.executor.spawn("mend", [&] {
+      ports.executor.sleep_until(in(ports, 1s));
+      link.reset();
+      link.mend(real::LinkProxy::Way::back);
+    });
+    const auto second = near->set_state(Value("second"), first->token);
+    ASSERT_TRUE(second);
+    EXPECT_TRUE(second->has_set) << second->bytes.bytes();
+    EXPECT_EQ(far->get_state()->bytes.bytes(), "second");
+    EXPECT_EQ(far->get_state()->token, second->token);
+  });
+}
+
+TEST_P(Etcd, that_does_not_answer_is_an_error_within_the_read_timeout) {
+  with_etcd([](Ports& ports, model::EmbeddedEtcd& etcd, const fs::path&) {
+    const auto patient = backend(ports, etcd.endpoint().port.value, 2s);
+    ASSERT_TRUE(patient->set_state(Value("state"), std::nullopt)->has_set);
+    kill(etcd.pid().value, SIGSTOP);
+    EXPECT_THROW(patient->get_state(), model::RendezvousConnectionError);
+    kill(etcd.pid().value, SIGCONT);
+    EXPECT_EQ(patient->get_state()->bytes.bytes(), "state");
+    EXPECT_THROW(backend(ports, free_port(ports), 2s), model::RendezvousConnectionError);
+  });
+}
+
+TEST_P(Etcd, that_was_restarted_is_found_again_with_what_it_held) {
+  run([](Ports& ports, const fs::path& directory) {
+    const std::string data = (directory / "etcd").string();
+    auto etcd =
+        std::make_unique<model::EmbeddedEtcd>(ports, model::EmbeddedEtcd::Options{{}, data, 60s});
+    const sim::PortNumber port = etcd->endpoint().port;
+    const auto patient = backend(ports, port.value, 5s);
+    const auto first = patient->set_state(Value("state"), std::nullopt);
+    etcd.reset();  // killed
+    EXPECT_THROW(patient->get_state(), model::RendezvousConnectionError);
+    etcd =
+        std::make_unique<model::EmbeddedEtcd>(ports, model::EmbeddedEtcd::Options{port, data, 60s});
+    EXPECT_EQ(patient->get_state()->bytes.bytes(), "state");
+    EXPECT_TRUE(patient->set_state(Value("next"), first->token)->has_set);
+    etcd->stop();
+  });
+}
+
+TEST_P(Etcd, is_a_store) {
+  with_etcd([](Ports& ports, model::EmbeddedEtcd& etcd, const fs::path&) {
+    const auto one = store(ports, etcd.endpoint().port.value);
+    const auto other = store(ports, etcd.endpoint().port.value);
+    EXPECT_FALSE(one->check({"a"}));
+    EXPECT_TRUE(one->check({}));
+    one->set("a", Value(std::string("zero\0byte", 9)));
+    EXPECT_EQ(other->get("a").bytes(), std::string("zero\0byte", 9));
+    one->set("a", Value());
+    EXPECT_EQ(other->get("a").bytes(), "");
+    // Its Base64 has a slash in it, which is a directory in the v2 tree.
+    one->set("k?\?>", Value("slash"));
+    EXPECT_EQ(other->get("k?\?>").bytes(), "slash");
+    EXPECT_EQ(one->add("n", 5), 5);
+    EXPECT_EQ(other->add("n", -7), -2);
+    EXPECT_EQ(one->get("n").bytes(), "-2");
+    one->multi_set({{"x", Value("1")}, {"y", Value("2")}});
+    EXPECT_EQ(other->multi_get({"y", "x"}), (std::vector<Value>{Value("2"), Value("1")}));
+    // Somebody waits for what comes later.
+    ports.executor.spawn("late", [&] {
+      ports.executor.sleep_until(in(ports, 500ms));
+      other->set("late", Value("here"));
+    });
+    EXPECT_EQ(one->get("late").bytes(), "here");
+  });
+}
+
+TEST_P(Etcd, counts_everybody_who_adds_at_once) {
+  with_etcd([](Ports& ports, model::EmbeddedEtcd& etcd, const fs::path&) {
+    constexpr int kAdders = 8, kTimes = 10;
+    sim::Scope adders(ports.executor);
+    for (int i = 0; i < kAdders; ++i) {
+      adders.spawn("adder", [&] {
+        const auto own = store(ports, etcd.endpoint().port.value);
+        for (int k = 0; k < kTimes; ++k) own->add("n", 1);
+      });
+    }
+    adders.join();
+    EXPECT_EQ(store(ports, etcd.endpoint().port.value)->add("n", 0), kAdders * kTimes);
+  });
+}
+
+TEST_P(Etcd, that_has_forgotten_the_past_does_not_hold_a_waiter_up) {
+  with_etcd([](Ports& ports, model::EmbeddedEtcd& etcd, const fs::path&) {
+    const std::uint16_t port = etcd.endpoint().port.value;
+    const auto waiter = store(ports, port);
+    const auto writer = store(ports, port);
+    bool done = false;
+    sim::Scope fibers(ports.executor);
+    fibers.spawn("waiter", [&] {
+      EXPECT_EQ(waiter->get("at last").bytes(), "yes");
+      done = true;
+    });
+    // v2 keeps a thousand events; v3 forgets when it is told to.
+    if (GetParam() == 2) {
+      model::EtcdV2Client client(ports, model::etcd_options(parameters(port, 60s)));
+      for (int i = 0; i < 1100; ++i) client.put("/elsewhere", {.value = std::to_string(i)});
+    } else {
+      for (int i = 0; i < 20; ++i) writer->set("elsewhere", Value(std::to_string(i)));
+      model::HttpClient gateway(ports, {{"localhost", sim::PortNumber{port}}, std::nullopt});
+      const auto compacted = gateway.exchange(
+          {"POST", "/v3/kv/compaction", R"({"revision":"15"})", "application/json", ""},
+          in(ports, 10s));
+      EXPECT_EQ(compacted.status, 200) << compacted.body;
+    }
+    EXPECT_FALSE(done);
+    writer->set("at last", Value("yes"));
+    fibers.join();
+    EXPECT_TRUE(done);
+  });
+}
+
+TEST(EtcdV2Store, refuses_what_pytorchs_does_not_offer_and_looks_in_vain_until_its_timeout) {
+  if (!is_installed("etcd")) GTEST_SKIP() << "there is no etcd here";
+  run([](Ports& ports, const fs::path& directory) {
+    model::EmbeddedEtcd etcd(ports, {{}, (directory / "etcd").string(), 60s});
+    model::RendezvousParameters p;
+    p.endpoint = "localhost:" + std::to_string(etcd.endpoint().port.value);
+    const auto store = model::make_etcd_v2_store(
+        ports, model::connect_etcd<model::EtcdV2Client>(ports, p), "/store");
+    EXPECT_THROW(store->compare_set("k", Value(), Value("v")), model::EscapedPythonError);
+    EXPECT_THROW(store->delete_key("k"), model::EscapedPythonError);
+    EXPECT_THROW(store->num_keys(), model::EscapedPythonError);
+    try {
+      store->wait({"never"}, 300ms);
+      ADD_FAILURE() << "it is not there";
+    } catch (const model::EscapedPythonError& error) {
+      EXPECT_STREQ(error.class_name(), "LookupError");
+    }
+    etcd.stop();
+  });
+}
+
+/// An etcd that speaks TLS only, asks for certificates, and knows users. Its gateway refuses
+/// certificates with a common name then.
+TEST(EtcdV3, is_reached_through_tls_as_a_known_user_and_not_otherwise) {
+  if (!is_installed("etcd") || !is_installed("openssl")) GTEST_SKIP() << "no etcd or no openssl";
+  run([](Ports& ports, const fs::path& directory) {
+    const std::string make_keys =
+        "cd '" + directory.string() +
+        "' && exec 2>/dev/null && "
+        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout ca.key -out "
+        "ca.pem && for who in server client; do openssl req -newkey rsa:2048 -nodes -subj /O=$who "
+        "-keyout $who.key -out $who.csr && printf 'subjectAltName=DNS:localhost,IP:127.0.0.1\\n"
+        "extendedKeyUsage=serverAuth,clientAuth\\n' > ext && openssl x509 -req -days 2 -in "
+        "$who.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile ext -out $who.pem || exit 1; "
+        "done";
+    ASSERT_EQ(std::system(make_keys.c_str()), 0);
+    const auto file = [&](const char* name) { return (directory / name).string(); };
+    const std::string url = "https://localhost:" + std::to_string(free_port(ports));
+    const std::string peers = "http://localhost:" + std::to_string(free_port(ports));
+    Child etcd(ports, directory, "etcd",
+               {"etcd",
+                "--data-dir",
+                file("data"),
+                "--listen-client-urls",
+                "https://127.0.0.1:" + url.substr(url.rfind(':') + 1),
+                "--advertise-client-urls",
+                url,
+                "--listen-peer-urls",
+                "http://127.0.0.1:" + peers.substr(peers.rfind(':') + 1),
+                "--initial-advertise-peer-urls",
+                peers,
+                "--initial-cluster",
+                "default=" + peers,
+                "--cert-file",
+                file("server.pem"),
+                "--key-file",
+                file("server.key"),
+                "--trusted-ca-file",
+                file("ca.pem"),
+                "--client-cert-auth"});
+    model::RendezvousParameters known;
+    known.backend = "etcd-v3";
+    known.endpoint = url.substr(8);
+    known.run_id = "job";
+    known.config = {{"protocol", "https"},
+                    {"ca_cert", file("ca.pem")},
+                    {"ssl_cert", file("client.pem")},
+                    {"ssl_cert_key", file("client.key")},
+                    {"read_timeout", "5"}};
+    const auto connect = [&](const model::RendezvousParameters& p) {
+      return model::connect_etcd<model::EtcdV3Client>(ports, p);
+    };
+    ASSERT_TRUE(eventually(ports, 30s, [&] {
+      try {
+        connect(known);
+        return true;
+      } catch (const model::RendezvousConnectionError&) {
+        return false;
+      }
+    })) << etcd.output();
+
+    model::RendezvousParameters stranger = known;
+    stranger.config.erase("ssl_cert");
+    EXPECT_THROW(connect(stranger)->get("k"), std::runtime_error);
+    model::RendezvousParameters gullible = known;
+    gullible.config["ca_cert"] = file("client.pem");
+    EXPECT_THROW(connect(gullible), model::RendezvousConnectionError);
+    model::RendezvousParameters nowhere = known;
+    nowhere.config["ca_cert"] = file("missing.pem");
+    EXPECT_THROW(connect(nowhere), model::RendezvousConnectionError);
+
+    model::HttpClient gateway(
+        ports,
+        {{"localhost",
+          sim::PortNumber{static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)))}},
+         sim::TlsOptions{file("ca.pem"), file("client.pem"), file("client.key")}});
+    const auto tell = [&](const char* path, const char* body) {
+      const auto answer =
+          gateway.exchange({"POST", path, body, "application/json", ""}, in(ports, 10s));
+      EXPECT_EQ(answer.status, 200) << path << ": " << answer.body;
+    };
+    tell("/v3/auth/user/add", R"({"name":"root","password":"secret"})");
+    tell("/v3/auth/role/add", R"({"name":"root"})");
+    tell("/v3/auth/user/grant", R"({"user":"root","role":"root"})");
+    tell("/v3/auth/enable", "{}");
+    model::RendezvousParameters user = known;
+    user.config["user"] = "root";
+    user.config["password"] = "secret";
+    const auto client = connect(user);
+    client->put("k", Value("v"));
+    EXPECT_EQ(client->get("k").entry.value.bytes(), "v");
+    user.config["password"] = "guess";
+    EXPECT_THROW(connect(user), model::RendezvousConnectionError);
+  });
+}
+
+class EtcdJob : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!is_installed("etcd")) GTEST_SKIP() << "there is no etcd here";
+    if (torch_python().empty()) GTEST_SKIP() << "HOOKE_TORCH_PYTHON names no interpreter";
+  }
+};
+
+std::vector<std::string> options(const std::string& backend, const std::string& endpoint,
+                                 const std::string& more = "") {
+  return {"--nnodes=2:4",
+          "--max_restarts=20",
+          "--rdzv_backend=" + backend,
+          "--rdzv_endpoint=" + endpoint,
+          "--rdzv_id=mixed",
+          "--monitor_interval=0.1",
+          "--rdzv_conf=last_call_timeout=6,keep_alive_interval=2,keep_alive_max_attempt=5" + more};
+}
+
+TEST_F(EtcdJob, of_both_kinds_is_one_world_on_v2_and_re_forms_when_a_machine_of_either_is_lost) {
+  run([](Ports& ports, const fs::path& directory) {
+    model::EmbeddedEtcd etcd(ports, {{}, (directory / "etcd").string(), 60s});
+    Job job(ports, directory, model::Variant::torch_2_x,
+            options("etcd-v2", "localhost:" + std::to_string(etcd.endpoint().port.value)),
+            {{"TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"}});
+    Child& a = job.start(Kind::hooke, "a");
+    Child& b = job.start(Kind::torchrun, "b");
+    Child& c = job.start(Kind::hooke, "c");
+    job.start(Kind::torchrun, "d");
+    ASSERT_TRUE(job.becomes_one_world(4)) << a.output() << b.output();
+    const json before = job.seen_by_hooke_state();
+    EXPECT_EQ(before["status"], "complete") << before;
+    EXPECT_EQ(before["participants"].size(), 4U) << before;
+    job.lose(b);
+    ASSERT_TRUE(job.becomes_one_world(3)) << a.output();
+    EXPECT_GT(job.seen_by_hooke_state()["round"], before["round"]);
+    job.lose(c);
+    ASSERT_TRUE(job.becomes_one_world(2)) << a.output();
+    job.finish();
+    etcd.stop();
+  });
+}
+
+TEST_F(EtcdJob, of_hooke_agents_is_one_world_on_v3_and_outlives_a_restart_of_etcd) {
+  run([](Ports& ports, const fs::path& directory) {
+    const std::string data = (directory / "etcd").string();
+    auto etcd =
+        std::make_unique<model::EmbeddedEtcd>(ports, model::EmbeddedEtcd::Options{{}, data, 60s});
+    const sim::PortNumber port = etcd->endpoint().port;
+    Job job(ports, directory, model::Variant::torch_2_x,
+            options("etcd-v3", "localhost:" + std::to_string(port.value)),
+            {{"TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"}});
+    Child& a = job.start(Kind::hooke, "a");
+    Child& b = job.start(Kind::hooke, "b");
+    job.start(Kind::hooke, "c");
+    ASSERT_TRUE(job.becomes_one_world(3)) << a.output();
+    const json before = job.seen_by_hooke_state();
+    etcd.reset();
+    etcd =
+        std::make_unique<model::EmbeddedEtcd>(ports, model::EmbeddedEtcd::Options{port, data, 60s});
+    EXPECT_EQ(job.seen_by_hooke_state()["participants"].size(), 3U);
+    job.lose(b);
+    ASSERT_TRUE(job.becomes_one_world(2)) << a.output();
+    EXPECT_GT(job.seen_by_hooke_state()["round"], before["round"]);
+    job.finish();
+    etcd->stop();
+  });
+}
+
+class FileJob : public testing::Test {};
+
+TEST_F(FileJob, of_both_kinds_is_one_world_over_a_file) {
+  if (torch_python().empty()) GTEST_SKIP() << "HOOKE_TORCH_PYTHON names no interpreter";
+  run([](Ports& ports, const fs::path& directory) {
+    Job job(ports, directory, model::Variant::torch_2_x,
+            options("c10d", (directory / "rendezvous").string(), ",store_type=file"));
+    Child& a = job.start(Kind::hooke, "a");
+    Child& b = job.start(Kind::torchrun, "b");
+    Child& c = job.start(Kind::hooke, "c");
+    ASSERT_TRUE(job.becomes_one_world(3)) << a.output() << b.output();
+    EXPECT_EQ(job.seen_by_hooke_state()["participants"].size(), 3U);
+    job.lose(c);
+    ASSERT_TRUE(job.becomes_one_world(2)) << a.output() << b.output();
+    job.finish();
+  });
+}
+
+}  // namespace
+}  // namespace hooke::interop

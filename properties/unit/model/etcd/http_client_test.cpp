@@ -1,0 +1,183 @@
+// The HTTP client against a server that sends just these bytes.
+#include "model/etcd/http_client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/etcd/v2_client.h"
+#include "model/etcd/v3_client.h"
+#include "properties/unit/sim/world/test_world.h"
+
+namespace hooke::model {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+/// Answers each request with the next of `answers`, and closes after the last.
+class Script final : public sim::AcceptHandler {
+ public:
+  Script(sim::Ports& ports, std::vector<std::string> answers)
+      : answers_(std::move(answers)),
+        listener_(ports.network.listen(sim::PortNumber{80}, *this).value()) {}
+  void on_accept(std::unique_ptr<sim::Stream> stream) override {
+    ++connections;
+    served_.push_back(std::make_unique<Served>(*this, std::move(stream)));
+  }
+  std::string requests;
+  int connections = 0;
+
+ private:
+  struct Served final : sim::StreamHandler {
+    Served(Script& of, std::unique_ptr<sim::Stream> given) : script(of), stream(std::move(given)) {
+      stream->set_handler(*this);
+    }
+    void on_data(sim::Buffer& received) override {
+      script.requests += received.take(received.size()).bytes();
+      if (script.next_ < script.answers_.size()) {
+        static_cast<void>(stream->write(sim::Buffer(script.answers_[script.next_++])));
+      }
+      if (script.next_ == script.answers_.size()) stream->finish_writing();
+    }
+    void on_end() override {}
+    Script& script;
+    std::unique_ptr<sim::Stream> stream;
+  };
+  std::vector<std::string> answers_;
+  std::size_t next_ = 0;
+  std::vector<std::unique_ptr<Served>> served_;
+  std::unique_ptr<sim::Listener> listener_;
+};
+
+class Http : public testing::Test {
+ protected:
+  void run(std::vector<std::string> answers,
+           const std::function<void(sim::Ports&, Script&)>& body) {
+    bool done = false;
+    world::TestWorld world;
+    world.start(world.node("n"), "test", [&](sim::Ports& ports) {
+      Script script(ports, std::move(answers));
+      body(ports, script);
+      done = true;
+      return 0;
+    });
+    world.run_for(std::chrono::hours(1));
+    EXPECT_TRUE(done);
+  }
+  static HttpResponse ask(sim::Ports& ports, HttpClient& client) {
+    return client.exchange({"GET", "/x", "", "", ""}, world::in(ports, 5s));
+  }
+  static std::string fault_of(sim::Ports& ports, HttpClient& client) {
+    try {
+      return std::to_string(ask(ports, client).status);
+    } catch (const HttpError& error) {
+      return std::string(to_string(error.fault())) + (error.outcome_unknown() ? ", unknown" : "");
+    }
+  }
+  static HttpServer server() { return {{"n", sim::PortNumber{80}}, std::nullopt}; }
+};
+
+TEST_F(Http, reads_answers_with_a_length_or_in_chunks_on_one_connection) {
+  run({"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX-Etcd-Index: 7\r\n\r\none",
+       "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n2\r\ntw\r\n1\r\no\r\n0\r\n\r\n"},
+      [](sim::Ports& ports, Script& script) {
+        HttpClient client(ports, server());
+        const HttpResponse first = ask(ports, client);
+        EXPECT_EQ(first.status, 200);
+        EXPECT_EQ(first.body, "one");
+        EXPECT_EQ(first.headers.at("x-etcd-index"), "7");
+        EXPECT_EQ(ask(ports, client).body, "two");
+        EXPECT_EQ(script.connections, 1);
+        EXPECT_THAT(script.requests, HasSubstr("GET /x HTTP/1.1\r\nHost: n:80\r\n"));
+      });
+}
+
+TEST_F(Http, an_answer_without_a_length_ends_with_its_connection) {
+  run({"HTTP/1.1 200 OK\r\n\r\nall of it"}, [](sim::Ports& ports, Script&) {
+    HttpClient client(ports, server());
+    EXPECT_EQ(ask(ports, client).body, "all of it");
+  });
+}
+
+TEST_F(Http, what_is_cut_short_or_no_http_is_an_error_with_an_unknown_outcome) {
+  const auto fault = [&](const std::string& answer) {
+    std::string out;
+    run({answer}, [&](sim::Ports& ports, Script&) {
+      HttpClient client(ports, server());
+      out = fault_of(ports, client);
+    });
+    return out;
+  };
+  EXPECT_EQ(fault("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort"),
+            "connection reset, unknown");
+  EXPECT_EQ(fault(""), "connection reset, unknown");
+  EXPECT_EQ(fault("HTTP/1.1 200"), "connection reset, unknown");
+  EXPECT_EQ(fault("*** not HTTP ***\r\n\r\n"), "malformed, unknown");
+  EXPECT_EQ(fault("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"), "malformed, unknown");
+}
+
+TEST_F(Http, silence_ends_with_the_deadline_and_refusal_is_certain) {
+  run({}, [](sim::Ports& ports, Script&) {
+    HttpClient nobody(ports, {{"n", sim::PortNumber{81}}, std::nullopt});
+    EXPECT_EQ(fault_of(ports, nobody), "connection refused");
+  });
+  run({"", ""}, [](sim::Ports& ports, Script&) {
+    HttpClient client(ports, server());
+    EXPECT_EQ(fault_of(ports, client), "timed out, unknown");
+  });
+}
+
+TEST_F(Http, a_feed_gives_what_has_come_and_goes_on) {
+  run({"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n", "unused"},
+      [](sim::Ports& ports, Script&) {
+        HttpFeed feed(ports, server(), {"POST", "/watch", "{}", "application/json", ""},
+                      world::in(ports, 5s));
+        EXPECT_EQ(feed.next(world::in(ports, 5s)), "one");
+        EXPECT_EQ(feed.status(), 200);
+        EXPECT_THROW(feed.next(world::in(ports, 1s)), HttpError);
+      });
+}
+
+/// What a client makes of an answer that some other server gives.
+template <class Client>
+std::string complaint(const std::string& body) {
+  std::string out;
+  world::TestWorld world;
+  world.start(world.node("n"), "test", [&](sim::Ports& ports) {
+    const std::string answer =
+        "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+    Script script(ports, std::vector<std::string>(8, answer));
+    try {
+      Client client(ports, {{{"n", sim::PortNumber{80}}, std::nullopt}, "", "", 5s});
+      static_cast<void>(client.get("/k"));
+      out = "accepted";
+    } catch (const EtcdConnectionError& error) {
+      out = error.what();
+    } catch (const EtcdError& error) {
+      out = std::string("etcd says: ") + error.what();
+    }
+    return 0;
+  });
+  world.run_for(std::chrono::hours(1));
+  return out;
+}
+
+TEST_F(Http, an_answer_that_is_not_etcds_is_said_to_be_so) {
+  for (const char* body : {"<html>", "[]", "{}", R"({"node":7})", R"({"node":{"key":7}})",
+                           R"({"errorCode":"x"})", R"({"node":{"nodes":[[[]]]}})"}) {
+    EXPECT_THAT(complaint<EtcdV2Client>(body), HasSubstr("not etcd's")) << body;
+  }
+  for (const char* body :
+       {"<html>", "[]", R"({"members":7})", R"({"members":[{"clientURLs":3}]})", R"({"kvs":[7]})",
+        R"({"kvs":[{"mod_revision":"x"}]})", R"({"kvs":[{"value":"a"}]})", R"({"header":[]})"}) {
+    EXPECT_THAT(complaint<EtcdV3Client>(body), HasSubstr("not etcd's")) << body;
+  }
+}
+
+TEST(PercentEncoded, escapes_all_but_unreserved_and_kept_characters) {
+  EXPECT_EQ(percent_encoded("a b/c+\xff", "/"), "a%20b/c%2B%FF");
+  EXPECT_EQ(percent_encoded("=", "="), "=");
+}
+
+}  // namespace
+}  // namespace hooke::model
