@@ -24,7 +24,10 @@ ordered_json result_json(const Result& result) {
   const scenario::RunReport& run = result.run;
   ordered_json json{{"name", run.name},
                     {"file", result.file},
-                    {"verdict", result.good() ? "passed" : "failed"},
+                    {"world", result.world},
+                    {"verdict", !result.supported() ? "unsupported"
+                                : result.good()     ? "passed"
+                                                    : "failed"},
                     {"canary", result.must_fail},
                     {"seed", run.seed},
                     {"end", std::string(kernel::to_string(run.end))},
@@ -35,6 +38,7 @@ ordered_json result_json(const Result& result) {
                     {"steps", run.steps},
                     {"hash", run.hash}};
   if (!run.harness_failure.empty()) json["harness_failure"] = run.harness_failure;
+  if (!result.supported()) json["unsupported"] = run.unsupported;
   if (run.twin_difference) {
     json["twin_difference"] = {{"event", run.twin_difference->event_number},
                                {"first", run.twin_difference->first},
@@ -66,14 +70,18 @@ ordered_json result_json(const Result& result) {
 }
 
 std::size_t failures(const std::vector<Result>& results) {
-  return static_cast<std::size_t>(std::count_if(
-      results.begin(), results.end(), [](const Result& result) { return !result.good(); }));
+  return static_cast<std::size_t>(
+      std::count_if(results.begin(), results.end(),
+                    [](const Result& result) { return result.supported() && !result.good(); }));
 }
 
 }  // namespace
 
 std::string to_json(const std::vector<Result>& results) {
-  ordered_json json{{"passed", results.size() - failures(results)}, {"failed", failures(results)}};
+  const auto unsupported = static_cast<std::size_t>(std::count_if(
+      results.begin(), results.end(), [](const Result& result) { return !result.supported(); }));
+  ordered_json json{{"passed", results.size() - failures(results) - unsupported},
+                    {"failed", failures(results)}};
   json["results"] = ordered_json::array();
   for (const Result& result : results) json["results"].push_back(result_json(result));
   return json.dump(2) + "\n";
@@ -93,6 +101,10 @@ std::string to_junit(const std::vector<Result>& results) {
         std::chrono::duration_cast<std::chrono::milliseconds>(result.run.wall_time).count();
     test.append_attribute("time") = fmt::format("{}.{:03}", ms / 1000, ms % 1000).c_str();
     if (result.good()) continue;
+    if (!result.supported()) {
+      test.append_child("skipped").append_attribute("message") = result.run.unsupported.c_str();
+      continue;
+    }
     const std::string text = explanation(result, Style{}, true);
     pugi::xml_node failure =
         test.append_child(result.run.harness_failure.empty() ? "failure" : "error");

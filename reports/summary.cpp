@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "reports/text.h"
 
@@ -16,6 +17,7 @@ std::string paint(const Style& style, const char* code, const std::string& text)
 
 std::string verdict_word(const Result& result) {
   if (!result.run.harness_failure.empty()) return "HARNESS";
+  if (!result.supported()) return "cannot";
   if (result.must_fail) return result.good() ? "canary" : "CANARY";
   return result.good() ? "passed" : "FAILED";
 }
@@ -31,12 +33,76 @@ std::string table_head(const Style& style, std::size_t name_width) {
 
 std::string row(const Result& result, const Style& style, std::size_t name_width) {
   const scenario::RunReport& run = result.run;
-  const char* colour = !result.good() || !run.harness_failure.empty() ? "31;1" : "32";
+  const char* colour = !result.supported()                              ? "33"
+                       : !result.good() || !run.harness_failure.empty() ? "31;1"
+                                                                        : "32";
   return paint(style, colour, fmt::format("{:<7}", verdict_word(result))) +
          fmt::format("  {}  {:>6}  {:>10}  {:>8}  {:>11}  {}\n",
                      pad(fit(run.name, name_width), name_width), run.rounds,
                      short_time(run.world_time), short_time(run.wall_time), grouped(run.events),
                      run.hash);
+}
+
+namespace {
+
+/// Results by scenario file, in the order in which the files were first run.
+std::vector<std::vector<const Result*>> by_file(const std::vector<Result>& results) {
+  std::vector<std::vector<const Result*>> out;
+  for (const Result& result : results) {
+    const auto found = std::find_if(out.begin(), out.end(), [&](const auto& group) {
+      return group.front()->file == result.file;
+    });
+    if (found == out.end()) {
+      out.push_back({&result});
+    } else {
+      found->push_back(&result);
+    }
+  }
+  return out;
+}
+
+bool same_verdict(const std::vector<const Result*>& group) {
+  std::optional<bool> verdict;
+  for (const Result* const result : group) {
+    if (!result->supported()) continue;
+    if (verdict && *verdict != result->good()) return false;
+    verdict = result->good();
+  }
+  return true;
+}
+
+}  // namespace
+
+std::size_t differing(const std::vector<Result>& results) {
+  const auto groups = by_file(results);
+  return static_cast<std::size_t>(std::count_if(
+      groups.begin(), groups.end(), [](const auto& group) { return !same_verdict(group); }));
+}
+
+std::string worlds_table(const std::vector<Result>& results, const Style& style) {
+  constexpr std::size_t kColumn = 28;
+  const auto groups = by_file(results);
+  std::size_t name_width = 8;
+  for (const auto& group : groups)
+    name_width = std::max(name_width, group.front()->run.name.size());
+  std::string head = pad("scenario", name_width);
+  if (!groups.empty()) {
+    for (const Result* const result : groups.front()) head += "  " + pad(result->world, kColumn);
+  }
+  std::string out = paint(style, "1", head + "  same\n");
+  for (const auto& group : groups) {
+    out += pad(group.front()->run.name, name_width);
+    for (const Result* const result : group) {
+      const std::string cell =
+          result->supported() ? fmt::format("{:<7} {:>2} rounds {:>8}", verdict_word(*result),
+                                            result->run.rounds, short_time(result->run.world_time))
+                              : "cannot: " + result->run.unsupported;
+      const char* colour = !result->supported() ? "33" : result->good() ? "32" : "31;1";
+      out += "  " + paint(style, colour, pad(fit(cell, kColumn), kColumn));
+    }
+    out += same_verdict(group) ? "  yes\n" : "  " + paint(style, "31;1", "NO") + "\n";
+  }
+  return out;
 }
 
 std::string explanation(const Result& result, const Style& style, bool expected_too) {
@@ -48,6 +114,11 @@ std::string explanation(const Result& result, const Style& style, bool expected_
            wrap(text, std::max<std::size_t>(style.width, 40) - 2, indent) + "\n";
   };
   if (!run.harness_failure.empty()) line("31", "the harness itself failed", run.harness_failure);
+  if (!result.supported()) {
+    line("33", "unsupported in this world", run.unsupported);
+    return paint(style, "1", run.name) + fmt::format("  {} in {}\n", result.file, result.world) +
+           out;
+  }
   if (run.twin_difference) {
     line("31",
          fmt::format("two runs of seed {} differ at event {}", run.seed,
@@ -66,14 +137,21 @@ std::string explanation(const Result& result, const Style& style, bool expected_
   }
   return out.empty() ? out
                      : paint(style, "1", run.name) +
-                           fmt::format("  seed {}  {}\n", run.seed, result.file) + out;
+                           (result.world == "sim"
+                                ? fmt::format("  seed {}  {}\n", run.seed, result.file)
+                                : fmt::format("  world {}  {}\n", result.world, result.file)) +
+                           out;
 }
 
 std::string closing_line(const std::vector<Result>& results) {
-  const auto good = std::count_if(results.begin(), results.end(),
-                                  [](const Result& result) { return result.good(); });
-  return fmt::format("{} passed, {} failed\n", good,
-                     static_cast<std::ptrdiff_t>(results.size()) - good);
+  const auto good = std::count_if(results.begin(), results.end(), [](const Result& result) {
+    return result.supported() && result.good();
+  });
+  const auto cannot = std::count_if(results.begin(), results.end(),
+                                    [](const Result& result) { return !result.supported(); });
+  const auto failed = static_cast<std::ptrdiff_t>(results.size()) - good - cannot;
+  return fmt::format("{} passed, {} failed", good, failed) +
+         (cannot == 0 ? "\n" : fmt::format(", {} unsupported in that world\n", cannot));
 }
 
 }  // namespace hooke::report

@@ -13,8 +13,10 @@ struct Result {
   std::string file;        ///< path as given
   bool must_fail = false;  ///< a canary: success is that it fails
   scenario::RunReport run;
+  std::string world = "sim";  ///< where it was run
   /// The verdict that counts: passed, or failed when it had to.
   [[nodiscard]] bool good() const { return run.passed != must_fail; }
+  [[nodiscard]] bool supported() const { return run.unsupported.empty(); }
 };
 
 /// ANSI colours for a terminal, or nothing.
@@ -30,7 +32,12 @@ std::string row(const Result& result, const Style& style, std::size_t name_width
 /// Why a scenario failed: unmet expectations, broken invariants with their witness, the harness'
 /// own failure. Also the violations that a passing scenario expected, when `expected_too`.
 std::string explanation(const Result& result, const Style& style, bool expected_too);
-/// "N passed, M failed".
+/// Results of the same scenarios in several worlds: a line per scenario, a column per world, and
+/// whether the verdict is the same in all of them.
+std::string worlds_table(const std::vector<Result>& results, const Style& style);
+/// How many scenarios have, in the worlds that can play them, more than one verdict.
+std::size_t differing(const std::vector<Result>& results);
+/// "N passed, M failed", and how many could not be played.
 std::string closing_line(const std::vector<Result>& results);
 
 }  // namespace hooke::report

@@ -195,8 +195,8 @@ int Cluster::run_worker(sim::Ports& ports) {
 
 WorkerConditions Cluster::conditions(sim::Ports& ports, sim::NodeId node, std::int64_t local_rank) {
   WorkerConditions conditions;
-  conditions.program =
-      program_of(world_.node_name(node), local_rank, incarnations_[{node, local_rank}]++);
+  conditions.program = program_of(scenario_.workers, world_.node_name(node), local_rank,
+                                  incarnations_[{node, local_rank}]++);
   conditions.peer_abort = scenario_.workers.peer_abort;
   conditions.slow_stop = scenario_.workers.slow_stop;
   for (const std::int64_t whose : {std::int64_t{-1}, local_rank}) {
@@ -210,20 +210,6 @@ WorkerConditions Cluster::conditions(sim::Ports& ports, sim::NodeId node, std::i
     return roster_.round_of(node, pid).value_or(-1);
   };
   return conditions;
-}
-
-/// The most particular override counts: this worker before its whole node, a first incarnation's
-/// before one for all incarnations.
-const WorkerProgram& Cluster::program_of(const std::string& node, std::int64_t local_rank,
-                                         std::int64_t incarnation) const {
-  const std::string worker = node + "/" + std::to_string(local_rank);
-  const auto& overrides = scenario_.workers.overrides;
-  for (const std::string& key : {worker, node, worker + "/*", node + "/*"}) {
-    const bool every_time = key.ends_with("/*");
-    const auto found = overrides.find(key);
-    if (found != overrides.end() && (every_time || incarnation == 0)) return found->second;
-  }
-  return scenario_.workers.program;
 }
 
 void Cluster::stop_slowly(sim::NodeId node, std::optional<std::int64_t> local_rank, Duration span,

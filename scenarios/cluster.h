@@ -74,8 +74,6 @@ class Cluster {
   int run_worker(sim::Ports& ports);
   [[nodiscard]] WorkerConditions conditions(sim::Ports& ports, sim::NodeId node,
                                             std::int64_t local_rank);
-  [[nodiscard]] const WorkerProgram& program_of(const std::string& node, std::int64_t local_rank,
-                                                std::int64_t incarnation) const;
 
   world::World& world_;
   const Scenario& scenario_;

@@ -60,9 +60,9 @@ void Timeline::arm() {
                                std::uint64_t) { on_fault_point(node, pid, name); });
 }
 
-bool Timeline::matches(const Trigger& trigger, const sim::Event& event) const {
+bool fires(const Trigger& trigger, const sim::Event& event, std::string_view node) {
   if (event.type->name != *trigger.event) return false;
-  if (!trigger.on_node.empty() && world_.find_node(trigger.on_node) != event.node) return false;
+  if (!trigger.on_node.empty() && trigger.on_node != node) return false;
   for (const auto& [name, text] : trigger.fields) {
     std::size_t i = 0;
     while (i < event.type->field_count && event.type->fields[i] != name) ++i;
@@ -75,7 +75,8 @@ void Timeline::on_event(const sim::Event& event) {
   for (std::size_t i = 0; i < for_events_.size();) {
     Waiting& waiting = for_events_[i];
     const TimelineEntry& entry = entries_[waiting.entry];
-    if (!matches(entry.trigger, event) || ++waiting.seen < entry.trigger.passage) {
+    const std::string node = event.node == sim::kNoNode ? "" : world_.node_name(event.node);
+    if (!fires(entry.trigger, event, node) || ++waiting.seen < entry.trigger.passage) {
       ++i;
       continue;
     }

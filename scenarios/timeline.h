@@ -23,6 +23,9 @@ namespace events {
 inline constexpr sim::EventType timeline_acted{"timeline.acted", {"entry", "what", "target"}};
 }  // namespace events
 
+/// True if `event`, which happened on the node of that name, is one `trigger` waits for.
+bool fires(const Trigger& trigger, const sim::Event& event, std::string_view node);
+
 class Timeline final : public kernel::TraceSink {
  public:
   /// std::invalid_argument for an entry that no loader would have let through.
@@ -51,7 +54,6 @@ class Timeline final : public kernel::TraceSink {
     Effect effect;
   };
   void on_fault_point(sim::NodeId node, sim::Pid pid, std::string_view name);
-  [[nodiscard]] bool matches(const Trigger& trigger, const sim::Event& event) const;
   void later(Duration after, std::size_t entry, std::optional<sim::NodeId> there,
              sim::EventId cause, std::int64_t times_left);
   void act(std::size_t entry, std::optional<sim::NodeId> there, std::int64_t times_left);

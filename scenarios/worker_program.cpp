@@ -25,6 +25,17 @@ constexpr const char* kChildProgram = "worker-child";
 
 }  // namespace
 
+const WorkerProgram& program_of(const WorkersPlan& plan, const std::string& node,
+                                std::int64_t local_rank, std::int64_t incarnation) {
+  const std::string worker = node + "/" + std::to_string(local_rank);
+  for (const std::string& key : {worker, node, worker + "/*", node + "/*"}) {
+    const bool every_time = key.ends_with("/*");
+    const auto found = plan.overrides.find(key);
+    if (found != plan.overrides.end() && (every_time || incarnation == 0)) return found->second;
+  }
+  return plan.program;
+}
+
 WorkerRun::WorkerRun(sim::Ports& ports, WorkerConditions conditions)
     : ports_(ports), conditions_(std::move(conditions)), over_(ports.executor) {}
 

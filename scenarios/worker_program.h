@@ -36,6 +36,12 @@ struct WorkerConditions {
   std::function<std::int64_t()> round;
 };
 
+/// What the worker `local_rank` of `node` runs when it has been started `incarnation` times before.
+/// The most particular override counts: this worker before its whole node, a first incarnation's
+/// before one for all incarnations.
+const WorkerProgram& program_of(const WorkersPlan& plan, const std::string& node,
+                                std::int64_t local_rank, std::int64_t incarnation);
+
 /// One worker process, from start to exit.
 class WorkerRun {
  public:

@@ -11,8 +11,8 @@
 namespace hooke::model {
 namespace {
 
-constexpr std::uint16_t kDefaultPort = 2379;
-constexpr sim::Duration kDefaultReadTimeout = std::chrono::seconds(60);
+constexpr std::uint16_t kEtcdPort = 2379;
+constexpr sim::Duration kEtcdReadTimeout = std::chrono::seconds(60);
 constexpr std::int64_t kTtlSeconds = 7200;
 constexpr const char* kStateDirectory = "/torch/elastic/rendezvous/";
 
@@ -22,7 +22,7 @@ std::string checked(const std::string& run_id) {
 }
 
 template <class Call>
-auto guarded(Call call) -> decltype(call()) {
+auto asked(Call call) -> decltype(call()) {
   try {
     return call();
   } catch (const EtcdError& error) {
@@ -56,7 +56,7 @@ class EtcdV2Backend final : public RendezvousBackend {
   [[nodiscard]] std::string name() const override { return "etcd-v2"; }
 
   std::optional<StoredState> get_state() override {
-    return guarded([&]() -> std::optional<StoredState> {
+    return asked([&]() -> std::optional<StoredState> {
       try {
         const EtcdV2Node node = client_->get(path_).node;
         return StoredState{decode_stored(sim::Value(node.value)),
@@ -78,7 +78,7 @@ class EtcdV2Backend final : public RendezvousBackend {
     } else {
       write.previous_index = *fence;
     }
-    return guarded([&]() -> std::optional<SetStateResult> {
+    return asked([&]() -> std::optional<SetStateResult> {
       try {
         const EtcdV2Node node = client_->put(path_, write).node;
         return SetStateResult{bytes, token_of(static_cast<std::int64_t>(node.modified_index)),
@@ -115,7 +115,7 @@ class EtcdV3Backend final : public RendezvousBackend {
   [[nodiscard]] std::string name() const override { return "etcd-v3"; }
 
   std::optional<StoredState> get_state() override {
-    return guarded([&]() -> std::optional<StoredState> {
+    return asked([&]() -> std::optional<StoredState> {
       EtcdV3Read read = client_->get(key_);
       if (!read.entry.exists()) return std::nullopt;
       return StoredState{std::move(read.entry.value), token_of(read.entry.revision)};
@@ -124,7 +124,7 @@ class EtcdV3Backend final : public RendezvousBackend {
 
   std::optional<SetStateResult> set_state(const sim::Value& bytes,
                                           const std::optional<Token>& token) override {
-    return guarded([&]() -> std::optional<SetStateResult> {
+    return asked([&]() -> std::optional<SetStateResult> {
       // Another backend's token fences nothing: no revision is negative.
       const std::int64_t fence = fence_of<std::int64_t>(token).value_or(-1);
       EtcdV3Write write = put(bytes, fence);
@@ -168,8 +168,8 @@ class EtcdV3Backend final : public RendezvousBackend {
 
 EtcdOptions etcd_options(const RendezvousParameters& parameters) {
   EtcdOptions options;
-  options.server.endpoint = parse_endpoint(parameters.endpoint, kDefaultPort);
-  options.read_timeout = parameters.get_as_seconds("read_timeout").value_or(kDefaultReadTimeout);
+  options.server.endpoint = parse_endpoint(parameters.endpoint, kEtcdPort);
+  options.read_timeout = parameters.get_as_seconds("read_timeout").value_or(kEtcdReadTimeout);
   if (options.read_timeout <= sim::Duration::zero()) {
     throw std::invalid_argument("the read timeout must be a positive number of seconds");
   }

@@ -15,6 +15,7 @@
 #include "reports/trace_file.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/seconds.h"
+#include "scenarios/real/stage.h"
 #include "sim/real/real_process.h"
 
 namespace hooke::cli {
@@ -49,11 +50,16 @@ std::string host_name() {
 
 int run_agent(const TorchrunOptions& options, const std::string& trace_path) {
   real::RealProcess process({"hooke"});
+  // How scenarios give the agents of one machine different clocks.
+  if (const char* const offset = std::getenv(scenario::kWallOffsetVariable)) {
+    process.set_wall_clock_offset(sim::Duration(std::atoll(offset)));
+  }
   report::AgentConsole console(std::cerr);
   process.add_sink(console);
   std::ofstream trace_file;
   std::unique_ptr<report::TraceFile> trace;
   if (!trace_path.empty()) {
+    trace_file << std::unitbuf;  // whoever follows it sees each event at once
     trace_file.open(trace_path);
     if (!trace_file) throw std::runtime_error(trace_path + ": cannot be written");
     trace = std::make_unique<report::TraceFile>(trace_file, std::vector{host_name()});

@@ -24,6 +24,8 @@ void add_bench(CLI::App& app, int& exit_code);
 void add_bench_store(CLI::App& bench, int& exit_code);
 /// hooke agent [OPTIONS] SCRIPT…: runs a script as torchrun does.
 void add_agent(CLI::App& app, int& exit_code);
+/// hooke worker: plays the worker of a scenario; for agents on a stage.
+void add_worker(CLI::App& app, int& exit_code);
 /// hooke store: serves a TCPStore.
 void add_store(CLI::App& app, int& exit_code);
 /// hooke state: shows the live rendezvous of a job.

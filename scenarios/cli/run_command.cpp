@@ -16,6 +16,7 @@
 #include "reports/trace_file.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/loader.h"
+#include "scenarios/real/real_runner.h"
 #include "scenarios/runner.h"
 
 namespace hooke::cli {
@@ -33,6 +34,7 @@ struct Options {
   bool timeline = false;
   bool once = false;
   bool explain = false;
+  std::vector<std::string> worlds{"sim"};
 };
 
 /// Files as given, directories as all scenario files below them in the order of their paths.
@@ -77,10 +79,10 @@ std::ofstream open_output(const std::string& path) {
   return out;
 }
 
-report::Result run_one(kernel::Kernel& kernel, const std::string& file,
-                       const scenario::Scenario& scenario, const Options& options,
-                       const properties::InvariantRegistry& invariants, std::ostream* trace,
-                       const report::Style& style) {
+report::Result run_one(const std::string& file, const scenario::Scenario& scenario,
+                       const Options& options, const properties::InvariantRegistry& invariants,
+                       std::ostream* trace, const report::Style& style) {
+  kernel::Kernel kernel;  // not longer: a real process on this thread has one of its own
   scenario::RunOptions run_options;
   run_options.seed = options.seed;
   run_options.twin = !options.once;
@@ -92,16 +94,48 @@ report::Result run_one(kernel::Kernel& kernel, const std::string& file,
   if (options.timeline) {
     run_options.sinks.push_back(&timeline.emplace(std::cout, node_names(scenario), style.width));
   }
-  return {file, scenario.canary, scenario::run(kernel, scenario, run_options, invariants)};
+  return {file, scenario.canary, scenario::run(kernel, scenario, run_options, invariants), "sim"};
+}
+
+/// Who plays the agents of a world that is not simulated. ScenarioError when nobody can.
+scenario::Cast cast_of(const std::string& world) {
+  scenario::Cast cast;
+  cast.hooke = fs::read_symlink("/proc/self/exe").string();
+  if (world == "real") return cast;
+  cast.kind = scenario::AgentKind::torchrun;
+  const char* const command = std::getenv("HOOKE_TORCHRUN");
+  if (command == nullptr || *command == '\0') {
+    throw scenario::ScenarioError(
+        "--world torchrun: expected HOOKE_TORCHRUN to hold torchrun's command, got nothing");
+  }
+  cast.torchrun = command;
+  return cast;
+}
+
+report::Result run_one_really(const std::string& file, const std::string& world,
+                              const scenario::Scenario& scenario, const Options& options,
+                              const properties::InvariantRegistry& invariants, std::ostream* trace,
+                              const report::Style& style) {
+  scenario::RealOptions real_options;
+  real_options.cast = cast_of(world);
+  std::optional<report::TraceFile> trace_file;
+  std::optional<report::Timeline> timeline;
+  std::vector<std::string> names = node_names(scenario);
+  if (names.back() != "store") names.emplace_back("store");
+  if (trace != nullptr) real_options.sinks.push_back(&trace_file.emplace(*trace, names));
+  if (options.timeline) {
+    real_options.sinks.push_back(&timeline.emplace(std::cout, names, style.width));
+  }
+  return {file, scenario.canary, scenario::run_real(scenario, real_options, invariants), world};
 }
 
 int exit_code_of(const std::vector<report::Result>& results) {
   int code = kAllHeld;
   for (const report::Result& result : results) {
     if (!result.run.harness_failure.empty() || result.run.twin_difference) return kHarnessFailed;
-    if (!result.good()) code = kSomethingFell;
+    if (result.supported() && !result.good()) code = kSomethingFell;
   }
-  return code;
+  return report::differing(results) > 0 ? kSomethingFell : code;
 }
 
 int run(const Options& options) {
@@ -116,21 +150,30 @@ int run(const Options& options) {
   std::optional<std::ofstream> trace;
   if (!options.trace_path.empty()) trace = open_output(options.trace_path);
   const auto invariants = properties::InvariantRegistry::with_builtins();
-  kernel::Kernel kernel;
   std::vector<report::Result> results;
+  for (const std::string& world : options.worlds) {
+    if (world != "sim") static_cast<void>(cast_of(world));  // before anything has taken its time
+  }
   const bool table = !options.json;
+  const bool compares = options.worlds.size() > 1;
   if (table && !options.timeline) std::cout << report::table_head(style, name_width) << std::flush;
   for (const auto& [file, scenario] : scenarios) {
-    results.push_back(
-        run_one(kernel, file, scenario, options, invariants, trace ? &*trace : nullptr, style));
-    if (table && options.timeline) std::cout << report::table_head(style, name_width);
-    if (table) std::cout << report::row(results.back(), style, name_width) << std::flush;
+    for (const std::string& world : options.worlds) {
+      std::ostream* const trace_to = trace ? &*trace : nullptr;
+      results.push_back(
+          world == "sim"
+              ? run_one(file, scenario, options, invariants, trace_to, style)
+              : run_one_really(file, world, scenario, options, invariants, trace_to, style));
+      if (table && options.timeline) std::cout << report::table_head(style, name_width);
+      if (table) std::cout << report::row(results.back(), style, name_width) << std::flush;
+    }
   }
   if (table) {
     for (const report::Result& result : results) {
       const std::string text = report::explanation(result, style, options.explain);
       if (!text.empty()) std::cout << '\n' << text;
     }
+    if (compares) std::cout << '\n' << report::worlds_table(results, style);
     std::cout << '\n' << report::closing_line(results);
   } else {
     std::cout << report::to_json(results);
@@ -143,11 +186,20 @@ int run(const Options& options) {
 
 void add_run(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("run", "Replay scenarios in the simulated world and judge them");
+  CLI::App* command = app.add_subcommand(
+      "run", "Replay scenarios, simulated or with real processes, and judge them");
   command->add_option("paths", options->paths, "Scenario files, or directories with scenario files")
       ->required();
   command->add_option("--seed", options->seed, "Seed of all draws, instead of the scenario's own");
+  command
+      ->add_option(
+          "--world,--worlds", options->worlds,
+          "sim; real: hooke agents on this machine; torchrun: PyTorch's, by the command in "
+          "HOOKE_TORCHRUN. Several, with commas: all of them, compared")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"sim", "real", "torchrun"}))
+      ->capture_default_str();
   command->add_option("--strategy", options->strategy, "Which ready fiber runs next")
       ->check(CLI::IsMember({"fifo", "random"}))
       ->capture_default_str();
@@ -160,11 +212,13 @@ void add_run(CLI::App& app, int& exit_code) {
                     "Also show the violations that a scenario expects");
   command->add_flag("--once", options->once, "Run once instead of twice: no check of determinism");
   command->footer(
-      "Every scenario is run twice and must give the same trace hash both times.\n"
+      "In the simulated world every scenario is run twice and must give the same trace hash both "
+      "times.\n"
       "Examples:\n"
       "  hooke run scenarios/library\n"
       "  hooke run scenarios/library/smoke/late-joiner.json --timeline --seed 7\n"
       "  hooke run incident.json --explain --trace incident.jsonl\n"
+      "  HOOKE_TORCHRUN=torchrun hooke run --worlds sim,real,torchrun scenarios/library/worlds\n"
       "Exit codes: 0 all as expected; 1 an expectation or an invariant fell; 2 bad input; 3 the "
       "harness failed.");
   command->callback([options, &exit_code] { exit_code = run(*options); });

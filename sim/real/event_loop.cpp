@@ -22,13 +22,12 @@ sim::Duration machine_time() {
 
 }  // namespace
 
-EventLoop::EventLoop()
-    : epoll_(epoll_create1(EPOLL_CLOEXEC)), start_(machine_time()), arrived_(kEventsPerLook) {
+EventLoop::EventLoop() : epoll_(epoll_create1(EPOLL_CLOEXEC)), arrived_(kEventsPerLook) {
   if (!epoll_) fail("epoll_create1");
 }
 
 sim::WorldTime EventLoop::now() const {
-  return sim::WorldTime(machine_time() - start_);
+  return sim::WorldTime(machine_time());
 }
 
 WatchId EventLoop::watch(int fd, Watcher& watcher) {

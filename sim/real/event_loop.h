@@ -43,7 +43,8 @@ class EventLoop final : public kernel::Outside {
   void again(WatchId id, std::uint32_t events);
 
   sim::WorldTime wait(std::optional<sim::WorldTime> until) override;
-  /// Real time since the loop was made.
+  /// What the monotonic clock of the machine says: the same for all its processes, so that their
+  /// traces can be laid side by side.
   [[nodiscard]] sim::WorldTime now() const;
 
  private:
@@ -58,7 +59,6 @@ class EventLoop final : public kernel::Outside {
   void tell(WatchId id, std::uint32_t events);
 
   Descriptor epoll_;
-  sim::Duration start_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
   std::vector<Again> again_;

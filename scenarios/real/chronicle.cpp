@@ -1,0 +1,204 @@
+// The order is that of the machine's monotonic clock, which all its processes share.
+#include "scenarios/real/chronicle.h"
+
+#include <charconv>
+
+#include "model/observe/trace_events.h"
+#include "scenarios/cluster.h"
+#include "scenarios/real/worker_events.h"
+#include "sim/port/check.h"
+#include "sim/world/world_events.h"
+
+namespace hooke::scenario {
+
+namespace ev = model::events;
+namespace wev = world::events;
+
+namespace {
+
+std::size_t index_of(const sim::EventType& type, std::string_view name) {
+  std::size_t i = 0;
+  while (i < type.field_count && type.fields[i] != name) ++i;
+  HOOKE_CHECK(i < type.field_count, "an event type has the field that is asked for");
+  return i;
+}
+
+/// "0/2" as two numbers.
+std::pair<std::int64_t, std::int64_t> group_of(const std::string& text) {
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  std::pair<std::int64_t, std::int64_t> out{0, 0};
+  std::from_chars(text.data(), text.data() + slash, out.first);
+  if (slash < text.size()) {
+    std::from_chars(text.data() + slash + 1, text.data() + text.size(), out.second);
+  }
+  return out;
+}
+
+std::pair<std::string, std::int64_t> host_and_port(const std::string& endpoint) {
+  const std::size_t colon = std::min(endpoint.rfind(':'), endpoint.size());
+  std::int64_t port = 0;
+  if (colon < endpoint.size()) {
+    std::from_chars(endpoint.data() + colon + 1, endpoint.data() + endpoint.size(), port);
+  }
+  return {endpoint.substr(0, colon), port};
+}
+
+}  // namespace
+
+std::int64_t RawEvent::number(std::string_view name) const {
+  const auto* number = std::get_if<std::int64_t>(&fields[index_of(*type, name)]);
+  return number == nullptr ? 0 : *number;
+}
+
+const std::string& RawEvent::text(std::string_view name) const {
+  static const std::string none;
+  const auto* text = std::get_if<std::string>(&fields[index_of(*type, name)]);
+  return text == nullptr ? none : *text;
+}
+
+Chronicle::Chronicle(AgentKind kind, const Scenario& scenario,
+                     const std::vector<std::string>& node_names, sim::WorldTime begin)
+    : kind_(kind), scenario_(scenario), node_names_(node_names), begin_(begin) {}
+
+Chronicle::~Chronicle() = default;
+
+void Chronicle::note(RawEvent event) {
+  const sim::WorldTime at = event.at;
+  noted_.emplace(at, std::move(event));
+}
+
+void Chronicle::tell(sim::WorldTime until) {
+  while (!noted_.empty() && noted_.begin()->first <= until) {
+    const RawEvent event = std::move(noted_.extract(noted_.begin()).mapped());
+    tell_one(event);
+  }
+}
+
+std::vector<Chronicle::Worker> Chronicle::living_workers() const {
+  std::vector<Worker> out;
+  for (const auto& [key, worker] : workers_) out.push_back(worker);
+  return out;
+}
+
+void Chronicle::tell_one(const RawEvent& event) {
+  const Key own{event.node, event.pid};
+  if (event.type == &events::worker_reported) {
+    if (kind_ == AgentKind::torchrun) tell_reported(event);
+  } else if (event.type == &events::worker_exits) {
+    if (const auto worker = workers_.find(own); worker != workers_.end()) {
+      worker->second.exit_code = event.number("code");
+    }
+  } else if (event.type == &wev::process_started) {
+    born_[own] = emit(event);
+  } else if (event.type == &wev::process_ended) {
+    if (workers_.contains(own)) {
+      worker_ends(event, event.pid, event.number("status"));
+    } else if (!over_.contains(own)) {
+      emit(event);
+    }
+  } else if (event.type == &ev::worker_started) {
+    const sim::Pid worker{static_cast<std::int32_t>(event.number("worker_pid"))};
+    worker_begins(event, worker, event.pid, event.number("local_rank"), event.number("rank"));
+    emit(event);
+  } else if (event.type == &ev::worker_signalled) {
+    const sim::Pid worker{static_cast<std::int32_t>(event.number("worker_pid"))};
+    emit(event);
+    emit(
+        event, event.pid, wev::process_signalled,
+        {event.pid.value, worker.value, event.number("signal"), born_[{event.node, worker}].value});
+  } else if (event.type == &ev::worker_ended) {
+    const sim::Pid worker{static_cast<std::int32_t>(event.number("worker_pid"))};
+    worker_ends(event, worker, event.number("status"));
+    emit(event);
+  } else {
+    emit(event);
+  }
+}
+
+void Chronicle::worker_begins(const RawEvent& like, sim::Pid worker, sim::Pid agent,
+                              std::int64_t local_rank, std::int64_t rank) {
+  const Key key{like.node, worker};
+  over_.erase(key);
+  born_[key] =
+      emit(like, worker, wev::process_started, {agent.value, kWorkerProgram, worker.value});
+  workers_[key] = {like.node, worker, agent, local_rank, rank, std::nullopt};
+}
+
+/// Whoever sees it first says it: the agent that reaps, or the stage that finds an orphan gone.
+void Chronicle::worker_ends(const RawEvent& like, sim::Pid worker, std::int64_t status) {
+  const auto found = workers_.extract(Key{like.node, worker});
+  if (!found) return;
+  const Worker& gone = found.mapped();
+  over_.insert(found.key());
+  // A torchrun agent says nothing of the signal by which it stops its workers.
+  const bool stopped =
+      kind_ == AgentKind::torchrun && status == -static_cast<int>(sim::Signal::term);
+  if (stopped) {
+    emit(like, gone.agent, wev::process_signalled,
+         {gone.agent.value, worker.value, static_cast<int>(sim::Signal::term),
+          born_[{like.node, worker}].value});
+  }
+  emit(like, worker, wev::process_ended, {status});
+  if (kind_ == AgentKind::torchrun) {
+    emit(like, gone.agent, ev::worker_ended,
+         {worker.value, gone.local_rank, gone.rank, status, stopped});
+  }
+}
+
+/// A worker that begins tells of its agent's round: the agent has joined it, and somebody has
+/// completed it.
+void Chronicle::tell_reported(const RawEvent& event) {
+  const sim::Pid agent{static_cast<std::int32_t>(event.number("agent_pid"))};
+  const std::int64_t round = event.number("round");
+  const std::int64_t restarts = event.number("restart_count");
+  const auto [group_rank, group_size] = group_of(event.text("group"));
+  const auto [host, port] = host_and_port(event.text("master"));
+  const std::string run_id(kRunId);
+  const RendezvousPlan& plan = scenario_.protocol.rendezvous;
+  const bool had_seat = seats_.contains({event.node, agent});
+  Seat& seat = seats_[{event.node, agent}];
+  if (!had_seat || seat.round != round || seat.restarts != restarts) {
+    const std::string descriptor =
+        node_names_[event.node.value] + "_" + std::to_string(agent.value) + "_0";
+    if (had_seat) {
+      emit(event, agent, ev::group_restarting,
+           {restarts != seat.restarts ? "worker_failure" : "membership_change",
+            scenario_.protocol.agent.max_restarts - restarts, seat.round});
+      emit(event, agent, ev::rendezvous_joining, {run_id, descriptor, seat.round});
+    }
+    if (round > completed_) {
+      emit(event, agent, ev::rendezvous_completed,
+           {run_id, round, group_size, plan.min_nodes, plan.max_nodes});
+      completed_ = round;
+    }
+    emit(event, agent, ev::rendezvous_joined,
+         {run_id, descriptor, round, group_rank, group_size, host, port});
+    seat = {round, restarts};
+  }
+  worker_begins(event, event.pid, agent, event.number("local_rank"), event.number("rank"));
+  emit(event, agent, ev::worker_started,
+       {run_id, round, event.pid.value, event.number("local_rank"), event.number("rank"),
+        event.number("world_size"), restarts, event.text("master")});
+  emit(event, agent, ev::group_state, {"HEALTHY", restarts});
+}
+
+sim::EventId Chronicle::emit(const RawEvent& like, sim::Pid pid, const sim::EventType& type,
+                             std::initializer_list<sim::FieldValue> fields) {
+  return recorder_.emit(cause_, sim::WorldTime(like.at - begin_), {}, like.node, pid, type,
+                        {fields.begin(), fields.size()});
+}
+
+sim::EventId Chronicle::emit(const RawEvent& event) {
+  std::vector<sim::FieldValue> fields;
+  for (const RawEvent::Field& field : event.fields) {
+    if (const auto* text = std::get_if<std::string>(&field)) {
+      fields.emplace_back(*text);
+    } else {
+      fields.emplace_back(std::get<std::int64_t>(field));
+    }
+  }
+  return recorder_.emit(cause_, sim::WorldTime(event.at - begin_), {}, event.node, event.pid,
+                        *event.type, fields);
+}
+
+}  // namespace hooke::scenario

@@ -1,0 +1,84 @@
+#pragma once
+// Carries out a scenario's timeline on a stage: the same words as in the simulated world, put into
+// deeds with signals, links and restarts.
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/real/stage.h"
+#include "scenarios/roster.h"
+#include "scenarios/runner.h"
+#include "scenarios/scenario.h"
+#include "sim/kernel/trace_recorder.h"
+
+namespace hooke::scenario {
+
+/// What of this scenario cannot be played with these agents on a real machine, a sentence each;
+/// empty: all of it can.
+std::vector<std::string> unsupported(const Scenario& scenario, AgentKind kind);
+
+class Director final : public kernel::TraceSink {
+ public:
+  /// References must outlive the director.
+  Director(sim::Ports& ports, Stage& stage, const Scenario& scenario, const Roster& roster,
+           const std::vector<std::string>& node_names, sim::WorldTime begin);
+
+  /// Sees what entries wait for, and agents that end.
+  void on_event(const sim::Event& event) override;
+  /// Does what is due.
+  void act(sim::WorldTime now);
+  /// Nothing is left to come but what waits for an event.
+  [[nodiscard]] bool idle() const { return agenda_.empty(); }
+  /// What has been done so far, in order, and how often it was felt.
+  [[nodiscard]] std::vector<InjectedFault> done() const;
+
+ private:
+  struct Waiting {
+    std::size_t entry;
+    std::int64_t seen = 0;
+  };
+  struct Deed {
+    std::size_t entry = 0;
+    sim::WorldTime at{};
+    std::uint64_t felt = 0;
+  };
+  struct Relaunch {
+    Duration after{};
+    std::int64_t left = 0;
+  };
+  using Nodes = std::vector<sim::NodeId>;
+
+  void later(sim::WorldTime at, std::function<void()> action);
+  void act_on(std::size_t entry, std::optional<sim::NodeId> there, std::int64_t times_left);
+  void perform(const TimelineEntry& entry, const Nodes& nodes, Deed& deed);
+  [[nodiscard]] Nodes resolve(const std::vector<std::string>& names) const;
+  /// The nodes whose link to the store lies between these.
+  [[nodiscard]] Nodes linked(const TimelineEntry& entry, const Nodes& from) const;
+  void disturb(const TimelineEntry& entry, const Nodes& nodes, Deed& deed);
+  void pause(sim::NodeId node, sim::Pid pid, const TimelineEntry& entry, const char* kind,
+             Deed& deed);
+  void start_again(sim::NodeId node, Deed& deed);
+  /// Notes that a fault begins; its number.
+  std::int64_t begins(const std::string& kind, const std::string& target, Duration span);
+  void ends(std::int64_t fault, const std::string& kind, bool felt, Deed& deed);
+  [[nodiscard]] sim::WorldTime now() const;
+
+  sim::Ports& ports_;
+  Stage& stage_;
+  const Scenario& scenario_;
+  const Roster& roster_;
+  const std::vector<std::string>& node_names_;
+  sim::WorldTime begin_;
+  std::multimap<sim::WorldTime, std::function<void()>> agenda_;
+  std::vector<Waiting> waiting_;
+  std::deque<Deed> done_;  ///< references into it stay valid
+  std::map<sim::NodeId, Relaunch> relaunches_;
+  std::vector<sim::NodeId> restart_when_ended_;
+  std::int64_t faults_ = 0;
+};
+
+}  // namespace hooke::scenario

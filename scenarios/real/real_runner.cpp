@@ -1,0 +1,181 @@
+// The harness is one real process of its own: a fiber that starts, watches and disturbs.
+#include "scenarios/real/real_runner.h"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+
+#include "properties/invariants/invariant_set.h"
+#include "scenarios/cluster.h"
+#include "scenarios/outcomes.h"
+#include "scenarios/real/director.h"
+#include "scenarios/verdict.h"
+#include "sim/real/process_tree.h"
+#include "sim/real/real_process.h"
+
+namespace hooke::scenario {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Duration kLook = 20ms;
+/// Events are told this long after they happened: until then an earlier one may still come in.
+constexpr Duration kDelay = 200ms;
+/// What is still to come when all agents are over: workers that lose their agent last.
+constexpr Duration kSettling = 500ms;
+
+/// Of torchrun agents only what their workers and their end show.
+constexpr std::array<std::string_view, 9> kJudgedOfTorchrun{
+    "safety.one_world", "safety.rank_sanity", "safety.round_monotonic",
+    "safety.bounds",    "safety.no_orphans",  "safety.exit_code_truth",
+    "liveness.exit",    "liveness.formation", "safety.round_isolation"};
+
+/// A directory of its own, gone with the object.
+class Directory {
+ public:
+  Directory() {
+    std::string pattern = (fs::temp_directory_path() / "hooke-stage-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no directory for the stage");
+    path_ = pattern;
+  }
+  ~Directory() {
+    std::error_code ignored;
+    if (!keep_) fs::remove_all(path_, ignored);
+  }
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+  void keep() { keep_ = true; }
+
+ private:
+  std::string path_;
+  bool keep_ = false;
+};
+
+std::vector<std::string> names_of(const Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const NodePlan& node : scenario.cluster.nodes) names.push_back(node.id);
+  names.emplace_back(kStoreMachine);
+  return names;
+}
+
+class Performance {
+ public:
+  Performance(sim::Ports& ports, const Scenario& scenario, const RealOptions& options,
+              const std::string& directory, const properties::InvariantRegistry& invariants)
+      : ports_(ports),
+        scenario_(scenario),
+        options_(options),
+        node_names_(names_of(scenario)),
+        begin_(now()),
+        judges_(invariants),
+        chronicle_(options.cast.kind, scenario, node_names_, begin_),
+        stage_(ports, scenario, options.cast, directory, node_names_, chronicle_),
+        director_(ports, stage_, scenario, roster_, node_names_, begin_) {
+    for (kernel::TraceSink* const sink :
+         std::initializer_list<kernel::TraceSink*>{&roster_, &outcomes_, &director_, &judges_}) {
+      chronicle_.add_sink(*sink);
+    }
+    for (kernel::TraceSink* const sink : options.sinks) chronicle_.add_sink(*sink);
+  }
+
+  void run(RunReport& report) {
+    if (stage_.store_is_external()) stage_.start_store();
+    const sim::WorldTime limit = begin_ + std::min(options_.time_max, scenario_.time_limit);
+    // Over when nothing has been going on for a while.
+    for (sim::WorldTime busy = now(); now() - busy <= kSettling && now() < limit;) {
+      ports_.executor.sleep_until(ports_.clock.monotonic_now() + kLook);
+      stage_.look();
+      chronicle_.tell(now() - kDelay);
+      director_.act(now());
+      if (!director_.idle() || !outcomes_.all_over()) busy = now();
+    }
+    stage_.look();
+    chronicle_.tell(now());
+    const bool all_over = outcomes_.all_over();
+    report.end = all_over ? kernel::RunEnd::stopped : kernel::RunEnd::world_time_exhausted;
+    report.world_time = now() - begin_;
+    report.wall_time = report.world_time;
+    report.agents = outcomes_.agents();
+    report.faults = director_.done();
+    report.marks = outcomes_.marks();
+    report.rounds = outcomes_.rounds();
+    report.events = chronicle_.event_count();
+    report.violations =
+        judges_.finish({sim::WorldTime(report.world_time), all_over, outcomes_.last_fault()});
+    std::erase_if(report.violations, [&](const properties::Violation& violation) {
+      return !is_judged(options_.cast.kind, violation.invariant);
+    });
+    judge(what_can_be_judged(), all_over, report);
+  }
+
+ private:
+  [[nodiscard]] sim::WorldTime now() const {
+    return sim::WorldTime(ports_.clock.monotonic_now().time_since_epoch());
+  }
+  /// The scenario without the expectations that nobody here could see come true.
+  [[nodiscard]] Scenario what_can_be_judged() const {
+    Scenario out = scenario_;
+    std::erase_if(out.expect.violates,
+                  [&](const std::string& id) { return !is_judged(options_.cast.kind, id); });
+    // Marks are set where the protocol's code is, and that is not this code.
+    if (options_.cast.kind == AgentKind::torchrun) out.expect.marks.clear();
+    return out;
+  }
+
+  sim::Ports& ports_;
+  const Scenario& scenario_;
+  const RealOptions& options_;
+  std::vector<std::string> node_names_;
+  sim::WorldTime begin_;
+  Roster roster_;
+  Outcomes outcomes_{node_names_};
+  properties::InvariantSet judges_;
+  Chronicle chronicle_;
+  Stage stage_;
+  Director director_;
+};
+
+}  // namespace
+
+bool is_judged(AgentKind kind, const std::string& invariant) {
+  if (kind == AgentKind::hooke) return true;
+  return std::find(kJudgedOfTorchrun.begin(), kJudgedOfTorchrun.end(), invariant) !=
+         kJudgedOfTorchrun.end();
+}
+
+RunReport run_real(const Scenario& scenario, const RealOptions& options,
+                   const properties::InvariantRegistry& invariants) {
+  RunReport report;
+  report.name = scenario.name;
+  report.seed = scenario.seed;
+  if (const auto missing = unsupported(scenario, options.cast.kind); !missing.empty()) {
+    for (const std::string& what : missing) {
+      report.unsupported += (report.unsupported.empty() ? "" : ", ") + what;
+    }
+    return report;
+  }
+  Directory directory;
+  real::adopt_orphans();
+  {
+    const real::Warden warden(std::string(kStageVariable) + "=" + directory.path());
+    real::RealProcess process({"hooke"});
+    try {
+      process.run([&](sim::Ports& ports) {
+        Performance performance(ports, scenario, options, directory.path(), invariants);
+        performance.run(report);
+        return 0;
+      });
+    } catch (const std::exception& error) {
+      report.harness_failure = error.what();
+    }
+  }
+  if (!report.passed) directory.keep();
+  return report;
+}
+
+}  // namespace hooke::scenario

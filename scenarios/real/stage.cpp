@@ -1,0 +1,420 @@
+// Starting, ending and watching processes.
+#include "scenarios/real/stage.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+
+#include "model/observe/event_registry.h"
+#include "model/observe/trace_events.h"
+#include "scenarios/cluster.h"
+#include "scenarios/real/worker_events.h"
+#include "scenarios/writer.h"
+#include "sim/real/process_tree.h"
+#include "sim/world/world_event_registry.h"
+#include "sim/world/world_events.h"
+
+namespace hooke::scenario {
+namespace {
+
+namespace ev = model::events;
+namespace wev = world::events;
+
+constexpr Duration kStorePatience = 20s;
+constexpr const char* kLoopback = "127.0.0.1";
+
+class NobodyHome final : public sim::AcceptHandler {
+ public:
+  void on_accept(std::unique_ptr<sim::Stream> stream) override { stream->reset(); }
+};
+
+sim::PortNumber free_port(sim::Network& network) {
+  NobodyHome nobody;
+  const auto listener = network.listen(sim::PortNumber{0}, nobody);
+  if (!listener) throw std::runtime_error("no port is free");
+  return listener.value()->local().port;
+}
+
+/// Whole seconds as torchrun reads them; anything finer with a unit, which only hooke agents read.
+std::string seconds_text(Duration span) {
+  if (span % 1s == Duration::zero()) return std::to_string(span / 1s);
+  return std::to_string(span / 1ms) + "ms";
+}
+
+std::string decimal_seconds(Duration span) {
+  std::ostringstream out;
+  out << static_cast<double>(span / 1ms) / 1000;
+  return out.str();
+}
+
+const sim::EventType* event_type(std::string_view name) {
+  if (const sim::EventType* type = model::find_event_type(name)) return type;
+  for (const sim::EventType* type : {&events::worker_reported, &events::worker_exits}) {
+    if (type->name == name) return type;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Stage::Stage(sim::Ports& ports, const Scenario& scenario, const Cast& cast, std::string directory,
+             const std::vector<std::string>& node_names, Chronicle& chronicle)
+    : ports_(ports),
+      scenario_(scenario),
+      cast_(cast),
+      directory_(std::move(directory)),
+      node_names_(node_names),
+      chronicle_(chronicle),
+      store_port_(free_port(ports.network)) {
+  const std::size_t nodes = scenario.cluster.nodes.size();
+  store_machine_ = sim::NodeId{static_cast<std::uint32_t>(nodes)};
+  for (std::uint32_t i = 0; i < nodes; ++i) {
+    if (scenario.cluster.nodes[i].id == scenario.cluster.store_host)
+      store_machine_ = sim::NodeId{i};
+  }
+  for (std::uint32_t i = 0; i < nodes; ++i) {
+    const bool hosts = sim::NodeId{i} == store_machine_;
+    links_.push_back(
+        hosts ? nullptr
+              : std::make_unique<real::LinkProxy>(ports, sim::Endpoint{kLoopback, store_port_}));
+  }
+  const auto written = ports.files.write(directory_ + "/scenario.json", write_scenario(scenario));
+  if (!written) throw std::runtime_error(written.failure().detail);
+}
+
+Stage::~Stage() = default;
+
+bool Stage::store_is_external() const {
+  return store_machine_.value == scenario_.cluster.nodes.size();
+}
+
+/// 127.0.1.1 and on: all of 127/8 is this machine, and everybody gets an address that is his.
+std::string Stage::address(sim::NodeId node) const {
+  if (node == store_machine_ && store_is_external()) return kLoopback;
+  return "127.0." + std::to_string(1 + node.value / 250) + "." +
+         std::to_string(1 + node.value % 250);
+}
+
+void Stage::note(sim::NodeId node, sim::Pid pid, const sim::EventType& type,
+                 std::vector<RawEvent::Field> fields) {
+  const sim::WorldTime now(ports_.clock.monotonic_now().time_since_epoch());
+  chronicle_.note({now, node, pid, &type, std::move(fields)});
+}
+
+// ---- the store ----------------------------------------------------------------------------------
+
+void Stage::start_store() {
+  sim::SpawnRequest request;
+  request.argv = {cast_.hooke, "store", "--port", std::to_string(store_port_.value)};
+  request.environment = environment(store_machine_);
+  request.stdout_path = request.stderr_path = directory_ + "/store.log";
+  const auto pid = ports_.processes.spawn(request);
+  if (!pid) throw std::runtime_error(pid.failure().detail);
+  const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + kStorePatience;
+  const sim::Endpoint store{kLoopback, store_port_};
+  while (!ports_.network.connect(store, deadline)) {
+    if (ports_.clock.monotonic_now() >= deadline) {
+      throw std::runtime_error("the store does not serve: see " + request.stdout_path);
+    }
+    ports_.executor.sleep_until(ports_.clock.monotonic_now() + 20ms);
+  }
+  store_process_ = pid.value();
+  note(store_machine_, pid.value(), wev::process_started,
+       {0, std::string(kStoreProgram), pid.value().value});
+  note(store_machine_, pid.value(), ev::store_serving,
+       {std::int64_t{store_port_.value}, std::string("rendezvous")});
+}
+
+// ---- agents -------------------------------------------------------------------------------------
+
+std::map<std::string, std::string> Stage::environment(sim::NodeId node) const {
+  std::map<std::string, std::string> out = ports_.processes.environment();
+  for (const auto& [name, value] : scenario_.protocol.agent.environment) out[name] = value;
+  out[kStageVariable] = directory_;
+  out[kNodeVariable] = node_names_[node.value];
+  out[kStoreVariable] = (store_is_external() ? kLoopback : address(store_machine_)) +
+                        std::string(":") + std::to_string(store_port_.value);
+  out["TORCH_ELASTIC_SHUTDOWN_TIMEOUT"] =
+      std::to_string(scenario_.protocol.agent.shutdown_timeout / 1s);
+  if (node.value < scenario_.cluster.nodes.size()) {
+    const Duration skew = scenario_.cluster.nodes[node.value].clock_skew;
+    if (skew != Duration::zero()) out[kWallOffsetVariable] = std::to_string(skew.count());
+  }
+  return out;
+}
+
+std::vector<std::string> Stage::agent_command(sim::NodeId node, const std::string& run_id,
+                                              const std::string& trace) const {
+  const RendezvousPlan& plan = scenario_.protocol.rendezvous;
+  const AgentPlan& agent = scenario_.protocol.agent;
+  std::vector<std::string> argv;
+  if (cast_.kind == AgentKind::hooke) {
+    argv = {cast_.hooke,
+            "agent",
+            "--trace",
+            trace,
+            "--protocol-variant",
+            std::string(to_string(scenario_.protocol.variant))};
+  } else {
+    std::istringstream words(cast_.torchrun);
+    for (std::string word; words >> word;) argv.push_back(word);
+  }
+  const bool hosts = node == store_machine_;
+  const std::string endpoint =
+      hosts ? address(node) + ":" + std::to_string(store_port_.value)
+            : kLoopback + std::string(":") + std::to_string(links_[node.value]->port().value);
+  std::string configuration;
+  for (const auto& [name, value] : std::map<std::string, std::string>{
+           {"join_timeout", seconds_text(plan.join)},
+           {"last_call_timeout", seconds_text(plan.last_call)},
+           {"close_timeout", seconds_text(plan.close)},
+           {"heartbeat_timeout", seconds_text(plan.heartbeat)},
+           {"keep_alive_interval", seconds_text(plan.keep_alive_interval)},
+           {"keep_alive_max_attempt", std::to_string(plan.keep_alive_max_attempts)},
+           {"read_timeout", seconds_text(plan.read_timeout)},
+           {"is_host", hosts ? "1" : "0"}}) {
+    configuration += (configuration.empty() ? "" : ",") + name + "=" + value;
+  }
+  argv.insert(
+      argv.end(),
+      {"--nnodes=" + std::to_string(plan.min_nodes) + ":" + std::to_string(plan.max_nodes),
+       "--nproc_per_node=" + std::to_string(scenario_.workers.per_node),
+       "--max_restarts=" + std::to_string(agent.max_restarts),
+       "--monitor_interval=" + decimal_seconds(agent.monitor_interval), "--rdzv_backend=c10d",
+       "--rdzv_endpoint=" + endpoint, "--rdzv_id=" + run_id, "--rdzv_conf=" + configuration,
+       "--local_addr=" + address(node), "--no_python", cast_.hooke, "worker"});
+  return argv;
+}
+
+bool Stage::start_agent(sim::NodeId node, const std::string& run_id) {
+  if (down_.contains(node)) return false;
+  const std::string name = node_names_[node.value] + "-" + std::to_string(started_++);
+  const std::string trace = directory_ + "/agent-" + name + ".jsonl";
+  sim::SpawnRequest request;
+  request.argv = agent_command(node, run_id, trace);
+  request.environment = environment(node);
+  request.stdout_path = request.stderr_path = directory_ + "/agent-" + name + ".log";
+  const auto pid = ports_.processes.spawn(request);
+  if (!pid) throw std::runtime_error(request.argv.front() + ": " + pid.failure().detail);
+  agents_.push_back({node, pid.value(), request.stderr_path, std::nullopt});
+  note(node, pid.value(), wev::process_started, {0, std::string(kAgentProgram), pid.value().value});
+  if (cast_.kind == AgentKind::hooke) {
+    tails_[trace] = {node, 0, ""};
+  } else {
+    tell_settings(agents_.back(), run_id);
+  }
+  return true;
+}
+
+/// What a hooke agent says when it begins.
+void Stage::tell_settings(const Agent& agent, const std::string& run_id) {
+  const RendezvousPlan& plan = scenario_.protocol.rendezvous;
+  const AgentPlan& config = scenario_.protocol.agent;
+  note(agent.node, agent.pid, ev::agent_started,
+       {run_id, plan.backend, plan.min_nodes, plan.max_nodes, scenario_.workers.per_node,
+        config.max_restarts, config.shutdown_timeout.count()});
+  note(
+      agent.node, agent.pid, ev::agent_settings,
+      {plan.join.count(), plan.last_call.count(), plan.close.count(), plan.heartbeat.count(),
+       (plan.keep_alive_interval * plan.keep_alive_max_attempts).count(), plan.read_timeout.count(),
+       config.monitor_interval.count(), config.exit_barrier_timeout.count()});
+  note(agent.node, agent.pid, ev::rendezvous_joining,
+       {run_id, node_names_[agent.node.value] + "_" + std::to_string(agent.pid.value) + "_0", 0});
+}
+
+bool Stage::signal(sim::NodeId node, sim::Pid pid, sim::Signal signal) {
+  note(node, sim::Pid{0}, wev::process_signalled, {0, pid.value, static_cast<int>(signal), 0});
+  if (!ports_.processes.signal(pid, signal)) return false;
+  const auto agent = std::find_if(agents_.begin(), agents_.end(),
+                                  [&](const Agent& each) { return each.pid == pid; });
+  const bool ends = signal != sim::Signal::stop && signal != sim::Signal::cont;
+  if (agent != agents_.end()) {
+    if (ends) agent->told = signal;
+  } else if (ends) {
+    killed_[pid] = signal;
+  }
+  return true;
+}
+
+void Stage::crash(sim::NodeId node) {
+  if (!down_.insert(node).second) return;
+  note(node, sim::Pid{0}, wev::node_crashed, {node_names_[node.value]});
+  const std::string own = std::string(kNodeVariable) + "=" + node_names_[node.value];
+  const std::string stage = std::string(kStageVariable) + "=" + directory_;
+  const std::vector<sim::Pid> ours = real::processes_marked(stage);
+  for (const sim::Pid pid : real::processes_marked(own)) {
+    if (std::find(ours.begin(), ours.end(), pid) == ours.end()) continue;  // another run's
+    static_cast<void>(ports_.processes.signal(pid, sim::Signal::kill));
+    killed_[pid] = sim::Signal::kill;
+  }
+}
+
+bool Stage::boot(sim::NodeId node) {
+  if (down_.erase(node) == 0) return false;
+  note(node, sim::Pid{0}, wev::node_restarted, {node_names_[node.value]});
+  return true;
+}
+
+void Stage::order_exit(sim::Pid worker, std::int64_t code) {
+  const std::string path = directory_ + "/order-" + std::to_string(worker.value);
+  static_cast<void>(ports_.files.write(path + ".part", "exit " + std::to_string(code)));
+  static_cast<void>(ports_.files.rename(path + ".part", path));
+}
+
+std::vector<real::LinkProxy*> Stage::links(const std::vector<sim::NodeId>& nodes) {
+  std::vector<real::LinkProxy*> out;
+  for (const sim::NodeId node : nodes) {
+    if (node.value < links_.size() && links_[node.value]) out.push_back(links_[node.value].get());
+  }
+  return out;
+}
+
+// ---- watching -----------------------------------------------------------------------------------
+
+void Stage::look() {
+  find_traces();
+  for (auto& [path, tail] : tails_) read_trace(path, tail);
+  look_at_agents();
+  look_at_workers();
+}
+
+/// Workers name their files "worker-<node>-<local rank>-<incarnation>.jsonl".
+void Stage::find_traces() {
+  const auto names = ports_.files.list(directory_);
+  if (!names) return;
+  for (const std::string& name : names.value()) {
+    if (!name.starts_with("worker-") || !name.ends_with(".jsonl")) continue;
+    const std::string path = directory_ + "/" + name;
+    if (tails_.contains(path)) continue;
+    const std::string node = name.substr(7, name.find('-', 7) - 7);
+    const auto found = std::find(node_names_.begin(), node_names_.end(), node);
+    if (found == node_names_.end()) continue;
+    tails_[path].node = sim::NodeId{static_cast<std::uint32_t>(found - node_names_.begin())};
+  }
+}
+
+void Stage::read_trace(const std::string& path, Tail& tail) {
+  for (;;) {
+    const auto more = ports_.files.read_from(path, tail.read);
+    if (!more || more.value().empty()) return;
+    tail.read += more.value().size();
+    tail.rest += more.value();
+    std::size_t begin = 0;
+    for (std::size_t end = 0; (end = tail.rest.find('\n', begin)) != std::string::npos;
+         begin = end + 1) {
+      take_line(tail.rest.substr(begin, end - begin), tail.node);
+    }
+    tail.rest.erase(0, begin);
+  }
+}
+
+void Stage::take_line(const std::string& line, sim::NodeId node) {
+  const auto document = nlohmann::json::parse(line, nullptr, false);
+  if (!document.is_object()) return;
+  const sim::EventType* const type = event_type(document.value("type", ""));
+  if (type == nullptr) return;
+  RawEvent event;
+  event.at = sim::WorldTime(Duration(document.value("at_ns", std::int64_t{0})));
+  event.node = node;
+  event.pid = sim::Pid{document.value("pid", 0)};
+  event.type = type;
+  for (std::size_t i = 0; i < type->field_count; ++i) {
+    const auto& value = document.value(std::string(type->fields[i]), nlohmann::json());
+    if (value.is_string()) {
+      event.fields.emplace_back(with_names(value.get<std::string>()));
+    } else {
+      event.fields.emplace_back(value.is_number() ? value.get<std::int64_t>() : 0);
+    }
+  }
+  chronicle_.note(std::move(event));
+}
+
+/// Addresses become the names of the scenario's nodes.
+std::string Stage::with_names(const std::string& text) const {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text.compare(at, 4, "127.") != 0) {
+      out += text[at++];
+      continue;
+    }
+    const std::size_t end = std::min(text.find_first_not_of("0123456789.", at), text.size());
+    const std::string word = text.substr(at, end - at);
+    std::string name = word;
+    for (std::uint32_t i = 0; i < scenario_.cluster.nodes.size(); ++i) {
+      if (address(sim::NodeId{i}) == word) name = node_names_[i];
+    }
+    out += name;
+    at = end;
+  }
+  return out;
+}
+
+void Stage::look_at_agents() {
+  for (std::size_t i = 0; i < agents_.size();) {
+    const auto status = ports_.processes.poll(agents_[i].pid);
+    if (!status) {
+      ++i;
+      continue;
+    }
+    const Agent gone = agents_[i];
+    agents_.erase(agents_.begin() + static_cast<std::ptrdiff_t>(i));
+    // Its last words first.
+    for (auto& [path, tail] : tails_) read_trace(path, tail);
+    agent_ends(gone, *status);
+  }
+  if (store_process_) {
+    if (const auto status = ports_.processes.poll(*store_process_)) {
+      note(store_machine_, *store_process_, wev::process_ended, {status->as_python()});
+      store_process_.reset();
+    }
+  }
+}
+
+/// What torchrun's end means is in its log: the exception that it died of.
+void Stage::agent_ends(const Agent& agent, const sim::ExitStatus& status) {
+  if (cast_.kind == AgentKind::torchrun && !status.signal) {
+    const auto log = ports_.files.read(agent.log);
+    const std::string text = log ? log.value() : "";
+    const auto says = [&](const char* word) { return text.find(word) != std::string::npos; };
+    const char* const outcome = status.code == 0                        ? "succeeded"
+                                : agent.told && says("SignalException") ? "signalled"
+                                : says("ChildFailedError")              ? "failed"
+                                : says("RendezvousGracefulExitError")   ? "graceful_exit"
+                                                                        : "error";
+    note(agent.node, agent.pid, ev::agent_finished,
+         {std::string(outcome), std::int64_t{status.code}, std::string("see ") + agent.log});
+  }
+  note(agent.node, agent.pid, wev::process_ended, {std::int64_t{status.as_python()}});
+}
+
+/// Hooke agents tell of their workers' ends while they live. Nobody else tells of the others'.
+void Stage::look_at_workers() {
+  for (const Chronicle::Worker& worker : chronicle_.living_workers()) {
+    const bool agent_lives = std::any_of(agents_.begin(), agents_.end(), [&](const Agent& agent) {
+      return agent.pid == worker.agent;
+    });
+    if (agent_lives && cast_.kind == AgentKind::hooke) continue;
+    std::int64_t status = 0;
+    if (const auto reaped = real::reap_adopted(worker.pid)) {
+      status = reaped->as_python();
+    } else if (real::is_running(worker.pid)) {
+      continue;
+    } else if (worker.exit_code) {
+      status = *worker.exit_code;
+    } else if (const auto told = killed_.find(worker.pid); told != killed_.end()) {
+      status = -static_cast<int>(told->second);
+    } else {
+      status = -static_cast<int>(sim::Signal::term);
+    }
+    if (found_gone_.insert(worker.pid).second) {
+      note(worker.node, worker.pid, wev::process_ended, {status});
+    }
+  }
+}
+
+std::vector<sim::Pid> Stage::left_behind() const {
+  return real::processes_marked(std::string(kStageVariable) + "=" + directory_);
+}
+
+}  // namespace hooke::scenario
