@@ -39,6 +39,7 @@ ordered_json result_json(const Result& result) {
                     {"hash", run.hash}};
   if (!run.harness_failure.empty()) json["harness_failure"] = run.harness_failure;
   if (!result.supported()) json["unsupported"] = run.unsupported;
+  if (!run.logs.empty()) json["logs"] = run.logs;
   if (run.twin_difference) {
     json["twin_difference"] = {{"event", run.twin_difference->event_number},
                                {"first", run.twin_difference->first},

@@ -127,6 +127,7 @@ std::string explanation(const Result& result, const Style& style, bool expected_
     out += indent + "second run: " + run.twin_difference->second + "\n";
   }
   for (const scenario::Unmet& unmet : run.unmet) line("31", unmet.expectation, unmet.reason);
+  if (!run.logs.empty()) line("0", "what its processes wrote is in", run.logs);
   if (!result.good() || expected_too) {
     for (const properties::Violation& violation : run.violations) {
       line("33",

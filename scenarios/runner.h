@@ -73,6 +73,7 @@ struct RunReport {
   bool passed = false;  ///< every expectation met and, with twin, both hashes equal
   kernel::RunEnd end{};
   std::string unsupported;      ///< not empty: what of it this world cannot do; nothing was run
+  std::string logs;             ///< directory in which real processes have left theirs
   std::string harness_failure;  ///< not empty: exit code 3
   std::vector<Unmet> unmet;
   std::vector<properties::Violation> violations;  ///< all, expected ones too

@@ -43,8 +43,10 @@ fs::path hooke_program() {
 
 void run(const std::function<void(Ports&, const fs::path&)>& body) {
   const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-  const fs::path directory = fs::temp_directory_path() / (std::string("hooke-") + test->name() +
-                                                          "-" + std::to_string(getpid()));
+  std::string name = test->name();
+  std::replace(name.begin(), name.end(), '/', '-');  // of a parameter
+  const fs::path directory =
+      fs::temp_directory_path() / ("hooke-" + name + "-" + std::to_string(getpid()));
   fs::create_directories(directory);
   real::RealProcess process({"interop"});
   process.run([&](Ports& ports) {

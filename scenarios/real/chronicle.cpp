@@ -69,7 +69,8 @@ void Chronicle::note(RawEvent event) {
 
 void Chronicle::tell(sim::WorldTime until) {
   while (!noted_.empty() && noted_.begin()->first <= until) {
-    const RawEvent event = std::move(noted_.extract(noted_.begin()).mapped());
+    RawEvent event = std::move(noted_.extract(noted_.begin()).mapped());
+    event.at = told_until_ = std::max(told_until_, event.at);
     tell_one(event);
   }
 }
@@ -104,7 +105,7 @@ void Chronicle::tell_one(const RawEvent& event) {
     const sim::Pid worker{static_cast<std::int32_t>(event.number("worker_pid"))};
     emit(event);
     emit(
-        event, event.pid, wev::process_signalled,
+        event, worker, wev::process_signalled,
         {event.pid.value, worker.value, event.number("signal"), born_[{event.node, worker}].value});
   } else if (event.type == &ev::worker_ended) {
     const sim::Pid worker{static_cast<std::int32_t>(event.number("worker_pid"))};
@@ -134,7 +135,7 @@ void Chronicle::worker_ends(const RawEvent& like, sim::Pid worker, std::int64_t 
   const bool stopped =
       kind_ == AgentKind::torchrun && status == -static_cast<int>(sim::Signal::term);
   if (stopped) {
-    emit(like, gone.agent, wev::process_signalled,
+    emit(like, worker, wev::process_signalled,
          {gone.agent.value, worker.value, static_cast<int>(sim::Signal::term),
           born_[{like.node, worker}].value});
   }
@@ -142,7 +143,20 @@ void Chronicle::worker_ends(const RawEvent& like, sim::Pid worker, std::int64_t 
   if (kind_ == AgentKind::torchrun) {
     emit(like, gone.agent, ev::worker_ended,
          {worker.value, gone.local_rank, gone.rank, status, stopped});
+    Seat& seat = seats_[{like.node, gone.agent}];
+    const bool again = seat.restarts < scenario_.protocol.agent.max_restarts;
+    if (status != 0 && !stopped && again && !seat.left) {
+      leaves(like, gone.agent, seat, "worker_failure");
+    }
   }
+}
+
+/// An agent that starts its workers again leaves its round first.
+void Chronicle::leaves(const RawEvent& like, sim::Pid agent, Seat& seat, const char* cause) {
+  seat.left = true;
+  emit(like, agent, ev::group_restarting,
+       {cause, scenario_.protocol.agent.max_restarts - seat.restarts, seat.round});
+  emit(like, agent, ev::rendezvous_left, {kRunId, seat.round, 0});
 }
 
 /// A worker that begins tells of its agent's round: the agent has joined it, and somebody has
@@ -161,9 +175,7 @@ void Chronicle::tell_reported(const RawEvent& event) {
     const std::string descriptor =
         node_names_[event.node.value] + "_" + std::to_string(agent.value) + "_0";
     if (had_seat) {
-      emit(event, agent, ev::group_restarting,
-           {restarts != seat.restarts ? "worker_failure" : "membership_change",
-            scenario_.protocol.agent.max_restarts - restarts, seat.round});
+      if (!seat.left) leaves(event, agent, seat, "membership_change");
       emit(event, agent, ev::rendezvous_joining, {run_id, descriptor, seat.round});
     }
     if (round > completed_) {
@@ -173,7 +185,7 @@ void Chronicle::tell_reported(const RawEvent& event) {
     }
     emit(event, agent, ev::rendezvous_joined,
          {run_id, descriptor, round, group_rank, group_size, host, port});
-    seat = {round, restarts};
+    seat = {round, restarts, false};
   }
   worker_begins(event, event.pid, agent, event.number("local_rank"), event.number("rank"));
   emit(event, agent, ev::worker_started,

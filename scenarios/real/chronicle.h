@@ -69,11 +69,13 @@ class Chronicle {
   struct Seat {
     std::int64_t round = -1;
     std::int64_t restarts = 0;
+    bool left = false;
   };
 
   void tell_one(const RawEvent& event);
   /// Events of the torchrun kind that only imply what happened.
   void tell_reported(const RawEvent& event);
+  void leaves(const RawEvent& like, sim::Pid agent, Seat& seat, const char* cause);
   void worker_begins(const RawEvent& like, sim::Pid worker, sim::Pid agent, std::int64_t local_rank,
                      std::int64_t rank);
   void worker_ends(const RawEvent& like, sim::Pid worker, std::int64_t status);
@@ -87,6 +89,7 @@ class Chronicle {
   sim::WorldTime begin_;
   kernel::TraceRecorder recorder_;
   sim::EventId cause_{};
+  sim::WorldTime told_until_{};  ///< time never goes back: what comes late happens now
   std::multimap<sim::WorldTime, RawEvent> noted_;
   std::map<Key, sim::EventId> born_;
   std::map<Key, Worker> workers_;

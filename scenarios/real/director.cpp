@@ -203,8 +203,8 @@ void Director::perform(const TimelineEntry& entry, const Nodes& nodes, Deed& dee
   }
   if (word == "store.restart") {
     if (const auto store = stage_.store_process()) {
-      ends(begins("process_signal", "store", {}), "process_signal",
-           stage_.signal(stage_.store_machine(), *store, sim::Signal::kill), deed);
+      at_once("process_signal", "store",
+              stage_.signal(stage_.store_machine(), *store, sim::Signal::kill), deed);
     }
     return later(now() + entry.duration.value_or(Duration::zero()),
                  [this] { stage_.start_store(); });
@@ -225,8 +225,7 @@ void Director::perform(const TimelineEntry& entry, const Nodes& nodes, Deed& dee
       const sim::Signal signal =
           *signal_named(entry.signal.value_or(word == "agent.kill" ? "KILL" : "TERM"));
       for (const sim::Pid pid : roster_.agents(node)) {
-        ends(begins("process_signal", name, {}), "process_signal", stage_.signal(node, pid, signal),
-             deed);
+        at_once("process_signal", name, stage_.signal(node, pid, signal), deed);
       }
     } else if (word == "agent.pause") {
       for (const sim::Pid pid : roster_.agents(node)) {
@@ -234,17 +233,16 @@ void Director::perform(const TimelineEntry& entry, const Nodes& nodes, Deed& dee
       }
     } else if (word == "worker.signal") {
       for (const sim::Pid pid : roster_.workers(node, entry.local_rank)) {
-        ends(begins("process_signal", name, {}), "process_signal",
-             stage_.signal(node, pid, *signal_named(entry.signal.value_or("KILL"))), deed);
+        at_once("process_signal", name,
+                stage_.signal(node, pid, *signal_named(entry.signal.value_or("KILL"))), deed);
       }
     } else if (word == "worker.exit") {
       for (const sim::Pid pid : roster_.workers(node, entry.local_rank)) {
-        const std::int64_t fault = begins("process_exit", name, {});
+        at_once("process_exit", name, true, deed);
         stage_.order_exit(pid, entry.amount.value_or(1));
-        ends(fault, "process_exit", true, deed);
       }
     } else if (word == "node.crash" || word == "node.reboot") {
-      ends(begins("node_crash", name, {}), "node_crash", true, deed);
+      at_once("node_crash", name, true, deed);
       stage_.crash(node);
       std::optional<Duration> down = entry.duration;
       if (!down && word == "node.reboot") down = kRebootTime;
@@ -259,7 +257,7 @@ void Director::perform(const TimelineEntry& entry, const Nodes& nodes, Deed& dee
 }
 
 void Director::start_again(sim::NodeId node, Deed& deed) {
-  ends(begins("node_restart", node_names_[node.value], {}), "node_restart", true, deed);
+  at_once("node_restart", node_names_[node.value], true, deed);
   if (stage_.boot(node)) stage_.start_agent(node, std::string(kRunId));
 }
 
@@ -291,6 +289,15 @@ void Director::disturb(const TimelineEntry& entry, const Nodes& nodes, Deed& dee
   const std::vector<real::LinkProxy*> links = stage_.links(linked(entry, nodes));
   const std::string kind = world_word(entry.what);
   const Duration span = entry.duration.value_or(Duration::zero());
+  if (entry.what == "net.reset") {
+    bool felt = false;
+    for (real::LinkProxy* const link : links) {
+      static_cast<void>(link->was_felt());
+      link->reset();
+      felt = link->was_felt() || felt;
+    }
+    return at_once(kind, "the links to the store", felt, deed);
+  }
   const std::int64_t fault = begins(kind, "the links to the store", span);
   // One way only: from whom is said first.
   const bool from_store = entry.from.empty() || std::find(nodes.begin(), nodes.end(),
@@ -303,8 +310,6 @@ void Director::disturb(const TimelineEntry& entry, const Nodes& nodes, Deed& dee
     static_cast<void>(link->was_felt());
     if (cuts) {
       for (const Way way : ways) link->cut(way);
-    } else if (entry.what == "net.reset") {
-      link->reset();
     } else if (entry.what == "net.bandwidth") {
       constexpr std::int64_t kBitsPerByte = 8;
       link->limit(std::max<std::int64_t>(1, *entry.amount / kBitsPerByte));
@@ -324,9 +329,7 @@ void Director::disturb(const TimelineEntry& entry, const Nodes& nodes, Deed& dee
     }
     ends(fault, kind, felt, deed);
   };
-  if (entry.what == "net.reset") {
-    stop();
-  } else if (span > Duration::zero()) {
+  if (span > Duration::zero()) {
     later(now() + span, stop);
   }
 }
@@ -335,6 +338,13 @@ std::int64_t Director::begins(const std::string& kind, const std::string& target
   const std::int64_t fault = faults_++;
   stage_.note(sim::kNoNode, sim::Pid{0}, wev::fault_injected, {fault, kind, target, span.count()});
   return fault;
+}
+
+void Director::at_once(const std::string& kind, const std::string& target, bool felt, Deed& deed) {
+  const std::int64_t fault = begins(kind, target, {});
+  if (!felt) return;
+  ++deed.felt;
+  stage_.note(sim::kNoNode, sim::Pid{0}, wev::fault_felt, {fault, kind});
 }
 
 void Director::ends(std::int64_t fault, const std::string& kind, bool felt, Deed& deed) {

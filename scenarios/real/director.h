@@ -62,6 +62,8 @@ class Director final : public kernel::TraceSink {
   void pause(sim::NodeId node, sim::Pid pid, const TimelineEntry& entry, const char* kind,
              Deed& deed);
   void start_again(sim::NodeId node, Deed& deed);
+  /// Notes a fault that takes no time.
+  void at_once(const std::string& kind, const std::string& target, bool felt, Deed& deed);
   /// Notes that a fault begins; its number.
   std::int64_t begins(const std::string& kind, const std::string& target, Duration span);
   void ends(std::int64_t fault, const std::string& kind, bool felt, Deed& deed);

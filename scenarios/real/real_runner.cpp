@@ -26,7 +26,7 @@ constexpr Duration kLook = 20ms;
 /// Events are told this long after they happened: until then an earlier one may still come in.
 constexpr Duration kDelay = 200ms;
 /// What is still to come when all agents are over: workers that lose their agent last.
-constexpr Duration kSettling = 500ms;
+constexpr Duration kSettling = 800ms;
 
 /// Of torchrun agents only what their workers and their end show.
 constexpr std::array<std::string_view, 9> kJudgedOfTorchrun{
@@ -34,7 +34,7 @@ constexpr std::array<std::string_view, 9> kJudgedOfTorchrun{
     "safety.bounds",    "safety.no_orphans",  "safety.exit_code_truth",
     "liveness.exit",    "liveness.formation", "safety.round_isolation"};
 
-/// A directory of its own, gone with the object.
+/// A directory of its own, gone with the object unless somebody needs to look into it.
 class Directory {
  public:
   Directory() {
@@ -174,7 +174,10 @@ RunReport run_real(const Scenario& scenario, const RealOptions& options,
       report.harness_failure = error.what();
     }
   }
-  if (!report.passed) directory.keep();
+  if (!report.passed && !scenario.canary) {
+    directory.keep();
+    report.logs = directory.path();
+  }
   return report;
 }
 

@@ -22,11 +22,12 @@ struct RealOptions {
 /// themselves, only some.
 bool is_judged(AgentKind kind, const std::string& invariant);
 
-/// Agents, workers, store and links on this machine, over loopback, without root. Nothing of it is
+/// Agents, workers, store and links on this machine, over loopback, without root. No process is
 /// left when this returns, nor when the calling process is killed meanwhile. A scenario of which
 /// something is unsupported is not run: RunReport::unsupported says what. `time_limit` and the
 /// times of the scenario are real time. Hash and steps stay empty: no two such runs are the same.
-/// Call it outside of fibers.
+/// What the processes wrote is kept when the run failed (RunReport::logs). Call it outside of
+/// fibers.
 RunReport run_real(const Scenario& scenario, const RealOptions& options,
                    const properties::InvariantRegistry& invariants);
 

@@ -22,6 +22,8 @@ namespace ev = model::events;
 namespace wev = world::events;
 
 constexpr Duration kStorePatience = 20s;
+/// Longer than it takes to be told what a process wrote before it ended.
+constexpr Duration kLastWords = 300ms;
 constexpr const char* kLoopback = "127.0.0.1";
 
 class NobodyHome final : public sim::AcceptHandler {
@@ -224,7 +226,7 @@ void Stage::tell_settings(const Agent& agent, const std::string& run_id) {
 }
 
 bool Stage::signal(sim::NodeId node, sim::Pid pid, sim::Signal signal) {
-  note(node, sim::Pid{0}, wev::process_signalled, {0, pid.value, static_cast<int>(signal), 0});
+  note(node, pid, wev::process_signalled, {0, pid.value, static_cast<int>(signal), 0});
   if (!ports_.processes.signal(pid, signal)) return false;
   const auto agent = std::find_if(agents_.begin(), agents_.end(),
                                   [&](const Agent& each) { return each.pid == pid; });
@@ -390,26 +392,30 @@ void Stage::agent_ends(const Agent& agent, const sim::ExitStatus& status) {
 
 /// Hooke agents tell of their workers' ends while they live. Nobody else tells of the others'.
 void Stage::look_at_workers() {
+  const sim::WorldTime now(ports_.clock.monotonic_now().time_since_epoch());
   for (const Chronicle::Worker& worker : chronicle_.living_workers()) {
     const bool agent_lives = std::any_of(agents_.begin(), agents_.end(), [&](const Agent& agent) {
       return agent.pid == worker.agent;
     });
     if (agent_lives && cast_.kind == AgentKind::hooke) continue;
-    std::int64_t status = 0;
-    if (const auto reaped = real::reap_adopted(worker.pid)) {
-      status = reaped->as_python();
-    } else if (real::is_running(worker.pid)) {
-      continue;
+    auto gone = gone_.find(worker.pid);
+    if (gone == gone_.end()) {
+      const auto reaped = real::reap_adopted(worker.pid);
+      if (!reaped && real::is_running(worker.pid)) continue;
+      gone = gone_.emplace(worker.pid, Gone{now, reaped}).first;
+    }
+    // What it or its agent has said of its end may still have to be told.
+    if (gone->second.told || now - gone->second.since < kLastWords) continue;
+    gone->second.told = true;
+    std::int64_t status = -static_cast<int>(sim::Signal::term);
+    if (gone->second.status) {
+      status = gone->second.status->as_python();
     } else if (worker.exit_code) {
       status = *worker.exit_code;
     } else if (const auto told = killed_.find(worker.pid); told != killed_.end()) {
       status = -static_cast<int>(told->second);
-    } else {
-      status = -static_cast<int>(sim::Signal::term);
     }
-    if (found_gone_.insert(worker.pid).second) {
-      note(worker.node, worker.pid, wev::process_ended, {status});
-    }
+    chronicle_.note({gone->second.since, worker.node, worker.pid, &wev::process_ended, {status}});
   }
 }
 

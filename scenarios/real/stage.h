@@ -73,6 +73,11 @@ class Stage {
     std::string log;
     std::optional<sim::Signal> told;  ///< the last signal to end that the harness sent
   };
+  struct Gone {
+    sim::WorldTime since{};
+    std::optional<sim::ExitStatus> status{};  ///< when we were the one to reap it
+    bool told = false;
+  };
   struct Tail {
     sim::NodeId node{};
     std::uint64_t read = 0;
@@ -104,7 +109,7 @@ class Stage {
   std::vector<Agent> agents_;                            ///< living ones
   std::set<sim::NodeId> down_;
   std::map<std::string, Tail> tails_;
-  std::set<sim::Pid> found_gone_;           ///< workers
+  std::map<sim::Pid, Gone> gone_;           ///< workers
   std::map<sim::Pid, sim::Signal> killed_;  ///< workers, by the harness
   int started_ = 0;
 };

@@ -1,0 +1,98 @@
+// One scenario file, three worlds, one verdict; and a stage that leaves nothing behind.
+#include <csignal>
+#include <fstream>
+
+#include "job.h"
+#include "sim/real/process_tree.h"
+
+namespace hooke::interop {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string scenario(const std::string& name) {
+  return (script("").parent_path().parent_path().parent_path() / "scenarios/library/worlds" /
+          (name + ".json"))
+      .string();
+}
+
+/// A `hooke run` with a directory for temporary files by which its processes are known.
+std::unique_ptr<Child> hooke_run(Ports& ports, const fs::path& directory, const std::string& name,
+                                 const std::string& worlds, const std::string& file) {
+  return std::make_unique<Child>(
+      ports, directory, name,
+      std::vector<std::string>{hooke_program().string(), "run", "--worlds", worlds, "--json", file},
+      std::map<std::string, std::string>{
+          {"TMPDIR", directory.string()},
+          {"HOOKE_TORCHRUN", torch_python() + " -m torch.distributed.run"}});
+}
+
+TEST(Worlds, simulated_hooke_and_torchrun_agents_give_the_same_verdict) {
+  const std::string worlds = torch_python().empty() ? "sim,real" : "sim,real,torchrun";
+  run([&](Ports& ports, const fs::path& directory) {
+    std::map<std::string, std::unique_ptr<Child>> runs;
+    // All at once: they spend their time waiting.
+    for (const char* name : {"worker-killed", "machine-lost", "too-few-nodes", "stopped-by-signal",
+                             "short-partition"}) {
+      runs[name] = hooke_run(ports, directory, name, worlds, scenario(name));
+    }
+    for (const auto& [name, child] : runs) {
+      EXPECT_EQ(child->end(300s), 0) << name << ":\n" << child->output();
+      const json report = json::parse(child->output(), nullptr, false);
+      ASSERT_TRUE(report.is_object()) << child->output();
+      EXPECT_EQ(report["results"].size(), torch_python().empty() ? 2U : 3U);
+      for (const json& result : report["results"]) {
+        EXPECT_EQ(result["verdict"], "passed") << result;
+      }
+    }
+    EXPECT_TRUE(real::processes_marked("TMPDIR=" + directory.string()).empty());
+  });
+}
+
+TEST(Worlds, a_failure_is_seen_in_every_world) {
+  run([&](Ports& ports, const fs::path& directory) {
+    // Succeeds where the file says that it fails.
+    const std::string file = (directory / "wrong.json").string();
+    std::ofstream(file) << R"({"version": 1, "name": "wrong", "seed": 1,
+      "protocol": {"rendezvous": {"min_nodes": 1, "max_nodes": 1}},
+      "cluster": {"nodes": [{"id": "a"}]},
+      "workers": {"per_node": 1, "program": [{"run": "100ms"}, {"exit": 0}]},
+      "expect": {"outcome": {"a": "failed"}}})";
+    const auto child = hooke_run(ports, directory, "wrong", "sim,real", file);
+    EXPECT_EQ(child->end(60s), 1) << child->output();
+    const json report = json::parse(child->output(), nullptr, false);
+    ASSERT_TRUE(report.is_object()) << child->output();
+    EXPECT_EQ(report["failed"], 2) << report;
+  });
+}
+
+TEST(Worlds, what_a_world_cannot_do_is_said) {
+  run([&](Ports& ports, const fs::path& directory) {
+    const auto file = script("").parent_path().parent_path().parent_path() /
+                      "scenarios/library/faults/disk-full.json";
+    const auto child = hooke_run(ports, directory, "disk", "real", file.string());
+    EXPECT_EQ(child->end(60s), 0) << child->output();
+    const json report = json::parse(child->output(), nullptr, false);
+    ASSERT_TRUE(report.is_object()) << child->output();
+    EXPECT_EQ(report["results"][0]["verdict"], "unsupported");
+    EXPECT_THAT(report["results"][0]["unsupported"].get<std::string>(),
+                testing::HasSubstr("disk.full"));
+  });
+}
+
+TEST(Worlds, nothing_is_left_behind_when_hooke_itself_is_killed) {
+  run([&](Ports& ports, const fs::path& directory) {
+    const std::string mark = "TMPDIR=" + directory.string();
+    const auto child =
+        hooke_run(ports, directory, "killed", "real", scenario("machine-lost-and-back"));
+    // The store, three agents and their workers, hooke and its warden.
+    ASSERT_TRUE(eventually(ports, 30s, [&] { return real::processes_marked(mark).size() >= 9; }))
+        << child->output();
+    child->signal(sim::Signal::kill);
+    EXPECT_EQ(child->end(10s), -SIGKILL);
+    EXPECT_TRUE(eventually(ports, 10s, [&] { return real::processes_marked(mark).empty(); }));
+  });
+}
+
+}  // namespace
+}  // namespace hooke::interop
