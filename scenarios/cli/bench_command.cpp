@@ -23,6 +23,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   CLI::App* bench = app.add_subcommand("bench", "Measure the protocol at scale");
   bench->require_subcommand(1);
   add_bench_store(*bench, exit_code);
+  add_bench_node(*bench, exit_code);
   auto options = std::make_shared<Options>();
   CLI::App* command =
       bench->add_subcommand("rendezvous", "Rendezvous latency against the number of nodes");

@@ -22,6 +22,8 @@ void add_schema(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 /// hooke bench store: requests per second of a live store.
 void add_bench_store(CLI::App& bench, int& exit_code);
+/// hooke bench node: one node of a measured rendezvous; for reports/bench/agents.
+void add_bench_node(CLI::App& bench, int& exit_code);
 /// hooke agent [OPTIONS] SCRIPT…: runs a script as torchrun does.
 void add_agent(CLI::App& app, int& exit_code);
 /// hooke worker: plays the worker of a scenario; for agents on a stage.
