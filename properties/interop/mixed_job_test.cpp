@@ -54,6 +54,15 @@ void expect_complete(const json& seen, std::size_t members) {
   EXPECT_GT(seen["master"]["port"], 0) << seen;
 }
 
+/// Somebody is not heard of any more, or the round is being made anew.
+bool shows_a_loss(const json& seen) {
+  if (seen["status"] != "complete") return true;
+  return std::any_of(seen["participants"].begin(), seen["participants"].end(),
+                     [](const json& node) {
+                       return node["heartbeat_age_s"].is_number() && node["heartbeat_age_s"] > 4;
+                     });
+}
+
 void four_agents_are_one_world(Variant variant, Kind host) {
   run([&](Ports& ports, const std::filesystem::path& directory) {
     Job job(ports, directory, variant, options(ports, "4"));
@@ -88,6 +97,7 @@ TEST_P(MixedJob, re_forms_when_a_machine_of_either_kind_is_lost) {
     const json before = job.seen_by_hooke_state();
     expect_complete(before, 4);
     job.lose(b);
+    EXPECT_TRUE(eventually(ports, 60s, [&] { return shows_a_loss(job.seen_by_hooke_state()); }));
     ASSERT_TRUE(job.becomes_one_world(3)) << a.output();
     const json after = job.seen_by_hooke_state();
     expect_complete(after, 3);

@@ -122,12 +122,18 @@ class RealListener final : public sim::Listener, private Watcher {
   }
 
   /// All descriptors are in use: a client that can wait for nothing is better told so. False when
-  /// not even that is possible.
+  /// not even that is possible now.
   bool turn_one_away() {
     reserve_.close();
-    const Descriptor refused(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    const bool told = static_cast<bool>(refused);
-    return told && static_cast<bool>(reserve_ = spare());
+    // Closed before the reserve is taken again: there is one descriptor for the two.
+    const bool told =
+        static_cast<bool>(Descriptor(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC)));
+    const bool none_waits = !told && (errno == EAGAIN || errno == EWOULDBLOCK);
+    reserve_ = spare();
+    // Nobody tells of clients that wait already: have another look.
+    const bool ready_for_the_next = told && reserve_;
+    if (!ready_for_the_next && !none_waits) network_.loop().again(watch_, EPOLLIN);
+    return ready_for_the_next;
   }
 
   RealNetwork& network_;
