@@ -94,7 +94,7 @@ class RealListener final : public sim::Listener, private Watcher {
     watch_ = network_.loop().watch(socket_.get(), *this);
   }
   ~RealListener() override {
-    if (destroyed_ != nullptr) *destroyed_ = true;
+    *here_ = false;
     network_.loop().forget(socket_.get(), watch_);
   }
   RealListener(const RealListener&) = delete;
@@ -105,9 +105,8 @@ class RealListener final : public sim::Listener, private Watcher {
   static Descriptor spare() { return Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
   void on_ready(std::uint32_t) override {
-    bool gone = false;
-    destroyed_ = &gone;
-    while (!gone) {
+    const std::shared_ptr<bool> here = here_;  // a handler may destroy us
+    while (*here) {
       Descriptor socket(accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (socket) {
         send_at_once(socket.get());
@@ -118,7 +117,6 @@ class RealListener final : public sim::Listener, private Watcher {
         break;
       }
     }
-    if (!gone) destroyed_ = nullptr;
   }
 
   /// All descriptors are in use: a client that can wait for nothing is better told so. False when
@@ -141,7 +139,7 @@ class RealListener final : public sim::Listener, private Watcher {
   WatchId watch_;
   sim::AcceptHandler& handler_;
   Descriptor reserve_;  ///< given up for a moment when no other descriptor is left
-  bool* destroyed_ = nullptr;
+  std::shared_ptr<bool> here_ = std::make_shared<bool>(true);
 };
 
 /// Waits for one descriptor on behalf of one fiber.
