@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kAtOnce = 4;
-constexpr int kSimulations = 24;
+constexpr int kSimulations = 60;
 
 sim::Duration how_long() {
   const char* const text = std::getenv("HOOKE_CHAOS_SECONDS");
@@ -118,11 +118,39 @@ std::set<std::string> broken(const std::string& output) {
   return out;
 }
 
+/// The same world on a machine on which it takes time to start a process, as on this one: agents
+/// begin later by up to 0.6 s, each worker by up to 60 ms.
+json with_slow_starts(json scenario, sim::Random& random) {
+  const auto span = [&](std::uint64_t most_ms) {
+    return std::to_string(random.below("starts", most_ms + 1)) + "ms";
+  };
+  json& workers = scenario["workers"];
+  const json own = workers.value("overrides", json::object());
+  workers["overrides"] = json::object();
+  const auto later = [&](const std::string& who, json program) {
+    program.insert(program.begin(), json{{"run", span(60)}});
+    workers["overrides"][who] = std::move(program);
+  };
+  for (const auto& [who, program] : own.items()) later(who, program);
+  for (json& node : scenario["cluster"]["nodes"]) {
+    const std::string start = node.value("start", "0ms");
+    node["start"] =
+        std::to_string(std::stoi(start) + static_cast<int>(random.below("starts", 601))) + "ms";
+    for (int rank = 0; rank < workers["per_node"]; ++rank) {
+      const std::string who = node["id"].get<std::string>() + "/" + std::to_string(rank) + "/*";
+      if (!own.contains(who)) later(who, workers["program"]);
+    }
+  }
+  return scenario;
+}
+
 /// Every promise that some simulation of the file breaks: other seeds are other interleavings.
 std::set<std::string> broken_in_simulation(Ports& ports, const fs::path& directory,
-                                           const std::string& file) {
+                                           const json& scenario) {
   std::set<std::string> out;
+  const std::string file = (directory / "simulated.json").string();
   for (int seed = 1; seed <= kSimulations; ++seed) {
+    std::ofstream(file) << with_slow_starts(scenario, ports.random).dump(2) << '\n';
     Child child(ports, directory, "sim",
                 {hooke_program().string(), "run", "--once", "--json", "--seed",
                  std::to_string(seed), "--strategy", seed % 2 == 0 ? "random" : "fifo", file});
@@ -142,7 +170,8 @@ TEST(Chaos, breaks_nothing_that_the_simulation_does_not_break_too) {
       while (ports.clock.monotonic_now() < end) {
         const std::string name = "chaos-" + std::to_string(worlds++);
         const std::string file = (directory / (name + ".json")).string();
-        std::ofstream(file) << draw.scenario(name).dump(2) << '\n';
+        const json scenario = draw.scenario(name);
+        std::ofstream(file) << scenario.dump(2) << '\n';
         const fs::path place = directory / name;
         fs::create_directories(place);
         Child child(ports, directory, name,
@@ -151,7 +180,7 @@ TEST(Chaos, breaks_nothing_that_the_simulation_does_not_break_too) {
         EXPECT_EQ(child.end(200s).has_value(), true) << file;
         const std::set<std::string> really = broken(child.output());
         std::set<std::string> simulated;
-        if (!really.empty()) simulated = broken_in_simulation(ports, place, file);
+        if (!really.empty()) simulated = broken_in_simulation(ports, place, scenario);
         for (const std::string& promise : really) {
           ++counts[promise];
           EXPECT_TRUE(simulated.contains(promise))

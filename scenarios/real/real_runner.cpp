@@ -86,8 +86,9 @@ class Performance {
   void run(RunReport& report) {
     if (stage_.store_is_external()) stage_.start_store();
     const sim::WorldTime limit = begin_ + std::min(options_.time_max, scenario_.time_limit);
-    // Over when nothing has been going on for a while.
-    for (sim::WorldTime busy = now(); now() - busy <= kSettling && now() < limit;) {
+    // Over when nothing has been going on for a while; the end was at the beginning of that.
+    sim::WorldTime busy = now();
+    while (now() - busy <= kSettling && now() < limit) {
       ports_.executor.sleep_until(ports_.clock.monotonic_now() + kLook);
       stage_.look();
       chronicle_.tell(now() - kDelay);
@@ -106,7 +107,7 @@ class Performance {
     report.rounds = outcomes_.rounds();
     report.events = chronicle_.event_count();
     report.violations =
-        judges_.finish({sim::WorldTime(report.world_time), all_over, outcomes_.last_fault()});
+        judges_.finish({sim::WorldTime(busy - begin_), all_over, outcomes_.last_fault()});
     std::erase_if(report.violations, [&](const properties::Violation& violation) {
       return !is_judged(options_.cast.kind, violation.invariant);
     });
