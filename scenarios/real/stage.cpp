@@ -197,10 +197,16 @@ bool Stage::start_agent(sim::NodeId node, const std::string& run_id) {
   request.argv = agent_command(node, run_id, trace);
   request.environment = environment(node);
   request.stdout_path = request.stderr_path = directory_ + "/agent-" + name + ".log";
+  // It may say something before we do.
+  const sim::WorldTime begin(ports_.clock.monotonic_now().time_since_epoch());
   const auto pid = ports_.processes.spawn(request);
   if (!pid) throw std::runtime_error(request.argv.front() + ": " + pid.failure().detail);
   agents_.push_back({node, pid.value(), request.stderr_path, std::nullopt});
-  note(node, pid.value(), wev::process_started, {0, std::string(kAgentProgram), pid.value().value});
+  chronicle_.note({begin,
+                   node,
+                   pid.value(),
+                   &wev::process_started,
+                   {0, std::string(kAgentProgram), pid.value().value}});
   if (cast_.kind == AgentKind::hooke) {
     tails_[trace] = {node, 0, ""};
   } else {
