@@ -39,6 +39,7 @@ CLI::Option* add(CLI::App& command, const std::string& name, T& value, const std
     option = command.add_flag(names, value, meaning);
   } else {
     option = command.add_option(names, value, meaning);
+    option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // as argparse does
   }
   return option->envname(variable);
 }

@@ -1,11 +1,67 @@
 // The hooke command. Each subcommand has a file of its own; here they are put together, and every
 // way a command can end becomes an exit code.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "scenarios/cli/commands.h"
 #include "scenarios/json_reader.h"
+
+namespace {
+
+/// The option of `command` that `name` (without dashes) is or begins, if there is just one;
+/// ExtrasError when it begins several.
+const CLI::Option* option_called(const CLI::App& command, const std::string& name) {
+  std::set<const CLI::Option*> found;
+  for (const CLI::Option* const option : command.get_options()) {
+    for (const std::string& whole : option->get_lnames()) {
+      if (whole == name) return option;
+      if (whole.starts_with(name)) found.insert(option);
+    }
+  }
+  if (found.size() > 1) throw CLI::ExtrasError({"--" + name + " (begins several options)"});
+  return found.empty() ? nullptr : *found.begin();
+}
+
+/// Unique beginnings of long options stand for the option, as in Python's argparse ("--redir" for
+/// "--redirects"), up to the first argument that is none: from there on all belongs to a script.
+std::vector<std::string> with_whole_option_names(const CLI::App& app,
+                                                 std::vector<std::string> arguments) {
+  const CLI::App* command = &app;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    std::string& word = arguments[i];
+    if (!word.starts_with("-")) {
+      const auto named = command->get_subcommands(
+          [&](const CLI::App* other) { return other->get_name() == word; });
+      if (named.empty()) break;
+      command = named.front();
+      continue;
+    }
+    if (!word.starts_with("--")) {
+      const CLI::Option* const brief = command->get_option_no_throw(word);
+      if (brief != nullptr && brief->get_items_expected_min() > 0) ++i;
+      continue;
+    }
+    if (word == "--") break;
+    const std::size_t equals = word.find('=');
+    const CLI::Option* const option = option_called(*command, word.substr(2, equals - 2));
+    if (option == nullptr) continue;
+    const std::string name = word.substr(2, equals - 2);
+    const auto& names = option->get_lnames();
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      word = "--" + names.front() + (equals == std::string::npos ? "" : word.substr(equals));
+    }
+    // Its value is not the script.
+    if (equals == std::string::npos && option->get_items_expected_min() > 0) ++i;
+  }
+  return arguments;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace hooke::cli;
@@ -25,7 +81,9 @@ int main(int argc, char** argv) {
   add_store(app, exit_code);
   add_state(app, exit_code);
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> arguments = with_whole_option_names(app, {argv + 1, argv + argc});
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+    app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kAllHeld : kBadInput;
   } catch (const hooke::scenario::ScenarioError& error) {
