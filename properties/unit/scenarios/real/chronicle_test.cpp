@@ -1,0 +1,156 @@
+// What real processes say, told as one story.
+#include "scenarios/real/chronicle.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/observe/trace_events.h"
+#include "scenarios/real/director.h"
+#include "scenarios/real/worker_events.h"
+#include "sim/world/world_events.h"
+
+namespace hooke::scenario {
+namespace {
+
+namespace ev = model::events;
+namespace wev = world::events;
+using testing::ElementsAre;
+
+constexpr sim::NodeId kA{0}, kB{1};
+constexpr sim::Pid kAgent{10}, kWorker{11}, kOther{20}, kOtherWorker{21};
+
+/// Notes each event as "at type node/pid" with the fields that matter.
+class Notes final : public kernel::TraceSink {
+ public:
+  void on_event(const sim::Event& event) override {
+    std::string line = std::to_string(event.at.time_since_epoch() / 1ms) + " " +
+                       std::string(event.type->name) + " " + (event.node == kA ? "a/" : "b/") +
+                       std::to_string(event.pid.value);
+    for (const char* field : {"status", "round", "rank", "cause", "participants"}) {
+      for (std::size_t i = 0; i < event.type->field_count; ++i) {
+        if (event.type->fields[i] != field) continue;
+        line += std::string(" ") + field + "=" +
+                (event.fields[i].is_text() ? std::string(event.fields[i].text())
+                                           : std::to_string(event.fields[i].number()));
+      }
+    }
+    lines.push_back(line);
+  }
+  std::vector<std::string> lines;
+};
+
+class ChronicleOf {
+ public:
+  explicit ChronicleOf(AgentKind kind) : chronicle(kind, scenario, names, sim::WorldTime(1000ms)) {
+    chronicle.add_sink(notes);
+  }
+  void note(int at_ms, sim::NodeId node, sim::Pid pid, const sim::EventType& type,
+            std::vector<RawEvent::Field> fields) {
+    chronicle.note({sim::WorldTime(sim::Duration(std::chrono::milliseconds(1000 + at_ms))), node,
+                    pid, &type, std::move(fields)});
+  }
+  std::vector<std::string> told(int until_ms = 10'000) {
+    chronicle.tell(sim::WorldTime(sim::Duration(std::chrono::milliseconds(1000 + until_ms))));
+    return std::exchange(notes.lines, {});
+  }
+  void worker_starts(int at_ms, sim::NodeId node, sim::Pid agent, sim::Pid worker) {
+    note(at_ms, node, agent, ev::worker_started,
+         {"job", 0, std::int64_t{worker.value}, 0, 0, 1, 0, "a:1"});
+  }
+  void worker_reports(int at_ms, sim::NodeId node, sim::Pid agent, sim::Pid worker,
+                      const std::string& group, std::int64_t restarts, std::int64_t round) {
+    note(at_ms, node, worker, events::worker_reported,
+         {std::int64_t{agent.value}, 0, 0, 1, group, restarts, round, "a:1"});
+  }
+
+  Scenario scenario;
+  std::vector<std::string> names{"a", "b", "store"};
+  Notes notes;
+  Chronicle chronicle;
+};
+
+TEST(Chronicle, tells_in_the_order_of_time_and_late_news_late) {
+  ChronicleOf of(AgentKind::hooke);
+  of.note(30, kB, kOther, wev::process_started, {0, "agent", 20});
+  of.note(10, kA, kAgent, wev::process_started, {0, "agent", 10});
+  EXPECT_THAT(of.told(20), ElementsAre("10 process.started a/10"));
+  EXPECT_THAT(of.told(40), ElementsAre("30 process.started b/20"));
+  of.note(25, kA, kAgent, wev::process_ended, {0});
+  EXPECT_THAT(of.told(), ElementsAre("30 process.ended a/10 status=0"));
+}
+
+TEST(Chronicle, adds_the_beginning_and_the_end_of_a_worker_once) {
+  ChronicleOf of(AgentKind::hooke);
+  of.worker_starts(10, kA, kAgent, kWorker);
+  EXPECT_THAT(of.told(),
+              ElementsAre("10 process.started a/11", testing::HasSubstr("worker.started")));
+  ASSERT_EQ(of.chronicle.living_workers().size(), 1U);
+  of.note(20, kA, kAgent, ev::worker_ended, {std::int64_t{11}, 0, 0, 3, 0});
+  of.note(25, kA, kWorker, wev::process_ended, {3});  // the stage found it gone as well
+  EXPECT_THAT(of.told(), ElementsAre("20 process.ended a/11 status=3",
+                                     testing::HasSubstr("worker.ended a/10 status=3")));
+  EXPECT_TRUE(of.chronicle.living_workers().empty());
+}
+
+TEST(Chronicle, gives_the_signal_of_a_hooke_agent_to_its_worker) {
+  ChronicleOf of(AgentKind::hooke);
+  of.worker_starts(10, kA, kAgent, kWorker);
+  static_cast<void>(of.told());
+  of.note(20, kA, kAgent, ev::worker_signalled, {std::int64_t{11}, 15, "stop"});
+  EXPECT_THAT(of.told(), ElementsAre("20 worker.signalled a/10", "20 process.signalled a/11"));
+}
+
+TEST(Chronicle, gathers_a_torchrun_round_from_its_workers) {
+  ChronicleOf of(AgentKind::torchrun);
+  of.worker_reports(10, kA, kAgent, kWorker, "0/2", 0, 0);
+  EXPECT_THAT(of.told(),
+              ElementsAre("10 rendezvous.completed a/10 round=0 participants=2",
+                          "10 rendezvous.joined a/10 round=0 rank=0", "10 process.started a/11",
+                          testing::HasSubstr("worker.started a/10"), "10 group.state a/10"));
+  of.worker_reports(11, kB, kOther, kOtherWorker, "1/2", 0, 0);
+  EXPECT_THAT(of.told(),
+              ElementsAre("11 rendezvous.joined b/20 round=0 rank=1", "11 process.started b/21",
+                          testing::HasSubstr("worker.started b/20"), "11 group.state b/20"));
+}
+
+TEST(Chronicle,
+     tells_that_a_torchrun_agent_left_when_its_worker_failed_and_others_when_they_return) {
+  ChronicleOf of(AgentKind::torchrun);
+  of.worker_reports(10, kA, kAgent, kWorker, "0/2", 0, 0);
+  of.worker_reports(10, kB, kOther, kOtherWorker, "1/2", 0, 0);
+  static_cast<void>(of.told());
+  of.note(20, kB, kOtherWorker, events::worker_exits, {3});
+  of.note(21, kB, kOtherWorker, wev::process_ended, {3});
+  EXPECT_THAT(of.told(),
+              ElementsAre("21 process.ended b/21 status=3", "21 worker.ended b/20 status=3 rank=0",
+                          "21 group.restarting b/20 round=0 cause=worker_failure",
+                          "21 rendezvous.left b/20 round=0 participants=0"));
+  of.worker_reports(30, kA, kAgent, sim::Pid{12}, "0/2", 0, 1);
+  EXPECT_THAT(of.told(), ElementsAre("30 group.restarting a/10 round=0 cause=membership_change",
+                                     "30 rendezvous.left a/10 round=0 participants=0",
+                                     "30 rendezvous.joining a/10",
+                                     "30 rendezvous.completed a/10 round=1 participants=2",
+                                     "30 rendezvous.joined a/10 round=1 rank=0",
+                                     "30 process.started a/12", testing::_, testing::_));
+}
+
+TEST(Unsupported, names_what_cannot_be_played_and_nothing_else) {
+  Scenario scenario;
+  scenario.cluster.nodes = {{"a"}};
+  EXPECT_THAT(unsupported(scenario, AgentKind::hooke), ElementsAre());
+  EXPECT_THAT(unsupported(scenario, AgentKind::torchrun), ElementsAre());
+  scenario.protocol.rendezvous.last_call = 1500ms;
+  scenario.cluster.nodes[0].clock_skew = 1s;
+  EXPECT_THAT(unsupported(scenario, AgentKind::hooke), ElementsAre());
+  EXPECT_THAT(unsupported(scenario, AgentKind::torchrun),
+              ElementsAre("clock.skew", "time-outs of parts of a second"));
+  TimelineEntry entry;
+  entry.trigger.at = 1s;
+  entry.what = "disk.full";
+  scenario.timeline = {entry, entry};
+  scenario.protocol.rendezvous.backend = "static";
+  EXPECT_THAT(unsupported(scenario, AgentKind::hooke), ElementsAre("backend static", "disk.full"));
+}
+
+}  // namespace
+}  // namespace hooke::scenario
