@@ -66,8 +66,11 @@ class Places {
 
 class Builder {
  public:
-  Builder(const PickleMachine& machine, Variant variant)
-      : machine_(machine), v2_(variant == Variant::torch_2_x), numbers_(machine.objects(), 0) {}
+  Builder(const PickleMachine& machine, Variant variant, Foreign foreign)
+      : machine_(machine),
+        v2_(variant == Variant::torch_2_x),
+        foreign_(foreign),
+        numbers_(machine.objects(), 0) {}
 
   RendezvousState state(PickleIndex root) {
     const PickleObject& object = machine_.object(root);
@@ -200,7 +203,10 @@ class Builder {
     const PickleObject& object = machine_.object(index);
     require(object, Kind::node, where);
     const PickleObject* addr = find(object, v2_ ? "addr" : "fqdn");
-    if (addr == nullptr) addr = find(object, v2_ ? "fqdn" : "addr");
+    if (addr == nullptr) {
+      addr = find(object, v2_ ? "fqdn" : "addr");
+      if (addr != nullptr && foreign_ == Foreign::refused) refuse_foreign();
+    }
     if (addr == nullptr) addr = &attribute(object, v2_ ? "addr" : "fqdn");
     require(*addr, Kind::text, "the address of a node");
     spend_on_addresses(*addr);
@@ -209,6 +215,13 @@ class Builder {
                     integer(attribute(object, "local_id"), "local_id")});
     numbers_[index] = number + 1;
     return nodes_[number];
+  }
+
+  [[noreturn]] void refuse_foreign() const {
+    throw RendezvousStateError(std::string("the job's agents are PyTorch ") +
+                               (v2_ ? "1.13's" : "2.x'") + " and this one speaks " +
+                               (v2_ ? "2.x" : "1.13") +
+                               ": they cannot share a state (--protocol-variant)");
   }
 
   /// Nodes may share one text in the pickle but not here; a long one shared by many would fill the
@@ -223,6 +236,7 @@ class Builder {
 
   const PickleMachine& machine_;
   bool v2_;
+  Foreign foreign_;
   std::vector<std::uint32_t> numbers_;  ///< of nodes by object, + 1; 0: not yet known
   NodeTable nodes_;
   std::size_t address_bytes_ = 0;
@@ -231,10 +245,10 @@ class Builder {
 
 }  // namespace
 
-RendezvousState unpickle_state(const std::string& bytes, Variant variant) {
+RendezvousState unpickle_state(const std::string& bytes, Variant variant, Foreign foreign) {
   PickleMachine machine(bytes);
   const PickleIndex root = machine.run();
-  return Builder(machine, variant).state(root);
+  return Builder(machine, variant, foreign).state(root);
 }
 
 }  // namespace hooke::model

@@ -3,7 +3,6 @@
 
 #include <optional>
 
-#include "model/rendezvous/pickle_reader.h"
 #include "model/rendezvous/pickle_writer.h"
 
 namespace hooke::model {
@@ -59,12 +58,12 @@ sim::Value encode_state(StateRef state, Variant variant) {
   return sim::Value(std::make_shared<PickledState>(std::move(state), variant));
 }
 
-StateRef decode_state(const sim::Value& value, Variant variant) {
+StateRef decode_state(const sim::Value& value, Variant variant, Foreign foreign) {
   if (const auto* ours = dynamic_cast<const PickledState*>(value.payload().get());
       ours != nullptr && ours->variant() == variant) {
     if (looks_the_same_when_read(*ours->state(), variant)) return ours->state();
   }
-  return std::make_shared<const RendezvousState>(unpickle_state(value.bytes(), variant));
+  return std::make_shared<const RendezvousState>(unpickle_state(value.bytes(), variant, foreign));
 }
 
 sim::Value decode_stored(const sim::Value& text) {

@@ -4,6 +4,7 @@
 // names the byte offset. Format: spec/rendezvous.md 5.5, spec/stores.md 7.
 
 #include "model/rendezvous/errors.h"
+#include "model/rendezvous/pickle_reader.h"
 #include "model/rendezvous/state.h"
 #include "model/store/base64.h"
 #include "sim/port/buffer.h"
@@ -18,7 +19,7 @@ sim::Value encode_state(StateRef state, Variant variant);
 /// The state in `value`; shares it when the value was made by encode_state of the same variant and
 /// its bytes would be read as just that. Throws RendezvousStateError naming the byte offset and
 /// what was expected.
-StateRef decode_state(const sim::Value& value, Variant variant);
+StateRef decode_state(const sim::Value& value, Variant variant, Foreign foreign = Foreign::read);
 
 /// The bytes behind the Base64 text in which backends keep a state; RendezvousStateError.
 sim::Value decode_stored(const sim::Value& text);

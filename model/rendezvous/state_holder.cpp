@@ -86,7 +86,7 @@ std::optional<bool> StateHolder::sync() {
 }
 
 void StateHolder::adopt(const sim::Value& bytes) {
-  state_ = decode_state(bytes, settings_.variant);
+  state_ = decode_state(bytes, settings_.variant, Foreign::refused);
   editable_.reset();
 }
 

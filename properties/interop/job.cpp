@@ -132,8 +132,9 @@ Job::~Job() {
 Child& Job::start(Kind kind, const std::string& name) {
   std::vector<std::string> argv;
   if (kind == Kind::hooke) {
-    argv = {hooke_program().string(),         "agent",   "--protocol-variant",
-            std::string(to_string(variant_)), "--trace", (directory_ / (name + ".jsonl")).string()};
+    argv = {hooke_program().string(), "agent", "--trace",
+            (directory_ / (name + ".jsonl")).string()};
+    if (tells_variant_) argv.push_back("--protocol-variant=" + std::string(to_string(variant_)));
   } else if (variant_ == model::Variant::torch_1_13) {
     argv = {torch_python(variant_), script("torchrun_1_13.py").string()};
   } else {

@@ -77,6 +77,9 @@ class Job {
     script_ = std::move(script);
     arguments_ = std::move(arguments);
   }
+  /// hooke agents started from now on are not told which PyTorch the job has.
+  void lets_hooke_find_the_variant() { tells_variant_ = false; }
+  [[nodiscard]] const std::vector<std::string>& options() const { return options_; }
   Child& start(Kind kind, const std::string& name);
   /// Reports of workers that are alive, by rank.
   std::map<int, json> workers();
@@ -96,6 +99,7 @@ class Job {
   model::Variant variant_;
   std::vector<std::string> options_;
   std::map<std::string, std::string> environment_;
+  bool tells_variant_ = true;
   std::string script_ = "worker.py";
   std::vector<std::string> arguments_;
   std::map<std::string, std::unique_ptr<Child>> agents_;

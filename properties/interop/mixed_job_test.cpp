@@ -67,6 +67,7 @@ void four_agents_are_one_world(Variant variant, Kind host) {
   run([&](Ports& ports, const std::filesystem::path& directory) {
     Job job(ports, directory, variant, options(ports, "4"));
     const Kind other = host == Kind::hooke ? Kind::torchrun : Kind::hooke;
+    if (host == Kind::torchrun) job.lets_hooke_find_the_variant();
     start_all(ports, job, {{host, "a"}, {other, "b"}, {host, "c"}, {other, "d"}});
     EXPECT_TRUE(job.becomes_one_world(4));
     expect_complete(job.seen_by_hooke_state(), 4);
@@ -80,6 +81,28 @@ TEST_P(MixedJob, is_one_world_with_the_store_hosted_by_torchrun) {
 
 TEST_P(MixedJob, is_one_world_with_the_store_hosted_by_hooke) {
   four_agents_are_one_world(GetParam(), Kind::hooke);
+}
+
+TEST_P(MixedJob, turns_an_agent_of_the_other_generation_away_unharmed_and_with_the_reason) {
+  run([this](Ports& ports, const std::filesystem::path& directory) {
+    Job job(ports, directory, GetParam(), options(ports, "1:2"));
+    Child& a = job.start(Kind::hooke, "a");
+    ASSERT_TRUE(job.becomes_one_world(1)) << a.output();
+    const bool old = GetParam() == Variant::torch_1_13;
+    std::vector<std::string> argv{
+        hooke_program().string(), "agent",
+        "--protocol-variant=" +
+            std::string(to_string(old ? Variant::torch_2_x : Variant::torch_1_13))};
+    const std::vector<std::string> same = job.options();
+    argv.insert(argv.end(), same.begin(), same.end());
+    argv.insert(argv.end(), {"--no_python", "/bin/true"});
+    Child stranger(ports, directory, "stranger", argv);
+    EXPECT_EQ(stranger.end(60s), 1);
+    EXPECT_THAT(stranger.output(), testing::HasSubstr(old ? "PyTorch 1.13's" : "PyTorch 2.x'"));
+    EXPECT_THAT(stranger.output(), testing::HasSubstr("--protocol-variant"));
+    EXPECT_TRUE(job.becomes_one_world(1)) << a.output();
+    job.finish();
+  });
 }
 
 TEST_P(MixedJob, re_forms_when_a_machine_of_either_kind_is_lost) {

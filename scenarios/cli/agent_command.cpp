@@ -10,7 +10,9 @@
 #include <stdexcept>
 
 #include "model/launch/torchrun_options.h"
+#include "model/rendezvous/endpoint.h"
 #include "model/rendezvous/handler.h"
+#include "model/store/tcp_store.h"
 #include "reports/agent_console.h"
 #include "reports/trace_file.h"
 #include "scenarios/cli/commands.h"
@@ -49,7 +51,27 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
-int run_agent(const TorchrunOptions& options, const std::string& trace_path) {
+/// The generation of PyTorch that serves the job's store already; 2.x where there is none yet.
+model::Variant variant_found(sim::Ports& ports, const TorchrunOptions& options) {
+  constexpr auto kPatience = std::chrono::seconds(5);
+  const auto configuration = model::parse_rendezvous_configuration(options.rdzv_conf);
+  const auto type = configuration.find("store_type");
+  const bool tcp = type == configuration.end() || type->second == "tcp";
+  if (options.standalone || options.rdzv_backend != "c10d" || !tcp) {
+    return model::Variant::torch_2_x;
+  }
+  const sim::Endpoint endpoint = model::parse_endpoint(options.rdzv_endpoint, 29400);
+  if (!ports.network.connect(endpoint, ports.clock.monotonic_now() + kPatience)) {
+    return model::Variant::torch_2_x;
+  }
+  try {
+    return model::detect_tcp_store(ports, endpoint, kPatience);
+  } catch (const model::StoreError&) {
+    return model::Variant::torch_2_x;  // whoever joins will hear what is wrong
+  }
+}
+
+int run_agent(TorchrunOptions options, bool find_variant, const std::string& trace_path) {
   real::RealProcess process({"hooke"});
   // How scenarios give the agents of one machine different clocks.
   if (const char* const offset = std::getenv(scenario::kWallOffsetVariable)) {
@@ -70,6 +92,7 @@ int run_agent(const TorchrunOptions& options, const std::string& trace_path) {
     const auto cpus = real::processor_count();
     model::ConfiguredLaunch launch;
     try {
+      if (find_variant) options.variant = variant_found(ports, options);
       launch = model::configure_launch(ports, options, cpus);
     } catch (const std::invalid_argument& error) {
       std::fprintf(stderr, "hooke agent: %s\n", error.what());
@@ -89,7 +112,7 @@ void add_agent(CLI::App& app, int& exit_code) {
       "agent", "Run a script under an elastic agent, with torchrun's options and wire formats");
   auto options = std::make_shared<TorchrunOptions>();
   auto trace_path = std::make_shared<std::string>();
-  auto variant = std::make_shared<std::string>("torch-2.x");
+  auto variant = std::make_shared<std::string>("found");
   auto start_method = std::make_shared<std::string>("spawn");
   TorchrunOptions& o = *options;
   command->prefix_command();
@@ -121,8 +144,11 @@ void add_agent(CLI::App& app, int& exit_code) {
   add(*command, "signals-to-handle", o.signals_to_handle, "Signals that stop the agent orderly");
   add(*command, "shutdown-timeout", o.shutdown_timeout, "Seconds from SIGTERM to SIGKILL");
   add(*command, "virtual-local-rank", o.virtual_local_rank, "Every worker is local rank 0");
-  command->add_option("--protocol-variant", *variant, "PyTorch generation of the job")
-      ->check(CLI::IsMember({"torch-2.x", "torch-1.13"}))
+  command
+      ->add_option("--protocol-variant", *variant,
+                   "PyTorch generation of the job; found: that of its c10d store, 2.x if there is "
+                   "none yet")
+      ->check(CLI::IsMember({"found", "torch-2.x", "torch-1.13"}))
       ->capture_default_str();
   command->add_option("--trace", *trace_path, "Write every event as JSON Lines");
   command->footer(
@@ -139,8 +165,8 @@ void add_agent(CLI::App& app, int& exit_code) {
     options->script = rest.front();
     options->script_arguments.assign(rest.begin() + 1, rest.end());
     options->variant =
-        *variant == "torch-2.x" ? model::Variant::torch_2_x : model::Variant::torch_1_13;
-    exit_code = run_agent(*options, *trace_path);
+        *variant == "torch-1.13" ? model::Variant::torch_1_13 : model::Variant::torch_2_x;
+    exit_code = run_agent(*options, *variant == "found", *trace_path);
   });
 }
 

@@ -333,5 +333,28 @@ RC_GTEST_PROP(EncodedState, equals_another_exactly_when_their_bytes_do, ()) {
   RC_ASSERT((one == sim::Value(other.bytes())) == same);
 }
 
+TEST(StateCodec, refuses_the_state_of_the_other_generation_where_it_would_be_written_back) {
+  auto state = std::make_shared<RendezvousState>();
+  const auto written = [&](Variant variant) {
+    return sim::Value(encode_state(state, variant).bytes());
+  };
+  for (const auto& [writer, reader, name] :
+       {std::tuple{Variant::torch_1_13, Variant::torch_2_x, "1.13's"},
+        std::tuple{Variant::torch_2_x, Variant::torch_1_13, "2.x'"}}) {
+    // One without nodes is the same to both.
+    state = std::make_shared<RendezvousState>();
+    EXPECT_NO_THROW(decode_state(written(writer), reader, Foreign::refused));
+    state->participants.push_back({NodeRef(NodeDesc{"a", 1, 0}), 0});
+    EXPECT_NO_THROW(decode_state(written(writer), reader, Foreign::read));
+    EXPECT_NO_THROW(decode_state(written(writer), writer, Foreign::refused));
+    try {
+      decode_state(written(writer), reader, Foreign::refused);
+      ADD_FAILURE() << "whoever wrote it could not read what comes back";
+    } catch (const RendezvousStateError& error) {
+      EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << error.what();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hooke::model
