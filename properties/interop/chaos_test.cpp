@@ -124,6 +124,10 @@ json with_slow_starts(json scenario, sim::Random& random) {
   const auto span = [&](std::uint64_t most_ms) {
     return std::to_string(random.below("starts", most_ms + 1)) + "ms";
   };
+  const auto delay = [&](json& time, std::uint64_t most_ms) {
+    const auto more = static_cast<int>(random.below("starts", most_ms + 1));
+    time = std::to_string(std::stoi(time.get<std::string>()) + more) + "ms";
+  };
   json& workers = scenario["workers"];
   const json own = workers.value("overrides", json::object());
   workers["overrides"] = json::object();
@@ -132,10 +136,15 @@ json with_slow_starts(json scenario, sim::Random& random) {
     workers["overrides"][who] = std::move(program);
   };
   for (const auto& [who, program] : own.items()) later(who, program);
+  // What the harness does comes as late as that, too.
+  for (json& entry : scenario["timeline"]) {
+    for (const char* when : {"at", "after"}) {
+      if (entry.contains(when)) delay(entry[when], 60);
+    }
+  }
   for (json& node : scenario["cluster"]["nodes"]) {
-    const std::string start = node.value("start", "0ms");
-    node["start"] =
-        std::to_string(std::stoi(start) + static_cast<int>(random.below("starts", 601))) + "ms";
+    if (!node.contains("start")) node["start"] = "0ms";
+    delay(node["start"], 600);
     for (int rank = 0; rank < workers["per_node"]; ++rank) {
       const std::string who = node["id"].get<std::string>() + "/" + std::to_string(rank) + "/*";
       if (!own.contains(who)) later(who, workers["program"]);

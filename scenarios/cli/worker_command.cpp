@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr sim::Duration kStorePatience = 3s;
-constexpr sim::Duration kLook = 50ms;
+constexpr sim::Duration kLook = 10ms;
 
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
