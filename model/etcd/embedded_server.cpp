@@ -4,23 +4,12 @@
 #include <stdexcept>
 
 #include "model/etcd/http_client.h"
+#include "model/store/free_port.h"
 
 namespace hooke::model {
 namespace {
 
 using namespace std::chrono_literals;
-
-class NobodyHome final : public sim::AcceptHandler {
- public:
-  void on_accept(std::unique_ptr<sim::Stream> stream) override { stream->reset(); }
-};
-
-sim::PortNumber free_port(sim::Network& network) {
-  NobodyHome nobody;
-  const auto listener = network.listen(sim::PortNumber{0}, nobody);
-  if (!listener) throw std::runtime_error("etcd: no port is free");
-  return listener.value()->local().port;
-}
 
 std::string url(const std::string& host, sim::PortNumber port) {
   return "http://" + host + ":" + std::to_string(port.value);
@@ -36,7 +25,7 @@ EmbeddedEtcd::EmbeddedEtcd(sim::Ports& ports, const Options& options)
   const auto& environment = ports.processes.environment();
   const auto named = environment.find("TORCHELASTIC_ETCD_BINARY_PATH");
   if (named != environment.end() && ports.files.exists(named->second)) program_ = named->second;
-  if (port_.value == 0) port_ = free_port(ports.network);
+  if (port_.value == 0) port_ = probe_free_port(ports.network);
   const sim::MonotonicTime deadline = ports.clock.monotonic_now() + options.timeout;
   for (const bool with_v2 : {true, false}) {  // from 3.6 on there is no v2 any more
     start(options, with_v2);
@@ -49,7 +38,7 @@ void EmbeddedEtcd::start(const Options& options, bool with_v2) {
   if (const auto made = ports_.files.make_directories(options.data_directory); !made) {
     throw std::runtime_error("etcd: " + made.failure().detail);
   }
-  const std::string peers = url("localhost", free_port(ports_.network));
+  const std::string peers = url("localhost", probe_free_port(ports_.network));
   sim::SpawnRequest request;
   request.argv = {program_,
                   "--data-dir",

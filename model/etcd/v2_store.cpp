@@ -60,15 +60,6 @@ class EtcdV2Store final : public Store {
     });
   }
 
-  std::vector<Value> multi_get(const std::vector<std::string>& keys) override {
-    std::vector<Value> out;
-    for (const std::string& key : keys) out.push_back(get(key));
-    return out;
-  }
-  void multi_set(const std::vector<std::pair<std::string, Value>>& items) override {
-    for (const auto& [key, value] : items) set(key, value);
-  }
-
   Value compare_set(const std::string&, const Value&, const Value&) override {
     refuse("compareSet");
   }

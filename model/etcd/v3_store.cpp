@@ -88,10 +88,6 @@ class EtcdV3Store final : public Store {
     });
   }
 
-  void multi_set(const std::vector<std::pair<std::string, Value>>& items) override {
-    for (const auto& [key, value] : items) set(key, value);
-  }
-
   bool delete_key(const std::string& key) override {
     return guarded([&] { return client_->remove(prefix_ + key); });
   }

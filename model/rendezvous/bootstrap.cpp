@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "model/rendezvous/decisions.h"
+#include "model/store/free_port.h"
 
 namespace hooke::model {
 namespace {
@@ -12,25 +13,14 @@ namespace {
 /// PyTorch's library default for a TCPStore.
 constexpr sim::Duration kStoreTimeout = std::chrono::seconds(300);
 
-class NobodyHome final : public sim::AcceptHandler {
- public:
-  void on_accept(std::unique_ptr<sim::Stream> stream) override { stream->reset(); }
-};
-
 }  // namespace
-
-std::uint16_t probe_free_port(sim::Network& network) {
-  NobodyHome nobody;
-  auto listener = network.listen(sim::PortNumber{0}, nobody);
-  if (!listener) throw std::runtime_error("no port is free");
-  return listener.value()->local().port.value;
-}
 
 RendezvousStoreInfo build_store_info(sim::Ports& ports, std::int64_t rank, Store& store,
                                      const std::string& local_addr, std::uint16_t server_port) {
   if (rank == 0) {
     const std::string addr = local_addr.empty() ? ports.network.fully_qualified_name() : local_addr;
-    const std::uint16_t port = server_port != 0 ? server_port : probe_free_port(ports.network);
+    const std::uint16_t port =
+        server_port != 0 ? server_port : probe_free_port(ports.network).value;
     store.set("MASTER_ADDR", Value(addr));
     store.set("MASTER_PORT", Value(std::to_string(port)));
   }

@@ -15,9 +15,6 @@ namespace hooke::model {
 RendezvousStoreInfo build_store_info(sim::Ports& ports, std::int64_t rank, Store& store,
                                      const std::string& local_addr, std::uint16_t server_port);
 
-/// A port that nobody listens on at the moment. std::runtime_error when there is none.
-std::uint16_t probe_free_port(sim::Network& network);
-
 /// Builds the bootstrap information of an agent's rounds. It is built once per agent, not once per
 /// round.
 class Bootstrap {

@@ -80,15 +80,6 @@ class FileStore final : public Store {
                   (found == entries_.end() ? std::string() : found->second) + value.bytes());
   }
 
-  std::vector<Value> multi_get(const std::vector<std::string>& keys) override {
-    std::vector<Value> out;
-    for (const std::string& key : keys) out.push_back(get(key));
-    return out;
-  }
-  void multi_set(const std::vector<std::pair<std::string, Value>>& items) override {
-    for (const auto& [key, value] : items) set(key, value);
-  }
-
   bool delete_key(const std::string& key) override {
     const auto lock = locked(true, false, timeout_);
     append_record(std::string(1, kDeleted) + '/' + key, "");

@@ -59,9 +59,16 @@ class Store {
                     std::optional<sim::Duration> timeout = std::nullopt) = 0;
   virtual bool check(const std::vector<std::string>& keys) = 0;
   virtual void append(const std::string& key, Value value) = 0;
-  /// Waits for all, then reads all.
-  virtual std::vector<Value> multi_get(const std::vector<std::string>& keys) = 0;
-  virtual void multi_set(const std::vector<std::pair<std::string, Value>>& items) = 0;
+  /// Waits for all, then reads all. Where a store has nothing better, one get after the other, each
+  /// with the whole timeout (c10d/Store.cpp).
+  virtual std::vector<Value> multi_get(const std::vector<std::string>& keys) {
+    std::vector<Value> values;
+    for (const std::string& key : keys) values.push_back(get(key));
+    return values;
+  }
+  virtual void multi_set(const std::vector<std::pair<std::string, Value>>& items) {
+    for (const auto& [key, value] : items) set(key, value);
+  }
   /// True if the key was there.
   virtual bool delete_key(const std::string& key) = 0;
   /// All keys of the server.

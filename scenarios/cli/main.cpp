@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -16,15 +15,18 @@ namespace {
 /// The option of `command` that `name` (without dashes) is or begins, if there is just one;
 /// ExtrasError when it begins several.
 const CLI::Option* option_called(const CLI::App& command, const std::string& name) {
-  std::set<const CLI::Option*> found;
+  const CLI::Option* found = nullptr;
+  bool several = false;
   for (const CLI::Option* const option : command.get_options()) {
     for (const std::string& whole : option->get_lnames()) {
       if (whole == name) return option;
-      if (whole.starts_with(name)) found.insert(option);
+      if (!whole.starts_with(name) || found == option) continue;
+      several = several || found != nullptr;
+      found = option;
     }
   }
-  if (found.size() > 1) throw CLI::ExtrasError({"--" + name + " (begins several options)"});
-  return found.empty() ? nullptr : *found.begin();
+  if (several) throw CLI::ExtrasError({"--" + name + " (begins several options)"});
+  return found;
 }
 
 /// Unique beginnings of long options stand for the option, as in Python's argparse ("--redir" for

@@ -8,6 +8,7 @@
 
 #include "model/observe/event_registry.h"
 #include "model/observe/trace_events.h"
+#include "model/store/free_port.h"
 #include "scenarios/cluster.h"
 #include "scenarios/real/worker_events.h"
 #include "scenarios/writer.h"
@@ -25,18 +26,6 @@ constexpr Duration kStorePatience = 20s;
 /// Longer than it takes to be told what a process wrote before it ended.
 constexpr Duration kLastWords = 300ms;
 constexpr const char* kLoopback = "127.0.0.1";
-
-class NobodyHome final : public sim::AcceptHandler {
- public:
-  void on_accept(std::unique_ptr<sim::Stream> stream) override { stream->reset(); }
-};
-
-sim::PortNumber free_port(sim::Network& network) {
-  NobodyHome nobody;
-  const auto listener = network.listen(sim::PortNumber{0}, nobody);
-  if (!listener) throw std::runtime_error("no port is free");
-  return listener.value()->local().port;
-}
 
 /// Whole seconds as torchrun reads them; anything finer with a unit, which only hooke agents read.
 std::string seconds_text(Duration span) {
@@ -68,7 +57,7 @@ Stage::Stage(sim::Ports& ports, const Scenario& scenario, const Cast& cast, std:
       directory_(std::move(directory)),
       node_names_(node_names),
       chronicle_(chronicle),
-      store_port_(free_port(ports.network)) {
+      store_port_(model::probe_free_port(ports.network)) {
   const std::size_t nodes = scenario.cluster.nodes.size();
   store_machine_ = sim::NodeId{static_cast<std::uint32_t>(nodes)};
   for (std::uint32_t i = 0; i < nodes; ++i) {
