@@ -87,10 +87,13 @@ std::string Stage::address(sim::NodeId node) const {
          std::to_string(1 + node.value % 250);
 }
 
+sim::WorldTime Stage::now() const {
+  return sim::WorldTime(ports_.clock.monotonic_now().time_since_epoch());
+}
+
 void Stage::note(sim::NodeId node, sim::Pid pid, const sim::EventType& type,
                  std::vector<RawEvent::Field> fields) {
-  const sim::WorldTime now(ports_.clock.monotonic_now().time_since_epoch());
-  chronicle_.note({now, node, pid, &type, std::move(fields)});
+  chronicle_.note({now(), node, pid, &type, std::move(fields)});
 }
 
 // ---- the store ----------------------------------------------------------------------------------
@@ -187,7 +190,7 @@ bool Stage::start_agent(sim::NodeId node, const std::string& run_id) {
   request.environment = environment(node);
   request.stdout_path = request.stderr_path = directory_ + "/agent-" + name + ".log";
   // It may say something before we do.
-  const sim::WorldTime begin(ports_.clock.monotonic_now().time_since_epoch());
+  const sim::WorldTime begin = now();
   const auto pid = ports_.processes.spawn(request);
   if (!pid) throw std::runtime_error(request.argv.front() + ": " + pid.failure().detail);
   agents_.push_back({node, pid.value(), request.stderr_path, std::nullopt});
@@ -223,14 +226,11 @@ void Stage::tell_settings(const Agent& agent, const std::string& run_id) {
 bool Stage::signal(sim::NodeId node, sim::Pid pid, sim::Signal signal) {
   note(node, pid, wev::process_signalled, {0, pid.value, static_cast<int>(signal), 0});
   if (!ports_.processes.signal(pid, signal)) return false;
+  if (signal == sim::Signal::stop || signal == sim::Signal::cont) return true;
+  blows_[pid] = {signal, now()};
   const auto agent = std::find_if(agents_.begin(), agents_.end(),
                                   [&](const Agent& each) { return each.pid == pid; });
-  const bool ends = signal != sim::Signal::stop && signal != sim::Signal::cont;
-  if (agent != agents_.end()) {
-    if (ends) agent->told = signal;
-  } else if (ends) {
-    killed_[pid] = signal;
-  }
+  if (agent != agents_.end()) agent->told = signal;
   return true;
 }
 
@@ -243,7 +243,7 @@ void Stage::crash(sim::NodeId node) {
   for (const sim::Pid pid : real::processes_marked(own)) {
     if (std::find(ours.begin(), ours.end(), pid) == ours.end()) continue;  // another run's
     static_cast<void>(ports_.processes.signal(pid, sim::Signal::kill));
-    killed_[pid] = sim::Signal::kill;
+    blows_[pid] = {sim::Signal::kill, now()};
   }
 }
 
@@ -382,12 +382,22 @@ void Stage::agent_ends(const Agent& agent, const sim::ExitStatus& status) {
     note(agent.node, agent.pid, ev::agent_finished,
          {std::string(outcome), std::int64_t{status.code}, std::string("see ") + agent.log});
   }
-  note(agent.node, agent.pid, wev::process_ended, {std::int64_t{status.as_python()}});
+  chronicle_.note({end_of(agent.pid, status),
+                   agent.node,
+                   agent.pid,
+                   &wev::process_ended,
+                   {std::int64_t{status.as_python()}}});
+}
+
+sim::WorldTime Stage::end_of(sim::Pid pid, const std::optional<sim::ExitStatus>& status) const {
+  const auto blow = blows_.find(pid);
+  const bool killed = status && status->signal == sim::Signal::kill && blow != blows_.end() &&
+                      blow->second.signal == sim::Signal::kill;
+  return killed ? blow->second.at : now();
 }
 
 /// Hooke agents tell of their workers' ends while they live. Nobody else tells of the others'.
 void Stage::look_at_workers() {
-  const sim::WorldTime now(ports_.clock.monotonic_now().time_since_epoch());
   for (const Chronicle::Worker& worker : chronicle_.living_workers()) {
     const bool agent_lives = std::any_of(agents_.begin(), agents_.end(), [&](const Agent& agent) {
       return agent.pid == worker.agent;
@@ -397,18 +407,18 @@ void Stage::look_at_workers() {
     if (gone == gone_.end()) {
       const auto reaped = real::reap_adopted(worker.pid);
       if (!reaped && real::is_running(worker.pid)) continue;
-      gone = gone_.emplace(worker.pid, Gone{now, reaped}).first;
+      gone = gone_.emplace(worker.pid, Gone{end_of(worker.pid, reaped), reaped}).first;
     }
     // What it or its agent has said of its end may still have to be told.
-    if (gone->second.told || now - gone->second.since < kLastWords) continue;
+    if (gone->second.told || now() - gone->second.since < kLastWords) continue;
     gone->second.told = true;
     std::int64_t status = -static_cast<int>(sim::Signal::term);
     if (gone->second.status) {
       status = gone->second.status->as_python();
     } else if (worker.exit_code) {
       status = *worker.exit_code;
-    } else if (const auto told = killed_.find(worker.pid); told != killed_.end()) {
-      status = -static_cast<int>(told->second);
+    } else if (const auto blow = blows_.find(worker.pid); blow != blows_.end()) {
+      status = -static_cast<int>(blow->second.signal);
     }
     chronicle_.note({gone->second.since, worker.node, worker.pid, &wev::process_ended, {status}});
   }

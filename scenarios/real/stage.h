@@ -73,6 +73,10 @@ class Stage {
     std::string log;
     std::optional<sim::Signal> told;  ///< the last signal to end that the harness sent
   };
+  struct Blow {
+    sim::Signal signal{};
+    sim::WorldTime at{};
+  };
   struct Gone {
     sim::WorldTime since{};
     std::optional<sim::ExitStatus> status{};  ///< when we were the one to reap it
@@ -87,12 +91,16 @@ class Stage {
                                                        const std::string& trace) const;
   [[nodiscard]] std::map<std::string, std::string> environment(sim::NodeId node) const;
   [[nodiscard]] std::string address(sim::NodeId node) const;
+  [[nodiscard]] sim::WorldTime now() const;
   void find_traces();
   void read_trace(const std::string& path, Tail& tail);
   void take_line(const std::string& line, sim::NodeId node);
   [[nodiscard]] std::string with_names(const std::string& text) const;
   void look_at_agents();
   void look_at_workers();
+  /// When a process that has ended with `status` did: at the blow that killed it, else now.
+  [[nodiscard]] sim::WorldTime end_of(sim::Pid pid,
+                                      const std::optional<sim::ExitStatus>& status) const;
   void agent_ends(const Agent& agent, const sim::ExitStatus& status);
   void tell_settings(const Agent& agent, const std::string& run_id);
 
@@ -109,8 +117,8 @@ class Stage {
   std::vector<Agent> agents_;                            ///< living ones
   std::set<sim::NodeId> down_;
   std::map<std::string, Tail> tails_;
-  std::map<sim::Pid, Gone> gone_;           ///< workers
-  std::map<sim::Pid, sim::Signal> killed_;  ///< workers, by the harness
+  std::map<sim::Pid, Gone> gone_;   ///< workers
+  std::map<sim::Pid, Blow> blows_;  ///< signals to end, by the harness
   int started_ = 0;
 };
 
