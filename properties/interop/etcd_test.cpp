@@ -419,7 +419,8 @@ TEST_F(FileJob, of_both_kinds_is_one_world_over_a_file) {
   if (torch_python().empty()) GTEST_SKIP() << "HOOKE_TORCH_PYTHON names no interpreter";
   run([](Ports& ports, const fs::path& directory) {
     Job job(ports, directory, model::Variant::torch_2_x,
-            options("c10d", (directory / "rendezvous").string(), ",store_type=file"));
+            options("c10d", (directory / "rendezvous").string(), ",store_type=file"),
+            {{"TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"}});
     Child& a = job.start(Kind::hooke, "a");
     Child& b = job.start(Kind::torchrun, "b");
     Child& c = job.start(Kind::hooke, "c");
