@@ -112,10 +112,6 @@ EtcdV2Answer EtcdV2Client::put(const std::string& path, const EtcdV2Write& write
   return answer_of(exchange(request("PUT", target_of(path), form)));
 }
 
-EtcdV2Answer EtcdV2Client::remove(const std::string& path) {
-  return answer_of(exchange(request("DELETE", target_of(path))));
-}
-
 std::optional<EtcdV2Answer> EtcdV2Client::watch(const std::string& path,
                                                 std::optional<std::uint64_t> index,
                                                 sim::MonotonicTime deadline) {

@@ -52,7 +52,6 @@ class EtcdV2Client {
   EtcdV2Answer list(const std::string& path);
   /// Unknown outcomes are the caller's to find out.
   EtcdV2Answer put(const std::string& path, const EtcdV2Write& write);
-  EtcdV2Answer remove(const std::string& path);
   /// The first change at or below `path` since `index`; nullopt when none comes until `deadline` or
   /// etcd ends the poll. EtcdError kIndexCleared when etcd has forgotten that far back.
   std::optional<EtcdV2Answer> watch(const std::string& path, std::optional<std::uint64_t> index,

@@ -424,8 +424,4 @@ void Stage::look_at_workers() {
   }
 }
 
-std::vector<sim::Pid> Stage::left_behind() const {
-  return real::processes_marked(std::string(kStageVariable) + "=" + directory_);
-}
-
 }  // namespace hooke::scenario

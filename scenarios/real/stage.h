@@ -60,8 +60,6 @@ class Stage {
 
   /// Takes in what has been written and who has ended since the last look.
   void look();
-  /// Processes that belong to the stage and still run.
-  [[nodiscard]] std::vector<sim::Pid> left_behind() const;
   /// Notes an event of the harness, now.
   void note(sim::NodeId node, sim::Pid pid, const sim::EventType& type,
             std::vector<RawEvent::Field> fields);
