@@ -75,10 +75,22 @@ void RealStream::flush() {
   if (finish_when_sent_ && !broken_) shutdown(socket_.get(), SHUT_WR);
 }
 
+ssize_t RealStream::receive() {
+  if (drained_) {
+    errno = EAGAIN;
+    return -1;
+  }
+  const ssize_t count = recv(socket_.get(), scratch().data(), kReadBytes, 0);
+  // A short read has emptied the socket, and what comes after it is told anew (epoll(7)); an end
+  // that was told before is only found by reading on.
+  const bool was_short = count > 0 && static_cast<std::size_t>(count) < kReadBytes;
+  drained_ = (was_short && !hung_up_) || (count < 0 && errno != EINTR);
+  return count;
+}
+
 sim::Outcome<sim::Buffer> RealStream::read(std::optional<sim::MonotonicTime> deadline) {
   for (bool in_time = true;;) {
-    const ssize_t count =
-        broken_ || ended_ ? 0 : recv(socket_.get(), scratch().data(), kReadBytes, 0);
+    const ssize_t count = broken_ || ended_ ? 0 : receive();
     if (count > 0) {
       return sim::Buffer(std::string(scratch().data(), static_cast<std::size_t>(count)));
     }
@@ -99,6 +111,7 @@ sim::Outcome<sim::Buffer> RealStream::read(std::optional<sim::MonotonicTime> dea
     const sim::ParkTicket ticket = network_.executor().ticket();
     reader_ = ticket;
     in_time = network_.executor().park(ticket, deadline) == sim::Wake::woken;
+    drained_ = false;
   }
 }
 
@@ -108,6 +121,8 @@ void RealStream::set_handler(sim::StreamHandler& handler) {
 }
 
 void RealStream::on_ready(std::uint32_t events) {
+  drained_ = false;
+  if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) hung_up_ = true;
   if ((events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0 && unsent() != 0) flush();
   if (handler_ == nullptr) {
     if (reader_ && (events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) {
@@ -133,7 +148,7 @@ void RealStream::feed_handler() {
       network_.loop().again(watch_, EPOLLIN);
       break;
     }
-    const ssize_t count = broken_ ? 0 : recv(socket_.get(), scratch().data(), kReadBytes, 0);
+    const ssize_t count = broken_ ? 0 : receive();
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
     if (count > 0) {

@@ -3,6 +3,8 @@
 // and is not fed any more while its answers do not get away, so that a client that never reads
 // costs a bounded amount of memory.
 
+#include <sys/types.h>
+
 #include <string>
 
 #include "sim/port/executor.h"
@@ -33,6 +35,8 @@ class RealStream final : public sim::Stream, private Watcher {
   void on_ready(std::uint32_t events) override;
   /// Sends what the socket takes now.
   void flush();
+  /// recv into the scratch bytes, saved when it could only say that there is nothing.
+  ssize_t receive();
   /// Reads for the handler until there is no more, its turn is over, or its answers back up.
   void feed_handler();
   /// The connection is of no more use; the descriptor stays until the end.
@@ -48,6 +52,8 @@ class RealStream final : public sim::Stream, private Watcher {
   bool finish_when_sent_ = false;
   bool broken_ = false;
   bool ended_ = false;    ///< the peer sends no more
+  bool drained_ = false;  ///< nothing to read until the event loop says so
+  bool hung_up_ = false;  ///< the event loop has told the end, and will not tell it again
   bool starved_ = false;  ///< the handler is not fed until its answers get away
   sim::StreamHandler* handler_ = nullptr;
   sim::Buffer received_;  ///< for the handler, not yet consumed
