@@ -123,7 +123,8 @@ void Loader::protocol(const Place& place) {
     const std::string name = place.at("variant").text();
     const auto variant = model::variant_from(name);
     if (!variant)
-      place.at("variant").refuse_word("a protocol variant", name, {"torch-2.x", "torch-1.13"});
+      place.at("variant").refuse_word("a protocol variant", name,
+                                      {"torch-2.x", "torch-1.13", "hardened"});
     scenario_.protocol.variant = *variant;
   }
   if (place.has("defects")) {
@@ -229,9 +230,11 @@ void Loader::cluster(const Place& place) {
 // ---- workers -----------------------------------------------------------------------------------
 
 WorkerStep Loader::step(const Place& place) {
-  const std::vector<std::string> kinds{"run", "exit", "signal", "hang", "init", "collective"};
+  const std::vector<std::string> kinds{"run",      "exit",       "signal",  "hang",
+                                       "init",     "collective", "acquire", "release",
+                                       "scribble", "hold_timer"};
   std::vector<std::string> keys = kinds;
-  keys.emplace_back("work");
+  keys.insert(keys.end(), {"work", "after", "by"});
   place.object(keys);
   WorkerStep step;
   int found = 0;
@@ -254,13 +257,34 @@ WorkerStep Loader::step(const Place& place) {
         if (!value.truth()) value.refuse_value("true");
         break;
       case WorkerStep::Kind::collective: step.count = value.integer(1, kManyMax); break;
+      case WorkerStep::Kind::acquire:
+        step.text = value.text();
+        step.span = place.at("after").duration();
+        step.code = static_cast<int>(sim::Signal::kill);
+        break;
+      case WorkerStep::Kind::release:
+      case WorkerStep::Kind::scribble: step.text = value.text(); break;
+      case WorkerStep::Kind::hold_timer: step.span = value.duration(); break;
     }
   }
-  if (found != 1) place.refuse_value("exactly one of run, exit, signal, hang, init, collective");
+  if (found != 1) {
+    place.refuse_value(
+        "exactly one of run, exit, signal, hang, init, collective, acquire, release, scribble, "
+        "hold_timer");
+  }
   if (place.has("work")) {
     if (step.kind != WorkerStep::Kind::collective)
       place.at("work").refuse_value("no work but for a collective");
     step.span = place.at("work").duration();
+  }
+  for (const char* key : {"after", "by"}) {
+    if (place.has(key) && step.kind != WorkerStep::Kind::acquire)
+      place.at(key).refuse_value("nothing but for an acquire");
+  }
+  if (place.has("by")) {
+    const auto signal = signal_named(place.at("by").text());
+    if (!signal) place.at("by").refuse_value("a signal such as \"SIGTERM\"");
+    step.code = static_cast<int>(*signal);
   }
   return step;
 }

@@ -79,11 +79,16 @@ struct WorkerStep {
     init,        ///< join the process group over the store at MASTER_ADDR:MASTER_PORT
     collective,  ///< a barrier of all workers over that store; `count` times, `span` of work before
                  ///< each
+    acquire,     ///< arm the timer `text`, to expire after `span` with signal number `code`
+    release,     ///< disarm the timer `text`
+    scribble,    ///< write the line `text` into the timer file
+    hold_timer,  ///< keep the timer file open for `span`
   };
   Kind kind{};
   Duration span{};
   std::int64_t code = 0;
   std::int64_t count = 1;
+  std::string text = {};
   friend bool operator==(const WorkerStep&, const WorkerStep&) = default;
 };
 using WorkerProgram = std::vector<WorkerStep>;

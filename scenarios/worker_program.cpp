@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "model/observe/trace_events.h"
+#include "model/store/python_error.h"
+#include "model/timer/file_timer.h"
 #include "sim/port/check.h"
 
 namespace hooke::scenario {
@@ -99,6 +101,11 @@ std::optional<int> WorkerRun::step(const WorkerStep& step) {
         if (!collective(step.span)) return 1;
       }
       return std::nullopt;
+    case WorkerStep::Kind::acquire:
+    case WorkerStep::Kind::release:
+    case WorkerStep::Kind::scribble:
+    case WorkerStep::Kind::hold_timer:
+      return use_timer(step) ? std::nullopt : std::optional<int>(1);
   }
   sim::check_failed("step.kind", __FILE__, __LINE__, "every kind of step is handled");
 }
@@ -225,6 +232,27 @@ bool WorkerRun::meet(const std::string& key) {
   }
   if (peers_serve_ && server_ == nullptr) static_cast<void>(store_->add(key + "/seen", 1));
   return complete;
+}
+
+bool WorkerRun::use_timer(const WorkerStep& step) {
+  const std::string path = variable("TORCHELASTIC_TIMER_FILE");
+  model::FileTimerClient client(ports_, path, conditions_.variant,
+                                static_cast<sim::Signal>(static_cast<int>(step.code)));
+  try {
+    if (step.kind == WorkerStep::Kind::acquire) {
+      client.acquire(step.text, ports_.clock.wall_now() + step.span);
+    } else if (step.kind == WorkerStep::Kind::release) {
+      client.release(step.text);
+    } else {
+      auto fifo = ports_.files.open_fifo_writer(path);
+      if (!fifo) return false;
+      if (step.kind == WorkerStep::Kind::scribble) return (*fifo)->write(step.text + "\n").ok();
+      sleep(step.span);
+    }
+    return true;
+  } catch (const model::EscapedPythonError&) {
+    return false;
+  }
 }
 
 // ---- signals and children -----------------------------------------------------------------------

@@ -65,6 +65,8 @@ class WorkerRun {
   bool init();
   bool find_peers();
   bool collective(Duration work);
+  /// A step on the timer file; false when it raised.
+  bool use_timer(const WorkerStep& step);
   bool meet(const std::string& key);
   void await_stop();
   void sleep(Duration span);

@@ -116,6 +116,18 @@ ordered_json program_json(const WorkerProgram& program) {
         out.push_back(json);
         break;
       }
+      case WorkerStep::Kind::acquire: {
+        ordered_json json{{"acquire", step.text}, {"after", duration_text(step.span)}};
+        const auto signal = static_cast<sim::Signal>(static_cast<int>(step.code));
+        if (signal != sim::Signal::kill) json["by"] = std::string(to_string(signal));
+        out.push_back(json);
+        break;
+      }
+      case WorkerStep::Kind::release: out.push_back({{"release", step.text}}); break;
+      case WorkerStep::Kind::scribble: out.push_back({{"scribble", step.text}}); break;
+      case WorkerStep::Kind::hold_timer:
+        out.push_back({{"hold_timer", duration_text(step.span)}});
+        break;
     }
   }
   return out;

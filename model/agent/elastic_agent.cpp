@@ -50,7 +50,8 @@ ElasticAgent::ElasticAgent(sim::Ports& ports, WorkerSpec spec, RendezvousHandler
     : ports_(ports),
       spec_(std::move(spec)),
       handler_(handler),
-      remaining_restarts_(spec_.max_restarts) {
+      remaining_restarts_(spec_.max_restarts),
+      watchdog_(ports, spec_.variant) {
   if (spec_.local_world_size <= 0)
     throw std::invalid_argument("the number of workers must be greater than zero");
   if (spec_.monitor_interval <= 0s)
@@ -175,6 +176,7 @@ std::vector<WorkerStart> ElasticAgent::worker_starts() {
   // files.
   const std::string directory = run_directory_ + "/attempt_" + std::to_string(restart_count());
   static_cast<void>(ports_.files.remove(directory));
+  const std::string timer_file = watchdog_.start(handler_.get_run_id());
   std::vector<WorkerStart> workers;
   for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
     WorkerStart worker;
@@ -186,6 +188,7 @@ std::vector<WorkerStart> ElasticAgent::worker_starts() {
     worker.streams = worker_streams(spec_.logs, i, own_directory);
     worker.environment = worker_environment(ports_.processes.environment(), spec_, group_, handler_,
                                             i, restart_count(), worker.error_file);
+    if (!timer_file.empty()) worker.environment["TORCHELASTIC_TIMER_FILE"] = timer_file;
     for (const std::string& argument : spec_.command)
       worker.argv.push_back(substitute_macros(argument, i));
     workers.push_back(std::move(worker));
@@ -260,6 +263,7 @@ void ElasticAgent::meet_in_exit_barrier() {
 void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace) {
   ports_.fault_point.reach("agent.stopping");
   check_signals(ports_);  // one that came during a deaf wait which then failed
+  watchdog_.stop();       // before the workers: what they still guard meets nobody
   if (context_ != nullptr) context_->close(signal, grace);
 }
 

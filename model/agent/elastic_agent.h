@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/agent/watchdog.h"
 #include "model/agent/worker_group.h"
 #include "model/worker/process_context.h"
 #include "sim/port/ports.h"
@@ -53,6 +54,7 @@ class ElasticAgent {
   WorkerGroup group_;
   std::int64_t remaining_restarts_;
   std::unique_ptr<ProcessContext> context_;
+  Watchdog watchdog_;
   std::string run_directory_;  ///< of this agent alone; empty until the first worker start
   bool handlers_installed_ = false;
 };

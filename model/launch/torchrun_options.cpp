@@ -197,7 +197,7 @@ ConfiguredLaunch configure_launch(sim::Ports& ports, const TorchrunOptions& opti
   if (options.max_restarts < 0) {
     refuse("max-restarts", "at least 0", std::to_string(options.max_restarts));
   }
-  const bool is_2x = options.variant == Variant::torch_2_x;
+  const bool is_2x = options.variant != Variant::torch_1_13;
   if (options.standalone) {
     use_private_rendezvous(config);
     if (!is_2x) config.rdzv_endpoint = "localhost:29400";

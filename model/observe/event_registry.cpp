@@ -20,6 +20,8 @@ constexpr std::array kAll{
     &events::exit_barrier_left,  &events::worker_started,          &events::worker_ended,
     &events::worker_signalled,   &events::failure_reported,        &events::worker_initialized,
     &events::worker_collective,  &events::worker_stale_read,       &events::store_serving,
+    &events::timer_acquired,     &events::timer_released,          &events::timer_expired,
+    &events::timer_killed,       &events::watchdog_changed,        &events::watchdog_failed,
     &events::store_stopped,      &events::store_operation,         &events::mark,
 };
 

@@ -107,6 +107,24 @@ inline constexpr EventType worker_collective{"worker.collective",
 /// The worker saw a value from another incarnation of the group.
 inline constexpr EventType worker_stale_read{"worker.stale_read", {"key", "detail"}};
 
+// ---- timers
+// ----------------------------------------------------------------------------------------
+/// A worker's request to its timer server is on its way. `expires`: deadline on the machine's wall
+/// clock in microseconds; `signal`: what is to be sent then.
+inline constexpr EventType timer_acquired{"timer.acquired", {"scope", "expires", "signal"}};
+inline constexpr EventType timer_released{"timer.released", {"scope"}};
+/// The server found a deadline passed. `signal`: what the worker asked for, 0 for nothing.
+inline constexpr EventType timer_expired{"timer.expired",
+                                         {"worker_pid", "scope", "expires", "signal"}};
+/// The server has signalled the worker for it. `there`: 0 when there was no such process.
+inline constexpr EventType timer_killed{"timer.killed",
+                                        {"worker_pid", "scope", "expires", "signal", "there"}};
+/// `change`: watchdog started, watchdog stopped.
+inline constexpr EventType watchdog_changed{"watchdog.changed", {"change", "path"}};
+/// A timer server met something that it cannot use: a malformed request, a worker that it may not
+/// signal.
+inline constexpr EventType watchdog_failed{"watchdog.failed", {"path", "detail"}};
+
 // ---- store
 // ----------------------------------------------------------------------------------------
 inline constexpr EventType store_serving{"store.serving", {"port", "purpose"}};

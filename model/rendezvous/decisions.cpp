@@ -160,7 +160,7 @@ Action decide_join(const Situation& s, sim::MonotonicTime deadline) {
   if (state.complete) {
     if (!waits) {
       if (count(state) < s.settings.max_nodes) return Action::add_to_wait_list;
-      if (s.settings.variant == Variant::torch_2_x) return Action::add_to_redundancy_list;
+      if (s.settings.variant != Variant::torch_1_13) return Action::add_to_redundancy_list;
     }
   } else if (!participates) {
     return Action::add_to_participants;
@@ -191,7 +191,7 @@ void apply(Action action, RendezvousState& state, const RendezvousSettings& sett
     case Action::keep_alive: return beat(state, node, now);
     case Action::add_to_participants: return add_to_participants(state, settings, node, now);
     case Action::add_to_wait_list:
-      if (settings.variant == Variant::torch_2_x) erase_node(state.redundancy_list, node, itself);
+      if (settings.variant != Variant::torch_1_13) erase_node(state.redundancy_list, node, itself);
       if (!state.waits(node)) state.wait_list.push_back(node);
       return beat(state, node, now);
     case Action::add_to_redundancy_list:
@@ -236,7 +236,7 @@ std::vector<DeadNode> sanitise(RendezvousState& state, const RendezvousSettings&
     node.was_participant = erase_node(state.participants, node.node, of_participant);
     participant_died = participant_died || node.was_participant;
     erase_node(state.wait_list, node.node, itself);
-    if (settings.variant == Variant::torch_2_x)
+    if (settings.variant != Variant::torch_1_13)
       erase_node(state.redundancy_list, node.node, itself);
   }
   state.heartbeats_changed();

@@ -188,7 +188,7 @@ class DynamicHandler final : public RendezvousHandler {
   }
   [[nodiscard]] std::string get_run_id() const override { return core_->settings.run_id; }
   [[nodiscard]] bool use_agent_store() const override {
-    return core_->settings.variant == Variant::torch_2_x && bootstrap_.shares_store();
+    return core_->settings.variant != Variant::torch_1_13 && bootstrap_.shares_store();
   }
   RendezvousInfo next_rendezvous() override;
   bool is_closed() override;
@@ -235,7 +235,7 @@ RendezvousInfo DynamicHandler::next_rendezvous() {
   spent(info.round);
   // Outside the guarded part, as in PyTorch: a failure here leaves a member whose heartbeat goes on
   //
-  if (core.settings.variant == Variant::torch_2_x)
+  if (core.settings.variant != Variant::torch_1_13)
     info.bootstrap = bootstrap_.for_round(info.rank, *info.store);
   trace().emit(events::rendezvous_joined,
                {core.settings.run_id, core.node->text(), info.round, info.rank, info.world_size,
@@ -331,7 +331,7 @@ RendezvousSettings dynamic_settings(const RendezvousParameters& parameters) {
   read("join_timeout", settings.timeout.join);
   read("last_call_timeout", settings.timeout.last_call);
   read("close_timeout", settings.timeout.close);
-  if (parameters.variant == Variant::torch_2_x) {  // fixed in 1.13
+  if (parameters.variant != Variant::torch_1_13) {  // fixed in 1.13
     read("heartbeat_timeout", settings.timeout.heartbeat);
     read("keep_alive_interval", settings.keep_alive_interval);
     if (const auto attempts = parameters.get_as_int("keep_alive_max_attempt")) {

@@ -68,7 +68,7 @@ class Builder {
  public:
   Builder(const PickleMachine& machine, Variant variant, Foreign foreign)
       : machine_(machine),
-        v2_(variant == Variant::torch_2_x),
+        v2_(variant != Variant::torch_1_13),
         foreign_(foreign),
         numbers_(machine.objects(), 0) {}
 

@@ -124,9 +124,9 @@ class Writer {
  public:
   Writer(const RendezvousState& state, Variant variant, std::span<char> kept)
       : state_(state),
-        v2_(variant == Variant::torch_2_x),
+        v2_(variant != Variant::torch_1_13),
         out_(kept),
-        listed_(state, variant == Variant::torch_2_x) {}
+        listed_(state, variant != Variant::torch_1_13) {}
 
   std::size_t write() {
     out_.boundary();

@@ -211,7 +211,7 @@ bool Connection::compare_set(Request& request) {
     answer = found->second;
   }
   // In 2.x even when nothing was written (S-27), in 1.13 never.
-  if (*dialect_ == Variant::torch_2_x) wake_waiters(request.key);
+  if (*dialect_ != Variant::torch_1_13) wake_waiters(request.key);
   reply(Message().value(answer));
   return true;
 }

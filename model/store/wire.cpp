@@ -203,7 +203,7 @@ std::optional<Request> take_request(sim::Buffer& bytes, Variant dialect) {
 }
 
 Message::Message(Query query, Variant dialect) {
-  if (dialect == Variant::torch_2_x) {
+  if (dialect != Variant::torch_1_13) {
     u8(static_cast<std::uint8_t>(query));
     return;
   }

@@ -4,11 +4,16 @@
 namespace hooke::model {
 
 std::string_view to_string(Variant variant) {
-  return variant == Variant::torch_1_13 ? "torch-1.13" : "torch-2.x";
+  switch (variant) {
+    case Variant::torch_1_13: return "torch-1.13";
+    case Variant::torch_2_x: return "torch-2.x";
+    case Variant::hardened: return "hardened";
+  }
+  return "?";
 }
 
 std::optional<Variant> variant_from(std::string_view name) {
-  for (const Variant variant : {Variant::torch_1_13, Variant::torch_2_x}) {
+  for (const Variant variant : {Variant::torch_1_13, Variant::torch_2_x, Variant::hardened}) {
     if (to_string(variant) == name) return variant;
   }
   return std::nullopt;

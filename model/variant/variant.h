@@ -10,9 +10,10 @@ namespace hooke::model {
 enum class Variant : unsigned char {
   torch_1_13,  ///< PyTorch 1.13
   torch_2_x,   ///< PyTorch of the 2.10-2.12 era, faithful including its faults (default)
+  hardened,    ///< torch_2_x on every wire, without the weaknesses that one side can mend
 };
 
-/// "torch-1.13", "torch-2.x".
+/// "torch-1.13", "torch-2.x", "hardened".
 std::string_view to_string(Variant variant);
 /// nullopt for an unknown name.
 std::optional<Variant> variant_from(std::string_view name);

@@ -34,7 +34,7 @@ void ProcessContext::start() {
     request.environment = worker.environment;
     request.stdout_path = worker.streams.stdout_path;
     request.stderr_path = worker.streams.stderr_path;
-    request.new_session = variant_ == Variant::torch_2_x;
+    request.new_session = variant_ != Variant::torch_1_13;
     auto pid = ports_.processes.spawn(request);
     if (!pid) {
       throw std::runtime_error(
@@ -108,7 +108,7 @@ std::optional<ProcessesResult> ProcessContext::poll() {
   note_failures(result.failures);
   close(sim::Signal::term, kSiblingGrace);
   // 2.x also lists those that ended because of the close.
-  if (variant_ == Variant::torch_2_x) note_failures(result.failures);
+  if (variant_ != Variant::torch_1_13) note_failures(result.failures);
   return result;
 }
 
@@ -117,7 +117,7 @@ void ProcessContext::send(Process& process, sim::Signal signal, const char* reas
   ports_.trace.emit(events::worker_signalled,
                     {process.pid.value, static_cast<int>(signal), reason});
   // A process that has ended meanwhile is no error; its descendants get nothing then.
-  if (variant_ == Variant::torch_2_x) {
+  if (variant_ != Variant::torch_1_13) {
     static_cast<void>(ports_.processes.signal_group(process.pid, signal));
   } else {
     static_cast<void>(ports_.processes.signal(process.pid, signal));

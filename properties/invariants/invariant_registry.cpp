@@ -6,6 +6,7 @@
 #include "properties/invariants/liveness.h"
 #include "properties/invariants/membership.h"
 #include "properties/invariants/processes.h"
+#include "properties/invariants/timers.h"
 
 namespace hooke::properties {
 
@@ -39,7 +40,8 @@ InvariantRegistry InvariantRegistry::with_builtins() {
                           make_exit_code_truth, make_loss_detection,
                           make_formation,       make_exit,
                           make_admission,       make_signals_take_effect,
-                          make_no_livelock,     make_blip_tolerance}) {
+                          make_no_livelock,     make_blip_tolerance,
+                          make_timer_safety,    make_timer_expiry}) {
     registry.add(make);
   }
   return registry;

@@ -30,6 +30,8 @@ void add_agent(CLI::App& app, int& exit_code);
 void add_worker(CLI::App& app, int& exit_code);
 /// hooke store: serves a TCPStore.
 void add_store(CLI::App& app, int& exit_code);
+/// hooke timer-server: ends workers whose deadlines have passed.
+void add_timer_server(CLI::App& app, int& exit_code);
 /// hooke state: shows the live rendezvous of a job.
 void add_state(CLI::App& app, int& exit_code);
 

@@ -81,6 +81,7 @@ int main(int argc, char** argv) {
   add_agent(app, exit_code);
   add_worker(app, exit_code);
   add_store(app, exit_code);
+  add_timer_server(app, exit_code);
   add_state(app, exit_code);
   try {
     std::vector<std::string> arguments = with_whole_option_names(app, {argv + 1, argv + argc});

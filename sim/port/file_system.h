@@ -20,6 +20,25 @@ class FileLock {
   virtual ~FileLock() = default;
 };
 
+/// A FIFO that is open for reading. Destroying it closes it, as does the end of the process; with
+/// its last reader a FIFO forgets what it holds.
+class FifoReader {
+ public:
+  virtual ~FifoReader() = default;
+  /// Blocks for bytes and returns all there are; an empty text when there are none and nobody has
+  /// the FIFO open for writing. timed_out.
+  virtual Outcome<std::string> read(std::optional<MonotonicTime> deadline) = 0;
+};
+
+/// A FIFO that is open for writing. Destroying it closes it, as does the end of the process.
+class FifoWriter {
+ public:
+  virtual ~FifoWriter() = default;
+  /// Never blocks. closed when nobody has the FIFO open for reading any more; no_space when it is
+  /// full (nothing is written then: up to PIPE_BUF bytes are written whole or not at all).
+  virtual Outcome<Done> write(std::string_view bytes) = 0;
+};
+
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
@@ -49,12 +68,13 @@ class FileSystem {
 
   /// Creates a FIFO; exists when the path is taken.
   virtual Outcome<Done> make_fifo(const std::string& path) = 0;
-  /// Writes to a FIFO without blocking. not_found; closed when nobody has it open for reading;
-  /// no_space when it is full (nothing is written then: writes up to PIPE_BUF bytes are atomic).
-  virtual Outcome<Done> write_fifo(const std::string& path, std::string_view bytes) = 0;
-  /// Opens a FIFO for reading if need be and blocks for bytes; timed_out; not_found.
-  virtual Outcome<std::string> read_fifo(const std::string& path,
-                                         std::optional<MonotonicTime> deadline) = 0;
+  /// Opens a FIFO for reading, and blocks until somebody opens it for writing; not_found, denied,
+  /// timed_out.
+  virtual Outcome<std::unique_ptr<FifoReader>> open_fifo_reader(
+      const std::string& path, std::optional<MonotonicTime> deadline) = 0;
+  /// Opens a FIFO for writing and does not block; not_found, denied, and closed when nobody has it
+  /// open for reading.
+  virtual Outcome<std::unique_ptr<FifoWriter>> open_fifo_writer(const std::string& path) = 0;
 };
 
 }  // namespace hooke::sim

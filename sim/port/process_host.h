@@ -15,6 +15,7 @@ namespace hooke::sim {
 
 /// Signals the protocol uses, with their Linux numbers.
 enum class Signal : int {
+  none = 0,  ///< does nothing: asks only whether the process is there
   hup = 1,
   int_ = 2,
   quit = 3,
@@ -28,6 +29,7 @@ enum class Signal : int {
 /// "SIGTERM" and so on.
 constexpr std::string_view to_string(Signal signal) {
   switch (signal) {
+    case Signal::none: return "SIG?";
     case Signal::hup: return "SIGHUP";
     case Signal::int_: return "SIGINT";
     case Signal::quit: return "SIGQUIT";

@@ -2,6 +2,7 @@
 #include "sim/real/real_files.h"
 
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
@@ -62,45 +63,80 @@ sim::Outcome<sim::Done> write_all(const std::string& path, int flags, std::strin
   return sim::Done{};
 }
 
-}  // namespace
+sim::Outcome<Descriptor> open_fifo(const std::string& path, int mode) {
+  Descriptor fifo(open(path.c_str(), mode | O_NONBLOCK | O_CLOEXEC));
+  if (!fifo && errno == ENXIO) return sim::Failure{sim::Fault::closed, path, false};
+  if (!fifo) return failure_of(errno, path);
+  struct stat kind {};
+  if (fstat(fifo.get(), &kind) != 0) return failure_of(errno, path);
+  if (!S_ISFIFO(kind.st_mode)) return sim::Failure{sim::Fault::denied, path + ": no FIFO", false};
+  return fifo;
+}
 
-/// Holds a FIFO open for reading. It also holds it open for writing, or the end of the last writer
-/// would look like the end of the FIFO from then on.
-class RealFiles::FifoReader final : public Watcher {
+class RealFifoReader final : public sim::FifoReader, private Watcher {
  public:
-  FifoReader(EventLoop& loop, sim::Executor& executor, Descriptor fifo)
+  RealFifoReader(EventLoop& loop, sim::Executor& executor, Descriptor fifo)
       : loop_(loop),
-        arrived_(executor),
+        changed_(executor),
         fifo_(std::move(fifo)),
         watch_(loop.watch(fifo_.get(), *this)) {}
-  ~FifoReader() override { loop_.forget(fifo_.get(), watch_); }
-  FifoReader(const FifoReader&) = delete;
-  FifoReader& operator=(const FifoReader&) = delete;
+  ~RealFifoReader() override { loop_.forget(fifo_.get(), watch_); }
+  RealFifoReader(const RealFifoReader&) = delete;
+  RealFifoReader& operator=(const RealFifoReader&) = delete;
 
-  sim::Outcome<std::string> read(const std::string& path,
-                                 std::optional<sim::MonotonicTime> deadline) {
+  /// Without blocking the open itself: bytes or the end of a writer tell that there was one.
+  bool wait_for_writer(std::optional<sim::MonotonicTime> deadline) {
+    while (!had_writer_) {
+      if (changed_.wait(deadline) == sim::Wake::timed_out) return had_writer_;
+    }
+    return true;
+  }
+
+  sim::Outcome<std::string> read(std::optional<sim::MonotonicTime> deadline) override {
     thread_local std::array<char, kReadBytes> bytes;  // too much for the stack of a fiber
     for (bool in_time = true;;) {
       const ssize_t count = ::read(fifo_.get(), bytes.data(), bytes.size());
-      if (count > 0) return std::string(bytes.data(), static_cast<std::size_t>(count));
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0 && errno != EAGAIN) return failure_of(errno, path);
-      if (!in_time) return sim::Failure{sim::Fault::timed_out, path, false};
-      in_time = arrived_.wait(deadline) == sim::Wake::woken;
+      if (count >= 0) return std::string(bytes.data(), static_cast<std::size_t>(count));
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN) return failure_of(errno, "FIFO");
+      if (!in_time) return sim::Failure{sim::Fault::timed_out, "FIFO", false};
+      in_time = changed_.wait(deadline) == sim::Wake::woken;
     }
   }
-  void on_ready(std::uint32_t) override { arrived_.wake_all(); }
 
  private:
+  void on_ready(std::uint32_t events) override {
+    had_writer_ = had_writer_ || (events & (EPOLLIN | EPOLLHUP)) != 0;
+    changed_.wake_all();
+  }
+
   EventLoop& loop_;
-  sim::WaitQueue arrived_;
+  sim::WaitQueue changed_;
   Descriptor fifo_;
   WatchId watch_;
+  bool had_writer_ = false;
 };
 
-RealFiles::RealFiles(EventLoop& loop, sim::Executor& executor) : loop_(loop), executor_(executor) {}
+class RealFifoWriter final : public sim::FifoWriter {
+ public:
+  explicit RealFifoWriter(Descriptor fifo) : fifo_(std::move(fifo)) {}
 
-RealFiles::~RealFiles() = default;
+  sim::Outcome<sim::Done> write(std::string_view bytes) override {
+    ssize_t count = -1;
+    do {
+      count = ::write(fifo_.get(), bytes.data(), bytes.size());
+    } while (count < 0 && errno == EINTR);
+    if (count == static_cast<ssize_t>(bytes.size())) return sim::Done{};
+    if (count >= 0 || errno == EAGAIN) return sim::Failure{sim::Fault::no_space, "FIFO", count > 0};
+    if (errno == EPIPE) return sim::Failure{sim::Fault::closed, "FIFO", false};
+    return failure_of(errno, "FIFO");
+  }
+
+ private:
+  Descriptor fifo_;
+};
+
+}  // namespace
 
 sim::Outcome<sim::Done> RealFiles::make_directories(const std::string& path) {
   std::error_code error;
@@ -150,7 +186,6 @@ sim::Outcome<sim::Done> RealFiles::rename(const std::string& from, const std::st
 }
 
 sim::Outcome<sim::Done> RealFiles::remove(const std::string& path) {
-  readers_.erase(path);
   std::error_code error;
   fs::remove_all(path, error);
   return done_unless(error, path);
@@ -194,27 +229,21 @@ sim::Outcome<sim::Done> RealFiles::make_fifo(const std::string& path) {
   return sim::Done{};
 }
 
-sim::Outcome<sim::Done> RealFiles::write_fifo(const std::string& path, std::string_view bytes) {
-  const Descriptor fifo(open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
-  if (!fifo && errno == ENXIO) return sim::Failure{sim::Fault::closed, path, false};
-  if (!fifo) return failure_of(errno, path);
-  const ssize_t count = ::write(fifo.get(), bytes.data(), bytes.size());
-  if (count == static_cast<ssize_t>(bytes.size())) return sim::Done{};
-  if (count >= 0 || errno == EAGAIN) return sim::Failure{sim::Fault::no_space, path, count > 0};
-  if (errno == EPIPE) return sim::Failure{sim::Fault::closed, path, false};
-  return failure_of(errno, path);
+sim::Outcome<std::unique_ptr<sim::FifoReader>> RealFiles::open_fifo_reader(
+    const std::string& path, std::optional<sim::MonotonicTime> deadline) {
+  auto fifo = open_fifo(path, O_RDONLY);
+  if (!fifo) return fifo.failure();
+  auto reader = std::make_unique<RealFifoReader>(loop_, executor_, std::move(fifo).value());
+  if (!reader->wait_for_writer(deadline)) return sim::Failure{sim::Fault::timed_out, path, false};
+  return std::unique_ptr<sim::FifoReader>(std::move(reader));
 }
 
-sim::Outcome<std::string> RealFiles::read_fifo(const std::string& path,
-                                               std::optional<sim::MonotonicTime> deadline) {
-  auto found = readers_.find(path);
-  if (found == readers_.end()) {
-    Descriptor fifo(open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
-    if (!fifo) return failure_of(errno, path);
-    found = readers_.emplace(path, std::make_unique<FifoReader>(loop_, executor_, std::move(fifo)))
-                .first;
-  }
-  return found->second->read(path, deadline);
+sim::Outcome<std::unique_ptr<sim::FifoWriter>> RealFiles::open_fifo_writer(
+    const std::string& path) {
+  auto fifo = open_fifo(path, O_WRONLY);
+  if (!fifo) return fifo.failure();
+  return std::unique_ptr<sim::FifoWriter>(
+      std::make_unique<RealFifoWriter>(std::move(fifo).value()));
 }
 
 }  // namespace hooke::real

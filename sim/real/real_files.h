@@ -1,7 +1,6 @@
 #pragma once
 // The machine's own files.
 
-#include <map>
 #include <memory>
 
 #include "sim/port/executor.h"
@@ -12,10 +11,7 @@ namespace hooke::real {
 
 class RealFiles final : public sim::FileSystem {
  public:
-  RealFiles(EventLoop& loop, sim::Executor& executor);
-  ~RealFiles() override;
-  RealFiles(const RealFiles&) = delete;
-  RealFiles& operator=(const RealFiles&) = delete;
+  RealFiles(EventLoop& loop, sim::Executor& executor) : loop_(loop), executor_(executor) {}
 
   sim::Outcome<sim::Done> make_directories(const std::string& path) override;
   sim::Outcome<sim::Done> write(const std::string& path, std::string_view bytes) override;
@@ -30,16 +26,13 @@ class RealFiles final : public sim::FileSystem {
       const std::string& path, bool exclusive, bool create,
       std::optional<sim::MonotonicTime> deadline) override;
   sim::Outcome<sim::Done> make_fifo(const std::string& path) override;
-  sim::Outcome<sim::Done> write_fifo(const std::string& path, std::string_view bytes) override;
-  sim::Outcome<std::string> read_fifo(const std::string& path,
-                                      std::optional<sim::MonotonicTime> deadline) override;
+  sim::Outcome<std::unique_ptr<sim::FifoReader>> open_fifo_reader(
+      const std::string& path, std::optional<sim::MonotonicTime> deadline) override;
+  sim::Outcome<std::unique_ptr<sim::FifoWriter>> open_fifo_writer(const std::string& path) override;
 
  private:
-  class FifoReader;
-
   EventLoop& loop_;
   sim::Executor& executor_;
-  std::map<std::string, std::unique_ptr<FifoReader>> readers_;  ///< by path; open until removed
 };
 
 }  // namespace hooke::real

@@ -7,8 +7,6 @@
 namespace hooke::world {
 namespace {
 
-constexpr std::size_t kFifoCapacityBytes = 65'536;  // Linux' default pipe size
-
 sim::Failure failure(sim::Fault fault, const std::string& path) {
   return {fault, path, false};
 }
@@ -104,7 +102,7 @@ bool SimFiles::exists(const std::string& path) {
 sim::Outcome<Disk::File*> SimFiles::writable(const std::string& path) {
   if (auto parent = has_parent(path); !parent) return parent.failure();
   Disk::File& file = disk_.files[path];
-  if (file.is_directory || file.is_fifo) return failure(sim::Fault::denied, path);
+  if (file.is_directory || file.pipe) return failure(sim::Fault::denied, path);
   return &file;
 }
 
@@ -142,7 +140,7 @@ sim::Outcome<std::string> SimFiles::read(const std::string& path) {
   if (closed_) return failure(sim::Fault::closed, path);
   const auto found = disk_.files.find(path);
   if (found == disk_.files.end()) return failure(sim::Fault::not_found, path);
-  if (found->second.is_directory || found->second.is_fifo) return failure(sim::Fault::denied, path);
+  if (found->second.is_directory || found->second.pipe) return failure(sim::Fault::denied, path);
   return found->second.contents;
 }
 
@@ -152,64 +150,6 @@ sim::Outcome<std::string> SimFiles::read_from(const std::string& path, std::uint
   if (!whole) return whole;
   const std::size_t size = whole.value().size();
   return whole.value().substr(std::min<std::uint64_t>(offset, size), kReadBytesMax);
-}
-
-// ---- FIFOs
-// -----------------------------------------------------------------------------------------
-
-sim::Outcome<sim::Done> SimFiles::make_fifo(const std::string& path) {
-  if (auto parent = has_parent(path); !parent) return parent;
-  if (disk_.files.contains(path)) return failure(sim::Fault::exists, path);
-  disk_.files[path].is_fifo = true;
-  return sim::Done{};
-}
-
-sim::Outcome<Disk::File*> SimFiles::fifo(const std::string& path) {
-  if (closed_) return failure(sim::Fault::closed, path);
-  const auto found = disk_.files.find(path);
-  if (found == disk_.files.end()) return failure(sim::Fault::not_found, path);
-  if (!found->second.is_fifo) return failure(sim::Fault::denied, path);
-  return &found->second;
-}
-
-sim::Outcome<sim::Done> SimFiles::write_fifo(const std::string& path, std::string_view bytes) {
-  auto found = fifo(path);
-  if (!found) return found.failure();
-  Disk::File& pipe = *found.value();
-  if (pipe.readers.empty()) return failure(sim::Fault::closed, path);
-  if (pipe.contents.size() + bytes.size() > kFifoCapacityBytes) {
-    return failure(sim::Fault::no_space, path);
-  }
-  pipe.contents.append(bytes);
-  for (auto& [files, ticket] : std::exchange(pipe.waiting, {})) files->executor_.wake(ticket);
-  return sim::Done{};
-}
-
-sim::Outcome<std::string> SimFiles::read_fifo(const std::string& path,
-                                              std::optional<sim::MonotonicTime> deadline) {
-  for (bool in_time = true;;) {
-    auto found = fifo(path);
-    if (!found) return found.failure();
-    Disk::File& pipe = *found.value();
-    if (std::find(pipe.readers.begin(), pipe.readers.end(), this) == pipe.readers.end()) {
-      pipe.readers.push_back(this);
-      open_fifos_.push_back(path);
-    }
-    if (!pipe.contents.empty()) return std::exchange(pipe.contents, {});
-    if (!in_time) return failure(sim::Fault::timed_out, path);
-    const sim::ParkTicket ticket = executor_.ticket();
-    pipe.waiting.emplace_back(this, ticket);
-    in_time = executor_.park(ticket, deadline) == sim::Wake::woken;
-    if (!in_time) stop_waiting(path, ticket);
-  }
-}
-
-void SimFiles::stop_waiting(const std::string& path, sim::ParkTicket ticket) {
-  const auto found = disk_.files.find(path);  // it may be gone, or another one
-  if (found == disk_.files.end()) return;
-  std::erase_if(found->second.waiting, [&](const auto& entry) {
-    return entry.second.fiber == ticket.fiber && entry.second.generation == ticket.generation;
-  });
 }
 
 // ---- locks
@@ -287,14 +227,7 @@ void SimFiles::close() {
     std::erase_if(lock.waiting, [&](const auto& entry) { return entry.first == this; });
   }
   for (HeldLock* const lock : std::exchange(held_, {})) lock->give_back();
-  for (const std::string& path : std::exchange(open_fifos_, {})) {
-    const auto found = disk_.files.find(path);
-    if (found == disk_.files.end()) continue;
-    Disk::File& pipe = found->second;
-    std::erase(pipe.readers, this);
-    std::erase_if(pipe.waiting, [&](const auto& entry) { return entry.first == this; });
-    if (pipe.readers.empty()) pipe.contents.clear();  // a pipe forgets with its last reader
-  }
+  close_pipes();
 }
 
 }  // namespace hooke::world

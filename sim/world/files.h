@@ -17,15 +17,23 @@ namespace hooke::world {
 
 class SimFiles;
 
+/// What is in a FIFO and who has it open. Whoever has it open keeps it when its path is removed.
+struct Pipe {
+  std::string contents;
+  std::size_t readers = 0;
+  std::size_t writers = 0;
+  std::uint64_t writers_ever = 0;
+  std::vector<std::pair<SimFiles*, sim::ParkTicket>>
+      waiting;  ///< for a writer to come, write or go
+};
+
 /// Contents shared by all processes of a machine, by path. A directory is an entry of its own; what
 /// is in it are the keys below it.
 struct Disk {
   struct File {
     std::string contents;
     bool is_directory = false;
-    bool is_fifo = false;
-    std::vector<const SimFiles*> readers;  ///< of a FIFO: who has it open
-    std::vector<std::pair<SimFiles*, sim::ParkTicket>> waiting;
+    std::shared_ptr<Pipe> pipe;  ///< of a FIFO; else null
   };
   /// Who holds the lock of a path: any number of readers, or one writer.
   struct Lock {
@@ -62,16 +70,19 @@ class SimFiles final : public sim::FileSystem {
       const std::string& path, bool exclusive, bool create,
       std::optional<sim::MonotonicTime> deadline) override;
   sim::Outcome<sim::Done> make_fifo(const std::string& path) override;
-  sim::Outcome<sim::Done> write_fifo(const std::string& path, std::string_view bytes) override;
-  sim::Outcome<std::string> read_fifo(const std::string& path,
-                                      std::optional<sim::MonotonicTime> deadline) override;
+  sim::Outcome<std::unique_ptr<sim::FifoReader>> open_fifo_reader(
+      const std::string& path, std::optional<sim::MonotonicTime> deadline) override;
+  sim::Outcome<std::unique_ptr<sim::FifoWriter>> open_fifo_writer(const std::string& path) override;
 
-  /// The process has ended: its FIFOs lose their reader, its locks are free, and every call fails
+  /// The process has ended: its ends of FIFOs are closed, its locks are free, and every call fails
   /// from now on.
   void close();
 
  private:
   class HeldLock;
+  class PipeEnd;
+  class PipeReader;
+  class PipeWriter;
   /// Gives back a lock of this process and wakes whoever waits for it.
   void unlock(const std::string& path, bool exclusive);
   /// The file to write to at `path`, created when missing.
@@ -81,12 +92,12 @@ class SimFiles final : public sim::FileSystem {
   /// Not found unless the directory that `path` lies in is there.
   sim::Outcome<sim::Done> has_parent(const std::string& path) const;
   /// The FIFO at `path`: not_found, denied.
-  sim::Outcome<Disk::File*> fifo(const std::string& path);
-  void stop_waiting(const std::string& path, sim::ParkTicket ticket);
+  sim::Outcome<std::shared_ptr<Pipe>> fifo(const std::string& path);
+  void close_pipes();
 
   Disk& disk_;
   sim::Executor& executor_;
-  std::vector<std::string> open_fifos_;
+  std::vector<PipeEnd*> open_pipes_;
   std::vector<HeldLock*> held_;
   bool closed_ = false;
 };

@@ -70,6 +70,7 @@ SimProcess* ProcessTable::find(Machine& machine, sim::Pid pid) {
 
 sim::Outcome<sim::Done> ProcessTable::signal(SimProcess& target, sim::Signal signal,
                                              SimProcess* from) {
+  if (signal == sim::Signal::none) return sim::Done{};
   target.emit_fixed(events::process_signalled,
                     {from == nullptr ? 0 : from->pid_.value, target.pid_.value,
                      static_cast<int>(signal), target.born_.value});

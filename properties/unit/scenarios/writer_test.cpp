@@ -98,8 +98,16 @@ class Draw {
     WorkerProgram out;
     for (int i = number(0, 3); i > 0; --i) {
       WorkerStep step;
-      step.kind = static_cast<WorkerStep::Kind>(number(0, 5));
+      step.kind = static_cast<WorkerStep::Kind>(number(0, 9));
       if (step.kind == WorkerStep::Kind::run) step.span = span();
+      if (step.kind == WorkerStep::Kind::hold_timer) step.span = span();
+      if (step.kind == WorkerStep::Kind::release) step.text = text();
+      if (step.kind == WorkerStep::Kind::scribble) step.text = text();
+      if (step.kind == WorkerStep::Kind::acquire) {
+        step.text = text();
+        step.span = span();
+        step.code = *rc::gen::element(2, 9, 15);
+      }
       if (step.kind == WorkerStep::Kind::exit) step.code = number(0, 255);
       if (step.kind == WorkerStep::Kind::signal) step.code = *rc::gen::element(2, 9, 15);
       if (step.kind == WorkerStep::Kind::collective) {

@@ -96,17 +96,49 @@ TEST_P(Files, are_locked_by_many_readers_or_by_one_writer) {
 TEST_P(Files, a_fifo_hands_over_what_is_written) {
   run([&](Ports& ports) {
     static_cast<void>(ports.files.make_directories(place->directory()));
+    EXPECT_EQ(fault_of(ports.files.open_fifo_reader(path("fifo"), std::nullopt)), "not found");
+    EXPECT_EQ(fault_of(ports.files.open_fifo_writer(path("fifo"))), "not found");
     ASSERT_TRUE(ports.files.make_fifo(path("fifo")).ok());
     EXPECT_EQ(fault_of(ports.files.make_fifo(path("fifo"))), "already exists");
-    EXPECT_EQ(fault_of(ports.files.write_fifo(path("fifo"), "nobody reads")), "closed");
+    EXPECT_EQ(fault_of(ports.files.open_fifo_writer(path("fifo"))), "closed") << "nobody reads";
+    EXPECT_EQ(fault_of(ports.files.open_fifo_reader(path("fifo"), in(ports, 10ms))), "timed out");
     sim::Scope scope(ports.executor);
     scope.spawn("writer", [&] {
       sleep(ports, 10ms);
-      EXPECT_EQ(fault_of(ports.files.write_fifo(path("fifo"), "hello\n")), "ok");
+      auto writer = ports.files.open_fifo_writer(path("fifo"));
+      ASSERT_TRUE(writer.ok());
+      EXPECT_EQ(fault_of((*writer)->write("hello\n")), "ok");
+      sleep(ports, 30ms);
     });
-    EXPECT_EQ(ports.files.read_fifo(path("fifo"), in(ports, 10s)).value(), "hello\n");
+    auto reader = ports.files.open_fifo_reader(path("fifo"), in(ports, 10s));
+    ASSERT_TRUE(reader.ok());
+    EXPECT_EQ((*reader)->read(in(ports, 10s)).value(), "hello\n");
+    EXPECT_EQ(fault_of((*reader)->read(in(ports, 1ms))), "timed out")
+        << "the writer is still there";
+    EXPECT_EQ((*reader)->read(in(ports, 10s)).value(), "") << "and now it is gone";
+    EXPECT_EQ((*reader)->read(std::nullopt).value(), "");
     scope.join();
-    EXPECT_EQ(fault_of(ports.files.read_fifo(path("fifo"), in(ports, 10ms))), "timed out");
+  });
+}
+
+TEST_P(Files, a_fifo_outlives_its_path_and_not_its_reader) {
+  run([&](Ports& ports) {
+    static_cast<void>(ports.files.make_directories(place->directory()));
+    ASSERT_TRUE(ports.files.make_fifo(path("fifo")).ok());
+    std::unique_ptr<sim::FifoReader> reader;
+    sim::Scope scope(ports.executor);
+    scope.spawn("reader", [&] {
+      reader = std::move(ports.files.open_fifo_reader(path("fifo"), in(ports, 10s))).value();
+    });
+    sleep(ports, 5ms);
+    auto writer = ports.files.open_fifo_writer(path("fifo"));
+    ASSERT_TRUE(writer.ok());
+    ASSERT_TRUE(ports.files.remove(path("fifo")).ok());
+    EXPECT_EQ(fault_of((*writer)->write("x")), "ok");
+    scope.join();
+    EXPECT_EQ(reader->read(in(ports, 1s)).value(), "x");
+    reader = nullptr;
+    EXPECT_EQ(fault_of((*writer)->write("y")), "closed");
   });
 }
 
@@ -114,12 +146,18 @@ TEST_P(Files, a_full_fifo_takes_nothing) {
   run([&](Ports& ports) {
     static_cast<void>(ports.files.make_directories(place->directory()));
     ASSERT_TRUE(ports.files.make_fifo(path("fifo")).ok());
-    EXPECT_EQ(fault_of(ports.files.read_fifo(path("fifo"), in(ports, 1ms))), "timed out");
+    std::unique_ptr<sim::FifoReader> reader;
+    sim::Scope scope(ports.executor);
+    scope.spawn("reader", [&] {
+      reader = std::move(ports.files.open_fifo_reader(path("fifo"), in(ports, 10s))).value();
+    });
+    sleep(ports, 5ms);
+    auto writer = std::move(ports.files.open_fifo_writer(path("fifo"))).value();
     const std::string line(4096, 'x');
     std::size_t written = 0;
     std::string fault;
     while (fault.empty() && written < 100 * line.size()) {
-      const auto done = ports.files.write_fifo(path("fifo"), line);
+      const auto done = writer->write(line);
       if (done.ok()) {
         written += line.size();
       } else {
@@ -127,9 +165,20 @@ TEST_P(Files, a_full_fifo_takes_nothing) {
       }
     }
     EXPECT_EQ(fault, "no space left");
+    scope.join();
     std::size_t read = 0;
-    while (read < written) read += ports.files.read_fifo(path("fifo"), in(ports, 1s))->size();
+    while (read < written) read += reader->read(in(ports, 1s))->size();
     EXPECT_EQ(read, written);
+  });
+}
+
+TEST_P(Files, a_regular_file_is_no_fifo) {
+  run([&](Ports& ports) {
+    static_cast<void>(ports.files.make_directories(place->directory()));
+    static_cast<void>(ports.files.write(path("f"), "x"));
+    EXPECT_EQ(fault_of(ports.files.open_fifo_writer(path("f"))), "denied");
+    EXPECT_EQ(fault_of(ports.files.open_fifo_reader(path("f"), in(ports, 1ms))), "denied");
+    EXPECT_EQ(contents(ports, path("f")), "x");
   });
 }
 

@@ -213,60 +213,12 @@ TEST(Files, disk_faults_without_a_write_are_not_felt) {
   EXPECT_EQ(test.world->felt(cut), 0U);
 }
 
-TEST(Fifo, a_reader_blocks_for_bytes_and_a_writer_never_does) {
-  TestWorld test;
-  const NodeId a = test.node("a");
-  Lines seen;
-  Duration read_at{};
-  test.start(a, "reader", [&](Ports& ports) {
-    static_cast<void>(ports.files.make_fifo("/fifo"));
-    seen.push_back(ports.files.read_fifo("/fifo", std::nullopt).value());
-    read_at = test.now();
-    const auto late = ports.files.read_fifo("/fifo", in(ports, seconds(1)));
-    seen.push_back(outcome(late));
-    return 0;
-  });
-  test.start(a, "writer", [&](Ports& ports) {
-    sleep(ports, seconds(2));
-    seen.push_back(outcome(ports.files.write_fifo("/fifo", "one")));
-    seen.push_back(outcome(ports.files.write_fifo("/fifo", "two")));
-    return 0;
-  });
-  test.run();
-  EXPECT_EQ(seen, (Lines{"ok", "ok", "onetwo", "timed out"}));
-  EXPECT_EQ(read_at, seconds(2));
-}
-
-TEST(Fifo, without_a_reader_or_when_it_is_full_nothing_is_written) {
-  TestWorld test;
-  const NodeId a = test.node("a");
-  Lines seen;
-  test.start(a, "writer", [&](Ports& ports) {
-    FileSystem& files = ports.files;
-    seen.push_back(outcome(files.write_fifo("/fifo", "x")));
-    seen.push_back(outcome(files.make_fifo("/fifo")));
-    seen.push_back(outcome(files.make_fifo("/fifo")));
-    seen.push_back(outcome(files.write_fifo("/fifo", "x")));
-    static_cast<void>(files.write("/file", ""));
-    seen.push_back(outcome(files.write_fifo("/file", "x")));
-    seen.push_back(outcome(files.write("/fifo", "x")));
-    seen.push_back(outcome(files.read_fifo("/fifo", in(ports, seconds(1)))));
-    seen.push_back(outcome(files.write_fifo("/fifo", std::string(65'536, 'x'))));
-    seen.push_back(outcome(files.write_fifo("/fifo", "x")));
-    seen.push_back(std::to_string(files.read_fifo("/fifo", std::nullopt).value().size()));
-    return 0;
-  });
-  test.run();
-  EXPECT_EQ(seen, (Lines{"not found", "ok", "already exists", "closed", "denied", "denied",
-                         "timed out", "ok", "no space left", "65536"}));
-}
-
-TEST(Fifo, it_is_stale_when_its_reader_has_died) {
+TEST(Fifo, its_end_closes_with_the_process_that_had_it_open) {
   TestWorld test;
   const NodeId a = test.node("a");
   const Pid reader = test.start(a, "reader", [](Ports& ports) {
     static_cast<void>(ports.files.make_fifo("/fifo"));
-    static_cast<void>(ports.files.read_fifo("/fifo", std::nullopt));
+    static_cast<void>(ports.files.open_fifo_reader("/fifo", std::nullopt));
     return 0;
   });
   Lines seen;
@@ -274,12 +226,41 @@ TEST(Fifo, it_is_stale_when_its_reader_has_died) {
     sleep(ports, seconds(1));
     static_cast<void>(ports.processes.signal(reader, sim::Signal::kill));
     seen.emplace_back(ports.files.exists("/fifo") ? "there" : "gone");
-    seen.push_back(outcome(ports.files.write_fifo("/fifo", "x")));
+    seen.push_back(outcome(ports.files.open_fifo_writer("/fifo")));
     seen.push_back(outcome(ports.files.make_fifo("/fifo")));
     return 0;
   });
   test.run();
   EXPECT_EQ(seen, (Lines{"there", "closed", "already exists"}));
+}
+
+TEST(Fifo, a_writer_that_is_killed_ends_what_its_reader_waits_for) {
+  TestWorld test;
+  const NodeId a = test.node("a");
+  Lines seen;
+  Duration read_at{};
+  test.start(a, "reader", [&](Ports& ports) {
+    static_cast<void>(ports.files.make_fifo("/fifo"));
+    auto reader = std::move(ports.files.open_fifo_reader("/fifo", std::nullopt)).value();
+    seen.push_back(outcome(reader->read(in(ports, seconds(5)))));
+    seen.push_back("\"" + reader->read(std::nullopt).value() + "\"");
+    read_at = test.now();
+    return 0;
+  });
+  const Pid writer = test.start(a, "writer", [](Ports& ports) {
+    sleep(ports, seconds(1));
+    const auto held = ports.files.open_fifo_writer("/fifo");
+    park_for_ever(ports);
+    return 0;
+  });
+  test.start(a, "killer", [&](Ports& ports) {
+    sleep(ports, seconds(20));
+    static_cast<void>(ports.processes.signal(writer, sim::Signal::kill));
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(seen, (Lines{"timed out", "\"\""}));
+  EXPECT_EQ(read_at, seconds(20));
 }
 
 }  // namespace

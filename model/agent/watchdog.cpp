@@ -1,0 +1,44 @@
+// One server per worker start, with PyTorch's names.
+#include "model/agent/watchdog.h"
+
+namespace hooke::model {
+namespace {
+
+constexpr sim::Duration kWatchInterval = std::chrono::milliseconds(100);
+
+}  // namespace
+
+std::string Watchdog::variable(const char* name) const {
+  const auto& environment = ports_.processes.environment();
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::string() : found->second;
+}
+
+std::string Watchdog::start(const std::string& run_id) {
+  std::string path = variable("TORCHELASTIC_TIMER_FILE");
+  if (variable("TORCHELASTIC_ENABLE_FILE_TIMER") != "1") return path;
+  if (path.empty()) {
+    constexpr std::uint64_t kNames = 1'000'000'000'000'000'000;
+    const std::string own_directory = variable("TMPDIR");
+    const std::string directory =
+        own_directory.empty() || variant_ == Variant::torch_1_13 ? "/tmp" : own_directory;
+    static_cast<void>(ports_.files.make_directories(directory));
+    path = directory + "/watchdog_timer_" +
+           std::to_string(ports_.random.below("agent.timer_file", kNames));
+  }
+  FileTimerOptions options;
+  options.path = path;
+  options.run_id = run_id;
+  options.max_interval = kWatchInterval;
+  options.variant = variant_;
+  server_ = std::make_unique<FileTimerServer>(ports_, std::move(options));
+  server_->start();
+  return path;
+}
+
+void Watchdog::stop() {
+  if (server_ != nullptr) server_->stop();
+  server_ = nullptr;
+}
+
+}  // namespace hooke::model

@@ -1,0 +1,34 @@
+#pragma once
+// The agent's use of file timers (torch/distributed/elastic/agent/server/local_elastic_agent.py:
+// _setup_local_watchdog): one server per worker start.
+
+#include <memory>
+#include <string>
+
+#include "model/timer/file_timer.h"
+#include "sim/port/ports.h"
+
+namespace hooke::model {
+
+class Watchdog {
+ public:
+  Watchdog(sim::Ports& ports, Variant variant) : ports_(ports), variant_(variant) {}
+
+  /// Starts a server if the agent's environment has TORCHELASTIC_ENABLE_FILE_TIMER=1. Returns the
+  /// file that workers are told of, empty for none: TORCHELASTIC_TIMER_FILE even without a server,
+  /// else a name drawn for this start. std::runtime_error when the FIFO cannot be made.
+  std::string start(const std::string& run_id);
+  /// Ends the server, if there is one.
+  void stop();
+  /// The server while it runs, else null.
+  [[nodiscard]] const TimerServer* server() const { return server_.get(); }
+
+ private:
+  [[nodiscard]] std::string variable(const char* name) const;
+
+  sim::Ports& ports_;
+  Variant variant_;
+  std::unique_ptr<FileTimerServer> server_;
+};
+
+}  // namespace hooke::model

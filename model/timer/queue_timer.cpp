@@ -1,0 +1,181 @@
+// The loop of a server over a queue, and the queue over connections.
+#include "model/timer/queue_timer.h"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "model/observe/trace_events.h"
+#include "model/store/python_error.h"
+
+namespace hooke::model {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kLineBytesMax = 64UL * 1024;
+constexpr sim::Duration kConnectTimeout = 10s;
+
+std::int64_t micros_of(sim::WallTime time) {
+  return std::chrono::floor<std::chrono::microseconds>(time.time_since_epoch()).count();
+}
+
+}  // namespace
+
+std::vector<TimerRequest> TimerQueue::get(std::size_t count, sim::MonotonicTime deadline) {
+  std::vector<TimerRequest> out;
+  while (out.size() < count) {
+    std::optional<TimerRequest> next = requests_.pop(deadline);
+    if (!next) break;
+    --size_;
+    out.push_back(std::move(*next));
+  }
+  return out;
+}
+
+QueueTimerServer::QueueTimerServer(sim::Ports& ports, std::shared_ptr<TimerQueue> queue,
+                                   sim::Duration max_interval)
+    : ports_(ports),
+      queue_(std::move(queue)),
+      max_interval_(max_interval),
+      life_(std::make_shared<Life>(ports.executor)) {
+  life_->progress = ports.clock.wall_now();
+}
+
+QueueTimerServer::~QueueTimerServer() {
+  life_->stopping = true;
+}
+
+void QueueTimerServer::start() {
+  started_ = true;
+  ports_.executor.spawn("timer server", [this, life = life_] {
+    while (!life->stopping) {
+      const std::size_t count = std::max<std::size_t>(1, queue_->size());
+      const auto queue = queue_;  // the server may end while we wait
+      std::vector<TimerRequest> requests =
+          queue->get(count, ports_.clock.monotonic_now() + max_interval_);
+      if (life->stopping) break;
+      for (const TimerRequest& request : requests) timers_.apply(request);
+      step();
+      life->progress = ports_.clock.wall_now();
+    }
+    life->over.set();
+  });
+}
+
+void QueueTimerServer::stop() {
+  life_->stopping = true;
+  if (std::exchange(started_, false)) {
+    static_cast<void>(life_->over.wait(ports_.clock.monotonic_now() + max_interval_));
+  }
+}
+
+void QueueTimerServer::step() {
+  for (const auto& [worker, expired] : timers_.expired(ports_.clock.wall_now())) {
+    const TimerRequest& first = expired.front();
+    ports_.trace.emit(events::timer_expired,
+                      {worker, first.scope_id, micros_of(*first.expires), first.signal});
+    bool done = true;
+    try {
+      done = reap_worker(worker);
+    } catch (const std::exception& error) {
+      ports_.trace.emit(events::watchdog_failed, {"queue", error.what()});
+    }
+    if (!done) continue;
+    ports_.trace.emit(events::timer_killed,
+                      {worker, first.scope_id, micros_of(*first.expires), first.signal, true});
+    timers_.clear(worker);
+  }
+}
+
+bool QueueTimerServer::reap_worker(std::int64_t worker) {
+  if (worker <= 0 || worker > std::numeric_limits<std::int32_t>::max()) return true;
+  const auto sent =
+      ports_.processes.signal(sim::Pid{static_cast<std::int32_t>(worker)}, sim::Signal::kill);
+  return sent.ok() || sent.failure().fault == sim::Fault::not_found;
+}
+
+// ---- the queue over connections -----------------------------------------------------------------
+
+class TimerListener::Connection final : public sim::StreamHandler {
+ public:
+  Connection(TimerListener& listener, std::uint64_t number, std::unique_ptr<sim::Stream> stream)
+      : listener_(listener), number_(number), stream_(std::move(stream)) {
+    stream_->set_handler(*this);
+  }
+
+  void on_data(sim::Buffer& received) override {
+    unread_ += received.take(received.size()).bytes();
+    try {
+      for (std::size_t newline = 0; (newline = unread_.find('\n')) != std::string::npos;) {
+        listener_.queue_->put(parse_timer_request(std::string_view(unread_).substr(0, newline)));
+        unread_.erase(0, newline + 1);
+      }
+      if (unread_.size() > kLineBytesMax) throw std::invalid_argument("a line without an end");
+    } catch (const std::invalid_argument& error) {
+      listener_.ports_.trace.emit(events::watchdog_failed, {"queue", error.what()});
+      on_end();
+    }
+  }
+  /// Destroys this.
+  void on_end() override { listener_.connections_.erase(number_); }
+
+ private:
+  TimerListener& listener_;
+  std::uint64_t number_;
+  std::unique_ptr<sim::Stream> stream_;
+  std::string unread_;
+};
+
+TimerListener::TimerListener(sim::Ports& ports, sim::PortNumber port,
+                             std::shared_ptr<TimerQueue> queue)
+    : ports_(ports), queue_(std::move(queue)) {
+  auto listener = ports.network.listen(port, *this);
+  if (!listener) {
+    throw std::runtime_error("the timer server cannot listen on port " +
+                             std::to_string(port.value) + ": " +
+                             std::string(to_string(listener.failure().fault)));
+  }
+  listener_ = std::move(listener).value();
+}
+
+TimerListener::~TimerListener() = default;
+
+void TimerListener::on_accept(std::unique_ptr<sim::Stream> stream) {
+  const std::uint64_t number = next_connection_++;
+  connections_[number] = std::make_unique<Connection>(*this, number, std::move(stream));
+}
+
+QueueTimerClient::QueueTimerClient(sim::Ports& ports, sim::Endpoint server)
+    : ports_(ports), server_(std::move(server)) {}
+
+void QueueTimerClient::acquire(const std::string& scope_id, sim::WallTime expires) {
+  send({ports_.processes.self().value, scope_id, expires});
+  ports_.trace.emit(events::timer_acquired,
+                    {scope_id, micros_of(expires), static_cast<int>(sim::Signal::kill)});
+}
+
+void QueueTimerClient::release(const std::string& scope_id) {
+  send({ports_.processes.self().value, scope_id, std::nullopt});
+  ports_.trace.emit(events::timer_released, {scope_id});
+}
+
+void QueueTimerClient::send(const TimerRequest& request) {
+  if (stream_ == nullptr) {
+    auto stream = ports_.network.connect(server_, ports_.clock.monotonic_now() + kConnectTimeout);
+    if (!stream) {
+      throw EscapedPythonError("BrokenPipeError",
+                               "the timer server at " + server_.host + ":" +
+                                   std::to_string(server_.port.value) + ": " +
+                                   std::string(to_string(stream.failure().fault)));
+    }
+    stream_ = std::move(stream).value();
+  }
+  if (const auto sent = stream_->write(sim::Buffer(encode_timer_request(request) + "\n")); !sent) {
+    stream_ = nullptr;
+    throw EscapedPythonError("BrokenPipeError", "the timer server has gone");
+  }
+}
+
+}  // namespace hooke::model

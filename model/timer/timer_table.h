@@ -1,0 +1,30 @@
+#pragma once
+// The armed timers of a machine's workers, as a server knows them.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/timer/timer_request.h"
+
+namespace hooke::model {
+
+class TimerTable {
+ public:
+  /// Arms, moves or releases; a release of what is not armed changes nothing.
+  void apply(const TimerRequest& request);
+  /// What has expired at `now`, by worker, each worker's earliest deadline first.
+  [[nodiscard]] std::map<std::int64_t, std::vector<TimerRequest>> expired(sim::WallTime now) const;
+  /// Forgets all timers of a worker, expired or not.
+  void clear(std::int64_t worker_id);
+  /// The workers that have a timer armed, ascending.
+  [[nodiscard]] std::vector<std::int64_t> workers() const;
+  [[nodiscard]] std::size_t size() const { return timers_.size(); }
+
+ private:
+  std::map<std::pair<std::int64_t, std::string>, TimerRequest> timers_;
+};
+
+}  // namespace hooke::model

@@ -1,0 +1,159 @@
+// What a timer promises: nobody who was in time is ended, and whoever was not is.
+#include "properties/invariants/timers.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "model/observe/trace_events.h"
+#include "properties/invariants/judge.h"
+#include "sim/world/world_events.h"
+
+namespace hooke::properties {
+namespace {
+
+namespace ev = model::events;
+namespace wev = world::events;
+
+/// One timer: a worker and a scope.
+using TimerKey = std::pair<ProcessKey, std::string>;
+
+class TimerSafety final : public Judge {
+ public:
+  TimerSafety()
+      : Judge("safety.timer_safety",
+              "A timer ends only a worker that has let its own deadline pass.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+ private:
+  struct Timer {
+    std::int64_t expires = 0;
+    bool armed = false;
+    sim::WorldTime since{};
+  };
+
+  void judge(const sim::Event& event) override {
+    if (event.type == &ev::timer_killed) return judge_kill(event);
+    Timer& timer = timers_[{process_of(event), std::string(text(event, "scope"))}];
+    timer.since = event.at;
+    timer.armed = event.type == &ev::timer_acquired;
+    if (timer.armed) timer.expires = number(event, "expires");
+  }
+
+  void judge_kill(const sim::Event& event) {
+    if (number(event, "there") == 0 || enough()) return;
+    const ProcessKey worker{event.node, pid(event, "worker_pid")};
+    const std::string scope(text(event, "scope"));
+    const auto found = timers_.find({worker, scope});
+    const std::string what =
+        fmt::format("the timer \"{}\" of pid {} on node {} ended it at {}", scope, worker.pid.value,
+                    view().name(event.node), seconds_text(event.at));
+    if (found == timers_.end()) {
+      broken(event, what + ", which has never armed such a timer");
+    } else if (!found->second.armed) {
+      broken(event, fmt::format("{}, although it had been released at {}", what,
+                                seconds_text(found->second.since)));
+    } else if (found->second.expires != number(event, "expires")) {
+      broken(event, fmt::format("{}, although its deadline had been moved at {}", what,
+                                seconds_text(found->second.since)));
+    } else if (found->second.expires * 1000 > event.wall.time_since_epoch().count()) {
+      broken(event, what + ", before its deadline");
+    }
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {&ev::timer_acquired, &ev::timer_released,
+                                                         &ev::timer_killed};
+  std::map<TimerKey, Timer> timers_;
+};
+
+/// Bound: 5 s after the deadline, while a server on the worker's machine watches.
+class TimerExpiry final : public Judge {
+ public:
+  TimerExpiry()
+      : Judge("liveness.timer_expiry", "A worker that lets its deadline pass is ended.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+  void finish(const RunFacts& facts) override {
+    due_.overdue(facts.end, view(), [&](const TimerKey& key, const Due& due) {
+      tell(key, due, facts.end, sim::kNoEvent, "lives on");
+    });
+  }
+
+ private:
+  static constexpr sim::Duration kBound = std::chrono::seconds(5);
+
+  void judge(const sim::Event& event) override {
+    if (event.type == &ev::watchdog_changed) {
+      if (text(event, "change") == "watchdog started") {
+        servers_.insert(process_of(event));
+      } else {
+        server_gone(process_of(event));
+      }
+    } else if (event.type == &wev::process_ended) {
+      server_gone(process_of(event));
+      for (const std::string& scope : scopes_[process_of(event)]) {
+        met({process_of(event), scope}, event, "was ended only");
+      }
+      scopes_.erase(process_of(event));
+    } else {
+      const TimerKey key{process_of(event), std::string(text(event, "scope"))};
+      met(key, event, "went on");
+      if (event.type == &ev::timer_acquired) arm(key, event);
+    }
+  }
+
+  void arm(const TimerKey& key, const sim::Event& event) {
+    const bool watched = servers_.lower_bound({event.node, sim::Pid{}}) != servers_.end() &&
+                         servers_.lower_bound({event.node, sim::Pid{}})->node == event.node;
+    if (!watched || number(event, "signal") <= 0) return;
+    const auto left =
+        std::chrono::microseconds(number(event, "expires")) - event.wall.time_since_epoch();
+    due_.owe(key, {event.at + std::max<sim::Duration>(left, sim::Duration::zero()), kBound,
+                   kNoAgent, event.id});
+    scopes_[key.first].insert(key.second);
+  }
+
+  void met(const TimerKey& key, const sim::Event& event, const char* how) {
+    if (const auto due = due_.met(key, event.at, view())) tell(key, *due, event.at, event.id, how);
+  }
+
+  void server_gone(ProcessKey server) {
+    if (servers_.erase(server) == 0) return;
+    for (auto& [worker, scopes] : scopes_) {
+      if (worker.node != server.node) continue;
+      for (const std::string& scope : scopes) due_.cancel({worker, scope});
+    }
+  }
+
+  void tell(const TimerKey& key, const Due& due, sim::WorldTime at, sim::EventId event,
+            const char* how) {
+    if (enough()) return;
+    broken(due.since + due.bound, event,
+           fmt::format("pid {} on node {} {} at {}, {} after the deadline of its timer \"{}\"",
+                       key.first.pid.value, view().name(key.first.node), how, seconds_text(at),
+                       seconds_text(at - due.since), key.second));
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {
+      &ev::timer_acquired, &ev::timer_released, &ev::watchdog_changed, &wev::process_ended};
+  std::set<ProcessKey> servers_;
+  std::map<ProcessKey, std::set<std::string>> scopes_;
+  Deadlines<TimerKey> due_;
+};
+
+}  // namespace
+
+std::unique_ptr<Invariant> make_timer_safety() {
+  return std::make_unique<TimerSafety>();
+}
+std::unique_ptr<Invariant> make_timer_expiry() {
+  return std::make_unique<TimerExpiry>();
+}
+
+}  // namespace hooke::properties
