@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "model/etcd/v2_server.h"
+#include "model/observe/trace_events.h"
 #include "model/store/tcp_store.h"
 #include "model/variant/defects.h"
 
@@ -20,6 +22,10 @@ std::string text_of(Duration span) {
   return std::to_string(span / 1us) + "us";
 }
 
+bool is_etcd(const std::string& backend) {
+  return backend.starts_with("etcd");
+}
+
 std::map<std::string, std::string> rendezvous_configuration(const RendezvousPlan& plan) {
   return {
       {"join_timeout", text_of(plan.join)},
@@ -29,7 +35,8 @@ std::map<std::string, std::string> rendezvous_configuration(const RendezvousPlan
       {"keep_alive_interval", text_of(plan.keep_alive_interval)},
       {"keep_alive_max_attempt", std::to_string(plan.keep_alive_max_attempts)},
       {"read_timeout", text_of(plan.read_timeout)},
-      {"timeout", "900"},  // LaunchConfig puts it there; only the static backend reads it
+      // The static backend's is LaunchConfig's usual one; to the legacy etcd it is the join time-out.
+      {"timeout", plan.backend == "etcd" ? text_of(plan.join) : "900"},
   };
 }
 
@@ -87,8 +94,16 @@ Cluster::Cluster(world::World& world, const Scenario& scenario, const Roster& ro
   world.register_program(std::string(kWorkerChildProgram), [](sim::Ports& ports) -> int {
     for (;;) static_cast<void>(ports.executor.park(ports.executor.ticket()));
   });
-  world.register_program(std::string(kStoreProgram), [](sim::Ports& ports) -> int {
-    const auto server = model::serve_tcp_store(ports, kStorePort, "rendezvous");
+  world.register_program(std::string(kStoreProgram), [this](sim::Ports& ports) -> int {
+    std::unique_ptr<model::TcpStoreServer> store;
+    std::unique_ptr<model::EtcdV2Server> etcd;
+    if (is_etcd(scenario_.protocol.rendezvous.backend)) {
+      etcd = std::make_unique<model::EtcdV2Server>(ports, kStorePort);
+      ports.trace.emit(model::events::store_serving,
+                       {std::uint32_t{kStorePort.value}, "rendezvous"});
+    } else {
+      store = model::serve_tcp_store(ports, kStorePort, "rendezvous");
+    }
     for (;;) static_cast<void>(ports.executor.park(ports.executor.ticket()));
   });
 }
@@ -120,7 +135,13 @@ model::LaunchConfig Cluster::launch_config(sim::NodeId node, const std::string& 
   config.rdzv_backend = plan.backend;
   config.rdzv_endpoint = world_.node_name(store_machine_) + ":" + std::to_string(kStorePort.value);
   config.rdzv_configs = rendezvous_configuration(plan);
-  if (store_is_external()) config.rdzv_configs["is_host"] = "0";
+  if (plan.backend == "file") {
+    config.rdzv_backend = "c10d";
+    config.rdzv_endpoint = "/rendezvous";
+    config.rdzv_configs["store_type"] = "file";
+  } else if (store_is_external()) {
+    config.rdzv_configs["is_host"] = "0";
+  }
   if (plan.backend == "static") {
     const auto index = std::find(nodes_.begin(), nodes_.end(), node) - nodes_.begin();
     config.rdzv_configs["rank"] = std::to_string(index);

@@ -62,7 +62,10 @@ void Loader::rendezvous(const Place& place) {
   RendezvousPlan& plan = scenario_.protocol.rendezvous;
   if (place.has("backend")) {
     plan.backend = place.at("backend").text();
-    if (plan.backend != "c10d") place.at("backend").refuse_word("\"c10d\"", plan.backend, {"c10d"});
+    const std::vector<std::string> known{"c10d", "static", "file", "etcd", "etcd-v2"};
+    if (std::find(known.begin(), known.end(), plan.backend) == known.end()) {
+      place.at("backend").refuse_word("a rendezvous backend", plan.backend, known);
+    }
   }
   plan.min_nodes = place.at("min_nodes").integer(1, std::int64_t{kNodesMax});
   plan.max_nodes = place.at("max_nodes").integer(1, std::int64_t{kNodesMax});
@@ -139,6 +142,10 @@ void Loader::protocol(const Place& place) {
     }
   }
   rendezvous(place.at("rendezvous"));
+  if (scenario_.protocol.rendezvous.backend.starts_with("etcd") &&
+      !scenario_.cluster.store_host.empty()) {
+    place.at("rendezvous").at("backend").refuse_value("c10d, or an external cluster/store_host");
+  }
   if (place.has("agent")) agent(place.at("agent"));
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/etcd/errors.h"
-#include "model/etcd/http_client.h"
+#include "model/http/http_client.h"
 
 namespace hooke::model {
 

@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "model/etcd/http_client.h"
+#include "model/http/http_client.h"
 #include "model/store/free_port.h"
 
 namespace hooke::model {

@@ -105,11 +105,18 @@ EtcdV2Answer EtcdV2Client::list(const std::string& path) {
 EtcdV2Answer EtcdV2Client::put(const std::string& path, const EtcdV2Write& write) {
   std::string form;
   if (write.value) add(form, "value", *write.value);
+  if (write.directory) add(form, "dir", "true");
+  if (write.refresh) add(form, "refresh", "true");
   if (write.ttl_seconds) add(form, "ttl", std::to_string(*write.ttl_seconds));
   if (write.previous_exists) add(form, "prevExist", *write.previous_exists ? "true" : "false");
   if (write.previous_value) add(form, "prevValue", *write.previous_value);
   if (write.previous_index) add(form, "prevIndex", std::to_string(*write.previous_index));
   return answer_of(exchange(request("PUT", target_of(path), form)));
+}
+
+void EtcdV2Client::compare_and_delete(const std::string& path, const std::string& value) {
+  static_cast<void>(answer_of(exchange(
+      request("DELETE", target_of(path) + "?prevValue=" + percent_encoded(value, "")))));
 }
 
 std::optional<EtcdV2Answer> EtcdV2Client::watch(const std::string& path,

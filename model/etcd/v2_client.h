@@ -28,6 +28,9 @@ struct EtcdV2Answer {
 /// A write and the conditions under which it happens.
 struct EtcdV2Write {
   std::optional<std::string> value = std::nullopt;
+  bool directory = false;
+  /// Only renews the life of what is there, and no watch hears of it.
+  bool refresh = false;
   std::optional<std::int64_t> ttl_seconds = std::nullopt;
   std::optional<bool> previous_exists = std::nullopt;
   std::optional<std::string> previous_value = std::nullopt;
@@ -52,6 +55,8 @@ class EtcdV2Client {
   EtcdV2Answer list(const std::string& path);
   /// Unknown outcomes are the caller's to find out.
   EtcdV2Answer put(const std::string& path, const EtcdV2Write& write);
+  /// Deletes a key that has that value: kCompareFailed, kKeyNotFound.
+  void compare_and_delete(const std::string& path, const std::string& value);
   /// The first change at or below `path` since `index`; nullopt when none comes until `deadline` or
   /// etcd ends the poll. EtcdError kIndexCleared when etcd has forgotten that far back.
   std::optional<EtcdV2Answer> watch(const std::string& path, std::optional<std::uint64_t> index,

@@ -85,7 +85,7 @@ class RendezvousRegistry {
   /// std::runtime_error.
   std::unique_ptr<RendezvousHandler> create(sim::Ports& ports,
                                             const RendezvousParameters& parameters) const;
-  /// With the backends this model implements: "c10d", "etcd-v2", "etcd-v3" and "static".
+  /// With the backends this model implements: "c10d", "etcd", "etcd-v2", "etcd-v3" and "static".
   static RendezvousRegistry with_builtins();
 
  private:

@@ -6,6 +6,7 @@
 #include "model/rendezvous/c10d_backend.h"
 #include "model/rendezvous/dynamic_handler.h"
 #include "model/rendezvous/etcd_backend.h"
+#include "model/rendezvous/legacy_etcd_handler.h"
 
 namespace hooke::model {
 namespace {
@@ -70,6 +71,7 @@ std::unique_ptr<RendezvousHandler> RendezvousRegistry::create(
 RendezvousRegistry RendezvousRegistry::with_builtins() {
   RendezvousRegistry registry;
   registry.add("c10d", create_c10d);
+  registry.add("etcd", make_legacy_etcd_handler);
   registry.add("etcd-v2", create_etcd_v2);
   registry.add("etcd-v3", create_etcd_v3);
   registry.add("static", make_static_handler);

@@ -1,5 +1,5 @@
 // The HTTP client against a server that sends just these bytes.
-#include "model/etcd/http_client.h"
+#include "model/http/http_client.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

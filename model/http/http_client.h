@@ -1,5 +1,5 @@
 #pragma once
-// HTTP/1.1 as a client of etcd needs it: one exchange at a time on a connection that is kept, or
+// HTTP/1.1 as a client needs it: one exchange at a time on a connection that is kept, or
 // one answer that goes on. The parser is Boost.Beast's; the bytes go over the network port, so that
 // it runs in any world.
 

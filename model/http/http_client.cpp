@@ -1,5 +1,5 @@
 // Requests are written by Beast's serializer, answers read by its parser; neither sees a socket.
-#include "model/etcd/http_client.h"
+#include "model/http/http_client.h"
 
 #include <boost/beast/http.hpp>
 #include <sstream>

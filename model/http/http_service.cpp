@@ -1,0 +1,206 @@
+// A connection takes one request at a time: the next one is looked at when the last is answered.
+#include "model/http/http_service.h"
+
+#include <boost/beast/http.hpp>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+namespace hooke::model {
+namespace {
+
+namespace http = boost::beast::http;
+
+constexpr std::uint64_t kBodyBytesMax = 16UL << 20U;
+constexpr std::uint32_t kHeaderBytesMax = 64U << 10U;
+
+std::optional<unsigned> hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return std::nullopt;
+}
+
+/// Resolves %XX, and "+" where that stands for a blank. What is no escape stays as it is.
+std::string unescaped(std::string_view text, bool plus_is_blank) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size()) {
+      const auto high = hex_digit(text[i + 1]), low = hex_digit(text[i + 2]);
+      if (high && low) {
+        out += static_cast<char>(*high << 4U | *low);
+        i += 2;
+        continue;
+      }
+    }
+    out += text[i] == '+' && plus_is_blank ? ' ' : text[i];
+  }
+  return out;
+}
+
+void add_parameters(std::string_view text, std::map<std::string, std::string>& out) {
+  while (!text.empty()) {
+    const std::string_view pair = text.substr(0, text.find('&'));
+    text.remove_prefix(std::min(text.size(), pair.size() + 1));
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    if (pair.empty()) continue;
+    out.emplace(unescaped(pair.substr(0, equals), true),
+                unescaped(pair.substr(std::min(pair.size(), equals + 1)), true));
+  }
+}
+
+std::string head_of(int status, HttpHeaders headers) {
+  headers.try_emplace("Content-Type", "application/json");
+  std::string out = "HTTP/1.1 " + std::to_string(status) + " " +
+                    std::string(http::obsolete_reason(static_cast<http::status>(status))) + "\r\n";
+  for (const auto& [name, value] : headers) out += name + ": " + value + "\r\n";
+  return out;
+}
+
+}  // namespace
+
+class HttpService::Connection final : public sim::StreamHandler,
+                                      public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(HttpService& service, std::uint64_t number, std::unique_ptr<sim::Stream> stream)
+      : service_(service), number_(number), stream_(std::move(stream)) {
+    begin_request();
+  }
+  void start() { stream_->set_handler(*this); }
+
+  void on_data(sim::Buffer& received) override {
+    unread_ += received.take(received.size()).bytes();
+    const auto self = shared_from_this();  // an answer may end the connection
+    read_request();
+  }
+  void on_end() override { drop(); }
+  void drop() { service_.connections_.erase(number_); }
+
+  void send(std::string bytes) { static_cast<void>(stream_->write(sim::Buffer(std::move(bytes)))); }
+  /// The request is answered; the next one may come.
+  void answered() {
+    busy_ = false;
+    if (!keep_) {
+      stream_->finish_writing();
+      return drop();
+    }
+    begin_request();
+    read_request();
+  }
+
+ private:
+  void begin_request() {
+    parser_.emplace();
+    parser_->body_limit(kBodyBytesMax);
+    parser_->header_limit(kHeaderBytesMax);
+    parser_->eager(true);
+  }
+  void read_request();
+  [[nodiscard]] HttpQuery query() const;
+
+  HttpService& service_;
+  std::uint64_t number_;
+  std::unique_ptr<sim::Stream> stream_;
+  std::string unread_;
+  std::optional<http::request_parser<http::string_body>> parser_;
+  bool busy_ = false;
+  bool keep_ = true;
+};
+
+class HttpService::Exchange final : public HttpExchange {
+ public:
+  Exchange(std::weak_ptr<Connection> connection, HttpQuery query)
+      : connection_(std::move(connection)), query_(std::move(query)) {}
+
+  [[nodiscard]] const HttpQuery& query() const override { return query_; }
+  [[nodiscard]] bool gone() const override { return connection_.expired(); }
+
+  void answer(int status, const std::string& body, const HttpHeaders& headers) override {
+    const auto connection = connection_.lock();
+    if (connection == nullptr) return;
+    connection->send(head_of(status, headers) + "Content-Length: " + std::to_string(body.size()) +
+                     "\r\n\r\n" + body);
+    connection->answered();
+  }
+  void begin(int status, const HttpHeaders& headers) override {
+    if (const auto connection = connection_.lock()) {
+      connection->send(head_of(status, headers) + "Transfer-Encoding: chunked\r\n\r\n");
+    }
+  }
+  void finish(const std::string& body) override {
+    const auto connection = connection_.lock();
+    if (connection == nullptr) return;
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string size;
+    for (std::size_t left = body.size(); left > 0; left >>= 4U) {
+      size.insert(size.begin(), kDigits[left & 15U]);
+    }
+    connection->send((body.empty() ? "" : size + "\r\n" + body + "\r\n") + "0\r\n\r\n");
+    connection->answered();
+  }
+
+ private:
+  std::weak_ptr<Connection> connection_;
+  HttpQuery query_;
+};
+
+HttpQuery HttpService::Connection::query() const {
+  const auto& message = parser_->get();
+  const std::string target(message.target());
+  const std::size_t mark = std::min(target.find('?'), target.size());
+  HttpQuery out;
+  out.method = std::string(message.method_string());
+  out.path = unescaped(std::string_view(target).substr(0, mark), false);
+  out.body = message.body();
+  add_parameters(std::string_view(target).substr(std::min(target.size(), mark + 1)),
+                 out.parameters);
+  const std::string type(message[http::field::content_type]);
+  if (type.starts_with("application/x-www-form-urlencoded")) {
+    add_parameters(out.body, out.parameters);
+  }
+  return out;
+}
+
+void HttpService::Connection::read_request() {
+  boost::system::error_code error;
+  while (!busy_ && !unread_.empty()) {
+    const std::size_t used =
+        parser_->put(boost::beast::net::const_buffer(unread_.data(), unread_.size()), error);
+    unread_.erase(0, used);
+    if (error && error != http::error::need_more) {
+      send(head_of(400, {{"Content-Type", "text/plain"}}) + "Content-Length: " +
+           std::to_string(error.message().size()) + "\r\n\r\n" + error.message());
+      stream_->finish_writing();
+      return drop();
+    }
+    if (!parser_->is_done()) {
+      if (error == http::error::need_more) return;
+      continue;
+    }
+    busy_ = true;
+    keep_ = parser_->get().keep_alive();
+    service_.handler_(std::make_shared<Exchange>(weak_from_this(), query()));
+    return;  // answered() goes on
+  }
+}
+
+HttpService::HttpService(sim::Ports& ports, sim::PortNumber port, Handler handler)
+    : handler_(std::move(handler)) {
+  auto listener = ports.network.listen(port, *this);
+  if (!listener) {
+    throw std::runtime_error("cannot listen on port " + std::to_string(port.value) + ": " +
+                             std::string(to_string(listener.failure().fault)));
+  }
+  listener_ = std::move(listener).value();
+}
+
+HttpService::~HttpService() = default;
+
+void HttpService::on_accept(std::unique_ptr<sim::Stream> stream) {
+  const std::uint64_t number = next_connection_++;
+  const auto connection = std::make_shared<Connection>(*this, number, std::move(stream));
+  connections_[number] = connection;
+  connection->start();
+}
+
+}  // namespace hooke::model

@@ -1,0 +1,64 @@
+#pragma once
+// HTTP/1.1 as a server: every request becomes an exchange, which may be answered at once, later, or
+// in two parts. The parser is Boost.Beast's; the bytes go over the network port.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "sim/port/ports.h"
+
+namespace hooke::model {
+
+/// What a client asks.
+struct HttpQuery {
+  std::string method;  ///< "GET", "PUT" …
+  std::string path;    ///< without the query, escapes resolved
+  /// Of the query, and of the body where that is a form; the query counts where both have a name.
+  std::map<std::string, std::string> parameters;
+  std::string body;
+};
+
+using HttpHeaders = std::map<std::string, std::string>;
+
+/// One request and the way back to who asked. Answering somebody who has gone does nothing.
+class HttpExchange {
+ public:
+  virtual ~HttpExchange() = default;
+  [[nodiscard]] virtual const HttpQuery& query() const = 0;
+  /// Once. JSON unless `headers` names another Content-Type.
+  virtual void answer(int status, const std::string& body, const HttpHeaders& headers = {}) = 0;
+  /// The answer's status and headers now, its body with finish().
+  virtual void begin(int status, const HttpHeaders& headers = {}) = 0;
+  virtual void finish(const std::string& body) = 0;
+  /// The client does not wait any more.
+  [[nodiscard]] virtual bool gone() const = 0;
+};
+
+class HttpService final : public sim::AcceptHandler {
+ public:
+  /// Called on the event loop: must not block.
+  using Handler = std::function<void(const std::shared_ptr<HttpExchange>&)>;
+
+  /// std::runtime_error when the port (0: any) is taken.
+  HttpService(sim::Ports& ports, sim::PortNumber port, Handler handler);
+  ~HttpService() override;
+  HttpService(const HttpService&) = delete;
+  HttpService& operator=(const HttpService&) = delete;
+
+  [[nodiscard]] sim::PortNumber port() const { return listener_->local().port; }
+  void on_accept(std::unique_ptr<sim::Stream> stream) override;
+
+ private:
+  class Connection;
+  class Exchange;
+
+  Handler handler_;
+  std::unique_ptr<sim::Listener> listener_;
+  std::map<std::uint64_t, std::shared_ptr<Connection>> connections_;
+  std::uint64_t next_connection_ = 1;
+};
+
+}  // namespace hooke::model

@@ -1,0 +1,156 @@
+// "etcd": the legacy rendezvous as an agent's handler
+// (etcd_rendezvous.py:EtcdRendezvousHandler, create_rdzv_handler).
+#include "model/rendezvous/legacy_etcd_handler.h"
+
+#include <stdexcept>
+
+#include "model/etcd/v2_store.h"
+#include "model/observe/trace_events.h"
+#include "model/rendezvous/bootstrap.h"
+#include "model/rendezvous/endpoint.h"
+#include "model/rendezvous/legacy_etcd_rendezvous.h"
+#include "model/signals/signal_gate.h"
+#include "model/store/python_error.h"
+
+namespace hooke::model {
+namespace {
+
+constexpr std::uint16_t kEtcdClientPort = 2379;
+
+class LegacyEtcdHandler final : public RendezvousHandler {
+ public:
+  LegacyEtcdHandler(sim::Ports& ports, const RendezvousParameters& parameters,
+                    std::shared_ptr<EtcdV2Client> client, LegacyEtcdSettings settings)
+      : ports_(ports),
+        local_addr_(parameters.local_addr),
+        variant_(parameters.variant),
+        run_id_(settings.run_id),
+        descriptor_((local_addr_.empty() ? ports.network.fully_qualified_name() : local_addr_) +
+                    "_" + std::to_string(ports.processes.self().value) + "_0"),
+        client_(client),
+        rendezvous_(ports, std::move(client), std::move(settings)) {}
+
+  [[nodiscard]] std::string get_backend() const override { return "etcd"; }
+  [[nodiscard]] std::string get_run_id() const override { return run_id_; }
+  [[nodiscard]] bool use_agent_store() const override { return false; }
+  RendezvousInfo next_rendezvous() override;
+  bool is_closed() override {
+    return raised([&] { return rendezvous_.is_closed(); });
+  }
+  void set_closed() override {
+    raised([&] { rendezvous_.set_closed(); });
+  }
+  std::int64_t num_nodes_waiting() override;
+  bool shutdown() override;
+
+ private:
+  /// Nothing of etcd is made a rendezvous error here (spec/legacy-etcd.md 1).
+  template <class Call>
+  static auto raised(Call call) -> decltype(call()) {
+    try {
+      return call();
+    } catch (const EtcdError& error) {
+      throw EscapedPythonError(
+          error.code() == EtcdV2Client::kKeyNotFound ? "EtcdKeyNotFound" : "EtcdException",
+          error.what());
+    } catch (const EtcdConnectionError& error) {
+      throw EscapedPythonError("EtcdConnectionFailed", error.what());
+    }
+  }
+
+  sim::Ports& ports_;
+  std::string local_addr_;
+  Variant variant_;
+  std::string run_id_;
+  std::string descriptor_;
+  std::shared_ptr<EtcdV2Client> client_;
+  LegacyEtcdRendezvous rendezvous_;
+  std::int64_t held_round_ = 0;
+  std::int64_t waiting_seen_ = 0;
+};
+
+RendezvousInfo LegacyEtcdHandler::next_rendezvous() {
+  ports_.trace.emit(events::rendezvous_joining, {run_id_, descriptor_, held_round_});
+  RendezvousInfo info;
+  try {
+    const auto place = rendezvous_.barrier();
+    info.round = held_round_ = place.version;
+    info.rank = place.rank;
+    info.world_size = place.world_size;
+  } catch (const RendezvousError& error) {
+    ports_.trace.emit(events::rendezvous_failed, {run_id_, error.class_name(), error.what()});
+    throw;
+  } catch (const SignalException& error) {
+    ports_.trace.emit(events::rendezvous_failed, {run_id_, "SignalException", error.what()});
+    throw;
+  }
+  info.store = make_etcd_v2_store(ports_, client_, rendezvous_.store_path(info.round));
+  if (variant_ != Variant::torch_1_13) {
+    info.bootstrap = build_store_info(ports_, info.rank, *info.store, local_addr_, 0);
+  }
+  ports_.trace.emit(events::rendezvous_joined,
+                    {run_id_, descriptor_, info.round, info.rank, info.world_size,
+                     info.bootstrap ? info.bootstrap->master_addr : std::string(),
+                     std::uint32_t{info.bootstrap ? info.bootstrap->master_port : std::uint16_t{0}}});
+  waiting_seen_ = 0;
+  return info;
+}
+
+std::int64_t LegacyEtcdHandler::num_nodes_waiting() {
+  const std::int64_t waiting = raised([&] { return rendezvous_.num_workers_waiting(); });
+  if (std::exchange(waiting_seen_, waiting) != waiting && waiting > 0) {
+    ports_.trace.emit(events::rendezvous_waiting_seen, {run_id_, held_round_, waiting});
+  }
+  return waiting;
+}
+
+bool LegacyEtcdHandler::shutdown() {
+  ports_.fault_point.reach("rendezvous.closing");
+  try {
+    rendezvous_.set_closed();
+    return true;
+  } catch (const SignalException&) {
+    throw;
+  } catch (const std::exception& error) {
+    ports_.trace.emit(events::rendezvous_failed, {run_id_, "EtcdException", error.what()});
+    return false;  // S-L11
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<RendezvousHandler> make_legacy_etcd_handler(
+    sim::Ports& ports, const RendezvousParameters& parameters) {
+  EtcdOptions options;
+  options.server.endpoint = parse_endpoint(parameters.endpoint, kEtcdClientPort);
+  const std::string protocol = parameters.get("protocol").value_or("http");
+  if (protocol != "http" && protocol != "https") {
+    throw std::invalid_argument("the etcd protocol must be http or https, not \"" + protocol + "\"");
+  }
+  if (protocol == "https") {
+    sim::TlsOptions tls;
+    tls.authority_file = parameters.get("cacert").value_or("");
+    tls.certificate_file = parameters.get("cert").value_or("");
+    tls.key_file = parameters.get("key").value_or("");
+    options.server.tls = tls;
+  }
+  LegacyEtcdSettings settings;
+  settings.run_id = parameters.run_id;
+  settings.min_nodes = parameters.min_nodes;
+  settings.max_nodes = parameters.max_nodes;
+  settings.variant = parameters.variant;
+  settings.timeout = parameters.get_as_seconds("timeout").value_or(settings.timeout);
+  settings.last_call = parameters.get_as_seconds("last_call_timeout").value_or(settings.last_call);
+  settings.prefix = parameters.get("etcd_prefix").value_or(settings.prefix);
+  try {
+    auto client = std::make_shared<EtcdV2Client>(ports, options);
+    return std::make_unique<LegacyEtcdHandler>(ports, parameters, std::move(client),
+                                               std::move(settings));
+  } catch (const EtcdError& error) {
+    throw EscapedPythonError("EtcdException", error.what());
+  } catch (const EtcdConnectionError& error) {
+    throw EscapedPythonError("EtcdConnectionFailed", error.what());
+  }
+}
+
+}  // namespace hooke::model

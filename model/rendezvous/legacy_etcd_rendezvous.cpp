@@ -1,0 +1,474 @@
+// The barrier first, then its phases in the order in which a node goes through them.
+#include "model/rendezvous/legacy_etcd_rendezvous.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "model/observe/trace_events.h"
+#include "model/rendezvous/errors.h"
+#include "model/signals/signal_gate.h"
+#include "sim/port/sync.h"
+
+namespace hooke::model {
+namespace {
+
+using namespace std::chrono_literals;
+using Status = LegacyState::Status;
+
+constexpr std::int64_t kSetupTtl = 5;
+constexpr std::int64_t kFrozenTtl = 10;
+constexpr std::int64_t kJoinableTtl = 10;
+constexpr std::int64_t kKeepAliveTtl = 10;
+constexpr std::int64_t kRunTtl = 7200;
+constexpr sim::Duration kRetryPause = 1s;
+constexpr sim::Duration kCasDelayMax = 100ms;
+
+/// std::invalid_argument, std::out_of_range: another program has written there.
+std::int64_t number_in(const std::string& text) {
+  return std::stoll(text);
+}
+
+/// The phase did not come to its end; the barrier begins anew, at once or after a second.
+struct RetryImmediately {};
+struct RetryableFailure {};
+
+}  // namespace
+
+/// Renews a key's life from a fiber of its own, which may outlive this.
+class LegacyEtcdRendezvous::Refresher {
+ public:
+  Refresher(sim::Ports& ports, std::shared_ptr<EtcdV2Client> client, const std::string& path,
+            std::int64_t ttl, Variant variant)
+      : stop_(std::make_shared<sim::Flag>(ports.executor)) {
+    ports.executor.spawn("refresh " + path, [&ports, client = std::move(client), path, ttl, variant,
+                                             stop = stop_] {
+      const EtcdV2Write renew{.refresh = true, .ttl_seconds = ttl, .previous_exists = true};
+      do {
+        try {
+          client->put(path, renew);
+        } catch (const EtcdError& error) {
+          if (error.code() == EtcdV2Client::kKeyNotFound) return;
+          ports.trace.emit(events::keep_alive_died, {path + ": " + error.what()});
+          if (variant != Variant::hardened) return;  // silently, while the node works on (S-L4)
+        } catch (const EtcdConnectionError& error) {
+          ports.trace.emit(events::keep_alive_died, {path + ": " + error.what()});
+          if (variant != Variant::hardened) return;
+        }
+      } while (!stop->wait(ports.clock.monotonic_now() + std::chrono::seconds(ttl) / 2));
+    });
+  }
+  ~Refresher() { stop_->set(); }
+  Refresher(const Refresher&) = delete;
+  Refresher& operator=(const Refresher&) = delete;
+
+ private:
+  std::shared_ptr<sim::Flag> stop_;
+};
+
+LegacyEtcdRendezvous::LegacyEtcdRendezvous(sim::Ports& ports, std::shared_ptr<EtcdV2Client> client,
+                                           LegacyEtcdSettings settings)
+    : ports_(ports), client_(std::move(client)), settings_(std::move(settings)) {
+  if (!settings_.prefix.ends_with('/')) settings_.prefix += '/';
+  run_path_ = settings_.prefix + "run_" + settings_.run_id;
+  if (settings_.prefix != "/") {
+    create_directory(settings_.prefix.substr(0, settings_.prefix.size() - 1), 0);
+  }
+  create_directory(run_path_, kRunTtl);
+  run_refresher_ =
+      std::make_unique<Refresher>(ports_, client_, run_path_, kRunTtl, settings_.variant);
+  create_directory(path("/rdzv"), 0);
+  try {
+    client_->put(path("/rdzv/version_counter"), {.value = "0", .previous_exists = false});
+  } catch (const EtcdError& error) {
+    if (error.code() != EtcdV2Client::kExists) throw;
+  }
+}
+
+LegacyEtcdRendezvous::~LegacyEtcdRendezvous() = default;
+
+LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::barrier() {
+  deadline_ = ports_.clock.monotonic_now() + settings_.timeout;
+  for (;;) {
+    if (ports_.clock.monotonic_now() > deadline_) {
+      throw RendezvousTimeoutError("the rendezvous did not come about in time");
+    }
+    rank_refresher_ = nullptr;  // of the version before
+    try {
+      return init_phase();
+    } catch (const RetryImmediately&) {
+      check_signals(ports_);
+      continue;
+    } catch (const RetryableFailure&) {
+    } catch (const RendezvousError&) {
+      throw;
+    } catch (const SignalException&) {
+      throw;
+    } catch (const std::exception&) {
+      // Whatever else happens is tried again, an etcd that is gone too: the deadline ends it.
+    }
+    sleep(kRetryPause);
+  }
+}
+
+LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::init_phase() {
+  LegacyState state{Status::joinable, {}, {}, {}, {}};
+  std::uint64_t index = 0;
+  if (!try_create()) {
+    const Read seen = read();
+    state = seen.state;
+    index = seen.index;
+  } else {
+    state = read().state;
+  }
+  switch (state.status) {
+    case Status::closed: throw RendezvousClosedError("the rendezvous is closed");
+    case Status::joinable: return join_phase(*state.version);
+    case Status::final_: handle_existing(*state.version); throw RetryImmediately();
+    case Status::setup:
+    case Status::frozen:
+      static_cast<void>(wait_for_change(index, path("/rdzv/active_version"), settings_.timeout));
+      throw RetryableFailure();
+  }
+  throw RetryableFailure();
+}
+
+bool LegacyEtcdRendezvous::try_create() {
+  const std::string active = path("/rdzv/active_version");
+  const std::string setup = encode_legacy_state({});
+  try {
+    client_->put(active, {.value = setup, .ttl_seconds = kSetupTtl, .previous_exists = false});
+  } catch (const EtcdError& error) {
+    if (error.code() == EtcdV2Client::kExists) return false;
+    throw;
+  }
+  ports_.fault_point.reach("legacy.setup");
+  std::string version;
+  try {
+    const EtcdV2Node counter = client_->get(path("/rdzv/version_counter")).node;
+    version = std::to_string(number_in(counter.value) + 1);
+    client_->put(path("/rdzv/version_counter"),
+                 {.value = version, .previous_exists = true, .previous_index = counter.modified_index});
+  } catch (const EtcdError&) {
+    // Fatal by design, although it may only mean that this node was slow (S-L17).
+    if (settings_.variant == Variant::hardened) throw RetryableFailure();
+    throw RendezvousError("the version counter cannot be advanced: this worker needs to die");
+  }
+  create_directory(path("/rdzv/v_" + version), 0);
+  LegacyState state;
+  state.status = Status::joinable;
+  state.version = version;
+  state.participants.emplace();
+  client_->put(active, {.value = encode_legacy_state(state), .previous_value = setup});
+  return true;
+}
+
+// ---- joining ------------------------------------------------------------------------------------
+
+LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::join_phase(const std::string& version) {
+  std::int64_t rank = 0;
+  const Read joined = join(version, rank);
+  ports_.trace.emit(events::rendezvous_added,
+                    {settings_.run_id, number_in(version), "participants",
+                     static_cast<std::int64_t>(joined.state.participants->size())});
+  ports_.fault_point.reach("legacy.joined");
+  if (rank == settings_.min_nodes - 1 && joined.state.status == Status::joinable) {
+    last_call(version, ports_.clock.monotonic_now() + settings_.last_call);
+  }
+  wait_for_peers(version);
+  confirm(version, rank);
+  ports_.fault_point.reach("legacy.confirmed");
+  Place place;
+  place.version = number_in(version);
+  place.rank = rank;
+  place.world_size = wait_for_final(version);
+  return place;
+}
+
+LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::join(const std::string& version,
+                                                      std::int64_t& rank) {
+  for (;;) {
+    cas_delay();
+    const Read seen = read();
+    if (seen.state.status != Status::joinable) throw RetryableFailure();
+    if (seen.state.version != version) throw RetryImmediately();
+    auto& participants = seen.state.participants.value();
+    rank = static_cast<std::int64_t>(participants.size());
+    if (rank >= settings_.max_nodes) throw std::runtime_error("a full version is not joinable");
+    Read next = seen;
+    next.state.participants->push_back(rank);
+    std::int64_t ttl = 0;
+    if (rank + 1 == settings_.max_nodes) {
+      next.state.status = Status::frozen;
+      next.state.keep_alives.emplace();
+      ttl = kFrozenTtl;
+    } else if (rank + 1 >= settings_.min_nodes) {
+      ttl = kJoinableTtl;
+    }  // below the minimum it lives for ever, and so do the dead in it (S-L7)
+    if (replace(seen, next.state, ttl)) return next;
+  }
+}
+
+void LegacyEtcdRendezvous::last_call(const std::string& version, sim::MonotonicTime deadline) {
+  for (;;) {
+    cas_delay();
+    const Read seen = read();
+    if (seen.state.status == Status::frozen && seen.state.version == version) return;
+    if (seen.state.status != Status::joinable || seen.state.version != version) {
+      throw RetryableFailure();
+    }
+    const sim::MonotonicTime now = ports_.clock.monotonic_now();
+    if (now >= deadline) {
+      LegacyState frozen = seen.state;
+      frozen.status = Status::frozen;
+      frozen.keep_alives.emplace();
+      if (replace(seen, frozen, kFrozenTtl)) return;
+      continue;
+    }
+    if (!replace(seen, seen.state, kJoinableTtl)) continue;
+    static_cast<void>(wait_for_change(read().index, path("/rdzv/active_version"),
+                                      std::min<sim::Duration>(std::chrono::seconds(kJoinableTtl) / 2,
+                                                              deadline - now + 1s)));
+  }
+}
+
+void LegacyEtcdRendezvous::wait_for_peers(const std::string& version) {
+  for (Read seen = read();;) {
+    if (seen.state.status == Status::frozen && seen.state.version == version) return;
+    if (seen.state.status != Status::joinable || seen.state.version != version) {
+      throw RetryableFailure();
+    }
+    seen = wait_for_change(seen.index, path("/rdzv/active_version"), settings_.timeout);
+  }
+}
+
+void LegacyEtcdRendezvous::confirm(const std::string& version, std::int64_t rank) {
+  for (;;) {
+    cas_delay();
+    const Read seen = read();
+    if (seen.state.status != Status::frozen || seen.state.version != version) {
+      throw RetryImmediately();
+    }
+    const std::string own = rank_path(version, rank);
+    client_->put(own, {.value = "", .ttl_seconds = kKeepAliveTtl});
+    LegacyState next = seen.state;
+    next.keep_alives->push_back(own);
+    const bool all = next.keep_alives->size() == next.participants->size();
+    if (all) {
+      next.status = Status::final_;
+      next.num_workers_waiting = 0;
+    }
+    if (!replace(seen, next, all ? 0 : kFrozenTtl)) continue;
+    rank_refresher_ =
+        std::make_unique<Refresher>(ports_, client_, own, kKeepAliveTtl, settings_.variant);
+    if (all) {
+      ports_.trace.emit(events::rendezvous_completed,
+                        {settings_.run_id, number_in(version),
+                         static_cast<std::int64_t>(next.participants->size()), settings_.min_nodes,
+                         settings_.max_nodes});
+    }
+    return;
+  }
+}
+
+std::int64_t LegacyEtcdRendezvous::wait_for_final(const std::string& version) {
+  for (Read seen = read();;) {
+    if (seen.state.status == Status::final_ && seen.state.version == version) {
+      return static_cast<std::int64_t>(seen.state.participants->size());
+    }
+    if (seen.state.status != Status::frozen || seen.state.version != version) {
+      throw RetryableFailure();
+    }
+    seen = wait_for_change(seen.index, path("/rdzv/active_version"), settings_.timeout);
+  }
+}
+
+// ---- a version that is running ------------------------------------------------------------------
+
+void LegacyEtcdRendezvous::handle_existing(const std::string& version) {
+  announce_waiting(version);
+  ports_.fault_point.reach("legacy.waiting");
+  wait_to_be_free(version);
+}
+
+void LegacyEtcdRendezvous::announce_waiting(const std::string& version) {
+  for (;;) {
+    cas_delay();
+    const Read seen = read();
+    if (seen.state.status != Status::final_ || seen.state.version != version) {
+      throw RetryImmediately();
+    }
+    LegacyState next = seen.state;
+    ++*next.num_workers_waiting;
+    if (!replace(seen, next, 0)) continue;
+    ports_.trace.emit(events::rendezvous_added, {settings_.run_id, number_in(version), "wait_list",
+                                                 *next.num_workers_waiting});
+    return;
+  }
+}
+
+void LegacyEtcdRendezvous::wait_to_be_free(const std::string& version) {
+  for (;;) {
+    const Read seen = read();
+    if (seen.state.status != Status::final_ || seen.state.version != version) return;
+    const EtcdV2Answer listed = client_->list(path("/rdzv/v_" + version));
+    const auto missing = std::find_if(
+        seen.state.keep_alives->begin(), seen.state.keep_alives->end(),
+        [&](const std::string& keep_alive) {
+          return std::none_of(listed.below.begin(), listed.below.end(),
+                              [&](const EtcdV2Node& node) { return node.key == keep_alive; });
+        });
+    if (missing != seen.state.keep_alives->end()) {
+      // Somebody of the version is dead: the version goes, whoever else is in it (incident 4).
+      client_->compare_and_delete(path("/rdzv/active_version"), seen.text);
+      ports_.trace.emit(events::rendezvous_evicted,
+                        {settings_.run_id, number_in(version), *missing, 0, true});
+      return;
+    }
+    static_cast<void>(wait_for_change(seen.index, path("/rdzv"), settings_.timeout));
+    if (ports_.clock.monotonic_now() > deadline_) {
+      throw RendezvousTimeoutError("no seat became free in time");
+    }
+  }
+}
+
+bool LegacyEtcdRendezvous::is_closed() {
+  try {
+    return read().state.status == Status::closed;
+  } catch (const EtcdError& error) {
+    if (error.code() == EtcdV2Client::kKeyNotFound) return false;
+    throw;
+  }
+}
+
+std::int64_t LegacyEtcdRendezvous::num_workers_waiting() {
+  try {
+    const Read seen = read();
+    return seen.state.status == Status::final_ ? *seen.state.num_workers_waiting : 0;
+  } catch (const EtcdError& error) {
+    if (error.code() == EtcdV2Client::kKeyNotFound) return 0;
+    throw;
+  }
+}
+
+void LegacyEtcdRendezvous::set_closed() {
+  for (;;) {
+    const Read seen = read();
+    if (seen.state.status == Status::closed) return;
+    LegacyState next = seen.state;
+    next.status = Status::closed;
+    if (replace(seen, next, 0)) {
+      const std::int64_t version = next.version ? number_in(*next.version) : 0;
+      ports_.trace.emit(events::rendezvous_closed, {settings_.run_id, version});
+      return;
+    }
+    cas_delay();
+  }
+}
+
+// ---- extra data ---------------------------------------------------------------------------------
+
+void LegacyEtcdRendezvous::store_extra_data(std::int64_t version, const std::string& key,
+                                            const std::string& value) {
+  const std::string node = path("/rdzv/v_" + std::to_string(version) + "/extra_data");
+  std::map<std::string, std::string> data{{key, value}};
+  try {
+    client_->put(node, {.value = encode_texts(data), .previous_exists = false});
+    return;
+  } catch (const EtcdError& error) {
+    if (error.code() != EtcdV2Client::kExists) throw;
+  }
+  for (;; ports_.executor.sleep_until(ports_.clock.monotonic_now() + 100ms)) {
+    const std::string text = client_->get(node).node.value;
+    data = parse_texts(text);
+    data[key] = value;
+    try {
+      client_->put(node, {.value = encode_texts(data), .previous_value = text});
+      return;
+    } catch (const EtcdError& error) {
+      if (error.code() != EtcdV2Client::kCompareFailed) throw;
+    }
+  }
+}
+
+std::string LegacyEtcdRendezvous::load_extra_data(std::int64_t version, const std::string& key) {
+  const std::string directory = path("/rdzv/v_" + std::to_string(version));
+  for (;;) {
+    const EtcdV2Answer listed = client_->list(directory);
+    for (const EtcdV2Node& node : listed.below) {
+      if (node.key != directory + "/extra_data") continue;
+      const auto data = parse_texts(node.value);
+      if (const auto found = data.find(key); found != data.end()) return found->second;
+    }
+    static_cast<void>(client_->watch(directory + "/extra_data", listed.index + 1,
+                                     ports_.clock.monotonic_now() + settings_.timeout));
+  }
+}
+
+// ---- etcd ---------------------------------------------------------------------------------------
+
+LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::read() {
+  check_signals(ports_);
+  EtcdV2Answer answer = client_->get(path("/rdzv/active_version"));
+  Read out;
+  out.state = parse_legacy_state(answer.node.value);
+  out.text = std::move(answer.node.value);
+  out.index = answer.index;
+  return out;
+}
+
+bool LegacyEtcdRendezvous::replace(const Read& seen, const LegacyState& state, std::int64_t ttl) {
+  EtcdV2Write write{.value = encode_legacy_state(state), .previous_value = seen.text};
+  if (ttl != 0) write.ttl_seconds = ttl;
+  try {
+    client_->put(path("/rdzv/active_version"), write);
+    return true;
+  } catch (const EtcdError& error) {
+    if (error.code() == EtcdV2Client::kCompareFailed) return false;
+    throw;
+  }
+}
+
+LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::wait_for_change(std::uint64_t index,
+                                                                 const std::string& path,
+                                                                 sim::Duration at_most) {
+  const sim::MonotonicTime now = ports_.clock.monotonic_now();
+  try {
+    static_cast<void>(
+        client_->watch(path, index + 1, std::min(now + at_most, deadline_ + 1s)));
+  } catch (const EtcdError& error) {
+    if (error.code() != EtcdV2Client::kIndexCleared) throw;
+  }
+  if (ports_.clock.monotonic_now() > deadline_) {
+    throw RendezvousTimeoutError("the rendezvous did not come about in time");
+  }
+  return read();
+}
+
+void LegacyEtcdRendezvous::create_directory(const std::string& path, std::int64_t ttl) {
+  EtcdV2Write write{.directory = true, .previous_exists = false};
+  if (ttl != 0) write.ttl_seconds = ttl;
+  try {
+    client_->put(path, write);
+  } catch (const EtcdError& error) {
+    if (error.code() != EtcdV2Client::kExists) throw;
+  }
+}
+
+void LegacyEtcdRendezvous::cas_delay() {
+  sleep(ports_.random.between("legacy.cas_delay", sim::Duration::zero(), kCasDelayMax));
+}
+
+void LegacyEtcdRendezvous::sleep(sim::Duration span) {
+  interruptible_sleep(ports_, span);
+}
+
+std::string LegacyEtcdRendezvous::rank_path(const std::string& version, std::int64_t rank) const {
+  return path("/rdzv/v_" + version + "/rank_" + std::to_string(rank));
+}
+
+std::string LegacyEtcdRendezvous::store_path(std::int64_t version) const {
+  return path("/rdzv/v_" + std::to_string(version) + "/kv");
+}
+
+}  // namespace hooke::model

@@ -1,0 +1,97 @@
+#pragma once
+// The legacy rendezvous of PyTorch over etcd's v2 API: versions that are set up, joined, frozen,
+// confirmed and final, with etcd's own time-to-live in place of heartbeats
+// (torch/distributed/elastic/rendezvous/etcd_rendezvous.py:EtcdRendezvous; spec/legacy-etcd.md).
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "model/etcd/v2_client.h"
+#include "model/rendezvous/legacy_state.h"
+#include "model/variant/variant.h"
+#include "sim/port/ports.h"
+
+namespace hooke::model {
+
+struct LegacyEtcdSettings {
+  std::string prefix = "/torchelastic/p2p";  ///< must begin with "/", which nobody checks (S-L14)
+  std::string run_id;
+  std::int64_t min_nodes = 1;
+  std::int64_t max_nodes = 1;
+  sim::Duration timeout = std::chrono::seconds(600);  ///< of a whole barrier
+  sim::Duration last_call = std::chrono::seconds(30);
+  Variant variant = Variant::torch_2_x;
+};
+
+class LegacyEtcdRendezvous {
+ public:
+  struct Place {
+    std::int64_t version = 0;
+    std::int64_t rank = 0;
+    std::int64_t world_size = 0;
+  };
+
+  /// Creates the run's directories. EtcdError, EtcdConnectionError.
+  LegacyEtcdRendezvous(sim::Ports& ports, std::shared_ptr<EtcdV2Client> client,
+                       LegacyEtcdSettings settings);
+  ~LegacyEtcdRendezvous();
+  LegacyEtcdRendezvous(const LegacyEtcdRendezvous&) = delete;
+  LegacyEtcdRendezvous& operator=(const LegacyEtcdRendezvous&) = delete;
+
+  /// Blocks until this node is in a final version. RendezvousClosedError, RendezvousTimeoutError
+  /// (also for an etcd that cannot be reached), RendezvousError (S-L17), SignalException.
+  Place barrier();
+  /// False when there is no version at all. EtcdError, EtcdConnectionError, std::invalid_argument.
+  bool is_closed();
+  std::int64_t num_workers_waiting();
+  /// EtcdError kKeyNotFound when there is no version yet (S-L11).
+  void set_closed();
+
+  /// Texts beside a version; loading waits for the key (spec 6).
+  void store_extra_data(std::int64_t version, const std::string& key, const std::string& value);
+  std::string load_extra_data(std::int64_t version, const std::string& key);
+  /// Where the version's store lies.
+  [[nodiscard]] std::string store_path(std::int64_t version) const;
+
+ private:
+  class Refresher;
+  struct Read {
+    LegacyState state;
+    std::string text;         ///< as it stands in etcd
+    std::uint64_t index = 0;  ///< of the whole store when it was read
+  };
+
+  Place init_phase();
+  /// False when a version is there already.
+  bool try_create();
+  Place join_phase(const std::string& version);
+  Read join(const std::string& version, std::int64_t& rank);
+  void last_call(const std::string& version, sim::MonotonicTime deadline);
+  void wait_for_peers(const std::string& version);
+  void confirm(const std::string& version, std::int64_t rank);
+  std::int64_t wait_for_final(const std::string& version);
+  void handle_existing(const std::string& version);
+  void announce_waiting(const std::string& version);
+  void wait_to_be_free(const std::string& version);
+
+  Read read();
+  /// Replaces the text that was read; false when somebody was faster. `ttl` 0: for good.
+  bool replace(const Read& seen, const LegacyState& state, std::int64_t ttl);
+  Read wait_for_change(std::uint64_t index, const std::string& path, sim::Duration at_most);
+  void cas_delay();
+  void sleep(sim::Duration span);
+  [[nodiscard]] std::string path(const std::string& name) const { return run_path_ + name; }
+  [[nodiscard]] std::string rank_path(const std::string& version, std::int64_t rank) const;
+  void create_directory(const std::string& path, std::int64_t ttl);
+
+  sim::Ports& ports_;
+  std::shared_ptr<EtcdV2Client> client_;
+  LegacyEtcdSettings settings_;
+  std::string run_path_;
+  sim::MonotonicTime deadline_{};
+  std::unique_ptr<Refresher> run_refresher_;
+  std::unique_ptr<Refresher> rank_refresher_;
+};
+
+}  // namespace hooke::model
