@@ -35,7 +35,8 @@ std::map<std::string, std::string> rendezvous_configuration(const RendezvousPlan
       {"keep_alive_interval", text_of(plan.keep_alive_interval)},
       {"keep_alive_max_attempt", std::to_string(plan.keep_alive_max_attempts)},
       {"read_timeout", text_of(plan.read_timeout)},
-      // The static backend's is LaunchConfig's usual one; to the legacy etcd it is the join time-out.
+      // The static backend's is LaunchConfig's usual one; to the legacy etcd it is the join
+      // time-out.
       {"timeout", plan.backend == "etcd" ? text_of(plan.join) : "900"},
   };
 }

@@ -115,8 +115,8 @@ EtcdV2Answer EtcdV2Client::put(const std::string& path, const EtcdV2Write& write
 }
 
 void EtcdV2Client::compare_and_delete(const std::string& path, const std::string& value) {
-  static_cast<void>(answer_of(exchange(
-      request("DELETE", target_of(path) + "?prevValue=" + percent_encoded(value, "")))));
+  static_cast<void>(answer_of(
+      exchange(request("DELETE", target_of(path) + "?prevValue=" + percent_encoded(value, "")))));
 }
 
 std::optional<EtcdV2Answer> EtcdV2Client::watch(const std::string& path,

@@ -123,7 +123,8 @@ class EtcdV2Server::Tree : public std::enable_shared_from_this<Tree> {
   std::pair<int, std::string> write(const std::string& action, const std::string& key, Node node,
                                     const std::optional<Node>& before);
   [[nodiscard]] HttpHeaders headers() const {
-    return {{"X-Etcd-Index", std::to_string(index_)}, {"X-Raft-Index", std::to_string(index_)},
+    return {{"X-Etcd-Index", std::to_string(index_)},
+            {"X-Raft-Index", std::to_string(index_)},
             {"X-Raft-Term", "2"}};
   }
   void expire_now();
@@ -150,8 +151,8 @@ Json EtcdV2Server::Tree::json_of(const std::string& key, const Node& node) const
   if (node.expires) {
     const sim::Duration left = *node.expires - ports_.clock.monotonic_now();
     // As etcd counts: the whole seconds that are left, and one.
-    out["ttl"] = std::max<std::int64_t>(
-        std::chrono::ceil<std::chrono::seconds>(left).count(), std::int64_t{0});
+    out["ttl"] = std::max<std::int64_t>(std::chrono::ceil<std::chrono::seconds>(left).count(),
+                                        std::int64_t{0});
   }
   out["modifiedIndex"] = node.modified;
   out["createdIndex"] = node.created;
@@ -177,11 +178,11 @@ Json EtcdV2Server::Tree::listing(const std::string& key, const Node& node, bool 
 EtcdV2Server::Tree::Entry EtcdV2Server::Tree::require(const std::string& key) {
   const auto found = nodes_.find(key);
   if (found == nodes_.end()) {
-    // etcd names the first part of the path that is not there.
+    // etcd names the part of the path that stops it.
     std::string missing = key;
-    for (std::string up = parent_of(key); up != "/" && !nodes_.contains(up); up = parent_of(up)) {
-      missing = up;
-    }
+    std::string up = parent_of(key);
+    for (; up != "/" && !nodes_.contains(up); up = parent_of(up)) missing = up;
+    if (up != "/" && !nodes_.at(up).is_directory) throw Refusal{400, 104, "Not a directory", up};
     throw Refusal{404, 100, "Key not found", missing};
   }
   return found;
@@ -206,7 +207,8 @@ void EtcdV2Server::Tree::set_ttl(Node& node, const std::string* ttl) {
   }
   const auto seconds = number_of(*ttl);
   if (!seconds || *seconds > 1'000'000'000) {
-    throw Refusal{400, 202, "The given TTL in POST form is not a number", R"(invalid value for "ttl")"};
+    throw Refusal{400, 202, "The given TTL in POST form is not a number",
+                  R"(invalid value for "ttl")"};
   }
   node.expires = ports_.clock.monotonic_now() + std::chrono::seconds(*seconds);
   sooner_.wake_all();
@@ -216,9 +218,9 @@ void EtcdV2Server::Tree::record(const std::string& action, const std::string& ke
                                 const Json& document, bool silent) {
   Json event{{"action", action}};
   event.update(document);
-  history_.push_back(
-      {index_, key, action == "delete" || action == "expire" || action == "compareAndDelete",
-       silent, event.dump() + "\n"});
+  history_.push_back({index_, key,
+                      action == "delete" || action == "expire" || action == "compareAndDelete",
+                      silent, event.dump() + "\n"});
   if (history_.size() > kHistoryMax) history_.pop_front();
   const Change change = history_.back();
   std::vector<Exchange> told;
@@ -410,9 +412,16 @@ std::pair<int, std::string> EtcdV2Server::Tree::put(const HttpQuery& query,
     }
     node.is_directory = present.is_directory;
     node.created = present.created;
+    // A directory's own index stays, although the change has one.
+    const std::uint64_t kept = present.modified;
+    const auto keep_index = [&] {
+      if (before->is_directory) nodes_[key].modified = kept;
+    };
     if (!is_set(query, "refresh")) {
       set_ttl(node, ttl);
-      return write("update", key, node, before);
+      auto answer = write("update", key, node, before);
+      keep_index();
+      return answer;
     }
     if (value != nullptr) {
       throw Refusal{400, 212, "Value provided on refresh", "A value was provided on a refresh"};
@@ -426,6 +435,7 @@ std::pair<int, std::string> EtcdV2Server::Tree::put(const HttpQuery& query,
     Json body{{"action", "update"}};
     body.update(document);
     record("update", key, document, true);
+    keep_index();
     return {200, body.dump() + "\n"};
   }
   if (before && before->is_directory) throw Refusal{403, 102, "Not a file", key};
@@ -508,8 +518,8 @@ EtcdV2Server::EtcdV2Server(sim::Ports& ports, sim::PortNumber port)
     : ports_(ports), tree_(std::make_shared<Tree>(ports)) {
   service_ = std::make_unique<HttpService>(
       ports, port, [tree = tree_](const Exchange& exchange) { tree->handle(exchange); });
-  tree_->machines = "http://" + ports.network.host_name() + ":" +
-                    std::to_string(service_->port().value);
+  tree_->machines =
+      "http://" + ports.network.host_name() + ":" + std::to_string(service_->port().value);
   ports.executor.spawn("etcd expiry", [tree = tree_] { tree->expire_for_ever(); });
 }
 

@@ -88,10 +88,11 @@ RendezvousInfo LegacyEtcdHandler::next_rendezvous() {
   if (variant_ != Variant::torch_1_13) {
     info.bootstrap = build_store_info(ports_, info.rank, *info.store, local_addr_, 0);
   }
-  ports_.trace.emit(events::rendezvous_joined,
-                    {run_id_, descriptor_, info.round, info.rank, info.world_size,
-                     info.bootstrap ? info.bootstrap->master_addr : std::string(),
-                     std::uint32_t{info.bootstrap ? info.bootstrap->master_port : std::uint16_t{0}}});
+  ports_.trace.emit(
+      events::rendezvous_joined,
+      {run_id_, descriptor_, info.round, info.rank, info.world_size,
+       info.bootstrap ? info.bootstrap->master_addr : std::string(),
+       std::uint32_t{info.bootstrap ? info.bootstrap->master_port : std::uint16_t{0}}});
   waiting_seen_ = 0;
   return info;
 }
@@ -125,7 +126,8 @@ std::unique_ptr<RendezvousHandler> make_legacy_etcd_handler(
   options.server.endpoint = parse_endpoint(parameters.endpoint, kEtcdClientPort);
   const std::string protocol = parameters.get("protocol").value_or("http");
   if (protocol != "http" && protocol != "https") {
-    throw std::invalid_argument("the etcd protocol must be http or https, not \"" + protocol + "\"");
+    throw std::invalid_argument("the etcd protocol must be http or https, not \"" + protocol +
+                                "\"");
   }
   if (protocol == "https") {
     sim::TlsOptions tls;

@@ -41,22 +41,22 @@ class LegacyEtcdRendezvous::Refresher {
   Refresher(sim::Ports& ports, std::shared_ptr<EtcdV2Client> client, const std::string& path,
             std::int64_t ttl, Variant variant)
       : stop_(std::make_shared<sim::Flag>(ports.executor)) {
-    ports.executor.spawn("refresh " + path, [&ports, client = std::move(client), path, ttl, variant,
-                                             stop = stop_] {
-      const EtcdV2Write renew{.refresh = true, .ttl_seconds = ttl, .previous_exists = true};
-      do {
-        try {
-          client->put(path, renew);
-        } catch (const EtcdError& error) {
-          if (error.code() == EtcdV2Client::kKeyNotFound) return;
-          ports.trace.emit(events::keep_alive_died, {path + ": " + error.what()});
-          if (variant != Variant::hardened) return;  // silently, while the node works on (S-L4)
-        } catch (const EtcdConnectionError& error) {
-          ports.trace.emit(events::keep_alive_died, {path + ": " + error.what()});
-          if (variant != Variant::hardened) return;
-        }
-      } while (!stop->wait(ports.clock.monotonic_now() + std::chrono::seconds(ttl) / 2));
-    });
+    ports.executor.spawn(
+        "refresh " + path, [&ports, client = std::move(client), path, ttl, variant, stop = stop_] {
+          const EtcdV2Write renew{.refresh = true, .ttl_seconds = ttl, .previous_exists = true};
+          do {
+            try {
+              client->put(path, renew);
+            } catch (const EtcdError& error) {
+              if (error.code() == EtcdV2Client::kKeyNotFound) return;
+              ports.trace.emit(events::keep_alive_died, {path + ": " + error.what()});
+              if (variant != Variant::hardened) return;  // silently, while the node works on (S-L4)
+            } catch (const EtcdConnectionError& error) {
+              ports.trace.emit(events::keep_alive_died, {path + ": " + error.what()});
+              if (variant != Variant::hardened) return;
+            }
+          } while (!stop->wait(ports.clock.monotonic_now() + std::chrono::seconds(ttl) / 2));
+        });
   }
   ~Refresher() { stop_->set(); }
   Refresher(const Refresher&) = delete;
@@ -147,8 +147,9 @@ bool LegacyEtcdRendezvous::try_create() {
   try {
     const EtcdV2Node counter = client_->get(path("/rdzv/version_counter")).node;
     version = std::to_string(number_in(counter.value) + 1);
-    client_->put(path("/rdzv/version_counter"),
-                 {.value = version, .previous_exists = true, .previous_index = counter.modified_index});
+    client_->put(
+        path("/rdzv/version_counter"),
+        {.value = version, .previous_exists = true, .previous_index = counter.modified_index});
   } catch (const EtcdError&) {
     // Fatal by design, although it may only mean that this node was slow (S-L17).
     if (settings_.variant == Variant::hardened) throw RetryableFailure();
@@ -226,9 +227,9 @@ void LegacyEtcdRendezvous::last_call(const std::string& version, sim::MonotonicT
       continue;
     }
     if (!replace(seen, seen.state, kJoinableTtl)) continue;
-    static_cast<void>(wait_for_change(read().index, path("/rdzv/active_version"),
-                                      std::min<sim::Duration>(std::chrono::seconds(kJoinableTtl) / 2,
-                                                              deadline - now + 1s)));
+    static_cast<void>(wait_for_change(
+        read().index, path("/rdzv/active_version"),
+        std::min<sim::Duration>(std::chrono::seconds(kJoinableTtl) / 2, deadline - now + 1s)));
   }
 }
 
@@ -434,8 +435,7 @@ LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::wait_for_change(std::uint64_t i
                                                                  sim::Duration at_most) {
   const sim::MonotonicTime now = ports_.clock.monotonic_now();
   try {
-    static_cast<void>(
-        client_->watch(path, index + 1, std::min(now + at_most, deadline_ + 1s)));
+    static_cast<void>(client_->watch(path, index + 1, std::min(now + at_most, deadline_ + 1s)));
   } catch (const EtcdError& error) {
     if (error.code() != EtcdV2Client::kIndexCleared) throw;
   }

@@ -43,7 +43,8 @@ template <class Item, class Read>
 std::vector<Item> items_of(const json& value, const std::string& place, Read read) {
   if (!value.is_array()) refuse(place + " must be a list");
   std::vector<Item> out;
-  for (const json& item : value) out.push_back(read(item, place + "/" + std::to_string(out.size())));
+  for (const json& item : value)
+    out.push_back(read(item, place + "/" + std::to_string(out.size())));
   return out;
 }
 
@@ -92,8 +93,7 @@ LegacyState parse_legacy_state(std::string_view text) {
   if (const json* const value = member("num_workers_waiting")) {
     state.num_workers_waiting = integer_of(*value, "/num_workers_waiting");
   }
-  const bool needs_version =
-      state.status != Status::setup && state.status != Status::closed;
+  const bool needs_version = state.status != Status::setup && state.status != Status::closed;
   if (needs_version && (!state.version || !state.participants)) {
     refuse("/version and /participants are needed when /status is " + std::string(*name));
   }

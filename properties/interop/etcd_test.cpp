@@ -387,6 +387,27 @@ TEST_F(EtcdJob, of_both_kinds_is_one_world_on_v2_and_re_forms_when_a_machine_of_
   });
 }
 
+TEST_F(EtcdJob, of_both_kinds_is_one_world_on_the_legacy_backend_and_takes_a_replacement_in) {
+  run([](Ports& ports, const fs::path& directory) {
+    model::EmbeddedEtcd etcd(ports, {{}, (directory / "etcd").string(), 60s});
+    Job job(ports, directory, model::Variant::torch_2_x,
+            {"--nnodes=3:3", "--max_restarts=3", "--monitor_interval=0.5", "--rdzv_backend=etcd",
+             "--rdzv_id=job",
+             "--rdzv_endpoint=localhost:" + std::to_string(etcd.endpoint().port.value),
+             "--rdzv_conf=last_call_timeout=3"});
+    Child& a = job.start(Kind::hooke, "a");
+    Child& b = job.start(Kind::torchrun, "b");
+    job.start(Kind::hooke, "c");
+    ASSERT_TRUE(job.becomes_one_world(3)) << a.output() << b.output();
+    // Nobody misses it until somebody waits for a seat and finds its key expired.
+    job.lose(b);
+    Child& d = job.start(Kind::torchrun, "d");
+    ASSERT_TRUE(job.becomes_one_world(3)) << a.output() << d.output();
+    job.finish();
+    etcd.stop();
+  });
+}
+
 TEST_F(EtcdJob, of_hooke_agents_is_one_world_on_v3_and_outlives_a_restart_of_etcd) {
   run([](Ports& ports, const fs::path& directory) {
     const std::string data = (directory / "etcd").string();
