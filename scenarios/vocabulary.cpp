@@ -74,8 +74,9 @@ constexpr std::array kWords{
 constexpr std::array<std::string_view, 3> kRoles{"store_host", "rank0", "all"};
 
 /// In the order of a node's life.
-constexpr std::array<std::string_view, 11> kFaultPoints{
+constexpr std::array<std::string_view, 15> kFaultPoints{
     "agent.started",      "rendezvous.joining",   "rendezvous.before_write", "rendezvous.joined",
+    "legacy.setup",       "legacy.waiting",       "legacy.joined",           "legacy.confirmed",
     "agent.joined",       "agent.ranks_assigned", "agent.workers_started",   "agent.stopping",
     "agent.exit_barrier", "agent.closing",        "rendezvous.closing"};
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/observe/python_error.h"
 #include "model/observe/trace_events.h"
-#include "model/store/python_error.h"
 #include "model/timer/file_timer.h"
 #include "sim/port/check.h"
 

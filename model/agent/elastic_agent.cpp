@@ -46,12 +46,16 @@ std::string_view to_string(WorkerState state) {
   return "?";
 }
 
-ElasticAgent::ElasticAgent(sim::Ports& ports, WorkerSpec spec, RendezvousHandler& handler)
+ElasticAgent::ElasticAgent(sim::Ports& ports, WorkerSpec spec, RendezvousHandler& handler,
+                           Observers& observers)
     : ports_(ports),
       spec_(std::move(spec)),
       handler_(handler),
       remaining_restarts_(spec_.max_restarts),
-      watchdog_(ports, spec_.variant) {
+      reports_(ports, spec_, handler, group_, observers),
+      watchdog_(ports, spec_.variant,
+                [this](const WatchdogEvent& event) { reports_.watchdog(event); }),
+      health_check_(ports) {
   if (spec_.local_world_size <= 0)
     throw std::invalid_argument("the number of workers must be greater than zero");
   if (spec_.monitor_interval <= 0s)
@@ -69,7 +73,9 @@ std::optional<RunResult> ElasticAgent::run() {
   std::optional<RunResult> result;
   try {
     try {
-      result = invoke_run();
+      const sim::MonotonicTime begin = ports_.clock.monotonic_now();
+      result = reports_.metrics().profile("SimpleElasticAgent.run", [&] { return invoke_run(); });
+      reports_.ended(*result, remaining_restarts_, ports_.clock.monotonic_now() - begin);
     } catch (const RendezvousGracefulExitError&) {
       // A spare of a job that is over: no result.
     } catch (const SignalException& error) {
@@ -96,6 +102,7 @@ RunResult ElasticAgent::invoke_run() {
     check_signals(ports_);
     if (!result) {
       HOOKE_CHECK(group_.state == WorkerState::healthy, "workers that run are a healthy group");
+      reports_.looked(WorkerState::healthy, remaining_restarts_);
       // A failing backend ends a healthy agent here.
       const bool others_wait = handler_.num_nodes_waiting() > 0;
       check_signals(ports_);
@@ -103,6 +110,7 @@ RunResult ElasticAgent::invoke_run() {
       continue;
     }
     enter(result->state);
+    reports_.looked(result->state, remaining_restarts_);
     if (result->state == WorkerState::succeeded) {
       exit_barrier();
       return std::move(*result);
@@ -127,21 +135,35 @@ std::optional<RunResult> ElasticAgent::monitor() {
 }
 
 void ElasticAgent::initialize_workers() {
-  rendezvous();
-  check_signals(ports_);
-  start_workers();
-  enter(WorkerState::healthy);
+  const Metrics& metrics = reports_.metrics();
+  metrics.profile("SimpleElasticAgent._initialize_workers", [&] {
+    reports_.restarts(restart_count());
+    metrics.profile("SimpleElasticAgent._rendezvous", [&] { rendezvous(); });
+    check_signals(ports_);
+    metrics.profile("LocalElasticAgent._start_workers", [&] { start_workers(); });
+    std::vector<sim::Pid> pids;
+    for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
+      pids.push_back(context_->pid(static_cast<std::size_t>(i)));
+    }
+    reports_.started(std::move(pids));
+    enter(WorkerState::healthy);
+  });
 }
 
 void ElasticAgent::rendezvous() {
-  RendezvousInfo info = handler_.next_rendezvous();
+  RendezvousInfo info;
+  reports_.timed("RENDEZVOUS", [&] { info = handler_.next_rendezvous(); });
   check_signals(ports_);
   ports_.fault_point.reach("agent.joined");
-  group_.store = make_stepping_store(ports_, std::move(info.store));
+  std::shared_ptr<Store> store = make_stepping_store(ports_, std::move(info.store));
+  RankAssignment ranks;
+  reports_.timed("ASSIGN_WORKER_RANKS",
+                 [&] { ranks = exchange_ranks(spec_, *store, info.rank, info.world_size); });
+  group_.store = std::move(store);
   group_.round = info.round;
   group_.group_rank = info.rank;
   group_.group_world_size = info.world_size;
-  group_.ranks = exchange_ranks(spec_, *group_.store, info.rank, info.world_size);
+  group_.ranks = ranks;
   if (spec_.variant == Variant::torch_1_13) {
     // The agent of rank 0 publishes the address itself: what the configuration says, else its own
     // name and a free port that it has only probed.
@@ -198,6 +220,10 @@ std::vector<WorkerStart> ElasticAgent::worker_starts() {
 
 void ElasticAgent::start_workers() {
   context_ = std::make_unique<ProcessContext>(ports_, spec_.variant, spec_.role, worker_starts());
+  health_check_.start([this] {
+    return watchdog_.server() == nullptr ? ports_.clock.wall_now()
+                                         : watchdog_.server()->last_progress_time();
+  });
   install_signal_handlers();
   context_->start();
   const std::string master =
@@ -222,9 +248,12 @@ void ElasticAgent::install_signal_handlers() {
 
 void ElasticAgent::restart_workers(const char* cause) {
   ports_.trace.emit(events::group_restarting, {cause, remaining_restarts_, group_.round});
-  shutdown(sim::Signal::term, kDefaultGrace);
-  enter(WorkerState::stopped);
-  initialize_workers();
+  reports_.metrics().profile("SimpleElasticAgent._restart_workers", [&] {
+    reports_.metrics().profile("LocalElasticAgent._stop_workers",
+                               [&] { shutdown(sim::Signal::term, kDefaultGrace); });
+    enter(WorkerState::stopped);
+    initialize_workers();
+  });
 }
 
 void ElasticAgent::exit_barrier() {
@@ -264,6 +293,7 @@ void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace) {
   ports_.fault_point.reach("agent.stopping");
   check_signals(ports_);  // one that came during a deaf wait which then failed
   watchdog_.stop();       // before the workers: what they still guard meets nobody
+  health_check_.stop();
   if (context_ != nullptr) context_->close(signal, grace);
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "model/agent/agent_reports.h"
+#include "model/agent/health_check.h"
 #include "model/agent/watchdog.h"
 #include "model/agent/worker_group.h"
 #include "model/worker/process_context.h"
@@ -16,9 +18,10 @@ namespace hooke::model {
 
 class ElasticAgent {
  public:
-  /// `handler` must outlive the agent. std::invalid_argument for a spec without workers or
-  /// interval.
-  ElasticAgent(sim::Ports& ports, WorkerSpec spec, RendezvousHandler& handler);
+  /// `handler` and `observers` must outlive the agent. std::invalid_argument for a spec without
+  /// workers or interval.
+  ElasticAgent(sim::Ports& ports, WorkerSpec spec, RendezvousHandler& handler,
+               Observers& observers);
 
   /// Runs until the workers are done or cannot be kept running, then stops what is left. nullopt: a
   /// spare left gracefully (2.x). SignalException, and whatever rendezvous, store or process start
@@ -28,6 +31,8 @@ class ElasticAgent {
   /// True when `signal` becomes a SignalException of PyTorch's: its handlers are installed at the
   /// first worker start and stay. A caught SIGINT is Python's keyboard interrupt otherwise.
   [[nodiscard]] bool handles(sim::Signal signal) const;
+  /// For the launcher, which has the last word.
+  [[nodiscard]] const AgentReports& reports() const { return reports_; }
 
  private:
   RunResult invoke_run();
@@ -54,7 +59,9 @@ class ElasticAgent {
   WorkerGroup group_;
   std::int64_t remaining_restarts_;
   std::unique_ptr<ProcessContext> context_;
+  AgentReports reports_;
   Watchdog watchdog_;
+  HealthCheck health_check_;
   std::string run_directory_;  ///< of this agent alone; empty until the first worker start
   bool handlers_installed_ = false;
 };

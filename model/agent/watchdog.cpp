@@ -31,6 +31,7 @@ std::string Watchdog::start(const std::string& run_id) {
   options.run_id = run_id;
   options.max_interval = kWatchInterval;
   options.variant = variant_;
+  options.on_event = told_;
   server_ = std::make_unique<FileTimerServer>(ports_, std::move(options));
   server_->start();
   return path;

@@ -2,8 +2,10 @@
 // The agent's use of file timers (torch/distributed/elastic/agent/server/local_elastic_agent.py:
 // _setup_local_watchdog): one server per worker start.
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "model/timer/file_timer.h"
 #include "sim/port/ports.h"
@@ -12,7 +14,9 @@ namespace hooke::model {
 
 class Watchdog {
  public:
-  Watchdog(sim::Ports& ports, Variant variant) : ports_(ports), variant_(variant) {}
+  /// `told` hears the server's events.
+  Watchdog(sim::Ports& ports, Variant variant, std::function<void(const WatchdogEvent&)> told)
+      : ports_(ports), variant_(variant), told_(std::move(told)) {}
 
   /// Starts a server if the agent's environment has TORCHELASTIC_ENABLE_FILE_TIMER=1. Returns the
   /// file that workers are told of, empty for none: TORCHELASTIC_TIMER_FILE even without a server,
@@ -28,6 +32,7 @@ class Watchdog {
 
   sim::Ports& ports_;
   Variant variant_;
+  std::function<void(const WatchdogEvent&)> told_;
   std::unique_ptr<FileTimerServer> server_;
 };
 

@@ -44,6 +44,7 @@ struct WorkerSpec {
   /// What the launcher has put into the agent's own environment, on top of what it was given.
   std::map<std::string, std::string> environment;
   LogsSpec logs;
+  std::string event_log_handler = "null";  ///< destination of events (2.x)
   Variant variant = Variant::torch_2_x;
 
   /// Between signal and SIGKILL at the end of run() only: everywhere else it is 30 s, and

@@ -4,9 +4,9 @@
 #include <map>
 #include <utility>
 
+#include "model/observe/python_error.h"
 #include "model/store/base64.h"
 #include "model/store/decimal.h"
-#include "model/store/python_error.h"
 
 namespace hooke::model {
 namespace {

@@ -63,6 +63,7 @@ WorkerSpec worker_spec(const sim::ProcessHost& processes, const LaunchConfig& co
   spec.virtual_local_rank = config.virtual_local_rank;
   spec.environment = launcher_environment(processes, config);
   spec.logs = config.logs;
+  spec.event_log_handler = config.event_log_handler;
   spec.variant = config.variant;
   return spec;
 }
@@ -109,20 +110,25 @@ Ending judge(sim::Ports& ports, const ElasticAgent& agent, const SignalException
 }
 
 Ending run_guarded(sim::Ports& ports, const LaunchConfig& config, const WorkerSpec& spec,
-                   RendezvousHandler& handler) {
-  ElasticAgent agent(ports, spec, handler);
+                   RendezvousHandler& handler, Observers& observers) {
+  ElasticAgent agent(ports, spec, handler, observers);
   bool close_rendezvous = true;
   Ending ending{"error", kFailed, ""};
   try {
-    ending = judge(ports, agent.run());
+    const std::optional<RunResult> result = agent.run();
+    agent.reports().agent("SUCCEEDED", "");  // whatever the workers did (L-9)
+    ending = judge(ports, result);
+    if (!result) agent.reports().agent("FAILED", ending.detail);
   } catch (const SignalException& error) {
     ending = judge(ports, agent, error);
+    if (!is_keyboard_interrupt(agent, error)) agent.reports().agent("FAILED", ending.detail);
     // Closing would forbid later scaling, so a signal leaves the rendezvous open. A keyboard
     // interrupt runs the clean-up like any other error and so closes it for the whole job.
     close_rendezvous = is_keyboard_interrupt(agent, error) ||
                        config.defects.contains("launcher.shutdown_on_signal");
   } catch (const std::exception& error) {
     ending.detail = class_of(error) + ": " + error.what();
+    agent.reports().agent("FAILED", ending.detail);
   }
   ports.fault_point.reach("agent.closing");
   if (!close_rendezvous) return ending;
@@ -144,7 +150,9 @@ std::string drawn_run_id(sim::Random& random) {
 
 }  // namespace
 
-int launch_agent(sim::Ports& ports, const RendezvousRegistry& registry, const LaunchConfig& given) {
+int launch_agent(sim::Ports& ports, const RendezvousRegistry& registry, const LaunchConfig& given,
+                 Observers* observers) {
+  Observers usual(ports);
   LaunchConfig config = given;
   if (config.run_id.empty()) config.run_id = drawn_run_id(ports.random);
   const RendezvousParameters parameters{
@@ -158,7 +166,7 @@ int launch_agent(sim::Ports& ports, const RendezvousRegistry& registry, const La
     announce(ports, config, spec, parameters);
     ports.fault_point.reach("agent.started");
     handler = registry.create(ports, parameters);
-    ending = run_guarded(ports, config, spec, *handler);
+    ending = run_guarded(ports, config, spec, *handler, observers == nullptr ? usual : *observers);
   } catch (const SignalException& error) {  // SIGINT before there is a handler to close
     ending = {"signalled", kInterrupted, error.what()};
   } catch (const std::exception& error) {

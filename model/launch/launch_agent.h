@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "model/agent/agent_reports.h"
 #include "model/rendezvous/handler.h"
 #include "model/variant/variant.h"
 #include "model/worker/logs.h"
@@ -40,6 +41,7 @@ struct LaunchConfig {
   /// --virtual-local-rank: every worker is told to be local rank 0.
   bool virtual_local_rank = false;
   LogsSpec logs;
+  std::string event_log_handler = "null";  ///< destination of events (2.x)
   /// Switched-on known defects, by name; see model/variant/defects.h.
   std::set<std::string> defects;
 };
@@ -48,6 +50,9 @@ struct LaunchConfig {
 /// (launcher.md 5); 130 stands for Python's death of a keyboard interrupt. Death by a signal's
 /// default action never returns: the process is gone.
 /// Everything that happens is on the trace; a one-line reason is in `agent.finished`.
-int launch_agent(sim::Ports& ports, const RendezvousRegistry& registry, const LaunchConfig& given);
+/// `observers`: where events and metrics go; null: as PyTorch has them, events by the
+/// configuration's handler, metrics nowhere.
+int launch_agent(sim::Ports& ports, const RendezvousRegistry& registry, const LaunchConfig& given,
+                 Observers* observers = nullptr);
 
 }  // namespace hooke::model

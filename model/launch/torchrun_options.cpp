@@ -236,6 +236,7 @@ ConfiguredLaunch configure_launch(sim::Ports& ports, const TorchrunOptions& opti
   config.local_addr = options.local_addr;
   config.role = options.role;
   config.virtual_local_rank = options.virtual_local_rank;
+  config.event_log_handler = options.event_log_handler;
   config.logs.shown_ranks = shown_ranks(options.local_ranks_filter);
   config.logs.redirects = streams("redirects", options.redirects);
   config.logs.tee = streams("tee", options.tee);

@@ -38,6 +38,7 @@ struct TorchrunOptions {
   std::string signals_to_handle = "SIGTERM,SIGINT,SIGHUP,SIGQUIT";
   std::optional<std::int64_t> shutdown_timeout;  ///< seconds
   bool virtual_local_rank = false;
+  std::string event_log_handler = "null";
   Variant variant = Variant::torch_2_x;
   std::string script;
   std::vector<std::string> script_arguments;

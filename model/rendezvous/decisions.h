@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "model/observe/python_error.h"
 #include "model/rendezvous/state.h"
-#include "model/store/python_error.h"
 
 namespace hooke::model {
 

@@ -5,12 +5,12 @@
 #include <stdexcept>
 
 #include "model/etcd/v2_store.h"
+#include "model/observe/python_error.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/bootstrap.h"
 #include "model/rendezvous/endpoint.h"
 #include "model/rendezvous/legacy_etcd_rendezvous.h"
 #include "model/signals/signal_gate.h"
-#include "model/store/python_error.h"
 
 namespace hooke::model {
 namespace {

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "model/observe/python_error.h"
 #include "model/observe/trace_events.h"
-#include "model/store/python_error.h"
 
 namespace hooke::model {
 namespace {

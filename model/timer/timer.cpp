@@ -1,7 +1,7 @@
 // Scopes without a name.
 #include "model/timer/timer.h"
 
-#include "model/store/python_error.h"
+#include "model/observe/python_error.h"
 
 namespace hooke::model {
 

@@ -68,12 +68,12 @@ TimerRequest parse_timer_request(std::string_view line) {
   const json& scope = member(line, object, "scope_id");
   if (!scope.is_string()) refuse(line, "/scope_id must be a text");
   request.scope_id = scope.get<std::string>();
-  const json& deadline = member(line, object, "expiration_time");
+  const json& when = member(line, object, "expiration_time");
   constexpr double kSecondsMax = 9e9;  // what a 64-bit count of nanoseconds holds
-  if (!deadline.is_number() || std::abs(deadline.get<double>()) > kSecondsMax) {
+  if (!when.is_number() || std::abs(when.get<double>()) > kSecondsMax) {
     refuse(line, "/expiration_time must be a number of seconds");
   }
-  if (const double seconds = deadline.get<double>(); seconds >= 0) {
+  if (const double seconds = when.get<double>(); seconds >= 0) {
     request.expires = sim::WallTime(microseconds(std::llround(seconds * 1e6)));
   }
   request.signal = integer_member<int>(line, object, "signal");

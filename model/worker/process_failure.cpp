@@ -70,6 +70,7 @@ ProcessFailure describe_failure(sim::Ports& ports, ProcessFailure failure,
     return failure;
   }
   failure.error_file = error_file;
+  failure.error_data = text.value();
   try {
     read_error_file(text.value(), failure);
   } catch (const std::exception& error) {

@@ -19,6 +19,8 @@ struct ProcessFailure {
   /// Whole seconds of wall time: the worker's own when it left a file, else of detection.
   std::int64_t timestamp = 0;
   std::string message;
+  /// What the worker wrote, as it stands in its error file.
+  std::string error_data = R"({"message": "<NONE>"})";
 };
 
 /// Failures in the order of their detection, within one look by ascending local rank.

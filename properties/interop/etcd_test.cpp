@@ -7,8 +7,8 @@
 #include "model/etcd/embedded_server.h"
 #include "model/etcd/v2_store.h"
 #include "model/etcd/v3_store.h"
+#include "model/observe/python_error.h"
 #include "model/rendezvous/etcd_backend.h"
-#include "model/store/python_error.h"
 #include "sim/port/sync.h"
 #include "sim/real/link_proxy.h"
 
@@ -390,11 +390,11 @@ TEST_F(EtcdJob, of_both_kinds_is_one_world_on_v2_and_re_forms_when_a_machine_of_
 TEST_F(EtcdJob, of_both_kinds_is_one_world_on_the_legacy_backend_and_takes_a_replacement_in) {
   run([](Ports& ports, const fs::path& directory) {
     model::EmbeddedEtcd etcd(ports, {{}, (directory / "etcd").string(), 60s});
-    Job job(ports, directory, model::Variant::torch_2_x,
-            {"--nnodes=3:3", "--max_restarts=3", "--monitor_interval=0.5", "--rdzv_backend=etcd",
-             "--rdzv_id=job",
-             "--rdzv_endpoint=localhost:" + std::to_string(etcd.endpoint().port.value),
-             "--rdzv_conf=last_call_timeout=3"});
+    Job job(
+        ports, directory, model::Variant::torch_2_x,
+        {"--nnodes=3:3", "--max_restarts=3", "--monitor_interval=0.5", "--rdzv_backend=etcd",
+         "--rdzv_id=job", "--rdzv_endpoint=localhost:" + std::to_string(etcd.endpoint().port.value),
+         "--rdzv_conf=last_call_timeout=3"});
     Child& a = job.start(Kind::hooke, "a");
     Child& b = job.start(Kind::torchrun, "b");
     job.start(Kind::hooke, "c");

@@ -9,6 +9,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "model/control/control_plane.h"
 #include "model/launch/torchrun_options.h"
 #include "model/rendezvous/endpoint.h"
 #include "model/rendezvous/handler.h"
@@ -71,7 +72,8 @@ model::Variant variant_found(sim::Ports& ports, const TorchrunOptions& options) 
   }
 }
 
-int run_agent(TorchrunOptions options, bool find_variant, const std::string& trace_path) {
+int run_agent(TorchrunOptions options, bool find_variant, const std::string& trace_path,
+              std::optional<std::uint16_t> control_port) {
   real::RealProcess process({"hooke"});
   // How scenarios give the agents of one machine different clocks.
   if (const char* const offset = std::getenv(scenario::kWallOffsetVariable)) {
@@ -101,7 +103,23 @@ int run_agent(TorchrunOptions options, bool find_variant, const std::string& tra
     for (const std::string& notice : launch.notices) {
       std::fprintf(stderr, "hooke: %s\n", notice.c_str());
     }
-    return model::launch_agent(ports, model::RendezvousRegistry::with_builtins(), launch.config);
+    model::Observers observers(ports);
+    std::unique_ptr<model::ControlPlane> control;
+    if (control_port) {
+      model::MetricBoard board;
+      observers.metrics.configure(board.handler());
+      try {
+        control = std::make_unique<model::ControlPlane>(ports, sim::PortNumber{*control_port});
+      } catch (const std::runtime_error& error) {
+        std::fprintf(stderr, "hooke agent: --control-port: %s\n", error.what());
+        return kBadInput;
+      }
+      control->show(board);
+      std::fprintf(stderr, "hooke: control plane on port %u\n",
+                   static_cast<unsigned>(control->port().value));
+    }
+    return model::launch_agent(ports, model::RendezvousRegistry::with_builtins(), launch.config,
+                               &observers);
   });
 }
 
@@ -113,6 +131,7 @@ void add_agent(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<TorchrunOptions>();
   auto trace_path = std::make_shared<std::string>();
   auto variant = std::make_shared<std::string>("found");
+  auto control_port = std::make_shared<std::optional<std::uint16_t>>();
   auto start_method = std::make_shared<std::string>("spawn");
   TorchrunOptions& o = *options;
   command->prefix_command();
@@ -144,11 +163,16 @@ void add_agent(CLI::App& app, int& exit_code) {
   add(*command, "signals-to-handle", o.signals_to_handle, "Signals that stop the agent orderly");
   add(*command, "shutdown-timeout", o.shutdown_timeout, "Seconds from SIGTERM to SIGKILL");
   add(*command, "virtual-local-rank", o.virtual_local_rank, "Every worker is local rank 0");
+  add(*command, "event-log-handler", o.event_log_handler, "Where events go: null, console");
+  command
+      ->add_option("--control-port", *control_port,
+                   "Serve /metrics (Prometheus) and PyTorch's control plane; 0: a free port")
+      ->check(CLI::Range(0, 65535));
   command
       ->add_option("--protocol-variant", *variant,
                    "PyTorch generation of the job; found: that of its c10d store, 2.x if there is "
                    "none yet")
-      ->check(CLI::IsMember({"found", "torch-2.x", "torch-1.13"}))
+      ->check(CLI::IsMember({"found", "torch-2.x", "torch-1.13", "hardened"}))
       ->capture_default_str();
   command->add_option("--trace", *trace_path, "Write every event as JSON Lines");
   command->footer(
@@ -156,7 +180,7 @@ void add_agent(CLI::App& app, int& exit_code) {
       "variables.\nExample: hooke agent --nnodes=1:3 --max-restarts=3 --rdzv-backend=c10d "
       "--rdzv-endpoint=head:29400 train.py --epochs 10\nExit codes are torchrun's: 0; 1 failed or "
       "stopped; 2 bad usage.");
-  command->callback([command, options, trace_path, variant, &exit_code] {
+  command->callback([command, options, trace_path, variant, control_port, &exit_code] {
     const std::vector<std::string> rest = command->remaining();
     if (rest.empty()) throw CLI::RequiredError("a script to run");
     if (rest.front().size() > 1 && rest.front().starts_with("-")) {
@@ -164,9 +188,8 @@ void add_agent(CLI::App& app, int& exit_code) {
     }
     options->script = rest.front();
     options->script_arguments.assign(rest.begin() + 1, rest.end());
-    options->variant =
-        *variant == "torch-1.13" ? model::Variant::torch_1_13 : model::Variant::torch_2_x;
-    exit_code = run_agent(*options, *variant == "found", *trace_path);
+    options->variant = model::variant_from(*variant).value_or(model::Variant::torch_2_x);
+    exit_code = run_agent(*options, *variant == "found", *trace_path, *control_port);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -51,8 +52,16 @@ sim::Outcome<sim::Done> done_unless(const std::error_code& error, const std::str
   return sim::Done{};
 }
 
+/// The process' own streams are written to as they are: opened by name, a socket is refused and a
+/// file written from its beginning.
+int open_to_write(const std::string& path, int flags) {
+  if (path == "/dev/stdout") return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+  if (path == "/dev/stderr") return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+  return open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
+}
+
 sim::Outcome<sim::Done> write_all(const std::string& path, int flags, std::string_view bytes) {
-  const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666));
+  const Descriptor file(open_to_write(path, flags));
   if (!file) return failure_of(errno, path);
   while (!bytes.empty()) {
     const ssize_t count = ::write(file.get(), bytes.data(), bytes.size());

@@ -107,15 +107,16 @@ TEST(InvariantRegistry, the_builtins_are_the_promises_of_the_design) {
     EXPECT_TRUE(invariant->meaning().ends_with('.')) << invariant->id();
     EXPECT_FALSE(invariant->interests().empty()) << invariant->id();
   }
-  EXPECT_THAT(names,
-              ElementsAre("safety.one_world", "safety.rank_sanity", "safety.round_monotonic",
-                          "safety.round_isolation", "safety.bounds", "safety.closed_is_final",
-                          "safety.close_authority", "safety.kill_safety", "safety.restart_budget",
-                          "safety.first_cause", "safety.no_orphans", "safety.store_lifetime",
-                          "safety.bootstrap", "safety.env_contract", "safety.exit_code_truth",
-                          "liveness.loss_detection", "liveness.formation", "liveness.exit",
-                          "liveness.admission", "liveness.signals_take_effect",
-                          "liveness.no_livelock", "liveness.blip_tolerance"));
+  EXPECT_THAT(
+      names,
+      ElementsAre("safety.one_world", "safety.rank_sanity", "safety.round_monotonic",
+                  "safety.round_isolation", "safety.bounds", "safety.closed_is_final",
+                  "safety.close_authority", "safety.kill_safety", "safety.restart_budget",
+                  "safety.first_cause", "safety.no_orphans", "safety.store_lifetime",
+                  "safety.bootstrap", "safety.env_contract", "safety.exit_code_truth",
+                  "liveness.loss_detection", "liveness.formation", "liveness.exit",
+                  "liveness.admission", "liveness.signals_take_effect", "liveness.no_livelock",
+                  "liveness.blip_tolerance", "safety.timer_safety", "liveness.timer_expiry"));
 }
 
 TEST(InvariantRegistry, invariants_that_are_shown_every_event_without_a_set_judge_alike) {

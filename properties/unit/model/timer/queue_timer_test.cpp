@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/store/python_error.h"
+#include "model/observe/python_error.h"
 #include "properties/unit/sim/world/test_world.h"
 
 namespace hooke::model {

@@ -1,0 +1,59 @@
+// Routes and texts of PyTorch's server.
+#include "model/control/control_plane.h"
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace hooke::model {
+
+ControlPlane::ControlPlane(sim::Ports& ports, sim::PortNumber port)
+    : service_(ports, port, [this](const std::shared_ptr<HttpExchange>& exchange) {
+        const ControlAnswer given = answer(exchange->query());
+        exchange->answer(given.status, given.body, {{"Content-Type", given.content_type}});
+      }) {
+  add("ping", [](const HttpQuery&) { return ControlAnswer{200, "text/plain", "pong"}; });
+  add("wait_counter_values", [](const HttpQuery&) {
+    return ControlAnswer{200, "application/json", "{}"};
+  });
+}
+
+void ControlPlane::add(const std::string& name, Handler handler) {
+  if (!handlers_.emplace(name, std::move(handler)).second) {
+    throw std::invalid_argument("Handler " + name + " already registered");
+  }
+}
+
+ControlAnswer ControlPlane::answer(const HttpQuery& query) const {
+  constexpr std::string_view kHandler = "/handler/";
+  if (query.method == "GET" && query.path == "/") {
+    return {200, "text/html",
+            "<h1>torch.distributed.WorkerServer</h1>\n<a href=\"/handler/\">Handler names</a>\n"};
+  }
+  if (query.method == "GET" && query.path == kHandler) {
+    nlohmann::json names = nlohmann::json::array();
+    for (const auto& [name, handler] : handlers_) names.push_back(name);
+    return {200, "application/json",
+            names.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
+  }
+  if (query.method == "GET" && query.path == "/metrics" && board_) {
+    return {200, "text/plain; version=0.0.4", board_->prometheus_text()};
+  }
+  if (query.method == "POST" && query.path.starts_with(kHandler)) {
+    return call(query.path.substr(kHandler.size()), query);
+  }
+  return {404, "text/plain", ""};
+}
+
+ControlAnswer ControlPlane::call(const std::string& name, const HttpQuery& query) const {
+  const auto found = handlers_.find(name);
+  if (found == handlers_.end()) {
+    return {404, "text/plain", "Handler " + name + " not found: Failed to find handler " + name};
+  }
+  try {
+    return found->second(query);
+  } catch (const std::exception& error) {
+    return {500, "text/plain", "Handler " + name + " failed: " + error.what()};
+  }
+}
+
+}  // namespace hooke::model

@@ -1,0 +1,64 @@
+// The events of a hooke agent beside those of torchrun: same names, members and values, in the same
+// order.
+#include <fstream>
+#include <regex>
+
+#include "job.h"
+
+namespace hooke::interop {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What two runs of one job may say differently: numbers of processes, spans, names drawn.
+std::vector<json> comparable(const std::string& output) {
+  std::vector<json> events;
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    json event = json::parse(line, nullptr, false);
+    if (!event.is_object() || !event.contains("metadata")) continue;
+    json& metadata = event["metadata"];
+    metadata["run_id"] = "some";
+    metadata["total_run_time"] = "some";
+    if (!metadata["duration_ms"].is_null()) metadata["duration_ms"] = "some";
+    if (!metadata["worker_id"].is_null()) metadata["worker_id"] = "some";
+    metadata["metadata"] = json::parse(std::regex_replace(metadata["metadata"].get<std::string>(),
+                                                          std::regex(R"("worker_pid": \[[0-9]+\])"),
+                                                          R"("worker_pid": ["some"])"));
+    if (!metadata["raw_error"].is_null()) {
+      json error = json::parse(metadata["raw_error"].get<std::string>());
+      error.erase("errorTraits");  // what newest releases derive from the exit code
+      metadata["raw_error"] = error;
+    }
+    events.push_back(std::move(event));
+  }
+  return events;
+}
+
+TEST(Events, are_those_of_torchrun) {
+  const std::string python = torch_python();
+  if (python.empty()) GTEST_SKIP() << "HOOKE_TORCH_PYTHON names no interpreter";
+  run([&](Ports& ports, const fs::path& directory) {
+    const fs::path fails = directory / "fails.py";
+    std::ofstream(fails) << "import os, sys, time\n"
+                            "if os.environ['RANK'] == '1': time.sleep(0.5); sys.exit(3)\n"
+                            "time.sleep(30)\n";
+    const std::vector<std::string> options{"--event-log-handler=console", "--max-restarts=1",
+                                           "--nproc-per-node=2", fails.string()};
+    std::map<std::string, std::string> environment{{"PYTHON_EXEC", python}};
+    std::vector<std::string> hooke{hooke_program().string(), "agent"};
+    std::vector<std::string> torchrun{python, "-m", "torch.distributed.run"};
+    hooke.insert(hooke.end(), options.begin(), options.end());
+    torchrun.insert(torchrun.end(), options.begin(), options.end());
+    Child ours(ports, directory, "hooke", hooke, environment);
+    EXPECT_EQ(ours.end(60s), 1) << ours.output();
+    Child theirs(ports, directory, "torchrun", torchrun, environment);
+    EXPECT_EQ(theirs.end(60s), 1) << theirs.output();
+    const std::vector<json> events = comparable(ours.output());
+    EXPECT_EQ(events, comparable(theirs.output()));
+    EXPECT_EQ(events.size(), 11U) << ours.output();
+  });
+}
+
+}  // namespace
+}  // namespace hooke::interop

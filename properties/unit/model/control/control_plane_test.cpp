@@ -1,0 +1,111 @@
+// The control plane over a simulated network, and the HTTP server under it.
+#include "model/control/control_plane.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/http/http_client.h"
+#include "properties/unit/sim/world/test_world.h"
+
+namespace hooke::model {
+namespace {
+
+using namespace std::chrono_literals;
+using sim::Ports;
+using testing::HasSubstr;
+using world::in;
+
+constexpr sim::PortNumber kPort{8000};
+
+class ControlPlaneTest : public testing::Test {
+ protected:
+  /// Serves on node "s" and runs `ask` on another.
+  void served(const std::function<void(Ports&, HttpClient&)>& ask) {
+    world_.start(world_.node("s"), "server", [](Ports& ports) {
+      ControlPlane plane(ports, kPort);
+      plane.add("echo", [](const HttpQuery& query) {
+        return ControlAnswer{201, "text/plain", query.body + query.parameters.at("x")};
+      });
+      plane.add("fails",
+                [](const HttpQuery&) -> ControlAnswer { throw std::runtime_error("broken"); });
+      EXPECT_THROW(plane.add("ping", {}), std::invalid_argument);
+      EXPECT_THROW(ControlPlane(ports, kPort), std::runtime_error);
+      MetricBoard board;
+      board.handler()({0, "g", "n", 7});
+      plane.show(board);
+      world::park_for_ever(ports);
+      return 0;
+    });
+    bool done = false;
+    world_.start(world_.node("c"), "client", [&](Ports& ports) {
+      world::sleep(ports, 1s);
+      HttpClient client(ports, {{"s", kPort}, {}});
+      ask(ports, client);
+      done = true;
+      return 0;
+    });
+    world_.run_for(1min);
+    EXPECT_TRUE(done);
+  }
+  world::TestWorld world_;
+};
+
+TEST_F(ControlPlaneTest, answers_as_pytorchs_worker_server) {
+  served([](Ports& ports, HttpClient& client) {
+    const auto ask = [&](const std::string& method, const std::string& target,
+                         const std::string& body = "") {
+      return client.exchange({method, target, body, "", ""}, in(ports, 5s));
+    };
+    EXPECT_THAT(ask("GET", "/").body, HasSubstr("torch.distributed.WorkerServer"));
+    EXPECT_EQ(ask("GET", "/handler/").body, R"(["echo","fails","ping","wait_counter_values"])");
+    EXPECT_EQ(ask("POST", "/handler/ping").body, "pong");
+    EXPECT_EQ(ask("POST", "/handler/wait_counter_values").body, "{}");
+    const HttpResponse echo = ask("POST", "/handler/echo?x=a%20b", "said ");
+    EXPECT_EQ(echo.status, 201);
+    EXPECT_EQ(echo.body, "said a b");
+    EXPECT_EQ(ask("POST", "/handler/none").status, 404);
+    EXPECT_EQ(ask("POST", "/handler/none").body,
+              "Handler none not found: Failed to find handler none");
+    EXPECT_EQ(ask("POST", "/handler/fails").status, 500);
+    EXPECT_EQ(ask("POST", "/handler/fails").body, "Handler fails failed: broken");
+    EXPECT_EQ(ask("GET", "/elsewhere").status, 404);
+    EXPECT_THAT(ask("GET", "/metrics").body,
+                HasSubstr("hooke_elastic_metric{group=\"g\",name=\"n\"} 7"));
+  });
+}
+
+TEST_F(ControlPlaneTest, what_is_no_http_is_refused_and_the_next_client_served) {
+  served([](Ports& ports, HttpClient& client) {
+    for (const char* rubbish : {"hello\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\0\1\2\3"}) {
+      auto stream = std::move(ports.network.connect({"s", kPort}, in(ports, 1s))).value();
+      static_cast<void>(stream->write(sim::Buffer(std::string(rubbish) + "\r\n\r\n")));
+      EXPECT_THAT(world::read_text(*stream, in(ports, 5s)), HasSubstr("HTTP/1.1 400"));
+    }
+    EXPECT_EQ(client.exchange({"POST", "/handler/ping", "", "", ""}, in(ports, 5s)).body, "pong");
+  });
+}
+
+TEST_F(ControlPlaneTest, requests_in_one_piece_and_in_many_are_the_same) {
+  served([](Ports& ports, HttpClient&) {
+    const std::string request =
+        "POST /handler/ping HTTP/1.1\r\nHost: s\r\nContent-Length: 0\r\n\r\n";
+    auto stream = std::move(ports.network.connect({"s", kPort}, in(ports, 1s))).value();
+    static_cast<void>(stream->write(sim::Buffer(request + request)));
+    for (const char c : request) {
+      static_cast<void>(stream->write(sim::Buffer(std::string(1, c))));
+      world::sleep(ports, 1ms);
+    }
+    std::string answers;
+    while (true) {
+      const std::string more = world::read_text(*stream, in(ports, 1s));
+      if (more.starts_with("<")) break;
+      answers += more;
+    }
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = answers.find("pong", at)) != std::string::npos; ++at) ++count;
+    EXPECT_EQ(count, 3U) << answers;
+  });
+}
+
+}  // namespace
+}  // namespace hooke::model

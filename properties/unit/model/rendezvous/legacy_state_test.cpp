@@ -1,0 +1,69 @@
+// The legacy rendezvous' state as text.
+#include "model/rendezvous/legacy_state.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hooke::model {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(LegacyState, is_written_as_pytorch_writes_it) {
+  const std::string final_state =
+      R"({"status": "final", "version": "1", "participants": [0, 1], "keep_alives": )"
+      R"(["/torchelastic/p2p/run_legacy/rdzv/v_1/rank_0", "/torchelastic/p2p/run_legacy/rdzv/v_1/rank_1"], )"
+      R"("num_workers_waiting": 0})";
+  for (const std::string& text :
+       {final_state, std::string(R"({"status": "setup"})"),
+        std::string(R"({"status": "joinable", "version": "2", "participants": []})"),
+        std::string(
+            R"({"status": "frozen", "version": "2", "participants": [0], "keep_alives": []})")}) {
+    EXPECT_EQ(encode_legacy_state(parse_legacy_state(text)), text);
+  }
+}
+
+TEST(LegacyState, closing_keeps_whatever_was_there) {
+  LegacyState state =
+      parse_legacy_state(R"({"status": "joinable", "version": "3", "participants": [0]})");
+  state.status = LegacyState::Status::closed;
+  EXPECT_EQ(encode_legacy_state(state),
+            R"({"status": "closed", "version": "3", "participants": [0]})");
+}
+
+TEST(LegacyState, what_a_stranger_has_written_is_refused_with_its_place) {
+  const auto refusal = [](const std::string& text) -> std::string {
+    try {
+      static_cast<void>(parse_legacy_state(text));
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(refusal("x"), HasSubstr("no JSON at byte 1"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("a JSON object"));
+  EXPECT_THAT(refusal("{}"), HasSubstr("/status is missing"));
+  EXPECT_THAT(refusal(R"({"status": "open"})"), HasSubstr("/status must be"));
+  EXPECT_THAT(refusal(R"({"status": "joinable", "version": 1})"),
+              HasSubstr("/version must be a text"));
+  EXPECT_THAT(refusal(R"({"status": "joinable", "version": "1"})"),
+              HasSubstr("/participants are needed"));
+  EXPECT_THAT(refusal(R"({"status": "joinable", "version": "1", "participants": ["a"]})"),
+              HasSubstr("/participants/0 must be a whole number"));
+  EXPECT_THAT(refusal(R"({"status": "frozen", "version": "1", "participants": [0]})"),
+              HasSubstr("/keep_alives is missing"));
+  EXPECT_THAT(
+      refusal(R"({"status": "final", "version": "1", "participants": [0], "keep_alives": ["k"]})"),
+      HasSubstr("/num_workers_waiting is missing"));
+}
+
+TEST(LegacyState, extra_data_is_an_object_of_texts) {
+  const std::map<std::string, std::string> texts{{"a", "1"}, {"b", "ü"}};
+  EXPECT_EQ(encode_texts(texts), R"({"a": "1", "b": "\u00fc"})");
+  EXPECT_EQ(parse_texts(encode_texts(texts)), texts);
+  EXPECT_THROW(parse_texts(R"({"a": 1})"), std::invalid_argument);
+  EXPECT_THROW(parse_texts("["), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace hooke::model
