@@ -2,6 +2,7 @@
 // handler's calls follow PyTorch's methods one by one.
 #include "model/rendezvous/dynamic_handler.h"
 
+#include <algorithm>
 #include <mutex>
 #include <stdexcept>
 
@@ -194,6 +195,7 @@ class DynamicHandler final : public RendezvousHandler {
   bool is_closed() override;
   void set_closed() override;
   std::int64_t num_nodes_waiting() override;
+  std::int64_t others_at_work() override;
   bool shutdown() override;
 
  private:
@@ -289,6 +291,22 @@ std::int64_t DynamicHandler::num_nodes_waiting() {
                  {core_->settings.run_id, core_->holder.state().round, waiting});
   }
   return waiting;
+}
+
+std::int64_t DynamicHandler::others_at_work() {
+  const std::lock_guard lock(core_->heartbeat_lock);
+  static_cast<void>(core_->holder.sync());
+  const RendezvousState& state = core_->holder.state();
+  if (state.closed) return 0;
+  const RendezvousSettings& settings = core_->settings;
+  const sim::WallTime dead_before = core_->ports.clock.wall_now() -
+                                    settings.keep_alive_interval * settings.keep_alive_max_attempt;
+  return std::count_if(state.participants.begin(), state.participants.end(),
+                       [&](const Participant& participant) {
+                         if (*participant.node == *core_->node) return false;
+                         const Heartbeat* const heartbeat = state.heartbeat(participant.node);
+                         return heartbeat != nullptr && heartbeat->at > dead_before;
+                       });
 }
 
 void DynamicHandler::close() {

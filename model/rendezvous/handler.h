@@ -46,6 +46,9 @@ class RendezvousHandler {
   virtual void set_closed() = 0;
   /// Nodes that want in but are not in the current group.
   virtual std::int64_t num_nodes_waiting() = 0;
+  /// Other participants of the current round that are alive, by what the backend knows of them; 0
+  /// where it knows nothing (static).
+  virtual std::int64_t others_at_work() { return 0; }
   /// Stops background work and closes the rendezvous for everybody; true on success.
   virtual bool shutdown() = 0;
 };

@@ -41,6 +41,9 @@ class LegacyEtcdHandler final : public RendezvousHandler {
     raised([&] { rendezvous_.set_closed(); });
   }
   std::int64_t num_nodes_waiting() override;
+  std::int64_t others_at_work() override {
+    return raised([&] { return rendezvous_.others_alive(); });
+  }
   bool shutdown() override;
 
  private:

@@ -44,18 +44,23 @@ class LegacyEtcdRendezvous::Refresher {
     ports.executor.spawn(
         "refresh " + path, [&ports, client = std::move(client), path, ttl, variant, stop = stop_] {
           const EtcdV2Write renew{.refresh = true, .ttl_seconds = ttl, .previous_exists = true};
+          sim::Duration pause{};
           do {
+            pause = std::chrono::seconds(ttl) / 2;
             try {
               client->put(path, renew);
-            } catch (const EtcdError& error) {
-              if (error.code() == EtcdV2Client::kKeyNotFound) return;
-              ports.trace.emit(events::keep_alive_died, {path + ": " + error.what()});
-              if (variant != Variant::hardened) return;  // silently, while the node works on (S-L4)
-            } catch (const EtcdConnectionError& error) {
-              ports.trace.emit(events::keep_alive_died, {path + ": " + error.what()});
-              if (variant != Variant::hardened) return;
+            } catch (const std::runtime_error& error) {  // EtcdError or EtcdConnectionError
+              const auto* const refused = dynamic_cast<const EtcdError*>(&error);
+              if (refused != nullptr && refused->code() == EtcdV2Client::kKeyNotFound) return;
+              const std::string detail = path + ": " + error.what();
+              if (variant != Variant::hardened) {  // silently, while the node works on (S-L4)
+                ports.trace.emit(events::keep_alive_died, {detail});
+                return;
+              }
+              ports.trace.emit(events::keep_alive_tick, {"failed", detail});
+              pause = kRetryPause;
             }
-          } while (!stop->wait(ports.clock.monotonic_now() + std::chrono::seconds(ttl) / 2));
+          } while (!stop->wait(ports.clock.monotonic_now() + pause));
         });
   }
   ~Refresher() { stop_->set(); }
@@ -142,11 +147,11 @@ bool LegacyEtcdRendezvous::try_create() {
     if (error.code() == EtcdV2Client::kExists) return false;
     throw;
   }
-  ports_.fault_point.reach("legacy.setup");
   std::string version;
   try {
     const EtcdV2Node counter = client_->get(path("/rdzv/version_counter")).node;
     version = std::to_string(number_in(counter.value) + 1);
+    ports_.fault_point.reach("legacy.setup");
     client_->put(
         path("/rdzv/version_counter"),
         {.value = version, .previous_exists = true, .previous_index = counter.modified_index});
@@ -260,6 +265,7 @@ void LegacyEtcdRendezvous::confirm(const std::string& version, std::int64_t rank
       next.num_workers_waiting = 0;
     }
     if (!replace(seen, next, all ? 0 : kFrozenTtl)) continue;
+    own_keep_alive_ = own;
     rank_refresher_ =
         std::make_unique<Refresher>(ports_, client_, own, kKeepAliveTtl, settings_.variant);
     if (all) {
@@ -350,6 +356,19 @@ std::int64_t LegacyEtcdRendezvous::num_workers_waiting() {
     if (error.code() == EtcdV2Client::kKeyNotFound) return 0;
     throw;
   }
+}
+
+std::int64_t LegacyEtcdRendezvous::others_alive() {
+  const Read seen = read();
+  if (seen.state.status != Status::final_) return 0;
+  const EtcdV2Answer listed = client_->list(path("/rdzv/v_" + *seen.state.version));
+  return std::count_if(seen.state.keep_alives->begin(), seen.state.keep_alives->end(),
+                       [&](const std::string& keep_alive) {
+                         return keep_alive != own_keep_alive_ &&
+                                std::any_of(
+                                    listed.below.begin(), listed.below.end(),
+                                    [&](const EtcdV2Node& node) { return node.key == keep_alive; });
+                       });
 }
 
 void LegacyEtcdRendezvous::set_closed() {

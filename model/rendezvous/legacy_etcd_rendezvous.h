@@ -45,6 +45,8 @@ class LegacyEtcdRendezvous {
   /// False when there is no version at all. EtcdError, EtcdConnectionError, std::invalid_argument.
   bool is_closed();
   std::int64_t num_workers_waiting();
+  /// Keep-alives of a final version that have not expired, but this node's.
+  std::int64_t others_alive();
   /// EtcdError kKeyNotFound when there is no version yet (S-L11).
   void set_closed();
 
@@ -89,6 +91,7 @@ class LegacyEtcdRendezvous {
   std::shared_ptr<EtcdV2Client> client_;
   LegacyEtcdSettings settings_;
   std::string run_path_;
+  std::string own_keep_alive_;  ///< path of this node's key in the version it is in
   sim::MonotonicTime deadline_{};
   std::unique_ptr<Refresher> run_refresher_;
   std::unique_ptr<Refresher> rank_refresher_;

@@ -1,4 +1,4 @@
-// Scopes without a name.
+// Who is asked.
 #include "model/timer/timer.h"
 
 #include "model/observe/python_error.h"
@@ -11,10 +11,6 @@ std::shared_ptr<TimerClient> Timers::configured() const {
                              "there is no timer client: configure one before a scope is entered");
   }
   return client_;
-}
-
-std::string Timers::scope_of(const std::source_location& where) {
-  return std::string(where.file_name()) + "#" + std::to_string(where.line());
 }
 
 }  // namespace hooke::model

@@ -5,7 +5,6 @@
 
 #include <functional>
 #include <memory>
-#include <source_location>
 #include <string>
 #include <utility>
 
@@ -50,9 +49,9 @@ class Timers {
   /// is not run, after it the error stands for whatever the body raised.
   template <class Body>
   void expires(sim::Duration after, Body&& body, std::string scope = "",
-               const std::source_location& where = std::source_location::current()) {
+               const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     const std::shared_ptr<TimerClient> client = configured();
-    if (scope.empty()) scope = scope_of(where);
+    if (scope.empty()) scope = std::string(file) + "#" + std::to_string(line);
     client->acquire(scope, clock_.wall_now() + after);
     try {
       std::forward<Body>(body)();
@@ -65,7 +64,6 @@ class Timers {
 
  private:
   [[nodiscard]] std::shared_ptr<TimerClient> configured() const;
-  static std::string scope_of(const std::source_location& where);
 
   sim::Clock& clock_;
   std::shared_ptr<TimerClient> client_;
