@@ -71,10 +71,13 @@ class HttpService::Connection final : public sim::StreamHandler,
   void on_data(sim::Buffer& received) override {
     unread_ += received.take(received.size()).bytes();
     const auto self = shared_from_this();  // an answer may end the connection
-    read_request();
+    read_requests();
   }
   void on_end() override { drop(); }
-  void drop() { service_.connections_.erase(number_); }
+  void drop() {
+    open_ = false;
+    service_.connections_.erase(number_);
+  }
 
   void send(std::string bytes) { static_cast<void>(stream_->write(sim::Buffer(std::move(bytes)))); }
   /// The request is answered; the next one may come.
@@ -85,7 +88,7 @@ class HttpService::Connection final : public sim::StreamHandler,
       return drop();
     }
     begin_request();
-    read_request();
+    if (!reading_) read_requests();  // an answer given at once is followed up by the loop below
   }
 
  private:
@@ -95,7 +98,7 @@ class HttpService::Connection final : public sim::StreamHandler,
     parser_->header_limit(kHeaderBytesMax);
     parser_->eager(true);
   }
-  void read_request();
+  void read_requests();
   [[nodiscard]] HttpQuery query() const;
 
   HttpService& service_;
@@ -103,7 +106,9 @@ class HttpService::Connection final : public sim::StreamHandler,
   std::unique_ptr<sim::Stream> stream_;
   std::string unread_;
   std::optional<http::request_parser<http::string_body>> parser_;
-  bool busy_ = false;
+  bool open_ = true;
+  bool reading_ = false;
+  bool busy_ = false;  ///< a request waits for its answer
   bool keep_ = true;
 };
 
@@ -161,12 +166,13 @@ HttpQuery HttpService::Connection::query() const {
   return out;
 }
 
-void HttpService::Connection::read_request() {
+void HttpService::Connection::read_requests() {
+  reading_ = true;
   boost::system::error_code error;
-  while (!busy_ && !unread_.empty()) {
-    const std::size_t used =
-        parser_->put(boost::beast::net::const_buffer(unread_.data(), unread_.size()), error);
-    unread_.erase(0, used);
+  std::size_t done = 0;
+  while (open_ && !busy_ && done < unread_.size()) {
+    done += parser_->put(
+        boost::beast::net::const_buffer(unread_.data() + done, unread_.size() - done), error);
     if (error && error != http::error::need_more) {
       send(head_of(400, {{"Content-Type", "text/plain"}}) + "Content-Length: " +
            std::to_string(error.message().size()) + "\r\n\r\n" + error.message());
@@ -174,14 +180,15 @@ void HttpService::Connection::read_request() {
       return drop();
     }
     if (!parser_->is_done()) {
-      if (error == http::error::need_more) return;
+      if (error == http::error::need_more) break;
       continue;
     }
     busy_ = true;
     keep_ = parser_->get().keep_alive();
     service_.handler_(std::make_shared<Exchange>(weak_from_this(), query()));
-    return;  // answered() goes on
   }
+  unread_.erase(0, done);
+  reading_ = false;
 }
 
 HttpService::HttpService(sim::Ports& ports, sim::PortNumber port, Handler handler)

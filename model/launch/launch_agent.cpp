@@ -10,6 +10,7 @@
 #include "model/rendezvous/decisions.h"
 #include "model/rendezvous/dynamic_handler.h"
 #include "model/signals/signal_gate.h"
+#include "model/worker/failure_summary.h"
 
 namespace hooke::model {
 namespace {
@@ -84,7 +85,7 @@ std::string class_of(const std::exception& error) {
   return "RuntimeError";
 }
 
-Ending judge(sim::Ports& ports, const std::optional<RunResult>& result) {
+Ending judge(sim::Ports& ports, const WorkerSpec& spec, const std::optional<RunResult>& result) {
   if (!result) {
     // A graceful exit gives no result, and the launcher trips over that.
     return {"graceful_exit", kFailed, "AttributeError: the agent returned no result"};
@@ -92,6 +93,10 @@ Ending judge(sim::Ports& ports, const std::optional<RunResult>& result) {
   if (!result->failed()) return {"succeeded", 0, ""};
   const ProcessFailure& cause = first_failure(result->failures);
   ports.trace.emit(events::failure_reported, {cause.rank, cause.pid.value, cause.exit_code});
+  static_cast<void>(ports.files.append(
+      "/dev/stderr", failure_summary(entry_point_name(spec.command), result->failures,
+                                     ports.network.fully_qualified_name())));
+  pass_on_error_file(ports, cause);
   return {"failed", kFailed,
           "ChildFailedError: rank " + std::to_string(cause.rank) + " " + cause.message};
 }
@@ -117,7 +122,7 @@ Ending run_guarded(sim::Ports& ports, const LaunchConfig& config, const WorkerSp
   try {
     const std::optional<RunResult> result = agent.run();
     agent.reports().agent("SUCCEEDED", "");  // whatever the workers did (L-9)
-    ending = judge(ports, result);
+    ending = judge(ports, spec, result);
     if (!result) agent.reports().agent("FAILED", ending.detail);
   } catch (const SignalException& error) {
     ending = judge(ports, agent, error);
@@ -172,6 +177,10 @@ int launch_agent(sim::Ports& ports, const RendezvousRegistry& registry, const La
   } catch (const std::exception& error) {
     ending.detail = class_of(error) + ": " + error.what();
   }
+  // Of failed workers the root cause has been passed on; whatever else ends an agent is its own
+  // error, but for a keyboard interrupt.
+  const bool own = ending.exit_code == kFailed && std::string_view(ending.outcome) != "failed";
+  if (own) record_error(ports, ending.detail);
   ports.trace.emit(events::agent_finished, {ending.outcome, ending.exit_code, ending.detail});
   return ending.exit_code;
 }

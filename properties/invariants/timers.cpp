@@ -38,6 +38,14 @@ class TimerSafety final : public Judge {
 
   void judge(const sim::Event& event) override {
     if (event.type == &ev::timer_killed) return judge_kill(event);
+    if (event.type == &wev::process_started) {  // what its number's last owner had armed is not its
+      const TimerKey first{process_of(event), ""};
+      auto timer = timers_.lower_bound(first);
+      while (timer != timers_.end() && timer->first.first == first.first) {
+        timer = timers_.erase(timer);
+      }
+      return;
+    }
     Timer& timer = timers_[{process_of(event), std::string(text(event, "scope"))}];
     timer.since = event.at;
     timer.armed = event.type == &ev::timer_acquired;
@@ -66,7 +74,7 @@ class TimerSafety final : public Judge {
   }
 
   static constexpr const sim::EventType* kInterests[] = {&ev::timer_acquired, &ev::timer_released,
-                                                         &ev::timer_killed};
+                                                         &ev::timer_killed, &wev::process_started};
   std::map<TimerKey, Timer> timers_;
 };
 

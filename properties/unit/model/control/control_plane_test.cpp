@@ -107,5 +107,24 @@ TEST_F(ControlPlaneTest, requests_in_one_piece_and_in_many_are_the_same) {
   });
 }
 
+TEST_F(ControlPlaneTest, a_flood_of_requests_in_one_piece_is_answered_one_by_one) {
+  served([](Ports& ports, HttpClient&) {
+    constexpr std::size_t kRequests = 50'000;
+    std::string flood;
+    for (std::size_t i = 0; i < kRequests; ++i) {
+      flood += "POST /handler/ping HTTP/1.1\r\nContent-Length: 0\r\n\r\n";
+    }
+    auto stream = std::move(ports.network.connect({"s", kPort}, in(ports, 1s))).value();
+    static_cast<void>(stream->write(sim::Buffer(flood)));
+    std::size_t answers = 0;
+    while (true) {
+      const std::string more = world::read_text(*stream, in(ports, 1s));
+      if (more.starts_with("<")) break;
+      for (std::size_t at = 0; (at = more.find("pong", at)) != std::string::npos; ++at) ++answers;
+    }
+    EXPECT_GE(answers, kRequests - kRequests / 100) << "some lie across two pieces";
+  });
+}
+
 }  // namespace
 }  // namespace hooke::model

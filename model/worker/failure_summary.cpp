@@ -1,0 +1,128 @@
+// The block of text first, then the files.
+#include "model/worker/failure_summary.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "sim/port/check.h"
+
+namespace hooke::model {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kWidthMax = 60;
+
+/// "2031-01-02_03:04:05", UTC.
+std::string time_text(std::int64_t seconds) {
+  const std::chrono::sys_seconds time{std::chrono::seconds(seconds)};
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(time - day);
+  const auto padded = [](auto number) {
+    const std::string digits = std::to_string(number);
+    return digits.size() < 2 ? "0" + digits : digits;
+  };
+  return std::to_string(static_cast<int>(date.year())) + "-" +
+         padded(static_cast<unsigned>(date.month())) + "-" +
+         padded(static_cast<unsigned>(date.day())) + "_" + padded(clock.hours().count()) + ":" +
+         padded(clock.minutes().count()) + ":" + padded(clock.seconds().count());
+}
+
+/// Where the worker says it failed, else what it says, else what its end says.
+std::string traceback_of(const ProcessFailure& failure) {
+  const Json document = Json::parse(failure.error_data, nullptr, false);
+  if (failure.error_file == "<N/A>" || !document.is_object()) return failure.message;
+  const auto message = document.find("message");
+  if (message == document.end() || !message->is_object()) return failure.message;
+  const auto extra = message->find("extraInfo");
+  if (extra != message->end() && extra->is_object() && extra->contains("py_callstack") &&
+      (*extra)["py_callstack"].is_string()) {
+    return (*extra)["py_callstack"].get<std::string>();
+  }
+  return failure.message;
+}
+
+std::vector<std::string> lines_of(const ProcessFailure& failure, std::size_t index,
+                                  const std::string& host) {
+  std::string traceback;
+  for (const char c : traceback_of(failure)) {
+    traceback += c;
+    if (c == '\n') traceback += "  ";
+  }
+  return {"[" + std::to_string(index) + "]:",
+          "  time      : " + time_text(failure.timestamp),
+          "  host      : " + host,
+          "  rank      : " + std::to_string(failure.rank) +
+              " (local_rank: " + std::to_string(failure.local_rank) + ")",
+          "  exitcode  : " + std::to_string(failure.exit_code) +
+              " (pid: " + std::to_string(failure.pid.value) + ")",
+          "  error_file: " + failure.error_file,
+          "  traceback : " + traceback};
+}
+
+/// The file that this process has been told to write its error to; empty for none.
+std::string own_error_file(const sim::ProcessHost& processes) {
+  const auto found = processes.environment().find("TORCHELASTIC_ERROR_FILE");
+  return found == processes.environment().end() ? std::string() : found->second;
+}
+
+}  // namespace
+
+std::string entry_point_name(const std::vector<std::string>& command) {
+  HOOKE_CHECK(!command.empty(), "something is run");
+  const std::string program = command.front().substr(command.front().rfind('/') + 1);
+  if (!program.starts_with("python")) return command.front();
+  const auto script =
+      std::find_if(command.begin() + 1, command.end(),
+                   [](const std::string& argument) { return !argument.starts_with('-'); });
+  return script == command.end() ? std::string() : *script;
+}
+
+std::string failure_summary(const std::string& name, const ProcessFailures& failures,
+                            const std::string& host) {
+  const ProcessFailure& root = first_failure(failures);
+  const std::string title = name + " FAILED";
+  std::size_t width = title.size();
+  std::string others, root_text;
+  for (std::size_t i = 0; i < failures.size(); ++i) {
+    std::string& text = &failures[i] == &root ? root_text : others;
+    for (const std::string& line : lines_of(failures[i], i, host)) {
+      width = std::max(width, line.size());
+      text += line + "\n";
+    }
+  }
+  width = std::min(width, kWidthMax);
+  const std::string border = std::string(width, '=') + "\n";
+  const std::string section = std::string(width, '-') + "\n";
+  return "\n" + border + title + "\n" + section + "Failures:\n" +
+         (others.empty() ? "  <NO_OTHER_FAILURES>\n" : others) + section +
+         "Root Cause (first observed failure):\n" + root_text + border;
+}
+
+void pass_on_error_file(sim::Ports& ports, const ProcessFailure& root) {
+  const std::string path = own_error_file(ports.processes);
+  if (path.empty() || root.error_file == "<N/A>") return;
+  Json document = Json::parse(root.error_data, nullptr, false);
+  if (!document.is_object()) return;
+  if (root.exit_code != 0 && document.contains("message") && document["message"].is_object()) {
+    document["message"]["errorCode"] = root.exit_code;
+  }
+  static_cast<void>(
+      ports.files.write(path, document.dump(-1, ' ', true, Json::error_handler_t::replace)));
+}
+
+void record_error(sim::Ports& ports, const std::string& message) {
+  const std::string path = own_error_file(ports.processes);
+  if (path.empty()) return;
+  const auto now = std::chrono::floor<std::chrono::seconds>(ports.clock.wall_now());
+  const Json document{{"message",
+                       {{"message", message},
+                        {"extraInfo",
+                         {{"py_callstack", message},
+                          {"timestamp", std::to_string(now.time_since_epoch().count())}}}}}};
+  static_cast<void>(
+      ports.files.write(path, document.dump(-1, ' ', true, Json::error_handler_t::replace)));
+}
+
+}  // namespace hooke::model
