@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "sim/port/ports.h"
 
@@ -68,20 +69,24 @@ template <class Body>
 auto Metrics::profile(std::string_view name, Body&& body) const -> decltype(body()) {
   struct Report {
     ~Report() {
-      if (told != nullptr) metrics.put_duration(name, begin, told);
+      if (result != nullptr) metrics.put_duration(name, begin, result);
     }
     const Metrics& metrics;
     std::string_view name;
     sim::WallTime begin;
-    const char* told;
-  } report{*this, name, clock_.wall_now(), ".success"};
+    const char* result;  ///< null while the body runs, and when the process ends in it
+  } report{*this, name, clock_.wall_now(), nullptr};
   try {
-    return body();
+    if constexpr (std::is_void_v<decltype(body())>) {
+      body();
+      report.result = ".success";
+    } else {
+      auto value = body();
+      report.result = ".success";
+      return value;
+    }
   } catch (const std::exception&) {
-    report.told = ".failure";
-    throw;
-  } catch (...) {
-    report.told = nullptr;  // the process ends
+    report.result = ".failure";
     throw;
   }
 }

@@ -89,7 +89,8 @@ class TimerExpiry final : public Judge {
   }
   void finish(const RunFacts& facts) override {
     due_.overdue(facts.end, view(), [&](const TimerKey& key, const Due& due) {
-      tell(key, due, facts.end, sim::kNoEvent, "lives on");
+      const sim::Duration wall = facts.end.time_since_epoch() + ahead_[key.first.node];
+      if (passed_by_the_clock(key, wall)) tell(key, due, facts.end, sim::kNoEvent, "lives on");
     });
   }
 
@@ -97,6 +98,7 @@ class TimerExpiry final : public Judge {
   static constexpr sim::Duration kBound = std::chrono::seconds(5);
 
   void judge(const sim::Event& event) override {
+    ahead_[event.node] = event.wall.time_since_epoch() - event.at.time_since_epoch();
     if (event.type == &ev::watchdog_changed) {
       if (text(event, "change") == "watchdog started") {
         servers_.insert(process_of(event));
@@ -125,10 +127,14 @@ class TimerExpiry final : public Judge {
     due_.owe(key, {event.at + std::max<sim::Duration>(left, sim::Duration::zero()), kBound,
                    kNoAgent, event.id});
     scopes_[key.first].insert(key.second);
+    expires_[key] = std::chrono::microseconds(number(event, "expires"));
   }
 
   void met(const TimerKey& key, const sim::Event& event, const char* how) {
-    if (const auto due = due_.met(key, event.at, view())) tell(key, *due, event.at, event.id, how);
+    const auto due = due_.met(key, event.at, view());
+    if (due && passed_by_the_clock(key, event.wall.time_since_epoch())) {
+      tell(key, *due, event.at, event.id, how);
+    }
   }
 
   void server_gone(ProcessKey server) {
@@ -150,6 +156,13 @@ class TimerExpiry final : public Judge {
 
   static constexpr const sim::EventType* kInterests[] = {
       &ev::timer_acquired, &ev::timer_released, &ev::watchdog_changed, &wev::process_ended};
+  /// Deadlines are the wall clock's: one that was set back puts them off.
+  bool passed_by_the_clock(const TimerKey& key, sim::Duration wall) {
+    return wall > expires_[key] + kBound;
+  }
+
+  std::map<sim::NodeId, sim::Duration> ahead_;  ///< of true time, when last heard of
+  std::map<TimerKey, sim::Duration> expires_;
   std::set<ProcessKey> servers_;
   std::map<ProcessKey, std::set<std::string>> scopes_;
   Deadlines<TimerKey> due_;
