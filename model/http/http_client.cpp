@@ -79,10 +79,7 @@ std::string percent_encoded(std::string_view text, std::string_view kept) {
 /// An answer on its way in.
 class HttpAnswer {
  public:
-  HttpAnswer() {
-    parser_.body_limit(kAnswerBytesMax);
-    parser_.eager(true);
-  }
+  HttpAnswer() { parser_.body_limit(kAnswerBytesMax); }
 
   /// Takes in what comes next; false when nothing more will.
   bool read_more(sim::Stream& stream, sim::MonotonicTime deadline) {
@@ -102,6 +99,12 @@ class HttpAnswer {
       pending_.erase(0, used);
       if (error == http::error::need_more) break;
       if (error) fail(sim::Fault::malformed, "the answer is no HTTP: " + error.message());
+      if (!parser_.is_header_done() || parser_.eager()) continue;
+      // Before the body: Beast makes room for the length that was announced, whatever its limit.
+      if (parser_.content_length().value_or(0) > kAnswerBytesMax) {
+        fail(sim::Fault::malformed, "the answer is too long");
+      }
+      parser_.eager(true);
     }
     return !parser_.is_done();
   }

@@ -96,7 +96,6 @@ class HttpService::Connection final : public sim::StreamHandler,
     parser_.emplace();
     parser_->body_limit(kBodyBytesMax);
     parser_->header_limit(kHeaderBytesMax);
-    parser_->eager(true);
   }
   void read_requests();
   [[nodiscard]] HttpQuery query() const;
@@ -173,6 +172,11 @@ void HttpService::Connection::read_requests() {
   while (open_ && !busy_ && done < unread_.size()) {
     done += parser_->put(
         boost::beast::net::const_buffer(unread_.data() + done, unread_.size() - done), error);
+    const bool header_only = !error && parser_->is_header_done() && !parser_->eager();
+    if (header_only && parser_->content_length().value_or(0) > kBodyBytesMax) {
+      error = http::error::body_limit;  // before Beast makes room for it
+    }
+    if (header_only) parser_->eager(true);
     if (error && error != http::error::need_more) {
       send(head_of(400, {{"Content-Type", "text/plain"}}) + "Content-Length: " +
            std::to_string(error.message().size()) + "\r\n\r\n" + error.message());

@@ -69,6 +69,8 @@ ElasticEvent parse_elastic_event(std::string_view text) {
     document = Json::parse(text);
   } catch (const Json::parse_error& error) {
     refuse("no JSON at byte " + std::to_string(error.byte));
+  } catch (const Json::exception&) {
+    refuse("a number is too large");
   }
   if (!document.is_object()) refuse("a JSON object was expected");
   ElasticEvent event;

@@ -71,6 +71,8 @@ LegacyState parse_legacy_state(std::string_view text) {
     document = json::parse(text);
   } catch (const json::parse_error& error) {
     refuse("no JSON at byte " + std::to_string(error.byte));
+  } catch (const json::exception&) {
+    refuse("a number is too large");
   }
   if (!document.is_object()) refuse("a JSON object was expected");
   const auto member = [&](const char* name) -> const json* {

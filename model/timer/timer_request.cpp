@@ -61,6 +61,8 @@ TimerRequest parse_timer_request(std::string_view line) {
     object = json::parse(line);
   } catch (const json::parse_error& error) {
     refuse(line, "no JSON at byte " + std::to_string(error.byte));
+  } catch (const json::exception&) {
+    refuse(line, "a number is too large");
   }
   if (!object.is_object()) refuse(line, "a JSON object was expected");
   TimerRequest request;

@@ -49,6 +49,7 @@ TEST(TimerRequest, what_is_wrong_is_named) {
   EXPECT_THAT(refusal("stop that"), HasSubstr("no JSON at byte 1"));
   EXPECT_THAT(refusal("[]"), HasSubstr("a JSON object was expected"));
   EXPECT_THAT(refusal("{}"), HasSubstr("/pid is missing"));
+  EXPECT_THAT(refusal(R"({"pid": 1e999})"), HasSubstr("a number is too large"));
   EXPECT_THAT(refusal(R"({"pid": 1.5})"), HasSubstr("/pid must be a whole number"));
   EXPECT_THAT(refusal(R"({"pid": 99999999999999999999})"),
               HasSubstr("/pid must be a whole number"));
