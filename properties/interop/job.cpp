@@ -187,12 +187,19 @@ json Job::seen_by_hooke_state() {
   return json::parse(state.output());
 }
 
+std::string Job::output(const std::string& name) const {
+  const auto agent = agents_.find(name);
+  return agent == agents_.end() ? "" : agent->second->output();
+}
+
 void Job::lose(Child& agent) {
-  const std::map<int, json> before = workers();
+  // Not by the workers' reports: one that has just been started has not written any.
+  const std::string pid = std::to_string(agent.pid().value);
+  std::ifstream children("/proc/" + pid + "/task/" + pid + "/children");
+  ASSERT_TRUE(children) << "this kernel does not tell the children of a process";
+  const std::vector<pid_t> workers{std::istream_iterator<pid_t>(children), {}};
   agent.signal(sim::Signal::kill);
-  for (const auto& [rank, report] : before) {
-    if (report["agent"] == agent.pid().value) kill(report["pid"].get<int>(), SIGKILL);
-  }
+  for (const pid_t worker : workers) kill(worker, SIGKILL);
   EXPECT_EQ(agent.end(20s), -SIGKILL);
   for (const auto& [name, child] : agents_) {
     if (child.get() == &agent) lost_.push_back(name);

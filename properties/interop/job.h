@@ -81,6 +81,8 @@ class Job {
   void lets_hooke_find_the_variant() { tells_variant_ = false; }
   [[nodiscard]] const std::vector<std::string>& options() const { return options_; }
   Child& start(Kind kind, const std::string& name);
+  /// What the agent of this name has printed; empty when none of it was started.
+  [[nodiscard]] std::string output(const std::string& name) const;
   /// Reports of workers that are alive, by rank.
   std::map<int, json> workers();
   /// Waits until the living workers are one world of `size` ranks: each once, all with the same

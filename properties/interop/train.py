@@ -1,8 +1,8 @@
 """Trains a small network with DistributedDataParallel, keeps a checkpoint after each step and resumes from it.
 
-usage: train.py KIND DIRECTORY. Every step takes all samples, shared among the ranks, so that the result is that of
-one process up to rounding, whatever the number of ranks. Appends "step loss ranks" to DIRECTORY/curve and leaves
-the last loss in DIRECTORY/result.
+usage: train.py KIND DIRECTORY [STEPS]. Trains until DIRECTORY/enough exists, or makes STEPS steps. Every step takes all
+samples, shared among the ranks, so that the result is that of one process up to rounding, whatever the number of
+ranks. Appends "step loss ranks" to DIRECTORY/curve.
 """
 import os
 import sys
@@ -13,7 +13,7 @@ import torch.distributed as dist
 import worker_report
 from torch.nn.parallel import DistributedDataParallel
 
-STEPS = 600
+steps = int(sys.argv[3]) if len(sys.argv) > 3 else None
 SAMPLES = 60  # a multiple of 1, 2 and 3: equal shares
 directory = sys.argv[2]
 torch.set_num_threads(1)
@@ -36,13 +36,18 @@ if os.path.exists(checkpoint):
     begin = saved["step"]
 parallel = DistributedDataParallel(model)
 
-for step in range(begin, STEPS):
+step = begin
+enough = False
+while not enough:
     optimizer.zero_grad()
     loss = torch.nn.functional.mse_loss(parallel(inputs[rank::ranks]), targets[rank::ranks])
     loss.backward()
     optimizer.step()
-    mean = loss.detach() / ranks
-    dist.all_reduce(mean)
+    # One rank looks, so that all end with the same step.
+    told = rank == 0 and os.path.exists(os.path.join(directory, "enough"))
+    shared = torch.stack([loss.detach() / ranks, torch.tensor(float(told), dtype=torch.float64)])
+    dist.all_reduce(shared)
+    mean = shared[0]
     if rank == 0:
         # Before the checkpoint: a rank killed in between makes the step again, and none is missing from the curve.
         with open(os.path.join(directory, "curve"), "a") as curve:
@@ -50,9 +55,9 @@ for step in range(begin, STEPS):
         torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step + 1},
                    checkpoint + ".part")
         os.rename(checkpoint + ".part", checkpoint)
-    time.sleep(0.03)
-if rank == 0:
-    with open(os.path.join(directory, "result"), "w") as result:
-        result.write(f"{mean.item():.12g}\n")
+    step += 1
+    enough = shared[1].item() > 0 if steps is None else step == steps
+    if steps is None:
+        time.sleep(0.03)
 dist.barrier()
 dist.destroy_process_group()
