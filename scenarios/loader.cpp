@@ -386,7 +386,8 @@ void Loader::each_node(const Place& place,
 }
 
 void Loader::expectation(const Place& place) {
-  place.object({"outcome", "exit_code", "rounds", "within", "holds", "violates", "marks"});
+  place.object(
+      {"outcome", "exit_code", "rounds", "within", "holds", "violates", "marks", "events"});
   Expectation& expect = scenario_.expect;
   if (place.has("outcome")) {
     each_node(place.at("outcome"), [&](const std::string& id, const Place& value) {
@@ -416,6 +417,11 @@ void Loader::expectation(const Place& place) {
   if (place.has("violates")) pattern(place.at("violates"), expect.violates);
   if (place.has("marks")) {
     for (const Place& item : place.at("marks").items()) expect.marks.push_back(item.text());
+  }
+  if (place.has("events")) {
+    for (const Place& item : place.at("events").items()) {
+      expect.events.push_back(load_event_pattern(item, names_));
+    }
   }
 }
 

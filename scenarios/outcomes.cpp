@@ -4,6 +4,7 @@
 
 #include "model/observe/trace_events.h"
 #include "scenarios/cluster.h"
+#include "scenarios/timeline.h"
 #include "sim/world/world_events.h"
 
 namespace hooke::scenario {
@@ -12,6 +13,10 @@ namespace ev = model::events;
 namespace wev = world::events;
 
 void Outcomes::on_event(const sim::Event& event) {
+  for (std::size_t i = 0; i < expected_.size(); ++i) {
+    const bool somewhere = event.node.value < node_names_.size();
+    if (fires(expected_[i], event, somewhere ? node_names_[event.node.value] : "")) ++met_[i];
+  }
   if (event.type == &wev::process_started) {
     if (event.field("program").text() != kAgentProgram) return;
     living_[{event.node, event.pid}] = agents_.size();

@@ -15,13 +15,16 @@ namespace hooke::scenario {
 
 class Outcomes final : public kernel::TraceSink {
  public:
-  /// `node_names` by NodeId; must outlive this.
-  explicit Outcomes(const std::vector<std::string>& node_names) : node_names_(node_names) {}
+  /// `node_names` by NodeId, `expected` patterns of events to be counted; both must outlive this.
+  Outcomes(const std::vector<std::string>& node_names, const std::vector<Trigger>& expected)
+      : node_names_(node_names), expected_(expected), met_(expected.size()) {}
   void on_event(const sim::Event& event) override;
 
   /// In order of start. `ended` of an agent that still runs is the epoch.
   [[nodiscard]] const std::vector<AgentResult>& agents() const { return agents_; }
   [[nodiscard]] const std::map<std::string, std::uint64_t>& marks() const { return marks_; }
+  /// How often each expected event was met.
+  [[nodiscard]] const std::vector<std::int64_t>& met() const { return met_; }
   /// Completed rounds. Several nodes may complete one and the same round; rounds of a store
   /// that came up anew are others.
   [[nodiscard]] std::int64_t rounds() const { return rounds_; }
@@ -34,6 +37,8 @@ class Outcomes final : public kernel::TraceSink {
   void process_ended(const sim::Event& event);
 
   const std::vector<std::string>& node_names_;
+  const std::vector<Trigger>& expected_;
+  std::vector<std::int64_t> met_;
   std::vector<AgentResult> agents_;
   std::map<std::pair<sim::NodeId, sim::Pid>, std::size_t> living_;  ///< index into agents_
   std::set<std::string> down_;                                      ///< crashed nodes

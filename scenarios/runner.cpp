@@ -78,7 +78,10 @@ class Execution {
  public:
   Execution(kernel::Kernel& kernel, const Scenario& scenario, const RunOptions& options,
             std::uint64_t seed)
-      : kernel_(kernel), options_(options), choices_(choices_of(scenario, seed)) {
+      : kernel_(kernel),
+        options_(options),
+        choices_(choices_of(scenario, seed)),
+        outcomes_(node_names_, scenario.expect.events) {
     kernel::ChoiceSource* source = choices_.get();
     if (options.record_tape) {
       recording_ = std::make_unique<kernel::RecordingSource>(*choices_);
@@ -142,7 +145,7 @@ class Execution {
   Gate gate_;
   std::vector<std::string> node_names_;
   Roster roster_;
-  Outcomes outcomes_{node_names_};
+  Outcomes outcomes_;
   std::unique_ptr<Agenda> agenda_;
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<Actions> actions_;
@@ -161,6 +164,7 @@ void take_facts(const Execution& execution, kernel::Kernel& kernel, RunReport& r
   report.agents = outcomes.agents();
   report.faults = execution.timeline().done();
   report.marks = outcomes.marks();
+  report.met = outcomes.met();
   report.rounds = outcomes.rounds();
   report.world_time = kernel.now().time_since_epoch();
   report.events = execution.trace().event_count();

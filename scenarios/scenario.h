@@ -147,6 +147,7 @@ struct Expectation {
   std::vector<std::string> holds;     ///< patterns of invariant ids that must hold
   std::vector<std::string> violates;  ///< ids that must be broken
   std::vector<std::string> marks;
+  std::vector<Trigger> events;  ///< that must be on the trace, each at least `passage` times
   friend bool operator==(const Expectation&, const Expectation&) = default;
 };
 

@@ -57,6 +57,16 @@ void load_event(const Place& place, Trigger& trigger) {
   }
 }
 
+void load_passage(const Place& place, const NodeNames& nodes, Trigger& trigger) {
+  if (place.has("node")) {
+    trigger.on_node = place.at("node").text();
+    if (!nodes.contains(trigger.on_node)) {
+      nodes.refuse(place.at("node"), "a node of the cluster", trigger.on_node);
+    }
+  }
+  if (place.has("passage")) trigger.passage = place.at("passage").integer(1, kPassageMax);
+}
+
 Trigger load_trigger(const Place& place, const NodeNames& nodes) {
   Trigger trigger;
   if (place.has("at") == place.has("when")) {
@@ -76,13 +86,7 @@ Trigger load_trigger(const Place& place, const NodeNames& nodes) {
   } else {
     load_fault_point(when, trigger);
   }
-  if (when.has("node")) {
-    trigger.on_node = when.at("node").text();
-    if (!nodes.contains(trigger.on_node)) {
-      nodes.refuse(when.at("node"), "a node of the cluster", trigger.on_node);
-    }
-  }
-  if (when.has("passage")) trigger.passage = when.at("passage").integer(1, kPassageMax);
+  load_passage(when, nodes, trigger);
   if (place.has("after")) trigger.after = place.at("after").duration();
   return trigger;
 }
@@ -138,6 +142,13 @@ void load_repetition(const Place& place, TimelineEntry& entry) {
 }
 
 }  // namespace
+
+Trigger load_event_pattern(const Place& place, const NodeNames& nodes) {
+  Trigger pattern;
+  load_event(place, pattern);
+  load_passage(place, nodes, pattern);
+  return pattern;
+}
 
 TimelineEntry load_timeline_entry(const Place& place, const TimelineNames& names) {
   using Roles = NodeNames::Roles;

@@ -21,5 +21,8 @@ struct TimelineNames {
 /// ScenarioError for an unknown word, event, field, fault point or node, and for parameters that
 /// the word lacks, does not have, or cannot take.
 TimelineEntry load_timeline_entry(const Place& place, const TimelineNames& names);
+/// An event of the trace: its type, the fields it must carry, its node, and "passage".
+/// ScenarioError for an unknown type, field or node.
+Trigger load_event_pattern(const Place& place, const NodeNames& nodes);
 
 }  // namespace hooke::scenario

@@ -73,6 +73,13 @@ void judge_course(const Expectation& expect, bool all_over, RunReport& report) {
       report.unmet.push_back({"expect.marks", "\"" + mark + "\" was never reached"});
     }
   }
+  for (std::size_t i = 0; i < expect.events.size(); ++i) {
+    const Trigger& event = expect.events[i];
+    if (report.met.at(i) >= event.passage) continue;
+    report.unmet.push_back({fmt::format("expect.events.{}", i),
+                            fmt::format("{} was met {} times, expected at least {}", *event.event,
+                                        report.met.at(i), event.passage)});
+  }
 }
 
 bool any_matches(const std::vector<std::string>& patterns, const std::string& id) {

@@ -148,18 +148,23 @@ ordered_json workers_json(const WorkersPlan& plan) {
   return out;
 }
 
+ordered_json pattern_json(const Trigger& trigger) {
+  ordered_json out = ordered_json::object();
+  if (trigger.fault_point) out["fault_point"] = *trigger.fault_point;
+  if (trigger.event) out["event"] = *trigger.event;
+  for (const auto& [key, value] : trigger.fields) out[key] = value;
+  put(out, "node", trigger.on_node, std::string());
+  put(out, "passage", trigger.passage, std::int64_t{1});
+  return out;
+}
+
 ordered_json entry_json(const TimelineEntry& entry) {
   ordered_json out = ordered_json::object();
   const Trigger& trigger = entry.trigger;
   if (trigger.at) {
     out["at"] = duration_text(*trigger.at);
   } else {
-    ordered_json& when = out["when"] = ordered_json::object();
-    if (trigger.fault_point) when["fault_point"] = *trigger.fault_point;
-    if (trigger.event) when["event"] = *trigger.event;
-    for (const auto& [key, value] : trigger.fields) when[key] = value;
-    put(when, "node", trigger.on_node, std::string());
-    put(when, "passage", trigger.passage, std::int64_t{1});
+    out["when"] = pattern_json(trigger);
     put(out, "after", trigger.after, Duration::zero());
   }
   out["do"] = entry.what;
@@ -190,6 +195,7 @@ ordered_json expectation_json(const Expectation& expect) {
   put(out, "holds", expect.holds, {});
   put(out, "violates", expect.violates, {});
   put(out, "marks", expect.marks, {});
+  for (const Trigger& event : expect.events) out["events"].push_back(pattern_json(event));
   return out;
 }
 

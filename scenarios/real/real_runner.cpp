@@ -72,6 +72,7 @@ class Performance {
         options_(options),
         node_names_(names_of(scenario)),
         begin_(now()),
+        outcomes_(node_names_, scenario.expect.events),
         judges_(invariants),
         chronicle_(options.cast.kind, scenario, node_names_, begin_),
         stage_(ports, scenario, options.cast, directory, node_names_, chronicle_),
@@ -104,6 +105,7 @@ class Performance {
     report.agents = outcomes_.agents();
     report.faults = director_.done();
     report.marks = outcomes_.marks();
+    report.met = outcomes_.met();
     report.rounds = outcomes_.rounds();
     report.events = chronicle_.event_count();
     report.violations =
@@ -123,8 +125,11 @@ class Performance {
     Scenario out = scenario_;
     std::erase_if(out.expect.violates,
                   [&](const std::string& id) { return !is_judged(options_.cast.kind, id); });
-    // Marks are set where the protocol's code is, and that is not this code.
-    if (options_.cast.kind == AgentKind::torchrun) out.expect.marks.clear();
+    // Marks and most events are set where the protocol's code is, and that is not this code.
+    if (options_.cast.kind == AgentKind::torchrun) {
+      out.expect.marks.clear();
+      out.expect.events.clear();
+    }
     return out;
   }
 
@@ -134,7 +139,7 @@ class Performance {
   std::vector<std::string> node_names_;
   sim::WorldTime begin_;
   Roster roster_;
-  Outcomes outcomes_{node_names_};
+  Outcomes outcomes_;
   properties::InvariantSet judges_;
   Chronicle chronicle_;
   Stage stage_;

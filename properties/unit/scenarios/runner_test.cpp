@@ -189,13 +189,18 @@ TEST(Verdict, each_expectation_that_does_not_come_true_is_named_with_a_reason) {
   scenario.expect.rounds_min = 2;
   scenario.expect.within = 5s;
   scenario.expect.marks = {"never_reached"};
+  Trigger completed;
+  completed.event = "rendezvous.completed";
+  completed.passage = 2;
+  scenario.expect.events = {completed};
   const RunReport report = run_bare(scenario);
   EXPECT_FALSE(report.passed);
   EXPECT_EQ(unmet_names(report),
             (std::vector<std::string>{"expect.outcome.a", "expect.exit_code.b", "expect.rounds.min",
-                                      "expect.within", "expect.marks"}));
+                                      "expect.within", "expect.marks", "expect.events.0"}));
   EXPECT_EQ(report.unmet[0].reason, "expected failed, but it ended as succeeded");
   EXPECT_EQ(report.unmet[1].reason, "expected 3, but it was 0");
+  EXPECT_EQ(report.unmet[5].reason, "rendezvous.completed was met 1 times, expected at least 2");
 }
 
 TEST(Verdict, a_node_without_an_agent_meets_no_outcome) {

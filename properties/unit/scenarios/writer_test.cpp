@@ -209,6 +209,14 @@ class Draw {
     if (coin()) expect.holds = {"safety.*", "liveness.exit"};
     if (coin()) expect.violates = {"liveness.loss_detection"};
     if (coin()) expect.marks = {text()};
+    if (coin()) {
+      Trigger event;
+      event.event = "rendezvous.evicted";
+      event.fields = {{"round", "1"}};
+      if (coin()) event.on_node = scenario.cluster.nodes.front().id;
+      event.passage = number(1, 9);
+      expect.events = {event};
+    }
   }
 
   static kernel::Tape tape() {
