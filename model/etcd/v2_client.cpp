@@ -13,7 +13,9 @@ namespace {
 using nlohmann::json;
 
 std::string target_of(const std::string& path) {
-  return "/v2/keys" + percent_encoded(path, "/=+:@,;!$&'()*");
+  // A missing slash is added, as python-etcd does (client.py:_sanitize_key).
+  const char* const slash = path.starts_with('/') ? "" : "/";
+  return "/v2/keys" + (slash + percent_encoded(path, "/=+:@,;!$&'()*"));
 }
 
 void add(std::string& form, const std::string& name, const std::string& value) {

@@ -147,6 +147,10 @@ std::unique_ptr<RendezvousHandler> make_legacy_etcd_handler(
   settings.timeout = parameters.get_as_seconds("timeout").value_or(settings.timeout);
   settings.last_call = parameters.get_as_seconds("last_call_timeout").value_or(settings.last_call);
   settings.prefix = parameters.get("etcd_prefix").value_or(settings.prefix);
+  // Without it every newcomer takes the living for dead (S-L14).
+  if (settings.variant == Variant::hardened && !settings.prefix.starts_with('/')) {
+    settings.prefix.insert(settings.prefix.begin(), '/');
+  }
   try {
     auto client = std::make_shared<EtcdV2Client>(ports, options);
     return std::make_unique<LegacyEtcdHandler>(ports, parameters, std::move(client),

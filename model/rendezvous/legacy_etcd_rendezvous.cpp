@@ -93,9 +93,9 @@ LegacyEtcdRendezvous::LegacyEtcdRendezvous(sim::Ports& ports, std::shared_ptr<Et
 LegacyEtcdRendezvous::~LegacyEtcdRendezvous() = default;
 
 LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::barrier() {
-  deadline_ = ports_.clock.monotonic_now() + settings_.timeout;
+  deadline_ = reading() + settings_.timeout;
   for (;;) {
-    if (ports_.clock.monotonic_now() > deadline_) {
+    if (reading() > deadline_) {
       throw RendezvousTimeoutError("the rendezvous did not come about in time");
     }
     rank_refresher_ = nullptr;  // of the version before
@@ -179,7 +179,7 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::join_phase(const std::string& 
                      static_cast<std::int64_t>(joined.state.participants->size())});
   ports_.fault_point.reach("legacy.joined");
   if (rank == settings_.min_nodes - 1 && joined.state.status == Status::joinable) {
-    last_call(version, ports_.clock.monotonic_now() + settings_.last_call);
+    last_call(version, reading() + settings_.last_call);
   }
   wait_for_peers(version);
   confirm(version, rank);
@@ -215,7 +215,7 @@ LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::join(const std::string& version
   }
 }
 
-void LegacyEtcdRendezvous::last_call(const std::string& version, sim::MonotonicTime deadline) {
+void LegacyEtcdRendezvous::last_call(const std::string& version, sim::Duration deadline) {
   for (;;) {
     cas_delay();
     const Read seen = read();
@@ -223,7 +223,7 @@ void LegacyEtcdRendezvous::last_call(const std::string& version, sim::MonotonicT
     if (seen.state.status != Status::joinable || seen.state.version != version) {
       throw RetryableFailure();
     }
-    const sim::MonotonicTime now = ports_.clock.monotonic_now();
+    const sim::Duration now = reading();
     if (now >= deadline) {
       LegacyState frozen = seen.state;
       frozen.status = Status::frozen;
@@ -333,7 +333,7 @@ void LegacyEtcdRendezvous::wait_to_be_free(const std::string& version) {
       return;
     }
     static_cast<void>(wait_for_change(seen.index, path("/rdzv"), settings_.timeout));
-    if (ports_.clock.monotonic_now() > deadline_) {
+    if (reading() > deadline_) {
       throw RendezvousTimeoutError("no seat became free in time");
     }
   }
@@ -452,13 +452,14 @@ bool LegacyEtcdRendezvous::replace(const Read& seen, const LegacyState& state, s
 LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::wait_for_change(std::uint64_t index,
                                                                  const std::string& path,
                                                                  sim::Duration at_most) {
-  const sim::MonotonicTime now = ports_.clock.monotonic_now();
+  const sim::Duration patience = std::max(deadline_ - reading() + 1s, sim::Duration::zero());
   try {
-    static_cast<void>(client_->watch(path, index + 1, std::min(now + at_most, deadline_ + 1s)));
+    static_cast<void>(client_->watch(path, index + 1,
+                                     ports_.clock.monotonic_now() + std::min(at_most, patience)));
   } catch (const EtcdError& error) {
     if (error.code() != EtcdV2Client::kIndexCleared) throw;
   }
-  if (ports_.clock.monotonic_now() > deadline_) {
+  if (reading() > deadline_) {
     throw RendezvousTimeoutError("the rendezvous did not come about in time");
   }
   return read();
@@ -476,6 +477,11 @@ void LegacyEtcdRendezvous::create_directory(const std::string& path, std::int64_
 
 void LegacyEtcdRendezvous::cas_delay() {
   sleep(ports_.random.between("legacy.cas_delay", sim::Duration::zero(), kCasDelayMax));
+}
+
+sim::Duration LegacyEtcdRendezvous::reading() const {
+  return settings_.variant == Variant::hardened ? ports_.clock.monotonic_now().time_since_epoch()
+                                                : ports_.clock.wall_now().time_since_epoch();
 }
 
 void LegacyEtcdRendezvous::sleep(sim::Duration span) {

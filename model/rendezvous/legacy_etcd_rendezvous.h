@@ -69,7 +69,7 @@ class LegacyEtcdRendezvous {
   bool try_create();
   Place join_phase(const std::string& version);
   Read join(const std::string& version, std::int64_t& rank);
-  void last_call(const std::string& version, sim::MonotonicTime deadline);
+  void last_call(const std::string& version, sim::Duration deadline);
   void wait_for_peers(const std::string& version);
   void confirm(const std::string& version, std::int64_t rank);
   std::int64_t wait_for_final(const std::string& version);
@@ -83,6 +83,9 @@ class LegacyEtcdRendezvous {
   Read wait_for_change(std::uint64_t index, const std::string& path, sim::Duration at_most);
   void cas_delay();
   void sleep(sim::Duration span);
+  /// The clock that deadlines are read off: in PyTorch the wall clock, so that setting it ends or
+  /// prolongs a rendezvous (S-L13); one that only runs in the hardened variant.
+  [[nodiscard]] sim::Duration reading() const;
   [[nodiscard]] std::string path(const std::string& name) const { return run_path_ + name; }
   [[nodiscard]] std::string rank_path(const std::string& version, std::int64_t rank) const;
   void create_directory(const std::string& path, std::int64_t ttl);
@@ -92,7 +95,7 @@ class LegacyEtcdRendezvous {
   LegacyEtcdSettings settings_;
   std::string run_path_;
   std::string own_keep_alive_;  ///< path of this node's key in the version it is in
-  sim::MonotonicTime deadline_{};
+  sim::Duration deadline_{};    ///< a reading()
   std::unique_ptr<Refresher> run_refresher_;
   std::unique_ptr<Refresher> rank_refresher_;
 };

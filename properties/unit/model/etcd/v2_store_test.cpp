@@ -1,0 +1,73 @@
+// The store in etcd's v2 keys, with the traps of PyTorch's EtcdStore.
+#include "model/etcd/v2_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/etcd/v2_server.h"
+#include "model/observe/python_error.h"
+#include "properties/unit/sim/world/test_world.h"
+
+namespace hooke::model {
+namespace {
+
+using namespace std::chrono_literals;
+using sim::Ports;
+
+constexpr sim::PortNumber kPort{2379};
+
+/// Runs `body` with a store under `prefix` in an etcd of its own.
+void with_store(const std::string& prefix, const std::function<void(Ports&, Store&)>& body) {
+  world::TestWorld world;
+  world.start(world.node("s"), "server", [](Ports& ports) {
+    EtcdV2Server server(ports, kPort);
+    world::park_for_ever(ports);
+    return 0;
+  });
+  bool done = false;
+  world.start(world.node("a"), "client", [&](Ports& ports) {
+    world::sleep(ports, 1s);
+    EtcdOptions options;
+    options.server.endpoint = {"s", kPort};
+    const auto store =
+        make_etcd_v2_store(ports, std::make_shared<EtcdV2Client>(ports, options), prefix);
+    store->set_timeout(5s);
+    body(ports, *store);
+    done = true;
+    return 0;
+  });
+  world.run_for(10min);
+  EXPECT_TRUE(done);
+}
+
+TEST(EtcdV2Store, a_key_whose_code_contains_a_slash_is_found_all_the_same) {  // S-L1
+  with_store("/prefix", [](Ports&, Store& store) {
+    const std::string key = "k\?\?>";  // az8/Pg==: a directory, where PyTorch never looks
+    store.set(key, Value(std::string("1")));
+    EXPECT_TRUE(store.check({key}));
+    EXPECT_EQ(store.get(key).bytes(), "1");
+  });
+}
+
+TEST(EtcdV2Store, a_key_that_does_not_come_is_an_error_that_no_store_knows) {  // S-L16
+  with_store("/prefix", [](Ports&, Store& store) {
+    try {
+      static_cast<void>(store.get("key"));
+      ADD_FAILURE();
+    } catch (const StoreError&) {
+      ADD_FAILURE() << "this is what callers are prepared for";
+    } catch (const EscapedPythonError& error) {
+      EXPECT_STREQ(error.class_name(), "LookupError");
+    }
+  });
+}
+
+TEST(EtcdV2Store, nothing_is_found_under_a_prefix_without_its_slash) {  // S-L14
+  with_store("prefix", [](Ports&, Store& store) {
+    store.set("key", Value(std::string("1")));
+    EXPECT_FALSE(store.check({"key"}));
+  });
+}
+
+}  // namespace
+}  // namespace hooke::model

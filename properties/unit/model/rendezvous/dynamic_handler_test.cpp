@@ -1,0 +1,252 @@
+// What happens between handlers of one job that a scenario cannot set up: settings that differ,
+// equal descriptors, equal writes, a write that failed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/etcd/v2_server.h"
+#include "model/rendezvous/c10d_backend.h"
+#include "model/rendezvous/handler.h"
+#include "model/store/tcp_store.h"
+#include "properties/unit/sim/world/test_world.h"
+
+namespace hooke::model {
+namespace {
+
+using namespace std::chrono_literals;
+using sim::Ports;
+using world::sleep;
+
+constexpr sim::PortNumber kPort{29400};
+
+class DynamicHandlers : public testing::Test {
+ protected:
+  /// A store on node "s", of the backend that all nodes use.
+  void serve(const std::string& backend) {
+    backend_ = backend;
+    server_ = world_.start(world_.node("s"), "server", [backend](Ports& ports) {
+      std::unique_ptr<TcpStoreServer> store;
+      std::unique_ptr<EtcdV2Server> etcd;
+      if (backend == "c10d") {
+        store = serve_tcp_store(ports, kPort, "rendezvous");
+      } else {
+        etcd = std::make_unique<EtcdV2Server>(ports, kPort);
+      }
+      world::park_for_ever(ports);
+      return 0;
+    });
+  }
+
+  RendezvousParameters parameters(std::int64_t min_nodes, std::int64_t max_nodes) {
+    RendezvousParameters out;
+    out.backend = backend_;
+    out.endpoint = "s:29400";
+    out.run_id = "job";
+    out.min_nodes = min_nodes;
+    out.max_nodes = max_nodes;
+    out.config = {{"is_host", "0"}, {"join_timeout", "60s"}, {"last_call_timeout", "5s"}};
+    return out;
+  }
+
+  void node(const std::string& name, const RendezvousParameters& parameters,
+            const std::function<void(Ports&, RendezvousHandler&)>& body) {
+    world_.start(world_.node(name), name, [=, this](Ports& ports) {
+      sleep(ports, 1s);
+      body(ports, *RendezvousRegistry::with_builtins().create(ports, parameters));
+      ++done_;
+      return 0;
+    });
+  }
+
+  void run(int nodes) {
+    world_.run_for(20min);
+    EXPECT_EQ(done_, nodes);
+  }
+
+  world::TestWorld world_;
+  std::string backend_;
+  sim::Pid server_{};
+  int done_ = 0;
+};
+
+TEST_F(DynamicHandlers, a_least_number_that_is_stepped_over_never_starts_the_last_call) {
+  serve("c10d");
+  int late = 0;
+  const auto joins_in_vain = [&](Ports&, RendezvousHandler& handler) {
+    EXPECT_THROW(handler.next_rendezvous(), RendezvousTimeoutError);
+    ++late;
+  };
+  node("a", parameters(2, 9), [&](Ports&, RendezvousHandler& handler) {
+    EXPECT_THROW(handler.next_rendezvous(), RendezvousTimeoutError);
+    ++late;
+  });
+  // The second to come wants three, the third two: neither is the one who makes the number its own.
+  node("b", parameters(3, 9), [&](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 3s);
+    joins_in_vain(ports, handler);
+  });
+  node("c", parameters(2, 9), [&](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 6s);
+    joins_in_vain(ports, handler);
+  });
+  run(3);
+  EXPECT_EQ(late, 3);
+}
+
+TEST_F(DynamicHandlers, of_equal_names_and_numbers_are_one_participant) {
+  serve("c10d");
+  std::vector<std::int64_t> sizes, ranks;
+  for (const char* name : {"a", "b"}) {  // each is process 100 of its node, as in a container
+    RendezvousParameters of_both = parameters(1, 2);
+    of_both.local_addr = "container";
+    of_both.variant = Variant::torch_1_13;  // which needs nothing more of a name than that
+    node(name, of_both, [&](Ports&, RendezvousHandler& handler) {
+      const RendezvousInfo info = handler.next_rendezvous();
+      sizes.push_back(info.world_size);
+      ranks.push_back(info.rank);
+    });
+  }
+  run(2);
+  EXPECT_THAT(sizes, testing::ElementsAre(1, 1));
+  EXPECT_THAT(ranks, testing::ElementsAre(0, 0));
+}
+
+TEST_F(DynamicHandlers, an_agent_that_comes_back_under_its_old_name_leaves_the_old_seat) {
+  serve("c10d");
+  std::vector<std::int64_t> rounds;
+  RendezvousParameters of_both = parameters(2, 2);
+  of_both.local_addr = "container";
+  RendezvousParameters peer = parameters(2, 2);
+  of_both.variant = peer.variant = Variant::torch_1_13;
+  node("b", peer, [&](Ports& ports, RendezvousHandler& handler) {
+    rounds.push_back(handler.next_rendezvous().round);
+    while (handler.num_nodes_waiting() == 0) sleep(ports, 1s);
+    rounds.push_back(handler.next_rendezvous().round);
+  });
+  node("a", of_both, [&](Ports&, RendezvousHandler& handler) {
+    rounds.push_back(handler.next_rendezvous().round);
+  });
+  // The successor has the address and the number of the one before it, who is gone by then.
+  node("c", of_both, [&](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 5s);
+    rounds.push_back(handler.next_rendezvous().round);
+  });
+  run(3);
+  EXPECT_THAT(rounds, testing::UnorderedElementsAre(0, 0, 1, 1))
+      << "at once, although the old seat's last sign of life was 4 s ago";
+}
+
+TEST_F(DynamicHandlers, a_write_that_failed_is_made_by_the_next_look) {
+  serve("etcd-v2");
+  RendezvousParameters with_short_patience = parameters(1, 1);
+  with_short_patience.config["read_timeout"] = "2s";
+  bool closed_before = true, closed_after = false;
+  node("a", with_short_patience, [&](Ports& ports, RendezvousHandler& handler) {
+    handler.next_rendezvous();
+    closed_before = handler.is_closed();  // known well enough not to be read again
+    world_.inject(world::FaultKind::service_error, [&](world::Fault& fault) {
+      fault.node = *world_.world->find_node("s");
+      fault.port = kPort;
+      fault.duration = 60s;  // whoever asks is cut off unheard
+    });
+    EXPECT_THROW(handler.set_closed(), RendezvousConnectionError);
+    sleep(ports, 120s);
+    handler.num_nodes_waiting();
+    closed_after = handler.is_closed();
+  });
+  run(1);
+  EXPECT_FALSE(closed_before);
+  EXPECT_TRUE(closed_after) << "a question has closed the rendezvous";
+}
+
+TEST_F(DynamicHandlers,
+       with_something_to_write_for_a_state_that_is_gone_fail_for_ever) {  // S-24, R-43
+  serve("etcd-v2");
+  int failures = 0;
+  node("a", parameters(1, 1), [&](Ports& ports, RendezvousHandler& handler) {
+    handler.next_rendezvous();
+    static_cast<void>(handler.is_closed());
+    world_.inject(world::FaultKind::process_signal, [&](world::Fault& fault) {
+      fault.node = *world_.world->find_node("s");
+      fault.pid = server_;
+      fault.signal = sim::Signal::kill;
+    });
+    const std::function<void()> calls[] = {[&] { handler.set_closed(); },
+                                           [&] { handler.num_nodes_waiting(); },
+                                           [&] { handler.next_rendezvous(); }};
+    for (const auto& call : calls) {
+      try {
+        call();
+      } catch (const RendezvousConnectionError&) {
+        ++failures;
+      }
+      if (failures == 1) {  // up again, and empty
+        world_.start_again(*world_.world->find_node("s"), "server");
+        sleep(ports, 1h);
+      }
+    }
+    EXPECT_FALSE(handler.shutdown());
+  });
+  world_.run_for(2h);
+  EXPECT_EQ(done_, 1);
+  EXPECT_EQ(failures, 3);
+}
+
+TEST_F(DynamicHandlers, two_who_write_equal_bytes_have_both_written) {  // R-38, S-5
+  serve("c10d");
+  int wins = 0;
+  node("a", parameters(1, 1), [&](Ports& ports, RendezvousHandler&) {
+    C10dBackend one(create_c10d_store(ports, parameters(1, 1)).store, "x");
+    C10dBackend other(create_c10d_store(ports, parameters(1, 1)).store, "x");
+    const sim::Value bytes(std::string("the same"));
+    for (C10dBackend* backend : {&one, &other}) {
+      const auto result = backend->set_state(bytes, std::nullopt);
+      wins += result && result->has_set ? 1 : 0;
+    }
+  });
+  run(1);
+  EXPECT_EQ(wins, 2);
+}
+
+TEST_F(DynamicHandlers, that_restart_at_once_need_as_many_rounds_of_writes_as_they_are) {
+  serve("c10d");
+  constexpr int kNodes = 12;
+  world::EventLines lines;
+  world_.trace.add_sink(lines);
+  int restarts = 0;
+  for (const auto when : {10s, 20s, 30s}) world_.at(when, [&] { ++restarts; });
+  for (int i = 0; i < kNodes; ++i) {
+    RendezvousParameters of_all = parameters(kNodes, kNodes);
+    of_all.variant = Variant::torch_1_13;
+    node("n" + std::to_string(i), of_all, [&](Ports& ports, RendezvousHandler& handler) {
+      // PyTorch spreads attempts in round 0 only, and the first restart is one of those.
+      for (const int restart : {1, 2, 3}) {
+        handler.next_rendezvous();
+        while (restarts < restart) sleep(ports, 1ms);
+      }
+    });
+  }
+  run(kNodes);
+  int lost = 0;
+  for (const std::string& line : lines.starting_with("rendezvous.cost")) {
+    if (line.find(" round=2 ") == std::string::npos) continue;
+    lost += std::stoi(line.substr(line.find("conflicts=") + 10));
+  }
+  EXPECT_GE(lost, kNodes * (kNodes - 1) / 4) << "of writes, and each is as large as the state";
+}
+
+TEST_F(DynamicHandlers, a_time_out_meant_for_another_backend_is_ignored_in_silence) {
+  serve("c10d");
+  RendezvousParameters hasty = parameters(2, 2);
+  hasty.config["timeout"] = "5";
+  sim::Duration took{};
+  node("a", hasty, [&](Ports& ports, RendezvousHandler& handler) {
+    const sim::MonotonicTime begin = ports.clock.monotonic_now();
+    EXPECT_THROW(handler.next_rendezvous(), RendezvousTimeoutError);
+    took = ports.clock.monotonic_now() - begin;
+  });
+  run(1);
+  EXPECT_GE(took, 60s) << "the time to join, and not the five seconds";
+}
+
+}  // namespace
+}  // namespace hooke::model

@@ -1,0 +1,95 @@
+// The legacy rendezvous on etcd: traps that no scenario can set up.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/etcd/v2_server.h"
+#include "model/rendezvous/handler.h"
+#include "properties/unit/sim/world/test_world.h"
+
+namespace hooke::model {
+namespace {
+
+using namespace std::chrono_literals;
+using sim::Ports;
+using world::sleep;
+
+constexpr sim::PortNumber kPort{2379};
+
+class LegacyEtcdHandlers : public testing::Test {
+ protected:
+  void SetUp() override {
+    world_.start(world_.node("s"), "server", [](Ports& ports) {
+      EtcdV2Server server(ports, kPort);
+      world::park_for_ever(ports);
+      return 0;
+    });
+    parameters_.backend = "etcd";
+    parameters_.endpoint = "s:2379";
+    parameters_.run_id = "job";
+    parameters_.max_nodes = 2;
+    parameters_.variant = Variant::torch_1_13;  // whose next_rendezvous needs no store of the round
+    parameters_.config = {{"last_call_timeout", "5s"}, {"timeout", "60s"}};
+  }
+
+  void node(const std::string& name, const std::function<void(Ports&, RendezvousHandler&)>& body) {
+    world_.start(world_.node(name), name, [=, this](Ports& ports) {
+      sleep(ports, 1s);
+      body(ports, *RendezvousRegistry::with_builtins().create(ports, parameters_));
+      ++done_;
+      return 0;
+    });
+  }
+
+  world::TestWorld world_;
+  RendezvousParameters parameters_;
+  int done_ = 0;
+};
+
+TEST_F(LegacyEtcdHandlers, cannot_close_what_has_not_begun) {  // S-L11
+  node("a", [](Ports&, RendezvousHandler& handler) {
+    EXPECT_ANY_THROW(handler.set_closed());
+    EXPECT_FALSE(handler.shutdown());
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 1);
+}
+
+/// With a prefix that begins with no slash, one node at work and a newcomer, of whom that one
+/// hears.
+class LegacyEtcdPrefix : public LegacyEtcdHandlers {
+ protected:
+  std::int64_t waiting_seen(Variant variant) {
+    parameters_.config["etcd_prefix"] = "torchelastic";
+    parameters_.variant = variant;
+    std::int64_t seen = -1;
+    node("a", [&](Ports& ports, RendezvousHandler& handler) {
+      EXPECT_EQ(handler.next_rendezvous().world_size, 1);
+      sleep(ports, 90s);
+      seen = handler.num_nodes_waiting();
+      sleep(ports, 2min);
+    });
+    node("b", [&](Ports& ports, RendezvousHandler& handler) {
+      sleep(ports, 1min);
+      try {
+        alone_ = handler.next_rendezvous().world_size == 1;
+      } catch (const RendezvousTimeoutError&) {  // nobody let it in
+      }
+    });
+    world_.run_for(5min);
+    return seen;
+  }
+  bool alone_ = false;
+};
+
+TEST_F(LegacyEtcdPrefix, without_its_slash_lets_a_newcomer_end_a_living_version) {  // S-L14
+  EXPECT_EQ(waiting_seen(Variant::torch_1_13), 0) << "it runs on, in a version that is gone";
+  EXPECT_TRUE(alone_);
+}
+
+TEST_F(LegacyEtcdPrefix, gets_its_slash_in_the_hardened_variant) {
+  EXPECT_EQ(waiting_seen(Variant::hardened), 1);
+  EXPECT_FALSE(alone_) << "it waits to be let in";
+}
+
+}  // namespace
+}  // namespace hooke::model
