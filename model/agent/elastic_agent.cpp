@@ -105,8 +105,11 @@ RunResult ElasticAgent::invoke_run() {
       reports_.looked(WorkerState::healthy, remaining_restarts_);
       // A failing backend ends a healthy agent here.
       const bool others_wait = handler_.num_nodes_waiting() > 0;
+      // Members that have done their work go silent in the exit barrier: no loss.
+      const bool broken = !others_wait && handler_.group_is_broken() &&
+                          !group_.store->check({std::string(kTerminalState) + "/num_members"});
       check_signals(ports_);
-      if (others_wait) restart_workers("membership_change");
+      if (others_wait || broken) restart_workers(broken ? "member_lost" : "membership_change");
       continue;
     }
     enter(result->state);

@@ -27,7 +27,7 @@ inline constexpr EventType agent_settings{"agent.settings",
 inline constexpr EventType agent_finished{"agent.finished", {"outcome", "exit_code", "detail"}};
 /// The worker group's state changed (PyTorch's WorkerState names).
 inline constexpr EventType group_state{"group.state", {"state", "restart_count"}};
-/// `cause`: worker_failure or membership_change.
+/// `cause`: worker_failure, membership_change, or member_lost (hardened).
 inline constexpr EventType group_restarting{"group.restarting",
                                             {"cause", "remaining_restarts", "round"}};
 inline constexpr EventType agent_signalled{"agent.signalled", {"signal", "phase"}};

@@ -42,8 +42,30 @@ bool Bootstrap::shares_store() const {
   return found == environment.end() || found->second != "1";
 }
 
+RendezvousStoreInfo Bootstrap::anew(std::int64_t rank, Store& round_store) {
+  if (rank == 0) {
+    serve_anew();
+  } else {
+    server_ = nullptr;
+  }
+  const std::uint16_t port = server_ == nullptr ? 0 : server_->port().value;
+  return build_store_info(ports_, rank, round_store, local_addr_, port);
+}
+
+void Bootstrap::serve_anew() {
+  const sim::PortNumber before = server_ == nullptr ? sim::PortNumber{0} : server_->port();
+  server_ = nullptr;
+  try {
+    server_ = serve_tcp_store(ports_, before, "workers");
+  } catch (const StoreError&) {
+    if (before == sim::PortNumber{0}) throw;
+  }
+  if (server_ == nullptr) server_ = serve_tcp_store(ports_, sim::PortNumber{0}, "workers");
+}
+
 RendezvousStoreInfo Bootstrap::for_round(std::int64_t rank, Store& round_store) {
   if (!shares_store()) return build_store_info(ports_, rank, round_store, local_addr_, 0);
+  if (variant_ == Variant::hardened) return anew(rank, round_store);
   if (!cached_) {
     std::uint16_t port = 0;
     if (rank == 0) {

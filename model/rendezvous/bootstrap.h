@@ -16,21 +16,26 @@ RendezvousStoreInfo build_store_info(sim::Ports& ports, std::int64_t rank, Store
                                      const std::string& local_addr, std::uint16_t server_port);
 
 /// Builds the bootstrap information of an agent's rounds. It is built once per agent, not once per
-/// round.
+/// round; hardened, each round has its own, and an empty store at the port of the last one:
+/// members that kept the address find it there.
 class Bootstrap {
  public:
-  Bootstrap(sim::Ports& ports, std::string local_addr)
-      : ports_(ports), local_addr_(std::move(local_addr)) {}
+  Bootstrap(sim::Ports& ports, std::string local_addr, Variant variant)
+      : ports_(ports), local_addr_(std::move(local_addr)), variant_(variant) {}
 
   /// The agent serves the workers' store itself, unless TORCH_DISABLE_SHARE_RDZV_TCP_STORE is "1".
   [[nodiscard]] bool shares_store() const;
   /// The information for a round. EscapedPythonError "AssertionError" when this node has become
-  /// rank 0 only in a later round; StoreError.
+  /// rank 0 only in a later round (A-21; not when hardened); StoreError.
   RendezvousStoreInfo for_round(std::int64_t rank, Store& round_store);
 
  private:
+  RendezvousStoreInfo anew(std::int64_t rank, Store& round_store);
+  void serve_anew();
+
   sim::Ports& ports_;
   std::string local_addr_;
+  Variant variant_;
   std::optional<RendezvousStoreInfo> cached_;
   std::unique_ptr<TcpStoreServer> server_;
   std::shared_ptr<Store>

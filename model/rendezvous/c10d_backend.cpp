@@ -42,13 +42,24 @@ sim::Value c10d_no_state() {
   return sim::Value("Y2FuaW1hZGFt");
 }
 
-C10dBackend::C10dBackend(std::shared_ptr<Store> store, const std::string& run_id)
-    : store_(std::move(store)), key_(c10d_state_key(run_id)), sentinel_(c10d_no_state()) {
+C10dBackend::C10dBackend(std::shared_ptr<Store> store, const std::string& run_id, Variant variant)
+    : store_(std::move(store)),
+      key_(c10d_state_key(run_id)),
+      sentinel_(c10d_no_state()),
+      variant_(variant) {
   if (run_id.empty()) throw std::invalid_argument("the run id must be a non-empty string");
+  put_sentinel();
+}
+
+void C10dBackend::put_sentinel() {
   guarded([&] { return store_->compare_set(key_, sim::Value(), sentinel_); });
 }
 
 std::optional<StoredState> C10dBackend::get_state() {
+  // A get would wait for a key that nobody is going to write.
+  if (variant_ == Variant::hardened && !guarded([&] { return store_->check({key_}); })) {
+    put_sentinel();
+  }
   const sim::Value stored = guarded([&] { return store_->get(key_); });
   if (stored == sentinel_) return std::nullopt;
   return StoredState{decode_stored(stored), stored};
@@ -58,7 +69,12 @@ std::optional<SetStateResult> C10dBackend::set_state(const sim::Value& bytes,
                                                      const std::optional<Token>& token) {
   const sim::Value offered = base64_encode(bytes);
   const sim::Value& expected = token && !token->empty() ? *token : sentinel_;
-  const sim::Value stored = guarded([&] { return store_->compare_set(key_, expected, offered); });
+  sim::Value stored = guarded([&] { return store_->compare_set(key_, expected, offered); });
+  // Whoever loses a race is told another value; his own expectation means that there is none.
+  if (variant_ == Variant::hardened && stored == expected && stored != offered) {
+    put_sentinel();
+    stored = guarded([&] { return store_->compare_set(key_, sentinel_, offered); });
+  }
   if (stored == sentinel_) return std::nullopt;
   const sim::Value decoded = decode_stored(stored);
   return SetStateResult{decoded, stored, decoded == bytes};

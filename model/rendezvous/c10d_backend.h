@@ -19,8 +19,9 @@ sim::Value c10d_no_state();
 class C10dBackend final : public RendezvousBackend {
  public:
   /// Puts the sentinel "no state" under the key unless something is there. std::invalid_argument
-  /// for an empty run id, RendezvousConnectionError when the store fails.
-  C10dBackend(std::shared_ptr<Store> store, const std::string& run_id);
+  /// for an empty run id, RendezvousConnectionError when the store fails. Hardened, it does so
+  /// again whenever the key has disappeared (R-15, S-4).
+  C10dBackend(std::shared_ptr<Store> store, const std::string& run_id, Variant variant);
   [[nodiscard]] std::string name() const override { return "c10d"; }
   std::optional<StoredState> get_state() override;
   /// Success is inferred from the equality of values (S-5).
@@ -28,9 +29,12 @@ class C10dBackend final : public RendezvousBackend {
                                           const std::optional<Token>& token) override;
 
  private:
+  void put_sentinel();
+
   std::shared_ptr<Store> store_;
   std::string key_;
   sim::Value sentinel_;
+  Variant variant_;
 };
 
 /// What create_c10d_backend makes: the store client, and its server when this process hosts it.

@@ -18,6 +18,9 @@ std::int64_t count(const RendezvousState& state) {
 
 bool heartbeat_due(const Situation& s) {
   const Heartbeat* const last = s.state.heartbeat(s.node);
+  if (s.signs != nullptr && last != nullptr) {
+    return s.signs->silence(*s.node) >= s.settings.keep_alive_interval;
+  }
   return last != nullptr && last->at <= s.wall_now - s.settings.keep_alive_interval;
 }
 
@@ -96,8 +99,14 @@ void add_to_participants(RendezvousState& state, const RendezvousSettings& setti
   }
   beat(state, node, now);
   // Equality, not at least: the last call starts when the minimum is reached and is not extended.
-  if (count(state) == settings.min_nodes) state.deadline = now + settings.timeout.last_call;
-  if (count(state) == settings.max_nodes) complete(state);
+  // Where nodes differ in what they want, a number may be stepped over.
+  const bool hardened = settings.variant == Variant::hardened;
+  const bool enough = hardened ? count(state) >= settings.min_nodes && !state.deadline
+                               : count(state) == settings.min_nodes;
+  if (enough) state.deadline = now + settings.timeout.last_call;
+  const bool full =
+      hardened ? count(state) >= settings.max_nodes : count(state) == settings.max_nodes;
+  if (full) complete(state);
 }
 
 /// Rows that only a spare sees (2.x); none for 1.13, which has no redundancy list.
@@ -119,6 +128,9 @@ bool last_call_is_over(const Situation& s) {
   if (s.settings.variant == Variant::torch_1_13) {
     if (!s.state.deadline) throw EscapedPythonError("TypeError", "None compared with a datetime");
     return *s.state.deadline < s.wall_now;
+  }
+  if (s.signs != nullptr) {
+    return s.state.deadline && s.signs->last_call() >= s.settings.timeout.last_call;
   }
   return participants <= s.settings.max_nodes && s.state.deadline && *s.state.deadline < s.wall_now;
 }
@@ -158,6 +170,10 @@ Action decide_join(const Situation& s, sim::MonotonicTime deadline) {
     return Action::error_timeout;
   }
   if (state.complete) {
+    // Whoever waits for a seat where none is left only makes the others restart.
+    const bool in_vain =
+        s.settings.variant == Variant::hardened && waits && count(state) >= s.settings.max_nodes;
+    if (in_vain) return Action::add_to_redundancy_list;
     if (!waits) {
       if (count(state) < s.settings.max_nodes) return Action::add_to_wait_list;
       if (s.settings.variant != Variant::torch_1_13) return Action::add_to_redundancy_list;
@@ -195,6 +211,7 @@ void apply(Action action, RendezvousState& state, const RendezvousSettings& sett
       if (!state.waits(node)) state.wait_list.push_back(node);
       return beat(state, node, now);
     case Action::add_to_redundancy_list:
+      if (settings.variant == Variant::hardened) erase_node(state.wait_list, node, itself);
       if (!state.is_redundant(node)) state.redundancy_list.push_back(node);
       return beat(state, node, now);
     case Action::remove_from_participants:
@@ -216,20 +233,32 @@ void apply(Action action, RendezvousState& state, const RendezvousSettings& sett
   }
 }
 
-bool has_dead_nodes(const RendezvousState& state, const RendezvousSettings& settings,
-                    sim::WallTime wall_now) {
-  return state.oldest_heartbeat() <
-         wall_now - settings.keep_alive_interval * settings.keep_alive_max_attempt;
-}
-
-std::vector<DeadNode> sanitise(RendezvousState& state, const RendezvousSettings& settings,
-                               sim::WallTime wall_now) {
+std::vector<DeadNode> dead_nodes(const RendezvousState& state, const RendezvousSettings& settings,
+                                 sim::WallTime wall_now) {
   const sim::WallTime limit =
       wall_now - settings.keep_alive_interval * settings.keep_alive_max_attempt;
   std::vector<DeadNode> dead;
+  if (state.oldest_heartbeat() >= limit) return dead;
   for (const Heartbeat& entry : state.last_heartbeats) {
     if (entry.at < limit) dead.push_back({entry.node, wall_now - entry.at, false});
   }
+  return dead;
+}
+
+std::vector<DeadNode> dead_nodes(const RendezvousState& state, const RendezvousSettings& settings,
+                                 const SignsOfLife& signs, const NodeRef& self) {
+  const sim::Duration limit = settings.keep_alive_interval * settings.keep_alive_max_attempt;
+  std::vector<DeadNode> dead;
+  for (const Heartbeat& entry : state.last_heartbeats) {
+    if (entry.node == self) continue;
+    const sim::Duration silence = signs.silence(*entry.node);
+    if (silence > limit) dead.push_back({entry.node, silence, false});
+  }
+  return dead;
+}
+
+void sanitise(RendezvousState& state, const RendezvousSettings& settings,
+              std::vector<DeadNode>& dead) {
   bool participant_died = false;
   for (DeadNode& node : dead) {
     erase_node(state.last_heartbeats, node.node, of_heartbeat);
@@ -241,7 +270,6 @@ std::vector<DeadNode> sanitise(RendezvousState& state, const RendezvousSettings&
   }
   state.heartbeats_changed();
   if (participant_died) participant_removed(state, settings);
-  return dead;
 }
 
 }  // namespace hooke::model

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/observe/python_error.h"
+#include "model/rendezvous/signs_of_life.h"
 #include "model/rendezvous/state.h"
 
 namespace hooke::model {
@@ -38,6 +39,7 @@ struct Situation {
   const NodeRef& node;     ///< who asks
   sim::WallTime wall_now;  ///< of this node, whole microseconds
   sim::MonotonicTime mono_now;
+  const SignsOfLife* signs = nullptr;  ///< hardened: goes before what wall clocks say
 };
 
 /// One of the four operations: the next step towards its goal, given its deadline.
@@ -67,15 +69,19 @@ void apply(Action action, RendezvousState& state, const RendezvousSettings& sett
 /// A node that has not reported for longer than interval × attempts.
 struct DeadNode {
   NodeRef node;
-  sim::Duration silence{};  ///< age of its last heartbeat by the judging node's wall clock
+  sim::Duration silence{};  ///< age of its last heartbeat by the clock of the judging node
   bool was_participant = false;
 };
 
-/// True if sanitise() would remove somebody. Constant time once the oldest heartbeat is known.
-bool has_dead_nodes(const RendezvousState& state, const RendezvousSettings& settings,
-                    sim::WallTime wall_now);
-/// Removes dead nodes from `state` and returns them in the order of their heartbeats.
-std::vector<DeadNode> sanitise(RendezvousState& state, const RendezvousSettings& settings,
-                               sim::WallTime wall_now);
+/// The nodes whose heartbeats are too old, in the order of their heartbeats. Constant time when
+/// there is none and the oldest heartbeat is known.
+std::vector<DeadNode> dead_nodes(const RendezvousState& state, const RendezvousSettings& settings,
+                                 sim::WallTime wall_now);
+/// Likewise by what this node has seen; never this node itself.
+std::vector<DeadNode> dead_nodes(const RendezvousState& state, const RendezvousSettings& settings,
+                                 const SignsOfLife& signs, const NodeRef& self);
+/// Removes them from `state`.
+void sanitise(RendezvousState& state, const RendezvousSettings& settings,
+              std::vector<DeadNode>& dead);
 
 }  // namespace hooke::model

@@ -128,7 +128,8 @@ struct Core {
 
 /// The background task that renews the heartbeat (utils.py:_PeriodicTimer): first tick one interval
 /// after the start, never two at once, missed ticks are not made up, an unexpected exception ends
-/// it silently.
+/// it silently. Hardened: the first tick comes when the heartbeat is due, and no exception
+/// ends it.
 class KeepAlive {
  public:
   static std::unique_ptr<KeepAlive> start(const std::shared_ptr<Core>& core) {
@@ -147,13 +148,21 @@ class KeepAlive {
 
  private:
   static void run(Core& core, sim::Flag& stop) {
-    while (!stop.wait(core.ports.clock.monotonic_now() + core.settings.keep_alive_interval)) {
+    while (!stop.wait(core.ports.clock.monotonic_now() + pause(core))) {
+      const std::lock_guard lock(core.heartbeat_lock);
       if (!tick(core)) return;
     }
   }
-  /// False when the task must end.
+  static sim::Duration pause(const Core& core) {
+    const sim::Duration interval = core.settings.keep_alive_interval;
+    if (core.holder.signs() == nullptr) return interval;
+    const sim::Duration due_in = interval - core.holder.signs()->silence(*core.node);
+    return std::clamp(due_in, interval / 10, interval);  // one that failed is soon tried again
+  }
+
+ public:
+  /// Renews the heartbeat if it is due, with the lock held. False when the task must end.
   static bool tick(Core& core) {
-    const std::lock_guard lock(core.heartbeat_lock);
     const std::uint64_t before = core.tracer.cost.attempts;
     try {
       core.run(&decide_keep_alive,
@@ -166,15 +175,27 @@ class KeepAlive {
                             {"failed", std::string(error.class_name()) + ": " + error.what()});
       return true;
     } catch (const std::exception& error) {
+      if (core.settings.variant == Variant::hardened) {
+        core.ports.trace.emit(events::keep_alive_tick, {"failed", error.what()});
+        return true;
+      }
       core.ports.trace.emit(events::keep_alive_died, {error.what()});
       return false;
     }
   }
 
+ private:
   sim::Executor& executor_;
   std::shared_ptr<sim::Flag> stop_;
   sim::FiberId fiber_;
 };
+
+/// Nobody has left since the round was complete: ranks have no holes.
+bool is_whole(const RendezvousState& state) {
+  const auto size = static_cast<std::int64_t>(state.participants.size());
+  return std::all_of(state.participants.begin(), state.participants.end(),
+                     [&](const Participant& member) { return member.rank < size; });
+}
 
 class DynamicHandler final : public RendezvousHandler {
  public:
@@ -182,7 +203,7 @@ class DynamicHandler final : public RendezvousHandler {
                  const std::string& addr)
       : core_(std::make_shared<Core>(ports, std::move(resources), std::move(settings),
                                      NodeDesc{addr, ports.processes.self().value, 0})),
-        bootstrap_(ports, addr) {}
+        bootstrap_(ports, addr, core_->settings.variant) {}
 
   [[nodiscard]] std::string get_backend() const override {
     return core_->resources.backend->name();
@@ -196,6 +217,7 @@ class DynamicHandler final : public RendezvousHandler {
   void set_closed() override;
   std::int64_t num_nodes_waiting() override;
   std::int64_t others_at_work() override;
+  bool group_is_broken() override;
   bool shutdown() override;
 
  private:
@@ -207,6 +229,7 @@ class DynamicHandler final : public RendezvousHandler {
   Bootstrap bootstrap_;
   std::unique_ptr<KeepAlive> keep_alive_;
   std::int64_t waiting_seen_ = 0;
+  std::optional<std::pair<std::int64_t, std::int64_t>> joined_;  ///< round, and its size then
 };
 
 RendezvousInfo DynamicHandler::next_rendezvous() {
@@ -260,8 +283,12 @@ RendezvousInfo DynamicHandler::join() {
     if (delay >= 10ms) interruptible_sleep(ports, delay);
   }
   const MonotonicTime deadline = ports.clock.monotonic_now() + core.settings.timeout.join;
-  core.run(&decide_exit, deadline);
-  core.run(&decide_join, deadline, core.settings.timeout.join);
+  joined_.reset();
+  do {
+    core.run(&decide_exit, deadline);
+    core.run(&decide_join, deadline, core.settings.timeout.join);
+    // A round that lost a member since it was complete is no group any more.
+  } while (core.settings.variant == Variant::hardened && !is_whole(core.holder.state()));
   ports.fault_point.reach("rendezvous.joined");
   keep_alive_ = KeepAlive::start(core_);
   const RendezvousState& state = core.holder.state();
@@ -272,6 +299,7 @@ RendezvousInfo DynamicHandler::join() {
   info.rank = self->rank;
   info.world_size =
       static_cast<std::int64_t>(state.participants.size());  // of what is held now
+  joined_ = {info.round, info.world_size};
   info.store =
       make_prefix_store(round_prefix(core.settings.run_id, state.round), core.resources.store);
   return info;
@@ -286,7 +314,12 @@ bool DynamicHandler::is_closed() {
 std::int64_t DynamicHandler::num_nodes_waiting() {
   const std::lock_guard lock(core_->heartbeat_lock);
   static_cast<void>(core_->holder.sync());
-  const auto waiting = static_cast<std::int64_t>(core_->holder.state().wait_list.size());
+  auto waiting = static_cast<std::int64_t>(core_->holder.state().wait_list.size());
+  if (core_->settings.variant == Variant::hardened) {
+    // Nobody can be admitted beyond the last seat.
+    const auto members = static_cast<std::int64_t>(core_->holder.state().participants.size());
+    waiting = std::min(waiting, std::max<std::int64_t>(core_->settings.max_nodes - members, 0));
+  }
   if (std::exchange(waiting_seen_, waiting) != waiting && waiting > 0) {
     trace().emit(events::rendezvous_waiting_seen,
                  {core_->settings.run_id, core_->holder.state().round, waiting});
@@ -306,8 +339,24 @@ std::int64_t DynamicHandler::others_at_work() {
                        [&](const Participant& participant) {
                          if (*participant.node == *core_->node) return false;
                          const Heartbeat* const heartbeat = state.heartbeat(participant.node);
-                         return heartbeat != nullptr && heartbeat->at > dead_before;
+                         if (heartbeat == nullptr) return false;
+                         // What a sync leaves in a hardened state is alive by what was seen of it.
+                         return core_->holder.signs() != nullptr || heartbeat->at > dead_before;
                        });
+}
+
+bool DynamicHandler::group_is_broken() {
+  Core& core = *core_;
+  if (core.settings.variant != Variant::hardened || !joined_) return false;
+  const std::lock_guard lock(core.heartbeat_lock);
+  static_cast<void>(core.holder.sync());
+  const bool forgotten =
+      core.holder.signs()->silence(*core.node) >= 2 * core.settings.keep_alive_interval;
+  if (forgotten) static_cast<void>(KeepAlive::tick(core));
+  const RendezvousState& state = core.holder.state();
+  if (state.closed) return false;  // there is no other round to come
+  return state.round != joined_->first || state.participant(core.node) == nullptr ||
+         static_cast<std::int64_t>(state.participants.size()) < joined_->second;
 }
 
 void DynamicHandler::close() {
@@ -338,6 +387,31 @@ std::string round_prefix(const std::string& run_id, std::int64_t round) {
   return "torch.rendezvous." + run_id + "." + std::to_string(round);
 }
 
+namespace {
+
+/// Settings under which no round can form, which PyTorch takes in silence.
+void refuse_what_cannot_work(const RendezvousSettings& settings) {
+  const auto seconds = [](sim::Duration span) {
+    return std::to_string(std::chrono::duration<double>(span).count()) + " s";
+  };
+  if (settings.timeout.join <= settings.timeout.last_call + kPollInterval &&
+      settings.min_nodes < settings.max_nodes) {
+    throw std::invalid_argument("join_timeout (" + seconds(settings.timeout.join) +
+                                ") must be longer than last_call_timeout (" +
+                                seconds(settings.timeout.last_call) + ") and a second");
+  }
+  const sim::Duration patience = settings.keep_alive_interval * settings.keep_alive_max_attempt;
+  if (settings.keep_alive_interval <= sim::Duration::zero() ||
+      patience < 2 * settings.keep_alive_interval + kPollInterval) {
+    throw std::invalid_argument(
+        "keep_alive_interval times keep_alive_max_attempt (" + seconds(patience) +
+        ") must be at least two intervals and a second: a node would be dead before its next "
+        "heartbeat is due");
+  }
+}
+
+}  // namespace
+
 RendezvousSettings dynamic_settings(const RendezvousParameters& parameters) {
   RendezvousSettings settings;
   settings.run_id = parameters.run_id;
@@ -358,6 +432,7 @@ RendezvousSettings dynamic_settings(const RendezvousParameters& parameters) {
     }
   }
   settings.timeout.validate();
+  if (parameters.variant == Variant::hardened) refuse_what_cannot_work(settings);
   return settings;
 }
 

@@ -49,6 +49,10 @@ class RendezvousHandler {
   /// Other participants of the current round that are alive, by what the backend knows of them; 0
   /// where it knows nothing (static).
   virtual std::int64_t others_at_work() { return 0; }
+  /// True when the group that next_rendezvous returned is no more: a member is gone, or this node
+  /// itself has been given up. Only the hardened variant knows; it also renews a
+  /// heartbeat here that nobody else renews.
+  virtual bool group_is_broken() { return false; }
   /// Stops background work and closes the rendezvous for everybody; true on success.
   virtual bool shutdown() = 0;
 };

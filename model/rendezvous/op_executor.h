@@ -21,8 +21,9 @@ void run_operation(Operation operation, StateHolder& holder, const RendezvousSet
                    std::optional<sim::Duration> extend_by, Sleep sleep, BeforeWrite before_write) {
   for (;;) {
     static_cast<void>(holder.sync());
-    const Situation situation{holder.state(), settings, node,
-                              truncate_to_microseconds(clock.wall_now()), clock.monotonic_now()};
+    const Situation situation{
+        holder.state(),        settings,      node, truncate_to_microseconds(clock.wall_now()),
+        clock.monotonic_now(), holder.signs()};
     const Action action = operation(situation, deadline);
     switch (action) {
       case Action::finish: return;

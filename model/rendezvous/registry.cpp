@@ -15,8 +15,15 @@ std::unique_ptr<RendezvousHandler> create_c10d(sim::Ports& ports,
                                                const RendezvousParameters& parameters) {
   C10dStore made = create_c10d_store(ports, parameters);
   RendezvousResources resources;
-  resources.backend = std::make_unique<C10dBackend>(made.store, parameters.run_id);
+  resources.backend =
+      std::make_unique<C10dBackend>(made.store, parameters.run_id, parameters.variant);
   resources.store = std::move(made.store);
+  if (parameters.variant == Variant::hardened) {
+    // A connection apart: whoever waits on the store must not hold heartbeats up.
+    RendezvousParameters as_client = parameters;
+    as_client.config["is_host"] = "0";
+    resources.store = create_c10d_store(ports, as_client).store;
+  }
   resources.server = std::move(made.server);
   return make_dynamic_handler(ports, std::move(resources), dynamic_settings(parameters),
                               parameters.local_addr);

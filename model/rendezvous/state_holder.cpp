@@ -23,7 +23,9 @@ StateHolder::StateHolder(sim::Clock& clock, RendezvousBackend& backend,
       node_(std::move(node)),
       observer_(observer),
       cache_duration_(cache_duration),
-      state_(fresh_state(settings.variant)) {}
+      state_(fresh_state(settings.variant)) {
+  if (settings.variant == Variant::hardened) signs_.emplace(clock);
+}
 
 RendezvousState& StateHolder::edit() {
   if (editable_ == nullptr) {
@@ -51,9 +53,10 @@ std::optional<bool> StateHolder::sync() {
   if (dirty_) {
     const sim::Value offered = encode_state(state_, settings_.variant);
     editable_.reset();
-    const auto response = backend_.set_state(offered, token_);
+    const auto response = write(offered);
     if (response) {
       adopt(response->bytes);
+      known_ = true;
       token_ = response->token;
       has_set = response->has_set;
     } else {
@@ -71,7 +74,13 @@ std::optional<bool> StateHolder::sync() {
     if (fresh) return std::nullopt;
     if (const auto stored = backend_.get_state()) {
       adopt(stored->bytes);
+      known_ = true;
       token_ = stored->token;
+    } else if (signs_ && known_) {
+      // It was there: a store that comes up empty is given back what this node knows.
+      token_.reset();
+      dirty_ = true;
+      return sync();
     } else {
       state_ = fresh_state(settings_.variant);
       editable_.reset();
@@ -85,16 +94,34 @@ std::optional<bool> StateHolder::sync() {
   return has_set;
 }
 
+std::optional<SetStateResult> StateHolder::write(const sim::Value& offered) {
+  try {
+    return backend_.set_state(offered, token_);
+  } catch (...) {
+    if (settings_.variant == Variant::hardened) {
+      dirty_ = false;
+      pending_.clear();
+      last_sync_.reset();  // what is held has never been true: the next sync reads
+    }
+    throw;
+  }
+}
+
 void StateHolder::adopt(const sim::Value& bytes) {
   state_ = decode_state(bytes, settings_.variant, Foreign::refused);
   editable_.reset();
 }
 
 void StateHolder::drop_dead_nodes() {
-  dead_.clear();
-  const sim::WallTime now = truncate_to_microseconds(clock_.wall_now());
-  if (!has_dead_nodes(*state_, settings_, now)) return;
-  dead_ = sanitise(edit(), settings_, now);
+  if (signs_) {
+    signs_->observe(*state_);
+    dead_ = hooke::model::dead_nodes(*state_, settings_, *signs_, node_);
+  } else {
+    dead_ =
+        hooke::model::dead_nodes(*state_, settings_, truncate_to_microseconds(clock_.wall_now()));
+  }
+  if (dead_.empty()) return;
+  sanitise(edit(), settings_, dead_);
   for (const DeadNode& dead : dead_) {
     if (dead.node == node_ && observer_ != nullptr) observer_->on_own_death();
   }

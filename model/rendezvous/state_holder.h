@@ -45,8 +45,12 @@ class StateHolder {
   /// Writes the local copy when it is dirty, reads when the cache is old, and drops dead nodes from
   /// what came back (locally: that alone is not written). true: written; false: somebody else was
   /// faster, the local copy is now theirs; nullopt: nothing written. RendezvousConnectionError,
-  /// RendezvousStateError: nothing has changed.
+  /// RendezvousStateError: nothing has changed; what was to be written is tried
+  /// again with the next sync, or forgotten in the hardened variant.
   std::optional<bool> sync();
+
+  /// What the hardened variant judges liveness by; null in the faithful ones.
+  [[nodiscard]] const SignsOfLife* signs() const { return signs_ ? &*signs_ : nullptr; }
 
   // What the last sync left behind; for tests and status.
   [[nodiscard]] const std::optional<Token>& token() const { return token_; }
@@ -54,6 +58,7 @@ class StateHolder {
 
  private:
   RendezvousState& edit();
+  std::optional<SetStateResult> write(const sim::Value& offered);
   void adopt(const sim::Value& bytes);
   void drop_dead_nodes();
 
@@ -67,6 +72,8 @@ class StateHolder {
   StateRef state_;
   std::shared_ptr<RendezvousState> editable_;  ///< same as state_ while nobody else has seen it
   std::optional<Token> token_;
+  std::optional<SignsOfLife> signs_;
+  bool known_ = false;  ///< the backend has had a state
   bool dirty_ = false;
   std::optional<sim::MonotonicTime> last_sync_;
   std::vector<PendingChange> pending_;

@@ -51,7 +51,9 @@ struct TcpStoreOptions {
 /// Connects a client: resolve, connect, VALIDATE and PING where the wire format has them. One
 /// client serialises its calls with a mutex that is held for the whole of a wait (rendezvous R-39).
 /// Throws StoreNetworkError. Replies other than a WAIT's are waited for without limit (S-23). A
-/// connection that has broken stays so: every later call throws StoreNetworkError. In 1.13's format
+/// connection that has broken stays so: every later call throws StoreNetworkError. Hardened, a
+/// reply comes within `timeout` or the connection is broken, and what may be done twice is done
+/// again on a new one. In 1.13's format
 /// a wait that times out stays registered and spoils the answer to a later call (S-1), lists of
 /// keys are got and set one by one, and append is a StoreError. 1.13's second connection, for
 /// watches, is not opened.

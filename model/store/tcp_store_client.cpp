@@ -20,6 +20,9 @@ using sim::MonotonicTime;
 /// appending may exceed what one request can carry.
 constexpr std::uint64_t kReplyBytesMax = 16 * kValueBytesMax;
 
+/// How long a hardened client tries to reach a store that it has lost.
+constexpr Duration kReconnectTimeout = std::chrono::seconds(5);
+
 std::string describe(const sim::Endpoint& endpoint) {
   return endpoint.host + ":" + std::to_string(endpoint.port.value);
 }
@@ -45,7 +48,7 @@ class Client : public Store {
         options_(std::move(options)),
         timeout_(options_.timeout),
         mutex_(ports.executor) {
-    connect();
+    connect(options_.timeout);
     if (options_.count_in) static_cast<void>(count_in(1));
   }
   /// Adds to the counter of clients, whose key has no slash before it.
@@ -77,18 +80,23 @@ class Client : public Store {
   }
 
  private:
-  void connect();
-  std::unique_ptr<sim::Stream> connect_socket(Backoff& backoff);
+  void connect(Duration timeout);
+  std::unique_ptr<sim::Stream> connect_socket(Backoff& backoff, Duration timeout);
   /// Opens the protocol on a fresh stream; false when the connection broke while doing so.
   bool open(sim::Stream& stream);
 
+  void reconnect_if_lost();
+  /// Does what may be done twice; hardened, a second time on a new connection when the first one
+  /// has broken.
+  template <class Call>
+  auto persistently(Call call) -> decltype(call());
   /// Sends a request that reads, or one that changes the store: if the reply to that is lost,
   /// nobody can tell what became of it.
   void send(Message& message);
   void send(Message&& message) { send(message); }
   void send_change(Message& message);
-  /// Blocks until `count` bytes have come; without a deadline for ever (S-23). False at the
-  /// deadline.
+  /// Blocks until `count` bytes have come. False at the deadline; without one for ever (S-23), or
+  /// until a hardened client's time-out breaks the connection.
   bool receive(std::size_t count, std::optional<MonotonicTime> deadline);
   template <class T>
   T number() {
@@ -101,6 +109,12 @@ class Client : public Store {
   void wait_locked(const std::vector<std::string>& keys, Duration timeout);
   [[noreturn]] void broken(const std::string& why);
   [[nodiscard]] bool of_1_13() const { return options_.variant == Variant::torch_1_13; }
+  [[nodiscard]] bool hardened() const { return options_.variant == Variant::hardened; }
+  /// Until when a reply is waited for that no caller has set a limit to.
+  [[nodiscard]] std::optional<MonotonicTime> patience() const {
+    if (!hardened()) return std::nullopt;
+    return ports_.clock.monotonic_now() + options_.timeout;
+  }
   [[nodiscard]] Message request(Query query) const { return Message(query, options_.variant); }
   [[nodiscard]] Message key_list(Query query, const std::vector<std::string>& keys) const;
 
@@ -108,7 +122,7 @@ class Client : public Store {
   TcpStoreOptions options_;
   Duration timeout_;
   sim::Mutex mutex_;  ///< held for the whole of a call, waits included (rendezvous R-39)
-  std::unique_ptr<sim::Stream> stream_;  ///< null once broken: there is no reconnect
+  std::unique_ptr<sim::Stream> stream_;  ///< null once broken; only hardened ones connect anew
   sim::Buffer received_;
   bool in_doubt_ = false;  ///< a change has been sent and its reply has not come
 };
@@ -116,11 +130,11 @@ class Client : public Store {
 // ---- connecting
 // ------------------------------------------------------------------------------------
 
-void Client::connect() {
+void Client::connect(Duration timeout) {
   Backoff backoff(ports_.random, options_.variant);
-  const MonotonicTime deadline = ports_.clock.monotonic_now() + options_.timeout;
+  const MonotonicTime deadline = ports_.clock.monotonic_now() + timeout;
   for (;;) {
-    auto stream = connect_socket(backoff);
+    auto stream = connect_socket(backoff, timeout);
     if (stream != nullptr && open(*stream)) {
       stream_ = std::move(stream);
       return;
@@ -134,8 +148,8 @@ void Client::connect() {
 }
 
 /// The inner loop: attempts on one socket with a deadline of its own; null when that has passed.
-std::unique_ptr<sim::Stream> Client::connect_socket(Backoff& backoff) {
-  const MonotonicTime deadline = ports_.clock.monotonic_now() + options_.timeout;
+std::unique_ptr<sim::Stream> Client::connect_socket(Backoff& backoff, Duration timeout) {
+  const MonotonicTime deadline = ports_.clock.monotonic_now() + timeout;
   for (;;) {
     auto stream = ports_.network.connect(options_.endpoint, deadline);
     if (stream) return std::move(stream).value();
@@ -153,8 +167,9 @@ bool Client::open(sim::Stream& stream) {
   const auto nonce = static_cast<std::uint32_t>(ports_.processes.self().value);
   if (!send_opening(stream, nonce)) return false;
   sim::Buffer echo;
-  while (echo.size() < sizeof(nonce)) {  // waited for without limit, as PyTorch does
-    auto more = stream.read(std::nullopt);
+  const auto deadline = patience();
+  while (echo.size() < sizeof(nonce)) {  // waited for without limit by PyTorch
+    auto more = stream.read(deadline);
     if (!more || more->empty()) return false;
     echo.append(std::move(more).value());
   }
@@ -172,8 +187,25 @@ void Client::broken(const std::string& why) {
       std::exchange(in_doubt_, false));
 }
 
+template <class Call>
+auto Client::persistently(Call call) -> decltype(call()) {
+  reconnect_if_lost();
+  try {
+    return call();
+  } catch (const StoreNetworkError&) {
+    if (!hardened()) throw;
+  }
+  reconnect_if_lost();
+  return call();
+}
+
+void Client::reconnect_if_lost() {
+  if (stream_ == nullptr && hardened()) connect(std::min(options_.timeout, kReconnectTimeout));
+}
+
 void Client::send(Message& message) {
   in_doubt_ = false;
+  reconnect_if_lost();
   if (stream_ == nullptr) broken("an earlier call lost it");
   auto written = stream_->write(message.take());
   if (!written) broken(std::string(to_string(written.failure().fault)));
@@ -185,10 +217,11 @@ void Client::send_change(Message& message) {
 }
 
 bool Client::receive(std::size_t count, std::optional<MonotonicTime> deadline) {
+  const auto until = deadline ? deadline : patience();
   while (received_.size() < count) {
-    auto more = stream_->read(deadline);
+    auto more = stream_->read(until);
     if (!more) {
-      if (more.failure().fault == sim::Fault::timed_out) return false;
+      if (more.failure().fault == sim::Fault::timed_out && deadline) return false;
       broken(std::string(to_string(more.failure().fault)));
     }
     if (more->empty()) broken("the store has closed it");
@@ -223,14 +256,16 @@ Message Client::key_list(Query query, const std::vector<std::string>& keys) cons
 
 void Client::set(const std::string& key, Value value) {
   const std::lock_guard lock(mutex_);
-  send_change(request(Query::set).key(key).value(value));
+  persistently([&] { send_change(request(Query::set).key(key).value(value)); });
 }
 
 Value Client::get(const std::string& key) {
   const std::lock_guard lock(mutex_);
-  wait_locked({key}, timeout_);
-  send(request(Query::get).key(key));
-  return value();
+  return persistently([&] {
+    wait_locked({key}, timeout_);
+    send(request(Query::get).key(key));
+    return value();
+  });
 }
 
 std::int64_t Client::add(const std::string& key, std::int64_t delta) {
@@ -241,13 +276,17 @@ std::int64_t Client::add(const std::string& key, std::int64_t delta) {
 
 Value Client::compare_set(const std::string& key, const Value& expected, const Value& desired) {
   const std::lock_guard lock(mutex_);
-  send_change(request(Query::compare_set).key(key).value(expected).value(desired));
-  return value();
+  // If the first one was carried out and its answer lost, the second finds `desired` there and
+  // answers with it, which is success.
+  return persistently([&] {
+    send_change(request(Query::compare_set).key(key).value(expected).value(desired));
+    return value();
+  });
 }
 
 void Client::wait(const std::vector<std::string>& keys, std::optional<Duration> timeout) {
   const std::lock_guard lock(mutex_);
-  if (!keys.empty()) wait_locked(keys, timeout.value_or(timeout_));
+  if (!keys.empty()) persistently([&] { wait_locked(keys, timeout.value_or(timeout_)); });
 }
 
 void Client::wait_locked(const std::vector<std::string>& keys, Duration timeout) {
@@ -267,9 +306,11 @@ void Client::wait_locked(const std::vector<std::string>& keys, Duration timeout)
 
 bool Client::check(const std::vector<std::string>& keys) {
   const std::lock_guard lock(mutex_);
-  Message message = key_list(Query::check, keys);
-  send(message);
-  return number<std::uint8_t>() == kCheckReady;
+  return persistently([&] {
+    Message message = key_list(Query::check, keys);
+    send(message);
+    return number<std::uint8_t>() == kCheckReady;
+  });
 }
 
 void Client::append(const std::string& key, Value value) {

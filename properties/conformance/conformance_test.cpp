@@ -250,7 +250,8 @@ std::string check_sanitize(const json& in, Variant variant) {
   RendezvousState state = state_of(in.at("state"));
   const RendezvousSettings settings = settings_of(in.at("settings"), variant);
   std::vector<DeadNode> dead;
-  if (has_dead_nodes(state, settings, kWallNow)) dead = sanitise(state, settings, kWallNow);
+  dead = dead_nodes(state, settings, kWallNow);
+  if (!dead.empty()) sanitise(state, settings, dead);
   return compare("after", text_of(state_of(in.at("expect").at("after"))), text_of(state)) +
          compare("dead", dead_text(in.at("expect").at("dead")), dead_text(dead));
 }

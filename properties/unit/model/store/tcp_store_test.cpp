@@ -130,6 +130,61 @@ TEST(TcpStore, a_store_that_goes_fails_its_clients_and_says_that_the_outcome_is_
   EXPECT_TRUE(stays_broken);
 }
 
+TEST(TcpStore, a_hardened_client_does_again_what_may_be_done_twice_and_nothing_else) {
+  StoreWorld world;
+  std::string state;
+  std::int64_t counted = 0;
+  bool unknown = false;
+  world.client([&](sim::Ports& ports) {
+    TcpStoreOptions options = StoreWorld::options();
+    options.variant = Variant::hardened;
+    const auto store = connect_tcp_store(ports, options);
+    store->set("k", Value("old"));
+    const auto lose_a_reply = [&] {
+      world.inject(world::FaultKind::service_reply_lost, [&](world::Fault& fault) {
+        fault.node = world.server_node;
+        fault.port = kStorePort;
+        fault.amount = 1;
+      });
+    };
+    static_cast<void>(store->num_keys());
+    lose_a_reply();
+    state = store->compare_set("k", Value("old"), Value("new")).bytes();
+    lose_a_reply();
+    try {
+      static_cast<void>(store->add("n", 1));
+    } catch (const StoreNetworkError& error) {
+      unknown = error.outcome_unknown();
+    }
+    counted = store->add("n", 0);
+  });
+  world.run();
+  EXPECT_EQ(state, "new");
+  EXPECT_TRUE(unknown);
+  EXPECT_EQ(counted, 1);
+}
+
+TEST(TcpStore, a_hardened_client_gives_a_silent_store_up) {  // S-23
+  StoreWorld world;
+  sim::Duration took{};
+  world.client([&](sim::Ports& ports) {
+    TcpStoreOptions options = StoreWorld::options(7s);
+    options.variant = Variant::hardened;
+    const auto store = connect_tcp_store(ports, options);
+    world.inject(world::FaultKind::service_stop, [&](world::Fault& fault) {
+      fault.node = world.server_node;
+      fault.port = kStorePort;
+      fault.duration = 1h;
+    });
+    const auto begin = ports.clock.monotonic_now();
+    EXPECT_THROW(static_cast<void>(store->add("n", 1)), StoreNetworkError);
+    took = ports.clock.monotonic_now() - begin;
+  });
+  world.run();
+  EXPECT_GE(took, 7s);
+  EXPECT_LE(took, 8s);
+}
+
 TEST(TcpStore, nobody_listening_is_reported_no_earlier_than_the_timeout) {
   StoreWorld world;
   sim::Duration took{};

@@ -1,0 +1,33 @@
+#include "model/rendezvous/signs_of_life.h"
+
+#include <utility>
+
+namespace hooke::model {
+
+void SignsOfLife::observe(const RendezvousState& state) {
+  const sim::MonotonicTime now = clock_.monotonic_now();
+  std::map<NodeDesc, Seen> listed;
+  for (const Heartbeat& heartbeat : state.last_heartbeats) {
+    const auto known = heartbeats_.find(*heartbeat.node);
+    const bool is_new = known == heartbeats_.end() || known->second.at != heartbeat.at;
+    listed[*heartbeat.node] = {heartbeat.at, is_new ? now : known->second.since};
+  }
+  heartbeats_ = std::move(listed);
+  if (!state.deadline) {
+    last_call_.reset();
+  } else if (!last_call_ || last_call_->at != *state.deadline) {
+    last_call_ = Seen{*state.deadline, now};
+  }
+}
+
+sim::Duration SignsOfLife::silence(const NodeDesc& node) const {
+  const auto known = heartbeats_.find(node);
+  if (known == heartbeats_.end()) return sim::Duration::zero();
+  return clock_.monotonic_now() - known->second.since;
+}
+
+sim::Duration SignsOfLife::last_call() const {
+  return last_call_ ? clock_.monotonic_now() - last_call_->since : sim::Duration::zero();
+}
+
+}  // namespace hooke::model

@@ -1,0 +1,36 @@
+#pragma once
+// Who is alive, as one node sees it by its own monotonic clock: what the hardened variant goes by
+// instead of comparing the wall clocks of different machines (R-7, R-8, S-16).
+
+#include <map>
+#include <optional>
+
+#include "model/rendezvous/state.h"
+#include "sim/port/clock.h"
+
+namespace hooke::model {
+
+class SignsOfLife {
+ public:
+  explicit SignsOfLife(sim::Clock& clock) : clock_(clock) {}
+
+  /// Takes in a state as the backend has it: which heartbeats are new, and whether a last call is.
+  void observe(const RendezvousState& state);
+  /// For how long `node` has given no new heartbeat, counted from the first look at the last one;
+  /// zero for a node that has none.
+  [[nodiscard]] sim::Duration silence(const NodeDesc& node) const;
+  /// For how long the present last call has been going on; zero when there is none.
+  [[nodiscard]] sim::Duration last_call() const;
+
+ private:
+  struct Seen {
+    sim::WallTime at;            ///< by the clock of whoever wrote it: only compared for equality
+    sim::MonotonicTime since{};  ///< first seen by this node
+  };
+
+  sim::Clock& clock_;
+  std::map<NodeDesc, Seen> heartbeats_;
+  std::optional<Seen> last_call_;
+};
+
+}  // namespace hooke::model
