@@ -103,6 +103,9 @@ TEST(Schema, refuses_every_bad_file_whose_form_shows_it) {
   // Wrong by what they mean together, not by their form; no schema can see that.
   const std::vector<std::string> wrong_by_meaning{"duration-eleven-years",
                                                   "duration-huge",
+                                                  "expected-event-unknown",
+                                                  "expected-event-unknown-field",
+                                                  "expected-event-unknown-node",
                                                   "fault-local-rank-range",
                                                   "fault-node-named-twice",
                                                   "fault-node-range-beyond",
