@@ -1,16 +1,8 @@
 #pragma once
 // An etcd of one member with the v2 API, in memory: what simulated jobs meet instead of etcd. It
-// answers as etcd 3.4 does with --enable-v2 (server/etcdserver/api/v2store); properties/interop
-// compares the two.
+// answers as etcd 3.4 does with --enable-v2; properties/interop compares the two.
 
-#include <cstdint>
-#include <deque>
-#include <map>
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "model/http/http_service.h"
 #include "sim/port/ports.h"
@@ -29,10 +21,9 @@ class EtcdV2Server {
   [[nodiscard]] sim::PortNumber port() const;
 
  private:
-  class Tree;
-  sim::Ports& ports_;
-  std::shared_ptr<Tree> tree_;  ///< outlives us for as long as its fiber runs
-  std::unique_ptr<HttpService> service_;
+  class Service;
+  std::shared_ptr<Service> service_;  ///< outlives us for as long as its fiber runs
+  std::unique_ptr<HttpService> http_;
 };
 
 }  // namespace hooke::model
