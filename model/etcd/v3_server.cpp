@@ -1,0 +1,290 @@
+// The gateway's paths, and the fiber that ends leases.
+#include "model/etcd/v3_server.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "model/etcd/v3_operations.h"
+#include "model/etcd/v3_watches.h"
+#include "sim/port/sync.h"
+
+namespace hooke::model {
+namespace {
+
+using namespace std::chrono_literals;
+using Json = EtcdV3Json;
+using Refusal = EtcdV3Refusal;
+using Exchange = std::shared_ptr<HttpExchange>;
+
+/// etcd looks for leases that are over twice a second.
+constexpr sim::Duration kExpiryTick = 500ms;
+
+Json with_header(std::int64_t revision) {
+  return {{"header", etcd_header(revision)}};
+}
+
+}  // namespace
+
+class EtcdV3Server::Service : public std::enable_shared_from_this<Service> {
+ public:
+  explicit Service(sim::Ports& ports)
+      : ports_(ports), operations_(keys_, leases_), watches_(keys_), sooner_(ports.executor) {}
+
+  void handle(const Exchange& exchange);
+  /// Ends leases that are over, until closed.
+  void expire_for_ever();
+  void close() {
+    closed_ = true;
+    sooner_.wake_all();
+  }
+  /// The URL that the member list names.
+  std::string url;
+
+ private:
+  using Call = Json (Service::*)(const std::string& body);
+  static Call call_of(const std::string& path);
+
+  Json range(const std::string& body);
+  Json put(const std::string& body);
+  Json remove(const std::string& body);
+  Json transact(const std::string& body);
+  Json compact(const std::string& body);
+  Json grant(const std::string& body);
+  Json revoke(const std::string& body);
+  Json time_to_live(const std::string& body);
+  Json leases(const std::string& body);
+  Json members(const std::string& body);
+  Json status(const std::string& body);
+  Json authenticate(const std::string& body);
+  void keep_alive(const Exchange& exchange);
+
+  /// An answer of EtcdV3Operations as a client gets it; what has changed is committed and told.
+  Json committed(Json answer);
+  void expire();
+
+  sim::Ports& ports_;
+  EtcdV3Keys keys_;
+  EtcdV3Leases leases_;
+  EtcdV3Operations operations_;
+  EtcdV3Watches watches_;
+  sim::WaitQueue sooner_;  ///< the expiry fiber, when there may be less to wait for
+  bool closed_ = false;
+};
+
+// ---- requests -----------------------------------------------------------------------------------
+
+EtcdV3Server::Service::Call EtcdV3Server::Service::call_of(const std::string& path) {
+  using S = Service;
+  static const std::map<std::string, Call> kCalls{
+      {"/v3/kv/range", &S::range},
+      {"/v3/kv/put", &S::put},
+      {"/v3/kv/deleterange", &S::remove},
+      {"/v3/kv/txn", &S::transact},
+      {"/v3/kv/compaction", &S::compact},
+      {"/v3/lease/grant", &S::grant},
+      {"/v3/lease/revoke", &S::revoke},
+      {"/v3/kv/lease/revoke", &S::revoke},
+      {"/v3/lease/timetolive", &S::time_to_live},
+      {"/v3/kv/lease/timetolive", &S::time_to_live},
+      {"/v3/lease/leases", &S::leases},
+      {"/v3/kv/lease/leases", &S::leases},
+      {"/v3/cluster/member/list", &S::members},
+      {"/v3/maintenance/status", &S::status},
+      {"/v3/auth/authenticate", &S::authenticate},
+  };
+  const auto found = kCalls.find(path);
+  return found == kCalls.end() ? nullptr : found->second;
+}
+
+void EtcdV3Server::Service::handle(const Exchange& exchange) {
+  const HttpQuery& query = exchange->query();
+  const HttpHeaders text{{"Content-Type", "text/plain; charset=utf-8"}};
+  if (query.path == "/version") {
+    return exchange->answer(200, R"({"etcdserver":"3.4.23","etcdcluster":"3.4.0"})");
+  }
+  if (query.path == "/health") return exchange->answer(200, R"({"health":"true"})", text);
+  const Call call = call_of(query.path);
+  const bool keeps_alive = query.path == "/v3/lease/keepalive";
+  const bool watches = query.path == "/v3/watch";
+  if (call == nullptr && !keeps_alive && !watches)
+    return exchange->answer(404, "Not Found\n", text);
+  if (query.method != "POST") return exchange->answer(405, "Method Not Allowed\n", text);
+  try {
+    if (keeps_alive) return keep_alive(exchange);
+    if (watches) return watches_.open(exchange);
+    exchange->answer(200, (this->*call)(query.body).dump());
+  } catch (const Refusal& refusal) {
+    exchange->answer(refusal.http_status(), refusal.body());
+  }
+}
+
+Json EtcdV3Server::Service::committed(Json answer) {
+  const auto changes = keys_.commit();
+  watches_.tell(changes);
+  const std::int64_t revision = std::stoll(answer["header"]["revision"].get<std::string>());
+  answer["header"] = etcd_header(revision);
+  return answer;
+}
+
+Json EtcdV3Server::Service::range(const std::string& body) {
+  return committed(operations_.range(read_etcd_range(body)));
+}
+
+Json EtcdV3Server::Service::put(const std::string& body) {
+  return committed(operations_.put(read_etcd_put(body)));
+}
+
+Json EtcdV3Server::Service::remove(const std::string& body) {
+  return committed(operations_.remove(read_etcd_delete(body)));
+}
+
+Json EtcdV3Server::Service::transact(const std::string& body) {
+  return committed(operations_.transact(read_etcd_txn(body)));
+}
+
+Json EtcdV3Server::Service::compact(const std::string& body) {
+  const std::int64_t revision = read_etcd_compaction(body);
+  if (revision <= keys_.compacted()) {
+    throw Refusal{Refusal::kOutOfRange, "etcdserver: mvcc: required revision has been compacted"};
+  }
+  if (revision > keys_.revision()) {
+    throw Refusal{Refusal::kOutOfRange, "etcdserver: mvcc: required revision is a future revision"};
+  }
+  keys_.compact(revision);
+  return with_header(keys_.revision());
+}
+
+Json EtcdV3Server::Service::members(const std::string&) {
+  const Json header = etcd_header(0);
+  Json out{{"header", header}};
+  out["members"] = {
+      {{"ID", header["member_id"]}, {"name", "default"}, {"clientURLs", Json::array({url})}}};
+  return out;
+}
+
+Json EtcdV3Server::Service::status(const std::string&) {
+  Json out = with_header(keys_.revision());
+  out["version"] = "3.4.23";
+  out["leader"] = out["header"]["member_id"];
+  out["raftTerm"] = out["header"]["raft_term"];
+  return out;
+}
+
+Json EtcdV3Server::Service::authenticate(const std::string&) {
+  throw Refusal{Refusal::kFailedPrecondition, "etcdserver: authentication is not enabled"};
+}
+
+// ---- leases -------------------------------------------------------------------------------------
+
+Json EtcdV3Server::Service::grant(const std::string& body) {
+  EtcdV3LeaseRequest request = read_etcd_lease(body);
+  if (request.ttl > EtcdV3Leases::kTtlMax) {
+    throw Refusal{Refusal::kOutOfRange, "etcdserver: too large lease TTL"};
+  }
+  if (request.id == 0) {
+    // Drawn, not counted: after a restart with nothing kept no old number may mean a new lease.
+    const std::uint64_t drawn = ports_.random.below("etcd.lease_id", std::uint64_t{1} << 62U);
+    request.id = static_cast<std::int64_t>(drawn) + 1;
+    while (leases_.contains(request.id)) ++request.id;
+  } else if (leases_.contains(request.id)) {
+    throw Refusal{Refusal::kFailedPrecondition, "etcdserver: lease already exists"};
+  }
+  const EtcdV3Lease& lease = leases_.grant(request.id, request.ttl, ports_.clock.monotonic_now());
+  sooner_.wake_all();
+  Json out = with_header(keys_.revision());
+  put_number(out, "ID", request.id);
+  put_number(out, "TTL", lease.ttl);
+  return out;
+}
+
+Json EtcdV3Server::Service::revoke(const std::string& body) {
+  const std::int64_t id = read_etcd_lease(body).id;
+  if (!leases_.contains(id)) {
+    throw Refusal{Refusal::kNotFound, "etcdserver: requested lease not found"};
+  }
+  operations_.revoke(id);
+  watches_.tell(keys_.commit());
+  return with_header(keys_.revision());
+}
+
+Json EtcdV3Server::Service::time_to_live(const std::string& body) {
+  const EtcdV3LeaseRequest request = read_etcd_lease(body);
+  Json out = with_header(keys_.revision());
+  put_number(out, "ID", request.id);
+  const EtcdV3Lease* const lease = leases_.find(request.id);
+  if (lease == nullptr) {
+    put_number(out, "TTL", -1);
+    return out;
+  }
+  const sim::Duration left = lease->expires - ports_.clock.monotonic_now();
+  put_number(out, "TTL", left / 1s);
+  put_number(out, "grantedTTL", lease->ttl);
+  if (request.keys) {
+    for (const std::string& key : lease->keys) out["keys"].push_back(etcd_base64(key));
+  }
+  return out;
+}
+
+Json EtcdV3Server::Service::leases(const std::string&) {
+  Json out = with_header(keys_.revision());
+  for (const auto& [id, lease] : leases_.all()) {
+    out["leases"].push_back({{"ID", std::to_string(id)}});
+  }
+  return out;
+}
+
+void EtcdV3Server::Service::keep_alive(const Exchange& exchange) {
+  const auto requests = read_etcd_leases(exchange->query().body);
+  exchange->begin(200);
+  std::string results;
+  for (const EtcdV3LeaseRequest& request : requests) {
+    Json result = with_header(keys_.revision());
+    put_number(result, "ID", request.id);
+    if (leases_.renew(request.id, ports_.clock.monotonic_now())) {
+      put_number(result, "TTL", leases_.find(request.id)->ttl);
+    }
+    results += Json{{"result", std::move(result)}}.dump() + "\n";
+  }
+  exchange->finish(results);
+}
+
+void EtcdV3Server::Service::expire() {
+  for (const std::int64_t lease : leases_.expired(ports_.clock.monotonic_now())) {
+    operations_.revoke(lease);
+    watches_.tell(keys_.commit());
+  }
+}
+
+void EtcdV3Server::Service::expire_for_ever() {
+  while (!closed_) {
+    const auto next = leases_.next_expiry();
+    if (!next) {
+      static_cast<void>(sooner_.wait());
+      continue;
+    }
+    const sim::Duration span = next->time_since_epoch();
+    const sim::Duration ticks = (span + kExpiryTick - 1ns) / kExpiryTick * kExpiryTick;
+    if (sooner_.wait(sim::MonotonicTime(ticks)) == sim::Wake::timed_out) expire();
+  }
+}
+
+// ---- its life -----------------------------------------------------------------------------------
+
+EtcdV3Server::EtcdV3Server(sim::Ports& ports, sim::PortNumber port)
+    : service_(std::make_shared<Service>(ports)) {
+  http_ = std::make_unique<HttpService>(
+      ports, port, [service = service_](const Exchange& exchange) { service->handle(exchange); });
+  service_->url = "http://" + ports.network.host_name() + ":" + std::to_string(http_->port().value);
+  ports.executor.spawn("etcd expiry", [service = service_] { service->expire_for_ever(); });
+}
+
+EtcdV3Server::~EtcdV3Server() {
+  service_->close();
+}
+
+sim::PortNumber EtcdV3Server::port() const {
+  return http_->port();
+}
+
+}  // namespace hooke::model
