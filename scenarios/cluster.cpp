@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/etcd/v2_server.h"
+#include "model/etcd/v3_server.h"
 #include "model/observe/trace_events.h"
 #include "model/store/tcp_store.h"
 #include "model/variant/defects.h"
@@ -97,9 +98,14 @@ Cluster::Cluster(world::World& world, const Scenario& scenario, const Roster& ro
   });
   world.register_program(std::string(kStoreProgram), [this](sim::Ports& ports) -> int {
     std::unique_ptr<model::TcpStoreServer> store;
-    std::unique_ptr<model::EtcdV2Server> etcd;
+    std::unique_ptr<model::EtcdV2Server> v2;
+    std::unique_ptr<model::EtcdV3Server> v3;
     if (is_etcd(scenario_.protocol.rendezvous.backend)) {
-      etcd = std::make_unique<model::EtcdV2Server>(ports, kStorePort);
+      if (scenario_.protocol.rendezvous.backend == "etcd-v3") {
+        v3 = std::make_unique<model::EtcdV3Server>(ports, kStorePort);
+      } else {
+        v2 = std::make_unique<model::EtcdV2Server>(ports, kStorePort);
+      }
       ports.trace.emit(model::events::store_serving,
                        {std::uint32_t{kStorePort.value}, "rendezvous"});
     } else {

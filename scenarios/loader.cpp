@@ -62,7 +62,7 @@ void Loader::rendezvous(const Place& place) {
   RendezvousPlan& plan = scenario_.protocol.rendezvous;
   if (place.has("backend")) {
     plan.backend = place.at("backend").text();
-    const std::vector<std::string> known{"c10d", "static", "file", "etcd", "etcd-v2"};
+    const std::vector<std::string> known{"c10d", "static", "file", "etcd", "etcd-v2", "etcd-v3"};
     if (std::find(known.begin(), known.end(), plan.backend) == known.end()) {
       place.at("backend").refuse_word("a rendezvous backend", plan.backend, known);
     }
