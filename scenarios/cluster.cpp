@@ -86,6 +86,10 @@ Cluster::Cluster(world::World& world, const Scenario& scenario, const Roster& ro
     store_machine_ = by_name_.at(scenario.cluster.store_host);
   }
 
+  if (is_etcd(scenario.protocol.rendezvous.backend)) {
+    etcd_ = std::make_shared<model::EtcdMisbehaviour>();
+  }
+
   // Every store of a job is the same server program: the rendezvous store and those of the workers.
   world.set_default_service(store_service());
 
@@ -100,11 +104,11 @@ Cluster::Cluster(world::World& world, const Scenario& scenario, const Roster& ro
     std::unique_ptr<model::TcpStoreServer> store;
     std::unique_ptr<model::EtcdV2Server> v2;
     std::unique_ptr<model::EtcdV3Server> v3;
-    if (is_etcd(scenario_.protocol.rendezvous.backend)) {
+    if (etcd_ != nullptr) {
       if (scenario_.protocol.rendezvous.backend == "etcd-v3") {
-        v3 = std::make_unique<model::EtcdV3Server>(ports, kStorePort);
+        v3 = std::make_unique<model::EtcdV3Server>(ports, kStorePort, etcd_);
       } else {
-        v2 = std::make_unique<model::EtcdV2Server>(ports, kStorePort);
+        v2 = std::make_unique<model::EtcdV2Server>(ports, kStorePort, etcd_);
       }
       ports.trace.emit(model::events::store_serving,
                        {std::uint32_t{kStorePort.value}, "rendezvous"});

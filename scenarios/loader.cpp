@@ -345,7 +345,8 @@ void Loader::override_program(const std::string& key, const Place& place) {
 
 void Loader::timeline(const Place& place) {
   const TimelineNames names{names_, scenario_.workers.per_node,
-                            scenario_.cluster.store_host.empty()};
+                            scenario_.cluster.store_host.empty(),
+                            scenario_.protocol.rendezvous.backend.starts_with("etcd")};
   std::size_t selected = 0;
   for (const Place& item : place.items()) {
     scenario_.timeline.push_back(load_timeline_entry(item, names));

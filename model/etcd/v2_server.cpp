@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -17,6 +19,7 @@ using Json = nlohmann::ordered_json;
 using Exchange = std::shared_ptr<HttpExchange>;
 using Refusal = EtcdV2Refusal;
 using Node = EtcdV2Tree::Node;
+using Mode = EtcdMisbehaviour::Mode;
 
 /// etcd looks for what has expired twice a second.
 constexpr sim::Duration kExpiryTick = 500ms;
@@ -79,15 +82,20 @@ void check_previous(const Node& node, const std::string* value, const std::strin
 
 class EtcdV2Server::Service : public std::enable_shared_from_this<Service> {
  public:
-  explicit Service(sim::Ports& ports)
+  Service(sim::Ports& ports, std::shared_ptr<EtcdMisbehaviour> misbehaviour)
       : ports_(ports),
-        tree_(ports.clock, [this](const EtcdV2Tree::Change& change) { tell(change); }),
-        sooner_(ports.executor) {}
+        misbehaviour_(std::move(misbehaviour)),
+        tree_(ports.clock, [this] { changed(); }),
+        sooner_(ports.executor) {
+    misbehaviour_->observe([this] { look_at_modes(); });
+    look_at_modes();
+  }
 
   void handle(const Exchange& exchange);
   /// Ends what has expired, until closed.
   void expire_for_ever();
   void close() {
+    misbehaviour_->observe(nullptr);
     closed_ = true;
     sooner_.wake_all();
   }
@@ -99,6 +107,7 @@ class EtcdV2Server::Service : public std::enable_shared_from_this<Service> {
     Exchange exchange;
     std::string key;
     bool recursive;
+    std::uint64_t since;  ///< the first change it has not heard of
   };
   struct Answer {
     int status;
@@ -109,18 +118,30 @@ class EtcdV2Server::Service : public std::enable_shared_from_this<Service> {
   Answer post(const HttpQuery& query, const std::string& key);
   Answer remove(const HttpQuery& query, const std::string& key);
   void watch(const Exchange& exchange, const std::string& key);
-  void tell(const EtcdV2Tree::Change& change);
+  /// The first change at or after `since` that they hear of; null when there is none yet.
+  [[nodiscard]] const EtcdV2Tree::Change* next_for(const std::string& key, bool recursive,
+                                                   std::uint64_t since) const;
+  void changed();
+  /// Tells those who wait.
+  void tell();
+  void expire();
+  /// The modes may have changed.
+  void look_at_modes();
   void set_ttl(Node& node, const std::string* ttl);
+  /// Of what reads see.
+  [[nodiscard]] std::uint64_t seen_index() const { return (stale_ ? *stale_ : tree_).index(); }
   [[nodiscard]] HttpHeaders headers() const {
-    return {{"X-Etcd-Index", std::to_string(tree_.index())},
-            {"X-Raft-Index", std::to_string(tree_.index())},
-            {"X-Raft-Term", "2"}};
+    const std::string index = std::to_string(seen_index());
+    return {{"X-Etcd-Index", index}, {"X-Raft-Index", index}, {"X-Raft-Term", "2"}};
   }
 
   sim::Ports& ports_;
+  std::shared_ptr<EtcdMisbehaviour> misbehaviour_;
   EtcdV2Tree tree_;
+  std::optional<EtcdV2Tree> stale_;  ///< what reads see, when that is an old tree
   std::vector<Waiter> waiters_;
-  sim::WaitQueue sooner_;  ///< the expiry fiber, when there may be less to wait for
+  std::set<std::uint64_t> told_twice_;
+  sim::WaitQueue sooner_;  ///< the expiry fiber, when there may be something to do
   bool closed_ = false;
 };
 
@@ -140,12 +161,20 @@ void EtcdV2Server::Service::handle(const Exchange& exchange) {
     return exchange->answer(404, "404 page not found\n", {{"Content-Type", "text/plain"}});
   }
   const std::string key = cleaned(std::string_view(query.path).substr(prefix.size()));
-  tree_.expire();
+  expire();
   try {
     if (query.method == "GET" && is_set(query, "wait")) return watch(exchange, key);
+    const bool agreed = query.method != "GET" || is_set(query, "quorum");
+    if (agreed && misbehaviour_->strikes(Mode::leader_loss)) {
+      throw Refusal{500, 300, "Raft Internal Error",
+                    "etcdserver: request timed out, possibly due to previous leader failure"};
+    }
+    const std::uint64_t before = tree_.index();
     Answer answer;
     if (query.method == "GET") {
-      answer = {200, tree_.get(key, is_set(query, "recursive"))};
+      const bool stale = stale_ && !agreed && stale_->index() != before;
+      if (stale) misbehaviour_->strikes(Mode::stale_read);
+      answer = {200, (stale ? *stale_ : tree_).get(key, is_set(query, "recursive"))};
     } else if (query.method == "PUT") {
       answer = put(query, key);
     } else if (query.method == "POST") {
@@ -154,6 +183,9 @@ void EtcdV2Server::Service::handle(const Exchange& exchange) {
       answer = remove(query, key);
     } else {
       return exchange->answer(405, "Method Not Allowed\n", {{"Content-Type", "text/plain"}});
+    }
+    if (tree_.index() != before && misbehaviour_->strikes(Mode::unknown_outcome)) {
+      throw Refusal{500, 300, "Raft Internal Error", "etcdserver: request timed out"};
     }
     exchange->answer(answer.status, answer.body, headers());
   } catch (const Refusal& refusal) {
@@ -261,53 +293,96 @@ void EtcdV2Server::Service::watch(const Exchange& exchange, const std::string& k
   const bool recursive = is_set(exchange->query(), "recursive");
   const std::uint64_t since = index_of(parameter(exchange->query(), "waitIndex"), "waitIndex");
   const auto& history = tree_.history();
-  if (since > 0 && !history.empty() && since < history.front().index &&
-      history.size() == EtcdV2Tree::kHistoryMax) {
+  const bool overrun = !history.empty() && since < history.front().index &&
+                       history.size() == EtcdV2Tree::kHistoryMax;
+  if (since > 0 && (overrun || since <= tree_.forgotten())) {
     throw Refusal{400, 401, "The event in requested index is outdated and cleared",
                   "the requested history has been cleared [" +
                       std::to_string(history.front().index) + "/" + std::to_string(since) + "]"};
   }
   exchange->begin(200, headers());
-  if (since > 0) {
-    for (const EtcdV2Tree::Change& change : history) {
-      if (change.index >= since && change.concerns(key, recursive)) {
-        return exchange->finish(change.text);
-      }
+  if (since > 1 && misbehaviour_->on(Mode::duplicate_events)) {
+    const EtcdV2Tree::Change* const last = next_for(key, recursive, since - 1);
+    const bool again = last != nullptr && last->index == since - 1;
+    if (again && told_twice_.insert(last->index).second) {
+      misbehaviour_->strikes(Mode::duplicate_events);
+      return exchange->finish(last->text);
     }
   }
-  waiters_.push_back({exchange, key, recursive});
+  waiters_.push_back({exchange, key, recursive, since > 0 ? since : seen_index() + 1});
+  tell();
 }
 
-void EtcdV2Server::Service::tell(const EtcdV2Tree::Change& change) {
-  std::vector<Exchange> told;
+const EtcdV2Tree::Change* EtcdV2Server::Service::next_for(const std::string& key, bool recursive,
+                                                          std::uint64_t since) const {
+  const auto& history = tree_.history();
+  auto change = std::lower_bound(
+      history.begin(), history.end(), since,
+      [](const EtcdV2Tree::Change& one, std::uint64_t wanted) { return one.index < wanted; });
+  for (; change != history.end() && change->index <= seen_index(); ++change) {
+    if (change->concerns(key, recursive)) return &*change;
+  }
+  return nullptr;
+}
+
+void EtcdV2Server::Service::changed() {
+  if (misbehaviour_->strikes(Mode::compaction)) tree_.forget();
+  tell();
+}
+
+void EtcdV2Server::Service::tell() {
+  std::vector<std::pair<Exchange, std::string>> told;
   std::erase_if(waiters_, [&](const Waiter& waiter) {
     if (waiter.exchange->gone()) return true;
-    if (!change.concerns(waiter.key, waiter.recursive)) return false;
-    told.push_back(waiter.exchange);
+    const auto* const change = next_for(waiter.key, waiter.recursive, waiter.since);
+    if (change == nullptr) return false;
+    told.emplace_back(waiter.exchange, change->text);
     return true;
   });
   // An answer may let the next request of its connection in, which may change the tree.
-  const std::string text = change.text;
-  for (const Exchange& exchange : told) exchange->finish(text);
+  for (const auto& [exchange, text] : told) exchange->finish(text);
+}
+
+void EtcdV2Server::Service::expire() {
+  const sim::MonotonicTime now = ports_.clock.monotonic_now();
+  if (misbehaviour_->take_expiry(tree_.expired(sim::MonotonicTime::max()))) {
+    return tree_.expire(sim::MonotonicTime::max());
+  }
+  if (tree_.expired(now) == 0 || misbehaviour_->strikes(Mode::late_expiry)) return;
+  if (!misbehaviour_->on(Mode::leader_loss)) tree_.expire(now);
 }
 
 void EtcdV2Server::Service::expire_for_ever() {
   while (!closed_) {
+    tell();
+    expire();
     const auto next = tree_.next_expiry();
     if (!next) {
       static_cast<void>(sooner_.wait());
       continue;
     }
-    const sim::Duration span = next->time_since_epoch();
+    // What is over may have to wait: one tick at least.
+    const sim::Duration span =
+        std::max(*next, ports_.clock.monotonic_now() + 1ns).time_since_epoch();
     const sim::Duration ticks = (span + kExpiryTick - 1ns) / kExpiryTick * kExpiryTick;
-    if (sooner_.wait(sim::MonotonicTime(ticks)) == sim::Wake::timed_out) tree_.expire();
+    static_cast<void>(sooner_.wait(sim::MonotonicTime(ticks)));
   }
+}
+
+void EtcdV2Server::Service::look_at_modes() {
+  if (!misbehaviour_->on(Mode::stale_read)) {
+    stale_.reset();
+  } else if (!stale_) {
+    stale_.emplace(tree_);
+  }
+  sooner_.wake_all();
 }
 
 // ---- its life -----------------------------------------------------------------------------------
 
-EtcdV2Server::EtcdV2Server(sim::Ports& ports, sim::PortNumber port)
-    : service_(std::make_shared<Service>(ports)) {
+EtcdV2Server::EtcdV2Server(sim::Ports& ports, sim::PortNumber port,
+                           std::shared_ptr<EtcdMisbehaviour> misbehaviour)
+    : service_(std::make_shared<Service>(ports, std::move(misbehaviour))) {
   http_ = std::make_unique<HttpService>(
       ports, port, [service = service_](const Exchange& exchange) { service->handle(exchange); });
   service_->machines =

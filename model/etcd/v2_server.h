@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "model/etcd/misbehaviour.h"
 #include "model/http/http_service.h"
 #include "sim/port/ports.h"
 #include "sim/port/sync.h"
@@ -12,8 +13,11 @@ namespace hooke::model {
 
 class EtcdV2Server {
  public:
-  /// std::runtime_error when the port (0: any) is taken.
-  EtcdV2Server(sim::Ports& ports, sim::PortNumber port);
+  /// It behaves as etcd should, except for what is switched on in `misbehaviour`, which is this
+  /// server's alone while it lives. std::runtime_error when the port (0: any) is taken.
+  EtcdV2Server(
+      sim::Ports& ports, sim::PortNumber port,
+      std::shared_ptr<EtcdMisbehaviour> misbehaviour = std::make_shared<EtcdMisbehaviour>());
   ~EtcdV2Server();
   EtcdV2Server(const EtcdV2Server&) = delete;
   EtcdV2Server& operator=(const EtcdV2Server&) = delete;

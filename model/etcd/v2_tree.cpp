@@ -149,7 +149,12 @@ void EtcdV2Tree::record(const std::string& key, bool removes, bool silent,
                         const std::string& text) {
   history_.push_back({index_, key, removes, silent, text});
   if (history_.size() > kHistoryMax) history_.pop_front();
-  told_(history_.back());
+  changed_();
+}
+
+void EtcdV2Tree::forget() {
+  while (history_.size() > 1) history_.pop_front();
+  forgotten_ = history_.empty() ? 0 : history_.front().index - 1;
 }
 
 // ---- expiry -------------------------------------------------------------------------------------
@@ -162,14 +167,23 @@ std::optional<sim::MonotonicTime> EtcdV2Tree::next_expiry() const {
   return out;
 }
 
-void EtcdV2Tree::expire() {
-  const sim::MonotonicTime now = clock_.monotonic_now();
-  std::vector<std::pair<sim::MonotonicTime, std::string>> over;
+std::vector<std::pair<sim::MonotonicTime, std::string>> EtcdV2Tree::over(
+    sim::MonotonicTime time) const {
+  std::vector<std::pair<sim::MonotonicTime, std::string>> out;
   for (const auto& [key, node] : nodes_) {
-    if (node.expires && *node.expires <= now) over.emplace_back(*node.expires, key);
+    if (node.expires && *node.expires <= time) out.emplace_back(*node.expires, key);
   }
-  std::sort(over.begin(), over.end());
-  for (const auto& [when, key] : over) {
+  return out;
+}
+
+std::size_t EtcdV2Tree::expired(sim::MonotonicTime time) const {
+  return over(time).size();
+}
+
+void EtcdV2Tree::expire(sim::MonotonicTime time) {
+  auto ends = over(time);
+  std::sort(ends.begin(), ends.end());
+  for (const auto& [when, key] : ends) {
     const auto found = nodes_.find(key);
     if (found == nodes_.end()) continue;  // went with its directory
     found->second.expires.reset();

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sim/port/ports.h"
 
@@ -45,12 +46,16 @@ class EtcdV2Tree {
     [[nodiscard]] bool concerns(const std::string& path, bool recursive) const;
   };
 
-  /// `told` hears of every change.
-  EtcdV2Tree(sim::Clock& clock, std::function<void(const Change&)> told)
-      : clock_(clock), told_(std::move(told)) {}
+  /// `changed` is called after every change.
+  EtcdV2Tree(sim::Clock& clock, std::function<void()> changed)
+      : clock_(clock), changed_(std::move(changed)) {}
 
   [[nodiscard]] std::uint64_t index() const { return index_; }
   [[nodiscard]] const std::deque<Change>& history() const { return history_; }
+  /// Changes up to this index cannot be asked for any more, whatever there were.
+  [[nodiscard]] std::uint64_t forgotten() const { return forgotten_; }
+  /// Forgets all changes but the last.
+  void forget();
 
   [[nodiscard]] const Node* find(const std::string& key) const;
   /// EtcdV2Refusal when there is nothing, or a key in the place of a directory.
@@ -65,17 +70,22 @@ class EtcdV2Tree {
                     bool silent = false);
   /// Takes `key`, which is there, away with all below it; returns the change's text.
   std::string remove(const std::string& action, const std::string& key);
-  /// Removes what has expired by now.
-  void expire();
+  /// How much has expired at `time`.
+  [[nodiscard]] std::size_t expired(sim::MonotonicTime time) const;
+  /// Removes that.
+  void expire(sim::MonotonicTime time);
   [[nodiscard]] std::optional<sim::MonotonicTime> next_expiry() const;
 
  private:
+  [[nodiscard]] std::vector<std::pair<sim::MonotonicTime, std::string>> over(
+      sim::MonotonicTime time) const;
   void record(const std::string& key, bool removes, bool silent, const std::string& text);
 
   sim::Clock& clock_;
-  std::function<void(const Change&)> told_;
+  std::function<void()> changed_;
   std::map<std::string, Node> nodes_;
   std::uint64_t index_ = 3;  ///< a fresh etcd has written its own membership
+  std::uint64_t forgotten_ = 0;
   std::deque<Change> history_;
 };
 

@@ -59,11 +59,11 @@ void EtcdV3Keys::change(EtcdV3KeyValue change) {
   ++open_;
 }
 
-std::vector<EtcdV3KeyValue> EtcdV3Keys::commit() {
-  std::vector<EtcdV3KeyValue> out(log_.end() - static_cast<std::ptrdiff_t>(open_), log_.end());
-  if (open_ > 0) ++revision_;
+bool EtcdV3Keys::commit() {
+  if (open_ == 0) return false;
+  ++revision_;
   open_ = 0;
-  return out;
+  return true;
 }
 
 std::vector<EtcdV3KeyValue> EtcdV3Keys::since(std::int64_t revision) const {

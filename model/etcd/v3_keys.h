@@ -54,8 +54,8 @@ class EtcdV3Keys {
   std::optional<EtcdV3KeyValue> put(const std::string& key, sim::Value value, std::int64_t lease);
   /// Takes away what is in the range; returns it.
   std::vector<EtcdV3KeyValue> remove(const EtcdV3Range& range);
-  /// The changes of the new revision; none, and no new revision, when nothing has changed.
-  std::vector<EtcdV3KeyValue> commit();
+  /// Makes a new revision of them; false when nothing has changed.
+  bool commit();
 
   /// Changes at or after `revision`, in order.
   [[nodiscard]] std::vector<EtcdV3KeyValue> since(std::int64_t revision) const;

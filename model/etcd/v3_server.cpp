@@ -1,7 +1,9 @@
 // The gateway's paths, and the fiber that ends leases.
 #include "model/etcd/v3_server.h"
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -16,6 +18,7 @@ using namespace std::chrono_literals;
 using Json = EtcdV3Json;
 using Refusal = EtcdV3Refusal;
 using Exchange = std::shared_ptr<HttpExchange>;
+using Mode = EtcdMisbehaviour::Mode;
 
 /// etcd looks for leases that are over twice a second.
 constexpr sim::Duration kExpiryTick = 500ms;
@@ -28,13 +31,21 @@ Json with_header(std::int64_t revision) {
 
 class EtcdV3Server::Service : public std::enable_shared_from_this<Service> {
  public:
-  explicit Service(sim::Ports& ports)
-      : ports_(ports), operations_(keys_, leases_), watches_(keys_), sooner_(ports.executor) {}
+  Service(sim::Ports& ports, std::shared_ptr<EtcdMisbehaviour> misbehaviour)
+      : ports_(ports),
+        misbehaviour_(std::move(misbehaviour)),
+        operations_(keys_, leases_),
+        watches_(keys_, *misbehaviour_),
+        sooner_(ports.executor) {
+    misbehaviour_->observe([this] { look_at_modes(); });
+    look_at_modes();
+  }
 
   void handle(const Exchange& exchange);
   /// Ends leases that are over, until closed.
   void expire_for_ever();
   void close() {
+    misbehaviour_->observe(nullptr);
     closed_ = true;
     sooner_.wake_all();
   }
@@ -42,8 +53,11 @@ class EtcdV3Server::Service : public std::enable_shared_from_this<Service> {
   std::string url;
 
  private:
-  using Call = Json (Service::*)(const std::string& body);
-  static Call call_of(const std::string& path);
+  struct Call {
+    Json (Service::*answer)(const std::string& body);
+    bool needs_leader = true;  ///< it is agreed upon by the members
+  };
+  static const Call* call_of(const std::string& path);
 
   Json range(const std::string& body);
   Json put(const std::string& body);
@@ -61,40 +75,46 @@ class EtcdV3Server::Service : public std::enable_shared_from_this<Service> {
 
   /// An answer of EtcdV3Operations as a client gets it; what has changed is committed and told.
   Json committed(Json answer);
+  void commit();
   void expire();
+  /// The modes may have changed.
+  void look_at_modes();
 
   sim::Ports& ports_;
+  std::shared_ptr<EtcdMisbehaviour> misbehaviour_;
   EtcdV3Keys keys_;
   EtcdV3Leases leases_;
   EtcdV3Operations operations_;
   EtcdV3Watches watches_;
-  sim::WaitQueue sooner_;  ///< the expiry fiber, when there may be less to wait for
+  bool without_leader_ = false;
+  std::optional<std::int64_t> stale_;  ///< the revision that reads see, when it is an old one
+  sim::WaitQueue sooner_;              ///< the expiry fiber, when there may be something to do
   bool closed_ = false;
 };
 
 // ---- requests -----------------------------------------------------------------------------------
 
-EtcdV3Server::Service::Call EtcdV3Server::Service::call_of(const std::string& path) {
+const EtcdV3Server::Service::Call* EtcdV3Server::Service::call_of(const std::string& path) {
   using S = Service;
   static const std::map<std::string, Call> kCalls{
-      {"/v3/kv/range", &S::range},
-      {"/v3/kv/put", &S::put},
-      {"/v3/kv/deleterange", &S::remove},
-      {"/v3/kv/txn", &S::transact},
-      {"/v3/kv/compaction", &S::compact},
-      {"/v3/lease/grant", &S::grant},
-      {"/v3/lease/revoke", &S::revoke},
-      {"/v3/kv/lease/revoke", &S::revoke},
-      {"/v3/lease/timetolive", &S::time_to_live},
-      {"/v3/kv/lease/timetolive", &S::time_to_live},
-      {"/v3/lease/leases", &S::leases},
-      {"/v3/kv/lease/leases", &S::leases},
-      {"/v3/cluster/member/list", &S::members},
-      {"/v3/maintenance/status", &S::status},
-      {"/v3/auth/authenticate", &S::authenticate},
+      {"/v3/kv/range", {&S::range}},
+      {"/v3/kv/put", {&S::put}},
+      {"/v3/kv/deleterange", {&S::remove}},
+      {"/v3/kv/txn", {&S::transact}},
+      {"/v3/kv/compaction", {&S::compact}},
+      {"/v3/lease/grant", {&S::grant}},
+      {"/v3/lease/revoke", {&S::revoke}},
+      {"/v3/kv/lease/revoke", {&S::revoke}},
+      {"/v3/lease/timetolive", {&S::time_to_live}},
+      {"/v3/kv/lease/timetolive", {&S::time_to_live}},
+      {"/v3/lease/leases", {&S::leases, false}},
+      {"/v3/kv/lease/leases", {&S::leases, false}},
+      {"/v3/cluster/member/list", {&S::members, false}},
+      {"/v3/maintenance/status", {&S::status, false}},
+      {"/v3/auth/authenticate", {&S::authenticate, false}},
   };
   const auto found = kCalls.find(path);
-  return found == kCalls.end() ? nullptr : found->second;
+  return found == kCalls.end() ? nullptr : &found->second;
 }
 
 void EtcdV3Server::Service::handle(const Exchange& exchange) {
@@ -104,31 +124,52 @@ void EtcdV3Server::Service::handle(const Exchange& exchange) {
     return exchange->answer(200, R"({"etcdserver":"3.4.23","etcdcluster":"3.4.0"})");
   }
   if (query.path == "/health") return exchange->answer(200, R"({"health":"true"})", text);
-  const Call call = call_of(query.path);
+  const Call* const call = call_of(query.path);
   const bool keeps_alive = query.path == "/v3/lease/keepalive";
   const bool watches = query.path == "/v3/watch";
   if (call == nullptr && !keeps_alive && !watches)
     return exchange->answer(404, "Not Found\n", text);
   if (query.method != "POST") return exchange->answer(405, "Method Not Allowed\n", text);
   try {
-    if (keeps_alive) return keep_alive(exchange);
     if (watches) return watches_.open(exchange);
-    exchange->answer(200, (this->*call)(query.body).dump());
+    if ((keeps_alive || call->needs_leader) && misbehaviour_->strikes(Mode::leader_loss)) {
+      throw Refusal{Refusal::kUnavailable, "etcdserver: leader changed"};
+    }
+    if (keeps_alive) return keep_alive(exchange);
+    const std::int64_t before = keys_.revision();
+    const std::string answer = (this->*call->answer)(query.body).dump();
+    if (keys_.revision() != before && misbehaviour_->strikes(Mode::unknown_outcome)) {
+      throw Refusal{Refusal::kUnavailable, "etcdserver: request timed out"};
+    }
+    exchange->answer(200, answer);
   } catch (const Refusal& refusal) {
     exchange->answer(refusal.http_status(), refusal.body());
   }
 }
 
 Json EtcdV3Server::Service::committed(Json answer) {
-  const auto changes = keys_.commit();
-  watches_.tell(changes);
+  commit();
   const std::int64_t revision = std::stoll(answer["header"]["revision"].get<std::string>());
   answer["header"] = etcd_header(revision);
   return answer;
 }
 
+void EtcdV3Server::Service::commit() {
+  if (!keys_.commit()) return;
+  if (misbehaviour_->strikes(Mode::compaction)) keys_.compact(keys_.revision());
+  if (!stale_) watches_.tell();
+}
+
 Json EtcdV3Server::Service::range(const std::string& body) {
-  return committed(operations_.range(read_etcd_range(body)));
+  EtcdV3RangeRequest request = read_etcd_range(body);
+  if (!stale_ || request.revision > 0 || *stale_ == keys_.revision()) {
+    return committed(operations_.range(request));
+  }
+  misbehaviour_->strikes(Mode::stale_read);
+  request.revision = std::max(*stale_, keys_.compacted());
+  Json answer = operations_.range(request);
+  answer["header"] = etcd_header(request.revision);
+  return answer;
 }
 
 Json EtcdV3Server::Service::put(const std::string& body) {
@@ -204,7 +245,7 @@ Json EtcdV3Server::Service::revoke(const std::string& body) {
     throw Refusal{Refusal::kNotFound, "etcdserver: requested lease not found"};
   }
   operations_.revoke(id);
-  watches_.tell(keys_.commit());
+  commit();
   return with_header(keys_.revision());
 }
 
@@ -250,29 +291,52 @@ void EtcdV3Server::Service::keep_alive(const Exchange& exchange) {
 }
 
 void EtcdV3Server::Service::expire() {
-  for (const std::int64_t lease : leases_.expired(ports_.clock.monotonic_now())) {
+  const bool all = misbehaviour_->take_expiry(leases_.all().size());
+  const auto over = leases_.expired(all ? sim::MonotonicTime::max() : ports_.clock.monotonic_now());
+  if (over.empty() || (!all && misbehaviour_->strikes(Mode::late_expiry))) return;
+  if (misbehaviour_->on(Mode::leader_loss)) return;
+  for (const std::int64_t lease : over) {
     operations_.revoke(lease);
-    watches_.tell(keys_.commit());
+    commit();
   }
 }
 
 void EtcdV3Server::Service::expire_for_ever() {
   while (!closed_) {
+    if (!stale_) watches_.tell();
+    expire();
     const auto next = leases_.next_expiry();
     if (!next) {
       static_cast<void>(sooner_.wait());
       continue;
     }
-    const sim::Duration span = next->time_since_epoch();
+    // What is over may have to wait: one tick at least.
+    const sim::Duration span =
+        std::max(*next, ports_.clock.monotonic_now() + 1ns).time_since_epoch();
     const sim::Duration ticks = (span + kExpiryTick - 1ns) / kExpiryTick * kExpiryTick;
-    if (sooner_.wait(sim::MonotonicTime(ticks)) == sim::Wake::timed_out) expire();
+    static_cast<void>(sooner_.wait(sim::MonotonicTime(ticks)));
   }
+}
+
+void EtcdV3Server::Service::look_at_modes() {
+  const bool without_leader = misbehaviour_->on(Mode::leader_loss);
+  if (without_leader_ && !without_leader) {
+    for (const auto& [id, lease] : leases_.all()) leases_.renew(id, ports_.clock.monotonic_now());
+  }
+  without_leader_ = without_leader;
+  if (!misbehaviour_->on(Mode::stale_read)) {
+    stale_.reset();
+  } else if (!stale_) {
+    stale_ = keys_.revision();
+  }
+  sooner_.wake_all();
 }
 
 // ---- its life -----------------------------------------------------------------------------------
 
-EtcdV3Server::EtcdV3Server(sim::Ports& ports, sim::PortNumber port)
-    : service_(std::make_shared<Service>(ports)) {
+EtcdV3Server::EtcdV3Server(sim::Ports& ports, sim::PortNumber port,
+                           std::shared_ptr<EtcdMisbehaviour> misbehaviour)
+    : service_(std::make_shared<Service>(ports, std::move(misbehaviour))) {
   http_ = std::make_unique<HttpService>(
       ports, port, [service = service_](const Exchange& exchange) { service->handle(exchange); });
   service_->url = "http://" + ports.network.host_name() + ":" + std::to_string(http_->port().value);

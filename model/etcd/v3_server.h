@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "model/etcd/misbehaviour.h"
 #include "model/http/http_service.h"
 #include "sim/port/ports.h"
 
@@ -11,8 +12,11 @@ namespace hooke::model {
 
 class EtcdV3Server {
  public:
-  /// std::runtime_error when the port (0: any) is taken.
-  EtcdV3Server(sim::Ports& ports, sim::PortNumber port);
+  /// It behaves as etcd should, except for what is switched on in `misbehaviour`, which is this
+  /// server's alone while it lives. std::runtime_error when the port (0: any) is taken.
+  EtcdV3Server(
+      sim::Ports& ports, sim::PortNumber port,
+      std::shared_ptr<EtcdMisbehaviour> misbehaviour = std::make_shared<EtcdMisbehaviour>());
   ~EtcdV3Server();
   EtcdV3Server(const EtcdV3Server&) = delete;
   EtcdV3Server& operator=(const EtcdV3Server&) = delete;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/etcd/misbehaviour.h"
 #include "model/etcd/v3_keys.h"
 #include "model/http/http_service.h"
 
@@ -14,7 +15,8 @@ namespace hooke::model {
 
 class EtcdV3Watches {
  public:
-  explicit EtcdV3Watches(const EtcdV3Keys& keys) : keys_(keys) {}
+  EtcdV3Watches(const EtcdV3Keys& keys, EtcdMisbehaviour& misbehaviour)
+      : keys_(keys), misbehaviour_(misbehaviour), told_(keys.revision()) {}
   ~EtcdV3Watches();
   EtcdV3Watches(const EtcdV3Watches&) = delete;
   EtcdV3Watches& operator=(const EtcdV3Watches&) = delete;
@@ -22,12 +24,14 @@ class EtcdV3Watches {
   /// Does what the body asks for, and goes on answering until the client leaves. EtcdV3Refusal when
   /// it is no text of watch requests.
   void open(const std::shared_ptr<HttpExchange>& exchange);
-  /// These changes have been committed, as one revision.
-  void tell(const std::vector<EtcdV3KeyValue>& changes);
+  /// Tells of what has been committed since the last time.
+  void tell();
 
  private:
   class Stream;
   const EtcdV3Keys& keys_;
+  EtcdMisbehaviour& misbehaviour_;
+  std::int64_t told_;  ///< the revision up to which everybody has heard
   std::vector<std::shared_ptr<Stream>> streams_;
 };
 
