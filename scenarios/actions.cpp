@@ -12,7 +12,7 @@
 namespace hooke::scenario {
 
 using world::FaultKind;
-using Mode = model::EtcdMisbehaviour::Mode;
+using EtcdMode = model::EtcdMisbehaviour::Mode;
 
 namespace {
 
@@ -45,7 +45,7 @@ std::optional<sim::Signal> signal_named(std::string_view name) {
 struct Actions::Call {
   const TimelineEntry& entry;
   FaultKind kind;
-  Mode mode;
+  EtcdMode mode;
   const std::vector<sim::NodeId>& nodes;  ///< resolved `from`
   Effect& effect;
 };
@@ -55,7 +55,7 @@ struct Actions::Way {
   std::string_view name;
   Deed deed;
   FaultKind kind = FaultKind::process_signal;
-  Mode mode{};  ///< of etcd, with etcd_mode
+  EtcdMode mode{};  ///< of etcd, with etcd_mode
 };
 
 const Actions::Way* Actions::find(std::string_view word) {
@@ -103,12 +103,12 @@ const Actions::Way* Actions::find(std::string_view word) {
       Way{"thread.dies", &A::agent_fault, K::fiber_dies},
       Way{"sched.relaunch", &A::sched_relaunch},
       Way{"lease.expire", &A::lease_expire},
-      Way{"lease.late", &A::etcd_mode, {}, Mode::late_expiry},
-      Way{"store.stale_read", &A::etcd_mode, {}, Mode::stale_read},
-      Way{"store.compact", &A::etcd_mode, {}, Mode::compaction},
-      Way{"store.leader_change", &A::etcd_mode, {}, Mode::leader_loss},
-      Way{"store.unknown_outcome", &A::etcd_mode, {}, Mode::unknown_outcome},
-      Way{"store.duplicate_events", &A::etcd_mode, {}, Mode::duplicate_events},
+      Way{"lease.late", &A::etcd_mode, {}, EtcdMode::late_expiry},
+      Way{"store.stale_read", &A::etcd_mode, {}, EtcdMode::stale_read},
+      Way{"store.compact", &A::etcd_mode, {}, EtcdMode::compaction},
+      Way{"store.leader_change", &A::etcd_mode, {}, EtcdMode::leader_loss},
+      Way{"store.unknown_outcome", &A::etcd_mode, {}, EtcdMode::unknown_outcome},
+      Way{"store.duplicate_events", &A::etcd_mode, {}, EtcdMode::duplicate_events},
   };
   const auto found =
       std::find_if(ways.begin(), ways.end(), [&](const Way& way) { return way.name == word; });

@@ -89,7 +89,7 @@ struct EtcdV3WatchRequest {
 EtcdV3RangeRequest read_etcd_range(const std::string& body);
 EtcdV3PutRequest read_etcd_put(const std::string& body);
 EtcdV3DeleteRequest read_etcd_delete(const std::string& body);
-/// At most kTxnDepth transactions in one another; etcd counts operations instead.
+/// At most kEtcdTxnDepth transactions in one another; etcd counts operations instead.
 inline constexpr int kEtcdTxnDepth = 8;
 EtcdV3TxnRequest read_etcd_txn(const std::string& body);
 /// The revision.
