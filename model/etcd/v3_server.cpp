@@ -76,6 +76,7 @@ class EtcdV3Server::Service : public std::enable_shared_from_this<Service> {
   /// An answer of EtcdV3Operations as a client gets it; what has changed is committed and told.
   Json committed(Json answer);
   void commit();
+  void require_leader();
   void expire();
   /// The modes may have changed.
   void look_at_modes();
@@ -97,7 +98,7 @@ class EtcdV3Server::Service : public std::enable_shared_from_this<Service> {
 const EtcdV3Server::Service::Call* EtcdV3Server::Service::call_of(const std::string& path) {
   using S = Service;
   static const std::map<std::string, Call> kCalls{
-      {"/v3/kv/range", {&S::range}},
+      {"/v3/kv/range", {&S::range, false}},  // unless it says otherwise
       {"/v3/kv/put", {&S::put}},
       {"/v3/kv/deleterange", {&S::remove}},
       {"/v3/kv/txn", {&S::transact}},
@@ -132,9 +133,7 @@ void EtcdV3Server::Service::handle(const Exchange& exchange) {
   if (query.method != "POST") return exchange->answer(405, "Method Not Allowed\n", text);
   try {
     if (watches) return watches_.open(exchange);
-    if ((keeps_alive || call->needs_leader) && misbehaviour_->strikes(Mode::leader_loss)) {
-      throw Refusal{Refusal::kUnavailable, "etcdserver: leader changed"};
-    }
+    if (keeps_alive || call->needs_leader) require_leader();
     if (keeps_alive) return keep_alive(exchange);
     const std::int64_t before = keys_.revision();
     const std::string answer = (this->*call->answer)(query.body).dump();
@@ -145,6 +144,11 @@ void EtcdV3Server::Service::handle(const Exchange& exchange) {
   } catch (const Refusal& refusal) {
     exchange->answer(refusal.http_status(), refusal.body());
   }
+}
+
+void EtcdV3Server::Service::require_leader() {
+  if (!misbehaviour_->strikes(Mode::leader_loss)) return;
+  throw Refusal{Refusal::kUnavailable, "etcdserver: leader changed"};
 }
 
 Json EtcdV3Server::Service::committed(Json answer) {
@@ -162,6 +166,7 @@ void EtcdV3Server::Service::commit() {
 
 Json EtcdV3Server::Service::range(const std::string& body) {
   EtcdV3RangeRequest request = read_etcd_range(body);
+  if (!request.serializable) require_leader();
   if (!stale_ || request.revision > 0 || *stale_ == keys_.revision()) {
     return committed(operations_.range(request));
   }

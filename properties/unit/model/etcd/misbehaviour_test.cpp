@@ -224,6 +224,12 @@ TEST_F(EtcdMisbehaviourTest, without_a_leader_a_transaction_does_nothing_and_lea
       EXPECT_TRUE(error.outcome_unknown());
     }
     EXPECT_GT(felt, 0U);
+    HttpClient one(ports, options(1s).server);
+    const auto read = [&](const std::string& body) {
+      return one.exchange({"POST", "/v3/kv/range", body, "", ""}, in(ports, 1s)).status;
+    };
+    EXPECT_EQ(read(R"({"key":"aw=="})"), 503);
+    EXPECT_EQ(read(R"({"key":"aw==","serializable":true})"), 200);  // of that member alone
     sleep(ports, 8s);
     modes->end(Mode::leader_loss);
     EXPECT_FALSE(client.get("new").entry.exists());
