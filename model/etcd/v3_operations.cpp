@@ -297,7 +297,8 @@ Json EtcdV3Operations::apply_range(const EtcdV3RangeRequest& request) {
 
 Json EtcdV3Operations::apply_put(const EtcdV3PutRequest& request) {
   const auto present = keys_.find(request.key);
-  // A transaction may have removed the key that it wants to keep parts of: they are empty then.
+  // A transaction may have removed the key that it wants to keep parts of: etcd 3.4 crashes of
+  // that, here they are empty.
   const EtcdV3KeyValue kept = present.value_or(EtcdV3KeyValue{});
   const std::int64_t lease = request.ignore_lease ? kept.lease : request.lease;
   keys_.put(request.key, request.ignore_value ? kept.value : request.value, lease);
