@@ -12,6 +12,7 @@
 namespace hooke::scenario {
 
 using world::FaultKind;
+using EtcdMode = model::EtcdMisbehaviour::Mode;
 
 namespace {
 
@@ -44,6 +45,7 @@ std::optional<sim::Signal> signal_named(std::string_view name) {
 struct Actions::Call {
   const TimelineEntry& entry;
   FaultKind kind;
+  EtcdMode mode;
   const std::vector<sim::NodeId>& nodes;  ///< resolved `from`
   Effect& effect;
 };
@@ -53,6 +55,7 @@ struct Actions::Way {
   std::string_view name;
   Deed deed;
   FaultKind kind = FaultKind::process_signal;
+  EtcdMode mode{};  ///< of etcd, with etcd_mode
 };
 
 const Actions::Way* Actions::find(std::string_view word) {
@@ -99,6 +102,13 @@ const Actions::Way* Actions::find(std::string_view word) {
       Way{"disk.short_write", &A::node_fault, K::disk_short_write},
       Way{"thread.dies", &A::agent_fault, K::fiber_dies},
       Way{"sched.relaunch", &A::sched_relaunch},
+      Way{"lease.expire", &A::lease_expire},
+      Way{"lease.late", &A::etcd_mode, {}, EtcdMode::late_expiry},
+      Way{"store.stale_read", &A::etcd_mode, {}, EtcdMode::stale_read},
+      Way{"store.compact", &A::etcd_mode, {}, EtcdMode::compaction},
+      Way{"store.leader_change", &A::etcd_mode, {}, EtcdMode::leader_loss},
+      Way{"store.unknown_outcome", &A::etcd_mode, {}, EtcdMode::unknown_outcome},
+      Way{"store.duplicate_events", &A::etcd_mode, {}, EtcdMode::duplicate_events},
   };
   const auto found =
       std::find_if(ways.begin(), ways.end(), [&](const Way& way) { return way.name == word; });
@@ -125,6 +135,9 @@ void Actions::check(const TimelineEntry& entry) const {
   if (entry.signal && !signal_named(*entry.signal)) refuse("has an unknown signal");
   if (entry.what == "store.restart" && !cluster_.store_is_external()) {
     refuse("needs an external store: here the store lives and dies with its agent");
+  }
+  if (word->etcd && cluster_.etcd_misbehaviour() == nullptr) {
+    refuse("needs a rendezvous backend of etcd");
   }
   for (const auto* names : {&entry.from, &entry.to}) {
     for (const std::string& name : *names) {
@@ -157,7 +170,7 @@ void Actions::act(const TimelineEntry& entry, std::optional<sim::NodeId> there, 
   const Way& way = *find(entry.what);
   std::vector<sim::NodeId> nodes = resolve(entry.from);
   if (entry.from.empty() && there) nodes.push_back(*there);
-  (this->*way.deed)({entry, way.kind, nodes, effect});
+  (this->*way.deed)({entry, way.kind, way.mode, nodes, effect});
 }
 
 // ---- faults of the world ------------------------------------------------------------------------
@@ -334,6 +347,17 @@ void Actions::store_restart(const Call& call) {
     call.effect.faults.push_back(world_.inject(fault));
   }
   agenda_.later(call.entry.duration.value_or(Duration::zero()), [this] { cluster_.start_store(); });
+}
+
+void Actions::lease_expire(const Call& call) {
+  cluster_.etcd_misbehaviour()->expire(call.effect.felt);
+}
+
+void Actions::etcd_mode(const Call& call) {
+  model::EtcdMisbehaviour& etcd = *cluster_.etcd_misbehaviour();
+  etcd.begin(call.mode, call.effect.felt);
+  if (!call.entry.duration) return;
+  agenda_.later(*call.entry.duration, [&etcd, mode = call.mode] { etcd.end(mode); });
 }
 
 // ---- workers ------------------------------------------------------------------------------------

@@ -68,6 +68,8 @@ class Actions final : public kernel::TraceSink {
   void worker_children(const Call& call);
   void store_backlog(const Call& call);
   void store_restart(const Call& call);
+  void lease_expire(const Call& call);
+  void etcd_mode(const Call& call);
   void node_fault(const Call& call);
   void dns_fault(const Call& call);
   void job_collide(const Call& call);

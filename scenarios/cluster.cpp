@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/etcd/v2_server.h"
+#include "model/etcd/v3_server.h"
 #include "model/observe/trace_events.h"
 #include "model/store/tcp_store.h"
 #include "model/variant/defects.h"
@@ -85,6 +86,10 @@ Cluster::Cluster(world::World& world, const Scenario& scenario, const Roster& ro
     store_machine_ = by_name_.at(scenario.cluster.store_host);
   }
 
+  if (is_etcd(scenario.protocol.rendezvous.backend)) {
+    etcd_ = std::make_shared<model::EtcdMisbehaviour>();
+  }
+
   // Every store of a job is the same server program: the rendezvous store and those of the workers.
   world.set_default_service(store_service());
 
@@ -97,9 +102,14 @@ Cluster::Cluster(world::World& world, const Scenario& scenario, const Roster& ro
   });
   world.register_program(std::string(kStoreProgram), [this](sim::Ports& ports) -> int {
     std::unique_ptr<model::TcpStoreServer> store;
-    std::unique_ptr<model::EtcdV2Server> etcd;
-    if (is_etcd(scenario_.protocol.rendezvous.backend)) {
-      etcd = std::make_unique<model::EtcdV2Server>(ports, kStorePort);
+    std::unique_ptr<model::EtcdV2Server> v2;
+    std::unique_ptr<model::EtcdV3Server> v3;
+    if (etcd_ != nullptr) {
+      if (scenario_.protocol.rendezvous.backend == "etcd-v3") {
+        v3 = std::make_unique<model::EtcdV3Server>(ports, kStorePort, etcd_);
+      } else {
+        v2 = std::make_unique<model::EtcdV2Server>(ports, kStorePort, etcd_);
+      }
       ports.trace.emit(model::events::store_serving,
                        {std::uint32_t{kStorePort.value}, "rendezvous"});
     } else {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/etcd/misbehaviour.h"
 #include "model/launch/launch_agent.h"
 #include "model/rendezvous/handler.h"
 #include "scenarios/roster.h"
@@ -49,6 +50,9 @@ class Cluster {
   /// True: the store is a machine of its own outside the job.
   [[nodiscard]] bool store_is_external() const;
 
+  /// What the store does wrong, if it is an etcd; null for any other.
+  [[nodiscard]] model::EtcdMisbehaviour* etcd_misbehaviour() const { return etcd_.get(); }
+
   /// Starts an agent of the job `run_id` on a node; false when the machine is down.
   bool start_agent(sim::NodeId node, const std::string& run_id = std::string(kRunId));
   /// Starts the external store's server, empty; false when its machine is down or it runs already.
@@ -82,6 +86,7 @@ class Cluster {
   std::vector<sim::NodeId> nodes_;
   std::map<std::string, sim::NodeId, std::less<>> by_name_;
   sim::NodeId store_machine_{};
+  std::shared_ptr<model::EtcdMisbehaviour> etcd_;
   bool workers_may_stop_slowly_ = false;
   std::set<std::string> defects_;
   /// Workers started so far, by node and local rank.

@@ -62,7 +62,7 @@ void Loader::rendezvous(const Place& place) {
   RendezvousPlan& plan = scenario_.protocol.rendezvous;
   if (place.has("backend")) {
     plan.backend = place.at("backend").text();
-    const std::vector<std::string> known{"c10d", "static", "file", "etcd", "etcd-v2"};
+    const std::vector<std::string> known{"c10d", "static", "file", "etcd", "etcd-v2", "etcd-v3"};
     if (std::find(known.begin(), known.end(), plan.backend) == known.end()) {
       place.at("backend").refuse_word("a rendezvous backend", plan.backend, known);
     }
@@ -345,7 +345,8 @@ void Loader::override_program(const std::string& key, const Place& place) {
 
 void Loader::timeline(const Place& place) {
   const TimelineNames names{names_, scenario_.workers.per_node,
-                            scenario_.cluster.store_host.empty()};
+                            scenario_.cluster.store_host.empty(),
+                            scenario_.protocol.rendezvous.backend.starts_with("etcd")};
   std::size_t selected = 0;
   for (const Place& item : place.items()) {
     scenario_.timeline.push_back(load_timeline_entry(item, names));

@@ -160,6 +160,9 @@ TimelineEntry load_timeline_entry(const Place& place, const TimelineNames& names
     place.at("do").refuse("an external store for \"store.restart\"",
                           "one that lives in an agent of the job");
   }
+  if (word.etcd && !names.etcd) {
+    place.at("do").refuse("a rendezvous backend of etcd for \"" + entry.what + "\"", "another one");
+  }
   entry.trigger = load_trigger(place, names.nodes);
   if (place.has("node")) entry.from = names.nodes.select_all(place.at("node"), Roles::allowed);
   if (place.has("from")) entry.from = names.nodes.select_all(place.at("from"), Roles::allowed);

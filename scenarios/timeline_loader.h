@@ -16,6 +16,7 @@ struct TimelineNames {
   const NodeNames& nodes;
   std::int64_t workers_per_node = 1;
   bool external_store = false;
+  bool etcd = false;  ///< that store is one
 };
 
 /// ScenarioError for an unknown word, event, field, fault point or node, and for parameters that

@@ -1,6 +1,7 @@
 // The table.
 #include "scenarios/vocabulary.h"
 
+#include <algorithm>
 #include <array>
 
 namespace hooke::scenario {
@@ -8,6 +9,10 @@ namespace {
 
 constexpr AmountRange amounts(std::int64_t min, std::int64_t max) {
   return {min, max};
+}
+
+constexpr Word etcd_word(std::string_view name, unsigned optional, std::string_view meaning) {
+  return {name, 0, optional, false, meaning, {}, true};
 }
 
 constexpr std::array kWords{
@@ -69,6 +74,15 @@ constexpr std::array kWords{
     Word{"thread.dies", kNode | kText, 0, false, "the agent's background task text ends silently"},
     Word{"sched.relaunch", kNode, kBy | kAmount, false,
          "a failed agent is started again, amount times, by later", amounts(1, 1'000'000)},
+    etcd_word("lease.expire", 0, "every lease of etcd and all that lives for a time end now"),
+    etcd_word("lease.late", kFor, "nothing of etcd expires"),
+    etcd_word("store.stale_read", kFor,
+              "reads and watches of etcd see what stood there when this began"),
+    etcd_word("store.compact", kFor, "etcd forgets every revision that is not its last"),
+    etcd_word("store.leader_change", kFor, "etcd has no leader: it refuses what needs one"),
+    etcd_word("store.unknown_outcome", kFor,
+              "etcd carries writes out and answers as if it had not in time"),
+    etcd_word("store.duplicate_events", kFor, "etcd tells its watchers of each change twice"),
 };
 
 constexpr std::array<std::string_view, 3> kRoles{"store_host", "rank0", "all"};
@@ -84,6 +98,12 @@ constexpr std::array<std::string_view, 15> kFaultPoints{
 
 std::span<const Word> vocabulary() {
   return kWords;
+}
+
+std::span<const Word> words_of_every_store() {
+  const auto first =
+      std::find_if(kWords.begin(), kWords.end(), [](const Word& word) { return word.etcd; });
+  return {kWords.begin(), first};
 }
 
 const Word* find_word(std::string_view name) {

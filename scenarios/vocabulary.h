@@ -34,10 +34,13 @@ struct Word {
   bool negative_by;   ///< "by" may be negative
   std::string_view meaning;
   AmountRange amount{};  ///< of words with kAmount
+  bool etcd = false;     ///< only etcd does that
 };
 
 /// Every word, in the order of the documentation.
 std::span<const Word> vocabulary();
+/// Those that need no etcd; they come first.
+std::span<const Word> words_of_every_store();
 /// Null for an unknown word.
 const Word* find_word(std::string_view name);
 

@@ -1,10 +1,15 @@
-// The tree and its changes first, then who waits for them, then requests.
+// Requests, and who waits for a change.
 #include "model/etcd/v2_server.h"
 
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 #include <utility>
+#include <vector>
+
+#include "model/etcd/v2_tree.h"
 
 namespace hooke::model {
 namespace {
@@ -12,30 +17,12 @@ namespace {
 using namespace std::chrono_literals;
 using Json = nlohmann::ordered_json;
 using Exchange = std::shared_ptr<HttpExchange>;
+using Refusal = EtcdV2Refusal;
+using Node = EtcdV2Tree::Node;
+using Mode = EtcdMisbehaviour::Mode;
 
-/// Changes that can still be asked for (etcd keeps as many).
-constexpr std::size_t kHistoryMax = 1000;
 /// etcd looks for what has expired twice a second.
 constexpr sim::Duration kExpiryTick = 500ms;
-
-/// What etcd refuses, as it says it.
-struct Refusal {
-  int status;
-  int code;
-  const char* message;
-  std::string cause;
-};
-
-std::string parent_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
-}
-
-bool is_below(std::string_view path, const std::string& directory) {
-  if (directory == "/") return path.size() > 1;
-  return path.size() > directory.size() && path.starts_with(directory) &&
-         path[directory.size()] == '/';
-}
 
 /// "/a//b/" is "/a/b".
 std::string cleaned(std::string_view path) {
@@ -66,16 +53,49 @@ std::optional<std::uint64_t> number_of(const std::string& text) {
   return number;
 }
 
+/// An index as a parameter; 0 where there is none.
+std::uint64_t index_of(const std::string* text, const char* name) {
+  const auto index = text == nullptr ? std::optional<std::uint64_t>(0) : number_of(*text);
+  if (!index) {
+    throw Refusal{400, 203, "The given index in POST form is not a number",
+                  std::string("invalid value for \"") + name + "\""};
+  }
+  return *index;
+}
+
+/// What stands there is what the parameters say.
+void check_previous(const Node& node, const std::string* value, const std::string* index) {
+  const std::uint64_t wanted = index_of(index, "prevIndex");
+  const bool value_holds = value == nullptr || *value == node.value;
+  const bool index_holds = index == nullptr || wanted == node.modified;
+  if (value_holds && index_holds) return;
+  std::string cause;
+  if (!value_holds) cause = "[" + *value + " != " + node.value + "]";
+  if (!index_holds) {
+    cause += (cause.empty() ? "[" : " [") + std::to_string(wanted) +
+             " != " + std::to_string(node.modified) + "]";
+  }
+  throw Refusal{412, 101, "Compare failed", cause};
+}
+
 }  // namespace
 
-class EtcdV2Server::Tree : public std::enable_shared_from_this<Tree> {
+class EtcdV2Server::Service : public std::enable_shared_from_this<Service> {
  public:
-  explicit Tree(sim::Ports& ports) : ports_(ports), sooner_(ports.executor) {}
+  Service(sim::Ports& ports, std::shared_ptr<EtcdMisbehaviour> misbehaviour)
+      : ports_(ports),
+        misbehaviour_(std::move(misbehaviour)),
+        tree_(ports.clock, [this] { changed(); }),
+        sooner_(ports.executor) {
+    misbehaviour_->observe([this] { look_at_modes(); });
+    look_at_modes();
+  }
 
   void handle(const Exchange& exchange);
   /// Ends what has expired, until closed.
   void expire_for_ever();
   void close() {
+    misbehaviour_->observe(nullptr);
     closed_ = true;
     sooner_.wake_all();
   }
@@ -83,217 +103,49 @@ class EtcdV2Server::Tree : public std::enable_shared_from_this<Tree> {
   std::string machines;
 
  private:
-  struct Node {
-    bool is_directory = false;
-    std::string value;
-    std::uint64_t created = 0;
-    std::uint64_t modified = 0;
-    std::optional<sim::MonotonicTime> expires;
-  };
-  using Entry = std::map<std::string, Node>::iterator;
-  struct Change {
-    std::uint64_t index;
-    std::string key;
-    bool removes;  ///< delete or expire: waiters below it hear of it too
-    bool silent;   ///< a refresh
-    std::string text;
-  };
   struct Waiter {
     Exchange exchange;
     std::string key;
     bool recursive;
+    std::uint64_t since;  ///< the first change it has not heard of
+  };
+  struct Answer {
+    int status;
+    std::string body;
   };
 
-  [[nodiscard]] Json json_of(const std::string& key, const Node& node) const;
-  [[nodiscard]] Json listing(const std::string& key, const Node& node, bool recursive) const;
-  Entry require(const std::string& key);
-  void make_parents(const std::string& key);
-  void set_ttl(Node& node, const std::string* ttl);
-  void record(const std::string& action, const std::string& key, const Json& document,
-              bool silent = false);
-  void forget_below(const std::string& key);
-  static bool concerns(const Change& change, const std::string& key, bool recursive);
-  void check_previous(const Node& node, const std::string* value, const std::string* index);
-
-  std::pair<int, std::string> get(const HttpQuery& query, const std::string& key);
-  std::pair<int, std::string> put(const HttpQuery& query, const std::string& key);
-  std::pair<int, std::string> post(const HttpQuery& query, const std::string& key);
-  std::pair<int, std::string> remove(const HttpQuery& query, const std::string& key);
+  Answer put(const HttpQuery& query, const std::string& key);
+  Answer post(const HttpQuery& query, const std::string& key);
+  Answer remove(const HttpQuery& query, const std::string& key);
   void watch(const Exchange& exchange, const std::string& key);
-  std::pair<int, std::string> write(const std::string& action, const std::string& key, Node node,
-                                    const std::optional<Node>& before);
+  /// The first change at or after `since` that they hear of; null when there is none yet.
+  [[nodiscard]] const EtcdV2Tree::Change* next_for(const std::string& key, bool recursive,
+                                                   std::uint64_t since) const;
+  void changed();
+  /// Tells those who wait.
+  void tell();
+  void expire();
+  /// The modes may have changed.
+  void look_at_modes();
+  void set_ttl(Node& node, const std::string* ttl);
+  /// Of what reads see.
+  [[nodiscard]] std::uint64_t seen_index() const { return (stale_ ? *stale_ : tree_).index(); }
   [[nodiscard]] HttpHeaders headers() const {
-    return {{"X-Etcd-Index", std::to_string(index_)},
-            {"X-Raft-Index", std::to_string(index_)},
-            {"X-Raft-Term", "2"}};
+    const std::string index = std::to_string(seen_index());
+    return {{"X-Etcd-Index", index}, {"X-Raft-Index", index}, {"X-Raft-Term", "2"}};
   }
-  void expire_now();
-  [[nodiscard]] std::optional<sim::MonotonicTime> next_expiry() const;
 
   sim::Ports& ports_;
-  std::map<std::string, Node> nodes_;
-  std::uint64_t index_ = 3;  ///< a fresh etcd has written its own membership
-  std::deque<Change> history_;
+  std::shared_ptr<EtcdMisbehaviour> misbehaviour_;
+  EtcdV2Tree tree_;
+  std::optional<EtcdV2Tree> stale_;  ///< what reads see, when that is an old tree
   std::vector<Waiter> waiters_;
-  sim::WaitQueue sooner_;  ///< the expiry fiber, when there may be less to wait for
+  std::set<std::uint64_t> told_twice_;
+  sim::WaitQueue sooner_;  ///< the expiry fiber, when there may be something to do
   bool closed_ = false;
 };
 
-// ---- the tree and its changes -------------------------------------------------------------------
-
-Json EtcdV2Server::Tree::json_of(const std::string& key, const Node& node) const {
-  Json out{{"key", key}};
-  if (node.is_directory) {
-    out["dir"] = true;
-  } else {
-    out["value"] = node.value;
-  }
-  if (node.expires) {
-    const sim::Duration left = *node.expires - ports_.clock.monotonic_now();
-    // As etcd counts: the whole seconds that are left, and one.
-    out["ttl"] = std::max<std::int64_t>(std::chrono::ceil<std::chrono::seconds>(left).count(),
-                                        std::int64_t{0});
-  }
-  out["modifiedIndex"] = node.modified;
-  out["createdIndex"] = node.created;
-  return out;
-}
-
-Json EtcdV2Server::Tree::listing(const std::string& key, const Node& node, bool recursive) const {
-  Json out = key == "/" ? Json{{"dir", true}} : json_of(key, node);
-  if (key != "/" && !node.is_directory) return out;
-  Json children = Json::array();
-  const std::string prefix = key == "/" ? "/" : key + "/";
-  for (auto child = nodes_.lower_bound(prefix);
-       child != nodes_.end() && child->first.starts_with(prefix); ++child) {
-    const std::string_view name = std::string_view(child->first).substr(prefix.size());
-    if (name.empty() || name.find('/') != std::string_view::npos || name.starts_with('_')) continue;
-    children.push_back(recursive ? listing(child->first, child->second, true)
-                                 : json_of(child->first, child->second));
-  }
-  if (!children.empty()) out["nodes"] = std::move(children);
-  return out;
-}
-
-EtcdV2Server::Tree::Entry EtcdV2Server::Tree::require(const std::string& key) {
-  const auto found = nodes_.find(key);
-  if (found == nodes_.end()) {
-    // etcd names the part of the path that stops it.
-    std::string missing = key;
-    std::string up = parent_of(key);
-    for (; up != "/" && !nodes_.contains(up); up = parent_of(up)) missing = up;
-    if (up != "/" && !nodes_.at(up).is_directory) throw Refusal{400, 104, "Not a directory", up};
-    throw Refusal{404, 100, "Key not found", missing};
-  }
-  return found;
-}
-
-void EtcdV2Server::Tree::make_parents(const std::string& key) {
-  for (std::string up = parent_of(key); up != "/"; up = parent_of(up)) {
-    const auto found = nodes_.find(up);
-    if (found != nodes_.end() && !found->second.is_directory) {
-      throw Refusal{400, 104, "Not a directory", up};
-    }
-  }
-  for (std::string up = parent_of(key); up != "/" && !nodes_.contains(up); up = parent_of(up)) {
-    nodes_[up] = {true, "", index_ + 1, index_ + 1, std::nullopt};
-  }
-}
-
-void EtcdV2Server::Tree::set_ttl(Node& node, const std::string* ttl) {
-  if (ttl == nullptr || ttl->empty()) {
-    node.expires.reset();
-    return;
-  }
-  const auto seconds = number_of(*ttl);
-  if (!seconds || *seconds > 1'000'000'000) {
-    throw Refusal{400, 202, "The given TTL in POST form is not a number",
-                  R"(invalid value for "ttl")"};
-  }
-  node.expires = ports_.clock.monotonic_now() + std::chrono::seconds(*seconds);
-  sooner_.wake_all();
-}
-
-void EtcdV2Server::Tree::record(const std::string& action, const std::string& key,
-                                const Json& document, bool silent) {
-  Json event{{"action", action}};
-  event.update(document);
-  history_.push_back({index_, key,
-                      action == "delete" || action == "expire" || action == "compareAndDelete",
-                      silent, event.dump() + "\n"});
-  if (history_.size() > kHistoryMax) history_.pop_front();
-  const Change change = history_.back();
-  std::vector<Exchange> told;
-  std::erase_if(waiters_, [&](const Waiter& waiter) {
-    if (waiter.exchange->gone()) return true;
-    if (!concerns(change, waiter.key, waiter.recursive)) return false;
-    told.push_back(waiter.exchange);
-    return true;
-  });
-  for (const Exchange& exchange : told) exchange->finish(change.text);
-}
-
-bool EtcdV2Server::Tree::concerns(const Change& change, const std::string& key, bool recursive) {
-  if (change.silent) return false;
-  if (change.key == key || (change.removes && is_below(key, change.key))) return true;
-  return recursive && is_below(change.key, key);
-}
-
-void EtcdV2Server::Tree::forget_below(const std::string& key) {
-  const std::string prefix = key + "/";
-  auto child = nodes_.lower_bound(prefix);
-  while (child != nodes_.end() && child->first.starts_with(prefix)) child = nodes_.erase(child);
-}
-
-// ---- expiry -------------------------------------------------------------------------------------
-
-std::optional<sim::MonotonicTime> EtcdV2Server::Tree::next_expiry() const {
-  std::optional<sim::MonotonicTime> out;
-  for (const auto& [key, node] : nodes_) {
-    if (node.expires && (!out || *node.expires < *out)) out = node.expires;
-  }
-  return out;
-}
-
-void EtcdV2Server::Tree::expire_for_ever() {
-  while (!closed_) {
-    const auto next = next_expiry();
-    if (!next) {
-      static_cast<void>(sooner_.wait());
-      continue;
-    }
-    const sim::Duration span = next->time_since_epoch();
-    const sim::Duration ticks = (span + kExpiryTick - 1ns) / kExpiryTick * kExpiryTick;
-    if (sooner_.wait(sim::MonotonicTime(ticks)) == sim::Wake::timed_out) expire_now();
-  }
-}
-
-void EtcdV2Server::Tree::expire_now() {
-  const sim::MonotonicTime now = ports_.clock.monotonic_now();
-  std::vector<std::pair<sim::MonotonicTime, std::string>> over;
-  for (const auto& [key, node] : nodes_) {
-    if (node.expires && *node.expires <= now) over.emplace_back(*node.expires, key);
-  }
-  std::sort(over.begin(), over.end());
-  for (const auto& [when, key] : over) {
-    const auto found = nodes_.find(key);
-    if (found == nodes_.end()) continue;  // went with its directory
-    Node before = found->second;
-    before.expires.reset();
-    nodes_.erase(found);
-    forget_below(key);
-    ++index_;
-    Json node{{"key", key}};
-    if (before.is_directory) node["dir"] = true;
-    node["modifiedIndex"] = index_;
-    node["createdIndex"] = before.created;
-    record("expire", key, {{"node", node}, {"prevNode", json_of(key, before)}});
-  }
-}
-
-// ---- requests -----------------------------------------------------------------------------------
-
-void EtcdV2Server::Tree::handle(const Exchange& exchange) {
+void EtcdV2Server::Service::handle(const Exchange& exchange) {
   const HttpQuery& query = exchange->query();
   const std::string prefix = "/v2/keys";
   if (query.path == "/v2/machines") {
@@ -309,12 +161,20 @@ void EtcdV2Server::Tree::handle(const Exchange& exchange) {
     return exchange->answer(404, "404 page not found\n", {{"Content-Type", "text/plain"}});
   }
   const std::string key = cleaned(std::string_view(query.path).substr(prefix.size()));
-  expire_now();
+  expire();
   try {
     if (query.method == "GET" && is_set(query, "wait")) return watch(exchange, key);
-    std::pair<int, std::string> answer;
+    const bool agreed = query.method != "GET" || is_set(query, "quorum");
+    if (agreed && misbehaviour_->strikes(Mode::leader_loss)) {
+      throw Refusal{500, 300, "Raft Internal Error",
+                    "etcdserver: request timed out, possibly due to previous leader failure"};
+    }
+    const std::uint64_t before = tree_.index();
+    Answer answer;
     if (query.method == "GET") {
-      answer = get(query, key);
+      const bool stale = stale_ && !agreed && stale_->index() != before;
+      if (stale) misbehaviour_->strikes(Mode::stale_read);
+      answer = {200, (stale ? *stale_ : tree_).get(key, is_set(query, "recursive"))};
     } else if (query.method == "PUT") {
       answer = put(query, key);
     } else if (query.method == "POST") {
@@ -324,211 +184,218 @@ void EtcdV2Server::Tree::handle(const Exchange& exchange) {
     } else {
       return exchange->answer(405, "Method Not Allowed\n", {{"Content-Type", "text/plain"}});
     }
-    exchange->answer(answer.first, answer.second, headers());
+    if (tree_.index() != before && misbehaviour_->strikes(Mode::unknown_outcome)) {
+      throw Refusal{500, 300, "Raft Internal Error", "etcdserver: request timed out"};
+    }
+    exchange->answer(answer.status, answer.body, headers());
   } catch (const Refusal& refusal) {
     const Json body{{"errorCode", refusal.code},
                     {"message", refusal.message},
                     {"cause", refusal.cause},
-                    {"index", index_}};
+                    {"index", tree_.index()}};
     exchange->answer(refusal.status, body.dump() + "\n", headers());
   }
 }
 
-std::pair<int, std::string> EtcdV2Server::Tree::get(const HttpQuery& query,
-                                                    const std::string& key) {
-  static const Node kRoot{true, "", 0, 0, std::nullopt};
-  const Node& node = key == "/" ? kRoot : require(key)->second;
-  const Json body{{"action", "get"}, {"node", listing(key, node, is_set(query, "recursive"))}};
-  return {200, body.dump() + "\n"};
-}
+// ---- writes -------------------------------------------------------------------------------------
 
-void EtcdV2Server::Tree::check_previous(const Node& node, const std::string* value,
-                                        const std::string* index) {
-  const auto wanted = index == nullptr ? std::optional<std::uint64_t>(0) : number_of(*index);
-  if (!wanted) {
-    throw Refusal{400, 203, "The given index in POST form is not a number",
-                  R"(invalid value for "prevIndex")"};
+void EtcdV2Server::Service::set_ttl(Node& node, const std::string* ttl) {
+  if (ttl == nullptr || ttl->empty()) return;
+  const auto seconds = number_of(*ttl);
+  if (!seconds || *seconds > 1'000'000'000) {
+    throw Refusal{400, 202, "The given TTL in POST form is not a number",
+                  R"(invalid value for "ttl")"};
   }
-  const bool value_holds = value == nullptr || *value == node.value;
-  const bool index_holds = index == nullptr || *wanted == node.modified;
-  if (value_holds && index_holds) return;
-  std::string cause;
-  if (!value_holds) cause = "[" + *value + " != " + node.value + "]";
-  if (!index_holds) {
-    cause += (cause.empty() ? "[" : " [") + std::to_string(*wanted) +
-             " != " + std::to_string(node.modified) + "]";
-  }
-  throw Refusal{412, 101, "Compare failed", cause};
+  node.expires = ports_.clock.monotonic_now() + std::chrono::seconds(*seconds);
+  sooner_.wake_all();
 }
 
-std::pair<int, std::string> EtcdV2Server::Tree::write(const std::string& action,
-                                                      const std::string& key, Node node,
-                                                      const std::optional<Node>& before) {
-  make_parents(key);
-  ++index_;
-  node.modified = index_;
-  if (node.created == 0) node.created = index_;
-  nodes_[key] = node;
-  Json document{{"node", json_of(key, node)}};
-  if (before) document["prevNode"] = json_of(key, *before);
-  Json body{{"action", action}};
-  body.update(document);
-  record(action, key, document);
-  return {before && action != "create" ? 200 : 201, body.dump() + "\n"};
-}
-
-std::pair<int, std::string> EtcdV2Server::Tree::put(const HttpQuery& query,
-                                                    const std::string& key) {
+EtcdV2Server::Service::Answer EtcdV2Server::Service::put(const HttpQuery& query,
+                                                         const std::string& key) {
   if (key == "/") throw Refusal{403, 107, "Root is read only", "/"};
   const std::string* const value = parameter(query, "value");
   const std::string* const ttl = parameter(query, "ttl");
   const std::string* const previous_value = parameter(query, "prevValue");
   const std::string* const previous_index = parameter(query, "prevIndex");
   const std::string* const previous_exists = parameter(query, "prevExist");
-  const bool is_directory = is_set(query, "dir");
-  const auto found = nodes_.find(key);
-  const std::optional<Node> before =
-      found == nodes_.end() ? std::nullopt : std::optional(found->second);
   Node node;
-  node.is_directory = is_directory;
-  if (!is_directory && value != nullptr) node.value = *value;
+  node.is_directory = is_set(query, "dir");
+  if (!node.is_directory && value != nullptr) node.value = *value;
   if ((previous_value != nullptr && !previous_value->empty()) || previous_index != nullptr) {
-    const Node& present = require(key)->second;
+    const Node& present = tree_.require(key);
     if (present.is_directory) throw Refusal{403, 102, "Not a file", key};
     check_previous(present, previous_value, previous_index);
     node.created = present.created;
     set_ttl(node, ttl);
-    return write("compareAndSwap", key, node, before);
+    return {200, tree_.write("compareAndSwap", key, node)};
   }
+  const Node* const present = tree_.find(key);
   if (previous_exists != nullptr && *previous_exists == "false") {
-    if (before) throw Refusal{412, 105, "Key already exists", key};
+    if (present != nullptr) throw Refusal{412, 105, "Key already exists", key};
     set_ttl(node, ttl);
-    return write("create", key, node, before);
+    return {201, tree_.write("create", key, node)};
   }
   if (previous_exists != nullptr && *previous_exists == "true") {
-    const Node& present = require(key)->second;
-    if (present.is_directory && value != nullptr && !value->empty()) {
+    const Node& there = tree_.require(key);
+    if (there.is_directory && value != nullptr && !value->empty()) {
       throw Refusal{403, 102, "Not a file", key};
     }
-    node.is_directory = present.is_directory;
-    node.created = present.created;
-    // A directory's own index stays, although the change has one.
-    const std::uint64_t kept = present.modified;
-    const auto keep_index = [&] {
-      if (before->is_directory) nodes_[key].modified = kept;
-    };
-    if (!is_set(query, "refresh")) {
-      set_ttl(node, ttl);
-      auto answer = write("update", key, node, before);
-      keep_index();
-      return answer;
-    }
-    if (value != nullptr) {
+    node.is_directory = there.is_directory;
+    node.created = there.created;
+    const bool refresh = is_set(query, "refresh");
+    if (refresh && value != nullptr) {
       throw Refusal{400, 212, "Value provided on refresh", "A value was provided on a refresh"};
     }
-    node.value = present.value;
+    if (refresh) node.value = there.value;
     set_ttl(node, ttl);
-    ++index_;
-    node.modified = index_;
-    nodes_[key] = node;
-    const Json document{{"node", json_of(key, node)}, {"prevNode", json_of(key, *before)}};
-    Json body{{"action", "update"}};
-    body.update(document);
-    record("update", key, document, true);
-    keep_index();
-    return {200, body.dump() + "\n"};
+    return {200, tree_.write("update", key, node, refresh)};
   }
-  if (before && before->is_directory) throw Refusal{403, 102, "Not a file", key};
+  if (present != nullptr && present->is_directory) throw Refusal{403, 102, "Not a file", key};
   set_ttl(node, ttl);
-  return write("set", key, node, before);
+  const int status = present != nullptr ? 200 : 201;
+  return {status, tree_.write("set", key, node)};
 }
 
-std::pair<int, std::string> EtcdV2Server::Tree::post(const HttpQuery& query,
-                                                     const std::string& key) {
-  std::string digits = std::to_string(index_ + 1);
+EtcdV2Server::Service::Answer EtcdV2Server::Service::post(const HttpQuery& query,
+                                                          const std::string& key) {
+  std::string digits = std::to_string(tree_.index() + 1);
   digits.insert(0, 20 - std::min<std::size_t>(20, digits.size()), '0');
   Node node;
   const std::string* const value = parameter(query, "value");
   if (value != nullptr) node.value = *value;
   set_ttl(node, parameter(query, "ttl"));
-  return write("create", (key == "/" ? "" : key) + "/" + digits, node, std::nullopt);
+  return {201, tree_.write("create", (key == "/" ? "" : key) + "/" + digits, node)};
 }
 
-std::pair<int, std::string> EtcdV2Server::Tree::remove(const HttpQuery& query,
-                                                       const std::string& key) {
+EtcdV2Server::Service::Answer EtcdV2Server::Service::remove(const HttpQuery& query,
+                                                            const std::string& key) {
   if (key == "/") throw Refusal{403, 107, "Root is read only", "/"};
-  const auto found = require(key);
-  const Node before = found->second;
+  const Node& present = tree_.require(key);
   const std::string* const previous_value = parameter(query, "prevValue");
   const std::string* const previous_index = parameter(query, "prevIndex");
   const bool compares = previous_value != nullptr || previous_index != nullptr;
   const bool recursive = is_set(query, "recursive");
-  if (before.is_directory) {
+  if (present.is_directory) {
     if (compares || (!is_set(query, "dir") && !recursive)) {
       throw Refusal{403, 102, "Not a file", key};
     }
-    const auto child = nodes_.lower_bound(key + "/");
-    const bool is_empty = child == nodes_.end() || !child->first.starts_with(key + "/");
-    if (!is_empty && !recursive) throw Refusal{403, 108, "Directory not empty", key};
-  }
-  if (compares) check_previous(before, previous_value, previous_index);
-  nodes_.erase(found);
-  forget_below(key);
-  ++index_;
-  Json node{{"key", key}};
-  if (before.is_directory) node["dir"] = true;
-  node["modifiedIndex"] = index_;
-  node["createdIndex"] = before.created;
-  const Json document{{"node", node}, {"prevNode", json_of(key, before)}};
-  const char* const action = compares ? "compareAndDelete" : "delete";
-  Json body{{"action", action}};
-  body.update(document);
-  record(action, key, document);
-  return {200, body.dump() + "\n"};
-}
-
-void EtcdV2Server::Tree::watch(const Exchange& exchange, const std::string& key) {
-  const bool recursive = is_set(exchange->query(), "recursive");
-  const std::string* const text = parameter(exchange->query(), "waitIndex");
-  const auto since = text == nullptr ? std::optional<std::uint64_t>(0) : number_of(*text);
-  if (!since) {
-    throw Refusal{400, 203, "The given index in POST form is not a number",
-                  R"(invalid value for "waitIndex")"};
-  }
-  if (*since > 0 && !history_.empty() && *since < history_.front().index &&
-      history_.size() == kHistoryMax) {
-    throw Refusal{400, 401, "The event in requested index is outdated and cleared",
-                  "the requested history has been cleared [" +
-                      std::to_string(history_.front().index) + "/" + std::to_string(*since) + "]"};
-  }
-  exchange->begin(200, headers());
-  if (*since > 0) {
-    for (const Change& change : history_) {
-      if (change.index >= *since && concerns(change, key, recursive)) {
-        return exchange->finish(change.text);
-      }
+    if (!recursive && tree_.has_children(key)) {
+      throw Refusal{403, 108, "Directory not empty", key};
     }
   }
-  waiters_.push_back({exchange, key, recursive});
+  if (compares) check_previous(present, previous_value, previous_index);
+  return {200, tree_.remove(compares ? "compareAndDelete" : "delete", key)};
+}
+
+// ---- waiting ------------------------------------------------------------------------------------
+
+void EtcdV2Server::Service::watch(const Exchange& exchange, const std::string& key) {
+  const bool recursive = is_set(exchange->query(), "recursive");
+  const std::uint64_t since = index_of(parameter(exchange->query(), "waitIndex"), "waitIndex");
+  const auto& history = tree_.history();
+  const bool overrun = !history.empty() && since < history.front().index &&
+                       history.size() == EtcdV2Tree::kHistoryMax;
+  if (since > 0 && (overrun || since <= tree_.forgotten())) {
+    throw Refusal{400, 401, "The event in requested index is outdated and cleared",
+                  "the requested history has been cleared [" +
+                      std::to_string(history.front().index) + "/" + std::to_string(since) + "]"};
+  }
+  exchange->begin(200, headers());
+  if (since > 1 && misbehaviour_->on(Mode::duplicate_events)) {
+    const EtcdV2Tree::Change* const last = next_for(key, recursive, since - 1);
+    const bool again = last != nullptr && last->index == since - 1;
+    if (again && told_twice_.insert(last->index).second) {
+      misbehaviour_->strikes(Mode::duplicate_events);
+      return exchange->finish(last->text);
+    }
+  }
+  waiters_.push_back({exchange, key, recursive, since > 0 ? since : seen_index() + 1});
+  tell();
+}
+
+const EtcdV2Tree::Change* EtcdV2Server::Service::next_for(const std::string& key, bool recursive,
+                                                          std::uint64_t since) const {
+  const auto& history = tree_.history();
+  auto change = std::lower_bound(
+      history.begin(), history.end(), since,
+      [](const EtcdV2Tree::Change& one, std::uint64_t wanted) { return one.index < wanted; });
+  for (; change != history.end() && change->index <= seen_index(); ++change) {
+    if (change->concerns(key, recursive)) return &*change;
+  }
+  return nullptr;
+}
+
+void EtcdV2Server::Service::changed() {
+  if (misbehaviour_->strikes(Mode::compaction)) tree_.forget();
+  tell();
+}
+
+void EtcdV2Server::Service::tell() {
+  std::vector<std::pair<Exchange, std::string>> told;
+  std::erase_if(waiters_, [&](const Waiter& waiter) {
+    if (waiter.exchange->gone()) return true;
+    const auto* const change = next_for(waiter.key, waiter.recursive, waiter.since);
+    if (change == nullptr) return false;
+    told.emplace_back(waiter.exchange, change->text);
+    return true;
+  });
+  // An answer may let the next request of its connection in, which may change the tree.
+  for (const auto& [exchange, text] : told) exchange->finish(text);
+}
+
+void EtcdV2Server::Service::expire() {
+  const sim::MonotonicTime now = ports_.clock.monotonic_now();
+  if (misbehaviour_->take_expiry(tree_.expired(sim::MonotonicTime::max()))) {
+    return tree_.expire(sim::MonotonicTime::max());
+  }
+  if (tree_.expired(now) == 0 || misbehaviour_->strikes(Mode::late_expiry)) return;
+  if (!misbehaviour_->on(Mode::leader_loss)) tree_.expire(now);
+}
+
+void EtcdV2Server::Service::expire_for_ever() {
+  while (!closed_) {
+    tell();
+    expire();
+    const auto next = tree_.next_expiry();
+    if (!next) {
+      static_cast<void>(sooner_.wait());
+      continue;
+    }
+    // What is over may have to wait: one tick at least.
+    const sim::Duration span =
+        std::max(*next, ports_.clock.monotonic_now() + 1ns).time_since_epoch();
+    const sim::Duration ticks = (span + kExpiryTick - 1ns) / kExpiryTick * kExpiryTick;
+    static_cast<void>(sooner_.wait(sim::MonotonicTime(ticks)));
+  }
+}
+
+void EtcdV2Server::Service::look_at_modes() {
+  if (!misbehaviour_->on(Mode::stale_read)) {
+    stale_.reset();
+  } else if (!stale_) {
+    stale_.emplace(tree_);
+  }
+  sooner_.wake_all();
 }
 
 // ---- its life -----------------------------------------------------------------------------------
 
-EtcdV2Server::EtcdV2Server(sim::Ports& ports, sim::PortNumber port)
-    : ports_(ports), tree_(std::make_shared<Tree>(ports)) {
-  service_ = std::make_unique<HttpService>(
-      ports, port, [tree = tree_](const Exchange& exchange) { tree->handle(exchange); });
-  tree_->machines =
-      "http://" + ports.network.host_name() + ":" + std::to_string(service_->port().value);
-  ports.executor.spawn("etcd expiry", [tree = tree_] { tree->expire_for_ever(); });
+EtcdV2Server::EtcdV2Server(sim::Ports& ports, sim::PortNumber port,
+                           std::shared_ptr<EtcdMisbehaviour> misbehaviour)
+    : service_(std::make_shared<Service>(ports, std::move(misbehaviour))) {
+  http_ = std::make_unique<HttpService>(
+      ports, port, [service = service_](const Exchange& exchange) { service->handle(exchange); });
+  service_->machines =
+      "http://" + ports.network.host_name() + ":" + std::to_string(http_->port().value);
+  ports.executor.spawn("etcd expiry", [service = service_] { service->expire_for_ever(); });
 }
 
 EtcdV2Server::~EtcdV2Server() {
-  tree_->close();
+  service_->close();
 }
 
 sim::PortNumber EtcdV2Server::port() const {
-  return service_->port();
+  return http_->port();
 }
 
 }  // namespace hooke::model

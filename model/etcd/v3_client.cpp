@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "model/store/base64.h"
@@ -13,6 +14,8 @@ namespace {
 using nlohmann::json;
 
 constexpr int kAttempts = 3;
+/// Pause before a cluster without a leader is asked again.
+constexpr sim::Duration kLeaderPause = std::chrono::milliseconds(50);
 
 [[noreturn]] void no_etcd(const std::string& what) {
   throw EtcdConnectionError("the answer is not etcd's: " + what, true);
@@ -222,17 +225,26 @@ HttpRequest EtcdV3Client::request(const std::string& path, const std::string& bo
 }
 
 std::string EtcdV3Client::post(const std::string& path, const std::string& body, bool repeatable) {
-  for (bool renewed = false;; renewed = true) {
-    const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + options_.read_timeout;
+  const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + options_.read_timeout;
+  for (bool renewed = false;;) {
     HttpResponse response = cluster_.exchange(request(path, body), deadline, repeatable);
+    std::optional<EtcdError> refused;
     try {
       check_refusal(response.status, response.body);
-      return std::move(response.body);
     } catch (const EtcdError& error) {
-      // A session that has ended, as it does after five minutes without use.
-      if (error.code() != kUnauthenticated || token_.empty() || renewed) throw;
-      authenticate();
+      refused = error;
     }
+    if (!refused) return std::move(response.body);
+    if (refused->code() == kUnavailable) {
+      const sim::MonotonicTime next = ports_.clock.monotonic_now() + kLeaderPause;
+      if (!repeatable || next >= deadline) throw EtcdConnectionError(refused->what(), true);
+      ports_.executor.sleep_until(next);
+      continue;
+    }
+    // A session that has ended, as it does after five minutes without use.
+    if (refused->code() != kUnauthenticated || token_.empty() || renewed) throw *refused;
+    authenticate();
+    renewed = true;
   }
 }
 

@@ -34,12 +34,15 @@ struct EtcdV3Write {
 class EtcdV3Client {
  public:
   static constexpr int kNotFound = 5;
+  static constexpr int kUnavailable = 14;
   static constexpr int kUnauthenticated = 16;
 
   /// Authenticates when there is a user. EtcdConnectionError, EtcdError.
   EtcdV3Client(sim::Ports& ports, EtcdOptions options);
 
-  // All throw EtcdError for what etcd refuses and EtcdConnectionError otherwise.
+  // All throw EtcdError for what etcd refuses and EtcdConnectionError otherwise. A cluster without
+  // a leader, or one that did not agree in time, is no refusal: what may be asked twice is asked
+  // again until the read time-out, and the outcome of everything else is unknown.
 
   EtcdV3Read get(const std::string& key);
   /// All keys that begin with `prefix`, without it.

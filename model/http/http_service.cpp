@@ -57,6 +57,17 @@ std::string head_of(int status, HttpHeaders headers) {
   return out;
 }
 
+/// One piece of a chunked body; nothing for an empty one, which would end it.
+std::string chunk_of(const std::string& piece) {
+  if (piece.empty()) return "";
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string size;
+  for (std::size_t left = piece.size(); left > 0; left >>= 4U) {
+    size.insert(size.begin(), kDigits[left & 15U]);
+  }
+  return size + "\r\n" + piece + "\r\n";
+}
+
 }  // namespace
 
 class HttpService::Connection final : public sim::StreamHandler,
@@ -131,15 +142,14 @@ class HttpService::Exchange final : public HttpExchange {
       connection->send(head_of(status, headers) + "Transfer-Encoding: chunked\r\n\r\n");
     }
   }
-  void finish(const std::string& body) override {
+  void send(const std::string& piece) override {
+    const auto connection = connection_.lock();
+    if (connection != nullptr) connection->send(chunk_of(piece));
+  }
+  void finish(const std::string& piece) override {
     const auto connection = connection_.lock();
     if (connection == nullptr) return;
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string size;
-    for (std::size_t left = body.size(); left > 0; left >>= 4U) {
-      size.insert(size.begin(), kDigits[left & 15U]);
-    }
-    connection->send((body.empty() ? "" : size + "\r\n" + body + "\r\n") + "0\r\n\r\n");
+    connection->send(chunk_of(piece) + "0\r\n\r\n");
     connection->answered();
   }
 

@@ -30,9 +30,10 @@ class HttpExchange {
   [[nodiscard]] virtual const HttpQuery& query() const = 0;
   /// Once. JSON unless `headers` names another Content-Type.
   virtual void answer(int status, const std::string& body, const HttpHeaders& headers = {}) = 0;
-  /// The answer's status and headers now, its body with finish().
+  /// The answer's status and headers now, its body piece by piece, the last one with finish().
   virtual void begin(int status, const HttpHeaders& headers = {}) = 0;
-  virtual void finish(const std::string& body) = 0;
+  virtual void send(const std::string& piece) = 0;
+  virtual void finish(const std::string& piece = "") = 0;
   /// The client does not wait any more.
   [[nodiscard]] virtual bool gone() const = 0;
 };

@@ -5,13 +5,12 @@
 #include <charconv>
 #include <stdexcept>
 
-#include "model/rendezvous/endpoint.h"
+#include "model/rendezvous/etcd_server.h"
 #include "model/rendezvous/state_codec.h"
 
 namespace hooke::model {
 namespace {
 
-constexpr std::uint16_t kEtcdPort = 2379;
 constexpr sim::Duration kEtcdReadTimeout = std::chrono::seconds(60);
 constexpr std::int64_t kTtlSeconds = 7200;
 constexpr const char* kStateDirectory = "/torch/elastic/rendezvous/";
@@ -167,26 +166,16 @@ class EtcdV3Backend final : public RendezvousBackend {
 }  // namespace
 
 EtcdOptions etcd_options(const RendezvousParameters& parameters) {
-  EtcdOptions options;
-  options.server.endpoint = parse_endpoint(parameters.endpoint, kEtcdPort);
-  options.read_timeout = parameters.get_as_seconds("read_timeout").value_or(kEtcdReadTimeout);
-  if (options.read_timeout <= sim::Duration::zero()) {
-    throw std::invalid_argument("the read timeout must be a positive number of seconds");
-  }
   std::string protocol = parameters.get("protocol").value_or("http");
   std::erase_if(protocol, [](char c) { return c == ' ' || c == '\t'; });
   std::transform(protocol.begin(), protocol.end(), protocol.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
-  if (protocol != "http" && protocol != "https") {
-    throw std::invalid_argument("the protocol must be http or https, not \"" + protocol + "\"");
-  }
-  if (protocol == "https") {
-    sim::TlsOptions tls;
-    tls.authority_file = parameters.get("ca_cert").value_or("");
-    tls.certificate_file = parameters.get("ssl_cert").value_or("");
-    tls.key_file = parameters.get("ssl_cert_key").value_or("");
-    options.server.tls = tls;
+  EtcdOptions options;
+  options.server = etcd_server(parameters, protocol, {"ca_cert", "ssl_cert", "ssl_cert_key"});
+  options.read_timeout = parameters.get_as_seconds("read_timeout").value_or(kEtcdReadTimeout);
+  if (options.read_timeout <= sim::Duration::zero()) {
+    throw std::invalid_argument("the read timeout must be a positive number of seconds");
   }
   options.user = parameters.get("user").value_or("");
   options.password = parameters.get("password").value_or("");

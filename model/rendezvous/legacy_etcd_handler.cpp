@@ -8,14 +8,12 @@
 #include "model/observe/python_error.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/bootstrap.h"
-#include "model/rendezvous/endpoint.h"
+#include "model/rendezvous/etcd_server.h"
 #include "model/rendezvous/legacy_etcd_rendezvous.h"
 #include "model/signals/signal_gate.h"
 
 namespace hooke::model {
 namespace {
-
-constexpr std::uint16_t kEtcdClientPort = 2379;
 
 class LegacyEtcdHandler final : public RendezvousHandler {
  public:
@@ -126,19 +124,8 @@ bool LegacyEtcdHandler::shutdown() {
 std::unique_ptr<RendezvousHandler> make_legacy_etcd_handler(
     sim::Ports& ports, const RendezvousParameters& parameters) {
   EtcdOptions options;
-  options.server.endpoint = parse_endpoint(parameters.endpoint, kEtcdClientPort);
-  const std::string protocol = parameters.get("protocol").value_or("http");
-  if (protocol != "http" && protocol != "https") {
-    throw std::invalid_argument("the etcd protocol must be http or https, not \"" + protocol +
-                                "\"");
-  }
-  if (protocol == "https") {
-    sim::TlsOptions tls;
-    tls.authority_file = parameters.get("cacert").value_or("");
-    tls.certificate_file = parameters.get("cert").value_or("");
-    tls.key_file = parameters.get("key").value_or("");
-    options.server.tls = tls;
-  }
+  options.server = etcd_server(parameters, parameters.get("protocol").value_or("http"),
+                               {"cacert", "cert", "key"});
   LegacyEtcdSettings settings;
   settings.run_id = parameters.run_id;
   settings.min_nodes = parameters.min_nodes;

@@ -1,5 +1,8 @@
 // Bytes in place of etcd's answers: every call either gives a value or one of etcd's errors. A byte
-// 0xFE in the input ends an answer; the next connection gets what comes behind it.
+// 0xFE in the input ends an answer; the next connection gets what comes behind it. Or bytes in
+// place of requests to the simulated etcd: whatever comes, it goes on serving. There a byte 0xFE
+// ends a request, whose first byte chooses the path.
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -7,7 +10,9 @@
 
 #include "model/etcd/v2_client.h"
 #include "model/etcd/v3_client.h"
+#include "model/etcd/v3_server.h"
 #include "model/store/base64.h"
+#include "properties/fuzz/lone_server.h"
 #include "sim/real/real_process.h"
 
 namespace {
@@ -73,6 +78,39 @@ void guarded(Use use) {
   }
 }
 
+std::string post(const std::string& path, const std::string& body) {
+  return "POST " + path + " HTTP/1.1\r\nContent-Length: " + std::to_string(body.size()) +
+         "\r\n\r\n" + body;
+}
+
+void ask_server(sim::Ports& ports, std::string requests) {
+  static const std::array kPaths{
+      "/v3/kv/range",         "/v3/kv/put",       "/v3/kv/deleterange",  "/v3/kv/txn",
+      "/v3/lease/grant",      "/v3/lease/revoke", "/v3/lease/keepalive", "/v3/kv/compaction",
+      "/v3/lease/timetolive", "/v3/watch"};
+  lone_server::Network network;
+  sim::Ports there{ports.clock, ports.executor, network,     ports.processes,
+                   ports.files, ports.random,   ports.trace, ports.fault_point};
+  const model::EtcdV3Server server(there, sim::PortNumber{1});
+  std::vector<std::shared_ptr<lone_server::Connection>> watchers;
+  while (!requests.empty()) {
+    const std::string one = requests.substr(0, requests.find('\xfe'));
+    requests.erase(0, one.size() + 1);
+    if (one.empty()) continue;
+    watchers.push_back(network.connect());
+    // A digit chooses; anything else is no HTTP at all.
+    const std::size_t path = static_cast<unsigned char>(one[0]) - '0';
+    lone_server::send(*watchers.back(),
+                      sim::Buffer(path < kPaths.size() ? post(kPaths[path], one.substr(1)) : one));
+  }
+  const auto client = network.connect();
+  lone_server::send(*client,
+                    sim::Buffer(post("/v3/kv/put", R"({"key":"aG9va2U=","value":"MQ=="})") +
+                                post("/v3/kv/range", R"({"key":"aG9va2U="})")));
+  const std::string answer = client->from_server.take_bytes(client->from_server.size());
+  if (answer.find(R"("value":"MQ==")") == std::string::npos) std::abort();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -87,7 +125,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                      "",
                                      std::chrono::seconds(1)};
     const auto deadline = ports.clock.monotonic_now() + std::chrono::seconds(1);
-    if ((data[0] & 2U) != 0) {
+    if ((data[0] & 4U) != 0) {
+      ask_server(ports, std::string(reinterpret_cast<const char*>(data) + 1, size - 1));
+    } else if ((data[0] & 2U) != 0) {
       guarded([&] {
         model::EtcdV2Client client(there, options);
         guarded([&] { client.get("/k"); });

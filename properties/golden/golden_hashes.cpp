@@ -11,7 +11,7 @@
 
 namespace {
 
-constexpr int kGoldenRuns = 100;
+constexpr int kGoldenRuns = 200;
 
 /// Scenario files in the order of their paths, so that the list does not depend on the directory's
 /// order.

@@ -38,7 +38,8 @@ struct WorldPlan {
 
 rc::Gen<FaultPlan> fault_plan() {
   return rc::gen::build<FaultPlan>(
-      rc::gen::set(&FaultPlan::word, rc::gen::inRange(0, static_cast<int>(vocabulary().size()))),
+      rc::gen::set(&FaultPlan::word,
+                   rc::gen::inRange(0, static_cast<int>(words_of_every_store().size()))),
       rc::gen::set(&FaultPlan::node, rc::gen::inRange(0, 6)),
       rc::gen::set(&FaultPlan::at_s, rc::gen::inRange(0, 60)),
       rc::gen::set(&FaultPlan::for_s, rc::gen::inRange(1, 40)),

@@ -52,7 +52,8 @@ const json& timeline_entry() {
 /// A scenario whose only timeline entry is `entry`.
 json with_entry(const json& entry) {
   json scenario = json::parse(R"({
-    "version": 1, "name": "x", "protocol": {"rendezvous": {"min_nodes": 1, "max_nodes": 2}},
+    "version": 1, "name": "x", 
+    "protocol": {"rendezvous": {"backend": "etcd-v3", "min_nodes": 1, "max_nodes": 2}},
     "cluster": {"nodes": [{"id": "a..b"}], "store_host": "external"},
     "workers": {"per_node": 1, "program": []}})");
   scenario["timeline"] = json::array({entry});
@@ -111,6 +112,7 @@ TEST(Schema, refuses_every_bad_file_whose_form_shows_it) {
                                                   "fault-node-range-beyond",
                                                   "fault-node-range-downwards",
                                                   "fault-node-unknown",
+                                                  "fault-of-etcd-elsewhere",
                                                   "fault-restart-of-an-inner-store",
                                                   "fault-skew-too-far",
                                                   "heartbeat-finer-than-a-microsecond",

@@ -271,7 +271,8 @@ TEST(Timeline, a_lasting_fault_ends_when_its_time_is_over) {
 TEST(Timeline, every_word_of_the_vocabulary_can_be_acted_on) {
   for (const Word& word : vocabulary()) {
     Scenario scenario = long_job(3);
-    if (word.name == "store.restart") scenario.cluster.store_host.clear();
+    if (word.name == "store.restart" || word.etcd) scenario.cluster.store_host.clear();
+    if (word.etcd) scenario.protocol.rendezvous.backend = "etcd-v3";
     TimelineEntry entry = at(20s, std::string(word.name));
     if (((word.required | word.optional) & (kNode | kPaths)) != 0) entry.from = {"b"};
     if ((word.required & kBy) != 0) entry.span = 1s;
@@ -301,6 +302,7 @@ TEST(Timeline, what_no_loader_lets_through_is_refused_with_a_reason) {
   EXPECT_NE(refused(at(1s, "node.crash")).find("needs \"node\""), std::string::npos);
   EXPECT_NE(refused(at(1s, "net.delay", {"a"})).find("needs \"by\""), std::string::npos);
   EXPECT_NE(refused(at(1s, "store.restart")).find("external"), std::string::npos);
+  EXPECT_NE(refused(at(1s, "store.stale_read")).find("etcd"), std::string::npos);
   TimelineEntry never;
   never.what = "node.crash";
   EXPECT_NE(refused(never).find("exactly one"), std::string::npos);

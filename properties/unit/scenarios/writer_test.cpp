@@ -165,8 +165,8 @@ class Draw {
   }
 
   static TimelineEntry entry(const Scenario& scenario) {
-    const Word& word = vocabulary()[static_cast<std::size_t>(
-        number(0, static_cast<int>(vocabulary().size()) - 1))];
+    const Word& word = words_of_every_store()[static_cast<std::size_t>(
+        number(0, static_cast<int>(words_of_every_store().size()) - 1))];
     TimelineEntry out;
     out.what = word.name;
     if (out.what == "store.restart" && !scenario.cluster.store_host.empty()) out.what = "net.reset";

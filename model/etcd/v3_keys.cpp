@@ -1,0 +1,94 @@
+// A history per key, and all of them in one log for those who watch.
+#include "model/etcd/v3_keys.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace hooke::model {
+
+EtcdV3Range EtcdV3Range::of(const std::string& key, const std::string& range_end) {
+  if (range_end.empty()) return {key, key + '\0'};
+  if (range_end == std::string(1, '\0')) return {key, std::nullopt};
+  return {key, range_end};
+}
+
+std::vector<EtcdV3KeyValue> EtcdV3Keys::range(const EtcdV3Range& range, std::int64_t at) const {
+  std::vector<EtcdV3KeyValue> out;
+  if (range.empty()) return out;
+  for (auto key = keys_.lower_bound(range.from); key != keys_.end() && range.contains(key->first);
+       ++key) {
+    const std::vector<EtcdV3KeyValue>& history = key->second;
+    auto end = history.end();
+    if (at > 0) {
+      end = std::upper_bound(history.begin(), history.end(), at,
+                             [](std::int64_t revision, const EtcdV3KeyValue& one) {
+                               return revision < one.mod_revision;
+                             });
+    }
+    if (end != history.begin() && std::prev(end)->create_revision != 0) {
+      out.push_back(*std::prev(end));
+    }
+  }
+  return out;
+}
+
+std::optional<EtcdV3KeyValue> EtcdV3Keys::find(const std::string& key) const {
+  const auto found = keys_.find(key);
+  if (found == keys_.end() || found->second.back().create_revision == 0) return std::nullopt;
+  return found->second.back();
+}
+
+std::optional<EtcdV3KeyValue> EtcdV3Keys::put(const std::string& key, sim::Value value,
+                                              std::int64_t lease) {
+  std::optional<EtcdV3KeyValue> before = find(key);
+  const std::int64_t revision = revision_ + 1;
+  change({key, std::move(value), before ? before->create_revision : revision, revision,
+          before ? before->version + 1 : 1, lease});
+  return before;
+}
+
+std::vector<EtcdV3KeyValue> EtcdV3Keys::remove(const EtcdV3Range& range) {
+  std::vector<EtcdV3KeyValue> gone = this->range(range);
+  for (const EtcdV3KeyValue& one : gone) change({one.key, {}, 0, revision_ + 1, 0, 0});
+  return gone;
+}
+
+void EtcdV3Keys::change(EtcdV3KeyValue change) {
+  keys_[change.key].push_back(change);
+  log_.push_back(std::move(change));
+  ++open_;
+}
+
+bool EtcdV3Keys::commit() {
+  if (open_ == 0) return false;
+  ++revision_;
+  open_ = 0;
+  return true;
+}
+
+std::vector<EtcdV3KeyValue> EtcdV3Keys::since(std::int64_t revision) const {
+  const auto begin = std::lower_bound(log_.begin(), log_.end(), revision,
+                                      [](const EtcdV3KeyValue& change, std::int64_t wanted) {
+                                        return change.mod_revision < wanted;
+                                      });
+  return {begin, log_.end()};
+}
+
+void EtcdV3Keys::compact(std::int64_t revision) {
+  compacted_ = revision;
+  while (!log_.empty() && log_.front().mod_revision < revision) log_.pop_front();
+  for (auto key = keys_.begin(); key != keys_.end();) {
+    std::vector<EtcdV3KeyValue>& history = key->second;
+    const auto later = std::upper_bound(
+        history.begin(), history.end(), revision,
+        [](std::int64_t at, const EtcdV3KeyValue& one) { return at < one.mod_revision; });
+    if (later != history.begin()) {
+      // What stood there at that revision can still be read; that nothing stood there is forgotten.
+      const auto kept = std::prev(later);
+      history.erase(history.begin(), kept->create_revision == 0 ? later : kept);
+    }
+    key = history.empty() ? keys_.erase(key) : std::next(key);
+  }
+}
+
+}  // namespace hooke::model

@@ -1,0 +1,359 @@
+// The gateway's paths, and the fiber that ends leases.
+#include "model/etcd/v3_server.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "model/etcd/v3_operations.h"
+#include "model/etcd/v3_watches.h"
+#include "sim/port/sync.h"
+
+namespace hooke::model {
+namespace {
+
+using namespace std::chrono_literals;
+using Json = EtcdV3Json;
+using Refusal = EtcdV3Refusal;
+using Exchange = std::shared_ptr<HttpExchange>;
+using Mode = EtcdMisbehaviour::Mode;
+
+/// etcd looks for leases that are over twice a second.
+constexpr sim::Duration kExpiryTick = 500ms;
+
+Json with_header(std::int64_t revision) {
+  return {{"header", etcd_header(revision)}};
+}
+
+}  // namespace
+
+class EtcdV3Server::Service : public std::enable_shared_from_this<Service> {
+ public:
+  Service(sim::Ports& ports, std::shared_ptr<EtcdMisbehaviour> misbehaviour)
+      : ports_(ports),
+        misbehaviour_(std::move(misbehaviour)),
+        operations_(keys_, leases_),
+        watches_(keys_, *misbehaviour_),
+        sooner_(ports.executor) {
+    misbehaviour_->observe([this] { look_at_modes(); });
+    look_at_modes();
+  }
+
+  void handle(const Exchange& exchange);
+  /// Ends leases that are over, until closed.
+  void expire_for_ever();
+  void close() {
+    misbehaviour_->observe(nullptr);
+    closed_ = true;
+    sooner_.wake_all();
+  }
+  /// The URL that the member list names.
+  std::string url;
+
+ private:
+  struct Call {
+    Json (Service::*answer)(const std::string& body);
+    bool needs_leader = true;  ///< it is agreed upon by the members
+  };
+  static const Call* call_of(const std::string& path);
+
+  Json range(const std::string& body);
+  Json put(const std::string& body);
+  Json remove(const std::string& body);
+  Json transact(const std::string& body);
+  Json compact(const std::string& body);
+  Json grant(const std::string& body);
+  Json revoke(const std::string& body);
+  Json time_to_live(const std::string& body);
+  Json leases(const std::string& body);
+  Json members(const std::string& body);
+  Json status(const std::string& body);
+  Json authenticate(const std::string& body);
+  void keep_alive(const Exchange& exchange);
+
+  /// An answer of EtcdV3Operations as a client gets it; what has changed is committed and told.
+  Json committed(Json answer);
+  void commit();
+  void require_leader();
+  void expire();
+  /// The modes may have changed.
+  void look_at_modes();
+
+  sim::Ports& ports_;
+  std::shared_ptr<EtcdMisbehaviour> misbehaviour_;
+  EtcdV3Keys keys_;
+  EtcdV3Leases leases_;
+  EtcdV3Operations operations_;
+  EtcdV3Watches watches_;
+  bool without_leader_ = false;
+  std::optional<std::int64_t> stale_;  ///< the revision that reads see, when it is an old one
+  sim::WaitQueue sooner_;              ///< the expiry fiber, when there may be something to do
+  bool closed_ = false;
+};
+
+// ---- requests -----------------------------------------------------------------------------------
+
+const EtcdV3Server::Service::Call* EtcdV3Server::Service::call_of(const std::string& path) {
+  using S = Service;
+  static const std::map<std::string, Call> kCalls{
+      {"/v3/kv/range", {&S::range, false}},  // unless it says otherwise
+      {"/v3/kv/put", {&S::put}},
+      {"/v3/kv/deleterange", {&S::remove}},
+      {"/v3/kv/txn", {&S::transact}},
+      {"/v3/kv/compaction", {&S::compact}},
+      {"/v3/lease/grant", {&S::grant}},
+      {"/v3/lease/revoke", {&S::revoke}},
+      {"/v3/kv/lease/revoke", {&S::revoke}},
+      {"/v3/lease/timetolive", {&S::time_to_live}},
+      {"/v3/kv/lease/timetolive", {&S::time_to_live}},
+      {"/v3/lease/leases", {&S::leases, false}},
+      {"/v3/kv/lease/leases", {&S::leases, false}},
+      {"/v3/cluster/member/list", {&S::members, false}},
+      {"/v3/maintenance/status", {&S::status, false}},
+      {"/v3/auth/authenticate", {&S::authenticate, false}},
+  };
+  const auto found = kCalls.find(path);
+  return found == kCalls.end() ? nullptr : &found->second;
+}
+
+void EtcdV3Server::Service::handle(const Exchange& exchange) {
+  const HttpQuery& query = exchange->query();
+  const HttpHeaders text{{"Content-Type", "text/plain; charset=utf-8"}};
+  if (query.path == "/version") {
+    return exchange->answer(200, R"({"etcdserver":"3.4.23","etcdcluster":"3.4.0"})");
+  }
+  if (query.path == "/health") return exchange->answer(200, R"({"health":"true"})", text);
+  const Call* const call = call_of(query.path);
+  const bool keeps_alive = query.path == "/v3/lease/keepalive";
+  const bool watches = query.path == "/v3/watch";
+  if (call == nullptr && !keeps_alive && !watches)
+    return exchange->answer(404, "Not Found\n", text);
+  if (query.method != "POST") return exchange->answer(405, "Method Not Allowed\n", text);
+  try {
+    if (watches) return watches_.open(exchange);
+    if (keeps_alive || call->needs_leader) require_leader();
+    if (keeps_alive) return keep_alive(exchange);
+    const std::int64_t before = keys_.revision();
+    const std::string answer = (this->*call->answer)(query.body).dump();
+    if (keys_.revision() != before && misbehaviour_->strikes(Mode::unknown_outcome)) {
+      throw Refusal{Refusal::kUnavailable, "etcdserver: request timed out"};
+    }
+    exchange->answer(200, answer);
+  } catch (const Refusal& refusal) {
+    exchange->answer(refusal.http_status(), refusal.body());
+  }
+}
+
+void EtcdV3Server::Service::require_leader() {
+  if (!misbehaviour_->strikes(Mode::leader_loss)) return;
+  throw Refusal{Refusal::kUnavailable, "etcdserver: leader changed"};
+}
+
+Json EtcdV3Server::Service::committed(Json answer) {
+  commit();
+  const std::int64_t revision = std::stoll(answer["header"]["revision"].get<std::string>());
+  answer["header"] = etcd_header(revision);
+  return answer;
+}
+
+void EtcdV3Server::Service::commit() {
+  if (!keys_.commit()) return;
+  if (misbehaviour_->strikes(Mode::compaction)) keys_.compact(keys_.revision());
+  if (!stale_) watches_.tell();
+}
+
+Json EtcdV3Server::Service::range(const std::string& body) {
+  EtcdV3RangeRequest request = read_etcd_range(body);
+  if (!request.serializable) require_leader();
+  if (!stale_ || request.revision > 0 || *stale_ == keys_.revision()) {
+    return committed(operations_.range(request));
+  }
+  misbehaviour_->strikes(Mode::stale_read);
+  request.revision = std::max(*stale_, keys_.compacted());
+  Json answer = operations_.range(request);
+  answer["header"] = etcd_header(request.revision);
+  return answer;
+}
+
+Json EtcdV3Server::Service::put(const std::string& body) {
+  return committed(operations_.put(read_etcd_put(body)));
+}
+
+Json EtcdV3Server::Service::remove(const std::string& body) {
+  return committed(operations_.remove(read_etcd_delete(body)));
+}
+
+Json EtcdV3Server::Service::transact(const std::string& body) {
+  return committed(operations_.transact(read_etcd_txn(body)));
+}
+
+Json EtcdV3Server::Service::compact(const std::string& body) {
+  const std::int64_t revision = read_etcd_compaction(body);
+  if (revision <= keys_.compacted()) {
+    throw Refusal{Refusal::kOutOfRange, "etcdserver: mvcc: required revision has been compacted"};
+  }
+  if (revision > keys_.revision()) {
+    throw Refusal{Refusal::kOutOfRange, "etcdserver: mvcc: required revision is a future revision"};
+  }
+  keys_.compact(revision);
+  return with_header(keys_.revision());
+}
+
+Json EtcdV3Server::Service::members(const std::string&) {
+  const Json header = etcd_header(0);
+  Json out{{"header", header}};
+  out["members"] = {
+      {{"ID", header["member_id"]}, {"name", "default"}, {"clientURLs", Json::array({url})}}};
+  return out;
+}
+
+Json EtcdV3Server::Service::status(const std::string&) {
+  Json out = with_header(keys_.revision());
+  out["version"] = "3.4.23";
+  out["leader"] = out["header"]["member_id"];
+  out["raftTerm"] = out["header"]["raft_term"];
+  return out;
+}
+
+Json EtcdV3Server::Service::authenticate(const std::string&) {
+  throw Refusal{Refusal::kFailedPrecondition, "etcdserver: authentication is not enabled"};
+}
+
+// ---- leases -------------------------------------------------------------------------------------
+
+Json EtcdV3Server::Service::grant(const std::string& body) {
+  EtcdV3LeaseRequest request = read_etcd_lease(body);
+  if (request.ttl > EtcdV3Leases::kTtlMax) {
+    throw Refusal{Refusal::kOutOfRange, "etcdserver: too large lease TTL"};
+  }
+  if (request.id == 0) {
+    // Drawn, not counted: after a restart with nothing kept no old number may mean a new lease.
+    const std::uint64_t drawn = ports_.random.below("etcd.lease_id", std::uint64_t{1} << 62U);
+    request.id = static_cast<std::int64_t>(drawn) + 1;
+    while (leases_.contains(request.id)) ++request.id;
+  } else if (leases_.contains(request.id)) {
+    throw Refusal{Refusal::kFailedPrecondition, "etcdserver: lease already exists"};
+  }
+  const EtcdV3Lease& lease = leases_.grant(request.id, request.ttl, ports_.clock.monotonic_now());
+  sooner_.wake_all();
+  Json out = with_header(keys_.revision());
+  put_number(out, "ID", request.id);
+  put_number(out, "TTL", lease.ttl);
+  return out;
+}
+
+Json EtcdV3Server::Service::revoke(const std::string& body) {
+  const std::int64_t id = read_etcd_lease(body).id;
+  if (!leases_.contains(id)) {
+    throw Refusal{Refusal::kNotFound, "etcdserver: requested lease not found"};
+  }
+  operations_.revoke(id);
+  commit();
+  return with_header(keys_.revision());
+}
+
+Json EtcdV3Server::Service::time_to_live(const std::string& body) {
+  const EtcdV3LeaseRequest request = read_etcd_lease(body);
+  Json out = with_header(keys_.revision());
+  put_number(out, "ID", request.id);
+  const EtcdV3Lease* const lease = leases_.find(request.id);
+  if (lease == nullptr) {
+    put_number(out, "TTL", -1);
+    return out;
+  }
+  const sim::Duration left = lease->expires - ports_.clock.monotonic_now();
+  put_number(out, "TTL", left / 1s);
+  put_number(out, "grantedTTL", lease->ttl);
+  if (request.keys) {
+    for (const std::string& key : lease->keys) out["keys"].push_back(etcd_base64(key));
+  }
+  return out;
+}
+
+Json EtcdV3Server::Service::leases(const std::string&) {
+  Json out = with_header(keys_.revision());
+  for (const auto& [id, lease] : leases_.all()) {
+    out["leases"].push_back({{"ID", std::to_string(id)}});
+  }
+  return out;
+}
+
+void EtcdV3Server::Service::keep_alive(const Exchange& exchange) {
+  const auto requests = read_etcd_leases(exchange->query().body);
+  exchange->begin(200);
+  std::string results;
+  for (const EtcdV3LeaseRequest& request : requests) {
+    Json result = with_header(keys_.revision());
+    put_number(result, "ID", request.id);
+    if (leases_.renew(request.id, ports_.clock.monotonic_now())) {
+      put_number(result, "TTL", leases_.find(request.id)->ttl);
+    }
+    results += Json{{"result", std::move(result)}}.dump() + "\n";
+  }
+  exchange->finish(results);
+}
+
+void EtcdV3Server::Service::expire() {
+  const bool all = misbehaviour_->take_expiry(leases_.all().size());
+  const auto over = leases_.expired(all ? sim::MonotonicTime::max() : ports_.clock.monotonic_now());
+  if (over.empty() || (!all && misbehaviour_->strikes(Mode::late_expiry))) return;
+  if (misbehaviour_->on(Mode::leader_loss)) return;
+  for (const std::int64_t lease : over) {
+    operations_.revoke(lease);
+    commit();
+  }
+}
+
+void EtcdV3Server::Service::expire_for_ever() {
+  while (!closed_) {
+    if (!stale_) watches_.tell();
+    expire();
+    const auto next = leases_.next_expiry();
+    if (!next) {
+      static_cast<void>(sooner_.wait());
+      continue;
+    }
+    // What is over may have to wait: one tick at least.
+    const sim::Duration span =
+        std::max(*next, ports_.clock.monotonic_now() + 1ns).time_since_epoch();
+    const sim::Duration ticks = (span + kExpiryTick - 1ns) / kExpiryTick * kExpiryTick;
+    static_cast<void>(sooner_.wait(sim::MonotonicTime(ticks)));
+  }
+}
+
+void EtcdV3Server::Service::look_at_modes() {
+  const bool without_leader = misbehaviour_->on(Mode::leader_loss);
+  if (without_leader_ && !without_leader) {
+    for (const auto& [id, lease] : leases_.all()) leases_.renew(id, ports_.clock.monotonic_now());
+  }
+  without_leader_ = without_leader;
+  if (!misbehaviour_->on(Mode::stale_read)) {
+    stale_.reset();
+  } else if (!stale_) {
+    stale_ = keys_.revision();
+  }
+  sooner_.wake_all();
+}
+
+// ---- its life -----------------------------------------------------------------------------------
+
+EtcdV3Server::EtcdV3Server(sim::Ports& ports, sim::PortNumber port,
+                           std::shared_ptr<EtcdMisbehaviour> misbehaviour)
+    : service_(std::make_shared<Service>(ports, std::move(misbehaviour))) {
+  http_ = std::make_unique<HttpService>(
+      ports, port, [service = service_](const Exchange& exchange) { service->handle(exchange); });
+  service_->url = "http://" + ports.network.host_name() + ":" + std::to_string(http_->port().value);
+  ports.executor.spawn("etcd expiry", [service = service_] { service->expire_for_ever(); });
+}
+
+EtcdV3Server::~EtcdV3Server() {
+  service_->close();
+}
+
+sim::PortNumber EtcdV3Server::port() const {
+  return http_->port();
+}
+
+}  // namespace hooke::model

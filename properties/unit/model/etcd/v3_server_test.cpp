@@ -1,0 +1,195 @@
+// The simulated etcd v3 as a client meets it, and as its bytes are. That the bytes are etcd's is
+// shown by interop/etcd_server_test.cpp.
+#include "model/etcd/v3_server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/etcd/v3_client.h"
+#include "model/etcd/v3_store.h"
+#include "model/http/http_client.h"
+#include "properties/unit/sim/world/test_world.h"
+
+namespace hooke::model {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using world::in;
+
+constexpr sim::PortNumber kPort{2379};
+
+class EtcdV3ServerTest : public testing::Test {
+ protected:
+  /// Runs `body` beside a server.
+  static void run(const std::function<void(sim::Ports&)>& body) {
+    bool done = false;
+    world::TestWorld world;
+    world.start(world.node("n"), "test", [&](sim::Ports& ports) {
+      const EtcdV3Server server(ports, kPort);
+      body(ports);
+      done = true;
+      return 0;
+    });
+    world.run_for(std::chrono::hours(3));
+    EXPECT_TRUE(done);
+  }
+  static EtcdOptions options() { return {{{"n", kPort}, std::nullopt}, "", "", 60s}; }
+  static HttpRequest request(const std::string& path, const std::string& body) {
+    return {"POST", path, body, "application/json", ""};
+  }
+  /// Status and body; of the header only the revision is kept.
+  static std::string ask(sim::Ports& ports, const std::string& path, const std::string& body) {
+    HttpClient client(ports, {{"n", kPort}, std::nullopt});
+    const HttpResponse response = client.exchange(request(path, body), in(ports, 5s));
+    return std::to_string(response.status) + " " + shortened(response.body);
+  }
+  static std::string shortened(std::string text) {
+    for (const char* constant :
+         {R"("cluster_id":"14841639068965178418","member_id":"10276657743932975437",)",
+          R"(,"raft_term":"2")"}) {
+      for (std::size_t at = text.find(constant); at != std::string::npos;
+           at = text.find(constant)) {
+        text.erase(at, std::string(constant).size());
+      }
+    }
+    return text;
+  }
+};
+
+TEST_F(EtcdV3ServerTest, counts_revisions_and_versions) {
+  run([](sim::Ports& ports) {
+    EXPECT_EQ(ask(ports, "/v3/kv/range", R"({"key":"YQ=="})"),
+              R"(200 {"header":{"revision":"1"}})");
+    ask(ports, "/v3/kv/put", R"({"key":"YQ==","value":"MQ=="})");
+    EXPECT_EQ(ask(ports, "/v3/kv/put", R"({"key":"YQ==","value":"Mg==","prev_kv":true})"),
+              R"(200 {"header":{"revision":"3"},"prev_kv":{"key":"YQ==","create_revision":"2",)"
+              R"("mod_revision":"2","version":"1","value":"MQ=="}})");
+    EXPECT_EQ(ask(ports, "/v3/kv/range", R"({"key":"YQ==","revision":2})"),
+              R"(200 {"header":{"revision":"3"},"kvs":[{"key":"YQ==","create_revision":"2",)"
+              R"("mod_revision":"2","version":"1","value":"MQ=="}],"count":"1"})");
+    EXPECT_EQ(ask(ports, "/v3/kv/deleterange", R"({"key":"YQ=="})"),
+              R"(200 {"header":{"revision":"4"},"deleted":"1"})");
+    EXPECT_EQ(ask(ports, "/v3/kv/deleterange", R"({"key":"YQ=="})"),
+              R"(200 {"header":{"revision":"4"}})");
+  });
+}
+
+TEST_F(EtcdV3ServerTest, forgets_what_is_compacted) {
+  run([](sim::Ports& ports) {
+    for (const char* value : {"MQ==", "Mg==", "Mw=="}) {
+      ask(ports, "/v3/kv/put", std::string(R"({"key":"YQ==","value":")") + value + "\"}");
+    }
+    EXPECT_EQ(ask(ports, "/v3/kv/compaction", R"({"revision":"3"})"),
+              R"(200 {"header":{"revision":"4"}})");
+    EXPECT_THAT(ask(ports, "/v3/kv/range", R"({"key":"YQ==","revision":"2"})"),
+                HasSubstr("required revision has been compacted"));
+    EXPECT_THAT(ask(ports, "/v3/kv/range", R"({"key":"YQ==","revision":"3"})"),
+                HasSubstr(R"("value":"Mg==")"));
+    EXPECT_THAT(ask(ports, "/v3/kv/range", R"({"key":"YQ==","revision":"5"})"),
+                HasSubstr("required revision is a future revision"));
+    EXPECT_THAT(ask(ports, "/v3/kv/compaction", R"({"revision":"3"})"), HasSubstr("\"code\":11"));
+  });
+}
+
+TEST_F(EtcdV3ServerTest, carries_a_transaction_out_whole_or_not_at_all) {
+  run([](sim::Ports& ports) {
+    EXPECT_EQ(ask(ports, "/v3/kv/txn",
+                  R"({"compare":[{"key":"YQ==","target":"MOD","mod_revision":"0"}],
+                      "success":[{"request_put":{"key":"YQ==","value":"MQ=="}},
+                                 {"request_put":{"key":"Yg=="}}]})"),
+              R"(200 {"header":{"revision":"2"},"succeeded":true,"responses":[)"
+              R"({"response_put":{"header":{"revision":"2"}}},)"
+              R"({"response_put":{"header":{"revision":"2"}}}]})");
+    EXPECT_EQ(ask(ports, "/v3/kv/txn",
+                  R"({"success":[{"request_put":{"key":"YQ==","value":"Mg=="}},
+                                 {"request_put":{"key":"Yw==","lease":"9"}}]})"),
+              R"(404 {"error":"etcdserver: requested lease not found",)"
+              R"("message":"etcdserver: requested lease not found","code":5})");
+    EXPECT_THAT(ask(ports, "/v3/kv/range", R"({"key":"YQ=="})"), HasSubstr(R"("value":"MQ==")"));
+    const std::string nested = R"({"success":[{"request_txn":)";
+    std::string deep = "{}";
+    for (int i = 0; i < 1000; ++i) deep = nested + deep + "}]}";
+    EXPECT_THAT(ask(ports, "/v3/kv/txn", deep), HasSubstr("too many operations in txn request"));
+  });
+}
+
+TEST_F(EtcdV3ServerTest, a_lease_takes_its_keys_along_unless_it_is_renewed) {
+  run([](sim::Ports& ports) {
+    EtcdV3Client client(ports, options());
+    const std::int64_t lease = client.grant(10s);
+    const EtcdV3Write written = client.put_if("k", sim::Value("v"), 0, lease);
+    ASSERT_TRUE(written.written);
+    for (int i = 0; i < 3; ++i) {
+      ports.executor.sleep_until(in(ports, 8s));
+      EXPECT_TRUE(client.renew(lease));
+      EXPECT_TRUE(client.get("k").entry.exists());
+    }
+    ports.executor.sleep_until(in(ports, 9s));
+    EXPECT_TRUE(client.get("k").entry.exists());
+    EXPECT_TRUE(client.watch("k", written.present.revision + 1, in(ports, 10s)));
+    EXPECT_FALSE(client.get("k").entry.exists());
+    EXPECT_FALSE(client.renew(lease));
+    EXPECT_THAT(ask(ports, "/v3/lease/leases", "{}"), testing::Not(HasSubstr("ID")));
+  });
+}
+
+TEST_F(EtcdV3ServerTest, serves_a_store) {
+  run([](sim::Ports& ports) {
+    const auto store =
+        make_etcd_v3_store(ports, std::make_shared<EtcdV3Client>(ports, options()), "/prefix/");
+    ports.executor.spawn("setter", [&ports] {
+      const auto other =
+          make_etcd_v3_store(ports, std::make_shared<EtcdV3Client>(ports, options()), "/prefix/");
+      ports.executor.sleep_until(in(ports, 5s));
+      other->set("awaited", sim::Value(std::string("\0\xff", 2)));
+    });
+    const auto begin = ports.clock.monotonic_now();
+    EXPECT_EQ(store->get("awaited").bytes(), std::string("\0\xff", 2));
+    EXPECT_LT(ports.clock.monotonic_now() - begin, 6s);
+    EXPECT_EQ(store->add("n", 3), 3);
+    EXPECT_EQ(store->add("n", 4), 7);
+    EXPECT_EQ(store->compare_set("n", sim::Value("7"), sim::Value("8")), sim::Value("8"));
+    EXPECT_EQ(store->compare_set("n", sim::Value("7"), sim::Value("9")), sim::Value("8"));
+    EXPECT_EQ(store->num_keys(), 2);
+    EXPECT_TRUE(store->delete_key("n"));
+    EXPECT_FALSE(store->check({"n"}));
+  });
+}
+
+TEST_F(EtcdV3ServerTest, a_watch_hears_of_the_past_then_of_what_comes) {
+  run([](sim::Ports& ports) {
+    ask(ports, "/v3/kv/put", R"({"key":"YQ==","value":"MQ=="})");
+    ask(ports, "/v3/kv/deleterange", R"({"key":"YQ=="})");
+    HttpFeed feed(ports, {{"n", kPort}, std::nullopt},
+                  request("/v3/watch",
+                          R"({"create_request":{"key":"YQ==","start_revision":2,"prev_kv":true}})"),
+                  in(ports, 5s));
+    const auto told = [&] {
+      std::string text;
+      try {
+        while (const auto piece = feed.next(in(ports, 1s))) text += *piece;
+      } catch (const HttpError& error) {
+        EXPECT_EQ(error.fault(), sim::Fault::timed_out);
+      }
+      return shortened(text);
+    };
+    EXPECT_EQ(told(), R"({"result":{"header":{"revision":"3"},"created":true}})"
+                      "\n"
+                      R"({"result":{"header":{"revision":"3"},"events":[)"
+                      R"({"kv":{"key":"YQ==","create_revision":"2","mod_revision":"2",)"
+                      R"("version":"1","value":"MQ=="}},)"
+                      R"({"type":"DELETE","kv":{"key":"YQ==","mod_revision":"3"},)"
+                      R"("prev_kv":{"key":"YQ==","create_revision":"2","mod_revision":"2",)"
+                      R"("version":"1","value":"MQ=="}}]}})"
+                      "\n");
+    ask(ports, "/v3/kv/put", R"({"key":"Yg=="})");
+    ask(ports, "/v3/kv/put", R"({"key":"YQ=="})");
+    EXPECT_EQ(told(), R"({"result":{"header":{"revision":"5"},"events":[{"kv":{"key":"YQ==",)"
+                      R"("create_revision":"5","mod_revision":"5","version":"1"}}]}})"
+                      "\n");
+  });
+}
+
+}  // namespace
+}  // namespace hooke::model
