@@ -135,5 +135,22 @@ TEST_P(Processes, stand_still_and_go_on_when_told) {
   });
 }
 
+TEST_P(Processes, tell_what_they_do) {
+  run([&](Ports& ports) {
+    const sim::Pid child = start(ports, place->never_ends());
+    const auto becomes = [&](char state) {
+      for (int i = 0; i < 1000 && ports.processes.state(child) != state; ++i) sleep(ports, 1ms);
+      return ports.processes.state(child) == state;
+    };
+    EXPECT_TRUE(becomes('S'));
+    static_cast<void>(ports.processes.signal(child, sim::Signal::stop));
+    EXPECT_TRUE(becomes('T'));
+    static_cast<void>(ports.processes.signal(child, sim::Signal::kill));
+    EXPECT_TRUE(becomes('Z')) << "until it is reaped";
+    EXPECT_TRUE(ports.processes.wait(child, std::nullopt).has_value());
+    EXPECT_EQ(ports.processes.state(child), std::nullopt);
+  });
+}
+
 }  // namespace
 }  // namespace hooke::contract
