@@ -63,6 +63,9 @@ class ElasticAgent {
   Watchdog watchdog_;
   HealthCheck health_check_;
   std::string run_directory_;  ///< of this agent alone; empty until the first worker start
+  /// How long a worker may be asleep in the kernel before the group counts as unhealthy
+  /// (TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT); none: for ever.
+  std::optional<sim::Duration> uninterruptible_limit_;
   bool handlers_installed_ = false;
 };
 

@@ -178,6 +178,16 @@ void add_agent(CLI::App& app, int& exit_code) {
       "r");
   add(*command, "tee", o.tee, "As --redirects, and shown besides", "t");
   add(*command, "local-ranks-filter", o.local_ranks_filter, "Local ranks that are shown: 0,1");
+  add(*command, "duplicate-stdout-filters", o.duplicate_stdout_filters,
+      "Teed lines with one of these texts also go to filtered_stdout.log: apple,orange");
+  add(*command, "duplicate-stderr-filters", o.duplicate_stderr_filters,
+      "Teed lines with one of these texts also go to filtered_stderr.log");
+  command->add_option("--logs-specs,--logs_specs", o.logs_specs,
+                      "default; torchrun's others are Python classes");
+  command
+      ->add_option("--numa-binding,--numa_binding", o.numa_binding,
+                   "Bind each worker to processors near its GPU (needs numactl)")
+      ->check(CLI::IsMember({"node", "socket", "exclusive", "core-complex"}));
   add(*command, "node-rank", o.node_rank, "Rank of this node (static backend)");
   add(*command, "master-addr", o.master_addr, "Address of node 0 (static backend)");
   add(*command, "master-port", o.master_port, "Port of node 0 (static backend)");
