@@ -1,4 +1,7 @@
 // Children and signals.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "contract_world.h"
 #include "sim/port/sync.h"
 
@@ -149,6 +152,26 @@ TEST_P(Processes, tell_what_they_do) {
     EXPECT_TRUE(becomes('Z')) << "until it is reaped";
     EXPECT_TRUE(ports.processes.wait(child, std::nullopt).has_value());
     EXPECT_EQ(ports.processes.state(child), std::nullopt);
+  });
+}
+
+TEST(RealProcesses, asleep_in_the_kernel_are_in_state_d) {
+  RealPlace place;
+  place.run([](Ports& ports) {
+    const pid_t sleeper = fork();
+    if (sleeper == 0) {  // asleep there until its child ends or becomes another program
+      setpgid(0, 0);
+      if (vfork() == 0) pause();
+      _exit(0);
+    }
+    std::optional<char> state;
+    for (int i = 0; i < 1000 && state != 'D'; ++i) {
+      sleep(ports, 1ms);
+      state = ports.processes.state(sim::Pid{sleeper});
+    }
+    EXPECT_EQ(state, 'D');
+    static_cast<void>(ports.processes.signal_group(sim::Pid{sleeper}, Signal::kill));
+    EXPECT_EQ(waitpid(sleeper, nullptr, 0), sleeper);
   });
 }
 
