@@ -24,6 +24,8 @@ using namespace std::chrono_literals;
 
 /// Grace wherever PyTorch does not pass the configured one.
 constexpr sim::Duration kDefaultGrace = 30s;
+/// As the log directory: no file is kept, whatever the streams' settings.
+constexpr char kNowhere[] = "/dev/null";
 constexpr char kTerminalState[] = "torchelastic/agent/terminal_state";
 
 void require(const sim::Outcome<sim::Done>& done, const std::string& path) {
@@ -217,26 +219,34 @@ void ElasticAgent::make_run_directory() {
   require(ports_.files.make_directories(run_directory_), run_directory_);
 }
 
-std::vector<WorkerStart> ElasticAgent::worker_starts() {
+std::string ElasticAgent::attempt_directory() {
+  if (spec_.logs.directory == kNowhere && spec_.variant != Variant::torch_1_13) return kNowhere;
   if (run_directory_.empty()) make_run_directory();
   // A restart for a membership change keeps the count, and so removes the previous incarnation's
   // files.
   const std::string directory = run_directory_ + "/attempt_" + std::to_string(restart_count());
   static_cast<void>(ports_.files.remove(directory));
+  return directory;
+}
+
+std::vector<WorkerStart> ElasticAgent::worker_starts() {
+  const std::string directory = attempt_directory();
   const std::string timer_file = watchdog_.start(handler_.get_run_id());
   std::vector<WorkerStart> workers;
   for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
     WorkerStart worker;
     worker.local_rank = i;
     worker.rank = group_.ranks.base_rank + i;
-    const std::string own_directory = directory + "/" + std::to_string(i);
-    require(ports_.files.make_directories(own_directory), own_directory);
-    worker.error_file = own_directory + "/error.json";
-    worker.streams = worker_streams(
-        spec_.logs, i, directory,
-        substitute_macros(spec_.logs.line_prefix, {{"role_name", spec_.role},
-                                                   {"local_rank", std::to_string(i)},
-                                                   {"rank", std::to_string(worker.rank)}}));
+    if (directory != kNowhere) {
+      const std::string own_directory = directory + "/" + std::to_string(i);
+      require(ports_.files.make_directories(own_directory), own_directory);
+      worker.error_file = own_directory + "/error.json";
+      worker.streams = worker_streams(
+          spec_.logs, i, directory,
+          substitute_macros(spec_.logs.line_prefix, {{"role_name", spec_.role},
+                                                     {"local_rank", std::to_string(i)},
+                                                     {"rank", std::to_string(worker.rank)}}));
+    }
     worker.environment = worker_environment(ports_.processes.environment(), spec_, group_, handler_,
                                             i, restart_count(), worker.error_file);
     if (!timer_file.empty()) worker.environment["TORCHELASTIC_TIMER_FILE"] = timer_file;

@@ -48,6 +48,8 @@ class ElasticAgent {
   void install_signal_handlers();
   void enter(WorkerState state);
   void make_run_directory();
+  /// Where the files of this attempt go, with nothing in it; /dev/null when none are kept.
+  std::string attempt_directory();
   std::vector<WorkerStart> worker_starts();
   [[nodiscard]] std::int64_t restart_count() const {
     return spec_.max_restarts - remaining_restarts_;

@@ -33,7 +33,7 @@ class StdMap {
 };
 
 struct LogsSpec {
-  /// Every agent makes a directory of its own in there.
+  /// Every agent makes a directory of its own in there; /dev/null: no file is kept (2.x).
   std::string directory = "/tmp/torchelastic";
   StdMap redirects;  ///< to files in the directory
   StdMap tee;        ///< to files, and from there to the agent's own streams

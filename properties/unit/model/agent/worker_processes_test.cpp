@@ -400,5 +400,27 @@ TEST(AttemptDirectory, has_the_filtered_copies_of_all_workers) {
   EXPECT_EQ(err, "") << "there, and empty";
 }
 
+TEST(AttemptDirectory, none_is_made_when_no_file_is_to_be_kept) {
+  TestJob job;
+  job[0].config.logs.directory = "/dev/null";
+  job[0].config.logs.tee = StdMap::parse("3");
+  job.worker = [](Ports& ports) {
+    EXPECT_FALSE(ports.files.exists("/dev/null"));
+    return 3;
+  };
+  job.start_and_run();
+  EXPECT_EQ(job.variable("TORCHELASTIC_ERROR_FILE"), (Texts{""}));
+  EXPECT_EQ(job.ending().substr(0, 8), "failed 1");
+}
+
+TEST(AttemptDirectory, filters_have_no_file_to_go_to_where_none_is_kept) {
+  TestJob job;
+  job[0].config.logs.directory = "/dev/null";
+  job[0].config.logs.stdout_filters = {"x"};
+  job.start_and_run();
+  EXPECT_EQ(job.ending().substr(0, 16), "error 1 OSError:");
+  EXPECT_TRUE(job.environments.empty());
+}
+
 }  // namespace
 }  // namespace hooke::model
