@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "model/observe/trace_events.h"
+#include "model/worker/process_failure.h"
 
 namespace hooke::report {
 
@@ -22,9 +23,28 @@ void AgentConsole::on_event(const sim::Event& event) {
                        number("remaining_restarts"));
   } else if (event.type == &ev::worker_ended && number("status") != 0) {
     const std::int64_t status = number("status");
-    line = fmt::format("worker {} (local rank {}, process {}) ended with {} {}", number("rank"),
-                       number("local_rank"), number("worker_pid"),
-                       status < 0 ? "signal" : "exit code", status < 0 ? -status : status);
+    const std::string how = status < 0 ? std::string(model::signal_name(static_cast<int>(-status)))
+                                       : fmt::format("exit code {}", status);
+    line = fmt::format("worker {} (local rank {}, process {}) ended with {}{}", number("rank"),
+                       number("local_rank"), number("worker_pid"), how,
+                       number("stopped") != 0 ? " after it was told to stop" : "");
+  } else if (event.type == &ev::worker_signalled) {
+    line = fmt::format("process {} is sent {}: {}", number("worker_pid"),
+                       model::signal_name(static_cast<int>(number("signal"))), text("reason"));
+  } else if (event.type == &ev::worker_uninterruptible) {
+    line = fmt::format(
+        "worker {} (local rank {}, process {}) is asleep in the kernel, where no "
+        "signal reaches it (state D)",
+        number("rank"), number("local_rank"), number("worker_pid"));
+    const std::string_view consequence = text("consequence");
+    const double seconds = static_cast<double>(number("span")) / 1e9;
+    if (consequence == "unhealthy") {
+      line += fmt::format(", for {:.1f} s: the group is unhealthy", seconds);
+    } else if (consequence == "waited_for") {
+      line += fmt::format(": not even SIGKILL, {:.1f} s ago; it is waited for", seconds);
+    } else if (consequence == "abandoned") {
+      line += fmt::format(": not even SIGKILL, {:.1f} s ago; it is left behind", seconds);
+    }
   } else if (event.type == &ev::agent_finished && number("exit_code") != 0) {
     line = fmt::format("{}: {}", text("outcome"), text("detail"));
   }

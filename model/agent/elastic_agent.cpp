@@ -3,6 +3,7 @@
 #include "model/agent/elastic_agent.h"
 
 #include <algorithm>
+#include <charconv>
 #include <stdexcept>
 #include <utility>
 
@@ -23,12 +24,29 @@ using namespace std::chrono_literals;
 
 /// Grace wherever PyTorch does not pass the configured one.
 constexpr sim::Duration kDefaultGrace = 30s;
+/// As the log directory: no file is kept, whatever the streams' settings.
+constexpr char kNowhere[] = "/dev/null";
 constexpr char kTerminalState[] = "torchelastic/agent/terminal_state";
 
-void require_directory(sim::FileSystem& files, const std::string& path) {
-  const auto made = files.make_directories(path);
-  if (made) return;
-  throw EscapedPythonError("OSError", path + ": " + std::string(to_string(made.failure().fault)));
+void require(const sim::Outcome<sim::Done>& done, const std::string& path) {
+  if (done) return;
+  throw EscapedPythonError("OSError", path + ": " + std::string(to_string(done.failure().fault)));
+}
+
+/// Seconds as Python's float() reads them, of what is set; none for whatever means no limit.
+std::optional<sim::Duration> uninterruptible_limit(
+    const std::map<std::string, std::string>& environment) {
+  constexpr double kSecondsMax = 1e9;
+  const auto variable = environment.find("TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT");
+  if (variable == environment.end()) return std::nullopt;
+  const std::string& text = variable->second;
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() || !(seconds > 0)) {
+    return std::nullopt;
+  }
+  return std::chrono::duration_cast<sim::Duration>(
+      std::chrono::duration<double>(std::min(seconds, kSecondsMax)));
 }
 
 }  // namespace
@@ -56,6 +74,9 @@ ElasticAgent::ElasticAgent(sim::Ports& ports, WorkerSpec spec, RendezvousHandler
       watchdog_(ports, spec_.variant,
                 [this](const WatchdogEvent& event) { reports_.watchdog(event); }),
       health_check_(ports) {
+  if (spec_.variant != Variant::torch_1_13) {
+    uninterruptible_limit_ = uninterruptible_limit(ports.processes.environment());
+  }
   if (spec_.local_world_size <= 0)
     throw std::invalid_argument("the number of workers must be greater than zero");
   if (spec_.monitor_interval <= 0s)
@@ -124,6 +145,7 @@ RunResult ElasticAgent::invoke_run() {
       continue;
     }
     shutdown(sim::Signal::term, kDefaultGrace);
+    enter(WorkerState::failed);  // an unhealthy group too, whose result stays as it is
     if (spec_.variant == Variant::torch_1_13) exit_barrier();
     return std::move(*result);
   }
@@ -132,6 +154,11 @@ RunResult ElasticAgent::invoke_run() {
 std::optional<RunResult> ElasticAgent::monitor() {
   HOOKE_CHECK(context_ != nullptr, "only started workers are watched");
   std::optional<ProcessesResult> ended = context_->poll();
+  const bool stuck =
+      !ended && uninterruptible_limit_ && context_->is_stuck_for(*uninterruptible_limit_);
+  // Whoever cannot be ended holds on to what those started anew would need.
+  if (stuck || context_->has_abandoned()) remaining_restarts_ = 0;
+  if (stuck) return RunResult{WorkerState::unhealthy, {}};
   if (!ended) return std::nullopt;
   const WorkerState state = ended->failed() ? WorkerState::failed : WorkerState::succeeded;
   return RunResult{state, std::move(ended->failures)};
@@ -192,37 +219,57 @@ void ElasticAgent::make_run_directory() {
   for (int i = 1; ports_.files.exists(run_directory_); ++i) {
     run_directory_ = name + "_" + std::to_string(i);
   }
-  require_directory(ports_.files, run_directory_);
+  require(ports_.files.make_directories(run_directory_), run_directory_);
 }
 
-std::vector<WorkerStart> ElasticAgent::worker_starts() {
+std::string ElasticAgent::attempt_directory() {
+  if (spec_.logs.directory == kNowhere && spec_.variant != Variant::torch_1_13) return kNowhere;
   if (run_directory_.empty()) make_run_directory();
   // A restart for a membership change keeps the count, and so removes the previous incarnation's
   // files.
   const std::string directory = run_directory_ + "/attempt_" + std::to_string(restart_count());
   static_cast<void>(ports_.files.remove(directory));
+  return directory;
+}
+
+std::vector<WorkerStart> ElasticAgent::worker_starts() {
+  const std::string directory = attempt_directory();
   const std::string timer_file = watchdog_.start(handler_.get_run_id());
   std::vector<WorkerStart> workers;
   for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
     WorkerStart worker;
     worker.local_rank = i;
     worker.rank = group_.ranks.base_rank + i;
-    const std::string own_directory = directory + "/" + std::to_string(i);
-    require_directory(ports_.files, own_directory);
-    worker.error_file = own_directory + "/error.json";
-    worker.streams = worker_streams(spec_.logs, i, own_directory);
+    if (directory != kNowhere) {
+      const std::string own_directory = directory + "/" + std::to_string(i);
+      require(ports_.files.make_directories(own_directory), own_directory);
+      worker.error_file = own_directory + "/error.json";
+      worker.streams = worker_streams(
+          spec_.logs, i, directory,
+          substitute_macros(spec_.logs.line_prefix, {{"role_name", spec_.role},
+                                                     {"local_rank", std::to_string(i)},
+                                                     {"rank", std::to_string(worker.rank)}}));
+    }
     worker.environment = worker_environment(ports_.processes.environment(), spec_, group_, handler_,
                                             i, restart_count(), worker.error_file);
     if (!timer_file.empty()) worker.environment["TORCHELASTIC_TIMER_FILE"] = timer_file;
-    for (const std::string& argument : spec_.command)
-      worker.argv.push_back(substitute_macros(argument, i));
+    if (!spec_.processors.empty()) {
+      worker.argv = {"numactl",
+                     "--physcpubind=" + spec_.processors.at(static_cast<std::size_t>(i))};
+    }
+    for (const std::string& argument : spec_.command) {
+      worker.argv.push_back(substitute_macros(argument, {{"local_rank", std::to_string(i)}}));
+    }
     workers.push_back(std::move(worker));
+  }
+  for (const std::string& path : filtered_logs(spec_.logs, directory)) {
+    require(ports_.files.write(path, ""), path);  // there also when no line passes
   }
   return workers;
 }
 
 void ElasticAgent::start_workers() {
-  context_ = std::make_unique<ProcessContext>(ports_, spec_.variant, spec_.role, worker_starts());
+  context_ = std::make_unique<ProcessContext>(ports_, spec_.variant, worker_starts());
   health_check_.start([this] {
     return watchdog_.server() == nullptr ? ports_.clock.wall_now()
                                          : watchdog_.server()->last_progress_time();
@@ -254,6 +301,9 @@ void ElasticAgent::restart_workers(const char* cause) {
   reports_.metrics().profile("SimpleElasticAgent._restart_workers", [&] {
     reports_.metrics().profile("LocalElasticAgent._stop_workers",
                                [&] { shutdown(sim::Signal::term, kDefaultGrace); });
+    if (context_->has_abandoned()) {
+      throw std::runtime_error("a worker cannot be ended: it is asleep in the kernel (state D)");
+    }
     enter(WorkerState::stopped);
     initialize_workers();
   });

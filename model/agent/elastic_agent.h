@@ -48,6 +48,8 @@ class ElasticAgent {
   void install_signal_handlers();
   void enter(WorkerState state);
   void make_run_directory();
+  /// Where the files of this attempt go, with nothing in it; /dev/null when none are kept.
+  std::string attempt_directory();
   std::vector<WorkerStart> worker_starts();
   [[nodiscard]] std::int64_t restart_count() const {
     return spec_.max_restarts - remaining_restarts_;
@@ -63,6 +65,9 @@ class ElasticAgent {
   Watchdog watchdog_;
   HealthCheck health_check_;
   std::string run_directory_;  ///< of this agent alone; empty until the first worker start
+  /// How long a worker may be asleep in the kernel before the group counts as unhealthy
+  /// (TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT); none: for ever.
+  std::optional<sim::Duration> uninterruptible_limit_;
   bool handlers_installed_ = false;
 };
 

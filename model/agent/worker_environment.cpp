@@ -24,6 +24,10 @@ std::string device_of(const std::string& devices, std::int64_t local_rank) {
   return entry.substr(first, entry.find_last_not_of(" \t") - first + 1);
 }
 
+bool is_of_a_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
 }  // namespace
 
 std::map<std::string, std::string> worker_environment(
@@ -63,25 +67,28 @@ std::map<std::string, std::string> worker_environment(
   return out;
 }
 
-std::string substitute_macros(const std::string& text, std::int64_t local_rank) {
-  static constexpr std::string_view kName = "local_rank";
+std::string substitute_macros(const std::string& text,
+                              const std::map<std::string, std::string, std::less<>>& values) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const std::string_view rest = std::string_view(text).substr(i);
     if (rest.starts_with("$$")) {
       out += '$';
       ++i;
-    } else if (rest.starts_with("${local_rank}")) {
-      out += std::to_string(local_rank);
-      i += kName.size() + 2;
-    } else if (rest.starts_with("$local_rank") &&
-               !(rest.size() > kName.size() + 1 &&
-                 (std::isalnum(static_cast<unsigned char>(rest[kName.size() + 1])) != 0 ||
-                  rest[kName.size() + 1] == '_'))) {
-      out += std::to_string(local_rank);
-      i += kName.size();
-    } else {
+      continue;
+    }
+    const bool braced = rest.starts_with("${");
+    const std::size_t begin = braced ? 2 : 1;
+    std::size_t end = begin;
+    while (end < rest.size() && is_of_a_name(rest[end])) ++end;
+    const bool closed = !braced || (end < rest.size() && rest[end] == '}');
+    const auto value =
+        rest.front() == '$' && closed ? values.find(rest.substr(begin, end - begin)) : values.end();
+    if (value == values.end()) {
       out += text[i];
+    } else {
+      out += value->second;
+      i += end - (braced ? 0 : 1);
     }
   }
   return out;

@@ -2,6 +2,7 @@
 // The environment contract between agent and worker (local_elastic_agent.py:_start_workers).
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -17,7 +18,9 @@ std::map<std::string, std::string> worker_environment(
     const WorkerGroup& group, const RendezvousHandler& handler, std::int64_t local_rank,
     std::int64_t restart_count, const std::string& error_file);
 
-/// Replaces ${local_rank} and $local_rank; $$ becomes $; other placeholders stay (api.py:macros).
-std::string substitute_macros(const std::string& text, std::int64_t local_rank);
+/// Replaces ${name} and $name by their values; $$ becomes $; other placeholders stay (Python's
+/// Template.safe_substitute, which api.py:macros and the prefixes of log lines are).
+std::string substitute_macros(const std::string& text,
+                              const std::map<std::string, std::string, std::less<>>& values);
 
 }  // namespace hooke::model

@@ -43,6 +43,8 @@ struct WorkerSpec {
   bool virtual_local_rank = false;
   /// What the launcher has put into the agent's own environment, on top of what it was given.
   std::map<std::string, std::string> environment;
+  /// --numa-binding: the processors of each local rank as numactl takes them; empty: not bound.
+  std::vector<std::string> processors;
   LogsSpec logs;
   std::string event_log_handler = "null";  ///< destination of events (2.x)
   Variant variant = Variant::torch_2_x;

@@ -6,15 +6,27 @@
 
 namespace hooke::model {
 
-ControlPlane::ControlPlane(sim::Ports& ports, sim::PortNumber port)
-    : service_(ports, port, [this](const std::shared_ptr<HttpExchange>& exchange) {
-        const ControlAnswer given = answer(exchange->query());
-        exchange->answer(given.status, given.body, {{"Content-Type", given.content_type}});
-      }) {
+ControlPlane::ControlPlane(sim::Ports& ports) : ports_(ports) {
   add("ping", [](const HttpQuery&) { return ControlAnswer{200, "text/plain", "pong"}; });
   add("wait_counter_values", [](const HttpQuery&) {
     return ControlAnswer{200, "application/json", "{}"};
   });
+}
+
+HttpService::Handler ControlPlane::handler() const {
+  return [this](const std::shared_ptr<HttpExchange>& exchange) {
+    const ControlAnswer given = answer(exchange->query());
+    exchange->answer(given.status, given.body, {{"Content-Type", given.content_type}});
+  };
+}
+
+sim::PortNumber ControlPlane::serve(sim::PortNumber port) {
+  services_.push_back(std::make_unique<HttpService>(ports_, port, handler()));
+  return services_.back()->port();
+}
+
+void ControlPlane::serve(const std::string& socket_file) {
+  services_.push_back(std::make_unique<HttpService>(ports_, socket_file, handler()));
 }
 
 void ControlPlane::add(const std::string& name, Handler handler) {

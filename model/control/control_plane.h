@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/http/http_service.h"
 #include "model/observe/metrics.h"
@@ -26,22 +27,31 @@ class ControlPlane {
   /// What it raises becomes status 500.
   using Handler = std::function<ControlAnswer(const HttpQuery& query)>;
 
-  /// With "ping" (pong) and "wait_counter_values" ({}). std::runtime_error when the port (0: any)
-  /// is taken.
-  ControlPlane(sim::Ports& ports, sim::PortNumber port);
+  /// With "ping" (pong) and "wait_counter_values" ({}). Serves nobody yet.
+  explicit ControlPlane(sim::Ports& ports);
+  ControlPlane(const ControlPlane&) = delete;
+  ControlPlane& operator=(const ControlPlane&) = delete;
+  /// From now on on this port too (0: any); the one that it is. std::runtime_error when it is
+  /// taken.
+  sim::PortNumber serve(sim::PortNumber port);
+  /// And on this socket file, which goes with the control plane. One that a server that died has
+  /// left behind is replaced, where PyTorch's refuses it. std::runtime_error saying what is wrong.
+  void serve(const std::string& socket_file);
   /// std::invalid_argument when there is one of that name.
   void add(const std::string& name, Handler handler);
   /// Serves them as GET /metrics.
   void show(MetricBoard board) { board_ = std::move(board); }
-  [[nodiscard]] sim::PortNumber port() const { return service_.port(); }
 
  private:
   [[nodiscard]] ControlAnswer answer(const HttpQuery& query) const;
   [[nodiscard]] ControlAnswer call(const std::string& name, const HttpQuery& query) const;
 
+  [[nodiscard]] HttpService::Handler handler() const;
+
+  sim::Ports& ports_;
   std::map<std::string, Handler> handlers_;
   std::optional<MetricBoard> board_;
-  HttpService service_;
+  std::vector<std::unique_ptr<HttpService>> services_;
 };
 
 }  // namespace hooke::model

@@ -206,7 +206,7 @@ void HttpService::Connection::read_requests() {
 }
 
 HttpService::HttpService(sim::Ports& ports, sim::PortNumber port, Handler handler)
-    : handler_(std::move(handler)) {
+    : ports_(ports), handler_(std::move(handler)) {
   auto listener = ports.network.listen(port, *this);
   if (!listener) {
     throw std::runtime_error("cannot listen on port " + std::to_string(port.value) + ": " +
@@ -215,7 +215,23 @@ HttpService::HttpService(sim::Ports& ports, sim::PortNumber port, Handler handle
   listener_ = std::move(listener).value();
 }
 
-HttpService::~HttpService() = default;
+HttpService::HttpService(sim::Ports& ports, const std::string& socket_file, Handler handler)
+    : ports_(ports), handler_(std::move(handler)), socket_file_(socket_file) {
+  auto listener = ports.network.listen_local(socket_file, *this);
+  if (!listener) {
+    const sim::Failure& why = listener.failure();
+    const bool is_long = socket_file.size() > sim::kSocketPathBytesMax;
+    throw std::runtime_error(
+        "cannot listen on " + socket_file + ": " +
+        (is_long ? "longer than " + std::to_string(sim::kSocketPathBytesMax) + " bytes"
+                 : std::string(to_string(why.fault))));
+  }
+  listener_ = std::move(listener).value();
+}
+
+HttpService::~HttpService() {
+  if (!socket_file_.empty()) static_cast<void>(ports_.files.remove(socket_file_));
+}
 
 void HttpService::on_accept(std::unique_ptr<sim::Stream> stream) {
   const std::uint64_t number = next_connection_++;

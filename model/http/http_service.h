@@ -45,6 +45,9 @@ class HttpService final : public sim::AcceptHandler {
 
   /// std::runtime_error when the port (0: any) is taken.
   HttpService(sim::Ports& ports, sim::PortNumber port, Handler handler);
+  /// On a socket file, which goes with the service. std::runtime_error when the path is taken or
+  /// cannot be.
+  HttpService(sim::Ports& ports, const std::string& socket_file, Handler handler);
   ~HttpService() override;
   HttpService(const HttpService&) = delete;
   HttpService& operator=(const HttpService&) = delete;
@@ -56,7 +59,9 @@ class HttpService final : public sim::AcceptHandler {
   class Connection;
   class Exchange;
 
+  sim::Ports& ports_;
   Handler handler_;
+  std::string socket_file_;  ///< empty: it is a port
   std::unique_ptr<sim::Listener> listener_;
   std::map<std::uint64_t, std::shared_ptr<Connection>> connections_;
   std::uint64_t next_connection_ = 1;

@@ -63,6 +63,7 @@ WorkerSpec worker_spec(const sim::ProcessHost& processes, const LaunchConfig& co
   spec.worker_identical = config.worker_identical;
   spec.virtual_local_rank = config.virtual_local_rank;
   spec.environment = launcher_environment(processes, config);
+  spec.processors = config.processors;
   spec.logs = config.logs;
   spec.event_log_handler = config.event_log_handler;
   spec.variant = config.variant;
@@ -90,7 +91,10 @@ Ending judge(sim::Ports& ports, const WorkerSpec& spec, const std::optional<RunR
     // A graceful exit gives no result, and the launcher trips over that.
     return {"graceful_exit", kFailed, "AttributeError: the agent returned no result"};
   }
-  if (!result->failed()) return {"succeeded", 0, ""};
+  if (result->state == WorkerState::unhealthy && spec.variant == Variant::hardened) {
+    return {"error", kFailed, "RuntimeError: a worker is asleep in the kernel (state D)"};
+  }
+  if (!result->failed()) return {"succeeded", 0, ""};  // an unhealthy group, too
   const ProcessFailure& cause = first_failure(result->failures);
   ports.trace.emit(events::failure_reported, {cause.rank, cause.pid.value, cause.exit_code});
   static_cast<void>(ports.files.append(

@@ -40,6 +40,8 @@ struct LaunchConfig {
   bool worker_identical = false;
   /// --virtual-local-rank: every worker is told to be local rank 0.
   bool virtual_local_rank = false;
+  /// --numa-binding: the processors of each local rank as numactl takes them; empty: not bound.
+  std::vector<std::string> processors;
   LogsSpec logs;
   std::string event_log_handler = "null";  ///< destination of events (2.x)
   /// Switched-on known defects, by name; see model/variant/defects.h.

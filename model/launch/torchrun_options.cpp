@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "model/worker/numa_binding.h"
+
 namespace hooke::model {
 namespace {
 
@@ -116,6 +118,57 @@ std::optional<std::set<std::int64_t>> shown_ranks(const std::string& text) {
     ranks.insert(*rank);
   }
   return ranks;
+}
+
+/// "apple,orange": apple or orange; two commas are one that belongs to the text.
+std::vector<std::string> filters(const std::optional<std::string>& text) {
+  if (!text) return {};
+  std::vector<std::string> out{""};
+  for (std::size_t i = 0; i < text->size(); ++i) {
+    if ((*text)[i] != ',') {
+      out.back() += (*text)[i];
+    } else if (i + 1 < text->size() && (*text)[i + 1] == ',') {
+      out.back() += (*text)[i++];
+    } else {
+      out.emplace_back();
+    }
+  }
+  return out;
+}
+
+LogsSpec logs(sim::Ports& ports, const TorchrunOptions& options) {
+  // Other specifications are Python classes of a package's entry point "torchrun.logs_specs".
+  if (options.logs_specs != "default") {
+    refuse("logs-specs", "\"default\", the one that is not a Python class", options.logs_specs);
+  }
+  LogsSpec spec;
+  if (!options.log_dir.empty()) spec.directory = options.log_dir;
+  spec.redirects = streams("redirects", options.redirects);
+  spec.tee = streams("tee", options.tee);
+  spec.shown_ranks = shown_ranks(options.local_ranks_filter);
+  spec.stdout_filters = filters(options.duplicate_stdout_filters);
+  spec.stderr_filters = filters(options.duplicate_stderr_filters);
+  const auto& environment = ports.processes.environment();
+  const auto prefix = environment.find("TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE");
+  if (options.variant != Variant::torch_1_13 && prefix != environment.end() &&
+      !prefix->second.empty()) {
+    spec.line_prefix = prefix->second;
+  }
+  return spec;
+}
+
+std::vector<std::string> processors(sim::Ports& ports, const std::string& mode,
+                                    std::int64_t workers) {
+  if (mode.empty()) return {};
+  const auto affinity = affinity_mode_from(mode);
+  if (!affinity) {
+    refuse("numa-binding", "\"node\", \"socket\", \"exclusive\" or \"core-complex\"", mode);
+  }
+  try {
+    return numa_processors(ports, *affinity, workers);
+  } catch (const std::runtime_error& error) {
+    throw std::invalid_argument("--numa-binding: " + std::string(error.what()));
+  }
 }
 
 std::vector<sim::Signal> signals(const std::string& text) {
@@ -237,10 +290,8 @@ ConfiguredLaunch configure_launch(sim::Ports& ports, const TorchrunOptions& opti
   config.role = options.role;
   config.virtual_local_rank = options.virtual_local_rank;
   config.event_log_handler = options.event_log_handler;
-  config.logs.shown_ranks = shown_ranks(options.local_ranks_filter);
-  config.logs.redirects = streams("redirects", options.redirects);
-  config.logs.tee = streams("tee", options.tee);
-  if (!options.log_dir.empty()) config.logs.directory = options.log_dir;
+  config.logs = logs(ports, options);
+  config.processors = processors(ports, options.numa_binding, config.nproc_per_node);
   config.signals_to_handle = signals(options.signals_to_handle);
   config.shutdown_timeout = shutdown_timeout(ports, options.shutdown_timeout);
   config.command = command(ports, options);

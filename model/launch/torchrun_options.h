@@ -31,6 +31,10 @@ struct TorchrunOptions {
   std::string redirects = "0";
   std::string tee = "0";
   std::string local_ranks_filter;
+  std::optional<std::string> duplicate_stdout_filters;
+  std::optional<std::string> duplicate_stderr_filters;
+  std::string logs_specs = "default";
+  std::string numa_binding;  ///< empty: none
   std::int64_t node_rank = 0;
   std::string master_addr = "127.0.0.1";
   std::optional<std::int64_t> master_port;

@@ -93,6 +93,12 @@ inline constexpr EventType worker_started{"worker.started",
 inline constexpr EventType worker_ended{"worker.ended",
                                         {"worker_pid", "local_rank", "rank", "status", "stopped"}};
 inline constexpr EventType worker_signalled{"worker.signalled", {"worker_pid", "signal", "reason"}};
+/// The agent found a worker asleep in the kernel, where no signal reaches it (Linux' state D).
+/// `span`: for how long it has been so or, `consequence` other than "watched", since it was sent
+/// SIGKILL or passed its limit. `consequence`: watched, unhealthy (its limit is over), waited_for
+/// (SIGKILL has no effect), abandoned (likewise, and the agent goes on without it).
+inline constexpr EventType worker_uninterruptible{
+    "worker.uninterruptible", {"worker_pid", "local_rank", "rank", "span", "consequence"}};
 /// What the failure summary names as root cause.
 inline constexpr EventType failure_reported{"failure.reported", {"rank", "worker_pid", "status"}};
 

@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kWidthMax = 60;
 
-/// "2031-01-02_03:04:05", UTC.
+/// "2031-01-02_03:04:05Z": the world has no local time to tell, so it says which it is.
 std::string time_text(std::int64_t seconds) {
   const std::chrono::sys_seconds time{std::chrono::seconds(seconds)};
   const auto day = std::chrono::floor<std::chrono::days>(time);
@@ -26,7 +26,7 @@ std::string time_text(std::int64_t seconds) {
   return std::to_string(static_cast<int>(date.year())) + "-" +
          padded(static_cast<unsigned>(date.month())) + "-" +
          padded(static_cast<unsigned>(date.day())) + "_" + padded(clock.hours().count()) + ":" +
-         padded(clock.minutes().count()) + ":" + padded(clock.seconds().count());
+         padded(clock.minutes().count()) + ":" + padded(clock.seconds().count()) + "Z";
 }
 
 /// Where the worker says it failed, else what it says, else what its end says.
@@ -50,15 +50,17 @@ std::vector<std::string> lines_of(const ProcessFailure& failure, std::size_t ind
     traceback += c;
     if (c == '\n') traceback += "  ";
   }
-  return {"[" + std::to_string(index) + "]:",
-          "  time      : " + time_text(failure.timestamp),
-          "  host      : " + host,
-          "  rank      : " + std::to_string(failure.rank) +
-              " (local_rank: " + std::to_string(failure.local_rank) + ")",
-          "  exitcode  : " + std::to_string(failure.exit_code) +
-              " (pid: " + std::to_string(failure.pid.value) + ")",
-          "  error_file: " + failure.error_file,
-          "  traceback : " + traceback};
+  return {
+      "[" + std::to_string(index) + "]:",
+      "  time      : " + time_text(failure.timestamp),
+      "  host      : " + host,
+      "  rank      : " + std::to_string(failure.rank) +
+          " (local_rank: " + std::to_string(failure.local_rank) + ")",
+      "  exitcode  : " + std::to_string(failure.exit_code) +
+          " (pid: " + std::to_string(failure.pid.value) + ")" +
+          (failure.exit_code < 0 ? " (" + std::string(signal_name(-failure.exit_code)) + ")" : ""),
+      "  error_file: " + failure.error_file,
+      "  traceback : " + traceback};
 }
 
 /// The file that this process has been told to write its error to; empty for none.

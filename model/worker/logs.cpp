@@ -8,6 +8,9 @@
 namespace hooke::model {
 namespace {
 
+constexpr char kFilteredOut[] = "/filtered_stdout.log";
+constexpr char kFilteredErr[] = "/filtered_stderr.log";
+
 bool is_std_digit(char c) {
   return c >= '0' && c <= '3';
 }
@@ -46,17 +49,35 @@ Std StdMap::of(std::int64_t local_rank) const {
   return found == by_rank_.end() ? for_all_ : found->second;
 }
 
+std::vector<std::string> filtered_logs(const LogsSpec& logs, const std::string& directory) {
+  std::vector<std::string> files;
+  if (!logs.stdout_filters.empty()) files.push_back(directory + kFilteredOut);
+  if (!logs.stderr_filters.empty()) files.push_back(directory + kFilteredErr);
+  return files;
+}
+
 WorkerStreams worker_streams(const LogsSpec& logs, std::int64_t local_rank,
-                             const std::string& directory) {
+                             const std::string& directory, const std::string& header) {
+  const std::string own = directory + "/" + std::to_string(local_rank);
   const Std redirect = logs.redirects.of(local_rank);
   const Std tee = logs.tee.of(local_rank);
   const bool shown = !logs.shown_ranks || logs.shown_ranks->contains(local_rank);
   // What is not shown and not wanted in a file goes nowhere.
   const std::string elsewhere = shown ? "" : "/dev/null";
   WorkerStreams streams;
-  streams.stdout_path = redirect.out || tee.out ? directory + "/stdout.log" : elsewhere;
-  streams.stderr_path = redirect.err || tee.err ? directory + "/stderr.log" : elsewhere;
-  if (shown) streams.tee = tee;
+  streams.stdout_path = redirect.out || tee.out ? own + "/stdout.log" : elsewhere;
+  streams.stderr_path = redirect.err || tee.err ? own + "/stderr.log" : elsewhere;
+  const auto follow = [&](const std::string& path, const char* stream, const char* filtered,
+                          const std::vector<std::string>& filters) {
+    streams.tails.push_back({path, header, stream, {}});
+    if (!filters.empty()) streams.tails.push_back({path, header, directory + filtered, filters});
+  };
+  if (shown && tee.out) {
+    follow(streams.stdout_path, "/dev/stdout", kFilteredOut, logs.stdout_filters);
+  }
+  if (shown && tee.err) {
+    follow(streams.stderr_path, "/dev/stderr", kFilteredErr, logs.stderr_filters);
+  }
   return streams;
 }
 

@@ -16,14 +16,17 @@ using namespace std::chrono_literals;
 
 /// Grace that PyTorch gives siblings of a failed worker, whatever was configured.
 constexpr sim::Duration kSiblingGrace = 30s;
+/// From SIGKILL to the word that it has no effect. Whoever gives much memory back may take a while.
+constexpr sim::Duration kKillGrace = 30s;
+/// Asleep in the kernel (sim::ProcessHost::state).
+constexpr char kUninterruptible = 'D';
 /// Python's Popen.wait polls with growing pauses up to this one.
 constexpr sim::Duration kLongestPause = 50ms;
 
 }  // namespace
 
-ProcessContext::ProcessContext(sim::Ports& ports, Variant variant, std::string name,
-                               std::vector<WorkerStart> workers)
-    : ports_(ports), variant_(variant), name_(std::move(name)), workers_(std::move(workers)) {}
+ProcessContext::ProcessContext(sim::Ports& ports, Variant variant, std::vector<WorkerStart> workers)
+    : ports_(ports), variant_(variant), workers_(std::move(workers)) {}
 
 void ProcessContext::start() {
   HOOKE_CHECK(processes_.empty(), "an incarnation starts once");
@@ -41,7 +44,7 @@ void ProcessContext::start() {
           "worker " + std::to_string(worker.local_rank) + " cannot be started: " +
           std::string(to_string(pid.failure().fault)) + " " + pid.failure().detail);
     }
-    started.push_back({pid.value(), false, std::nullopt});
+    started.emplace_back().pid = pid.value();
   }
   processes_ = std::move(started);
   start_tailing();
@@ -50,11 +53,7 @@ void ProcessContext::start() {
 void ProcessContext::start_tailing() {
   std::vector<TailedFile> files;
   for (const WorkerStart& worker : workers_) {
-    const std::string header = "[" + name_ + std::to_string(worker.local_rank) + "]:";
-    if (worker.streams.tee.out)
-      files.push_back({worker.streams.stdout_path, header, "/dev/stdout"});
-    if (worker.streams.tee.err)
-      files.push_back({worker.streams.stderr_path, header, "/dev/stderr"});
+    files.insert(files.end(), worker.streams.tails.begin(), worker.streams.tails.end());
   }
   if (!files.empty()) tail_.emplace(ports_, files);
 }
@@ -71,7 +70,7 @@ bool ProcessContext::reap() {
     if (process.ended) continue;
     process.ended = ports_.processes.poll(process.pid);
     if (!process.ended) {
-      all_ended = false;
+      all_ended = all_ended && process.abandoned;
       continue;
     }
     ports_.trace.emit(events::worker_ended,
@@ -145,14 +144,56 @@ void ProcessContext::close(sim::Signal signal, sim::Duration grace) {
 void ProcessContext::end_processes(sim::Signal signal, sim::Duration grace) {
   if (reap()) return;
   for (Process& process : processes_) {
-    if (!process.ended) send(process, signal, "stop");
+    if (!process.is_over()) send(process, signal, "stop");
   }
   wait_for_end(nullptr, ports_.clock.monotonic_now() + grace);
   for (Process& process : processes_) {
-    if (process.ended) continue;
-    send(process, sim::Signal::kill, "grace is over");
-    wait_for_end(&process, std::nullopt);
+    if (!process.is_over()) kill(process);
   }
+}
+
+void ProcessContext::kill(Process& process) {
+  send(process, sim::Signal::kill, "grace is over");
+  const sim::MonotonicTime killed = ports_.clock.monotonic_now();
+  wait_for_end(&process, killed + kKillGrace);
+  if (!process.ended && ports_.processes.state(process.pid) == kUninterruptible) {
+    process.abandoned = variant_ == Variant::hardened;
+    tell_uninterruptible(process, ports_.clock.monotonic_now() - killed,
+                         process.abandoned ? "abandoned" : "waited_for");
+  }
+  if (!process.is_over()) wait_for_end(&process, std::nullopt);
+}
+
+bool ProcessContext::has_abandoned() const {
+  return std::any_of(processes_.begin(), processes_.end(),
+                     [](const Process& process) { return process.abandoned; });
+}
+
+bool ProcessContext::is_stuck_for(sim::Duration limit) {
+  bool stuck = false;
+  const sim::MonotonicTime now = ports_.clock.monotonic_now();
+  for (Process& process : processes_) {
+    if (process.is_over()) continue;
+    const std::optional<char> state = ports_.processes.state(process.pid);
+    if (!state) continue;
+    if (*state != kUninterruptible) {
+      process.uninterruptible_since.reset();
+    } else if (!process.uninterruptible_since) {
+      process.uninterruptible_since = now;
+      tell_uninterruptible(process, sim::Duration::zero(), "watched");
+    } else if (now - *process.uninterruptible_since >= limit) {
+      tell_uninterruptible(process, now - *process.uninterruptible_since, "unhealthy");
+      stuck = true;
+    }
+  }
+  return stuck;
+}
+
+void ProcessContext::tell_uninterruptible(const Process& process, sim::Duration span,
+                                          const char* consequence) {
+  const WorkerStart& worker = workers_[static_cast<std::size_t>(&process - processes_.data())];
+  ports_.trace.emit(events::worker_uninterruptible,
+                    {process.pid.value, worker.local_rank, worker.rank, span, consequence});
 }
 
 }  // namespace hooke::model

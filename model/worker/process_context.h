@@ -35,9 +35,7 @@ struct ProcessesResult {
 
 class ProcessContext {
  public:
-  /// `name` heads the lines of teed output ("[default0]:").
-  ProcessContext(sim::Ports& ports, Variant variant, std::string name,
-                 std::vector<WorkerStart> workers);
+  ProcessContext(sim::Ports& ports, Variant variant, std::vector<WorkerStart> workers);
 
   /// Starts the workers in order of local rank, for 2.x each in a session of its own.
   /// std::runtime_error when one cannot be started: those before it keep running and belong to
@@ -48,22 +46,34 @@ class ProcessContext {
   /// Looks once. nullopt while all still run; otherwise the rest has been stopped (SIGTERM, 30 s)
   /// and this is how it ended. SignalException while stopping.
   std::optional<ProcessesResult> poll();
+  /// Looks whether workers are asleep in the kernel, where no signal reaches them, and tells of
+  /// each. True when one has been so at every look for at least `limit`
+  /// (local_elastic_agent.py:_check_uninterruptible_state_timeout).
+  bool is_stuck_for(sim::Duration limit);
   /// Sends `signal`, waits up to `grace` for all; then kills what is left one after the other, each
-  /// with a wait without limit: one that cannot die keeps those behind it alive. Harmless
-  /// when nothing runs. What the workers have written is shown before this returns.
-  /// SignalException.
+  /// with a wait without limit: one that cannot die, which is told after 30 s, keeps those behind
+  /// it alive. The hardened variant goes on without it then. Harmless when nothing runs.
+  /// What the workers have written is shown before this returns. SignalException.
   void close(sim::Signal signal, sim::Duration grace);
+  /// A worker that cannot die was left behind.
+  [[nodiscard]] bool has_abandoned() const;
 
  private:
   struct Process {
     sim::Pid pid{};
     bool told_to_stop = false;
     std::optional<sim::ExitStatus> ended;
+    std::optional<sim::MonotonicTime> uninterruptible_since;
+    bool abandoned = false;
+    [[nodiscard]] bool is_over() const { return ended || abandoned; }
   };
   void start_tailing();
   void end_processes(sim::Signal signal, sim::Duration grace);
   void send(Process& process, sim::Signal signal, const char* reason);
-  /// Reaps what has ended; true when nothing runs any more.
+  /// SIGKILL, and what there is to do when not even that ends it.
+  void kill(Process& process);
+  void tell_uninterruptible(const Process& process, sim::Duration span, const char* consequence);
+  /// Reaps what has ended; true when nothing runs any more that somebody waits for.
   bool reap();
   /// Waits for one worker's end, or for all without `which`, at most until `deadline`.
   void wait_for_end(const Process* which, std::optional<sim::MonotonicTime> deadline);
@@ -71,7 +81,6 @@ class ProcessContext {
 
   sim::Ports& ports_;
   Variant variant_;
-  std::string name_;
   std::vector<WorkerStart> workers_;
   std::vector<Process> processes_;
   std::optional<TailLog> tail_;

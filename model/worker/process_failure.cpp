@@ -2,6 +2,7 @@
 #include "model/worker/process_failure.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -31,9 +32,8 @@ std::int64_t to_seconds(const json& value) {
 std::string generated_message(const ProcessFailure& failure) {
   if (failure.exit_code >= 0)
     return "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html";
-  const std::string_view name = to_string(static_cast<sim::Signal>(-failure.exit_code));
   return "Signal " + std::to_string(-failure.exit_code) + " (" +
-         std::string(name == "SIG?" ? "<N/A>" : name) + ") received by PID " +
+         std::string(signal_name(-failure.exit_code)) + ") received by PID " +
          std::to_string(failure.pid.value);
 }
 
@@ -53,6 +53,16 @@ void read_error_file(const std::string& text, ProcessFailure& failure) {
 }
 
 }  // namespace
+
+std::string_view signal_name(int number) {
+  constexpr std::array<std::string_view, 31> kNames{
+      "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",   "SIGTRAP", "SIGABRT", "SIGBUS",  "SIGFPE",
+      "SIGKILL", "SIGUSR1",   "SIGSEGV", "SIGUSR2",  "SIGPIPE", "SIGALRM", "SIGTERM", "SIGSTKFLT",
+      "SIGCHLD", "SIGCONT",   "SIGSTOP", "SIGTSTP",  "SIGTTIN", "SIGTTOU", "SIGURG",  "SIGXCPU",
+      "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGIO",   "SIGPWR",  "SIGSYS"};
+  const bool known = number >= 1 && number <= static_cast<int>(kNames.size());
+  return known ? kNames[static_cast<std::size_t>(number - 1)] : "<N/A>";
+}
 
 ProcessFailure describe_failure(sim::Ports& ports, ProcessFailure failure,
                                 const std::string& error_file) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/port/ports.h"
@@ -25,6 +26,9 @@ struct ProcessFailure {
 
 /// Failures in the order of their detection, within one look by ascending local rank.
 using ProcessFailures = std::vector<ProcessFailure>;
+
+/// "SIGSEGV" and so on, of all of Linux' ordinary signals; "<N/A>" for other numbers.
+std::string_view signal_name(int number);
 
 /// Completes `failure`, of which ranks, process and exit code are known, with what the worker's
 /// error file says, or with what its exit status says when there is no file. A file that cannot be

@@ -1,6 +1,10 @@
 // A line that is written in pieces is shown in pieces, each with its header, as PyTorch shows it.
 #include "model/worker/tail_log.h"
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+
 #include "sim/port/sync.h"
 
 namespace hooke::model {
@@ -9,17 +13,31 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr sim::Duration kPause = 100ms;
+constexpr std::size_t kReadBytesMax = 64UL * 1024;  // of FileSystem::read_from
 
-std::string with_headers(const std::string& text, const std::string& header) {
+bool is_wanted(const std::vector<std::string>& filters, std::string_view line) {
+  return filters.empty() || std::any_of(filters.begin(), filters.end(), [&](const auto& filter) {
+           return line.find(filter) != std::string_view::npos;
+         });
+}
+
+/// The lines of `text` that `file` wants, each with its header.
+std::string wanted_lines(std::string_view text, const TailedFile& file) {
   std::string out;
   for (std::size_t begin = 0; begin < text.size();) {
-    std::size_t end = text.find('\n', begin);
-    end = end == std::string::npos ? text.size() : end + 1;
-    out += header;
-    out.append(text, begin, end - begin);
+    const std::size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+    const std::string_view line = text.substr(begin, end - begin);
+    if (is_wanted(file.filters, line)) out.append(file.header).append(line);
     begin = end;
   }
   return out;
+}
+
+/// How much of `text`, which is what a read gave, is to be shown now: a read that is full ends
+/// anywhere, so its last line may go on.
+std::size_t lines_in(const std::string& text) {
+  const std::size_t end = text.rfind('\n');
+  return text.size() < kReadBytesMax || end == std::string::npos ? text.size() : end + 1;
 }
 
 }  // namespace
@@ -39,9 +57,11 @@ TailLog::TailLog(sim::Ports& ports, const std::vector<TailedFile>& files)
             const bool last = shared->stop.is_set();
             const auto more = world.files.read_from(file.path, offset);
             if (more && !more.value().empty()) {
-              offset += more.value().size();
-              static_cast<void>(
-                  world.files.append(file.destination, with_headers(more.value(), file.header)));
+              const std::size_t size = lines_in(more.value());
+              offset += size;
+              const std::string shown =
+                  wanted_lines(std::string_view(more.value()).substr(0, size), file);
+              if (!shown.empty()) static_cast<void>(world.files.append(file.destination, shown));
             } else if (last) {
               return;
             } else {

@@ -3,19 +3,12 @@
 // (torch/distributed/elastic/multiprocessing/tail_log.py:TailLog).
 
 #include <memory>
-#include <string>
 #include <vector>
 
+#include "model/worker/logs.h"
 #include "sim/port/ports.h"
 
 namespace hooke::model {
-
-/// One file to follow.
-struct TailedFile {
-  std::string path;
-  std::string header;       ///< put before every line ("[default0]:")
-  std::string destination;  ///< the file or device that gets the lines
-};
 
 class TailLog {
  public:

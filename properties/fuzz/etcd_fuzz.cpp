@@ -55,6 +55,14 @@ class Network final : public sim::Network {
     answers_.erase(0, end == std::string::npos ? end : end + 1);
     return std::unique_ptr<sim::Stream>(std::make_unique<Stream>(std::move(answer)));
   }
+  sim::Outcome<std::unique_ptr<sim::Listener>> listen_local(const std::string&,
+                                                            sim::AcceptHandler&) override {
+    std::abort();
+  }
+  sim::Outcome<std::unique_ptr<sim::Stream>> connect_local(
+      const std::string&, std::optional<sim::MonotonicTime>) override {
+    std::abort();
+  }
   sim::Outcome<std::unique_ptr<sim::Stream>> connect_secure(
       const sim::Endpoint& to, const sim::TlsOptions&,
       std::optional<sim::MonotonicTime> deadline) override {

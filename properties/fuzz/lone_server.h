@@ -62,6 +62,14 @@ class Network final : public sim::Network {
                                                      std::optional<sim::MonotonicTime>) override {
     std::abort();
   }
+  sim::Outcome<std::unique_ptr<sim::Listener>> listen_local(const std::string&,
+                                                            sim::AcceptHandler&) override {
+    std::abort();
+  }
+  sim::Outcome<std::unique_ptr<sim::Stream>> connect_local(
+      const std::string&, std::optional<sim::MonotonicTime>) override {
+    std::abort();
+  }
   sim::Outcome<std::unique_ptr<sim::Stream>> connect_secure(
       const sim::Endpoint&, const sim::TlsOptions&, std::optional<sim::MonotonicTime>) override {
     std::abort();

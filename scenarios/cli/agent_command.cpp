@@ -72,8 +72,37 @@ model::Variant variant_found(sim::Ports& ports, const TorchrunOptions& options) 
   }
 }
 
+/// Where the control plane of the agent is served, if anywhere.
+struct ControlDoors {
+  std::optional<std::uint16_t> port;
+  std::string socket_file;
+};
+
+/// The control plane with what `observers` measure; null when nobody asked for one.
+/// std::runtime_error naming the option whose door cannot be.
+std::unique_ptr<model::ControlPlane> control_plane(sim::Ports& ports, model::Observers& observers,
+                                                   const ControlDoors& doors) {
+  if (!doors.port && doors.socket_file.empty()) return nullptr;
+  auto control = std::make_unique<model::ControlPlane>(ports);
+  model::MetricBoard board;
+  observers.metrics.configure(board.handler());
+  control->show(board);
+  const char* option = "--control-port";
+  try {
+    if (doors.port) {
+      const sim::PortNumber port = control->serve(sim::PortNumber{*doors.port});
+      std::fprintf(stderr, "hooke: control plane on port %u\n", static_cast<unsigned>(port.value));
+    }
+    option = "--control-socket";
+    if (!doors.socket_file.empty()) control->serve(doors.socket_file);
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(std::string(option) + ": " + error.what());
+  }
+  return control;
+}
+
 int run_agent(TorchrunOptions options, bool find_variant, const std::string& trace_path,
-              std::optional<std::uint16_t> control_port) {
+              const ControlDoors& doors) {
   real::RealProcess process({"hooke"});
   // How scenarios give the agents of one machine different clocks.
   if (const char* const offset = std::getenv(scenario::kWallOffsetVariable)) {
@@ -105,18 +134,11 @@ int run_agent(TorchrunOptions options, bool find_variant, const std::string& tra
     }
     model::Observers observers(ports);
     std::unique_ptr<model::ControlPlane> control;
-    if (control_port) {
-      model::MetricBoard board;
-      observers.metrics.configure(board.handler());
-      try {
-        control = std::make_unique<model::ControlPlane>(ports, sim::PortNumber{*control_port});
-      } catch (const std::runtime_error& error) {
-        std::fprintf(stderr, "hooke agent: --control-port: %s\n", error.what());
-        return kBadInput;
-      }
-      control->show(board);
-      std::fprintf(stderr, "hooke: control plane on port %u\n",
-                   static_cast<unsigned>(control->port().value));
+    try {
+      control = control_plane(ports, observers, doors);
+    } catch (const std::runtime_error& error) {
+      std::fprintf(stderr, "hooke agent: %s\n", error.what());
+      return kBadInput;
     }
     return model::launch_agent(ports, model::RendezvousRegistry::with_builtins(), launch.config,
                                &observers);
@@ -131,7 +153,7 @@ void add_agent(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<TorchrunOptions>();
   auto trace_path = std::make_shared<std::string>();
   auto variant = std::make_shared<std::string>("found");
-  auto control_port = std::make_shared<std::optional<std::uint16_t>>();
+  auto doors = std::make_shared<ControlDoors>();
   auto start_method = std::make_shared<std::string>("spawn");
   TorchrunOptions& o = *options;
   command->prefix_command();
@@ -156,6 +178,16 @@ void add_agent(CLI::App& app, int& exit_code) {
       "r");
   add(*command, "tee", o.tee, "As --redirects, and shown besides", "t");
   add(*command, "local-ranks-filter", o.local_ranks_filter, "Local ranks that are shown: 0,1");
+  add(*command, "duplicate-stdout-filters", o.duplicate_stdout_filters,
+      "Teed lines with one of these texts also go to filtered_stdout.log: apple,orange");
+  add(*command, "duplicate-stderr-filters", o.duplicate_stderr_filters,
+      "Teed lines with one of these texts also go to filtered_stderr.log");
+  command->add_option("--logs-specs,--logs_specs", o.logs_specs,
+                      "default; torchrun's others are Python classes");
+  command
+      ->add_option("--numa-binding,--numa_binding", o.numa_binding,
+                   "Bind each worker to processors near its GPU (needs numactl)")
+      ->check(CLI::IsMember({"node", "socket", "exclusive", "core-complex"}));
   add(*command, "node-rank", o.node_rank, "Rank of this node (static backend)");
   add(*command, "master-addr", o.master_addr, "Address of node 0 (static backend)");
   add(*command, "master-port", o.master_port, "Port of node 0 (static backend)");
@@ -165,9 +197,11 @@ void add_agent(CLI::App& app, int& exit_code) {
   add(*command, "virtual-local-rank", o.virtual_local_rank, "Every worker is local rank 0");
   add(*command, "event-log-handler", o.event_log_handler, "Where events go: null, console");
   command
-      ->add_option("--control-port", *control_port,
+      ->add_option("--control-port", doors->port,
                    "Serve /metrics (Prometheus) and PyTorch's control plane; 0: a free port")
       ->check(CLI::Range(0, 65535));
+  command->add_option("--control-socket", doors->socket_file,
+                      "Serve the same on a socket file, for this user alone");
   command
       ->add_option("--protocol-variant", *variant,
                    "PyTorch generation of the job; found: that of its c10d store, 2.x if there is "
@@ -180,7 +214,7 @@ void add_agent(CLI::App& app, int& exit_code) {
       "variables.\nExample: hooke agent --nnodes=1:3 --max-restarts=3 --rdzv-backend=c10d "
       "--rdzv-endpoint=head:29400 train.py --epochs 10\nExit codes are torchrun's: 0; 1 failed or "
       "stopped; 2 bad usage.");
-  command->callback([command, options, trace_path, variant, control_port, &exit_code] {
+  command->callback([command, options, trace_path, variant, doors, &exit_code] {
     const std::vector<std::string> rest = command->remaining();
     if (rest.empty()) throw CLI::RequiredError("a script to run");
     if (rest.front().size() > 1 && rest.front().starts_with("-")) {
@@ -189,7 +223,7 @@ void add_agent(CLI::App& app, int& exit_code) {
     options->script = rest.front();
     options->script_arguments.assign(rest.begin() + 1, rest.end());
     options->variant = model::variant_from(*variant).value_or(model::Variant::torch_2_x);
-    exit_code = run_agent(*options, *variant == "found", *trace_path, *control_port);
+    exit_code = run_agent(*options, *variant == "found", *trace_path, *doors);
   });
 }
 

@@ -15,7 +15,7 @@
 
 namespace hooke::sim {
 
-/// Host (name or address literal) and port.
+/// Host (name or address literal) and port; of a socket file its path and 0.
 struct Endpoint {
   std::string host;
   PortNumber port{};
@@ -64,8 +64,8 @@ class AcceptHandler {
   virtual void on_accept(std::unique_ptr<Stream> stream) = 0;
 };
 
-/// A bound, listening port. Destroying it stops listening; connections not yet accepted are reset,
-/// accepted ones live on.
+/// A bound, listening port or socket file. Destroying it stops listening; connections not yet
+/// accepted are reset, accepted ones live on.
 class Listener {
  public:
   virtual ~Listener() = default;
@@ -80,12 +80,25 @@ struct TlsOptions {
   std::string key_file;          ///< of that certificate; empty: it is in the same file
 };
 
+/// What Linux has room for in the address of a socket file (sun_path, less its end).
+inline constexpr std::size_t kSocketPathBytesMax = 107;
+
 class Network {
  public:
   virtual ~Network() = default;
   /// Binds all interfaces of this host on `port` (0: an ephemeral one) and serves with `handler`,
   /// which must outlive the listener. Fails with address_in_use.
   virtual Outcome<std::unique_ptr<Listener>> listen(PortNumber port, AcceptHandler& handler) = 0;
+  /// Makes a socket file that this machine's processes of the same user can connect to, and serves
+  /// with `handler` likewise. The file stays when the listener goes; one on which nobody listens
+  /// any more is replaced. Fails with address_in_use (anything else is there), not_found (no such
+  /// directory) or denied (a path longer than kSocketPathBytesMax, too).
+  virtual Outcome<std::unique_ptr<Listener>> listen_local(const std::string& path,
+                                                          AcceptHandler& handler) = 0;
+  /// Connects to a socket file. Fails with not_found, denied, timed_out, and connection_refused
+  /// when nobody listens there any more.
+  virtual Outcome<std::unique_ptr<Stream>> connect_local(const std::string& path,
+                                                         std::optional<MonotonicTime> deadline) = 0;
   /// Resolves `to.host` and connects. Fails with unresolvable, connection_refused, unreachable,
   /// connection_reset or timed_out.
   virtual Outcome<std::unique_ptr<Stream>> connect(const Endpoint& to,

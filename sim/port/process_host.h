@@ -77,6 +77,10 @@ class ProcessHost {
   virtual Outcome<Done> signal(Pid pid, Signal signal) = 0;
   /// Sends `signal` to every member of the process group `leader`; not_found if it has no member.
   virtual Outcome<Done> signal_group(Pid leader, Signal signal) = 0;
+  /// What a process does, as the letter that Linux has for it in /proc/<pid>/stat: R runs, S
+  /// sleeps, D sleeps in the kernel where no signal reaches it (not even SIGKILL), T is stopped, Z
+  /// has ended and is not reaped. nullopt when there is none with that number.
+  [[nodiscard]] virtual std::optional<char> state(Pid pid) = 0;
   /// Reaps the child if it has ended; nullopt while it runs. Once reaped, the pid may be reused.
   virtual std::optional<ExitStatus> poll(Pid child) = 0;
   /// Blocks until the child has ended and reaps it; nullopt when `deadline` passes first.

@@ -6,11 +6,14 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
 
 #include "sim/real/real_stream.h"
@@ -32,8 +35,11 @@ sim::Failure failure_of(int error, const std::string& what) {
     case EPIPE: return {sim::Fault::connection_reset, detail, false};
     case ETIMEDOUT: return {sim::Fault::timed_out, detail, false};
     case EADDRINUSE: return {sim::Fault::address_in_use, detail, false};
+    case ENOENT:
+    case ENOTDIR: return {sim::Fault::not_found, detail, false};
     case EACCES:
     case EPERM:
+    case EROFS:
     case EMFILE:
     case ENFILE: return {sim::Fault::denied, detail, false};
     default: return {sim::Fault::unreachable, detail, false};
@@ -41,6 +47,12 @@ sim::Failure failure_of(int error, const std::string& what) {
 }
 
 sim::Endpoint endpoint_of(const sockaddr_storage& bytes, socklen_t size) {
+  if (bytes.ss_family == AF_UNIX) {
+    const auto* file = reinterpret_cast<const sockaddr_un*>(&bytes);
+    constexpr std::size_t kHead = offsetof(sockaddr_un, sun_path);
+    if (size <= kHead) return {};  // a client has no file
+    return {std::string(file->sun_path, strnlen(file->sun_path, size - kHead)), {}};
+  }
   Address address{bytes, size};
   const auto* v6 = reinterpret_cast<const sockaddr_in6*>(&bytes);
   if (bytes.ss_family == AF_INET6) {
@@ -85,6 +97,33 @@ Descriptor bind_all(int family, sim::PortNumber port) {
     errno = error;
   }
   return socket;
+}
+
+/// The address of a socket file whose path is not too long.
+sockaddr_un file_address(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sim::kSocketPathBytesMax);
+  return address;
+}
+
+/// Removes a socket file on which nobody listens any more; errno is EADDRINUSE otherwise.
+bool remove_if_deserted(const std::string& path) {
+  struct stat kind {};
+  const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const sockaddr_un address = file_address(path);
+  const bool deserted =
+      socket && lstat(path.c_str(), &kind) == 0 && S_ISSOCK(kind.st_mode) &&
+      ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 &&
+      errno == ECONNREFUSED;
+  if (deserted) return unlink(path.c_str()) == 0;
+  errno = EADDRINUSE;
+  return false;
+}
+
+sim::Failure too_long(const std::string& path) {
+  return {sim::Fault::denied,
+          path + ": longer than " + std::to_string(sim::kSocketPathBytesMax) + " bytes", false};
 }
 
 class RealListener final : public sim::Listener, private Watcher {
@@ -278,6 +317,38 @@ sim::Outcome<std::unique_ptr<sim::Stream>> RealNetwork::connect(
     last = failure_of(error, what + " (" + address.text() + ")");
   }
   return last;
+}
+
+sim::Outcome<std::unique_ptr<sim::Listener>> RealNetwork::listen_local(
+    const std::string& path, sim::AcceptHandler& handler) {
+  if (path.size() > sim::kSocketPathBytesMax) return too_long(path);
+  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket) return failure_of(errno, path);
+  const sockaddr_un address = file_address(path);
+  const auto bound = [&] {
+    return bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+  };
+  if (!bound() && !(errno == EADDRINUSE && remove_if_deserted(path) && bound())) {
+    return failure_of(errno, path);
+  }
+  if (chmod(path.c_str(), S_IRUSR | S_IWUSR) != 0 || ::listen(socket.get(), kBacklog) != 0) {
+    return failure_of(errno, path);
+  }
+  return std::unique_ptr<sim::Listener>(
+      std::make_unique<RealListener>(*this, std::move(socket), handler));
+}
+
+sim::Outcome<std::unique_ptr<sim::Stream>> RealNetwork::connect_local(
+    const std::string& path, std::optional<sim::MonotonicTime>) {
+  if (path.size() > sim::kSocketPathBytesMax) return too_long(path);
+  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket) return failure_of(errno, path);
+  const sockaddr_un address = file_address(path);
+  // Never under way: there is room among those who wait, or there is not.
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    return failure_of(errno == EAGAIN ? ECONNREFUSED : errno, path);
+  }
+  return std::unique_ptr<sim::Stream>(std::make_unique<RealStream>(*this, std::move(socket)));
 }
 
 sim::Outcome<std::unique_ptr<sim::Stream>> RealNetwork::connect_secure(

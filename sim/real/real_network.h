@@ -1,5 +1,6 @@
 #pragma once
-// The machine's own network: TCP over IPv4 and IPv6, names from the system's resolver.
+// The machine's own network: TCP over IPv4 and IPv6, socket files, names from the system's
+// resolver.
 
 #include <memory>
 #include <string>
@@ -25,6 +26,11 @@ class RealNetwork final : public sim::Network {
   /// Tries all addresses of the host in the resolver's order; the failure is that of the last.
   sim::Outcome<std::unique_ptr<sim::Stream>> connect(
       const sim::Endpoint& to, std::optional<sim::MonotonicTime> deadline) override;
+  /// The file is its owner's alone (mode 0600) before anybody can connect to it.
+  sim::Outcome<std::unique_ptr<sim::Listener>> listen_local(const std::string& path,
+                                                            sim::AcceptHandler& handler) override;
+  sim::Outcome<std::unique_ptr<sim::Stream>> connect_local(
+      const std::string& path, std::optional<sim::MonotonicTime> deadline) override;
   sim::Outcome<std::unique_ptr<sim::Stream>> connect_secure(
       const sim::Endpoint& to, const sim::TlsOptions& tls,
       std::optional<sim::MonotonicTime> deadline) override;

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <system_error>
 
 #include "sim/port/sync.h"
@@ -215,6 +216,16 @@ sim::Outcome<sim::Done> RealProcessHost::signal(sim::Pid pid, sim::Signal signal
 sim::Outcome<sim::Done> RealProcessHost::signal_group(sim::Pid leader, sim::Signal signal) {
   if (killpg(leader.value, static_cast<int>(signal)) == 0) return sim::Done{};
   return failure_of(errno, "signalling process group " + std::to_string(leader.value));
+}
+
+std::optional<char> RealProcessHost::state(sim::Pid pid) {
+  std::ifstream file("/proc/" + std::to_string(pid.value) + "/stat");
+  std::string text;
+  std::getline(file, text, '\0');
+  // The program's name, in brackets before the letter, may have brackets and blanks of its own.
+  const std::size_t name_end = text.rfind(") ");
+  if (name_end == std::string::npos || name_end + 2 >= text.size()) return std::nullopt;
+  return text[name_end + 2];
 }
 
 std::optional<sim::ExitStatus> RealProcessHost::poll(sim::Pid child) {

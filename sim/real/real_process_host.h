@@ -29,6 +29,7 @@ class RealProcessHost final : public sim::ProcessHost {
   sim::Outcome<sim::Pid> spawn(const sim::SpawnRequest& request) override;
   sim::Outcome<sim::Done> signal(sim::Pid pid, sim::Signal signal) override;
   sim::Outcome<sim::Done> signal_group(sim::Pid leader, sim::Signal signal) override;
+  [[nodiscard]] std::optional<char> state(sim::Pid pid) override;
   std::optional<sim::ExitStatus> poll(sim::Pid child) override;
   std::optional<sim::ExitStatus> wait(sim::Pid child,
                                       std::optional<sim::MonotonicTime> deadline) override;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sim/port/network.h"
+
 namespace hooke::world {
 namespace {
 
@@ -102,7 +104,7 @@ bool SimFiles::exists(const std::string& path) {
 sim::Outcome<Disk::File*> SimFiles::writable(const std::string& path) {
   if (auto parent = has_parent(path); !parent) return parent.failure();
   Disk::File& file = disk_.files[path];
-  if (file.is_directory || file.pipe) return failure(sim::Fault::denied, path);
+  if (!file.is_regular()) return failure(sim::Fault::denied, path);
   return &file;
 }
 
@@ -140,7 +142,7 @@ sim::Outcome<std::string> SimFiles::read(const std::string& path) {
   if (closed_) return failure(sim::Fault::closed, path);
   const auto found = disk_.files.find(path);
   if (found == disk_.files.end()) return failure(sim::Fault::not_found, path);
-  if (found->second.is_directory || found->second.pipe) return failure(sim::Fault::denied, path);
+  if (!found->second.is_regular()) return failure(sim::Fault::denied, path);
   return found->second.contents;
 }
 
@@ -150,6 +152,26 @@ sim::Outcome<std::string> SimFiles::read_from(const std::string& path, std::uint
   if (!whole) return whole;
   const std::size_t size = whole.value().size();
   return whole.value().substr(std::min<std::uint64_t>(offset, size), kReadBytesMax);
+}
+
+// ---- socket files
+// -----------------------------------------------------------------------------------------
+
+sim::Outcome<sim::Done> SimFiles::make_socket(const std::string& path, std::uint32_t number) {
+  if (path.size() > sim::kSocketPathBytesMax) return failure(sim::Fault::denied, path);
+  if (auto parent = has_parent(path); !parent) return parent;
+  if (disk_.files.contains(path)) return failure(sim::Fault::address_in_use, path);
+  disk_.files[path].socket = number;
+  return sim::Done{};
+}
+
+sim::Outcome<std::uint32_t> SimFiles::socket(const std::string& path) {
+  if (closed_) return failure(sim::Fault::closed, path);
+  if (path.size() > sim::kSocketPathBytesMax) return failure(sim::Fault::denied, path);
+  const auto found = disk_.files.find(path);
+  if (found == disk_.files.end()) return failure(sim::Fault::not_found, path);
+  if (found->second.socket == 0) return failure(sim::Fault::connection_refused, path);
+  return found->second.socket;
 }
 
 // ---- locks

@@ -34,6 +34,9 @@ struct Disk {
     std::string contents;
     bool is_directory = false;
     std::shared_ptr<Pipe> pipe;  ///< of a FIFO; else null
+    std::uint32_t socket = 0;    ///< number of a socket file; else 0
+    /// Bytes that can be read and written as such.
+    [[nodiscard]] bool is_regular() const { return !is_directory && !pipe && socket == 0; }
   };
   /// Who holds the lock of a path: any number of readers, or one writer.
   struct Lock {
@@ -73,6 +76,11 @@ class SimFiles final : public sim::FileSystem {
   sim::Outcome<std::unique_ptr<sim::FifoReader>> open_fifo_reader(
       const std::string& path, std::optional<sim::MonotonicTime> deadline) override;
   sim::Outcome<std::unique_ptr<sim::FifoWriter>> open_fifo_writer(const std::string& path) override;
+
+  /// Makes a socket file: address_in_use, not_found, denied.
+  sim::Outcome<sim::Done> make_socket(const std::string& path, std::uint32_t number);
+  /// The number of a socket file: not_found, connection_refused when it is none.
+  sim::Outcome<std::uint32_t> socket(const std::string& path);
 
   /// The process has ended: its ends of FIFOs are closed, its locks are free, and every call fails
   /// from now on.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/port/network.h"
 #include "sim/world/files.h"
 #include "sim/world/node_clock.h"
 #include "sim/world/world.h"
@@ -15,6 +16,20 @@ namespace hooke::world {
 class SimProcess;
 struct ListenerState;
 struct ServiceState;
+
+/// Socket files are numbered from here on, above all ports.
+inline constexpr std::uint32_t kFirstSocketFile = 65'536;
+
+/// Where a listener is met: a port, or a socket file of that number.
+struct Door {
+  std::uint32_t number = 0;
+  std::string path;  ///< of the file; empty for a port
+  [[nodiscard]] bool is_file() const { return number >= kFirstSocketFile; }
+  [[nodiscard]] sim::Endpoint on(const std::string& machine) const {
+    if (is_file()) return {path, sim::PortNumber{0}};
+    return {machine, sim::PortNumber{static_cast<std::uint16_t>(number)}};
+  }
+};
 
 struct Machine {
   /// `wall_at_start`: what its wall clock said at the start of the run.
@@ -51,11 +66,12 @@ struct Machine {
   std::int32_t next_pid = 100;
   std::vector<std::pair<FaultId, sim::Pid>> reused_pids;  ///< the next process gets this number
 
-  std::map<std::uint16_t, ListenerState*> listeners;
-  std::map<std::uint16_t, FaultId> busy_ports;  ///< held by a stranger
-  std::vector<FaultId> port_thieves;            ///< each takes the next ephemeral port that closes
+  std::map<std::uint32_t, ListenerState*> listeners;  ///< by the number of their door
+  std::map<std::uint32_t, FaultId> busy_ports;        ///< held by a stranger
+  std::vector<FaultId> port_thieves;  ///< each takes the next ephemeral port that closes
   std::uint16_t next_ephemeral_port = 32768;
-  std::map<std::uint16_t, std::unique_ptr<ServiceState>> services;
+  std::uint32_t next_socket_file = kFirstSocketFile;
+  std::map<std::uint32_t, std::unique_ptr<ServiceState>> services;  ///< by the number of the door
 };
 
 }  // namespace hooke::world

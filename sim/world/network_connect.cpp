@@ -39,12 +39,12 @@ std::optional<sim::NodeId> node_of_address(std::string_view text) {
 /// One call of connect, on the stack of the calling fiber. At most one timer refers to it, and it
 /// takes that timer along when it goes.
 struct SimNetwork::Attempt {
-  Attempt(SimNetwork& in, SimProcess& by, Machine& target, std::uint16_t target_port)
+  Attempt(SimNetwork& in, SimProcess& by, Machine& target, Door target_door)
       : network(in),
         number(in.attempts_++),
         client(by),
         to(target),
-        port(target_port),
+        door(std::move(target_door)),
         out(in.links_.between(by.machine(), target)),
         back(in.links_.between(target, by.machine())) {}
   ~Attempt() {
@@ -59,7 +59,7 @@ struct SimNetwork::Attempt {
   std::uint64_t number;
   SimProcess& client;
   Machine& to;
-  std::uint16_t port;
+  Door door;
   Link& out;
   Link& back;
   sim::ParkTicket ticket;
@@ -113,31 +113,30 @@ sim::Outcome<Machine*> SimNetwork::resolve(const Machine& asking, const std::str
 // ---- listening
 // -------------------------------------------------------------------------------------
 
-sim::Outcome<std::unique_ptr<sim::Listener>> SimNetwork::listen(SimProcess& owner,
-                                                                sim::PortNumber port,
+sim::Outcome<std::unique_ptr<sim::Listener>> SimNetwork::listen(SimProcess& owner, Door door,
                                                                 sim::AcceptHandler& handler) {
   Machine& machine = owner.machine();
-  std::uint16_t number = port.value;
-  if (number == 0) {
+  const bool ephemeral = door.number == 0;
+  if (ephemeral) {
     do {
-      number = machine.next_ephemeral_port++;
+      door.number = machine.next_ephemeral_port++;
       if (machine.next_ephemeral_port == 61'000) machine.next_ephemeral_port = 32'768;
-    } while (machine.listeners.contains(number) || machine.busy_ports.contains(number));
+    } while (machine.listeners.contains(door.number) || machine.busy_ports.contains(door.number));
   }
-  const auto busy = machine.busy_ports.find(number);
+  const auto busy = machine.busy_ports.find(door.number);
   if (busy != machine.busy_ports.end()) faults_.feel(busy->second);
-  if (busy != machine.busy_ports.end() || machine.listeners.contains(number)) {
-    return sim::Failure{sim::Fault::address_in_use, machine.name + ":" + std::to_string(number),
-                        false};
+  if (busy != machine.busy_ports.end() || machine.listeners.contains(door.number)) {
+    return sim::Failure{sim::Fault::address_in_use,
+                        machine.name + ":" + std::to_string(door.number), false};
   }
   auto state = std::make_unique<ListenerState>();
   state->owner = &owner;
   state->machine = &machine;
-  state->port = number;
-  state->ephemeral = port.value == 0;
+  state->door = std::move(door);
+  state->ephemeral = ephemeral;
   state->handler = &handler;
-  machine.listeners[number] = state.get();
-  owner.emit_fixed(events::listener_opened, {std::uint32_t{number}});
+  machine.listeners[state->door.number] = state.get();
+  if (!state->door.is_file()) owner.emit_fixed(events::listener_opened, {state->door.number});
   return std::unique_ptr<sim::Listener>(
       std::make_unique<SimListener>(*this, std::move(state), machine.name));
 }
@@ -146,7 +145,7 @@ void SimNetwork::close_listener(ListenerState& listener) {
   if (listener.handler == nullptr) return;
   Machine& machine = *listener.machine;
   SimProcess& owner = *listener.owner;
-  machine.listeners.erase(listener.port);
+  machine.listeners.erase(listener.door.number);
   listener.handler = nullptr;
   for (const SocketId id : std::vector<SocketId>(owner.sockets)) {
     const Socket* const socket = find(id);
@@ -156,23 +155,21 @@ void SimNetwork::close_listener(ListenerState& listener) {
   if (listener.ephemeral && !machine.port_thieves.empty()) {
     const FaultId thief = machine.port_thieves.front();
     machine.port_thieves.erase(machine.port_thieves.begin());
-    machine.busy_ports[listener.port] = thief;
+    machine.busy_ports[listener.door.number] = thief;
     faults_.feel(thief);
   }
-  owner.emit(events::listener_closed, {std::uint32_t{listener.port}});
+  if (!listener.door.is_file()) owner.emit(events::listener_closed, {listener.door.number});
 }
 
 // ---- connecting
 // ------------------------------------------------------------------------------------
 
 sim::Outcome<std::unique_ptr<sim::Stream>> SimNetwork::connect(
-    SimProcess& owner, const sim::Endpoint& to, std::optional<sim::MonotonicTime> deadline) {
-  const std::string where = to.host + ":" + std::to_string(to.port.value);
-  auto target = resolve(owner.machine(), to.host);
-  if (!target) return target.failure();
+    SimProcess& owner, Machine& to, Door door, const std::string& where,
+    std::optional<sim::MonotonicTime> deadline) {
   const sim::MonotonicTime limit =
       std::min(deadline.value_or(sim::MonotonicTime::max()), owner.monotonic_now() + kConnectLimit);
-  Attempt attempt(*this, owner, *target.value(), to.port.value);
+  Attempt attempt(*this, owner, to, std::move(door));
   attempt.ticket = owner.ticket();
   launch_syn(attempt);
   while (!attempt.answered) {
@@ -217,7 +214,7 @@ void SimNetwork::on_syn(void* context, std::uint64_t) {
     network.blocked_attempts_[attempt.number] = &attempt;
     return;
   }
-  const auto found = attempt.to.listeners.find(attempt.port);
+  const auto found = attempt.to.listeners.find(attempt.door.number);
   if (found == attempt.to.listeners.end()) {
     attempt.refusal = sim::Fault::connection_refused;
   } else {
@@ -228,7 +225,7 @@ void SimNetwork::on_syn(void* context, std::uint64_t) {
 }
 
 void SimNetwork::meet_listener(Attempt& attempt, ListenerState& listener) {
-  ServiceState& service = this->service(attempt.to, attempt.port);
+  ServiceState& service = this->service(attempt.to, attempt.door.number);
   if (listener.unaccepted >= service.model.backlog) {
     attempt.refusal = sim::Fault::connection_refused;
     return;
@@ -240,10 +237,12 @@ void SimNetwork::meet_listener(Attempt& attempt, ListenerState& listener) {
   server.service = &service;
   server.listener = &listener;
   ++listener.unaccepted;
-  server.local = client.remote = {attempt.to.name, sim::PortNumber{attempt.port}};
-  server.remote = client.local = {
-      attempt.client.machine().name,
-      sim::PortNumber{static_cast<std::uint16_t>(40'000 + client.self.slot % 20'000)}};
+  server.local = client.remote = attempt.door.on(attempt.to.name);
+  if (!attempt.door.is_file()) {
+    server.remote = client.local = {
+        attempt.client.machine().name,
+        sim::PortNumber{static_cast<std::uint16_t>(40'000 + client.self.slot % 20'000)}};
+  }
   attempt.client_side = client.self;
   listener.accept_free_at =
       std::max(listener.accept_free_at, kernel_.now()) + service.model.per_accept;

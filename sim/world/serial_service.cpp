@@ -19,8 +19,8 @@ LinkFault* find_fault(ServiceState& service, FaultKind kind) {
 
 }  // namespace
 
-ServiceState& SimNetwork::service(Machine& machine, std::uint16_t port) {
-  std::unique_ptr<ServiceState>& entry = machine.services[port];
+ServiceState& SimNetwork::service(Machine& machine, std::uint32_t door) {
+  std::unique_ptr<ServiceState>& entry = machine.services[door];
   if (entry == nullptr) {
     entry = std::make_unique<ServiceState>();
     entry->network = this;
@@ -29,8 +29,8 @@ ServiceState& SimNetwork::service(Machine& machine, std::uint16_t port) {
   return *entry;
 }
 
-void SimNetwork::set_service(Machine& machine, std::uint16_t port, const ServiceModel& model) {
-  ServiceState& entry = service(machine, port);
+void SimNetwork::set_service(Machine& machine, std::uint32_t door, const ServiceModel& model) {
+  ServiceState& entry = service(machine, door);
   entry.model = model;
   entry.own_model = true;
 }

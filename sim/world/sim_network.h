@@ -39,11 +39,11 @@ inline bool carries_data(const Segment& segment) {
   return !segment.bytes.empty();
 }
 
-/// A listening port, owned by the listener's handle.
+/// A listening port or socket file, owned by the listener's handle.
 struct ListenerState {
   SimProcess* owner = nullptr;
   Machine* machine = nullptr;
-  std::uint16_t port = 0;
+  Door door;
   bool ephemeral = false;
   sim::AcceptHandler* handler = nullptr;  ///< null: closed
   sim::WorldTime accept_free_at{};
@@ -104,9 +104,11 @@ class SimNetwork {
   ~SimNetwork();
 
   // Called by processes through their port.
-  sim::Outcome<std::unique_ptr<sim::Listener>> listen(SimProcess& owner, sim::PortNumber port,
+  sim::Outcome<std::unique_ptr<sim::Listener>> listen(SimProcess& owner, Door door,
                                                       sim::AcceptHandler& handler);
-  sim::Outcome<std::unique_ptr<sim::Stream>> connect(SimProcess& owner, const sim::Endpoint& to,
+  /// `where`: what a failure calls it.
+  sim::Outcome<std::unique_ptr<sim::Stream>> connect(SimProcess& owner, Machine& to, Door door,
+                                                     const std::string& where,
                                                      std::optional<sim::MonotonicTime> deadline);
   sim::Outcome<Machine*> resolve(const Machine& asking, const std::string& host);
   static std::string address_of(sim::NodeId node);
@@ -138,9 +140,9 @@ class SimNetwork {
   void machine_restarted(Machine& machine);
   void path_changed();  ///< a path fault has ended: what was held goes on
   void reset_paths(const PathSet& paths, FaultId fault);
-  ServiceState& service(Machine& machine, std::uint16_t port);
+  ServiceState& service(Machine& machine, std::uint32_t door);
   void service_changed(ServiceState& service) { run(service); }
-  void set_service(Machine& machine, std::uint16_t port, const ServiceModel& model);
+  void set_service(Machine& machine, std::uint32_t door, const ServiceModel& model);
   void set_default_service(const ServiceModel& model);
   Links& links() { return links_; }
   /// The world ends: nothing is sent, delivered or reported any more.

@@ -68,13 +68,34 @@ bool SimProcess::wake(sim::ParkTicket ticket) {
 sim::Outcome<std::unique_ptr<sim::Listener>> SimProcess::listen(sim::PortNumber port,
                                                                 sim::AcceptHandler& handler) {
   if (dead()) return sim::Failure{sim::Fault::closed, "listen", false};
-  return table_.network().listen(*this, port, handler);
+  return table_.network().listen(*this, {port.value, {}}, handler);
 }
 
 sim::Outcome<std::unique_ptr<sim::Stream>> SimProcess::connect(
     const sim::Endpoint& to, std::optional<sim::MonotonicTime> deadline) {
   if (dead()) return sim::Failure{sim::Fault::closed, "connect", false};
-  return table_.network().connect(*this, to, deadline);
+  const auto target = table_.network().resolve(machine_, to.host);
+  if (!target) return target.failure();
+  return table_.network().connect(*this, *target.value(), {to.port.value, {}},
+                                  to.host + ":" + std::to_string(to.port.value), deadline);
+}
+
+sim::Outcome<std::unique_ptr<sim::Listener>> SimProcess::listen_local(const std::string& path,
+                                                                      sim::AcceptHandler& handler) {
+  if (dead()) return sim::Failure{sim::Fault::closed, "listen", false};
+  const auto old = files_.socket(path);
+  if (old && !machine_.listeners.contains(old.value())) static_cast<void>(files_.remove(path));
+  const Door door{machine_.next_socket_file++, path};
+  if (const auto made = files_.make_socket(path, door.number); !made) return made.failure();
+  return table_.network().listen(*this, door, handler);
+}
+
+sim::Outcome<std::unique_ptr<sim::Stream>> SimProcess::connect_local(
+    const std::string& path, std::optional<sim::MonotonicTime> deadline) {
+  if (dead()) return sim::Failure{sim::Fault::closed, "connect", false};
+  const auto number = files_.socket(path);
+  if (!number) return number.failure();
+  return table_.network().connect(*this, machine_, {number.value(), path}, path, deadline);
 }
 
 sim::Outcome<std::unique_ptr<sim::Stream>> SimProcess::connect_secure(
@@ -134,6 +155,14 @@ void SimProcess::stay_if_hit() {
   if (table_.kernel().in_fiber() && (dead() || held())) {
     static_cast<void>(park(ticket(), sim::MonotonicTime()));  // throws Killed, or waits to go on
   }
+}
+
+std::optional<char> SimProcess::state(sim::Pid pid) {
+  const SimProcess* const process = dead() ? nullptr : table_.find(machine_, pid);
+  if (process == nullptr) return std::nullopt;
+  if (process->dead()) return 'Z';
+  if (process->unkillable_) return 'D';
+  return process->stopped_ ? 'T' : 'S';
 }
 
 std::optional<sim::ExitStatus> SimProcess::poll(sim::Pid child) {

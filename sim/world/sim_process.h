@@ -40,6 +40,10 @@ class SimProcess final : public sim::Clock,
                                                       sim::AcceptHandler& handler) override;
   sim::Outcome<std::unique_ptr<sim::Stream>> connect(
       const sim::Endpoint& to, std::optional<sim::MonotonicTime> deadline) override;
+  sim::Outcome<std::unique_ptr<sim::Listener>> listen_local(const std::string& path,
+                                                            sim::AcceptHandler& handler) override;
+  sim::Outcome<std::unique_ptr<sim::Stream>> connect_local(
+      const std::string& path, std::optional<sim::MonotonicTime> deadline) override;
   /// Connects without the protection: what it guards against does not happen in this world.
   sim::Outcome<std::unique_ptr<sim::Stream>> connect_secure(
       const sim::Endpoint& to, const sim::TlsOptions& tls,
@@ -57,6 +61,7 @@ class SimProcess final : public sim::Clock,
   sim::Outcome<sim::Pid> spawn(const sim::SpawnRequest& request) override;
   sim::Outcome<sim::Done> signal(sim::Pid pid, sim::Signal signal) override;
   sim::Outcome<sim::Done> signal_group(sim::Pid leader, sim::Signal signal) override;
+  [[nodiscard]] std::optional<char> state(sim::Pid pid) override;
   std::optional<sim::ExitStatus> poll(sim::Pid child) override;
   std::optional<sim::ExitStatus> wait(sim::Pid child,
                                       std::optional<sim::MonotonicTime> deadline) override;

@@ -1,5 +1,5 @@
 #pragma once
-// What a process holds of a connection or a listening port. Internal to the world.
+// What a process holds of a connection or a listener. Internal to the world.
 
 #include "sim/port/network.h"
 #include "sim/world/sim_network.h"
@@ -28,10 +28,8 @@ class SimStream final : public sim::Stream {
 
 class SimListener final : public sim::Listener {
  public:
-  SimListener(SimNetwork& network, std::unique_ptr<ListenerState> state, std::string host)
-      : network_(network),
-        state_(std::move(state)),
-        local_{std::move(host), sim::PortNumber{state_->port}} {}
+  SimListener(SimNetwork& network, std::unique_ptr<ListenerState> state, const std::string& host)
+      : network_(network), state_(std::move(state)), local_(state_->door.on(host)) {}
   ~SimListener() override { network_.close_listener(*state_); }
   [[nodiscard]] sim::Endpoint local() const override { return local_; }
 

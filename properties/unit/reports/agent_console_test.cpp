@@ -12,13 +12,14 @@
 namespace hooke::report {
 namespace {
 
-std::string told(const std::string& workers) {
+std::string told(const std::string& workers,
+                 const std::string& more = ", \"time_limit\": \"60s\"") {
   const scenario::Scenario scenario = scenario::load_scenario(
       R"({"version": 1, "name": "x", "cluster": {"nodes": [{"id": "a"}], "store_host": "a"},
           "protocol": {"rendezvous": {"min_nodes": 1, "max_nodes": 1, "timeouts": {"last_call": "1s"}},
                        "agent": {"max_restarts": 1}},
           "workers": {"per_node": 2, )" +
-          workers + "}, \"time_limit\": \"60s\"}",
+          workers + "}" + more + "}",
       "x");
   std::ostringstream out;
   AgentConsole console(out);
@@ -41,9 +42,22 @@ TEST(AgentConsole, of_a_job_that_fails_tells_who_ended_how_and_why_it_was_over) 
       told(R"("program": [{"run": "20s"}], "overrides": {"a/1/*": [{"run": "5s"}, {"exit": 3}]})");
   EXPECT_THAT(text, testing::HasSubstr("worker 1 (local rank 1, process "));
   EXPECT_THAT(text, testing::HasSubstr(" ended with exit code 3\n"));
-  EXPECT_THAT(text, testing::HasSubstr(" ended with signal 15\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("hooke: process [0-9]+ is sent SIGTERM: stop\n"));
+  EXPECT_THAT(text, testing::HasSubstr(" ended with SIGTERM after it was told to stop\n"));
   EXPECT_THAT(text, testing::HasSubstr("the workers restart (worker_failure), 0 restarts left\n"));
   EXPECT_THAT(text, testing::HasSubstr("hooke: failed: ChildFailedError: rank 1 "));
+}
+
+TEST(AgentConsole, of_a_worker_that_cannot_be_ended_tells_what_is_waited_for) {
+  const std::string text =
+      told(R"("program": [{"run": "600s"}], "overrides": {"a/1/*": [{"run": "10s"}, {"exit": 3}]})",
+           R"(, "timeline": [{"at": "5s", "do": "worker.unkillable", "node": "a", "local_rank": 0}],
+              "time_limit": "200s")");
+  EXPECT_THAT(text, testing::ContainsRegex("process [0-9]+ is sent SIGKILL: grace is over\n"));
+  EXPECT_THAT(text, testing::ContainsRegex(
+                        "worker 0 .local rank 0, process [0-9]+. is asleep in the kernel, where no "
+                        "signal reaches it .state D.: not even SIGKILL, 30.0 s ago; it is waited "
+                        "for\n"));
 }
 
 }  // namespace

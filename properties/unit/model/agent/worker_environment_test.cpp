@@ -151,7 +151,8 @@ TEST(WorkerEnvironment, macros_know_the_local_rank_and_nothing_else) {
       {"100$", "100$"},
       {"$rank ${other}", "$rank ${other}"},
   };
-  for (const auto& [text, wanted] : expected) EXPECT_EQ(substitute_macros(text, 5), wanted) << text;
+  for (const auto& [text, wanted] : expected)
+    EXPECT_EQ(substitute_macros(text, {{"local_rank", "5"}}), wanted) << text;
 }
 
 }  // namespace

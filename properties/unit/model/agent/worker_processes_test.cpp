@@ -129,6 +129,116 @@ TEST(WorkerProcesses, a_signal_still_reaches_an_agent_that_waits_for_an_unkillab
   EXPECT_EQ(job.texts("worker.signalled", "signal"), (Texts{"15", "9", "15", "9", "15", "9"}));
 }
 
+TEST(WorkerProcesses, what_not_even_sigkill_ends_is_told_once_and_waited_for) {
+  TestJob job;
+  job[0].config.nproc_per_node = 2;
+  job.worker = one_fails(0, park);
+  make_unkillable(job, 1, Duration::zero());
+  job.start();
+  job.run_for(24h);
+  const auto told = job.events_named("worker.uninterruptible");
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0]["local_rank"], "1");
+  EXPECT_EQ(told[0]["consequence"], "waited_for");
+  EXPECT_EQ(told[0].at - job.events_named("worker.signalled").at(1).at, 30s);
+}
+
+TEST(WorkerProcesses, a_worker_that_dies_late_for_another_reason_is_not_told) {
+  TestJob job;
+  job[0].config.nproc_per_node = 2;
+  job.worker = one_fails(0, ignores_sigterm);
+  job.start_and_run();
+  EXPECT_TRUE(job.events_named("worker.uninterruptible").empty());
+}
+
+TEST(WorkerProcesses, hardened_leaves_behind_what_cannot_be_ended_and_starts_nothing_beside_it) {
+  TestJob job;
+  job[0].config.variant = Variant::hardened;
+  job[0].config.nproc_per_node = 3;
+  job[0].config.max_restarts = 3;
+  job.worker = one_fails(0, ignores_sigterm);
+  make_unkillable(job, 1, Duration::zero());
+  job.start();
+  job.run_for(1h);
+  EXPECT_EQ(job.ending().substr(0, 8), "failed 1");
+  EXPECT_EQ(job.texts("worker.uninterruptible", "consequence"), (Texts{"abandoned"}));
+  EXPECT_EQ(job.texts("worker.ended", "local_rank"), (Texts{"0", "2"})) << "those behind it end";
+  EXPECT_TRUE(job.events_named("group.restarting").empty());
+  EXPECT_EQ(job.texts("failure.reported", "rank"), (Texts{"0"}));
+  EXPECT_EQ(job.living(), 1U);
+}
+
+TEST(WorkerProcesses, hardened_ends_when_a_new_round_would_need_what_cannot_be_ended) {
+  TestJob job;
+  job[0].config.variant = Variant::hardened;
+  job[0].rendezvous.waiting = [&](Ports&) { return job[0].rendezvous.looks > 10 ? 1 : 0; };
+  job.worker = park;
+  make_unkillable(job, 0, Duration::zero());
+  job.start();
+  job.run_for(1h);
+  EXPECT_EQ(job.ending(),
+            "error 1 RuntimeError: a worker cannot be ended: it is asleep in the kernel (state D)");
+  EXPECT_EQ(job[0].rendezvous.joins, 1);
+}
+
+// ---- workers asleep in the kernel
+
+constexpr char kLimit[] = "TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT";
+
+TEST(UninterruptibleWorkers, make_the_group_unhealthy_when_the_limit_is_over) {
+  TestJob job;
+  job[0].config.max_restarts = 3;
+  job[0].environment[kLimit] = "10.5";
+  job.worker = park;
+  make_unkillable(job, 0, 100s);
+  job.start_and_run();
+  EXPECT_EQ(job.texts("worker.uninterruptible", "consequence"),
+            (Texts{"watched", "unhealthy", "waited_for"}));
+  const auto told = job.events_named("worker.uninterruptible");
+  EXPECT_GE(told.at(1).at - told.at(0).at, 10500ms);
+  EXPECT_LT(told.at(1).at - told.at(0).at, 10700ms);
+  EXPECT_EQ(job.states(), (Texts{"HEALTHY", "UNHEALTHY", "FAILED"})) << "no restart";
+  EXPECT_EQ(job.ending(), "succeeded 0 ") << "nobody has failed, so all is well";
+}
+
+TEST(UninterruptibleWorkers, are_an_error_when_hardened) {
+  TestJob job;
+  job[0].config.variant = Variant::hardened;
+  job[0].environment[kLimit] = "10";
+  job.worker = park;
+  make_unkillable(job, 0, Duration::zero());
+  job.start();
+  job.run_for(1h);
+  EXPECT_EQ(job.ending(), "error 1 RuntimeError: a worker is asleep in the kernel (state D)");
+}
+
+TEST(UninterruptibleWorkers, that_wake_up_in_time_are_as_if_nothing_had_been) {
+  TestJob job;
+  job[0].environment[kLimit] = "10";
+  job.worker = exits(60s, 0);
+  make_unkillable(job, 0, 8s);
+  job.inject_at(15s, world::FaultKind::process_unkillable, [&](world::Fault& fault) {
+    fault.node = job[0].node;
+    fault.pid = sim::Pid{101};
+    fault.duration = 8s;
+  });
+  job.start_and_run();
+  EXPECT_EQ(job.texts("worker.uninterruptible", "consequence"), (Texts{"watched", "watched"}));
+  EXPECT_EQ(job.ending(), "succeeded 0 ");
+}
+
+TEST(UninterruptibleWorkers, are_not_looked_for_without_a_limit) {
+  for (const char* limit : {"", "0", "-3", "x", "nan", "1s"}) {
+    TestJob job;
+    job[0].environment[kLimit] = limit;
+    job.worker = exits(60s, 0);
+    make_unkillable(job, 0, 30s);
+    job.start_and_run();
+    EXPECT_TRUE(job.events_named("worker.uninterruptible").empty()) << limit;
+    EXPECT_EQ(job.states(), (Texts{"HEALTHY", "SUCCEEDED"})) << limit;
+  }
+}
+
 TEST(WorkerProcesses, those_started_before_one_that_cannot_be_started_belong_to_nobody) {
   TestJob job;
   job[0].config.nproc_per_node = 2;
@@ -184,6 +294,21 @@ TEST(WorkerProcesses, torch_1_13_signals_the_process_alone) {
   job.run_for(1h);
   EXPECT_EQ(job.status(), 1);
   EXPECT_EQ(job.living(), 1U);
+}
+
+TEST(WorkerProcesses, bound_to_processors_are_started_by_numactl) {
+  TestJob job;
+  job[0].config.nproc_per_node = 2;
+  job[0].config.command = {"worker", "${local_rank}"};
+  job[0].config.processors = {"0-3", "4,6"};
+  Texts started;
+  job.world->register_program("numactl", [&](Ports& ports) {
+    for (const std::string& argument : ports.processes.arguments()) started.push_back(argument);
+    return 0;
+  });
+  job.start_and_run();
+  EXPECT_EQ(started, (Texts{"numactl", "--physcpubind=0-3", "worker", "0", "numactl",
+                            "--physcpubind=4,6", "worker", "1"}));
 }
 
 // ---- directories of attempts
@@ -246,6 +371,53 @@ TEST(AttemptDirectory, one_that_cannot_be_made_ends_the_agent) {
   job.start_again(job[0].node, "spoiler");
   job.at(1s, [&] { job.start(); });
   job.run();
+  EXPECT_EQ(job.ending().substr(0, 16), "error 1 OSError:");
+  EXPECT_TRUE(job.environments.empty());
+}
+
+TEST(AttemptDirectory, has_the_filtered_copies_of_all_workers) {
+  TestJob job;
+  job[0].config.nproc_per_node = 2;
+  job[0].config.logs.directory = "/logs";
+  job[0].config.logs.tee = StdMap::parse("1");
+  job[0].config.logs.stdout_filters = {"loss"};
+  job[0].config.logs.stderr_filters = {"never"};
+  job[0].config.logs.line_prefix = "${role_name}/${rank}$$ ";
+  std::string out, err = "<none>";
+  job.worker = [&](Ports& ports) {
+    const std::string file = ports.processes.environment().at("TORCHELASTIC_ERROR_FILE");
+    const std::string own = file.substr(0, file.rfind('/'));
+    static_cast<void>(ports.files.append(own + "/stdout.log", "a loss\nno gain\n"));
+    world::sleep(ports, 5s);
+    const std::string attempt = own.substr(0, own.rfind('/'));
+    out = ports.files.read(attempt + "/filtered_stdout.log").value();
+    err = ports.files.read(attempt + "/filtered_stderr.log").value();
+    return 0;
+  };
+  job.start_and_run();
+  EXPECT_THAT(out, testing::AnyOf("default/0$ a loss\ndefault/1$ a loss\n",
+                                  "default/1$ a loss\ndefault/0$ a loss\n"));
+  EXPECT_EQ(err, "") << "there, and empty";
+}
+
+TEST(AttemptDirectory, none_is_made_when_no_file_is_to_be_kept) {
+  TestJob job;
+  job[0].config.logs.directory = "/dev/null";
+  job[0].config.logs.tee = StdMap::parse("3");
+  job.worker = [](Ports& ports) {
+    EXPECT_FALSE(ports.files.exists("/dev/null"));
+    return 3;
+  };
+  job.start_and_run();
+  EXPECT_EQ(job.variable("TORCHELASTIC_ERROR_FILE"), (Texts{""}));
+  EXPECT_EQ(job.ending().substr(0, 8), "failed 1");
+}
+
+TEST(AttemptDirectory, filters_have_no_file_to_go_to_where_none_is_kept) {
+  TestJob job;
+  job[0].config.logs.directory = "/dev/null";
+  job[0].config.logs.stdout_filters = {"x"};
+  job.start_and_run();
   EXPECT_EQ(job.ending().substr(0, 16), "error 1 OSError:");
   EXPECT_TRUE(job.environments.empty());
 }

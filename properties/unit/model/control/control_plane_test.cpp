@@ -22,14 +22,15 @@ class ControlPlaneTest : public testing::Test {
   /// Serves on node "s" and runs `ask` on another.
   void served(const std::function<void(Ports&, HttpClient&)>& ask) {
     world_.start(world_.node("s"), "server", [](Ports& ports) {
-      ControlPlane plane(ports, kPort);
+      ControlPlane plane(ports);
+      EXPECT_EQ(plane.serve(kPort), kPort);
       plane.add("echo", [](const HttpQuery& query) {
         return ControlAnswer{201, "text/plain", query.body + query.parameters.at("x")};
       });
       plane.add("fails",
                 [](const HttpQuery&) -> ControlAnswer { throw std::runtime_error("broken"); });
       EXPECT_THROW(plane.add("ping", {}), std::invalid_argument);
-      EXPECT_THROW(ControlPlane(ports, kPort), std::runtime_error);
+      EXPECT_THROW(plane.serve(kPort), std::runtime_error);
       MetricBoard board;
       board.handler()({0, "g", "n", 7});
       plane.show(board);
@@ -124,6 +125,87 @@ TEST_F(ControlPlaneTest, a_flood_of_requests_in_one_piece_is_answered_one_by_one
     }
     EXPECT_GE(answers, kRequests - kRequests / 100) << "some lie across two pieces";
   });
+}
+
+/// What a server on a socket file answers to ping.
+std::string pinged(Ports& ports, const std::string& path) {
+  auto stream = ports.network.connect_local(path, in(ports, 1s));
+  if (!stream) return "<" + std::string(to_string(stream.failure().fault)) + ">";
+  static_cast<void>((*stream)->write(
+      sim::Buffer("POST /handler/ping HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")));
+  return world::read_text(**stream, in(ports, 5s));
+}
+
+TEST(ControlSocket, serves_beside_a_port_and_goes_with_the_control_plane) {
+  world::TestWorld world;
+  world.start(world.node("n"), "agent", [](Ports& ports) {
+    {
+      ControlPlane plane(ports);
+      plane.serve(kPort);
+      plane.serve("/control");
+      EXPECT_THAT(pinged(ports, "/control"), HasSubstr("\r\n\r\npong"));
+      HttpClient client(ports, {{"n", kPort}, {}});
+      EXPECT_EQ(client.exchange({"POST", "/handler/ping", "", "", ""}, in(ports, 5s)).body, "pong");
+    }
+    EXPECT_FALSE(ports.files.exists("/control"));
+    return 0;
+  });
+  world.run();
+}
+
+TEST(ControlSocket, of_a_killed_agent_is_taken_over_and_that_of_a_living_one_is_not) {
+  world::TestWorld world;
+  const sim::NodeId node = world.node("n");
+  world.start(node, "first", [](Ports& ports) {
+    ControlPlane plane(ports);
+    plane.serve("/control");
+    world::sleep(ports, 10s);
+    static_cast<void>(ports.processes.signal(ports.processes.self(), sim::Signal::kill));
+    return 0;
+  });
+  std::string while_it_lives;
+  bool done = false;
+  world.start(node, "second", [&](Ports& ports) {
+    world::sleep(ports, 1s);
+    ControlPlane plane(ports);
+    try {
+      plane.serve("/control");
+    } catch (const std::runtime_error& error) {
+      while_it_lives = error.what();
+    }
+    world::sleep(ports, 10s);
+    EXPECT_EQ(pinged(ports, "/control"), "<connection refused>");
+    plane.serve("/control");
+    EXPECT_THAT(pinged(ports, "/control"), HasSubstr("pong"));
+    done = true;
+    return 0;
+  });
+  world.run();
+  EXPECT_EQ(while_it_lives, "cannot listen on /control: address already in use");
+  EXPECT_TRUE(done);
+}
+
+TEST(ControlSocket, a_path_that_cannot_be_is_refused_with_the_reason) {
+  world::TestWorld world;
+  world.start(world.node("n"), "agent", [](Ports& ports) {
+    ControlPlane plane(ports);
+    const auto refusal = [&](const std::string& path) {
+      try {
+        plane.serve(path);
+      } catch (const std::runtime_error& error) {
+        return std::string(error.what());
+      }
+      return std::string("none");
+    };
+    static_cast<void>(ports.files.write("/file", "mine"));
+    EXPECT_THAT(refusal("/none/control"), HasSubstr("not found"));
+    EXPECT_THAT(refusal("/" + std::string(sim::kSocketPathBytesMax, 'x')),
+                HasSubstr("longer than 107 bytes"));
+    EXPECT_THAT(refusal("/file"), HasSubstr("already in use"));
+    EXPECT_EQ(ports.files.read("/file").value(), "mine");
+    return 0;
+  });
+  world.run();
 }
 
 }  // namespace

@@ -39,44 +39,52 @@ train.py FAILED
 ------------------------------------------------------
 Failures:
 [0]:
-  time      : 2031-01-02_03:04:06
+  time      : 2031-01-02_03:04:06Z
   host      : node7.example.org
   rank      : 1 (local_rank: 1)
-  exitcode  : -15 (pid: 4243)
+  exitcode  : -15 (pid: 4243) (SIGTERM)
   error_file: <N/A>
   traceback : Signal 11 (SIGSEGV) received by PID 4242
 ------------------------------------------------------
 Root Cause (first observed failure):
 [1]:
-  time      : 2031-01-02_03:04:05
+  time      : 2031-01-02_03:04:05Z
   host      : node7.example.org
   rank      : 0 (local_rank: 0)
-  exitcode  : -11 (pid: 4242)
+  exitcode  : -11 (pid: 4242) (SIGSEGV)
   error_file: <N/A>
   traceback : Signal 11 (SIGSEGV) received by PID 4242
 ======================================================
 )");
 }
 
+TEST(FailureSummary, knows_signals_that_the_protocol_does_not_use) {
+  EXPECT_EQ(signal_name(6), "SIGABRT");
+  EXPECT_EQ(signal_name(7), "SIGBUS");
+  EXPECT_EQ(signal_name(11), "SIGSEGV");
+  EXPECT_EQ(signal_name(31), "SIGSYS");
+  for (const int none : {0, -1, 32, 64}) EXPECT_EQ(signal_name(none), "<N/A>");
+}
+
 TEST(FailureSummary, is_as_wide_as_its_longest_line_and_says_when_there_are_no_others) {
   ProcessFailure alone = failure(0, 1, 0);
   alone.message = "x";
   EXPECT_EQ(failure_summary("t", {alone}, "h"), R"(
-=================================
+==================================
 t FAILED
----------------------------------
+----------------------------------
 Failures:
   <NO_OTHER_FAILURES>
----------------------------------
+----------------------------------
 Root Cause (first observed failure):
 [0]:
-  time      : 1970-01-01_00:00:00
+  time      : 1970-01-01_00:00:00Z
   host      : h
   rank      : 0 (local_rank: 0)
   exitcode  : 1 (pid: 4242)
   error_file: <N/A>
   traceback : x
-=================================
+==================================
 )");
 }
 

@@ -118,6 +118,12 @@ class PortContract : public testing::TestWithParam<const char*> {
   std::unique_ptr<Place> place;
 };
 
+/// "ok", or why not.
+template <class T>
+std::string fault_of(const sim::Outcome<T>& outcome) {
+  return outcome.ok() ? "ok" : std::string(to_string(outcome.failure().fault));
+}
+
 inline std::string world_name(const testing::TestParamInfo<const char*>& info) {
   return info.param;
 }

@@ -14,10 +14,22 @@ class Files : public PortContract {
     auto text = ports.files.read(path);
     return text ? text.value() : "<" + std::string(to_string(text.failure().fault)) + ">";
   }
-  template <class T>
-  static std::string fault_of(const sim::Outcome<T>& outcome) {
-    return outcome.ok() ? "ok" : std::string(to_string(outcome.failure().fault));
-  }
+  /// Both ends of a new FIFO. The reader is there after something was written and join(): a real
+  /// one hears of its writer no earlier.
+  struct FifoEnds {
+    FifoEnds(Ports& ports, const std::string& path) : scope(ports.executor) {
+      EXPECT_TRUE(ports.files.make_fifo(path).ok());
+      scope.spawn("reader", [this, &ports, path] {
+        reader = std::move(ports.files.open_fifo_reader(path, in(ports, 10s))).value();
+      });
+      sleep(ports, 5ms);
+      writer = std::move(ports.files.open_fifo_writer(path)).value();
+    }
+    void join() { scope.join(); }
+    std::unique_ptr<sim::FifoReader> reader;
+    std::unique_ptr<sim::FifoWriter> writer;
+    sim::Scope scope;
+  };
 };
 INSTANTIATE_TEST_SUITE_P(In, Files, testing::Values("simulated", "real"), world_name);
 
@@ -124,40 +136,25 @@ TEST_P(Files, a_fifo_hands_over_what_is_written) {
 TEST_P(Files, a_fifo_outlives_its_path_and_not_its_reader) {
   run([&](Ports& ports) {
     static_cast<void>(ports.files.make_directories(place->directory()));
-    ASSERT_TRUE(ports.files.make_fifo(path("fifo")).ok());
-    std::unique_ptr<sim::FifoReader> reader;
-    sim::Scope scope(ports.executor);
-    scope.spawn("reader", [&] {
-      reader = std::move(ports.files.open_fifo_reader(path("fifo"), in(ports, 10s))).value();
-    });
-    sleep(ports, 5ms);
-    auto writer = ports.files.open_fifo_writer(path("fifo"));
-    ASSERT_TRUE(writer.ok());
+    FifoEnds fifo(ports, path("fifo"));
     ASSERT_TRUE(ports.files.remove(path("fifo")).ok());
-    EXPECT_EQ(fault_of((*writer)->write("x")), "ok");
-    scope.join();
-    EXPECT_EQ(reader->read(in(ports, 1s)).value(), "x");
-    reader = nullptr;
-    EXPECT_EQ(fault_of((*writer)->write("y")), "closed");
+    EXPECT_EQ(fault_of(fifo.writer->write("x")), "ok");
+    fifo.join();
+    EXPECT_EQ(fifo.reader->read(in(ports, 1s)).value(), "x");
+    fifo.reader = nullptr;
+    EXPECT_EQ(fault_of(fifo.writer->write("y")), "closed");
   });
 }
 
 TEST_P(Files, a_full_fifo_takes_nothing) {
   run([&](Ports& ports) {
     static_cast<void>(ports.files.make_directories(place->directory()));
-    ASSERT_TRUE(ports.files.make_fifo(path("fifo")).ok());
-    std::unique_ptr<sim::FifoReader> reader;
-    sim::Scope scope(ports.executor);
-    scope.spawn("reader", [&] {
-      reader = std::move(ports.files.open_fifo_reader(path("fifo"), in(ports, 10s))).value();
-    });
-    sleep(ports, 5ms);
-    auto writer = std::move(ports.files.open_fifo_writer(path("fifo"))).value();
+    FifoEnds fifo(ports, path("fifo"));
     const std::string line(4096, 'x');
     std::size_t written = 0;
     std::string fault;
     while (fault.empty() && written < 100 * line.size()) {
-      const auto done = writer->write(line);
+      const auto done = fifo.writer->write(line);
       if (done.ok()) {
         written += line.size();
       } else {
@@ -165,9 +162,9 @@ TEST_P(Files, a_full_fifo_takes_nothing) {
       }
     }
     EXPECT_EQ(fault, "no space left");
-    scope.join();
+    fifo.join();
     std::size_t read = 0;
-    while (read < written) read += reader->read(in(ports, 1s))->size();
+    while (read < written) read += fifo.reader->read(in(ports, 1s))->size();
     EXPECT_EQ(read, written);
   });
 }

@@ -1,4 +1,7 @@
 // Children and signals.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "contract_world.h"
 #include "sim/port/sync.h"
 
@@ -132,6 +135,43 @@ TEST_P(Processes, stand_still_and_go_on_when_told) {
     EXPECT_TRUE(ports.processes.signal(pid, Signal::cont).ok());
     EXPECT_TRUE(ports.processes.signal(pid, Signal::term).ok());
     EXPECT_EQ(end_of(ports, pid), -15);
+  });
+}
+
+TEST_P(Processes, tell_what_they_do) {
+  run([&](Ports& ports) {
+    const sim::Pid child = start(ports, place->never_ends());
+    const auto becomes = [&](char state) {
+      for (int i = 0; i < 1000 && ports.processes.state(child) != state; ++i) sleep(ports, 1ms);
+      return ports.processes.state(child) == state;
+    };
+    EXPECT_TRUE(becomes('S'));
+    static_cast<void>(ports.processes.signal(child, sim::Signal::stop));
+    EXPECT_TRUE(becomes('T'));
+    static_cast<void>(ports.processes.signal(child, sim::Signal::kill));
+    EXPECT_TRUE(becomes('Z')) << "until it is reaped";
+    EXPECT_TRUE(ports.processes.wait(child, std::nullopt).has_value());
+    EXPECT_EQ(ports.processes.state(child), std::nullopt);
+  });
+}
+
+TEST(RealProcesses, asleep_in_the_kernel_are_in_state_d) {
+  RealPlace place;
+  place.run([](Ports& ports) {
+    const pid_t sleeper = fork();
+    if (sleeper == 0) {  // asleep there until its child ends or becomes another program
+      setpgid(0, 0);
+      if (vfork() == 0) pause();
+      _exit(0);
+    }
+    std::optional<char> state;
+    for (int i = 0; i < 1000 && state != 'D'; ++i) {
+      sleep(ports, 1ms);
+      state = ports.processes.state(sim::Pid{sleeper});
+    }
+    EXPECT_EQ(state, 'D');
+    static_cast<void>(ports.processes.signal_group(sim::Pid{sleeper}, Signal::kill));
+    EXPECT_EQ(waitpid(sleeper, nullptr, 0), sleeper);
   });
 }
 

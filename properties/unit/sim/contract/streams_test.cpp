@@ -222,5 +222,113 @@ TEST_P(Streams, a_machine_knows_its_names) {
   });
 }
 
+// ---- socket files
+
+class LocalStreams : public PortContract {
+ protected:
+  /// A path in a directory that is there.
+  std::string socket_path(Ports& ports) {
+    static_cast<void>(ports.files.make_directories(place->directory()));
+    return place->directory() + "/socket";
+  }
+};
+INSTANTIATE_TEST_SUITE_P(In, LocalStreams, testing::Values("simulated", "real"), world_name);
+
+TEST_P(LocalStreams, carry_bytes_both_ways) {
+  run([&](Ports& ports) {
+    const std::string path = socket_path(ports);
+    AnsweringServer server(world::echo);
+    const auto listener = ports.network.listen_local(path, server);
+    ASSERT_TRUE(listener.ok()) << listener.failure().detail;
+    EXPECT_EQ(listener.value()->local(), (sim::Endpoint{path, {}}));
+    EXPECT_TRUE(ports.files.exists(path));
+    auto stream = ports.network.connect_local(path, in(ports, 10s));
+    ASSERT_TRUE(stream.ok()) << stream.failure().detail;
+    EXPECT_EQ(write_text(**stream, "hello"), "ok");
+    EXPECT_EQ(read_text(**stream), "hello");
+    EXPECT_EQ((*stream)->peer(), (sim::Endpoint{path, {}}));
+    EXPECT_EQ((*stream)->local(), sim::Endpoint{}) << "a client has no file";
+  });
+}
+
+TEST_P(LocalStreams, a_path_is_taken_by_whatever_lives_there) {
+  run([&](Ports& ports) {
+    const std::string path = socket_path(ports);
+    AnsweringServer server(world::echo);
+    auto listener = ports.network.listen_local(path, server);
+    ASSERT_TRUE(listener.ok());
+    EXPECT_EQ(fault_of(ports.network.listen_local(path, server)), "address already in use");
+    *listener = nullptr;
+    EXPECT_TRUE(ports.files.exists(path));
+    EXPECT_EQ(fault_of(ports.network.connect_local(path, in(ports, 10s))), "connection refused");
+    EXPECT_EQ(fault_of(ports.network.listen_local(path, server)), "ok") << "nobody listens there";
+    ASSERT_TRUE(ports.files.remove(path).ok());
+    EXPECT_EQ(fault_of(ports.network.connect_local(path, in(ports, 10s))), "not found");
+    EXPECT_EQ(fault_of(ports.network.listen_local(path, server)), "ok");
+    static_cast<void>(ports.files.remove(path));
+    static_cast<void>(ports.files.write(path, "a file"));
+    EXPECT_EQ(fault_of(ports.network.listen_local(path, server)), "address already in use");
+    EXPECT_EQ(fault_of(ports.network.connect_local(path, in(ports, 10s))), "connection refused");
+    EXPECT_EQ(ports.files.read(path).value(), "a file");
+  });
+}
+
+TEST_P(LocalStreams, a_socket_file_is_no_file_to_read_or_write) {
+  run([&](Ports& ports) {
+    const std::string path = socket_path(ports);
+    AnsweringServer server(world::echo);
+    const auto listener = ports.network.listen_local(path, server);
+    EXPECT_EQ(fault_of(ports.files.read(path)), "denied");
+    EXPECT_EQ(fault_of(ports.files.append(path, "x")), "denied");
+  });
+}
+
+TEST_P(LocalStreams, a_listener_without_its_path_is_found_by_nobody) {
+  run([&](Ports& ports) {
+    const std::string path = socket_path(ports);
+    AnsweringServer first(world::echo);
+    AnsweringServer second([](const std::string&) { return "second"; });
+    const auto old = ports.network.listen_local(path, first);
+    ASSERT_TRUE(ports.files.remove(path).ok());
+    const auto listener = ports.network.listen_local(path, second);
+    ASSERT_TRUE(listener.ok());
+    auto stream = ports.network.connect_local(path, in(ports, 10s));
+    ASSERT_TRUE(stream.ok());
+    EXPECT_EQ(write_text(**stream, "?"), "ok");
+    EXPECT_EQ(read_text(**stream), "second");
+  });
+}
+
+TEST_P(LocalStreams, paths_that_cannot_be) {
+  run([&](Ports& ports) {
+    AnsweringServer server(world::echo);
+    const std::string directory = place->directory() + "/";
+    static_cast<void>(ports.files.make_directories(place->directory()));
+    const std::string longest =
+        directory + std::string(sim::kSocketPathBytesMax - directory.size(), 'x');
+    const auto listener = ports.network.listen_local(longest, server);
+    ASSERT_TRUE(listener.ok()) << listener.failure().detail;
+    EXPECT_EQ(listener.value()->local().host, longest);
+    EXPECT_EQ(fault_of(ports.network.connect_local(longest, in(ports, 10s))), "ok");
+    EXPECT_EQ(fault_of(ports.network.listen_local(longest + "x", server)), "denied");
+    EXPECT_EQ(fault_of(ports.network.connect_local(longest + "x", in(ports, 10s))), "denied");
+    EXPECT_EQ(fault_of(ports.network.listen_local(directory + "none/s", server)), "not found");
+    EXPECT_EQ(fault_of(ports.network.connect_local(directory + "none/s", in(ports, 10s))),
+              "not found");
+  });
+}
+
+TEST(RealSocketFile, is_its_owners_alone) {
+  RealPlace place;
+  place.run([&](Ports& ports) {
+    AnsweringServer server(world::echo);
+    const std::string path = place.directory() + "/socket";
+    const auto listener = ports.network.listen_local(path, server);
+    ASSERT_TRUE(listener.ok());
+    using std::filesystem::perms;
+    EXPECT_EQ(std::filesystem::status(path).permissions(), perms::owner_read | perms::owner_write);
+  });
+}
+
 }  // namespace
 }  // namespace hooke::contract
