@@ -25,6 +25,12 @@ void AgentConsole::on_event(const sim::Event& event) {
     line = fmt::format("worker {} (local rank {}, process {}) ended with {} {}", number("rank"),
                        number("local_rank"), number("worker_pid"),
                        status < 0 ? "signal" : "exit code", status < 0 ? -status : status);
+  } else if (event.type == &ev::heartbeat_lost) {
+    line = fmt::format("no heartbeat of worker {} for {} ms", text("worker"),
+                       number("silent") / 1'000'000);
+  } else if (event.type == &ev::heartbeat_returned) {
+    line = fmt::format("worker {} beats again after {} ms", text("worker"),
+                       number("silent") / 1'000'000);
   } else if (event.type == &ev::agent_finished && number("exit_code") != 0) {
     line = fmt::format("{}: {}", text("outcome"), text("detail"));
   }

@@ -94,6 +94,7 @@ std::optional<int> WorkerRun::step(const WorkerStep& step) {
       return std::nullopt;
     case WorkerStep::Kind::hang:
       stuck_ = true;
+      if (heartbeat_) heartbeat_->pause();
       for (;;) static_cast<void>(ports_.executor.park(ports_.executor.ticket()));
     case WorkerStep::Kind::init: return init() ? std::nullopt : std::optional<int>(1);
     case WorkerStep::Kind::collective:
@@ -106,6 +107,7 @@ std::optional<int> WorkerRun::step(const WorkerStep& step) {
     case WorkerStep::Kind::scribble:
     case WorkerStep::Kind::hold_timer:
       return use_timer(step) ? std::nullopt : std::optional<int>(1);
+    case WorkerStep::Kind::beat: return beat(step.text) ? std::nullopt : std::optional<int>(1);
   }
   sim::check_failed("step.kind", __FILE__, __LINE__, "every kind of step is handled");
 }
@@ -253,6 +255,22 @@ bool WorkerRun::use_timer(const WorkerStep& step) {
   } catch (const model::EscapedPythonError&) {
     return false;
   }
+}
+
+bool WorkerRun::beat(const std::string& what) {
+  if (heartbeat_ == nullptr) {
+    try {
+      const auto options = model::heartbeat_options(ports_.processes.environment());
+      if (!options) return true;
+      heartbeat_ = std::make_unique<model::HeartbeatClient>(ports_, *options);
+    } catch (const std::invalid_argument&) {
+      return false;
+    }
+  }
+  if (what == "start") heartbeat_->start();
+  if (what == "pause") heartbeat_->pause();
+  if (what == "stop") heartbeat_->stop();
+  return true;
 }
 
 // ---- signals and children -----------------------------------------------------------------------

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "model/heartbeat/heartbeat_client.h"
 #include "model/store/store.h"
 #include "model/store/tcp_store.h"
 #include "model/variant/variant.h"
@@ -67,6 +68,8 @@ class WorkerRun {
   bool collective(Duration work);
   /// A step on the timer file; false when it raised.
   bool use_timer(const WorkerStep& step);
+  /// A step on heartbeats; false when the environment means nothing.
+  bool beat(const std::string& what);
   bool meet(const std::string& key);
   void await_stop();
   void sleep(Duration span);
@@ -80,6 +83,7 @@ class WorkerRun {
   bool listens_ = false;   ///< SIGTERM is caught and somebody waits for it
   bool stopping_ = false;  ///< SIGTERM has come: only the handler decides about the end
   bool stuck_ = false;     ///< in a native call that never returns: no handler runs either
+  std::unique_ptr<model::HeartbeatClient> heartbeat_;  ///< null before the first step on it
   std::unique_ptr<model::TcpStoreServer> server_;
   std::shared_ptr<model::Store> store_;  ///< null until init
   std::string run_id_;

@@ -55,7 +55,8 @@ ElasticAgent::ElasticAgent(sim::Ports& ports, WorkerSpec spec, RendezvousHandler
       reports_(ports, spec_, handler, group_, observers),
       watchdog_(ports, spec_.variant,
                 [this](const WatchdogEvent& event) { reports_.watchdog(event); }),
-      health_check_(ports) {
+      health_check_(ports),
+      heartbeats_(ports, spec_.heartbeats) {
   if (spec_.local_world_size <= 0)
     throw std::invalid_argument("the number of workers must be greater than zero");
   if (spec_.monitor_interval <= 0s)
@@ -101,8 +102,7 @@ RunResult ElasticAgent::invoke_run() {
     std::optional<RunResult> result = monitor();
     check_signals(ports_);
     if (!result) {
-      HOOKE_CHECK(group_.state == WorkerState::healthy, "workers that run are a healthy group");
-      reports_.looked(WorkerState::healthy, remaining_restarts_);
+      reports_.looked(group_.state, remaining_restarts_);
       // A failing backend ends a healthy agent here.
       const bool others_wait = handler_.num_nodes_waiting() > 0;
       check_signals(ports_);
@@ -115,12 +115,18 @@ RunResult ElasticAgent::invoke_run() {
       exit_barrier();
       return std::move(*result);
     }
-    if (remaining_restarts_ > 0) {
+    const bool silent = result->state == WorkerState::unhealthy;
+    const bool stops = silent && heartbeats_.policy() == HeartbeatPolicy::stop;
+    if (remaining_restarts_ > 0 && !stops) {
       --remaining_restarts_;
-      restart_workers("worker_failure");
+      restart_workers(silent ? "heartbeat_loss" : "worker_failure");
       continue;
     }
     shutdown(sim::Signal::term, kDefaultGrace);
+    if (silent) {  // an UNHEALTHY result would count as success
+      *result = {WorkerState::failed, silent_workers()};
+      enter(WorkerState::failed);
+    }
     if (spec_.variant == Variant::torch_1_13) exit_barrier();
     return std::move(*result);
   }
@@ -129,9 +135,39 @@ RunResult ElasticAgent::invoke_run() {
 std::optional<RunResult> ElasticAgent::monitor() {
   HOOKE_CHECK(context_ != nullptr, "only started workers are watched");
   std::optional<ProcessesResult> ended = context_->poll();
-  if (!ended) return std::nullopt;
+  if (!ended) return look_at_heartbeats();
   const WorkerState state = ended->failed() ? WorkerState::failed : WorkerState::succeeded;
   return RunResult{state, std::move(ended->failures)};
+}
+
+std::optional<RunResult> ElasticAgent::look_at_heartbeats() {
+  silent_ = heartbeats_.look(*context_);
+  if (!silent_.empty() && heartbeats_.policy() != HeartbeatPolicy::mark) {
+    return RunResult{WorkerState::unhealthy, {}};
+  }
+  enter(silent_.empty() ? WorkerState::healthy : WorkerState::unhealthy);
+  return std::nullopt;
+}
+
+ProcessFailures ElasticAgent::silent_workers() const {
+  ProcessFailures out;
+  for (const auto& [local_rank, silence] : silent_) {
+    const auto index = static_cast<std::size_t>(local_rank);
+    ProcessFailure failure;
+    failure.local_rank = local_rank;
+    failure.rank = group_.ranks.base_rank + local_rank;
+    failure.pid = context_->pid(index);
+    failure.exit_code = context_->status(index).value_or(sim::ExitStatus{}).as_python();
+    failure.error_file = "<N/A>";
+    failure.timestamp =
+        std::chrono::floor<std::chrono::seconds>(ports_.clock.wall_now().time_since_epoch())
+            .count();
+    failure.message =
+        "No heartbeat for " +
+        std::to_string(std::chrono::floor<std::chrono::milliseconds>(silence).count()) + " ms";
+    out.push_back(std::move(failure));
+  }
+  return out;
 }
 
 void ElasticAgent::initialize_workers() {
@@ -199,6 +235,11 @@ std::vector<WorkerStart> ElasticAgent::worker_starts() {
   const std::string directory = run_directory_ + "/attempt_" + std::to_string(restart_count());
   static_cast<void>(ports_.files.remove(directory));
   const std::string timer_file = watchdog_.start(handler_.get_run_id());
+  std::vector<std::int64_t> ranks;
+  for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
+    ranks.push_back(group_.ranks.base_rank + i);
+  }
+  heartbeats_.start(ranks);
   std::vector<WorkerStart> workers;
   for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
     WorkerStart worker;
@@ -211,6 +252,7 @@ std::vector<WorkerStart> ElasticAgent::worker_starts() {
     worker.environment = worker_environment(ports_.processes.environment(), spec_, group_, handler_,
                                             i, restart_count(), worker.error_file);
     if (!timer_file.empty()) worker.environment["TORCHELASTIC_TIMER_FILE"] = timer_file;
+    for (const auto& [name, value] : heartbeats_.variables(i)) worker.environment[name] = value;
     for (const std::string& argument : spec_.command)
       worker.argv.push_back(substitute_macros(argument, i));
     workers.push_back(std::move(worker));
@@ -234,6 +276,7 @@ void ElasticAgent::start_workers() {
         {handler_.get_run_id(), group_.round, context_->pid(static_cast<std::size_t>(i)).value, i,
          group_.ranks.base_rank + i, group_.ranks.world_size, restart_count(), master});
   }
+  heartbeats_.announce(*context_);
   ports_.fault_point.reach("agent.workers_started");
 }
 
@@ -294,6 +337,7 @@ void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace) {
   check_signals(ports_);  // one that came during a deaf wait which then failed
   watchdog_.stop();       // before the workers: what they still guard meets nobody
   health_check_.stop();
+  heartbeats_.stop();
   if (context_ != nullptr) context_->close(signal, grace);
 }
 

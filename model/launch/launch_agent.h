@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -41,7 +42,8 @@ struct LaunchConfig {
   /// --virtual-local-rank: every worker is told to be local rank 0.
   bool virtual_local_rank = false;
   LogsSpec logs;
-  std::string event_log_handler = "null";  ///< destination of events (2.x)
+  std::string event_log_handler = "null";   ///< destination of events (2.x)
+  std::optional<HeartbeatPlan> heartbeats;  ///< nullopt: workers are not asked to beat
   /// Switched-on known defects, by name; see model/variant/defects.h.
   std::set<std::string> defects;
 };

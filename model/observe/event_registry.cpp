@@ -22,6 +22,8 @@ constexpr std::array kAll{
     &events::worker_collective,  &events::worker_stale_read,       &events::store_serving,
     &events::timer_acquired,     &events::timer_released,          &events::timer_expired,
     &events::timer_killed,       &events::watchdog_changed,        &events::watchdog_failed,
+    &events::heartbeat_expected, &events::heartbeat_received,      &events::heartbeat_lost,
+    &events::heartbeat_returned, &events::heartbeat_refused,       &events::heartbeat_client,
     &events::store_stopped,      &events::store_operation,         &events::mark,
 };
 
