@@ -265,9 +265,9 @@ void Loader::cluster(const Place& place) {
 // ---- workers -----------------------------------------------------------------------------------
 
 WorkerStep Loader::step(const Place& place) {
-  const std::vector<std::string> kinds{"run",      "exit",       "signal",  "hang",
-                                       "init",     "collective", "acquire", "release",
-                                       "scribble", "hold_timer", "beat"};
+  const std::vector<std::string> kinds{"run",        "exit",    "signal",  "hang",     "init",
+                                       "collective", "acquire", "release", "scribble", "hold_timer",
+                                       "beat",       "destroy", "raise",   "await"};
   std::vector<std::string> keys = kinds;
   keys.insert(keys.end(), {"work", "after", "by"});
   place.object(keys);
@@ -308,12 +308,25 @@ WorkerStep Loader::step(const Place& place) {
         }
         break;
       }
+      case WorkerStep::Kind::destroy: {
+        step.text = value.text();
+        const std::vector<std::string> words{"all", "process group", "heartbeats", "timers"};
+        if (std::find(words.begin(), words.end(), step.text) == words.end()) {
+          value.refuse_word("what a worker holds", step.text, words);
+        }
+        break;
+      }
+      case WorkerStep::Kind::raise:
+      case WorkerStep::Kind::await:
+        step.text = value.text();
+        if (step.text.empty()) value.refuse_value("a name");
+        break;
     }
   }
   if (found != 1) {
     place.refuse_value(
         "exactly one of run, exit, signal, hang, init, collective, acquire, release, scribble, "
-        "hold_timer, beat");
+        "hold_timer, beat, destroy, raise, await");
   }
   if (place.has("work")) {
     if (step.kind != WorkerStep::Kind::collective)

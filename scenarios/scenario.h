@@ -85,7 +85,10 @@ struct WorkerStep {
     release,     ///< disarm the timer `text`
     scribble,    ///< write the line `text` into the timer file
     hold_timer,  ///< keep the timer file open for `span`
-    beat,  ///< `text`: start to send heartbeats, pause, or stop; nothing where none are wanted
+    beat,     ///< `text`: start to send heartbeats, pause, or stop; nothing where none are wanted
+    destroy,  ///< give back `text`: the process group, heartbeats, timers, or all of it
+    raise,    ///< put the signal `text` into the file that the workers share
+    await,    ///< wait for the signal `text` there, for as long as for a lost peer
   };
   Kind kind{};
   Duration span{};

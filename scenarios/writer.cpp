@@ -140,6 +140,9 @@ ordered_json program_json(const WorkerProgram& program) {
         out.push_back({{"hold_timer", duration_text(step.span)}});
         break;
       case WorkerStep::Kind::beat: out.push_back({{"beat", step.text}}); break;
+      case WorkerStep::Kind::destroy: out.push_back({{"destroy", step.text}}); break;
+      case WorkerStep::Kind::raise: out.push_back({{"raise", step.text}}); break;
+      case WorkerStep::Kind::await: out.push_back({{"await", step.text}}); break;
     }
   }
   return out;

@@ -106,6 +106,15 @@ inline constexpr EventType worker_collective{"worker.collective",
                                              {"run_id", "rank", "step", "result"}};
 /// The worker saw a value from another incarnation of the group.
 inline constexpr EventType worker_stale_read{"worker.stale_read", {"key", "detail"}};
+/// The worker has given back something that it held: process group, heartbeats, a timer.
+inline constexpr EventType worker_released{"worker.released", {"what"}};
+/// A worker has put a signal into the file that it shares with others, or has come upon one there.
+/// `number`: the raiser's count.
+inline constexpr EventType file_signal_raised{"file_signal.raised",
+                                              {"path", "name", "from", "number"}};
+inline constexpr EventType file_signal_seen{"file_signal.seen", {"path", "name", "from", "number"}};
+/// A line of that file that is none of ours.
+inline constexpr EventType file_signal_refused{"file_signal.refused", {"path", "detail"}};
 
 // ---- timers
 // ----------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 #include "model/store/free_port.h"
 #include "scenarios/cluster.h"
 #include "scenarios/real/worker_events.h"
+#include "scenarios/worker_program.h"
 #include "scenarios/writer.h"
 #include "sim/real/process_tree.h"
 #include "sim/world/world_event_registry.h"
@@ -133,6 +134,7 @@ std::map<std::string, std::string> Stage::environment(sim::NodeId node) const {
   std::map<std::string, std::string> out = ports_.processes.environment();
   for (const auto& [name, value] : scenario_.protocol.agent.environment) out[name] = value;
   out[kStageVariable] = directory_;
+  out[kSignalFileVariable] = directory_ + "/signals-" + node_names_[node.value];
   out[kNodeVariable] = node_names_[node.value];
   out[kStoreVariable] = (store_is_external() ? kLoopback : address(store_machine_)) +
                         std::string(":") + std::to_string(store_port_.value);

@@ -108,10 +108,16 @@ class Draw {
     WorkerProgram out;
     for (int i = number(0, 3); i > 0; --i) {
       WorkerStep step;
-      step.kind = static_cast<WorkerStep::Kind>(number(0, 10));
+      step.kind = static_cast<WorkerStep::Kind>(number(0, 13));
       if (step.kind == WorkerStep::Kind::run) step.span = span();
       if (step.kind == WorkerStep::Kind::hold_timer) step.span = span();
       if (step.kind == WorkerStep::Kind::release) step.text = text();
+      if (step.kind == WorkerStep::Kind::destroy) {
+        step.text = *rc::gen::element<std::string>("all", "process group", "heartbeats", "timers");
+      }
+      if (step.kind == WorkerStep::Kind::raise || step.kind == WorkerStep::Kind::await) {
+        step.text = text();
+      }
       if (step.kind == WorkerStep::Kind::beat) {
         step.text = *rc::gen::element<std::string>("start", "pause", "stop");
       }
