@@ -252,7 +252,7 @@ std::vector<WorkerStart> ElasticAgent::worker_starts() {
     worker.environment = worker_environment(ports_.processes.environment(), spec_, group_, handler_,
                                             i, restart_count(), worker.error_file);
     if (!timer_file.empty()) worker.environment["TORCHELASTIC_TIMER_FILE"] = timer_file;
-    for (const auto& [name, value] : heartbeats_.variables(i)) worker.environment[name] = value;
+    heartbeats_.tell(worker.environment, i);
     for (const std::string& argument : spec_.command)
       worker.argv.push_back(substitute_macros(argument, i));
     workers.push_back(std::move(worker));

@@ -40,13 +40,19 @@ void HeartbeatWatch::start(const std::vector<std::int64_t>& ranks) {
   for (const std::string& name : names_) server_->expect(name);
 }
 
-std::map<std::string, std::string> HeartbeatWatch::variables(std::int64_t local_rank) const {
-  if (server_ == nullptr) return {};
-  const std::string own = "localhost:" + std::to_string(server_->port().value);
-  return {{kHeartbeatAddress, plan_->address.empty() ? own : plan_->address},
-          {kHeartbeatWorker, names_.at(static_cast<std::size_t>(local_rank))},
-          {kHeartbeatInterval, milliseconds_text(plan_->interval)},
-          {kHeartbeatDeadline, milliseconds_text(plan_->deadline)}};
+void HeartbeatWatch::tell(std::map<std::string, std::string>& environment,
+                          std::int64_t local_rank) const {
+  for (const char* name :
+       {kHeartbeatAddress, kHeartbeatWorker, kHeartbeatInterval, kHeartbeatDeadline}) {
+    environment.erase(name);
+  }
+  if (server_ == nullptr) return;
+  environment[kHeartbeatAddress] = plan_->address.empty()
+                                       ? "localhost:" + std::to_string(server_->port().value)
+                                       : plan_->address;
+  environment[kHeartbeatWorker] = names_.at(static_cast<std::size_t>(local_rank));
+  environment[kHeartbeatInterval] = milliseconds_text(plan_->interval);
+  environment[kHeartbeatDeadline] = milliseconds_text(plan_->deadline);
 }
 
 void HeartbeatWatch::announce(const ProcessContext& workers) const {

@@ -24,8 +24,9 @@ class HeartbeatWatch {
   /// A new server for a new incarnation of workers, given by their global ranks. std::runtime_error
   /// when it cannot listen.
   void start(const std::vector<std::int64_t>& ranks);
-  /// What the worker finds in its environment; see heartbeat_client.h.
-  [[nodiscard]] std::map<std::string, std::string> variables(std::int64_t local_rank) const;
+  /// Puts into a worker's environment what heartbeat_client.h reads there, and nothing that an
+  /// agent above this one had put there for its own worker.
+  void tell(std::map<std::string, std::string>& environment, std::int64_t local_rank) const;
   /// The workers run: tells which of them are waited for.
   void announce(const ProcessContext& workers) const;
   /// Local ranks of those that have fallen silent and have not ended, with their silence.

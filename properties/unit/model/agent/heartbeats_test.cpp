@@ -121,6 +121,14 @@ TEST(AgentHeartbeats, or_the_way_that_they_have_to_take) {
   EXPECT_EQ(elsewhere.variable(kHeartbeatAddress), Texts{"gateway:99"});
 }
 
+TEST(AgentHeartbeats, a_worker_that_is_an_agent_does_not_pass_its_own_address_on) {
+  TestJob job;
+  job[0].environment = {{kHeartbeatAddress, "outer:1"}, {kHeartbeatWorker, "0-1"}};
+  job.start_and_run();
+  EXPECT_EQ(job.variable(kHeartbeatAddress), Texts{"<unset>"});
+  EXPECT_EQ(job.variable(kHeartbeatWorker), Texts{"<unset>"});
+}
+
 TEST(AgentHeartbeats, terms_that_mean_nothing_are_refused) {
   for (const auto& [interval, deadline, error] :
        {std::tuple{Duration(999us), Duration(5s), "must be at least 1 ms"},
