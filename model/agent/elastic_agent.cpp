@@ -56,7 +56,7 @@ ElasticAgent::ElasticAgent(sim::Ports& ports, WorkerSpec spec, RendezvousHandler
       watchdog_(ports, spec_.variant,
                 [this](const WatchdogEvent& event) { reports_.watchdog(event); }),
       health_check_(ports),
-      heartbeats_(ports, spec_.heartbeats) {
+      heartbeats_(ports, spec_.heartbeats, spec_.monitor_interval) {
   if (spec_.local_world_size <= 0)
     throw std::invalid_argument("the number of workers must be greater than zero");
   if (spec_.monitor_interval <= 0s)

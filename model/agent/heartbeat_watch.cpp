@@ -16,8 +16,9 @@ std::string milliseconds_text(sim::Duration span) {
 
 }  // namespace
 
-HeartbeatWatch::HeartbeatWatch(sim::Ports& ports, std::optional<HeartbeatPlan> plan)
-    : ports_(ports), plan_(std::move(plan)) {
+HeartbeatWatch::HeartbeatWatch(sim::Ports& ports, std::optional<HeartbeatPlan> plan,
+                               sim::Duration looks)
+    : ports_(ports), plan_(std::move(plan)), looks_(looks) {
   if (!plan_) return;
   if (plan_->interval < std::chrono::milliseconds(1)) {
     throw std::invalid_argument("the interval of heartbeats must be at least 1 ms");
@@ -35,8 +36,8 @@ void HeartbeatWatch::start(const std::vector<std::int64_t>& ranks) {
   names_.clear();
   for (const std::int64_t rank : ranks) names_.push_back(std::to_string(rank) + "-" + incarnation);
   server_ = nullptr;  // gives the port back first
-  server_ = std::make_unique<HeartbeatServer>(ports_, plan_->port,
-                                              HeartbeatTerms{plan_->deadline, plan_->first_beat});
+  server_ = std::make_unique<HeartbeatServer>(
+      ports_, plan_->port, HeartbeatTerms{plan_->deadline, plan_->first_beat, looks_});
   for (const std::string& name : names_) server_->expect(name);
 }
 

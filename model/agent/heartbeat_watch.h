@@ -17,9 +17,9 @@ namespace hooke::model {
 
 class HeartbeatWatch {
  public:
-  /// Without a plan nothing below does anything. std::invalid_argument for an interval below 1 ms
-  /// or a deadline that is not longer.
-  HeartbeatWatch(sim::Ports& ports, std::optional<HeartbeatPlan> plan);
+  /// Without a plan nothing below does anything. `looks`: how often look() will be called.
+  /// std::invalid_argument for an interval below 1 ms or a deadline that is not longer.
+  HeartbeatWatch(sim::Ports& ports, std::optional<HeartbeatPlan> plan, sim::Duration looks);
 
   /// A new server for a new incarnation of workers, given by their global ranks. std::runtime_error
   /// when it cannot listen.
@@ -40,6 +40,7 @@ class HeartbeatWatch {
  private:
   sim::Ports& ports_;
   std::optional<HeartbeatPlan> plan_;
+  sim::Duration looks_;
   std::unique_ptr<HeartbeatServer> server_;
   std::vector<std::string> names_;  ///< by local rank
   std::vector<std::int64_t> ranks_;

@@ -21,7 +21,7 @@ HeartbeatTable::Reception HeartbeatTable::take(const Beat& beat, sim::MonotonicT
 }
 
 std::vector<SilentWorker> HeartbeatTable::look(sim::MonotonicTime now) {
-  const bool listened = !looked_ || now - *looked_ <= terms_.deadline / 2;
+  const bool listened = !looked_ || now - *looked_ <= terms_.looks + terms_.deadline / 2;
   looked_ = now;
   std::vector<SilentWorker> out;
   for (auto& [name, worker] : workers_) {

@@ -19,6 +19,7 @@ struct HeartbeatTerms {
   /// Span from expect() to the first beat; nullopt: a worker is watched from its first beat on, for
   /// nobody knows how long a program takes to start.
   std::optional<sim::Duration> first_beat;
+  sim::Duration looks = std::chrono::milliseconds(100);  ///< from one look to the next, as a rule
 };
 
 /// A worker that is lost, and for how long nothing has come from it.
@@ -44,9 +45,9 @@ class HeartbeatTable {
     unknown,   ///< nobody expects this worker
   };
   Reception take(const Beat& beat, sim::MonotonicTime now);
-  /// Judges silence at `now`; returns those that are lost since this look, by name. Whoever has not
-  /// looked for half a deadline has not listened either: everybody gets a deadline anew then, for
-  /// what they sent meanwhile may still be unread.
+  /// Judges silence at `now`; returns those that are lost since this look, by name. Whoever looks
+  /// half a deadline later than usual has not listened either: everybody gets a deadline anew then,
+  /// for what they sent meanwhile may still be unread.
   std::vector<SilentWorker> look(sim::MonotonicTime now);
   /// All that are lost as of the latest look, by name.
   [[nodiscard]] std::vector<SilentWorker> lost(sim::MonotonicTime now) const;

@@ -95,6 +95,14 @@ TEST(AgentHeartbeats, restart_without_budget_fails_and_names_the_silent_worker) 
   EXPECT_EQ(job.living(), 0U);
 }
 
+TEST(AgentHeartbeats, an_agent_that_looks_rarely_sees_a_loss_too) {
+  HeartbeatJob job(HeartbeatPolicy::stop);
+  job[0].config.monitor_interval = 5s;
+  job.worker = beats_for(10s);
+  job.start_and_run();
+  EXPECT_EQ(job.states(), (Texts{"HEALTHY", "UNHEALTHY", "FAILED"}));
+}
+
 TEST(AgentHeartbeats, stop_ends_the_job_whatever_the_budget) {
   HeartbeatJob job(HeartbeatPolicy::stop);
   job.worker = beats_for(10s);

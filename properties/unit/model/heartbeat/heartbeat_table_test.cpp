@@ -26,7 +26,7 @@ Lost look_through(HeartbeatTable& table, sim::Duration from, sim::Duration to) {
 }
 
 TEST(HeartbeatTable, a_worker_is_lost_once_its_silence_is_longer_than_the_deadline) {
-  HeartbeatTable table({5s, std::nullopt});
+  HeartbeatTable table({5s, std::nullopt, 1s});
   table.expect("w", at(0s));
   EXPECT_EQ(table.take({"w", 1}, at(2s)), Reception::counted);
   EXPECT_EQ(look_through(table, 3s, 7s), Lost{}) << "5 s is not longer than 5 s";
@@ -39,17 +39,17 @@ TEST(HeartbeatTable, a_worker_is_lost_once_its_silence_is_longer_than_the_deadli
 }
 
 TEST(HeartbeatTable, before_its_first_beat_a_worker_is_lost_only_where_a_span_is_given_for_it) {
-  HeartbeatTable patient({5s, std::nullopt});
+  HeartbeatTable patient({5s, std::nullopt, 1s});
   patient.expect("w", at(0s));
   EXPECT_EQ(look_through(patient, 1s, 1000s), Lost{});
-  HeartbeatTable strict({5s, 20s});
+  HeartbeatTable strict({5s, 20s, 1s});
   strict.expect("w", at(0s));
   EXPECT_EQ(look_through(strict, 1s, 20s), Lost{});
   EXPECT_EQ(strict.look(at(21s)), (Lost{{"w", 21s}}));
 }
 
 TEST(HeartbeatTable, beats_of_strangers_and_of_replaced_connections_do_not_count) {
-  HeartbeatTable table({5s, std::nullopt});
+  HeartbeatTable table({5s, std::nullopt, 1s});
   table.expect("w", at(0s));
   EXPECT_EQ(table.take({"v", 1}, at(1s)), Reception::unknown);
   EXPECT_EQ(table.take({"w", 4}, at(1s)), Reception::counted);
@@ -60,7 +60,7 @@ TEST(HeartbeatTable, beats_of_strangers_and_of_replaced_connections_do_not_count
 }
 
 TEST(HeartbeatTable, whoever_has_said_that_no_beat_will_come_or_has_ended_is_not_missed) {
-  HeartbeatTable table({5s, std::nullopt});
+  HeartbeatTable table({5s, std::nullopt, 1s});
   for (const char* worker : {"done", "ended", "left"}) {
     table.expect(worker, at(0s));
     EXPECT_EQ(table.take({worker, 1}, at(1s)), Reception::counted);
@@ -72,7 +72,7 @@ TEST(HeartbeatTable, whoever_has_said_that_no_beat_will_come_or_has_ended_is_not
 }
 
 TEST(HeartbeatTable, whoever_has_not_looked_has_not_listened) {
-  HeartbeatTable table({5s, std::nullopt});
+  HeartbeatTable table({5s, std::nullopt, 1s});
   table.expect("w", at(0s));
   EXPECT_EQ(table.take({"w", 1}, at(1s)), Reception::counted);
   EXPECT_EQ(table.look(at(1s)), Lost{});
@@ -81,9 +81,17 @@ TEST(HeartbeatTable, whoever_has_not_looked_has_not_listened) {
   EXPECT_EQ(table.look(at(106s)), (Lost{{"w", 105s}}));
 }
 
+TEST(HeartbeatTable, rare_looks_find_a_silent_worker_too) {
+  HeartbeatTable table({5s, std::nullopt, 30s});
+  table.expect("w", at(0s));
+  EXPECT_EQ(table.take({"w", 1}, at(0s)), Reception::counted);
+  EXPECT_EQ(table.look(at(1s)), Lost{});
+  EXPECT_EQ(table.look(at(31s)), (Lost{{"w", 31s}}));
+}
+
 RC_GTEST_PROP(HeartbeatTable, is_lost_if_and_only_if_it_was_silent_for_too_long, ()) {
   const sim::Duration deadline = *rc::gen::inRange(2, 20) * 1s;
-  HeartbeatTable table({deadline, std::nullopt});
+  HeartbeatTable table({deadline, std::nullopt, 1s});
   table.expect("w", at(0s));
   static_cast<void>(table.take({"w", 1}, at(0s)));
   std::uint64_t count = 1;
