@@ -99,6 +99,7 @@ Scenario random_heartbeats(std::uint32_t seed) {
   if (dice.below(2) == 0) plan.first_beat = dice.span(1s, 6s);
   plan.policy = static_cast<HeartbeatPolicy>(dice.below(3));
   scenario.protocol.agent.max_restarts = 2;
+  scenario.protocol.agent.monitor_interval = dice.span(50ms, 3s);
   NodePlan node;
   node.id = "a";
   node.clock_skew = dice.span(-60s, 60s);
