@@ -45,6 +45,12 @@ void AgentConsole::on_event(const sim::Event& event) {
     } else if (consequence == "abandoned") {
       line += fmt::format(": not even SIGKILL, {:.1f} s ago; it is left behind", seconds);
     }
+  } else if (event.type == &ev::heartbeat_lost) {
+    line = fmt::format("no heartbeat of worker {} for {} ms", text("worker"),
+                       number("silent") / 1'000'000);
+  } else if (event.type == &ev::heartbeat_returned) {
+    line = fmt::format("worker {} beats again after {} ms", text("worker"),
+                       number("silent") / 1'000'000);
   } else if (event.type == &ev::agent_finished && number("exit_code") != 0) {
     line = fmt::format("{}: {}", text("outcome"), text("detail"));
   }

@@ -1,4 +1,4 @@
-// Participants are shown by rank; the other lists in the order in which the store holds them.
+// One record, for a person and for a program.
 #include "reports/rendezvous_view.h"
 
 #include <fmt/format.h>
@@ -11,105 +11,107 @@
 namespace hooke::report {
 namespace {
 
-using model::NodeRef;
-using model::RendezvousState;
+using model::JobNode;
+using model::JobRecord;
+using model::JobStatus;
+using Json = nlohmann::ordered_json;
 
-std::optional<double> heartbeat_age(const RendezvousState& state, const NodeRef& node,
-                                    sim::WallTime now) {
-  const model::Heartbeat* heartbeat = state.heartbeat(node);
-  if (heartbeat == nullptr) return std::nullopt;
-  return std::chrono::duration<double>(now - heartbeat->at).count();
+double seconds_of(sim::Duration span) {
+  return std::chrono::duration<double>(span).count();
 }
 
-std::vector<model::Participant> by_rank(const RendezvousState& state) {
-  std::vector<model::Participant> out = state.participants;
-  std::stable_sort(out.begin(), out.end(),
-                   [](const auto& a, const auto& b) { return a.rank < b.rank; });
+std::string age_text(const std::optional<sim::Duration>& age) {
+  if (!age) return "never";
+  return *age < sim::Duration::zero()
+             ? fmt::format("{:.1f} s ahead of this clock", -seconds_of(*age))
+             : fmt::format("{:.1f} s ago", seconds_of(*age));
+}
+
+template <class T>
+Json json_of(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json node_json(const JobNode& node) {
+  Json out{{"addr", node.node.addr}, {"pid", node.node.pid}, {"local_id", node.node.local_id}};
+  out["heartbeat_age_s"] =
+      node.heartbeat_age ? Json(seconds_of(*node.heartbeat_age)) : Json(nullptr);
   return out;
 }
 
-std::string age_text(std::optional<double> age) {
-  if (!age) return "never";
-  return *age < 0 ? fmt::format("{:.1f} s ahead of this clock", -*age)
-                  : fmt::format("{:.1f} s ago", *age);
+/// What follows the status where there is no more to tell.
+const char* end_text(JobStatus status) {
+  switch (status) {
+    case JobStatus::unknown: return ": the store knows no such job\n";
+    case JobStatus::no_state: return ": no agent has written one yet\n";
+    default: return ": the job has ended, nobody can join it any more\n";
+  }
 }
 
-nlohmann::ordered_json node_json(const RendezvousState& state, const NodeRef& node,
-                                 sim::WallTime now) {
-  nlohmann::ordered_json out{
-      {"addr", node->addr}, {"pid", node->pid}, {"local_id", node->local_id}};
-  const auto age = heartbeat_age(state, node, now);
-  out["heartbeat_age_s"] = age ? nlohmann::ordered_json(*age) : nlohmann::ordered_json(nullptr);
+std::string node_lines(const JobRecord& record) {
+  std::size_t width = 4;
+  for (const auto* list : {&record.participants, &record.wait_list, &record.redundancy_list}) {
+    for (const JobNode& node : *list) width = std::max(width, node.node.text().size());
+  }
+  std::string out = fmt::format("\n   rank  {}  heartbeat\n", pad("node", width));
+  const auto line = [&](const std::string& rank, const JobNode& node) {
+    out += fmt::format("  {:>5}  {}  {}\n", rank, pad(node.node.text(), width),
+                       age_text(node.heartbeat_age));
+  };
+  for (const JobNode& node : record.participants) {
+    line(node.rank ? std::to_string(*node.rank) : "-", node);
+  }
+  for (const JobNode& node : record.wait_list) line("waits", node);
+  for (const JobNode& node : record.redundancy_list) line("spare", node);
   return out;
 }
 
 }  // namespace
 
-std::string view_text(const RendezvousPlace& place, const model::RendezvousView& view,
-                      sim::WallTime now) {
-  std::string out = fmt::format("job      {}, {} at {}\nstatus   {}", place.run_id, place.backend,
-                                place.endpoint, status_text(view));
-  if (view.state == nullptr) return out + ": no agent has written one yet\n";
-  const RendezvousState& state = *view.state;
-  out += fmt::format(", round {}", state.round);
-  if (state.deadline && !state.complete) {
-    out += fmt::format(", ends in {:.1f} s",
-                       std::chrono::duration<double>(*state.deadline - now).count());
+std::string view_text(const std::string& endpoint, const JobRecord& record,
+                      std::size_t state_bytes) {
+  std::string out = fmt::format("job      {}, {} at {}\nstatus   {}", record.run_id, record.backend,
+                                endpoint, to_string(record.status));
+  if (!record.running()) return out + end_text(record.status);
+  out += fmt::format(", round {}", *record.round);
+  if (record.last_call_left) {
+    out += fmt::format(", ends in {:.1f} s", seconds_of(*record.last_call_left));
   }
   out += '\n';
-  if (view.master) {
-    out += fmt::format("master   {}:{}\n", view.master->master_addr, view.master->master_port);
+  if (record.master) {
+    out += fmt::format("master   {}:{}\n", record.master->master_addr, record.master->master_port);
   }
-  out += fmt::format("state    {}\n", bytes_text(view.state_bytes));
-  std::size_t width = 4;
-  for (const auto& heartbeat : state.last_heartbeats) {
-    width = std::max(width, heartbeat.node->text().size());
-  }
-  const auto line = [&](const std::string& rank, const NodeRef& node) {
-    out += fmt::format("  {:>5}  {}  {}\n", rank, pad(node->text(), width),
-                       age_text(heartbeat_age(state, node, now)));
-  };
-  out += fmt::format("\n   rank  {}  heartbeat\n", pad("node", width));
-  for (const auto& participant : by_rank(state)) {
-    // Ranks are given when the round completes.
-    line(state.complete ? std::to_string(participant.rank) : "-", participant.node);
-  }
-  for (const NodeRef& node : state.wait_list) line("waits", node);
-  for (const NodeRef& node : state.redundancy_list) line("spare", node);
-  return out;
+  if (record.world_size) out += fmt::format("workers  {}\n", *record.world_size);
+  out += fmt::format("state    {}\n", bytes_text(state_bytes));
+  return out + node_lines(record);
 }
 
-std::string view_json(const RendezvousPlace& place, const model::RendezvousView& view,
-                      sim::WallTime now) {
-  using Json = nlohmann::ordered_json;
-  Json out{{"run_id", place.run_id},
-           {"backend", place.backend},
-           {"endpoint", place.endpoint},
-           {"status", status_text(view)}};
-  if (view.state != nullptr) {
-    const RendezvousState& state = *view.state;
-    out["round"] = state.round;
-    out["complete"] = state.complete;
-    out["closed"] = state.closed;
+std::string view_json(const std::string& endpoint, const JobRecord& record,
+                      std::size_t state_bytes) {
+  Json out{{"run_id", record.run_id},
+           {"backend", record.backend},
+           {"endpoint", endpoint},
+           {"status", to_string(record.status)},
+           {"running", record.running()}};
+  if (record.running()) {
+    out["round"] = *record.round;
     out["last_call_ends_in_s"] =
-        state.deadline ? Json(std::chrono::duration<double>(*state.deadline - now).count())
-                       : Json(nullptr);
-    out["master"] =
-        view.master ? Json{{"addr", view.master->master_addr}, {"port", view.master->master_port}}
-                    : Json(nullptr);
-    out["state_bytes"] = view.state_bytes;
-    out["participants"] = Json::array();
-    for (const auto& participant : by_rank(state)) {
-      Json node = node_json(state, participant.node, now);
-      node["rank"] = state.complete ? Json(participant.rank) : Json(nullptr);
+        record.last_call_left ? Json(seconds_of(*record.last_call_left)) : Json(nullptr);
+    out["master"] = record.master ? Json{{"addr", record.master->master_addr},
+                                         {"port", record.master->master_port}}
+                                  : Json(nullptr);
+    out["group_world_size"] = json_of(record.group_world_size);
+    out["world_size"] = json_of(record.world_size);
+    out["state_bytes"] = state_bytes;
+    out["participants"] = out["wait_list"] = out["redundancy_list"] = Json::array();
+    for (const JobNode& each : record.participants) {
+      Json node = node_json(each);
+      node["rank"] = json_of(each.rank);
       out["participants"].push_back(std::move(node));
     }
-    out["wait_list"] = out["redundancy_list"] = Json::array();
-    for (const NodeRef& node : state.wait_list) {
-      out["wait_list"].push_back(node_json(state, node, now));
-    }
-    for (const NodeRef& node : state.redundancy_list) {
-      out["redundancy_list"].push_back(node_json(state, node, now));
+    for (const JobNode& node : record.wait_list) out["wait_list"].push_back(node_json(node));
+    for (const JobNode& node : record.redundancy_list) {
+      out["redundancy_list"].push_back(node_json(node));
     }
   }
   return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -3,24 +3,18 @@
 
 #include <string>
 
-#include "model/rendezvous/observer.h"
+#include "model/rendezvous/job_record.h"
 
 namespace hooke::report {
 
-/// Where it was read.
-struct RendezvousPlace {
-  std::string backend;
-  std::string endpoint;
-  std::string run_id;
-};
-
-/// Status, master, and one line per node with its rank and the age of its heartbeat by the reader's
-/// wall clock `now`.
-std::string view_text(const RendezvousPlace& place, const model::RendezvousView& view,
-                      sim::WallTime now);
+/// Status, master, and one line per node with its rank and the age of its heartbeat. Of a job that
+/// has ended, or not begun, it says that and no more. `endpoint`: where it was read.
+std::string view_text(const std::string& endpoint, const model::JobRecord& record,
+                      std::size_t state_bytes);
 
 /// The same as one JSON object on one line; ages in seconds, null where a node has no heartbeat.
-std::string view_json(const RendezvousPlace& place, const model::RendezvousView& view,
-                      sim::WallTime now);
+/// "running" tells whether the members behind it are there.
+std::string view_json(const std::string& endpoint, const model::JobRecord& record,
+                      std::size_t state_bytes);
 
 }  // namespace hooke::report

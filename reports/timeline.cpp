@@ -74,6 +74,14 @@ std::string agent_phrase(const sim::Event& event) {
   if (event.type == &ev::worker_ended) {
     return fmt::format("worker rank {} ended: {}", num(event, "rank"), num(event, "status"));
   }
+  if (event.type == &ev::heartbeat_lost) {
+    return fmt::format("no heartbeat of {} for {} s", txt(event, "worker"),
+                       seconds(sim::Duration(num(event, "silent"))));
+  }
+  if (event.type == &ev::heartbeat_returned) {
+    return fmt::format("{} beats again after {} s", txt(event, "worker"),
+                       seconds(sim::Duration(num(event, "silent"))));
+  }
   if (event.type == &ev::failure_reported) return fmt::format("blames rank {}", num(event, "rank"));
   if (event.type == &ev::exit_barrier_entered) return "waits in the exit barrier";
   if (event.type == &ev::exit_barrier_left) {

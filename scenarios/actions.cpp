@@ -211,6 +211,7 @@ void Actions::inject_on_paths(const Call& call) {
   if (fault.paths.from.empty() != call.entry.from.empty()) return;
   if (fault.paths.to.empty() != call.entry.to.empty()) return;
   fault.paths.one_way = call.entry.one_way;
+  fault.paths.loopback = call.entry.from == call.entry.to && call.entry.to.size() == 1;
   fault.ratio_ppm = fault.amount;
   call.effect.faults.push_back(world_.inject(fault));
 }

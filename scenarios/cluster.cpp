@@ -161,6 +161,7 @@ model::LaunchConfig Cluster::launch_config(sim::NodeId node, const std::string& 
   config.monitor_interval = agent.monitor_interval;
   config.exit_barrier_timeout = agent.exit_barrier_timeout;
   config.shutdown_timeout = agent.shutdown_timeout;
+  config.heartbeats = agent.heartbeats;
   config.command = {std::string(kWorkerProgram)};
   config.variant = scenario_.protocol.variant;
   config.defects = defects_;

@@ -28,6 +28,7 @@ class Loader {
  private:
   void rendezvous(const Place& place);
   void agent(const Place& place);
+  static model::HeartbeatPlan heartbeats(const Place& place);
   void protocol(const Place& place);
   void cluster(const Place& place);
   void node(const Place& place);
@@ -99,7 +100,7 @@ void Loader::rendezvous(const Place& place) {
 
 void Loader::agent(const Place& place) {
   place.object({"max_restarts", "monitor_interval", "exit_barrier_timeout", "shutdown_timeout",
-                "environment"});
+                "environment", "heartbeats"});
   AgentPlan& plan = scenario_.protocol.agent;
   if (place.has("max_restarts")) plan.max_restarts = place.at("max_restarts").integer(0, kManyMax);
   if (place.has("monitor_interval")) {
@@ -118,6 +119,33 @@ void Loader::agent(const Place& place) {
   }
   if (place.has("shutdown_timeout"))
     plan.shutdown_timeout = place.at("shutdown_timeout").duration();
+  if (place.has("heartbeats")) plan.heartbeats = heartbeats(place.at("heartbeats"));
+}
+
+model::HeartbeatPlan Loader::heartbeats(const Place& place) {
+  place.object({"interval", "deadline", "first_beat", "policy"});
+  model::HeartbeatPlan plan;
+  const auto span = [&](const char* key) {
+    const Duration given = place.at(key).duration();
+    if (given < 1ms) place.at(key).refuse_value("a duration of at least 1ms");
+    return given;
+  };
+  if (place.has("interval")) plan.interval = span("interval");
+  if (place.has("deadline")) plan.deadline = span("deadline");
+  if (plan.deadline <= plan.interval) {
+    place.refuse_value("a deadline that is longer than the interval");
+  }
+  if (place.has("first_beat")) plan.first_beat = span("first_beat");
+  if (place.has("policy")) {
+    const std::string word = place.at("policy").text();
+    const auto policy = model::heartbeat_policy_from(word);
+    if (!policy) {
+      place.at("policy").refuse_word("a policy for lost heartbeats", word,
+                                     {"mark", "restart", "stop"});
+    }
+    plan.policy = *policy;
+  }
+  return plan;
 }
 
 void Loader::protocol(const Place& place) {
@@ -237,9 +265,9 @@ void Loader::cluster(const Place& place) {
 // ---- workers -----------------------------------------------------------------------------------
 
 WorkerStep Loader::step(const Place& place) {
-  const std::vector<std::string> kinds{"run",      "exit",       "signal",  "hang",
-                                       "init",     "collective", "acquire", "release",
-                                       "scribble", "hold_timer"};
+  const std::vector<std::string> kinds{"run",        "exit",    "signal",  "hang",     "init",
+                                       "collective", "acquire", "release", "scribble", "hold_timer",
+                                       "beat",       "destroy", "raise",   "await"};
   std::vector<std::string> keys = kinds;
   keys.insert(keys.end(), {"work", "after", "by"});
   place.object(keys);
@@ -272,12 +300,33 @@ WorkerStep Loader::step(const Place& place) {
       case WorkerStep::Kind::release:
       case WorkerStep::Kind::scribble: step.text = value.text(); break;
       case WorkerStep::Kind::hold_timer: step.span = value.duration(); break;
+      case WorkerStep::Kind::beat: {
+        step.text = value.text();
+        const std::vector<std::string> words{"start", "pause", "stop"};
+        if (std::find(words.begin(), words.end(), step.text) == words.end()) {
+          value.refuse_word("a step of heartbeats", step.text, words);
+        }
+        break;
+      }
+      case WorkerStep::Kind::destroy: {
+        step.text = value.text();
+        const std::vector<std::string> words{"all", "process group", "heartbeats", "timers"};
+        if (std::find(words.begin(), words.end(), step.text) == words.end()) {
+          value.refuse_word("what a worker holds", step.text, words);
+        }
+        break;
+      }
+      case WorkerStep::Kind::raise:
+      case WorkerStep::Kind::await:
+        step.text = value.text();
+        if (step.text.empty()) value.refuse_value("a name");
+        break;
     }
   }
   if (found != 1) {
     place.refuse_value(
         "exactly one of run, exit, signal, hang, init, collective, acquire, release, scribble, "
-        "hold_timer");
+        "hold_timer, beat, destroy, raise, await");
   }
   if (place.has("work")) {
     if (step.kind != WorkerStep::Kind::collective)

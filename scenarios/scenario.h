@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/heartbeat/heartbeat_plan.h"
 #include "model/variant/variant.h"
 #include "sim/kernel/choice.h"
 #include "sim/port/time.h"
@@ -36,6 +37,7 @@ struct AgentPlan {
   Duration shutdown_timeout = 30s;
   std::map<std::string, std::string>
       environment;  ///< of the agent process, inherited by its workers
+  std::optional<model::HeartbeatPlan> heartbeats;  ///< nullopt: nobody waits for beats
   friend bool operator==(const AgentPlan&, const AgentPlan&) = default;
 };
 
@@ -83,6 +85,10 @@ struct WorkerStep {
     release,     ///< disarm the timer `text`
     scribble,    ///< write the line `text` into the timer file
     hold_timer,  ///< keep the timer file open for `span`
+    beat,     ///< `text`: start to send heartbeats, pause, or stop; nothing where none are wanted
+    destroy,  ///< give back `text`: the process group, heartbeats, timers, or all of it
+    raise,    ///< put the signal `text` into the file that the workers share
+    await,    ///< wait for the signal `text` there, for as long as for a lost peer
   };
   Kind kind{};
   Duration span{};

@@ -1,7 +1,6 @@
 // Steps, process group, collectives, and the SIGTERM handler as a fiber of its own.
 #include "scenarios/worker_program.h"
 
-#include <charconv>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -24,6 +23,10 @@ constexpr Duration kReadAgain = 1s;
 /// How often a store's host looks whether the others have left.
 constexpr Duration kLook = 100ms;
 constexpr const char* kChildProgram = "worker-child";
+/// What a worker holds, by name; behind the last comes the timer's scope.
+constexpr const char* kGroup = "process group";
+constexpr const char* kBeats = "heartbeats";
+const std::string kTimer = "timer ";
 
 }  // namespace
 
@@ -39,7 +42,11 @@ const WorkerProgram& program_of(const WorkersPlan& plan, const std::string& node
 }
 
 WorkerRun::WorkerRun(sim::Ports& ports, WorkerConditions conditions)
-    : ports_(ports), conditions_(std::move(conditions)), over_(ports.executor) {}
+    : ports_(ports),
+      conditions_(std::move(conditions)),
+      over_(ports.executor),
+      group_(ports),
+      holdings_(ports.trace) {}
 
 int WorkerRun::run() {
   if (!conditions_.may_stop_slowly) return steps();
@@ -70,11 +77,11 @@ int WorkerRun::steps() {
 /// collective: real collectives run between the peers and do not break when the store's host is the
 /// first to finish.
 void WorkerRun::linger() {
-  if (server_ == nullptr || last_meeting_.empty()) return;
+  if (!group_.serves() || last_meeting_.empty()) return;
   const sim::MonotonicTime give_up =
       ports_.clock.monotonic_now() + conditions_.peer_abort.value_or(kForEver);
   try {
-    while (store_->add(last_meeting_ + "/seen", 0) < world_size_ - 1 &&
+    while (group_.store().add(last_meeting_ + "/seen", 0) < world_size_ - 1 &&
            ports_.clock.monotonic_now() < give_up) {
       sleep(kLook);
     }
@@ -94,6 +101,7 @@ std::optional<int> WorkerRun::step(const WorkerStep& step) {
       return std::nullopt;
     case WorkerStep::Kind::hang:
       stuck_ = true;
+      if (heartbeat_) heartbeat_->pause();
       for (;;) static_cast<void>(ports_.executor.park(ports_.executor.ticket()));
     case WorkerStep::Kind::init: return init() ? std::nullopt : std::optional<int>(1);
     case WorkerStep::Kind::collective:
@@ -106,6 +114,12 @@ std::optional<int> WorkerRun::step(const WorkerStep& step) {
     case WorkerStep::Kind::scribble:
     case WorkerStep::Kind::hold_timer:
       return use_timer(step) ? std::nullopt : std::optional<int>(1);
+    case WorkerStep::Kind::destroy:
+      return destroy(step.text) ? std::nullopt : std::optional<int>(1);
+    case WorkerStep::Kind::raise:
+    case WorkerStep::Kind::await:
+      return use_signal_file(step) ? std::nullopt : std::optional<int>(1);
+    case WorkerStep::Kind::beat: return beat(step.text) ? std::nullopt : std::optional<int>(1);
   }
   sim::check_failed("step.kind", __FILE__, __LINE__, "every kind of step is handled");
 }
@@ -122,48 +136,27 @@ std::string WorkerRun::variable(const std::string& name) const {
   return found == environment.end() ? std::string() : found->second;
 }
 
-std::int64_t WorkerRun::number(const std::string& name) const {
-  const std::string text = variable(name);
-  std::int64_t value = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || end.ec != std::errc() || end.ptr != text.data() + text.size()) {
-    throw std::runtime_error("env:// rendezvous: " + name + " is \"" + text + "\", not a number");
-  }
-  return value;
-}
-
-/// The agent serves the store, or rank 0 of the workers does (launcher.md 8). Before 2.6 keys in
-/// an agent's store carried the restart count.
 bool WorkerRun::init() {
   try {
-    rank_ = number("RANK");
-    world_size_ = number("WORLD_SIZE");
-    const std::int64_t port = number("MASTER_PORT");
-    const sim::Endpoint master{variable("MASTER_ADDR"),
-                               sim::PortNumber{static_cast<std::uint16_t>(port)}};
-    if (world_size_ < 1) throw std::runtime_error("env:// rendezvous: WORLD_SIZE is not positive");
-    const std::int64_t round = conditions_.round();
-    run_id_ = variable("TORCHELASTIC_RUN_ID");
-    incarnation_ = run_id_ + " round " + std::to_string(round) + " of " +
-                   std::to_string(world_size_) + " at " + master.host + ":" + std::to_string(port);
-    const bool agent_serves = variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
-    peers_serve_ = !agent_serves;
-    if (!agent_serves && rank_ == 0) {
-      server_ = model::serve_tcp_store(ports_, master.port, "workers");
-    }
-    model::TcpStoreOptions options;
-    options.endpoint = master;
+    model::ProcessGroupOptions options;
     options.variant = conditions_.variant;
-    store_ = model::connect_tcp_store(ports_, options);
-    if (agent_serves &&
-        (conditions_.restart_count_prefix || conditions_.variant == model::Variant::torch_1_13)) {
-      store_ = model::make_prefix_store("/worker/attempt_" + variable("TORCHELASTIC_RESTART_COUNT"),
-                                        store_);
-    }
-    store_ = model::make_prefix_store("process_group", store_);
+    options.restart_count_prefix = conditions_.restart_count_prefix;
+    group_.init(options);
+    holdings_.hold(kGroup, [this] {
+      linger();
+      group_.destroy();
+    });
+    const model::LaunchEnvironment& launch = group_.launch();
+    rank_ = launch.rank;
+    world_size_ = launch.world_size;
+    run_id_ = launch.elastic ? launch.elastic->run_id : "";
+    peers_serve_ = !(launch.elastic && launch.elastic->use_agent_store);
+    const std::int64_t round = conditions_.round();
+    const std::string master = launch.master.host + ":" + std::to_string(launch.master.port.value);
+    incarnation_ = run_id_ + " round " + std::to_string(round) + " of " +
+                   std::to_string(world_size_) + " at " + master;
     if (!find_peers() || !meet("joined/" + incarnation_)) return false;
-    ports_.trace.emit(ev::worker_initialized, {run_id_, rank_, world_size_,
-                                               master.host + ":" + std::to_string(port), round});
+    ports_.trace.emit(ev::worker_initialized, {run_id_, rank_, world_size_, master, round});
     return true;
   } catch (const std::runtime_error&) {  // bad environment, or a StoreError
     return false;
@@ -174,7 +167,7 @@ bool WorkerRun::init() {
 /// its two neighbours in the ring. A value of an older incarnation is the address of a dead peer:
 /// it is reported, and read again until the peer has published its new one.
 bool WorkerRun::find_peers() {
-  store_->set(std::to_string(rank_), model::Value(incarnation_));
+  group_.store().set(std::to_string(rank_), model::Value(incarnation_));
   const std::set<std::int64_t> peers{0, (rank_ + world_size_ - 1) % world_size_,
                                      (rank_ + 1) % world_size_};
   std::vector<std::string> keys;
@@ -183,8 +176,8 @@ bool WorkerRun::find_peers() {
       ports_.clock.monotonic_now() + conditions_.peer_abort.value_or(kForEver);
   std::vector<bool> reported(keys.size(), false);
   for (;;) {
-    store_->wait(keys, std::max<Duration>(give_up - ports_.clock.monotonic_now(), 1ms));
-    const std::vector<model::Value> values = store_->multi_get(keys);
+    group_.store().wait(keys, std::max<Duration>(give_up - ports_.clock.monotonic_now(), 1ms));
+    const std::vector<model::Value> values = group_.store().multi_get(keys);
     bool fresh = true;
     for (std::size_t i = 0; i < keys.size(); ++i) {
       if (values[i].bytes() == incarnation_) continue;
@@ -205,7 +198,7 @@ bool WorkerRun::collective(Duration work) {
   if (work > Duration::zero()) sleep(work);
   const std::int64_t step = collectives_++;
   const char* result = "failed";
-  if (store_ != nullptr) {
+  if (group_.is_initialized()) {
     try {
       result = meet("collective/" + incarnation_ + "/" + std::to_string(step)) ? "ok" : "peer_lost";
     } catch (const model::StoreError&) {
@@ -219,18 +212,19 @@ bool WorkerRun::collective(Duration work) {
 /// True when all ranks have come to `key`; false when a peer stays away for longer than peer_abort.
 bool WorkerRun::meet(const std::string& key) {
   last_meeting_ = key;
-  bool complete = store_->add(key, 1) == world_size_;
+  model::Store& store = group_.store();
+  bool complete = store.add(key, 1) == world_size_;
   if (complete) {
-    store_->set(key + "/all", model::Value(std::string("1")));
+    store.set(key + "/all", model::Value(std::string("1")));
   } else {
     try {
-      store_->wait({key + "/all"}, conditions_.peer_abort.value_or(kForEver));
+      store.wait({key + "/all"}, conditions_.peer_abort.value_or(kForEver));
       complete = true;
     } catch (const model::StoreTimeoutError&) {
       complete = false;
     }
   }
-  if (peers_serve_ && server_ == nullptr) static_cast<void>(store_->add(key + "/seen", 1));
+  if (peers_serve_ && !group_.serves()) static_cast<void>(store.add(key + "/seen", 1));
   return complete;
 }
 
@@ -241,8 +235,14 @@ bool WorkerRun::use_timer(const WorkerStep& step) {
   try {
     if (step.kind == WorkerStep::Kind::acquire) {
       client.acquire(step.text, ports_.clock.wall_now() + step.span);
+      if (const std::string name = kTimer + step.text; !holdings_.holds(name)) {
+        holdings_.hold(name, [this, path, scope = step.text] {
+          model::FileTimerClient(ports_, path, conditions_.variant).release(scope);
+        });
+      }
     } else if (step.kind == WorkerStep::Kind::release) {
       client.release(step.text);
+      holdings_.forget(kTimer + step.text);
     } else {
       auto fifo = ports_.files.open_fifo_writer(path);
       if (!fifo) return false;
@@ -250,6 +250,60 @@ bool WorkerRun::use_timer(const WorkerStep& step) {
       sleep(step.span);
     }
     return true;
+  } catch (const model::EscapedPythonError&) {
+    return false;
+  }
+}
+
+bool WorkerRun::beat(const std::string& what) {
+  if (heartbeat_ == nullptr) {
+    try {
+      const auto options = model::heartbeat_options(ports_.processes.environment());
+      if (!options) return true;
+      heartbeat_ = std::make_unique<model::HeartbeatClient>(ports_, *options);
+      holdings_.hold(kBeats, [this] { heartbeat_->stop(); });
+    } catch (const std::invalid_argument&) {
+      return false;
+    }
+  }
+  if (what == "start") heartbeat_->start();
+  if (what == "pause") heartbeat_->pause();
+  if (what == "stop") heartbeat_->stop();
+  return true;
+}
+
+bool WorkerRun::destroy(const std::string& what) {
+  try {
+    if (what == "all") {
+      holdings_.release_all();
+      return true;
+    }
+    for (const std::string& held : holdings_.held()) {
+      if (held == what || (what == "timers" && held.starts_with(kTimer))) {
+        static_cast<void>(holdings_.release(held));
+      }
+    }
+    return true;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+}
+
+bool WorkerRun::use_signal_file(const WorkerStep& step) {
+  if (signals_ == nullptr) {
+    const std::string given = variable(kSignalFileVariable);
+    signals_ = std::make_unique<model::SignalFile>(
+        ports_, given.empty() ? "/signals" : given,
+        variable("TORCHELASTIC_RUN_ID") + "/" + variable("TORCHELASTIC_RESTART_COUNT"),
+        variable("RANK"));
+  }
+  try {
+    if (step.kind == WorkerStep::Kind::raise) {
+      signals_->raise(step.text);
+      return true;
+    }
+    const Duration patience = conditions_.peer_abort.value_or(kForEver);
+    return signals_->wait(step.text, ports_.clock.monotonic_now() + patience).has_value();
   } catch (const model::EscapedPythonError&) {
     return false;
   }

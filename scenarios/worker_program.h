@@ -10,14 +10,19 @@
 #include <optional>
 #include <string>
 
-#include "model/store/store.h"
-#include "model/store/tcp_store.h"
+#include "model/heartbeat/heartbeat_client.h"
 #include "model/variant/variant.h"
+#include "model/worker/holdings.h"
+#include "model/worker/process_group.h"
+#include "model/worker/signal_file.h"
 #include "scenarios/scenario.h"
 #include "sim/port/ports.h"
 #include "sim/port/sync.h"
 
 namespace hooke::scenario {
+
+/// Names the file that workers share for signals of their own; "/signals" without it.
+inline constexpr const char* kSignalFileVariable = "HOOKE_SIGNAL_FILE";
 
 /// What a worker cannot know from its environment: its program and its manners.
 struct WorkerConditions {
@@ -67,11 +72,16 @@ class WorkerRun {
   bool collective(Duration work);
   /// A step on the timer file; false when it raised.
   bool use_timer(const WorkerStep& step);
+  /// A step on heartbeats; false when the environment means nothing.
+  bool beat(const std::string& what);
   bool meet(const std::string& key);
+  /// Gives back what is named, or all; false when something could not be given back.
+  bool destroy(const std::string& what);
+  /// A step on the shared file; false when it cannot be written, or nobody raised the signal.
+  bool use_signal_file(const WorkerStep& step);
   void await_stop();
   void sleep(Duration span);
   [[nodiscard]] std::string variable(const std::string& name) const;
-  [[nodiscard]] std::int64_t number(const std::string& name) const;
 
   sim::Ports& ports_;
   WorkerConditions conditions_;
@@ -80,8 +90,10 @@ class WorkerRun {
   bool listens_ = false;   ///< SIGTERM is caught and somebody waits for it
   bool stopping_ = false;  ///< SIGTERM has come: only the handler decides about the end
   bool stuck_ = false;     ///< in a native call that never returns: no handler runs either
-  std::unique_ptr<model::TcpStoreServer> server_;
-  std::shared_ptr<model::Store> store_;  ///< null until init
+  std::unique_ptr<model::HeartbeatClient> heartbeat_;  ///< null before the first step on it
+  model::ProcessGroup group_;
+  std::unique_ptr<model::SignalFile> signals_;  ///< null before the first step on it
+  model::Holdings holdings_;                    ///< gives back what is above
   std::string run_id_;
   std::string incarnation_;
   std::int64_t rank_ = 0;

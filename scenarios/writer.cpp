@@ -19,6 +19,16 @@ void put(ordered_json& into, const char* key, Duration value, Duration usual) {
   if (value != usual) into[key] = duration_text(value);
 }
 
+ordered_json heartbeats_json(const model::HeartbeatPlan& plan) {
+  const model::HeartbeatPlan usual;
+  ordered_json out = ordered_json::object();
+  put(out, "interval", plan.interval, usual.interval);
+  put(out, "deadline", plan.deadline, usual.deadline);
+  if (plan.first_beat) out["first_beat"] = duration_text(*plan.first_beat);
+  if (plan.policy != usual.policy) out["policy"] = std::string(to_string(plan.policy));
+  return out;
+}
+
 ordered_json protocol_json(const ProtocolPlan& plan) {
   const ProtocolPlan usual;
   ordered_json out = ordered_json::object();
@@ -48,6 +58,7 @@ ordered_json protocol_json(const ProtocolPlan& plan) {
       usual.agent.exit_barrier_timeout);
   put(agent, "shutdown_timeout", plan.agent.shutdown_timeout, usual.agent.shutdown_timeout);
   if (!plan.agent.environment.empty()) agent["environment"] = plan.agent.environment;
+  if (plan.agent.heartbeats) agent["heartbeats"] = heartbeats_json(*plan.agent.heartbeats);
   if (!agent.empty()) out["agent"] = agent;
   return out;
 }
@@ -128,6 +139,10 @@ ordered_json program_json(const WorkerProgram& program) {
       case WorkerStep::Kind::hold_timer:
         out.push_back({{"hold_timer", duration_text(step.span)}});
         break;
+      case WorkerStep::Kind::beat: out.push_back({{"beat", step.text}}); break;
+      case WorkerStep::Kind::destroy: out.push_back({{"destroy", step.text}}); break;
+      case WorkerStep::Kind::raise: out.push_back({{"raise", step.text}}); break;
+      case WorkerStep::Kind::await: out.push_back({{"await", step.text}}); break;
     }
   }
   return out;

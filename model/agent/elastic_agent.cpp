@@ -73,7 +73,8 @@ ElasticAgent::ElasticAgent(sim::Ports& ports, WorkerSpec spec, RendezvousHandler
       reports_(ports, spec_, handler, group_, observers),
       watchdog_(ports, spec_.variant,
                 [this](const WatchdogEvent& event) { reports_.watchdog(event); }),
-      health_check_(ports) {
+      health_check_(ports),
+      heartbeats_(ports, spec_.heartbeats, spec_.monitor_interval) {
   if (spec_.variant != Variant::torch_1_13) {
     uninterruptible_limit_ = uninterruptible_limit(ports.processes.environment());
   }
@@ -122,8 +123,7 @@ RunResult ElasticAgent::invoke_run() {
     std::optional<RunResult> result = monitor();
     check_signals(ports_);
     if (!result) {
-      HOOKE_CHECK(group_.state == WorkerState::healthy, "workers that run are a healthy group");
-      reports_.looked(WorkerState::healthy, remaining_restarts_);
+      reports_.looked(group_.state, remaining_restarts_);
       // A failing backend ends a healthy agent here.
       const bool others_wait = handler_.num_nodes_waiting() > 0;
       // Members that have done their work go silent in the exit barrier: no loss.
@@ -139,13 +139,16 @@ RunResult ElasticAgent::invoke_run() {
       exit_barrier();
       return std::move(*result);
     }
-    if (remaining_restarts_ > 0) {
+    const bool silent = result->state == WorkerState::unhealthy && !silent_.empty();
+    const bool stops = silent && heartbeats_.policy() == HeartbeatPolicy::stop;
+    if (remaining_restarts_ > 0 && !stops) {
       --remaining_restarts_;
-      restart_workers("worker_failure");
+      restart_workers(silent ? "heartbeat_loss" : "worker_failure");
       continue;
     }
     shutdown(sim::Signal::term, kDefaultGrace);
-    enter(WorkerState::failed);  // an unhealthy group too, whose result stays as it is
+    if (silent) *result = {WorkerState::failed, silent_workers()};
+    enter(WorkerState::failed);  // the group; an UNHEALTHY result counts as success
     if (spec_.variant == Variant::torch_1_13) exit_barrier();
     return std::move(*result);
   }
@@ -158,10 +161,43 @@ std::optional<RunResult> ElasticAgent::monitor() {
       !ended && uninterruptible_limit_ && context_->is_stuck_for(*uninterruptible_limit_);
   // Whoever cannot be ended holds on to what those started anew would need.
   if (stuck || context_->has_abandoned()) remaining_restarts_ = 0;
-  if (stuck) return RunResult{WorkerState::unhealthy, {}};
-  if (!ended) return std::nullopt;
+  if (stuck) {
+    silent_.clear();
+    return RunResult{WorkerState::unhealthy, {}};
+  }
+  if (!ended) return look_at_heartbeats();
   const WorkerState state = ended->failed() ? WorkerState::failed : WorkerState::succeeded;
   return RunResult{state, std::move(ended->failures)};
+}
+
+std::optional<RunResult> ElasticAgent::look_at_heartbeats() {
+  silent_ = heartbeats_.look(*context_);
+  if (!silent_.empty() && heartbeats_.policy() != HeartbeatPolicy::mark) {
+    return RunResult{WorkerState::unhealthy, {}};
+  }
+  enter(silent_.empty() ? WorkerState::healthy : WorkerState::unhealthy);
+  return std::nullopt;
+}
+
+ProcessFailures ElasticAgent::silent_workers() const {
+  ProcessFailures out;
+  for (const auto& [local_rank, silence] : silent_) {
+    const auto index = static_cast<std::size_t>(local_rank);
+    ProcessFailure failure;
+    failure.local_rank = local_rank;
+    failure.rank = group_.ranks.base_rank + local_rank;
+    failure.pid = context_->pid(index);
+    failure.exit_code = context_->status(index).value_or(sim::ExitStatus{}).as_python();
+    failure.error_file = "<N/A>";
+    failure.timestamp =
+        std::chrono::floor<std::chrono::seconds>(ports_.clock.wall_now().time_since_epoch())
+            .count();
+    failure.message =
+        "No heartbeat for " +
+        std::to_string(std::chrono::floor<std::chrono::milliseconds>(silence).count()) + " ms";
+    out.push_back(std::move(failure));
+  }
+  return out;
 }
 
 void ElasticAgent::initialize_workers() {
@@ -235,6 +271,11 @@ std::string ElasticAgent::attempt_directory() {
 std::vector<WorkerStart> ElasticAgent::worker_starts() {
   const std::string directory = attempt_directory();
   const std::string timer_file = watchdog_.start(handler_.get_run_id());
+  std::vector<std::int64_t> ranks;
+  for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
+    ranks.push_back(group_.ranks.base_rank + i);
+  }
+  heartbeats_.start(ranks);
   std::vector<WorkerStart> workers;
   for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
     WorkerStart worker;
@@ -260,6 +301,7 @@ std::vector<WorkerStart> ElasticAgent::worker_starts() {
     for (const std::string& argument : spec_.command) {
       worker.argv.push_back(substitute_macros(argument, {{"local_rank", std::to_string(i)}}));
     }
+    heartbeats_.tell(worker.environment, i);
     workers.push_back(std::move(worker));
   }
   for (const std::string& path : filtered_logs(spec_.logs, directory)) {
@@ -284,6 +326,7 @@ void ElasticAgent::start_workers() {
         {handler_.get_run_id(), group_.round, context_->pid(static_cast<std::size_t>(i)).value, i,
          group_.ranks.base_rank + i, group_.ranks.world_size, restart_count(), master});
   }
+  heartbeats_.announce(*context_);
   ports_.fault_point.reach("agent.workers_started");
 }
 
@@ -347,6 +390,7 @@ void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace) {
   check_signals(ports_);  // one that came during a deaf wait which then failed
   watchdog_.stop();       // before the workers: what they still guard meets nobody
   health_check_.stop();
+  heartbeats_.stop();
   if (context_ != nullptr) context_->close(signal, grace);
 }
 

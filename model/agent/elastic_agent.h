@@ -5,10 +5,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/agent/agent_reports.h"
 #include "model/agent/health_check.h"
+#include "model/agent/heartbeat_watch.h"
 #include "model/agent/watchdog.h"
 #include "model/agent/worker_group.h"
 #include "model/worker/process_context.h"
@@ -19,7 +21,7 @@ namespace hooke::model {
 class ElasticAgent {
  public:
   /// `handler` and `observers` must outlive the agent. std::invalid_argument for a spec without
-  /// workers or interval.
+  /// workers or interval, or with heartbeats that mean nothing.
   ElasticAgent(sim::Ports& ports, WorkerSpec spec, RendezvousHandler& handler,
                Observers& observers);
 
@@ -38,6 +40,10 @@ class ElasticAgent {
   RunResult invoke_run();
   /// One look at the workers. nullopt: still running.
   std::optional<RunResult> monitor();
+  /// What the workers' heartbeats call for. nullopt: nothing, or no more than a mark.
+  std::optional<RunResult> look_at_heartbeats();
+  /// The workers that have fallen silent as failures; to be called when they have been stopped.
+  [[nodiscard]] ProcessFailures silent_workers() const;
   void initialize_workers();
   void rendezvous();
   void start_workers();
@@ -64,6 +70,9 @@ class ElasticAgent {
   AgentReports reports_;
   Watchdog watchdog_;
   HealthCheck health_check_;
+  HeartbeatWatch heartbeats_;
+  std::vector<std::pair<std::int64_t, sim::Duration>>
+      silent_;                 ///< by local rank, as of the last look
   std::string run_directory_;  ///< of this agent alone; empty until the first worker start
   /// How long a worker may be asleep in the kernel before the group counts as unhealthy
   /// (TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT); none: for ever.

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "model/heartbeat/heartbeat_plan.h"
 #include "model/rendezvous/handler.h"
 #include "model/variant/variant.h"
 #include "model/worker/logs.h"
@@ -46,7 +48,8 @@ struct WorkerSpec {
   /// --numa-binding: the processors of each local rank as numactl takes them; empty: not bound.
   std::vector<std::string> processors;
   LogsSpec logs;
-  std::string event_log_handler = "null";  ///< destination of events (2.x)
+  std::string event_log_handler = "null";   ///< destination of events (2.x)
+  std::optional<HeartbeatPlan> heartbeats;  ///< nullopt: workers are not asked to beat
   Variant variant = Variant::torch_2_x;
 
   /// Between signal and SIGKILL at the end of run() only: everywhere else it is 30 s, and

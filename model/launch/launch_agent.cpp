@@ -66,6 +66,7 @@ WorkerSpec worker_spec(const sim::ProcessHost& processes, const LaunchConfig& co
   spec.processors = config.processors;
   spec.logs = config.logs;
   spec.event_log_handler = config.event_log_handler;
+  spec.heartbeats = config.heartbeats;
   spec.variant = config.variant;
   return spec;
 }

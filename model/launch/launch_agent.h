@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -43,7 +44,8 @@ struct LaunchConfig {
   /// --numa-binding: the processors of each local rank as numactl takes them; empty: not bound.
   std::vector<std::string> processors;
   LogsSpec logs;
-  std::string event_log_handler = "null";  ///< destination of events (2.x)
+  std::string event_log_handler = "null";   ///< destination of events (2.x)
+  std::optional<HeartbeatPlan> heartbeats;  ///< nullopt: workers are not asked to beat
   /// Switched-on known defects, by name; see model/variant/defects.h.
   std::set<std::string> defects;
 };

@@ -27,7 +27,7 @@ inline constexpr EventType agent_settings{"agent.settings",
 inline constexpr EventType agent_finished{"agent.finished", {"outcome", "exit_code", "detail"}};
 /// The worker group's state changed (PyTorch's WorkerState names).
 inline constexpr EventType group_state{"group.state", {"state", "restart_count"}};
-/// `cause`: worker_failure, membership_change, or member_lost (hardened).
+/// `cause`: worker_failure, heartbeat_loss, membership_change, or member_lost (hardened).
 inline constexpr EventType group_restarting{"group.restarting",
                                             {"cause", "remaining_restarts", "round"}};
 inline constexpr EventType agent_signalled{"agent.signalled", {"signal", "phase"}};
@@ -112,6 +112,15 @@ inline constexpr EventType worker_collective{"worker.collective",
                                              {"run_id", "rank", "step", "result"}};
 /// The worker saw a value from another incarnation of the group.
 inline constexpr EventType worker_stale_read{"worker.stale_read", {"key", "detail"}};
+/// The worker has given back something that it held: process group, heartbeats, a timer.
+inline constexpr EventType worker_released{"worker.released", {"what"}};
+/// A worker has put a signal into the file that it shares with others, or has come upon one there.
+/// `number`: the raiser's count.
+inline constexpr EventType file_signal_raised{"file_signal.raised",
+                                              {"path", "name", "from", "number"}};
+inline constexpr EventType file_signal_seen{"file_signal.seen", {"path", "name", "from", "number"}};
+/// A line of that file that is none of ours.
+inline constexpr EventType file_signal_refused{"file_signal.refused", {"path", "detail"}};
 
 // ---- timers
 // ----------------------------------------------------------------------------------------
@@ -130,6 +139,23 @@ inline constexpr EventType watchdog_changed{"watchdog.changed", {"change", "path
 /// A timer server met something that it cannot use: a malformed request, a worker that it may not
 /// signal.
 inline constexpr EventType watchdog_failed{"watchdog.failed", {"path", "detail"}};
+
+// ---- heartbeats of workers
+// ----------------------------------------------------------------------------------------
+/// The agent waits for the beats of one of its workers from now on. `worker`: the name under which
+/// that incarnation beats. `first_beat`: span to its first one, -1 for any. `policy`: mark,
+/// restart, stop.
+inline constexpr EventType heartbeat_expected{
+    "heartbeat.expected", {"worker", "worker_pid", "rank", "deadline", "first_beat", "policy"}};
+inline constexpr EventType heartbeat_received{"heartbeat.received", {"worker", "count", "last"}};
+/// Nothing has come from the worker for `silent`, which is longer than it may.
+inline constexpr EventType heartbeat_lost{"heartbeat.lost", {"worker", "silent"}};
+/// A lost worker beats again, after `silent`.
+inline constexpr EventType heartbeat_returned{"heartbeat.returned", {"worker", "silent"}};
+/// The server cannot use what came: a malformed line, a worker that nobody expects.
+inline constexpr EventType heartbeat_refused{"heartbeat.refused", {"detail"}};
+/// The worker's side. `change`: beats, silent, ended, connected, cut off.
+inline constexpr EventType heartbeat_client{"heartbeat.client", {"worker", "change", "detail"}};
 
 // ---- store
 // ----------------------------------------------------------------------------------------

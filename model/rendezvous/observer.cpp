@@ -2,6 +2,7 @@
 #include "model/rendezvous/observer.h"
 
 #include <charconv>
+#include <nlohmann/json.hpp>
 
 #include "model/rendezvous/c10d_backend.h"
 #include "model/rendezvous/dynamic_handler.h"
@@ -25,6 +26,16 @@ std::optional<RendezvousStoreInfo> published_master(Store& store, const std::str
   return info;
 }
 
+/// The second number of what the agent of rank 0 was told (agent.md 2.1).
+std::optional<std::int64_t> published_world_size(Store& store, const std::string& run_id,
+                                                 std::int64_t round) {
+  const std::string key = round_prefix(run_id, round) + "/torchelastic/assigned_ranks/0";
+  if (!store.check({key})) return std::nullopt;
+  const auto ranks = nlohmann::json::parse(store.get(key).bytes(), nullptr, false);
+  if (!ranks.is_array() || ranks.size() != 4 || !ranks[1].is_number_integer()) return std::nullopt;
+  return ranks[1].get<std::int64_t>();
+}
+
 /// What the bytes of a state say, and the rounds' store besides.
 RendezvousView view_of(const Value& bytes, Store& store, const std::string& run_id) {
   RendezvousView view;
@@ -33,6 +44,9 @@ RendezvousView view_of(const Value& bytes, Store& store, const std::string& run_
   const std::int64_t round = view.state->round;
   for (std::int64_t back = 0; back <= std::min(round, kRoundsBack) && !view.master; ++back) {
     view.master = published_master(store, run_id, round - back);
+  }
+  if (view.state->complete && !view.state->closed) {
+    view.world_size = published_world_size(store, run_id, round);
   }
   return view;
 }
@@ -52,13 +66,6 @@ std::optional<RendezvousView> observe_c10d(Store& store, const std::string& run_
   const Value stored = store.get(key);
   if (stored == c10d_no_state()) return RendezvousView{};
   return view_of(decode_stored(stored), store, run_id);
-}
-
-const char* status_text(const RendezvousView& view) {
-  if (view.state == nullptr) return "no state";
-  if (view.state->closed) return "closed";
-  if (view.state->complete) return "complete";
-  return view.state->deadline ? "last call" : "gathering";
 }
 
 }  // namespace hooke::model

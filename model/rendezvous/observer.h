@@ -17,6 +17,8 @@ struct RendezvousView {
   /// Of the current round, else of the latest earlier one that published it: agents that share a
   /// store over rounds publish it once.
   std::optional<RendezvousStoreInfo> master;
+  /// Workers of a complete round, once its agents have published their ranks as 2.x does.
+  std::optional<std::int64_t> world_size;
 };
 
 /// Reads the job `run_id` of a c10d rendezvous; nullopt when the store knows no such job. Makes no
@@ -28,8 +30,5 @@ std::optional<RendezvousView> observe_c10d(Store& store, const std::string& run_
 /// do; `store` is that of its rounds. RendezvousConnectionError besides.
 std::optional<RendezvousView> observe(RendezvousBackend& backend, Store& store,
                                       const std::string& run_id);
-
-/// Where a rendezvous stands: "no state", "closed", "complete", "last call" or "gathering".
-const char* status_text(const RendezvousView& view);
 
 }  // namespace hooke::model

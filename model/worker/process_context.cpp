@@ -63,6 +63,11 @@ sim::Pid ProcessContext::pid(std::size_t local_rank) const {
   return processes_[local_rank].pid;
 }
 
+const std::optional<sim::ExitStatus>& ProcessContext::status(std::size_t local_rank) const {
+  HOOKE_CHECK(local_rank < processes_.size(), "only a started worker ends");
+  return processes_[local_rank].ended;
+}
+
 bool ProcessContext::reap() {
   bool all_ended = true;
   for (std::size_t i = 0; i < processes_.size(); ++i) {

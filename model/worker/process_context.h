@@ -43,6 +43,8 @@ class ProcessContext {
   void start();
   /// Of a started worker.
   [[nodiscard]] sim::Pid pid(std::size_t local_rank) const;
+  /// How a started worker has ended, once it has been seen to.
+  [[nodiscard]] const std::optional<sim::ExitStatus>& status(std::size_t local_rank) const;
   /// Looks once. nullopt while all still run; otherwise the rest has been stopped (SIGTERM, 30 s)
   /// and this is how it ended. SignalException while stopping.
   std::optional<ProcessesResult> poll();

@@ -11,7 +11,8 @@
 
 namespace {
 
-constexpr int kGoldenRuns = 200;
+/// Passes over the library.
+constexpr std::size_t kPasses = 2;
 
 /// Scenario files in the order of their paths, so that the list does not depend on the directory's
 /// order.
@@ -39,15 +40,14 @@ int main(int argc, char** argv) {
   }
   hooke::kernel::Kernel kernel;
   const auto invariants = hooke::properties::InvariantRegistry::with_builtins();
-  for (int i = 0; i < kGoldenRuns; ++i) {
-    const std::filesystem::path& file = files[static_cast<std::size_t>(i) % files.size()];
+  for (std::size_t i = 0; i < kPasses * files.size(); ++i) {
+    const std::filesystem::path& file = files[i % files.size()];
     hooke::scenario::Scenario scenario = hooke::scenario::load_scenario_file(file.string());
-    scenario.seed += static_cast<std::uint64_t>(i) / files.size();
+    scenario.seed += i / files.size();
     hooke::scenario::RunOptions options;
     options.twin = false;
     // Every other pass over the library draws the order of ready fibers as well.
-    if ((static_cast<std::size_t>(i) / files.size()) % 2 == 1)
-      options.strategy = hooke::kernel::Strategy::random;
+    if (i / files.size() % 2 == 1) options.strategy = hooke::kernel::Strategy::random;
     const hooke::scenario::RunReport report =
         hooke::scenario::run(kernel, scenario, options, invariants);
     std::printf("%s seed %llu %s\n", file.lexically_relative(root).c_str(),

@@ -41,5 +41,37 @@ TEST(WorkerEnvironment, is_that_of_torchrun) {
   });
 }
 
+TEST(LaunchDetection, one_script_works_under_every_launcher_and_alone) {
+  if (torch_python().empty()) GTEST_SKIP() << "HOOKE_TORCH_PYTHON names no interpreter";
+  run([](Ports& ports, const std::filesystem::path& directory) {
+    const std::string program = script("launched.py").string();
+    Child agent(ports, directory, "agent",
+                {hooke_program().string(), "agent", "--standalone", "--nproc-per-node=2", program},
+                {{"PYTHON_EXEC", torch_python()}});
+    std::vector<std::unique_ptr<Child>> by_hand;
+    const std::string port = std::to_string(free_port(ports));
+    for (const char* rank : {"0", "1"}) {
+      by_hand.push_back(
+          std::make_unique<Child>(ports, directory, std::string("by-hand-") + rank,
+                                  std::vector<std::string>{torch_python(), program},
+                                  std::map<std::string, std::string>{{"RANK", rank},
+                                                                     {"WORLD_SIZE", "2"},
+                                                                     {"MASTER_ADDR", "127.0.0.1"},
+                                                                     {"MASTER_PORT", port}}));
+    }
+    Child alone(ports, directory, "alone", {torch_python(), program});
+    EXPECT_EQ(agent.end(120s), 0) << agent.output();
+    for (const char* rank : {"0", "1"}) {
+      const std::string said = std::string("rank ") + rank + " of 2 over gloo sum=2 after=False";
+      EXPECT_THAT(agent.output(), testing::HasSubstr("launched=True " + said));
+      Child& worker = *by_hand[static_cast<std::size_t>(rank[0] - '0')];
+      EXPECT_EQ(worker.end(120s), 0) << worker.output();
+      EXPECT_THAT(worker.output(), testing::HasSubstr("launched=False " + said));
+    }
+    EXPECT_EQ(alone.end(120s), 0);
+    EXPECT_THAT(alone.output(), testing::HasSubstr("launched=False alone sum=1 after=False"));
+  });
+}
+
 }  // namespace
 }  // namespace hooke::interop

@@ -49,6 +49,20 @@ TEST(Worlds, simulated_hooke_and_torchrun_agents_give_the_same_verdict) {
   });
 }
 
+TEST(Worlds, heartbeats_over_real_links_give_the_verdict_of_simulated_ones) {
+  run([&](Ports& ports, const fs::path& directory) {
+    std::map<std::string, std::unique_ptr<Child>> runs;
+    for (const char* name : {"link-lost-mark", "link-lost-restart", "worker-hangs-restart",
+                             "agent-paused", "slow-link-below-the-deadline"}) {
+      runs[name] = hooke_run(ports, directory, name, "sim,real",
+                             scenario("../heartbeats/" + std::string(name)));
+    }
+    for (const auto& [name, child] : runs) {
+      EXPECT_EQ(child->end(300s), 0) << name << ":\n" << child->output();
+    }
+  });
+}
+
 TEST(Worlds, a_failure_is_seen_in_every_world) {
   run([&](Ports& ports, const fs::path& directory) {
     // Succeeds where the file says that it fails.

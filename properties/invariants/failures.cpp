@@ -51,6 +51,8 @@ class RestartBudget final : public Judge {
     } else if (event.type == &ev::group_restarting) {
       if (text(event, "cause") == "worker_failure")
         note(count, "a worker on node ", event.node, " failed");
+      if (text(event, "cause") == "heartbeat_loss")
+        note(count, "a worker on node ", event.node, " fell silent");
     } else if (agent.outcome != "succeeded" && agent.round != kNoRound) {  // process.ended
       count.lost_nodes.insert(event.node);
       if (agent.outcome.empty() && !agent.signalled)

@@ -147,7 +147,7 @@ class EnvContract final : public Judge {
       plan.base_rank = number(event, "base_rank");
       plan.world_size = number(event, "world_size");
     } else if (event.type == &ev::group_restarting) {
-      if (text(event, "cause") == "worker_failure") ++plan.failures;
+      if (text(event, "cause") != "membership_change") ++plan.failures;
     } else if (event.type == &ev::worker_started) {
       started(event, agent, plan);
     }

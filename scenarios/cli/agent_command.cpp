@@ -101,8 +101,71 @@ std::unique_ptr<model::ControlPlane> control_plane(sim::Ports& ports, model::Obs
   return control;
 }
 
+/// hooke's own options of heartbeats, in seconds.
+struct HeartbeatFlags {
+  std::optional<double> silence;  ///< the longest that is no loss; set: workers are waited for
+  double interval = 1;
+  std::optional<double> first_beat;
+  std::string policy = "mark";
+  std::uint16_t port = 0;
+  std::string address;
+};
+
+void add_heartbeats(CLI::App& command, HeartbeatFlags& flags) {
+  CLI::Option* const deadline =
+      command
+          .add_option("--heartbeat-deadline", flags.silence,
+                      "Workers beat, and are lost after so many seconds of silence")
+          ->check(seconds_from(0.002));
+  for (CLI::Option* const option :
+       {command.add_option("--heartbeat-interval", flags.interval, "Seconds between two beats")
+            ->check(seconds_from(0.001))
+            ->capture_default_str(),
+        command
+            .add_option("--heartbeat-first-beat", flags.first_beat,
+                        "Seconds from a worker's start to its first beat; without it a worker is "
+                        "watched from its first beat on")
+            ->check(seconds_from(0.001)),
+        command
+            .add_option("--heartbeat-policy", flags.policy,
+                        "What to do about a lost worker: mark the group unhealthy, restart it, or "
+                        "stop the job")
+            ->check(CLI::IsMember({"mark", "restart", "stop"}))
+            ->capture_default_str(),
+        command.add_option("--heartbeat-port", flags.port, "Where to listen; 0: a free port")
+            ->check(CLI::Range(0, 65535))
+            ->capture_default_str(),
+        command.add_option("--heartbeat-address", flags.address,
+                           "HOST:PORT that workers are told, where they do not reach the agent as "
+                           "localhost")}) {
+    option->needs(deadline);
+  }
+}
+
+std::optional<model::HeartbeatPlan> heartbeat_plan(const HeartbeatFlags& flags) {
+  if (!flags.silence) return std::nullopt;
+  model::HeartbeatPlan plan;
+  plan.deadline = span_of(*flags.silence);
+  plan.interval = span_of(flags.interval);
+  if (plan.deadline <= plan.interval) {
+    throw CLI::ValidationError("--heartbeat-deadline", "must be longer than --heartbeat-interval");
+  }
+  if (flags.first_beat) plan.first_beat = span_of(*flags.first_beat);
+  plan.policy = *model::heartbeat_policy_from(flags.policy);
+  plan.port = sim::PortNumber{flags.port};
+  plan.address = flags.address;
+  if (!plan.address.empty()) {
+    const std::size_t colon = plan.address.rfind(':');
+    if (colon == 0 || colon == std::string::npos || colon + 1 == plan.address.size()) {
+      throw CLI::ValidationError("--heartbeat-address",
+                                 "expected HOST:PORT, got \"" + plan.address + "\"");
+    }
+  }
+  return plan;
+}
+
 int run_agent(TorchrunOptions options, bool find_variant, const std::string& trace_path,
-              const ControlDoors& doors) {
+              const ControlDoors& doors, std::optional<model::HeartbeatPlan> heartbeats) {
   real::RealProcess process({"hooke"});
   // How scenarios give the agents of one machine different clocks.
   if (const char* const offset = std::getenv(scenario::kWallOffsetVariable)) {
@@ -129,6 +192,7 @@ int run_agent(TorchrunOptions options, bool find_variant, const std::string& tra
       std::fprintf(stderr, "hooke agent: %s\n", error.what());
       return 1;  // torchrun's status of a configuration that means nothing
     }
+    launch.config.heartbeats = heartbeats;
     for (const std::string& notice : launch.notices) {
       std::fprintf(stderr, "hooke: %s\n", notice.c_str());
     }
@@ -209,12 +273,14 @@ void add_agent(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"found", "torch-2.x", "torch-1.13", "hardened"}))
       ->capture_default_str();
   command->add_option("--trace", *trace_path, "Write every event as JSON Lines");
+  auto heartbeats = std::make_shared<HeartbeatFlags>();
+  add_heartbeats(*command, *heartbeats);
   command->footer(
       "Everything from the script on belongs to the script. Options may also be given as PET_* "
       "variables.\nExample: hooke agent --nnodes=1:3 --max-restarts=3 --rdzv-backend=c10d "
       "--rdzv-endpoint=head:29400 train.py --epochs 10\nExit codes are torchrun's: 0; 1 failed or "
       "stopped; 2 bad usage.");
-  command->callback([command, options, trace_path, variant, doors, &exit_code] {
+  command->callback([command, options, trace_path, variant, doors, heartbeats, &exit_code] {
     const std::vector<std::string> rest = command->remaining();
     if (rest.empty()) throw CLI::RequiredError("a script to run");
     if (rest.front().size() > 1 && rest.front().starts_with("-")) {
@@ -223,7 +289,8 @@ void add_agent(CLI::App& app, int& exit_code) {
     options->script = rest.front();
     options->script_arguments.assign(rest.begin() + 1, rest.end());
     options->variant = model::variant_from(*variant).value_or(model::Variant::torch_2_x);
-    exit_code = run_agent(*options, *variant == "found", *trace_path, *doors);
+    exit_code =
+        run_agent(*options, *variant == "found", *trace_path, *doors, heartbeat_plan(*heartbeats));
   });
 }
 

@@ -27,7 +27,9 @@ namespace hooke::cli {
 namespace {
 
 struct Options {
-  report::RendezvousPlace place{"c10d", "", "none"};
+  std::string backend = "c10d";
+  std::string endpoint;
+  std::string run_id = "none";
   std::string configuration;
   double timeout_s = 10;
   double watch_s = 0;
@@ -83,12 +85,13 @@ bool show(sim::Ports& ports, const Look& look, const Options& options) {
   const auto view = look();
   if (!view) {
     std::fprintf(stderr, "hooke state: the store at %s knows no job \"%s\" (--rdzv-id)\n",
-                 options.place.endpoint.c_str(), options.place.run_id.c_str());
+                 options.endpoint.c_str(), options.run_id.c_str());
     return false;
   }
-  const sim::WallTime now = ports.clock.wall_now();
-  const std::string text = options.json ? report::view_json(options.place, *view, now)
-                                        : report::view_text(options.place, *view, now);
+  const model::JobRecord record =
+      model::job_record(options.run_id, options.backend, view, ports.clock.wall_now());
+  const auto print = options.json ? report::view_json : report::view_text;
+  const std::string text = print(options.endpoint, record, view->state_bytes);
   // A terminal shows the newest view in place of the last one, a file all of them.
   if (options.watch_s > 0 && !options.json && isatty(STDOUT_FILENO) != 0) {
     std::fputs("\033[H\033[J", stdout);
@@ -100,9 +103,9 @@ bool show(sim::Ports& ports, const Look& look, const Options& options) {
 
 model::RendezvousParameters parameters_of(const Options& options) {
   model::RendezvousParameters parameters;
-  parameters.backend = options.place.backend;
-  parameters.endpoint = options.place.endpoint;
-  parameters.run_id = options.place.run_id;
+  parameters.backend = options.backend;
+  parameters.endpoint = options.endpoint;
+  parameters.run_id = options.run_id;
   parameters.config = model::parse_rendezvous_configuration(options.configuration);
   parameters.config["read_timeout"] = std::to_string(span_of(options.timeout_s).count()) + "ns";
   return parameters;
@@ -144,16 +147,16 @@ void add_state(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "state", "Show the live rendezvous of a job of torchrun or hooke agents; changes nothing");
   auto options = std::make_shared<Options>();
-  command->add_option("--rdzv-backend,--rdzv_backend", options->place.backend, "As the job's")
+  command->add_option("--rdzv-backend,--rdzv_backend", options->backend, "As the job's")
       ->check(CLI::IsMember({"c10d", "etcd-v2", "etcd-v3"}))
       ->capture_default_str();
   command
-      ->add_option("--rdzv-endpoint,--rdzv_endpoint", options->place.endpoint,
+      ->add_option("--rdzv-endpoint,--rdzv_endpoint", options->endpoint,
                    "As the job's; a path with store_type=file")
       ->default_str("localhost, the backend's port");
   command->add_option("--rdzv-conf,--rdzv_conf", options->configuration,
                       "As the job's: store_type=file; protocol, ca_cert, user … of etcd");
-  command->add_option("--rdzv-id,--rdzv_id", options->place.run_id, "As the job's")
+  command->add_option("--rdzv-id,--rdzv_id", options->run_id, "As the job's")
       ->capture_default_str();
   command->add_option("--timeout", options->timeout_s, "Seconds to wait for the store")
       ->check(seconds_from(0.001))
@@ -171,9 +174,8 @@ void add_state(CLI::App& app, int& exit_code) {
       "  hooke state --rdzv-conf store_type=file --rdzv-endpoint /shared/job --rdzv-id job\n"
       "Exit codes: 0; 1 no such job, or the store failed; 2 bad usage.");
   command->callback([options, &exit_code] {
-    if (options->place.endpoint.empty()) {
-      options->place.endpoint =
-          options->place.backend == "c10d" ? "localhost:29400" : "localhost:2379";
+    if (options->endpoint.empty()) {
+      options->endpoint = options->backend == "c10d" ? "localhost:29400" : "localhost:2379";
     }
     real::RealProcess process({"hooke"});
     exit_code = process.run([&](sim::Ports& ports) { return watch(ports, *options); });

@@ -27,6 +27,11 @@ bool is_network_word(std::string_view word) {
   return word.starts_with("net.") || word == "store.slow" || word == "store.stop";
 }
 
+/// The node's own link, over which its workers' heartbeats go.
+bool joins_a_node_to_itself(const TimelineEntry& entry) {
+  return entry.to.size() == 1 && entry.from == entry.to;
+}
+
 bool uses_a_group_store(const Scenario& scenario) {
   const auto uses = [](const WorkerProgram& program) {
     return std::any_of(program.begin(), program.end(), [](const WorkerStep& step) {
@@ -71,11 +76,13 @@ std::vector<std::string> unsupported(const Scenario& scenario, AgentKind kind) {
     if (std::find(kWords.begin(), kWords.end(), entry.what) == kWords.end()) say(entry.what);
     if (entry.trigger.fault_point) say("fault points");
     // The links of a stage lead to the rendezvous store; the workers' own lie bare.
-    if (is_network_word(entry.what) && uses_a_group_store(scenario)) {
+    if (is_network_word(entry.what) && !joins_a_node_to_itself(entry) &&
+        uses_a_group_store(scenario)) {
       say(entry.what + " between workers");
     }
   }
   if (kind == AgentKind::torchrun) {
+    if (scenario.protocol.agent.heartbeats) say("agent.heartbeats");
     if (scenario.protocol.variant != model::Variant::torch_2_x) say("variant torch-1.13");
     for (const Duration span : {plan.join, plan.last_call, plan.close, plan.heartbeat,
                                 plan.keep_alive_interval, plan.read_timeout}) {
@@ -286,7 +293,9 @@ Director::Nodes Director::linked(const TimelineEntry& entry, const Nodes& from) 
 
 void Director::disturb(const TimelineEntry& entry, const Nodes& nodes, Deed& deed) {
   using Way = real::LinkProxy::Way;
-  const std::vector<real::LinkProxy*> links = stage_.links(linked(entry, nodes));
+  const std::vector<real::LinkProxy*> links = joins_a_node_to_itself(entry)
+                                                  ? stage_.heartbeat_links(nodes)
+                                                  : stage_.links(linked(entry, nodes));
   const std::string kind = world_word(entry.what);
   const Duration span = entry.duration.value_or(Duration::zero());
   if (entry.what == "net.reset") {

@@ -11,6 +11,7 @@
 #include "model/store/free_port.h"
 #include "scenarios/cluster.h"
 #include "scenarios/real/worker_events.h"
+#include "scenarios/worker_program.h"
 #include "scenarios/writer.h"
 #include "sim/real/process_tree.h"
 #include "sim/world/world_event_registry.h"
@@ -70,6 +71,13 @@ Stage::Stage(sim::Ports& ports, const Scenario& scenario, const Cast& cast, std:
         hosts ? nullptr
               : std::make_unique<real::LinkProxy>(ports, sim::Endpoint{kLoopback, store_port_}));
   }
+  if (scenario.protocol.agent.heartbeats) {
+    for (std::size_t i = 0; i < nodes; ++i) {
+      const sim::PortNumber port = model::probe_free_port(ports.network);
+      heartbeat_links_.push_back(
+          {port, std::make_unique<real::LinkProxy>(ports, sim::Endpoint{kLoopback, port})});
+    }
+  }
   const auto written = ports.files.write(directory_ + "/scenario.json", write_scenario(scenario));
   if (!written) throw std::runtime_error(written.failure().detail);
 }
@@ -126,6 +134,7 @@ std::map<std::string, std::string> Stage::environment(sim::NodeId node) const {
   std::map<std::string, std::string> out = ports_.processes.environment();
   for (const auto& [name, value] : scenario_.protocol.agent.environment) out[name] = value;
   out[kStageVariable] = directory_;
+  out[kSignalFileVariable] = directory_ + "/signals-" + node_names_[node.value];
   out[kNodeVariable] = node_names_[node.value];
   out[kStoreVariable] = (store_is_external() ? kLoopback : address(store_machine_)) +
                         std::string(":") + std::to_string(store_port_.value);
@@ -150,6 +159,8 @@ std::vector<std::string> Stage::agent_command(sim::NodeId node, const std::strin
             trace,
             "--protocol-variant",
             std::string(to_string(scenario_.protocol.variant))};
+    const std::vector<std::string> heartbeats = heartbeat_flags(node);
+    argv.insert(argv.end(), heartbeats.begin(), heartbeats.end());
   } else {
     std::istringstream words(cast_.torchrun);
     for (std::string word; words >> word;) argv.push_back(word);
@@ -179,6 +190,22 @@ std::vector<std::string> Stage::agent_command(sim::NodeId node, const std::strin
        "--rdzv_endpoint=" + endpoint, "--rdzv_id=" + run_id, "--rdzv_conf=" + configuration,
        "--local_addr=" + address(node), "--no_python", cast_.hooke, "worker"});
   return argv;
+}
+
+std::vector<std::string> Stage::heartbeat_flags(sim::NodeId node) const {
+  const std::optional<model::HeartbeatPlan>& plan = scenario_.protocol.agent.heartbeats;
+  if (!plan) return {};
+  const HeartbeatLink& link = heartbeat_links_[node.value];
+  std::vector<std::string> out{"--heartbeat-deadline=" + decimal_seconds(plan->deadline),
+                               "--heartbeat-interval=" + decimal_seconds(plan->interval),
+                               "--heartbeat-policy=" + std::string(to_string(plan->policy)),
+                               "--heartbeat-port=" + std::to_string(link.agent.value),
+                               "--heartbeat-address=" + std::string(kLoopback) + ":" +
+                                   std::to_string(link.proxy->port().value)};
+  if (plan->first_beat) {
+    out.push_back("--heartbeat-first-beat=" + decimal_seconds(*plan->first_beat));
+  }
+  return out;
 }
 
 bool Stage::start_agent(sim::NodeId node, const std::string& run_id) {
@@ -263,6 +290,15 @@ std::vector<real::LinkProxy*> Stage::links(const std::vector<sim::NodeId>& nodes
   std::vector<real::LinkProxy*> out;
   for (const sim::NodeId node : nodes) {
     if (node.value < links_.size() && links_[node.value]) out.push_back(links_[node.value].get());
+  }
+  return out;
+}
+
+std::vector<real::LinkProxy*> Stage::heartbeat_links(const std::vector<sim::NodeId>& nodes) {
+  std::vector<real::LinkProxy*> out;
+  for (const sim::NodeId node : nodes) {
+    if (node.value < heartbeat_links_.size())
+      out.push_back(heartbeat_links_[node.value].proxy.get());
   }
   return out;
 }

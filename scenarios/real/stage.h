@@ -57,6 +57,9 @@ class Stage {
   void order_exit(sim::Pid worker, std::int64_t code);
   /// The links of these nodes to the store; of the store's own node there is none.
   [[nodiscard]] std::vector<real::LinkProxy*> links(const std::vector<sim::NodeId>& nodes);
+  /// The links of these nodes' workers to their agents, over which heartbeats go.
+  [[nodiscard]] std::vector<real::LinkProxy*> heartbeat_links(
+      const std::vector<sim::NodeId>& nodes);
 
   /// Takes in what has been written and who has ended since the last look.
   void look();
@@ -87,6 +90,7 @@ class Stage {
   };
   [[nodiscard]] std::vector<std::string> agent_command(sim::NodeId node, const std::string& run_id,
                                                        const std::string& trace) const;
+  [[nodiscard]] std::vector<std::string> heartbeat_flags(sim::NodeId node) const;
   [[nodiscard]] std::map<std::string, std::string> environment(sim::NodeId node) const;
   [[nodiscard]] std::string address(sim::NodeId node) const;
   [[nodiscard]] sim::WorldTime now() const;
@@ -112,7 +116,12 @@ class Stage {
   sim::PortNumber store_port_{};
   std::optional<sim::Pid> store_process_;
   std::vector<std::unique_ptr<real::LinkProxy>> links_;  ///< by node; null for the store's
-  std::vector<Agent> agents_;                            ///< living ones
+  struct HeartbeatLink {
+    sim::PortNumber agent{};  ///< where the node's agent listens
+    std::unique_ptr<real::LinkProxy> proxy;
+  };
+  std::vector<HeartbeatLink> heartbeat_links_;  ///< by node; empty without heartbeats
+  std::vector<Agent> agents_;                   ///< living ones
   std::set<sim::NodeId> down_;
   std::map<std::string, Tail> tails_;
   std::map<sim::Pid, Gone> gone_;   ///< workers

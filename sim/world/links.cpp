@@ -95,7 +95,8 @@ void Links::remove(FaultId fault) {
 }
 
 bool Links::covers(const PathSet& paths, sim::NodeId from, sim::NodeId to) {
-  if (from == to) return false;  // nothing is ever cut off from itself
+  if (from == to) return paths.loopback && contains(paths.from, from);
+  if (paths.loopback) return false;
   const bool forward = contains(paths.from, from) && contains(paths.to, to);
   const bool backward = contains(paths.from, to) && contains(paths.to, from);
   return forward || (!paths.one_way && backward);

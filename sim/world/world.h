@@ -65,6 +65,9 @@ struct PathSet {
   std::vector<sim::NodeId> from;
   std::vector<sim::NodeId> to;
   bool one_way = false;
+  /// The paths of each of `from` to itself, over its loopback; `to` is not asked. Without this
+  /// nothing is ever cut off from itself.
+  bool loopback = false;
 };
 
 /// What a fault does; see World::inject. The elastic words of a scenario ("agent.kill") are

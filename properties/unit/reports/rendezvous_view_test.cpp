@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using model::NodeDesc;
 using model::NodeRef;
 
-const RendezvousPlace kPlace{"c10d", "head:29400", "train"};
+constexpr const char* kPlace = "head:29400";
 constexpr sim::WallTime kNow{1000s};
 
 /// Two members that are listed against their ranks, one that waits, one spare without a heartbeat.
@@ -30,14 +30,24 @@ model::RendezvousView some_view() {
   view.state = std::make_shared<model::RendezvousState>(state);
   view.state_bytes = 551;
   view.master = model::RendezvousStoreInfo{"node-a", 29500};
+  view.world_size = 16;
   return view;
 }
 
+std::string text_of(const std::optional<model::RendezvousView>& view) {
+  return view_text(kPlace, job_record("train", "c10d", view, kNow), view ? view->state_bytes : 0);
+}
+nlohmann::json json_of(const std::optional<model::RendezvousView>& view) {
+  return nlohmann::json::parse(
+      view_json(kPlace, job_record("train", "c10d", view, kNow), view ? view->state_bytes : 0));
+}
+
 TEST(RendezvousView, shows_a_line_for_each_node_by_rank) {
-  EXPECT_EQ(view_text(kPlace, some_view(), kNow),
+  EXPECT_EQ(text_of(some_view()),
             "job      train, c10d at head:29400\n"
             "status   complete, round 3\n"
             "master   node-a:29500\n"
+            "workers  16\n"
             "state    551 B\n"
             "\n"
             "   rank  node         heartbeat\n"
@@ -53,25 +63,43 @@ TEST(RendezvousView, shows_no_ranks_before_the_round_is_complete_but_the_end_of_
   state.complete = false;
   state.deadline = kNow + 12s;
   view.state = std::make_shared<model::RendezvousState>(state);
-  const std::string text = view_text(kPlace, view, kNow);
+  const std::string text = text_of(view);
   EXPECT_NE(text.find("status   last call, round 3, ends in 12.0 s\n"), std::string::npos) << text;
   EXPECT_NE(text.find("      -  node-a_11_0"), std::string::npos) << text;
-  const auto json = nlohmann::json::parse(view_json(kPlace, view, kNow));
+  const auto json = json_of(view);
   EXPECT_TRUE(json["participants"][0]["rank"].is_null());
   EXPECT_EQ(json["last_call_ends_in_s"], 12.0);
 }
 
 TEST(RendezvousView, says_when_there_is_no_state_yet) {
   EXPECT_EQ(
-      view_text(kPlace, {}, kNow),
+      text_of(model::RendezvousView{}),
       "job      train, c10d at head:29400\nstatus   no state: no agent has written one yet\n");
-  EXPECT_EQ(nlohmann::json::parse(view_json(kPlace, {}, kNow))["status"], "no state");
+  EXPECT_EQ(json_of(model::RendezvousView{})["status"], "no state");
+}
+
+TEST(RendezvousView, of_a_job_that_has_ended_says_so_and_gives_no_stale_values) {
+  model::RendezvousView view = some_view();
+  model::RendezvousState state = *view.state;
+  state.closed = true;
+  view.state = std::make_shared<model::RendezvousState>(state);
+  EXPECT_EQ(text_of(view),
+            "job      train, c10d at head:29400\n"
+            "status   closed: the job has ended, nobody can join it any more\n");
+  const auto json = json_of(view);
+  EXPECT_EQ(json["status"], "closed");
+  EXPECT_EQ(json["running"], false);
+  EXPECT_FALSE(json.contains("master"));
+  EXPECT_FALSE(json.contains("participants"));
 }
 
 TEST(RendezvousView, gives_programs_the_same) {
-  const auto json = nlohmann::json::parse(view_json(kPlace, some_view(), kNow));
+  const auto json = json_of(some_view());
   EXPECT_EQ(json["status"], "complete");
+  EXPECT_EQ(json["running"], true);
   EXPECT_EQ(json["round"], 3);
+  EXPECT_EQ(json["group_world_size"], 2);
+  EXPECT_EQ(json["world_size"], 16);
   EXPECT_EQ(json["master"], (nlohmann::json{{"addr", "node-a"}, {"port", 29500}}));
   ASSERT_EQ(json["participants"].size(), 2U);
   EXPECT_EQ(json["participants"][1]["addr"], "node-b");

@@ -116,6 +116,8 @@ TEST(Schema, refuses_every_bad_file_whose_form_shows_it) {
                                                   "fault-restart-of-an-inner-store",
                                                   "fault-skew-too-far",
                                                   "heartbeat-finer-than-a-microsecond",
+                                                  "heartbeats-deadline-too-short",
+                                                  "heartbeats-too-often",
                                                   "invariant-unknown",
                                                   "keep-alive-for-centuries",
                                                   "latency-p99-below-median",

@@ -92,16 +92,35 @@ class Draw {
     if (coin()) agent.exit_barrier_timeout = span();
     if (coin()) agent.shutdown_timeout = span();
     if (coin()) agent.environment["TORCH_X"] = text();
+    if (coin()) {
+      model::HeartbeatPlan& heartbeats = agent.heartbeats.emplace();
+      if (coin()) heartbeats.interval = 1ms + span();
+      if (coin()) heartbeats.deadline = 1ms + span();
+      heartbeats.deadline += heartbeats.interval;
+      if (coin()) heartbeats.first_beat = 1ms + span();
+      heartbeats.policy =
+          *rc::gen::element(model::HeartbeatPolicy::mark, model::HeartbeatPolicy::restart,
+                            model::HeartbeatPolicy::stop);
+    }
   }
 
   static WorkerProgram program() {
     WorkerProgram out;
     for (int i = number(0, 3); i > 0; --i) {
       WorkerStep step;
-      step.kind = static_cast<WorkerStep::Kind>(number(0, 9));
+      step.kind = static_cast<WorkerStep::Kind>(number(0, 13));
       if (step.kind == WorkerStep::Kind::run) step.span = span();
       if (step.kind == WorkerStep::Kind::hold_timer) step.span = span();
       if (step.kind == WorkerStep::Kind::release) step.text = text();
+      if (step.kind == WorkerStep::Kind::destroy) {
+        step.text = *rc::gen::element<std::string>("all", "process group", "heartbeats", "timers");
+      }
+      if (step.kind == WorkerStep::Kind::raise || step.kind == WorkerStep::Kind::await) {
+        step.text = text();
+      }
+      if (step.kind == WorkerStep::Kind::beat) {
+        step.text = *rc::gen::element<std::string>("start", "pause", "stop");
+      }
       if (step.kind == WorkerStep::Kind::scribble) step.text = text();
       if (step.kind == WorkerStep::Kind::acquire) {
         step.text = text();

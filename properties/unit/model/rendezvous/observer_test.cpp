@@ -6,6 +6,7 @@
 
 #include "model/rendezvous/c10d_backend.h"
 #include "model/rendezvous/errors.h"
+#include "model/rendezvous/job_record.h"
 #include "model/rendezvous/state_codec.h"
 #include "properties/unit/model/agent/memory_store.h"
 #include "properties/unit/sim/world/test_world.h"
@@ -57,8 +58,12 @@ RendezvousState complete_round(std::int64_t round) {
   return state;
 }
 
+JobRecord record_of(const std::optional<RendezvousView>& view) {
+  return job_record("j", "c10d", view, sim::WallTime(std::chrono::seconds(130)));
+}
+
 TEST_F(Observer, of_a_job_nobody_knows_sees_nothing) {
-  EXPECT_FALSE(look());
+  EXPECT_EQ(record_of(look()).status, JobStatus::unknown);
   EXPECT_EQ(data->calls, std::vector<std::string>{"check torch.rendezvous.j"});
 }
 
@@ -67,7 +72,8 @@ TEST_F(Observer, of_a_job_whose_agents_have_only_begun_sees_that_there_is_no_sta
   const auto view = look();
   ASSERT_TRUE(view);
   EXPECT_EQ(view->state, nullptr);
-  EXPECT_STREQ(status_text(*view), "no state");
+  EXPECT_EQ(record_of(view).status, JobStatus::no_state);
+  EXPECT_FALSE(record_of(view).running());
 }
 
 TEST_F(Observer, sees_the_state_and_the_master_of_its_round) {
@@ -106,7 +112,7 @@ TEST_F(Observer, names_each_status) {
   RendezvousState state;
   const auto status = [&] {
     store_state(state);
-    return std::string(status_text(*look()));
+    return std::string(to_string(record_of(look()).status));
   };
   EXPECT_EQ(status(), "gathering");
   state.deadline = sim::WallTime(std::chrono::seconds(5));
@@ -115,6 +121,59 @@ TEST_F(Observer, names_each_status) {
   EXPECT_EQ(status(), "complete");
   state.closed = true;
   EXPECT_EQ(status(), "closed");
+}
+
+TEST_F(Observer, gives_the_record_of_a_job_at_work) {
+  RendezvousState state = complete_round(2);
+  const NodeRef second(NodeDesc{"b", 8, 0}), late(NodeDesc{"c", 9, 0}), spare(NodeDesc{"d", 10, 0});
+  state.participants.insert(state.participants.begin(), {second, 1});
+  state.wait_list.push_back(late);
+  state.redundancy_list.push_back(spare);
+  store_state(state);
+  publish_master(2, "a", "29500");
+  data->values["torch.rendezvous.j.2/torchelastic/assigned_ranks/0"] =
+      Value(std::string("[0, 16, 0, 16]"));
+  const JobRecord record = record_of(look());
+  EXPECT_TRUE(record.running());
+  EXPECT_EQ(record.run_id, "j");
+  EXPECT_EQ(record.backend, "c10d");
+  EXPECT_EQ(record.round, 2);
+  EXPECT_EQ(record.master, (RendezvousStoreInfo{"a", 29500}));
+  EXPECT_EQ(record.group_world_size, 2);
+  EXPECT_EQ(record.world_size, 16);
+  ASSERT_EQ(record.participants.size(), 2U);
+  EXPECT_EQ(record.participants[0].node, (NodeDesc{"a", 7, 0}));
+  EXPECT_EQ(record.participants[0].heartbeat_age, std::chrono::seconds(30));
+  EXPECT_EQ(record.participants[1].heartbeat_age, std::nullopt);
+  EXPECT_EQ(record.rank_of({"b", 8, 0}), 1);
+  EXPECT_EQ(record.rank_of({"c", 9, 0}), std::nullopt);
+  ASSERT_EQ(record.wait_list.size(), 1U);
+  ASSERT_EQ(record.redundancy_list.size(), 1U);
+
+  state.complete = false;  // the members of round 2 gather anew: its master and ranks are history
+  store_state(state);
+  const JobRecord gathering = record_of(look());
+  EXPECT_TRUE(gathering.running());
+  EXPECT_EQ(gathering.master, std::nullopt);
+  EXPECT_EQ(gathering.world_size, std::nullopt);
+  EXPECT_EQ(gathering.rank_of({"b", 8, 0}), std::nullopt);
+
+  state.complete = state.closed = true;
+  store_state(state);
+  const JobRecord ended = record_of(look());
+  EXPECT_EQ(ended.status, JobStatus::closed);
+  EXPECT_FALSE(ended.running());
+  EXPECT_EQ(ended.master, std::nullopt);
+  EXPECT_EQ(ended.group_world_size, std::nullopt);
+  EXPECT_TRUE(ended.participants.empty() && ended.wait_list.empty());
+}
+
+TEST_F(Observer, gives_no_world_size_that_means_nothing) {
+  store_state(complete_round(2));
+  for (const char* text : {"", "[", "[0]", "[0, \"16\", 0, 16]", "{}"}) {
+    data->values["torch.rendezvous.j.2/torchelastic/assigned_ranks/0"] = Value(std::string(text));
+    EXPECT_EQ(record_of(look()).world_size, std::nullopt) << text;
+  }
 }
 
 TEST_F(Observer, refuses_what_is_not_a_state) {

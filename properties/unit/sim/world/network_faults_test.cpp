@@ -52,6 +52,41 @@ TEST(NetworkFaults, bytes_written_during_a_partition_arrive_in_order_when_it_hea
   EXPECT_EQ(pair.arrivals.front().second, milliseconds(20'001) + microseconds(100));
 }
 
+TEST(NetworkFaults, a_node_is_cut_off_from_itself_only_where_its_loopback_is_meant) {
+  Pair pair;
+  Lines seen;
+  pair.test.inject(FaultKind::net_partition, [&](Fault& f) {
+    f.paths = {{pair.a, pair.b}, {pair.a, pair.b}};
+    f.duration = seconds(10);
+  });
+  const auto loopback = pair.test.inject_at(seconds(20), FaultKind::net_partition, [&](Fault& f) {
+    f.paths = {{pair.b}, {pair.b}, false, true};
+    f.duration = seconds(10);
+  });
+  const auto ask = [&](Ports& ports) {
+    const auto stream = dial(ports, "b");
+    write_text(*stream, "x");
+    seen.push_back(read_text(*stream, in(ports, seconds(2))));
+  };
+  pair.test.start(pair.b, "neighbour", [&](Ports& ports) {
+    ask(ports);  // others are cut off from b, it is not from itself
+    const auto stream = dial(ports, "b");
+    sleep(ports, seconds(21));
+    write_text(*stream, "y");
+    seen.push_back(read_text(*stream, in(ports, seconds(2))));
+    seen.push_back(read_text(*stream, in(ports, seconds(20))));
+    return 0;
+  });
+  pair.test.start(pair.a, "stranger", [&](Ports& ports) {
+    sleep(ports, seconds(22));
+    ask(ports);  // b's loopback is none of a's paths
+    return 0;
+  });
+  pair.test.run();
+  EXPECT_EQ(seen, (Lines{"x", "x", "<timed out>", "y"}));
+  EXPECT_EQ(pair.test.world->felt(*loopback), 1U);
+}
+
 TEST(NetworkFaults, a_one_way_partition_lets_the_other_direction_pass) {
   Pair pair;
   Lines seen;

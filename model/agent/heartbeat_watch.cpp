@@ -1,0 +1,84 @@
+// Names of workers are drawn for each incarnation, so that what an orphan of an earlier one sends
+// to a port that has found a new owner counts for nobody.
+#include "model/agent/heartbeat_watch.h"
+
+#include <stdexcept>
+
+#include "model/heartbeat/heartbeat_client.h"
+#include "model/observe/trace_events.h"
+
+namespace hooke::model {
+namespace {
+
+std::string milliseconds_text(sim::Duration span) {
+  return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(span).count());
+}
+
+}  // namespace
+
+HeartbeatWatch::HeartbeatWatch(sim::Ports& ports, std::optional<HeartbeatPlan> plan,
+                               sim::Duration looks)
+    : ports_(ports), plan_(std::move(plan)), looks_(looks) {
+  if (!plan_) return;
+  if (plan_->interval < std::chrono::milliseconds(1)) {
+    throw std::invalid_argument("the interval of heartbeats must be at least 1 ms");
+  }
+  if (plan_->deadline <= plan_->interval) {
+    throw std::invalid_argument("the deadline of heartbeats must be longer than their interval");
+  }
+}
+
+void HeartbeatWatch::start(const std::vector<std::int64_t>& ranks) {
+  if (!plan_) return;
+  constexpr std::uint64_t kNames = 1'000'000'000'000;
+  const std::string incarnation = std::to_string(ports_.random.below("agent.heartbeats", kNames));
+  ranks_ = ranks;
+  names_.clear();
+  for (const std::int64_t rank : ranks) names_.push_back(std::to_string(rank) + "-" + incarnation);
+  server_ = nullptr;  // gives the port back first
+  server_ = std::make_unique<HeartbeatServer>(
+      ports_, plan_->port, HeartbeatTerms{plan_->deadline, plan_->first_beat, looks_});
+  for (const std::string& name : names_) server_->expect(name);
+}
+
+void HeartbeatWatch::tell(std::map<std::string, std::string>& environment,
+                          std::int64_t local_rank) const {
+  for (const char* name :
+       {kHeartbeatAddress, kHeartbeatWorker, kHeartbeatInterval, kHeartbeatDeadline}) {
+    environment.erase(name);
+  }
+  if (server_ == nullptr) return;
+  environment[kHeartbeatAddress] = plan_->address.empty()
+                                       ? "localhost:" + std::to_string(server_->port().value)
+                                       : plan_->address;
+  environment[kHeartbeatWorker] = names_.at(static_cast<std::size_t>(local_rank));
+  environment[kHeartbeatInterval] = milliseconds_text(plan_->interval);
+  environment[kHeartbeatDeadline] = milliseconds_text(plan_->deadline);
+}
+
+void HeartbeatWatch::announce(const ProcessContext& workers) const {
+  if (server_ == nullptr) return;
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    ports_.trace.emit(events::heartbeat_expected,
+                      {names_[i], workers.pid(i).value, ranks_[i], plan_->deadline,
+                       plan_->first_beat.value_or(sim::Duration(-1)), to_string(plan_->policy)});
+  }
+}
+
+std::vector<std::pair<std::int64_t, sim::Duration>> HeartbeatWatch::look(
+    const ProcessContext& workers) {
+  std::vector<std::pair<std::int64_t, sim::Duration>> out;
+  if (server_ == nullptr) return out;
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    if (workers.status(i)) server_->forget(names_[i]);
+  }
+  const std::vector<SilentWorker> silent = server_->look();
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    for (const SilentWorker& each : silent) {
+      if (each.worker == names_[i]) out.emplace_back(static_cast<std::int64_t>(i), each.silent);
+    }
+  }
+  return out;
+}
+
+}  // namespace hooke::model

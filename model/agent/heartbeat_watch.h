@@ -1,0 +1,49 @@
+#pragma once
+// The agent's use of heartbeats: one server per worker start, and what it says by local rank.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/heartbeat/heartbeat_plan.h"
+#include "model/heartbeat/heartbeat_server.h"
+#include "model/worker/process_context.h"
+#include "sim/port/ports.h"
+
+namespace hooke::model {
+
+class HeartbeatWatch {
+ public:
+  /// Without a plan nothing below does anything. `looks`: how often look() will be called.
+  /// std::invalid_argument for an interval below 1 ms or a deadline that is not longer.
+  HeartbeatWatch(sim::Ports& ports, std::optional<HeartbeatPlan> plan, sim::Duration looks);
+
+  /// A new server for a new incarnation of workers, given by their global ranks. std::runtime_error
+  /// when it cannot listen.
+  void start(const std::vector<std::int64_t>& ranks);
+  /// Puts into a worker's environment what heartbeat_client.h reads there, and nothing that an
+  /// agent above this one had put there for its own worker.
+  void tell(std::map<std::string, std::string>& environment, std::int64_t local_rank) const;
+  /// The workers run: tells which of them are waited for.
+  void announce(const ProcessContext& workers) const;
+  /// Local ranks of those that have fallen silent and have not ended, with their silence.
+  std::vector<std::pair<std::int64_t, sim::Duration>> look(const ProcessContext& workers);
+  /// Ends the server, if there is one.
+  void stop() { server_ = nullptr; }
+  [[nodiscard]] HeartbeatPolicy policy() const {
+    return plan_ ? plan_->policy : HeartbeatPolicy::mark;
+  }
+
+ private:
+  sim::Ports& ports_;
+  std::optional<HeartbeatPlan> plan_;
+  sim::Duration looks_;
+  std::unique_ptr<HeartbeatServer> server_;
+  std::vector<std::string> names_;  ///< by local rank
+  std::vector<std::int64_t> ranks_;
+};
+
+}  // namespace hooke::model

@@ -1,0 +1,166 @@
+// Reading the environment, and the fiber that beats.
+#include "model/heartbeat/heartbeat_client.h"
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+#include <utility>
+
+#include "model/heartbeat/beat.h"
+#include "model/observe/trace_events.h"
+#include "sim/port/sync.h"
+
+namespace hooke::model {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A connection may take that long at least, however often beats are due.
+constexpr sim::Duration kConnectPatience = 1s;
+constexpr std::int64_t kMillisecondsMax = 1'000'000'000'000;
+
+template <class Integer>
+std::optional<Integer> whole_number(const std::string& text) {
+  Integer value = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || end.ec != std::errc() || end.ptr != text.data() + text.size()) return {};
+  return value;
+}
+
+}  // namespace
+
+std::optional<HeartbeatClientOptions> heartbeat_options(
+    const std::map<std::string, std::string>& environment) {
+  const auto value = [&](const char* name) {
+    const auto found = environment.find(name);
+    return found == environment.end() ? std::string() : found->second;
+  };
+  const auto refuse = [&](const char* name, const char* expected) {
+    throw std::invalid_argument(std::string(name) + ": expected " + expected + ", got \"" +
+                                value(name) + "\"");
+  };
+  const std::string address = value(kHeartbeatAddress);
+  if (address.empty()) return std::nullopt;
+  HeartbeatClientOptions options;
+  const std::size_t colon = address.rfind(':');
+  const auto port = colon == std::string::npos
+                        ? std::nullopt
+                        : whole_number<std::uint16_t>(address.substr(colon + 1));
+  if (!port || *port == 0 || colon == 0) refuse(kHeartbeatAddress, "HOST:PORT");
+  options.server = {address.substr(0, colon), sim::PortNumber{*port}};
+  options.worker = value(kHeartbeatWorker);
+  if (options.worker.empty()) refuse(kHeartbeatWorker, "a name");
+  const auto interval = whole_number<std::int64_t>(value(kHeartbeatInterval));
+  if (!interval || *interval < 1 || *interval > kMillisecondsMax) {
+    refuse(kHeartbeatInterval, "whole milliseconds");
+  }
+  options.interval = std::chrono::milliseconds(*interval);
+  return options;
+}
+
+class HeartbeatClient::Pulse : public std::enable_shared_from_this<Pulse> {
+ public:
+  Pulse(sim::Ports& ports, HeartbeatClientOptions options)
+      : ports_(ports), options_(std::move(options)), awake_(ports.executor) {}
+
+  void start() {
+    if (over_) return;
+    if (std::exchange(beating_, true)) return;
+    tell("beats");
+    awake_.wake_all();
+    if (std::exchange(has_fiber_, true)) return;
+    ports_.executor.spawn("heartbeat", [self = shared_from_this()] { self->run(); });
+  }
+  void pause() {
+    if (std::exchange(beating_, false)) tell("silent");
+  }
+  void stop() {
+    if (std::exchange(over_, true)) return;
+    if (stream_ != nullptr) write(true);
+    tell("ended");
+    leave();
+  }
+  void leave() {
+    over_ = true;
+    beating_ = false;
+  }
+  [[nodiscard]] std::uint64_t sent() const { return sent_; }
+
+ private:
+  void run() {
+    while (!over_) {
+      if (beating_) beat();
+      if (over_) break;
+      static_cast<void>(awake_.wait(ports_.clock.monotonic_now() + options_.interval));
+    }
+    stream_ = nullptr;
+  }
+
+  void beat() {
+    if (stream_ == nullptr) {
+      auto stream = ports_.network.connect(
+          options_.server,
+          ports_.clock.monotonic_now() + std::max(options_.interval, kConnectPatience));
+      if (!stream) return cut_off(to_string(stream.failure().fault));
+      stream_ = std::move(stream).value();
+      if (std::exchange(cut_off_, false)) tell("connected");
+      if (!beating_) return;  // silenced while it connected
+    }
+    write(false);
+  }
+
+  void write(bool last) {
+    const auto written =
+        stream_->write(sim::Buffer(encode_beat({options_.worker, ++count_, last}) + "\n"));
+    if (written) {
+      ++sent_;
+    } else {
+      stream_ = nullptr;
+      cut_off(to_string(written.failure().fault));
+    }
+  }
+
+  void cut_off(std::string_view why) {
+    if (!std::exchange(cut_off_, true)) tell("cut off", why);
+  }
+  void tell(std::string_view change, std::string_view detail = "") {
+    ports_.trace.emit(events::heartbeat_client, {options_.worker, change, detail});
+  }
+
+  sim::Ports& ports_;
+  HeartbeatClientOptions options_;
+  sim::WaitQueue awake_;
+  std::unique_ptr<sim::Stream> stream_;
+  std::uint64_t count_ = 0;
+  std::uint64_t sent_ = 0;
+  bool has_fiber_ = false;
+  bool beating_ = false;
+  bool cut_off_ = false;
+  bool over_ = false;
+};
+
+HeartbeatClient::HeartbeatClient(sim::Ports& ports, HeartbeatClientOptions options) {
+  if (options.interval <= sim::Duration::zero()) {
+    throw std::invalid_argument("a heartbeat interval must be greater than zero");
+  }
+  pulse_ = std::make_shared<Pulse>(ports, std::move(options));
+}
+
+HeartbeatClient::~HeartbeatClient() {
+  pulse_->leave();
+}
+
+void HeartbeatClient::start() {
+  pulse_->start();
+}
+void HeartbeatClient::pause() {
+  pulse_->pause();
+}
+void HeartbeatClient::stop() {
+  pulse_->stop();
+}
+std::uint64_t HeartbeatClient::sent() const {
+  return pulse_->sent();
+}
+
+}  // namespace hooke::model

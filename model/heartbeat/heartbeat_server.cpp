@@ -1,0 +1,92 @@
+// Lines from connections into the table. The end of a connection means nothing by itself: its
+// worker may come back by another one within its deadline.
+#include "model/heartbeat/heartbeat_server.h"
+
+#include <stdexcept>
+#include <utility>
+
+#include "model/observe/trace_events.h"
+
+namespace hooke::model {
+
+class HeartbeatServer::Connection final : public sim::StreamHandler {
+ public:
+  Connection(HeartbeatServer& server, std::uint64_t number, std::unique_ptr<sim::Stream> stream)
+      : server_(server), number_(number), stream_(std::move(stream)) {
+    stream_->set_handler(*this);
+  }
+
+  /// A line that means nothing ends its connection, and destroys this.
+  void on_data(sim::Buffer& received) override {
+    unread_ += received.take(received.size()).bytes();
+    try {
+      std::size_t begin = 0;
+      for (std::size_t end = 0; (end = unread_.find('\n', begin)) != std::string::npos;
+           begin = end + 1) {
+        if (end - begin >= kBeatBytesMax) throw std::invalid_argument("a line that is too long");
+        server_.take(std::string_view(unread_).substr(begin, end - begin));
+      }
+      unread_.erase(0, begin);
+      if (unread_.size() >= kBeatBytesMax) throw std::invalid_argument("a line without an end");
+    } catch (const std::invalid_argument& error) {
+      server_.ports_.trace.emit(events::heartbeat_refused, {error.what()});
+      on_end();
+    }
+  }
+  /// Destroys this.
+  void on_end() override { server_.connections_.erase(number_); }
+
+ private:
+  HeartbeatServer& server_;
+  std::uint64_t number_;
+  std::unique_ptr<sim::Stream> stream_;
+  std::string unread_;
+};
+
+HeartbeatServer::HeartbeatServer(sim::Ports& ports, sim::PortNumber port, HeartbeatTerms terms)
+    : ports_(ports), table_(terms) {
+  if (terms.deadline <= sim::Duration::zero() ||
+      terms.first_beat.value_or(terms.deadline) <= sim::Duration::zero()) {
+    throw std::invalid_argument("a heartbeat deadline must be greater than zero");
+  }
+  auto listener = ports.network.listen(port, *this);
+  if (!listener) {
+    throw std::runtime_error("the heartbeat server cannot listen on port " +
+                             std::to_string(port.value) + ": " +
+                             std::string(to_string(listener.failure().fault)));
+  }
+  listener_ = std::move(listener).value();
+}
+
+HeartbeatServer::~HeartbeatServer() = default;
+
+void HeartbeatServer::on_accept(std::unique_ptr<sim::Stream> stream) {
+  const std::uint64_t number = next_connection_++;
+  connections_[number] = std::make_unique<Connection>(*this, number, std::move(stream));
+}
+
+void HeartbeatServer::take(std::string_view line) {
+  const Beat beat = parse_beat(line);
+  const sim::MonotonicTime now = ports_.clock.monotonic_now();
+  const auto heard = table_.heard(beat.worker);
+  switch (table_.take(beat, now)) {
+    case HeartbeatTable::Reception::unknown:
+      throw std::invalid_argument("nobody expects the worker \"" + beat.worker + "\"");
+    case HeartbeatTable::Reception::old: return;
+    case HeartbeatTable::Reception::returned:
+      ports_.trace.emit(events::heartbeat_returned, {beat.worker, now - *heard});
+      [[fallthrough]];
+    case HeartbeatTable::Reception::counted:
+      ports_.trace.emit(events::heartbeat_received, {beat.worker, beat.count, beat.last});
+  }
+}
+
+std::vector<SilentWorker> HeartbeatServer::look() {
+  const sim::MonotonicTime now = ports_.clock.monotonic_now();
+  for (const SilentWorker& each : table_.look(now)) {
+    ports_.trace.emit(events::heartbeat_lost, {each.worker, each.silent});
+  }
+  return table_.lost(now);
+}
+
+}  // namespace hooke::model

@@ -1,0 +1,51 @@
+// Taking beats in, and judging silence.
+#include "model/heartbeat/heartbeat_table.h"
+
+#include <utility>
+
+namespace hooke::model {
+
+void HeartbeatTable::expect(const std::string& worker, sim::MonotonicTime now) {
+  workers_[worker] = {now, std::nullopt, false, false, now};
+}
+
+HeartbeatTable::Reception HeartbeatTable::take(const Beat& beat, sim::MonotonicTime now) {
+  const auto found = workers_.find(beat.worker);
+  if (found == workers_.end()) return Reception::unknown;
+  Worker& worker = found->second;
+  if (worker.ended || (worker.count && beat.count <= *worker.count)) return Reception::old;
+  worker.count = beat.count;
+  worker.heard = worker.since = now;
+  worker.ended = beat.last;
+  return std::exchange(worker.lost, false) ? Reception::returned : Reception::counted;
+}
+
+std::vector<SilentWorker> HeartbeatTable::look(sim::MonotonicTime now) {
+  const bool listened = !looked_ || now - *looked_ <= terms_.looks + terms_.deadline / 2;
+  looked_ = now;
+  std::vector<SilentWorker> out;
+  for (auto& [name, worker] : workers_) {
+    if (!listened && !worker.lost) worker.since = now;
+    const std::optional<sim::Duration> patience =
+        worker.count ? std::optional(terms_.deadline) : terms_.first_beat;
+    if (worker.ended || worker.lost || !patience || now - worker.since <= *patience) continue;
+    worker.lost = true;
+    out.push_back({name, now - worker.heard});
+  }
+  return out;
+}
+
+std::vector<SilentWorker> HeartbeatTable::lost(sim::MonotonicTime now) const {
+  std::vector<SilentWorker> out;
+  for (const auto& [name, worker] : workers_) {
+    if (worker.lost) out.push_back({name, now - worker.heard});
+  }
+  return out;
+}
+
+std::optional<sim::MonotonicTime> HeartbeatTable::heard(const std::string& worker) const {
+  const auto found = workers_.find(worker);
+  return found == workers_.end() ? std::nullopt : std::optional(found->second.heard);
+}
+
+}  // namespace hooke::model

@@ -1,0 +1,77 @@
+// Nothing is kept of a group that does not come about.
+#include "model/worker/process_group.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/observe/python_error.h"
+
+namespace hooke::model {
+
+void ProcessGroup::init(const ProcessGroupOptions& options) {
+  if (is_initialized()) {
+    throw EscapedPythonError("ValueError", "there is a default process group already");
+  }
+  if (options.backend.empty()) throw EscapedPythonError("ValueError", "a backend must have a name");
+  const auto& environment = ports_.processes.environment();
+  LaunchEnvironment launch = read_launch_environment(environment);
+  const bool agent_serves = launch.elastic && launch.elastic->use_agent_store;
+  std::unique_ptr<TcpStoreServer> server;
+  if (!agent_serves && launch.rank == 0) {
+    server = serve_tcp_store(ports_, launch.master.port, "workers");
+  }
+  TcpStoreOptions target;
+  target.endpoint = launch.master;
+  target.variant = options.variant;
+  std::shared_ptr<Store> store = connect_tcp_store(ports_, target);
+  if (agent_serves && (options.restart_count_prefix || options.variant == Variant::torch_1_13)) {
+    store = make_prefix_store("/worker/attempt_" + std::to_string(launch.elastic->restart_count),
+                              store);
+  }
+  store_ = make_prefix_store("process_group", store);
+  server_ = std::move(server);
+  launch_ = std::move(launch);
+  backend_ = options.backend;
+  std::transform(backend_.begin(), backend_.end(), backend_.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+}
+
+void ProcessGroup::require() const {
+  if (is_initialized()) return;
+  throw EscapedPythonError("ValueError",
+                           "there is no default process group: init() comes first, and nothing "
+                           "comes after destroy()");
+}
+
+std::int64_t ProcessGroup::rank() const {
+  require();
+  return launch_.rank;
+}
+
+std::int64_t ProcessGroup::world_size() const {
+  require();
+  return launch_.world_size;
+}
+
+const std::string& ProcessGroup::backend() const {
+  require();
+  return backend_;
+}
+
+const LaunchEnvironment& ProcessGroup::launch() const {
+  require();
+  return launch_;
+}
+
+Store& ProcessGroup::store() const {
+  require();
+  return *store_;
+}
+
+void ProcessGroup::destroy() {
+  store_ = nullptr;
+  server_ = nullptr;
+}
+
+}  // namespace hooke::model

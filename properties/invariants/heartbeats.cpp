@@ -1,0 +1,269 @@
+// What the agent has heard, and what it makes of it. Beats are judged where they arrive: that a
+// worker sends them says nothing about the link.
+#include "properties/invariants/heartbeats.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "model/observe/trace_events.h"
+#include "properties/invariants/judge.h"
+#include "sim/world/world_events.h"
+
+namespace hooke::properties {
+namespace {
+
+namespace ev = model::events;
+namespace wev = world::events;
+
+/// What an agent said when it began to wait for a worker.
+struct Expected {
+  AgentId agent = kNoAgent;
+  ProcessKey process;
+  std::int64_t rank = -1;
+  sim::Duration deadline{};
+  sim::Duration first_beat{};  ///< below 0: any
+  std::string policy;
+  std::optional<sim::WorldTime> heard;  ///< its latest beat
+  sim::WorldTime since{};               ///< that, else when it was expected
+
+  /// How long it may be silent at present; nullopt: for ever.
+  [[nodiscard]] std::optional<sim::Duration> patience() const {
+    if (heard) return deadline;
+    return first_beat < sim::Duration::zero() ? std::nullopt : std::optional(first_beat);
+  }
+};
+
+/// The workers that are waited for, by the names under which they beat.
+class Roll {
+ public:
+  /// Takes an event of heartbeats in; the worker it is about, null for one nobody waits for.
+  Expected* take(const sim::Event& event, AgentId agent) {
+    const std::string name(text(event, "worker"));
+    if (event.type == &ev::heartbeat_expected) {
+      Expected& worker = workers_[name];
+      worker = {agent,
+                {event.node, pid(event, "worker_pid")},
+                number(event, "rank"),
+                sim::Duration(number(event, "deadline")),
+                sim::Duration(number(event, "first_beat")),
+                std::string(text(event, "policy")),
+                std::nullopt,
+                event.at};
+      return &worker;
+    }
+    const auto found = workers_.find(name);
+    return found == workers_.end() ? nullptr : &found->second;
+  }
+  /// Calls `each(name, worker)` for those that match, and forgets them.
+  template <class Match, class Each>
+  void drop(Match match, Each each) {
+    std::erase_if(workers_, [&](const auto& entry) {
+      if (!match(entry.second)) return false;
+      each(entry.first, entry.second);
+      return true;
+    });
+  }
+
+ private:
+  std::map<std::string, Expected> workers_;
+};
+
+class HeartbeatSafety final : public Judge {
+ public:
+  HeartbeatSafety()
+      : Judge("safety.heartbeat_safety",
+              "Only a silent worker is declared lost, and a loss ends workers only by policy.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+  void finish(const RunFacts&) override {
+    for (const auto& [agent, blow] : blows_) tell(blow);
+  }
+
+ private:
+  struct Blow {
+    sim::WorldTime at{};
+    sim::EventId event{};
+    std::string witness;
+  };
+
+  void judge(const sim::Event& event) override {
+    const AgentId agent = view().agent_of(event);
+    if (agent == kNoAgent) return;
+    if (event.type == &ev::worker_signalled) return judge_signal(event, agent);
+    if (event.type == &ev::agent_finished) return agent_finished(event, agent);
+    if (event.type == &ev::group_restarting) {
+      judge_restart(event, agent);
+      lost_.erase(agent);
+      return;
+    }
+    if (event.type == &ev::worker_ended) {  // may be a reason of its own
+      ended_.insert(agent);
+      return;
+    }
+    Expected* const worker = roll_.take(event, agent);
+    if (event.type == &ev::heartbeat_expected) {
+      policies_[agent] = worker->policy;
+      ended_.erase(agent);
+    } else if (worker != nullptr && event.type == &ev::heartbeat_received) {
+      worker->heard = worker->since = event.at;
+      lost_[agent].erase(std::string(text(event, "worker")));
+    } else if (worker != nullptr) {
+      judge_loss(event, *worker);
+      lost_[agent].insert(std::string(text(event, "worker")));
+    }
+  }
+
+  /// The agent's clock may run a little faster than true time.
+  void judge_loss(const sim::Event& event, const Expected& worker) {
+    const auto patience = worker.patience();
+    const sim::Duration silent = event.at - worker.since;
+    if (patience && silent >= *patience - *patience / 100) return;
+    if (enough()) return;
+    broken(event, fmt::format("the agent on node {} gave rank {} up at {}, although its last beat "
+                              "had come only {} ago",
+                              view().name(event.node), worker.rank, seconds_text(event.at),
+                              seconds_text(silent)));
+  }
+
+  void judge_restart(const sim::Event& event, AgentId agent) {
+    if (text(event, "cause") != "heartbeat_loss" || policies_[agent] == "restart" || enough())
+      return;
+    broken(event, fmt::format("{} restarted its workers at {} for a lost heartbeat; its policy is "
+                              "\"{}\"",
+                              view().describe(agent), seconds_text(event.at), policies_[agent]));
+  }
+
+  /// Under "mark", a signal to workers while one of them is lost needs another reason: a restart,
+  /// an order to end, a worker that has ended, or an error of the agent, of which it tells last.
+  void judge_signal(const sim::Event& event, AgentId agent) {
+    if (policies_[agent] != "mark" || lost_[agent].empty() || ended_.contains(agent)) return;
+    const Agent& self = view().agent(agent);
+    if (self.signalled || self.stage != Stage::running) return;
+    blows_.try_emplace(agent, Blow{event.at, event.id,
+                                   fmt::format("{} signalled pid {} at {} while all it had against "
+                                               "its workers was a lost heartbeat; its policy is "
+                                               "\"mark\"",
+                                               view().describe(agent), number(event, "worker_pid"),
+                                               seconds_text(event.at))});
+  }
+
+  void agent_finished(const sim::Event& event, AgentId agent) {
+    const auto found = blows_.find(agent);
+    if (found == blows_.end()) return;
+    const std::string_view outcome = text(event, "outcome");
+    if (outcome == "succeeded" || outcome == "failed") tell(found->second);
+    blows_.erase(found);
+  }
+
+  void tell(const Blow& blow) { broken(blow.at, blow.event, blow.witness); }
+
+  static constexpr const sim::EventType* kInterests[] = {
+      &ev::heartbeat_expected, &ev::heartbeat_received, &ev::heartbeat_lost, &ev::worker_signalled,
+      &ev::worker_ended,       &ev::group_restarting,   &ev::agent_finished};
+  Roll roll_;
+  std::map<AgentId, std::string> policies_;
+  std::map<AgentId, std::set<std::string>> lost_;  ///< names
+  std::set<AgentId> ended_;  ///< a worker of theirs has ended in this incarnation
+  std::map<AgentId, Blow> blows_;
+};
+
+/// A pause of the agent and whatever else disturbs it begin the span anew; and an agent that waits
+/// for a disturbed store looks only when that has answered or its time-out has passed.
+class HeartbeatLossSeen final : public Judge {
+ public:
+  HeartbeatLossSeen()
+      : Judge("liveness.heartbeat_loss_seen",
+              "A worker from which nothing comes any more is declared lost.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+  void finish(const RunFacts& facts) override {
+    due_.overdue(facts.end, view(), [&](const std::string& name, const Due& due) {
+      tell(name, due, facts.end, sim::kNoEvent);
+    });
+  }
+
+ private:
+  static constexpr sim::Duration kSlack = std::chrono::seconds(1);
+
+  void judge(const sim::Event& event) override {
+    if (event.type == &wev::process_ended) {
+      const ProcessKey ended = process_of(event);
+      const AgentId agent = view().agent_of(event);
+      return drop(event, [&](const Expected& worker) {
+        return worker.process == ended || (agent != kNoAgent && worker.agent == agent);
+      });
+    }
+    const AgentId agent = view().agent_of(event);
+    if (event.type == &ev::group_restarting || event.type == &ev::worker_ended ||
+        event.type == &ev::worker_signalled || event.type == &ev::agent_finished) {
+      const bool of_one = event.type == &ev::worker_ended;
+      const ProcessKey process{event.node, of_one ? pid(event, "worker_pid") : sim::Pid{}};
+      return drop(event, [&](const Expected& worker) {
+        return worker.agent == agent && (!of_one || worker.process == process);
+      });
+    }
+    const std::string name(text(event, "worker"));
+    Expected* const worker = roll_.take(event, agent);
+    if (worker == nullptr) return;
+    met(name, event);
+    if (event.type == &ev::heartbeat_lost) return;
+    if (event.type == &ev::heartbeat_received) {
+      worker->heard = worker->since = event.at;
+      if (number(event, "last") != 0) return;
+    }
+    if (const auto patience = worker->patience()) {
+      const sim::Duration looks = 2 * view().agent(agent).timeouts.monitor;
+      due_.owe(name, {event.at, *patience + looks + kSlack, agent, event.id});
+    }
+  }
+
+  template <class Match>
+  void drop(const sim::Event& event, Match match) {
+    roll_.drop(match, [&](const std::string& name, const Expected&) { met(name, event); });
+  }
+
+  void met(const std::string& name, const sim::Event& event) {
+    if (const auto due = due_.met(name, event.at, view())) tell(name, *due, event.at, event.id);
+  }
+
+  void tell(const std::string& name, const Due& due, sim::WorldTime at, sim::EventId event) {
+    const Agent& agent = view().agent(due.about);
+    for (const Fault& fault : view().faults()) {
+      const bool meanwhile = fault.begin <= at && (!fault.end || *fault.end >= due.since);
+      if (fault.disturbance && meanwhile &&
+          at <= due.since + due.bound + agent.timeouts.read_timeout) {
+        return;
+      }
+    }
+    if (enough()) return;
+    broken(
+        due.since + due.bound, event,
+        fmt::format("{} last heard of its worker {} at {} and had not declared it lost at {}",
+                    view().describe(due.about), name, seconds_text(due.since), seconds_text(at)));
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {
+      &ev::heartbeat_expected, &ev::heartbeat_received, &ev::heartbeat_lost, &ev::worker_ended,
+      &ev::worker_signalled,   &ev::group_restarting,   &ev::agent_finished, &wev::process_ended};
+  Roll roll_;
+  Deadlines<std::string> due_;
+};
+
+}  // namespace
+
+std::unique_ptr<Invariant> make_heartbeat_safety() {
+  return std::make_unique<HeartbeatSafety>();
+}
+std::unique_ptr<Invariant> make_heartbeat_loss_seen() {
+  return std::make_unique<HeartbeatLossSeen>();
+}
+
+}  // namespace hooke::properties

@@ -1,0 +1,129 @@
+// Promises about heartbeats, each broken and kept by hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "event_builder.h"
+
+namespace hooke::properties::test {
+namespace {
+
+namespace ev = model::events;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// An agent that has told its policy and heard the first beat of its worker at 2 s; deadline 5 s.
+struct Watched : Script {
+  explicit Watched(const std::string& policy = "mark") {
+    agent_starts("a").serves_store("a", 29400).at(1s).form(0, {"a"});
+    tell(ev::heartbeat_expected, {"w", worker_pid("a", 0), 0, sim::Duration(5s), -1, policy});
+    at(2s);
+    beat();
+  }
+  Watched& tell(const sim::EventType& type, std::initializer_list<sim::FieldValue> fields) {
+    emit("a", agent_pid("a"), type, fields);
+    return *this;
+  }
+  Watched& beat(bool last = false) { return tell(ev::heartbeat_received, {"w", ++count_, last}); }
+  Watched& lost(sim::Duration silent) { return tell(ev::heartbeat_lost, {"w", silent}); }
+  /// Beats each second until then.
+  Watched& beats_until(sim::Duration end) {
+    for (sim::Duration now = 3s; now <= end; now += 1s) {
+      at(now);
+      beat();
+    }
+    return *this;
+  }
+
+ private:
+  std::int64_t count_ = 0;
+};
+
+constexpr const char* kSafety = "safety.heartbeat_safety";
+constexpr const char* kSeen = "liveness.heartbeat_loss_seen";
+
+TEST(HeartbeatLossSeen, silence_that_nobody_notices_breaks_it) {
+  Watched script;
+  script.at(30s);
+  EXPECT_THAT(witnesses(script.finish(false), kSeen),
+              HasSubstr("last heard of its worker w at 2.000 s and had not declared it lost at "
+                        "30.000 s"));
+}
+
+TEST(HeartbeatLossSeen, silence_that_is_noticed_late_breaks_it) {
+  Watched script;
+  script.at(9s);
+  script.lost(7s);
+  EXPECT_THAT(witnesses(script.finish(false), kSeen), HasSubstr("at 9.000 s"));
+}
+
+TEST(HeartbeatLossSeen, beats_a_timely_loss_and_an_orderly_end_keep_it) {
+  Watched beating;
+  beating.beats_until(30s);
+  EXPECT_THAT(witnesses(beating.finish(false), kSeen), IsEmpty());
+  Watched noticed;
+  noticed.at(8s);
+  noticed.lost(6s).at(60s);
+  EXPECT_THAT(witnesses(noticed.finish(false), kSeen), IsEmpty());
+  Watched ended;
+  ended.beats_until(4s).beat(true).at(60s);
+  EXPECT_THAT(witnesses(ended.finish(false), kSeen), IsEmpty());
+  Watched over;
+  over.worker_ends("a", 0, 0).reaps("a").at(60s);
+  EXPECT_THAT(witnesses(over.finish(false), kSeen), IsEmpty());
+}
+
+TEST(HeartbeatLossSeen, an_agent_that_waits_for_a_disturbed_store_may_be_late) {
+  Watched script;
+  script.fault(1, "net_partition", 30s);
+  script.at(20s);
+  script.lost(18s);
+  EXPECT_THAT(witnesses(script.finish(false), kSeen), IsEmpty());
+}
+
+TEST(HeartbeatSafety, a_worker_that_has_just_beaten_is_not_lost) {
+  Watched script;
+  script.beats_until(8s).at(9s);
+  script.lost(7s);
+  EXPECT_THAT(witnesses(script.finish(false), kSafety),
+              HasSubstr("gave rank 0 up at 9.000 s, although its last beat had come only 1.000 s "
+                        "ago"));
+}
+
+TEST(HeartbeatSafety, a_worker_that_may_take_any_time_to_begin_is_not_lost) {
+  Script script;
+  script.agent_starts("a").serves_store("a", 29400).at(1s).form(0, {"a"});
+  const std::int64_t agent = script.agent_pid("a");
+  script.emit("a", agent, ev::heartbeat_expected,
+              {"w", script.worker_pid("a", 0), 0, sim::Duration(5s), -1, "mark"});
+  script.at(60s).emit("a", agent, ev::heartbeat_lost, {"w", sim::Duration(59s)});
+  EXPECT_THAT(witnesses(script.finish(false), kSafety), HasSubstr("gave rank 0 up at 60.000 s"));
+}
+
+TEST(HeartbeatSafety, a_restart_for_a_loss_that_is_only_to_be_marked_breaks_it) {
+  for (const std::string policy : {"mark", "stop", "restart"}) {
+    Watched script(policy);
+    script.at(8s);
+    script.lost(6s).restarts("a", "heartbeat_loss");
+    const std::string witness = witnesses(script.finish(false), kSafety);
+    EXPECT_EQ(witness.empty(), policy == "restart") << policy << ": " << witness;
+  }
+}
+
+TEST(HeartbeatSafety, a_lost_worker_that_is_signalled_without_another_reason_breaks_it) {
+  Watched killed;
+  killed.at(8s);
+  killed.lost(6s).stops_workers("a").finishes("a", "failed", 1);
+  EXPECT_THAT(witnesses(killed.finish(), kSafety),
+              HasSubstr("while all it had against its workers was a lost heartbeat"));
+  Watched error;
+  error.at(8s);
+  error.lost(6s).stops_workers("a").finishes("a", "error", 1, "DistNetworkError: gone");
+  EXPECT_THAT(witnesses(error.finish(), kSafety), IsEmpty());
+  Watched membership;
+  membership.at(8s);
+  membership.lost(6s).restarts("a", "membership_change").stops_workers("a");
+  EXPECT_THAT(witnesses(membership.finish(false), kSafety), IsEmpty());
+}
+
+}  // namespace
+}  // namespace hooke::properties::test
