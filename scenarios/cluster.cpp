@@ -50,11 +50,9 @@ world::WorldOptions world_options(const ClusterPlan& plan) {
   return options;
 }
 
-Cluster::Cluster(world::World& world, const Scenario& scenario, const Roster& roster)
-    : world_(world),
-      scenario_(scenario),
-      roster_(roster),
-      registry_(model::RendezvousRegistry::with_builtins()) {
+Cluster::Cluster(world::World& world, const Scenario& scenario, const Roster& roster,
+                 const model::Plugins& plugins)
+    : world_(world), scenario_(scenario), roster_(roster), plugins_(plugins) {
   if (scenario.cluster.nodes.empty()) throw std::invalid_argument("cluster.nodes: is empty");
   for (const std::string& defect : scenario.protocol.defects) {
     const bool known = std::any_of(model::kDefects.begin(), model::kDefects.end(),
@@ -148,6 +146,7 @@ model::LaunchConfig Cluster::launch_config(sim::NodeId node, const std::string& 
     config.rdzv_configs["rank"] = std::to_string(index);
   }
   config.max_restarts = agent.max_restarts;
+  config.restart_policy = model::PluginChoice::parse(agent.restart_policy);
   config.monitor_interval = agent.monitor_interval;
   config.exit_barrier_timeout = agent.exit_barrier_timeout;
   config.shutdown_timeout = agent.shutdown_timeout;
@@ -166,7 +165,7 @@ bool Cluster::start_agent(sim::NodeId node, const std::string& run_id) {
 
 int Cluster::run_agent(sim::Ports& ports) {
   const sim::NodeId node = by_name_.find(ports.network.host_name())->second;
-  return model::launch_agent(ports, registry_,
+  return model::launch_agent(ports, plugins_,
                              launch_config(node, ports.processes.arguments().at(1)));
 }
 

@@ -10,8 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/launch/launch_agent.h"
-#include "model/rendezvous/handler.h"
+#include "model/launch/plugins.h"
 #include "scenarios/roster.h"
 #include "scenarios/scenario.h"
 #include "scenarios/worker_program.h"
@@ -35,9 +34,10 @@ world::WorldOptions world_options(const ClusterPlan& plan);
 
 class Cluster {
  public:
-  /// Adds the machines and registers the programs. `scenario` and `roster` must outlive the world.
-  /// std::invalid_argument naming what no loader would have let through.
-  Cluster(world::World& world, const Scenario& scenario, const Roster& roster);
+  /// Adds the machines and registers the programs. `scenario`, `roster` and `plugins` must outlive
+  /// the world. std::invalid_argument naming what no loader would have let through.
+  Cluster(world::World& world, const Scenario& scenario, const Roster& roster,
+          const model::Plugins& plugins);
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
@@ -78,7 +78,7 @@ class Cluster {
   world::World& world_;
   const Scenario& scenario_;
   const Roster& roster_;
-  model::RendezvousRegistry registry_;
+  const model::Plugins& plugins_;
   std::vector<sim::NodeId> nodes_;
   std::map<std::string, sim::NodeId, std::less<>> by_name_;
   sim::NodeId store_machine_{};

@@ -22,12 +22,13 @@ const std::vector<std::string> kOutcomes{"succeeded", "failed", "signalled", "gr
 
 class Loader {
  public:
-  explicit Loader(const Place& top) : top_(top) {}
+  Loader(const Place& top, const model::Plugins& plugins) : top_(top), plugins_(plugins) {}
   Scenario load();
 
  private:
   void rendezvous(const Place& place);
   void agent(const Place& place);
+  void chosen(const Place& place, const std::function<void(model::LaunchConfig&)>& choose);
   void protocol(const Place& place);
   void cluster(const Place& place);
   void node(const Place& place);
@@ -44,6 +45,7 @@ class Loader {
   void pattern(const Place& place, std::vector<std::string>& into);
 
   const Place& top_;
+  const model::Plugins& plugins_;
   Scenario scenario_;
   NodeNames names_;
 };
@@ -97,11 +99,29 @@ void Loader::rendezvous(const Place& place) {
   if (place.has("read_timeout")) plan.read_timeout = rendezvous_span(place.at("read_timeout"));
 }
 
+/// What is chosen at `place`, if agents can be made so.
+void Loader::chosen(const Place& place, const std::function<void(model::LaunchConfig&)>& choose) {
+  model::LaunchConfig config;
+  config.rdzv_backend = scenario_.protocol.rendezvous.backend;
+  try {
+    choose(config);
+    plugins_.check(config);
+  } catch (const std::invalid_argument& error) {
+    place.refuse_value(std::string("what agents can be made with (") + error.what() + ")");
+  }
+}
+
 void Loader::agent(const Place& place) {
-  place.object({"max_restarts", "monitor_interval", "exit_barrier_timeout", "shutdown_timeout",
-                "environment"});
+  place.object({"max_restarts", "restart_policy", "monitor_interval", "exit_barrier_timeout",
+                "shutdown_timeout", "environment"});
   AgentPlan& plan = scenario_.protocol.agent;
   if (place.has("max_restarts")) plan.max_restarts = place.at("max_restarts").integer(0, kManyMax);
+  if (place.has("restart_policy")) {
+    plan.restart_policy = place.at("restart_policy").text();
+    chosen(place.at("restart_policy"), [&](model::LaunchConfig& config) {
+      config.restart_policy = model::PluginChoice::parse(plan.restart_policy);
+    });
+  }
   if (place.has("monitor_interval")) {
     plan.monitor_interval = place.at("monitor_interval").duration();
     if (plan.monitor_interval < 1ms)
@@ -457,14 +477,15 @@ Scenario Loader::load() {
 
 }  // namespace
 
-Scenario load_scenario(std::string_view text, const std::string& source) {
+Scenario load_scenario(std::string_view text, const std::string& source,
+                       const model::Plugins& plugins) {
   const nlohmann::ordered_json json = parse_json(text, source);
   const Place top(json, "", source);
-  return Loader(top).load();
+  return Loader(top, plugins).load();
 }
 
-Scenario load_scenario_file(const std::string& path) {
-  return load_scenario(read_file(path), path);
+Scenario load_scenario_file(const std::string& path, const model::Plugins& plugins) {
+  return load_scenario(read_file(path), path, plugins);
 }
 
 }  // namespace hooke::scenario

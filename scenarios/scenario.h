@@ -31,6 +31,7 @@ struct RendezvousPlan {
 
 struct AgentPlan {
   std::int64_t max_restarts = 3;
+  std::string restart_policy = "torch";  ///< NAME[:KEY=VALUE,...]
   Duration monitor_interval = 100ms;
   Duration exit_barrier_timeout = 300s;
   Duration shutdown_timeout = 30s;

@@ -43,6 +43,7 @@ ordered_json protocol_json(const ProtocolPlan& plan) {
   put(json, "read_timeout", rendezvous.read_timeout, usual.rendezvous.read_timeout);
   ordered_json agent = ordered_json::object();
   put(agent, "max_restarts", plan.agent.max_restarts, usual.agent.max_restarts);
+  put(agent, "restart_policy", plan.agent.restart_policy, usual.agent.restart_policy);
   put(agent, "monitor_interval", plan.agent.monitor_interval, usual.agent.monitor_interval);
   put(agent, "exit_barrier_timeout", plan.agent.exit_barrier_timeout,
       usual.agent.exit_barrier_timeout);

@@ -9,6 +9,7 @@
 #include "model/agent/rank_assignment.h"
 #include "model/agent/stepping_store.h"
 #include "model/agent/worker_environment.h"
+#include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/bootstrap.h"
 #include "model/rendezvous/decisions.h"
@@ -47,15 +48,17 @@ std::string_view to_string(WorkerState state) {
 }
 
 ElasticAgent::ElasticAgent(sim::Ports& ports, WorkerSpec spec, RendezvousHandler& handler,
-                           Observers& observers)
+                           Observers& observers, const RestartPolicy& policy)
     : ports_(ports),
       spec_(std::move(spec)),
       handler_(handler),
+      policy_(policy),
       remaining_restarts_(spec_.max_restarts),
       reports_(ports, spec_, handler, group_, observers),
       watchdog_(ports, spec_.variant,
                 [this](const WatchdogEvent& event) { reports_.watchdog(event); }),
-      health_check_(ports) {
+      health_check_(ports),
+      handlers_installed_(spec_.signals_caught) {
   if (spec_.local_world_size <= 0)
     throw std::invalid_argument("the number of workers must be greater than zero");
   if (spec_.monitor_interval <= 0s)
@@ -109,15 +112,23 @@ RunResult ElasticAgent::invoke_run() {
       if (others_wait) restart_workers("membership_change");
       continue;
     }
+    const std::int64_t before = remaining_restarts_;  // of this failure
+    const RestartDecision decision =
+        result->failed() ? decide(*result) : RestartDecision{RestartScope::none, {}, ""};
+    if (decision.scope == RestartScope::failed_workers) {
+      reports_.looked(WorkerState::healthy, before);
+      restart_failed(result->failures, decision.delay);
+      continue;
+    }
     enter(result->state);
-    reports_.looked(result->state, remaining_restarts_);
+    reports_.looked(result->state, before);
     if (result->state == WorkerState::succeeded) {
       exit_barrier();
       return std::move(*result);
     }
-    if (remaining_restarts_ > 0) {
-      --remaining_restarts_;
-      restart_workers("worker_failure");
+    if (decision.scope == RestartScope::group) {
+      ++restart_count_;
+      restart_workers("worker_failure", decision.delay);
       continue;
     }
     shutdown(sim::Signal::term, kDefaultGrace);
@@ -126,9 +137,42 @@ RunResult ElasticAgent::invoke_run() {
   }
 }
 
+/// Asks the policy, and takes what it wants from the budget, which has the last word.
+RestartDecision ElasticAgent::decide(const RunResult& result) {
+  for (const ProcessFailure& failure : result.failures) {
+    if (!failure.stopped) ++attempts_failed_[failure.local_rank];
+  }
+  if (budget_ == nullptr) {
+    const bool job_wide = spec_.variant == Variant::hardened;
+    const std::shared_ptr<Store> store = job_wide ? handler_.job_store() : nullptr;
+    budget_ = store == nullptr
+                  ? make_own_budget(spec_.max_restarts)
+                  : make_job_budget(spec_.max_restarts, make_stepping_store(ports_, store));
+  }
+  // The number that workers are told never passes the one that was configured for them.
+  const bool own_left = restart_count_ < spec_.max_restarts;
+  const std::int64_t remaining = own_left ? budget_->remaining(group_.round) : 0;
+  RestartDecision decision =
+      policy_.decide({result.failures, attempts_failed_, restart_count_, remaining});
+  if (decision.scope != RestartScope::none) {
+    HOOKE_CHECK(remaining > 0, "a restart policy grants no more than the budget has");
+    if (const auto left = budget_->spend(group_.round)) {
+      remaining_restarts_ = *left;
+      return decision;
+    }
+    decision = {RestartScope::none, {}, ""};
+  }
+  if (own_left) {
+    if (decision.reason.empty()) decision.reason = "the job's restarts are spent";
+    ports_.trace.emit(events::restart_refused, {decision.reason, group_.round});
+  }
+  return decision;
+}
+
 std::optional<RunResult> ElasticAgent::monitor() {
   HOOKE_CHECK(context_ != nullptr, "only started workers are watched");
-  std::optional<ProcessesResult> ended = context_->poll();
+  std::optional<ProcessesResult> ended =
+      policy_.restarts_single_workers() ? context_->poll_each() : context_->poll();
   if (!ended) return std::nullopt;
   const WorkerState state = ended->failed() ? WorkerState::failed : WorkerState::succeeded;
   return RunResult{state, std::move(ended->failures)};
@@ -137,7 +181,7 @@ std::optional<RunResult> ElasticAgent::monitor() {
 void ElasticAgent::initialize_workers() {
   const Metrics& metrics = reports_.metrics();
   metrics.profile("SimpleElasticAgent._initialize_workers", [&] {
-    reports_.restarts(restart_count());
+    reports_.restarts(restart_count_);
     metrics.profile("SimpleElasticAgent._rendezvous", [&] { rendezvous(); });
     check_signals(ports_);
     metrics.profile("LocalElasticAgent._start_workers", [&] { start_workers(); });
@@ -192,30 +236,37 @@ void ElasticAgent::make_run_directory() {
   require_directory(ports_.files, run_directory_);
 }
 
+std::string ElasticAgent::attempt_directory() const {
+  return run_directory_ + "/attempt_" + std::to_string(restart_count_);
+}
+
 std::vector<WorkerStart> ElasticAgent::worker_starts() {
   if (run_directory_.empty()) make_run_directory();
   // A restart for a membership change keeps the count, and so removes the previous incarnation's
   // files.
-  const std::string directory = run_directory_ + "/attempt_" + std::to_string(restart_count());
+  const std::string directory = attempt_directory();
   static_cast<void>(ports_.files.remove(directory));
-  const std::string timer_file = watchdog_.start(handler_.get_run_id());
+  timer_file_ = watchdog_.start(handler_.get_run_id());
   std::vector<WorkerStart> workers;
-  for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
-    WorkerStart worker;
-    worker.local_rank = i;
-    worker.rank = group_.ranks.base_rank + i;
-    const std::string own_directory = directory + "/" + std::to_string(i);
-    require_directory(ports_.files, own_directory);
-    worker.error_file = own_directory + "/error.json";
-    worker.streams = worker_streams(spec_.logs, i, own_directory);
-    worker.environment = worker_environment(ports_.processes.environment(), spec_, group_, handler_,
-                                            i, restart_count(), worker.error_file);
-    if (!timer_file.empty()) worker.environment["TORCHELASTIC_TIMER_FILE"] = timer_file;
-    for (const std::string& argument : spec_.command)
-      worker.argv.push_back(substitute_macros(argument, i));
-    workers.push_back(std::move(worker));
-  }
+  for (std::int64_t i = 0; i < spec_.local_world_size; ++i)
+    workers.push_back(worker_start(i, directory));
   return workers;
+}
+
+WorkerStart ElasticAgent::worker_start(std::int64_t local_rank, const std::string& directory) {
+  WorkerStart worker;
+  worker.local_rank = local_rank;
+  worker.rank = group_.ranks.base_rank + local_rank;
+  const std::string own_directory = directory + "/" + std::to_string(local_rank);
+  require_directory(ports_.files, own_directory);
+  worker.error_file = own_directory + "/error.json";
+  worker.streams = worker_streams(spec_.logs, local_rank, own_directory);
+  worker.environment = worker_environment(ports_.processes.environment(), spec_, group_, handler_,
+                                          local_rank, restart_count_, worker.error_file);
+  if (!timer_file_.empty()) worker.environment["TORCHELASTIC_TIMER_FILE"] = timer_file_;
+  for (const std::string& argument : spec_.command)
+    worker.argv.push_back(substitute_macros(argument, local_rank));
+  return worker;
 }
 
 void ElasticAgent::start_workers() {
@@ -226,15 +277,18 @@ void ElasticAgent::start_workers() {
   });
   install_signal_handlers();
   context_->start();
+  for (std::int64_t i = 0; i < spec_.local_world_size; ++i) tell_started(i);
+  ports_.fault_point.reach("agent.workers_started");
+}
+
+void ElasticAgent::tell_started(std::int64_t local_rank) const {
   const std::string master =
       group_.master.master_addr + ":" + std::to_string(group_.master.master_port);
-  for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
-    ports_.trace.emit(
-        events::worker_started,
-        {handler_.get_run_id(), group_.round, context_->pid(static_cast<std::size_t>(i)).value, i,
-         group_.ranks.base_rank + i, group_.ranks.world_size, restart_count(), master});
-  }
-  ports_.fault_point.reach("agent.workers_started");
+  ports_.trace.emit(
+      events::worker_started,
+      {handler_.get_run_id(), group_.round,
+       context_->pid(static_cast<std::size_t>(local_rank)).value, local_rank,
+       group_.ranks.base_rank + local_rank, group_.ranks.world_size, restart_count_, master});
 }
 
 void ElasticAgent::install_signal_handlers() {
@@ -246,12 +300,35 @@ void ElasticAgent::install_signal_handlers() {
   handlers_installed_ = true;
 }
 
-void ElasticAgent::restart_workers(const char* cause) {
+void ElasticAgent::pause(sim::Duration delay) {
+  if (delay <= 0s) return;
+  ports_.trace.emit(events::restart_delayed, {delay, group_.round});
+  interruptible_sleep(ports_, delay);
+}
+
+/// One restart of the budget for all that had failed at this look. The rendezvous is not asked:
+/// the places in it stay taken, and nobody else has to know.
+void ElasticAgent::restart_failed(const ProcessFailures& failures, sim::Duration delay) {
+  ++restart_count_;
+  reports_.restarts(restart_count_);
+  for (const ProcessFailure& failure : failures) {
+    ports_.trace.emit(events::worker_restarting,
+                      {failure.pid.value, failure.local_rank, failure.rank, remaining_restarts_});
+  }
+  pause(delay);
+  for (const ProcessFailure& failure : failures) {
+    context_->start_again(worker_start(failure.local_rank, attempt_directory()));
+    tell_started(failure.local_rank);
+  }
+}
+
+void ElasticAgent::restart_workers(const char* cause, sim::Duration delay) {
   ports_.trace.emit(events::group_restarting, {cause, remaining_restarts_, group_.round});
   reports_.metrics().profile("SimpleElasticAgent._restart_workers", [&] {
     reports_.metrics().profile("LocalElasticAgent._stop_workers",
                                [&] { shutdown(sim::Signal::term, kDefaultGrace); });
     enter(WorkerState::stopped);
+    pause(delay);
     initialize_workers();
   });
 }
@@ -299,7 +376,7 @@ void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace) {
 
 void ElasticAgent::enter(WorkerState state) {
   if (std::exchange(group_.state, state) == state) return;
-  ports_.trace.emit(events::group_state, {to_string(state), restart_count()});
+  ports_.trace.emit(events::group_state, {to_string(state), restart_count_});
 }
 
 }  // namespace hooke::model

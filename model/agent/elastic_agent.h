@@ -2,6 +2,7 @@
 // The elastic agent: keeps a group of local workers running through rounds
 // (torch/distributed/elastic/agent/server/api.py:SimpleElasticAgent, local_elastic_agent.py).
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,8 @@
 
 #include "model/agent/agent_reports.h"
 #include "model/agent/health_check.h"
+#include "model/agent/restart_budget.h"
+#include "model/agent/restart_policy.h"
 #include "model/agent/watchdog.h"
 #include "model/agent/worker_group.h"
 #include "model/worker/process_context.h"
@@ -18,10 +21,10 @@ namespace hooke::model {
 
 class ElasticAgent {
  public:
-  /// `handler` and `observers` must outlive the agent. std::invalid_argument for a spec without
-  /// workers or interval.
-  ElasticAgent(sim::Ports& ports, WorkerSpec spec, RendezvousHandler& handler,
-               Observers& observers);
+  /// `handler`, `observers` and `policy` must outlive the agent. std::invalid_argument for a spec
+  /// without workers or interval.
+  ElasticAgent(sim::Ports& ports, WorkerSpec spec, RendezvousHandler& handler, Observers& observers,
+               const RestartPolicy& policy);
 
   /// Runs until the workers are done or cannot be kept running, then stops what is left. nullopt: a
   /// spare left gracefully (2.x). SignalException, and whatever rendezvous, store or process start
@@ -41,7 +44,12 @@ class ElasticAgent {
   void initialize_workers();
   void rendezvous();
   void start_workers();
-  void restart_workers(const char* cause);
+  RestartDecision decide(const RunResult& result);
+  /// All of them, by a new rendezvous.
+  void restart_workers(const char* cause, sim::Duration delay = {});
+  /// Those that have failed, in their places.
+  void restart_failed(const ProcessFailures& failures, sim::Duration delay);
+  void pause(sim::Duration delay);
   void exit_barrier();
   void meet_in_exit_barrier();
   void shutdown(sim::Signal signal, sim::Duration grace);
@@ -49,20 +57,26 @@ class ElasticAgent {
   void enter(WorkerState state);
   void make_run_directory();
   std::vector<WorkerStart> worker_starts();
-  [[nodiscard]] std::int64_t restart_count() const {
-    return spec_.max_restarts - remaining_restarts_;
-  }
+  WorkerStart worker_start(std::int64_t local_rank, const std::string& directory);
+  /// Where the workers of this attempt leave what they leave.
+  [[nodiscard]] std::string attempt_directory() const;
+  void tell_started(std::int64_t local_rank) const;
 
   sim::Ports& ports_;
   WorkerSpec spec_;
   RendezvousHandler& handler_;
   WorkerGroup group_;
-  std::int64_t remaining_restarts_;
+  const RestartPolicy& policy_;
+  std::unique_ptr<RestartBudget> budget_;
+  std::int64_t remaining_restarts_;                       ///< of the budget, as last heard
+  std::int64_t restart_count_ = 0;                        ///< after failures, this agent's own
+  std::map<std::int64_t, std::int64_t> attempts_failed_;  ///< by local rank
   std::unique_ptr<ProcessContext> context_;
   AgentReports reports_;
   Watchdog watchdog_;
   HealthCheck health_check_;
   std::string run_directory_;  ///< of this agent alone; empty until the first worker start
+  std::string timer_file_;     ///< that the workers are told of; empty for none
   bool handlers_installed_ = false;
 };
 

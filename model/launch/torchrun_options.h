@@ -22,7 +22,8 @@ struct TorchrunOptions {
   std::string rdzv_conf;
   bool standalone = false;
   std::int64_t max_restarts = 0;
-  double monitor_interval = 0.1;  ///< seconds
+  std::string restart_policy = "torch";  ///< NAME[:KEY=VALUE,...]; torchrun has no such option
+  double monitor_interval = 0.1;         ///< seconds
   std::string role = "default";
   bool module = false;
   bool no_python = false;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
 
 namespace hooke::model {
@@ -23,6 +24,8 @@ constexpr std::array kAll{
     &events::timer_acquired,     &events::timer_released,          &events::timer_expired,
     &events::timer_killed,       &events::watchdog_changed,        &events::watchdog_failed,
     &events::store_stopped,      &events::store_operation,         &events::mark,
+    &events::restart_delayed,    &events::restart_refused,         &events::worker_restarting,
+    &events::job_rerun,
 };
 
 }  // namespace

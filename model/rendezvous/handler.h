@@ -49,6 +49,9 @@ class RendezvousHandler {
   /// Other participants of the current round that are alive, by what the backend knows of them; 0
   /// where it knows nothing (static).
   virtual std::int64_t others_at_work() { return 0; }
+  /// A store of the whole job, which outlives rounds, agents and restarts, with a prefix of its own
+  /// that no PyTorch agent uses; null where the backend has none.
+  virtual std::shared_ptr<Store> job_store() { return nullptr; }
   /// Stops background work and closes the rendezvous for everybody; true on success.
   virtual bool shutdown() = 0;
 };

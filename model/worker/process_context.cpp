@@ -25,38 +25,50 @@ ProcessContext::ProcessContext(sim::Ports& ports, Variant variant, std::string n
                                std::vector<WorkerStart> workers)
     : ports_(ports), variant_(variant), name_(std::move(name)), workers_(std::move(workers)) {}
 
+sim::Pid ProcessContext::spawn(const WorkerStart& worker) {
+  sim::SpawnRequest request;
+  request.argv = worker.argv;
+  request.environment = worker.environment;
+  request.stdout_path = worker.streams.stdout_path;
+  request.stderr_path = worker.streams.stderr_path;
+  request.new_session = variant_ != Variant::torch_1_13;
+  auto pid = ports_.processes.spawn(request);
+  if (!pid) {
+    throw std::runtime_error("worker " + std::to_string(worker.local_rank) +
+                             " cannot be started: " + std::string(to_string(pid.failure().fault)) +
+                             " " + pid.failure().detail);
+  }
+  return pid.value();
+}
+
 void ProcessContext::start() {
   HOOKE_CHECK(processes_.empty(), "an incarnation starts once");
   std::vector<Process> started;
-  for (const WorkerStart& worker : workers_) {
-    sim::SpawnRequest request;
-    request.argv = worker.argv;
-    request.environment = worker.environment;
-    request.stdout_path = worker.streams.stdout_path;
-    request.stderr_path = worker.streams.stderr_path;
-    request.new_session = variant_ != Variant::torch_1_13;
-    auto pid = ports_.processes.spawn(request);
-    if (!pid) {
-      throw std::runtime_error(
-          "worker " + std::to_string(worker.local_rank) + " cannot be started: " +
-          std::string(to_string(pid.failure().fault)) + " " + pid.failure().detail);
-    }
-    started.push_back({pid.value(), false, std::nullopt});
-  }
+  for (const WorkerStart& worker : workers_)
+    started.push_back({spawn(worker), false, std::nullopt});
   processes_ = std::move(started);
-  start_tailing();
+  tail(workers_);
 }
 
-void ProcessContext::start_tailing() {
+void ProcessContext::start_again(WorkerStart worker) {
+  const auto index = static_cast<std::size_t>(worker.local_rank);
+  HOOKE_CHECK(index < processes_.size() && processes_[index].ended,
+              "only a worker that has ended is started again");
+  processes_[index] = {spawn(worker), false, std::nullopt};
+  tail({worker});
+  workers_[index] = std::move(worker);
+}
+
+void ProcessContext::tail(const std::vector<WorkerStart>& workers) {
   std::vector<TailedFile> files;
-  for (const WorkerStart& worker : workers_) {
+  for (const WorkerStart& worker : workers) {
     const std::string header = "[" + name_ + std::to_string(worker.local_rank) + "]:";
     if (worker.streams.tee.out)
       files.push_back({worker.streams.stdout_path, header, "/dev/stdout"});
     if (worker.streams.tee.err)
       files.push_back({worker.streams.stderr_path, header, "/dev/stderr"});
   }
-  if (!files.empty()) tail_.emplace(ports_, files);
+  if (!files.empty()) tails_.emplace_back(ports_, files);
 }
 
 sim::Pid ProcessContext::pid(std::size_t local_rank) const {
@@ -93,6 +105,7 @@ void ProcessContext::note_failures(ProcessFailures& failures) const {
     failure.local_rank = worker.local_rank;
     failure.rank = worker.rank;
     failure.pid = process.pid;
+    failure.stopped = process.told_to_stop;
     failure.exit_code = process.ended->as_python();
     failures.push_back(describe_failure(ports_, std::move(failure), worker.error_file));
   }
@@ -109,6 +122,14 @@ std::optional<ProcessesResult> ProcessContext::poll() {
   close(sim::Signal::term, kSiblingGrace);
   // 2.x also lists those that ended because of the close.
   if (variant_ != Variant::torch_1_13) note_failures(result.failures);
+  return result;
+}
+
+std::optional<ProcessesResult> ProcessContext::poll_each() {
+  const bool over = reap();
+  ProcessesResult result;
+  note_failures(result.failures);
+  if (!over && !result.failed()) return std::nullopt;
   return result;
 }
 
@@ -139,7 +160,7 @@ void ProcessContext::wait_for_end(const Process* which,
 
 void ProcessContext::close(sim::Signal signal, sim::Duration grace) {
   end_processes(signal, grace);
-  if (tail_) tail_->stop();
+  for (TailLog& tail : tails_) tail.stop();
 }
 
 void ProcessContext::end_processes(sim::Signal signal, sim::Duration grace) {

@@ -3,6 +3,7 @@
 // (torch/distributed/elastic/multiprocessing/api.py:SubprocessContext).
 
 #include <cstdint>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -48,6 +49,12 @@ class ProcessContext {
   /// Looks once. nullopt while all still run; otherwise the rest has been stopped (SIGTERM, 30 s)
   /// and this is how it ended. SignalException while stopping.
   std::optional<ProcessesResult> poll();
+  /// Looks once, and stops nobody. nullopt while nothing new has failed and something runs;
+  /// otherwise the failures, of which none is left out and none told after start_again().
+  std::optional<ProcessesResult> poll_each();
+  /// Starts a worker that has ended anew, in the place of the old one. std::runtime_error when it
+  /// cannot be started.
+  void start_again(WorkerStart worker);
   /// Sends `signal`, waits up to `grace` for all; then kills what is left one after the other, each
   /// with a wait without limit: one that cannot die keeps those behind it alive. Harmless
   /// when nothing runs. What the workers have written is shown before this returns.
@@ -60,7 +67,8 @@ class ProcessContext {
     bool told_to_stop = false;
     std::optional<sim::ExitStatus> ended;
   };
-  void start_tailing();
+  sim::Pid spawn(const WorkerStart& worker);
+  void tail(const std::vector<WorkerStart>& workers);
   void end_processes(sim::Signal signal, sim::Duration grace);
   void send(Process& process, sim::Signal signal, const char* reason);
   /// Reaps what has ended; true when nothing runs any more.
@@ -74,7 +82,7 @@ class ProcessContext {
   std::string name_;
   std::vector<WorkerStart> workers_;
   std::vector<Process> processes_;
-  std::optional<TailLog> tail_;
+  std::list<TailLog> tails_;
 };
 
 }  // namespace hooke::model

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "model/control/control_plane.h"
+#include "model/launch/plugins.h"
 #include "model/launch/torchrun_options.h"
 #include "model/rendezvous/endpoint.h"
 #include "model/rendezvous/handler.h"
@@ -72,6 +73,16 @@ model::Variant variant_found(sim::Ports& ports, const TorchrunOptions& options) 
   }
 }
 
+/// Of a replaceable part. Returns what is wrong with it, as a check of options does.
+std::string is_choice(const std::string& text) {
+  try {
+    static_cast<void>(model::PluginChoice::parse(text));
+    return "";
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+}
+
 int run_agent(TorchrunOptions options, bool find_variant, const std::string& trace_path,
               std::optional<std::uint16_t> control_port) {
   real::RealProcess process({"hooke"});
@@ -92,6 +103,7 @@ int run_agent(TorchrunOptions options, bool find_variant, const std::string& tra
   }
   return process.run([&](sim::Ports& ports) {
     const auto cpus = real::processor_count();
+    const model::Plugins plugins;
     model::ConfiguredLaunch launch;
     try {
       if (find_variant) options.variant = variant_found(ports, options);
@@ -99,6 +111,12 @@ int run_agent(TorchrunOptions options, bool find_variant, const std::string& tra
     } catch (const std::invalid_argument& error) {
       std::fprintf(stderr, "hooke agent: %s\n", error.what());
       return 1;  // torchrun's status of a configuration that means nothing
+    }
+    try {
+      plugins.check(launch.config);
+    } catch (const std::invalid_argument& error) {
+      std::fprintf(stderr, "hooke agent: --restart-policy: %s\n", error.what());
+      return kBadInput;
     }
     for (const std::string& notice : launch.notices) {
       std::fprintf(stderr, "hooke: %s\n", notice.c_str());
@@ -118,8 +136,7 @@ int run_agent(TorchrunOptions options, bool find_variant, const std::string& tra
       std::fprintf(stderr, "hooke: control plane on port %u\n",
                    static_cast<unsigned>(control->port().value));
     }
-    return model::launch_agent(ports, model::RendezvousRegistry::with_builtins(), launch.config,
-                               &observers);
+    return model::launch_agent(ports, plugins, launch.config, &observers);
   });
 }
 
@@ -143,6 +160,13 @@ void add_agent(CLI::App& app, int& exit_code) {
   add(*command, "rdzv-conf", o.rdzv_conf, "Rendezvous configuration, KEY=VALUE,KEY=VALUE");
   add(*command, "standalone", o.standalone, "One node, with a rendezvous of its own");
   add(*command, "max-restarts", o.max_restarts, "Restarts of the workers before giving up");
+  command
+      ->add_option(
+          "--restart-policy", o.restart_policy,
+          "What follows when workers fail: torch, backoff, per-worker, failed-only (static "
+          "backend) or rerun, with options as in backoff:first=1s,factor=2,longest=1m")
+      ->check(is_choice)
+      ->capture_default_str();
   add(*command, "monitor-interval", o.monitor_interval, "Seconds between looks at the workers")
       ->check(seconds_from(0));
   add(*command, "start-method", *start_method, "Accepted for compatibility; scripts are processes")

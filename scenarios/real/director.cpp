@@ -76,6 +76,8 @@ std::vector<std::string> unsupported(const Scenario& scenario, AgentKind kind) {
     }
   }
   if (kind == AgentKind::torchrun) {
+    if (scenario.protocol.agent.restart_policy != AgentPlan().restart_policy)
+      say("agent.restart_policy");
     if (scenario.protocol.variant != model::Variant::torch_2_x) say("variant torch-1.13");
     for (const Duration span : {plan.join, plan.last_call, plan.close, plan.heartbeat,
                                 plan.keep_alive_interval, plan.read_timeout}) {

@@ -88,6 +88,7 @@ class Draw {
     if (coin()) rendezvous.keep_alive_max_attempts = number(1, 10);
     AgentPlan& agent = plan.agent;
     if (coin()) agent.max_restarts = number(0, 10);
+    if (coin()) agent.restart_policy = "backoff:first=2s,longest=1m";
     if (coin()) agent.monitor_interval = 1ms + span();
     if (coin()) agent.exit_barrier_timeout = span();
     if (coin()) agent.shutdown_timeout = span();
