@@ -22,6 +22,7 @@ namespace hooke::scenario {
 inline constexpr std::string_view kAgentProgram = "agent";
 inline constexpr std::string_view kWorkerProgram = "worker";
 inline constexpr std::string_view kWorkerChildProgram = "worker-child";
+inline constexpr std::string_view kPoolProgram = "worker-pool";
 inline constexpr std::string_view kStoreProgram = "store-server";
 inline constexpr std::string_view kStoreMachine = "store";
 /// Where the rendezvous store listens (PyTorch's default for c10d).
@@ -72,6 +73,7 @@ class Cluster {
   class Registration;
   int run_agent(sim::Ports& ports);
   int run_worker(sim::Ports& ports);
+  int run_pool(sim::Ports& ports);
   [[nodiscard]] WorkerConditions conditions(sim::Ports& ports, sim::NodeId node,
                                             std::int64_t local_rank);
 

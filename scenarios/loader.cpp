@@ -28,7 +28,8 @@ class Loader {
  private:
   void rendezvous(const Place& place);
   void agent(const Place& place);
-  void chosen(const Place& place, const std::function<void(model::LaunchConfig&)>& choose);
+  void chosen(const Place& place, const char* key, std::string& plan,
+              model::PluginChoice model::LaunchConfig::*part);
   void protocol(const Place& place);
   void cluster(const Place& place);
   void node(const Place& place);
@@ -64,7 +65,12 @@ void Loader::rendezvous(const Place& place) {
   RendezvousPlan& plan = scenario_.protocol.rendezvous;
   if (place.has("backend")) {
     plan.backend = place.at("backend").text();
-    const std::vector<std::string> known{"c10d", "static", "file", "etcd", "etcd-v2"};
+    std::vector<std::string> known{"c10d", "static", "file", "etcd", "etcd-v2"};
+    const std::vector<std::string> built_in = model::RendezvousRegistry::with_builtins().names();
+    for (const std::string& name : plugins_.rendezvous.names()) {
+      if (std::find(built_in.begin(), built_in.end(), name) == built_in.end())
+        known.push_back(name);
+    }
     if (std::find(known.begin(), known.end(), plan.backend) == known.end()) {
       place.at("backend").refuse_word("a rendezvous backend", plan.backend, known);
     }
@@ -99,29 +105,34 @@ void Loader::rendezvous(const Place& place) {
   if (place.has("read_timeout")) plan.read_timeout = rendezvous_span(place.at("read_timeout"));
 }
 
-/// What is chosen at `place`, if agents can be made so.
-void Loader::chosen(const Place& place, const std::function<void(model::LaunchConfig&)>& choose) {
+/// What is chosen at `key`, if agents can be made so.
+void Loader::chosen(const Place& place, const char* key, std::string& plan,
+                    model::PluginChoice model::LaunchConfig::*part) {
+  if (!place.has(key)) return;
+  plan = place.at(key).text();
   model::LaunchConfig config;
   config.rdzv_backend = scenario_.protocol.rendezvous.backend;
+  std::string reason;
   try {
-    choose(config);
-    plugins_.check(config);
+    config.*part = model::PluginChoice::parse(plan);
+    if (const auto refused = plugins_.refusal(config)) reason = refused->reason;
   } catch (const std::invalid_argument& error) {
-    place.refuse_value(std::string("what agents can be made with (") + error.what() + ")");
+    reason = error.what();
+  }
+  if (!reason.empty()) {
+    place.at(key).refuse_value("what agents can be made with (" + reason + ")");
   }
 }
 
 void Loader::agent(const Place& place) {
-  place.object({"max_restarts", "restart_policy", "monitor_interval", "exit_barrier_timeout",
-                "shutdown_timeout", "environment"});
+  place.object({"max_restarts", "restart_policy", "kind", "timer", "process_launcher",
+                "monitor_interval", "exit_barrier_timeout", "shutdown_timeout", "environment"});
   AgentPlan& plan = scenario_.protocol.agent;
   if (place.has("max_restarts")) plan.max_restarts = place.at("max_restarts").integer(0, kManyMax);
-  if (place.has("restart_policy")) {
-    plan.restart_policy = place.at("restart_policy").text();
-    chosen(place.at("restart_policy"), [&](model::LaunchConfig& config) {
-      config.restart_policy = model::PluginChoice::parse(plan.restart_policy);
-    });
-  }
+  chosen(place, "restart_policy", plan.restart_policy, &model::LaunchConfig::restart_policy);
+  chosen(place, "kind", plan.kind, &model::LaunchConfig::agent);
+  chosen(place, "timer", plan.timer, &model::LaunchConfig::timer);
+  chosen(place, "process_launcher", plan.process_launcher, &model::LaunchConfig::process_launcher);
   if (place.has("monitor_interval")) {
     plan.monitor_interval = place.at("monitor_interval").duration();
     if (plan.monitor_interval < 1ms)
@@ -226,7 +237,7 @@ void Loader::network(const Place& place) {
 }
 
 void Loader::cluster(const Place& place) {
-  place.object({"nodes", "store_host", "network", "store"});
+  place.object({"nodes", "store_host", "network", "store", "worker_pool"});
   for (const Place& item : place.at("nodes").items()) node(item);
   ClusterPlan& plan = scenario_.cluster;
   if (plan.nodes.empty()) place.at("nodes").refuse_value("at least one node");
@@ -241,6 +252,11 @@ void Loader::cluster(const Place& place) {
     }
   }
   if (place.has("network")) network(place.at("network"));
+  if (place.has("worker_pool")) {
+    const Place pool = place.at("worker_pool");
+    pool.object({"slots"});
+    plan.pool_slots = pool.at("slots").integer(1, kWorkersPerNodeMax);
+  }
   if (place.has("store")) {
     const Place store = place.at("store");
     store.object({"service_time", "service_time_per_byte", "backlog"});

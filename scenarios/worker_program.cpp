@@ -142,7 +142,7 @@ bool WorkerRun::init() {
     const sim::Endpoint master{variable("MASTER_ADDR"),
                                sim::PortNumber{static_cast<std::uint16_t>(port)}};
     if (world_size_ < 1) throw std::runtime_error("env:// rendezvous: WORLD_SIZE is not positive");
-    const std::int64_t round = conditions_.round();
+    const std::int64_t round = this->round();
     run_id_ = variable("TORCHELASTIC_RUN_ID");
     incarnation_ = run_id_ + " round " + std::to_string(round) + " of " +
                    std::to_string(world_size_) + " at " + master.host + ":" + std::to_string(port);
@@ -167,6 +167,14 @@ bool WorkerRun::init() {
     return true;
   } catch (const std::runtime_error&) {  // bad environment, or a StoreError
     return false;
+  }
+}
+
+/// An agent whose workers somebody else starts hears, and tells, of a worker later than it begins.
+std::int64_t WorkerRun::round() {
+  for (;;) {
+    if (const auto known = conditions_.round()) return *known;
+    sleep(1ms);
   }
 }
 
@@ -235,16 +243,19 @@ bool WorkerRun::meet(const std::string& key) {
 }
 
 bool WorkerRun::use_timer(const WorkerStep& step) {
-  const std::string path = variable("TORCHELASTIC_TIMER_FILE");
-  model::FileTimerClient client(ports_, path, conditions_.variant,
-                                static_cast<sim::Signal>(static_cast<int>(step.code)));
+  if (conditions_.timers == nullptr)
+    conditions_.timers = model::TimerRegistry::with_builtins().create({"file", {}});
   try {
-    if (step.kind == WorkerStep::Kind::acquire) {
-      client.acquire(step.text, ports_.clock.wall_now() + step.span);
-    } else if (step.kind == WorkerStep::Kind::release) {
-      client.release(step.text);
+    if (step.kind == WorkerStep::Kind::acquire || step.kind == WorkerStep::Kind::release) {
+      const auto client = conditions_.timers->client(
+          ports_, conditions_.variant, static_cast<sim::Signal>(static_cast<int>(step.code)));
+      if (step.kind == WorkerStep::Kind::release) {
+        client->release(step.text);
+      } else {
+        client->acquire(step.text, ports_.clock.wall_now() + step.span);
+      }
     } else {
-      auto fifo = ports_.files.open_fifo_writer(path);
+      auto fifo = ports_.files.open_fifo_writer(variable("TORCHELASTIC_TIMER_FILE"));
       if (!fifo) return false;
       if (step.kind == WorkerStep::Kind::scribble) return (*fifo)->write(step.text + "\n").ok();
       sleep(step.span);

@@ -47,17 +47,18 @@ std::string_view to_string(WorkerState state) {
   return "?";
 }
 
-ElasticAgent::ElasticAgent(sim::Ports& ports, WorkerSpec spec, RendezvousHandler& handler,
-                           Observers& observers, const RestartPolicy& policy)
-    : ports_(ports),
-      spec_(std::move(spec)),
-      handler_(handler),
-      policy_(policy),
+ElasticAgent::ElasticAgent(const AgentParts& parts)
+    : ports_(parts.ports),
+      spec_(parts.spec),
+      handler_(parts.handler),
+      policy_(parts.policy),
       remaining_restarts_(spec_.max_restarts),
-      reports_(ports, spec_, handler, group_, observers),
-      watchdog_(ports, spec_.variant,
-                [this](const WatchdogEvent& event) { reports_.watchdog(event); }),
-      health_check_(ports),
+      launcher_(parts.launcher),
+      reports_(ports_, spec_, handler_, group_, parts.observers),
+      timers_(
+          parts.timers.watch({ports_, spec_.variant,
+                              [this](const WatchdogEvent& event) { reports_.watchdog(event); }})),
+      health_check_(ports_),
       handlers_installed_(spec_.signals_caught) {
   if (spec_.local_world_size <= 0)
     throw std::invalid_argument("the number of workers must be greater than zero");
@@ -246,7 +247,7 @@ std::vector<WorkerStart> ElasticAgent::worker_starts() {
   // files.
   const std::string directory = attempt_directory();
   static_cast<void>(ports_.files.remove(directory));
-  timer_file_ = watchdog_.start(handler_.get_run_id());
+  timer_variables_ = timers_->start(handler_.get_run_id());
   std::vector<WorkerStart> workers;
   for (std::int64_t i = 0; i < spec_.local_world_size; ++i)
     workers.push_back(worker_start(i, directory));
@@ -263,17 +264,18 @@ WorkerStart ElasticAgent::worker_start(std::int64_t local_rank, const std::strin
   worker.streams = worker_streams(spec_.logs, local_rank, own_directory);
   worker.environment = worker_environment(ports_.processes.environment(), spec_, group_, handler_,
                                           local_rank, restart_count_, worker.error_file);
-  if (!timer_file_.empty()) worker.environment["TORCHELASTIC_TIMER_FILE"] = timer_file_;
+  for (const auto& [name, value] : timer_variables_) worker.environment[name] = value;
   for (const std::string& argument : spec_.command)
     worker.argv.push_back(substitute_macros(argument, local_rank));
   return worker;
 }
 
 void ElasticAgent::start_workers() {
-  context_ = std::make_unique<ProcessContext>(ports_, spec_.variant, spec_.role, worker_starts());
+  context_ = std::make_unique<ProcessContext>(ports_, launcher_, spec_.variant, spec_.role,
+                                              worker_starts());
   health_check_.start([this] {
-    return watchdog_.server() == nullptr ? ports_.clock.wall_now()
-                                         : watchdog_.server()->last_progress_time();
+    return timers_->server() == nullptr ? ports_.clock.wall_now()
+                                        : timers_->server()->last_progress_time();
   });
   install_signal_handlers();
   context_->start();
@@ -369,7 +371,7 @@ void ElasticAgent::meet_in_exit_barrier() {
 void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace) {
   ports_.fault_point.reach("agent.stopping");
   check_signals(ports_);  // one that came during a deaf wait which then failed
-  watchdog_.stop();       // before the workers: what they still guard meets nobody
+  timers_->stop();        // before the workers: what they still guard meets nobody
   health_check_.stop();
   if (context_ != nullptr) context_->close(signal, grace);
 }
@@ -377,6 +379,16 @@ void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace) {
 void ElasticAgent::enter(WorkerState state) {
   if (std::exchange(group_.state, state) == state) return;
   ports_.trace.emit(events::group_state, {to_string(state), restart_count_});
+}
+
+AgentRegistry AgentRegistry::with_builtins() {
+  AgentRegistry registry;
+  registry.add("elastic", [](const PluginChoice& choice) {
+    choice.allow({});
+    return std::make_unique<AgentKind>(
+        AgentKind{[](const AgentParts& parts) { return std::make_unique<ElasticAgent>(parts); }});
+  });
+  return registry;
 }
 
 }  // namespace hooke::model

@@ -8,34 +8,26 @@
 #include <string>
 #include <vector>
 
-#include "model/agent/agent_reports.h"
+#include "model/agent/agent.h"
 #include "model/agent/health_check.h"
 #include "model/agent/restart_budget.h"
-#include "model/agent/restart_policy.h"
-#include "model/agent/watchdog.h"
 #include "model/agent/worker_group.h"
 #include "model/worker/process_context.h"
 #include "sim/port/ports.h"
 
 namespace hooke::model {
 
-class ElasticAgent {
+class ElasticAgent final : public Agent {
  public:
-  /// `handler`, `observers` and `policy` must outlive the agent. std::invalid_argument for a spec
-  /// without workers or interval.
-  ElasticAgent(sim::Ports& ports, WorkerSpec spec, RendezvousHandler& handler, Observers& observers,
-               const RestartPolicy& policy);
+  /// std::invalid_argument for a spec without workers or interval.
+  explicit ElasticAgent(const AgentParts& parts);
 
-  /// Runs until the workers are done or cannot be kept running, then stops what is left. nullopt: a
-  /// spare left gracefully (2.x). SignalException, and whatever rendezvous, store or process start
-  /// raised.
-  std::optional<RunResult> run();
-
-  /// True when `signal` becomes a SignalException of PyTorch's: its handlers are installed at the
-  /// first worker start and stay. A caught SIGINT is Python's keyboard interrupt otherwise.
-  [[nodiscard]] bool handles(sim::Signal signal) const;
-  /// For the launcher, which has the last word.
-  [[nodiscard]] const AgentReports& reports() const { return reports_; }
+  /// nullopt: a spare left gracefully (2.x).
+  std::optional<RunResult> run() override;
+  /// PyTorch's handlers are installed at the first worker start and stay. A caught SIGINT is
+  /// Python's keyboard interrupt otherwise.
+  [[nodiscard]] bool handles(sim::Signal signal) const override;
+  void ended(const char* state, const std::string& error) override { reports_.agent(state, error); }
 
  private:
   RunResult invoke_run();
@@ -71,12 +63,13 @@ class ElasticAgent {
   std::int64_t remaining_restarts_;                       ///< of the budget, as last heard
   std::int64_t restart_count_ = 0;                        ///< after failures, this agent's own
   std::map<std::int64_t, std::int64_t> attempts_failed_;  ///< by local rank
+  ProcessLauncher& launcher_;
   std::unique_ptr<ProcessContext> context_;
   AgentReports reports_;
-  Watchdog watchdog_;
+  std::unique_ptr<WorkerTimers> timers_;
   HealthCheck health_check_;
   std::string run_directory_;  ///< of this agent alone; empty until the first worker start
-  std::string timer_file_;     ///< that the workers are told of; empty for none
+  std::map<std::string, std::string> timer_variables_;  ///< of the workers, for their timers
   bool handlers_installed_ = false;
 };
 

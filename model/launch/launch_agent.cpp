@@ -5,7 +5,6 @@
 #include <exception>
 #include <stdexcept>
 
-#include "model/agent/elastic_agent.h"
 #include "model/launch/plugins.h"
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
@@ -106,30 +105,36 @@ Ending judge(sim::Ports& ports, const WorkerSpec& spec, const std::optional<RunR
 
 /// A SIGINT that is not among the agent's own signals, as before the first worker start, is
 /// Python's keyboard interrupt.
-bool is_keyboard_interrupt(const ElasticAgent& agent, const SignalException& error) {
+bool is_keyboard_interrupt(const Agent& agent, const SignalException& error) {
   return !agent.handles(error.signal());
 }
 
-Ending judge(sim::Ports& ports, const ElasticAgent& agent, const SignalException& error) {
+Ending judge(sim::Ports& ports, const Agent& agent, const SignalException& error) {
   const bool keyboard_interrupt = is_keyboard_interrupt(agent, error);
   ports.trace.emit(events::agent_signalled, {static_cast<int>(error.signal()),
                                              keyboard_interrupt ? "before workers" : "running"});
   return {"signalled", keyboard_interrupt ? kInterrupted : kFailed, error.what()};
 }
 
-Ending run_guarded(sim::Ports& ports, const LaunchConfig& config, const WorkerSpec& spec,
-                   RendezvousHandler& handler, const RestartPolicy& policy, Observers& observers) {
-  ElasticAgent agent(ports, spec, handler, observers, policy);
+Ending run_guarded(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& config,
+                   const WorkerSpec& spec, RendezvousHandler& handler, Observers& observers) {
+  const auto policy = plugins.restart_policies.create(config.restart_policy);
+  const auto launcher = plugins.launchers.create(config.process_launcher)->make(ports);
+  const auto timers = plugins.timers.create(config.timer);
+  const auto kind = plugins.agents.create(config.agent);
+  const AgentParts parts{ports, spec, handler, observers, *policy, *launcher, *timers};
+  const std::unique_ptr<Agent> made = kind->make(parts);
+  Agent& agent = *made;
   bool close_rendezvous = true;
   Ending ending{"error", kFailed, ""};
   try {
     const std::optional<RunResult> result = agent.run();
-    agent.reports().agent("SUCCEEDED", "");  // whatever the workers did (L-9)
+    agent.ended("SUCCEEDED", "");  // whatever the workers did (L-9)
     ending = judge(ports, spec, result);
-    if (!result) agent.reports().agent("FAILED", ending.detail);
+    if (!result) agent.ended("FAILED", ending.detail);
   } catch (const SignalException& error) {
     ending = judge(ports, agent, error);
-    if (!is_keyboard_interrupt(agent, error)) agent.reports().agent("FAILED", ending.detail);
+    if (!is_keyboard_interrupt(agent, error)) agent.ended("FAILED", ending.detail);
     // Closing would forbid later scaling, so a signal leaves the rendezvous open. A keyboard
     // interrupt runs the clean-up like any other error and so closes it for the whole job.
     close_rendezvous = is_keyboard_interrupt(agent, error) ||
@@ -137,7 +142,7 @@ Ending run_guarded(sim::Ports& ports, const LaunchConfig& config, const WorkerSp
   } catch (const std::exception& error) {
     ending.detail = class_of(error) + ": " + error.what();
     ending.job_failed = true;
-    agent.reports().agent("FAILED", ending.detail);
+    agent.ended("FAILED", ending.detail);
   }
   ports.fault_point.reach("agent.closing");
   if (!close_rendezvous) return ending;
@@ -168,10 +173,9 @@ Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& c
   try {
     announce(ports, config, spec, parameters);
     ports.fault_point.reach("agent.started");
-    plugins.check(config);
-    const auto policy = plugins.restart_policies.create(config.restart_policy);
+    if (const auto refused = plugins.refusal(config)) throw std::invalid_argument(refused->reason);
     handler = plugins.rendezvous.create(ports, parameters);
-    ending = run_guarded(ports, config, spec, *handler, *policy, observers);
+    ending = run_guarded(ports, plugins, config, spec, *handler, observers);
   } catch (const SignalException& error) {  // SIGINT before there is a handler to close
     ending = {"signalled", kInterrupted, error.what()};
   } catch (const std::exception& error) {

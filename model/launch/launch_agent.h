@@ -29,6 +29,9 @@ struct LaunchConfig {
   std::string local_addr;
   std::int64_t max_restarts = 0;
   PluginChoice restart_policy{"torch", {}};
+  PluginChoice agent{"elastic", {}};
+  PluginChoice timer{"file", {}};
+  PluginChoice process_launcher{"local", {}};
   sim::Duration monitor_interval = std::chrono::milliseconds(100);
   sim::Duration exit_barrier_timeout = std::chrono::seconds(300);
   sim::Duration shutdown_timeout = std::chrono::seconds(30);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "model/observe/pool_events.h"
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
 
@@ -11,21 +12,51 @@ namespace hooke::model {
 namespace {
 
 constexpr std::array kAll{
-    &events::agent_started,      &events::agent_settings,          &events::agent_finished,
-    &events::group_state,        &events::group_restarting,        &events::agent_signalled,
-    &events::rendezvous_joining, &events::rendezvous_completed,    &events::rendezvous_joined,
-    &events::rendezvous_failed,  &events::rendezvous_left,         &events::rendezvous_closed,
-    &events::rendezvous_evicted, &events::rendezvous_added,        &events::rendezvous_write,
-    &events::rendezvous_cost,    &events::rendezvous_waiting_seen, &events::keep_alive_tick,
-    &events::keep_alive_died,    &events::ranks_assigned,          &events::exit_barrier_entered,
-    &events::exit_barrier_left,  &events::worker_started,          &events::worker_ended,
-    &events::worker_signalled,   &events::failure_reported,        &events::worker_initialized,
-    &events::worker_collective,  &events::worker_stale_read,       &events::store_serving,
-    &events::timer_acquired,     &events::timer_released,          &events::timer_expired,
-    &events::timer_killed,       &events::watchdog_changed,        &events::watchdog_failed,
-    &events::store_stopped,      &events::store_operation,         &events::mark,
-    &events::restart_delayed,    &events::restart_refused,         &events::worker_restarting,
+    &events::agent_started,
+    &events::agent_settings,
+    &events::agent_finished,
+    &events::group_state,
+    &events::group_restarting,
+    &events::agent_signalled,
+    &events::rendezvous_joining,
+    &events::rendezvous_completed,
+    &events::rendezvous_joined,
+    &events::rendezvous_failed,
+    &events::rendezvous_left,
+    &events::rendezvous_closed,
+    &events::rendezvous_evicted,
+    &events::rendezvous_added,
+    &events::rendezvous_write,
+    &events::rendezvous_cost,
+    &events::rendezvous_waiting_seen,
+    &events::keep_alive_tick,
+    &events::keep_alive_died,
+    &events::ranks_assigned,
+    &events::exit_barrier_entered,
+    &events::exit_barrier_left,
+    &events::worker_started,
+    &events::worker_ended,
+    &events::worker_signalled,
+    &events::failure_reported,
+    &events::worker_initialized,
+    &events::worker_collective,
+    &events::worker_stale_read,
+    &events::store_serving,
+    &events::timer_acquired,
+    &events::timer_released,
+    &events::timer_expired,
+    &events::timer_killed,
+    &events::watchdog_changed,
+    &events::watchdog_failed,
+    &events::store_stopped,
+    &events::store_operation,
+    &events::mark,
+    &events::restart_delayed,
+    &events::restart_refused,
+    &events::worker_restarting,
     &events::job_rerun,
+    &events::pool_leased,
+    &events::pool_reclaimed,
 };
 
 }  // namespace

@@ -14,12 +14,12 @@
 
 namespace hooke::model {
 
-/// Makes a Product from Arguments and from the options of the choice.
-template <class Product, class... Arguments>
+/// Makes a Product from the options of a choice.
+template <class Product>
 class Registry {
  public:
   /// Options that mean nothing: std::invalid_argument.
-  using Creator = std::function<std::unique_ptr<Product>(const PluginChoice&, Arguments...)>;
+  using Creator = std::function<std::unique_ptr<Product>(const PluginChoice&)>;
 
   /// `kind`: what a message calls the products ("restart policy").
   explicit Registry(std::string kind) : kind_(std::move(kind)) {}
@@ -37,7 +37,7 @@ class Registry {
 
   /// Unknown name: std::invalid_argument with those that are known; also what the creator refuses.
   /// std::runtime_error for a creator that makes nothing.
-  std::unique_ptr<Product> create(const PluginChoice& choice, Arguments... arguments) const {
+  std::unique_ptr<Product> create(const PluginChoice& choice) const {
     const auto found = creators_.find(choice.name);
     if (found == creators_.end()) {
       std::string known;
@@ -45,7 +45,7 @@ class Registry {
       throw std::invalid_argument("the " + kind_ + " " + quoted_name(choice.name) +
                                   " is not registered; known are " + known);
     }
-    std::unique_ptr<Product> product = found->second(choice, std::forward<Arguments>(arguments)...);
+    std::unique_ptr<Product> product = found->second(choice);
     if (product == nullptr) {
       throw std::runtime_error("the " + kind_ + " \"" + choice.name + "\" made nothing");
     }

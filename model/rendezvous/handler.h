@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/rendezvous/errors.h"
 #include "model/store/store.h"
@@ -91,6 +92,8 @@ class RendezvousRegistry {
   /// std::runtime_error.
   std::unique_ptr<RendezvousHandler> create(sim::Ports& ports,
                                             const RendezvousParameters& parameters) const;
+  /// In alphabetical order.
+  [[nodiscard]] std::vector<std::string> names() const;
   /// With the backends this model implements: "c10d", "etcd", "etcd-v2", "etcd-v3" and "static".
   static RendezvousRegistry with_builtins();
 

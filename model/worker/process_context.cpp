@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "model/observe/trace_events.h"
 #include "model/signals/signal_gate.h"
@@ -21,9 +22,13 @@ constexpr sim::Duration kLongestPause = 50ms;
 
 }  // namespace
 
-ProcessContext::ProcessContext(sim::Ports& ports, Variant variant, std::string name,
-                               std::vector<WorkerStart> workers)
-    : ports_(ports), variant_(variant), name_(std::move(name)), workers_(std::move(workers)) {}
+ProcessContext::ProcessContext(sim::Ports& ports, ProcessLauncher& launcher, Variant variant,
+                               std::string name, std::vector<WorkerStart> workers)
+    : ports_(ports),
+      launcher_(launcher),
+      variant_(variant),
+      name_(std::move(name)),
+      workers_(std::move(workers)) {}
 
 sim::Pid ProcessContext::spawn(const WorkerStart& worker) {
   sim::SpawnRequest request;
@@ -32,7 +37,7 @@ sim::Pid ProcessContext::spawn(const WorkerStart& worker) {
   request.stdout_path = worker.streams.stdout_path;
   request.stderr_path = worker.streams.stderr_path;
   request.new_session = variant_ != Variant::torch_1_13;
-  auto pid = ports_.processes.spawn(request);
+  auto pid = launcher_.start(request);
   if (!pid) {
     throw std::runtime_error("worker " + std::to_string(worker.local_rank) +
                              " cannot be started: " + std::string(to_string(pid.failure().fault)) +
@@ -43,6 +48,8 @@ sim::Pid ProcessContext::spawn(const WorkerStart& worker) {
 
 void ProcessContext::start() {
   HOOKE_CHECK(processes_.empty(), "an incarnation starts once");
+  launcher_.reserve(static_cast<std::int64_t>(workers_.size()));
+  reserved_ = true;
   std::vector<Process> started;
   for (const WorkerStart& worker : workers_)
     started.push_back({spawn(worker), false, std::nullopt});
@@ -81,7 +88,7 @@ bool ProcessContext::reap() {
   for (std::size_t i = 0; i < processes_.size(); ++i) {
     Process& process = processes_[i];
     if (process.ended) continue;
-    process.ended = ports_.processes.poll(process.pid);
+    process.ended = launcher_.poll(process.pid);
     if (!process.ended) {
       all_ended = false;
       continue;
@@ -138,11 +145,7 @@ void ProcessContext::send(Process& process, sim::Signal signal, const char* reas
   ports_.trace.emit(events::worker_signalled,
                     {process.pid.value, static_cast<int>(signal), reason});
   // A process that has ended meanwhile is no error; its descendants get nothing then.
-  if (variant_ != Variant::torch_1_13) {
-    static_cast<void>(ports_.processes.signal_group(process.pid, signal));
-  } else {
-    static_cast<void>(ports_.processes.signal(process.pid, signal));
-  }
+  static_cast<void>(launcher_.signal(process.pid, signal, variant_ != Variant::torch_1_13));
 }
 
 void ProcessContext::wait_for_end(const Process* which,
@@ -161,6 +164,7 @@ void ProcessContext::wait_for_end(const Process* which,
 void ProcessContext::close(sim::Signal signal, sim::Duration grace) {
   end_processes(signal, grace);
   for (TailLog& tail : tails_) tail.stop();
+  if (std::exchange(reserved_, false)) launcher_.release();
 }
 
 void ProcessContext::end_processes(sim::Signal signal, sim::Duration grace) {

@@ -12,6 +12,7 @@
 #include "model/variant/variant.h"
 #include "model/worker/logs.h"
 #include "model/worker/process_failure.h"
+#include "model/worker/process_launcher.h"
 #include "model/worker/tail_log.h"
 #include "sim/port/ports.h"
 
@@ -36,8 +37,8 @@ struct ProcessesResult {
 
 class ProcessContext {
  public:
-  /// `name` heads the lines of teed output ("[default0]:").
-  ProcessContext(sim::Ports& ports, Variant variant, std::string name,
+  /// `name` heads the lines of teed output ("[default0]:"). `launcher` outlives the context.
+  ProcessContext(sim::Ports& ports, ProcessLauncher& launcher, Variant variant, std::string name,
                  std::vector<WorkerStart> workers);
 
   /// Starts the workers in order of local rank, for 2.x each in a session of its own.
@@ -78,6 +79,8 @@ class ProcessContext {
   void note_failures(ProcessFailures& failures) const;
 
   sim::Ports& ports_;
+  ProcessLauncher& launcher_;
+  bool reserved_ = false;
   Variant variant_;
   std::string name_;
   std::vector<WorkerStart> workers_;

@@ -107,6 +107,7 @@ std::span<const sim::EventType* const> JobView::interests() {
       &ev::ranks_assigned,       &ev::rendezvous_joining,   &ev::rendezvous_joined,
       &ev::rendezvous_completed, &ev::rendezvous_added,     &ev::rendezvous_left,
       &ev::rendezvous_failed,    &ev::rendezvous_evicted,   &ev::restart_refused,
+      &ev::worker_signalled,
   };
   return kFollowed;
 }
@@ -220,6 +221,11 @@ void JobView::on_agent_event(const sim::Event& event, Agent& agent, AgentId id) 
       decide(jobs_[agent.job.value], event.at,
              "the workers of node " + name(agent.node) + " had failed and no restart was left");
     }
+  } else if (event.type == &ev::worker_signalled) {
+    // Where a pool's process delivers it, process.signalled does not say whose will it was.
+    Process* const target = find_process(event.node, pid_field(event, "worker_pid"));
+    if (target != nullptr && !target->ended && !target->told_to_stop)
+      target->told_to_stop = event.at;
   } else if (event.type == &ev::restart_refused) {
     agent.failed_for_good = true;
     decide(jobs_[agent.job.value], event.at,

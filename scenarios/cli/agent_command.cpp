@@ -19,6 +19,7 @@
 #include "reports/trace_file.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/seconds.h"
+#include "scenarios/real/plugin_file.h"
 #include "scenarios/real/stage.h"
 #include "sim/real/real_process.h"
 
@@ -83,8 +84,18 @@ std::string is_choice(const std::string& text) {
   }
 }
 
-int run_agent(TorchrunOptions options, bool find_variant, const std::string& trace_path,
+int run_agent(TorchrunOptions options, const std::vector<std::string>& plugin_files,
+              bool find_variant, const std::string& trace_path,
               std::optional<std::uint16_t> control_port) {
+  model::Plugins plugins;
+  for (const std::string& file : plugin_files) {
+    try {
+      scenario::load_plugin_file(file, plugins);
+    } catch (const std::runtime_error& error) {
+      std::fprintf(stderr, "hooke agent: --plugin: %s\n", error.what());
+      return kBadInput;
+    }
+  }
   real::RealProcess process({"hooke"});
   // How scenarios give the agents of one machine different clocks.
   if (const char* const offset = std::getenv(scenario::kWallOffsetVariable)) {
@@ -103,7 +114,6 @@ int run_agent(TorchrunOptions options, bool find_variant, const std::string& tra
   }
   return process.run([&](sim::Ports& ports) {
     const auto cpus = real::processor_count();
-    const model::Plugins plugins;
     model::ConfiguredLaunch launch;
     try {
       if (find_variant) options.variant = variant_found(ports, options);
@@ -112,10 +122,9 @@ int run_agent(TorchrunOptions options, bool find_variant, const std::string& tra
       std::fprintf(stderr, "hooke agent: %s\n", error.what());
       return 1;  // torchrun's status of a configuration that means nothing
     }
-    try {
-      plugins.check(launch.config);
-    } catch (const std::invalid_argument& error) {
-      std::fprintf(stderr, "hooke agent: --restart-policy: %s\n", error.what());
+    if (const auto refused = plugins.refusal(launch.config)) {
+      std::fprintf(stderr, "hooke agent: --%s: %s\n", refused->option.c_str(),
+                   refused->reason.c_str());
       return kBadInput;
     }
     for (const std::string& notice : launch.notices) {
@@ -148,6 +157,7 @@ void add_agent(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<TorchrunOptions>();
   auto trace_path = std::make_shared<std::string>();
   auto variant = std::make_shared<std::string>("found");
+  auto plugin_files = std::make_shared<std::vector<std::string>>();
   auto control_port = std::make_shared<std::optional<std::uint16_t>>();
   auto start_method = std::make_shared<std::string>("spawn");
   TorchrunOptions& o = *options;
@@ -167,6 +177,26 @@ void add_agent(CLI::App& app, int& exit_code) {
           "backend) or rerun, with options as in backoff:first=1s,factor=2,longest=1m")
       ->check(is_choice)
       ->capture_default_str();
+  command
+      ->add_option("--agent-kind", o.agent_kind,
+                   "What runs this node's part: elastic, or a plug-in's")
+      ->check(is_choice)
+      ->capture_default_str();
+  command
+      ->add_option("--timer", o.timer,
+                   "What ends workers that are late: file, queue or a plug-in's")
+      ->check(is_choice)
+      ->capture_default_str();
+  command
+      ->add_option("--process-launcher", o.process_launcher,
+                   "Who starts the workers: local, pool:port=29600 (see hooke worker-pool) or a "
+                   "plug-in's")
+      ->check(is_choice)
+      ->capture_default_str();
+  command
+      ->add_option("--plugin", *plugin_files,
+                   "A shared library that registers parts of its own by name; may be repeated")
+      ->allow_extra_args(false);
   add(*command, "monitor-interval", o.monitor_interval, "Seconds between looks at the workers")
       ->check(seconds_from(0));
   add(*command, "start-method", *start_method, "Accepted for compatibility; scripts are processes")
@@ -204,7 +234,8 @@ void add_agent(CLI::App& app, int& exit_code) {
       "variables.\nExample: hooke agent --nnodes=1:3 --max-restarts=3 --rdzv-backend=c10d "
       "--rdzv-endpoint=head:29400 train.py --epochs 10\nExit codes are torchrun's: 0; 1 failed or "
       "stopped; 2 bad usage.");
-  command->callback([command, options, trace_path, variant, control_port, &exit_code] {
+  command->callback([command, options, plugin_files, trace_path, variant, control_port,
+                     &exit_code] {
     const std::vector<std::string> rest = command->remaining();
     if (rest.empty()) throw CLI::RequiredError("a script to run");
     if (rest.front().size() > 1 && rest.front().starts_with("-")) {
@@ -213,7 +244,7 @@ void add_agent(CLI::App& app, int& exit_code) {
     options->script = rest.front();
     options->script_arguments.assign(rest.begin() + 1, rest.end());
     options->variant = model::variant_from(*variant).value_or(model::Variant::torch_2_x);
-    exit_code = run_agent(*options, *variant == "found", *trace_path, *control_port);
+    exit_code = run_agent(*options, *plugin_files, *variant == "found", *trace_path, *control_port);
   });
 }
 

@@ -151,7 +151,9 @@ std::vector<std::string> Stage::agent_command(sim::NodeId node, const std::strin
             "--protocol-variant",
             std::string(to_string(scenario_.protocol.variant)),
             "--restart-policy",
-            agent.restart_policy};
+            agent.restart_policy,
+            "--timer",
+            agent.timer};
   } else {
     std::istringstream words(cast_.torchrun);
     for (std::string word; words >> word;) argv.push_back(word);
