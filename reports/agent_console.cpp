@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
 #include "model/worker/process_failure.h"
 
@@ -21,6 +22,15 @@ void AgentConsole::on_event(const sim::Event& event) {
   } else if (event.type == &ev::group_restarting) {
     line = fmt::format("the workers restart ({}), {} restarts left", text("cause"),
                        number("remaining_restarts"));
+  } else if (event.type == &ev::worker_restarting) {
+    line = fmt::format("worker {} restarts alone, {} restarts left", number("rank"),
+                       number("remaining_restarts"));
+  } else if (event.type == &ev::restart_delayed) {
+    line = fmt::format("the restart waits for {} ms", number("delay") / 1'000'000);
+  } else if (event.type == &ev::restart_refused) {
+    line = fmt::format("no restart: {}", text("reason"));
+  } else if (event.type == &ev::job_rerun) {
+    line = fmt::format("the job is run again as {}", text("next_run_id"));
   } else if (event.type == &ev::worker_ended && number("status") != 0) {
     const std::int64_t status = number("status");
     const std::string how = status < 0 ? std::string(model::signal_name(static_cast<int>(-status)))

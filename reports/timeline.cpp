@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
 #include "reports/text.h"
 #include "sim/port/process_host.h"
@@ -68,6 +69,14 @@ std::string agent_phrase(const sim::Event& event) {
     return fmt::format("restarts: {}, {} left", txt(event, "cause"),
                        num(event, "remaining_restarts"));
   }
+  if (event.type == &ev::worker_restarting)
+    return fmt::format("restarts rank {} alone, {} left", num(event, "rank"),
+                       num(event, "remaining_restarts"));
+  if (event.type == &ev::restart_delayed)
+    return fmt::format("waits {} s before the restart",
+                       seconds(sim::Duration(num(event, "delay"))));
+  if (event.type == &ev::restart_refused) return "no restart: " + txt(event, "reason");
+  if (event.type == &ev::job_rerun) return "runs the job again as " + txt(event, "next_run_id");
   if (event.type == &ev::worker_started) {
     return fmt::format("worker rank {} of {} starts", num(event, "rank"), num(event, "world_size"));
   }

@@ -11,6 +11,7 @@
 #include "model/observe/trace_events.h"
 #include "model/store/tcp_store.h"
 #include "model/variant/defects.h"
+#include "model/worker/worker_pool.h"
 
 namespace hooke::scenario {
 namespace {
@@ -51,11 +52,9 @@ world::WorldOptions world_options(const ClusterPlan& plan) {
   return options;
 }
 
-Cluster::Cluster(world::World& world, const Scenario& scenario, const Roster& roster)
-    : world_(world),
-      scenario_(scenario),
-      roster_(roster),
-      registry_(model::RendezvousRegistry::with_builtins()) {
+Cluster::Cluster(world::World& world, const Scenario& scenario, const Roster& roster,
+                 const model::Plugins& plugins)
+    : world_(world), scenario_(scenario), roster_(roster), plugins_(plugins) {
   if (scenario.cluster.nodes.empty()) throw std::invalid_argument("cluster.nodes: is empty");
   for (const std::string& defect : scenario.protocol.defects) {
     const bool known = std::any_of(model::kDefects.begin(), model::kDefects.end(),
@@ -97,6 +96,8 @@ Cluster::Cluster(world::World& world, const Scenario& scenario, const Roster& ro
                          [this](sim::Ports& ports) { return run_agent(ports); });
   world.register_program(std::string(kWorkerProgram),
                          [this](sim::Ports& ports) { return run_worker(ports); });
+  world.register_program(std::string(kPoolProgram),
+                         [this](sim::Ports& ports) { return run_pool(ports); });
   world.register_program(std::string(kWorkerChildProgram), [](sim::Ports& ports) -> int {
     for (;;) static_cast<void>(ports.executor.park(ports.executor.ticket()));
   });
@@ -158,6 +159,10 @@ model::LaunchConfig Cluster::launch_config(sim::NodeId node, const std::string& 
     config.rdzv_configs["rank"] = std::to_string(index);
   }
   config.max_restarts = agent.max_restarts;
+  config.restart_policy = model::PluginChoice::parse(agent.restart_policy);
+  config.agent = model::PluginChoice::parse(agent.kind);
+  config.timer = model::PluginChoice::parse(agent.timer);
+  config.process_launcher = model::PluginChoice::parse(agent.process_launcher);
   config.monitor_interval = agent.monitor_interval;
   config.exit_barrier_timeout = agent.exit_barrier_timeout;
   config.shutdown_timeout = agent.shutdown_timeout;
@@ -168,7 +173,23 @@ model::LaunchConfig Cluster::launch_config(sim::NodeId node, const std::string& 
   return config;
 }
 
+/// One that finds its port taken, because the node's pool runs already, ends at once.
+int Cluster::run_pool(sim::Ports& ports) {
+  try {
+    model::WorkerPool(ports, sim::PortNumber{model::kWorkerPoolPort}, *scenario_.cluster.pool_slots)
+        .run();
+  } catch (const std::runtime_error&) {
+    return 1;
+  }
+  return 0;
+}
+
 bool Cluster::start_agent(sim::NodeId node, const std::string& run_id) {
+  if (scenario_.cluster.pool_slots) {
+    sim::SpawnRequest pool;
+    pool.argv = {std::string(kPoolProgram)};
+    static_cast<void>(world_.start(node, std::move(pool)));
+  }
   sim::SpawnRequest request;
   request.argv = {std::string(kAgentProgram), run_id};
   request.environment = scenario_.protocol.agent.environment;
@@ -177,7 +198,7 @@ bool Cluster::start_agent(sim::NodeId node, const std::string& run_id) {
 
 int Cluster::run_agent(sim::Ports& ports) {
   const sim::NodeId node = by_name_.find(ports.network.host_name())->second;
-  return model::launch_agent(ports, registry_,
+  return model::launch_agent(ports, plugins_,
                              launch_config(node, ports.processes.arguments().at(1)));
 }
 
@@ -239,8 +260,10 @@ WorkerConditions Cluster::conditions(sim::Ports& ports, sim::NodeId node, std::i
   conditions.may_stop_slowly = workers_may_stop_slowly_;
   conditions.restart_count_prefix = defects_.contains("worker_store.restart_count_prefix");
   conditions.variant = scenario_.protocol.variant;
+  conditions.timers =
+      plugins_.timers.create(model::PluginChoice::parse(scenario_.protocol.agent.timer));
   conditions.round = [this, node, pid = ports.processes.self()] {
-    return roster_.round_of(node, pid).value_or(-1);
+    return roster_.round_of(node, pid);
   };
   return conditions;
 }

@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "model/etcd/misbehaviour.h"
-#include "model/launch/launch_agent.h"
-#include "model/rendezvous/handler.h"
+#include "model/launch/plugins.h"
 #include "scenarios/roster.h"
 #include "scenarios/scenario.h"
 #include "scenarios/worker_program.h"
@@ -24,6 +23,7 @@ namespace hooke::scenario {
 inline constexpr std::string_view kAgentProgram = "agent";
 inline constexpr std::string_view kWorkerProgram = "worker";
 inline constexpr std::string_view kWorkerChildProgram = "worker-child";
+inline constexpr std::string_view kPoolProgram = "worker-pool";
 inline constexpr std::string_view kStoreProgram = "store-server";
 inline constexpr std::string_view kStoreMachine = "store";
 /// Where the rendezvous store listens (PyTorch's default for c10d).
@@ -36,9 +36,10 @@ world::WorldOptions world_options(const ClusterPlan& plan);
 
 class Cluster {
  public:
-  /// Adds the machines and registers the programs. `scenario` and `roster` must outlive the world.
-  /// std::invalid_argument naming what no loader would have let through.
-  Cluster(world::World& world, const Scenario& scenario, const Roster& roster);
+  /// Adds the machines and registers the programs. `scenario`, `roster` and `plugins` must outlive
+  /// the world. std::invalid_argument naming what no loader would have let through.
+  Cluster(world::World& world, const Scenario& scenario, const Roster& roster,
+          const model::Plugins& plugins);
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
@@ -76,13 +77,14 @@ class Cluster {
   class Registration;
   int run_agent(sim::Ports& ports);
   int run_worker(sim::Ports& ports);
+  int run_pool(sim::Ports& ports);
   [[nodiscard]] WorkerConditions conditions(sim::Ports& ports, sim::NodeId node,
                                             std::int64_t local_rank);
 
   world::World& world_;
   const Scenario& scenario_;
   const Roster& roster_;
-  model::RendezvousRegistry registry_;
+  const model::Plugins& plugins_;
   std::vector<sim::NodeId> nodes_;
   std::map<std::string, sim::NodeId, std::less<>> by_name_;
   sim::NodeId store_machine_{};

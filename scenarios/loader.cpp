@@ -22,13 +22,15 @@ const std::vector<std::string> kOutcomes{"succeeded", "failed", "signalled", "gr
 
 class Loader {
  public:
-  explicit Loader(const Place& top) : top_(top) {}
+  Loader(const Place& top, const model::Plugins& plugins) : top_(top), plugins_(plugins) {}
   Scenario load();
 
  private:
   void rendezvous(const Place& place);
   void agent(const Place& place);
   static model::HeartbeatPlan heartbeats(const Place& place);
+  void chosen(const Place& place, const char* key, std::string& plan,
+              model::PluginChoice model::LaunchConfig::*part);
   void protocol(const Place& place);
   void cluster(const Place& place);
   void node(const Place& place);
@@ -45,6 +47,7 @@ class Loader {
   void pattern(const Place& place, std::vector<std::string>& into);
 
   const Place& top_;
+  const model::Plugins& plugins_;
   Scenario scenario_;
   NodeNames names_;
 };
@@ -63,7 +66,12 @@ void Loader::rendezvous(const Place& place) {
   RendezvousPlan& plan = scenario_.protocol.rendezvous;
   if (place.has("backend")) {
     plan.backend = place.at("backend").text();
-    const std::vector<std::string> known{"c10d", "static", "file", "etcd", "etcd-v2", "etcd-v3"};
+    std::vector<std::string> known{"c10d", "static", "file", "etcd", "etcd-v2", "etcd-v3"};
+    const std::vector<std::string> built_in = model::RendezvousRegistry::with_builtins().names();
+    for (const std::string& name : plugins_.rendezvous.names()) {
+      if (std::find(built_in.begin(), built_in.end(), name) == built_in.end())
+        known.push_back(name);
+    }
     if (std::find(known.begin(), known.end(), plan.backend) == known.end()) {
       place.at("backend").refuse_word("a rendezvous backend", plan.backend, known);
     }
@@ -98,11 +106,35 @@ void Loader::rendezvous(const Place& place) {
   if (place.has("read_timeout")) plan.read_timeout = rendezvous_span(place.at("read_timeout"));
 }
 
+/// What is chosen at `key`, if agents can be made so.
+void Loader::chosen(const Place& place, const char* key, std::string& plan,
+                    model::PluginChoice model::LaunchConfig::*part) {
+  if (!place.has(key)) return;
+  plan = place.at(key).text();
+  model::LaunchConfig config;
+  config.rdzv_backend = scenario_.protocol.rendezvous.backend;
+  std::string reason;
+  try {
+    config.*part = model::PluginChoice::parse(plan);
+    if (const auto refused = plugins_.refusal(config)) reason = refused->reason;
+  } catch (const std::invalid_argument& error) {
+    reason = error.what();
+  }
+  if (!reason.empty()) {
+    place.at(key).refuse_value("what agents can be made with (" + reason + ")");
+  }
+}
+
 void Loader::agent(const Place& place) {
-  place.object({"max_restarts", "monitor_interval", "exit_barrier_timeout", "shutdown_timeout",
-                "environment", "heartbeats"});
+  place.object({"max_restarts", "restart_policy", "kind", "timer", "process_launcher",
+                "monitor_interval", "exit_barrier_timeout", "shutdown_timeout", "environment",
+                "heartbeats"});
   AgentPlan& plan = scenario_.protocol.agent;
   if (place.has("max_restarts")) plan.max_restarts = place.at("max_restarts").integer(0, kManyMax);
+  chosen(place, "restart_policy", plan.restart_policy, &model::LaunchConfig::restart_policy);
+  chosen(place, "kind", plan.kind, &model::LaunchConfig::agent);
+  chosen(place, "timer", plan.timer, &model::LaunchConfig::timer);
+  chosen(place, "process_launcher", plan.process_launcher, &model::LaunchConfig::process_launcher);
   if (place.has("monitor_interval")) {
     plan.monitor_interval = place.at("monitor_interval").duration();
     if (plan.monitor_interval < 1ms)
@@ -234,7 +266,7 @@ void Loader::network(const Place& place) {
 }
 
 void Loader::cluster(const Place& place) {
-  place.object({"nodes", "store_host", "network", "store"});
+  place.object({"nodes", "store_host", "network", "store", "worker_pool"});
   for (const Place& item : place.at("nodes").items()) node(item);
   ClusterPlan& plan = scenario_.cluster;
   if (plan.nodes.empty()) place.at("nodes").refuse_value("at least one node");
@@ -249,6 +281,11 @@ void Loader::cluster(const Place& place) {
     }
   }
   if (place.has("network")) network(place.at("network"));
+  if (place.has("worker_pool")) {
+    const Place pool = place.at("worker_pool");
+    pool.object({"slots"});
+    plan.pool_slots = pool.at("slots").integer(1, kWorkersPerNodeMax);
+  }
   if (place.has("store")) {
     const Place store = place.at("store");
     store.object({"service_time", "service_time_per_byte", "backlog"});
@@ -513,14 +550,15 @@ Scenario Loader::load() {
 
 }  // namespace
 
-Scenario load_scenario(std::string_view text, const std::string& source) {
+Scenario load_scenario(std::string_view text, const std::string& source,
+                       const model::Plugins& plugins) {
   const nlohmann::ordered_json json = parse_json(text, source);
   const Place top(json, "", source);
-  return Loader(top).load();
+  return Loader(top, plugins).load();
 }
 
-Scenario load_scenario_file(const std::string& path) {
-  return load_scenario(read_file(path), path);
+Scenario load_scenario_file(const std::string& path, const model::Plugins& plugins) {
+  return load_scenario(read_file(path), path, plugins);
 }
 
 }  // namespace hooke::scenario

@@ -90,7 +90,7 @@ class Execution {
     kernel_.begin(*source, trace_, limits_of(scenario, options), options.strategy);
     agenda_ = std::make_unique<Agenda>(kernel_);
     world_ = std::make_unique<world::World>(kernel_, world_options(scenario.cluster));
-    cluster_ = std::make_unique<Cluster>(*world_, scenario, roster_);
+    cluster_ = std::make_unique<Cluster>(*world_, scenario, roster_, options_.plugins);
     for (std::uint32_t i = 0; i < world_->node_count(); ++i) {
       node_names_.push_back(world_->node_name(sim::NodeId{i}));
     }

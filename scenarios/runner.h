@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/launch/plugins.h"
 #include "properties/invariants/invariant.h"
 #include "scenarios/scenario.h"
 #include "sim/kernel/kernel.h"
@@ -34,6 +35,8 @@ struct RunOptions {
   std::vector<kernel::TraceSink*> sinks;
   /// Keep the choices of the first run in RunReport::tape.
   bool record_tape = false;
+  /// What the scenario's agents are made from.
+  model::Plugins plugins;
   /// Called once per run, also of the second, when the world stands and before anything runs in it:
   /// for programs and faults of one's own.
   std::function<void(world::World&)> prepare;

@@ -32,6 +32,11 @@ struct RendezvousPlan {
 
 struct AgentPlan {
   std::int64_t max_restarts = 3;
+  /// Replaceable parts, each NAME[:KEY=VALUE,...].
+  std::string restart_policy = "torch";
+  std::string kind = "elastic";
+  std::string timer = "file";
+  std::string process_launcher = "local";
   Duration monitor_interval = 100ms;
   Duration exit_barrier_timeout = 300s;
   Duration shutdown_timeout = 30s;
@@ -68,6 +73,8 @@ struct ClusterPlan {
   Duration service_time = 11us;
   Duration service_time_per_byte = 1ns;
   std::int64_t backlog = 4096;
+  /// Every node has a worker pool with so many slots, at the port that pools usually have.
+  std::optional<std::int64_t> pool_slots;
   friend bool operator==(const ClusterPlan&, const ClusterPlan&) = default;
 };
 

@@ -151,7 +151,7 @@ bool WorkerRun::init() {
     world_size_ = launch.world_size;
     run_id_ = launch.elastic ? launch.elastic->run_id : "";
     peers_serve_ = !(launch.elastic && launch.elastic->use_agent_store);
-    const std::int64_t round = conditions_.round();
+    const std::int64_t round = this->round();
     const std::string master = launch.master.host + ":" + std::to_string(launch.master.port.value);
     incarnation_ = run_id_ + " round " + std::to_string(round) + " of " +
                    std::to_string(world_size_) + " at " + master;
@@ -160,6 +160,14 @@ bool WorkerRun::init() {
     return true;
   } catch (const std::runtime_error&) {  // bad environment, or a StoreError
     return false;
+  }
+}
+
+/// An agent whose workers somebody else starts hears, and tells, of a worker later than it begins.
+std::int64_t WorkerRun::round() {
+  for (;;) {
+    if (const auto known = conditions_.round()) return *known;
+    sleep(1ms);
   }
 }
 
@@ -229,22 +237,26 @@ bool WorkerRun::meet(const std::string& key) {
 }
 
 bool WorkerRun::use_timer(const WorkerStep& step) {
-  const std::string path = variable("TORCHELASTIC_TIMER_FILE");
-  model::FileTimerClient client(ports_, path, conditions_.variant,
-                                static_cast<sim::Signal>(static_cast<int>(step.code)));
+  if (conditions_.timers == nullptr)
+    conditions_.timers = model::TimerRegistry::with_builtins().create({"file", {}});
   try {
-    if (step.kind == WorkerStep::Kind::acquire) {
-      client.acquire(step.text, ports_.clock.wall_now() + step.span);
-      if (const std::string name = kTimer + step.text; !holdings_.holds(name)) {
-        holdings_.hold(name, [this, path, scope = step.text] {
-          model::FileTimerClient(ports_, path, conditions_.variant).release(scope);
-        });
+    if (step.kind == WorkerStep::Kind::acquire || step.kind == WorkerStep::Kind::release) {
+      const auto signal = static_cast<sim::Signal>(static_cast<int>(step.code));
+      const auto client = conditions_.timers->client(ports_, conditions_.variant, signal);
+      const std::string name = kTimer + step.text;
+      if (step.kind == WorkerStep::Kind::release) {
+        client->release(step.text);
+        holdings_.forget(name);
+      } else {
+        client->acquire(step.text, ports_.clock.wall_now() + step.span);
+        if (!holdings_.holds(name)) {
+          holdings_.hold(name, [this, signal, scope = step.text] {
+            conditions_.timers->client(ports_, conditions_.variant, signal)->release(scope);
+          });
+        }
       }
-    } else if (step.kind == WorkerStep::Kind::release) {
-      client.release(step.text);
-      holdings_.forget(kTimer + step.text);
     } else {
-      auto fifo = ports_.files.open_fifo_writer(path);
+      auto fifo = ports_.files.open_fifo_writer(variable("TORCHELASTIC_TIMER_FILE"));
       if (!fifo) return false;
       if (step.kind == WorkerStep::Kind::scribble) return (*fifo)->write(step.text + "\n").ok();
       sleep(step.span);

@@ -11,6 +11,9 @@
 #include <string>
 
 #include "model/heartbeat/heartbeat_client.h"
+#include "model/store/store.h"
+#include "model/store/tcp_store.h"
+#include "model/timer/worker_timers.h"
 #include "model/variant/variant.h"
 #include "model/worker/holdings.h"
 #include "model/worker/process_group.h"
@@ -36,9 +39,12 @@ struct WorkerConditions {
   /// of a job count differently (pytorch/pytorch#135712).
   bool restart_count_prefix = false;
   model::Variant variant = model::Variant::torch_2_x;
+  /// How timers are asked for; null: as PyTorch's workers do.
+  std::shared_ptr<const model::TimerKind> timers;
   /// The rendezvous round this worker belongs to: ground truth of the harness that no protocol
-  /// message carries. It makes every written value unique.
-  std::function<std::int64_t()> round;
+  /// message carries. It makes every written value unique. nullopt: nobody has said yet whose this
+  /// worker is.
+  std::function<std::optional<std::int64_t>()> round;
 };
 
 /// What the worker `local_rank` of `node` runs when it has been started `incarnation` times before.
@@ -68,6 +74,7 @@ class WorkerRun {
   int steps();
   void linger();
   bool init();
+  std::int64_t round();
   bool find_peers();
   bool collective(Duration work);
   /// A step on the timer file; false when it raised.

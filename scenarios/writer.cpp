@@ -53,6 +53,10 @@ ordered_json protocol_json(const ProtocolPlan& plan) {
   put(json, "read_timeout", rendezvous.read_timeout, usual.rendezvous.read_timeout);
   ordered_json agent = ordered_json::object();
   put(agent, "max_restarts", plan.agent.max_restarts, usual.agent.max_restarts);
+  put(agent, "restart_policy", plan.agent.restart_policy, usual.agent.restart_policy);
+  put(agent, "kind", plan.agent.kind, usual.agent.kind);
+  put(agent, "timer", plan.agent.timer, usual.agent.timer);
+  put(agent, "process_launcher", plan.agent.process_launcher, usual.agent.process_launcher);
   put(agent, "monitor_interval", plan.agent.monitor_interval, usual.agent.monitor_interval);
   put(agent, "exit_barrier_timeout", plan.agent.exit_barrier_timeout,
       usual.agent.exit_barrier_timeout);
@@ -106,6 +110,7 @@ ordered_json cluster_json(const ClusterPlan& plan) {
   put(store, "service_time_per_byte", plan.service_time_per_byte, usual.service_time_per_byte);
   put(store, "backlog", plan.backlog, usual.backlog);
   if (!store.empty()) out["store"] = store;
+  if (plan.pool_slots) out["worker_pool"]["slots"] = *plan.pool_slots;
   return out;
 }
 

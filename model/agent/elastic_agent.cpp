@@ -10,6 +10,7 @@
 #include "model/agent/rank_assignment.h"
 #include "model/agent/stepping_store.h"
 #include "model/agent/worker_environment.h"
+#include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/bootstrap.h"
 #include "model/rendezvous/decisions.h"
@@ -64,19 +65,22 @@ std::string_view to_string(WorkerState state) {
   return "?";
 }
 
-ElasticAgent::ElasticAgent(sim::Ports& ports, WorkerSpec spec, RendezvousHandler& handler,
-                           Observers& observers)
-    : ports_(ports),
-      spec_(std::move(spec)),
-      handler_(handler),
+ElasticAgent::ElasticAgent(const AgentParts& parts)
+    : ports_(parts.ports),
+      spec_(parts.spec),
+      handler_(parts.handler),
+      policy_(parts.policy),
       remaining_restarts_(spec_.max_restarts),
-      reports_(ports, spec_, handler, group_, observers),
-      watchdog_(ports, spec_.variant,
-                [this](const WatchdogEvent& event) { reports_.watchdog(event); }),
-      health_check_(ports),
-      heartbeats_(ports, spec_.heartbeats, spec_.monitor_interval) {
+      launcher_(parts.launcher),
+      reports_(ports_, spec_, handler_, group_, parts.observers),
+      timers_(
+          parts.timers.watch({ports_, spec_.variant,
+                              [this](const WatchdogEvent& event) { reports_.watchdog(event); }})),
+      health_check_(ports_),
+      heartbeats_(ports_, spec_.heartbeats, spec_.monitor_interval),
+      handlers_installed_(spec_.signals_caught) {
   if (spec_.variant != Variant::torch_1_13) {
-    uninterruptible_limit_ = uninterruptible_limit(ports.processes.environment());
+    uninterruptible_limit_ = uninterruptible_limit(ports_.processes.environment());
   }
   if (spec_.local_world_size <= 0)
     throw std::invalid_argument("the number of workers must be greater than zero");
@@ -128,40 +132,99 @@ RunResult ElasticAgent::invoke_run() {
       const bool others_wait = handler_.num_nodes_waiting() > 0;
       // Members that have done their work go silent in the exit barrier: no loss.
       const bool broken = !others_wait && handler_.group_is_broken() &&
-                          !group_.store->check({std::string(kTerminalState) + "/num_members"});
+                          !group_.store->check({std::string(kTerminalState) + "/num_members"}) &&
+                          may_restart_for_a_loss();
       check_signals(ports_);
       if (others_wait || broken) restart_workers(broken ? "member_lost" : "membership_change");
       continue;
     }
+    const std::int64_t before = remaining_restarts_;  // of this failure
+    const bool silent = result->state == WorkerState::unhealthy && !silent_.empty();
+    if (silent) result->failures = silent_workers();
+    // Whoever cannot be ended holds on to what those started anew would need.
+    const bool stops =
+        context_->has_abandoned() || (silent && heartbeats_.policy() == HeartbeatPolicy::stop);
+    const RestartDecision decision = (result->failed() || silent) && !stops
+                                         ? decide(*result)
+                                         : RestartDecision{RestartScope::none, {}, ""};
+    if (decision.scope == RestartScope::failed_workers && !silent) {
+      reports_.looked(WorkerState::healthy, before);
+      restart_failed(result->failures, decision.delay);
+      continue;
+    }
     enter(result->state);
-    reports_.looked(result->state, remaining_restarts_);
+    reports_.looked(result->state, before);
     if (result->state == WorkerState::succeeded) {
       exit_barrier();
       return std::move(*result);
     }
-    const bool silent = result->state == WorkerState::unhealthy && !silent_.empty();
-    const bool stops = silent && heartbeats_.policy() == HeartbeatPolicy::stop;
-    if (remaining_restarts_ > 0 && !stops) {
-      --remaining_restarts_;
-      restart_workers(silent ? "heartbeat_loss" : "worker_failure");
+    if (decision.scope != RestartScope::none) {
+      ++restart_count_;
+      restart_workers(silent ? "heartbeat_loss" : "worker_failure", decision.delay);
       continue;
     }
     shutdown(sim::Signal::term, kDefaultGrace);
-    if (silent) *result = {WorkerState::failed, silent_workers()};
+    if (silent) *result = {WorkerState::failed, silent_workers()};  // as they are now
     enter(WorkerState::failed);  // the group; an UNHEALTHY result counts as success
     if (spec_.variant == Variant::torch_1_13) exit_barrier();
     return std::move(*result);
   }
 }
 
+RestartBudget& ElasticAgent::budget() {
+  if (budget_ == nullptr) {
+    const bool job_wide = spec_.variant == Variant::hardened;
+    const std::shared_ptr<Store> store = job_wide ? handler_.job_store() : nullptr;
+    budget_ = store == nullptr
+                  ? make_own_budget(spec_.max_restarts)
+                  : make_job_budget(spec_.max_restarts, make_stepping_store(ports_, store));
+  }
+  return *budget_;
+}
+
+/// A lost member costs the job a restart, as its peers' failures would. Without one left the
+/// workers find out for themselves, as under PyTorch.
+bool ElasticAgent::may_restart_for_a_loss() {
+  if (loss_refused_in_ == group_.round) return false;
+  const auto left = budget().spend(group_.round);
+  if (left) {
+    remaining_restarts_ = *left;
+  } else {
+    loss_refused_in_ = group_.round;
+  }
+  return left.has_value();
+}
+
+/// Asks the policy, and takes what it wants from the budget, which has the last word.
+RestartDecision ElasticAgent::decide(const RunResult& result) {
+  for (const ProcessFailure& failure : result.failures) {
+    if (!failure.stopped) ++attempts_failed_[failure.local_rank];
+  }
+  // The number that workers are told never passes the one that was configured for them.
+  const bool own_left = restart_count_ < spec_.max_restarts;
+  const std::int64_t remaining = own_left ? budget().remaining(group_.round) : 0;
+  RestartDecision decision =
+      policy_.decide({result.failures, attempts_failed_, restart_count_, remaining});
+  if (decision.scope != RestartScope::none) {
+    HOOKE_CHECK(remaining > 0, "a restart policy grants no more than the budget has");
+    if (const auto left = budget().spend(group_.round)) {
+      remaining_restarts_ = *left;
+      return decision;
+    }
+    decision = {RestartScope::none, {}, ""};
+  }
+  if (own_left) {
+    if (decision.reason.empty()) decision.reason = "the job's restarts are spent";
+    ports_.trace.emit(events::restart_refused, {decision.reason, group_.round});
+  }
+  return decision;
+}
+
 std::optional<RunResult> ElasticAgent::monitor() {
   HOOKE_CHECK(context_ != nullptr, "only started workers are watched");
-  std::optional<ProcessesResult> ended = context_->poll();
-  const bool stuck =
-      !ended && uninterruptible_limit_ && context_->is_stuck_for(*uninterruptible_limit_);
-  // Whoever cannot be ended holds on to what those started anew would need.
-  if (stuck || context_->has_abandoned()) remaining_restarts_ = 0;
-  if (stuck) {
+  std::optional<ProcessesResult> ended =
+      policy_.restarts_single_workers() ? context_->poll_each() : context_->poll();
+  if (!ended && uninterruptible_limit_ && context_->is_stuck_for(*uninterruptible_limit_)) {
     silent_.clear();
     return RunResult{WorkerState::unhealthy, {}};
   }
@@ -203,7 +266,7 @@ ProcessFailures ElasticAgent::silent_workers() const {
 void ElasticAgent::initialize_workers() {
   const Metrics& metrics = reports_.metrics();
   metrics.profile("SimpleElasticAgent._initialize_workers", [&] {
-    reports_.restarts(restart_count());
+    reports_.restarts(restart_count_);
     metrics.profile("SimpleElasticAgent._rendezvous", [&] { rendezvous(); });
     check_signals(ports_);
     metrics.profile("LocalElasticAgent._start_workers", [&] { start_workers(); });
@@ -258,76 +321,82 @@ void ElasticAgent::make_run_directory() {
   require(ports_.files.make_directories(run_directory_), run_directory_);
 }
 
-std::string ElasticAgent::attempt_directory() {
+std::string ElasticAgent::attempt_directory() const {
   if (spec_.logs.directory == kNowhere && spec_.variant != Variant::torch_1_13) return kNowhere;
-  if (run_directory_.empty()) make_run_directory();
-  // A restart for a membership change keeps the count, and so removes the previous incarnation's
-  // files.
-  const std::string directory = run_directory_ + "/attempt_" + std::to_string(restart_count());
-  static_cast<void>(ports_.files.remove(directory));
-  return directory;
+  return run_directory_ + "/attempt_" + std::to_string(restart_count_);
 }
 
 std::vector<WorkerStart> ElasticAgent::worker_starts() {
+  if (run_directory_.empty()) make_run_directory();
+  // A restart for a membership change keeps the count, and so removes the previous incarnation's
+  // files.
   const std::string directory = attempt_directory();
-  const std::string timer_file = watchdog_.start(handler_.get_run_id());
+  static_cast<void>(ports_.files.remove(directory));
+  timer_variables_ = timers_->start(handler_.get_run_id());
   std::vector<std::int64_t> ranks;
   for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
     ranks.push_back(group_.ranks.base_rank + i);
   }
   heartbeats_.start(ranks);
   std::vector<WorkerStart> workers;
-  for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
-    WorkerStart worker;
-    worker.local_rank = i;
-    worker.rank = group_.ranks.base_rank + i;
-    if (directory != kNowhere) {
-      const std::string own_directory = directory + "/" + std::to_string(i);
-      require(ports_.files.make_directories(own_directory), own_directory);
-      worker.error_file = own_directory + "/error.json";
-      worker.streams = worker_streams(
-          spec_.logs, i, directory,
-          substitute_macros(spec_.logs.line_prefix, {{"role_name", spec_.role},
-                                                     {"local_rank", std::to_string(i)},
-                                                     {"rank", std::to_string(worker.rank)}}));
-    }
-    worker.environment = worker_environment(ports_.processes.environment(), spec_, group_, handler_,
-                                            i, restart_count(), worker.error_file);
-    if (!timer_file.empty()) worker.environment["TORCHELASTIC_TIMER_FILE"] = timer_file;
-    if (!spec_.processors.empty()) {
-      worker.argv = {"numactl",
-                     "--physcpubind=" + spec_.processors.at(static_cast<std::size_t>(i))};
-    }
-    for (const std::string& argument : spec_.command) {
-      worker.argv.push_back(substitute_macros(argument, {{"local_rank", std::to_string(i)}}));
-    }
-    heartbeats_.tell(worker.environment, i);
-    workers.push_back(std::move(worker));
-  }
+  for (std::int64_t i = 0; i < spec_.local_world_size; ++i)
+    workers.push_back(worker_start(i, directory));
   for (const std::string& path : filtered_logs(spec_.logs, directory)) {
     require(ports_.files.write(path, ""), path);  // there also when no line passes
   }
   return workers;
 }
 
+WorkerStart ElasticAgent::worker_start(std::int64_t local_rank, const std::string& directory) {
+  WorkerStart worker;
+  worker.local_rank = local_rank;
+  worker.rank = group_.ranks.base_rank + local_rank;
+  if (directory != kNowhere) {
+    const std::string own_directory = directory + "/" + std::to_string(local_rank);
+    require(ports_.files.make_directories(own_directory), own_directory);
+    worker.error_file = own_directory + "/error.json";
+    worker.streams = worker_streams(
+        spec_.logs, local_rank, directory,
+        substitute_macros(spec_.logs.line_prefix, {{"role_name", spec_.role},
+                                                   {"local_rank", std::to_string(local_rank)},
+                                                   {"rank", std::to_string(worker.rank)}}));
+  }
+  worker.environment = worker_environment(ports_.processes.environment(), spec_, group_, handler_,
+                                          local_rank, restart_count_, worker.error_file);
+  for (const auto& [name, value] : timer_variables_) worker.environment[name] = value;
+  if (!spec_.processors.empty()) {
+    worker.argv = {"numactl",
+                   "--physcpubind=" + spec_.processors.at(static_cast<std::size_t>(local_rank))};
+  }
+  for (const std::string& argument : spec_.command) {
+    worker.argv.push_back(
+        substitute_macros(argument, {{"local_rank", std::to_string(local_rank)}}));
+  }
+  heartbeats_.tell(worker.environment, local_rank);
+  return worker;
+}
+
 void ElasticAgent::start_workers() {
-  context_ = std::make_unique<ProcessContext>(ports_, spec_.variant, worker_starts());
+  context_ = std::make_unique<ProcessContext>(ports_, launcher_, spec_.variant, worker_starts());
   health_check_.start([this] {
-    return watchdog_.server() == nullptr ? ports_.clock.wall_now()
-                                         : watchdog_.server()->last_progress_time();
+    return timers_->server() == nullptr ? ports_.clock.wall_now()
+                                        : timers_->server()->last_progress_time();
   });
   install_signal_handlers();
   context_->start();
-  const std::string master =
-      group_.master.master_addr + ":" + std::to_string(group_.master.master_port);
-  for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
-    ports_.trace.emit(
-        events::worker_started,
-        {handler_.get_run_id(), group_.round, context_->pid(static_cast<std::size_t>(i)).value, i,
-         group_.ranks.base_rank + i, group_.ranks.world_size, restart_count(), master});
-  }
+  for (std::int64_t i = 0; i < spec_.local_world_size; ++i) tell_started(i);
   heartbeats_.announce(*context_);
   ports_.fault_point.reach("agent.workers_started");
+}
+
+void ElasticAgent::tell_started(std::int64_t local_rank) const {
+  const std::string master =
+      group_.master.master_addr + ":" + std::to_string(group_.master.master_port);
+  ports_.trace.emit(
+      events::worker_started,
+      {handler_.get_run_id(), group_.round,
+       context_->pid(static_cast<std::size_t>(local_rank)).value, local_rank,
+       group_.ranks.base_rank + local_rank, group_.ranks.world_size, restart_count_, master});
 }
 
 void ElasticAgent::install_signal_handlers() {
@@ -339,7 +408,29 @@ void ElasticAgent::install_signal_handlers() {
   handlers_installed_ = true;
 }
 
-void ElasticAgent::restart_workers(const char* cause) {
+void ElasticAgent::pause(sim::Duration delay) {
+  if (delay <= 0s) return;
+  ports_.trace.emit(events::restart_delayed, {delay, group_.round});
+  interruptible_sleep(ports_, delay);
+}
+
+/// One restart of the budget for all that had failed at this look. The rendezvous is not asked:
+/// the places in it stay taken, and nobody else has to know.
+void ElasticAgent::restart_failed(const ProcessFailures& failures, sim::Duration delay) {
+  ++restart_count_;
+  reports_.restarts(restart_count_);
+  for (const ProcessFailure& failure : failures) {
+    ports_.trace.emit(events::worker_restarting,
+                      {failure.pid.value, failure.local_rank, failure.rank, remaining_restarts_});
+  }
+  pause(delay);
+  for (const ProcessFailure& failure : failures) {
+    context_->start_again(worker_start(failure.local_rank, attempt_directory()));
+    tell_started(failure.local_rank);
+  }
+}
+
+void ElasticAgent::restart_workers(const char* cause, sim::Duration delay) {
   ports_.trace.emit(events::group_restarting, {cause, remaining_restarts_, group_.round});
   reports_.metrics().profile("SimpleElasticAgent._restart_workers", [&] {
     reports_.metrics().profile("LocalElasticAgent._stop_workers",
@@ -348,6 +439,7 @@ void ElasticAgent::restart_workers(const char* cause) {
       throw std::runtime_error("a worker cannot be ended: it is asleep in the kernel (state D)");
     }
     enter(WorkerState::stopped);
+    pause(delay);
     initialize_workers();
   });
 }
@@ -388,7 +480,7 @@ void ElasticAgent::meet_in_exit_barrier() {
 void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace) {
   ports_.fault_point.reach("agent.stopping");
   check_signals(ports_);  // one that came during a deaf wait which then failed
-  watchdog_.stop();       // before the workers: what they still guard meets nobody
+  timers_->stop();        // before the workers: what they still guard meets nobody
   health_check_.stop();
   heartbeats_.stop();
   if (context_ != nullptr) context_->close(signal, grace);
@@ -396,7 +488,17 @@ void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace) {
 
 void ElasticAgent::enter(WorkerState state) {
   if (std::exchange(group_.state, state) == state) return;
-  ports_.trace.emit(events::group_state, {to_string(state), restart_count()});
+  ports_.trace.emit(events::group_state, {to_string(state), restart_count_});
+}
+
+AgentRegistry AgentRegistry::with_builtins() {
+  AgentRegistry registry;
+  registry.add("elastic", [](const PluginChoice& choice) {
+    choice.allow({});
+    return std::make_unique<AgentKind>(
+        AgentKind{[](const AgentParts& parts) { return std::make_unique<ElasticAgent>(parts); }});
+  });
+  return registry;
 }
 
 }  // namespace hooke::model

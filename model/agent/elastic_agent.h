@@ -2,39 +2,35 @@
 // The elastic agent: keeps a group of local workers running through rounds
 // (torch/distributed/elastic/agent/server/api.py:SimpleElasticAgent, local_elastic_agent.py).
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "model/agent/agent_reports.h"
+#include "model/agent/agent.h"
 #include "model/agent/health_check.h"
 #include "model/agent/heartbeat_watch.h"
-#include "model/agent/watchdog.h"
+#include "model/agent/restart_budget.h"
 #include "model/agent/worker_group.h"
 #include "model/worker/process_context.h"
 #include "sim/port/ports.h"
 
 namespace hooke::model {
 
-class ElasticAgent {
+class ElasticAgent final : public Agent {
  public:
-  /// `handler` and `observers` must outlive the agent. std::invalid_argument for a spec without
-  /// workers or interval, or with heartbeats that mean nothing.
-  ElasticAgent(sim::Ports& ports, WorkerSpec spec, RendezvousHandler& handler,
-               Observers& observers);
+  /// std::invalid_argument for a spec without workers or interval, or with
+  /// heartbeats that mean nothing.
+  explicit ElasticAgent(const AgentParts& parts);
 
-  /// Runs until the workers are done or cannot be kept running, then stops what is left. nullopt: a
-  /// spare left gracefully (2.x). SignalException, and whatever rendezvous, store or process start
-  /// raised.
-  std::optional<RunResult> run();
-
-  /// True when `signal` becomes a SignalException of PyTorch's: its handlers are installed at the
-  /// first worker start and stay. A caught SIGINT is Python's keyboard interrupt otherwise.
-  [[nodiscard]] bool handles(sim::Signal signal) const;
-  /// For the launcher, which has the last word.
-  [[nodiscard]] const AgentReports& reports() const { return reports_; }
+  /// nullopt: a spare left gracefully (2.x).
+  std::optional<RunResult> run() override;
+  /// PyTorch's handlers are installed at the first worker start and stay. A caught SIGINT is
+  /// Python's keyboard interrupt otherwise.
+  [[nodiscard]] bool handles(sim::Signal signal) const override;
+  void ended(const char* state, const std::string& error) override { reports_.agent(state, error); }
 
  private:
   RunResult invoke_run();
@@ -47,28 +43,40 @@ class ElasticAgent {
   void initialize_workers();
   void rendezvous();
   void start_workers();
-  void restart_workers(const char* cause);
+  RestartDecision decide(const RunResult& result);
+  /// All of them, by a new rendezvous.
+  void restart_workers(const char* cause, sim::Duration delay = {});
+  /// Those that have failed, in their places.
+  void restart_failed(const ProcessFailures& failures, sim::Duration delay);
+  void pause(sim::Duration delay);
   void exit_barrier();
   void meet_in_exit_barrier();
   void shutdown(sim::Signal signal, sim::Duration grace);
   void install_signal_handlers();
   void enter(WorkerState state);
   void make_run_directory();
-  /// Where the files of this attempt go, with nothing in it; /dev/null when none are kept.
-  std::string attempt_directory();
   std::vector<WorkerStart> worker_starts();
-  [[nodiscard]] std::int64_t restart_count() const {
-    return spec_.max_restarts - remaining_restarts_;
-  }
+  RestartBudget& budget();
+  bool may_restart_for_a_loss();
+  WorkerStart worker_start(std::int64_t local_rank, const std::string& directory);
+  /// Where the workers of this attempt leave what they leave; /dev/null when nothing is kept.
+  [[nodiscard]] std::string attempt_directory() const;
+  void tell_started(std::int64_t local_rank) const;
 
   sim::Ports& ports_;
   WorkerSpec spec_;
   RendezvousHandler& handler_;
   WorkerGroup group_;
-  std::int64_t remaining_restarts_;
+  const RestartPolicy& policy_;
+  std::unique_ptr<RestartBudget> budget_;
+  std::optional<std::int64_t> loss_refused_in_;  ///< round in which no restart was left for a loss
+  std::int64_t remaining_restarts_;              ///< of the budget, as last heard
+  std::int64_t restart_count_ = 0;               ///< after failures, this agent's own
+  std::map<std::int64_t, std::int64_t> attempts_failed_;  ///< by local rank
+  ProcessLauncher& launcher_;
   std::unique_ptr<ProcessContext> context_;
   AgentReports reports_;
-  Watchdog watchdog_;
+  std::unique_ptr<WorkerTimers> timers_;
   HealthCheck health_check_;
   HeartbeatWatch heartbeats_;
   std::vector<std::pair<std::int64_t, sim::Duration>>
@@ -77,6 +85,7 @@ class ElasticAgent {
   /// How long a worker may be asleep in the kernel before the group counts as unhealthy
   /// (TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT); none: for ever.
   std::optional<sim::Duration> uninterruptible_limit_;
+  std::map<std::string, std::string> timer_variables_;  ///< of the workers, for their timers
   bool handlers_installed_ = false;
 };
 

@@ -40,6 +40,7 @@ struct WorkerSpec {
   sim::Duration exit_barrier_timeout = std::chrono::seconds(300);
   sim::Duration shutdown_timeout = std::chrono::seconds(30);  ///< see grace_at_end()
   std::vector<sim::Signal> signals_to_handle;
+  bool signals_caught = false;    ///< by an earlier run of this process, before the first start
   bool worker_identical = false;  ///< skip the exchange of role infos (agent.md 2.2)
   /// Every worker believes to be local rank 0 of the one device it sees (agent.md 4.3).
   bool virtual_local_rank = false;

@@ -5,7 +5,8 @@
 #include <exception>
 #include <stdexcept>
 
-#include "model/agent/elastic_agent.h"
+#include "model/launch/plugins.h"
+#include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/decisions.h"
 #include "model/rendezvous/dynamic_handler.h"
@@ -75,6 +76,7 @@ struct Ending {
   const char* outcome;
   int exit_code;
   std::string detail;
+  bool job_failed = false;  ///< what a policy may answer by running the job again
 };
 
 /// PyTorch's class name of an error, for the trace.
@@ -103,42 +105,49 @@ Ending judge(sim::Ports& ports, const WorkerSpec& spec, const std::optional<RunR
                                      ports.network.fully_qualified_name())));
   pass_on_error_file(ports, cause);
   return {"failed", kFailed,
-          "ChildFailedError: rank " + std::to_string(cause.rank) + " " + cause.message};
+          "ChildFailedError: rank " + std::to_string(cause.rank) + " " + cause.message, true};
 }
 
 /// A SIGINT that is not among the agent's own signals, as before the first worker start, is
 /// Python's keyboard interrupt.
-bool is_keyboard_interrupt(const ElasticAgent& agent, const SignalException& error) {
+bool is_keyboard_interrupt(const Agent& agent, const SignalException& error) {
   return !agent.handles(error.signal());
 }
 
-Ending judge(sim::Ports& ports, const ElasticAgent& agent, const SignalException& error) {
+Ending judge(sim::Ports& ports, const Agent& agent, const SignalException& error) {
   const bool keyboard_interrupt = is_keyboard_interrupt(agent, error);
   ports.trace.emit(events::agent_signalled, {static_cast<int>(error.signal()),
                                              keyboard_interrupt ? "before workers" : "running"});
   return {"signalled", keyboard_interrupt ? kInterrupted : kFailed, error.what()};
 }
 
-Ending run_guarded(sim::Ports& ports, const LaunchConfig& config, const WorkerSpec& spec,
-                   RendezvousHandler& handler, Observers& observers) {
-  ElasticAgent agent(ports, spec, handler, observers);
+Ending run_guarded(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& config,
+                   const WorkerSpec& spec, RendezvousHandler& handler, Observers& observers) {
+  const auto policy = plugins.restart_policies.create(config.restart_policy);
+  const auto launcher = plugins.launchers.create(config.process_launcher)->make(ports);
+  const auto timers = plugins.timers.create(config.timer);
+  const auto kind = plugins.agents.create(config.agent);
+  const AgentParts parts{ports, spec, handler, observers, *policy, *launcher, *timers};
+  const std::unique_ptr<Agent> made = kind->make(parts);
+  Agent& agent = *made;
   bool close_rendezvous = true;
   Ending ending{"error", kFailed, ""};
   try {
     const std::optional<RunResult> result = agent.run();
-    agent.reports().agent("SUCCEEDED", "");  // whatever the workers did (L-9)
+    agent.ended("SUCCEEDED", "");  // whatever the workers did (L-9)
     ending = judge(ports, spec, result);
-    if (!result) agent.reports().agent("FAILED", ending.detail);
+    if (!result) agent.ended("FAILED", ending.detail);
   } catch (const SignalException& error) {
     ending = judge(ports, agent, error);
-    if (!is_keyboard_interrupt(agent, error)) agent.reports().agent("FAILED", ending.detail);
+    if (!is_keyboard_interrupt(agent, error)) agent.ended("FAILED", ending.detail);
     // Closing would forbid later scaling, so a signal leaves the rendezvous open. A keyboard
     // interrupt runs the clean-up like any other error and so closes it for the whole job.
     close_rendezvous = is_keyboard_interrupt(agent, error) ||
                        config.defects.contains("launcher.shutdown_on_signal");
   } catch (const std::exception& error) {
     ending.detail = class_of(error) + ": " + error.what();
-    agent.reports().agent("FAILED", ending.detail);
+    ending.job_failed = true;
+    agent.ended("FAILED", ending.detail);
   }
   ports.fault_point.reach("agent.closing");
   if (!close_rendezvous) return ending;
@@ -158,25 +167,20 @@ std::string drawn_run_id(sim::Random& random) {
          std::to_string(random.below("launch.run_id", bound));
 }
 
-}  // namespace
-
-int launch_agent(sim::Ports& ports, const RendezvousRegistry& registry, const LaunchConfig& given,
-                 Observers* observers) {
-  Observers usual(ports);
-  LaunchConfig config = given;
-  if (config.run_id.empty()) config.run_id = drawn_run_id(ports.random);
+/// One run of the job, from the first rendezvous to the end of this agent's part in it.
+Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& config,
+                const WorkerSpec& spec, Observers& observers) {
   const RendezvousParameters parameters{
       config.rdzv_backend, config.rdzv_endpoint, config.run_id,       config.min_nodes,
       config.max_nodes,    config.local_addr,    config.rdzv_configs, config.variant};
-  const WorkerSpec spec = worker_spec(ports.processes, config);
-  static_cast<void>(ports.processes.catch_signal(sim::Signal::int_));
-  Ending ending{"error", kFailed, ""};
   std::unique_ptr<RendezvousHandler> handler;  // and the store it may serve: until the very end
+  Ending ending{"error", kFailed, ""};
   try {
     announce(ports, config, spec, parameters);
     ports.fault_point.reach("agent.started");
-    handler = registry.create(ports, parameters);
-    ending = run_guarded(ports, config, spec, *handler, observers == nullptr ? usual : *observers);
+    if (const auto refused = plugins.refusal(config)) throw std::invalid_argument(refused->reason);
+    handler = plugins.rendezvous.create(ports, parameters);
+    ending = run_guarded(ports, plugins, config, spec, *handler, observers);
   } catch (const SignalException& error) {  // SIGINT before there is a handler to close
     ending = {"signalled", kInterrupted, error.what()};
   } catch (const std::exception& error) {
@@ -187,7 +191,30 @@ int launch_agent(sim::Ports& ports, const RendezvousRegistry& registry, const La
   const bool own = ending.exit_code == kFailed && std::string_view(ending.outcome) != "failed";
   if (own) record_error(ports, ending.detail);
   ports.trace.emit(events::agent_finished, {ending.outcome, ending.exit_code, ending.detail});
-  return ending.exit_code;
+  return ending;
+}
+
+}  // namespace
+
+int launch_agent(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& given,
+                 Observers* observers) {
+  Observers usual(ports);
+  LaunchConfig config = given;
+  if (config.run_id.empty()) config.run_id = drawn_run_id(ports.random);
+  const std::string run_id = config.run_id;
+  WorkerSpec spec = worker_spec(ports.processes, config);
+  static_cast<void>(ports.processes.catch_signal(sim::Signal::int_));
+  for (std::int64_t run = 1;; ++run) {
+    const Ending ending =
+        run_once(ports, plugins, config, spec, observers == nullptr ? usual : *observers);
+    if (!ending.job_failed ||
+        !plugins.restart_policies.create(config.restart_policy)->runs_job_again(run)) {
+      return ending.exit_code;
+    }
+    config.run_id = run_id + ".run" + std::to_string(run + 1);
+    spec.signals_caught = true;
+    ports.trace.emit(events::job_rerun, {run_id, config.run_id, run + 1});
+  }
 }
 
 }  // namespace hooke::model

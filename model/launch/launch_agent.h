@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/agent/agent_reports.h"
+#include "model/plugin/plugin_choice.h"
 #include "model/rendezvous/handler.h"
 #include "model/variant/variant.h"
 #include "model/worker/logs.h"
@@ -28,6 +29,10 @@ struct LaunchConfig {
   std::map<std::string, std::string> rdzv_configs;
   std::string local_addr;
   std::int64_t max_restarts = 0;
+  PluginChoice restart_policy{"torch", {}};
+  PluginChoice agent{"elastic", {}};
+  PluginChoice timer{"file", {}};
+  PluginChoice process_launcher{"local", {}};
   sim::Duration monitor_interval = std::chrono::milliseconds(100);
   sim::Duration exit_barrier_timeout = std::chrono::seconds(300);
   sim::Duration shutdown_timeout = std::chrono::seconds(30);
@@ -50,13 +55,17 @@ struct LaunchConfig {
   std::set<std::string> defects;
 };
 
+struct Plugins;
+
 /// Runs the agent in the calling fiber until it is over and returns torchrun's exit status
 /// (launcher.md 5); 130 stands for Python's death of a keyboard interrupt. Death by a signal's
-/// default action never returns: the process is gone.
+/// default action never returns: the process is gone. Where the restart policy wants a failed job
+/// run again, the next run has the run id with ".run2", ".run3" … behind it, a handler and an agent
+/// of its own; agents with equal policies meet there. The status is that of the last run.
 /// Everything that happens is on the trace; a one-line reason is in `agent.finished`.
 /// `observers`: where events and metrics go; null: as PyTorch has them, events by the
 /// configuration's handler, metrics nowhere.
-int launch_agent(sim::Ports& ports, const RendezvousRegistry& registry, const LaunchConfig& given,
+int launch_agent(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& given,
                  Observers* observers = nullptr);
 
 }  // namespace hooke::model

@@ -269,6 +269,10 @@ ConfiguredLaunch configure_launch(sim::Ports& ports, const TorchrunOptions& opti
     }
   }
   config.max_restarts = options.max_restarts;
+  config.restart_policy = PluginChoice::parse(options.restart_policy);
+  config.agent = PluginChoice::parse(options.agent_kind);
+  config.timer = PluginChoice::parse(options.timer);
+  config.process_launcher = PluginChoice::parse(options.process_launcher);
   config.monitor_interval = std::chrono::duration_cast<sim::Duration>(
       std::chrono::duration<double>(options.monitor_interval));
   config.nproc_per_node = workers_per_node(ports, options.nproc_per_node, cpus);

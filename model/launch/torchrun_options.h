@@ -22,6 +22,11 @@ struct TorchrunOptions {
   std::string rdzv_conf;
   bool standalone = false;
   std::int64_t max_restarts = 0;
+  /// What torchrun has no options for, each NAME[:KEY=VALUE,...].
+  std::string restart_policy = "torch";
+  std::string agent_kind = "elastic";
+  std::string timer = "file";
+  std::string process_launcher = "local";
   double monitor_interval = 0.1;  ///< seconds
   std::string role = "default";
   bool module = false;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "model/observe/pool_events.h"
+#include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
 
 namespace hooke::model {
@@ -60,6 +62,12 @@ constexpr std::array kAll{
     &events::file_signal_refused,
     &events::store_operation,
     &events::mark,
+    &events::restart_delayed,
+    &events::restart_refused,
+    &events::worker_restarting,
+    &events::job_rerun,
+    &events::pool_leased,
+    &events::pool_reclaimed,
 };
 
 }  // namespace

@@ -218,6 +218,9 @@ class DynamicHandler final : public RendezvousHandler {
   std::int64_t num_nodes_waiting() override;
   std::int64_t others_at_work() override;
   bool group_is_broken() override;
+  std::shared_ptr<Store> job_store() override {
+    return make_prefix_store(job_prefix(core_->settings.run_id), core_->resources.store);
+  }
   bool shutdown() override;
 
  private:
@@ -385,6 +388,10 @@ bool DynamicHandler::shutdown() {
 
 std::string round_prefix(const std::string& run_id, std::int64_t round) {
   return "torch.rendezvous." + run_id + "." + std::to_string(round);
+}
+
+std::string job_prefix(const std::string& run_id) {
+  return "hooke." + run_id;
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/rendezvous/errors.h"
 #include "model/store/store.h"
@@ -53,6 +54,9 @@ class RendezvousHandler {
   /// itself has been given up. Only the hardened variant knows; it also renews a
   /// heartbeat here that nobody else renews.
   virtual bool group_is_broken() { return false; }
+  /// A store of the whole job, which outlives rounds, agents and restarts, with a prefix of its own
+  /// that no PyTorch agent uses; null where the backend has none.
+  virtual std::shared_ptr<Store> job_store() { return nullptr; }
   /// Stops background work and closes the rendezvous for everybody; true on success.
   virtual bool shutdown() = 0;
 };
@@ -92,6 +96,8 @@ class RendezvousRegistry {
   /// std::runtime_error.
   std::unique_ptr<RendezvousHandler> create(sim::Ports& ports,
                                             const RendezvousParameters& parameters) const;
+  /// In alphabetical order.
+  [[nodiscard]] std::vector<std::string> names() const;
   /// With the backends this model implements: "c10d", "etcd", "etcd-v2", "etcd-v3" and "static".
   static RendezvousRegistry with_builtins();
 

@@ -75,6 +75,12 @@ std::unique_ptr<RendezvousHandler> RendezvousRegistry::create(
   return handler;
 }
 
+std::vector<std::string> RendezvousRegistry::names() const {
+  std::vector<std::string> out;
+  for (const auto& [name, creator] : creators_) out.push_back(name);
+  return out;
+}
+
 RendezvousRegistry RendezvousRegistry::with_builtins() {
   RendezvousRegistry registry;
   registry.add("c10d", create_c10d);

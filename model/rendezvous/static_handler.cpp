@@ -27,6 +27,9 @@ class StaticHandler final : public RendezvousHandler {
   bool is_closed() override { return false; }
   void set_closed() override {}
   std::int64_t num_nodes_waiting() override { return 0; }
+  std::shared_ptr<Store> job_store() override {
+    return store_ == nullptr ? nullptr : make_prefix_store(job_prefix(run_id_), store_);
+  }
   bool shutdown() override { return true; }
 
  private:

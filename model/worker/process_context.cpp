@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "model/observe/trace_events.h"
 #include "model/signals/signal_gate.h"
@@ -25,37 +26,52 @@ constexpr sim::Duration kLongestPause = 50ms;
 
 }  // namespace
 
-ProcessContext::ProcessContext(sim::Ports& ports, Variant variant, std::vector<WorkerStart> workers)
-    : ports_(ports), variant_(variant), workers_(std::move(workers)) {}
+ProcessContext::ProcessContext(sim::Ports& ports, ProcessLauncher& launcher, Variant variant,
+                               std::vector<WorkerStart> workers)
+    : ports_(ports), launcher_(launcher), variant_(variant), workers_(std::move(workers)) {}
+
+sim::Pid ProcessContext::spawn(const WorkerStart& worker) {
+  sim::SpawnRequest request;
+  request.argv = worker.argv;
+  request.environment = worker.environment;
+  request.stdout_path = worker.streams.stdout_path;
+  request.stderr_path = worker.streams.stderr_path;
+  request.new_session = variant_ != Variant::torch_1_13;
+  auto pid = launcher_.start(request);
+  if (!pid) {
+    throw std::runtime_error("worker " + std::to_string(worker.local_rank) +
+                             " cannot be started: " + std::string(to_string(pid.failure().fault)) +
+                             " " + pid.failure().detail);
+  }
+  return pid.value();
+}
 
 void ProcessContext::start() {
   HOOKE_CHECK(processes_.empty(), "an incarnation starts once");
+  launcher_.reserve(static_cast<std::int64_t>(workers_.size()));
+  reserved_ = true;
   std::vector<Process> started;
-  for (const WorkerStart& worker : workers_) {
-    sim::SpawnRequest request;
-    request.argv = worker.argv;
-    request.environment = worker.environment;
-    request.stdout_path = worker.streams.stdout_path;
-    request.stderr_path = worker.streams.stderr_path;
-    request.new_session = variant_ != Variant::torch_1_13;
-    auto pid = ports_.processes.spawn(request);
-    if (!pid) {
-      throw std::runtime_error(
-          "worker " + std::to_string(worker.local_rank) + " cannot be started: " +
-          std::string(to_string(pid.failure().fault)) + " " + pid.failure().detail);
-    }
-    started.emplace_back().pid = pid.value();
-  }
+  for (const WorkerStart& worker : workers_) started.emplace_back().pid = spawn(worker);
   processes_ = std::move(started);
-  start_tailing();
+  tail(workers_);
 }
 
-void ProcessContext::start_tailing() {
+void ProcessContext::start_again(WorkerStart worker) {
+  const auto index = static_cast<std::size_t>(worker.local_rank);
+  HOOKE_CHECK(index < processes_.size() && processes_[index].ended,
+              "only a worker that has ended is started again");
+  processes_[index] = {};
+  processes_[index].pid = spawn(worker);
+  tail({worker});
+  workers_[index] = std::move(worker);
+}
+
+void ProcessContext::tail(const std::vector<WorkerStart>& workers) {
   std::vector<TailedFile> files;
-  for (const WorkerStart& worker : workers_) {
+  for (const WorkerStart& worker : workers) {
     files.insert(files.end(), worker.streams.tails.begin(), worker.streams.tails.end());
   }
-  if (!files.empty()) tail_.emplace(ports_, files);
+  if (!files.empty()) tails_.emplace_back(ports_, files);
 }
 
 sim::Pid ProcessContext::pid(std::size_t local_rank) const {
@@ -73,7 +89,7 @@ bool ProcessContext::reap() {
   for (std::size_t i = 0; i < processes_.size(); ++i) {
     Process& process = processes_[i];
     if (process.ended) continue;
-    process.ended = ports_.processes.poll(process.pid);
+    process.ended = launcher_.poll(process.pid);
     if (!process.ended) {
       all_ended = all_ended && process.abandoned;
       continue;
@@ -97,6 +113,7 @@ void ProcessContext::note_failures(ProcessFailures& failures) const {
     failure.local_rank = worker.local_rank;
     failure.rank = worker.rank;
     failure.pid = process.pid;
+    failure.stopped = process.told_to_stop;
     failure.exit_code = process.ended->as_python();
     failures.push_back(describe_failure(ports_, std::move(failure), worker.error_file));
   }
@@ -116,16 +133,20 @@ std::optional<ProcessesResult> ProcessContext::poll() {
   return result;
 }
 
+std::optional<ProcessesResult> ProcessContext::poll_each() {
+  const bool over = reap();
+  ProcessesResult result;
+  note_failures(result.failures);
+  if (!over && !result.failed()) return std::nullopt;
+  return result;
+}
+
 void ProcessContext::send(Process& process, sim::Signal signal, const char* reason) {
   process.told_to_stop = true;
   ports_.trace.emit(events::worker_signalled,
                     {process.pid.value, static_cast<int>(signal), reason});
   // A process that has ended meanwhile is no error; its descendants get nothing then.
-  if (variant_ != Variant::torch_1_13) {
-    static_cast<void>(ports_.processes.signal_group(process.pid, signal));
-  } else {
-    static_cast<void>(ports_.processes.signal(process.pid, signal));
-  }
+  static_cast<void>(launcher_.signal(process.pid, signal, variant_ != Variant::torch_1_13));
 }
 
 void ProcessContext::wait_for_end(const Process* which,
@@ -143,7 +164,8 @@ void ProcessContext::wait_for_end(const Process* which,
 
 void ProcessContext::close(sim::Signal signal, sim::Duration grace) {
   end_processes(signal, grace);
-  if (tail_) tail_->stop();
+  for (TailLog& tail : tails_) tail.stop();
+  if (std::exchange(reserved_, false)) launcher_.release();
 }
 
 void ProcessContext::end_processes(sim::Signal signal, sim::Duration grace) {

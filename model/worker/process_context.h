@@ -3,6 +3,7 @@
 // (torch/distributed/elastic/multiprocessing/api.py:SubprocessContext).
 
 #include <cstdint>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "model/variant/variant.h"
 #include "model/worker/logs.h"
 #include "model/worker/process_failure.h"
+#include "model/worker/process_launcher.h"
 #include "model/worker/tail_log.h"
 #include "sim/port/ports.h"
 
@@ -35,7 +37,9 @@ struct ProcessesResult {
 
 class ProcessContext {
  public:
-  ProcessContext(sim::Ports& ports, Variant variant, std::vector<WorkerStart> workers);
+  /// `launcher` outlives the context.
+  ProcessContext(sim::Ports& ports, ProcessLauncher& launcher, Variant variant,
+                 std::vector<WorkerStart> workers);
 
   /// Starts the workers in order of local rank, for 2.x each in a session of its own.
   /// std::runtime_error when one cannot be started: those before it keep running and belong to
@@ -52,6 +56,12 @@ class ProcessContext {
   /// each. True when one has been so at every look for at least `limit`
   /// (local_elastic_agent.py:_check_uninterruptible_state_timeout).
   bool is_stuck_for(sim::Duration limit);
+  /// Looks once, and stops nobody. nullopt while nothing new has failed and something runs;
+  /// otherwise the failures, of which none is left out and none told after start_again().
+  std::optional<ProcessesResult> poll_each();
+  /// Starts a worker that has ended anew, in the place of the old one. std::runtime_error when it
+  /// cannot be started.
+  void start_again(WorkerStart worker);
   /// Sends `signal`, waits up to `grace` for all; then kills what is left one after the other, each
   /// with a wait without limit: one that cannot die, which is told after 30 s, keeps those behind
   /// it alive. The hardened variant goes on without it then. Harmless when nothing runs.
@@ -69,7 +79,8 @@ class ProcessContext {
     bool abandoned = false;
     [[nodiscard]] bool is_over() const { return ended || abandoned; }
   };
-  void start_tailing();
+  sim::Pid spawn(const WorkerStart& worker);
+  void tail(const std::vector<WorkerStart>& workers);
   void end_processes(sim::Signal signal, sim::Duration grace);
   void send(Process& process, sim::Signal signal, const char* reason);
   /// SIGKILL, and what there is to do when not even that ends it.
@@ -82,10 +93,12 @@ class ProcessContext {
   void note_failures(ProcessFailures& failures) const;
 
   sim::Ports& ports_;
+  ProcessLauncher& launcher_;
+  bool reserved_ = false;
   Variant variant_;
   std::vector<WorkerStart> workers_;
   std::vector<Process> processes_;
-  std::optional<TailLog> tail_;
+  std::list<TailLog> tails_;
 };
 
 }  // namespace hooke::model

@@ -15,6 +15,7 @@ struct ProcessFailure {
   std::int64_t local_rank = 0;
   std::int64_t rank = 0;  ///< global
   sim::Pid pid{};
+  bool stopped = false;    ///< ended because its agent had told it to
   int exit_code = 0;       ///< minus the signal's number when a signal killed it
   std::string error_file;  ///< "<N/A>" when the worker left none
   /// Whole seconds of wall time: the worker's own when it left a file, else of detection.

@@ -1,9 +1,12 @@
-// What a project outside hooke writes: an invariant of its own and a property over a scenario.
+// What a project outside hooke writes: an invariant of its own and a property over scenarios, whose
+// agents may consist of parts of its own (own_parts.cpp).
 #include <model/observe/trace_events.h>
 #include <properties/invariants/invariant.h>
 #include <rapidcheck.h>
 #include <scenarios/loader.h>
 #include <scenarios/runner.h>
+
+extern "C" void hooke_register_plugins_1(hooke::model::Plugins& plugins);
 
 struct AtMostTenRounds final : hooke::properties::Invariant {
   std::string_view id() const override { return "safety.at_most_ten_rounds"; }
@@ -19,17 +22,19 @@ struct AtMostTenRounds final : hooke::properties::Invariant {
 };
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
+  if (argc < 2) return 2;
   auto invariants = hooke::properties::InvariantRegistry::with_builtins();
   invariants.add([] { return std::make_unique<AtMostTenRounds>(); });
-  const auto scenario = hooke::scenario::load_scenario_file(argv[1]);
+  hooke::scenario::RunOptions options;
+  hooke_register_plugins_1(options.plugins);
   hooke::kernel::Kernel kernel;
-  return rc::check("the scenario keeps its promises under every seed",
-                   [&] {
-                     hooke::scenario::RunOptions options;
-                     options.seed = *rc::gen::arbitrary<std::uint64_t>();
-                     RC_ASSERT(hooke::scenario::run(kernel, scenario, options, invariants).passed);
-                   })
-             ? 0
-             : 1;
+  bool kept = true;
+  for (int i = 1; i < argc; ++i) {
+    const auto scenario = hooke::scenario::load_scenario_file(argv[i], options.plugins);
+    kept &= rc::check(scenario.name + " keeps its promises under every seed", [&] {
+      options.seed = *rc::gen::arbitrary<std::uint64_t>();
+      RC_ASSERT(hooke::scenario::run(kernel, scenario, options, invariants).passed);
+    });
+  }
+  return kept ? 0 : 1;
 }

@@ -11,9 +11,6 @@
 
 namespace {
 
-/// Passes over the library.
-constexpr std::size_t kPasses = 2;
-
 /// Scenario files in the order of their paths, so that the list does not depend on the directory's
 /// order.
 std::vector<std::filesystem::path> scenario_files(const std::filesystem::path& directory) {
@@ -40,14 +37,14 @@ int main(int argc, char** argv) {
   }
   hooke::kernel::Kernel kernel;
   const auto invariants = hooke::properties::InvariantRegistry::with_builtins();
-  for (std::size_t i = 0; i < kPasses * files.size(); ++i) {
-    const std::filesystem::path& file = files[i % files.size()];
-    hooke::scenario::Scenario scenario = hooke::scenario::load_scenario_file(file.string());
-    scenario.seed += i / files.size();
+  bool draws_order = false;
+  for (const std::filesystem::path& file : files) {
+    const hooke::scenario::Scenario scenario = hooke::scenario::load_scenario_file(file.string());
     hooke::scenario::RunOptions options;
     options.twin = false;
-    // Every other pass over the library draws the order of ready fibers as well.
-    if (i / files.size() % 2 == 1) options.strategy = hooke::kernel::Strategy::random;
+    // Every other run draws the order of ready fibers as well.
+    if (draws_order) options.strategy = hooke::kernel::Strategy::random;
+    draws_order = !draws_order;
     const hooke::scenario::RunReport report =
         hooke::scenario::run(kernel, scenario, options, invariants);
     std::printf("%s seed %llu %s\n", file.lexically_relative(root).c_str(),

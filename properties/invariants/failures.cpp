@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
 #include "properties/invariants/judge.h"
 #include "properties/invariants/processes.h"
@@ -35,6 +36,7 @@ class RestartBudget final : public Judge {
     std::int64_t restarts = 0;
     std::int64_t latest_round = kNoRound;
     std::string cause;  ///< of the next restart; empty: no failure since the latest round
+    std::optional<std::pair<sim::NodeId, sim::WorldTime>> latest_alone;
     std::set<sim::NodeId> lost_nodes;  ///< whose agent ended without success
   };
 
@@ -53,6 +55,8 @@ class RestartBudget final : public Judge {
         note(count, "a worker on node ", event.node, " failed");
       if (text(event, "cause") == "heartbeat_loss")
         note(count, "a worker on node ", event.node, " fell silent");
+    } else if (event.type == &ev::worker_restarting) {
+      restarted_alone(event, count, view().job(agent.job));
     } else if (agent.outcome != "succeeded" && agent.round != kNoRound) {  // process.ended
       count.lost_nodes.insert(event.node);
       if (agent.outcome.empty() && !agent.signalled)
@@ -79,8 +83,20 @@ class RestartBudget final : public Judge {
             round, seconds_text(event.at), count.restarts, job.run_id, cause, job.max_restarts));
   }
 
+  /// No round tells of it. All that one agent found failed at one look are one restart.
+  void restarted_alone(const sim::Event& event, Count& count, const Job& job) {
+    const std::pair look{event.node, event.at};
+    if (std::exchange(count.latest_alone, look) == look) return;
+    if (++count.restarts <= job.max_restarts || enough()) return;
+    broken(event, fmt::format("rank {} is started again alone at {}, which is restart {} of job "
+                              "\"{}\" after a failure; max_restarts is {}",
+                              number(event, "rank"), seconds_text(event.at), count.restarts,
+                              job.run_id, job.max_restarts));
+  }
+
   static constexpr const sim::EventType* kInterests[] = {
-      &ev::rendezvous_completed, &ev::agent_started, &ev::group_restarting, &wev::process_ended};
+      &ev::rendezvous_completed, &ev::agent_started, &ev::group_restarting, &ev::worker_restarting,
+      &wev::process_ended};
   std::map<JobId, Count> counts_;
 };
 
@@ -122,7 +138,7 @@ class FirstCause final : public Judge {
     }
     const AgentId agent = view().agent_of(event);
     if (agent == kNoAgent) return;
-    if (event.type == &ev::group_restarting) {
+    if (event.type == &ev::group_restarting || event.type == &ev::worker_restarting) {
       own_.erase(agent);
     } else {
       reported(event, agent);
@@ -193,8 +209,8 @@ class FirstCause final : public Judge {
             seconds_text(round.first->at), round.first->status));
   }
 
-  static constexpr const sim::EventType* kInterests[] = {&wev::process_ended, &ev::group_restarting,
-                                                         &ev::failure_reported};
+  static constexpr const sim::EventType* kInterests[] = {
+      &wev::process_ended, &ev::group_restarting, &ev::worker_restarting, &ev::failure_reported};
   std::map<std::pair<JobId, std::int64_t>, RoundRecord> rounds_;
   std::map<AgentId, std::vector<Failure>> own_;  ///< since the agent's last restart
 };

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
 #include "sim/port/process_host.h"
 #include "sim/world/world_events.h"
@@ -105,7 +106,8 @@ std::span<const sim::EventType* const> JobView::interests() {
       &ev::worker_ended,         &ev::exit_barrier_entered, &ev::exit_barrier_left,
       &ev::ranks_assigned,       &ev::rendezvous_joining,   &ev::rendezvous_joined,
       &ev::rendezvous_completed, &ev::rendezvous_added,     &ev::rendezvous_left,
-      &ev::rendezvous_failed,    &ev::rendezvous_evicted,
+      &ev::rendezvous_failed,    &ev::rendezvous_evicted,   &ev::restart_refused,
+      &ev::worker_signalled,
   };
   return kFollowed;
 }
@@ -182,6 +184,8 @@ void JobView::on_process_signalled(const sim::Event& event) {
 void JobView::on_agent_started(const sim::Event& event) {
   const AgentId id{static_cast<std::uint32_t>(agents_.size())};
   Process& process = process_slot(event.node, event.pid, event);
+  // A process that runs a failed job again is another agent, of another job.
+  if (process.agent != kNoAgent) end_agent(agents_[process.agent.value], event.at);
   process.agent = id;
   machine(event.node).latest_agent = id;
   Agent agent;
@@ -217,6 +221,16 @@ void JobView::on_agent_event(const sim::Event& event, Agent& agent, AgentId id) 
       decide(jobs_[agent.job.value], event.at,
              "the workers of node " + name(agent.node) + " had failed and no restart was left");
     }
+  } else if (event.type == &ev::worker_signalled) {
+    // Where a pool's process delivers it, process.signalled does not say whose will it was.
+    Process* const target = find_process(event.node, pid_field(event, "worker_pid"));
+    if (target != nullptr && !target->ended && !target->told_to_stop)
+      target->told_to_stop = event.at;
+  } else if (event.type == &ev::restart_refused) {
+    agent.failed_for_good = true;
+    decide(jobs_[agent.job.value], event.at,
+           "the workers of node " + name(agent.node) + " had failed, and " +
+               std::string(event.field("reason").text()));
   } else if (event.type == &ev::group_restarting) {
     enter(agent, Stage::restarting, event.at);
   } else if (event.type == &ev::exit_barrier_entered) {

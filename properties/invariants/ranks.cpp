@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
 #include "properties/invariants/judge.h"
 #include "properties/invariants/membership.h"
@@ -135,6 +136,7 @@ class EnvContract final : public Judge {
   };
   struct Plan {
     std::int64_t round = kNoRound, base_rank = 0, world_size = 0, failures = 0;
+    std::optional<sim::WorldTime> latest_failure;  ///< of workers that were restarted alone
   };
 
   void judge(const sim::Event& event) override {
@@ -147,7 +149,12 @@ class EnvContract final : public Judge {
       plan.base_rank = number(event, "base_rank");
       plan.world_size = number(event, "world_size");
     } else if (event.type == &ev::group_restarting) {
-      if (text(event, "cause") != "membership_change") ++plan.failures;
+      const std::string_view cause = text(event, "cause");
+      if (cause == "worker_failure" || cause == "heartbeat_loss") ++plan.failures;
+      plan.latest_failure = {};
+    } else if (event.type == &ev::worker_restarting) {
+      // All that failed at one look are one restart.
+      if (std::exchange(plan.latest_failure, event.at) != event.at) ++plan.failures;
     } else if (event.type == &ev::worker_started) {
       started(event, agent, plan);
     }
@@ -231,7 +238,8 @@ class EnvContract final : public Judge {
   }
 
   static constexpr const sim::EventType* kInterests[] = {
-      &ev::worker_started, &ev::worker_initialized, &ev::ranks_assigned, &ev::group_restarting};
+      &ev::worker_started, &ev::worker_initialized, &ev::ranks_assigned, &ev::group_restarting,
+      &ev::worker_restarting};
   std::vector<Plan> plans_;  ///< by agent
   std::map<GroupKey, Group> groups_;
 };

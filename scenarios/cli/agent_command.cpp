@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "model/control/control_plane.h"
+#include "model/launch/plugins.h"
 #include "model/launch/torchrun_options.h"
 #include "model/rendezvous/endpoint.h"
 #include "model/rendezvous/handler.h"
@@ -18,6 +19,7 @@
 #include "reports/trace_file.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/seconds.h"
+#include "scenarios/real/plugin_file.h"
 #include "scenarios/real/stage.h"
 #include "sim/real/real_process.h"
 
@@ -164,8 +166,28 @@ std::optional<model::HeartbeatPlan> heartbeat_plan(const HeartbeatFlags& flags) 
   return plan;
 }
 
-int run_agent(TorchrunOptions options, bool find_variant, const std::string& trace_path,
-              const ControlDoors& doors, std::optional<model::HeartbeatPlan> heartbeats) {
+/// Of a replaceable part. Returns what is wrong with it, as a check of options does.
+std::string is_choice(const std::string& text) {
+  try {
+    static_cast<void>(model::PluginChoice::parse(text));
+    return "";
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+}
+
+int run_agent(TorchrunOptions options, const std::vector<std::string>& plugin_files,
+              bool find_variant, const std::string& trace_path, const ControlDoors& doors,
+              std::optional<model::HeartbeatPlan> heartbeats) {
+  model::Plugins plugins;
+  for (const std::string& file : plugin_files) {
+    try {
+      scenario::load_plugin_file(file, plugins);
+    } catch (const std::runtime_error& error) {
+      std::fprintf(stderr, "hooke agent: --plugin: %s\n", error.what());
+      return kBadInput;
+    }
+  }
   real::RealProcess process({"hooke"});
   // How scenarios give the agents of one machine different clocks.
   if (const char* const offset = std::getenv(scenario::kWallOffsetVariable)) {
@@ -193,6 +215,11 @@ int run_agent(TorchrunOptions options, bool find_variant, const std::string& tra
       return 1;  // torchrun's status of a configuration that means nothing
     }
     launch.config.heartbeats = heartbeats;
+    if (const auto refused = plugins.refusal(launch.config)) {
+      std::fprintf(stderr, "hooke agent: --%s: %s\n", refused->option.c_str(),
+                   refused->reason.c_str());
+      return kBadInput;
+    }
     for (const std::string& notice : launch.notices) {
       std::fprintf(stderr, "hooke: %s\n", notice.c_str());
     }
@@ -204,8 +231,7 @@ int run_agent(TorchrunOptions options, bool find_variant, const std::string& tra
       std::fprintf(stderr, "hooke agent: %s\n", error.what());
       return kBadInput;
     }
-    return model::launch_agent(ports, model::RendezvousRegistry::with_builtins(), launch.config,
-                               &observers);
+    return model::launch_agent(ports, plugins, launch.config, &observers);
   });
 }
 
@@ -218,6 +244,7 @@ void add_agent(CLI::App& app, int& exit_code) {
   auto trace_path = std::make_shared<std::string>();
   auto variant = std::make_shared<std::string>("found");
   auto doors = std::make_shared<ControlDoors>();
+  auto plugin_files = std::make_shared<std::vector<std::string>>();
   auto start_method = std::make_shared<std::string>("spawn");
   TorchrunOptions& o = *options;
   command->prefix_command();
@@ -229,6 +256,33 @@ void add_agent(CLI::App& app, int& exit_code) {
   add(*command, "rdzv-conf", o.rdzv_conf, "Rendezvous configuration, KEY=VALUE,KEY=VALUE");
   add(*command, "standalone", o.standalone, "One node, with a rendezvous of its own");
   add(*command, "max-restarts", o.max_restarts, "Restarts of the workers before giving up");
+  command
+      ->add_option(
+          "--restart-policy", o.restart_policy,
+          "What follows when workers fail: torch, backoff, per-worker, failed-only (static "
+          "backend) or rerun, with options as in backoff:first=1s,factor=2,longest=1m")
+      ->check(is_choice)
+      ->capture_default_str();
+  command
+      ->add_option("--agent-kind", o.agent_kind,
+                   "What runs this node's part: elastic, or a plug-in's")
+      ->check(is_choice)
+      ->capture_default_str();
+  command
+      ->add_option("--timer", o.timer,
+                   "What ends workers that are late: file, queue or a plug-in's")
+      ->check(is_choice)
+      ->capture_default_str();
+  command
+      ->add_option("--process-launcher", o.process_launcher,
+                   "Who starts the workers: local, pool:port=29600 (see hooke worker-pool) or a "
+                   "plug-in's")
+      ->check(is_choice)
+      ->capture_default_str();
+  command
+      ->add_option("--plugin", *plugin_files,
+                   "A shared library that registers parts of its own by name; may be repeated")
+      ->allow_extra_args(false);
   add(*command, "monitor-interval", o.monitor_interval, "Seconds between looks at the workers")
       ->check(seconds_from(0));
   add(*command, "start-method", *start_method, "Accepted for compatibility; scripts are processes")
@@ -280,18 +334,19 @@ void add_agent(CLI::App& app, int& exit_code) {
       "variables.\nExample: hooke agent --nnodes=1:3 --max-restarts=3 --rdzv-backend=c10d "
       "--rdzv-endpoint=head:29400 train.py --epochs 10\nExit codes are torchrun's: 0; 1 failed or "
       "stopped; 2 bad usage.");
-  command->callback([command, options, trace_path, variant, doors, heartbeats, &exit_code] {
-    const std::vector<std::string> rest = command->remaining();
-    if (rest.empty()) throw CLI::RequiredError("a script to run");
-    if (rest.front().size() > 1 && rest.front().starts_with("-")) {
-      throw CLI::ExtrasError({rest.front() + " (options come before the script)"});
-    }
-    options->script = rest.front();
-    options->script_arguments.assign(rest.begin() + 1, rest.end());
-    options->variant = model::variant_from(*variant).value_or(model::Variant::torch_2_x);
-    exit_code =
-        run_agent(*options, *variant == "found", *trace_path, *doors, heartbeat_plan(*heartbeats));
-  });
+  command->callback(
+      [command, options, plugin_files, trace_path, variant, doors, heartbeats, &exit_code] {
+        const std::vector<std::string> rest = command->remaining();
+        if (rest.empty()) throw CLI::RequiredError("a script to run");
+        if (rest.front().size() > 1 && rest.front().starts_with("-")) {
+          throw CLI::ExtrasError({rest.front() + " (options come before the script)"});
+        }
+        options->script = rest.front();
+        options->script_arguments.assign(rest.begin() + 1, rest.end());
+        options->variant = model::variant_from(*variant).value_or(model::Variant::torch_2_x);
+        exit_code = run_agent(*options, *plugin_files, *variant == "found", *trace_path, *doors,
+                              heartbeat_plan(*heartbeats));
+      });
 }
 
 }  // namespace hooke::cli

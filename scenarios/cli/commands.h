@@ -32,6 +32,8 @@ void add_worker(CLI::App& app, int& exit_code);
 void add_store(CLI::App& app, int& exit_code);
 /// hooke timer-server: ends workers whose deadlines have passed.
 void add_timer_server(CLI::App& app, int& exit_code);
+/// hooke worker-pool: starts workers for agents that lease them.
+void add_worker_pool(CLI::App& app, int& exit_code);
 /// hooke state: shows the live rendezvous of a job.
 void add_state(CLI::App& app, int& exit_code);
 

@@ -82,6 +82,7 @@ int main(int argc, char** argv) {
   add_worker(app, exit_code);
   add_store(app, exit_code);
   add_timer_server(app, exit_code);
+  add_worker_pool(app, exit_code);
   add_state(app, exit_code);
   try {
     std::vector<std::string> arguments = with_whole_option_names(app, {argv + 1, argv + argc});

@@ -111,6 +111,8 @@ int run_worker() {
     conditions.program = scenario::program_of(plan.workers, node, local_rank, incarnation);
     conditions.peer_abort = plan.workers.peer_abort;
     conditions.variant = plan.protocol.variant;
+    conditions.timers = model::TimerRegistry::with_builtins().create(
+        model::PluginChoice::parse(plan.protocol.agent.timer));
     conditions.round = [round] { return round; };
     const int code = scenario::WorkerRun(ports, std::move(conditions)).run();
     ports.trace.emit(scenario::events::worker_exits, {code});

@@ -67,6 +67,9 @@ std::vector<std::string> unsupported(const Scenario& scenario, AgentKind kind) {
   if (!scenario.protocol.defects.empty()) say("protocol.defects");
   if (scenario.protocol.agent.exit_barrier_timeout != 300s) say("agent.exit_barrier_timeout");
   if (scenario.tape) say("tape");
+  if (scenario.protocol.agent.kind != AgentPlan().kind) say("agent.kind");
+  if (scenario.protocol.agent.process_launcher != AgentPlan().process_launcher)
+    say("agent.process_launcher");
   if (scenario.workers.slow_stop != Duration::zero()) say("workers.slow_stop");
   for (const NodePlan& node : scenario.cluster.nodes) {
     if (node.clock_drift_ppm != 0) say("clock.drift_ppm");
@@ -83,6 +86,9 @@ std::vector<std::string> unsupported(const Scenario& scenario, AgentKind kind) {
   }
   if (kind == AgentKind::torchrun) {
     if (scenario.protocol.agent.heartbeats) say("agent.heartbeats");
+    if (scenario.protocol.agent.restart_policy != AgentPlan().restart_policy)
+      say("agent.restart_policy");
+    if (scenario.protocol.agent.timer != AgentPlan().timer) say("agent.timer");
     if (scenario.protocol.variant != model::Variant::torch_2_x) say("variant torch-1.13");
     for (const Duration span : {plan.join, plan.last_call, plan.close, plan.heartbeat,
                                 plan.keep_alive_interval, plan.read_timeout}) {

@@ -158,7 +158,11 @@ std::vector<std::string> Stage::agent_command(sim::NodeId node, const std::strin
             "--trace",
             trace,
             "--protocol-variant",
-            std::string(to_string(scenario_.protocol.variant))};
+            std::string(to_string(scenario_.protocol.variant)),
+            "--restart-policy",
+            agent.restart_policy,
+            "--timer",
+            agent.timer};
     const std::vector<std::string> heartbeats = heartbeat_flags(node);
     argv.insert(argv.end(), heartbeats.begin(), heartbeats.end());
   } else {

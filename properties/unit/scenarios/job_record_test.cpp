@@ -58,8 +58,8 @@ TEST(JobRecord, follows_a_job_and_gives_nothing_stale_after_its_end) {
   scenario.workers.per_node = 3;
   scenario.cluster.nodes[1].start = 5s;
   const std::vector<model::JobRecord> records = records_of(scenario);
-  EXPECT_EQ(course(records),
-            (std::vector<std::string>{"unknown", "gathering 0", "complete 0", "closed"}));
+  EXPECT_EQ(course(records), (std::vector<std::string>{"unknown", "no state", "gathering 0",
+                                                       "complete 0", "closed"}));
   for (const model::JobRecord& each : records) {
     EXPECT_EQ(each.running(),
               each.status == JobStatus::gathering || each.status == JobStatus::complete);

@@ -102,11 +102,12 @@ TEST(Schema, accepts_every_scenario_of_the_library_and_what_the_writer_makes_of_
 
 TEST(Schema, refuses_every_bad_file_whose_form_shows_it) {
   // Wrong by what they mean together, not by their form; no schema can see that.
-  const std::vector<std::string> wrong_by_meaning{"duration-eleven-years",
+  const std::vector<std::string> wrong_by_meaning{"agent-kind-unknown",
+                                                  "duration-eleven-years",
                                                   "duration-huge",
-                                                  "expected-event-unknown",
                                                   "expected-event-unknown-field",
                                                   "expected-event-unknown-node",
+                                                  "expected-event-unknown",
                                                   "fault-local-rank-range",
                                                   "fault-node-named-twice",
                                                   "fault-node-range-beyond",
@@ -121,6 +122,7 @@ TEST(Schema, refuses_every_bad_file_whose_form_shows_it) {
                                                   "invariant-unknown",
                                                   "keep-alive-for-centuries",
                                                   "latency-p99-below-median",
+                                                  "launcher-unknown",
                                                   "min-above-max",
                                                   "monitor-too-short",
                                                   "node-id-external",
@@ -136,9 +138,13 @@ TEST(Schema, refuses_every_bad_file_whose_form_shows_it) {
                                                   "override-rank-range",
                                                   "override-two-slashes",
                                                   "override-unknown-node",
+                                                  "restart-policy-needs-static",
+                                                  "restart-policy-option",
+                                                  "restart-policy-unknown",
                                                   "rounds-min-above-max",
                                                   "service-time-per-byte-huge",
                                                   "store-host-unknown",
+                                                  "timer-option",
                                                   "trigger-dangling",
                                                   "trigger-field-unknown",
                                                   "trigger-node-unknown"};

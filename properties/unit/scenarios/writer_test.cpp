@@ -52,6 +52,7 @@ class Draw {
   }
 
   static void cluster(ClusterPlan& plan) {
+    if (coin()) plan.pool_slots = number(1, 9);
     for (int i = number(1, 4); i > 0; --i) {
       NodePlan node;
       node.id = std::string(1, static_cast<char>('a' + plan.nodes.size()));
@@ -88,6 +89,9 @@ class Draw {
     if (coin()) rendezvous.keep_alive_max_attempts = number(1, 10);
     AgentPlan& agent = plan.agent;
     if (coin()) agent.max_restarts = number(0, 10);
+    if (coin()) agent.restart_policy = "backoff:first=2s,longest=1m";
+    if (coin()) agent.timer = "queue:interval=1s";
+    if (coin()) agent.process_launcher = "pool";
     if (coin()) agent.monitor_interval = 1ms + span();
     if (coin()) agent.exit_barrier_timeout = span();
     if (coin()) agent.shutdown_timeout = span();

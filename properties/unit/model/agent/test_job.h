@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "model/launch/launch_agent.h"
+#include "model/launch/plugins.h"
 #include "model/signals/signal_gate.h"
 #include "properties/unit/model/agent/memory_store.h"
 #include "properties/unit/sim/world/test_world.h"
@@ -98,11 +98,11 @@ class TestJob : public world::TestWorld {
   /// Agents on machines a, b, … that meet in every round; one worker each, which runs for 10 s.
   explicit TestJob(std::size_t nodes = 1) {
     trace.add_sink(seen);
-    registry_.add("fake", [this](Ports& ports, const RendezvousParameters& parameters) {
+    plugins.rendezvous.add("fake", [this](Ports& ports, const RendezvousParameters& parameters) {
       return std::make_unique<FakeHandler>(ports, parameters.run_id, of(ports).rendezvous);
     });
     world->register_program(
-        "agent", [this](Ports& ports) { return launch_agent(ports, registry_, of(ports).config); });
+        "agent", [this](Ports& ports) { return launch_agent(ports, plugins, of(ports).config); });
     world->register_program("worker", [this](Ports& ports) {
       environments.push_back(ports.processes.environment());
       arguments.push_back(ports.processes.arguments());
@@ -197,6 +197,7 @@ class TestJob : public world::TestWorld {
   std::vector<std::map<std::string, std::string>> environments;  ///< of all workers started
   std::vector<std::vector<std::string>> arguments;
   SeenEvents seen;
+  Plugins plugins;
 
  private:
   void add_agent(std::size_t index, std::size_t nodes) {
@@ -215,7 +216,6 @@ class TestJob : public world::TestWorld {
 
   std::deque<TestAgent> agents_;
   std::map<std::int64_t, std::shared_ptr<MemoryStoreData>> stores_;
-  RendezvousRegistry registry_;
 };
 
 // ---- workers

@@ -7,27 +7,27 @@
 #include <string>
 #include <utility>
 
-#include "model/timer/file_timer.h"
+#include "model/timer/worker_timers.h"
 #include "sim/port/ports.h"
 
 namespace hooke::model {
 
-class Watchdog {
+class Watchdog final : public WorkerTimers {
  public:
   /// `told` hears the server's events.
   Watchdog(sim::Ports& ports, Variant variant, std::function<void(const WatchdogEvent&)> told)
       : ports_(ports), variant_(variant), told_(std::move(told)) {}
 
-  /// Starts a server if the agent's environment has TORCHELASTIC_ENABLE_FILE_TIMER=1. Returns the
-  /// file that workers are told of, empty for none: TORCHELASTIC_TIMER_FILE even without a server,
-  /// else a name drawn for this start. std::runtime_error when the FIFO cannot be made.
-  std::string start(const std::string& run_id);
-  /// Ends the server, if there is one.
-  void stop();
-  /// The server while it runs, else null.
-  [[nodiscard]] const TimerServer* server() const { return server_.get(); }
+  /// Starts a server if the agent's environment has TORCHELASTIC_ENABLE_FILE_TIMER=1. Workers are
+  /// told of the file by TORCHELASTIC_TIMER_FILE: as the agent's environment has it, even without a
+  /// server, else a name drawn for this start. std::runtime_error when the FIFO cannot be made.
+  std::map<std::string, std::string> start(const std::string& run_id) override;
+  void stop() override;
+  [[nodiscard]] const TimerServer* server() const override { return server_.get(); }
 
  private:
+  /// Returns the path of the FIFO, drawn where `path` is empty.
+  std::string serve(std::string path, const std::string& run_id);
   [[nodiscard]] std::string variable(const char* name) const;
 
   sim::Ports& ports_;

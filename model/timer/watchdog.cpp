@@ -1,5 +1,5 @@
 // One server per worker start, with PyTorch's names.
-#include "model/agent/watchdog.h"
+#include "model/timer/watchdog.h"
 
 namespace hooke::model {
 namespace {
@@ -14,9 +14,14 @@ std::string Watchdog::variable(const char* name) const {
   return found == environment.end() ? std::string() : found->second;
 }
 
-std::string Watchdog::start(const std::string& run_id) {
+std::map<std::string, std::string> Watchdog::start(const std::string& run_id) {
   std::string path = variable("TORCHELASTIC_TIMER_FILE");
-  if (variable("TORCHELASTIC_ENABLE_FILE_TIMER") != "1") return path;
+  if (variable("TORCHELASTIC_ENABLE_FILE_TIMER") == "1") path = serve(std::move(path), run_id);
+  if (path.empty()) return {};
+  return {{"TORCHELASTIC_TIMER_FILE", std::move(path)}};
+}
+
+std::string Watchdog::serve(std::string path, const std::string& run_id) {
   if (path.empty()) {
     constexpr std::uint64_t kNames = 1'000'000'000'000'000'000;
     const std::string own_directory = variable("TMPDIR");

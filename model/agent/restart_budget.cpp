@@ -1,0 +1,105 @@
+// The job's count is one text, "COUNT ROUND", so that both move together.
+#include "model/agent/restart_budget.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace hooke::model {
+namespace {
+
+constexpr const char* kKey = "restarts";
+constexpr std::int64_t kNoRound = -1;
+
+class OwnBudget final : public RestartBudget {
+ public:
+  explicit OwnBudget(std::int64_t max_restarts) : remaining_(max_restarts) {}
+  std::int64_t remaining(std::int64_t) override { return remaining_; }
+  std::optional<std::int64_t> spend(std::int64_t) override {
+    if (remaining_ <= 0) return std::nullopt;
+    return --remaining_;
+  }
+
+ private:
+  std::int64_t remaining_;
+};
+
+struct Spent {
+  std::int64_t count = 0;
+  std::int64_t round = kNoRound;  ///< the latest one that was paid for
+};
+
+/// What somebody else wrote there counts as nothing spent: it is not ours to judge.
+Spent parse(const Value& value) {
+  const std::string& text = value.bytes();
+  Spent spent;
+  const char* const end = text.data() + text.size();
+  const auto count = std::from_chars(text.data(), end, spent.count);
+  if (count.ec != std::errc() || spent.count < 0 || count.ptr == end || *count.ptr != ' ')
+    return {};
+  const auto round = std::from_chars(count.ptr + 1, end, spent.round);
+  if (round.ec != std::errc() || round.ptr != end) return {};
+  return spent;
+}
+
+class JobBudget final : public RestartBudget {
+ public:
+  JobBudget(std::int64_t max_restarts, std::shared_ptr<Store> store)
+      : max_restarts_(max_restarts), own_(max_restarts), store_(std::move(store)) {}
+
+  std::int64_t remaining(std::int64_t round) override {
+    try {
+      const Spent spent = parse(stored());
+      const std::int64_t left = std::max<std::int64_t>(max_restarts_ - spent.count, 0);
+      return paid(spent, round) ? left + 1 : left;
+    } catch (const StoreError&) {
+      return own_.remaining(round);
+    }
+  }
+
+  std::optional<std::int64_t> spend(std::int64_t round) override {
+    const std::optional<std::int64_t> left = take(round);
+    if (left) static_cast<void>(own_.spend(round));
+    return left;
+  }
+
+ private:
+  static bool paid(const Spent& spent, std::int64_t round) {
+    return round != kNoRound && spent.round >= round;
+  }
+  Value stored() { return store_->check({kKey}) ? store_->get(kKey) : Value(); }
+
+  std::optional<std::int64_t> take(std::int64_t round) {
+    try {
+      for (Value held = stored();;) {
+        const Spent spent = parse(held);
+        if (paid(spent, round)) return std::max<std::int64_t>(max_restarts_ - spent.count, 0);
+        if (spent.count >= max_restarts_) return std::nullopt;
+        const Value wanted(std::to_string(spent.count + 1) + " " + std::to_string(round));
+        Value now = store_->compare_set(kKey, held, wanted);
+        if (now == wanted) return max_restarts_ - spent.count - 1;
+        held = std::move(now);
+      }
+    } catch (const StoreError&) {
+      const std::int64_t own = own_.remaining(round);
+      return own > 0 ? std::optional(own - 1) : std::nullopt;
+    }
+  }
+
+  std::int64_t max_restarts_;
+  OwnBudget own_;
+  std::shared_ptr<Store> store_;
+};
+
+}  // namespace
+
+std::unique_ptr<RestartBudget> make_own_budget(std::int64_t max_restarts) {
+  return std::make_unique<OwnBudget>(max_restarts);
+}
+
+std::unique_ptr<RestartBudget> make_job_budget(std::int64_t max_restarts,
+                                               std::shared_ptr<Store> store) {
+  return std::make_unique<JobBudget>(max_restarts, std::move(store));
+}
+
+}  // namespace hooke::model

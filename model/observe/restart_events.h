@@ -1,0 +1,19 @@
+#pragma once
+// What restart policies other than PyTorch's add to the trace (see trace_events.h).
+
+#include "sim/port/trace.h"
+
+namespace hooke::model::events {
+
+/// The policy makes the agent wait: the old workers are stopped, what follows is put off by
+/// `delay`.
+inline constexpr sim::EventType restart_delayed{"restart.delayed", {"delay", "round"}};
+/// Workers failed, and the agent gives up although its own restarts do not reach max_restarts.
+inline constexpr sim::EventType restart_refused{"restart.refused", {"reason", "round"}};
+/// One failed worker is started again alone; `worker_pid` is the one that ended.
+inline constexpr sim::EventType worker_restarting{
+    "worker.restarting", {"worker_pid", "local_rank", "rank", "remaining_restarts"}};
+/// The job has failed for this agent, which begins it anew under another run id.
+inline constexpr sim::EventType job_rerun{"job.rerun", {"run_id", "next_run_id", "run"}};
+
+}  // namespace hooke::model::events

@@ -1,0 +1,106 @@
+// The built-in kinds.
+#include "model/timer/worker_timers.h"
+
+#include <charconv>
+#include <utility>
+
+#include "model/observe/python_error.h"
+#include "model/timer/queue_timer.h"
+#include "model/timer/watchdog.h"
+
+namespace hooke::model {
+namespace {
+
+constexpr const char* kTimerServer = "HOOKE_TIMER_SERVER";
+constexpr const char* kThisMachine = "localhost";
+
+std::string variable_of(sim::Ports& ports, const char* name) {
+  const auto& environment = ports.processes.environment();
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::string() : found->second;
+}
+
+class FileTimers final : public TimerKind {
+ public:
+  [[nodiscard]] std::unique_ptr<WorkerTimers> watch(const TimerParts& parts) const override {
+    return std::make_unique<Watchdog>(parts.ports, parts.variant, parts.told);
+  }
+  [[nodiscard]] std::unique_ptr<TimerClient> client(
+      sim::Ports& ports, Variant variant, std::optional<sim::Signal> signal) const override {
+    return std::make_unique<FileTimerClient>(ports, variable_of(ports, "TORCHELASTIC_TIMER_FILE"),
+                                             variant, signal);
+  }
+};
+
+/// A queue, what fills it and what works it off, anew for each incarnation.
+class QueueWatch final : public WorkerTimers {
+ public:
+  QueueWatch(sim::Ports& ports, sim::Duration interval) : ports_(ports), interval_(interval) {}
+
+  std::map<std::string, std::string> start(const std::string&) override {
+    stop();
+    auto queue = std::make_shared<TimerQueue>(ports_.executor);
+    listener_ = std::make_unique<TimerListener>(ports_, sim::PortNumber{0}, queue);
+    server_ = std::make_unique<QueueTimerServer>(ports_, std::move(queue), interval_);
+    server_->start();
+    return {
+        {kTimerServer, std::string(kThisMachine) + ":" + std::to_string(listener_->port().value)}};
+  }
+  void stop() override {
+    listener_ = nullptr;
+    if (server_ != nullptr) server_->stop();
+    server_ = nullptr;
+  }
+  [[nodiscard]] const TimerServer* server() const override { return server_.get(); }
+
+ private:
+  sim::Ports& ports_;
+  sim::Duration interval_;
+  std::unique_ptr<TimerListener> listener_;
+  std::unique_ptr<QueueTimerServer> server_;
+};
+
+class QueueTimers final : public TimerKind {
+ public:
+  explicit QueueTimers(sim::Duration interval) : interval_(interval) {}
+  [[nodiscard]] std::unique_ptr<WorkerTimers> watch(const TimerParts& parts) const override {
+    return std::make_unique<QueueWatch>(parts.ports, interval_);
+  }
+  [[nodiscard]] std::unique_ptr<TimerClient> client(sim::Ports& ports, Variant,
+                                                    std::optional<sim::Signal>) const override {
+    const std::string server = variable_of(ports, kTimerServer);
+    const std::size_t colon = server.rfind(':');
+    std::uint16_t port = 0;
+    if (colon != std::string::npos)
+      std::from_chars(server.data() + colon + 1, server.data() + server.size(), port);
+    if (port == 0) {
+      throw EscapedPythonError(
+          "RuntimeError", std::string(kTimerServer) + " is not HOST:PORT but \"" + server + "\"");
+    }
+    return std::make_unique<QueueTimerClient>(
+        ports, sim::Endpoint{server.substr(0, colon), sim::PortNumber{port}});
+  }
+
+ private:
+  sim::Duration interval_;
+};
+
+}  // namespace
+
+TimerRegistry TimerRegistry::with_builtins() {
+  using namespace std::chrono_literals;
+  TimerRegistry registry;
+  registry.add("file", [](const PluginChoice& choice) {
+    choice.allow({});
+    return std::make_unique<FileTimers>();
+  });
+  registry.add("queue", [](const PluginChoice& choice) {
+    choice.allow({"interval"});
+    const sim::Duration interval = choice.span("interval", 100ms);
+    if (interval < 1ms) choice.refuse("interval", "at least 1ms");
+    return std::make_unique<QueueTimers>(interval);
+  });
+  return registry;
+}
+
+}  // namespace hooke::model
