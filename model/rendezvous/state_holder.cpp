@@ -53,7 +53,11 @@ std::optional<bool> StateHolder::sync() {
   if (dirty_) {
     const sim::Value offered = encode_state(state_, settings_.variant);
     editable_.reset();
-    const auto response = write(offered);
+    if (signs_) {  // a write that fails is forgotten, and the next sync reads
+      dirty_ = false;
+      last_sync_.reset();
+    }
+    const auto response = backend_.set_state(offered, token_);
     if (response) {
       adopt(response->bytes);
       known_ = true;
@@ -92,19 +96,6 @@ std::optional<bool> StateHolder::sync() {
   last_sync_ = clock_.monotonic_now();
   drop_dead_nodes();
   return has_set;
-}
-
-std::optional<SetStateResult> StateHolder::write(const sim::Value& offered) {
-  try {
-    return backend_.set_state(offered, token_);
-  } catch (...) {
-    if (settings_.variant == Variant::hardened) {
-      dirty_ = false;
-      pending_.clear();
-      last_sync_.reset();  // what is held has never been true: the next sync reads
-    }
-    throw;
-  }
 }
 
 void StateHolder::adopt(const sim::Value& bytes) {

@@ -58,7 +58,6 @@ class StateHolder {
 
  private:
   RendezvousState& edit();
-  std::optional<SetStateResult> write(const sim::Value& offered);
   void adopt(const sim::Value& bytes);
   void drop_dead_nodes();
 
