@@ -105,7 +105,7 @@ Ending judge(sim::Ports& ports, const WorkerSpec& spec, const std::optional<RunR
                                      ports.network.fully_qualified_name())));
   pass_on_error_file(ports, cause);
   return {"failed", kFailed,
-          "ChildFailedError: rank " + std::to_string(cause.rank) + " " + cause.message, true};
+          "ChildFailedError: rank " + std::to_string(cause.rank) + ": " + cause.message, true};
 }
 
 /// A SIGINT that is not among the agent's own signals, as before the first worker start, is

@@ -45,7 +45,7 @@ TEST(AgentConsole, of_a_job_that_fails_tells_who_ended_how_and_why_it_was_over) 
   EXPECT_THAT(text, testing::ContainsRegex("hooke: process [0-9]+ is sent SIGTERM: stop\n"));
   EXPECT_THAT(text, testing::HasSubstr(" ended with SIGTERM after it was told to stop\n"));
   EXPECT_THAT(text, testing::HasSubstr("the workers restart (worker_failure), 0 restarts left\n"));
-  EXPECT_THAT(text, testing::HasSubstr("hooke: failed: ChildFailedError: rank 1 "));
+  EXPECT_THAT(text, testing::HasSubstr("hooke: failed: ChildFailedError: rank 1: "));
 }
 
 TEST(AgentConsole, of_a_worker_that_cannot_be_ended_tells_what_is_waited_for) {

@@ -137,7 +137,7 @@ TEST(FirstCause, a_consequence_with_a_file_beats_a_cause_without_one) {  // A-16
   };
   job.start_and_run();
   EXPECT_EQ(job.texts("failure.reported", "rank"), (Texts{"1"}));
-  EXPECT_EQ(job.ending(), "failed 1 ChildFailedError: rank 1 peer is gone");
+  EXPECT_EQ(job.ending(), "failed 1 ChildFailedError: rank 1: peer is gone");
 }
 
 TEST(FirstCause, an_unreadable_error_file_ends_the_agent_although_restarts_are_left) {

@@ -63,7 +63,7 @@ TEST(AgentHeartbeats, unless_a_span_to_the_first_beat_is_given) {
   HeartbeatJob strict(HeartbeatPolicy::stop);
   strict[0].config.heartbeats->first_beat = 5s;
   strict.start_and_run();
-  EXPECT_EQ(strict.ending(), "failed 1 ChildFailedError: rank 0 No heartbeat for 5100 ms");
+  EXPECT_EQ(strict.ending(), "failed 1 ChildFailedError: rank 0: No heartbeat for 5100 ms");
 }
 
 TEST(AgentHeartbeats, restart_spends_the_budget_and_the_job_goes_on) {
@@ -88,7 +88,7 @@ TEST(AgentHeartbeats, restart_without_budget_fails_and_names_the_silent_worker) 
   };
   job.start_and_run();
   EXPECT_EQ(job.states(), (Texts{"HEALTHY", "UNHEALTHY", "FAILED"}));
-  EXPECT_TRUE(job.ending().starts_with("failed 1 ChildFailedError: rank 1 No heartbeat for "))
+  EXPECT_TRUE(job.ending().starts_with("failed 1 ChildFailedError: rank 1: No heartbeat for "))
       << job.ending();
   EXPECT_EQ(job.texts("failure.reported", "status"), Texts{"-15"});
   EXPECT_EQ(job[0].rendezvous.shutdowns, 1);

@@ -27,7 +27,7 @@ TEST(LaunchAgent, a_worker_killed_by_a_signal_is_named_with_it) {
   });
   job.start_and_run();
   EXPECT_EQ(job.ending(),
-            "failed 1 ChildFailedError: rank 0 Signal 9 (SIGKILL) received by PID 101");
+            "failed 1 ChildFailedError: rank 0: Signal 9 (SIGKILL) received by PID 101");
   EXPECT_EQ(job.texts("failure.reported", "status"), (Texts{"-9"}));
 }
 
