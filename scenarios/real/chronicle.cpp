@@ -63,6 +63,7 @@ Chronicle::Chronicle(AgentKind kind, const Scenario& scenario,
 Chronicle::~Chronicle() = default;
 
 void Chronicle::note(RawEvent event) {
+  if (event.wall) ahead_[event.node] = event.wall->time_since_epoch() - event.at.time_since_epoch();
   const sim::WorldTime at = event.at;
   noted_.emplace(at, std::move(event));
 }
@@ -194,9 +195,14 @@ void Chronicle::tell_reported(const RawEvent& event) {
   emit(event, agent, ev::group_state, {"HEALTHY", restarts});
 }
 
+/// What the node's clock said, as far as one of its processes has told.
+sim::WallTime Chronicle::wall(const RawEvent& event) {
+  return sim::WallTime(event.at.time_since_epoch() + ahead_[event.node]);
+}
+
 sim::EventId Chronicle::emit(const RawEvent& like, sim::Pid pid, const sim::EventType& type,
                              std::initializer_list<sim::FieldValue> fields) {
-  return recorder_.emit(cause_, sim::WorldTime(like.at - begin_), {}, like.node, pid, type,
+  return recorder_.emit(cause_, sim::WorldTime(like.at - begin_), wall(like), like.node, pid, type,
                         {fields.begin(), fields.size()});
 }
 
@@ -209,8 +215,8 @@ sim::EventId Chronicle::emit(const RawEvent& event) {
       fields.emplace_back(std::get<std::int64_t>(field));
     }
   }
-  return recorder_.emit(cause_, sim::WorldTime(event.at - begin_), {}, event.node, event.pid,
-                        *event.type, fields);
+  return recorder_.emit(cause_, sim::WorldTime(event.at - begin_), wall(event), event.node,
+                        event.pid, *event.type, fields);
 }
 
 }  // namespace hooke::scenario

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <variant>
@@ -32,6 +33,8 @@ struct RawEvent {
   sim::Pid pid{};
   const sim::EventType* type = nullptr;
   std::vector<Field> fields;
+  /// By the clock of the process that told it; none where the stage did.
+  std::optional<sim::WallTime> wall{};
 
   [[nodiscard]] std::int64_t number(std::string_view name) const;
   [[nodiscard]] const std::string& text(std::string_view name) const;
@@ -82,6 +85,7 @@ class Chronicle {
   sim::EventId emit(const RawEvent& like, sim::Pid pid, const sim::EventType& type,
                     std::initializer_list<sim::FieldValue> fields);
   sim::EventId emit(const RawEvent& event);
+  sim::WallTime wall(const RawEvent& event);
 
   AgentKind kind_;
   const Scenario& scenario_;
@@ -89,6 +93,7 @@ class Chronicle {
   sim::WorldTime begin_;
   kernel::TraceRecorder recorder_;
   sim::EventId cause_{};
+  std::map<sim::NodeId, sim::Duration> ahead_;  ///< each node's wall clock, of the machine's clock
   sim::WorldTime told_until_{};  ///< time never goes back: what comes late happens now
   std::multimap<sim::WorldTime, RawEvent> noted_;
   std::map<Key, sim::EventId> born_;

@@ -356,6 +356,7 @@ void Stage::take_line(const std::string& line, sim::NodeId node) {
   event.node = node;
   event.pid = sim::Pid{document.value("pid", 0)};
   event.type = type;
+  event.wall = sim::WallTime(Duration(document.value("wall_ns", std::int64_t{0})));
   for (std::size_t i = 0; i < type->field_count; ++i) {
     const auto& value = document.value(std::string(type->fields[i]), nlohmann::json());
     if (value.is_string()) {

@@ -46,8 +46,12 @@ class ChronicleOf {
   }
   void note(int at_ms, sim::NodeId node, sim::Pid pid, const sim::EventType& type,
             std::vector<RawEvent::Field> fields) {
-    chronicle.note({sim::WorldTime(sim::Duration(std::chrono::milliseconds(1000 + at_ms))), node,
-                    pid, &type, std::move(fields)});
+    chronicle.note({sim::WorldTime(sim::Duration(std::chrono::milliseconds(1000 + at_ms))),
+                    node,
+                    pid,
+                    &type,
+                    std::move(fields),
+                    {}});
   }
   std::vector<std::string> told(int until_ms = 10'000) {
     chronicle.tell(sim::WorldTime(sim::Duration(std::chrono::milliseconds(1000 + until_ms))));
@@ -77,6 +81,24 @@ TEST(Chronicle, tells_in_the_order_of_time_and_late_news_late) {
   EXPECT_THAT(of.told(40), ElementsAre("30 process.started b/20"));
   of.note(25, kA, kAgent, wev::process_ended, {0});
   EXPECT_THAT(of.told(), ElementsAre("30 process.ended a/10 status=0"));
+}
+
+/// The wall times of what is told.
+class WallTimes final : public kernel::TraceSink {
+ public:
+  void on_event(const sim::Event& event) override { times.push_back(event.wall); }
+  std::vector<sim::WallTime> times;
+};
+
+TEST(Chronicle, knows_a_nodes_wall_clock_from_what_its_processes_tell) {
+  ChronicleOf of(AgentKind::hooke);
+  WallTimes wall;
+  of.chronicle.add_sink(wall);
+  // At 1,020 ms of the machine's clock the agent's wall clock said one hour.
+  of.chronicle.note({sim::WorldTime(1020ms), kA, kAgent, &ev::mark, {"x"}, sim::WallTime(1h)});
+  of.note(30, kA, kAgent, wev::process_ended, {0});  // the stage's news has none
+  static_cast<void>(of.told());
+  EXPECT_THAT(wall.times, ElementsAre(sim::WallTime(1h), sim::WallTime(1h + 10ms)));
 }
 
 TEST(Chronicle, adds_the_beginning_and_the_end_of_a_worker_once) {
