@@ -277,9 +277,9 @@ void Director::start_again(sim::NodeId node, Deed& deed) {
 void Director::pause(sim::NodeId node, sim::Pid pid, const TimelineEntry& entry, const char* kind,
                      Deed& deed) {
   const Duration span = entry.duration.value_or(Duration::zero());
+  if (!stage_.signal(node, pid, sim::Signal::stop)) return;  // and nothing is to be waited for
   const std::int64_t fault = begins(kind, node_names_[node.value], span);
   stage_.note(node, pid, wev::process_paused, {});
-  static_cast<void>(stage_.signal(node, pid, sim::Signal::stop));
   later(now() + span, [this, node, pid, fault, kind, &deed] {
     static_cast<void>(stage_.signal(node, pid, sim::Signal::cont));
     stage_.note(node, pid, wev::process_resumed, {});

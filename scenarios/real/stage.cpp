@@ -255,6 +255,9 @@ void Stage::tell_settings(const Agent& agent, const std::string& run_id) {
 }
 
 bool Stage::signal(sim::NodeId node, sim::Pid pid, sim::Signal signal) {
+  // Dead already, although perhaps nobody has noticed its end.
+  const auto blow = blows_.find(pid);
+  if (blow != blows_.end() && blow->second.signal == sim::Signal::kill) return false;
   note(node, pid, wev::process_signalled, {0, pid.value, static_cast<int>(signal), 0});
   if (!ports_.processes.signal(pid, signal)) return false;
   if (signal == sim::Signal::stop || signal == sim::Signal::cont) return true;
