@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::size_t kEventsPerLook = 256;
 
+/// How long a loop whose last sleep was at most as long looks again and again before it sleeps:
+/// going to sleep and being woken takes a machine longer than a request to a store.
+constexpr sim::Duration kWorthLooking = std::chrono::microseconds{100};
+
 sim::Duration machine_time() {
   return std::chrono::steady_clock::now().time_since_epoch();
 }
@@ -63,24 +67,45 @@ void EventLoop::tell(WatchId id, std::uint32_t events) {
   slots_[id.slot].watcher->on_ready(events);
 }
 
-sim::WorldTime EventLoop::wait(std::optional<sim::WorldTime> until) {
+std::size_t EventLoop::look(std::optional<sim::Duration> at_most) {
   timespec span{};
-  const timespec* limit = nullptr;
-  if (until || !again_.empty()) {
-    const sim::Duration left =
-        again_.empty() ? std::max(*until - now(), sim::Duration::zero()) : sim::Duration::zero();
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+  if (at_most) {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(*at_most);
     span.tv_sec = seconds.count();
-    span.tv_nsec = (left - seconds).count();
-    limit = &span;
+    span.tv_nsec = (*at_most - seconds).count();
   }
   const int count = epoll_pwait2(epoll_.get(), arrived_.data(), static_cast<int>(arrived_.size()),
-                                 limit, nullptr);
+                                 at_most ? &span : nullptr, nullptr);
   if (count < 0 && errno != EINTR) fail("epoll_pwait2");
-  for (int i = 0; i < count; ++i) {
-    const std::uint64_t id = arrived_[static_cast<std::size_t>(i)].data.u64;
+  return count < 0 ? 0 : static_cast<std::size_t>(count);
+}
+
+std::size_t EventLoop::sleep(std::optional<sim::WorldTime> until) {
+  const sim::WorldTime began = now();
+  const auto left = [&](sim::WorldTime from) -> std::optional<sim::Duration> {
+    if (!until) return std::nullopt;
+    return std::max(*until - from, sim::Duration::zero());
+  };
+  const sim::WorldTime awake_until =
+      std::min(began + (brisk_ ? kWorthLooking : sim::Duration::zero()),
+               until.value_or(began + kWorthLooking));
+  std::size_t count = 0;
+  sim::WorldTime current = began;
+  while (current < awake_until && count == 0) {
+    count = look(sim::Duration::zero());
+    current = now();
+  }
+  if (count == 0) count = look(left(current));
+  brisk_ = count > 0 && now() - began <= kWorthLooking;
+  return count;
+}
+
+sim::WorldTime EventLoop::wait(std::optional<sim::WorldTime> until) {
+  const std::size_t count = again_.empty() ? sleep(until) : look(sim::Duration::zero());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t id = arrived_[i].data.u64;
     tell({static_cast<std::uint32_t>(id), static_cast<std::uint32_t>(id >> 32U)},
-         arrived_[static_cast<std::size_t>(i)].events);
+         arrived_[i].events);
   }
   for (const Again& once : std::exchange(again_, {})) tell(once.id, once.events);
   return now();

@@ -57,12 +57,18 @@ class EventLoop final : public kernel::Outside {
     std::uint32_t events;
   };
   void tell(WatchId id, std::uint32_t events);
+  /// Fills `arrived_`, waiting for something to come for at most `at_most`, or for ever. Returns
+  /// how many came.
+  std::size_t look(std::optional<sim::Duration> at_most);
+  /// As look(), but while answers come fast it stays awake for a moment first.
+  std::size_t sleep(std::optional<sim::WorldTime> until);
 
   Descriptor epoll_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
   std::vector<Again> again_;
   std::vector<epoll_event> arrived_;
+  bool brisk_ = false;  // the last sleep was short
 };
 
 }  // namespace hooke::real
