@@ -41,6 +41,7 @@ class Loader {
   void override_program(const std::string& key, const Place& place);
   void timeline(const Place& place);
   void expectation(const Place& place);
+  void schedule(const Place& place);
   void tape(const Place& place);
 
   void each_node(const Place& place, const std::function<void(const std::string&, const Place&)>&);
@@ -523,9 +524,24 @@ void Loader::tape(const Place& place) {
   scenario_.tape = std::move(tape);
 }
 
+void Loader::schedule(const Place& place) {
+  place.object({"strategy", "depth"});
+  const std::string name = place.at("strategy").text();
+  const auto strategy = kernel::strategy_from(name);
+  if (!strategy) {
+    place.at("strategy")
+        .refuse_word("a scheduling strategy", name, {"fifo", "random", "walk", "pct", "delays"});
+  }
+  scenario_.schedule.strategy = *strategy;
+  if (place.has("depth")) {
+    scenario_.schedule.depth = place.at("depth").integer(0, kernel::Schedule::kDepthMax);
+  }
+}
+
 Scenario Loader::load() {
-  top_.object({"$schema", "version", "name", "description", "references", "seed", "canary",
-               "time_limit", "protocol", "cluster", "workers", "timeline", "expect", "tape"});
+  top_.object({"$schema", "version", "name", "description", "references", "seed", "schedule",
+               "canary", "time_limit", "protocol", "cluster", "workers", "timeline", "expect",
+               "tape"});
   if (top_.at("version").integer(0, kManyMax) != 1) top_.at("version").refuse_value("1");
   scenario_.name = top_.at("name").text();
   if (scenario_.name.empty()) top_.at("name").refuse_value("a name");
@@ -535,6 +551,7 @@ Scenario Loader::load() {
       scenario_.references.push_back(item.text());
   }
   if (top_.has("seed")) scenario_.seed = top_.at("seed").unsigned_integer();
+  if (top_.has("schedule")) schedule(top_.at("schedule"));
   if (top_.has("canary")) scenario_.canary = top_.at("canary").truth();
   if (top_.has("time_limit")) {
     scenario_.time_limit = top_.at("time_limit").positive_duration();

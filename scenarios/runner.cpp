@@ -87,7 +87,8 @@ class Execution {
       recording_ = std::make_unique<kernel::RecordingSource>(*choices_);
       source = recording_.get();
     }
-    kernel_.begin(*source, trace_, limits_of(scenario, options), options.strategy);
+    kernel_.begin(*source, trace_, limits_of(scenario, options),
+                  options.schedule.value_or(scenario.schedule));
     agenda_ = std::make_unique<Agenda>(kernel_);
     world_ = std::make_unique<world::World>(kernel_, world_options(scenario.cluster));
     cluster_ = std::make_unique<Cluster>(*world_, scenario, roster_, options_.plugins);

@@ -21,8 +21,8 @@ class World;
 namespace hooke::scenario {
 
 struct RunOptions {
-  std::optional<std::uint64_t> seed;  ///< instead of the scenario's own
-  kernel::Strategy strategy = kernel::Strategy::fifo;
+  std::optional<std::uint64_t> seed;         ///< instead of the scenario's own
+  std::optional<kernel::Schedule> schedule;  ///< likewise
   /// Run it a second time and stop at the first event that differs.
   bool twin = true;
   /// Real-time bound of one run.

@@ -12,6 +12,7 @@
 #include "model/heartbeat/heartbeat_plan.h"
 #include "model/variant/variant.h"
 #include "sim/kernel/choice.h"
+#include "sim/kernel/schedule.h"
 #include "sim/port/time.h"
 
 namespace hooke::scenario {
@@ -169,6 +170,7 @@ struct Scenario {
   std::string description;
   std::vector<std::string> references;
   std::uint64_t seed = 0;
+  kernel::Schedule schedule;
   /// This scenario must fail: it proves that failures are seen. JSON key "canary".
   bool canary = false;
   ProtocolPlan protocol;

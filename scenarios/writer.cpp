@@ -226,6 +226,10 @@ std::string write_scenario(const Scenario& scenario) {
   put(out, "description", scenario.description, std::string());
   put(out, "references", scenario.references, {});
   out["seed"] = scenario.seed;
+  if (scenario.schedule != kernel::Schedule()) {
+    out["schedule"]["strategy"] = std::string(to_string(scenario.schedule.strategy));
+    put(out["schedule"], "depth", scenario.schedule.depth, kernel::Schedule().depth);
+  }
   put(out, "canary", scenario.canary, false);
   put(out, "time_limit", scenario.time_limit, Scenario().time_limit);
   out["protocol"] = protocol_json(scenario.protocol);

@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
     hooke::scenario::RunOptions options;
     options.twin = false;
     // Every other run draws the order of ready fibers as well.
-    if (draws_order) options.strategy = hooke::kernel::Strategy::random;
+    if (draws_order) options.schedule = hooke::kernel::Strategy::random;
     draws_order = !draws_order;
     const hooke::scenario::RunReport report =
         hooke::scenario::run(kernel, scenario, options, invariants);

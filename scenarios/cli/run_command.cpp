@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 struct Options {
   std::vector<std::string> paths;
   std::optional<std::uint64_t> seed;
-  std::string strategy = "fifo";
+  std::string strategy;
   std::string trace_path;
   std::string junit_path;
   bool json = false;
@@ -86,7 +86,8 @@ report::Result run_one(const std::string& file, const scenario::Scenario& scenar
   scenario::RunOptions run_options;
   run_options.seed = options.seed;
   run_options.twin = !options.once;
-  if (options.strategy == "random") run_options.strategy = kernel::Strategy::random;
+  if (const auto strategy = kernel::strategy_from(options.strategy))
+    run_options.schedule = *strategy;
   std::optional<report::TraceFile> trace_file;
   std::optional<report::Timeline> timeline;
   if (trace != nullptr)
@@ -200,9 +201,11 @@ void add_run(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false)
       ->check(CLI::IsMember({"sim", "real", "torchrun"}))
       ->capture_default_str();
-  command->add_option("--strategy", options->strategy, "Which ready fiber runs next")
-      ->check(CLI::IsMember({"fifo", "random"}))
-      ->capture_default_str();
+  command
+      ->add_option("--strategy", options->strategy,
+                   "Which of those who are ready at one instant runs next, instead of the "
+                   "scenario's own")
+      ->check(CLI::IsMember({"fifo", "random", "walk", "pct", "delays"}));
   command->add_option("--trace", options->trace_path, "Write every event of the run as JSON Lines");
   command->add_option("--junit", options->junit_path, "Write the results as JUnit XML");
   command->add_flag("--json", options->json, "Print the results as JSON");

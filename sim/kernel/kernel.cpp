@@ -8,7 +8,9 @@
 #include <cxxabi.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -37,6 +39,7 @@ struct FiberBlock {
   bool woken_early = false;  ///< wake() came between ticket() and park()
   bool doomed = false;       ///< killed alone, see FiberGroup::kill_fiber
   TimerId deadline;
+  TimerId held_up;  ///< ready, but its turn comes only then
   sim::WorldTime deadline_at{};
   sim::EventId cause{};
   std::string name;
@@ -46,6 +49,7 @@ struct FiberBlock {
   [[nodiscard]] bool killed() const { return doomed || group->killed(); }
   static void run_tasks(void* self);
   static void deadline_passed(void*, std::uint64_t) {}
+  static void let_go(void* self, std::uint64_t);
 };
 
 struct Kernel::Impl {
@@ -58,8 +62,7 @@ struct Kernel::Impl {
   std::optional<TimerQueue::Due>
       pending_callback;  ///< its time has come, it waits for the main stack
   ReadyQueue<FiberBlock*> ready;
-  Strategy strategy = Strategy::fifo;
-  std::optional<Stream> schedule;
+  std::optional<Scheduler> scheduler;
   RunLimits limits;
   std::optional<HostLimits> host_limits;
   std::optional<RunEnd> end;
@@ -112,6 +115,8 @@ std::string_view to_string(RunEnd end) {
 // ---- fiber groups
 // ----------------------------------------------------------------------------------
 
+FiberGroup::FiberGroup(Kernel& kernel) : kernel_(kernel), number_(kernel.groups_++) {}
+
 FiberGroup::~FiberGroup() {
   HOOKE_CHECK(fibers_.empty(), "a fiber group is destroyed only when its fibers have ended");
 }
@@ -124,6 +129,7 @@ void FiberGroup::kill() {
   bool queued = false;
   for (FiberBlock* fiber : fibers_) {
     if (fiber->state == FiberBlock::State::running) continue;
+    kernel_.cancel(std::exchange(fiber->held_up, {}));
     if (fiber->state == FiberBlock::State::parked) {
       kernel_.cancel(std::exchange(fiber->deadline, {}));
       ++fiber->generation;
@@ -199,14 +205,13 @@ Kernel::~Kernel() {
 }
 
 void Kernel::begin(ChoiceSource& choices, TraceRecorder& trace, RunLimits limits,
-                   Strategy strategy) {
+                   Schedule schedule) {
   HOOKE_CHECK(impl_->live_fibers == 0, "no fiber of an earlier run is left");
   HOOKE_CHECK(!impl_->in_run, "a run cannot begin inside a run");
   impl_->timers.clear();
   impl_->pending_callback.reset();
   impl_->ready.clear();
-  impl_->strategy = strategy;
-  impl_->schedule.emplace(choices, "kernel.schedule", 0);
+  impl_->scheduler.emplace(choices, schedule);
   impl_->limits = limits;
   impl_->host_limits.emplace(limits.wall_time_max, limits.memory_bytes_max);
   impl_->end.reset();
@@ -327,6 +332,7 @@ FiberBlock* Kernel::next_fiber() {
         fiber->group->held_.push_back(fiber);
         continue;
       }
+      if (hold_up(*fiber)) continue;
       if (impl.steps_until_look != 0) --impl.steps_until_look;
       return fiber;
     }
@@ -357,8 +363,30 @@ bool Kernel::Impl::fire(Kernel& kernel, const TimerQueue::Due& due) {
 
 FiberBlock* Kernel::take_ready() {
   Impl& impl = *impl_;
-  if (impl.strategy == Strategy::fifo || impl.ready.size() == 1) return impl.ready.take(0);
-  return impl.ready.take(impl.schedule->below(std::min<std::uint64_t>(impl.ready.size(), 32)));
+  const std::size_t count = std::min(impl.ready.size(), Scheduler::kSeen);
+  if (count == 1 || impl.scheduler->in_order()) return impl.ready.take(0);
+  std::array<ReadyFiber, Scheduler::kSeen> ready;
+  for (std::size_t i = 0; i < count; ++i) {
+    const FiberBlock& fiber = *impl.ready[i];
+    ready[i] = {fiber.born, fiber.group->number_};
+  }
+  return impl.ready.take(impl.scheduler->pick(std::span(ready).first(count)));
+}
+
+/// Whether the fiber's turn comes later than it should. One that unwinds is not held up: a killed
+/// process is gone at once.
+bool Kernel::hold_up(FiberBlock& fiber) {
+  if (fiber.killed() || impl_->draining) return false;
+  const sim::Duration span = impl_->scheduler->hold_up();
+  if (span == sim::Duration::zero()) return false;
+  fiber.held_up = at(now_ + span, {&FiberBlock::let_go, &fiber, 0});
+  return true;
+}
+
+void FiberBlock::let_go(void* self, std::uint64_t) {
+  auto& fiber = *static_cast<FiberBlock*>(self);
+  fiber.held_up = {};
+  fiber.kernel->impl_->ready.push(&fiber);
 }
 
 void Kernel::resume(FiberBlock& fiber, Context& from) {

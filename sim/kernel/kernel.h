@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "sim/kernel/choice.h"
+#include "sim/kernel/schedule.h"
 #include "sim/kernel/trace_recorder.h"
 #include "sim/port/executor.h"
 #include "sim/port/ids.h"
@@ -49,12 +50,6 @@ enum class RunEnd : unsigned char {
   failed,  ///< an exception left a fiber or a callback; see failure()
 };
 std::string_view to_string(RunEnd end);
-
-/// Which ready fiber runs next.
-enum class Strategy : unsigned char {
-  fifo,    ///< in the order they became ready
-  random,  ///< drawn from the choice source among the 32 that have waited longest
-};
 
 /// Names a pending timer; stale handles are harmless.
 struct TimerId {
@@ -87,7 +82,7 @@ struct FiberBlock;
 /// destroyed.
 class FiberGroup {
  public:
-  explicit FiberGroup(Kernel& kernel) : kernel_(kernel) {}
+  explicit FiberGroup(Kernel& kernel);
   FiberGroup(const FiberGroup&) = delete;
   FiberGroup& operator=(const FiberGroup&) = delete;
   ~FiberGroup();
@@ -116,6 +111,7 @@ class FiberGroup {
   void let_next_unwind();
 
   Kernel& kernel_;
+  std::uint64_t number_;  ///< names it among the groups of its kernel
   std::vector<FiberBlock*>
       fibers_;                     ///< living fibers; ending swaps with the last, deterministically
   std::vector<FiberBlock*> held_;  ///< ready but paused, oldest first
@@ -135,7 +131,7 @@ class Kernel {
 
   /// Starts a new run at time 0. No fiber of an earlier run may be left (checked). `choices` and
   /// `trace` must outlive the run.
-  void begin(ChoiceSource& choices, TraceRecorder& trace, RunLimits limits, Strategy strategy);
+  void begin(ChoiceSource& choices, TraceRecorder& trace, RunLimits limits, Schedule schedule);
 
   /// From now on time is what `outside` says, and its events are looked for whenever no fiber is
   /// ready and every few steps. Such a run never idles. `outside` must outlive the run.
@@ -186,6 +182,7 @@ class Kernel {
 
   FiberBlock* next_fiber();
   FiberBlock* take_ready();
+  bool hold_up(FiberBlock& fiber);
   void run_callback();
   void look_outside();
   void resume(FiberBlock& fiber, Context& from);
@@ -198,6 +195,7 @@ class Kernel {
   sim::WorldTime now_{};
   sim::EventId cause_{};
   std::uint64_t steps_ = 0;
+  std::uint64_t groups_ = 0;
   ChoiceSource* choices_ = nullptr;
   TraceRecorder* trace_ = nullptr;
   FiberBlock* running_ = nullptr;  ///< null while a callback or the owner of the kernel runs

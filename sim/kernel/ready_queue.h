@@ -14,6 +14,11 @@ class ReadyQueue {
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] std::size_t size() const { return size_; }
 
+  /// The element `index` places behind the front; index < size().
+  [[nodiscard]] const T& operator[](std::size_t index) const {
+    return ring_[(head_ + index) & (ring_.size() - 1)];
+  }
+
   void push(T item) {
     if (size_ == ring_.size()) grow();
     ring_[(head_ + size_++) & (ring_.size() - 1)] = item;

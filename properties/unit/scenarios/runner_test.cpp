@@ -84,7 +84,7 @@ TEST(Runner, a_recorded_tape_replays_to_the_same_hash_under_any_seed) {
   for (const kernel::Strategy strategy : {kernel::Strategy::fifo, kernel::Strategy::random}) {
     RunOptions options;
     options.record_tape = true;
-    options.strategy = strategy;
+    options.schedule = strategy;
     const RunReport recorded = run_bare(scenario, nullptr, options);
     ASSERT_FALSE(recorded.tape.empty());
     Scenario capsule = scenario;
@@ -96,7 +96,7 @@ TEST(Runner, a_recorded_tape_replays_to_the_same_hash_under_any_seed) {
 
 TEST(Runner, the_order_of_ready_fibers_can_be_drawn_as_well) {
   RunOptions options;
-  options.strategy = kernel::Strategy::random;
+  options.schedule = kernel::Strategy::random;
   Scenario scenario = job(4);
   for (const char* node : {"a", "b", "c", "d"}) scenario.expect.outcome[node] = "succeeded";
   const RunReport report = run_bare(scenario, nullptr, options);

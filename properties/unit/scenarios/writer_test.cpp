@@ -23,6 +23,12 @@ class Draw {
     out.description = coin() ? text() : "";
     for (int i = number(0, 2); i > 0; --i) out.references.push_back(text());
     out.seed = *rc::gen::arbitrary<std::uint64_t>();
+    if (coin()) {
+      out.schedule = {*rc::gen::element(kernel::Strategy::fifo, kernel::Strategy::random,
+                                        kernel::Strategy::walk, kernel::Strategy::pct,
+                                        kernel::Strategy::delays),
+                      number(0, 9)};
+    }
     out.canary = coin();
     if (coin()) out.time_limit = positive();
     cluster(out.cluster);

@@ -12,10 +12,9 @@ namespace hooke::kernel {
 
 class TestKernel {
  public:
-  explicit TestKernel(std::uint64_t seed = 0, Strategy strategy = Strategy::fifo,
-                      RunLimits limits = {})
+  explicit TestKernel(std::uint64_t seed = 0, Schedule schedule = {}, RunLimits limits = {})
       : choices(seed) {
-    kernel.begin(choices, trace, limits, strategy);
+    kernel.begin(choices, trace, limits, schedule);
   }
   ~TestKernel() { finish(); }
 
