@@ -11,10 +11,6 @@
 namespace hooke::report {
 namespace {
 
-std::string paint(const Style& style, const char* code, const std::string& text) {
-  return style.colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
-}
-
 std::string verdict_word(const Result& result) {
   if (!result.run.harness_failure.empty()) return "HARNESS";
   if (!result.supported()) return "cannot";

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/style.h"
 #include "scenarios/runner.h"
 
 namespace hooke::report {
@@ -17,12 +18,6 @@ struct Result {
   /// The verdict that counts: passed, or failed when it had to.
   [[nodiscard]] bool good() const { return run.passed != must_fail; }
   [[nodiscard]] bool supported() const { return run.unsupported.empty(); }
-};
-
-/// ANSI colours for a terminal, or nothing.
-struct Style {
-  bool colour = false;
-  std::size_t width = 100;  ///< columns of the terminal
 };
 
 /// The head of the table, aligned with row().

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "model/observe/marks.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/bootstrap.h"
 #include "model/rendezvous/op_executor.h"
@@ -34,7 +35,7 @@ class WriteTracer final : public StateHolder::Observer {
 
   void on_write(const std::vector<PendingChange>& changes, const std::vector<DeadNode>& dead,
                 std::optional<bool> accepted, std::size_t bytes) override;
-  void on_own_death() override { trace_.emit(events::mark, {"self_evicted"}); }
+  void on_own_death() override { trace_.emit(events::mark, {marks::kSelfEvicted}); }
 
   Cost cost;
 
@@ -56,7 +57,7 @@ void WriteTracer::on_write(const std::vector<PendingChange>& changes,
   cost.bytes += bytes;
   if (!accepted.value_or(false)) {
     ++cost.conflicts;
-    if (!std::exchange(lost_one_, true)) trace_.emit(events::mark, {"cas_lost"});
+    if (!std::exchange(lost_one_, true)) trace_.emit(events::mark, {marks::kCasLost});
     return;
   }
   for (const PendingChange& change : changes) on_accepted(change, bytes);
@@ -74,20 +75,20 @@ void WriteTracer::on_accepted(const PendingChange& change, std::size_t bytes) {
     case Action::add_to_participants: added(change, "participants"); break;
     case Action::add_to_wait_list:
       added(change, "wait_list");
-      trace_.emit(events::mark, {"late_joiner_waits"});
+      trace_.emit(events::mark, {marks::kLateJoinerWaits});
       break;
     case Action::add_to_redundancy_list:
       added(change, "redundancy_list");
-      trace_.emit(events::mark, {"redundancy_list_used"});
+      trace_.emit(events::mark, {marks::kRedundancyListUsed});
       break;
     case Action::remove_from_participants:
       trace_.emit(events::rendezvous_left, {settings_.run_id, change.round, change.members});
       break;
-    case Action::remove_from_wait_list: trace_.emit(events::mark, {"rollback"}); break;
+    case Action::remove_from_wait_list: trace_.emit(events::mark, {marks::kRollback}); break;
     case Action::remove_from_redundancy_list:
-      trace_.emit(events::mark, {"deadline_extended"});
+      trace_.emit(events::mark, {marks::kDeadlineExtended});
       break;
-    case Action::mark_rendezvous_complete: trace_.emit(events::mark, {"last_call_expired"}); break;
+    case Action::mark_rendezvous_complete: trace_.emit(events::mark, {marks::kLastCallExpired}); break;
     case Action::mark_rendezvous_closed:
       trace_.emit(events::rendezvous_closed, {settings_.run_id, change.round});
       break;

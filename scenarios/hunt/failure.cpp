@@ -29,7 +29,8 @@ std::string without_particulars(std::string_view witness) {
       length = static_cast<std::size_t>(end - witness.begin());
       const bool address =
           length + 1 < witness.size() && witness[length] == ':' && is_digit(witness[length + 1]);
-      const bool particular = is_digit(front) || address || kind.ends_with("node ");
+      const bool number = is_digit(front) || (front == '-' && length > 1 && is_digit(witness[1]));
+      const bool particular = number || address || kind.ends_with("node ");
       kind += particular ? std::string_view("#") : witness.substr(0, length);
     } else {
       kind += front;

@@ -219,6 +219,7 @@ void Kernel::begin(ChoiceSource& choices, TraceRecorder& trace, RunLimits limits
   impl_->steps_until_look = 0;
   // Identifiers start anew, so that a run does not depend on what ran before it. The blocks are
   // taken in the order of their slots.
+  impl_->spawned = 0;
   impl_->free_blocks.clear();
   for (std::size_t i = impl_->blocks.size(); i-- > 0;) {
     impl_->blocks[i]->id = i;

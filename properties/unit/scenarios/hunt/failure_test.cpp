@@ -19,6 +19,8 @@ TEST(Failure, SameKindOnOtherNodesAtOtherTimes) {
 }
 
 TEST(Failure, SaysOfQuotedTextsOnlyThatTheyAreThere) {
+  EXPECT_EQ(kind_of(violation("safety.x", "a member of round -1 - or not")).cause,
+            "a member of round # - or not");
   EXPECT_EQ(kind_of(violation("safety.x", R"(job "seven" at 72.189 s, "a lone quote)")).cause,
             "job \"…\" at # s, \"a lone quote");
 }

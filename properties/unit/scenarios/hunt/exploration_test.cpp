@@ -1,0 +1,132 @@
+#include "scenarios/hunt/exploration.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/observe/marks.h"
+#include "scenarios/hunt/explorer.h"
+#include "scenarios/json_reader.h"
+
+namespace hooke::hunt {
+namespace {
+
+using scenario::ScenarioError;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const FailureKind kOne{"safety.bounds", "too many"};
+const FailureKind kOther{"liveness.exit", "too late"};
+
+WorldResult world(std::uint64_t seed, std::vector<FailureKind> kinds) {
+  WorldResult out;
+  out.seed = seed;
+  out.kinds = std::move(kinds);
+  out.marks = {"cas_lost"};
+  out.faults = {{"net.delay", true}, {"node.crash", false}};
+  out.events = 10;
+  out.wall = std::chrono::milliseconds(3);
+  return out;
+}
+
+Exploration some() {
+  Exploration out;
+  out.shards = {{0, 10, 0, 2}};
+  out.wall = std::chrono::seconds(2);
+  const Museum museum{{"too many", {kOne}}, {"both", {kOther, kOne}}, {"never", {{"x", "y"}}}};
+  out.add(world(4, {kOne}), museum);
+  out.add(world(2, {kOther, kOne}), museum);
+  out.add(world(6, {}), museum);
+  return out;
+}
+
+TEST(Exploration, CountsWorldsByWhatTheyShow) {
+  const Exploration seen = some();
+  EXPECT_EQ(seen.worlds, 3U);
+  EXPECT_EQ(seen.broken, 2U);
+  EXPECT_EQ(seen.events, 30U);
+  EXPECT_EQ(seen.findings.at(kOne).worlds, 2U);
+  EXPECT_EQ(seen.findings.at(kOne).first_seed, 2U);
+  EXPECT_EQ(seen.findings.at(kOther).first_seed, 2U);
+  EXPECT_EQ(seen.marks.at("cas_lost"), 3U);
+  EXPECT_EQ(seen.faults.at("net.delay").felt, 3U);
+  EXPECT_EQ(seen.faults.at("node.crash").felt, 0U);
+  EXPECT_EQ(seen.faults.at("node.crash").happened, 3U);
+  EXPECT_EQ(seen.exhibits.at("too many").worlds, 2U);
+  EXPECT_EQ(seen.exhibits.at("both").first_seed, 2U);
+  EXPECT_EQ(seen.exhibits.at("never").worlds, 0U);
+  EXPECT_EQ(seen.marks_never_reached().size(), model::marks::kAll.size() - 1);
+}
+
+TEST(Exploration, WhatIsWrittenIsReadBack) {
+  Exploration seen = some();
+  seen.findings[kOne].capsule = "bounds-1.json";
+  const std::string text = write_exploration(seen);
+  EXPECT_EQ(write_exploration(load_exploration(text, "x")), text);
+  WorldResult one = world(9, {kOne, kOther});
+  one.twins_differ = true;
+  const std::string line = write_world(one);
+  EXPECT_EQ(write_world(load_world(line, "x")), line);
+}
+
+TEST(Exploration, PartsOfOneSpaceMakeAWholeInAnyOrder) {
+  const Exploration first = some();
+  Exploration second;
+  second.shards = {{0, 10, 1, 2}};
+  second.add(world(1, {kOther}), {{"both", {kOther, kOne}}});
+  Exploration forward = first;
+  forward.merge(second, "second.json");
+  Exploration backward = second;
+  backward.merge(first, "first.json");
+  std::sort(backward.shards.begin(), backward.shards.end());
+  EXPECT_EQ(write_exploration(forward), write_exploration(backward));
+  EXPECT_EQ(forward.worlds, 4U);
+  EXPECT_EQ(forward.findings.at(kOther).first_seed, 1U);
+  EXPECT_EQ(forward.exhibits.at("both").worlds, 1U);
+}
+
+TEST(Exploration, WhatDoesNotBelongTogetherIsNotMerged) {
+  Exploration whole = some();
+  EXPECT_THROW(whole.merge(some(), "again.json"), ScenarioError);
+  Exploration elsewhere;
+  elsewhere.space = "{}";
+  EXPECT_THROW(whole.merge(elsewhere, "other.json"), ScenarioError);
+}
+
+TEST(Exploration, BadFilesAreRefusedWithThePlace) {
+  const auto refusal = [](const std::string& text) -> std::string {
+    try {
+      load_exploration(text, "r.json");
+    } catch (const ScenarioError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(refusal("[]"), HasSubstr("r.json: (top): expected an object"));
+  EXPECT_THAT(refusal(R"({"version": 1})"), HasSubstr("expected the key \"space\""));
+  std::string text = write_exploration(some());
+  text.replace(text.find("\"of\": 2"), 7, "\"of\": 0");
+  EXPECT_THAT(refusal(text), HasSubstr("/shards/0/index"));
+}
+
+TEST(Exploration, AWorldThatIsPlayedShowsTheSameEachTime) {
+  kernel::Kernel kernel;
+  const auto invariants = properties::InvariantRegistry::with_builtins();
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    WorldResult once = play(kernel, Swarm(), seed, invariants);
+    WorldResult again = play(kernel, Swarm(), seed, invariants);
+    EXPECT_FALSE(once.twins_differ);
+    once.wall = again.wall = {};
+    EXPECT_EQ(write_world(once), write_world(again));
+  }
+}
+
+TEST(Exhibit, IsMetByAWorldThatFailsInAllItsWaysAndMore) {
+  const Exhibit exhibit{"both", {kOther, kOne}};
+  EXPECT_TRUE(exhibit.is_met_by({kOther, kOne}));
+  EXPECT_TRUE(exhibit.is_met_by({kOther, {"m", "n"}, kOne}));
+  EXPECT_FALSE(exhibit.is_met_by({kOne}));
+  EXPECT_FALSE((Exhibit{"nothing", {}}.is_met_by({kOne})));
+}
+
+}  // namespace
+}  // namespace hooke::hunt

@@ -1,0 +1,121 @@
+#include "scenarios/hunt/swarm.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "scenarios/json_reader.h"
+#include "scenarios/loader.h"
+#include "scenarios/vocabulary.h"
+#include "scenarios/writer.h"
+
+namespace hooke::hunt {
+namespace {
+
+using scenario::Scenario;
+using scenario::ScenarioError;
+using testing::HasSubstr;
+
+TEST(Swarm, EveryWorldIsOneThatTheLoaderAcceptsAsItIs) {
+  for (std::uint64_t seed = 0; seed < 3'000; ++seed) {
+    const Scenario world = draw(Swarm(), seed);
+    const std::string text = scenario::write_scenario(world);
+    ASSERT_EQ(scenario::load_scenario(text, "world"), world) << text;
+  }
+}
+
+TEST(Swarm, AWorldIsTheSameForEverAndNoOtherHasItsSeed) {
+  EXPECT_EQ(draw(Swarm(), 7), draw(Swarm(), 7));
+  EXPECT_EQ(draw(Swarm(), 7).seed, 7U);
+  EXPECT_NE(draw(Swarm(), 7), draw(Swarm(), 8));
+}
+
+TEST(Swarm, EveryWordEveryStrategyAndEveryTriggerHappensSomewhere) {
+  std::set<std::string> words;
+  std::set<kernel::Strategy> strategies;
+  std::set<std::string> points;
+  bool by_event = false;
+  for (std::uint64_t seed = 0; seed < 6'000; ++seed) {
+    const Scenario world = draw(Swarm(), seed);
+    strategies.insert(world.schedule.strategy);
+    for (const scenario::TimelineEntry& entry : world.timeline) {
+      words.insert(entry.what);
+      if (entry.trigger.fault_point) points.insert(*entry.trigger.fault_point);
+      if (entry.trigger.event) by_event = true;
+    }
+  }
+  EXPECT_EQ(words.size(), scenario::vocabulary().size());
+  EXPECT_EQ(strategies.size(), 5U);
+  EXPECT_EQ(points.size(), scenario::fault_points().size());
+  EXPECT_TRUE(by_event);
+}
+
+TEST(Swarm, MostKindsOfFaultAreOffInAWorldSoThatTheOthersHaveRoom) {
+  Swarm swarm;
+  swarm.faults = {100, 100};
+  double kinds = 0;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    std::set<std::string> words;
+    for (const auto& entry : draw(swarm, seed).timeline) words.insert(entry.what);
+    kinds += static_cast<double>(words.size());
+  }
+  EXPECT_LT(kinds / 50, static_cast<double>(scenario::vocabulary().size()) / 3);
+}
+
+TEST(Swarm, StaysInTheSpaceThatAFileDescribes) {
+  const Swarm swarm = load_swarm(R"({"version": 1, "variants": ["hardened"], "backends": ["etcd"],
+      "nodes": [3, 4], "spare_seats": [1, 1], "surplus_nodes": [0, 0], "workers_per_node": [2, 2],
+      "max_restarts": [5, 5], "faults": [2, 3], "words": ["net.*"], "fault_points": ["legacy.*"],
+      "strategies": ["pct"], "defects": ["launcher.shutdown_on_signal"], "time_limit": "90s"})",
+                                 "space");
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const Scenario world = draw(swarm, seed);
+    EXPECT_EQ(world.protocol.variant, model::Variant::hardened);
+    EXPECT_EQ(world.protocol.defects, swarm.defects);
+    EXPECT_EQ(world.protocol.rendezvous.backend, "etcd");
+    EXPECT_EQ(world.protocol.rendezvous.min_nodes + 1, world.protocol.rendezvous.max_nodes);
+    EXPECT_THAT(world.cluster.nodes.size(), testing::AnyOf(3U, 4U));
+    EXPECT_EQ(world.workers.per_node, 2);
+    EXPECT_EQ(world.protocol.agent.max_restarts, 5);
+    EXPECT_THAT(world.timeline.size(), testing::AnyOf(2U, 3U));
+    EXPECT_EQ(world.schedule.strategy, kernel::Strategy::pct);
+    EXPECT_EQ(world.time_limit, std::chrono::seconds(90));
+    for (const auto& entry : world.timeline) {
+      EXPECT_THAT(entry.what, testing::StartsWith("net."));
+      if (entry.trigger.fault_point) {
+        EXPECT_THAT(*entry.trigger.fault_point, testing::StartsWith("legacy."));
+      }
+    }
+  }
+}
+
+TEST(Swarm, AFileWithNothingButItsVersionIsTheDefault) {
+  EXPECT_EQ(load_swarm(R"({"version": 1})", "space"), Swarm());
+}
+
+TEST(Swarm, BadFilesAreRefusedWithThePlace) {
+  const auto refusal = [](const std::string& text) -> std::string {
+    try {
+      load_swarm(text, "s.json");
+    } catch (const ScenarioError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(refusal(R"({"version": 2})"), HasSubstr("s.json: /version: expected 1"));
+  EXPECT_THAT(refusal(R"({"version": 1, "node": [1, 2]})"), HasSubstr("did you mean \"nodes\""));
+  EXPECT_THAT(refusal(R"({"version": 1, "nodes": [4, 2]})"), HasSubstr("/nodes/1: expected"));
+  EXPECT_THAT(refusal(R"({"version": 1, "nodes": [0, 2]})"), HasSubstr("/nodes/0: expected"));
+  EXPECT_THAT(refusal(R"({"version": 1, "faults": [3]})"), HasSubstr("/faults: expected two"));
+  EXPECT_THAT(refusal(R"({"version": 1, "words": []})"), HasSubstr("/words: expected at least"));
+  EXPECT_THAT(refusal(R"({"version": 1, "words": ["nt.*"]})"), HasSubstr("/words/0: expected"));
+  EXPECT_THAT(refusal(R"({"version": 1, "strategies": ["ptc"]})"),
+              HasSubstr("did you mean \"pct\""));
+  EXPECT_THAT(refusal(R"({"version": 1, "backends": ["etdc"]})"),
+              HasSubstr("did you mean \"etcd\""));
+  EXPECT_THAT(refusal("{"), HasSubstr("byte 1"));
+}
+
+}  // namespace
+}  // namespace hooke::hunt

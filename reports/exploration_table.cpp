@@ -1,0 +1,121 @@
+#include "reports/exploration_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "reports/text.h"
+
+namespace hooke::report {
+namespace {
+
+using hunt::Exploration;
+using hunt::FailureKind;
+using hunt::Finding;
+
+double per_second(std::uint64_t count, std::chrono::nanoseconds span) {
+  return span.count() == 0 ? 0
+                           : static_cast<double>(count) * 1e9 / static_cast<double>(span.count());
+}
+
+/// "1 world", "2 worlds".
+std::string counted(std::uint64_t count, const std::string& what) {
+  return grouped(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+/// The most frequent first.
+template <class Key>
+std::vector<std::pair<Key, Finding>> by_worlds(const std::map<Key, Finding>& findings) {
+  std::vector<std::pair<Key, Finding>> out(findings.begin(), findings.end());
+  std::stable_sort(out.begin(), out.end(),
+                   [](const auto& a, const auto& b) { return a.second.worlds > b.second.worlds; });
+  return out;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
+  return out;
+}
+
+std::string findings_table(const Exploration& exploration, const Style& style) {
+  std::string out =
+      paint(style, "1", fmt::format("\n{:>7}  {:>10}  {}\n", "worlds", "first seed", "promise"));
+  for (const auto& [kind, finding] : by_worlds(exploration.findings)) {
+    out += fmt::format("{:>7}  {:>10}  {}", grouped(finding.worlds), finding.first_seed,
+                       paint(style, "31;1", kind.invariant));
+    if (!finding.capsule.empty()) out += "  " + finding.capsule;
+    const std::string indent(21, ' ');
+    std::string cause = indent + wrap(kind.cause, style.width - indent.size(), "");
+    for (std::size_t at = 0; (at = cause.find('\n', at)) != std::string::npos;) {
+      cause.insert(++at, indent);
+    }
+    out += "\n" + cause + "\n";
+  }
+  return out;
+}
+
+std::string exhibits_table(const Exploration& exploration, const Style& style) {
+  const auto met = std::count_if(exploration.exhibits.begin(), exploration.exhibits.end(),
+                                 [](const auto& item) { return item.second.worlds != 0; });
+  std::string out =
+      paint(style, "1",
+            fmt::format("\n{:>7}  {:>10}  {:>11}  of {} looked for, {} met\n", "worlds",
+                        "first seed", "one in", exploration.exhibits.size(), met));
+  for (const auto& [name, finding] : by_worlds(exploration.exhibits)) {
+    if (finding.worlds == 0) {
+      out += fmt::format("{:>7}  {:>10}  {:>11}  {}\n", "-", "-", "-", name);
+    } else {
+      out += fmt::format("{:>7}  {:>10}  {:>11}  {}\n", grouped(finding.worlds), finding.first_seed,
+                         grouped(exploration.worlds / finding.worlds), name);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string progress(const Exploration& so_far, std::uint64_t planned,
+                     std::chrono::nanoseconds elapsed) {
+  const double rate = per_second(so_far.worlds, elapsed);
+  std::string left;
+  if (rate > 0 && planned > so_far.worlds) {
+    const auto seconds = static_cast<double>(planned - so_far.worlds) / rate;
+    left = ", " + short_time(std::chrono::seconds(static_cast<std::int64_t>(seconds))) + " left";
+  }
+  return fmt::format("{} of {} worlds, {:.1f}/s, {} broken in {}{}", grouped(so_far.worlds),
+                     grouped(planned), rate, grouped(so_far.broken),
+                     counted(so_far.findings.size(), "way"), left);
+}
+
+std::string exploration_table(const Exploration& exploration, const Style& style) {
+  std::string out = fmt::format(
+      "{}, each run twice, in {} ({:.1f}/s, {} events): {}\n", counted(exploration.worlds, "world"),
+      short_time(exploration.wall), per_second(exploration.worlds, exploration.wall),
+      grouped(exploration.events),
+      exploration.twins_differ == 0
+          ? "no twins differ"
+          : paint(style, "31;1", counted(exploration.twins_differ, "pair") + " of twins differ"));
+  if (exploration.findings.empty()) {
+    out += paint(style, "32", "every promise was kept in every world") + "\n";
+  } else {
+    out += fmt::format("{} broke a promise, in {}\n", counted(exploration.broken, "world"),
+                       counted(exploration.findings.size(), "way"));
+    out += findings_table(exploration, style);
+  }
+  if (!exploration.exhibits.empty()) out += exhibits_table(exploration, style);
+  std::vector<std::string> unfelt;
+  for (const auto& [word, count] : exploration.faults) {
+    if (count.felt == 0) unfelt.push_back(word);
+  }
+  const std::vector<std::string> never = exploration.marks_never_reached();
+  out += "\n";
+  out += unfelt.empty() ? "every kind of fault that happened was felt\n"
+                        : "faults that nobody felt: " + joined(unfelt) + "\n";
+  out +=
+      never.empty() ? "every mark was reached\n" : "marks never reached: " + joined(never) + "\n";
+  return out;
+}
+
+}  // namespace hooke::report

@@ -1,0 +1,21 @@
+#pragma once
+// What a person sees during and after `hooke explore`.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "reports/summary.h"
+#include "scenarios/hunt/exploration.h"
+
+namespace hooke::report {
+
+/// One line: worlds played of `planned`, per second, broken, kinds of failure, time left.
+std::string progress(const hunt::Exploration& so_far, std::uint64_t planned,
+                     std::chrono::nanoseconds elapsed);
+
+/// How many worlds, how they broke, what of the museum was met, which faults nobody felt, and which
+/// marks were never reached.
+std::string exploration_table(const hunt::Exploration& exploration, const Style& style);
+
+}  // namespace hooke::report

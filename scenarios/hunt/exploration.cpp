@@ -1,0 +1,213 @@
+#include "scenarios/hunt/exploration.h"
+
+#include <algorithm>
+
+#include "model/observe/marks.h"
+#include "scenarios/json_reader.h"
+
+namespace hooke::hunt {
+namespace {
+
+using nlohmann::ordered_json;
+using scenario::Place;
+using scenario::ScenarioError;
+
+ordered_json kind_json(const FailureKind& kind) {
+  return {{"invariant", kind.invariant}, {"cause", kind.cause}};
+}
+
+FailureKind kind_at(const Place& place) {
+  return {place.at("invariant").text(), place.at("cause").text()};
+}
+
+ordered_json shard_json(const Shard& shard) {
+  return {{"first", shard.first}, {"count", shard.count}, {"index", shard.index}, {"of", shard.of}};
+}
+
+Shard shard_at(const Place& place) {
+  place.object({"first", "count", "index", "of"});
+  const Shard shard{place.at("first").unsigned_integer(), place.at("count").unsigned_integer(),
+                    place.at("index").unsigned_integer(), place.at("of").unsigned_integer()};
+  if (shard.index >= shard.of) place.at("index").refuse_value("a number below \"of\"");
+  return shard;
+}
+
+template <class Key>
+void count(std::map<Key, Finding>& findings, const Key& key, std::uint64_t seed) {
+  Finding& finding = findings[key];
+  if (finding.worlds++ == 0 || seed < finding.first_seed) finding.first_seed = seed;
+}
+
+template <class Key>
+void merge_into(std::map<Key, Finding>& findings, const std::map<Key, Finding>& others) {
+  for (const auto& [key, theirs] : others) {
+    const auto [found, is_new] = findings.try_emplace(key, theirs);
+    if (is_new) continue;
+    Finding& ours = found->second;
+    const bool earlier =
+        theirs.worlds != 0 && (ours.worlds == 0 || theirs.first_seed < ours.first_seed);
+    ours.worlds += theirs.worlds;
+    if (ours.capsule.empty() || (earlier && !theirs.capsule.empty())) ours.capsule = theirs.capsule;
+    if (earlier) ours.first_seed = theirs.first_seed;
+  }
+}
+
+ordered_json finding_json(ordered_json json, const Finding& finding) {
+  json["worlds"] = finding.worlds;
+  json["first_seed"] = finding.first_seed;
+  if (!finding.capsule.empty()) json["capsule"] = finding.capsule;
+  return json;
+}
+
+Finding finding_at(const Place& place) {
+  return {place.at("worlds").unsigned_integer(), place.at("first_seed").unsigned_integer(),
+          place.has("capsule") ? place.at("capsule").text() : ""};
+}
+
+}  // namespace
+
+void Exploration::add(const WorldResult& world, const Museum& museum) {
+  ++worlds;
+  if (!world.kinds.empty()) ++broken;
+  if (world.twins_differ) ++twins_differ;
+  events += world.events;
+  for (const FailureKind& kind : world.kinds) count(findings, kind, world.seed);
+  for (const Exhibit& exhibit : museum) {
+    exhibits.try_emplace(exhibit.name);
+    if (exhibit.is_met_by(world.kinds)) count(exhibits, exhibit.name, world.seed);
+  }
+  for (const std::string& mark : world.marks) ++marks[mark];
+  for (const WorldResult::Fault& fault : world.faults) {
+    FaultCount& count = faults[fault.word];
+    ++count.happened;
+    if (fault.felt) ++count.felt;
+  }
+}
+
+void Exploration::merge(const Exploration& other, const std::string& source) {
+  if (other.space != space) {
+    throw ScenarioError(source + ": /space: expected the space of the others, got another one");
+  }
+  for (const Shard& shard : other.shards) {
+    if (std::find(shards.begin(), shards.end(), shard) != shards.end()) {
+      throw ScenarioError(source +
+                          ": /shards: expected seeds that no other file has, got those "
+                          "from " +
+                          std::to_string(shard.first) + " on, part " + std::to_string(shard.index) +
+                          "/" + std::to_string(shard.of) + ", again");
+    }
+    shards.push_back(shard);
+  }
+  worlds += other.worlds;
+  broken += other.broken;
+  twins_differ += other.twins_differ;
+  events += other.events;
+  wall += other.wall;
+  merge_into(findings, other.findings);
+  merge_into(exhibits, other.exhibits);
+  for (const auto& [name, count] : other.marks) marks[name] += count;
+  for (const auto& [word, count] : other.faults) {
+    faults[word].happened += count.happened;
+    faults[word].felt += count.felt;
+  }
+}
+
+std::vector<std::string> Exploration::marks_never_reached() const {
+  std::vector<std::string> out;
+  for (const std::string_view mark : model::marks::kAll) {
+    if (!marks.contains(std::string(mark))) out.emplace_back(mark);
+  }
+  return out;
+}
+
+std::string write_exploration(const Exploration& exploration) {
+  ordered_json out{{"version", 1}, {"space", exploration.space}};
+  out["shards"] = ordered_json::array();
+  for (const Shard& shard : exploration.shards) out["shards"].push_back(shard_json(shard));
+  out["worlds"] = exploration.worlds;
+  out["broken"] = exploration.broken;
+  out["twins_differ"] = exploration.twins_differ;
+  out["events"] = exploration.events;
+  out["wall_ns"] = exploration.wall.count();
+  out["findings"] = ordered_json::array();
+  for (const auto& [kind, finding] : exploration.findings) {
+    out["findings"].push_back(finding_json(kind_json(kind), finding));
+  }
+  out["exhibits"] = ordered_json::array();
+  for (const auto& [name, finding] : exploration.exhibits) {
+    out["exhibits"].push_back(finding_json({{"name", name}}, finding));
+  }
+  out["marks"] = exploration.marks;
+  out["faults"] = ordered_json::object();
+  for (const auto& [word, count] : exploration.faults) {
+    out["faults"][word] = {{"happened", count.happened}, {"felt", count.felt}};
+  }
+  return out.dump(2) + "\n";
+}
+
+Exploration load_exploration(std::string_view text, const std::string& source) {
+  const ordered_json json = scenario::parse_json(text, source);
+  const Place top(json, "", source);
+  top.object({"version", "space", "shards", "worlds", "broken", "twins_differ", "events", "wall_ns",
+              "findings", "exhibits", "marks", "faults"});
+  if (top.at("version").unsigned_integer() != 1) top.at("version").refuse_value("1");
+  Exploration out;
+  out.space = top.at("space").text();
+  for (const Place& item : top.at("shards").items()) out.shards.push_back(shard_at(item));
+  out.worlds = top.at("worlds").unsigned_integer();
+  out.broken = top.at("broken").unsigned_integer();
+  out.twins_differ = top.at("twins_differ").unsigned_integer();
+  out.events = top.at("events").unsigned_integer();
+  out.wall = std::chrono::nanoseconds(top.at("wall_ns").integer(0, INT64_MAX));
+  for (const Place& item : top.at("findings").items()) {
+    item.object({"invariant", "cause", "worlds", "first_seed", "capsule"});
+    out.findings[kind_at(item)] = finding_at(item);
+  }
+  for (const Place& item : top.at("exhibits").items()) {
+    item.object({"name", "worlds", "first_seed", "capsule"});
+    out.exhibits[item.at("name").text()] = finding_at(item);
+  }
+  for (const auto& [name, count] : top.at("marks").members()) {
+    out.marks[name] = count.unsigned_integer();
+  }
+  for (const auto& [word, count] : top.at("faults").members()) {
+    count.object({"happened", "felt"});
+    out.faults[word] = {count.at("happened").unsigned_integer(),
+                        count.at("felt").unsigned_integer()};
+  }
+  return out;
+}
+
+std::string write_world(const WorldResult& world) {
+  ordered_json out{{"seed", world.seed},
+                   {"kinds", ordered_json::array()},
+                   {"marks", world.marks},
+                   {"faults", ordered_json::array()},
+                   {"events", world.events},
+                   {"wall_ns", world.wall.count()},
+                   {"twins_differ", world.twins_differ}};
+  for (const FailureKind& kind : world.kinds) out["kinds"].push_back(kind_json(kind));
+  for (const WorldResult::Fault& fault : world.faults) {
+    out["faults"].push_back({{"word", fault.word}, {"felt", fault.felt}});
+  }
+  return out.dump();
+}
+
+WorldResult load_world(std::string_view line, const std::string& source) {
+  const ordered_json json = scenario::parse_json(line, source);
+  const Place top(json, "", source);
+  top.object({"seed", "kinds", "marks", "faults", "events", "wall_ns", "twins_differ"});
+  WorldResult out;
+  out.seed = top.at("seed").unsigned_integer();
+  for (const Place& item : top.at("kinds").items()) out.kinds.push_back(kind_at(item));
+  for (const Place& item : top.at("marks").items()) out.marks.push_back(item.text());
+  for (const Place& item : top.at("faults").items()) {
+    out.faults.push_back({item.at("word").text(), item.at("felt").truth()});
+  }
+  out.events = top.at("events").unsigned_integer();
+  out.wall = std::chrono::nanoseconds(top.at("wall_ns").integer(0, INT64_MAX));
+  out.twins_differ = top.at("twins_differ").truth();
+  return out;
+}
+
+}  // namespace hooke::hunt

@@ -1,0 +1,83 @@
+#pragma once
+// What a hunt has seen: a value that can be added to, written as JSON, read back, and merged with
+// what other machines have seen in other parts of the same space.
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/hunt/failure.h"
+#include "scenarios/hunt/museum.h"
+#include "scenarios/runner.h"
+
+namespace hooke::hunt {
+
+/// What one world has shown.
+struct WorldResult {
+  std::uint64_t seed = 0;
+  std::vector<FailureKind> kinds;
+  std::vector<std::string> marks;
+  struct Fault {
+    std::string word;
+    bool felt = false;
+  };
+  std::vector<Fault> faults;  ///< that happened
+  std::uint64_t events = 0;
+  std::chrono::nanoseconds wall{};  ///< of its first run
+  bool twins_differ = false;
+};
+
+/// One kind of failure.
+struct Finding {
+  std::uint64_t worlds = 0;  ///< that showed it
+  std::uint64_t first_seed = 0;
+  std::string capsule;  ///< file name of its shrunk scenario, beside the results; empty: none
+};
+
+/// A part of the seeds: those of [first, first + count) that are `index` modulo `of`.
+struct Shard {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  std::uint64_t index = 0;
+  std::uint64_t of = 1;
+  friend auto operator<=>(const Shard&, const Shard&) = default;
+};
+
+struct Exploration {
+  std::string space;  ///< text of the space; empty: the default one
+  std::vector<Shard> shards;
+  std::uint64_t worlds = 0;
+  std::uint64_t broken = 0;  ///< worlds with a finding
+  std::uint64_t twins_differ = 0;
+  std::uint64_t events = 0;
+  std::chrono::nanoseconds wall{};
+  std::map<FailureKind, Finding> findings;
+  std::map<std::string, Finding>
+      exhibits;  ///< scenarios that were looked for, by name: who failed like them
+  std::map<std::string, std::uint64_t> marks;  ///< worlds that reached each
+  struct FaultCount {
+    std::uint64_t happened = 0;
+    std::uint64_t felt = 0;
+  };
+  std::map<std::string, FaultCount> faults;  ///< by word
+
+  void add(const WorldResult& world, const Museum& museum);
+  /// scenario::ScenarioError when the other one is of another space, or of seeds that are here
+  /// already.
+  void merge(const Exploration& other, const std::string& source);
+  /// Marks of the model that no world has reached, in their order.
+  [[nodiscard]] std::vector<std::string> marks_never_reached() const;
+};
+
+std::string write_exploration(const Exploration& exploration);
+/// scenario::ScenarioError names the place of what is wrong.
+Exploration load_exploration(std::string_view text, const std::string& source);
+
+/// A result as the line of JSON in which a helping process tells of it, without newline.
+std::string write_world(const WorldResult& world);
+WorldResult load_world(std::string_view line, const std::string& source);
+
+}  // namespace hooke::hunt

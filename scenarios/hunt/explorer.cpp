@@ -1,0 +1,31 @@
+#include "scenarios/hunt/explorer.h"
+
+namespace hooke::hunt {
+
+scenario::RunOptions hunting_options(bool twin) {
+  scenario::RunOptions options;
+  options.twin = twin;
+  options.steps_max = kStepsMax;
+  options.wall_time_max = std::chrono::minutes(10);  // a slow machine finds what a fast one finds
+  return options;
+}
+
+WorldResult play(kernel::Kernel& kernel, const Swarm& swarm, std::uint64_t seed,
+                 const properties::InvariantRegistry& invariants) {
+  const scenario::Scenario world = draw(swarm, seed);
+  const scenario::RunReport report =
+      scenario::run(kernel, world, hunting_options(true), invariants);
+  WorldResult result;
+  result.seed = seed;
+  result.kinds = kinds_of(report);
+  for (const auto& [mark, count] : report.marks) result.marks.push_back(mark);
+  for (const scenario::InjectedFault& fault : report.faults) {
+    result.faults.push_back({fault.what, fault.felt != 0});
+  }
+  result.events = report.events;
+  result.wall = report.wall_time;
+  result.twins_differ = report.twin_difference.has_value();
+  return result;
+}
+
+}  // namespace hooke::hunt

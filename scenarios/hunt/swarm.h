@@ -1,0 +1,53 @@
+#pragma once
+// The space in which a hunt draws worlds. Not every world gets a little of everything: each has its
+// own set of kinds of fault that may happen in it at all, its own length, sizes and patience
+// (swarm testing: Groce, Zhang, Eide, Chen, Regehr, ISSTA 2012). What crowds out something else in
+// one world is absent from the next.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/variant/variant.h"
+#include "scenarios/scenario.h"
+
+namespace hooke::hunt {
+
+using sim::Duration;
+
+/// Both ends included.
+struct Range {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  friend bool operator==(const Range&, const Range&) = default;
+};
+
+struct Swarm {
+  std::vector<model::Variant> variants{model::Variant::torch_2_x};
+  std::vector<std::string> defects;  ///< switched on in every world
+  std::vector<std::string> backends{"c10d",    "c10d",    "c10d",  "c10d", "etcd",
+                                    "etcd-v2", "etcd-v3", "static"};  ///< twice is as likely
+  Range nodes{1, 7};
+  Range spare_seats{0, 3};    ///< max_nodes above min_nodes
+  Range surplus_nodes{0, 1};  ///< nodes above max_nodes
+  Range workers_per_node{1, 2};
+  Range max_restarts{0, 3};
+  Range faults{0, 4};
+  std::vector<std::string> words{"*"};         ///< patterns of timeline words that may happen
+  std::vector<std::string> fault_points{"*"};  ///< patterns of points where something may happen
+  std::vector<kernel::Strategy> strategies{kernel::Strategy::fifo, kernel::Strategy::random,
+                                           kernel::Strategy::walk, kernel::Strategy::pct,
+                                           kernel::Strategy::delays};
+  Duration time_limit = std::chrono::minutes(20);
+  friend bool operator==(const Swarm&, const Swarm&) = default;
+};
+
+/// The space that a JSON text describes: keys as the members of Swarm, each optional, ranges as
+/// [low, high]. scenario::ScenarioError names the place of what is wrong; `source` names the text.
+Swarm load_swarm(std::string_view text, const std::string& source);
+
+/// World number `seed` of the space: the same for ever, and one that the loader would accept. It
+/// expects nothing; its seed is `seed`.
+scenario::Scenario draw(const Swarm& swarm, std::uint64_t seed);
+
+}  // namespace hooke::hunt
