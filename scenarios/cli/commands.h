@@ -6,6 +6,10 @@ namespace CLI {
 class App;
 }
 
+namespace hooke::hunt {
+struct Exploration;
+}
+
 namespace hooke::cli {
 
 /// Exit codes of every command.
@@ -18,6 +22,8 @@ inline constexpr int kHarnessFailed = 3;
 void add_run(CLI::App& app, int& exit_code);
 /// hooke explore: plays random worlds.
 void add_explore(CLI::App& app, int& exit_code);
+/// hooke report: puts together what parts of an exploration have seen.
+void add_report(CLI::App& app, int& exit_code);
 /// hooke schema: prints the JSON Schema of scenario files.
 void add_schema(CLI::App& app, int& exit_code);
 /// hooke bench rendezvous: latency of a rendezvous against the number of nodes.
@@ -38,5 +44,8 @@ void add_timer_server(CLI::App& app, int& exit_code);
 void add_worker_pool(CLI::App& app, int& exit_code);
 /// hooke state: shows the live rendezvous of a job.
 void add_state(CLI::App& app, int& exit_code);
+
+/// Of explore, and of report for what several of them have seen.
+int exit_code_of(const hunt::Exploration& exploration);
 
 }  // namespace hooke::cli

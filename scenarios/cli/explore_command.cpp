@@ -1,5 +1,4 @@
 // hooke explore: gives worlds out to processes, collects what they show, and tells.
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +12,7 @@
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/output_file.h"
 #include "scenarios/cli/seconds.h"
+#include "scenarios/cli/terminal.h"
 #include "scenarios/cli/workforce.h"
 #include "scenarios/hunt/exploration.h"
 #include "scenarios/hunt/explorer.h"
@@ -157,23 +157,6 @@ class Progress {
   std::chrono::nanoseconds next_ = 1s;
 };
 
-report::Style style_of_terminal() {
-  report::Style style;
-  style.colour = isatty(STDOUT_FILENO) != 0;
-  winsize size{};
-  if (style.colour && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 60)
-    style.width = size.ws_col;
-  return style;
-}
-
-int exit_code_of(const hunt::Exploration& exploration) {
-  if (exploration.twins_differ != 0) return kHarnessFailed;
-  for (const auto& [kind, finding] : exploration.findings) {
-    if (kind.invariant == "harness") return kHarnessFailed;
-  }
-  return exploration.findings.empty() ? kAllHeld : kSomethingFell;
-}
-
 int explore(const Options& options) {
   hunt::Exploration exploration;
   const hunt::Swarm swarm = swarm_of(options, exploration.space);
@@ -229,6 +212,14 @@ int explore(const Options& options) {
 }
 
 }  // namespace
+
+int exit_code_of(const hunt::Exploration& exploration) {
+  if (exploration.twins_differ != 0) return kHarnessFailed;
+  for (const auto& [kind, finding] : exploration.findings) {
+    if (kind.invariant == "harness") return kHarnessFailed;
+  }
+  return exploration.findings.empty() ? kAllHeld : kSomethingFell;
+}
 
 void add_explore(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();

@@ -1,5 +1,4 @@
 // hooke run: collects the files, runs them one after the other, and reports.
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -15,6 +14,7 @@
 #include "reports/timeline.h"
 #include "reports/trace_file.h"
 #include "scenarios/cli/commands.h"
+#include "scenarios/cli/terminal.h"
 #include "scenarios/loader.h"
 #include "scenarios/real/real_runner.h"
 #include "scenarios/runner.h"
@@ -55,15 +55,6 @@ std::vector<std::string> scenario_files(const std::vector<std::string>& paths) {
     files.insert(files.end(), below.begin(), below.end());
   }
   return files;
-}
-
-report::Style terminal_style() {
-  report::Style style;
-  style.colour = isatty(STDOUT_FILENO) != 0;
-  winsize size{};
-  if (style.colour && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 60)
-    style.width = size.ws_col;
-  return style;
 }
 
 std::vector<std::string> node_names(const scenario::Scenario& scenario) {
@@ -140,7 +131,7 @@ int exit_code_of(const std::vector<report::Result>& results) {
 }
 
 int run(const Options& options) {
-  const report::Style style = terminal_style();
+  const report::Style style = style_of_terminal();
   std::vector<std::pair<std::string, scenario::Scenario>> scenarios;
   std::size_t name_width = 20;
   for (const std::string& file : scenario_files(options.paths)) {

@@ -1,0 +1,50 @@
+// hooke report: puts together what several explorations have seen.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "reports/exploration_table.h"
+#include "scenarios/cli/commands.h"
+#include "scenarios/cli/terminal.h"
+#include "scenarios/hunt/exploration.h"
+#include "scenarios/json_reader.h"
+
+namespace hooke::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  bool json = false;
+};
+
+int report(const Options& options) {
+  hunt::Exploration whole;
+  bool first = true;
+  for (const std::string& file : options.files) {
+    const hunt::Exploration part = hunt::load_exploration(scenario::read_file(file), file);
+    if (std::exchange(first, false)) whole.space = part.space;
+    whole.merge(part, file);
+  }
+  std::cout << (options.json ? hunt::write_exploration(whole)
+                             : report::exploration_table(whole, style_of_terminal()));
+  return exit_code_of(whole);
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("report", "Put together what parts of an exploration have seen");
+  command->add_option("results", options->files, "Files that hooke explore --results has written")
+      ->required();
+  command->add_flag("--json", options->json, "Print the whole as JSON");
+  command->footer(
+      "Example:\n"
+      "  hooke report part-*.json\n"
+      "Exit codes: 0 every promise was kept; 1 some were broken; 2 bad input, or parts that do not "
+      "belong together; 3 the harness had failed.");
+  command->callback([options, &exit_code] { exit_code = report(*options); });
+}
+
+}  // namespace hooke::cli
