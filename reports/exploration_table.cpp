@@ -76,17 +76,18 @@ std::string exhibits_table(const Exploration& exploration, const Style& style) {
 
 }  // namespace
 
-std::string progress(const Exploration& so_far, std::uint64_t planned,
+std::string progress(const Exploration& so_far, std::uint64_t done, std::uint64_t planned,
                      std::chrono::nanoseconds elapsed) {
-  const double rate = per_second(so_far.worlds, elapsed);
   std::string left;
-  if (rate > 0 && planned > so_far.worlds) {
-    const auto seconds = static_cast<double>(planned - so_far.worlds) / rate;
-    left = ", " + short_time(std::chrono::seconds(static_cast<std::int64_t>(seconds))) + " left";
+  if (done > 0 && planned > done) {
+    const double seconds = static_cast<double>(elapsed.count()) / 1e9 *
+                           static_cast<double>(planned - done) / static_cast<double>(done);
+    left = fmt::format(", {} left",
+                       short_time(std::chrono::seconds(static_cast<std::int64_t>(seconds))));
   }
-  return fmt::format("{} of {} worlds, {:.1f}/s, {} broken in {}{}", grouped(so_far.worlds),
-                     grouped(planned), rate, grouped(so_far.broken),
-                     counted(so_far.findings.size(), "way"), left);
+  return fmt::format("{} of {}: {}, {:.1f}/s, {} broken in {}{}", grouped(done), grouped(planned),
+                     counted(so_far.worlds, "world"), per_second(so_far.worlds, elapsed),
+                     grouped(so_far.broken), counted(so_far.findings.size(), "way"), left);
 }
 
 std::string exploration_table(const Exploration& exploration, const Style& style) {

@@ -10,8 +10,9 @@
 
 namespace hooke::report {
 
-/// One line: worlds played of `planned`, per second, broken, kinds of failure, time left.
-std::string progress(const hunt::Exploration& so_far, std::uint64_t planned,
+/// One line: worlds played, per second, broken, ways, and the time left when `done` tasks of
+/// `planned` took `elapsed`.
+std::string progress(const hunt::Exploration& so_far, std::uint64_t done, std::uint64_t planned,
                      std::chrono::nanoseconds elapsed);
 
 /// How many worlds, how they broke, what of the museum was met, which faults nobody felt, and which

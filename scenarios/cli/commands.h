@@ -22,6 +22,8 @@ inline constexpr int kHarnessFailed = 3;
 void add_run(CLI::App& app, int& exit_code);
 /// hooke explore: plays random worlds.
 void add_explore(CLI::App& app, int& exit_code);
+/// hooke sweep: plays a scenario with every fault at every event.
+void add_sweep(CLI::App& app, int& exit_code);
 /// hooke report: puts together what parts of an exploration have seen.
 void add_report(CLI::App& app, int& exit_code);
 /// hooke schema: prints the JSON Schema of scenario files.

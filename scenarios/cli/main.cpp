@@ -77,6 +77,7 @@ int main(int argc, char** argv) {
   int exit_code = kAllHeld;
   add_run(app, exit_code);
   add_explore(app, exit_code);
+  add_sweep(app, exit_code);
   add_report(app, exit_code);
   add_schema(app, exit_code);
   add_bench(app, exit_code);

@@ -10,13 +10,12 @@ scenario::RunOptions hunting_options(bool twin) {
   return options;
 }
 
-WorldResult play(kernel::Kernel& kernel, const Swarm& swarm, std::uint64_t seed,
+WorldResult play(kernel::Kernel& kernel, const scenario::Scenario& world, std::uint64_t number,
                  const properties::InvariantRegistry& invariants) {
-  const scenario::Scenario world = draw(swarm, seed);
   const scenario::RunReport report =
       scenario::run(kernel, world, hunting_options(true), invariants);
   WorldResult result;
-  result.seed = seed;
+  result.seed = number;
   result.kinds = kinds_of(report);
   for (const auto& [mark, count] : report.marks) result.marks.push_back(mark);
   for (const scenario::InjectedFault& fault : report.faults) {

@@ -1,11 +1,10 @@
 #pragma once
-// Plays worlds of a space, one after the other, each twice.
+// Plays the worlds of a hunt, each twice.
 
 #include <cstdint>
 
 #include "properties/invariants/invariant.h"
 #include "scenarios/hunt/exploration.h"
-#include "scenarios/hunt/swarm.h"
 #include "sim/kernel/kernel.h"
 
 namespace hooke::hunt {
@@ -16,8 +15,8 @@ inline constexpr std::uint64_t kStepsMax = 5'000'000;
 /// How a hunt plays a world: `twin` as scenario::RunOptions has it.
 scenario::RunOptions hunting_options(bool twin);
 
-/// Draws world number `seed` and plays it on `kernel`.
-WorldResult play(kernel::Kernel& kernel, const Swarm& swarm, std::uint64_t seed,
+/// Plays `world` on `kernel`; the result goes by `number`.
+WorldResult play(kernel::Kernel& kernel, const scenario::Scenario& world, std::uint64_t number,
                  const properties::InvariantRegistry& invariants);
 
 }  // namespace hooke::hunt

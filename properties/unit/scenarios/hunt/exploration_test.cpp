@@ -5,6 +5,7 @@
 
 #include "model/observe/marks.h"
 #include "scenarios/hunt/explorer.h"
+#include "scenarios/hunt/swarm.h"
 #include "scenarios/json_reader.h"
 
 namespace hooke::hunt {
@@ -112,8 +113,8 @@ TEST(Exploration, AWorldThatIsPlayedShowsTheSameEachTime) {
   kernel::Kernel kernel;
   const auto invariants = properties::InvariantRegistry::with_builtins();
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    WorldResult once = play(kernel, Swarm(), seed, invariants);
-    WorldResult again = play(kernel, Swarm(), seed, invariants);
+    WorldResult once = play(kernel, draw(Swarm(), seed), seed, invariants);
+    WorldResult again = play(kernel, draw(Swarm(), seed), seed, invariants);
     EXPECT_FALSE(once.twins_differ);
     once.wall = again.wall = {};
     EXPECT_EQ(write_world(once), write_world(again));

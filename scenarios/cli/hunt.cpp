@@ -1,0 +1,222 @@
+#include "scenarios/cli/hunt.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "reports/exploration_table.h"
+#include "scenarios/cli/commands.h"
+#include "scenarios/cli/output_file.h"
+#include "scenarios/cli/seconds.h"
+#include "scenarios/cli/terminal.h"
+#include "scenarios/cli/workforce.h"
+#include "scenarios/loader.h"
+#include "sim/kernel/host_limits.h"
+
+namespace hooke::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+
+constexpr char kBetweenWorlds = '\t';  // JSON has none outside of texts, and escapes it in them
+
+volatile std::sig_atomic_t interrupted = 0;
+
+/// Index and number of shards from the variables of Slurm's arrays, and of GitLab's and CircleCI's
+/// parallel jobs.
+std::pair<std::uint64_t, std::uint64_t> shard_of_environment() {
+  const auto number = [](const char* name) -> std::optional<std::uint64_t> {
+    const char* const value = std::getenv(name);
+    if (value == nullptr || *value == '\0') return std::nullopt;
+    char* end = nullptr;
+    const std::uint64_t out = std::strtoull(value, &end, 10);
+    if (*end != '\0') throw CLI::ValidationError("--shard", std::string(name) + " is no number");
+    return out;
+  };
+  if (const auto index = number("SLURM_ARRAY_TASK_ID"), of = number("SLURM_ARRAY_TASK_COUNT");
+      index && of) {
+    return {*index - number("SLURM_ARRAY_TASK_MIN").value_or(0), *of};
+  }
+  if (const auto index = number("CIRCLE_NODE_INDEX"), of = number("CIRCLE_NODE_TOTAL");
+      index && of) {
+    return {*index, *of};
+  }
+  // GitLab counts from 1.
+  if (const auto index = number("CI_NODE_INDEX"), of = number("CI_NODE_TOTAL"); index && of) {
+    return {*index - 1, *of};
+  }
+  throw CLI::ValidationError(
+      "--shard", "expected the variables of a Slurm array, GitLab or CircleCI for \"auto\"");
+}
+
+hunt::Museum museum_below(const std::string& directory,
+                          const std::function<bool(const scenario::Scenario&)>& could_be_met,
+                          const properties::InvariantRegistry& invariants) {
+  hunt::Museum museum;
+  if (directory.empty()) return museum;
+  std::vector<std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+    if (entry.path().extension() == ".json") files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  kernel::Kernel kernel;
+  for (const std::string& file : files) {
+    const scenario::Scenario scenario = scenario::load_scenario_file(file);
+    if (!could_be_met(scenario)) continue;
+    const hunt::Exhibit exhibit = hunt::exhibit_of(kernel, scenario, invariants);
+    if (!exhibit.kinds.empty()) museum.push_back(exhibit);
+  }
+  return museum;
+}
+
+/// The line that says how far it is: rewritten in place on a terminal, now and then in a log.
+class Progress {
+ public:
+  explicit Progress(bool wanted) : wanted_(wanted), terminal_(isatty(STDERR_FILENO) != 0) {}
+  void show(const hunt::Exploration& so_far, std::uint64_t done, std::uint64_t planned) {
+    const auto now = watch_.elapsed();
+    if (!wanted_ || now < next_) return;
+    next_ = now + (terminal_ ? std::chrono::nanoseconds(200ms) : std::chrono::nanoseconds(30s));
+    std::cerr << (terminal_ ? "\r\x1b[K" : "") << report::progress(so_far, done, planned, now)
+              << (terminal_ ? "" : "\n") << std::flush;
+  }
+  void clear() const {
+    if (wanted_ && terminal_) std::cerr << "\r\x1b[K" << std::flush;
+  }
+  [[nodiscard]] std::chrono::nanoseconds elapsed() const { return watch_.elapsed(); }
+
+ private:
+  bool wanted_;
+  bool terminal_;
+  kernel::Stopwatch watch_;
+  std::chrono::nanoseconds next_ = 1s;
+};
+
+std::string write_worlds(const std::vector<hunt::WorldResult>& worlds) {
+  std::string line;
+  for (const hunt::WorldResult& world : worlds) {
+    if (!line.empty()) line += kBetweenWorlds;
+    line += hunt::write_world(world);
+  }
+  return line;
+}
+
+std::vector<hunt::WorldResult> load_worlds(const std::string& line) {
+  std::vector<hunt::WorldResult> worlds;
+  std::istringstream in(line);
+  for (std::string one; std::getline(in, one, kBetweenWorlds);) {
+    worlds.push_back(hunt::load_world(one, "a process of this command"));
+  }
+  return worlds;
+}
+
+}  // namespace
+
+void add_hunt_options(CLI::App& command, HuntOptions& options) {
+  command.add_option("--time", options.seconds, "Begin no more after so many seconds")
+      ->check(seconds_from(0));
+  command.add_option("--jobs", options.jobs, "Processes that play worlds")
+      ->check(CLI::Range(1, 1'024))
+      ->capture_default_str();
+  command.add_option("--shard", options.shard,
+                     "INDEX/COUNT: only this part; /COUNT: with the index of a Kubernetes indexed "
+                     "job; auto: from a Slurm array, GitLab or CircleCI");
+  command
+      .add_option("--museum", options.museum,
+                  "Directory of scenarios: count the worlds that fail like them")
+      ->check(CLI::ExistingDirectory);
+  command.add_option("--results", options.results, "Write what was seen as JSON, for hooke report");
+  command.add_option("--print", options.print,
+                     "Only print the world of this number, as a scenario file");
+  command.add_flag("--json", options.json, "Print what was seen as JSON");
+}
+
+hunt::Shard shard_of(const std::string& given, std::uint64_t first, std::uint64_t count) {
+  hunt::Shard shard{first, count, 0, 1};
+  if (given.empty()) return shard;
+  if (given == "auto") {
+    std::tie(shard.index, shard.of) = shard_of_environment();
+  } else {
+    std::string text = given;
+    if (const char* const index = std::getenv("JOB_COMPLETION_INDEX");
+        text.starts_with('/') && index != nullptr) {
+      text = index + text;
+    }
+    char slash = 0;
+    std::istringstream in(text);
+    if (!(in >> shard.index >> slash >> shard.of) || slash != '/' || !in.eof()) {
+      throw CLI::ValidationError("--shard",
+                                 "expected INDEX/COUNT, /COUNT or auto, got \"" + given + "\"");
+    }
+  }
+  if (shard.of == 0 || shard.index >= shard.of) {
+    throw CLI::ValidationError("--shard", "expected an index from 0 to COUNT - 1");
+  }
+  return shard;
+}
+
+int Hunt::run(const HuntOptions& options) {
+  std::ofstream results = open_for("--results", options.results);
+  const auto invariants = properties::InvariantRegistry::with_builtins();
+  const hunt::Museum museum = museum_below(options.museum, could_be_met, invariants);
+  hunt::Exploration exploration;
+  exploration.space = space;
+  const auto number_of = [&](std::uint64_t task) {
+    return shard.first + shard.index + task * shard.of;
+  };
+  const std::uint64_t planned =
+      shard.count / shard.of + (shard.index < shard.count % shard.of ? 1 : 0);
+  std::uint64_t over = 0;
+
+  Progress progress(!options.json);
+  std::unique_ptr<kernel::Kernel> kernel;  // of the process that works
+  Workforce workforce;
+  workforce.jobs = options.jobs;
+  workforce.work = [&](std::uint64_t task) {
+    if (!kernel) kernel = std::make_unique<kernel::Kernel>();
+    return write_worlds(play(*kernel, number_of(task), invariants));
+  };
+  workforce.done = [&](std::uint64_t, const std::string& line) {
+    ++over;
+    for (const hunt::WorldResult& world : load_worlds(line)) exploration.add(world, museum);
+  };
+  workforce.crashed = [&](std::uint64_t task, const std::string& how) {
+    ++over;
+    hunt::WorldResult world;
+    world.seed = number_of(task);
+    world.kinds = {{"harness", "the process that played the world was " + how}};
+    exploration.add(world, museum);
+  };
+  workforce.more = [&] {
+    progress.show(exploration, over, planned);
+    const std::chrono::duration<double> elapsed = progress.elapsed();
+    return interrupted == 0 && (options.seconds == 0 || elapsed.count() < options.seconds);
+  };
+  std::signal(SIGINT, [](int) { interrupted = 1; });
+  const std::uint64_t given = workforce.run(planned);
+  progress.clear();
+  exploration.wall = progress.elapsed();
+  if (given < planned) shard.count = given == 0 ? 0 : number_of(given - 1) + 1 - shard.first;
+  exploration.shards = {shard};
+
+  if (results.is_open()) results << hunt::write_exploration(exploration);
+  std::cout << (options.json ? hunt::write_exploration(exploration)
+                             : report::exploration_table(exploration, style_of_terminal()));
+  return exit_code_of(exploration);
+}
+
+int exit_code_of(const hunt::Exploration& exploration) {
+  if (exploration.twins_differ != 0) return kHarnessFailed;
+  for (const auto& [kind, finding] : exploration.findings) {
+    if (kind.invariant == "harness") return kHarnessFailed;
+  }
+  return exploration.findings.empty() ? kAllHeld : kSomethingFell;
+}
+
+}  // namespace hooke::cli

@@ -1,0 +1,48 @@
+#pragma once
+// What explore and sweep have in common: numbered tasks, each one or more worlds, dealt out to
+// processes; what they show is collected, told, and written down.
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/hunt/exploration.h"
+#include "sim/kernel/kernel.h"
+
+namespace hooke::cli {
+
+struct HuntOptions {
+  unsigned jobs = 1;
+  double seconds = 0;  ///< 0: no limit
+  std::string shard;
+  std::string museum;
+  std::string results;
+  bool json = false;
+  std::optional<std::uint64_t> print;
+};
+
+/// --jobs, --time, --shard, --museum, --results, --print, --json.
+void add_hunt_options(CLI::App& command, HuntOptions& options);
+
+/// The part of `count` numbers from `first` on that `text` (a --shard) means.
+/// CLI::ValidationError for what is none.
+hunt::Shard shard_of(const std::string& text, std::uint64_t first, std::uint64_t count);
+
+struct Hunt {
+  std::string space;  ///< as in hunt::Exploration
+  hunt::Shard shard;
+  /// Which scenarios below --museum could be met here at all.
+  std::function<bool(const scenario::Scenario&)> could_be_met;
+  /// Plays the worlds of the task with this number.
+  std::function<std::vector<hunt::WorldResult>(kernel::Kernel&, std::uint64_t number,
+                                               const properties::InvariantRegistry&)>
+      play;
+
+  /// Returns the exit code.
+  int run(const HuntOptions& options);
+};
+
+}  // namespace hooke::cli
