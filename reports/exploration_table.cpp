@@ -91,13 +91,19 @@ std::string progress(const Exploration& so_far, std::uint64_t done, std::uint64_
 }
 
 std::string exploration_table(const Exploration& exploration, const Style& style) {
-  std::string out = fmt::format(
-      "{}, each run twice, in {} ({:.1f}/s, {} events): {}\n", counted(exploration.worlds, "world"),
-      short_time(exploration.wall), per_second(exploration.worlds, exploration.wall),
-      grouped(exploration.events),
-      exploration.twins_differ == 0
-          ? "no twins differ"
-          : paint(style, "31;1", counted(exploration.twins_differ, "pair") + " of twins differ"));
+  std::string out =
+      fmt::format("{} in {} ({:.1f}/s, {} events)", counted(exploration.worlds, "world"),
+                  short_time(exploration.wall), per_second(exploration.worlds, exploration.wall),
+                  grouped(exploration.events));
+  if (exploration.twins_differ != 0) {
+    out +=
+        ", " + paint(style, "31;1", counted(exploration.twins_differ, "pair") + " of twins differ");
+  } else if (exploration.twins != 0) {
+    out +=
+        fmt::format(", {} run twice with the same trace hash",
+                    exploration.twins == exploration.worlds ? "each" : grouped(exploration.twins));
+  }
+  out += "\n";
   if (exploration.findings.empty()) {
     out += paint(style, "32", "every promise was kept in every world") + "\n";
   } else {

@@ -45,8 +45,9 @@ std::map<std::string, std::string> rendezvous_configuration(const RendezvousPlan
 
 }  // namespace
 
-world::WorldOptions world_options(const ClusterPlan& plan) {
+world::WorldOptions world_options(const ClusterPlan& plan, kernel::Strategy strategy) {
   world::WorldOptions options;
+  options.network.holds = strategy == kernel::Strategy::holds;
   options.network.latency = {plan.latency_median, plan.latency_p99};
   options.network.bandwidth_bits_per_s = plan.bandwidth_bits_per_s;
   return options;

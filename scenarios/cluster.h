@@ -32,7 +32,7 @@ inline constexpr sim::PortNumber kStorePort{29400};
 inline constexpr std::string_view kRunId = "job";
 
 /// The network of a scenario, for whoever makes its world.
-world::WorldOptions world_options(const ClusterPlan& plan);
+world::WorldOptions world_options(const ClusterPlan& plan, kernel::Strategy strategy);
 
 class Cluster {
  public:

@@ -530,7 +530,8 @@ void Loader::schedule(const Place& place) {
   const auto strategy = kernel::strategy_from(name);
   if (!strategy) {
     place.at("strategy")
-        .refuse_word("a scheduling strategy", name, {"fifo", "random", "walk", "pct", "delays"});
+        .refuse_word("a scheduling strategy", name,
+                     {"fifo", "random", "walk", "pct", "delays", "holds"});
   }
   scenario_.schedule.strategy = *strategy;
   if (place.has("depth")) {

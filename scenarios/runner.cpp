@@ -87,10 +87,11 @@ class Execution {
       recording_ = std::make_unique<kernel::RecordingSource>(*choices_);
       source = recording_.get();
     }
-    kernel_.begin(*source, trace_, limits_of(scenario, options),
-                  options.schedule.value_or(scenario.schedule));
+    const kernel::Schedule schedule = options.schedule.value_or(scenario.schedule);
+    kernel_.begin(*source, trace_, limits_of(scenario, options), schedule);
     agenda_ = std::make_unique<Agenda>(kernel_);
-    world_ = std::make_unique<world::World>(kernel_, world_options(scenario.cluster));
+    world_ =
+        std::make_unique<world::World>(kernel_, world_options(scenario.cluster, schedule.strategy));
     cluster_ = std::make_unique<Cluster>(*world_, scenario, roster_, options_.plugins);
     for (std::uint32_t i = 0; i < world_->node_count(); ++i) {
       node_names_.push_back(world_->node_name(sim::NodeId{i}));

@@ -6,10 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/cli/commands.h"
+#include "scenarios/cli/exhaustive_search.h"
 #include "scenarios/cli/hunt.h"
 #include "scenarios/hunt/explorer.h"
 #include "scenarios/hunt/swarm.h"
 #include "scenarios/json_reader.h"
+#include "scenarios/loader.h"
 #include "scenarios/writer.h"
 
 namespace hooke::cli {
@@ -21,6 +23,8 @@ struct Options {
   std::uint64_t first = 0;
   std::string space;
   std::string variant;
+  std::string exhaustive;
+  hunt::Bounds bounds;
 };
 
 hunt::Swarm swarm_of(const Options& options, std::string& space) {
@@ -38,6 +42,10 @@ hunt::Swarm swarm_of(const Options& options, std::string& space) {
 }
 
 int explore(const Options& options) {
+  if (!options.exhaustive.empty()) {
+    return search_exhaustively(scenario::load_scenario_file(options.exhaustive), options.bounds,
+                               options.hunt);
+  }
   Hunt hunt;
   const hunt::Swarm swarm = swarm_of(options, hunt.space);
   if (options.hunt.print) {
@@ -70,6 +78,20 @@ void add_explore(CLI::App& app, int& exit_code) {
                       "JSON file of what worlds are drawn from, instead of the default");
   command->add_option("--variant", options->variant, "All agents are of this variant")
       ->check(CLI::IsMember({"torch-2.x", "torch-1.13", "hardened"}));
+  command->add_option("--exhaustive", options->exhaustive,
+                      "Scenario file: no random worlds, but every order of store operations in "
+                      "this one, within the bounds that follow");
+  command
+      ->add_option("--deviations", options->bounds.deviations,
+                   "Requests held, crashes and partitions in one run")
+      ->check(CLI::Range(0, 10))
+      ->capture_default_str();
+  command->add_option("--crashes", options->bounds.crashes, "How many of them may be crashes")
+      ->check(CLI::Range(0, 10))
+      ->capture_default_str();
+  command->add_option("--partitions", options->bounds.partitions, "And how many partitions")
+      ->check(CLI::Range(0, 10))
+      ->capture_default_str();
   add_hunt_options(*command, options->hunt);
   command->footer(
       "Every world is run twice and must give the same trace both times. A world is made again by "

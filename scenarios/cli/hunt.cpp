@@ -1,8 +1,5 @@
 #include "scenarios/cli/hunt.h"
 
-#include <unistd.h>
-
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -10,23 +7,20 @@
 
 #include "reports/exploration_table.h"
 #include "scenarios/cli/commands.h"
+#include "scenarios/cli/interruption.h"
 #include "scenarios/cli/output_file.h"
+#include "scenarios/cli/progress.h"
 #include "scenarios/cli/seconds.h"
 #include "scenarios/cli/terminal.h"
 #include "scenarios/cli/workforce.h"
 #include "scenarios/loader.h"
-#include "sim/kernel/host_limits.h"
 
 namespace hooke::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using std::chrono_literals::operator""ms;
-using std::chrono_literals::operator""s;
 
 constexpr char kBetweenWorlds = '\t';  // JSON has none outside of texts, and escapes it in them
-
-volatile std::sig_atomic_t interrupted = 0;
 
 /// Index and number of shards from the variables of Slurm's arrays, and of GitLab's and CircleCI's
 /// parallel jobs.
@@ -74,29 +68,6 @@ hunt::Museum museum_below(const std::string& directory,
   }
   return museum;
 }
-
-/// The line that says how far it is: rewritten in place on a terminal, now and then in a log.
-class Progress {
- public:
-  explicit Progress(bool wanted) : wanted_(wanted), terminal_(isatty(STDERR_FILENO) != 0) {}
-  void show(const hunt::Exploration& so_far, std::uint64_t done, std::uint64_t planned) {
-    const auto now = watch_.elapsed();
-    if (!wanted_ || now < next_) return;
-    next_ = now + (terminal_ ? std::chrono::nanoseconds(200ms) : std::chrono::nanoseconds(30s));
-    std::cerr << (terminal_ ? "\r\x1b[K" : "") << report::progress(so_far, done, planned, now)
-              << (terminal_ ? "" : "\n") << std::flush;
-  }
-  void clear() const {
-    if (wanted_ && terminal_) std::cerr << "\r\x1b[K" << std::flush;
-  }
-  [[nodiscard]] std::chrono::nanoseconds elapsed() const { return watch_.elapsed(); }
-
- private:
-  bool wanted_;
-  bool terminal_;
-  kernel::Stopwatch watch_;
-  std::chrono::nanoseconds next_ = 1s;
-};
 
 std::string write_worlds(const std::vector<hunt::WorldResult>& worlds) {
   std::string line;
@@ -196,9 +167,9 @@ int Hunt::run(const HuntOptions& options) {
   workforce.more = [&] {
     progress.show(exploration, over, planned);
     const std::chrono::duration<double> elapsed = progress.elapsed();
-    return interrupted == 0 && (options.seconds == 0 || elapsed.count() < options.seconds);
+    return !interrupted() && (options.seconds == 0 || elapsed.count() < options.seconds);
   };
-  std::signal(SIGINT, [](int) { interrupted = 1; });
+  watch_for_interruption();
   const std::uint64_t given = workforce.run(planned);
   progress.clear();
   exploration.wall = progress.elapsed();

@@ -69,6 +69,7 @@ Finding finding_at(const Place& place) {
 void Exploration::add(const WorldResult& world, const Museum& museum) {
   ++worlds;
   if (!world.kinds.empty()) ++broken;
+  if (world.twin) ++twins;
   if (world.twins_differ) ++twins_differ;
   events += world.events;
   for (const FailureKind& kind : world.kinds) count(findings, kind, world.seed);
@@ -100,6 +101,7 @@ void Exploration::merge(const Exploration& other, const std::string& source) {
   }
   worlds += other.worlds;
   broken += other.broken;
+  twins += other.twins;
   twins_differ += other.twins_differ;
   events += other.events;
   wall += other.wall;
@@ -126,6 +128,7 @@ std::string write_exploration(const Exploration& exploration) {
   for (const Shard& shard : exploration.shards) out["shards"].push_back(shard_json(shard));
   out["worlds"] = exploration.worlds;
   out["broken"] = exploration.broken;
+  out["twins"] = exploration.twins;
   out["twins_differ"] = exploration.twins_differ;
   out["events"] = exploration.events;
   out["wall_ns"] = exploration.wall.count();
@@ -148,14 +151,15 @@ std::string write_exploration(const Exploration& exploration) {
 Exploration load_exploration(std::string_view text, const std::string& source) {
   const ordered_json json = scenario::parse_json(text, source);
   const Place top(json, "", source);
-  top.object({"version", "space", "shards", "worlds", "broken", "twins_differ", "events", "wall_ns",
-              "findings", "exhibits", "marks", "faults"});
+  top.object({"version", "space", "shards", "worlds", "broken", "twins", "twins_differ", "events",
+              "wall_ns", "findings", "exhibits", "marks", "faults"});
   if (top.at("version").unsigned_integer() != 1) top.at("version").refuse_value("1");
   Exploration out;
   out.space = top.at("space").text();
   for (const Place& item : top.at("shards").items()) out.shards.push_back(shard_at(item));
   out.worlds = top.at("worlds").unsigned_integer();
   out.broken = top.at("broken").unsigned_integer();
+  out.twins = top.at("twins").unsigned_integer();
   out.twins_differ = top.at("twins_differ").unsigned_integer();
   out.events = top.at("events").unsigned_integer();
   out.wall = std::chrono::nanoseconds(top.at("wall_ns").integer(0, INT64_MAX));
@@ -179,13 +183,10 @@ Exploration load_exploration(std::string_view text, const std::string& source) {
 }
 
 std::string write_world(const WorldResult& world) {
-  ordered_json out{{"seed", world.seed},
-                   {"kinds", ordered_json::array()},
-                   {"marks", world.marks},
-                   {"faults", ordered_json::array()},
-                   {"events", world.events},
-                   {"wall_ns", world.wall.count()},
-                   {"twins_differ", world.twins_differ}};
+  ordered_json out{{"seed", world.seed},     {"kinds", ordered_json::array()},
+                   {"marks", world.marks},   {"faults", ordered_json::array()},
+                   {"events", world.events}, {"wall_ns", world.wall.count()},
+                   {"twin", world.twin},     {"twins_differ", world.twins_differ}};
   for (const FailureKind& kind : world.kinds) out["kinds"].push_back(kind_json(kind));
   for (const WorldResult::Fault& fault : world.faults) {
     out["faults"].push_back({{"word", fault.word}, {"felt", fault.felt}});
@@ -196,7 +197,7 @@ std::string write_world(const WorldResult& world) {
 WorldResult load_world(std::string_view line, const std::string& source) {
   const ordered_json json = scenario::parse_json(line, source);
   const Place top(json, "", source);
-  top.object({"seed", "kinds", "marks", "faults", "events", "wall_ns", "twins_differ"});
+  top.object({"seed", "kinds", "marks", "faults", "events", "wall_ns", "twin", "twins_differ"});
   WorldResult out;
   out.seed = top.at("seed").unsigned_integer();
   for (const Place& item : top.at("kinds").items()) out.kinds.push_back(kind_at(item));
@@ -206,6 +207,7 @@ WorldResult load_world(std::string_view line, const std::string& source) {
   }
   out.events = top.at("events").unsigned_integer();
   out.wall = std::chrono::nanoseconds(top.at("wall_ns").integer(0, INT64_MAX));
+  out.twin = top.at("twin").truth();
   out.twins_differ = top.at("twins_differ").truth();
   return out;
 }

@@ -27,6 +27,7 @@ struct WorldResult {
   std::vector<Fault> faults;  ///< that happened
   std::uint64_t events = 0;
   std::chrono::nanoseconds wall{};  ///< of its first run
+  bool twin = false;                ///< it was run twice
   bool twins_differ = false;
 };
 
@@ -51,6 +52,7 @@ struct Exploration {
   std::vector<Shard> shards;
   std::uint64_t worlds = 0;
   std::uint64_t broken = 0;  ///< worlds with a finding
+  std::uint64_t twins = 0;   ///< worlds that were run twice
   std::uint64_t twins_differ = 0;
   std::uint64_t events = 0;
   std::chrono::nanoseconds wall{};

@@ -10,10 +10,7 @@ scenario::RunOptions hunting_options(bool twin) {
   return options;
 }
 
-WorldResult play(kernel::Kernel& kernel, const scenario::Scenario& world, std::uint64_t number,
-                 const properties::InvariantRegistry& invariants) {
-  const scenario::RunReport report =
-      scenario::run(kernel, world, hunting_options(true), invariants);
+WorldResult result_of(const scenario::RunReport& report, std::uint64_t number) {
   WorldResult result;
   result.seed = number;
   result.kinds = kinds_of(report);
@@ -24,6 +21,14 @@ WorldResult play(kernel::Kernel& kernel, const scenario::Scenario& world, std::u
   result.events = report.events;
   result.wall = report.wall_time;
   result.twins_differ = report.twin_difference.has_value();
+  return result;
+}
+
+WorldResult play(kernel::Kernel& kernel, const scenario::Scenario& world, std::uint64_t number,
+                 const properties::InvariantRegistry& invariants) {
+  WorldResult result =
+      result_of(scenario::run(kernel, world, hunting_options(true), invariants), number);
+  result.twin = true;
   return result;
 }
 

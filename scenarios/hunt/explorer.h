@@ -15,6 +15,9 @@ inline constexpr std::uint64_t kStepsMax = 5'000'000;
 /// How a hunt plays a world: `twin` as scenario::RunOptions has it.
 scenario::RunOptions hunting_options(bool twin);
 
+/// What a run has shown; goes by `number`.
+WorldResult result_of(const scenario::RunReport& report, std::uint64_t number);
+
 /// Plays `world` on `kernel`; the result goes by `number`.
 WorldResult play(kernel::Kernel& kernel, const scenario::Scenario& world, std::uint64_t number,
                  const properties::InvariantRegistry& invariants);

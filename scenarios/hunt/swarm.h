@@ -35,9 +35,9 @@ struct Swarm {
   Range faults{0, 4};
   std::vector<std::string> words{"*"};         ///< patterns of timeline words that may happen
   std::vector<std::string> fault_points{"*"};  ///< patterns of points where something may happen
-  std::vector<kernel::Strategy> strategies{kernel::Strategy::fifo, kernel::Strategy::random,
-                                           kernel::Strategy::walk, kernel::Strategy::pct,
-                                           kernel::Strategy::delays};
+  std::vector<kernel::Strategy> strategies{kernel::Strategy::fifo,   kernel::Strategy::random,
+                                           kernel::Strategy::walk,   kernel::Strategy::pct,
+                                           kernel::Strategy::delays, kernel::Strategy::holds};
   Duration time_limit = std::chrono::minutes(20);
   friend bool operator==(const Swarm&, const Swarm&) = default;
 };

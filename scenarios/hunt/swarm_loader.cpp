@@ -100,7 +100,8 @@ Swarm load_swarm(std::string_view text, const std::string& source) {
   texts(top, "strategies", [&](const Place& item, const std::string& name) {
     const auto strategy = kernel::strategy_from(name);
     if (!strategy) {
-      item.refuse_word("a scheduling strategy", name, {"fifo", "random", "walk", "pct", "delays"});
+      item.refuse_word("a scheduling strategy", name,
+                       {"fifo", "random", "walk", "pct", "delays", "holds"});
     }
     swarm.strategies.push_back(*strategy);
   });

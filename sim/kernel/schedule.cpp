@@ -7,7 +7,8 @@
 namespace hooke::kernel {
 namespace {
 
-constexpr std::array<std::string_view, 5> kNames{"fifo", "random", "walk", "pct", "delays"};
+constexpr std::array<std::string_view, 6> kNames{"fifo", "random", "walk",
+                                                 "pct",  "delays", "holds"};
 
 /// Runs differ in length by orders of magnitude, so moments and spans are drawn by their order of
 /// magnitude first.
@@ -50,7 +51,8 @@ std::size_t Scheduler::pick(std::span<const ReadyFiber> ready) {
     case Strategy::pct: return pick_by_priority(ready);
     case Strategy::random: return draws_.below(ready.size());
     case Strategy::fifo:
-    case Strategy::delays: break;
+    case Strategy::delays:
+    case Strategy::holds: break;
   }
   return 0;
 }

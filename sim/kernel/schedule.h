@@ -25,9 +25,11 @@ enum class Strategy : unsigned char {
            ///< what takes that many constraints (Burckhardt et al., ASPLOS 2010)
   delays,  ///< in order, but at `depth` moments the next one is held up for a while, as by a busy
            ///< machine (Emmi, Qadeer, Rakamaric, POPL 2011, with delays in virtual time)
+  holds,   ///< in order, but a service may meet the requests of several machines in another: the
+           ///< world's own search, see sim/world/request_order.h
 };
 
-/// "fifo", "random", "walk", "pct", "delays".
+/// "fifo", "random", "walk", "pct", "delays", "holds".
 std::string_view to_string(Strategy strategy);
 /// nullopt for an unknown name.
 std::optional<Strategy> strategy_from(std::string_view name);
@@ -59,7 +61,8 @@ class Scheduler {
   Scheduler(ChoiceSource& choices, Schedule schedule);
 
   [[nodiscard]] bool in_order() const {
-    return schedule_.strategy == Strategy::fifo || schedule_.strategy == Strategy::delays;
+    return schedule_.strategy == Strategy::fifo || schedule_.strategy == Strategy::delays ||
+           schedule_.strategy == Strategy::holds;
   }
   /// Which of the fibers, the one that has waited longest first, runs next. At least two, at most
   /// kSeen.

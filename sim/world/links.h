@@ -30,7 +30,8 @@ struct Link {
   std::uint64_t to_key;
   std::uint64_t latencies_drawn = 0;
   std::uint64_t losses_drawn = 0;
-  sim::WorldTime free_at{};  ///< when net_bandwidth lets the next bytes begin
+  std::uint64_t requests = 0;  ///< that arrived at services, where their order is searched
+  sim::WorldTime free_at{};    ///< when net_bandwidth lets the next bytes begin
   /// The first fault of `kind` that acts here, or null.
   [[nodiscard]] const LinkFault* fault(FaultKind kind) const;
   /// Nothing passes: partitioned or clogged.

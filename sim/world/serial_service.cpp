@@ -82,9 +82,11 @@ void SimNetwork::serve(ServiceState& service, Socket& socket, Segment&& segment)
     return;
   }
   std::size_t bytes = segment.bytes.size();
+  const Machine* const client = socket.peer_machine;
   serving_ = &service;
   deliver(socket, std::move(segment));
   serving_ = nullptr;
+  if (bytes > 0 && !service.held.empty()) let_others_go(service, client);
   Duration cost = Duration::zero();
   if (bytes > 0) {  // the mere end of a stream costs nothing
     for (const auto& [to, answer] : service.answers) bytes += answer.bytes.size();

@@ -200,9 +200,11 @@ void SimNetwork::arrive(Socket& socket, Segment&& segment) {
   }
   socket.machine->traffic.bytes_received += segment.bytes.size();
   if (socket.service != nullptr) {
+    ServiceState& service = *socket.service;
     ++socket.unserved;
-    socket.service->queue.push({socket.self, std::move(segment)});
-    run(*socket.service);
+    if (options_.holds && hold(service, socket, segment)) return;
+    service.queue.push({socket.self, std::move(segment)});
+    run(service);
   } else {
     deliver(socket, std::move(segment));
   }

@@ -11,6 +11,7 @@
 #include "sim/world/fifo.h"
 #include "sim/world/links.h"
 #include "sim/world/machine.h"
+#include "sim/world/request_order.h"
 #include "sim/world/slab.h"
 
 namespace hooke::world {
@@ -51,6 +52,15 @@ struct ListenerState {
   std::vector<SocketId> waiting;  ///< those whose turn came while the owner could not act
 };
 
+/// A request that waits until a few of others have been served, or what follows one on its
+/// connection.
+struct HeldRequest {
+  SocketId from;
+  Segment segment;
+  std::uint64_t behind = 0;  ///< how many requests of others come first
+  const Machine* client = nullptr;
+};
+
 /// Serial service of one port: one client write at a time. What a handler writes while it serves is
 /// collected and leaves when the time of the request is over.
 struct ServiceState {
@@ -61,6 +71,7 @@ struct ServiceState {
   Fifo<std::pair<SocketId, Segment>> queue;
   std::vector<std::pair<SocketId, Segment>> answers;
   std::vector<LinkFault> faults;  ///< service_slow, service_stop, service_error, service_reply_lost
+  std::vector<HeldRequest> held;  ///< in the order of their arrival
 };
 
 /// One end of a connection. In order of use: a message touches the first three cache lines.
@@ -203,6 +214,12 @@ class SimNetwork {
   void lose_reply(ServiceState& service, SocketId to);
   void forget_answers(Socket& socket);
   void release_answers(ServiceState& service);
+
+  // the order of requests (request_order.cpp)
+  bool hold(ServiceState& service, Socket& socket, Segment& segment);
+  void let_others_go(ServiceState& service, const Machine* client);
+  void release_held(ServiceState& service);
+  static void on_held_long(void* self, std::uint64_t socket);
 
   kernel::Kernel& kernel_;
   const NetworkOptions& options_;

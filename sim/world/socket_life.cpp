@@ -128,6 +128,7 @@ void SimNetwork::machine_crashed(Machine& machine) {
   machine.network_free_at = kernel_.now();
   for (const auto& [port, service] : machine.services) {
     service->queue.clear();
+    service->held.clear();
     service->answers.clear();
     if (service->busy_until) kernel_.cancel(*std::exchange(service->busy_until, std::nullopt));
   }

@@ -27,6 +27,7 @@ struct NetworkOptions {
   LatencyModel latency;                                    ///< between different nodes
   sim::Duration loopback = std::chrono::microseconds(20);  ///< within a node, constant
   std::int64_t bandwidth_bits_per_s = 10'000'000'000;      ///< what a node can send; 0: unlimited
+  bool holds = false;  ///< requests may be held at services, by choices of request_order.h
 };
 
 /// Cost of serving at one listening port: requests (one per client write) are served one after the

@@ -26,6 +26,9 @@ inline constexpr EventType listener_opened{"listener.opened", {"port"}};
 inline constexpr EventType listener_closed{"listener.closed", {"port"}};
 /// `kind` is the scenario's word where there is one. `for`: how long it is to last; 0: until
 /// healed, or no time at all where its kind is instantaneous.
+/// The `number`-th request of this machine has arrived at a service of machine `to`; `bytes`: how
+/// it begins, in hexadecimal digits. Only where the order of requests is searched.
+inline constexpr EventType request_arrived{"request.arrived", {"to", "port", "number", "bytes"}};
 inline constexpr EventType fault_injected{"fault.injected", {"fault", "kind", "target", "for"}};
 inline constexpr EventType fault_felt{"fault.felt", {"fault", "kind"}};
 inline constexpr EventType fault_ended{"fault.ended", {"fault", "kind"}};

@@ -46,7 +46,7 @@ TEST(Swarm, EveryWordEveryStrategyAndEveryTriggerHappensSomewhere) {
     }
   }
   EXPECT_EQ(words.size(), scenario::vocabulary().size());
-  EXPECT_EQ(strategies.size(), 5U);
+  EXPECT_EQ(strategies.size(), 6U);
   EXPECT_EQ(points.size(), scenario::fault_points().size());
   EXPECT_TRUE(by_event);
 }

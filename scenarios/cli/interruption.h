@@ -1,0 +1,10 @@
+#pragma once
+// Ctrl-C during long work: what is done so far is told.
+
+namespace hooke::cli {
+
+/// From now on a SIGINT is only remembered.
+void watch_for_interruption();
+[[nodiscard]] bool interrupted();
+
+}  // namespace hooke::cli
