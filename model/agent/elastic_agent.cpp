@@ -23,8 +23,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Grace wherever PyTorch does not pass the configured one.
-constexpr sim::Duration kDefaultGrace = 30s;
+/// How often a hardened agent looks up from the exit barrier.
+constexpr sim::Duration kBarrierLook = 1s;
 /// As the log directory: no file is kept, whatever the streams' settings.
 constexpr char kNowhere[] = "/dev/null";
 constexpr char kTerminalState[] = "torchelastic/agent/terminal_state";
@@ -128,14 +128,12 @@ RunResult ElasticAgent::invoke_run() {
     check_signals(ports_);
     if (!result) {
       reports_.looked(group_.state, remaining_restarts_);
-      // A failing backend ends a healthy agent here.
-      const bool others_wait = handler_.num_nodes_waiting() > 0;
-      // Members that have done their work go silent in the exit barrier: no loss.
-      const bool broken = !others_wait && handler_.group_is_broken() &&
-                          !group_.store->check({std::string(kTerminalState) + "/num_members"}) &&
-                          may_restart_for_a_loss();
+      const char* const cause = cause_to_restart_if_known();
       check_signals(ports_);
-      if (others_wait || broken) restart_workers(broken ? "member_lost" : "membership_change");
+      if (cause != nullptr) {
+        ++incarnation_;
+        restart_workers(cause);
+      }
       continue;
     }
     const std::int64_t before = remaining_restarts_;  // of this failure
@@ -155,19 +153,60 @@ RunResult ElasticAgent::invoke_run() {
     enter(result->state);
     reports_.looked(result->state, before);
     if (result->state == WorkerState::succeeded) {
-      exit_barrier();
-      return std::move(*result);
+      if (finish(*result)) return std::move(*result);
+      continue;
     }
     if (decision.scope != RestartScope::none) {
       ++restart_count_;
+      incarnation_ = 0;
       restart_workers(silent ? "heartbeat_loss" : "worker_failure", decision.delay);
       continue;
     }
-    shutdown(sim::Signal::term, kDefaultGrace);
+    shutdown(sim::Signal::term, spec_.grace());
     if (silent) *result = {WorkerState::failed, silent_workers()};  // as they are now
     enter(WorkerState::failed);  // the group; an UNHEALTHY result counts as success
-    if (spec_.variant == Variant::torch_1_13) exit_barrier();
+    if (spec_.variant == Variant::torch_1_13) static_cast<void>(exit_barrier());
     return std::move(*result);
+  }
+}
+
+const char* ElasticAgent::cause_to_restart() {
+  if (handler_.num_nodes_waiting() > 0) return "membership_change";
+  // Members that have done their work go silent in the exit barrier: no loss.
+  const bool broken = handler_.group_is_broken() &&
+                      !group_.store->check({std::string(kTerminalState) + "/num_members"}) &&
+                      may_restart_for_a_loss();
+  return broken ? "member_lost" : nullptr;
+}
+
+/// A failing backend ends a healthy agent. A hardened one watches its workers and asks again,
+/// until the others must have taken it for dead; then it meets them again, if it can.
+const char* ElasticAgent::cause_to_restart_if_known() {
+  const auto limit = handler_.outage_limit();
+  if (!limit) return cause_to_restart();
+  try {
+    const char* const cause = cause_to_restart();
+    rendezvous_heard_ = ports_.clock.monotonic_now();
+    return cause;
+  } catch (const RendezvousConnectionError&) {
+  } catch (const StoreNetworkError&) {
+  }
+  return ports_.clock.monotonic_now() - rendezvous_heard_ < *limit ? nullptr : "rendezvous_lost";
+}
+
+/// Waits for the others when the workers are done. False when these have been started anew: others
+/// of the group have failed, want another round, and cannot have it without this node.
+bool ElasticAgent::finish(RunResult& result) {
+  const std::string_view how = exit_barrier();
+  if (!spec_.looks_up_in_exit_barrier()) return true;
+  result.job_goes_on = how != "passed";
+  if (how != "others_return") return true;
+  try {
+    ++incarnation_;
+    restart_workers("membership_change");
+    return false;
+  } catch (const RendezvousError&) {
+    return true;  // too late for another round: what had been done is done
   }
 }
 
@@ -280,6 +319,12 @@ void ElasticAgent::initialize_workers() {
 }
 
 void ElasticAgent::rendezvous() {
+  while (!form_group()) {
+  }
+}
+
+/// False when the group lost a member before it was formed.
+bool ElasticAgent::form_group() try {
   RendezvousInfo info;
   reports_.timed("RENDEZVOUS", [&] { info = handler_.next_rendezvous(); });
   check_signals(ports_);
@@ -307,6 +352,11 @@ void ElasticAgent::rendezvous() {
                     {handler_.get_run_id(), group_.round, group_.group_rank,
                      group_.group_world_size, group_.ranks.base_rank, group_.ranks.world_size});
   ports_.fault_point.reach("agent.ranks_assigned");
+  handler_.group_formed();
+  rendezvous_heard_ = ports_.clock.monotonic_now();
+  return true;
+} catch (const RendezvousGroupLostError&) {
+  return false;
 }
 
 /// Of this agent alone: a drawn name, since others on this machine make theirs at the same moment.
@@ -323,13 +373,15 @@ void ElasticAgent::make_run_directory() {
 
 std::string ElasticAgent::attempt_directory() const {
   if (spec_.logs.directory == kNowhere && spec_.variant != Variant::torch_1_13) return kNowhere;
-  return run_directory_ + "/attempt_" + std::to_string(restart_count_);
+  // PyTorch's name; a membership restart keeps the count, and so meets the files of the previous
+  // incarnation. Hardened, these stay.
+  const bool apart = spec_.variant == Variant::hardened && incarnation_ > 0;
+  return run_directory_ + "/attempt_" + std::to_string(restart_count_) +
+         (apart ? "." + std::to_string(incarnation_) : "");
 }
 
 std::vector<WorkerStart> ElasticAgent::worker_starts() {
   if (run_directory_.empty()) make_run_directory();
-  // A restart for a membership change keeps the count, and so removes the previous incarnation's
-  // files.
   const std::string directory = attempt_directory();
   static_cast<void>(ports_.files.remove(directory));
   timer_variables_ = timers_->start(handler_.get_run_id());
@@ -377,7 +429,8 @@ WorkerStart ElasticAgent::worker_start(std::int64_t local_rank, const std::strin
 }
 
 void ElasticAgent::start_workers() {
-  context_ = std::make_unique<ProcessContext>(ports_, launcher_, spec_.variant, worker_starts());
+  context_ = std::make_unique<ProcessContext>(ports_, launcher_, spec_.variant, spec_.grace(),
+                                              worker_starts());
   health_check_.start([this] {
     return timers_->server() == nullptr ? ports_.clock.wall_now()
                                         : timers_->server()->last_progress_time();
@@ -434,7 +487,8 @@ void ElasticAgent::restart_workers(const char* cause, sim::Duration delay) {
   ports_.trace.emit(events::group_restarting, {cause, remaining_restarts_, group_.round});
   reports_.metrics().profile("SimpleElasticAgent._restart_workers", [&] {
     reports_.metrics().profile("LocalElasticAgent._stop_workers",
-                               [&] { shutdown(sim::Signal::term, kDefaultGrace); });
+                               [&] { shutdown(sim::Signal::term, spec_.grace()); });
+    if (!spec_.signals_interrupt_stopping()) check_signals(ports_);
     if (context_->has_abandoned()) {
       throw std::runtime_error("a worker cannot be ended: it is asleep in the kernel (state D)");
     }
@@ -444,43 +498,71 @@ void ElasticAgent::restart_workers(const char* cause, sim::Duration delay) {
   });
 }
 
-void ElasticAgent::exit_barrier() {
+std::string_view ElasticAgent::exit_barrier() {
   ports_.fault_point.reach("agent.exit_barrier");
   ports_.trace.emit(events::exit_barrier_entered,
                     {handler_.get_run_id(), group_.round, group_.group_world_size});
   const sim::MonotonicTime begin = ports_.clock.monotonic_now();
-  const auto left = [&](const char* result) {
+  const auto left = [&](std::string_view result) {
     ports_.trace.emit(events::exit_barrier_left, {handler_.get_run_id(), group_.round, result,
                                                   ports_.clock.monotonic_now() - begin});
+    return result;
   };
   try {
-    meet_in_exit_barrier();  // deaf: a signal that comes meanwhile is raised only after it
-    left("passed");
+    // Deaf: a signal that comes meanwhile is raised only after it.
+    return left(meet_in_exit_barrier());
   } catch (const SignalException&) {
     left("interrupted");
     throw;
   } catch (const StoreTimeoutError&) {
     left("timed_out");  // logged and swallowed: the agent still succeeds
     check_signals(ports_);
+    return "timed_out";
   } catch (const std::exception&) {
     left("failed");
     check_signals(ports_);
+    return "failed";
   }
 }
 
-void ElasticAgent::meet_in_exit_barrier() {
+std::string_view ElasticAgent::meet_in_exit_barrier() {
+  if (spec_.looks_up_in_exit_barrier()) return watch_exit_barrier();
   if (spec_.variant == Variant::torch_1_13) {
     barrier_1_13(*group_.store, group_.group_rank, group_.group_world_size, kTerminalState,
                  spec_.exit_barrier_timeout);
   } else {
     barrier(*group_.store, group_.group_world_size, kTerminalState, spec_.exit_barrier_timeout);
   }
+  return "passed";
+}
+
+/// The same keys as everybody's, and between two looks at them a look at the rendezvous.
+std::string_view ElasticAgent::watch_exit_barrier() {
+  const sim::MonotonicTime end = ports_.clock.monotonic_now() + spec_.exit_barrier_timeout;
+  const std::string sign = arrive(*group_.store, group_.group_world_size, kTerminalState);
+  for (;;) {
+    const sim::Duration left = end - ports_.clock.monotonic_now();
+    try {
+      group_.store->wait({sign}, std::clamp<sim::Duration>(left, 0s, kBarrierLook));
+      return "passed";
+    } catch (const StoreTimeoutError&) {
+      if (left <= kBarrierLook) throw;
+    }
+    check_signals(ports_);
+    try {
+      if (handler_.is_closed()) return "closed";
+      if (handler_.num_nodes_waiting() > 0) return "others_return";
+    } catch (const RendezvousConnectionError&) {
+      // Nobody knows; the store is asked again.
+    }
+  }
 }
 
 void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace) {
   ports_.fault_point.reach("agent.stopping");
-  check_signals(ports_);  // one that came during a deaf wait which then failed
-  timers_->stop();        // before the workers: what they still guard meets nobody
+  // One that came during a deaf wait which then failed.
+  if (spec_.signals_interrupt_stopping()) check_signals(ports_);
+  timers_->stop();  // before the workers: what they still guard meets nobody
   health_check_.stop();
   heartbeats_.stop();
   if (context_ != nullptr) context_->close(signal, grace);

@@ -49,8 +49,17 @@ class ElasticAgent final : public Agent {
   /// Those that have failed, in their places.
   void restart_failed(const ProcessFailures& failures, sim::Duration delay);
   void pause(sim::Duration delay);
-  void exit_barrier();
-  void meet_in_exit_barrier();
+  /// Why the workers are to be started anew although all is well with them; null: for nothing.
+  const char* cause_to_restart();
+  /// Likewise, outlasting a rendezvous that cannot be reached for a moment.
+  const char* cause_to_restart_if_known();
+  /// How the wait for the others ended, as the trace has it.
+  std::string_view exit_barrier();
+  std::string_view meet_in_exit_barrier();
+  /// The hardened barrier. "passed", "closed", "others_return" or "timed_out".
+  std::string_view watch_exit_barrier();
+  bool finish(RunResult& result);
+  bool form_group();
   void shutdown(sim::Signal signal, sim::Duration grace);
   void install_signal_handlers();
   void enter(WorkerState state);
@@ -69,9 +78,11 @@ class ElasticAgent final : public Agent {
   WorkerGroup group_;
   const RestartPolicy& policy_;
   std::unique_ptr<RestartBudget> budget_;
+  sim::MonotonicTime rendezvous_heard_{};        ///< when it last answered
   std::optional<std::int64_t> loss_refused_in_;  ///< round in which no restart was left for a loss
   std::int64_t remaining_restarts_;              ///< of the budget, as last heard
   std::int64_t restart_count_ = 0;               ///< after failures, this agent's own
+  std::int64_t incarnation_ = 0;                 ///< of the workers with that count
   std::map<std::int64_t, std::int64_t> attempts_failed_;  ///< by local rank
   ProcessLauncher& launcher_;
   std::unique_ptr<ProcessContext> context_;

@@ -53,8 +53,18 @@ struct WorkerSpec {
   std::optional<HeartbeatPlan> heartbeats;  ///< nullopt: workers are not asked to beat
   Variant variant = Variant::torch_2_x;
 
-  /// Between signal and SIGKILL at the end of run() only: everywhere else it is 30 s, and
-  /// 1.13 knows no other.
+  /// Between signal and SIGKILL wherever workers are stopped before the end of run(): 30 s,
+  /// whatever was configured; hardened, what was configured.
+  [[nodiscard]] sim::Duration grace() const {
+    return variant == Variant::hardened ? shutdown_timeout : std::chrono::seconds(30);
+  }
+  /// A signal that comes while workers are being stopped begins that anew, and a third one leaves
+  /// them behind; hardened, they are stopped first, within the grace that they have.
+  [[nodiscard]] bool signals_interrupt_stopping() const { return variant != Variant::hardened; }
+  /// Whoever has done his work waits for the others, whatever they do; hardened, he
+  /// looks at them once a second.
+  [[nodiscard]] bool looks_up_in_exit_barrier() const { return variant == Variant::hardened; }
+  /// Between signal and SIGKILL at the end of run(); 1.13 knows no other than 30 s.
   [[nodiscard]] sim::Duration grace_at_end() const {
     return variant == Variant::torch_1_13 ? std::chrono::seconds(30) : shutdown_timeout;
   }
@@ -83,6 +93,8 @@ struct WorkerGroup {
 struct RunResult {
   WorkerState state = WorkerState::unknown;
   ProcessFailures failures;
+  /// Hardened: others may still be at work, so that this end is not the job's (L-2).
+  bool job_goes_on = false;
   [[nodiscard]] bool failed() const { return state == WorkerState::failed; }
 };
 

@@ -18,6 +18,8 @@ namespace {
 
 constexpr int kFailed = 1;
 constexpr int kInterrupted = 130;
+/// What a shell adds to a signal's number, and so kInterrupted is of SIGINT.
+constexpr int kSignalled = 128;
 
 void announce(sim::Ports& ports, const LaunchConfig& config, const WorkerSpec& spec,
               const RendezvousParameters& parameters) {
@@ -25,13 +27,11 @@ void announce(sim::Ports& ports, const LaunchConfig& config, const WorkerSpec& s
                    {config.run_id, config.rdzv_backend, config.min_nodes, config.max_nodes,
                     config.nproc_per_node, config.max_restarts, spec.grace_at_end()});
   const RendezvousSettings settings = dynamic_settings(parameters);
-  const sim::Duration read_timeout =
-      parameters.get_as_seconds("read_timeout").value_or(std::chrono::seconds(60));
   ports.trace.emit(
       events::agent_settings,
       {settings.timeout.join, settings.timeout.last_call, settings.timeout.close,
        settings.timeout.heartbeat, settings.keep_alive_interval * settings.keep_alive_max_attempt,
-       read_timeout, config.monitor_interval, config.exit_barrier_timeout});
+       settings.read_timeout, config.monitor_interval, config.exit_barrier_timeout});
 }
 
 /// What torchrun adds to its own environment, and so to that of the workers: one thread per worker
@@ -77,6 +77,10 @@ struct Ending {
   int exit_code;
   std::string detail;
   bool job_failed = false;  ///< what a policy may answer by running the job again
+  /// How this agent parts with the rendezvous: closes it for everybody, leaves it as it is, or
+  /// (hardened) only takes itself out. Hardened agents close nothing but a job whose outcome is
+  /// decided: whoever is stopped or meets an error of his own says nothing about the others (L-2).
+  enum class Parting : unsigned char { closes, walks_off, leaves } parting = Parting::closes;
 };
 
 /// PyTorch's class name of an error, for the trace.
@@ -92,17 +96,18 @@ std::string class_of(const std::exception& error) {
 Ending judge(sim::Ports& ports, const WorkerSpec& spec, const std::optional<RunResult>& result) {
   if (!result) {
     // A graceful exit gives no result, and the launcher trips over that.
+    if (spec.variant == Variant::hardened) return {"graceful_exit", 0, ""};
     return {"graceful_exit", kFailed, "AttributeError: the agent returned no result"};
   }
   if (result->state == WorkerState::unhealthy && spec.variant == Variant::hardened) {
     return {"error", kFailed, "RuntimeError: a worker is asleep in the kernel (state D)"};
   }
   if (!result->failed()) return {"succeeded", 0, ""};  // an unhealthy group, too
-  const ProcessFailure& cause = first_failure(result->failures);
+  const ProcessFailure& cause = first_failure(result->failures, spec.variant);
   ports.trace.emit(events::failure_reported, {cause.rank, cause.pid.value, cause.exit_code});
   static_cast<void>(ports.files.append(
       "/dev/stderr", failure_summary(entry_point_name(spec.command), result->failures,
-                                     ports.network.fully_qualified_name())));
+                                     ports.network.fully_qualified_name(), spec.variant)));
   pass_on_error_file(ports, cause);
   return {"failed", kFailed,
           "ChildFailedError: rank " + std::to_string(cause.rank) + ": " + cause.message, true};
@@ -114,15 +119,35 @@ bool is_keyboard_interrupt(const Agent& agent, const SignalException& error) {
   return !agent.handles(error.signal());
 }
 
-Ending judge(sim::Ports& ports, const Agent& agent, const SignalException& error) {
+/// One status for everything does not tell a scheduler its own preemption from a failure (L-4).
+Ending judge(sim::Ports& ports, const WorkerSpec& spec, const Agent& agent,
+             const SignalException& error) {
   const bool keyboard_interrupt = is_keyboard_interrupt(agent, error);
   ports.trace.emit(events::agent_signalled, {static_cast<int>(error.signal()),
                                              keyboard_interrupt ? "before workers" : "running"});
-  return {"signalled", keyboard_interrupt ? kInterrupted : kFailed, error.what()};
+  const int exit_code =
+      spec.variant == Variant::hardened ? kSignalled + static_cast<int>(error.signal()) : kFailed;
+  return {"signalled", keyboard_interrupt ? kInterrupted : exit_code, error.what()};
+}
+
+/// PyTorch replaces the ending by an error of the shutdown (L-1).
+void part(sim::Ports& ports, RendezvousHandler& handler, Variant variant, Ending::Parting how) {
+  if (how == Ending::Parting::walks_off) return;
+  try {
+    static_cast<void>(how == Ending::Parting::leaves ? handler.leave() : handler.shutdown());
+  } catch (const SignalException&) {
+    throw;
+  } catch (const std::exception& error) {
+    if (variant != Variant::hardened) throw;
+    ports.trace.emit(events::rendezvous_failed,
+                     {handler.get_run_id(), class_of(error), error.what()});
+  }
+  check_signals(ports);
 }
 
 Ending run_guarded(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& config,
-                   const WorkerSpec& spec, RendezvousHandler& handler, Observers& observers) {
+                   const WorkerSpec& spec, RendezvousHandler& handler, Observers& observers,
+                   std::int64_t run) {
   const auto policy = plugins.restart_policies.create(config.restart_policy);
   const auto launcher = plugins.launchers.create(config.process_launcher)->make(ports);
   const auto timers = plugins.timers.create(config.timer);
@@ -130,32 +155,43 @@ Ending run_guarded(sim::Ports& ports, const Plugins& plugins, const LaunchConfig
   const AgentParts parts{ports, spec, handler, observers, *policy, *launcher, *timers};
   const std::unique_ptr<Agent> made = kind->make(parts);
   Agent& agent = *made;
-  bool close_rendezvous = true;
+  using Parting = Ending::Parting;
+  const bool hardened = spec.variant == Variant::hardened;
   Ending ending{"error", kFailed, ""};
   try {
     const std::optional<RunResult> result = agent.run();
-    agent.ended("SUCCEEDED", "");  // whatever the workers did (L-9)
+    if (!hardened) agent.ended("SUCCEEDED", "");  // whatever the workers did (L-9)
     ending = judge(ports, spec, result);
-    if (!result) agent.ended("FAILED", ending.detail);
+    if (hardened) {
+      agent.ended(ending.exit_code == 0 ? "SUCCEEDED" : "FAILED", ending.detail);
+      const bool decided =
+          ending.job_failed ||
+          (result && result->state == WorkerState::succeeded && !result->job_goes_on);
+      if (!decided) ending.parting = Parting::leaves;
+    } else if (!result) {
+      agent.ended("FAILED", ending.detail);
+    }
   } catch (const SignalException& error) {
-    ending = judge(ports, agent, error);
+    ending = judge(ports, spec, agent, error);
     if (!is_keyboard_interrupt(agent, error)) agent.ended("FAILED", ending.detail);
     // Closing would forbid later scaling, so a signal leaves the rendezvous open. A keyboard
     // interrupt runs the clean-up like any other error and so closes it for the whole job.
-    close_rendezvous = is_keyboard_interrupt(agent, error) ||
-                       config.defects.contains("launcher.shutdown_on_signal");
+    const bool closes = is_keyboard_interrupt(agent, error) && !hardened;
+    ending.parting = hardened ? Parting::leaves : Parting::walks_off;
+    if (closes || config.defects.contains("launcher.shutdown_on_signal"))
+      ending.parting = Parting::closes;
   } catch (const std::exception& error) {
     ending.detail = class_of(error) + ": " + error.what();
     ending.job_failed = true;
+    // Agents that run a job again meet in the next run only when this one is over for all.
+    if (hardened && !policy->runs_job_again(run)) ending.parting = Parting::leaves;
     agent.ended("FAILED", ending.detail);
   }
   ports.fault_point.reach("agent.closing");
-  if (!close_rendezvous) return ending;
   try {
-    static_cast<void>(handler.shutdown());  // any other error of it replaces the ending (L-1)
-    check_signals(ports);
+    part(ports, handler, spec.variant, ending.parting);
   } catch (const SignalException& error) {
-    ending = judge(ports, agent, error);
+    ending = judge(ports, spec, agent, error);
   }
   return ending;
 }
@@ -167,9 +203,15 @@ std::string drawn_run_id(sim::Random& random) {
          std::to_string(random.below("launch.run_id", bound));
 }
 
+bool runs_again(const Plugins& plugins, const LaunchConfig& config, const Ending& ending,
+                std::int64_t run) {
+  return ending.job_failed &&
+         plugins.restart_policies.create(config.restart_policy)->runs_job_again(run);
+}
+
 /// One run of the job, from the first rendezvous to the end of this agent's part in it.
 Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& config,
-                const WorkerSpec& spec, Observers& observers) {
+                const WorkerSpec& spec, Observers& observers, std::int64_t run) {
   const RendezvousParameters parameters{
       config.rdzv_backend, config.rdzv_endpoint, config.run_id,       config.min_nodes,
       config.max_nodes,    config.local_addr,    config.rdzv_configs, config.variant};
@@ -180,7 +222,13 @@ Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& c
     ports.fault_point.reach("agent.started");
     if (const auto refused = plugins.refusal(config)) throw std::invalid_argument(refused->reason);
     handler = plugins.rendezvous.create(ports, parameters);
-    ending = run_guarded(ports, plugins, config, spec, *handler, observers);
+    ending = run_guarded(ports, plugins, config, spec, *handler, observers, run);
+    // Whoever was told to go goes, and the next run needs the port; everybody else serves on what
+    // the others need.
+    const bool told_to_go = std::string_view(ending.outcome) == "signalled";
+    if (!told_to_go && !runs_again(plugins, config, ending, run)) {
+      handler->linger(spec.exit_barrier_timeout);
+    }
   } catch (const SignalException& error) {  // SIGINT before there is a handler to close
     ending = {"signalled", kInterrupted, error.what()};
   } catch (const std::exception& error) {
@@ -200,17 +248,18 @@ int launch_agent(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& 
                  Observers* observers) {
   Observers usual(ports);
   LaunchConfig config = given;
-  if (config.run_id.empty()) config.run_id = drawn_run_id(ports.random);
+  if (config.run_id.empty()) {
+    // Each agent its own, so that they never meet (L-10); hardened, torchrun's default.
+    config.run_id =
+        config.variant == Variant::hardened ? LaunchConfig{}.run_id : drawn_run_id(ports.random);
+  }
   const std::string run_id = config.run_id;
   WorkerSpec spec = worker_spec(ports.processes, config);
   static_cast<void>(ports.processes.catch_signal(sim::Signal::int_));
   for (std::int64_t run = 1;; ++run) {
     const Ending ending =
-        run_once(ports, plugins, config, spec, observers == nullptr ? usual : *observers);
-    if (!ending.job_failed ||
-        !plugins.restart_policies.create(config.restart_policy)->runs_job_again(run)) {
-      return ending.exit_code;
-    }
+        run_once(ports, plugins, config, spec, observers == nullptr ? usual : *observers, run);
+    if (!runs_again(plugins, config, ending, run)) return ending.exit_code;
     config.run_id = run_id + ".run" + std::to_string(run + 1);
     spec.signals_caught = true;
     ports.trace.emit(events::job_rerun, {run_id, config.run_id, run + 1});

@@ -27,7 +27,8 @@ inline constexpr EventType agent_settings{"agent.settings",
 inline constexpr EventType agent_finished{"agent.finished", {"outcome", "exit_code", "detail"}};
 /// The worker group's state changed (PyTorch's WorkerState names).
 inline constexpr EventType group_state{"group.state", {"state", "restart_count"}};
-/// `cause`: worker_failure, heartbeat_loss, membership_change, or member_lost (hardened).
+/// `cause`: worker_failure, heartbeat_loss, membership_change; hardened: member_lost,
+/// rendezvous_lost.
 inline constexpr EventType group_restarting{"group.restarting",
                                             {"cause", "remaining_restarts", "round"}};
 inline constexpr EventType agent_signalled{"agent.signalled", {"signal", "phase"}};
@@ -80,7 +81,7 @@ inline constexpr EventType ranks_assigned{
     {"run_id", "round", "group_rank", "group_world_size", "base_rank", "world_size"}};
 inline constexpr EventType exit_barrier_entered{"exit_barrier.entered",
                                                 {"run_id", "round", "world_size"}};
-/// `result`: passed, timed_out, failed, interrupted.
+/// `result`: passed, timed_out, failed, interrupted; hardened: closed, others_return.
 inline constexpr EventType exit_barrier_left{"exit_barrier.left",
                                              {"run_id", "round", "result", "elapsed"}};
 

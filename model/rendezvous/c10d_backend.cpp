@@ -92,10 +92,12 @@ C10dStore create_c10d_store(sim::Ports& ports, const RendezvousParameters& param
     throw std::invalid_argument("invalid store type \"" + type +
                                 "\": expected \"tcp\" or \"file\"");
   }
-  const sim::Endpoint endpoint = parse_endpoint(parameters.endpoint, kDefaultPort);
+  const sim::Endpoint endpoint =
+      parse_endpoint(parameters.endpoint, kDefaultPort, parameters.variant);
   const std::optional<bool> configured = parameters.get_as_bool("is_host");
-  const bool is_host =
-      configured ? *configured : matches_this_machine(ports.network, endpoint.host);
+  const bool is_host = configured
+                           ? *configured
+                           : matches_this_machine(ports.network, endpoint.host, parameters.variant);
   const sim::Duration read_timeout =
       parameters.get_as_seconds("read_timeout").value_or(kDefaultReadTimeout);
   if (read_timeout <= sim::Duration::zero()) {

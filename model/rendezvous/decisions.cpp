@@ -191,6 +191,15 @@ Action decide_exit(const Situation& s, sim::MonotonicTime deadline) {
   return s.mono_now > deadline ? Action::error_timeout : Action::remove_from_participants;
 }
 
+Action decide_leave(const Situation& s, sim::MonotonicTime deadline) {
+  const bool participates = s.state.participant(s.node) != nullptr;
+  const bool waits = s.state.waits(s.node);
+  if (!participates && !waits && !s.state.is_redundant(s.node)) return Action::finish;
+  if (s.mono_now > deadline) return Action::error_timeout;
+  if (participates) return Action::remove_from_participants;
+  return waits ? Action::remove_from_wait_list : Action::remove_from_redundancy_list;
+}
+
 Action decide_close(const Situation& s, sim::MonotonicTime deadline) {
   if (s.state.closed) return Action::finish;
   return s.mono_now > deadline ? Action::error_timeout : Action::mark_rendezvous_closed;

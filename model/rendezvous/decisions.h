@@ -50,6 +50,8 @@ using Operation = Action (*)(const Situation&, sim::MonotonicTime deadline);
 Action decide_join(const Situation& situation, sim::MonotonicTime deadline);
 /// Leaves the current round.
 Action decide_exit(const Situation& situation, sim::MonotonicTime deadline);
+/// Takes itself off all lists, for good (hardened).
+Action decide_leave(const Situation& situation, sim::MonotonicTime deadline);
 /// Closes the rendezvous.
 Action decide_close(const Situation& situation, sim::MonotonicTime deadline);
 /// Renews this node's heartbeat when it is due; a node that is not listed has nothing to renew

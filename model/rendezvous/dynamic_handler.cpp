@@ -11,6 +11,7 @@
 #include "model/rendezvous/bootstrap.h"
 #include "model/rendezvous/op_executor.h"
 #include "model/signals/signal_gate.h"
+#include "model/store/patient_store.h"
 #include "sim/port/sync.h"
 
 namespace hooke::model {
@@ -100,12 +101,49 @@ void WriteTracer::on_accepted(const PendingChange& change, std::size_t bytes) {
   }
 }
 
+/// Hardened: a backend that cannot be reached is asked again, once a second, for as long as the
+/// node that asks has nothing better to do: while it joins.
+class PatientBackend final : public RendezvousBackend {
+ public:
+  PatientBackend(sim::Ports& ports, std::unique_ptr<RendezvousBackend> backend)
+      : ports_(ports), backend_(std::move(backend)) {}
+
+  [[nodiscard]] std::string name() const override { return backend_->name(); }
+  std::optional<StoredState> get_state() override {
+    return persistently([&] { return backend_->get_state(); });
+  }
+  std::optional<SetStateResult> set_state(const sim::Value& bytes,
+                                          const std::optional<Token>& token) override {
+    return persistently([&] { return backend_->set_state(bytes, token); });
+  }
+
+  sim::Duration outage_limit{};  ///< zero: the first failure is the last
+
+ private:
+  template <class Call>
+  auto persistently(Call call) -> decltype(call()) {
+    const MonotonicTime give_up = ports_.clock.monotonic_now() + outage_limit;
+    for (;;) {
+      try {
+        return call();
+      } catch (const RendezvousConnectionError&) {
+        if (ports_.clock.monotonic_now() + kPollInterval > give_up) throw;
+      }
+      interruptible_sleep(ports_, kPollInterval);
+    }
+  }
+
+  sim::Ports& ports_;
+  std::unique_ptr<RendezvousBackend> backend_;
+};
+
 struct Core {
   Core(sim::Ports& in, RendezvousResources given, RendezvousSettings with, NodeDesc me)
       : ports(in),
         resources(std::move(given)),
         settings(std::move(with)),
         node(std::move(me)),
+        patient(settings.variant == Variant::hardened ? make_patient() : nullptr),
         tracer(in.trace, settings),
         holder(in.clock, *resources.backend, settings, node, &tracer),
         heartbeat_lock(in.executor) {}
@@ -114,6 +152,7 @@ struct Core {
   RendezvousResources resources;
   RendezvousSettings settings;
   NodeRef node;
+  PatientBackend* patient;  ///< what `resources` has as backend; null in the faithful variants
   WriteTracer tracer;
   StateHolder holder;
   sim::Mutex heartbeat_lock;  ///< held across store calls (R-10)
@@ -124,6 +163,16 @@ struct Core {
         operation, holder, settings, node, ports.clock, deadline, extend_by,
         [this](sim::Duration span) { interruptible_sleep(ports, span); },
         [this](Action) { ports.fault_point.reach("rendezvous.before_write"); });
+  }
+
+  [[nodiscard]] bool hardened() const { return settings.variant == Variant::hardened; }
+
+ private:
+  PatientBackend* make_patient() {
+    auto made = std::make_unique<PatientBackend>(ports, std::move(resources.backend));
+    PatientBackend* const out = made.get();
+    resources.backend = std::move(made);
+    return out;
   }
 };
 
@@ -191,6 +240,15 @@ class KeepAlive {
   sim::FiberId fiber_;
 };
 
+/// Which of the nodes with one name and process number this is. PyTorch counts handlers, so that
+/// containers whose agents are all process 1 of one host name are one node, and a successor takes
+/// its predecessor for itself; the hardened variant draws it.
+std::int64_t local_id(sim::Ports& ports, Variant variant) {
+  constexpr std::uint64_t kIds = std::uint64_t{1} << 31U;
+  if (variant != Variant::hardened) return 0;
+  return static_cast<std::int64_t>(ports.random.below("rendezvous.local_id", kIds));
+}
+
 /// Nobody has left since the round was complete: ranks have no holes.
 bool is_whole(const RendezvousState& state) {
   const auto size = static_cast<std::int64_t>(state.participants.size());
@@ -200,11 +258,12 @@ bool is_whole(const RendezvousState& state) {
 
 class DynamicHandler final : public RendezvousHandler {
  public:
-  DynamicHandler(sim::Ports& ports, RendezvousResources resources, RendezvousSettings settings,
-                 const std::string& addr)
-      : core_(std::make_shared<Core>(ports, std::move(resources), std::move(settings),
-                                     NodeDesc{addr, ports.processes.self().value, 0})),
-        bootstrap_(ports, addr, core_->settings.variant) {}
+  DynamicHandler(sim::Ports& ports, RendezvousResources resources,
+                 const RendezvousSettings& settings, const std::string& addr)
+      : core_(std::make_shared<Core>(
+            ports, std::move(resources), settings,
+            NodeDesc{addr, ports.processes.self().value, local_id(ports, settings.variant)})),
+        bootstrap_(ports, addr, settings.variant) {}
 
   [[nodiscard]] std::string get_backend() const override {
     return core_->resources.backend->name();
@@ -219,6 +278,10 @@ class DynamicHandler final : public RendezvousHandler {
   std::int64_t num_nodes_waiting() override;
   std::int64_t others_at_work() override;
   bool group_is_broken() override;
+  void group_formed() override { forming_ = false; }
+  [[nodiscard]] std::optional<sim::Duration> outage_limit() const override;
+  bool leave() override;
+  void linger(sim::Duration at_most) override;
   std::shared_ptr<Store> job_store() override {
     return make_prefix_store(job_prefix(core_->settings.run_id), core_->resources.store);
   }
@@ -226,6 +289,10 @@ class DynamicHandler final : public RendezvousHandler {
 
  private:
   RendezvousInfo join();
+  void begin_after_old_rounds();
+  std::shared_ptr<Store> round_store(std::int64_t round);
+  void while_waiting();
+  bool run_to_leave(Operation operation);
   void close();
   sim::Trace& trace() { return core_->ports.trace; }
 
@@ -233,6 +300,7 @@ class DynamicHandler final : public RendezvousHandler {
   Bootstrap bootstrap_;
   std::unique_ptr<KeepAlive> keep_alive_;
   std::int64_t waiting_seen_ = 0;
+  bool forming_ = false;  ///< a round has been joined, and its ranks are not yet known
   std::optional<std::pair<std::int64_t, std::int64_t>> joined_;  ///< round, and its size then
 };
 
@@ -286,13 +354,19 @@ RendezvousInfo DynamicHandler::join() {
     const sim::Duration delay = ports.random.between("rendezvous.jitter", 0ms, 300ms);
     if (delay >= 10ms) interruptible_sleep(ports, delay);
   }
+  if (core.patient != nullptr) {
+    core.patient->outage_limit = core.settings.read_timeout;
+    begin_after_old_rounds();
+  }
   const MonotonicTime deadline = ports.clock.monotonic_now() + core.settings.timeout.join;
   joined_.reset();
   do {
     core.run(&decide_exit, deadline);
     core.run(&decide_join, deadline, core.settings.timeout.join);
     // A round that lost a member since it was complete is no group any more.
-  } while (core.settings.variant == Variant::hardened && !is_whole(core.holder.state()));
+  } while (core.hardened() && !is_whole(core.holder.state()));
+  if (core.patient != nullptr) core.patient->outage_limit = {};
+  forming_ = core.hardened();
   ports.fault_point.reach("rendezvous.joined");
   keep_alive_ = KeepAlive::start(core_);
   const RendezvousState& state = core.holder.state();
@@ -304,9 +378,49 @@ RendezvousInfo DynamicHandler::join() {
   info.world_size =
       static_cast<std::int64_t>(state.participants.size());  // of what is held now
   joined_ = {info.round, info.world_size};
-  info.store =
-      make_prefix_store(round_prefix(core.settings.run_id, state.round), core.resources.store);
+  info.store = round_store(state.round);
   return info;
+}
+
+/// The keys of a job's rounds may outlive its state: a job that has none begins with the first
+/// round of which nothing is there. Whoever writes the first state decides for all.
+void DynamicHandler::begin_after_old_rounds() {
+  Core& core = *core_;
+  static_cast<void>(core.holder.sync());
+  if (core.holder.known() || core.holder.state().round > 0) return;
+  std::int64_t round = 0;
+  try {
+    while (
+        core.resources.store->check({round_prefix(core.settings.run_id, round) + "/MASTER_ADDR"})) {
+      ++round;
+    }
+  } catch (const StoreError&) {
+    return;  // what follows will tell
+  }
+  if (round > 0) core.holder.begin_at(round);
+}
+
+/// The store of one round; hardened, nobody who waits there is deaf.
+std::shared_ptr<Store> DynamicHandler::round_store(std::int64_t round) {
+  Core& core = *core_;
+  auto store = make_prefix_store(round_prefix(core.settings.run_id, round), core.resources.store);
+  if (!core.hardened()) return store;
+  return make_patient_store(core.ports, std::move(store), core.settings.read_timeout,
+                            [this] { while_waiting(); });
+}
+
+/// A member that dies before its first heartbeat was due leaves the others waiting for what it
+/// would have written: they meet again instead.
+void DynamicHandler::while_waiting() {
+  check_signals(core_->ports);
+  if (!forming_) return;
+  bool broken = false;
+  try {
+    broken = group_is_broken();
+  } catch (const RendezvousError&) {
+    return;  // nobody knows; the store is asked again
+  }
+  if (broken) throw RendezvousGroupLostError("the group lost a member while it was forming");
 }
 
 bool DynamicHandler::is_closed() {
@@ -363,6 +477,51 @@ bool DynamicHandler::group_is_broken() {
          static_cast<std::int64_t>(state.participants.size()) < joined_->second;
 }
 
+std::optional<sim::Duration> DynamicHandler::outage_limit() const {
+  const RendezvousSettings& settings = core_->settings;
+  if (!core_->hardened()) return std::nullopt;
+  return settings.keep_alive_interval * (settings.keep_alive_max_attempt - 1);
+}
+
+bool DynamicHandler::leave() {
+  return run_to_leave(&decide_leave);
+}
+
+/// Stops the heartbeats and does the last thing of this node in its rendezvous.
+bool DynamicHandler::run_to_leave(Operation operation) {
+  core_->ports.fault_point.reach("rendezvous.closing");
+  if (keep_alive_ != nullptr) std::exchange(keep_alive_, nullptr)->cancel();
+  if (core_->patient != nullptr) core_->patient->outage_limit = {};
+  try {
+    core_->run(operation, core_->ports.clock.monotonic_now() + core_->settings.timeout.close);
+    return true;
+  } catch (const RendezvousError& error) {
+    trace().emit(events::rendezvous_failed,
+                 {core_->settings.run_id, error.class_name(), error.what()});
+    return false;
+  }
+}
+
+/// Agents that poll their rendezvous are heard at least once per keep-alive interval; a client that
+/// has been silent for longer than the keep-alive threshold is nobody's any more.
+void DynamicHandler::linger(sim::Duration at_most) {
+  Core& core = *core_;
+  if (!core.hardened() || core.resources.server == nullptr) return;
+  core.resources.backend = nullptr;  // this node's own connections
+  core.patient = nullptr;
+  core.resources.store = nullptr;
+  const sim::Duration alive =
+      core.settings.keep_alive_interval * core.settings.keep_alive_max_attempt;
+  const MonotonicTime end = core.ports.clock.monotonic_now() + at_most;
+  bool told = false;
+  for (sim::Duration pause = 10ms; core.ports.clock.monotonic_now() < end;
+       pause = std::min<sim::Duration>(2 * pause, kPollInterval)) {
+    if (core.ports.processes.wait_signal(core.ports.clock.monotonic_now() + pause)) return;
+    if (core.resources.server->active_clients(alive) == 0) return;
+    if (!std::exchange(told, true)) trace().emit(events::mark, {"store_lingers"});
+  }
+}
+
 void DynamicHandler::close() {
   core_->run(&decide_close, core_->ports.clock.monotonic_now() + core_->settings.timeout.close);
 }
@@ -373,16 +532,7 @@ void DynamicHandler::set_closed() {
 }
 
 bool DynamicHandler::shutdown() {
-  core_->ports.fault_point.reach("rendezvous.closing");
-  if (keep_alive_ != nullptr) std::exchange(keep_alive_, nullptr)->cancel();
-  try {
-    close();
-    return true;
-  } catch (const RendezvousError& error) {
-    trace().emit(events::rendezvous_failed,
-                 {core_->settings.run_id, error.class_name(), error.what()});
-    return false;
-  }
+  return run_to_leave(&decide_close);
 }
 
 }  // namespace
@@ -432,6 +582,7 @@ RendezvousSettings dynamic_settings(const RendezvousParameters& parameters) {
   read("join_timeout", settings.timeout.join);
   read("last_call_timeout", settings.timeout.last_call);
   read("close_timeout", settings.timeout.close);
+  read("read_timeout", settings.read_timeout);
   if (parameters.variant != Variant::torch_1_13) {  // fixed in 1.13
     read("heartbeat_timeout", settings.timeout.heartbeat);
     read("keep_alive_interval", settings.keep_alive_interval);

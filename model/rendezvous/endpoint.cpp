@@ -39,7 +39,8 @@ bool is_address(const std::string& host) {
 
 }  // namespace
 
-sim::Endpoint parse_endpoint(const std::string& given, std::uint16_t default_port) {
+sim::Endpoint parse_endpoint(const std::string& given, std::uint16_t default_port,
+                             Variant variant) {
   const std::string text = trimmed(given);
   if (text.empty()) return {"localhost", sim::PortNumber{default_port}};
   std::string host = text;
@@ -49,6 +50,12 @@ sim::Endpoint parse_endpoint(const std::string& given, std::uint16_t default_por
   if (!bracketed && colon != std::string::npos) {
     host = text.substr(0, colon);
     port = parse_port(text.substr(colon + 1), text);
+  }
+  if (variant == Variant::hardened && !bracketed && host.find(':') != std::string::npos &&
+      host.front() != '[') {
+    throw std::invalid_argument("the rendezvous endpoint \"" + text +
+                                "\" is ambiguous: write an IPv6 address in brackets, [" + text +
+                                "] or [ADDRESS]:PORT");
   }
   if (host.size() > 1 && host.front() == '[' && host.back() == ']')
     host = host.substr(1, host.size() - 2);
@@ -60,16 +67,25 @@ sim::Endpoint parse_endpoint(const std::string& given, std::uint16_t default_por
   return {host, sim::PortNumber{port}};
 }
 
-bool matches_this_machine(sim::Network& network, const std::string& host) {
+bool matches_this_machine(sim::Network& network, const std::string& given, Variant variant) {
+  const auto as_compared = [&](std::string name) {
+    if (variant == Variant::hardened) {
+      std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+      });
+    }
+    return name;
+  };
+  const std::string host = as_compared(given);
   if (host == "localhost" || host == "::1" || host.starts_with("127.")) return true;
   const auto host_addresses = network.resolve(host);
   const std::string own = network.host_name();
-  if (host == own) return true;
+  if (host == as_compared(own)) return true;
   const auto own_addresses = network.resolve(own);
   if (!own_addresses)
     throw std::runtime_error("this machine's own name cannot be resolved: " + own);
   const auto canonical = network.canonical_name(own);
-  if (canonical && canonical.value() == host) return true;
+  if (canonical && as_compared(canonical.value()) == host) return true;
   for (const std::string& address : own_addresses.value()) {
     if (is_address(host) && host == address) return true;
     if (host_addresses && std::find(host_addresses.value().begin(), host_addresses.value().end(),

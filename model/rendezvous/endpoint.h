@@ -4,16 +4,20 @@
 
 #include <string>
 
+#include "model/variant/variant.h"
 #include "sim/port/network.h"
 
 namespace hooke::model {
 
 /// "host", "host:port", "[v6]:port"; blank means localhost. std::invalid_argument naming what is
-/// wrong. As in PyTorch, an IPv6 address without brackets is mis-split.
-sim::Endpoint parse_endpoint(const std::string& text, std::uint16_t default_port);
+/// wrong. As in PyTorch, an IPv6 address without brackets is mis-split; hardened, refused.
+sim::Endpoint parse_endpoint(const std::string& text, std::uint16_t default_port,
+                             Variant variant = Variant::torch_2_x);
 
 /// True if `host` is this machine, by PyTorch 2.x' rules in their order: loopback, host name, then
-/// two look-ups. A failure to resolve the own name is a std::runtime_error.
-bool matches_this_machine(sim::Network& network, const std::string& host);
+/// two look-ups. A failure to resolve the own name is a std::runtime_error. Hardened, whatever the
+/// case of the letters.
+bool matches_this_machine(sim::Network& network, const std::string& host,
+                          Variant variant = Variant::torch_2_x);
 
 }  // namespace hooke::model

@@ -31,6 +31,8 @@ HOOKE_RENDEZVOUS_ERROR(RendezvousConnectionError);
 HOOKE_RENDEZVOUS_ERROR(RendezvousStateError);
 /// A spare found the rendezvous closed: leave without failure (2.x).
 HOOKE_RENDEZVOUS_ERROR(RendezvousGracefulExitError);
+/// Hardened: the group that this node has joined lost a member before it was at work.
+HOOKE_RENDEZVOUS_ERROR(RendezvousGroupLostError);
 
 #undef HOOKE_RENDEZVOUS_ERROR
 

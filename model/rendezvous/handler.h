@@ -54,6 +54,18 @@ class RendezvousHandler {
   /// itself has been given up. Only the hardened variant knows; it also renews a
   /// heartbeat here that nobody else renews.
   virtual bool group_is_broken() { return false; }
+  /// The agent has its ranks: from now on a wait on the round's store goes on when the group loses
+  /// a member, which before that ends it with RendezvousGroupLostError (hardened: R-26).
+  virtual void group_formed() {}
+  /// For how long an agent at work may go without its rendezvous before the others must take it
+  /// for dead; nullopt: not for a moment.
+  [[nodiscard]] virtual std::optional<sim::Duration> outage_limit() const { return std::nullopt; }
+  /// Hardened: takes this node out of the rendezvous, which stays open for the others (L-2, L-3);
+  /// false when that cannot be done. Stops background work.
+  virtual bool leave() { return false; }
+  /// Serves on, for `at_most`, what this process serves to others and they still ask for; a
+  /// caught signal ends that. Nothing else may be called afterwards.
+  virtual void linger(sim::Duration at_most) { static_cast<void>(at_most); }
   /// A store of the whole job, which outlives rounds, agents and restarts, with a prefix of its own
   /// that no PyTorch agent uses; null where the backend has none.
   virtual std::shared_ptr<Store> job_store() { return nullptr; }

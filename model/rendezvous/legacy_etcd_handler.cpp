@@ -11,9 +11,16 @@
 #include "model/rendezvous/etcd_server.h"
 #include "model/rendezvous/legacy_etcd_rendezvous.h"
 #include "model/signals/signal_gate.h"
+#include "model/store/patient_store.h"
 
 namespace hooke::model {
 namespace {
+
+/// A keep-alive lives for ten seconds and is renewed after five: what is left when one renewal has
+/// failed.
+constexpr sim::Duration kOutageLimit = std::chrono::seconds(5);
+/// How often a hardened agent looks for members that are gone.
+constexpr sim::Duration kMemberLook = std::chrono::seconds(1);
 
 class LegacyEtcdHandler final : public RendezvousHandler {
  public:
@@ -42,12 +49,18 @@ class LegacyEtcdHandler final : public RendezvousHandler {
   std::int64_t others_at_work() override {
     return raised([&] { return rendezvous_.others_alive(); });
   }
+  bool group_is_broken() override;
+  [[nodiscard]] std::optional<sim::Duration> outage_limit() const override {
+    return hardened() ? std::optional(kOutageLimit) : std::nullopt;
+  }
   bool shutdown() override;
 
  private:
-  /// Nothing of etcd is made a rendezvous error here (spec/legacy-etcd.md 1).
+  [[nodiscard]] bool hardened() const { return variant_ == Variant::hardened; }
+  /// Nothing of etcd is made a rendezvous error here (spec/legacy-etcd.md 1), but for the hardened
+  /// agent, which outlasts an etcd that cannot be reached for a moment.
   template <class Call>
-  static auto raised(Call call) -> decltype(call()) {
+  auto raised(Call call) -> decltype(call()) {
     try {
       return call();
     } catch (const EtcdError& error) {
@@ -55,6 +68,7 @@ class LegacyEtcdHandler final : public RendezvousHandler {
           error.code() == EtcdV2Client::kKeyNotFound ? "EtcdKeyNotFound" : "EtcdException",
           error.what());
     } catch (const EtcdConnectionError& error) {
+      if (hardened()) throw RendezvousConnectionError(error.what());
       throw EscapedPythonError("EtcdConnectionFailed", error.what());
     }
   }
@@ -67,6 +81,8 @@ class LegacyEtcdHandler final : public RendezvousHandler {
   std::shared_ptr<EtcdV2Client> client_;
   LegacyEtcdRendezvous rendezvous_;
   std::int64_t held_round_ = 0;
+  std::int64_t held_size_ = 0;
+  sim::MonotonicTime next_look_{};  ///< for members that are gone
   std::int64_t waiting_seen_ = 0;
 };
 
@@ -77,7 +93,7 @@ RendezvousInfo LegacyEtcdHandler::next_rendezvous() {
     const auto place = rendezvous_.barrier();
     info.round = held_round_ = place.version;
     info.rank = place.rank;
-    info.world_size = place.world_size;
+    info.world_size = held_size_ = place.world_size;
   } catch (const RendezvousError& error) {
     ports_.trace.emit(events::rendezvous_failed, {run_id_, error.class_name(), error.what()});
     throw;
@@ -86,6 +102,10 @@ RendezvousInfo LegacyEtcdHandler::next_rendezvous() {
     throw;
   }
   info.store = make_etcd_v2_store(ports_, client_, rendezvous_.store_path(info.round));
+  if (hardened()) {  // nobody who waits there is deaf, or meets a LookupError (S-L16)
+    info.store = make_patient_store(ports_, std::move(info.store), kOutageLimit,
+                                    [this] { check_signals(ports_); });
+  }
   if (variant_ != Variant::torch_1_13) {
     info.bootstrap = build_store_info(ports_, info.rank, *info.store, local_addr_, 0);
   }
@@ -106,6 +126,17 @@ std::int64_t LegacyEtcdHandler::num_nodes_waiting() {
   return waiting;
 }
 
+/// A final version has no time to live: unless somebody waits, nobody looks whether its members are
+/// there (S-L8). Whoever misses one only has to ask for the next version, as every newcomer does.
+bool LegacyEtcdHandler::group_is_broken() {
+  if (!hardened() || ports_.clock.monotonic_now() < next_look_) return false;
+  next_look_ = ports_.clock.monotonic_now() + kMemberLook;
+  return raised([&] {
+    if (rendezvous_.is_closed()) return false;
+    return rendezvous_.others_alive() + 1 < held_size_;
+  });
+}
+
 bool LegacyEtcdHandler::shutdown() {
   ports_.fault_point.reach("rendezvous.closing");
   try {
@@ -115,7 +146,9 @@ bool LegacyEtcdHandler::shutdown() {
     throw;
   } catch (const std::exception& error) {
     ports_.trace.emit(events::rendezvous_failed, {run_id_, "EtcdException", error.what()});
-    return false;  // S-L11
+    const auto* const refused = dynamic_cast<const EtcdError*>(&error);
+    const bool not_begun = refused != nullptr && refused->code() == EtcdV2Client::kKeyNotFound;
+    return hardened() && not_begun;  // there is nothing to close (S-L11)
   }
 }
 

@@ -42,6 +42,9 @@ struct RendezvousSettings {
   RendezvousTimeout timeout;
   sim::Duration keep_alive_interval = std::chrono::seconds(5);
   std::int64_t keep_alive_max_attempt = 3;
+  /// How long one read of the backend may take; hardened: how long a join outlasts a backend that
+  /// cannot be reached.
+  sim::Duration read_timeout = std::chrono::seconds(60);
   Variant variant = Variant::torch_2_x;
 };
 

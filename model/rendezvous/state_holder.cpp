@@ -4,16 +4,6 @@
 #include "model/rendezvous/state_codec.h"
 
 namespace hooke::model {
-namespace {
-
-std::shared_ptr<RendezvousState> fresh_state(Variant variant) {
-  auto state = std::make_shared<RendezvousState>();
-  state->aware_times = variant != Variant::torch_1_13;
-  return state;
-}
-
-}  // namespace
-
 StateHolder::StateHolder(sim::Clock& clock, RendezvousBackend& backend,
                          const RendezvousSettings& settings, NodeRef node, Observer* observer,
                          sim::Duration cache_duration)
@@ -23,8 +13,20 @@ StateHolder::StateHolder(sim::Clock& clock, RendezvousBackend& backend,
       node_(std::move(node)),
       observer_(observer),
       cache_duration_(cache_duration),
-      state_(fresh_state(settings.variant)) {
+      state_(fresh_state()) {
   if (settings.variant == Variant::hardened) signs_.emplace(clock);
+}
+
+std::shared_ptr<RendezvousState> StateHolder::fresh_state() const {
+  auto state = std::make_shared<RendezvousState>();
+  state->aware_times = settings_.variant != Variant::torch_1_13;
+  state->round = first_round_;
+  return state;
+}
+
+void StateHolder::begin_at(std::int64_t round) {
+  first_round_ = round;
+  if (!known_) edit().round = round;
 }
 
 RendezvousState& StateHolder::edit() {
@@ -86,7 +88,7 @@ std::optional<bool> StateHolder::sync() {
       dirty_ = true;
       return sync();
     } else {
-      state_ = fresh_state(settings_.variant);
+      state_ = fresh_state();
       editable_.reset();
       token_.reset();
     }

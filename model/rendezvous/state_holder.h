@@ -49,6 +49,11 @@ class StateHolder {
   /// again with the next sync, or forgotten in the hardened variant.
   std::optional<bool> sync();
 
+  /// False as long as the backend has never had a state for this node to see.
+  [[nodiscard]] bool known() const { return known_; }
+  /// A job that has no state yet begins with `round` (hardened: R-41).
+  void begin_at(std::int64_t round);
+
   /// What the hardened variant judges liveness by; null in the faithful ones.
   [[nodiscard]] const SignsOfLife* signs() const { return signs_ ? &*signs_ : nullptr; }
 
@@ -57,6 +62,7 @@ class StateHolder {
   [[nodiscard]] const std::vector<DeadNode>& dead_nodes() const { return dead_; }
 
  private:
+  [[nodiscard]] std::shared_ptr<RendezvousState> fresh_state() const;
   RendezvousState& edit();
   void adopt(const sim::Value& bytes);
   void drop_dead_nodes();
@@ -68,6 +74,7 @@ class StateHolder {
   Observer* observer_;
   sim::Duration cache_duration_;
 
+  std::int64_t first_round_ = 0;
   StateRef state_;
   std::shared_ptr<RendezvousState> editable_;  ///< same as state_ while nobody else has seen it
   std::optional<Token> token_;

@@ -4,9 +4,14 @@
 
 #include "model/rendezvous/dynamic_handler.h"
 #include "model/rendezvous/endpoint.h"
+#include "model/signals/signal_gate.h"
+#include "model/store/patient_store.h"
 
 namespace hooke::model {
 namespace {
+
+/// For how long a hardened agent goes on asking a store that cannot be reached.
+constexpr sim::Duration kOutage = std::chrono::seconds(60);
 
 class StaticHandler final : public RendezvousHandler {
  public:
@@ -60,6 +65,10 @@ RendezvousInfo StaticHandler::next_rendezvous() {
   }
   RendezvousInfo info;
   info.store = make_prefix_store(run_id_, store_);
+  if (variant_ == Variant::hardened) {  // nobody who waits there is deaf (A-8)
+    info.store = make_patient_store(ports_, std::move(info.store), kOutage,
+                                    [this] { check_signals(ports_); });
+  }
   info.round = -1;
   info.rank = rank_;
   info.world_size = world_size_;
@@ -92,7 +101,7 @@ std::unique_ptr<RendezvousHandler> make_static_handler(sim::Ports& ports,
   if (parameters.endpoint.find_first_not_of(" \t") == std::string::npos) {
     throw std::invalid_argument("the static rendezvous needs an endpoint");
   }
-  const sim::Endpoint endpoint = parse_endpoint(parameters.endpoint, 0);
+  const sim::Endpoint endpoint = parse_endpoint(parameters.endpoint, 0, parameters.variant);
   if (endpoint.port.value == 0) {
     throw std::invalid_argument("the static rendezvous needs a port in its endpoint \"" +
                                 parameters.endpoint + "\"");

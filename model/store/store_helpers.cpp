@@ -14,13 +14,6 @@ std::vector<std::string> numbered(const std::string& prefix, std::int64_t count)
 /// Content of keys whose existence is all that counts.
 const char* const kIgnored = "<val_ignored>";
 
-/// Counts one arrival; the last one leaves a sign. Returns the key of the sign.
-std::string arrive(Store& store, std::int64_t world_size, const std::string& prefix) {
-  const std::string sign = prefix + "/last_member";
-  if (store.add(prefix + "/num_members", 1) == world_size) store.set(sign, Value(kIgnored));
-  return sign;
-}
-
 /// After this many missing ranks rank 0 looks no further.
 constexpr std::size_t kMissingMax = 16;
 
@@ -74,6 +67,12 @@ class MissingRanks {
 };
 
 }  // namespace
+
+std::string arrive(Store& store, std::int64_t world_size, const std::string& prefix) {
+  const std::string sign = prefix + "/last_member";
+  if (store.add(prefix + "/num_members", 1) == world_size) store.set(sign, Value(kIgnored));
+  return sign;
+}
 
 std::vector<Value> get_all(Store& store, std::int64_t rank, const std::string& prefix,
                            std::int64_t world_size) {

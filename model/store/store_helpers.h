@@ -50,6 +50,10 @@ struct BarrierTracing {
 void barrier(Store& store, std::int64_t world_size, const std::string& prefix,
              sim::Duration timeout, const std::optional<BarrierTracing>& tracing = std::nullopt);
 
+/// The first half of `barrier`: counts one arrival, and the last one leaves a sign. Returns the key
+/// of the sign.
+std::string arrive(Store& store, std::int64_t world_size, const std::string& prefix);
+
 /// 1.13: the same by n single reads per node; the store's timeout stays changed.
 std::vector<Value> synchronize_1_13(Store& store, Value data, std::int64_t rank,
                                     std::int64_t world_size, const std::string& prefix,

@@ -25,6 +25,9 @@ class TcpStoreServer {
   [[nodiscard]] virtual sim::PortNumber port() const = 0;
   /// Number of keys, `init/` and queues not counted apart.
   [[nodiscard]] virtual std::size_t key_count() const = 0;
+  /// Clients that wait for a key or have asked for something within the last `span`: agents do so
+  /// at least once per keep-alive interval, machines that are gone never do.
+  [[nodiscard]] virtual std::size_t active_clients(sim::Duration span) const = 0;
 };
 
 /// Binds `port` (0: ephemeral). `purpose` is for the trace ("rendezvous", "workers"). Throws
@@ -52,8 +55,9 @@ struct TcpStoreOptions {
 /// client serialises its calls with a mutex that is held for the whole of a wait (rendezvous R-39).
 /// Throws StoreNetworkError. Replies other than a WAIT's are waited for without limit (S-23). A
 /// connection that has broken stays so: every later call throws StoreNetworkError. Hardened, a
-/// reply comes within `timeout` or the connection is broken, and what may be done twice is done
-/// again on a new one. In 1.13's format
+/// reply comes within ten seconds (or `timeout`, if that is shorter) or the connection is broken,
+/// what may be done twice is done again on a new one, a set is confirmed (S-2), and connecting
+/// takes no longer than `timeout`. In 1.13's format
 /// a wait that times out stays registered and spoils the answer to a later call (S-1), lists of
 /// keys are got and set one by one, and append is a StoreError. 1.13's second connection, for
 /// watches, is not opened.

@@ -1,5 +1,6 @@
 // The client. connect() holds PyTorch's two nested loops; each operation takes the client's one
 // mutex, writes one message and reads its reply. TracedClient does the same and tells.
+#include <algorithm>
 #include <mutex>
 #include <type_traits>
 
@@ -20,8 +21,10 @@ using sim::MonotonicTime;
 /// appending may exceed what one request can carry.
 constexpr std::uint64_t kReplyBytesMax = 16 * kValueBytesMax;
 
-/// How long a hardened client tries to reach a store that it has lost.
+/// How long a hardened client tries to reach a store that it has lost, and how long it waits for a
+/// reply that needs no waiting: an agent is deaf meanwhile.
 constexpr Duration kReconnectTimeout = std::chrono::seconds(5);
+constexpr Duration kReplyTimeout = std::chrono::seconds(10);
 
 std::string describe(const sim::Endpoint& endpoint) {
   return endpoint.host + ":" + std::to_string(endpoint.port.value);
@@ -83,7 +86,7 @@ class Client : public Store {
   void connect(Duration timeout);
   std::unique_ptr<sim::Stream> connect_socket(Backoff& backoff, Duration timeout);
   /// Opens the protocol on a fresh stream; false when the connection broke while doing so.
-  bool open(sim::Stream& stream);
+  bool open(sim::Stream& stream, MonotonicTime deadline);
 
   void reconnect_if_lost();
   /// Does what may be done twice; hardened, a second time on a new connection when the first one
@@ -95,6 +98,9 @@ class Client : public Store {
   void send(Message& message);
   void send(Message&& message) { send(message); }
   void send_change(Message& message);
+  /// Hardened: asks for a key that has been set. A set is answered by nothing: if it is lost with
+  /// its connection, this breaks, and both are done again (S-2).
+  void confirm(const std::string& key);
   /// Blocks until `count` bytes have come. False at the deadline; without one for ever (S-23), or
   /// until a hardened client's time-out breaks the connection.
   bool receive(std::size_t count, std::optional<MonotonicTime> deadline);
@@ -113,7 +119,7 @@ class Client : public Store {
   /// Until when a reply is waited for that no caller has set a limit to.
   [[nodiscard]] std::optional<MonotonicTime> patience() const {
     if (!hardened()) return std::nullopt;
-    return ports_.clock.monotonic_now() + options_.timeout;
+    return ports_.clock.monotonic_now() + std::min(options_.timeout, kReplyTimeout);
   }
   [[nodiscard]] Message request(Query query) const { return Message(query, options_.variant); }
   [[nodiscard]] Message key_list(Query query, const std::vector<std::string>& keys) const;
@@ -134,8 +140,10 @@ void Client::connect(Duration timeout) {
   Backoff backoff(ports_.random, options_.variant);
   const MonotonicTime deadline = ports_.clock.monotonic_now() + timeout;
   for (;;) {
-    auto stream = connect_socket(backoff, timeout);
-    if (stream != nullptr && open(*stream)) {
+    // The inner loop has the whole time again, so that PyTorch takes twice as long.
+    auto stream =
+        connect_socket(backoff, hardened() ? deadline - ports_.clock.monotonic_now() : timeout);
+    if (stream != nullptr && open(*stream, deadline)) {
       stream_ = std::move(stream);
       return;
     }
@@ -143,7 +151,8 @@ void Client::connect(Duration timeout) {
       throw StoreNetworkError("the client could not connect to the store at " +
                               describe(options_.endpoint) + " in time");
     }
-    ports_.executor.sleep_until(ports_.clock.monotonic_now() + backoff.next());
+    const MonotonicTime again = ports_.clock.monotonic_now() + backoff.next();
+    ports_.executor.sleep_until(hardened() ? std::min(again, deadline) : again);
   }
 }
 
@@ -162,14 +171,14 @@ std::unique_ptr<sim::Stream> Client::connect_socket(Backoff& backoff, Duration t
   }
 }
 
-bool Client::open(sim::Stream& stream) {
+bool Client::open(sim::Stream& stream, MonotonicTime deadline) {
   if (of_1_13()) return true;
   const auto nonce = static_cast<std::uint32_t>(ports_.processes.self().value);
   if (!send_opening(stream, nonce)) return false;
   sim::Buffer echo;
-  const auto deadline = patience();
+  const auto until = hardened() ? std::optional(deadline) : std::nullopt;
   while (echo.size() < sizeof(nonce)) {  // waited for without limit by PyTorch
-    auto more = stream.read(deadline);
+    auto more = stream.read(until);
     if (!more || more->empty()) return false;
     echo.append(std::move(more).value());
   }
@@ -256,7 +265,17 @@ Message Client::key_list(Query query, const std::vector<std::string>& keys) cons
 
 void Client::set(const std::string& key, Value value) {
   const std::lock_guard lock(mutex_);
-  persistently([&] { send_change(request(Query::set).key(key).value(value)); });
+  persistently([&] {
+    send_change(request(Query::set).key(key).value(value));
+    confirm(key);
+  });
+}
+
+void Client::confirm(const std::string& key) {
+  if (!hardened()) return;
+  Message message = key_list(Query::check, {key});
+  send(message);
+  static_cast<void>(number<std::uint8_t>());
 }
 
 Value Client::get(const std::string& key) {
@@ -326,13 +345,15 @@ std::vector<Value> Client::multi_get(const std::vector<std::string>& keys) {
     return values;
   }
   const std::lock_guard lock(mutex_);
-  if (!keys.empty()) wait_locked(keys, timeout_);
-  Message message = key_list(Query::multi_get, keys);
-  send(message);
-  std::vector<Value> values;
-  values.reserve(keys.size());
-  for (std::size_t i = 0; i < keys.size(); ++i) values.push_back(value());
-  return values;
+  return persistently([&] {
+    if (!keys.empty()) wait_locked(keys, timeout_);
+    Message message = key_list(Query::multi_get, keys);
+    send(message);
+    std::vector<Value> values;
+    values.reserve(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) values.push_back(value());
+    return values;
+  });
 }
 
 void Client::multi_set(const std::vector<std::pair<std::string, Value>>& items) {
@@ -341,10 +362,13 @@ void Client::multi_set(const std::vector<std::pair<std::string, Value>>& items) 
     return;
   }
   const std::lock_guard lock(mutex_);
-  Message message = request(Query::multi_set);
-  message.u64(items.size());
-  for (const auto& [key, item] : items) message.key(key).value(item);
-  send_change(message);
+  persistently([&] {
+    Message message = request(Query::multi_set);
+    message.u64(items.size());
+    for (const auto& [key, item] : items) message.key(key).value(item);
+    send_change(message);
+    if (!items.empty()) confirm(items.back().first);
+  });
 }
 
 bool Client::delete_key(const std::string& key) {

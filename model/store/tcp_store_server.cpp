@@ -24,6 +24,7 @@ class Server final : public TcpStoreServer, public sim::AcceptHandler {
 
   [[nodiscard]] sim::PortNumber port() const override { return listener_->local().port; }
   [[nodiscard]] std::size_t key_count() const override { return keys_.size(); }
+  [[nodiscard]] std::size_t active_clients(sim::Duration span) const override;
   void on_accept(std::unique_ptr<sim::Stream> stream) override;
   /// Destroys the connection; nothing of it may be used afterwards.
   void drop(std::uint64_t connection);
@@ -56,6 +57,9 @@ class Connection final : public sim::StreamHandler {
   void registration_gone(const std::string& key) { registered_.erase(key); }
   /// Withdraws every registration.
   void forget_waits();
+  [[nodiscard]] bool active_since(sim::MonotonicTime begin) const {
+    return latest_ >= begin || !registered_.empty();
+  }
 
  private:
   /// Acts on one request; false when the protocol demands that the connection be closed.
@@ -81,6 +85,7 @@ class Connection final : public sim::StreamHandler {
   std::uint64_t number_;
   std::unique_ptr<sim::Stream> stream_;
   std::optional<Variant> dialect_;  ///< known once enough has come to tell
+  sim::MonotonicTime latest_{};     ///< when something last came
   std::size_t awaited_ = 0;         ///< keys of the latest WAIT that have not appeared yet
   /// Keys under which the server's waiting_ knows this connection.
   std::set<std::string, std::less<>> registered_;
@@ -106,6 +111,13 @@ void Server::on_accept(std::unique_ptr<sim::Stream> stream) {
   connections_[number] = std::make_unique<Connection>(*this, number, std::move(stream));
 }
 
+std::size_t Server::active_clients(sim::Duration span) const {
+  const sim::MonotonicTime begin = ports_.clock.monotonic_now() - span;
+  return static_cast<std::size_t>(std::count_if(
+      connections_.begin(), connections_.end(),
+      [&](const auto& connection) { return connection.second->active_since(begin); }));
+}
+
 void Server::drop(std::uint64_t connection) {
   const auto found = connections_.find(connection);
   found->second->forget_waits();
@@ -113,6 +125,7 @@ void Server::drop(std::uint64_t connection) {
 }
 
 void Connection::on_data(sim::Buffer& received) {
+  latest_ = server_.ports_.clock.monotonic_now();
   if (!dialect_) dialect_ = dialect_of(received);
   if (!dialect_) return;
   try {

@@ -112,6 +112,12 @@ class FileTimerServer::Watch {
   [[nodiscard]] sim::MonotonicTime in(sim::Duration span) const {
     return ports_.clock.monotonic_now() + span;
   }
+  /// A deadline is a time of the wall clock, which may be set ahead (T-1); hardened, the span that
+  /// was left of it when it came must have gone by as well.
+  [[nodiscard]] sim::MonotonicTime not_before(const TimerRequest& request) const {
+    if (!hardened() || !request.expires) return {};
+    return in(*request.expires - ports_.clock.wall_now());
+  }
   std::unique_ptr<sim::FifoReader> open();
   /// One step: read, judge, end. False when the FIFO cannot be read any more.
   bool step(sim::FifoReader& fifo);
@@ -178,7 +184,7 @@ bool FileTimerServer::Watch::step(sim::FifoReader& fifo) {
     return false;
   for (const TimerRequest& request : requests) {
     ++request_count;
-    timers_.apply(request);
+    timers_.apply(request, not_before(request));
   }
   signal_sent_ = 0;
   std::vector<std::int64_t> done = judge();
@@ -262,7 +268,8 @@ void FileTimerServer::Watch::take_line(std::string_view line, std::vector<TimerR
 
 std::vector<std::int64_t> FileTimerServer::Watch::judge() {
   std::vector<std::int64_t> done;
-  for (const auto& [worker, expired] : timers_.expired(ports_.clock.wall_now())) {
+  for (const auto& [worker, expired] :
+       timers_.expired(ports_.clock.wall_now(), ports_.clock.monotonic_now())) {
     if (end_worker(worker, expired)) done.push_back(worker);
   }
   return done;

@@ -5,19 +5,21 @@
 
 namespace hooke::model {
 
-void TimerTable::apply(const TimerRequest& request) {
+void TimerTable::apply(const TimerRequest& request, sim::MonotonicTime not_before) {
   const auto key = std::pair(request.worker_id, request.scope_id);
   if (request.expires) {
-    timers_[key] = request;
+    timers_[key] = {request, not_before};
   } else {
     timers_.erase(key);
   }
 }
 
-std::map<std::int64_t, std::vector<TimerRequest>> TimerTable::expired(sim::WallTime now) const {
+std::map<std::int64_t, std::vector<TimerRequest>> TimerTable::expired(
+    sim::WallTime now, sim::MonotonicTime monotonic_now) const {
   std::map<std::int64_t, std::vector<TimerRequest>> out;
   for (const auto& [key, timer] : timers_) {
-    if (*timer.expires <= now) out[key.first].push_back(timer);
+    if (*timer.request.expires > now || timer.not_before > monotonic_now) continue;
+    out[key.first].push_back(timer.request);
   }
   for (auto& [worker, timers] : out) {
     std::stable_sort(

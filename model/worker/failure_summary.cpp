@@ -82,8 +82,8 @@ std::string entry_point_name(const std::vector<std::string>& command) {
 }
 
 std::string failure_summary(const std::string& name, const ProcessFailures& failures,
-                            const std::string& host) {
-  const ProcessFailure& root = first_failure(failures);
+                            const std::string& host, Variant variant) {
+  const ProcessFailure& root = first_failure(failures, variant);
   const std::string title = name + " FAILED";
   std::size_t width = title.size();
   std::string others, root_text;

@@ -15,8 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Grace that PyTorch gives siblings of a failed worker, whatever was configured.
-constexpr sim::Duration kSiblingGrace = 30s;
 /// From SIGKILL to the word that it has no effect. Whoever gives much memory back may take a while.
 constexpr sim::Duration kKillGrace = 30s;
 /// Asleep in the kernel (sim::ProcessHost::state).
@@ -27,8 +25,12 @@ constexpr sim::Duration kLongestPause = 50ms;
 }  // namespace
 
 ProcessContext::ProcessContext(sim::Ports& ports, ProcessLauncher& launcher, Variant variant,
-                               std::vector<WorkerStart> workers)
-    : ports_(ports), launcher_(launcher), variant_(variant), workers_(std::move(workers)) {}
+                               sim::Duration sibling_grace, std::vector<WorkerStart> workers)
+    : ports_(ports),
+      launcher_(launcher),
+      variant_(variant),
+      sibling_grace_(sibling_grace),
+      workers_(std::move(workers)) {}
 
 sim::Pid ProcessContext::spawn(const WorkerStart& worker) {
   sim::SpawnRequest request;
@@ -51,8 +53,13 @@ void ProcessContext::start() {
   launcher_.reserve(static_cast<std::int64_t>(workers_.size()));
   reserved_ = true;
   std::vector<Process> started;
-  for (const WorkerStart& worker : workers_) started.emplace_back().pid = spawn(worker);
-  processes_ = std::move(started);
+  // PyTorch forgets those that it has started when one cannot be.
+  std::vector<Process>& known = variant_ == Variant::hardened ? processes_ : started;
+  for (const WorkerStart& worker : workers_) {
+    const sim::Pid pid = spawn(worker);
+    known.emplace_back().pid = pid;
+  }
+  if (variant_ != Variant::hardened) processes_ = std::move(started);
   tail(workers_);
 }
 
@@ -97,6 +104,11 @@ bool ProcessContext::reap() {
     ports_.trace.emit(events::worker_ended,
                       {process.pid.value, workers_[i].local_rank, workers_[i].rank,
                        process.ended->as_python(), process.told_to_stop});
+    // What a worker leaves behind keeps ports and devices: its group ends with it, now that
+    // its number still is that of its group. Whoever is to outlive it has a session of his own.
+    if (variant_ == Variant::hardened) {
+      static_cast<void>(launcher_.signal(process.pid, sim::Signal::kill, true));
+    }
   }
   return all_ended;
 }
@@ -115,7 +127,7 @@ void ProcessContext::note_failures(ProcessFailures& failures) const {
     failure.pid = process.pid;
     failure.stopped = process.told_to_stop;
     failure.exit_code = process.ended->as_python();
-    failures.push_back(describe_failure(ports_, std::move(failure), worker.error_file));
+    failures.push_back(describe_failure(ports_, std::move(failure), worker.error_file, variant_));
   }
 }
 
@@ -127,7 +139,7 @@ std::optional<ProcessesResult> ProcessContext::poll() {
   if (!over && !failed) return std::nullopt;
   ProcessesResult result;
   note_failures(result.failures);
-  close(sim::Signal::term, kSiblingGrace);
+  close(sim::Signal::term, sibling_grace_);
   // 2.x also lists those that ended because of the close.
   if (variant_ != Variant::torch_1_13) note_failures(result.failures);
   return result;
@@ -157,7 +169,12 @@ void ProcessContext::wait_for_end(const Process* which,
     if (over || (which != nullptr && which->ended)) return;
     const sim::MonotonicTime now = ports_.clock.monotonic_now();
     if (deadline && now >= *deadline) return;
-    interruptible_sleep(ports_, deadline ? std::min(pause, *deadline - now) : pause);
+    const sim::Duration span = deadline ? std::min(pause, *deadline - now) : pause;
+    if (variant_ == Variant::hardened) {
+      ports_.executor.sleep_until(now + span);  // first the workers, then whatever was signalled
+    } else {
+      interruptible_sleep(ports_, span);  // a signal ends it, and the wait with it
+    }
     pause = std::min(pause * 2, deadline ? kLongestPause : sim::Duration(1s));
   }
 }

@@ -37,9 +37,10 @@ struct ProcessesResult {
 
 class ProcessContext {
  public:
-  /// `launcher` outlives the context.
+  /// `launcher` outlives the context. `sibling_grace`: between SIGTERM and SIGKILL to those whose
+  /// sibling has failed.
   ProcessContext(sim::Ports& ports, ProcessLauncher& launcher, Variant variant,
-                 std::vector<WorkerStart> workers);
+                 sim::Duration sibling_grace, std::vector<WorkerStart> workers);
 
   /// Starts the workers in order of local rank, for 2.x each in a session of its own.
   /// std::runtime_error when one cannot be started: those before it keep running and belong to
@@ -96,6 +97,7 @@ class ProcessContext {
   ProcessLauncher& launcher_;
   bool reserved_ = false;
   Variant variant_;
+  sim::Duration sibling_grace_;
   std::vector<WorkerStart> workers_;
   std::vector<Process> processes_;
   std::list<TailLog> tails_;

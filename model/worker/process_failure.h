@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/variant/variant.h"
 #include "sim/port/ports.h"
 
 namespace hooke::model {
@@ -33,13 +34,17 @@ std::string_view signal_name(int number);
 
 /// Completes `failure`, of which ranks, process and exit code are known, with what the worker's
 /// error file says, or with what its exit status says when there is no file. A file that cannot be
-/// parsed is an exception (std::runtime_error naming file and place) and ends the agent.
+/// parsed is an exception (std::runtime_error naming file and place) and ends the agent;
+/// hardened, it is no file.
 ProcessFailure describe_failure(sim::Ports& ports, ProcessFailure failure,
-                                const std::string& error_file);
+                                const std::string& error_file,
+                                Variant variant = Variant::torch_2_x);
 
 /// The failure with the smallest timestamp, ties to the one detected first
 /// (errors/__init__.py:ChildFailedError); there must be one. The clocks of two machines and whole
-/// seconds decide: a consequence can beat the cause.
-const ProcessFailure& first_failure(const ProcessFailures& failures);
+/// seconds decide: a consequence can beat the cause. Hardened, whoever was stopped by his
+/// agent is a consequence.
+const ProcessFailure& first_failure(const ProcessFailures& failures,
+                                    Variant variant = Variant::torch_2_x);
 
 }  // namespace hooke::model

@@ -28,8 +28,8 @@ bool is_alive(int pid) {
 }  // namespace
 
 std::string torch_python(model::Variant variant) {
-  return variable(variant == model::Variant::torch_2_x ? "HOOKE_TORCH_PYTHON"
-                                                       : "HOOKE_TORCH_1_13_PYTHON")
+  return variable(variant == model::Variant::torch_1_13 ? "HOOKE_TORCH_1_13_PYTHON"
+                                                        : "HOOKE_TORCH_PYTHON")
       .string();
 }
 

@@ -16,10 +16,13 @@ class MixedJob : public testing::TestWithParam<Variant> {
 };
 
 std::string name_of(const testing::TestParamInfo<Variant>& variant) {
+  if (variant.param == Variant::hardened) return "hardened";
   return variant.param == Variant::torch_2_x ? "torch_2_x" : "torch_1_13";
 }
 
-INSTANTIATE_TEST_SUITE_P(, MixedJob, testing::Values(Variant::torch_1_13, Variant::torch_2_x),
+INSTANTIATE_TEST_SUITE_P(, MixedJob,
+                         testing::Values(Variant::torch_1_13, Variant::torch_2_x,
+                                         Variant::hardened),
                          name_of);
 
 /// With underscores: 1.13 has no other spelling.
@@ -67,7 +70,8 @@ void four_agents_are_one_world(Variant variant, Kind host) {
   run([&](Ports& ports, const std::filesystem::path& directory) {
     Job job(ports, directory, variant, options(ports, "4"));
     const Kind other = host == Kind::hooke ? Kind::torchrun : Kind::hooke;
-    if (host == Kind::torchrun) job.lets_hooke_find_the_variant();
+    // It would not find that it is to be hardened.
+    if (host == Kind::torchrun && variant != Variant::hardened) job.lets_hooke_find_the_variant();
     start_all(ports, job, {{host, "a"}, {other, "b"}, {host, "c"}, {other, "d"}});
     EXPECT_TRUE(job.becomes_one_world(4));
     expect_complete(job.seen_by_hooke_state(), 4);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 
 #include "model/observe/trace_events.h"
 #include "properties/invariants/judge.h"
@@ -16,13 +17,15 @@ namespace ev = model::events;
 namespace wev = world::events;
 
 constexpr sim::Duration kSlack = std::chrono::seconds(5);
-/// Workers that are stopped for a restart get this, whatever was configured (agent.md, A-5).
+/// Workers that are stopped for a restart get this, whatever was configured (agent.md, A-5), unless
+/// that is more, and the variant heeds it.
 constexpr sim::Duration kStopGrace = std::chrono::seconds(30);
 
 /// Three bounds. When the job is decided, each agent must be gone within exit barrier + close +
-/// shutdown grace + slack. So must an agent that has come to the exit barrier, decided or not. An
-/// agent that restarts must have stopped its workers (be back in the rendezvous, or be gone) within
-/// the stop grace + slack.
+/// shutdown grace + slack. So must an agent that has come to the exit barrier, decided or not,
+/// unless it goes back to work. One that serves the rendezvous store may serve the others for
+/// another exit barrier (safety.store_lifetime asks for it). An agent that restarts must have
+/// stopped its workers (be back in the rendezvous, or be gone) within the stop grace + slack.
 class Exit final : public Judge {
  public:
   Exit() : Judge("liveness.exit", "After a terminal outcome every agent ends in bounded time.") {}
@@ -45,8 +48,14 @@ class Exit final : public Judge {
   void judge(const sim::Event& event) override {
     const AgentId id = view().agent_of(event);
     if (id == kNoAgent) return;
+    if (event.type == &ev::store_serving) {
+      if (text(event, "purpose") == "rendezvous") hosts_.insert(id);
+      return;
+    }
     if (event.type == &ev::group_restarting) {
-      stops_.owe(id, {event.at, kStopGrace + kSlack, kNoAgent, event.id});
+      if (!view().job(view().agent(id).job).over) ends_.cancel(id);
+      const sim::Duration grace = std::max(kStopGrace, view().agent(id).timeouts.shutdown);
+      stops_.owe(id, {event.at, grace + kSlack, kNoAgent, event.id});
     } else if (event.type == &ev::rendezvous_joining || event.type == &wev::process_ended) {
       if (const auto due = stops_.met(id, event.at, view()))
         tell_stop(id, *due, event.at, event.id, "that happened only");
@@ -70,8 +79,9 @@ class Exit final : public Judge {
     const Agent& agent = view().agent(id);
     if (agent.ended) return;
     const Timeouts& with = agent.timeouts;
-    ends_.owe(id, {event.at, with.exit_barrier + with.close + with.shutdown + kSlack, kNoAgent,
-                   event.id});
+    const sim::Duration serving = hosts_.contains(id) ? with.exit_barrier : sim::Duration{};
+    ends_.owe(id, {event.at, with.exit_barrier + serving + with.close + with.shutdown + kSlack,
+                   kNoAgent, event.id});
   }
 
   void tell_end(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event,
@@ -103,8 +113,9 @@ class Exit final : public Judge {
   }
 
   static constexpr const sim::EventType* kInterests[] = {
-      &ev::group_restarting, &ev::rendezvous_joining, &ev::exit_barrier_entered, &ev::group_state,
-      &wev::process_ended};
+      &ev::group_restarting, &ev::rendezvous_joining, &ev::exit_barrier_entered,
+      &ev::group_state,      &ev::store_serving,      &wev::process_ended};
+  std::set<AgentId> hosts_;
   Deadlines<AgentId> ends_;
   Deadlines<AgentId> stops_;
   std::map<JobId, std::optional<sim::WorldTime>> decided_;  ///< the decisions already seen

@@ -122,6 +122,40 @@ TEST_F(RandomWorlds,
   EXPECT_FALSE(failure);
 }
 
+/// The same worlds with hardened agents.
+rc::Gen<Scenario> hardened(const rc::Gen<Scenario>& worlds_gen) {
+  return rc::gen::map(worlds_gen, [](Scenario scenario) {
+    scenario.protocol.variant = model::Variant::hardened;
+    return scenario;
+  });
+}
+
+TEST_F(RandomWorlds, hardened_agents_keep_every_promise_without_faults) {
+  const auto failure =
+      check_worlds("quiet-world-hardened", hardened(quiet_world()), worlds() / 10,
+                   [&](const Scenario& scenario) {
+                     const RunReport report = run_twice(scenario);
+                     const std::string trouble = harness_trouble(report);
+                     return trouble.empty() ? first_violation(report, {"*"}) : trouble;
+                   });
+  EXPECT_FALSE(failure);
+}
+
+TEST_F(RandomWorlds, hardened_agents_hear_every_signal_in_time_and_close_nothing_that_goes_on) {
+  const auto failure = check_worlds(
+      "faulty-world-hardened", hardened(faulty_world()), worlds() / 3,
+      [&](const Scenario& scenario) {
+        const RunReport report = run_twice(scenario);
+        const std::string trouble = harness_trouble(report);
+        return trouble.empty()
+                   ? first_violation(report,
+                                     {"safety.kill_safety", "safety.closed_is_final",
+                                      "safety.close_authority", "liveness.signals_take_effect"})
+                   : trouble;
+      });
+  EXPECT_FALSE(failure);
+}
+
 TEST_F(RandomWorlds,
        a_failing_property_leaves_a_shrunk_world_that_replays_to_the_same_verdict_and_hash) {
   std::string hash;

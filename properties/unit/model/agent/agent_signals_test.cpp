@@ -38,6 +38,17 @@ TEST(AgentSignals, sigint_before_the_first_worker_start_closes_the_rendezvous) {
   EXPECT_EQ(job[0].rendezvous.shutdowns, 1);
 }
 
+TEST(AgentSignals, sigint_before_the_first_worker_start_only_takes_a_hardened_node_out) {
+  TestJob job;
+  job[0].config.variant = Variant::hardened;
+  job[0].rendezvous.join = slow_join(job);
+  job.signal_at(5s, Signal::int_);
+  job.start_and_run();
+  EXPECT_EQ(job.status(), 130);
+  EXPECT_EQ(job[0].rendezvous.shutdowns, 0);
+  EXPECT_EQ(job[0].rendezvous.leaves, 1);
+}
+
 TEST(AgentSignals, each_handled_signal_is_passed_on_and_leaves_the_rendezvous_open) {
   for (const Signal signal : {Signal::term, Signal::int_, Signal::hup, Signal::quit}) {
     const std::string number = std::to_string(static_cast<int>(signal));
@@ -91,6 +102,35 @@ TEST(AgentSignals, a_third_signal_during_the_shutdown_orphans_the_workers) {  //
   EXPECT_EQ(job.status(), 1);
   EXPECT_EQ(job.events_named("agent.finished").at(0).at, 15s);
   EXPECT_EQ(job.living(), 1U);
+}
+
+TEST(AgentSignals, a_hardened_agent_stops_its_workers_first_however_many_signals_come) {
+  TestJob job;
+  job[0].config.variant = Variant::hardened;
+  job.worker = ignores_sigterm;
+  job.signal_at(5s, Signal::term);
+  job.signal_at(10s, Signal::hup);
+  job.signal_at(15s, Signal::quit);
+  job.start();
+  job.run_for(1h);
+  const auto signals = job.events_named("worker.signalled");
+  ASSERT_EQ(signals.size(), 2U);
+  EXPECT_EQ(job.texts("worker.signalled", "signal"), (Texts{"15", "9"}));
+  EXPECT_EQ(signals[1].at, 35s);
+  EXPECT_EQ(job.ending().substr(0, 9), "signalled");
+  EXPECT_EQ(job.living(), 0U);
+  EXPECT_EQ(job[0].rendezvous.shutdowns, 0);
+}
+
+TEST(AgentSignals, a_hardened_agent_says_by_which_signal_it_ended) {  // L-4
+  for (const Signal signal : {Signal::term, Signal::int_, Signal::hup, Signal::quit}) {
+    TestJob job;
+    job[0].config.variant = Variant::hardened;
+    job.signal_at(5s, signal);
+    job.start_and_run();
+    EXPECT_EQ(job.status(), 128 + static_cast<int>(signal));
+    EXPECT_EQ(job[0].rendezvous.leaves, 1);
+  }
 }
 
 TEST(AgentSignals, a_signal_while_an_error_shuts_the_workers_down_orphans_them) {

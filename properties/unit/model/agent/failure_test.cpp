@@ -140,6 +140,31 @@ TEST(FirstCause, a_consequence_with_a_file_beats_a_cause_without_one) {  // A-16
   EXPECT_EQ(job.ending(), "failed 1 ChildFailedError: rank 1: peer is gone");
 }
 
+TEST(FirstCause, is_never_one_that_a_hardened_agent_has_stopped) {  // A-16
+  ProcessFailures failures(2);
+  failures[0].rank = 0;
+  failures[0].timestamp = 10;
+  failures[1].rank = 1;
+  failures[1].timestamp = 9;
+  failures[1].stopped = true;
+  EXPECT_EQ(first_failure(failures).rank, 1);
+  EXPECT_EQ(first_failure(failures, Variant::hardened).rank, 0);
+}
+
+TEST(FirstCause, an_unreadable_error_file_counts_as_none_under_a_hardened_agent) {  // A-15
+  TestJob job;
+  job[0].config.variant = Variant::hardened;
+  job[0].config.max_restarts = 2;
+  job.worker = [](Ports& ports) {
+    static_cast<void>(
+        ports.files.write(ports.processes.environment().at("TORCHELASTIC_ERROR_FILE"), "{\"mess"));
+    return 3;
+  };
+  job.start_and_run();
+  EXPECT_EQ(job[0].rendezvous.joins, 3);
+  EXPECT_EQ(job.ending().substr(0, 35), "failed 1 ChildFailedError: rank 0: ");
+}
+
 TEST(FirstCause, an_unreadable_error_file_ends_the_agent_although_restarts_are_left) {  // A-15
   TestJob job;
   job[0].config.nproc_per_node = 2;

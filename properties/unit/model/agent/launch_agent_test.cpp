@@ -74,6 +74,19 @@ TEST(LaunchAgent, an_error_while_closing_the_rendezvous_hides_the_real_ending) {
   }
 }
 
+TEST(LaunchAgent, an_error_while_closing_leaves_the_ending_of_a_hardened_agent_alone) {  // L-1
+  for (const int code : {0, 1}) {
+    TestJob job;
+    job[0].config.variant = Variant::hardened;
+    job[0].rendezvous.shutdown = [](Ports&) -> bool { throw StoreNetworkError("gone"); };
+    job.worker = exits(1s, code);
+    job.start_and_run();
+    EXPECT_EQ(job.ending().substr(0, job.ending().find(' ')), code == 0 ? "succeeded" : "failed");
+    EXPECT_EQ(job.status(), code);
+    EXPECT_EQ(job.texts("rendezvous.failed", "error"), (Texts{"DistNetworkError"}));
+  }
+}
+
 TEST(LaunchAgent, a_rendezvous_that_cannot_be_closed_does_not_matter) {
   TestJob job;
   job[0].rendezvous.shutdown = [](Ports&) { return false; };
@@ -122,6 +135,16 @@ TEST(LaunchAgent, agents_without_a_run_id_draw_different_ones) {  // L-10
   EXPECT_FALSE(ids[0].empty());
   EXPECT_NE(ids[0], ids[1]);
   EXPECT_EQ(ids[0].find_first_not_of("0123456789"), std::string::npos);
+}
+
+TEST(LaunchAgent, hardened_agents_without_a_run_id_have_the_one_of_torchrun) {  // L-10
+  TestJob job(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    job[i].config.run_id = "";
+    job[i].config.variant = Variant::hardened;
+  }
+  job.start_and_run();
+  EXPECT_EQ(job.variable("TORCHELASTIC_RUN_ID"), (Texts{"none", "none"}));
 }
 
 TEST(LaunchAgent, announces_the_spans_it_was_configured_with) {

@@ -234,27 +234,29 @@ TEST(Plugins, what_is_not_there_is_refused_by_the_name_of_its_option) {
             "timer: option \"interval\" of \"queue\": expected at least 1ms, got \"0s\"");
 }
 
-TEST(Plugins, a_projects_agent_gets_the_parts_and_has_the_say) {
-  class Observed final : public Agent {
-   public:
-    Observed(const AgentParts& parts, std::string word)
-        : ports_(parts.ports), inner_(parts), word_(std::move(word)) {}
-    std::optional<RunResult> run() override {
-      ports_.trace.emit(events::mark, {word_});
-      return inner_.run();
-    }
-    [[nodiscard]] bool handles(Signal signal) const override { return inner_.handles(signal); }
-    void ended(const char* state, const std::string& error) override {
-      ports_.trace.emit(events::mark, {word_ + " " + state});
-      inner_.ended(state, error);
-    }
+/// Says what is asked of it, and asks PyTorch's.
+class Observed final : public Agent {
+ public:
+  Observed(const AgentParts& parts, std::string word)
+      : ports_(parts.ports), inner_(parts), word_(std::move(word)) {}
+  std::optional<RunResult> run() override {
+    ports_.trace.emit(events::mark, {word_});
+    return inner_.run();
+  }
+  [[nodiscard]] bool handles(Signal signal) const override { return inner_.handles(signal); }
+  void ended(const char* state, const std::string& error) override {
+    ports_.trace.emit(events::mark, {word_ + " " + state});
+    inner_.ended(state, error);
+  }
 
-   private:
-    Ports& ports_;
-    ElasticAgent inner_;
-    std::string word_;
-  };
-  TestJob job;
+ private:
+  Ports& ports_;
+  ElasticAgent inner_;
+  std::string word_;
+};
+
+/// Gives the only agent of `job` that say.
+void observe(TestJob& job) {
   job.plugins.agents.add("observed", [](const PluginChoice& choice) {
     choice.allow({"word"});
     return std::make_unique<AgentKind>(
@@ -263,9 +265,26 @@ TEST(Plugins, a_projects_agent_gets_the_parts_and_has_the_say) {
         }});
   });
   job[0].config.agent = PluginChoice::parse("observed:word=here");
+}
+
+TEST(Plugins, a_projects_agent_gets_the_parts_and_has_the_say) {
+  TestJob job;
+  observe(job);
   job.start_and_run();
   EXPECT_EQ(job.texts("mark", "name"), (Texts{"here", "here SUCCEEDED"}));
   EXPECT_EQ(job.status(), 0);
+}
+
+TEST(Plugins, the_last_word_on_a_failed_job_is_succeeded_and_failed_where_hardened) {  // L-9
+  for (const Variant variant : {Variant::torch_2_x, Variant::hardened}) {
+    TestJob job;
+    observe(job);
+    job[0].config.variant = variant;
+    job.worker = exits(1s, 1);
+    job.start_and_run();
+    EXPECT_EQ(job.texts("mark", "name"),
+              (Texts{"here", variant == Variant::hardened ? "here FAILED" : "here SUCCEEDED"}));
+  }
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ struct FakeRendezvous {
   std::int64_t joins = 0;
   std::int64_t looks = 0;  ///< calls of num_nodes_waiting
   std::int64_t shutdowns = 0;
+  std::int64_t leaves = 0;
 };
 
 class FakeHandler final : public RendezvousHandler {
@@ -72,6 +73,10 @@ class FakeHandler final : public RendezvousHandler {
   std::int64_t num_nodes_waiting() override {
     ++fake_.looks;
     return fake_.waiting(ports_);
+  }
+  bool leave() override {
+    ++fake_.leaves;
+    return true;
   }
   bool shutdown() override {
     ++fake_.shutdowns;

@@ -68,6 +68,18 @@ TEST(WorkerProcesses, siblings_get_thirty_seconds_whatever_was_configured) {  //
   EXPECT_EQ(signals[1].at - signals[0].at, 30s);
 }
 
+TEST(WorkerProcesses, siblings_get_from_a_hardened_agent_what_was_configured) {
+  TestJob job;
+  job[0].config.variant = Variant::hardened;
+  job[0].config.nproc_per_node = 2;
+  job[0].config.shutdown_timeout = 1s;
+  job.worker = one_fails(0, ignores_sigterm);
+  job.start_and_run();
+  const auto signals = job.events_named("worker.signalled");
+  ASSERT_EQ(signals.size(), 2U);
+  EXPECT_EQ(signals[1].at - signals[0].at, 1s);
+}
+
 TEST(WorkerProcesses, a_worker_that_ends_in_time_gets_no_second_signal) {
   TestJob job;
   job[0].config.nproc_per_node = 2;
@@ -254,6 +266,20 @@ TEST(WorkerProcesses, those_started_before_one_that_cannot_be_started_belong_to_
   EXPECT_TRUE(job.states().empty());
 }
 
+TEST(WorkerProcesses, a_hardened_agent_ends_those_before_one_that_cannot_be_started) {
+  TestJob job;
+  job[0].config.variant = Variant::hardened;
+  job[0].config.nproc_per_node = 2;
+  job[0].config.command = {"worker${local_rank}"};
+  job.world->register_program("worker0", park);
+  job.start();
+  job.run_for(1h);
+  EXPECT_EQ(job.status(), 1);
+  EXPECT_EQ(job.living(), 0U);
+  EXPECT_EQ(job.texts("worker.signalled", "signal"), (Texts{"15"}));
+  EXPECT_EQ(job[0].rendezvous.shutdowns, 0) << "an error of its own closes nothing";
+}
+
 /// Starts a child of its own, then does `then`.
 std::function<int(Ports&)> with_child(std::function<int(Ports&)> then) {
   return [then = std::move(then)](Ports& ports) {
@@ -282,6 +308,19 @@ TEST(WorkerProcesses, descendants_of_a_crashed_worker_survive) {  // A-14
   job.run_for(1h);
   EXPECT_EQ(job.status(), 1);
   EXPECT_EQ(job.living(), 1U);
+}
+
+TEST(WorkerProcesses, descendants_of_a_worker_end_with_it_under_a_hardened_agent) {
+  for (const int code : {0, 1}) {
+    TestJob job;
+    job[0].config.variant = Variant::hardened;
+    job.world->register_program("child", park);
+    job.worker = with_child(exits(1s, code));
+    job.start();
+    job.run_for(1h);
+    EXPECT_EQ(job.status(), code);
+    EXPECT_EQ(job.living(), 0U);
+  }
 }
 
 TEST(WorkerProcesses, torch_1_13_signals_the_process_alone) {
@@ -333,6 +372,19 @@ TEST(AttemptDirectory, a_membership_restart_removes_what_the_same_attempt_had_le
   EXPECT_EQ(found, (Texts{"nothing", "nothing"}));
   const Texts files = job.variable("TORCHELASTIC_ERROR_FILE");
   EXPECT_EQ(files.at(0), files.at(1));
+}
+
+TEST(AttemptDirectory, a_hardened_agent_keeps_what_the_same_attempt_had_left) {
+  TestJob job;
+  job[0].config.variant = Variant::hardened;
+  job[0].config.logs.directory = "/logs";
+  job[0].rendezvous.waiting = [&](Ports&) { return job[0].rendezvous.joins == 1 ? 1 : 0; };
+  job.worker = exits(1s, 0);
+  job.start_and_run();
+  const Texts files = job.variable("TORCHELASTIC_ERROR_FILE");
+  ASSERT_EQ(files.size(), 2U);
+  EXPECT_THAT(files[0], testing::MatchesRegex("/logs/job_[0-9]+/attempt_0/0/error.json"));
+  EXPECT_THAT(files[1], testing::MatchesRegex("/logs/job_[0-9]+/attempt_0.1/0/error.json"));
 }
 
 /// The agent's own directory, from the path of an error file in it.

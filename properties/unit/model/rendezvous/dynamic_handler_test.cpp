@@ -121,6 +121,24 @@ TEST_F(DynamicHandlers, of_equal_names_and_numbers_are_one_participant) {  // R-
   EXPECT_THAT(ranks, testing::ElementsAre(0, 0));
 }
 
+TEST_F(DynamicHandlers, of_equal_names_and_numbers_are_two_participants_where_hardened) {
+  serve("c10d");
+  std::vector<std::int64_t> sizes, ranks;
+  for (const char* name : {"a", "b"}) {
+    RendezvousParameters of_both = parameters(2, 2);
+    of_both.local_addr = "container";
+    of_both.variant = Variant::hardened;
+    node(name, of_both, [&](Ports&, RendezvousHandler& handler) {
+      const RendezvousInfo info = handler.next_rendezvous();
+      sizes.push_back(info.world_size);
+      ranks.push_back(info.rank);
+    });
+  }
+  run(2);
+  EXPECT_THAT(sizes, testing::ElementsAre(2, 2));
+  EXPECT_THAT(ranks, testing::UnorderedElementsAre(0, 1));
+}
+
 TEST_F(DynamicHandlers, an_agent_that_comes_back_under_its_old_name_leaves_the_old_seat) {
   serve("c10d");
   std::vector<std::int64_t> rounds;

@@ -36,6 +36,17 @@ TEST(Endpoint, an_address_of_version_6_without_brackets_is_split_at_its_last_col
   expect_endpoint("fe80::1", "fe80:", 1);
 }
 
+TEST(Endpoint, an_address_of_version_6_without_brackets_is_refused_where_hardened) {
+  for (const char* text : {"fe80::1:1234", "fe80::1", "::1"}) {
+    EXPECT_THROW(static_cast<void>(parse_endpoint(text, 29'400, Variant::hardened)),
+                 std::invalid_argument)
+        << text;
+  }
+  for (const char* text : {"[fe80::1]:1234", "[fe80::1]", "node:1234", "node"}) {
+    EXPECT_EQ(parse_endpoint(text, 29'400, Variant::hardened), parse_endpoint(text, 29'400));
+  }
+}
+
 TEST(Endpoint, that_is_none_is_refused_with_the_text_and_what_is_wrong_with_it) {
   for (const char* text : {"node:", "node:x", "node:65536", "node:-1", "node:123456"}) {
     try {
@@ -52,14 +63,15 @@ TEST(Endpoint, that_is_none_is_refused_with_the_text_and_what_is_wrong_with_it) 
 }
 
 /// Whether node "a" takes `host` for itself; "b" is another node.
-bool matches(const std::string& host, const std::function<void(world::TestWorld&)>& prepare) {
+bool matches(const std::string& host, const std::function<void(world::TestWorld&)>& prepare,
+             Variant variant = Variant::torch_2_x) {
   world::TestWorld test;
   const sim::NodeId a = test.node("a");
   test.node("b");
   prepare(test);
   bool result = false;
   test.start(a, "agent", [&](Ports& ports) {
-    result = matches_this_machine(ports.network, host);
+    result = matches_this_machine(ports.network, host, variant);
     return 0;
   });
   test.run();
@@ -82,6 +94,11 @@ TEST(HostMatching, every_machine_is_the_localhost) {  // R-30, S-19: each hosts 
 
 TEST(HostMatching, is_case_sensitive_where_names_are_not) {
   EXPECT_FALSE(matches("A", [](world::TestWorld&) {}));
+}
+
+TEST(HostMatching, ignores_the_case_of_letters_where_hardened) {
+  EXPECT_TRUE(matches(
+      "A", [](world::TestWorld&) {}, Variant::hardened));
 }
 
 TEST(HostMatching, follows_an_alias_by_its_address) {

@@ -54,6 +54,13 @@ TEST_F(LegacyEtcdHandlers, cannot_close_what_has_not_begun) {  // S-L11
   EXPECT_EQ(done_, 1);
 }
 
+TEST_F(LegacyEtcdHandlers, has_nothing_to_close_before_it_has_begun_where_hardened) {  // S-L11
+  parameters_.variant = Variant::hardened;
+  node("a", [](Ports&, RendezvousHandler& handler) { EXPECT_TRUE(handler.shutdown()); });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 1);
+}
+
 /// With a prefix that begins with no slash, one node at work and a newcomer, of whom that one
 /// hears.
 class LegacyEtcdPrefix : public LegacyEtcdHandlers {

@@ -204,6 +204,45 @@ TEST(TcpStore, nobody_listening_is_reported_no_earlier_than_the_timeout) {
   EXPECT_LE(took, 40s);
 }
 
+TEST(TcpStore, nobody_listening_is_reported_in_time_by_a_hardened_client) {
+  StoreWorld world;
+  sim::Duration took{};
+  world.client([&](sim::Ports& ports) {
+    TcpStoreOptions options;
+    options.endpoint = {"s", sim::PortNumber{1}};
+    options.timeout = 10s;
+    options.variant = Variant::hardened;
+    const auto begin = ports.clock.monotonic_now();
+    EXPECT_THROW(static_cast<void>(connect_tcp_store(ports, options)), StoreNetworkError);
+    took = ports.clock.monotonic_now() - begin;
+  });
+  world.run();
+  EXPECT_GE(took, 5s);
+  EXPECT_LE(took, 12s);
+}
+
+TEST(TcpStore, a_set_that_was_lost_with_its_connection_is_made_again_by_a_hardened_client) {  // S-2
+  for (const Variant variant : {Variant::torch_2_x, Variant::hardened}) {
+    StoreWorld world;
+    bool there = false;
+    world.client([&](sim::Ports& ports) {
+      TcpStoreOptions options = StoreWorld::options();
+      options.variant = variant;
+      const auto store = connect_tcp_store(ports, options);
+      world.inject(world::FaultKind::service_error, [&](world::Fault& fault) {
+        fault.node = world.server_node;
+        fault.port = kStorePort;
+        fault.duration = 1s;
+      });
+      store->set("k", Value("v"));  // nobody says that it never came
+      ports.executor.sleep_until(ports.clock.monotonic_now() + 2s);
+      there = StoreWorld::connect(ports)->check({"k"});
+    });
+    world.run();
+    EXPECT_EQ(there, variant == Variant::hardened);
+  }
+}
+
 TEST(TcpStore, a_barrier_releases_everybody_with_the_last_arrival) {
   StoreWorld world;
   std::vector<sim::Duration> left;

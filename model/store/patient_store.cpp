@@ -1,0 +1,126 @@
+// Slices of a wait, and attempts at a call.
+#include "model/store/patient_store.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "model/observe/python_error.h"
+
+namespace hooke::model {
+namespace {
+
+constexpr sim::Duration kSlice = std::chrono::seconds(1);
+
+class PatientStore final : public Store {
+ public:
+  PatientStore(sim::Ports& ports, std::shared_ptr<Store> store, sim::Duration outage,
+               std::function<void()> between)
+      : ports_(ports),
+        store_(std::move(store)),
+        outage_(outage),
+        between_(std::move(between)),
+        timeout_(store_->timeout()) {}
+
+  void set(const std::string& key, Value value) override {
+    persistently([&] { store_->set(key, value); });
+  }
+  Value get(const std::string& key) override {
+    wait({key}, std::nullopt);
+    return persistently([&] { return store_->get(key); });
+  }
+  std::int64_t add(const std::string& key, std::int64_t delta) override {
+    return persistently([&] { return store_->add(key, delta); }, Again::if_not_done);
+  }
+  Value compare_set(const std::string& key, const Value& expected, const Value& desired) override {
+    return persistently([&] { return store_->compare_set(key, expected, desired); });
+  }
+  void wait(const std::vector<std::string>& keys, std::optional<sim::Duration> timeout) override;
+  bool check(const std::vector<std::string>& keys) override {
+    return persistently([&] { return store_->check(keys); });
+  }
+  void append(const std::string& key, Value value) override {
+    persistently([&] { store_->append(key, value); }, Again::if_not_done);
+  }
+  std::vector<Value> multi_get(const std::vector<std::string>& keys) override {
+    wait(keys, std::nullopt);
+    return persistently([&] { return store_->multi_get(keys); });
+  }
+  void multi_set(const std::vector<std::pair<std::string, Value>>& items) override {
+    persistently([&] { store_->multi_set(items); });
+  }
+  bool delete_key(const std::string& key) override {
+    return persistently([&] { return store_->delete_key(key); }, Again::if_not_done);
+  }
+  std::int64_t num_keys() override {
+    return persistently([&] { return store_->num_keys(); });
+  }
+  [[nodiscard]] sim::Duration timeout() const override { return timeout_; }
+  void set_timeout(sim::Duration timeout) override { timeout_ = timeout; }
+
+ private:
+  enum class Again : unsigned char { always, if_not_done };
+
+  template <class Call>
+  auto persistently(Call call, Again again = Again::always) -> decltype(call());
+  /// False when the slice is over and a key still missing.
+  bool wait_slice(const std::vector<std::string>& keys, sim::Duration slice);
+
+  sim::Ports& ports_;
+  std::shared_ptr<Store> store_;
+  sim::Duration outage_;
+  std::function<void()> between_;
+  sim::Duration timeout_;
+};
+
+template <class Call>
+auto PatientStore::persistently(Call call, Again again) -> decltype(call()) {
+  const sim::MonotonicTime give_up = ports_.clock.monotonic_now() + outage_;
+  for (;;) {
+    try {
+      return call();
+    } catch (const StoreNetworkError& error) {
+      if (again == Again::if_not_done && error.outcome_unknown()) throw;
+      if (ports_.clock.monotonic_now() + kSlice > give_up) throw;
+    }
+    between_();
+    ports_.executor.sleep_until(ports_.clock.monotonic_now() + kSlice);
+    between_();
+  }
+}
+
+bool PatientStore::wait_slice(const std::vector<std::string>& keys, sim::Duration slice) {
+  try {
+    persistently([&] { store_->wait(keys, slice); });
+    return true;
+  } catch (const StoreTimeoutError&) {
+    return false;
+  } catch (const EscapedPythonError& error) {
+    if (std::string_view(error.class_name()) != "LookupError") throw;
+    return false;
+  }
+}
+
+void PatientStore::wait(const std::vector<std::string>& keys,
+                        std::optional<sim::Duration> timeout) {
+  const sim::Duration whole = timeout.value_or(timeout_);
+  const sim::MonotonicTime end = ports_.clock.monotonic_now() + whole;
+  for (sim::Duration left = whole;; left = end - ports_.clock.monotonic_now()) {
+    if (wait_slice(keys, std::clamp(left, sim::Duration::zero(), kSlice))) return;
+    if (left <= kSlice) break;
+    between_();
+  }
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(whole).count();
+  std::string names;
+  for (const std::string& key : keys) names += (names.empty() ? "" : ", ") + key;
+  throw StoreTimeoutError("wait timeout after " + std::to_string(ms) + "ms, keys: " + names);
+}
+
+}  // namespace
+
+std::shared_ptr<Store> make_patient_store(sim::Ports& ports, std::shared_ptr<Store> store,
+                                          sim::Duration outage, std::function<void()> between) {
+  return std::make_shared<PatientStore>(ports, std::move(store), outage, std::move(between));
+}
+
+}  // namespace hooke::model

@@ -1,0 +1,124 @@
+// Waits in slices, outages, and what is left behind.
+#include "model/store/patient_store.h"
+
+#include <gtest/gtest.h>
+
+#include "model/observe/python_error.h"
+#include "model/store/store_helpers.h"
+#include "properties/unit/model/agent/memory_store.h"
+#include "properties/unit/sim/world/test_world.h"
+
+namespace hooke::model {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Patient {
+  std::shared_ptr<MemoryStoreData> data = std::make_shared<MemoryStoreData>();
+  std::shared_ptr<Store> inner;
+  std::shared_ptr<Store> store;
+  std::function<void()> between = [] {};
+};
+
+/// Runs `body` in a process with a patient view of a store in memory, and says how long it took.
+sim::Duration with_patience(const std::function<void(sim::Ports&, Patient&)>& body) {
+  world::TestWorld world(world::constant_latency(), 1);
+  sim::Duration took{};
+  static_cast<void>(world.start(world.node("a"), "client", [&](sim::Ports& ports) {
+    Patient patient;
+    patient.inner = std::make_shared<MemoryStore>(ports, patient.data);
+    patient.store = make_patient_store(ports, patient.inner, 30s, [&] { patient.between(); });
+    const auto begin = ports.clock.monotonic_now();
+    body(ports, patient);
+    took = ports.clock.monotonic_now() - begin;
+    return 0;
+  }));
+  world.run();
+  return took;
+}
+
+TEST(PatientStore, looks_up_from_a_wait_once_a_second) {
+  struct Enough {};
+  int looks = 0;
+  const sim::Duration took = with_patience([&](sim::Ports&, Patient& patient) {
+    patient.between = [&] {
+      if (++looks == 3) throw Enough();
+    };
+    EXPECT_THROW(static_cast<void>(patient.store->get("k")), Enough);
+  });
+  EXPECT_EQ(looks, 3);
+  EXPECT_EQ(took, 3s);
+}
+
+TEST(PatientStore, times_out_when_it_should_and_names_the_keys) {
+  const sim::Duration took = with_patience([&](sim::Ports&, Patient& patient) {
+    try {
+      patient.store->wait({"k", "l"}, 2500ms);
+      ADD_FAILURE() << "nothing was there";
+    } catch (const StoreTimeoutError& error) {
+      EXPECT_STREQ(error.what(), "wait timeout after 2500ms, keys: k, l");
+    }
+  });
+  EXPECT_EQ(took, 2500ms);
+}
+
+TEST(PatientStore, leaves_no_time_out_behind_in_the_store_below) {  // S-30
+  with_patience([&](sim::Ports&, Patient& patient) {
+    EXPECT_THROW(barrier(*patient.store, 2, "end", 3s), StoreTimeoutError);
+    EXPECT_EQ(patient.inner->timeout(), 300s);
+  });
+}
+
+TEST(PatientStore, outlasts_a_store_that_cannot_be_reached_and_gives_up_after_its_time) {
+  with_patience([&](sim::Ports& ports, Patient& patient) {
+    patient.data->lost = true;
+    int attempts = 0;
+    patient.between = [&] { patient.data->lost = ++attempts < 20; };
+    patient.store->set("k", Value("v"));
+    EXPECT_EQ(patient.data->text("k"), "v");
+    EXPECT_EQ(attempts, 20);
+    patient.data->lost = true;
+    patient.between = [] {};
+    const auto begin = ports.clock.monotonic_now();
+    EXPECT_THROW(static_cast<void>(patient.store->check({"k"})), StoreNetworkError);
+    EXPECT_EQ(ports.clock.monotonic_now() - begin, 30s);
+  });
+}
+
+/// A store whose waits end as those of the legacy etcd store do.
+class LookupStore final : public Store {
+ public:
+  void set(const std::string&, Value) override {}
+  Value get(const std::string&) override { return Value(); }
+  std::int64_t add(const std::string&, std::int64_t) override {
+    throw StoreNetworkError("lost", true);
+  }
+  Value compare_set(const std::string&, const Value&, const Value&) override { return Value(); }
+  void wait(const std::vector<std::string>&, std::optional<sim::Duration>) override {
+    throw EscapedPythonError("LookupError", "no such key in time");
+  }
+  bool check(const std::vector<std::string>&) override { return false; }
+  void append(const std::string&, Value) override {}
+  bool delete_key(const std::string&) override { return false; }
+  std::int64_t num_keys() override { return 0; }
+  [[nodiscard]] sim::Duration timeout() const override { return 1s; }
+  void set_timeout(sim::Duration) override {}
+};
+
+TEST(PatientStore, times_out_alike_over_every_store) {  // S-L16
+  with_patience([&](sim::Ports& ports, Patient&) {
+    const auto store = make_patient_store(ports, std::make_shared<LookupStore>(), 30s, [] {});
+    EXPECT_THROW(store->wait({"k"}), StoreTimeoutError);
+  });
+}
+
+TEST(PatientStore, does_nothing_twice_that_may_have_been_done) {
+  const sim::Duration took = with_patience([&](sim::Ports& ports, Patient&) {
+    const auto store = make_patient_store(ports, std::make_shared<LookupStore>(), 30s, [] {});
+    EXPECT_THROW(static_cast<void>(store->add("n", 1)), StoreNetworkError);
+  });
+  EXPECT_EQ(took, 0s);
+}
+
+}  // namespace
+}  // namespace hooke::model
