@@ -94,8 +94,9 @@ C10dStore create_c10d_store(sim::Ports& ports, const RendezvousParameters& param
   }
   const sim::Endpoint endpoint = parse_endpoint(parameters.endpoint, kDefaultPort);
   const std::optional<bool> configured = parameters.get_as_bool("is_host");
-  const bool is_host =
-      configured ? *configured : matches_this_machine(ports.network, endpoint.host);
+  const bool is_host = configured
+                           ? *configured
+                           : matches_this_machine(ports.network, endpoint.host, parameters.variant);
   const sim::Duration read_timeout =
       parameters.get_as_seconds("read_timeout").value_or(kDefaultReadTimeout);
   if (read_timeout <= sim::Duration::zero()) {

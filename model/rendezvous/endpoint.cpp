@@ -60,9 +60,12 @@ sim::Endpoint parse_endpoint(const std::string& given, std::uint16_t default_por
   return {host, sim::PortNumber{port}};
 }
 
-bool matches_this_machine(sim::Network& network, const std::string& host) {
+bool matches_this_machine(sim::Network& network, const std::string& host, Variant variant) {
   if (host == "localhost" || host == "::1" || host.starts_with("127.")) return true;
-  const auto host_addresses = network.resolve(host);
+  std::vector<std::string> host_addresses;  // 1.13 does not ask for them
+  if (variant != Variant::torch_1_13) {
+    if (auto found = network.resolve(host)) host_addresses = std::move(found).value();
+  }
   const std::string own = network.host_name();
   if (host == own) return true;
   const auto own_addresses = network.resolve(own);
@@ -72,8 +75,7 @@ bool matches_this_machine(sim::Network& network, const std::string& host) {
   if (canonical && canonical.value() == host) return true;
   for (const std::string& address : own_addresses.value()) {
     if (is_address(host) && host == address) return true;
-    if (host_addresses && std::find(host_addresses.value().begin(), host_addresses.value().end(),
-                                    address) != host_addresses.value().end()) {
+    if (std::find(host_addresses.begin(), host_addresses.end(), address) != host_addresses.end()) {
       return true;
     }
   }

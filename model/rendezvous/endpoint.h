@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "model/variant/variant.h"
 #include "sim/port/network.h"
 
 namespace hooke::model {
@@ -12,8 +13,8 @@ namespace hooke::model {
 /// wrong. As in PyTorch, an IPv6 address without brackets is mis-split.
 sim::Endpoint parse_endpoint(const std::string& text, std::uint16_t default_port);
 
-/// True if `host` is this machine, by PyTorch 2.x' rules in their order: loopback, host name, then
-/// two look-ups. A failure to resolve the own name is a std::runtime_error.
-bool matches_this_machine(sim::Network& network, const std::string& host);
+/// True if `host` is this machine, by PyTorch's rules in their order: loopback, host name, then two
+/// look-ups; 1.13 looks only its own name up. A failure to resolve that is a std::runtime_error.
+bool matches_this_machine(sim::Network& network, const std::string& host, Variant variant);
 
 }  // namespace hooke::model

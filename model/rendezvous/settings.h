@@ -43,6 +43,8 @@ struct RendezvousSettings {
   sim::Duration keep_alive_interval = std::chrono::seconds(5);
   std::int64_t keep_alive_max_attempt = 3;
   Variant variant = Variant::torch_2_x;
+  /// Known defect: a complete round whose last participant has died stays complete (#59663).
+  bool complete_stays = false;
 };
 
 }  // namespace hooke::model

@@ -47,7 +47,8 @@ class Exit final : public Judge {
     if (id == kNoAgent) return;
     if (event.type == &ev::group_restarting) {
       stops_.owe(id, {event.at, kStopGrace + kSlack, kNoAgent, event.id});
-    } else if (event.type == &ev::rendezvous_joining || event.type == &wev::process_ended) {
+    } else if (event.type == &ev::rendezvous_joining || event.type == &wev::process_ended ||
+               (event.type == &ev::group_state && text(event, "state") == "STOPPED")) {
       if (const auto due = stops_.met(id, event.at, view()))
         tell_stop(id, *due, event.at, event.id, "that happened only");
     }

@@ -52,14 +52,15 @@ TEST(Endpoint, that_is_none_is_refused_with_the_text_and_what_is_wrong_with_it) 
 }
 
 /// Whether node "a" takes `host` for itself; "b" is another node.
-bool matches(const std::string& host, const std::function<void(world::TestWorld&)>& prepare) {
+bool matches(const std::string& host, const std::function<void(world::TestWorld&)>& prepare,
+             Variant variant = Variant::torch_2_x) {
   world::TestWorld test;
   const sim::NodeId a = test.node("a");
   test.node("b");
   prepare(test);
   bool result = false;
   test.start(a, "agent", [&](Ports& ports) {
-    result = matches_this_machine(ports.network, host);
+    result = matches_this_machine(ports.network, host, variant);
     return 0;
   });
   test.run();
@@ -85,12 +86,16 @@ TEST(HostMatching, is_case_sensitive_where_names_are_not) {  // R-36
 }
 
 TEST(HostMatching, follows_an_alias_by_its_address) {
-  EXPECT_TRUE(matches("store.example", [](world::TestWorld& test) {
+  const auto alias = [](world::TestWorld& test) {
     test.inject(FaultKind::dns_alias, [&](Fault& fault) {
       fault.node = *test.world->find_node("a");
       fault.text = "store.example";
     });
-  }));
+  };
+  EXPECT_TRUE(matches("store.example", alias));
+  EXPECT_FALSE(matches("store.example", alias, Variant::torch_1_13));
+  EXPECT_TRUE(matches("a", alias, Variant::torch_1_13));
+  EXPECT_TRUE(matches("10.0.0.1", alias, Variant::torch_1_13));
 }
 
 TEST(HostMatching, nobody_is_the_host_of_a_name_that_cannot_be_resolved) {
