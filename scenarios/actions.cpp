@@ -18,6 +18,8 @@ namespace {
 
 constexpr Duration kRebootTime = 30s;
 constexpr Duration kRelaunchDelay = 10s;
+constexpr Duration kHealthPeriod = 10s;
+constexpr Duration kHealthPeriodMin = 1s;
 
 world::Fault fault_of(FaultKind kind, const TimelineEntry& entry) {
   world::Fault fault;
@@ -102,6 +104,7 @@ const Actions::Way* Actions::find(std::string_view word) {
       Way{"disk.short_write", &A::node_fault, K::disk_short_write},
       Way{"thread.dies", &A::agent_fault, K::fiber_dies},
       Way{"sched.relaunch", &A::sched_relaunch},
+      Way{"sched.health_kill", &A::sched_health_kill},
       Way{"lease.expire", &A::lease_expire},
       Way{"lease.late", &A::etcd_mode, {}, EtcdMode::late_expiry},
       Way{"store.stale_read", &A::etcd_mode, {}, EtcdMode::stale_read},
@@ -285,6 +288,24 @@ void Actions::sched_relaunch(const Call& call) {
   for (const sim::NodeId node : call.nodes) {
     relaunches_[node] = {call.entry.span.value_or(kRelaunchDelay), call.entry.amount.value_or(1),
                          &call.effect};
+  }
+}
+
+void Actions::sched_health_kill(const Call& call) {
+  const Duration period =
+      std::max<Duration>(call.entry.span.value_or(kHealthPeriod), kHealthPeriodMin);
+  for (const sim::NodeId node : call.nodes) {
+    const bool watched = cluster_.watch_health(node, period, [this, node, effect = &call.effect] {
+      world::Fault kill;
+      kill.kind = FaultKind::process_signal;
+      kill.signal = sim::Signal::kill;
+      kill.node = node;
+      for (const sim::Pid pid : roster_.agents(node)) {
+        kill.pid = pid;
+        effect->faults.push_back(world_.inject(kill));
+      }
+    });
+    call.effect.felt += watched ? 1 : 0;
   }
 }
 

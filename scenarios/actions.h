@@ -74,6 +74,7 @@ class Actions final : public kernel::TraceSink {
   void dns_fault(const Call& call);
   void job_collide(const Call& call);
   void sched_relaunch(const Call& call);
+  void sched_health_kill(const Call& call);
 
   struct Relaunch {
     Duration after{};

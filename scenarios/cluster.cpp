@@ -8,6 +8,7 @@
 
 #include "model/etcd/v2_server.h"
 #include "model/etcd/v3_server.h"
+#include "model/http/http_client.h"
 #include "model/observe/trace_events.h"
 #include "model/store/tcp_store.h"
 #include "model/variant/defects.h"
@@ -99,6 +100,8 @@ Cluster::Cluster(world::World& world, const Scenario& scenario, const Roster& ro
                          [this](sim::Ports& ports) { return run_worker(ports); });
   world.register_program(std::string(kPoolProgram),
                          [this](sim::Ports& ports) { return run_pool(ports); });
+  world.register_program(std::string(kProbeProgram),
+                         [this](sim::Ports& ports) { return run_probe(ports); });
   world.register_program(std::string(kWorkerChildProgram), [](sim::Ports& ports) -> int {
     for (;;) static_cast<void>(ports.executor.park(ports.executor.ticket()));
   });
@@ -146,7 +149,9 @@ model::LaunchConfig Cluster::launch_config(sim::NodeId node, const std::string& 
   config.nproc_per_node = scenario_.workers.per_node;
   config.run_id = run_id;
   config.rdzv_backend = plan.backend;
-  config.rdzv_endpoint = world_.node_name(store_machine_) + ":" + std::to_string(kStorePort.value);
+  const std::string& store_name = scenario_.cluster.store_name;
+  config.rdzv_endpoint = (store_name.empty() ? world_.node_name(store_machine_) : store_name) +
+                         ":" + std::to_string(kStorePort.value);
   config.rdzv_configs = rendezvous_configuration(plan);
   if (plan.backend == "file") {
     config.rdzv_backend = "c10d";
@@ -183,6 +188,38 @@ int Cluster::run_pool(sim::Ports& ports) {
     return 1;
   }
   return 0;
+}
+
+bool Cluster::watch_health(sim::NodeId node, Duration period, std::function<void()> silent) {
+  probes_[node] = {period, std::move(silent)};
+  sim::SpawnRequest request;
+  request.argv = {std::string(kProbeProgram)};
+  request.environment = scenario_.protocol.agent.environment;
+  return world_.start(node, std::move(request)).ok();
+}
+
+int Cluster::run_probe(sim::Ports& ports) {
+  constexpr Duration kPatience = 5s;
+  const Probe& probe = probes_.at(by_name_.find(ports.network.host_name())->second);
+  const auto& environment = ports.processes.environment();
+  const auto variable = environment.find("TORCHELASTIC_HEALTH_CHECK_PORT");
+  std::uint16_t port = 0;
+  if (variable != environment.end()) {
+    const std::string& text = variable->second;
+    std::from_chars(text.data(), text.data() + text.size(), port);
+  }
+  if (port == 0) return 0;  // there is no check to be asked
+  for (;;) {
+    ports.executor.sleep_until(ports.clock.monotonic_now() + probe.period);
+    try {
+      model::HttpClient client(ports, {{"localhost", sim::PortNumber{port}}, {}});
+      const auto answer =
+          client.exchange({"GET", "/", "", "", ""}, ports.clock.monotonic_now() + kPatience);
+      if (answer.status != 200) probe.silent();
+    } catch (const model::HttpError&) {
+      // Nobody serves it: before the workers start, and after they have been stopped.
+    }
+  }
 }
 
 bool Cluster::start_agent(sim::NodeId node, const std::string& run_id) {

@@ -3,6 +3,7 @@
 // programs that run on them. Agents get what torchrun's command line would give them, and nothing
 // else.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -24,6 +25,7 @@ inline constexpr std::string_view kAgentProgram = "agent";
 inline constexpr std::string_view kWorkerProgram = "worker";
 inline constexpr std::string_view kWorkerChildProgram = "worker-child";
 inline constexpr std::string_view kPoolProgram = "worker-pool";
+inline constexpr std::string_view kProbeProgram = "health-probe";
 inline constexpr std::string_view kStoreProgram = "store-server";
 inline constexpr std::string_view kStoreMachine = "store";
 /// Where the rendezvous store listens (PyTorch's default for c10d).
@@ -69,6 +71,10 @@ class Cluster {
   /// Makes a living worker start children; returns how many came up.
   std::int64_t spawn_children(sim::NodeId node, sim::Pid worker, std::int64_t count);
 
+  /// A probe on `node` asks the agents' health check there every `period` and calls `silent` when
+  /// the answer is not "alive"; no answer is no reason. False when the machine is down.
+  bool watch_health(sim::NodeId node, Duration period, std::function<void()> silent);
+
   /// What launch_agent gets on that node.
   [[nodiscard]] model::LaunchConfig launch_config(sim::NodeId node,
                                                   const std::string& run_id) const;
@@ -78,6 +84,7 @@ class Cluster {
   int run_agent(sim::Ports& ports);
   int run_worker(sim::Ports& ports);
   int run_pool(sim::Ports& ports);
+  int run_probe(sim::Ports& ports);
   [[nodiscard]] WorkerConditions conditions(sim::Ports& ports, sim::NodeId node,
                                             std::int64_t local_rank);
 
@@ -96,6 +103,11 @@ class Cluster {
   /// Set by worker.slow_stop; local rank -1: all of the node.
   std::map<std::pair<sim::NodeId, std::int64_t>, Duration> slow_stops_;
   std::map<std::pair<sim::NodeId, sim::Pid>, WorkerRun*> living_workers_;
+  struct Probe {
+    Duration period{};
+    std::function<void()> silent;
+  };
+  std::map<sim::NodeId, Probe> probes_;  ///< the latest of each node
 };
 
 }  // namespace hooke::scenario

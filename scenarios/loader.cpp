@@ -252,6 +252,19 @@ std::int64_t bandwidth(const Place& place) {
   place.refuse_value("a bandwidth with a unit such as \"10Gbps\"");
 }
 
+/// A name as it may stand before the port of an endpoint.
+std::string host_name(const Place& place) {
+  constexpr std::size_t kLettersMax = 253;
+  const std::string text = place.text();
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  };
+  if (text.empty() || text.size() > kLettersMax || !std::all_of(text.begin(), text.end(), allowed))
+    place.refuse_value("the name of a host, of letters, digits, \".\", \"-\" and \"_\"");
+  return text;
+}
+
 void Loader::network(const Place& place) {
   place.object({"latency", "bandwidth"});
   ClusterPlan& plan = scenario_.cluster;
@@ -267,7 +280,7 @@ void Loader::network(const Place& place) {
 }
 
 void Loader::cluster(const Place& place) {
-  place.object({"nodes", "store_host", "network", "store", "worker_pool"});
+  place.object({"nodes", "store_host", "store_name", "network", "store", "worker_pool"});
   for (const Place& item : place.at("nodes").items()) node(item);
   ClusterPlan& plan = scenario_.cluster;
   if (plan.nodes.empty()) place.at("nodes").refuse_value("at least one node");
@@ -281,6 +294,7 @@ void Loader::cluster(const Place& place) {
       names_.refuse(host, "a node of the cluster or \"external\"", plan.store_host);
     }
   }
+  if (place.has("store_name")) plan.store_name = host_name(place.at("store_name"));
   if (place.has("network")) network(place.at("network"));
   if (place.has("worker_pool")) {
     const Place pool = place.at("worker_pool");
@@ -474,8 +488,8 @@ void Loader::each_node(const Place& place,
 }
 
 void Loader::expectation(const Place& place) {
-  place.object(
-      {"outcome", "exit_code", "rounds", "within", "holds", "violates", "marks", "events"});
+  place.object({"outcome", "exit_code", "rounds", "within", "holds", "violates", "marks", "events",
+                "never"});
   Expectation& expect = scenario_.expect;
   if (place.has("outcome")) {
     each_node(place.at("outcome"), [&](const std::string& id, const Place& value) {
@@ -509,6 +523,13 @@ void Loader::expectation(const Place& place) {
   if (place.has("events")) {
     for (const Place& item : place.at("events").items()) {
       expect.events.push_back(load_event_pattern(item, names_));
+    }
+  }
+  if (place.has("never")) {
+    for (const Place& item : place.at("never").items()) {
+      if (item.has("passage"))
+        item.at("passage").refuse("no \"passage\" of what never happens", "one");
+      expect.never.push_back(load_event_pattern(item, names_));
     }
   }
 }

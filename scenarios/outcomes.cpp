@@ -13,9 +13,9 @@ namespace ev = model::events;
 namespace wev = world::events;
 
 void Outcomes::on_event(const sim::Event& event) {
-  for (std::size_t i = 0; i < expected_.size(); ++i) {
+  for (std::size_t i = 0; i < counted_.size(); ++i) {
     const bool somewhere = event.node.value < node_names_.size();
-    if (fires(expected_[i], event, somewhere ? node_names_[event.node.value] : "")) ++met_[i];
+    if (fires(*counted_[i], event, somewhere ? node_names_[event.node.value] : "")) ++met_[i];
   }
   if (event.type == &wev::process_started) {
     if (event.field("program").text() != kAgentProgram) return;

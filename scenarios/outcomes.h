@@ -15,15 +15,20 @@ namespace hooke::scenario {
 
 class Outcomes final : public kernel::TraceSink {
  public:
-  /// `node_names` by NodeId, `expected` patterns of events to be counted; both must outlive this.
-  Outcomes(const std::vector<std::string>& node_names, const std::vector<Trigger>& expected)
-      : node_names_(node_names), expected_(expected), met_(expected.size()) {}
+  /// `node_names` by NodeId, `expect` for the events that are to be counted; both must outlive
+  /// this.
+  Outcomes(const std::vector<std::string>& node_names, const Expectation& expect)
+      : node_names_(node_names), met_(expect.events.size() + expect.never.size()) {
+    for (const auto* patterns : {&expect.events, &expect.never}) {
+      for (const Trigger& pattern : *patterns) counted_.push_back(&pattern);
+    }
+  }
   void on_event(const sim::Event& event) override;
 
   /// In order of start. `ended` of an agent that still runs is the epoch.
   [[nodiscard]] const std::vector<AgentResult>& agents() const { return agents_; }
   [[nodiscard]] const std::map<std::string, std::uint64_t>& marks() const { return marks_; }
-  /// How often each expected event was met.
+  /// How often each expected event was met, then each of those that must never happen.
   [[nodiscard]] const std::vector<std::int64_t>& met() const { return met_; }
   /// Completed rounds. Several nodes may complete one and the same round; rounds of a store
   /// that came up anew are others.
@@ -37,7 +42,7 @@ class Outcomes final : public kernel::TraceSink {
   void process_ended(const sim::Event& event);
 
   const std::vector<std::string>& node_names_;
-  const std::vector<Trigger>& expected_;
+  std::vector<const Trigger*> counted_;
   std::vector<std::int64_t> met_;
   std::vector<AgentResult> agents_;
   std::map<std::pair<sim::NodeId, sim::Pid>, std::size_t> living_;  ///< index into agents_

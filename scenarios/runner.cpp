@@ -81,7 +81,7 @@ class Execution {
       : kernel_(kernel),
         options_(options),
         choices_(choices_of(scenario, seed)),
-        outcomes_(node_names_, scenario.expect.events) {
+        outcomes_(node_names_, scenario.expect) {
     kernel::ChoiceSource* source = choices_.get();
     if (options.record_tape) {
       recording_ = std::make_unique<kernel::RecordingSource>(*choices_);

@@ -83,7 +83,8 @@ struct RunReport {
   std::vector<AgentResult> agents;                ///< in order of start
   std::vector<InjectedFault> faults;
   std::map<std::string, std::uint64_t> marks;
-  std::vector<std::int64_t> met;  ///< how often each of the expected events was on the trace
+  /// How often each of the expected events was on the trace, then each of `never`.
+  std::vector<std::int64_t> met;
   std::optional<TwinDifference> twin_difference;
   std::int64_t rounds = 0;  ///< completed rounds
   sim::Duration world_time{};

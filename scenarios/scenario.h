@@ -69,6 +69,8 @@ struct ClusterPlan {
   /// Node whose agent serves the rendezvous store; empty: a machine of its own outside the job,
   /// named "store", which lives as long as the run ("external").
   std::string store_host;
+  /// The name by which agents know that machine; empty: its own.
+  std::string store_name;
   Duration latency_median = 150us, latency_p99 = 2ms;
   std::int64_t bandwidth_bits_per_s = 10'000'000'000;
   Duration service_time = 11us;
@@ -131,6 +133,9 @@ struct Trigger {
   std::optional<std::string> fault_point;
   std::int64_t passage = 1;  ///< the n-th matching event or passage
   Duration after{};
+  /// Of an expected event: only those that happen in this span of the run count.
+  Duration not_before{};
+  std::optional<Duration> not_after;
   friend bool operator==(const Trigger&, const Trigger&) = default;
 };
 
@@ -162,6 +167,7 @@ struct Expectation {
   std::vector<std::string> violates;  ///< ids that must be broken
   std::vector<std::string> marks;
   std::vector<Trigger> events;  ///< that must be on the trace, each at least `passage` times
+  std::vector<Trigger> never;   ///< that must not be on the trace
   friend bool operator==(const Expectation&, const Expectation&) = default;
 };
 

@@ -63,6 +63,8 @@ void Timeline::arm() {
 bool fires(const Trigger& trigger, const sim::Event& event, std::string_view node) {
   if (event.type->name != *trigger.event) return false;
   if (!trigger.on_node.empty() && trigger.on_node != node) return false;
+  const Duration when = event.at.time_since_epoch();
+  if (when < trigger.not_before || (trigger.not_after && when > *trigger.not_after)) return false;
   for (const auto& [name, text] : trigger.fields) {
     std::size_t i = 0;
     while (i < event.type->field_count && event.type->fields[i] != name) ++i;

@@ -37,16 +37,17 @@ void load_fault_point(const Place& place, Trigger& trigger) {
   }
 }
 
-void load_event(const Place& place, Trigger& trigger) {
+/// `own`: keys that are none of the event's fields.
+void load_event(const Place& place, Trigger& trigger, const std::vector<std::string>& own) {
   const Place event = place.at("event");
   trigger.event = event.text();
   const sim::EventType* const type = find_event(*trigger.event);
   if (type == nullptr) event.refuse_word("a known event", *trigger.event, event_names());
-  std::vector<std::string> keys{"event", "node", "passage"};
+  std::vector<std::string> keys = own;
   for (std::size_t i = 0; i < type->field_count; ++i) keys.emplace_back(type->fields[i]);
   place.object(keys);
   for (const auto& [key, value] : place.members()) {
-    if (key == "event" || key == "node" || key == "passage") continue;
+    if (std::find(own.begin(), own.end(), key) != own.end()) continue;
     if (value.json().is_string()) {
       trigger.fields[key] = value.text();
     } else if (value.json().is_number_integer()) {
@@ -82,7 +83,7 @@ Trigger load_trigger(const Place& place, const NodeNames& nodes) {
     when.refuse("either \"event\" or \"fault_point\"", when.has("event") ? "both" : "neither");
   }
   if (when.has("event")) {
-    load_event(when, trigger);
+    load_event(when, trigger, {"event", "node", "passage"});
   } else {
     load_fault_point(when, trigger);
   }
@@ -145,8 +146,13 @@ void load_repetition(const Place& place, TimelineEntry& entry) {
 
 Trigger load_event_pattern(const Place& place, const NodeNames& nodes) {
   Trigger pattern;
-  load_event(place, pattern);
+  load_event(place, pattern, {"event", "node", "passage", "not_before", "not_after"});
   load_passage(place, nodes, pattern);
+  if (place.has("not_before")) pattern.not_before = place.at("not_before").duration();
+  if (place.has("not_after")) pattern.not_after = place.at("not_after").duration();
+  if (pattern.not_after && *pattern.not_after < pattern.not_before) {
+    place.at("not_after").refuse_value("at least not_before");
+  }
   return pattern;
 }
 

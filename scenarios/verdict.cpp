@@ -80,6 +80,13 @@ void judge_course(const Expectation& expect, bool all_over, RunReport& report) {
                             fmt::format("{} was met {} times, expected at least {}", *event.event,
                                         report.met.at(i), event.passage)});
   }
+  for (std::size_t i = 0; i < expect.never.size(); ++i) {
+    const std::int64_t met = report.met.at(expect.events.size() + i);
+    if (met == 0) continue;
+    report.unmet.push_back(
+        {fmt::format("expect.never.{}", i),
+         fmt::format("{} was met {} times, expected never", *expect.never[i].event, met)});
+  }
 }
 
 bool any_matches(const std::vector<std::string>& patterns, const std::string& id) {

@@ -75,6 +75,9 @@ constexpr std::array kWords{
     Word{"thread.dies", kNode | kText, 0, false, "the agent's background task text ends silently"},
     Word{"sched.relaunch", kNode, kBy | kAmount, false,
          "a failed agent is started again, amount times, by later", amounts(1, 1'000'000)},
+    Word{"sched.health_kill", kNode, kBy, false,
+         "a scheduler asks the agent's health check (TORCHELASTIC_HEALTH_CHECK_PORT) every by, 10s "
+         "unless said otherwise and 1s at least, and kills an agent that is not alive"},
     etcd_word("lease.expire", 0, "every lease of etcd and all that lives for a time end now"),
     etcd_word("lease.late", kFor, "nothing of etcd expires"),
     etcd_word("store.stale_read", kFor,

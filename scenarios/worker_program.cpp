@@ -153,7 +153,11 @@ bool WorkerRun::init() {
     peers_serve_ = !(launch.elastic && launch.elastic->use_agent_store);
     const std::int64_t round = this->round();
     const std::string master = launch.master.host + ":" + std::to_string(launch.master.port.value);
-    incarnation_ = run_id_ + " round " + std::to_string(round) + " of " +
+    // Each group has a number, which every process counts by itself (distributed_c10d.py:
+    // group_count): ranks that have begun a different number of groups never meet.
+    const std::string number = groups_ == 0 ? "" : "group " + std::to_string(groups_) + ", ";
+    ++groups_;
+    incarnation_ = number + run_id_ + " round " + std::to_string(round) + " of " +
                    std::to_string(world_size_) + " at " + master;
     if (!find_peers() || !meet("joined/" + incarnation_)) return false;
     ports_.trace.emit(ev::worker_initialized, {run_id_, rank_, world_size_, master, round});
@@ -175,11 +179,12 @@ std::int64_t WorkerRun::round() {
 /// its two neighbours in the ring. A value of an older incarnation is the address of a dead peer:
 /// it is reported, and read again until the peer has published its new one.
 bool WorkerRun::find_peers() {
-  group_.store().set(std::to_string(rank_), model::Value(incarnation_));
+  const std::string place = groups_ == 1 ? "" : "group " + std::to_string(groups_ - 1) + "/";
+  group_.store().set(place + std::to_string(rank_), model::Value(incarnation_));
   const std::set<std::int64_t> peers{0, (rank_ + world_size_ - 1) % world_size_,
                                      (rank_ + 1) % world_size_};
   std::vector<std::string> keys;
-  for (const std::int64_t rank : peers) keys.push_back(std::to_string(rank));
+  for (const std::int64_t rank : peers) keys.push_back(place + std::to_string(rank));
   const sim::MonotonicTime give_up =
       ports_.clock.monotonic_now() + conditions_.peer_abort.value_or(kForEver);
   std::vector<bool> reported(keys.size(), false);
@@ -217,16 +222,17 @@ bool WorkerRun::collective(Duration work) {
   return result == std::string_view("ok");
 }
 
-/// True when all ranks have come to `key`; false when a peer stays away for longer than peer_abort.
 bool WorkerRun::meet(const std::string& key) {
   last_meeting_ = key;
   model::Store& store = group_.store();
-  bool complete = store.add(key, 1) == world_size_;
+  const std::int64_t come = store.add(key, 1);
+  bool complete = come == world_size_;
   if (complete) {
     store.set(key + "/all", model::Value(std::string("1")));
   } else {
     try {
-      store.wait({key + "/all"}, conditions_.peer_abort.value_or(kForEver));
+      const std::string met = come < world_size_ ? "/all" : "/again";
+      store.wait({key + met}, conditions_.peer_abort.value_or(kForEver));
       complete = true;
     } catch (const model::StoreTimeoutError&) {
       complete = false;

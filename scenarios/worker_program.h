@@ -81,6 +81,8 @@ class WorkerRun {
   bool use_timer(const WorkerStep& step);
   /// A step on heartbeats; false when the environment means nothing.
   bool beat(const std::string& what);
+  /// True when all ranks have come to `key`; false when a peer stays away for longer than
+  /// peer_abort. Who comes when all have met already is alone: the others do not wait any more.
   bool meet(const std::string& key);
   /// Gives back what is named, or all; false when something could not be given back.
   bool destroy(const std::string& what);
@@ -103,6 +105,7 @@ class WorkerRun {
   model::Holdings holdings_;                    ///< gives back what is above
   std::string run_id_;
   std::string incarnation_;
+  std::int64_t groups_ = 0;  ///< begun by this process so far
   std::int64_t rank_ = 0;
   std::int64_t world_size_ = 0;
   std::int64_t collectives_ = 0;

@@ -96,6 +96,7 @@ ordered_json cluster_json(const ClusterPlan& plan) {
   } else if (plan.store_host != plan.nodes.front().id) {
     out["store_host"] = plan.store_host;
   }
+  put(out, "store_name", plan.store_name, usual.store_name);
   ordered_json network = ordered_json::object();
   if (plan.latency_median != usual.latency_median || plan.latency_p99 != usual.latency_p99) {
     network["latency"] = {{"median", duration_text(plan.latency_median)},
@@ -175,6 +176,8 @@ ordered_json pattern_json(const Trigger& trigger) {
   for (const auto& [key, value] : trigger.fields) out[key] = value;
   put(out, "node", trigger.on_node, std::string());
   put(out, "passage", trigger.passage, std::int64_t{1});
+  put(out, "not_before", trigger.not_before, Duration::zero());
+  if (trigger.not_after) out["not_after"] = duration_text(*trigger.not_after);
   return out;
 }
 
@@ -216,6 +219,7 @@ ordered_json expectation_json(const Expectation& expect) {
   put(out, "violates", expect.violates, {});
   put(out, "marks", expect.marks, {});
   for (const Trigger& event : expect.events) out["events"].push_back(pattern_json(event));
+  for (const Trigger& event : expect.never) out["never"].push_back(pattern_json(event));
   return out;
 }
 

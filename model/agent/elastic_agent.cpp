@@ -432,6 +432,7 @@ void ElasticAgent::start_workers() {
   context_ = std::make_unique<ProcessContext>(ports_, launcher_, spec_.variant, spec_.grace(),
                                               worker_starts());
   health_check_.start([this] {
+    if (silent_since_) return *silent_since_;
     return timers_->server() == nullptr ? ports_.clock.wall_now()
                                         : timers_->server()->last_progress_time();
   });
@@ -502,6 +503,7 @@ std::string_view ElasticAgent::exit_barrier() {
   ports_.fault_point.reach("agent.exit_barrier");
   ports_.trace.emit(events::exit_barrier_entered,
                     {handler_.get_run_id(), group_.round, group_.group_world_size});
+  if (spec_.silent_in_exit_barrier) silent_since_ = ports_.clock.wall_now();
   const sim::MonotonicTime begin = ports_.clock.monotonic_now();
   const auto left = [&](std::string_view result) {
     ports_.trace.emit(events::exit_barrier_left, {handler_.get_run_id(), group_.round, result,

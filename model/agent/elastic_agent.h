@@ -89,6 +89,7 @@ class ElasticAgent final : public Agent {
   AgentReports reports_;
   std::unique_ptr<WorkerTimers> timers_;
   HealthCheck health_check_;
+  std::optional<sim::WallTime> silent_since_;  ///< see WorkerSpec::silent_in_exit_barrier
   HeartbeatWatch heartbeats_;
   std::vector<std::pair<std::int64_t, sim::Duration>>
       silent_;                 ///< by local rank, as of the last look

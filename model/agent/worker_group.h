@@ -52,6 +52,8 @@ struct WorkerSpec {
   std::string event_log_handler = "null";   ///< destination of events (2.x)
   std::optional<HeartbeatPlan> heartbeats;  ///< nullopt: workers are not asked to beat
   Variant variant = Variant::torch_2_x;
+  /// Known defect: the health check sees no progress of an agent in the exit barrier (#178197).
+  bool silent_in_exit_barrier = false;
 
   /// Between signal and SIGKILL wherever workers are stopped before the end of run(): 30 s,
   /// whatever was configured; hardened, what was configured.

@@ -61,7 +61,9 @@ WorkerSpec worker_spec(const sim::ProcessHost& processes, const LaunchConfig& co
   spec.exit_barrier_timeout = config.exit_barrier_timeout;
   spec.shutdown_timeout = config.shutdown_timeout;
   spec.signals_to_handle = config.signals_to_handle;
-  spec.worker_identical = config.worker_identical;
+  const auto identical = processes.environment().find("TORCH_ELASTIC_WORKER_IDENTICAL");
+  spec.worker_identical = config.worker_identical ||
+                          (identical != processes.environment().end() && identical->second == "1");
   spec.virtual_local_rank = config.virtual_local_rank;
   spec.environment = launcher_environment(processes, config);
   spec.processors = config.processors;
@@ -69,6 +71,7 @@ WorkerSpec worker_spec(const sim::ProcessHost& processes, const LaunchConfig& co
   spec.event_log_handler = config.event_log_handler;
   spec.heartbeats = config.heartbeats;
   spec.variant = config.variant;
+  spec.silent_in_exit_barrier = config.defects.contains("health_check.silent_in_exit_barrier");
   return spec;
 }
 
@@ -213,8 +216,8 @@ bool runs_again(const Plugins& plugins, const LaunchConfig& config, const Ending
 Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& config,
                 const WorkerSpec& spec, Observers& observers, std::int64_t run) {
   const RendezvousParameters parameters{
-      config.rdzv_backend, config.rdzv_endpoint, config.run_id,       config.min_nodes,
-      config.max_nodes,    config.local_addr,    config.rdzv_configs, config.variant};
+      config.rdzv_backend, config.rdzv_endpoint, config.run_id,  config.min_nodes, config.max_nodes,
+      config.local_addr,   config.rdzv_configs,  config.variant, config.defects};
   std::unique_ptr<RendezvousHandler> handler;  // and the store it may serve: until the very end
   Ending ending{"error", kFailed, ""};
   try {

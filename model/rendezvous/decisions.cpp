@@ -278,6 +278,7 @@ void sanitise(RendezvousState& state, const RendezvousSettings& settings,
       erase_node(state.redundancy_list, node.node, itself);
   }
   state.heartbeats_changed();
+  if (state.complete && settings.complete_stays) return;
   if (participant_died) participant_removed(state, settings);
 }
 

@@ -283,6 +283,8 @@ class DynamicHandler final : public RendezvousHandler {
   bool leave() override;
   void linger(sim::Duration at_most) override;
   std::shared_ptr<Store> job_store() override {
+    // The store of etcd-v2 compares nothing, so that nobody can count in it together.
+    if (get_backend() == "etcd-v2") return nullptr;
     return make_prefix_store(job_prefix(core_->settings.run_id), core_->resources.store);
   }
   bool shutdown() override;
@@ -576,6 +578,7 @@ RendezvousSettings dynamic_settings(const RendezvousParameters& parameters) {
   settings.min_nodes = parameters.min_nodes;
   settings.max_nodes = parameters.max_nodes;
   settings.variant = parameters.variant;
+  settings.complete_stays = parameters.defects.contains("rendezvous.complete_stays");
   const auto read = [&](const char* key, sim::Duration& span) {
     if (const auto value = parameters.get_as_seconds(key)) span = *value;
   };

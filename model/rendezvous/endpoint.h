@@ -14,9 +14,9 @@ namespace hooke::model {
 sim::Endpoint parse_endpoint(const std::string& text, std::uint16_t default_port,
                              Variant variant = Variant::torch_2_x);
 
-/// True if `host` is this machine, by PyTorch 2.x' rules in their order: loopback, host name, then
-/// two look-ups. A failure to resolve the own name is a std::runtime_error. Hardened, whatever the
-/// case of the letters.
+/// True if `host` is this machine, by PyTorch's rules in their order: loopback, host name, then two
+/// look-ups; 1.13 looks only its own name up. A failure to resolve that is a std::runtime_error.
+/// Hardened, whatever the case of the letters.
 bool matches_this_machine(sim::Network& network, const std::string& host,
                           Variant variant = Variant::torch_2_x);
 

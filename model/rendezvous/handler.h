@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,7 @@ struct RendezvousParameters {
   std::string local_addr;  ///< empty: the host's FQDN
   std::map<std::string, std::string> config;
   Variant variant = Variant::torch_2_x;
+  std::set<std::string> defects = {};  ///< known ones, see model/variant/defects.h
 
   /// Empty backend, min < 1, max < min: std::invalid_argument naming the value.
   void validate() const;

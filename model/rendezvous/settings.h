@@ -46,6 +46,8 @@ struct RendezvousSettings {
   /// cannot be reached.
   sim::Duration read_timeout = std::chrono::seconds(60);
   Variant variant = Variant::torch_2_x;
+  /// Known defect: a complete round whose last participant has died stays complete (#59663).
+  bool complete_stays = false;
 };
 
 }  // namespace hooke::model

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -37,18 +38,19 @@ int main(int argc, char** argv) {
   }
   hooke::kernel::Kernel kernel;
   const auto invariants = hooke::properties::InvariantRegistry::with_builtins();
-  bool draws_order = false;
   for (const std::filesystem::path& file : files) {
     const hooke::scenario::Scenario scenario = hooke::scenario::load_scenario_file(file.string());
     hooke::scenario::RunOptions options;
     options.twin = false;
-    // Every other run draws the order of ready fibers as well.
-    if (draws_order) options.schedule = hooke::kernel::Strategy::random;
-    draws_order = !draws_order;
+    // About every other run draws the order of ready fibers as well, always the same ones.
+    const std::string name = file.lexically_relative(root).string();
+    if (std::accumulate(name.begin(), name.end(), 0) % 2 == 1) {
+      options.schedule = hooke::kernel::Strategy::random;
+    }
     const hooke::scenario::RunReport report =
         hooke::scenario::run(kernel, scenario, options, invariants);
-    std::printf("%s seed %llu %s\n", file.lexically_relative(root).c_str(),
-                static_cast<unsigned long long>(scenario.seed), report.hash.c_str());
+    std::printf("%s seed %llu %s\n", name.c_str(), static_cast<unsigned long long>(scenario.seed),
+                report.hash.c_str());
   }
   return 0;
 }

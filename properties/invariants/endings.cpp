@@ -56,7 +56,8 @@ class Exit final : public Judge {
       if (!view().job(view().agent(id).job).over) ends_.cancel(id);
       const sim::Duration grace = std::max(kStopGrace, view().agent(id).timeouts.shutdown);
       stops_.owe(id, {event.at, grace + kSlack, kNoAgent, event.id});
-    } else if (event.type == &ev::rendezvous_joining || event.type == &wev::process_ended) {
+    } else if (event.type == &ev::rendezvous_joining || event.type == &wev::process_ended ||
+                (event.type == &ev::group_state && text(event, "state") == "STOPPED")) {
       if (const auto due = stops_.met(id, event.at, view()))
         tell_stop(id, *due, event.at, event.id, "that happened only");
     }

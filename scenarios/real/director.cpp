@@ -66,6 +66,7 @@ std::vector<std::string> unsupported(const Scenario& scenario, AgentKind kind) {
   if (plan.backend != "c10d") say("backend " + plan.backend);
   if (!scenario.protocol.defects.empty()) say("protocol.defects");
   if (scenario.protocol.agent.exit_barrier_timeout != 300s) say("agent.exit_barrier_timeout");
+  if (!scenario.cluster.store_name.empty()) say("cluster.store_name");
   if (scenario.tape) say("tape");
   if (scenario.schedule.strategy != kernel::Strategy::fifo) say("schedule");
   if (scenario.protocol.agent.kind != AgentPlan().kind) say("agent.kind");

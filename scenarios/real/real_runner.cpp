@@ -72,7 +72,7 @@ class Performance {
         options_(options),
         node_names_(names_of(scenario)),
         begin_(now()),
-        outcomes_(node_names_, scenario.expect.events),
+        outcomes_(node_names_, scenario.expect),
         judges_(invariants),
         chronicle_(options.cast.kind, scenario, node_names_, begin_),
         stage_(ports, scenario, options.cast, directory, node_names_, chronicle_),

@@ -34,6 +34,10 @@ sim::Outcome<sim::Done> SimFiles::make_directories(const std::string& path) {
       return failure(sim::Fault::exists, directory);
     }
   }
+  if (!missing.empty() && !disk_.full_because.empty()) {
+    disk_.felt(disk_.full_because.front());
+    return failure(sim::Fault::no_space, path);
+  }
   for (const std::string& directory : missing) disk_.files[directory].is_directory = true;
   return sim::Done{};
 }

@@ -240,6 +240,13 @@ TEST(Exit, workers_that_cannot_be_stopped_hold_up_their_agent) {
             HasSubstr("gone by 45.000 s"), HasSubstr("they were not when the run ended")));
 }
 
+TEST(Exit, an_agent_that_has_stopped_its_workers_keeps_it_also_where_nobody_joins_again) {
+  Script script = two_nodes_at_work();
+  script.at(10s).emit("a", 100, ev::group_restarting, {"worker_failure", 3, 0});
+  script.at(12s).group("a", "STOPPED").at(60s);  // as under the static rendezvous
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.exit"), IsEmpty());
+}
+
 TEST(Exit, everybody_who_is_gone_in_time_keeps_it) {
   Script script = two_nodes_at_work();
   script.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");

@@ -178,6 +178,69 @@ TEST(Job, a_worker_can_die_of_a_signal_of_its_own) {
   EXPECT_EQ(lines.with({"failure.reported", "status=-9"}).size(), 1U);
 }
 
+TEST(Job, a_worker_that_is_started_again_alone_meets_nobody) {
+  Scenario scenario = job(2);
+  scenario.protocol.rendezvous.backend = "static";
+  scenario.workers.program = {init(), collective(30, 1s), exit_with(0)};
+  scenario.workers.overrides["b/0"] = {init(), work(5s), exit_with(1)};
+  scenario.workers.peer_abort.reset();
+  scenario.time_limit = 600s;
+  Lines lines;
+  const RunReport report = run_bare(scenario, &lines);
+  EXPECT_EQ(outcomes(report), (std::vector<std::string>{"a running", "b running"}));
+  EXPECT_EQ(lines.count["worker.initialized"], 2);
+  EXPECT_EQ(lines.count["worker.collective"], 0);
+}
+
+TEST(Job, ranks_meet_in_a_group_that_all_have_begun_as_often) {
+  const WorkerStep destroy{WorkerStep::Kind::destroy, {}, 0, 1, "process group"};
+  Scenario scenario = job(2);
+  scenario.workers.program = {init(), collective(1, 1s), destroy,
+                              init(), collective(1, 1s), exit_with(0)};
+  Lines lines;
+  run_bare(scenario, &lines);
+  EXPECT_EQ(lines.count["worker.initialized"], 4);
+  EXPECT_EQ(lines.with({"worker.collective", "result=\"ok\""}).size(), 4U);
+  EXPECT_EQ(lines.count["worker.stale_read"], 0);
+
+  scenario.workers.overrides["b/*"] = {init(), collective(2, 1s), exit_with(0)};
+  scenario.protocol.agent.max_restarts = 0;
+  Lines apart;
+  EXPECT_EQ(outcomes(run_bare(scenario, &apart)).at(0), "a failed");
+  EXPECT_EQ(apart.count["worker.initialized"], 2);
+  EXPECT_EQ(apart.with({"worker.collective", "result=\"ok\""}).size(), 2U);
+}
+
+TEST(Job, agents_find_the_store_by_the_name_that_they_are_given) {
+  Scenario scenario = job(2);
+  for (NodePlan& node : scenario.cluster.nodes) node.start = 1s;
+  scenario.cluster.store_name = "head.svc";
+  TimelineEntry alias = at(0s, "dns.alias", {"a"});
+  alias.text = "head.svc";
+  scenario.timeline = {alias};
+  EXPECT_EQ(outcomes(run_bare(scenario)), (std::vector<std::string>{"a succeeded", "b succeeded"}));
+  scenario.protocol.variant = model::Variant::torch_1_13;  // a does not know that it is meant
+  EXPECT_EQ(outcomes(run_bare(scenario)), (std::vector<std::string>{"a error", "b error"}));
+}
+
+TEST(Job, a_complete_round_that_lost_everybody_stays_complete_under_a_defect) {
+  Scenario scenario = job(2);
+  scenario.cluster.store_host.clear();
+  scenario.protocol.agent.environment["TORCH_DISABLE_SHARE_RDZV_TCP_STORE"] = "1";
+  scenario.workers.program = {work(60s), exit_with(0)};
+  TimelineEntry crash = at(30s, "node.crash", {"a", "b"});
+  crash.duration = 30s;
+  scenario.timeline = {crash};
+  scenario.time_limit = 600s;
+  const auto latest = [&] {
+    const RunReport report = run_bare(scenario);
+    return report.agents.at(2).outcome + " " + report.agents.at(3).outcome;
+  };
+  EXPECT_EQ(latest(), "succeeded succeeded");
+  scenario.protocol.defects = {"rendezvous.complete_stays"};
+  EXPECT_EQ(latest(), "running running");
+}
+
 TEST(Job, values_of_an_earlier_incarnation_in_the_shared_store_are_seen_as_stale) {
   Scenario scenario = job(2);
   scenario.protocol.defects = {"worker_store.restart_count_prefix"};

@@ -203,6 +203,37 @@ TEST(Verdict, each_expectation_that_does_not_come_true_is_named_with_a_reason) {
   EXPECT_EQ(report.unmet[5].reason, "rendezvous.completed was met 1 times, expected at least 2");
 }
 
+TEST(Verdict, an_expected_event_counts_only_in_its_span) {
+  Scenario scenario =
+      job(1);  // its round completes in the first second, its worker ends after 20 s
+  Trigger completed, ended;
+  completed.event = "rendezvous.completed";
+  completed.not_after = 5s;
+  ended.event = "worker.ended";
+  ended.not_before = 5s;
+  scenario.expect.events = {completed, ended};
+  EXPECT_EQ(unmet_names(run_bare(scenario)), std::vector<std::string>{});
+  scenario.expect.events[0].not_before = 4s;
+  scenario.expect.events[1].not_before = Duration::zero();
+  scenario.expect.events[1].not_after = 5s;
+  EXPECT_EQ(unmet_names(run_bare(scenario)),
+            (std::vector<std::string>{"expect.events.0", "expect.events.1"}));
+}
+
+TEST(Verdict, what_must_never_happen_is_named_when_it_does) {
+  Scenario scenario = job(1);
+  Trigger lost, ended;
+  lost.event = "rendezvous.evicted";
+  ended.event = "worker.ended";
+  scenario.expect.events = {ended};
+  scenario.expect.never = {lost, ended};
+  const RunReport report = run_bare(scenario);
+  EXPECT_EQ(unmet_names(report), std::vector<std::string>{"expect.never.1"});
+  EXPECT_EQ(report.unmet.at(0).reason, "worker.ended was met 1 times, expected never");
+  scenario.expect.never[1].not_after = 5s;
+  EXPECT_TRUE(run_bare(scenario).passed);
+}
+
 TEST(Verdict, a_node_without_an_agent_meets_no_outcome) {
   Scenario scenario = job(2);
   scenario.protocol.rendezvous.min_nodes = 1;

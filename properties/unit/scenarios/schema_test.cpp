@@ -108,6 +108,7 @@ TEST(Schema, refuses_every_bad_file_whose_form_shows_it) {
                                                   "expected-event-unknown-field",
                                                   "expected-event-unknown-node",
                                                   "expected-event-unknown",
+                                                  "expected-event-window-reversed",
                                                   "fault-local-rank-range",
                                                   "fault-node-named-twice",
                                                   "fault-node-range-beyond",

@@ -268,6 +268,27 @@ TEST(Timeline, a_lasting_fault_ends_when_its_time_is_over) {
   EXPECT_EQ(outcomes(report), (std::vector<std::string>{"a succeeded", "b succeeded"}));
 }
 
+TEST(Timeline, a_scheduler_kills_an_agent_whose_health_check_says_that_it_is_not_alive) {
+  Scenario scenario = job(2);
+  scenario.protocol.agent.environment["TORCHELASTIC_HEALTH_CHECK_PORT"] = "8080";
+  scenario.workers.overrides["b"] = {work(200s), exit_with(0)};
+  scenario.timeline = {at(0s, "sched.health_kill", {"a"})};
+  EXPECT_EQ(outcomes(run_bare(scenario)), (std::vector<std::string>{"a succeeded", "b succeeded"}));
+  // a is done after 20 s and waits for b, a minute of which is too much under this defect.
+  scenario.protocol.defects = {"health_check.silent_in_exit_barrier"};
+  const RunReport report = run_bare(scenario);
+  EXPECT_EQ(outcomes(report).at(0), "a killed");
+  EXPECT_GT(report.agents.at(0).ended, sim::WorldTime(80s));
+  EXPECT_LT(report.agents.at(0).ended, sim::WorldTime(100s));
+  EXPECT_EQ(report.faults.at(0).felt, 2U) << "the probe, and the kill";
+}
+
+TEST(Timeline, a_scheduler_without_a_health_check_to_ask_kills_nobody) {
+  Scenario scenario = job(1);
+  scenario.timeline = {at(0s, "sched.health_kill", {"a"})};
+  EXPECT_EQ(outcomes(run_bare(scenario)), std::vector<std::string>{"a succeeded"});
+}
+
 TEST(Timeline, every_word_of_the_vocabulary_can_be_acted_on) {
   for (const Word& word : vocabulary()) {
     Scenario scenario = long_job(3);

@@ -69,6 +69,7 @@ class Draw {
       plan.nodes.push_back(node);
     }
     if (coin()) plan.store_host = one_of(plan.nodes).id;
+    if (coin()) plan.store_name = "head_1.svc-2";
     if (coin()) {
       plan.latency_median = span();
       plan.latency_p99 = plan.latency_median + span();
@@ -244,7 +245,11 @@ class Draw {
       event.fields = {{"round", "1"}};
       if (coin()) event.on_node = scenario.cluster.nodes.front().id;
       event.passage = number(1, 9);
+      if (coin()) event.not_before = span();
+      if (coin()) event.not_after = event.not_before + span();
       expect.events = {event};
+      event.passage = 1;
+      if (coin()) expect.never = {event};
     }
   }
 

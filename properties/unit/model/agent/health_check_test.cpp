@@ -113,6 +113,21 @@ TEST(AgentHealth, each_start_of_the_workers_has_a_check_on_the_same_port) {
   EXPECT_TRUE(job.events_named("watchdog.failed").empty());
 }
 
+TEST(AgentHealth, is_told_of_an_agent_that_waits_in_the_exit_barrier) {
+  // Two agents, the second of which works for five minutes; the first one is asked.
+  for (const bool defect : {false, true}) {
+    TestJob job(2);
+    if (defect) job[0].config.defects = {"health_check.silent_in_exit_barrier"};
+    job.worker = [](Ports& ports) {
+      world::sleep(ports, ports.network.host_name() == "a" ? 10s : 300s);
+      return 0;
+    };
+    EXPECT_EQ(asked_at(job, {5s, 60s, 120s}),
+              (std::vector<std::string>{"200 alive\n", "200 alive\n",
+                                        defect ? "503 not alive\n" : "200 alive\n"}));
+  }
+}
+
 TEST(AgentHealth, is_that_of_the_watchdog_where_there_is_one) {
   TestJob job;
   job[0].environment["TORCHELASTIC_ENABLE_FILE_TIMER"] = "1";

@@ -103,6 +103,18 @@ TEST(LaunchAgent, a_known_defect_makes_a_signal_close_the_rendezvous) {
   EXPECT_EQ(job[0].rendezvous.shutdowns, 1);
 }
 
+TEST(LaunchAgent, identical_workers_can_be_declared_by_a_variable) {
+  for (const char* value : {"1", "0", ""}) {
+    TestJob job;
+    job[0].environment["TORCH_ELASTIC_WORKER_IDENTICAL"] = value;
+    job.start_and_run();
+    EXPECT_EQ(job.status(), 0);
+    // The exchange leaves its keys in the store of the round.
+    const bool exchanged = job.store(1)->values.contains("torchelastic/role_info/0");
+    EXPECT_EQ(exchanged, std::string_view(value) != "1") << value;
+  }
+}
+
 TEST(LaunchAgent, refuses_a_group_without_workers_command_or_interval_and_closes_nothing) {
   const std::vector<std::function<void(LaunchConfig&)>> spoil{
       [](LaunchConfig& config) { config.nproc_per_node = 0; },

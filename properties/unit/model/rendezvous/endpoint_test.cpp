@@ -102,12 +102,16 @@ TEST(HostMatching, ignores_the_case_of_letters_where_hardened) {  // R-36
 }
 
 TEST(HostMatching, follows_an_alias_by_its_address) {
-  EXPECT_TRUE(matches("store.example", [](world::TestWorld& test) {
+  const auto alias = [](world::TestWorld& test) {
     test.inject(FaultKind::dns_alias, [&](Fault& fault) {
       fault.node = *test.world->find_node("a");
       fault.text = "store.example";
     });
-  }));
+  };
+  EXPECT_TRUE(matches("store.example", alias));
+  EXPECT_FALSE(matches("store.example", alias, Variant::torch_1_13));
+  EXPECT_TRUE(matches("a", alias, Variant::torch_1_13));
+  EXPECT_TRUE(matches("10.0.0.1", alias, Variant::torch_1_13));
 }
 
 TEST(HostMatching, nobody_is_the_host_of_a_name_that_cannot_be_resolved) {

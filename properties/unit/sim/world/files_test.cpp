@@ -162,6 +162,23 @@ TEST(Files, a_full_disk_keeps_what_is_there_and_takes_nothing_new) {
   EXPECT_EQ(test.world->felt(full), 1U);
 }
 
+TEST(Files, a_full_disk_has_no_room_for_another_directory) {
+  TestWorld test;
+  const NodeId a = test.node("a");
+  Lines seen;
+  in_process(test, [&](Ports& ports) {
+    seen.push_back(outcome(ports.files.make_directories("/logs")));
+    const FaultId full = test.inject(FaultKind::disk_full, [a](Fault& f) { f.node = a; });
+    seen.push_back(outcome(ports.files.make_directories("/logs")));
+    seen.push_back(outcome(ports.files.make_directories("/logs/0")));
+    EXPECT_FALSE(ports.files.exists("/logs/0"));
+    test.world->heal(full);
+    seen.push_back(outcome(ports.files.make_directories("/logs/0")));
+    EXPECT_EQ(test.world->felt(full), 1U);
+  });
+  EXPECT_EQ(seen, (Lines{"ok", "ok", "no space left", "ok"}));
+}
+
 TEST(Files, a_disk_is_full_until_the_last_reason_is_gone) {
   TestWorld test;
   const NodeId a = test.node("a");
@@ -206,7 +223,6 @@ TEST(Files, disk_faults_without_a_write_are_not_felt) {
   const FaultId cut = test.inject(FaultKind::disk_short_write, [a](Fault& f) { f.node = a; });
   in_process(test, [](Ports& ports) {
     static_cast<void>(ports.files.read("/f"));
-    static_cast<void>(ports.files.make_directories("/d"));
     static_cast<void>(ports.files.write("/empty", ""));
   });
   EXPECT_EQ(test.world->felt(full), 0U);
