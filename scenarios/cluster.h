@@ -71,8 +71,9 @@ class Cluster {
   /// Makes a living worker start children; returns how many came up.
   std::int64_t spawn_children(sim::NodeId node, sim::Pid worker, std::int64_t count);
 
-  /// A probe on `node` asks the agents' health check there every `period` and calls `silent` when
-  /// the answer is not "alive"; no answer is no reason. False when the machine is down.
+  /// Until that machine goes down a probe on `node` asks the agents' health check there every
+  /// `period` and calls `silent` when the answer is not "alive"; no answer is no reason. False when
+  /// the machine is down already.
   bool watch_health(sim::NodeId node, Duration period, std::function<void()> silent);
 
   /// What launch_agent gets on that node.

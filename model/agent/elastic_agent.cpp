@@ -431,6 +431,7 @@ WorkerStart ElasticAgent::worker_start(std::int64_t local_rank, const std::strin
 void ElasticAgent::start_workers() {
   context_ = std::make_unique<ProcessContext>(ports_, launcher_, spec_.variant, spec_.grace(),
                                               worker_starts());
+  silent_since_.reset();
   health_check_.start([this] {
     if (silent_since_) return *silent_since_;
     return timers_->server() == nullptr ? ports_.clock.wall_now()

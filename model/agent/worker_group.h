@@ -41,7 +41,7 @@ struct WorkerSpec {
   sim::Duration shutdown_timeout = std::chrono::seconds(30);  ///< see grace_at_end()
   std::vector<sim::Signal> signals_to_handle;
   bool signals_caught = false;    ///< by an earlier run of this process, before the first start
-  bool worker_identical = false;  ///< skip the exchange of role infos (agent.md 2.2)
+  bool worker_identical = false;  ///< TORCH_ELASTIC_WORKER_IDENTICAL: no exchange of role infos
   /// Every worker believes to be local rank 0 of the one device it sees (agent.md 4.3).
   bool virtual_local_rank = false;
   /// What the launcher has put into the agent's own environment, on top of what it was given.

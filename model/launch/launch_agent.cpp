@@ -62,8 +62,7 @@ WorkerSpec worker_spec(const sim::ProcessHost& processes, const LaunchConfig& co
   spec.shutdown_timeout = config.shutdown_timeout;
   spec.signals_to_handle = config.signals_to_handle;
   const auto identical = processes.environment().find("TORCH_ELASTIC_WORKER_IDENTICAL");
-  spec.worker_identical = config.worker_identical ||
-                          (identical != processes.environment().end() && identical->second == "1");
+  spec.worker_identical = identical != processes.environment().end() && identical->second == "1";
   spec.virtual_local_rank = config.virtual_local_rank;
   spec.environment = launcher_environment(processes, config);
   spec.processors = config.processors;

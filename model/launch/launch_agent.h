@@ -41,9 +41,6 @@ struct LaunchConfig {
   /// argv of each worker; ${local_rank} is substituted.
   std::vector<std::string> command;
   Variant variant = Variant::torch_2_x;
-  /// Agents of one job that all set TORCH_ELASTIC_WORKER_IDENTICAL=1: no role exchange
-  /// (agent.md 2.2).
-  bool worker_identical = false;
   /// --virtual-local-rank: every worker is told to be local rank 0.
   bool virtual_local_rank = false;
   /// --numa-binding: the processors of each local rank as numactl takes them; empty: not bound.
