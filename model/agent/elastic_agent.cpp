@@ -179,19 +179,25 @@ const char* ElasticAgent::cause_to_restart() {
   return broken ? "member_lost" : nullptr;
 }
 
-/// A failing backend ends a healthy agent. A hardened one watches its workers and asks again,
-/// until the others must have taken it for dead; then it meets them again, if it can.
+/// A failing backend ends a healthy agent. A hardened one asks again until the others must
+/// have taken it for dead, and then meets them again, if it can; between two questions, which may
+/// take long, it looks at its workers.
 const char* ElasticAgent::cause_to_restart_if_known() {
   const auto limit = handler_.outage_limit();
   if (!limit) return cause_to_restart();
+  if (rendezvous_silent_ && ports_.clock.monotonic_now() - rendezvous_heard_ >= *limit) {
+    return "rendezvous_lost";
+  }
+  rendezvous_silent_ = true;
   try {
     const char* const cause = cause_to_restart();
+    rendezvous_silent_ = false;
     rendezvous_heard_ = ports_.clock.monotonic_now();
     return cause;
   } catch (const RendezvousConnectionError&) {
   } catch (const StoreNetworkError&) {
   }
-  return ports_.clock.monotonic_now() - rendezvous_heard_ < *limit ? nullptr : "rendezvous_lost";
+  return nullptr;
 }
 
 /// Waits for the others when the workers are done. False when these have been started anew: others
@@ -354,6 +360,7 @@ bool ElasticAgent::form_group() try {
   ports_.fault_point.reach("agent.ranks_assigned");
   handler_.group_formed();
   rendezvous_heard_ = ports_.clock.monotonic_now();
+  rendezvous_silent_ = false;
   return true;
 } catch (const RendezvousGroupLostError&) {
   return false;

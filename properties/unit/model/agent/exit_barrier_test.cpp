@@ -134,5 +134,61 @@ TEST(ExitBarrier, torch_1_13_never_restores_the_timeout_of_the_store) {
   EXPECT_EQ(after_barrier(2, older), "timed out, 60");
 }
 
+// ---- hardened
+
+/// Node a is hardened and done after a second; node b works on for long.
+void let_a_wait_for_b(TestJob& job) {
+  job[0].config.variant = Variant::hardened;
+  run_spans(job, {1s, 1000s});
+}
+
+bool waits_in_barrier(const TestJob& job) {
+  return !job.events_named("exit_barrier.entered").empty();
+}
+
+TEST(ExitBarrier, is_left_by_a_hardened_agent_when_the_rendezvous_is_closed) {
+  TestJob job(2);
+  job[0].rendezvous.waiting = [&](Ports&) -> std::int64_t {
+    if (waits_in_barrier(job)) job[0].rendezvous.shutdowns = 1;
+    return 0;
+  };
+  let_a_wait_for_b(job);
+  const auto left = job.events_named("exit_barrier.left");
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0]["result"], "closed");
+  EXPECT_EQ(left[0].at, 3s);
+  EXPECT_EQ(job.status(0), 0);
+  EXPECT_EQ(job[0].rendezvous.leaves, 1);
+}
+
+TEST(ExitBarrier, is_left_by_a_hardened_agent_for_another_round_and_the_work_done_counts) {
+  TestJob job(2);
+  job[0].rendezvous.waiting = [&](Ports&) { return waits_in_barrier(job) ? 1 : 0; };
+  job[0].rendezvous.join = [&job](Ports& ports, std::int64_t call) {
+    if (call > 0) throw RendezvousClosedError("too late");
+    return job.round_of(ports, call + 1);
+  };
+  let_a_wait_for_b(job);
+  EXPECT_EQ(job.texts("exit_barrier.left", "result"), (Texts{"others_return"}));
+  EXPECT_EQ(job.texts("group.restarting", "cause"), (Texts{"membership_change"}));
+  EXPECT_EQ(job[0].rendezvous.joins, 2);
+  EXPECT_EQ(job.status(0), 0);
+  EXPECT_EQ(job[0].rendezvous.shutdowns, 0);
+  EXPECT_EQ(job[0].rendezvous.leaves, 1);
+}
+
+TEST(ExitBarrier, that_is_over_for_a_hardened_agent_alone_closes_nothing) {  // L-2
+  TestJob job(2);
+  job[0].config.exit_barrier_timeout = 60s;
+  let_a_wait_for_b(job);
+  const auto left = job.events_named("exit_barrier.left");
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0]["result"], "timed_out");
+  EXPECT_EQ(left[0].at, 61s);
+  EXPECT_EQ(job.status(0), 0);
+  EXPECT_EQ(job[0].rendezvous.shutdowns, 0);
+  EXPECT_EQ(job[0].rendezvous.leaves, 1);
+}
+
 }  // namespace
 }  // namespace hooke::model
