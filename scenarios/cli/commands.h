@@ -16,6 +16,8 @@ inline constexpr int kHarnessFailed = 3;
 
 /// hooke run FILE|DIRECTORY…: replays scenarios.
 void add_run(CLI::App& app, int& exit_code);
+/// hooke shrink FILE: makes the scenario of a failure small.
+void add_shrink(CLI::App& app, int& exit_code);
 /// hooke schema: prints the JSON Schema of scenario files.
 void add_schema(CLI::App& app, int& exit_code);
 /// hooke bench rendezvous: latency of a rendezvous against the number of nodes.

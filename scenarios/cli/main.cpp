@@ -76,6 +76,7 @@ int main(int argc, char** argv) {
       "itself failed.");
   int exit_code = kAllHeld;
   add_run(app, exit_code);
+  add_shrink(app, exit_code);
   add_schema(app, exit_code);
   add_bench(app, exit_code);
   add_agent(app, exit_code);
