@@ -20,8 +20,15 @@ class World;
 
 namespace hooke::scenario {
 
+/// Another future of the same past: what is drawn after that moment comes from a seed of its own.
+struct Fork {
+  sim::WorldTime after{};
+  std::uint64_t seed = 0;
+};
+
 struct RunOptions {
   std::optional<std::uint64_t> seed;  ///< instead of the scenario's own
+  std::optional<Fork> fork;           ///< both runs take it, a twin's too
   kernel::Strategy strategy = kernel::Strategy::fifo;
   /// Run it a second time and stop at the first event that differs.
   bool twin = true;

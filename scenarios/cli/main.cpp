@@ -77,6 +77,7 @@ int main(int argc, char** argv) {
   int exit_code = kAllHeld;
   add_run(app, exit_code);
   add_shrink(app, exit_code);
+  add_explain(app, exit_code);
   add_schema(app, exit_code);
   add_bench(app, exit_code);
   add_agent(app, exit_code);
