@@ -296,7 +296,8 @@ void add_explain(CLI::App& app, int& exit_code) {
       ->add_option("--worlds", flags->worlds, "Seeds under which a change must avert the failure")
       ->check(CLI::Range(std::size_t{1}, std::size_t{10'000}))
       ->capture_default_str();
-  command->add_option("--seed", flags->seed, "Seed of all draws, instead of the scenario's own");
+  command->add_option("--seed", flags->seed,
+                      "Seed of all draws, instead of the scenario's own or its tape");
   command->add_option("--strategy", flags->strategy, "Which ready fiber runs next")
       ->check(CLI::IsMember({"fifo", "random"}))
       ->capture_default_str();

@@ -99,8 +99,15 @@ int shrink(const ShrinkFlags& flags) {
   const kernel::Stopwatch stopwatch;
   scenario::RunOptions first;
   if (flags.strategy == "random") first.strategy = kernel::Strategy::random;
-  const scenario::RunReport report = scenario::run(kernel, start, first, invariants);
-  const std::optional<hunt::FailureKind> target = hunt::target_of(start, report, flags.invariant);
+  first.twin = false;
+  scenario::RunReport report = scenario::run(kernel, start, first, invariants);
+  std::optional<hunt::FailureKind> target = hunt::target_of(start, report, flags.invariant);
+  if (!target) {
+    // Two runs that differ are a failure, too, and take twice the time to see.
+    first.twin = true;
+    report = scenario::run(kernel, start, first, invariants);
+    target = hunt::target_of(start, report, flags.invariant);
+  }
   if (!target) {
     tell << fmt::format(
         "{}: {} here; nothing to shrink\n", flags.path,
@@ -113,6 +120,7 @@ int shrink(const ShrinkFlags& flags) {
 
   hunt::ShrinkOptions options;
   options.target = *target;
+  options.start = report;
   options.any_cause = flags.any_cause;
   options.strategy = first.strategy;
   options.runs_max = flags.runs;
@@ -182,7 +190,8 @@ void add_shrink(CLI::App& app, int& exit_code) {
   command->add_option("--seconds", flags->seconds, "Give up after that time")
       ->check(seconds_from(0))
       ->capture_default_str();
-  command->add_option("--seed", flags->seed, "Seed of all draws, instead of the scenario's own");
+  command->add_option("--seed", flags->seed,
+                      "Seed of all draws, instead of the scenario's own or its tape");
   command->add_option("--strategy", flags->strategy, "Which ready fiber runs next")
       ->check(CLI::IsMember({"fifo", "random"}))
       ->capture_default_str();

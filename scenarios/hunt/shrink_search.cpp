@@ -130,8 +130,20 @@ ShrinkSearch::ShrinkSearch(const Scenario& start, const ShrinkOptions& options,
   bare.canary = false;
   bare.expect = {};
   steps_max_ = scenario::RunOptions().steps_max;
-  failed_ = take(text_of(bare), bare.tape, options.strategy, Gain::waived, steps_max_, "the start");
-  steps_.clear();
+  if (options.start) {
+    // Loading it again is no matter of course: a scenario may have been made in memory.
+    if (auto start_again = loaded(text_of(bare)); start_again && fails_alike(*options.start)) {
+      auto& [scenario, json] = *start_again;
+      const Burden burden = burden_of(json, options.strategy, bare.tape);
+      scenario.tape = bare.tape;
+      best_ = {std::move(scenario), options.strategy, std::move(json), burden, *options.start, {}};
+      failed_ = true;
+    }
+  } else {
+    failed_ =
+        take(text_of(bare), bare.tape, options.strategy, Gain::waived, steps_max_, "the start");
+    steps_.clear();
+  }
   steps_max_ = kStepsFactor * best_.report.steps + kStepsLeast;
 }
 

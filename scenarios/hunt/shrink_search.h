@@ -40,7 +40,8 @@ struct RunNotes {
 
 class ShrinkSearch {
  public:
-  /// Runs the start; its expectations, references and description do not take part in the search.
+  /// Runs the start, unless the options say how that went; its expectations, references and
+  /// description do not take part in the search.
   ShrinkSearch(const scenario::Scenario& start, const ShrinkOptions& options,
                const RunScenario& run);
 

@@ -33,6 +33,8 @@ struct ShrinkOptions {
   FailureKind target;      ///< what must go on happening
   bool any_cause = false;  ///< the same promise is enough, whatever broke it
   kernel::Strategy strategy = kernel::Strategy::fifo;
+  /// What the start's run has shown, if the caller has run it already: saves a run.
+  std::optional<scenario::RunReport> start;
   std::size_t runs_max = 4'000;
   /// Asked before each run: true ends the search with what there is. Whoever looks at a clock here
   /// gives up that two searches end alike.

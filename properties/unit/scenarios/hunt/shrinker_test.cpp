@@ -193,6 +193,42 @@ TEST(Shrinker, GivesTheSameResultEachTime) {
   EXPECT_EQ(first.runs, second.runs);
 }
 
+TEST(Shrinker, TakesTheCallersWordForTheStart) {
+  const Scenario noisy = with_noise(museum("incident-10-store-host"));
+  Laboratory laboratory;
+  const Shrunk by_itself = shrunk(laboratory, noisy);
+  ShrinkOptions options;
+  scenario::RunOptions once;
+  once.twin = false;
+  options.start = laboratory.run(noisy, once);
+  const Shrunk told = shrunk(laboratory, noisy, options);
+  EXPECT_EQ(told.scenario, by_itself.scenario);
+  EXPECT_EQ(told.runs + 1, by_itself.runs);
+  options.target = {"safety.one_world", "whatever"};
+  EXPECT_FALSE(shrink(noisy, options, laboratory.runner()).has_value());
+}
+
+TEST(Shrinker, MakesASeedOfACapsule) {
+  // What an explorer hands over: a random schedule, with every choice on a tape.
+  Laboratory laboratory;
+  Scenario capsule = with_noise(museum("incident-05-stale-worker-keys"));
+  scenario::RunOptions recorded;
+  recorded.strategy = kernel::Strategy::random;
+  recorded.record_tape = true;
+  capsule.tape = laboratory.run(capsule, recorded).tape;
+  ASSERT_GT(capsule.tape->size(), 100U);
+  ShrinkOptions options;
+  options.strategy = kernel::Strategy::random;
+  options.target.invariant = "safety.round_isolation";
+  const Shrunk small = shrunk(laboratory, capsule, options);
+  EXPECT_TRUE(small.minimal);
+  EXPECT_FALSE(small.scenario.tape.has_value());
+  EXPECT_EQ(small.strategy, kernel::Strategy::fifo);
+  EXPECT_LE(small.scenario.cluster.nodes.size(), 2U);
+  EXPECT_EQ(small.scenario.timeline.size(), 0U);
+  expect_proof(laboratory, small, "safety.round_isolation");
+}
+
 TEST(Shrinker, KeepsToItsBudgetAndSaysSo) {
   ShrinkOptions options;
   options.runs_max = 10;
