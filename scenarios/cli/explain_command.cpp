@@ -282,10 +282,13 @@ void add_explain(CLI::App& app, int& exit_code) {
   auto flags = std::make_shared<ExplainFlags>();
   CLI::App* command = app.add_subcommand(
       "explain", "Tell why a scenario fails: its causes, when it was too late, what averts it");
+  const std::vector<std::string> promises = properties::InvariantRegistry::with_builtins().ids();
   command->add_option("scenario", flags->path, "A scenario file whose run breaks a promise")
       ->required();
-  command->add_option("--invariant", flags->invariant,
-                      "The broken promise to explain, instead of the first unexpected one");
+  command
+      ->add_option("--invariant", flags->invariant,
+                   "The broken promise to explain, instead of the first unexpected one")
+      ->check(CLI::IsMember(promises).description("PROMISE"));
   command->add_option("--moments", flags->moments, "From how many moments other futures begin")
       ->check(CLI::Range(std::size_t{2}, std::size_t{1'000}))
       ->capture_default_str();

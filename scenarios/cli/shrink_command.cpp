@@ -176,12 +176,16 @@ void add_shrink(CLI::App& app, int& exit_code) {
   auto flags = std::make_shared<ShrinkFlags>();
   CLI::App* command = app.add_subcommand(
       "shrink", "Make the scenario of a failure as small as it can be and still fail alike");
+  std::vector<std::string> promises = properties::InvariantRegistry::with_builtins().ids();
+  promises.emplace_back("harness");  // a failure of hooke's own
   command->add_option("scenario", flags->path, "A scenario file whose run breaks a promise")
       ->required();
   command->add_option("-o,--output", flags->out,
                       "Write the small scenario there, not to the standard output");
-  command->add_option("--invariant", flags->invariant,
-                      "The promise that must stay broken, instead of the first unexpected one");
+  command
+      ->add_option("--invariant", flags->invariant,
+                   "The promise that must stay broken, instead of the first unexpected one")
+      ->check(CLI::IsMember(promises).description("PROMISE"));
   command->add_flag("--any-cause", flags->any_cause,
                     "However it is broken; without this, in the same way");
   command->add_option("--runs", flags->runs, "Give up after so many runs")
