@@ -58,9 +58,33 @@ class EndWatch final : public kernel::TraceSink {
   const Outcomes& outcomes_;
 };
 
-std::unique_ptr<kernel::ChoiceSource> choices_of(const Scenario& scenario, std::uint64_t seed) {
-  if (scenario.tape) return std::make_unique<kernel::ReplaySource>(*scenario.tape);
-  return std::make_unique<kernel::SeededSource>(seed);
+/// One source up to a moment, another one afterwards.
+class ForkedSource final : public kernel::ChoiceSource {
+ public:
+  ForkedSource(const kernel::Kernel& kernel, std::unique_ptr<kernel::ChoiceSource> past, Fork fork)
+      : kernel_(kernel), past_(std::move(past)), after_(fork.after), future_(fork.seed) {}
+  std::uint64_t choose(const kernel::ChoicePoint& point, std::uint64_t bound) override {
+    return kernel_.now() <= after_ ? past_->choose(point, bound) : future_.choose(point, bound);
+  }
+
+ private:
+  const kernel::Kernel& kernel_;
+  std::unique_ptr<kernel::ChoiceSource> past_;
+  sim::WorldTime after_;
+  kernel::SeededSource future_;
+};
+
+std::unique_ptr<kernel::ChoiceSource> choices_of(const kernel::Kernel& kernel,
+                                                 const Scenario& scenario,
+                                                 const RunOptions& options, std::uint64_t seed) {
+  std::unique_ptr<kernel::ChoiceSource> choices;
+  if (scenario.tape) {
+    choices = std::make_unique<kernel::ReplaySource>(*scenario.tape);
+  } else {
+    choices = std::make_unique<kernel::SeededSource>(seed);
+  }
+  if (!options.fork) return choices;
+  return std::make_unique<ForkedSource>(kernel, std::move(choices), *options.fork);
 }
 
 kernel::RunLimits limits_of(const Scenario& scenario, const RunOptions& options) {
@@ -80,7 +104,7 @@ class Execution {
             std::uint64_t seed)
       : kernel_(kernel),
         options_(options),
-        choices_(choices_of(scenario, seed)),
+        choices_(choices_of(kernel, scenario, options, seed)),
         outcomes_(node_names_, scenario.expect) {
     kernel::ChoiceSource* source = choices_.get();
     if (options.record_tape) {

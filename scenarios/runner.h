@@ -20,9 +20,16 @@ class World;
 
 namespace hooke::scenario {
 
+/// Another future of the same past: what is drawn after that moment comes from a seed of its own.
+struct Fork {
+  sim::WorldTime after{};
+  std::uint64_t seed = 0;
+};
+
 struct RunOptions {
   std::optional<std::uint64_t> seed;         ///< instead of the scenario's own
   std::optional<kernel::Schedule> schedule;  ///< likewise
+  std::optional<Fork> fork;                  ///< both runs take it, a twin's too
   /// Run it a second time and stop at the first event that differs.
   bool twin = true;
   /// Real-time bound of one run.

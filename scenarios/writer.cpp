@@ -67,6 +67,11 @@ ordered_json protocol_json(const ProtocolPlan& plan) {
   return out;
 }
 
+/// One name stands for itself.
+ordered_json names_json(const std::vector<std::string>& names) {
+  return names.size() == 1 ? ordered_json(names.front()) : ordered_json(names);
+}
+
 std::string bandwidth_text(std::int64_t bits_per_s) {
   if (bits_per_s % 1'000'000'000 == 0) return std::to_string(bits_per_s / 1'000'000'000) + "Gbps";
   if (bits_per_s % 1'000'000 == 0) return std::to_string(bits_per_s / 1'000'000) + "Mbps";
@@ -192,8 +197,8 @@ ordered_json entry_json(const TimelineEntry& entry) {
   }
   out["do"] = entry.what;
   const bool paths = entry.what.starts_with("net.");
-  if (!entry.from.empty()) out[paths ? "from" : "node"] = entry.from;
-  if (!entry.to.empty()) out["to"] = entry.to;
+  if (!entry.from.empty()) out[paths ? "from" : "node"] = names_json(entry.from);
+  if (!entry.to.empty()) out["to"] = names_json(entry.to);
   put(out, "one_way", entry.one_way, false);
   if (entry.local_rank) out["local_rank"] = *entry.local_rank;
   if (entry.signal) out["signal"] = *entry.signal;
@@ -221,6 +226,36 @@ ordered_json expectation_json(const Expectation& expect) {
   for (const Trigger& event : expect.events) out["events"].push_back(pattern_json(event));
   for (const Trigger& event : expect.never) out["never"].push_back(pattern_json(event));
   return out;
+}
+
+constexpr std::size_t kColumns = 100;
+
+/// On one line.
+std::string flat(const ordered_json& json) {
+  if (!json.is_structured()) return json.dump();
+  std::string text;
+  for (const auto& [key, value] : json.items()) {
+    if (!text.empty()) text += ", ";
+    if (json.is_object()) text += ordered_json(key).dump() + ": ";
+    text += flat(value);
+  }
+  return json.is_object() ? "{" + text + "}" : "[" + text + "]";
+}
+
+/// As people write it: on one line what fits there, behind `before` columns; the scenario itself
+/// never.
+std::string laid_out(const ordered_json& json, std::size_t indent, std::size_t before) {
+  const std::string line = flat(json);
+  if (!json.is_structured() || (indent > 0 && before + line.size() < kColumns)) return line;
+  const std::string margin(indent + 2, ' ');
+  std::string text;
+  for (const auto& [key, value] : json.items()) {
+    const std::string name = json.is_object() ? ordered_json(key).dump() + ": " : "";
+    text += (text.empty() ? "\n" : ",\n") + margin + name;
+    text += laid_out(value, indent + 2, indent + 2 + name.size());
+  }
+  text += "\n" + std::string(indent, ' ');
+  return json.is_object() ? "{" + text + "}" : "[" + text + "]";
 }
 
 }  // namespace
@@ -253,7 +288,7 @@ std::string write_scenario(const Scenario& scenario) {
                              {"value", choice.value}});
     }
   }
-  return out.dump(2) + "\n";
+  return laid_out(out, 0, 0) + "\n";
 }
 
 }  // namespace hooke::scenario

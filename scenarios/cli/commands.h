@@ -26,6 +26,10 @@ void add_explore(CLI::App& app, int& exit_code);
 void add_sweep(CLI::App& app, int& exit_code);
 /// hooke report: puts together what parts of an exploration have seen.
 void add_report(CLI::App& app, int& exit_code);
+/// hooke shrink FILE: makes the scenario of a failure small.
+void add_shrink(CLI::App& app, int& exit_code);
+/// hooke explain FILE: tells why a scenario fails, and what would avert it.
+void add_explain(CLI::App& app, int& exit_code);
 /// hooke schema: prints the JSON Schema of scenario files.
 void add_schema(CLI::App& app, int& exit_code);
 /// hooke bench rendezvous: latency of a rendezvous against the number of nodes.

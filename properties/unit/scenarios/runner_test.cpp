@@ -94,6 +94,28 @@ TEST(Runner, a_recorded_tape_replays_to_the_same_hash_under_any_seed) {
   }
 }
 
+TEST(Runner, a_fork_shares_the_past_and_draws_another_future) {
+  Lines whole, forked, again;
+  RunOptions options;
+  const RunReport one = run_bare(job(4), &whole);
+  ASSERT_GT(whole.all.size(), 40U);
+  options.fork = Fork{sim::WorldTime(whole.last_at["rendezvous.completed"]), 99};
+  const RunReport other = run_bare(job(4), &forked, options);
+  EXPECT_TRUE(other.passed) << "its twin forks, too: " << unmet(other);
+  EXPECT_NE(one.hash, other.hash);
+  EXPECT_EQ(run_bare(job(4), &again, options).hash, other.hash);
+  // What happened until then is the same, line by line.
+  const auto parted =
+      std::mismatch(whole.all.begin(), whole.all.end(), forked.all.begin(), forked.all.end());
+  const auto is_completion = [](const std::string& line) {
+    return line.find("rendezvous.completed") != std::string::npos;
+  };
+  EXPECT_TRUE(std::any_of(whole.all.begin(), parted.first, is_completion));
+  // After the end there is nothing left to draw.
+  options.fork = Fork{sim::WorldTime(one.world_time), 99};
+  EXPECT_EQ(run_bare(job(4), nullptr, options).hash, one.hash);
+}
+
 TEST(Runner, the_order_of_ready_fibers_can_be_drawn_as_well) {
   RunOptions options;
   options.schedule = kernel::Strategy::random;

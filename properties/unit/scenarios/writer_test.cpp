@@ -292,29 +292,49 @@ TEST(Writer, leaves_defaults_out_and_keeps_the_order_of_the_format) {
   "version": 1,
   "name": "small",
   "seed": 0,
-  "protocol": {
-    "rendezvous": {
-      "min_nodes": 1,
-      "max_nodes": 1
-    }
-  },
+  "protocol": {"rendezvous": {"min_nodes": 1, "max_nodes": 1}},
+  "cluster": {"nodes": [{"id": "a"}]},
+  "workers": {"program": [{"exit": 3}]},
+  "expect": {"within": "90s"}
+}
+)");
+}
+
+TEST(Writer, breaks_lines_where_they_are_full_and_names_one_node_without_a_list) {
+  Scenario scenario;
+  scenario.name = "wide";
+  for (char c = 'a'; c <= 'h'; ++c) {
+    NodePlan node;
+    node.id = std::string(1, c);
+    scenario.cluster.nodes.push_back(node);
+  }
+  scenario.cluster.store_host = "a";
+  scenario.workers.program = {{WorkerStep::Kind::exit, {}, 0, 1}};
+  TimelineEntry entry;
+  entry.trigger.at = 2s;
+  entry.what = "net.clog";
+  entry.from = {"b"};
+  entry.to = {"c", "d"};
+  scenario.timeline = {entry};
+  EXPECT_EQ(write_scenario(scenario), R"({
+  "version": 1,
+  "name": "wide",
+  "seed": 0,
+  "protocol": {"rendezvous": {"min_nodes": 1, "max_nodes": 1}},
   "cluster": {
     "nodes": [
-      {
-        "id": "a"
-      }
+      {"id": "a"},
+      {"id": "b"},
+      {"id": "c"},
+      {"id": "d"},
+      {"id": "e"},
+      {"id": "f"},
+      {"id": "g"},
+      {"id": "h"}
     ]
   },
-  "workers": {
-    "program": [
-      {
-        "exit": 3
-      }
-    ]
-  },
-  "expect": {
-    "within": "90s"
-  }
+  "workers": {"program": [{"exit": 0}]},
+  "timeline": [{"at": "2s", "do": "net.clog", "from": "b", "to": ["c", "d"]}]
 }
 )");
 }

@@ -1,0 +1,273 @@
+// A list of changes in a fixed order, and the one test that all have to pass.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "scenarios/duration.h"
+#include "scenarios/hunt/story.h"
+#include "scenarios/loader.h"
+#include "scenarios/writer.h"
+
+namespace hooke::hunt {
+namespace {
+
+using namespace std::chrono_literals;
+using scenario::duration_text;
+using scenario::Scenario;
+
+struct Change {
+  std::string what;
+  Scenario scenario;
+};
+
+/// Collects changes of one scenario; a change that changes nothing, or that no loader takes, is
+/// none.
+class Changes {
+ public:
+  explicit Changes(const Scenario& scenario) : scenario_(scenario) {}
+
+  template <class Edit>
+  void add(std::string what, const Edit& edit) {
+    Scenario changed = scenario_;
+    edit(changed);
+    if (changed == scenario_) return;
+    all.push_back({std::move(what), std::move(changed)});
+  }
+
+  /// The span that `get` finds, twice as long and half as long.
+  template <class Get>
+  void stretch(const std::string& name, const Get& get) {
+    Scenario copy = scenario_;
+    const sim::Duration usual = get(copy);
+    if (usual < 2us) return;
+    for (const sim::Duration span : {usual * 2, sim::Duration(usual / 2 / 1us * 1us)}) {
+      add(fmt::format("{} {} instead of {}", name, duration_text(span), duration_text(usual)),
+          [&](Scenario& changed) { get(changed) = span; });
+    }
+  }
+
+  std::vector<Change> all;
+
+ private:
+  const Scenario& scenario_;
+};
+
+std::string name_of(const scenario::TimelineEntry& entry) {
+  std::string name = entry.what;
+  for (const std::string& node : entry.from) name += " " + node;
+  if (entry.trigger.at) return name + " at " + duration_text(*entry.trigger.at);
+  return name + " when " + entry.trigger.event.value_or(entry.trigger.fault_point.value_or(""));
+}
+
+void change_faults(const Scenario& scenario, Changes& changes) {
+  for (std::size_t i = 0; i < scenario.timeline.size(); ++i) {
+    const scenario::TimelineEntry& entry = scenario.timeline[i];
+    const std::string name = name_of(entry);
+    changes.add("without " + name, [&](Scenario& changed) {
+      changed.timeline.erase(changed.timeline.begin() + static_cast<std::ptrdiff_t>(i));
+    });
+    if (entry.duration) {
+      const sim::Duration half = *entry.duration / 2;
+      changes.add(fmt::format("{} for {} instead of {}", name, duration_text(half),
+                              duration_text(*entry.duration)),
+                  [&](Scenario& changed) { changed.timeline[i].duration = half; });
+    }
+    if (entry.trigger.at && *entry.trigger.at > 1s) {
+      changes.add(name + ", but one second earlier",
+                  [&](Scenario& changed) { *changed.timeline[i].trigger.at -= 1s; });
+    }
+    changes.add(name + ", but one second later", [&](Scenario& changed) {
+      scenario::Trigger& trigger = changed.timeline[i].trigger;
+      (trigger.at ? *trigger.at : trigger.after) += 1s;
+    });
+  }
+}
+
+void change_starts(const Scenario& scenario, Changes& changes) {
+  for (std::size_t i = 0; i < scenario.cluster.nodes.size(); ++i) {
+    const scenario::NodePlan& node = scenario.cluster.nodes[i];
+    if (!node.start || *node.start == sim::Duration::zero()) continue;
+    const auto start = [&](const std::string& what, std::optional<sim::Duration> at) {
+      changes.add(
+          fmt::format("node {} started {}, not at {}", node.id, what, duration_text(*node.start)),
+          [&](Scenario& changed) { changed.cluster.nodes[i].start = at; });
+    };
+    start("never", std::nullopt);
+    start("at once", sim::Duration::zero());
+    if (*node.start > 1s) start("one second earlier", *node.start - 1s);
+    start("one second later", *node.start + 1s);
+  }
+}
+
+void change_time_outs(Changes& changes) {
+  changes.stretch("last_call",
+                  [](Scenario& s) -> sim::Duration& { return s.protocol.rendezvous.last_call; });
+  changes.stretch("join time-out",
+                  [](Scenario& s) -> sim::Duration& { return s.protocol.rendezvous.join; });
+  changes.stretch("close time-out",
+                  [](Scenario& s) -> sim::Duration& { return s.protocol.rendezvous.close; });
+  changes.stretch("keep-alive interval", [](Scenario& s) -> sim::Duration& {
+    return s.protocol.rendezvous.keep_alive_interval;
+  });
+  changes.stretch("read_timeout",
+                  [](Scenario& s) -> sim::Duration& { return s.protocol.rendezvous.read_timeout; });
+  changes.stretch("monitor_interval",
+                  [](Scenario& s) -> sim::Duration& { return s.protocol.agent.monitor_interval; });
+  changes.stretch("exit_barrier_timeout", [](Scenario& s) -> sim::Duration& {
+    return s.protocol.agent.exit_barrier_timeout;
+  });
+  changes.stretch("shutdown_timeout",
+                  [](Scenario& s) -> sim::Duration& { return s.protocol.agent.shutdown_timeout; });
+}
+
+void change_sizes(const Scenario& scenario, Changes& changes) {
+  const scenario::RendezvousPlan& sizes = scenario.protocol.rendezvous;
+  changes.add(fmt::format("max_nodes {} instead of {}", sizes.max_nodes + 1, sizes.max_nodes),
+              [](Scenario& changed) { ++changed.protocol.rendezvous.max_nodes; });
+  if (sizes.max_nodes > sizes.min_nodes) {
+    changes.add(fmt::format("max_nodes {} instead of {}", sizes.max_nodes - 1, sizes.max_nodes),
+                [](Scenario& changed) { --changed.protocol.rendezvous.max_nodes; });
+    changes.add(fmt::format("min_nodes {} instead of {}", sizes.min_nodes + 1, sizes.min_nodes),
+                [](Scenario& changed) { ++changed.protocol.rendezvous.min_nodes; });
+  }
+  if (sizes.min_nodes > 1) {
+    changes.add(fmt::format("min_nodes {} instead of {}", sizes.min_nodes - 1, sizes.min_nodes),
+                [](Scenario& changed) { --changed.protocol.rendezvous.min_nodes; });
+  }
+  const std::int64_t restarts = scenario.protocol.agent.max_restarts;
+  changes.add(fmt::format("max_restarts {} instead of {}", restarts + 1, restarts),
+              [](Scenario& changed) { ++changed.protocol.agent.max_restarts; });
+  changes.add(fmt::format("max_restarts 0 instead of {}", restarts),
+              [](Scenario& changed) { changed.protocol.agent.max_restarts = 0; });
+}
+
+void change_clocks(const Scenario& scenario, Changes& changes) {
+  for (std::size_t i = 0; i < scenario.cluster.nodes.size(); ++i) {
+    changes.add("the clock of node " + scenario.cluster.nodes[i].id + " right",
+                [&](Scenario& changed) {
+                  changed.cluster.nodes[i].clock_skew = {};
+                  changed.cluster.nodes[i].clock_drift_ppm = 0;
+                });
+  }
+}
+
+void change_arrangement(const Scenario& scenario, Changes& changes) {
+  changes.add("the variant hardened",
+              [](Scenario& changed) { changed.protocol.variant = model::Variant::hardened; });
+  for (const std::string& defect : scenario.protocol.defects) {
+    changes.add("without the defect " + defect,
+                [&](Scenario& changed) { std::erase(changed.protocol.defects, defect); });
+  }
+  changes.add("TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1", [](Scenario& changed) {
+    changed.protocol.agent.environment["TORCH_DISABLE_SHARE_RDZV_TCP_STORE"] = "1";
+  });
+  changes.add("a store outside the job",
+              [](Scenario& changed) { changed.cluster.store_host.clear(); });
+  for (const auto& [key, program] : scenario.workers.overrides) {
+    changes.add("the usual program for the workers of " + key,
+                [&](Scenario& changed) { changed.workers.overrides.erase(key); });
+  }
+  const std::optional<sim::Duration> abort = scenario.workers.peer_abort;
+  changes.add(fmt::format("peer_abort 1m instead of {}", abort ? duration_text(*abort) : "never"),
+              [](Scenario& changed) { changed.workers.peer_abort = 60s; });
+}
+
+std::vector<Change> changes_of(const Scenario& scenario) {
+  Changes changes(scenario);
+  change_faults(scenario, changes);
+  change_starts(scenario, changes);
+  change_arrangement(scenario, changes);
+  change_sizes(scenario, changes);
+  change_clocks(scenario, changes);
+  change_time_outs(changes);
+  return std::move(changes.all);
+}
+
+bool loads(const Scenario& scenario, const model::Plugins& plugins) {
+  try {
+    static_cast<void>(
+        scenario::load_scenario(scenario::write_scenario(scenario), "change", plugins));
+    return true;
+  } catch (const scenario::ScenarioError&) {
+    return false;
+  }
+}
+
+/// One scenario under several seeds.
+class Worlds {
+ public:
+  Worlds(const ExplainOptions& options, const RunScenario& run) : options_(options), run_(run) {}
+
+  /// The first is the scenario's own, with its tape if it has one.
+  scenario::RunReport live(const Scenario& scenario, std::size_t world, bool twin) const {
+    scenario::RunOptions run_options;
+    run_options.twin = twin;
+    run_options.plugins = options_.plugins;
+    if (world == 0) return run_(scenario, run_options);
+    Scenario other = scenario;
+    other.tape.reset();
+    other.seed += world;
+    return run_(other, run_options);
+  }
+
+ private:
+  const ExplainOptions& options_;
+  const RunScenario& run_;
+};
+
+bool breaks(const scenario::RunReport& report, const std::string& invariant) {
+  return std::any_of(
+      report.violations.begin(), report.violations.end(),
+      [&](const properties::Violation& each) { return each.invariant == invariant; });
+}
+
+/// A run that shows nothing: cut by the machine, or of a job that never began.
+bool shows_nothing(const scenario::RunReport& report, std::int64_t rounds_before) {
+  switch (report.end) {
+    case kernel::RunEnd::stopped:
+    case kernel::RunEnd::idle:
+    case kernel::RunEnd::world_time_exhausted: break;
+    default: return true;
+  }
+  return !report.harness_failure.empty() || (rounds_before > 0 && report.rounds == 0);
+}
+
+}  // namespace
+
+std::vector<Counterfactual> find_counterfactuals(const Scenario& scenario,
+                                                 const ExplainOptions& options,
+                                                 const RunScenario& run) {
+  const Worlds worlds(options, run);
+  Share before;
+  std::vector<std::int64_t> rounds;
+  std::set<std::string> broken_before;
+  for (std::size_t i = 0; i < options.worlds; ++i) {
+    const scenario::RunReport report = worlds.live(scenario, i, false);
+    ++before.runs;
+    if (breaks(report, options.target.invariant)) ++before.failed;
+    rounds.push_back(report.rounds);
+    for (const properties::Violation& each : report.violations) {
+      broken_before.insert(each.invariant);
+    }
+  }
+  std::vector<Counterfactual> out;
+  for (const Change& change : changes_of(scenario)) {
+    if (!loads(change.scenario, options.plugins)) continue;
+    Counterfactual found{change.what, before, {}, {}};
+    std::set<std::string> broken;
+    for (std::size_t i = 0; i < options.worlds; ++i) {
+      const scenario::RunReport report = worlds.live(change.scenario, i, true);
+      if (breaks(report, options.target.invariant) || shows_nothing(report, rounds[i])) break;
+      ++found.after.runs;
+      for (const properties::Violation& each : report.violations) broken.insert(each.invariant);
+    }
+    if (found.after.runs < options.worlds) continue;
+    std::set_difference(broken.begin(), broken.end(), broken_before.begin(), broken_before.end(),
+                        std::back_inserter(found.broken_instead));
+    out.push_back(std::move(found));
+  }
+  return out;
+}
+
+}  // namespace hooke::hunt

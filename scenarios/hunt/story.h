@@ -1,0 +1,50 @@
+#pragma once
+// A run as a list of what matters in it, each with its cause.
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/hunt/explainer.h"
+#include "sim/kernel/trace_recorder.h"
+
+namespace hooke::hunt {
+
+/// Keeps of a run what a person would tell, and who caused it.
+class StoryRecorder final : public kernel::TraceSink {
+ public:
+  struct Line {
+    std::uint64_t event = 0;
+    StoryLine told;
+    bool fault = false;  ///< the timeline did it
+  };
+
+  /// `node_names` in the order of the scenario.
+  StoryRecorder(const std::function<std::string(const sim::Event&)>& phrase,
+                std::vector<std::string> node_names)
+      : phrase_(phrase), node_names_(std::move(node_names)) {}
+  void on_event(const sim::Event& event) override;
+
+  [[nodiscard]] const std::vector<Line>& lines() const { return lines_; }
+  [[nodiscard]] const std::vector<std::string>& node_names() const { return node_names_; }
+  /// Places in lines() of the told events among `event` and all it descends from, latest first.
+  [[nodiscard]] std::vector<std::size_t> ancestry(std::uint64_t event) const;
+
+ private:
+  const std::function<std::string(const sim::Event&)>& phrase_;
+  std::vector<std::string> node_names_;
+  std::vector<std::uint64_t> parents_;        ///< by event number
+  std::vector<Line> lines_;                   ///< in order of their events
+  std::optional<sim::WorldTime> last_fault_;  ///< when the timeline did something
+};
+
+/// The names of a scenario's machines as the trace numbers them.
+std::vector<std::string> machine_names(const scenario::Scenario& scenario);
+
+/// The violation of the run that is the target's; null when there is none.
+const properties::Violation* violation_of(const scenario::RunReport& report,
+                                          const FailureKind& target);
+
+}  // namespace hooke::hunt
