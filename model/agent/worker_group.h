@@ -12,6 +12,7 @@
 
 #include "model/heartbeat/heartbeat_plan.h"
 #include "model/rendezvous/handler.h"
+#include "model/variant/planted.h"
 #include "model/variant/variant.h"
 #include "model/worker/logs.h"
 #include "model/worker/process_failure.h"
@@ -52,6 +53,7 @@ struct WorkerSpec {
   std::string event_log_handler = "null";   ///< destination of events (2.x)
   std::optional<HeartbeatPlan> heartbeats;  ///< nullopt: workers are not asked to beat
   Variant variant = Variant::torch_2_x;
+  PlantedSet planted{};
 
   /// Between signal and SIGKILL at the end of run() only: everywhere else it is 30 s, and
   /// 1.13 knows no other.

@@ -11,6 +11,7 @@
 #include "model/rendezvous/decisions.h"
 #include "model/rendezvous/dynamic_handler.h"
 #include "model/signals/signal_gate.h"
+#include "model/variant/defects.h"
 #include "model/worker/failure_summary.h"
 
 namespace hooke::model {
@@ -69,6 +70,7 @@ WorkerSpec worker_spec(const sim::ProcessHost& processes, const LaunchConfig& co
   spec.event_log_handler = config.event_log_handler;
   spec.heartbeats = config.heartbeats;
   spec.variant = config.variant;
+  spec.planted = planted_among(config.defects);
   return spec;
 }
 
@@ -98,13 +100,14 @@ Ending judge(sim::Ports& ports, const WorkerSpec& spec, const std::optional<RunR
     return {"error", kFailed, "RuntimeError: a worker is asleep in the kernel (state D)"};
   }
   if (!result->failed()) return {"succeeded", 0, ""};  // an unhealthy group, too
-  const ProcessFailure& cause = first_failure(result->failures);
+  const bool last = spec.planted.has(Planted::launcher_last_failure_is_cause);
+  const ProcessFailure& cause = last ? result->failures.back() : first_failure(result->failures);
   ports.trace.emit(events::failure_reported, {cause.rank, cause.pid.value, cause.exit_code});
   static_cast<void>(ports.files.append(
       "/dev/stderr", failure_summary(entry_point_name(spec.command), result->failures,
                                      ports.network.fully_qualified_name())));
   pass_on_error_file(ports, cause);
-  return {"failed", kFailed,
+  return {"failed", spec.planted.has(Planted::launcher_exit_code_lost) ? 0 : kFailed,
           "ChildFailedError: rank " + std::to_string(cause.rank) + ": " + cause.message, true};
 }
 
@@ -171,8 +174,8 @@ std::string drawn_run_id(sim::Random& random) {
 Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& config,
                 const WorkerSpec& spec, Observers& observers) {
   const RendezvousParameters parameters{
-      config.rdzv_backend, config.rdzv_endpoint, config.run_id,       config.min_nodes,
-      config.max_nodes,    config.local_addr,    config.rdzv_configs, config.variant};
+      config.rdzv_backend, config.rdzv_endpoint, config.run_id,  config.min_nodes, config.max_nodes,
+      config.local_addr,   config.rdzv_configs,  config.variant, spec.planted};
   std::unique_ptr<RendezvousHandler> handler;  // and the store it may serve: until the very end
   Ending ending{"error", kFailed, ""};
   try {

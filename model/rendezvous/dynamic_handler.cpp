@@ -121,7 +121,13 @@ struct Core {
            std::optional<sim::Duration> extend_by = std::nullopt) {
     run_operation(
         operation, holder, settings, node, ports.clock, deadline, extend_by,
-        [this](sim::Duration span) { interruptible_sleep(ports, span); },
+        [this](sim::Duration span) {
+          if (settings.planted.has(Planted::rendezvous_deaf_while_joining)) {
+            ports.executor.sleep_until(ports.clock.monotonic_now() + span);
+          } else {
+            interruptible_sleep(ports, span);
+          }
+        },
         [this](Action) { ports.fault_point.reach("rendezvous.before_write"); });
   }
 };
@@ -203,7 +209,7 @@ class DynamicHandler final : public RendezvousHandler {
                  const std::string& addr)
       : core_(std::make_shared<Core>(ports, std::move(resources), std::move(settings),
                                      NodeDesc{addr, ports.processes.self().value, 0})),
-        bootstrap_(ports, addr, core_->settings.variant) {}
+        bootstrap_(ports, addr, core_->settings.variant, core_->settings.planted) {}
 
   [[nodiscard]] std::string get_backend() const override {
     return core_->resources.backend->name();
@@ -293,7 +299,9 @@ RendezvousInfo DynamicHandler::join() {
     // A round that lost a member since it was complete is no group any more.
   } while (core.settings.variant == Variant::hardened && !is_whole(core.holder.state()));
   ports.fault_point.reach("rendezvous.joined");
-  keep_alive_ = KeepAlive::start(core_);
+  const bool first = core.holder.state().round == 0;
+  if (first || !core.settings.planted.has(Planted::rendezvous_keep_alive_not_restarted))
+    keep_alive_ = KeepAlive::start(core_);
   const RendezvousState& state = core.holder.state();
   const Participant* const self = state.participant(core.node);
   if (self == nullptr) throw EscapedPythonError("KeyError", core.node->text());
@@ -302,9 +310,12 @@ RendezvousInfo DynamicHandler::join() {
   info.rank = self->rank;
   info.world_size =
       static_cast<std::int64_t>(state.participants.size());  // of what is held now
+  if (core.settings.planted.has(Planted::rendezvous_world_size_is_maximum))
+    info.world_size = core.settings.max_nodes;
   joined_ = {info.round, info.world_size};
-  info.store =
-      make_prefix_store(round_prefix(core.settings.run_id, state.round), core.resources.store);
+  const bool first_keys = core.settings.planted.has(Planted::rendezvous_keys_without_round);
+  info.store = make_prefix_store(round_prefix(core.settings.run_id, first_keys ? 0 : state.round),
+                                 core.resources.store);
   return info;
 }
 
@@ -318,6 +329,8 @@ std::int64_t DynamicHandler::num_nodes_waiting() {
   const std::lock_guard lock(core_->heartbeat_lock);
   static_cast<void>(core_->holder.sync());
   auto waiting = static_cast<std::int64_t>(core_->holder.state().wait_list.size());
+  if (core_->settings.planted.has(Planted::rendezvous_spares_count_as_waiting))
+    waiting += static_cast<std::int64_t>(core_->holder.state().redundancy_list.size());
   if (core_->settings.variant == Variant::hardened) {
     // Nobody can be admitted beyond the last seat.
     const auto members = static_cast<std::int64_t>(core_->holder.state().participants.size());
@@ -374,6 +387,7 @@ void DynamicHandler::set_closed() {
 bool DynamicHandler::shutdown() {
   core_->ports.fault_point.reach("rendezvous.closing");
   if (keep_alive_ != nullptr) std::exchange(keep_alive_, nullptr)->cancel();
+  if (core_->settings.planted.has(Planted::rendezvous_shutdown_leaves_open)) return true;
   try {
     close();
     return true;
@@ -425,6 +439,7 @@ RendezvousSettings dynamic_settings(const RendezvousParameters& parameters) {
   settings.min_nodes = parameters.min_nodes;
   settings.max_nodes = parameters.max_nodes;
   settings.variant = parameters.variant;
+  settings.planted = parameters.planted;
   const auto read = [&](const char* key, sim::Duration& span) {
     if (const auto value = parameters.get_as_seconds(key)) span = *value;
   };

@@ -12,6 +12,7 @@
 
 #include "model/rendezvous/errors.h"
 #include "model/store/store.h"
+#include "model/variant/planted.h"
 #include "model/variant/variant.h"
 #include "sim/port/ports.h"
 
@@ -72,6 +73,7 @@ struct RendezvousParameters {
   std::string local_addr;  ///< empty: the host's FQDN
   std::map<std::string, std::string> config;
   Variant variant = Variant::torch_2_x;
+  PlantedSet planted{};
 
   /// Empty backend, min < 1, max < min: std::invalid_argument naming the value.
   void validate() const;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "model/variant/planted.h"
 #include "model/variant/variant.h"
 #include "sim/port/time.h"
 
@@ -43,6 +44,7 @@ struct RendezvousSettings {
   sim::Duration keep_alive_interval = std::chrono::seconds(5);
   std::int64_t keep_alive_max_attempt = 3;
   Variant variant = Variant::torch_2_x;
+  PlantedSet planted{};
 };
 
 }  // namespace hooke::model

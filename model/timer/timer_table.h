@@ -8,11 +8,14 @@
 #include <vector>
 
 #include "model/timer/timer_request.h"
+#include "model/variant/planted.h"
 
 namespace hooke::model {
 
 class TimerTable {
  public:
+  explicit TimerTable(PlantedSet planted = {}) : planted_(planted) {}
+
   /// Arms, moves or releases; a release of what is not armed changes nothing.
   void apply(const TimerRequest& request);
   /// What has expired at `now`, by worker, each worker's earliest deadline first.
@@ -24,6 +27,7 @@ class TimerTable {
   [[nodiscard]] std::size_t size() const { return timers_.size(); }
 
  private:
+  PlantedSet planted_;
   std::map<std::pair<std::int64_t, std::string>, TimerRequest> timers_;
 };
 

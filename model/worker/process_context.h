@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/variant/planted.h"
 #include "model/variant/variant.h"
 #include "model/worker/logs.h"
 #include "model/worker/process_failure.h"
@@ -39,7 +40,7 @@ class ProcessContext {
  public:
   /// `launcher` outlives the context.
   ProcessContext(sim::Ports& ports, ProcessLauncher& launcher, Variant variant,
-                 std::vector<WorkerStart> workers);
+                 std::vector<WorkerStart> workers, PlantedSet planted = {});
 
   /// Starts the workers in order of local rank, for 2.x each in a session of its own.
   /// std::runtime_error when one cannot be started: those before it keep running and belong to
@@ -91,11 +92,13 @@ class ProcessContext {
   /// Waits for one worker's end, or for all without `which`, at most until `deadline`.
   void wait_for_end(const Process* which, std::optional<sim::MonotonicTime> deadline);
   void note_failures(ProcessFailures& failures) const;
+  [[nodiscard]] bool has_failed(const Process& process) const;
 
   sim::Ports& ports_;
   ProcessLauncher& launcher_;
   bool reserved_ = false;
   Variant variant_;
+  PlantedSet planted_;
   std::vector<WorkerStart> workers_;
   std::vector<Process> processes_;
   std::list<TailLog> tails_;
