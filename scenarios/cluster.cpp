@@ -58,12 +58,13 @@ Cluster::Cluster(world::World& world, const Scenario& scenario, const Roster& ro
                  const model::Plugins& plugins)
     : world_(world), scenario_(scenario), roster_(roster), plugins_(plugins) {
   if (scenario.cluster.nodes.empty()) throw std::invalid_argument("cluster.nodes: is empty");
+  const std::vector<std::string_view> known = model::defect_names();
   for (const std::string& defect : scenario.protocol.defects) {
-    const bool known = std::any_of(model::kDefects.begin(), model::kDefects.end(),
-                                   [&](const model::Defect& each) { return each.name == defect; });
-    if (!known) throw std::invalid_argument("protocol.defects: unknown defect \"" + defect + "\"");
+    if (std::find(known.begin(), known.end(), defect) == known.end())
+      throw std::invalid_argument("protocol.defects: unknown defect \"" + defect + "\"");
     defects_.insert(defect);
   }
+  planted_ = model::planted_among(defects_);
   workers_may_stop_slowly_ =
       scenario.workers.slow_stop > Duration::zero() ||
       std::any_of(scenario.timeline.begin(), scenario.timeline.end(),
@@ -118,7 +119,7 @@ Cluster::Cluster(world::World& world, const Scenario& scenario, const Roster& ro
       ports.trace.emit(model::events::store_serving,
                        {std::uint32_t{kStorePort.value}, "rendezvous"});
     } else {
-      store = model::serve_tcp_store(ports, kStorePort, "rendezvous");
+      store = model::serve_tcp_store(ports, kStorePort, "rendezvous", planted_);
     }
     for (;;) static_cast<void>(ports.executor.park(ports.executor.ticket()));
   });
@@ -297,6 +298,7 @@ WorkerConditions Cluster::conditions(sim::Ports& ports, sim::NodeId node, std::i
   }
   conditions.may_stop_slowly = workers_may_stop_slowly_;
   conditions.restart_count_prefix = defects_.contains("worker_store.restart_count_prefix");
+  conditions.planted = planted_;
   conditions.variant = scenario_.protocol.variant;
   conditions.timers =
       plugins_.timers.create(model::PluginChoice::parse(scenario_.protocol.agent.timer));

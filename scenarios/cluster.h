@@ -13,6 +13,7 @@
 
 #include "model/etcd/misbehaviour.h"
 #include "model/launch/plugins.h"
+#include "model/variant/planted.h"
 #include "scenarios/roster.h"
 #include "scenarios/scenario.h"
 #include "scenarios/worker_program.h"
@@ -99,6 +100,7 @@ class Cluster {
   std::shared_ptr<model::EtcdMisbehaviour> etcd_;
   bool workers_may_stop_slowly_ = false;
   std::set<std::string> defects_;
+  model::PlantedSet planted_;  ///< of those
   /// Workers started so far, by node and local rank.
   std::map<std::pair<sim::NodeId, std::int64_t>, std::int64_t> incarnations_;
   /// Set by worker.slow_stop; local rank -1: all of the node.

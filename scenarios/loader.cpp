@@ -192,8 +192,8 @@ void Loader::protocol(const Place& place) {
     scenario_.protocol.variant = *variant;
   }
   if (place.has("defects")) {
-    std::vector<std::string> known;
-    for (const model::Defect& defect : model::kDefects) known.emplace_back(defect.name);
+    const std::vector<std::string_view> names = model::defect_names();
+    const std::vector<std::string> known(names.begin(), names.end());
     for (const Place& item : place.at("defects").items()) {
       const std::string name = item.text();
       if (std::find(known.begin(), known.end(), name) == known.end()) {

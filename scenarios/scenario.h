@@ -49,7 +49,7 @@ struct AgentPlan {
 
 struct ProtocolPlan {
   model::Variant variant = model::Variant::torch_2_x;
-  std::vector<std::string> defects;  ///< named switches of model/variant
+  std::vector<std::string> defects;  ///< named switches of model/variant/defects.h
   RendezvousPlan rendezvous;
   AgentPlan agent;
   friend bool operator==(const ProtocolPlan&, const ProtocolPlan&) = default;

@@ -141,6 +141,7 @@ bool WorkerRun::init() {
     model::ProcessGroupOptions options;
     options.variant = conditions_.variant;
     options.restart_count_prefix = conditions_.restart_count_prefix;
+    options.planted = conditions_.planted;
     group_.init(options);
     holdings_.hold(kGroup, [this] {
       linger();

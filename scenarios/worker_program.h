@@ -14,6 +14,7 @@
 #include "model/store/store.h"
 #include "model/store/tcp_store.h"
 #include "model/timer/worker_timers.h"
+#include "model/variant/planted.h"
 #include "model/variant/variant.h"
 #include "model/worker/holdings.h"
 #include "model/worker/process_group.h"
@@ -38,6 +39,7 @@ struct WorkerConditions {
   /// Keys carry the agent's restart count as a prefix, as before PyTorch 2.6, although the agents
   /// of a job count differently (pytorch/pytorch#135712).
   bool restart_count_prefix = false;
+  model::PlantedSet planted;  ///< in the worker's own store client and server
   model::Variant variant = model::Variant::torch_2_x;
   /// How timers are asked for; null: as PyTorch's workers do.
   std::shared_ptr<const model::TimerKind> timers;

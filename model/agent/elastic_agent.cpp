@@ -73,11 +73,11 @@ ElasticAgent::ElasticAgent(const AgentParts& parts)
       remaining_restarts_(spec_.max_restarts),
       launcher_(parts.launcher),
       reports_(ports_, spec_, handler_, group_, parts.observers),
-      timers_(
-          parts.timers.watch({ports_, spec_.variant,
-                              [this](const WatchdogEvent& event) { reports_.watchdog(event); }})),
+      timers_(parts.timers.watch({ports_, spec_.variant,
+                                  [this](const WatchdogEvent& event) { reports_.watchdog(event); },
+                                  spec_.planted})),
       health_check_(ports_),
-      heartbeats_(ports_, spec_.heartbeats, spec_.monitor_interval),
+      heartbeats_(ports_, spec_.heartbeats, spec_.monitor_interval, spec_.planted),
       handlers_installed_(spec_.signals_caught) {
   if (spec_.variant != Variant::torch_1_13) {
     uninterruptible_limit_ = uninterruptible_limit(ports_.processes.environment());
@@ -157,7 +157,7 @@ RunResult ElasticAgent::invoke_run() {
       continue;
     }
     if (decision.scope != RestartScope::none) {
-      ++restart_count_;
+      if (!planted(Planted::agent_restart_not_counted)) ++restart_count_;
       incarnation_ = 0;
       restart_workers(silent ? "heartbeat_loss" : "worker_failure", decision.delay);
       continue;
@@ -171,9 +171,15 @@ RunResult ElasticAgent::invoke_run() {
 }
 
 const char* ElasticAgent::cause_to_restart() {
-  if (handler_.num_nodes_waiting() > 0) return "membership_change";
+  if (others_wait()) {
+    if (planted(Planted::agent_budget_renewed_by_newcomers)) {
+      budget_ = nullptr;
+      restart_count_ = 0;
+    }
+    return "membership_change";
+  }
   // Members that have done their work go silent in the exit barrier: no loss.
-  const bool broken = handler_.group_is_broken() &&
+  const bool broken = !planted(Planted::agent_loss_overlooked) && handler_.group_is_broken() &&
                       !group_.store->check({std::string(kTerminalState) + "/num_members"}) &&
                       may_restart_for_a_loss();
   return broken ? "member_lost" : nullptr;
@@ -216,13 +222,26 @@ bool ElasticAgent::finish(RunResult& result) {
   }
 }
 
+bool ElasticAgent::others_wait() {
+  const std::int64_t waiting = handler_.num_nodes_waiting();
+  if (planted(Planted::agent_lone_newcomer_overlooked)) return waiting > 1;
+  if (planted(Planted::agent_newcomers_overlooked_after_failure) && restart_count_ > 0)
+    return false;
+  return waiting > 0;
+}
+
+std::int64_t ElasticAgent::restarts_allowed() const {
+  return spec_.max_restarts + (planted(Planted::agent_restart_too_many) ? 1 : 0);
+}
+
 RestartBudget& ElasticAgent::budget() {
   if (budget_ == nullptr) {
-    const bool job_wide = spec_.variant == Variant::hardened;
+    const bool job_wide =
+        spec_.variant == Variant::hardened && !planted(Planted::agent_budget_per_agent);
     const std::shared_ptr<Store> store = job_wide ? handler_.job_store() : nullptr;
     budget_ = store == nullptr
-                  ? make_own_budget(spec_.max_restarts)
-                  : make_job_budget(spec_.max_restarts, make_stepping_store(ports_, store));
+                  ? make_own_budget(restarts_allowed())
+                  : make_job_budget(restarts_allowed(), make_stepping_store(ports_, store));
   }
   return *budget_;
 }
@@ -246,7 +265,7 @@ RestartDecision ElasticAgent::decide(const RunResult& result) {
     if (!failure.stopped) ++attempts_failed_[failure.local_rank];
   }
   // The number that workers are told never passes the one that was configured for them.
-  const bool own_left = restart_count_ < spec_.max_restarts;
+  const bool own_left = restart_count_ < restarts_allowed();
   const std::int64_t remaining = own_left ? budget().remaining(group_.round) : 0;
   RestartDecision decision =
       policy_.decide({result.failures, attempts_failed_, restart_count_, remaining});
@@ -437,7 +456,7 @@ WorkerStart ElasticAgent::worker_start(std::int64_t local_rank, const std::strin
 
 void ElasticAgent::start_workers() {
   context_ = std::make_unique<ProcessContext>(ports_, launcher_, spec_.variant, spec_.grace(),
-                                              worker_starts());
+                                              worker_starts(), spec_.planted);
   silent_since_.reset();
   health_check_.start([this] {
     if (silent_since_) return *silent_since_;
@@ -495,8 +514,10 @@ void ElasticAgent::restart_failed(const ProcessFailures& failures, sim::Duration
 void ElasticAgent::restart_workers(const char* cause, sim::Duration delay) {
   ports_.trace.emit(events::group_restarting, {cause, remaining_restarts_, group_.round});
   reports_.metrics().profile("SimpleElasticAgent._restart_workers", [&] {
-    reports_.metrics().profile("LocalElasticAgent._stop_workers",
-                               [&] { shutdown(sim::Signal::term, spec_.grace()); });
+    reports_.metrics().profile("LocalElasticAgent._stop_workers", [&] {
+      if (!planted(Planted::agent_old_workers_left_running))
+        shutdown(sim::Signal::term, spec_.grace());
+    });
     if (!spec_.signals_interrupt_stopping()) check_signals(ports_);
     if (context_->has_abandoned()) {
       throw std::runtime_error("a worker cannot be ended: it is asleep in the kernel (state D)");
@@ -535,13 +556,21 @@ std::string_view ElasticAgent::exit_barrier() {
   }
 }
 
+std::int64_t ElasticAgent::exit_barrier_size() const {
+  if (planted(Planted::agent_exit_barrier_of_workers)) return group_.ranks.world_size;
+  if (planted(Planted::agent_exit_barrier_one_short))
+    return std::max<std::int64_t>(group_.group_world_size - 1, 1);
+  return group_.group_world_size;
+}
+
 std::string_view ElasticAgent::meet_in_exit_barrier() {
   if (spec_.looks_up_in_exit_barrier()) return watch_exit_barrier();
+  const std::int64_t size = exit_barrier_size();
   if (spec_.variant == Variant::torch_1_13) {
-    barrier_1_13(*group_.store, group_.group_rank, group_.group_world_size, kTerminalState,
+    barrier_1_13(*group_.store, group_.group_rank, size, kTerminalState,
                  spec_.exit_barrier_timeout);
   } else {
-    barrier(*group_.store, group_.group_world_size, kTerminalState, spec_.exit_barrier_timeout);
+    barrier(*group_.store, size, kTerminalState, spec_.exit_barrier_timeout);
   }
   return "passed";
 }
@@ -549,7 +578,7 @@ std::string_view ElasticAgent::meet_in_exit_barrier() {
 /// The same keys as everybody's, and between two looks at them a look at the rendezvous.
 std::string_view ElasticAgent::watch_exit_barrier() {
   const sim::MonotonicTime end = ports_.clock.monotonic_now() + spec_.exit_barrier_timeout;
-  const std::string sign = arrive(*group_.store, group_.group_world_size, kTerminalState);
+  const std::string sign = arrive(*group_.store, exit_barrier_size(), kTerminalState);
   for (;;) {
     const sim::Duration left = end - ports_.clock.monotonic_now();
     try {

@@ -44,6 +44,10 @@ class ElasticAgent final : public Agent {
   void rendezvous();
   void start_workers();
   RestartDecision decide(const RunResult& result);
+  [[nodiscard]] bool planted(Planted which) const { return spec_.planted.has(which); }
+  [[nodiscard]] std::int64_t restarts_allowed() const;
+  /// Whether somebody wants in.
+  bool others_wait();
   /// All of them, by a new rendezvous.
   void restart_workers(const char* cause, sim::Duration delay = {});
   /// Those that have failed, in their places.
@@ -60,6 +64,7 @@ class ElasticAgent final : public Agent {
   std::string_view watch_exit_barrier();
   bool finish(RunResult& result);
   bool form_group();
+  [[nodiscard]] std::int64_t exit_barrier_size() const;
   void shutdown(sim::Signal signal, sim::Duration grace);
   void install_signal_handlers();
   void enter(WorkerState state);

@@ -17,8 +17,8 @@ std::string milliseconds_text(sim::Duration span) {
 }  // namespace
 
 HeartbeatWatch::HeartbeatWatch(sim::Ports& ports, std::optional<HeartbeatPlan> plan,
-                               sim::Duration looks)
-    : ports_(ports), plan_(std::move(plan)), looks_(looks) {
+                               sim::Duration looks, PlantedSet planted)
+    : ports_(ports), plan_(std::move(plan)), looks_(looks), planted_(planted) {
   if (!plan_) return;
   if (plan_->interval < std::chrono::milliseconds(1)) {
     throw std::invalid_argument("the interval of heartbeats must be at least 1 ms");
@@ -36,8 +36,9 @@ void HeartbeatWatch::start(const std::vector<std::int64_t>& ranks) {
   names_.clear();
   for (const std::int64_t rank : ranks) names_.push_back(std::to_string(rank) + "-" + incarnation);
   server_ = nullptr;  // gives the port back first
-  server_ = std::make_unique<HeartbeatServer>(
-      ports_, plan_->port, HeartbeatTerms{plan_->deadline, plan_->first_beat, looks_});
+  HeartbeatTerms terms{plan_->deadline, plan_->first_beat, looks_};
+  if (planted_.has(Planted::heartbeat_deadline_halved)) terms.deadline /= 2;
+  server_ = std::make_unique<HeartbeatServer>(ports_, plan_->port, terms);
   for (const std::string& name : names_) server_->expect(name);
 }
 
@@ -65,10 +66,16 @@ void HeartbeatWatch::announce(const ProcessContext& workers) const {
   }
 }
 
+HeartbeatPolicy HeartbeatWatch::policy() const {
+  const HeartbeatPolicy wanted = plan_ ? plan_->policy : HeartbeatPolicy::mark;
+  const bool restarts = planted_.has(Planted::heartbeat_mark_restarts);
+  return restarts && wanted == HeartbeatPolicy::mark ? HeartbeatPolicy::restart : wanted;
+}
+
 std::vector<std::pair<std::int64_t, sim::Duration>> HeartbeatWatch::look(
     const ProcessContext& workers) {
   std::vector<std::pair<std::int64_t, sim::Duration>> out;
-  if (server_ == nullptr) return out;
+  if (server_ == nullptr || planted_.has(Planted::heartbeat_loss_overlooked)) return out;
   for (std::size_t i = 0; i < names_.size(); ++i) {
     if (workers.status(i)) server_->forget(names_[i]);
   }

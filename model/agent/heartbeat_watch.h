@@ -10,6 +10,7 @@
 
 #include "model/heartbeat/heartbeat_plan.h"
 #include "model/heartbeat/heartbeat_server.h"
+#include "model/variant/planted.h"
 #include "model/worker/process_context.h"
 #include "sim/port/ports.h"
 
@@ -19,7 +20,8 @@ class HeartbeatWatch {
  public:
   /// Without a plan nothing below does anything. `looks`: how often look() will be called.
   /// std::invalid_argument for an interval below 1 ms or a deadline that is not longer.
-  HeartbeatWatch(sim::Ports& ports, std::optional<HeartbeatPlan> plan, sim::Duration looks);
+  HeartbeatWatch(sim::Ports& ports, std::optional<HeartbeatPlan> plan, sim::Duration looks,
+                 PlantedSet planted = {});
 
   /// A new server for a new incarnation of workers, given by their global ranks. std::runtime_error
   /// when it cannot listen.
@@ -33,14 +35,13 @@ class HeartbeatWatch {
   std::vector<std::pair<std::int64_t, sim::Duration>> look(const ProcessContext& workers);
   /// Ends the server, if there is one.
   void stop() { server_ = nullptr; }
-  [[nodiscard]] HeartbeatPolicy policy() const {
-    return plan_ ? plan_->policy : HeartbeatPolicy::mark;
-  }
+  [[nodiscard]] HeartbeatPolicy policy() const;
 
  private:
   sim::Ports& ports_;
   std::optional<HeartbeatPlan> plan_;
   sim::Duration looks_;
+  PlantedSet planted_;
   std::unique_ptr<HeartbeatServer> server_;
   std::vector<std::string> names_;  ///< by local rank
   std::vector<std::int64_t> ranks_;

@@ -40,7 +40,9 @@ std::map<std::string, std::string> worker_environment(
     out[name] = std::to_string(number);
   };
   put("LOCAL_RANK", spec.virtual_local_rank ? 0 : local_rank);
-  put("RANK", group.ranks.base_rank + local_rank);
+  const bool reversed = spec.planted.has(Planted::agent_worker_ranks_reversed);
+  put("RANK",
+      group.ranks.base_rank + (reversed ? spec.local_world_size - 1 - local_rank : local_rank));
   put("GROUP_RANK", group.group_rank);
   put("ROLE_RANK", group.ranks.base_role_rank + local_rank);
   out["ROLE_NAME"] = spec.role;

@@ -12,6 +12,7 @@
 
 #include "model/heartbeat/heartbeat_plan.h"
 #include "model/rendezvous/handler.h"
+#include "model/variant/planted.h"
 #include "model/variant/variant.h"
 #include "model/worker/logs.h"
 #include "model/worker/process_failure.h"
@@ -54,6 +55,7 @@ struct WorkerSpec {
   Variant variant = Variant::torch_2_x;
   /// Known defect: the health check sees no progress of an agent in the exit barrier (#178197).
   bool silent_in_exit_barrier = false;
+  PlantedSet planted{};
 
   /// Between signal and SIGKILL wherever workers are stopped before the end of run(): 30 s,
   /// whatever was configured; hardened, what was configured.

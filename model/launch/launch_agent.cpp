@@ -11,6 +11,7 @@
 #include "model/rendezvous/decisions.h"
 #include "model/rendezvous/dynamic_handler.h"
 #include "model/signals/signal_gate.h"
+#include "model/variant/defects.h"
 #include "model/worker/failure_summary.h"
 
 namespace hooke::model {
@@ -71,6 +72,7 @@ WorkerSpec worker_spec(const sim::ProcessHost& processes, const LaunchConfig& co
   spec.heartbeats = config.heartbeats;
   spec.variant = config.variant;
   spec.silent_in_exit_barrier = config.defects.contains("health_check.silent_in_exit_barrier");
+  spec.planted = planted_among(config.defects);
   return spec;
 }
 
@@ -105,13 +107,15 @@ Ending judge(sim::Ports& ports, const WorkerSpec& spec, const std::optional<RunR
     return {"error", kFailed, "RuntimeError: a worker is asleep in the kernel (state D)"};
   }
   if (!result->failed()) return {"succeeded", 0, ""};  // an unhealthy group, too
-  const ProcessFailure& cause = first_failure(result->failures, spec.variant);
+  const bool last = spec.planted.has(Planted::launcher_last_failure_is_cause);
+  const ProcessFailure& cause =
+      last ? result->failures.back() : first_failure(result->failures, spec.variant);
   ports.trace.emit(events::failure_reported, {cause.rank, cause.pid.value, cause.exit_code});
   static_cast<void>(ports.files.append(
       "/dev/stderr", failure_summary(entry_point_name(spec.command), result->failures,
                                      ports.network.fully_qualified_name(), spec.variant)));
   pass_on_error_file(ports, cause);
-  return {"failed", kFailed,
+  return {"failed", spec.planted.has(Planted::launcher_exit_code_lost) ? 0 : kFailed,
           "ChildFailedError: rank " + std::to_string(cause.rank) + ": " + cause.message, true};
 }
 
@@ -216,7 +220,7 @@ Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& c
                 const WorkerSpec& spec, Observers& observers, std::int64_t run) {
   const RendezvousParameters parameters{
       config.rdzv_backend, config.rdzv_endpoint, config.run_id,  config.min_nodes, config.max_nodes,
-      config.local_addr,   config.rdzv_configs,  config.variant, config.defects};
+      config.local_addr,   config.rdzv_configs,  config.variant, config.defects,   spec.planted};
   std::unique_ptr<RendezvousHandler> handler;  // and the store it may serve: until the very end
   Ending ending{"error", kFailed, ""};
   try {

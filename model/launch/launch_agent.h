@@ -48,7 +48,7 @@ struct LaunchConfig {
   LogsSpec logs;
   std::string event_log_handler = "null";   ///< destination of events (2.x)
   std::optional<HeartbeatPlan> heartbeats;  ///< nullopt: workers are not asked to beat
-  /// Switched-on known defects, by name; see model/variant/defects.h.
+  /// Switched-on defects, by name; see model/variant/defects.h.
   std::set<std::string> defects;
 };
 

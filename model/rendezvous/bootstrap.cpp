@@ -56,23 +56,32 @@ void Bootstrap::serve_anew() {
   const sim::PortNumber before = server_ == nullptr ? sim::PortNumber{0} : server_->port();
   server_ = nullptr;
   try {
-    server_ = serve_tcp_store(ports_, before, "workers");
+    server_ = serve_tcp_store(ports_, before, "workers", planted_);
   } catch (const StoreError&) {
     if (before == sim::PortNumber{0}) throw;
   }
-  if (server_ == nullptr) server_ = serve_tcp_store(ports_, sim::PortNumber{0}, "workers");
+  if (server_ == nullptr)
+    server_ = serve_tcp_store(ports_, sim::PortNumber{0}, "workers", planted_);
 }
 
 RendezvousStoreInfo Bootstrap::for_round(std::int64_t rank, Store& round_store) {
-  if (!shares_store()) return build_store_info(ports_, rank, round_store, local_addr_, 0);
-  if (variant_ == Variant::hardened) return anew(rank, round_store);
+  if (cached_ && planted_.has(Planted::bootstrap_built_once)) return *cached_;
+  if (!shares_store()) {
+    cached_ = build_store_info(ports_, rank, round_store, local_addr_, 0);
+    return *cached_;
+  }
+  if (variant_ == Variant::hardened) {
+    cached_ = anew(rank, round_store);
+    return *cached_;
+  }
   if (!cached_) {
     std::uint16_t port = 0;
     if (rank == 0) {
-      server_ = serve_tcp_store(ports_, sim::PortNumber{0}, "workers");
+      server_ = serve_tcp_store(ports_, sim::PortNumber{0}, "workers", planted_);
       TcpStoreOptions options;
       options.endpoint = {local_addr_, server_->port()};
       options.timeout = kStoreTimeout;
+      options.planted = planted_;
       own_client_ = connect_tcp_store(ports_, options);
       port = server_->port().value;
     }

@@ -20,8 +20,8 @@ RendezvousStoreInfo build_store_info(sim::Ports& ports, std::int64_t rank, Store
 /// members that kept the address find it there.
 class Bootstrap {
  public:
-  Bootstrap(sim::Ports& ports, std::string local_addr, Variant variant)
-      : ports_(ports), local_addr_(std::move(local_addr)), variant_(variant) {}
+  Bootstrap(sim::Ports& ports, std::string local_addr, Variant variant, PlantedSet planted = {})
+      : ports_(ports), local_addr_(std::move(local_addr)), variant_(variant), planted_(planted) {}
 
   /// The agent serves the workers' store itself, unless TORCH_DISABLE_SHARE_RDZV_TCP_STORE is "1".
   [[nodiscard]] bool shares_store() const;
@@ -36,6 +36,7 @@ class Bootstrap {
   sim::Ports& ports_;
   std::string local_addr_;
   Variant variant_;
+  PlantedSet planted_;
   std::optional<RendezvousStoreInfo> cached_;
   std::unique_ptr<TcpStoreServer> server_;
   std::shared_ptr<Store>

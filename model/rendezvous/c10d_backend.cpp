@@ -42,11 +42,13 @@ sim::Value c10d_no_state() {
   return sim::Value("Y2FuaW1hZGFt");
 }
 
-C10dBackend::C10dBackend(std::shared_ptr<Store> store, const std::string& run_id, Variant variant)
+C10dBackend::C10dBackend(std::shared_ptr<Store> store, const std::string& run_id, Variant variant,
+                         PlantedSet planted)
     : store_(std::move(store)),
       key_(c10d_state_key(run_id)),
       sentinel_(c10d_no_state()),
-      variant_(variant) {
+      variant_(variant),
+      planted_(planted) {
   if (run_id.empty()) throw std::invalid_argument("the run id must be a non-empty string");
   put_sentinel();
 }
@@ -68,6 +70,10 @@ std::optional<StoredState> C10dBackend::get_state() {
 std::optional<SetStateResult> C10dBackend::set_state(const sim::Value& bytes,
                                                      const std::optional<Token>& token) {
   const sim::Value offered = base64_encode(bytes);
+  if (planted_.has(Planted::rendezvous_write_without_compare)) {
+    guarded([&] { store_->set(key_, offered); });
+    return SetStateResult{bytes, offered, true};
+  }
   const sim::Value& expected = token && !token->empty() ? *token : sentinel_;
   sim::Value stored = guarded([&] { return store_->compare_set(key_, expected, offered); });
   // Whoever loses a race is told another value; his own expectation means that there is none.
@@ -106,12 +112,15 @@ C10dStore create_c10d_store(sim::Ports& ports, const RendezvousParameters& param
   C10dStore result;
   for (const bool as_host : {is_host, false}) {
     try {
-      if (as_host) result.server = serve_tcp_store(ports, endpoint.port, "rendezvous");
+      if (as_host) {
+        result.server = serve_tcp_store(ports, endpoint.port, "rendezvous", parameters.planted);
+      }
       TcpStoreOptions options;
       options.endpoint = endpoint;
       if (result.server != nullptr) options.endpoint.port = result.server->port();
       options.timeout = read_timeout;
       options.variant = parameters.variant;
+      options.planted = parameters.planted;
       result.store = connect_tcp_store(ports, options);
       return result;
     } catch (const StoreError& error) {

@@ -21,7 +21,8 @@ class C10dBackend final : public RendezvousBackend {
   /// Puts the sentinel "no state" under the key unless something is there. std::invalid_argument
   /// for an empty run id, RendezvousConnectionError when the store fails. Hardened, it does so
   /// again whenever the key has disappeared (R-15, S-4).
-  C10dBackend(std::shared_ptr<Store> store, const std::string& run_id, Variant variant);
+  C10dBackend(std::shared_ptr<Store> store, const std::string& run_id, Variant variant,
+              PlantedSet planted = {});
   [[nodiscard]] std::string name() const override { return "c10d"; }
   std::optional<StoredState> get_state() override;
   /// Success is inferred from the equality of values (S-5).
@@ -35,6 +36,7 @@ class C10dBackend final : public RendezvousBackend {
   std::string key_;
   sim::Value sentinel_;
   Variant variant_;
+  PlantedSet planted_;
 };
 
 /// What create_c10d_backend makes: the store client, and its server when this process hosts it.

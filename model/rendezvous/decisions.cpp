@@ -16,6 +16,26 @@ std::int64_t count(const RendezvousState& state) {
   return static_cast<std::int64_t>(state.participants.size());
 }
 
+/// How many nodes are enough for a round, and how many are all that it takes.
+std::int64_t enough_nodes(const RendezvousSettings& settings) {
+  const bool too_few = settings.planted.has(Planted::rendezvous_seat_too_few);
+  return too_few ? std::max<std::int64_t>(settings.min_nodes - 1, 1) : settings.min_nodes;
+}
+std::int64_t all_seats(const RendezvousSettings& settings) {
+  const bool too_many = settings.planted.has(Planted::rendezvous_seat_too_many);
+  return too_many ? settings.max_nodes + 1 : settings.max_nodes;
+}
+
+/// The silence after which a node is dead.
+sim::Duration patience(const RendezvousSettings& settings) {
+  const sim::Duration usual = settings.keep_alive_interval * settings.keep_alive_max_attempt;
+  if (settings.planted.has(Planted::rendezvous_patience_of_one_interval))
+    return settings.keep_alive_interval;
+  if (settings.planted.has(Planted::rendezvous_patience_too_long))
+    return usual * settings.keep_alive_max_attempt;
+  return usual;
+}
+
 bool heartbeat_due(const Situation& s) {
   const Heartbeat* const last = s.state.heartbeat(s.node);
   if (s.signs != nullptr && last != nullptr) {
@@ -63,7 +83,7 @@ void forget_heartbeat(RendezvousState& state, const NodeRef& node) {
   require(erase_node(state.last_heartbeats, node, of_heartbeat), node);
 }
 
-void complete(RendezvousState& state) {
+void complete(RendezvousState& state, const RendezvousSettings& settings) {
   state.complete = true;
   state.deadline.reset();
   std::vector<Participant*> ordered;
@@ -73,6 +93,7 @@ void complete(RendezvousState& state) {
             [](const Participant* a, const Participant* b) { return *a->node < *b->node; });
   for (std::size_t rank = 0; rank < ordered.size(); ++rank) {
     ordered[rank]->rank = static_cast<std::int64_t>(rank);
+    if (rank > 0 && settings.planted.has(Planted::rendezvous_rank_skipped)) ++ordered[rank]->rank;
   }
 }
 
@@ -81,15 +102,16 @@ void participant_removed(RendezvousState& state, const RendezvousSettings& setti
   if (state.complete) {
     if (!state.participants.empty()) return;
     state.complete = false;
-    ++state.round;
-  } else if (count(state) < settings.min_nodes) {
+    if (!settings.planted.has(Planted::rendezvous_round_stays)) ++state.round;
+  } else if (count(state) < enough_nodes(settings)) {
     state.deadline.reset();
   }
 }
 
 void add_to_participants(RendezvousState& state, const RendezvousSettings& settings,
                          const NodeRef& node, sim::WallTime now) {
-  erase_node(state.wait_list, node, itself);
+  if (!settings.planted.has(Planted::rendezvous_stays_on_wait_list))
+    erase_node(state.wait_list, node, itself);
   const auto known = std::find_if(state.participants.begin(), state.participants.end(),
                                   [&](const Participant& entry) { return entry.node == node; });
   if (known == state.participants.end()) {
@@ -97,16 +119,17 @@ void add_to_participants(RendezvousState& state, const RendezvousSettings& setti
   } else {
     known->rank = 0;
   }
-  beat(state, node, now);
+  if (!settings.planted.has(Planted::rendezvous_joining_without_heartbeat)) beat(state, node, now);
   // Equality, not at least: the last call starts when the minimum is reached and is not extended.
   // Where nodes differ in what they want, a number may be stepped over (R-16).
   const bool hardened = settings.variant == Variant::hardened;
-  const bool enough = hardened ? count(state) >= settings.min_nodes && !state.deadline
-                               : count(state) == settings.min_nodes;
+  const std::int64_t least =
+      enough_nodes(settings) + (settings.planted.has(Planted::rendezvous_last_call_late) ? 1 : 0);
+  const bool enough = hardened ? count(state) >= least && !state.deadline : count(state) == least;
   if (enough) state.deadline = now + settings.timeout.last_call;
-  const bool full =
-      hardened ? count(state) >= settings.max_nodes : count(state) == settings.max_nodes;
-  if (full) complete(state);
+  const std::int64_t most = all_seats(settings);
+  const bool full = hardened ? count(state) >= most : count(state) == most;
+  if (full) complete(state, settings);
 }
 
 /// Rows that only a spare sees (2.x); none for 1.13, which has no redundancy list.
@@ -117,14 +140,15 @@ std::optional<Action> decide_as_spare(const Situation& s) {
     throw RendezvousGracefulExitError("the rendezvous \"" + s.settings.run_id +
                                       "\" is closed: this spare node leaves");
   }
-  if (count(s.state) == s.settings.max_nodes)
+  if (count(s.state) == s.settings.max_nodes ||
+      s.settings.planted.has(Planted::rendezvous_spare_stays))
     return heartbeat_due(s) ? Action::keep_alive : Action::sync;
   return Action::remove_from_redundancy_list;
 }
 
 bool last_call_is_over(const Situation& s) {
   const std::int64_t participants = count(s.state);
-  if (participants < s.settings.min_nodes) return false;
+  if (participants < enough_nodes(s.settings)) return false;
   if (s.settings.variant == Variant::torch_1_13) {
     if (!s.state.deadline) throw EscapedPythonError("TypeError", "None compared with a datetime");
     return *s.state.deadline < s.wall_now;
@@ -159,11 +183,13 @@ std::string_view to_string(Action action) {
 Action decide_join(const Situation& s, sim::MonotonicTime deadline) {
   if (const auto as_spare = decide_as_spare(s)) return *as_spare;
   const RendezvousState& state = s.state;
-  if (state.closed) return Action::error_closed;
+  if (state.closed && !s.settings.planted.has(Planted::rendezvous_closed_ignored))
+    return Action::error_closed;
   const bool participates = state.participant(s.node) != nullptr;
   if (state.complete && participates) return Action::finish;
   const bool waits = state.waits(s.node);
-  if (s.mono_now > deadline) {
+  const bool tries_on = s.settings.planted.has(Planted::rendezvous_join_never_times_out);
+  if (s.mono_now > deadline && !tries_on) {
     const bool may_roll_back = s.mono_now <= deadline + kRollback;
     if (may_roll_back && participates) return Action::remove_from_participants;
     if (may_roll_back && waits) return Action::remove_from_wait_list;
@@ -175,7 +201,8 @@ Action decide_join(const Situation& s, sim::MonotonicTime deadline) {
         s.settings.variant == Variant::hardened && waits && count(state) >= s.settings.max_nodes;
     if (in_vain) return Action::add_to_redundancy_list;
     if (!waits) {
-      if (count(state) < s.settings.max_nodes) return Action::add_to_wait_list;
+      const bool none_spare = s.settings.planted.has(Planted::rendezvous_surplus_waits);
+      if (count(state) < s.settings.max_nodes || none_spare) return Action::add_to_wait_list;
       if (s.settings.variant != Variant::torch_1_13) return Action::add_to_redundancy_list;
     }
   } else if (!participates) {
@@ -183,6 +210,7 @@ Action decide_join(const Situation& s, sim::MonotonicTime deadline) {
   } else if (last_call_is_over(s)) {
     return Action::mark_rendezvous_complete;
   }
+  if (s.settings.planted.has(Planted::rendezvous_joiners_do_not_beat)) return Action::sync;
   return heartbeat_due(s) ? Action::keep_alive : Action::sync;
 }
 
@@ -233,7 +261,7 @@ void apply(Action action, RendezvousState& state, const RendezvousSettings& sett
     case Action::remove_from_redundancy_list:
       require(erase_node(state.redundancy_list, node, itself), node);
       return forget_heartbeat(state, node);
-    case Action::mark_rendezvous_complete: return complete(state);
+    case Action::mark_rendezvous_complete: return complete(state, settings);
     case Action::mark_rendezvous_closed: state.closed = true; return;
     case Action::sync:
     case Action::error_closed:
@@ -244,8 +272,7 @@ void apply(Action action, RendezvousState& state, const RendezvousSettings& sett
 
 std::vector<DeadNode> dead_nodes(const RendezvousState& state, const RendezvousSettings& settings,
                                  sim::WallTime wall_now) {
-  const sim::WallTime limit =
-      wall_now - settings.keep_alive_interval * settings.keep_alive_max_attempt;
+  const sim::WallTime limit = wall_now - patience(settings);
   std::vector<DeadNode> dead;
   if (state.oldest_heartbeat() >= limit) return dead;
   for (const Heartbeat& entry : state.last_heartbeats) {
@@ -256,7 +283,7 @@ std::vector<DeadNode> dead_nodes(const RendezvousState& state, const RendezvousS
 
 std::vector<DeadNode> dead_nodes(const RendezvousState& state, const RendezvousSettings& settings,
                                  const SignsOfLife& signs, const NodeRef& self) {
-  const sim::Duration limit = settings.keep_alive_interval * settings.keep_alive_max_attempt;
+  const sim::Duration limit = patience(settings);
   std::vector<DeadNode> dead;
   for (const Heartbeat& entry : state.last_heartbeats) {
     if (entry.node == self) continue;
@@ -271,9 +298,11 @@ void sanitise(RendezvousState& state, const RendezvousSettings& settings,
   bool participant_died = false;
   for (DeadNode& node : dead) {
     erase_node(state.last_heartbeats, node.node, of_heartbeat);
-    node.was_participant = erase_node(state.participants, node.node, of_participant);
+    if (!settings.planted.has(Planted::rendezvous_dead_keep_seats))
+      node.was_participant = erase_node(state.participants, node.node, of_participant);
     participant_died = participant_died || node.was_participant;
-    erase_node(state.wait_list, node.node, itself);
+    if (!settings.planted.has(Planted::rendezvous_dead_keep_waiting))
+      erase_node(state.wait_list, node.node, itself);
     if (settings.variant != Variant::torch_1_13)
       erase_node(state.redundancy_list, node.node, itself);
   }

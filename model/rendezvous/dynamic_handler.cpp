@@ -89,7 +89,9 @@ void WriteTracer::on_accepted(const PendingChange& change, std::size_t bytes) {
     case Action::remove_from_redundancy_list:
       trace_.emit(events::mark, {marks::kDeadlineExtended});
       break;
-    case Action::mark_rendezvous_complete: trace_.emit(events::mark, {marks::kLastCallExpired}); break;
+    case Action::mark_rendezvous_complete:
+      trace_.emit(events::mark, {marks::kLastCallExpired});
+      break;
     case Action::mark_rendezvous_closed:
       trace_.emit(events::rendezvous_closed, {settings_.run_id, change.round});
       break;
@@ -161,7 +163,13 @@ struct Core {
            std::optional<sim::Duration> extend_by = std::nullopt) {
     run_operation(
         operation, holder, settings, node, ports.clock, deadline, extend_by,
-        [this](sim::Duration span) { interruptible_sleep(ports, span); },
+        [this](sim::Duration span) {
+          if (settings.planted.has(Planted::rendezvous_deaf_while_joining)) {
+            ports.executor.sleep_until(ports.clock.monotonic_now() + span);
+          } else {
+            interruptible_sleep(ports, span);
+          }
+        },
         [this](Action) { ports.fault_point.reach("rendezvous.before_write"); });
   }
 
@@ -263,7 +271,7 @@ class DynamicHandler final : public RendezvousHandler {
       : core_(std::make_shared<Core>(
             ports, std::move(resources), settings,
             NodeDesc{addr, ports.processes.self().value, local_id(ports, settings.variant)})),
-        bootstrap_(ports, addr, settings.variant) {}
+        bootstrap_(ports, addr, settings.variant, settings.planted) {}
 
   [[nodiscard]] std::string get_backend() const override {
     return core_->resources.backend->name();
@@ -370,7 +378,9 @@ RendezvousInfo DynamicHandler::join() {
   if (core.patient != nullptr) core.patient->outage_limit = {};
   forming_ = core.hardened();
   ports.fault_point.reach("rendezvous.joined");
-  keep_alive_ = KeepAlive::start(core_);
+  const bool first = core.holder.state().round == 0;
+  if (first || !core.settings.planted.has(Planted::rendezvous_keep_alive_not_restarted))
+    keep_alive_ = KeepAlive::start(core_);
   const RendezvousState& state = core.holder.state();
   const Participant* const self = state.participant(core.node);
   if (self == nullptr) throw EscapedPythonError("KeyError", core.node->text());
@@ -379,6 +389,8 @@ RendezvousInfo DynamicHandler::join() {
   info.rank = self->rank;
   info.world_size =
       static_cast<std::int64_t>(state.participants.size());  // of what is held now
+  if (core.settings.planted.has(Planted::rendezvous_world_size_is_maximum))
+    info.world_size = core.settings.max_nodes;
   joined_ = {info.round, info.world_size};
   info.store = round_store(state.round);
   return info;
@@ -405,6 +417,7 @@ void DynamicHandler::begin_after_old_rounds() {
 /// The store of one round; hardened, nobody who waits there is deaf.
 std::shared_ptr<Store> DynamicHandler::round_store(std::int64_t round) {
   Core& core = *core_;
+  if (core.settings.planted.has(Planted::rendezvous_keys_without_round)) round = 0;
   auto store = make_prefix_store(round_prefix(core.settings.run_id, round), core.resources.store);
   if (!core.hardened()) return store;
   return make_patient_store(core.ports, std::move(store), core.settings.read_timeout,
@@ -435,6 +448,8 @@ std::int64_t DynamicHandler::num_nodes_waiting() {
   const std::lock_guard lock(core_->heartbeat_lock);
   static_cast<void>(core_->holder.sync());
   auto waiting = static_cast<std::int64_t>(core_->holder.state().wait_list.size());
+  if (core_->settings.planted.has(Planted::rendezvous_spares_count_as_waiting))
+    waiting += static_cast<std::int64_t>(core_->holder.state().redundancy_list.size());
   if (core_->settings.variant == Variant::hardened) {
     // Nobody can be admitted beyond the last seat.
     const auto members = static_cast<std::int64_t>(core_->holder.state().participants.size());
@@ -534,6 +549,7 @@ void DynamicHandler::set_closed() {
 }
 
 bool DynamicHandler::shutdown() {
+  if (core_->settings.planted.has(Planted::rendezvous_shutdown_leaves_open)) return true;
   return run_to_leave(&decide_close);
 }
 
@@ -579,6 +595,7 @@ RendezvousSettings dynamic_settings(const RendezvousParameters& parameters) {
   settings.max_nodes = parameters.max_nodes;
   settings.variant = parameters.variant;
   settings.complete_stays = parameters.defects.contains("rendezvous.complete_stays");
+  settings.planted = parameters.planted;
   const auto read = [&](const char* key, sim::Duration& span) {
     if (const auto value = parameters.get_as_seconds(key)) span = *value;
   };

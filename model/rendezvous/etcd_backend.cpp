@@ -50,8 +50,10 @@ Token token_of(std::int64_t number) {
 
 class EtcdV2Backend final : public RendezvousBackend {
  public:
-  EtcdV2Backend(std::shared_ptr<EtcdV2Client> client, const std::string& run_id)
-      : client_(std::move(client)), path_(kStateDirectory + checked(run_id)) {}
+  EtcdV2Backend(std::shared_ptr<EtcdV2Client> client, const std::string& run_id, PlantedSet planted)
+      : client_(std::move(client)),
+        path_(kStateDirectory + checked(run_id)),
+        fenced_(!planted.has(Planted::etcd_write_without_fence)) {}
   [[nodiscard]] std::string name() const override { return "etcd-v2"; }
 
   std::optional<StoredState> get_state() override {
@@ -74,7 +76,7 @@ class EtcdV2Backend final : public RendezvousBackend {
     EtcdV2Write write{.value = base64_encode(bytes).bytes(), .ttl_seconds = kTtlSeconds};
     if (*fence == 0) {
       write.previous_exists = false;
-    } else {
+    } else if (fenced_) {
       write.previous_index = *fence;
     }
     return asked([&]() -> std::optional<SetStateResult> {
@@ -105,12 +107,17 @@ class EtcdV2Backend final : public RendezvousBackend {
 
   std::shared_ptr<EtcdV2Client> client_;
   std::string path_;
+  bool fenced_;
 };
 
 class EtcdV3Backend final : public RendezvousBackend {
  public:
-  EtcdV3Backend(sim::Clock& clock, std::shared_ptr<EtcdV3Client> client, const std::string& run_id)
-      : clock_(clock), client_(std::move(client)), key_(kStateDirectory + checked(run_id)) {}
+  EtcdV3Backend(sim::Clock& clock, std::shared_ptr<EtcdV3Client> client, const std::string& run_id,
+                PlantedSet planted)
+      : clock_(clock),
+        client_(std::move(client)),
+        key_(kStateDirectory + checked(run_id)),
+        fenced_(!planted.has(Planted::etcd_write_without_fence)) {}
   [[nodiscard]] std::string name() const override { return "etcd-v3"; }
 
   std::optional<StoredState> get_state() override {
@@ -125,7 +132,8 @@ class EtcdV3Backend final : public RendezvousBackend {
                                           const std::optional<Token>& token) override {
     return asked([&]() -> std::optional<SetStateResult> {
       // Another backend's token fences nothing: no revision is negative.
-      const std::int64_t fence = fence_of<std::int64_t>(token).value_or(-1);
+      std::int64_t fence = fence_of<std::int64_t>(token).value_or(-1);
+      if (!fenced_) fence = client_->get(key_).entry.revision;
       EtcdV3Write write = put(bytes, fence);
       // The key's lease has ended: nobody's state is overwritten by writing it anew.
       if (!write.present.exists() && fence > 0) write = put(bytes, 0);
@@ -159,6 +167,7 @@ class EtcdV3Backend final : public RendezvousBackend {
   sim::Clock& clock_;
   std::shared_ptr<EtcdV3Client> client_;
   std::string key_;
+  bool fenced_;
   std::int64_t lease_ = 0;
   sim::MonotonicTime renewed_{};
 };
@@ -183,14 +192,16 @@ EtcdOptions etcd_options(const RendezvousParameters& parameters) {
 }
 
 std::unique_ptr<RendezvousBackend> make_etcd_v2_backend(std::shared_ptr<EtcdV2Client> client,
-                                                        const std::string& run_id) {
-  return std::make_unique<EtcdV2Backend>(std::move(client), run_id);
+                                                        const std::string& run_id,
+                                                        PlantedSet planted) {
+  return std::make_unique<EtcdV2Backend>(std::move(client), run_id, planted);
 }
 
 std::unique_ptr<RendezvousBackend> make_etcd_v3_backend(sim::Clock& clock,
                                                         std::shared_ptr<EtcdV3Client> client,
-                                                        const std::string& run_id) {
-  return std::make_unique<EtcdV3Backend>(clock, std::move(client), run_id);
+                                                        const std::string& run_id,
+                                                        PlantedSet planted) {
+  return std::make_unique<EtcdV3Backend>(clock, std::move(client), run_id, planted);
 }
 
 std::string etcd_v2_store_prefix() {

@@ -35,13 +35,15 @@ std::shared_ptr<Client> connect_etcd(sim::Ports& ports, const RendezvousParamete
 /// A key that has vanished under a token is a RendezvousConnectionError for ever; a write
 /// whose outcome is unknown is looked up by reading again.
 std::unique_ptr<RendezvousBackend> make_etcd_v2_backend(std::shared_ptr<EtcdV2Client> client,
-                                                        const std::string& run_id);
+                                                        const std::string& run_id,
+                                                        PlantedSet planted = {});
 
 /// "etcd-v3": the token is the revision of the last change, and the key hangs on a lease of two
 /// hours that each write renews. A key that has vanished is written anew.
 std::unique_ptr<RendezvousBackend> make_etcd_v3_backend(sim::Clock& clock,
                                                         std::shared_ptr<EtcdV3Client> client,
-                                                        const std::string& run_id);
+                                                        const std::string& run_id,
+                                                        PlantedSet planted = {});
 
 /// Where the stores of all rounds lie.
 std::string etcd_v2_store_prefix();

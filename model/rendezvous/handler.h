@@ -13,6 +13,7 @@
 
 #include "model/rendezvous/errors.h"
 #include "model/store/store.h"
+#include "model/variant/planted.h"
 #include "model/variant/variant.h"
 #include "sim/port/ports.h"
 
@@ -86,6 +87,7 @@ struct RendezvousParameters {
   std::map<std::string, std::string> config;
   Variant variant = Variant::torch_2_x;
   std::set<std::string> defects = {};  ///< known ones, see model/variant/defects.h
+  PlantedSet planted{};
 
   /// Empty backend, min < 1, max < min: std::invalid_argument naming the value.
   void validate() const;

@@ -164,6 +164,7 @@ std::unique_ptr<RendezvousHandler> make_legacy_etcd_handler(
   settings.min_nodes = parameters.min_nodes;
   settings.max_nodes = parameters.max_nodes;
   settings.variant = parameters.variant;
+  settings.planted = parameters.planted;
   settings.timeout = parameters.get_as_seconds("timeout").value_or(settings.timeout);
   settings.last_call = parameters.get_as_seconds("last_call_timeout").value_or(settings.last_call);
   settings.prefix = parameters.get("etcd_prefix").value_or(settings.prefix);

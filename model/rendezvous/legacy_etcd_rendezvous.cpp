@@ -178,7 +178,9 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::join_phase(const std::string& 
                     {settings_.run_id, number_in(version), "participants",
                      static_cast<std::int64_t>(joined.state.participants->size())});
   ports_.fault_point.reach("legacy.joined");
-  if (rank == settings_.min_nodes - 1 && joined.state.status == Status::joinable) {
+  const bool too_soon = settings_.planted.has(Planted::legacy_last_call_too_soon);
+  const std::int64_t caller = std::max<std::int64_t>(settings_.min_nodes - (too_soon ? 2 : 1), 0);
+  if (rank == caller && joined.state.status == Status::joinable) {
     last_call(version, reading() + settings_.last_call);
   }
   wait_for_peers(version);
@@ -266,8 +268,10 @@ void LegacyEtcdRendezvous::confirm(const std::string& version, std::int64_t rank
     }
     if (!replace(seen, next, all ? 0 : kFrozenTtl)) continue;
     own_keep_alive_ = own;
-    rank_refresher_ =
-        std::make_unique<Refresher>(ports_, client_, own, kKeepAliveTtl, settings_.variant);
+    if (!settings_.planted.has(Planted::legacy_keep_alive_not_started)) {
+      rank_refresher_ =
+          std::make_unique<Refresher>(ports_, client_, own, kKeepAliveTtl, settings_.variant);
+    }
     if (all) {
       ports_.trace.emit(events::rendezvous_completed,
                         {settings_.run_id, number_in(version),

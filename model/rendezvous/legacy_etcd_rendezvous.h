@@ -9,6 +9,7 @@
 
 #include "model/etcd/v2_client.h"
 #include "model/rendezvous/legacy_state.h"
+#include "model/variant/planted.h"
 #include "model/variant/variant.h"
 #include "sim/port/ports.h"
 
@@ -22,6 +23,7 @@ struct LegacyEtcdSettings {
   sim::Duration timeout = std::chrono::seconds(600);  ///< of a whole barrier
   sim::Duration last_call = std::chrono::seconds(30);
   Variant variant = Variant::torch_2_x;
+  PlantedSet planted{};
 };
 
 class LegacyEtcdRendezvous {

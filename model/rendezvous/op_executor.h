@@ -20,7 +20,11 @@ void run_operation(Operation operation, StateHolder& holder, const RendezvousSet
                    const NodeRef& node, sim::Clock& clock, sim::MonotonicTime deadline,
                    std::optional<sim::Duration> extend_by, Sleep sleep, BeforeWrite before_write) {
   for (;;) {
-    static_cast<void>(holder.sync());
+    const std::optional<bool> written = holder.sync();
+    if (written == false && operation == &decide_exit &&
+        settings.planted.has(Planted::rendezvous_leaving_believed)) {
+      return;
+    }
     const Situation situation{
         holder.state(),        settings,      node, truncate_to_microseconds(clock.wall_now()),
         clock.monotonic_now(), holder.signs()};

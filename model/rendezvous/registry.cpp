@@ -15,8 +15,8 @@ std::unique_ptr<RendezvousHandler> create_c10d(sim::Ports& ports,
                                                const RendezvousParameters& parameters) {
   C10dStore made = create_c10d_store(ports, parameters);
   RendezvousResources resources;
-  resources.backend =
-      std::make_unique<C10dBackend>(made.store, parameters.run_id, parameters.variant);
+  resources.backend = std::make_unique<C10dBackend>(made.store, parameters.run_id,
+                                                    parameters.variant, parameters.planted);
   resources.store = std::move(made.store);
   if (parameters.variant == Variant::hardened) {
     // A connection apart: whoever waits on the store must not hold heartbeats up.
@@ -33,7 +33,7 @@ std::unique_ptr<RendezvousHandler> create_etcd_v2(sim::Ports& ports,
                                                   const RendezvousParameters& parameters) {
   auto client = connect_etcd<EtcdV2Client>(ports, parameters);
   RendezvousResources resources;
-  resources.backend = make_etcd_v2_backend(client, parameters.run_id);
+  resources.backend = make_etcd_v2_backend(client, parameters.run_id, parameters.planted);
   resources.store = make_etcd_v2_store(ports, std::move(client), etcd_v2_store_prefix());
   return make_dynamic_handler(ports, std::move(resources), dynamic_settings(parameters),
                               parameters.local_addr);
@@ -43,7 +43,8 @@ std::unique_ptr<RendezvousHandler> create_etcd_v3(sim::Ports& ports,
                                                   const RendezvousParameters& parameters) {
   auto client = connect_etcd<EtcdV3Client>(ports, parameters);
   RendezvousResources resources;
-  resources.backend = make_etcd_v3_backend(ports.clock, client, parameters.run_id);
+  resources.backend =
+      make_etcd_v3_backend(ports.clock, client, parameters.run_id, parameters.planted);
   resources.store = make_etcd_v3_store(ports, std::move(client), etcd_v3_store_prefix());
   return make_dynamic_handler(ports, std::move(resources), dynamic_settings(parameters),
                               parameters.local_addr);

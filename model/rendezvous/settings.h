@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "model/variant/planted.h"
 #include "model/variant/variant.h"
 #include "sim/port/time.h"
 
@@ -48,6 +49,7 @@ struct RendezvousSettings {
   Variant variant = Variant::torch_2_x;
   /// Known defect: a complete round whose last participant has died stays complete (#59663).
   bool complete_stays = false;
+  PlantedSet planted{};
 };
 
 }  // namespace hooke::model

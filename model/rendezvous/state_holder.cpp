@@ -61,10 +61,11 @@ std::optional<bool> StateHolder::sync() {
     }
     const auto response = backend_.set_state(offered, token_);
     if (response) {
-      adopt(response->bytes);
+      const bool believes = settings_.planted.has(Planted::rendezvous_lost_write_believed);
+      adopt(believes ? offered : response->bytes);
       known_ = true;
       token_ = response->token;
-      has_set = response->has_set;
+      has_set = believes || response->has_set;
     } else {
       // No state could be produced: what is held, published or not, stays in force, without a
       // token.

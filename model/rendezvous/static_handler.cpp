@@ -23,7 +23,8 @@ class StaticHandler final : public RendezvousHandler {
         rank_(rank),
         world_size_(parameters.max_nodes),
         timeout_(timeout),
-        variant_(parameters.variant) {}
+        variant_(parameters.variant),
+        planted_(parameters.planted) {}
 
   [[nodiscard]] std::string get_backend() const override { return "static"; }
   [[nodiscard]] std::string get_run_id() const override { return run_id_; }
@@ -48,18 +49,20 @@ class StaticHandler final : public RendezvousHandler {
   std::int64_t world_size_;
   sim::Duration timeout_;
   Variant variant_;
+  PlantedSet planted_;
   std::unique_ptr<TcpStoreServer> server_;
   std::shared_ptr<Store> store_;
 };
 
 RendezvousInfo StaticHandler::next_rendezvous() {
   if (store_ == nullptr) {
-    if (rank_ == 0) server_ = serve_tcp_store(ports_, endpoint_.port, "rendezvous");
+    if (rank_ == 0) server_ = serve_tcp_store(ports_, endpoint_.port, "rendezvous", planted_);
     TcpStoreOptions options;
     options.endpoint = endpoint_;
     options.timeout = timeout_;
     options.count_in = true;
     options.variant = variant_;
+    options.planted = planted_;
     store_ = connect_tcp_store(ports_, options);
     if (rank_ == 0) wait_for_all();
   }

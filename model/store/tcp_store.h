@@ -8,6 +8,7 @@
 #include <string>
 
 #include "model/store/store.h"
+#include "model/variant/planted.h"
 #include "model/variant/variant.h"
 #include "sim/port/ports.h"
 
@@ -33,7 +34,8 @@ class TcpStoreServer {
 /// Binds `port` (0: ephemeral). `purpose` is for the trace ("rendezvous", "workers"). Throws
 /// StoreNetworkError when the port is taken.
 std::unique_ptr<TcpStoreServer> serve_tcp_store(sim::Ports& ports, sim::PortNumber port,
-                                                const std::string& purpose);
+                                                const std::string& purpose,
+                                                PlantedSet planted = {});
 
 struct TcpStoreOptions {
   sim::Endpoint endpoint;
@@ -49,6 +51,7 @@ struct TcpStoreOptions {
   /// call began on the node's monotonic clock. A set is `unknown` even when it went well: nobody
   /// acknowledges it (S-2). Off by default: a large run has 10^8 operations.
   bool trace_operations = false;
+  PlantedSet planted{};
 };
 
 /// Connects a client: resolve, connect, VALIDATE and PING where the wire format has them. One

@@ -19,7 +19,7 @@ class Connection;
 
 class Server final : public TcpStoreServer, public sim::AcceptHandler {
  public:
-  Server(sim::Ports& ports, sim::PortNumber port, const std::string& purpose);
+  Server(sim::Ports& ports, sim::PortNumber port, const std::string& purpose, PlantedSet planted);
   ~Server() override;
 
   [[nodiscard]] sim::PortNumber port() const override { return listener_->local().port; }
@@ -32,6 +32,7 @@ class Server final : public TcpStoreServer, public sim::AcceptHandler {
  private:
   friend class Connection;
   sim::Ports& ports_;
+  PlantedSet planted_;
   std::unique_ptr<sim::Listener> listener_;
   std::map<std::uint64_t, std::unique_ptr<Connection>> connections_;
   std::uint64_t next_connection_ = 1;
@@ -79,6 +80,7 @@ class Connection final : public sim::StreamHandler {
   [[nodiscard]] bool all_present(const std::vector<std::string>& keys) const;
   [[nodiscard]] bool present(const std::string& key) const;
   [[nodiscard]] Value stored(const std::string& key) const;
+  [[nodiscard]] bool planted(Planted which) const { return server_.planted_.has(which); }
   void reply(Message& message) { static_cast<void>(stream_->write(message.take())); }
 
   Server& server_;
@@ -91,8 +93,9 @@ class Connection final : public sim::StreamHandler {
   std::set<std::string, std::less<>> registered_;
 };
 
-Server::Server(sim::Ports& ports, sim::PortNumber port, const std::string& purpose)
-    : ports_(ports) {
+Server::Server(sim::Ports& ports, sim::PortNumber port, const std::string& purpose,
+               PlantedSet planted)
+    : ports_(ports), planted_(planted) {
   auto listener = ports.network.listen(port, *this);
   if (!listener) {
     throw StoreNetworkError("the store cannot listen on port " + std::to_string(port.value) + ": " +
@@ -166,6 +169,8 @@ bool Connection::handle(Request& request) {
     }
     case Query::multi_get: multi_get(request); return true;
     case Query::multi_set:
+      if (planted(Planted::store_multi_set_drops_last) && request.items.size() > 1)
+        request.items.pop_back();
       for (auto& [key, value] : request.items) store(key, std::move(value));
       return true;
     case Query::queue_push: queue_push(request); return true;
@@ -198,7 +203,8 @@ Value Connection::stored(const std::string& key) const {
 
 void Connection::store(const std::string& key, Value value) {
   server_.keys_[key] = std::move(value);
-  wake_waiters(key);
+  const bool any = planted(Planted::store_wakes_for_any_key) && !server_.waiting_.empty();
+  wake_waiters(any ? std::string(server_.waiting_.begin()->first) : key);
 }
 
 bool Connection::get(const Request& request) {
@@ -218,7 +224,7 @@ bool Connection::compare_set(Request& request) {
     } else {
       answer = request.expected;  // says "as you expected" although nothing is stored (S-4)
     }
-  } else if (found->second == request.expected) {
+  } else if (found->second == request.expected || planted(Planted::store_compare_ignored)) {
     answer = found->second = std::move(request.value);
   } else {
     answer = found->second;
@@ -237,9 +243,10 @@ bool Connection::add(const Request& request) {
     if (!old) return false;
     number = *old;
   }
+  const std::int64_t before = number;
   number = wrapping_sum(number, request.number);
   store(request.key, Value(std::to_string(number)));
-  reply(Message().i64(number));
+  reply(Message().i64(planted(Planted::store_add_answers_old) ? before : number));
   return true;
 }
 
@@ -275,7 +282,9 @@ void Connection::wake_waiters(const std::string& key) {
   for (const std::uint64_t number : found->second) {
     Connection& waiter = *server_.connections_.at(number);
     waiter.registration_gone(key);
-    static_cast<void>(waiter.key_appeared());
+    const bool overlooked =
+        planted(Planted::store_wakes_one_waiter) && number != found->second.front();
+    if (!overlooked) static_cast<void>(waiter.key_appeared());
   }
   server_.waiting_.erase(found);
 }
@@ -341,8 +350,8 @@ bool Connection::barrier(const Request& request) {
 }  // namespace
 
 std::unique_ptr<TcpStoreServer> serve_tcp_store(sim::Ports& ports, sim::PortNumber port,
-                                                const std::string& purpose) {
-  return std::make_unique<Server>(ports, port, purpose);
+                                                const std::string& purpose, PlantedSet planted) {
+  return std::make_unique<Server>(ports, port, purpose, planted);
 }
 
 }  // namespace hooke::model

@@ -94,7 +94,7 @@ void FileTimerClient::send(const TimerRequest& request) {
 class FileTimerServer::Watch {
  public:
   Watch(sim::Ports& ports, const FileTimerOptions& options)
-      : ports_(ports), options_(options), over_(ports.executor) {}
+      : ports_(ports), options_(options), over_(ports.executor), timers_(options.planted) {}
 
   void run();
   void stop() { stopping_ = true; }

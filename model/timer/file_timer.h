@@ -8,6 +8,7 @@
 #include <string>
 
 #include "model/timer/timer.h"
+#include "model/variant/planted.h"
 #include "model/variant/variant.h"
 #include "sim/port/ports.h"
 
@@ -52,6 +53,7 @@ struct FileTimerOptions {
   /// no agent.
   bool signals_itself = true;
   std::function<void(const WatchdogEvent&)> on_event;
+  PlantedSet planted{};
 };
 
 class FileTimerServer final : public TimerServer {

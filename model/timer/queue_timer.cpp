@@ -35,10 +35,11 @@ std::vector<TimerRequest> TimerQueue::get(std::size_t count, sim::MonotonicTime 
 }
 
 QueueTimerServer::QueueTimerServer(sim::Ports& ports, std::shared_ptr<TimerQueue> queue,
-                                   sim::Duration max_interval)
+                                   sim::Duration max_interval, PlantedSet planted)
     : ports_(ports),
       queue_(std::move(queue)),
       max_interval_(max_interval),
+      timers_(planted),
       life_(std::make_shared<Life>(ports.executor)) {
   life_->progress = ports.clock.wall_now();
 }

@@ -38,7 +38,7 @@ class TimerQueue {
 class QueueTimerServer : public TimerServer {
  public:
   QueueTimerServer(sim::Ports& ports, std::shared_ptr<TimerQueue> queue,
-                   sim::Duration max_interval = std::chrono::seconds(60));
+                   sim::Duration max_interval = std::chrono::seconds(60), PlantedSet planted = {});
   ~QueueTimerServer() override;
   QueueTimerServer(const QueueTimerServer&) = delete;
   QueueTimerServer& operator=(const QueueTimerServer&) = delete;

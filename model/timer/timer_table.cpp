@@ -6,20 +6,23 @@
 namespace hooke::model {
 
 void TimerTable::apply(const TimerRequest& request, sim::MonotonicTime not_before) {
-  const auto key = std::pair(request.worker_id, request.scope_id);
-  if (request.expires) {
+  const bool shared = planted_.has(Planted::timer_scope_shared);
+  const auto key = std::pair(shared ? 0 : request.worker_id, request.scope_id);
+  if (!request.expires) {
+    if (!planted_.has(Planted::timer_release_ignored)) timers_.erase(key);
+  } else if (!planted_.has(Planted::timer_move_ignored) || !timers_.contains(key)) {
     timers_[key] = {request, not_before};
-  } else {
-    timers_.erase(key);
   }
 }
 
 std::map<std::int64_t, std::vector<TimerRequest>> TimerTable::expired(
     sim::WallTime now, sim::MonotonicTime monotonic_now) const {
   std::map<std::int64_t, std::vector<TimerRequest>> out;
+  if (planted_.has(Planted::timer_expiry_overlooked)) return out;
+  if (planted_.has(Planted::timer_expires_early)) now += std::chrono::seconds(1);
   for (const auto& [key, timer] : timers_) {
     if (*timer.request.expires > now || timer.not_before > monotonic_now) continue;
-    out[key.first].push_back(timer.request);
+    out[timer.request.worker_id].push_back(timer.request);
   }
   for (auto& [worker, timers] : out) {
     std::stable_sort(
@@ -30,13 +33,15 @@ std::map<std::int64_t, std::vector<TimerRequest>> TimerTable::expired(
 }
 
 void TimerTable::clear(std::int64_t worker_id) {
-  std::erase_if(timers_, [&](const auto& entry) { return entry.first.first == worker_id; });
+  const bool all = planted_.has(Planted::timer_clears_all_workers);
+  std::erase_if(timers_,
+                [&](const auto& entry) { return all || entry.second.worker_id == worker_id; });
 }
 
 std::vector<std::int64_t> TimerTable::workers() const {
   std::vector<std::int64_t> out;
   for (const auto& [key, timer] : timers_) {
-    if (out.empty() || out.back() != key.first) out.push_back(key.first);
+    if (out.empty() || out.back() != timer.worker_id) out.push_back(timer.worker_id);
   }
   return out;
 }

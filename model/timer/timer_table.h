@@ -8,11 +8,14 @@
 #include <vector>
 
 #include "model/timer/timer_request.h"
+#include "model/variant/planted.h"
 
 namespace hooke::model {
 
 class TimerTable {
  public:
+  explicit TimerTable(PlantedSet planted = {}) : planted_(planted) {}
+
   /// Arms, moves or releases; a release of what is not armed changes nothing. The timer does not
   /// expire before `not_before`, whatever the wall clock says.
   void apply(const TimerRequest& request, sim::MonotonicTime not_before = {});
@@ -26,6 +29,7 @@ class TimerTable {
   [[nodiscard]] std::size_t size() const { return timers_.size(); }
 
  private:
+  PlantedSet planted_;
   struct Armed {
     TimerRequest request;
     sim::MonotonicTime not_before{};

@@ -42,6 +42,7 @@ std::string Watchdog::serve(std::string path, const std::string& run_id) {
   options.max_interval = kWatchInterval;
   options.variant = variant_;
   options.on_event = told_;
+  options.planted = planted_;
   server_ = std::make_unique<FileTimerServer>(ports_, std::move(options));
   server_->start();
   return path;

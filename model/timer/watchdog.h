@@ -15,8 +15,9 @@ namespace hooke::model {
 class Watchdog final : public WorkerTimers {
  public:
   /// `told` hears the server's events.
-  Watchdog(sim::Ports& ports, Variant variant, std::function<void(const WatchdogEvent&)> told)
-      : ports_(ports), variant_(variant), told_(std::move(told)) {}
+  Watchdog(sim::Ports& ports, Variant variant, std::function<void(const WatchdogEvent&)> told,
+           PlantedSet planted = {})
+      : ports_(ports), variant_(variant), told_(std::move(told)), planted_(planted) {}
 
   /// Starts a server if the agent's environment has TORCHELASTIC_ENABLE_FILE_TIMER=1. Workers are
   /// told of the file by TORCHELASTIC_TIMER_FILE: as the agent's environment has it, even without a
@@ -33,6 +34,7 @@ class Watchdog final : public WorkerTimers {
   sim::Ports& ports_;
   Variant variant_;
   std::function<void(const WatchdogEvent&)> told_;
+  PlantedSet planted_;
   std::unique_ptr<FileTimerServer> server_;
 };
 

@@ -23,7 +23,7 @@ std::string variable_of(sim::Ports& ports, const char* name) {
 class FileTimers final : public TimerKind {
  public:
   [[nodiscard]] std::unique_ptr<WorkerTimers> watch(const TimerParts& parts) const override {
-    return std::make_unique<Watchdog>(parts.ports, parts.variant, parts.told);
+    return std::make_unique<Watchdog>(parts.ports, parts.variant, parts.told, parts.planted);
   }
   [[nodiscard]] std::unique_ptr<TimerClient> client(
       sim::Ports& ports, Variant variant, std::optional<sim::Signal> signal) const override {
@@ -35,13 +35,14 @@ class FileTimers final : public TimerKind {
 /// A queue, what fills it and what works it off, anew for each incarnation.
 class QueueWatch final : public WorkerTimers {
  public:
-  QueueWatch(sim::Ports& ports, sim::Duration interval) : ports_(ports), interval_(interval) {}
+  QueueWatch(sim::Ports& ports, sim::Duration interval, PlantedSet planted)
+      : ports_(ports), interval_(interval), planted_(planted) {}
 
   std::map<std::string, std::string> start(const std::string&) override {
     stop();
     auto queue = std::make_shared<TimerQueue>(ports_.executor);
     listener_ = std::make_unique<TimerListener>(ports_, sim::PortNumber{0}, queue);
-    server_ = std::make_unique<QueueTimerServer>(ports_, std::move(queue), interval_);
+    server_ = std::make_unique<QueueTimerServer>(ports_, std::move(queue), interval_, planted_);
     server_->start();
     return {
         {kTimerServer, std::string(kThisMachine) + ":" + std::to_string(listener_->port().value)}};
@@ -56,6 +57,7 @@ class QueueWatch final : public WorkerTimers {
  private:
   sim::Ports& ports_;
   sim::Duration interval_;
+  PlantedSet planted_;
   std::unique_ptr<TimerListener> listener_;
   std::unique_ptr<QueueTimerServer> server_;
 };
@@ -64,7 +66,7 @@ class QueueTimers final : public TimerKind {
  public:
   explicit QueueTimers(sim::Duration interval) : interval_(interval) {}
   [[nodiscard]] std::unique_ptr<WorkerTimers> watch(const TimerParts& parts) const override {
-    return std::make_unique<QueueWatch>(parts.ports, interval_);
+    return std::make_unique<QueueWatch>(parts.ports, interval_, parts.planted);
   }
   [[nodiscard]] std::unique_ptr<TimerClient> client(sim::Ports& ports, Variant,
                                                     std::optional<sim::Signal>) const override {

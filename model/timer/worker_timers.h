@@ -34,6 +34,7 @@ struct TimerParts {
   sim::Ports& ports;
   Variant variant = Variant::torch_2_x;
   std::function<void(const WatchdogEvent&)> told;  ///< hears what is worth an event
+  PlantedSet planted{};
 };
 
 /// Both sides of one kind of timers.

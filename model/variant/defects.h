@@ -1,12 +1,16 @@
 #pragma once
-// Known failures of earlier releases as switches: a scenario says "with the defect this breaks,
-// without it holds".
+// What can be switched on in the model to make it worse, by name: a scenario says "with the defect
+// this breaks, without it holds".
 
 #include <array>
 #include <string_view>
+#include <vector>
+
+#include "model/variant/planted.h"
 
 namespace hooke::model {
 
+/// A known failure of an earlier release.
 struct Defect {
   std::string_view name;
   std::string_view meaning;
@@ -27,5 +31,20 @@ inline constexpr std::array<Defect, 4> kDefects{{
      "The health check counts an agent that waits in the exit barrier as one without progress.",
      "pytorch/pytorch#178197"},
 }};
+
+/// The names of all known failures, then those of all planted ones.
+std::vector<std::string_view> defect_names();
+
+/// The planted ones among the names of defects.
+template <class Names>
+PlantedSet planted_among(const Names& names) {
+  PlantedSet out;
+  for (const auto& name : names) {
+    for (const PlantedDefect& planted : kPlanted) {
+      if (planted.name == name) out.add(planted.which);
+    }
+  }
+  return out;
+}
 
 }  // namespace hooke::model

@@ -25,11 +25,13 @@ constexpr sim::Duration kLongestPause = 50ms;
 }  // namespace
 
 ProcessContext::ProcessContext(sim::Ports& ports, ProcessLauncher& launcher, Variant variant,
-                               sim::Duration sibling_grace, std::vector<WorkerStart> workers)
+                               sim::Duration sibling_grace, std::vector<WorkerStart> workers,
+                               PlantedSet planted)
     : ports_(ports),
       launcher_(launcher),
       variant_(variant),
       sibling_grace_(sibling_grace),
+      planted_(planted),
       workers_(std::move(workers)) {}
 
 sim::Pid ProcessContext::spawn(const WorkerStart& worker) {
@@ -113,6 +115,12 @@ bool ProcessContext::reap() {
   return all_ended;
 }
 
+bool ProcessContext::has_failed(const Process& process) const {
+  if (!process.ended || process.ended->success()) return false;
+  const bool by_code_alone = planted_.has(Planted::worker_death_by_signal_is_success);
+  return !by_code_alone || process.ended->as_python() > 0;
+}
+
 void ProcessContext::note_failures(ProcessFailures& failures) const {
   for (std::size_t i = 0; i < processes_.size(); ++i) {
     const Process& process = processes_[i];
@@ -120,7 +128,7 @@ void ProcessContext::note_failures(ProcessFailures& failures) const {
     const bool noted = std::any_of(
         failures.begin(), failures.end(),
         [&](const ProcessFailure& failure) { return failure.local_rank == worker.local_rank; });
-    if (noted || !process.ended || process.ended->success()) continue;
+    if (noted || !has_failed(process)) continue;
     ProcessFailure failure;
     failure.local_rank = worker.local_rank;
     failure.rank = worker.rank;
@@ -133,9 +141,8 @@ void ProcessContext::note_failures(ProcessFailures& failures) const {
 
 std::optional<ProcessesResult> ProcessContext::poll() {
   const bool over = reap();
-  const bool failed = std::any_of(processes_.begin(), processes_.end(), [](const Process& process) {
-    return process.ended && !process.ended->success();
-  });
+  const bool failed = std::any_of(processes_.begin(), processes_.end(),
+                                  [this](const Process& process) { return has_failed(process); });
   if (!over && !failed) return std::nullopt;
   ProcessesResult result;
   note_failures(result.failures);
@@ -187,10 +194,12 @@ void ProcessContext::close(sim::Signal signal, sim::Duration grace) {
 
 void ProcessContext::end_processes(sim::Signal signal, sim::Duration grace) {
   if (reap()) return;
+  const bool all = planted_.has(Planted::worker_ended_ones_signalled);
   for (Process& process : processes_) {
-    if (!process.is_over()) send(process, signal, "stop");
+    if (all || !process.is_over()) send(process, signal, "stop");
   }
   wait_for_end(nullptr, ports_.clock.monotonic_now() + grace);
+  if (planted_.has(Planted::worker_grace_without_kill)) return;
   for (Process& process : processes_) {
     if (!process.is_over()) kill(process);
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/variant/planted.h"
 #include "model/variant/variant.h"
 #include "model/worker/logs.h"
 #include "model/worker/process_failure.h"
@@ -40,7 +41,8 @@ class ProcessContext {
   /// `launcher` outlives the context. `sibling_grace`: between SIGTERM and SIGKILL to those whose
   /// sibling has failed.
   ProcessContext(sim::Ports& ports, ProcessLauncher& launcher, Variant variant,
-                 sim::Duration sibling_grace, std::vector<WorkerStart> workers);
+                 sim::Duration sibling_grace, std::vector<WorkerStart> workers,
+                 PlantedSet planted = {});
 
   /// Starts the workers in order of local rank, for 2.x each in a session of its own.
   /// std::runtime_error when one cannot be started: those before it keep running and belong to
@@ -92,12 +94,14 @@ class ProcessContext {
   /// Waits for one worker's end, or for all without `which`, at most until `deadline`.
   void wait_for_end(const Process* which, std::optional<sim::MonotonicTime> deadline);
   void note_failures(ProcessFailures& failures) const;
+  [[nodiscard]] bool has_failed(const Process& process) const;
 
   sim::Ports& ports_;
   ProcessLauncher& launcher_;
   bool reserved_ = false;
   Variant variant_;
   sim::Duration sibling_grace_;
+  PlantedSet planted_;
   std::vector<WorkerStart> workers_;
   std::vector<Process> processes_;
   std::list<TailLog> tails_;

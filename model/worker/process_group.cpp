@@ -18,11 +18,12 @@ void ProcessGroup::init(const ProcessGroupOptions& options) {
   const bool agent_serves = launch.elastic && launch.elastic->use_agent_store;
   std::unique_ptr<TcpStoreServer> server;
   if (!agent_serves && launch.rank == 0) {
-    server = serve_tcp_store(ports_, launch.master.port, "workers");
+    server = serve_tcp_store(ports_, launch.master.port, "workers", options.planted);
   }
   TcpStoreOptions target;
   target.endpoint = launch.master;
   target.variant = options.variant;
+  target.planted = options.planted;
   std::shared_ptr<Store> store = connect_tcp_store(ports_, target);
   if (agent_serves && (options.restart_count_prefix || options.variant == Variant::torch_1_13)) {
     store = make_prefix_store("/worker/attempt_" + std::to_string(launch.elastic->restart_count),

@@ -9,6 +9,7 @@
 
 #include "model/store/store.h"
 #include "model/store/tcp_store.h"
+#include "model/variant/planted.h"
 #include "model/variant/variant.h"
 #include "model/worker/launch_environment.h"
 #include "sim/port/ports.h"
@@ -20,6 +21,7 @@ struct ProcessGroupOptions {
   Variant variant = Variant::torch_2_x;
   /// Keys in an agent's store carry the restart count, as before PyTorch 2.6 (and always in 1.13).
   bool restart_count_prefix = false;
+  PlantedSet planted{};
 };
 
 class ProcessGroup {

@@ -21,11 +21,13 @@ constexpr sim::Duration kSlack = std::chrono::seconds(5);
 /// that is more, and the variant heeds it.
 constexpr sim::Duration kStopGrace = std::chrono::seconds(30);
 
-/// Three bounds. When the job is decided, each agent must be gone within exit barrier + close +
+/// Four bounds. When the job is decided, each agent must be gone within exit barrier + close +
 /// shutdown grace + slack. So must an agent that has come to the exit barrier, decided or not,
 /// unless it goes back to work. One that serves the rendezvous store may serve the others for
-/// another exit barrier (safety.store_lifetime asks for it). An agent that restarts must have
-/// stopped its workers (be back in the rendezvous, or be gone) within the stop grace + slack.
+/// another exit barrier (safety.store_lifetime asks for it). When all agents of a round have come
+/// to the exit barrier, it opens within slack, network and store permitting. An agent that restarts
+/// must have stopped its workers (be back in the rendezvous, or be gone) within the stop grace +
+/// slack.
 class Exit final : public Judge {
  public:
   Exit() : Judge("liveness.exit", "After a terminal outcome every agent ends in bounded time.") {}
@@ -39,6 +41,12 @@ class Exit final : public Judge {
     ends_.overdue(facts.end, view(), [&](AgentId id, const Due& due) {
       tell_end(id, due, facts.end, sim::kNoEvent, left);
     });
+    openings_.overdue(
+        facts.end, view(),
+        [&](AgentId id, const Due& due) {
+          tell_opening(id, due, facts.end, sim::kNoEvent, "was still in it when the run ended");
+        },
+        true);
     stops_.overdue(facts.end, view(), [&](AgentId id, const Due& due) {
       tell_stop(id, due, facts.end, sim::kNoEvent, "they were not when the run ended");
     });
@@ -57,15 +65,20 @@ class Exit final : public Judge {
       const sim::Duration grace = std::max(kStopGrace, view().agent(id).timeouts.shutdown);
       stops_.owe(id, {event.at, grace + kSlack, kNoAgent, event.id});
     } else if (event.type == &ev::rendezvous_joining || event.type == &wev::process_ended ||
-                (event.type == &ev::group_state && text(event, "state") == "STOPPED")) {
+               (event.type == &ev::group_state && text(event, "state") == "STOPPED")) {
       if (const auto due = stops_.met(id, event.at, view()))
         tell_stop(id, *due, event.at, event.id, "that happened only");
+    }
+    if (event.type == &ev::exit_barrier_left || event.type == &wev::process_ended) {
+      if (const auto due = openings_.met(id, event.at, view(), true))
+        tell_opening(id, *due, event.at, event.id, "left it only");
     }
     if (event.type == &wev::process_ended) {
       if (const auto due = ends_.met(id, event.at, view()))
         tell_end(id, *due, event.at, event.id, "ended only");
       return;
     }
+    if (event.type == &ev::exit_barrier_entered) owe_openings(id, event);
     const Agent& agent = view().agent(id);
     const Job& job = view().job(agent.job);
     if (job.over == event.at && decided_[agent.job] != event.at) {
@@ -83,6 +96,28 @@ class Exit final : public Judge {
     const sim::Duration serving = hosts_.contains(id) ? with.exit_barrier : sim::Duration{};
     ends_.owe(id, {event.at, with.exit_barrier + serving + with.close + with.shutdown + kSlack,
                    kNoAgent, event.id});
+  }
+
+  /// To all who wait in a barrier for which nobody is missing any more.
+  void owe_openings(AgentId latest, const sim::Event& event) {
+    const Agent& agent = view().agent(latest);
+    const Round* const round = view().round(agent.job, number(event, "round"));
+    if (round == nullptr || round->in_barrier != number(event, "world_size")) return;
+    for (const AgentId id : round->members) {
+      const Agent& other = view().agent(id);
+      if (other.alive() && other.stage == Stage::barrier)
+        openings_.owe(id, {event.at, kSlack, latest, event.id});
+    }
+  }
+
+  void tell_opening(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event,
+                    const char* how) {
+    if (enough()) return;
+    broken(due.since + due.bound, event,
+           fmt::format("{} was the last to come to the exit barrier, at {}; {} should have left it "
+                       "by {}, but {} at {}",
+                       view().describe(due.about), seconds_text(due.since), view().describe(id),
+                       seconds_text(due.since + due.bound), how, seconds_text(at)));
   }
 
   void tell_end(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event,
@@ -114,10 +149,12 @@ class Exit final : public Judge {
   }
 
   static constexpr const sim::EventType* kInterests[] = {
-      &ev::group_restarting, &ev::rendezvous_joining, &ev::exit_barrier_entered,
-      &ev::group_state,      &ev::store_serving,      &wev::process_ended};
+      &ev::group_restarting,  &ev::rendezvous_joining, &ev::exit_barrier_entered,
+      &ev::exit_barrier_left, &ev::group_state,        &ev::store_serving,
+      &wev::process_ended};
   std::set<AgentId> hosts_;
   Deadlines<AgentId> ends_;
+  Deadlines<AgentId> openings_;  ///< of the exit barrier
   Deadlines<AgentId> stops_;
   std::map<JobId, std::optional<sim::WorldTime>> decided_;  ///< the decisions already seen
 };

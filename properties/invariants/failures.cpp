@@ -1,6 +1,8 @@
 // How often a job may fail, what it names as the cause, and what its agents' exit codes say of it.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -285,6 +287,42 @@ class ExitCodeTruth final : public Judge {
   std::vector<Ending> endings_;  ///< by agent
 };
 
+/// Time-outs, a closed rendezvous, a lost connection and failed workers are endings that the
+/// protocol knows. These errors are Python's own, of code that met a state it does not expect.
+/// Before its first rendezvous an agent may refuse its configuration by one of them.
+class NoEscapedError final : public Judge {
+ public:
+  NoEscapedError()
+      : Judge("safety.no_escaped_error",
+              "No agent that takes part in a job ends of an error in its own code.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+ private:
+  void judge(const sim::Event& event) override {
+    const AgentId agent = view().agent_of(event);
+    if (agent == kNoAgent) return;
+    if (event.type == &ev::rendezvous_joining) {
+      joined_.insert(agent);
+      return;
+    }
+    const std::string_view detail = text(event, "detail");
+    if (text(event, "outcome") != "error" || !joined_.contains(agent) || enough()) return;
+    const std::string_view name = detail.substr(0, detail.find(':'));
+    if (std::find(kEscaped.begin(), kEscaped.end(), name) == kEscaped.end()) return;
+    broken(event, fmt::format("{} ended at {} of an error that nobody catches: {}",
+                              view().describe(agent), seconds_text(event.at), detail));
+  }
+
+  static constexpr std::array<std::string_view, 6> kEscaped{
+      "AssertionError", "IndexError", "JSONDecodeError", "KeyError", "TypeError", "ValueError"};
+  static constexpr const sim::EventType* kInterests[] = {&ev::rendezvous_joining,
+                                                         &ev::agent_finished};
+  std::set<AgentId> joined_;  ///< who has tried to
+};
+
 }  // namespace
 
 std::unique_ptr<Invariant> make_restart_budget() {
@@ -292,6 +330,9 @@ std::unique_ptr<Invariant> make_restart_budget() {
 }
 std::unique_ptr<Invariant> make_first_cause() {
   return std::make_unique<FirstCause>();
+}
+std::unique_ptr<Invariant> make_no_escaped_error() {
+  return std::make_unique<NoEscapedError>();
 }
 std::unique_ptr<Invariant> make_exit_code_truth() {
   return std::make_unique<ExitCodeTruth>();

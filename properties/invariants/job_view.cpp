@@ -268,10 +268,7 @@ void JobView::on_rendezvous_event(const sim::Event& event, Agent& agent, AgentId
   } else if (event.type == &ev::rendezvous_joined || event.type == &ev::ranks_assigned) {
     on_joined(event, agent, id);
   } else if (event.type == &ev::rendezvous_added) {
-    const bool spare = event.field("list").text() == "redundancy_list";
-    if (agent.stage == Stage::joining && spare != agent.spare)
-      jobs_[agent.job.value].joining += spare ? -1 : 1;
-    agent.spare = spare;
+    agent.spare = event.field("list").text() == "redundancy_list";
   } else if (event.type == &ev::rendezvous_completed) {
     Job& job = jobs_[agent.job.value];
     const std::int64_t number = event.field("round").number();
@@ -284,9 +281,7 @@ void JobView::on_rendezvous_event(const sim::Event& event, Agent& agent, AgentId
   } else if (event.type == &ev::rendezvous_failed) {
     if (agent.stage == Stage::joining) enter(agent, Stage::stopping, event.at);
   } else if (event.type == &ev::rendezvous_evicted) {
-    const Descriptor evicted = parse_descriptor(event.field("descriptor").text());
-    const auto node = node_called(evicted.address);
-    const AgentId gone = node ? agent_at(*node, evicted.pid) : kNoAgent;
+    const AgentId gone = agent_described(event.field("descriptor").text());
     if (gone != kNoAgent) seat(agents_[gone.value], false);
   }
 }
@@ -332,11 +327,17 @@ void JobView::on_barrier_entered(const sim::Event& event, Agent& agent) {
   }
 }
 
+AgentId JobView::agent_described(std::string_view descriptor) const {
+  const Descriptor described = parse_descriptor(descriptor);
+  const auto node = node_called(described.address);
+  return node ? agent_at(*node, described.pid) : kNoAgent;
+}
+
 // ---- consequences
 
 void JobView::enter(Agent& agent, Stage stage, sim::WorldTime at) {
   Job& job = jobs_[agent.job.value];
-  if (agent.stage == Stage::joining && !agent.spare) --job.joining;
+  if (agent.stage == Stage::joining) --job.joining;
   if (agent.stage == Stage::joining || stage == Stage::joining) agent.spare = false;
   if (stage == Stage::joining) ++job.joining;
   if (stage == Stage::joining || stage == Stage::finished) seat(agent, false);
@@ -346,7 +347,7 @@ void JobView::enter(Agent& agent, Stage stage, sim::WorldTime at) {
 
 void JobView::end_agent(Agent& agent, sim::WorldTime at) {
   Job& job = jobs_[agent.job.value];
-  if (agent.stage == Stage::joining && !agent.spare) --job.joining;
+  if (agent.stage == Stage::joining) --job.joining;
   seat(agent, false);
   --job.living;
   agent.ended = at;

@@ -111,7 +111,7 @@ struct Job {
   std::map<std::int64_t, Round> rounds;
   std::int64_t highest_completed = kNoRound;
   std::int64_t living = 0;             ///< agents whose process has not ended
-  std::int64_t joining = 0;            ///< agents inside next_rendezvous, spares not counted
+  std::int64_t joining = 0;            ///< agents inside next_rendezvous, spares among them
   std::int64_t seated = 0;             ///< living agents that are members of a round
   std::optional<sim::WorldTime> over;  ///< the job's outcome is decided
   std::string over_by;                 ///< why, for a witness
@@ -158,6 +158,10 @@ class JobView {
   [[nodiscard]] std::string describe(AgentId agent) const;
   /// The node that introduces itself as `address`; nullopt when none does.
   [[nodiscard]] std::optional<sim::NodeId> node_called(std::string_view address) const;
+
+  /// The agent that introduces itself as "addr_pid_localid"; kNoAgent when none does, or none does
+  /// any more.
+  [[nodiscard]] AgentId agent_described(std::string_view descriptor) const;
 
   /// All faults injected so far, in order of injection.
   [[nodiscard]] const std::vector<Fault>& faults() const { return faults_; }

@@ -13,12 +13,16 @@ namespace hooke::properties {
 /// liveness.loss_detection: after a participant's death the others start a new round or end within
 /// keep-alive threshold + monitor interval + slack.
 std::unique_ptr<Invariant> make_loss_detection();
-/// liveness.formation: while at least min agents are joining and none is a member of a round, a
-/// round completes within keep-alive threshold + last call + stop grace (30 s) + slack.
+/// liveness.formation: while at least min agents are joining, spares among them, and none is a
+/// member of a round, a round completes within keep-alive threshold + last call + stop grace (30 s)
+/// + slack.
 std::unique_ptr<Invariant> make_formation();
+/// liveness.join_timeout: an agent that gets into no round, and is no spare, gives up within join
+/// time-out + read time-out + slack.
+std::unique_ptr<Invariant> make_join_timeout();
 /// liveness.exit: once the job is decided every agent ends within exit barrier + close + shutdown
-/// grace + slack; so does an agent in the exit barrier; one that restarts has stopped its workers
-/// within stop grace (30 s) + slack.
+/// grace + slack; so does an agent in the exit barrier, which opens within slack when all agents of
+/// the round have come; one that restarts has stopped its workers within stop grace (30 s) + slack.
 std::unique_ptr<Invariant> make_exit();
 /// liveness.admission: a node on the wait list is in a round, a spare, or gone within keep-alive
 /// threshold + last call + stop grace (30 s) + slack.

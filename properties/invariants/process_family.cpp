@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "model/observe/trace_events.h"
 #include "properties/invariants/judge.h"
 #include "properties/invariants/processes.h"
 #include "sim/port/process_host.h"
@@ -11,10 +12,12 @@
 namespace hooke::properties {
 namespace {
 
+namespace ev = model::events;
 namespace wev = world::events;
 
 /// A number names whoever carries it now. A process that an agent or one of its descendants signals
-/// must belong to that agent's family; signals of the harness (from 0) may go anywhere.
+/// must belong to that agent's family; signals of the harness (from 0) may go anywhere. A worker
+/// that its agent has reaped has no number any more, even if nobody else has got it yet.
 class KillSafety final : public Judge {
  public:
   KillSafety()
@@ -26,6 +29,23 @@ class KillSafety final : public Judge {
 
  private:
   void judge(const sim::Event& event) override {
+    if (event.type == &wev::process_signalled) return judge_signal(event);
+    const ProcessKey worker{event.node, pid(event, "worker_pid")};
+    if (event.type == &ev::worker_started) {
+      reaped_.erase(worker);
+    } else if (event.type == &ev::worker_ended) {
+      reaped_[worker] = event.at;
+    } else if (const auto found = reaped_.find(worker); found != reaped_.end() && !enough()) {
+      const auto signal = static_cast<sim::Signal>(static_cast<int>(number(event, "signal")));
+      broken(event,
+             fmt::format("{} sent {} at {} to its worker pid {}, of whose end it had learnt "
+                         "at {}: the number may be anybody's by then",
+                         view().describe(view().agent_of(event)), to_string(signal),
+                         seconds_text(event.at), worker.pid.value, seconds_text(found->second)));
+    }
+  }
+
+  void judge_signal(const sim::Event& event) {
     const sim::Pid from = pid(event, "from_pid");
     if (from.value <= 0 || from == event.pid || enough()) return;
     const Process* const sender = view().process(event.node, from);
@@ -46,7 +66,9 @@ class KillSafety final : public Judge {
             seconds_text(target->started), number(event, "target_born")));
   }
 
-  static constexpr const sim::EventType* kInterests[] = {&wev::process_signalled};
+  static constexpr const sim::EventType* kInterests[] = {
+      &wev::process_signalled, &ev::worker_started, &ev::worker_ended, &ev::worker_signalled};
+  std::map<ProcessKey, sim::WorldTime> reaped_;  ///< workers, by when
 };
 
 /// Bound: 1 s, the time in which an init process notices and reaps. A node's crash takes the whole

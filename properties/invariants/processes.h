@@ -7,7 +7,8 @@
 
 namespace hooke::properties {
 
-/// safety.kill_safety: an agent's signal reaches only what it or its descendants started.
+/// safety.kill_safety: an agent's signal reaches only what it or its descendants started, and is
+/// never sent to a worker whose end the agent has learnt of.
 std::unique_ptr<Invariant> make_kill_safety();
 /// safety.restart_budget: new rounds after failures, those of relaunched agents included, stay
 /// within max_restarts for the whole job.
@@ -28,5 +29,8 @@ std::unique_ptr<Invariant> make_bootstrap();
 std::unique_ptr<Invariant> make_env_contract();
 /// safety.exit_code_truth: exit code 0 exactly when the agent's part of the job is done.
 std::unique_ptr<Invariant> make_exit_code_truth();
+/// safety.no_escaped_error: what ends an agent is something its protocol knows, never an error that
+/// its own code trips over.
+std::unique_ptr<Invariant> make_no_escaped_error();
 
 }  // namespace hooke::properties

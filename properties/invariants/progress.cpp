@@ -89,7 +89,8 @@ class LossDetection final : public Judge {
 
 /// Bound: keep-alive threshold (until dead participants are out) + last call + stop grace + slack,
 /// from the moment when at least min agents are joining and none is a member of a round, and as
-/// long as that is so. It does not run while network, stores or names are disturbed.
+/// long as that is so. Spares count: where there is no round, there are seats for them. It does not
+/// run while network, stores or names are disturbed.
 class Formation final : public Judge {
  public:
   Formation()
@@ -201,6 +202,65 @@ class Admission final : public Judge {
   Deadlines<AgentId> owed_;
 };
 
+/// Bound: join time-out + read time-out (for what the workers' meeting point takes) + slack, from
+/// the beginning of the attempt. A spare may wait for ever; when it is let in its time begins anew.
+/// Not while network, stores or names are disturbed.
+class JoinTimeout final : public Judge {
+ public:
+  JoinTimeout()
+      : Judge("liveness.join_timeout",
+              "Who gets into no round gives up when its join time-out is over.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+  void finish(const RunFacts& facts) override {
+    owed_.overdue(
+        facts.end, view(),
+        [&](AgentId agent, const Due& due) {
+          tell(agent, due, facts.end, sim::kNoEvent, "it tried on when the run ended");
+        },
+        true);
+  }
+
+ private:
+  void judge(const sim::Event& event) override {
+    const AgentId id = view().agent_of(event);
+    if (id == kNoAgent) return;
+    const bool added = event.type == &ev::rendezvous_added;
+    if (added && text(event, "list") != "redundancy_list") {
+      owe(id, event);  // who has been trying all along owes it since then
+    } else if (event.type == &ev::rendezvous_joining) {
+      owe(id, event);
+    } else if (const auto due = owed_.met(id, event.at, view(), true)) {
+      tell(id, *due, event.at, event.id, "that happened only");
+    }
+  }
+
+  void owe(AgentId id, const sim::Event& event) {
+    const Timeouts& with = view().agent(id).timeouts;
+    owed_.owe(id, {event.at, with.join + with.read_timeout + kSlack, kNoAgent, event.id});
+  }
+
+  void tell(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
+    if (enough()) return;
+    const Timeouts& with = view().agent(id).timeouts;
+    broken(
+        due.since + due.bound, event,
+        fmt::format("{} has tried to join since {}; it should have been in a round, a spare or "
+                    "gone by {} (join {} + read {} + {}), but {} at {}",
+                    view().describe(id), seconds_text(due.since),
+                    seconds_text(due.since + due.bound), seconds_text(with.join),
+                    seconds_text(with.read_timeout), seconds_text(kSlack), how, seconds_text(at)));
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {
+      &ev::rendezvous_joining, &ev::rendezvous_added, &ev::rendezvous_joined,
+      &ev::rendezvous_failed, &wev::process_ended};
+  Deadlines<AgentId> owed_;
+};
+
 }  // namespace
 
 std::unique_ptr<Invariant> make_loss_detection() {
@@ -208,6 +268,9 @@ std::unique_ptr<Invariant> make_loss_detection() {
 }
 std::unique_ptr<Invariant> make_formation() {
   return std::make_unique<Formation>();
+}
+std::unique_ptr<Invariant> make_join_timeout() {
+  return std::make_unique<JoinTimeout>();
 }
 std::unique_ptr<Invariant> make_admission() {
   return std::make_unique<Admission>();

@@ -232,6 +232,45 @@ class CloseAuthority final : public Judge {
   static constexpr const sim::EventType* kInterests[] = {&ev::rendezvous_closed};
 };
 
+/// Whoever waits in the exit barrier or is about to end has no need of its seat. A fault excuses
+/// for twice the keep-alive threshold, which is a missed heartbeat and the time until that is
+/// found: a clock that has been wrong for longer does not.
+class Eviction final : public Judge {
+ public:
+  Eviction()
+      : Judge("safety.eviction",
+              "Only a node that is gone, or from which nothing can come, is given up as dead.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+ private:
+  void judge(const sim::Event& event) override {
+    const AgentId id = view().agent_described(text(event, "descriptor"));
+    if (id == kNoAgent || enough()) return;
+    const Agent& agent = view().agent(id);
+    const sim::WorldTime since = event.at - 2 * agent.timeouts.keep_alive;
+    if (!agent.at_work() || agent.stage == Stage::starting || disturbed(since, event.at)) return;
+    broken(event,
+           fmt::format("{} was given up as dead at {} by node {}, to which its last heartbeat "
+                       "was {} old, although it lived and nothing had disturbed it since {}",
+                       view().describe(id), seconds_text(event.at), view().name(event.node),
+                       seconds_text(sim::Duration(number(event, "heartbeat_age"))),
+                       seconds_text(std::max(since, sim::WorldTime()))));
+  }
+
+  [[nodiscard]] bool disturbed(sim::WorldTime since, sim::WorldTime until) const {
+    const auto& faults = view().faults();
+    return std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
+      return fault.begin <= until &&
+             (fault.disturbance ? fault.end.value_or(until) : fault.begin) >= since;
+    });
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {&ev::rendezvous_evicted};
+};
+
 }  // namespace
 
 std::unique_ptr<Invariant> make_round_monotonic() {
@@ -245,6 +284,9 @@ std::unique_ptr<Invariant> make_bounds() {
 }
 std::unique_ptr<Invariant> make_closed_is_final() {
   return std::make_unique<ClosedIsFinal>();
+}
+std::unique_ptr<Invariant> make_eviction() {
+  return std::make_unique<Eviction>();
 }
 std::unique_ptr<Invariant> make_close_authority() {
   return std::make_unique<CloseAuthority>();

@@ -3,8 +3,7 @@
 // the workers' incarnations.
 #include <gtest/gtest.h>
 
-#include <random>
-
+#include "dice.h"
 #include "scenarios/runner.h"
 #include "scenarios/writer.h"
 #include "sim/port/process_host.h"
@@ -14,19 +13,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using model::Variant;
-
-class Dice {
- public:
-  explicit Dice(std::uint32_t seed) : random_(seed * 2654435761U + 1) {}
-  /// A number from 0 to bound - 1.
-  std::int64_t below(std::int64_t bound) {
-    return static_cast<std::int64_t>(random_() / 16 % static_cast<std::uint32_t>(bound));
-  }
-  Duration span(Duration low, Duration high) { return low + (high - low) / 1000 * below(1000); }
-
- private:
-  std::minstd_rand random_;
-};
 
 WorkerStep step(WorkerStep::Kind kind, Duration span, std::string text = "") {
   WorkerStep out;

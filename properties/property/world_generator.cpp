@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "fault_entry.h"
 #include "scenarios/vocabulary.h"
 #include "scenarios/writer.h"
 
@@ -66,25 +67,6 @@ rc::Gen<WorldPlan> world_plan(int faults_max) {
                    })));
 }
 
-TimelineEntry entry_of(const FaultPlan& plan, const Scenario& scenario) {
-  const Word& word = vocabulary()[static_cast<std::size_t>(plan.word)];
-  const auto& nodes = scenario.cluster.nodes;
-  const unsigned parameters = word.required | word.optional;
-  TimelineEntry entry;
-  entry.what = word.name;
-  entry.trigger.at = std::chrono::seconds(plan.at_s);
-  const std::string& node = nodes[static_cast<std::size_t>(plan.node) % nodes.size()].id;
-  if ((parameters & (kNode | kPaths)) != 0) entry.from = {node};
-  if ((parameters & kFor) != 0) entry.duration = std::chrono::seconds(plan.for_s);
-  if ((parameters & kBy) != 0) entry.span = std::chrono::seconds(plan.amount);
-  if ((parameters & kAmount) != 0) entry.amount = plan.amount;
-  if ((parameters & kText) != 0) entry.text = entry.what == "thread.dies" ? "keep_alive" : node;
-  if (entry.what == "net.loss") entry.amount = plan.amount * 1000;
-  if (entry.what == "net.bandwidth") entry.amount = plan.amount * 1'000'000;
-  if (entry.what == "port.busy") entry.amount = 29400;
-  return entry;
-}
-
 Scenario build(const WorldPlan& plan) {
   Scenario scenario;
   scenario.name = "random-world";
@@ -118,7 +100,11 @@ Scenario build(const WorldPlan& plan) {
   exit.kind = WorkerStep::Kind::exit;
   scenario.workers.program = {init, train, exit};
   for (const FaultPlan& fault : plan.faults) {
-    const TimelineEntry entry = entry_of(fault, scenario);
+    const auto& nodes = scenario.cluster.nodes;
+    const TimelineEntry entry = fault_entry(
+        vocabulary()[static_cast<std::size_t>(fault.word)],
+        nodes[static_cast<std::size_t>(fault.node) % nodes.size()].id,
+        std::chrono::seconds(fault.at_s), std::chrono::seconds(fault.for_s), fault.amount);
     // Only a store of its own can be restarted.
     if (entry.what == "store.restart" && !plan.external_store) continue;
     scenario.timeline.push_back(entry);

@@ -49,14 +49,14 @@ TEST(JobView, agents_go_through_their_stages) {
   EXPECT_EQ(script.view().agent(AgentId{0}).outcome, "succeeded");
 }
 
-TEST(JobView, joining_counts_who_waits_for_a_round_but_no_spares) {
+TEST(JobView, joining_counts_who_waits_for_a_round_and_spares) {
   Script script = two_nodes_at_work();
   EXPECT_EQ(only_job(script).joining, 0);
   EXPECT_EQ(only_job(script).seated, 2);
   script.agent_starts("c").joining("c");
   EXPECT_EQ(only_job(script).joining, 1);
   script.added("c", "redundancy_list", 0);
-  EXPECT_EQ(only_job(script).joining, 0);
+  EXPECT_EQ(only_job(script).joining, 1);
   script.added("c", "wait_list", 0);
   EXPECT_EQ(only_job(script).joining, 1);
   script.crash("c");

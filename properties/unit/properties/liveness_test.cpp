@@ -144,6 +144,14 @@ TEST(Formation, spares_of_a_running_job_wait_for_no_round) {
   EXPECT_THAT(witnesses(script.finish(false), "liveness.formation"), IsEmpty());
 }
 
+TEST(Formation, spares_that_take_no_free_seat_break_it) {
+  Script script = two_nodes_at_work();
+  script.agent_starts("c").joining("c").added("c", "redundancy_list", 0);
+  script.at(100s).crash("a").crash("b").at(181s);
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.formation"),
+              HasSubstr("wanted to join job \"job\" from 100.000 s on"));
+}
+
 TEST(Formation, nobody_can_form_a_round_while_the_network_is_cut) {
   Script healed = two_that_never_form();
   healed.at(20s)
@@ -186,6 +194,34 @@ TEST(Admission, a_late_refusal_breaks_it) {
   script.at(620s).emit("c", 100, ev::rendezvous_failed, {"job", "RendezvousTimeoutError", ""});
   EXPECT_THAT(witnesses(script.finish(false), "liveness.admission"),
               HasSubstr("but that happened only at 620.000 s"));
+}
+
+// ---- join_timeout: 600 s + 60 s + 5 s
+
+TEST(JoinTimeout, a_node_that_tries_for_ever_breaks_it) {
+  AgentSettings settings;
+  settings.min_nodes = 2;
+  Script script(settings);
+  script.agent_starts("a").at(5s).joining("a").added("a", "participants", 0).at(671s);
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.join_timeout"),
+              AllOf(HasSubstr("the agent on node a (pid 100) has tried to join since 5.000 s"),
+                    HasSubstr("gone by 670.000 s"),
+                    HasSubstr("it tried on when the run ended at 671.000 s")));
+}
+
+TEST(JoinTimeout, whoever_gives_up_gets_in_or_becomes_a_spare_keeps_it) {
+  AgentSettings settings;
+  settings.min_nodes = 2;
+  Script script(settings);
+  script.agent_starts("a").joining("a").agent_starts("b").joining("b").agent_starts("c");
+  script.joining("c").at(600s);
+  script.emit("a", 100, ev::rendezvous_failed, {"job", "RendezvousTimeoutError", ""});
+  script.joined("b", 0, 0, 1, "b:1").added("c", "redundancy_list", 0).at(3600s);
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.join_timeout"), IsEmpty());
+  Script let_in(settings);
+  let_in.agent_starts("c").joining("c").added("c", "redundancy_list", 0).at(1000s);
+  let_in.added("c", "wait_list", 0).at(1600s);
+  EXPECT_THAT(witnesses(let_in.finish(false), "liveness.join_timeout"), IsEmpty());
 }
 
 // ---- exit: 300 s + 30 s + 30 s + 5 s
@@ -244,6 +280,37 @@ TEST(Exit, an_agent_that_has_stopped_its_workers_keeps_it_also_where_nobody_join
   Script script = two_nodes_at_work();
   script.at(10s).emit("a", 100, ev::group_restarting, {"worker_failure", 3, 0});
   script.at(12s).group("a", "STOPPED").at(60s);  // as under the static rendezvous
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.exit"), IsEmpty());
+}
+
+Script two_in_the_barrier() {
+  Script script = two_nodes_at_work();
+  script.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  script.at(20s).worker_ends("b", 0, 0).reaps("b").group("b", "SUCCEEDED").enters_barrier("b");
+  return script;
+}
+
+TEST(Exit, a_barrier_that_stays_shut_when_all_have_come_breaks_it) {
+  Script late = two_in_the_barrier();
+  late.at(20100ms).leaves_barrier("b", "passed").at(70s).leaves_barrier("a", "timed_out");
+  EXPECT_THAT(witnesses(late.finish(false), "liveness.exit"),
+              AllOf(HasSubstr("the agent on node b (pid 100) was the last to come to the exit "
+                              "barrier, at 20.000 s"),
+                    HasSubstr("the agent on node a (pid 100) should have left it by 25.000 s, but "
+                              "left it only at 70.000 s")));
+  Script never = two_in_the_barrier();
+  never.at(30s);
+  EXPECT_THAT(witnesses(never.finish(false), "liveness.exit"),
+              HasSubstr("was still in it when the run ended"));
+}
+
+TEST(Exit, a_disturbance_may_keep_the_barrier_shut) {
+  Script script = two_nodes_at_work();
+  script.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  script.at(15s).fault(0, "net_partition");
+  script.at(20s).worker_ends("b", 0, 0).reaps("b").group("b", "SUCCEEDED").enters_barrier("b");
+  script.at(60s).fault_over(0, "net_partition").at(64s);
+  script.leaves_barrier("a", "passed").leaves_barrier("b", "passed");
   EXPECT_THAT(witnesses(script.finish(false), "liveness.exit"), IsEmpty());
 }
 

@@ -56,6 +56,35 @@ TEST(KillSafety, descendants_oneself_and_the_harness_are_fair_game) {
   EXPECT_THAT(witnesses(script.finish(false), "safety.kill_safety"), IsEmpty());
 }
 
+TEST(KillSafety, a_worker_that_has_been_reaped_has_no_number_any_more) {
+  Script script = two_nodes_at_work();
+  const std::int64_t worker = script.worker_pid("b", 0);
+  script.at(5s).worker_ends("b", 0, 1).emit("b", 100, ev::worker_signalled, {worker, 15, "stop"});
+  EXPECT_EQ(script.view().process(sim::NodeId{1}, sim::Pid{101})->status, 1);
+  script.at(6s).reaps("b").at(7s).emit("b", 100, ev::worker_signalled, {worker, 9, "stop"});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.kill_safety"),
+              AllOf(HasSubstr("the agent on node b (pid 100) sent SIGKILL at 7.000 s to its worker "
+                              "pid 101, of whose end it had learnt at 6.000 s"),
+                    ::testing::Not(HasSubstr("SIGTERM"))));
+}
+
+// ---- no_escaped_error
+
+TEST(NoEscapedError, an_agent_that_ends_of_a_key_error_breaks_it) {
+  Script script = two_nodes_at_work();
+  script.at(5s).finishes("b", "error", 1, "KeyError: b_100_0");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.no_escaped_error"),
+              HasSubstr("the agent on node b (pid 100) ended at 5.000 s of an error that nobody "
+                        "catches: KeyError: b_100_0"));
+}
+
+TEST(NoEscapedError, endings_of_the_protocol_and_refused_settings_keep_it) {
+  Script script = two_nodes_at_work();
+  script.at(5s).finishes("b", "error", 1, "RendezvousTimeoutError: ").agent_starts("c");
+  script.finishes("c", "error", 1, "ValueError: the maximum number of nodes (0)");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.no_escaped_error"), IsEmpty());
+}
+
 // ---- no_orphans
 
 TEST(NoOrphans, a_worker_that_runs_on_after_its_agent_breaks_it) {

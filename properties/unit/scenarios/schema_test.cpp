@@ -215,10 +215,8 @@ TEST(Schema, and_loader_agree_on_which_spans_may_be_negative) {
 TEST(Schema, lists_the_fault_points_and_the_defects) {
   const json& points = timeline_entry()["properties"]["when"]["properties"]["fault_point"]["enum"];
   EXPECT_EQ(points, json(std::vector(fault_points().begin(), fault_points().end())));
-  std::vector<std::string_view> defects;
-  for (const model::Defect& defect : model::kDefects) defects.push_back(defect.name);
   EXPECT_EQ(schema().source()["properties"]["protocol"]["properties"]["defects"]["items"]["enum"],
-            json(defects));
+            json(model::defect_names()));
 }
 
 /// Every object schema below `place` that lists properties: each has a description of its own or

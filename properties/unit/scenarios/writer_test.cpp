@@ -82,8 +82,8 @@ class Draw {
 
   static void protocol(ProtocolPlan& plan) {
     if (coin()) plan.variant = model::Variant::torch_1_13;
-    for (const model::Defect& defect : model::kDefects) {
-      if (coin()) plan.defects.emplace_back(defect.name);
+    for (const std::string_view defect : model::defect_names()) {
+      if (number(0, 9) == 0) plan.defects.emplace_back(defect);
     }
     RendezvousPlan& rendezvous = plan.rendezvous;
     rendezvous.min_nodes = number(1, 5);
