@@ -164,7 +164,8 @@ void change_arrangement(const Scenario& scenario, Changes& changes) {
   });
   changes.add("a store outside the job",
               [](Scenario& changed) { changed.cluster.store_host.clear(); });
-  for (const auto& [key, program] : scenario.workers.overrides) {
+  for (const auto& each : scenario.workers.overrides) {
+    const std::string& key = each.first;
     changes.add("the usual program for the workers of " + key,
                 [&](Scenario& changed) { changed.workers.overrides.erase(key); });
   }

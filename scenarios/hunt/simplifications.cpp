@@ -33,6 +33,9 @@ void drop_chunks(const std::function<std::size_t()>& size,
   }
 }
 
+/// More names say less than their number.
+constexpr std::size_t kNamesMax = 4;
+
 // ---- lines --------------------------------------------------------------------------------------
 
 /// What a person would call an element of a list.
@@ -62,7 +65,8 @@ std::string take_out(ordered_json& json, const Pointer& place, std::size_t first
     names.push_back(from.is_array() ? name_of_item(*victim) : victim.key());
     from.erase(victim);
   }
-  if (names.size() > 4) return fmt::format("without {} of {}", names.size(), name_of_place(place));
+  if (names.size() > kNamesMax)
+    return fmt::format("without {} of {}", names.size(), name_of_place(place));
   return fmt::format("without {} ({})", fmt::join(names, ", "), name_of_place(place));
 }
 
@@ -236,7 +240,9 @@ bool drop_these_nodes(ShrinkSearch& search, std::size_t first, std::size_t count
   for (std::size_t i = first; i < first + count; ++i) gone.push_back(best.cluster.nodes[i].id);
   Scenario candidate = without_nodes(best, gone);
   const std::string what =
-      fmt::format("without the node{} {}", count > 1 ? "s" : "", fmt::join(gone, ", "));
+      count > kNamesMax
+          ? fmt::format("without {} nodes from {} to {}", count, gone.front(), gone.back())
+          : fmt::format("without the node{} {}", count > 1 ? "s" : "", fmt::join(gone, ", "));
   const auto left = static_cast<std::int64_t>(candidate.cluster.nodes.size());
   if (left == 0) return false;
   scenario::RendezvousPlan& sizes = candidate.protocol.rendezvous;
