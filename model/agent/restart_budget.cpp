@@ -50,9 +50,11 @@ class JobBudget final : public RestartBudget {
   std::int64_t remaining(std::int64_t round) override {
     try {
       const Spent spent = parse(stored());
+      silent_ = false;
       const std::int64_t left = std::max<std::int64_t>(max_restarts_ - spent.count, 0);
       return paid(spent, round) ? left + 1 : left;
     } catch (const StoreError&) {
+      silent_ = true;
       return own_.remaining(round);
     }
   }
@@ -69,7 +71,14 @@ class JobBudget final : public RestartBudget {
   }
   Value stored() { return store_->check({kKey}) ? store_->get(kKey) : Value(); }
 
+  std::optional<std::int64_t> take_own(std::int64_t round) {
+    const std::int64_t own = own_.remaining(round);
+    return own > 0 ? std::optional(own - 1) : std::nullopt;
+  }
+
   std::optional<std::int64_t> take(std::int64_t round) {
+    // To ask takes long, too: once for each decision.
+    if (std::exchange(silent_, false)) return take_own(round);
     try {
       for (Value held = stored();;) {
         const Spent spent = parse(held);
@@ -81,13 +90,13 @@ class JobBudget final : public RestartBudget {
         held = std::move(now);
       }
     } catch (const StoreError&) {
-      const std::int64_t own = own_.remaining(round);
-      return own > 0 ? std::optional(own - 1) : std::nullopt;
+      return take_own(round);
     }
   }
 
   std::int64_t max_restarts_;
   OwnBudget own_;
+  bool silent_ = false;  ///< the store did not answer when it was last asked for what remains
   std::shared_ptr<Store> store_;
 };
 

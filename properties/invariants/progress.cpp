@@ -23,8 +23,8 @@ constexpr sim::Duration kStopGrace = std::chrono::seconds(30);
 
 /// Bound: keep-alive threshold (until the death can be known) + monitor interval (until the agent
 /// looks) + slack. Each member of the round that lives must then have moved: begun to stop its
-/// workers, come to the exit barrier or finished. A member that says how it ends is departed, not
-/// lost; one whose workers had succeeded leaves no hole.
+/// workers or to join again, come to the exit barrier or finished. A member that says how it ends
+/// is departed, not lost; one whose workers had succeeded leaves no hole.
 class LossDetection final : public Judge {
  public:
   LossDetection()
@@ -81,8 +81,8 @@ class LossDetection final : public Judge {
   }
 
   static constexpr const sim::EventType* kInterests[] = {
-      &ev::group_restarting, &ev::worker_signalled, &ev::agent_finished, &ev::exit_barrier_entered,
-      &wev::process_ended};
+      &ev::group_restarting, &ev::rendezvous_joining,   &ev::worker_signalled,
+      &ev::agent_finished,   &ev::exit_barrier_entered, &wev::process_ended};
   std::set<std::pair<JobId, std::int64_t>> lossy_;
   Deadlines<AgentId> owed_;
 };
