@@ -22,7 +22,8 @@ std::unique_ptr<Invariant> make_round_isolation();
 std::unique_ptr<Invariant> make_bounds();
 /// safety.closed_is_final: after closing, no round of that store completes.
 std::unique_ptr<Invariant> make_closed_is_final();
-/// safety.eviction: nobody is given up as dead who lives, has work to do, and could give heartbeats.
+/// safety.eviction: nobody is given up as dead who lives, has work to do, and could give
+/// heartbeats.
 std::unique_ptr<Invariant> make_eviction();
 /// safety.close_authority: nobody closes while another agent of the job works or wants to, unless
 /// the job's outcome is decided.

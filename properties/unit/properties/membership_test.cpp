@@ -172,7 +172,8 @@ TEST(RoundIsolation, a_worker_in_the_process_group_of_another_round_breaks_it) {
 
 TEST(Eviction, a_member_that_lives_and_works_breaks_it) {
   Script script = two_nodes_at_work();
-  script.at(60s).emit("a", 100, ev::rendezvous_evicted, {"job", 0, "b.sim_100_0", sim::Duration(16s), 1});
+  script.at(60s).emit("a", 100, ev::rendezvous_evicted,
+                      {"job", 0, "b.sim_100_0", sim::Duration(16s), 1});
   EXPECT_THAT(witnesses(script.finish(false), "safety.eviction"),
               AllOf(HasSubstr("the agent on node b (pid 100) was given up as dead at 60.000 s by "
                               "node a, to which its last heartbeat was 16.000 s old"),
@@ -186,7 +187,8 @@ TEST(Eviction, the_dead_the_disturbed_and_whoever_has_done_its_work_may_go) {
   EXPECT_THAT(witnesses(dead.finish(false), "safety.eviction"), IsEmpty());
   Script disturbed = two_nodes_at_work();
   disturbed.at(35s).fault(0, "net_partition").at(45s).fault_over(0, "net_partition");
-  disturbed.at(60s).emit("a", 100, ev::rendezvous_evicted, {"job", 0, "b.sim_100_0", sim::Duration(16s), 1});
+  disturbed.at(60s).emit("a", 100, ev::rendezvous_evicted,
+                         {"job", 0, "b.sim_100_0", sim::Duration(16s), 1});
   EXPECT_THAT(witnesses(disturbed.finish(false), "safety.eviction"), IsEmpty());
   Script done = two_nodes_at_work();
   done.worker_ends("b", 0, 0).reaps("b").group("b", "SUCCEEDED").enters_barrier("b").at(60s);
@@ -197,7 +199,8 @@ TEST(Eviction, the_dead_the_disturbed_and_whoever_has_done_its_work_may_go) {
 TEST(Eviction, a_fault_of_long_ago_is_no_excuse) {
   Script script = two_nodes_at_work();
   script.at(5s).fault(0, "clock_jump");
-  script.at(60s).emit("a", 100, ev::rendezvous_evicted, {"job", 0, "b.sim_100_0", sim::Duration(16s), 1});
+  script.at(60s).emit("a", 100, ev::rendezvous_evicted,
+                      {"job", 0, "b.sim_100_0", sim::Duration(16s), 1});
   EXPECT_THAT(ids(script.finish(false)), ::testing::Contains("safety.eviction"));
 }
 
