@@ -34,14 +34,16 @@ std::map<std::int64_t, std::vector<TimerRequest>> TimerTable::expired(
 
 void TimerTable::clear(std::int64_t worker_id) {
   const bool all = planted_.has(Planted::timer_clears_all_workers);
-  std::erase_if(timers_,
-                [&](const auto& entry) { return all || entry.second.request.worker_id == worker_id; });
+  std::erase_if(timers_, [&](const auto& entry) {
+    return all || entry.second.request.worker_id == worker_id;
+  });
 }
 
 std::vector<std::int64_t> TimerTable::workers() const {
   std::vector<std::int64_t> out;
   for (const auto& [key, timer] : timers_) {
-    if (out.empty() || out.back() != timer.request.worker_id) out.push_back(timer.request.worker_id);
+    if (out.empty() || out.back() != timer.request.worker_id)
+      out.push_back(timer.request.worker_id);
   }
   return out;
 }
