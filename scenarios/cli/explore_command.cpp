@@ -1,7 +1,6 @@
 // hooke explore: worlds of a swarm.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -12,7 +11,6 @@
 #include "scenarios/hunt/swarm.h"
 #include "scenarios/json_reader.h"
 #include "scenarios/loader.h"
-#include "scenarios/writer.h"
 
 namespace hooke::cli {
 namespace {
@@ -48,16 +46,13 @@ int explore(const Options& options) {
   }
   Hunt hunt;
   const hunt::Swarm swarm = swarm_of(options, hunt.space);
-  if (options.hunt.print) {
-    std::cout << scenario::write_scenario(hunt::draw(swarm, *options.hunt.print));
-    return kAllHeld;
-  }
   hunt.shard = shard_of(options.hunt.shard, options.first, options.seeds);
   hunt.could_be_met = [&](const scenario::Scenario& scenario) {
     const scenario::ProtocolPlan& plan = scenario.protocol;
     return plan.defects == swarm.defects && std::find(swarm.variants.begin(), swarm.variants.end(),
                                                       plan.variant) != swarm.variants.end();
   };
+  hunt.world = [&](kernel::Kernel&, std::uint64_t seed) { return hunt::draw(swarm, seed); };
   hunt.play = [&](kernel::Kernel& kernel, std::uint64_t seed,
                   const properties::InvariantRegistry& invariants) {
     return std::vector{hunt::play(kernel, hunt::draw(swarm, seed), seed, invariants)};
@@ -98,7 +93,7 @@ void add_explore(CLI::App& app, int& exit_code) {
       "its seed alone.\n"
       "Examples:\n"
       "  hooke explore --seeds 10000 --jobs 2\n"
-      "  hooke explore --time 3600 --variant hardened --results night.json\n"
+      "  hooke explore --time 3600 --variant hardened --results night.json --capsules night\n"
       "  hooke explore --seeds 1000000 --shard auto --results part-$SLURM_ARRAY_TASK_ID.json\n"
       "Exit codes: 0 every promise was kept; 1 some were broken; 2 bad input; 3 the harness "
       "failed, or two runs of one world were different.");

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "reports/exploration_table.h"
+#include "scenarios/cli/capsules.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/interruption.h"
 #include "scenarios/cli/output_file.h"
@@ -14,6 +15,7 @@
 #include "scenarios/cli/terminal.h"
 #include "scenarios/cli/workforce.h"
 #include "scenarios/loader.h"
+#include "scenarios/writer.h"
 
 namespace hooke::cli {
 namespace {
@@ -103,6 +105,9 @@ void add_hunt_options(CLI::App& command, HuntOptions& options) {
                   "Directory of scenarios: count the worlds that fail like them")
       ->check(CLI::ExistingDirectory);
   command.add_option("--results", options.results, "Write what was seen as JSON, for hooke report");
+  command.add_option("--capsules", options.capsules,
+                     "Write for each way in which promises broke one world, made small, into this "
+                     "directory");
   command.add_option("--print", options.print,
                      "Only print the world of this number, as a scenario file");
   command.add_flag("--json", options.json, "Print what was seen as JSON");
@@ -133,6 +138,11 @@ hunt::Shard shard_of(const std::string& given, std::uint64_t first, std::uint64_
 }
 
 int Hunt::run(const HuntOptions& options) {
+  if (options.print) {
+    kernel::Kernel kernel;
+    std::cout << scenario::write_scenario(world(kernel, *options.print));
+    return kAllHeld;
+  }
   std::ofstream results = open_for("--results", options.results);
   const auto invariants = properties::InvariantRegistry::with_builtins();
   const hunt::Museum museum = museum_below(options.museum, could_be_met, invariants);
@@ -146,23 +156,23 @@ int Hunt::run(const HuntOptions& options) {
   std::uint64_t over = 0;
 
   Progress progress(!options.json);
-  std::unique_ptr<kernel::Kernel> kernel;  // of the process that works
+  std::unique_ptr<kernel::Kernel> own_kernel;  // of the process that works
   Workforce workforce;
   workforce.jobs = options.jobs;
   workforce.work = [&](std::uint64_t task) {
-    if (!kernel) kernel = std::make_unique<kernel::Kernel>();
-    return write_worlds(play(*kernel, number_of(task), invariants));
+    if (!own_kernel) own_kernel = std::make_unique<kernel::Kernel>();
+    return write_worlds(play(*own_kernel, number_of(task), invariants));
   };
   workforce.done = [&](std::uint64_t, const std::string& line) {
     ++over;
-    for (const hunt::WorldResult& world : load_worlds(line)) exploration.add(world, museum);
+    for (const hunt::WorldResult& result : load_worlds(line)) exploration.add(result, museum);
   };
   workforce.crashed = [&](std::uint64_t task, const std::string& how) {
     ++over;
-    hunt::WorldResult world;
-    world.seed = number_of(task);
-    world.kinds = {{"harness", "the process that played the world was " + how}};
-    exploration.add(world, museum);
+    hunt::WorldResult result;
+    result.seed = number_of(task);
+    result.kinds = {{"harness", "the process that played the world was " + how}};
+    exploration.add(result, museum);
   };
   workforce.more = [&] {
     progress.show(exploration, over, planned);
@@ -176,6 +186,14 @@ int Hunt::run(const HuntOptions& options) {
   if (given < planned) shard.count = given == 0 ? 0 : number_of(given - 1) + 1 - shard.first;
   exploration.shards = {shard};
 
+  if (!options.capsules.empty()) {
+    write_capsules(
+        exploration,
+        [&](kernel::Kernel& kernel, const hunt::FailureKind&, const hunt::Finding& finding) {
+          return world(kernel, finding.first_seed);
+        },
+        options.capsules, options.jobs, options.json);
+  }
   if (results.is_open()) results << hunt::write_exploration(exploration);
   std::cout << (options.json ? hunt::write_exploration(exploration)
                              : report::exploration_table(exploration, style_of_terminal()));

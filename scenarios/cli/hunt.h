@@ -20,11 +20,12 @@ struct HuntOptions {
   std::string shard;
   std::string museum;
   std::string results;
+  std::string capsules;
   bool json = false;
   std::optional<std::uint64_t> print;
 };
 
-/// --jobs, --time, --shard, --museum, --results, --print, --json.
+/// --jobs, --time, --shard, --museum, --results, --capsules, --print, --json.
 void add_hunt_options(CLI::App& command, HuntOptions& options);
 
 /// The part of `count` numbers from `first` on that `text` (a --shard) means.
@@ -36,6 +37,8 @@ struct Hunt {
   hunt::Shard shard;
   /// Which scenarios below --museum could be met here at all.
   std::function<bool(const scenario::Scenario&)> could_be_met;
+  /// The world with that number, as results name it.
+  std::function<scenario::Scenario(kernel::Kernel&, std::uint64_t number)> world;
   /// Plays the worlds of the task with this number.
   std::function<std::vector<hunt::WorldResult>(kernel::Kernel&, std::uint64_t number,
                                                const properties::InvariantRegistry&)>

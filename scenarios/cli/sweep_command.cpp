@@ -1,6 +1,5 @@
 // hooke sweep: a fault at every event of a scenario, one after the other.
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <memory>
 
 #include "scenarios/cli/commands.h"
@@ -43,18 +42,6 @@ int sweep(const Options& options) {
     kernel::Kernel kernel;
     singles = hunt::with_one_fault_more(reference, hunt::boundaries(kernel, reference, invariants),
                                         options.words);
-    if (options.hunt.print) {
-      const std::uint64_t first = *options.hunt.print / kPairsMax;
-      const std::uint64_t second = *options.hunt.print % kPairsMax;
-      if (first >= singles.size()) {
-        throw CLI::ValidationError(
-            "--print", "expected a number below " + std::to_string(singles.size() * kPairsMax));
-      }
-      Scenario world = singles[first];
-      if (second != 0) world = pairs_of(kernel, world, options.words, invariants).at(second - 1);
-      std::cout << scenario::write_scenario(world);
-      return kAllHeld;
-    }
   }
   Hunt hunt;
   hunt.space = "sweep of " + scenario::write_scenario(reference);
@@ -62,6 +49,20 @@ int sweep(const Options& options) {
   hunt.could_be_met = [&](const Scenario& scenario) {
     return scenario.protocol.variant == reference.protocol.variant &&
            scenario.protocol.defects == reference.protocol.defects;
+  };
+  hunt.world = [&](kernel::Kernel& kernel, std::uint64_t number) {
+    const std::uint64_t second = number % kPairsMax;
+    if (number / kPairsMax >= singles.size()) {
+      throw CLI::ValidationError(
+          "--print", "expected a number below " + std::to_string(singles.size() * kPairsMax));
+    }
+    const Scenario& single = singles[number / kPairsMax];
+    if (second == 0) return single;
+    const auto pairs = pairs_of(kernel, single, options.words, invariants);
+    if (second > pairs.size()) {
+      throw CLI::ValidationError("--print", "expected a number that the results name");
+    }
+    return pairs[second - 1];
   };
   hunt.play = [&](kernel::Kernel& kernel, std::uint64_t number,
                   const properties::InvariantRegistry& registry) {
