@@ -4,6 +4,7 @@ usage: train.py KIND DIRECTORY [STEPS]. Trains until DIRECTORY/enough exists, or
 samples, shared among the ranks, so that the result is that of one process up to rounding, whatever the number of
 ranks. Appends "step loss ranks" to DIRECTORY/curve.
 """
+import datetime
 import os
 import sys
 import time
@@ -18,7 +19,9 @@ SAMPLES = 60  # a multiple of 1, 2 and 3: equal shares
 directory = sys.argv[2]
 torch.set_num_threads(1)
 
-dist.init_process_group("gloo")
+# Whoever loses a peer in the middle of a step may wait for another one that waits as well, on its way out, for as long
+# as a collective may take: half an hour unless said otherwise.
+dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=30))
 worker_report.write(sys.argv[1])
 rank, ranks = dist.get_rank(), dist.get_world_size()
 
