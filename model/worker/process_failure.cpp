@@ -19,8 +19,9 @@ std::int64_t to_seconds(const json& value) {
   if (!value.is_string()) return value.get<std::int64_t>();
   constexpr const char* kBlank = " \t\n\r\f\v";
   const std::string& text = value.get_ref<const std::string&>();
-  const std::size_t first = std::min(text.find_first_not_of(kBlank), text.size());
-  const char* const end = text.data() + text.find_last_not_of(kBlank) + 1;
+  const std::size_t length = text.find_last_not_of(kBlank) + 1;  // npos + 1 is 0
+  const std::size_t first = std::min(text.find_first_not_of(kBlank), length);
+  const char* const end = text.data() + length;
   std::int64_t seconds = 0;
   const auto parsed = std::from_chars(text.data() + first, end, seconds);
   if (parsed.ec != std::errc() || parsed.ptr != end) {
@@ -37,8 +38,20 @@ std::string generated_message(const ProcessFailure& failure) {
          std::to_string(failure.pid.value);
 }
 
-/// Sets timestamp and message from the two forms that PyTorch accepts.
+}  // namespace
+
+std::string_view signal_name(int number) {
+  constexpr std::array<std::string_view, 31> kNames{
+      "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",   "SIGTRAP", "SIGABRT", "SIGBUS",  "SIGFPE",
+      "SIGKILL", "SIGUSR1",   "SIGSEGV", "SIGUSR2",  "SIGPIPE", "SIGALRM", "SIGTERM", "SIGSTKFLT",
+      "SIGCHLD", "SIGCONT",   "SIGSTOP", "SIGTSTP",  "SIGTTIN", "SIGTTOU", "SIGURG",  "SIGXCPU",
+      "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGIO",   "SIGPWR",  "SIGSYS"};
+  const bool known = number >= 1 && number <= static_cast<int>(kNames.size());
+  return known ? kNames[static_cast<std::size_t>(number - 1)] : "<N/A>";
+}
+
 void read_error_file(const std::string& text, ProcessFailure& failure) {
+  failure.error_data = text;
   const json document = json::parse(text);
   const json& message = document.at("message");
   if (message.is_string()) {
@@ -50,18 +63,6 @@ void read_error_file(const std::string& text, ProcessFailure& failure) {
   const auto words = message.find("message");
   failure.message = words != message.end() && words->is_string() ? words->get<std::string>()
                                                                  : std::string("<N/A>");
-}
-
-}  // namespace
-
-std::string_view signal_name(int number) {
-  constexpr std::array<std::string_view, 31> kNames{
-      "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",   "SIGTRAP", "SIGABRT", "SIGBUS",  "SIGFPE",
-      "SIGKILL", "SIGUSR1",   "SIGSEGV", "SIGUSR2",  "SIGPIPE", "SIGALRM", "SIGTERM", "SIGSTKFLT",
-      "SIGCHLD", "SIGCONT",   "SIGSTOP", "SIGTSTP",  "SIGTTIN", "SIGTTOU", "SIGURG",  "SIGXCPU",
-      "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGIO",   "SIGPWR",  "SIGSYS"};
-  const bool known = number >= 1 && number <= static_cast<int>(kNames.size());
-  return known ? kNames[static_cast<std::size_t>(number - 1)] : "<N/A>";
 }
 
 ProcessFailure describe_failure(sim::Ports& ports, ProcessFailure failure,
@@ -83,7 +84,6 @@ ProcessFailure describe_failure(sim::Ports& ports, ProcessFailure failure,
   }
   if (!text) return without_file();
   failure.error_file = error_file;
-  failure.error_data = text.value();
   try {
     read_error_file(text.value(), failure);
   } catch (const std::exception& error) {

@@ -32,6 +32,11 @@ using ProcessFailures = std::vector<ProcessFailure>;
 /// "SIGSEGV" and so on, of all of Linux' ordinary signals; "<N/A>" for other numbers.
 std::string_view signal_name(int number);
 
+/// Sets data, timestamp and message from the text of an error file, which has one of the two forms
+/// that PyTorch writes (errors/error_handler.py). nlohmann::json::exception or std::runtime_error
+/// when it has neither; only the data are set then.
+void read_error_file(const std::string& text, ProcessFailure& failure);
+
 /// Completes `failure`, of which ranks, process and exit code are known, with what the worker's
 /// error file says, or with what its exit status says when there is no file. A file that cannot be
 /// parsed is an exception (std::runtime_error naming file and place) and ends the agent;

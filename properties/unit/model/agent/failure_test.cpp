@@ -68,8 +68,9 @@ TEST(ProcessFailure, a_file_that_is_not_what_a_worker_writes_is_an_error) {  // 
         R"({"message": null})", R"({"message": {}})", R"({"message": {"extraInfo": {}}})",
         R"({"message": {"extraInfo": {"timestamp": "soon"}}})",
         R"({"message": "x", "timestamp": "12abc"})", R"({"message": "x", "timestamp": "1.5"})",
-        R"({"message": "x", "timestamp": ""})", R"({"message": "x", "timestamp": null})",
-        "{\"message\": \"\xff\"}", R"({"message": "x", "timestamp": "99999999999999999999"})"}) {
+        R"({"message": "x", "timestamp": ""})", R"({"message": "x", "timestamp": " "})",
+        R"({"message": "x", "timestamp": null})", "{\"message\": \"\xff\"}",
+        R"({"message": "x", "timestamp": "99999999999999999999"})"}) {
     EXPECT_EQ(described(contents), "raises") << contents;
   }
 }
