@@ -10,7 +10,7 @@
 namespace hooke::hunt {
 
 /// A world that has not ended after so many steps is judged as it stands.
-inline constexpr std::uint64_t kStepsMax = 5'000'000;
+inline constexpr std::uint64_t kStepsMax = 400'000;
 
 /// How a hunt plays a world: `twin` as scenario::RunOptions has it.
 scenario::RunOptions hunting_options(bool twin);
