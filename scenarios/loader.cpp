@@ -550,9 +550,7 @@ void Loader::schedule(const Place& place) {
   const std::string name = place.at("strategy").text();
   const auto strategy = kernel::strategy_from(name);
   if (!strategy) {
-    place.at("strategy")
-        .refuse_word("a scheduling strategy", name,
-                     {"fifo", "random", "walk", "pct", "delays", "holds"});
+    place.at("strategy").refuse_word("a scheduling strategy", name, kernel::strategy_names());
   }
   scenario_.schedule.strategy = *strategy;
   if (place.has("depth")) {

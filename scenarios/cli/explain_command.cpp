@@ -304,7 +304,7 @@ void add_explain(CLI::App& app, int& exit_code) {
       ->add_option(
           "--strategy", flags->strategy,
           "Which of those who are ready at one instant runs next, instead of the scenario's own")
-      ->check(CLI::IsMember({"fifo", "random", "walk", "pct", "delays", "holds"}));
+      ->check(CLI::IsMember(kernel::strategy_names()));
   command->add_flag("--json", flags->json, "Print all of it as JSON");
   command->footer(
       "A scenario that hooke shrink has made small is explained best.\n"

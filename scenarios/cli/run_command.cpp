@@ -196,7 +196,7 @@ void add_run(CLI::App& app, int& exit_code) {
       ->add_option("--strategy", options->strategy,
                    "Which of those who are ready at one instant runs next, instead of the "
                    "scenario's own")
-      ->check(CLI::IsMember({"fifo", "random", "walk", "pct", "delays", "holds"}));
+      ->check(CLI::IsMember(kernel::strategy_names()));
   command->add_option("--trace", options->trace_path, "Write every event of the run as JSON Lines");
   command->add_option("--junit", options->junit_path, "Write the results as JUnit XML");
   command->add_flag("--json", options->json, "Print the results as JSON");

@@ -197,7 +197,7 @@ void add_shrink(CLI::App& app, int& exit_code) {
       ->add_option(
           "--strategy", flags->strategy,
           "Which of those who are ready at one instant runs next, instead of the scenario's own")
-      ->check(CLI::IsMember({"fifo", "random", "walk", "pct", "delays", "holds"}));
+      ->check(CLI::IsMember(kernel::strategy_names()));
   command->footer(
       "Nodes, faults, worker programs, settings, times, seed and recorded choices are all made "
       "smaller together.\n"

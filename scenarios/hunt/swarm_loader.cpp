@@ -100,8 +100,7 @@ Swarm load_swarm(std::string_view text, const std::string& source) {
   texts(top, "strategies", [&](const Place& item, const std::string& name) {
     const auto strategy = kernel::strategy_from(name);
     if (!strategy) {
-      item.refuse_word("a scheduling strategy", name,
-                       {"fifo", "random", "walk", "pct", "delays", "holds"});
+      item.refuse_word("a scheduling strategy", name, kernel::strategy_names());
     }
     swarm.strategies.push_back(*strategy);
   });

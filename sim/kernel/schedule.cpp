@@ -26,6 +26,10 @@ std::string_view to_string(Strategy strategy) {
   return kNames.at(static_cast<std::size_t>(strategy));
 }
 
+std::vector<std::string> strategy_names() {
+  return {kNames.begin(), kNames.end()};
+}
+
 std::optional<Strategy> strategy_from(std::string_view name) {
   const auto* const found = std::find(kNames.begin(), kNames.end(), name);
   if (found == kNames.end()) return std::nullopt;

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,8 @@ enum class Strategy : unsigned char {
 
 /// "fifo", "random", "walk", "pct", "delays", "holds".
 std::string_view to_string(Strategy strategy);
+/// All of them.
+std::vector<std::string> strategy_names();
 /// nullopt for an unknown name.
 std::optional<Strategy> strategy_from(std::string_view name);
 
