@@ -39,12 +39,16 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
-std::string findings_table(const Exploration& exploration, const Style& style) {
-  std::string out =
-      paint(style, "1", fmt::format("\n{:>7}  {:>10}  {}\n", "worlds", "first seed", "promise"));
+/// Of the failures, or of what is none because nobody could have kept the promise.
+std::string findings_table(const Exploration& exploration, const Style& style, bool limits) {
+  std::string out = paint(style, "1",
+                          fmt::format("\n{:>7}  {:>10}  {}\n", "worlds", "first seed",
+                                      limits ? "promise that nobody could keep" : "promise"));
   for (const auto& [kind, finding] : by_worlds(exploration.findings)) {
+    if (kind.limit.empty() == limits) continue;
     out += fmt::format("{:>7}  {:>10}  {}", grouped(finding.worlds), finding.first_seed,
-                       paint(style, "31;1", kind.invariant));
+                       paint(style, limits ? "1" : "31;1", kind.invariant));
+    if (limits) out += ": " + kind.limit;
     if (!finding.capsule.empty()) out += "  " + finding.capsule;
     const std::string indent(21, ' ');
     std::string cause = indent + wrap(kind.cause, style.width - indent.size(), "");
@@ -87,7 +91,7 @@ std::string progress(const Exploration& so_far, std::uint64_t done, std::uint64_
   }
   return fmt::format("{} of {}: {}, {:.1f}/s, {} broken in {}{}", grouped(done), grouped(planned),
                      counted(so_far.worlds, "world"), per_second(so_far.worlds, elapsed),
-                     grouped(so_far.broken), counted(so_far.findings.size(), "way"), left);
+                     grouped(so_far.broken), counted(so_far.ways(), "way"), left);
 }
 
 std::string exploration_table(const Exploration& exploration, const Style& style) {
@@ -104,12 +108,17 @@ std::string exploration_table(const Exploration& exploration, const Style& style
                     exploration.twins == exploration.worlds ? "each" : grouped(exploration.twins));
   }
   out += "\n";
-  if (exploration.findings.empty()) {
-    out += paint(style, "32", "every promise was kept in every world") + "\n";
+  if (exploration.ways() == 0) {
+    const char* const limits = exploration.findings.empty() ? "" : " that anybody could keep";
+    out +=
+        paint(style, "32", fmt::format("every promise{} was kept in every world", limits)) + "\n";
   } else {
     out += fmt::format("{} broke a promise, in {}\n", counted(exploration.broken, "world"),
-                       counted(exploration.findings.size(), "way"));
-    out += findings_table(exploration, style);
+                       counted(exploration.ways(), "way"));
+    out += findings_table(exploration, style, false);
+  }
+  if (exploration.ways() < exploration.findings.size()) {
+    out += findings_table(exploration, style, true);
   }
   if (!exploration.exhibits.empty()) out += exhibits_table(exploration, style);
   std::vector<std::string> unfelt;

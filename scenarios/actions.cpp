@@ -236,7 +236,8 @@ void Actions::node_fault(const Call& call) {
 }
 
 void Actions::dns_fault(const Call& call) {
-  if (call.entry.from.empty()) {  // for everybody, wherever the trigger fired
+  if (call.kind == FaultKind::dns_unresolvable && call.entry.from.empty()) {
+    // For everybody, wherever the trigger fired.
     call.effect.faults.push_back(world_.inject(fault_of(call.kind, call.entry)));
   } else {
     inject_at_nodes(call, fault_of(call.kind, call.entry));

@@ -159,9 +159,12 @@ RunResult ElasticAgent::invoke_run() {
     if (decision.scope != RestartScope::none) {
       if (!planted(Planted::agent_restart_not_counted)) ++restart_count_;
       incarnation_ = 0;
-      restart_workers(silent ? "heartbeat_loss" : "worker_failure", decision.delay);
-      continue;
+      const char* const cause = silent ? "heartbeat_loss" : "worker_failure";
+      if (restart_failed_group(cause, decision.delay)) continue;
+      enter(WorkerState::failed);
+      return std::move(*result);
     }
+    if (hardened()) job_failure().tell(group_.round);
     shutdown(sim::Signal::term, spec_.grace());
     if (silent) *result = {WorkerState::failed, silent_workers()};  // as they are now
     enter(WorkerState::failed);  // the group; an UNHEALTHY result counts as success
@@ -178,8 +181,12 @@ const char* ElasticAgent::cause_to_restart() {
     }
     return "membership_change";
   }
+  const GroupState state = handler_.group_state();
+  if (state == GroupState::closed && hardened() && job_failure().is_told(group_.round)) {
+    throw RendezvousClosedError("the job has failed on another node");
+  }
   // Members that have done their work go silent in the exit barrier: no loss.
-  const bool broken = !planted(Planted::agent_loss_overlooked) && handler_.group_is_broken() &&
+  const bool broken = !planted(Planted::agent_loss_overlooked) && state == GroupState::broken &&
                       !group_.store->check({std::string(kTerminalState) + "/num_members"}) &&
                       may_restart_for_a_loss();
   return broken ? "member_lost" : nullptr;
@@ -236,14 +243,18 @@ std::int64_t ElasticAgent::restarts_allowed() const {
 
 RestartBudget& ElasticAgent::budget() {
   if (budget_ == nullptr) {
-    const bool job_wide =
-        spec_.variant == Variant::hardened && !planted(Planted::agent_budget_per_agent);
+    const bool job_wide = hardened() && !planted(Planted::agent_budget_per_agent);
     const std::shared_ptr<Store> store = job_wide ? handler_.job_store() : nullptr;
     budget_ = store == nullptr
                   ? make_own_budget(restarts_allowed())
                   : make_job_budget(restarts_allowed(), make_stepping_store(ports_, store));
   }
   return *budget_;
+}
+
+JobFailure ElasticAgent::job_failure() {
+  const std::shared_ptr<Store> store = handler_.job_store();
+  return JobFailure(store == nullptr ? nullptr : make_stepping_store(ports_, store));
 }
 
 /// A lost member costs the job a restart, as its peers' failures would. Without one left the
@@ -401,7 +412,7 @@ std::string ElasticAgent::attempt_directory() const {
   if (spec_.logs.directory == kNowhere && spec_.variant != Variant::torch_1_13) return kNowhere;
   // PyTorch's name; a membership restart keeps the count, and so meets the files of the previous
   // incarnation. Hardened, these stay.
-  const bool apart = spec_.variant == Variant::hardened && incarnation_ > 0;
+  const bool apart = hardened() && incarnation_ > 0;
   return run_directory_ + "/attempt_" + std::to_string(restart_count_) +
          (apart ? "." + std::to_string(incarnation_) : "");
 }
@@ -528,6 +539,18 @@ void ElasticAgent::restart_workers(const char* cause, sim::Duration delay) {
   });
 }
 
+/// False when the others have ended the job meanwhile: a hardened agent then reports the failure
+/// that it wanted to restart for, which may be the first of all, and not that it came too late.
+bool ElasticAgent::restart_failed_group(const char* cause, sim::Duration delay) {
+  try {
+    restart_workers(cause, delay);
+    return true;
+  } catch (const RendezvousClosedError&) {
+    if (!hardened()) throw;
+    return false;
+  }
+}
+
 std::string_view ElasticAgent::exit_barrier() {
   ports_.fault_point.reach("agent.exit_barrier");
   ports_.trace.emit(events::exit_barrier_entered,
@@ -589,10 +612,11 @@ std::string_view ElasticAgent::watch_exit_barrier() {
     }
     check_signals(ports_);
     try {
-      if (handler_.is_closed()) return "closed";
+      if (handler_.is_closed() || job_failure().is_told(group_.round)) return "closed";
       if (handler_.num_nodes_waiting() > 0) return "others_return";
     } catch (const RendezvousConnectionError&) {
       // Nobody knows; the store is asked again.
+    } catch (const StoreNetworkError&) {
     }
   }
 }

@@ -12,6 +12,7 @@
 #include "model/agent/agent.h"
 #include "model/agent/health_check.h"
 #include "model/agent/heartbeat_watch.h"
+#include "model/agent/job_failure.h"
 #include "model/agent/restart_budget.h"
 #include "model/agent/worker_group.h"
 #include "model/worker/process_context.h"
@@ -45,6 +46,7 @@ class ElasticAgent final : public Agent {
   void start_workers();
   RestartDecision decide(const RunResult& result);
   [[nodiscard]] bool planted(Planted which) const { return spec_.planted.has(which); }
+  [[nodiscard]] bool hardened() const { return spec_.variant == Variant::hardened; }
   [[nodiscard]] std::int64_t restarts_allowed() const;
   /// Whether somebody wants in.
   bool others_wait();
@@ -64,6 +66,7 @@ class ElasticAgent final : public Agent {
   std::string_view watch_exit_barrier();
   bool finish(RunResult& result);
   bool form_group();
+  bool restart_failed_group(const char* cause, sim::Duration delay);
   [[nodiscard]] std::int64_t exit_barrier_size() const;
   void shutdown(sim::Signal signal, sim::Duration grace);
   void install_signal_handlers();
@@ -71,6 +74,7 @@ class ElasticAgent final : public Agent {
   void make_run_directory();
   std::vector<WorkerStart> worker_starts();
   RestartBudget& budget();
+  JobFailure job_failure();
   bool may_restart_for_a_loss();
   WorkerStart worker_start(std::int64_t local_rank, const std::string& directory);
   /// Where the workers of this attempt leave what they leave; /dev/null when nothing is kept.

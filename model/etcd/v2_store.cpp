@@ -2,6 +2,7 @@
 #include "model/etcd/v2_store.h"
 
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "model/observe/python_error.h"
@@ -16,7 +17,7 @@ using namespace std::chrono_literals;
 /// Pause before a lost compare-and-swap is tried again (etcd_rendezvous.py:cas_delay).
 constexpr sim::Duration kCasDelayMax = 100ms;
 
-class EtcdV2Store final : public Store {
+class EtcdV2Store : public Store {
  public:
   EtcdV2Store(sim::Ports& ports, std::shared_ptr<EtcdV2Client> client, std::string prefix)
       : ports_(ports), client_(std::move(client)), prefix_(std::move(prefix)) {
@@ -69,6 +70,12 @@ class EtcdV2Store final : public Store {
   [[nodiscard]] sim::Duration timeout() const override { return timeout_; }
   void set_timeout(sim::Duration timeout) override { timeout_ = timeout; }
 
+ protected:
+  [[nodiscard]] std::string path_of(const std::string& key) const {
+    return prefix_ + base64_encode(Value(key)).bytes();
+  }
+  EtcdV2Client& client() { return *client_; }
+
  private:
   [[noreturn]] static void refuse(const char* operation) {
     throw EscapedPythonError("RuntimeError",
@@ -85,10 +92,6 @@ class EtcdV2Store final : public Store {
     } catch (const Base64Error& error) {
       throw EscapedPythonError("binascii.Error", error.what());
     }
-  }
-
-  [[nodiscard]] std::string path_of(const std::string& key) const {
-    return prefix_ + base64_encode(Value(key)).bytes();
   }
 
   /// Everything in the store, by path; `index` is that of the listing.
@@ -184,11 +187,88 @@ class EtcdV2Store final : public Store {
   sim::Duration timeout_ = 300s;
 };
 
+class ComparingEtcdV2Store final : public EtcdV2Store {
+ public:
+  using EtcdV2Store::EtcdV2Store;
+
+  bool check(const std::vector<std::string>& keys) override {
+    return asked([&] { return EtcdV2Store::check(keys); });
+  }
+  Value get(const std::string& key) override {
+    return asked([&] { return EtcdV2Store::get(key); });
+  }
+  Value compare_set(const std::string& key, const Value& expected, const Value& desired) override {
+    return asked([&] {
+      for (;;) {
+        const std::optional<std::string> present = stored(key);
+        if (!present && !expected.empty()) return expected;
+        if (present) {
+          Value value = base64_decode(Value(*present));
+          if (value != expected) return value;
+        }
+        if (replaced(key, present, desired)) return desired;
+      }
+    });
+  }
+
+ private:
+  template <class Call>
+  static auto asked(Call call) -> decltype(call()) {
+    try {
+      return call();
+    } catch (const EtcdError& error) {
+      throw StoreError(error.what());
+    } catch (const EtcdConnectionError& error) {
+      throw StoreNetworkError(error.what(), error.outcome_unknown());
+    } catch (const Base64Error& error) {
+      throw StoreError(error.what());
+    } catch (const EscapedPythonError& error) {
+      throw StoreError(error.what());
+    }
+  }
+
+  std::optional<std::string> stored(const std::string& key) {
+    try {
+      return client().get(path_of(key)).node.value;
+    } catch (const EtcdError& error) {
+      if (error.code() != EtcdV2Client::kKeyNotFound) throw;
+      return std::nullopt;
+    }
+  }
+
+  /// False when somebody was faster.
+  bool replaced(const std::string& key, const std::optional<std::string>& present,
+                const Value& desired) {
+    EtcdV2Write write{.value = base64_encode(desired).bytes()};
+    if (present) {
+      write.previous_value = *present;
+    } else {
+      write.previous_exists = false;
+    }
+    try {
+      client().put(path_of(key), write);
+      return true;
+    } catch (const EtcdError& error) {
+      if (error.code() != EtcdV2Client::kExists && error.code() != EtcdV2Client::kCompareFailed &&
+          error.code() != EtcdV2Client::kKeyNotFound) {
+        throw;
+      }
+      return false;
+    }
+  }
+};
+
 }  // namespace
 
 std::shared_ptr<Store> make_etcd_v2_store(sim::Ports& ports, std::shared_ptr<EtcdV2Client> client,
                                           const std::string& prefix) {
   return std::make_shared<EtcdV2Store>(ports, std::move(client), prefix);
+}
+
+std::shared_ptr<Store> make_comparing_etcd_v2_store(sim::Ports& ports,
+                                                    std::shared_ptr<EtcdV2Client> client,
+                                                    const std::string& prefix) {
+  return std::make_shared<ComparingEtcdV2Store>(ports, std::move(client), prefix);
 }
 
 }  // namespace hooke::model

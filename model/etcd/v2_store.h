@@ -17,4 +17,10 @@ namespace hooke::model {
 std::shared_ptr<Store> make_etcd_v2_store(sim::Ports& ports, std::shared_ptr<EtcdV2Client> client,
                                           const std::string& prefix);
 
+/// The same keys, but it compares and sets, and what fails in check, get and compare_set is a
+/// StoreError: for what only hardened agents tell each other, since EtcdStore has no such thing.
+std::shared_ptr<Store> make_comparing_etcd_v2_store(sim::Ports& ports,
+                                                    std::shared_ptr<EtcdV2Client> client,
+                                                    const std::string& prefix);
+
 }  // namespace hooke::model

@@ -233,7 +233,7 @@ Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& c
     // the others need.
     const bool told_to_go = std::string_view(ending.outcome) == "signalled";
     if (!told_to_go && !runs_again(plugins, config, ending, run)) {
-      handler->linger(spec.exit_barrier_timeout);
+      handler->linger();
     }
   } catch (const SignalException& error) {  // SIGINT before there is a handler to close
     ending = {"signalled", kInterrupted, error.what()};

@@ -285,15 +285,16 @@ class DynamicHandler final : public RendezvousHandler {
   void set_closed() override;
   std::int64_t num_nodes_waiting() override;
   std::int64_t others_at_work() override;
-  bool group_is_broken() override;
+  GroupState group_state() override;
   void group_formed() override { forming_ = false; }
   [[nodiscard]] std::optional<sim::Duration> outage_limit() const override;
   bool leave() override;
-  void linger(sim::Duration at_most) override;
+  void linger() override;
   std::shared_ptr<Store> job_store() override {
-    // The store of etcd-v2 compares nothing, so that nobody can count in it together.
-    if (get_backend() == "etcd-v2") return nullptr;
-    return make_prefix_store(job_prefix(core_->settings.run_id), core_->resources.store);
+    const RendezvousResources& resources = core_->resources;
+    return make_prefix_store(job_prefix(core_->settings.run_id), resources.job_store != nullptr
+                                                                     ? resources.job_store
+                                                                     : resources.store);
   }
   bool shutdown() override;
 
@@ -310,7 +311,8 @@ class DynamicHandler final : public RendezvousHandler {
   Bootstrap bootstrap_;
   std::unique_ptr<KeepAlive> keep_alive_;
   std::int64_t waiting_seen_ = 0;
-  bool forming_ = false;  ///< a round has been joined, and its ranks are not yet known
+  bool forming_ = false;   ///< a round has been joined, and its ranks are not yet known
+  MonotonicTime heard_{};  ///< while it is forming: when the rendezvous last answered
   std::optional<std::pair<std::int64_t, std::int64_t>> joined_;  ///< round, and its size then
 };
 
@@ -365,10 +367,11 @@ RendezvousInfo DynamicHandler::join() {
     if (delay >= 10ms) interruptible_sleep(ports, delay);
   }
   if (core.patient != nullptr) {
-    core.patient->outage_limit = core.settings.read_timeout;
+    core.patient->outage_limit = std::max(core.settings.read_timeout, *outage_limit());
     begin_after_old_rounds();
   }
   const MonotonicTime deadline = ports.clock.monotonic_now() + core.settings.timeout.join;
+  if (core.hardened() && joined_) core.holder.go_beyond(joined_->first);
   joined_.reset();
   do {
     core.run(&decide_exit, deadline);
@@ -377,6 +380,7 @@ RendezvousInfo DynamicHandler::join() {
   } while (core.hardened() && !is_whole(core.holder.state()));
   if (core.patient != nullptr) core.patient->outage_limit = {};
   forming_ = core.hardened();
+  heard_ = ports.clock.monotonic_now();
   ports.fault_point.reach("rendezvous.joined");
   const bool first = core.holder.state().round == 0;
   if (first || !core.settings.planted.has(Planted::rendezvous_keep_alive_not_restarted))
@@ -420,7 +424,8 @@ std::shared_ptr<Store> DynamicHandler::round_store(std::int64_t round) {
   if (core.settings.planted.has(Planted::rendezvous_keys_without_round)) round = 0;
   auto store = make_prefix_store(round_prefix(core.settings.run_id, round), core.resources.store);
   if (!core.hardened()) return store;
-  return make_patient_store(core.ports, std::move(store), core.settings.read_timeout,
+  return make_patient_store(core.ports, std::move(store),
+                            std::max(core.settings.read_timeout, *outage_limit()),
                             [this] { while_waiting(); });
 }
 
@@ -429,13 +434,18 @@ std::shared_ptr<Store> DynamicHandler::round_store(std::int64_t round) {
 void DynamicHandler::while_waiting() {
   check_signals(core_->ports);
   if (!forming_) return;
-  bool broken = false;
+  const auto now = [&] { return core_->ports.clock.monotonic_now(); };
   try {
-    broken = group_is_broken();
-  } catch (const RendezvousError&) {
-    return;  // nobody knows; the store is asked again
+    if (group_state() == GroupState::broken) {
+      throw RendezvousGroupLostError("the group lost a member while it was forming");
+    }
+    heard_ = now();
+  } catch (const RendezvousConnectionError&) {
+    // Nobody knows. The store is asked again, until the others must have taken this node for dead.
+    if (now() - heard_ >= *outage_limit()) {
+      throw RendezvousGroupLostError("the store fell silent while the group was forming");
+    }
   }
-  if (broken) throw RendezvousGroupLostError("the group lost a member while it was forming");
 }
 
 bool DynamicHandler::is_closed() {
@@ -480,18 +490,19 @@ std::int64_t DynamicHandler::others_at_work() {
                        });
 }
 
-bool DynamicHandler::group_is_broken() {
+GroupState DynamicHandler::group_state() {
   Core& core = *core_;
-  if (core.settings.variant != Variant::hardened || !joined_) return false;
+  if (core.settings.variant != Variant::hardened || !joined_) return GroupState::whole;
   const std::lock_guard lock(core.heartbeat_lock);
   static_cast<void>(core.holder.sync());
   const bool forgotten =
       core.holder.signs()->silence(*core.node) >= 2 * core.settings.keep_alive_interval;
   if (forgotten) static_cast<void>(KeepAlive::tick(core));
   const RendezvousState& state = core.holder.state();
-  if (state.closed) return false;  // there is no other round to come
-  return state.round != joined_->first || state.participant(core.node) == nullptr ||
-         static_cast<std::int64_t>(state.participants.size()) < joined_->second;
+  if (state.closed) return GroupState::closed;
+  const bool broken = state.round != joined_->first || state.participant(core.node) == nullptr ||
+                      static_cast<std::int64_t>(state.participants.size()) < joined_->second;
+  return broken ? GroupState::broken : GroupState::whole;
 }
 
 std::optional<sim::Duration> DynamicHandler::outage_limit() const {
@@ -521,22 +532,14 @@ bool DynamicHandler::run_to_leave(Operation operation) {
 
 /// Agents that poll their rendezvous are heard at least once per keep-alive interval; a client that
 /// has been silent for longer than the keep-alive threshold is nobody's any more.
-void DynamicHandler::linger(sim::Duration at_most) {
+void DynamicHandler::linger() {
   Core& core = *core_;
   if (!core.hardened() || core.resources.server == nullptr) return;
   core.resources.backend = nullptr;  // this node's own connections
   core.patient = nullptr;
   core.resources.store = nullptr;
-  const sim::Duration alive =
-      core.settings.keep_alive_interval * core.settings.keep_alive_max_attempt;
-  const MonotonicTime end = core.ports.clock.monotonic_now() + at_most;
-  bool told = false;
-  for (sim::Duration pause = 10ms; core.ports.clock.monotonic_now() < end;
-       pause = std::min<sim::Duration>(2 * pause, kPollInterval)) {
-    if (core.ports.processes.wait_signal(core.ports.clock.monotonic_now() + pause)) return;
-    if (core.resources.server->active_clients(alive) == 0) return;
-    if (!std::exchange(told, true)) trace().emit(events::mark, {"store_lingers"});
-  }
+  serve_on(core.ports, *core.resources.server,
+           core.settings.keep_alive_interval * core.settings.keep_alive_max_attempt);
 }
 
 void DynamicHandler::close() {
@@ -557,6 +560,15 @@ bool DynamicHandler::shutdown() {
 
 std::string round_prefix(const std::string& run_id, std::int64_t round) {
   return "torch.rendezvous." + run_id + "." + std::to_string(round);
+}
+
+void serve_on(sim::Ports& ports, const TcpStoreServer& server, sim::Duration alive) {
+  bool told = false;
+  for (sim::Duration pause = 10ms;; pause = std::min<sim::Duration>(2 * pause, kPollInterval)) {
+    if (ports.processes.wait_signal(ports.clock.monotonic_now() + pause)) return;
+    if (server.active_clients(alive) == 0) return;
+    if (!std::exchange(told, true)) ports.trace.emit(events::mark, {"store_lingers"});
+  }
 }
 
 std::string job_prefix(const std::string& run_id) {

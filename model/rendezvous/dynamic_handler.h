@@ -22,7 +22,12 @@ struct RendezvousResources {
   std::unique_ptr<RendezvousBackend> backend;
   std::shared_ptr<Store> store;
   std::unique_ptr<TcpStoreServer> server;
+  /// Over what job_store() lies where `store` does not compare and set; null: `store`.
+  std::shared_ptr<Store> job_store = nullptr;
 };
+
+/// Waits until nobody has asked `server` for anything for `alive`, or a caught signal comes.
+void serve_on(sim::Ports& ports, const TcpStoreServer& server, sim::Duration alive);
 
 /// Settings from parameters: join_timeout, last_call_timeout, close_timeout (and, for 2.x,
 /// heartbeat_timeout, keep_alive_interval, keep_alive_max_attempt). std::invalid_argument naming

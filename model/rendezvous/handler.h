@@ -36,6 +36,12 @@ struct RendezvousInfo {
   std::optional<RendezvousStoreInfo> bootstrap;
 };
 
+enum class GroupState : unsigned char {
+  whole,
+  broken,  ///< a member is gone, or this node itself has been given up (R-1, R-2)
+  closed,  ///< no other round can come
+};
+
 class RendezvousHandler {
  public:
   virtual ~RendezvousHandler() = default;
@@ -52,10 +58,9 @@ class RendezvousHandler {
   /// Other participants of the current round that are alive, by what the backend knows of them; 0
   /// where it knows nothing (static).
   virtual std::int64_t others_at_work() { return 0; }
-  /// True when the group that next_rendezvous returned is no more: a member is gone, or this node
-  /// itself has been given up. Only the hardened variant knows; it also renews a
-  /// heartbeat here that nobody else renews.
-  virtual bool group_is_broken() { return false; }
+  /// What has become of the group that next_rendezvous returned. Only the hardened variant knows;
+  /// it also renews a heartbeat here that nobody else renews.
+  virtual GroupState group_state() { return GroupState::whole; }
   /// The agent has its ranks: from now on a wait on the round's store goes on when the group loses
   /// a member, which before that ends it with RendezvousGroupLostError (hardened: R-26).
   virtual void group_formed() {}
@@ -65,9 +70,9 @@ class RendezvousHandler {
   /// Hardened: takes this node out of the rendezvous, which stays open for the others (L-2, L-3);
   /// false when that cannot be done. Stops background work.
   virtual bool leave() { return false; }
-  /// Serves on, for `at_most`, what this process serves to others and they still ask for; a
-  /// caught signal ends that. Nothing else may be called afterwards.
-  virtual void linger(sim::Duration at_most) { static_cast<void>(at_most); }
+  /// Serves on what this process serves to others, as long as they ask for it; a caught
+  /// signal ends that. Nothing else may be called afterwards.
+  virtual void linger() {}
   /// A store of the whole job, which outlives rounds, agents and restarts, with a prefix of its own
   /// that no PyTorch agent uses; null where the backend has none.
   virtual std::shared_ptr<Store> job_store() { return nullptr; }

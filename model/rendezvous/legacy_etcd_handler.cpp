@@ -8,6 +8,8 @@
 #include "model/observe/python_error.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/bootstrap.h"
+#include "model/rendezvous/dynamic_handler.h"
+#include "model/rendezvous/etcd_backend.h"
 #include "model/rendezvous/etcd_server.h"
 #include "model/rendezvous/legacy_etcd_rendezvous.h"
 #include "model/signals/signal_gate.h"
@@ -33,6 +35,7 @@ class LegacyEtcdHandler final : public RendezvousHandler {
         descriptor_((local_addr_.empty() ? ports.network.fully_qualified_name() : local_addr_) +
                     "_" + std::to_string(ports.processes.self().value) + "_0"),
         client_(client),
+        job_store_(make_comparing_etcd_v2_store(ports, client, etcd_v2_store_prefix())),
         rendezvous_(ports, std::move(client), std::move(settings)) {}
 
   [[nodiscard]] std::string get_backend() const override { return "etcd"; }
@@ -49,7 +52,10 @@ class LegacyEtcdHandler final : public RendezvousHandler {
   std::int64_t others_at_work() override {
     return raised([&] { return rendezvous_.others_alive(); });
   }
-  bool group_is_broken() override;
+  GroupState group_state() override;
+  std::shared_ptr<Store> job_store() override {
+    return make_prefix_store(job_prefix(run_id_), job_store_);
+  }
   [[nodiscard]] std::optional<sim::Duration> outage_limit() const override {
     return hardened() ? std::optional(kOutageLimit) : std::nullopt;
   }
@@ -79,9 +85,9 @@ class LegacyEtcdHandler final : public RendezvousHandler {
   std::string run_id_;
   std::string descriptor_;
   std::shared_ptr<EtcdV2Client> client_;
+  std::shared_ptr<Store> job_store_;
   LegacyEtcdRendezvous rendezvous_;
   std::int64_t held_round_ = 0;
-  std::int64_t held_size_ = 0;
   sim::MonotonicTime next_look_{};  ///< for members that are gone
   std::int64_t waiting_seen_ = 0;
 };
@@ -93,7 +99,7 @@ RendezvousInfo LegacyEtcdHandler::next_rendezvous() {
     const auto place = rendezvous_.barrier();
     info.round = held_round_ = place.version;
     info.rank = place.rank;
-    info.world_size = held_size_ = place.world_size;
+    info.world_size = place.world_size;
   } catch (const RendezvousError& error) {
     ports_.trace.emit(events::rendezvous_failed, {run_id_, error.class_name(), error.what()});
     throw;
@@ -128,13 +134,10 @@ std::int64_t LegacyEtcdHandler::num_nodes_waiting() {
 
 /// A final version has no time to live: unless somebody waits, nobody looks whether its members are
 /// there (S-L8). Whoever misses one only has to ask for the next version, as every newcomer does.
-bool LegacyEtcdHandler::group_is_broken() {
-  if (!hardened() || ports_.clock.monotonic_now() < next_look_) return false;
+GroupState LegacyEtcdHandler::group_state() {
+  if (!hardened() || ports_.clock.monotonic_now() < next_look_) return GroupState::whole;
   next_look_ = ports_.clock.monotonic_now() + kMemberLook;
-  return raised([&] {
-    if (rendezvous_.is_closed()) return false;
-    return rendezvous_.others_alive() + 1 < held_size_;
-  });
+  return raised([&] { return rendezvous_.group_state(); });
 }
 
 bool LegacyEtcdHandler::shutdown() {

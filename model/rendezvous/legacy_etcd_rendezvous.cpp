@@ -190,6 +190,7 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::join_phase(const std::string& 
   place.version = number_in(version);
   place.rank = rank;
   place.world_size = wait_for_final(version);
+  held_version_ = place.version;
   return place;
 }
 
@@ -297,6 +298,9 @@ std::int64_t LegacyEtcdRendezvous::wait_for_final(const std::string& version) {
 // ---- a version that is running ------------------------------------------------------------------
 
 void LegacyEtcdRendezvous::handle_existing(const std::string& version) {
+  if (settings_.variant == Variant::hardened && std::to_string(held_version_) == version) {
+    client_->put(return_path(version), {.value = ""});
+  }
   announce_waiting(version);
   ports_.fault_point.reach("legacy.waiting");
   wait_to_be_free(version);
@@ -355,7 +359,15 @@ bool LegacyEtcdRendezvous::is_closed() {
 std::int64_t LegacyEtcdRendezvous::num_workers_waiting() {
   try {
     const Read seen = read();
-    return seen.state.status == Status::final_ ? *seen.state.num_workers_waiting : 0;
+    if (seen.state.status != Status::final_) return 0;
+    const std::int64_t waiting = *seen.state.num_workers_waiting;
+    const auto members = static_cast<std::int64_t>(seen.state.participants->size());
+    if (settings_.variant == Variant::hardened && waiting > 0 && members >= settings_.max_nodes) {
+      // Nobody can be admitted beyond the last seat, as in R-42; but a member that is on its way
+      // back counts itself in the same number.
+      client_->get(return_path(*seen.state.version));
+    }
+    return waiting;
   } catch (const EtcdError& error) {
     if (error.code() == EtcdV2Client::kKeyNotFound) return 0;
     throw;
@@ -365,14 +377,35 @@ std::int64_t LegacyEtcdRendezvous::num_workers_waiting() {
 std::int64_t LegacyEtcdRendezvous::others_alive() {
   const Read seen = read();
   if (seen.state.status != Status::final_) return 0;
-  const EtcdV2Answer listed = client_->list(path("/rdzv/v_" + *seen.state.version));
-  return std::count_if(seen.state.keep_alives->begin(), seen.state.keep_alives->end(),
-                       [&](const std::string& keep_alive) {
-                         return keep_alive != own_keep_alive_ &&
-                                std::any_of(
-                                    listed.below.begin(), listed.below.end(),
-                                    [&](const EtcdV2Node& node) { return node.key == keep_alive; });
-                       });
+  std::vector<std::string> others = *seen.state.keep_alives;
+  std::erase(others, own_keep_alive_);
+  return alive(*seen.state.version, others);
+}
+
+GroupState LegacyEtcdRendezvous::group_state() {
+  try {
+    const Read seen = read();
+    if (seen.state.status == Status::closed) return GroupState::closed;
+    if (seen.state.status != Status::final_ ||
+        *seen.state.version != std::to_string(held_version_)) {
+      return GroupState::broken;
+    }
+    const auto members = static_cast<std::int64_t>(seen.state.keep_alives->size());
+    return alive(*seen.state.version, *seen.state.keep_alives) < members ? GroupState::broken
+                                                                         : GroupState::whole;
+  } catch (const EtcdError& error) {
+    if (error.code() == EtcdV2Client::kKeyNotFound) return GroupState::broken;
+    throw;
+  }
+}
+
+std::int64_t LegacyEtcdRendezvous::alive(const std::string& version,
+                                         const std::vector<std::string>& keep_alives) {
+  const EtcdV2Answer listed = client_->list(path("/rdzv/v_" + version));
+  return std::count_if(keep_alives.begin(), keep_alives.end(), [&](const std::string& keep_alive) {
+    return std::any_of(listed.below.begin(), listed.below.end(),
+                       [&](const EtcdV2Node& node) { return node.key == keep_alive; });
+  });
 }
 
 void LegacyEtcdRendezvous::set_closed() {
@@ -494,6 +527,10 @@ void LegacyEtcdRendezvous::sleep(sim::Duration span) {
 
 std::string LegacyEtcdRendezvous::rank_path(const std::string& version, std::int64_t rank) const {
   return path("/rdzv/v_" + version + "/rank_" + std::to_string(rank));
+}
+
+std::string LegacyEtcdRendezvous::return_path(const std::string& version) const {
+  return path("/rdzv/v_" + version + "/returns");
 }
 
 std::string LegacyEtcdRendezvous::store_path(std::int64_t version) const {

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "model/etcd/v2_client.h"
+#include "model/rendezvous/handler.h"
 #include "model/rendezvous/legacy_state.h"
 #include "model/variant/planted.h"
 #include "model/variant/variant.h"
@@ -46,9 +48,13 @@ class LegacyEtcdRendezvous {
   Place barrier();
   /// False when there is no version at all. EtcdError, EtcdConnectionError, std::invalid_argument.
   bool is_closed();
+  /// Nodes that wait for the active version to go. Hardened: 0 while its seats are all taken and
+  /// none of its members is on its way back to it.
   std::int64_t num_workers_waiting();
   /// Keep-alives of a final version that have not expired, but this node's.
   std::int64_t others_alive();
+  /// Broken: the version that barrier() returned is no longer the active one, or misses a member.
+  GroupState group_state();
   /// EtcdError kKeyNotFound when there is no version yet (S-L11).
   void set_closed();
 
@@ -90,14 +96,19 @@ class LegacyEtcdRendezvous {
   [[nodiscard]] sim::Duration reading() const;
   [[nodiscard]] std::string path(const std::string& name) const { return run_path_ + name; }
   [[nodiscard]] std::string rank_path(const std::string& version, std::int64_t rank) const;
+  /// Where a hardened member says that it waits for the next version (beside what PyTorch lists).
+  [[nodiscard]] std::string return_path(const std::string& version) const;
+  /// How many of these keep-alives are there.
+  std::int64_t alive(const std::string& version, const std::vector<std::string>& keep_alives);
   void create_directory(const std::string& path, std::int64_t ttl);
 
   sim::Ports& ports_;
   std::shared_ptr<EtcdV2Client> client_;
   LegacyEtcdSettings settings_;
   std::string run_path_;
-  std::string own_keep_alive_;  ///< path of this node's key in the version it is in
-  sim::Duration deadline_{};    ///< a reading()
+  std::string own_keep_alive_;     ///< path of this node's key in the version it is in
+  std::int64_t held_version_ = 0;  ///< the one that barrier() has returned last; 0: none
+  sim::Duration deadline_{};       ///< a reading()
   std::unique_ptr<Refresher> run_refresher_;
   std::unique_ptr<Refresher> rank_refresher_;
 };

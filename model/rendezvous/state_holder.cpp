@@ -40,6 +40,7 @@ RendezvousState& StateHolder::edit() {
 void StateHolder::change(Action action) {
   const bool was_complete = state_->complete;
   RendezvousState& state = edit();
+  if (!state.complete && !state.closed) state.round = std::max(state.round, passed_round_ + 1);
   // What came with the state is never this process' own object, not even where it is equal.
   apply(action, state, settings_, node_.another_object(),
         truncate_to_microseconds(clock_.wall_now()));

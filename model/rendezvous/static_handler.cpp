@@ -36,6 +36,8 @@ class StaticHandler final : public RendezvousHandler {
   std::shared_ptr<Store> job_store() override {
     return store_ == nullptr ? nullptr : make_prefix_store(job_prefix(run_id_), store_);
   }
+  GroupState group_state() override { return GroupState::closed; }
+  void linger() override;
   bool shutdown() override { return true; }
 
  private:
@@ -77,6 +79,12 @@ RendezvousInfo StaticHandler::next_rendezvous() {
   info.world_size = world_size_;
   info.bootstrap = RendezvousStoreInfo{endpoint_.host, endpoint_.port.value};
   return info;
+}
+
+void StaticHandler::linger() {
+  if (variant_ != Variant::hardened || server_ == nullptr) return;
+  store_ = nullptr;  // this node's own connection
+  serve_on(ports_, *server_, kOutage);
 }
 
 void StaticHandler::wait_for_all() {

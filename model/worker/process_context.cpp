@@ -41,6 +41,7 @@ sim::Pid ProcessContext::spawn(const WorkerStart& worker) {
   request.stdout_path = worker.streams.stdout_path;
   request.stderr_path = worker.streams.stderr_path;
   request.new_session = variant_ != Variant::torch_1_13;
+  request.dies_with_parent = variant_ == Variant::hardened;  // nobody else is left to end it
   auto pid = launcher_.start(request);
   if (!pid) {
     throw std::runtime_error("worker " + std::to_string(worker.local_rank) +

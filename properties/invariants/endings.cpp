@@ -1,8 +1,10 @@
 // Getting out: when the job is decided, when workers are to stop, when a signal says so.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "model/observe/trace_events.h"
 #include "properties/invariants/judge.h"
@@ -17,17 +19,20 @@ namespace ev = model::events;
 namespace wev = world::events;
 
 constexpr sim::Duration kSlack = std::chrono::seconds(5);
+/// A reply that a store owes at the barrier's opening comes within this, or the connection is given
+/// up.
+constexpr sim::Duration kReply = std::chrono::seconds(10);
 /// Workers that are stopped for a restart get this, whatever was configured (agent.md, A-5), unless
 /// that is more, and the variant heeds it.
 constexpr sim::Duration kStopGrace = std::chrono::seconds(30);
 
-/// Four bounds. When the job is decided, each agent must be gone within exit barrier + close +
-/// shutdown grace + slack. So must an agent that has come to the exit barrier, decided or not,
-/// unless it goes back to work. One that serves the rendezvous store may serve the others for
-/// another exit barrier (safety.store_lifetime asks for it). When all agents of a round have come
-/// to the exit barrier, it opens within slack, network and store permitting. An agent that restarts
-/// must have stopped its workers (be back in the rendezvous, or be gone) within the stop grace +
-/// slack.
+/// Four bounds. When the job is decided, each agent must be gone within exit barrier + read +
+/// close + shutdown grace + slack. So must an agent that has come to the exit barrier, decided or
+/// not, unless it goes back to work. One that serves the rendezvous store may serve the others as
+/// long as there are any (safety.store_lifetime asks for it). When all agents of a round have come
+/// to the exit barrier, it opens within a reply + slack, network and store permitting. An agent
+/// that restarts must have stopped its workers (be back in the rendezvous, or be gone) within the
+/// stop grace + slack. Nobody ends a worker that sleeps in the kernel.
 class Exit final : public Judge {
  public:
   Exit() : Judge("liveness.exit", "After a terminal outcome every agent ends in bounded time.") {}
@@ -60,8 +65,16 @@ class Exit final : public Judge {
       if (text(event, "purpose") == "rendezvous") hosts_.insert(id);
       return;
     }
+    const bool store_goes =
+        hosts_.contains(id) && (event.type == &wev::process_ended ||
+                                (event.type == &ev::store_stopped && view().agent(id).ended));
+    if (store_goes) openings_.clear();  // nobody can be told that all have come
+    if (event.type == &ev::rendezvous_completed) {
+      for (const AgentId other : view().job(view().agent(id).job).agents) forget_end(other);
+      return;
+    }
     if (event.type == &ev::group_restarting) {
-      if (!view().job(view().agent(id).job).over) ends_.cancel(id);
+      if (!view().job(view().agent(id).job).over) forget_end(id);
       const sim::Duration grace = std::max(kStopGrace, view().agent(id).timeouts.shutdown);
       stops_.owe(id, {event.at, grace + kSlack, kNoAgent, event.id});
     } else if (event.type == &ev::rendezvous_joining || event.type == &wev::process_ended ||
@@ -76,6 +89,7 @@ class Exit final : public Judge {
     if (event.type == &wev::process_ended) {
       if (const auto due = ends_.met(id, event.at, view()))
         tell_end(id, *due, event.at, event.id, "ended only");
+      for (const AgentId host : std::exchange(serving_, {})) owe_end(host, event);
       return;
     }
     if (event.type == &ev::exit_barrier_entered) owe_openings(id, event);
@@ -92,10 +106,26 @@ class Exit final : public Judge {
   void owe_end(AgentId id, const sim::Event& event) {
     const Agent& agent = view().agent(id);
     if (agent.ended) return;
+    if (hosts_.contains(id) && others_live(id)) {
+      serving_.insert(id);
+      return;
+    }
     const Timeouts& with = agent.timeouts;
-    const sim::Duration serving = hosts_.contains(id) ? with.exit_barrier : sim::Duration{};
-    ends_.owe(id, {event.at, with.exit_barrier + serving + with.close + with.shutdown + kSlack,
-                   kNoAgent, event.id});
+    const sim::Duration bound =
+        with.exit_barrier + with.read_timeout + with.close + with.shutdown + kSlack;
+    ends_.owe(id, {event.at, bound, kNoAgent, event.id});
+  }
+
+  void forget_end(AgentId id) {
+    ends_.cancel(id);
+    serving_.erase(id);
+  }
+
+  [[nodiscard]] bool others_live(AgentId id) const {
+    for (std::uint32_t i = 0; i < view().agent_count(); ++i) {
+      if (AgentId{i} != id && view().agent(AgentId{i}).alive()) return true;
+    }
+    return false;
   }
 
   /// To all who wait in a barrier for which nobody is missing any more.
@@ -106,7 +136,7 @@ class Exit final : public Judge {
     for (const AgentId id : round->members) {
       const Agent& other = view().agent(id);
       if (other.alive() && other.stage == Stage::barrier)
-        openings_.owe(id, {event.at, kSlack, latest, event.id});
+        openings_.owe(id, {event.at, kReply + kSlack, latest, event.id});
     }
   }
 
@@ -128,13 +158,15 @@ class Exit final : public Judge {
     const bool decided = job.over && *job.over <= due.since;
     broken(due.since + due.bound, event,
            fmt::format(
-               "{} at {}; {} should have ended by {} (exit barrier {} + close {} + grace {} + {}), "
-               "but {} at {}",
+               "{} at {}; {} should have ended by {} (exit barrier {} + read {} + close {} + grace "
+               "{} + {}), but {} at {}",
                decided ? "job \"" + job.run_id + "\" was decided (" + job.over_by + ")"
                        : "the work of node " + view().name(agent.node) + " was done",
                seconds_text(due.since), view().describe(id), seconds_text(due.since + due.bound),
-               seconds_text(agent.timeouts.exit_barrier), seconds_text(agent.timeouts.close),
-               seconds_text(agent.timeouts.shutdown), seconds_text(kSlack), how, seconds_text(at)));
+               seconds_text(agent.timeouts.exit_barrier), seconds_text(agent.timeouts.read_timeout),
+               seconds_text(agent.timeouts.close), seconds_text(agent.timeouts.shutdown),
+               seconds_text(kSlack), how, seconds_text(at)),
+           view().one_sleeps() ? kAsleep : "");
   }
 
   void tell_stop(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event,
@@ -145,14 +177,16 @@ class Exit final : public Judge {
                        "been gone by {} (grace {} + {}), but {} at {}",
                        view().describe(id), seconds_text(due.since),
                        seconds_text(due.since + due.bound), seconds_text(kStopGrace),
-                       seconds_text(kSlack), how, seconds_text(at)));
+                       seconds_text(kSlack), how, seconds_text(at)),
+           view().one_sleeps() ? kAsleep : "");
   }
 
   static constexpr const sim::EventType* kInterests[] = {
-      &ev::group_restarting,  &ev::rendezvous_joining, &ev::exit_barrier_entered,
-      &ev::exit_barrier_left, &ev::group_state,        &ev::store_serving,
-      &wev::process_ended};
-  std::set<AgentId> hosts_;
+      &ev::group_restarting,     &ev::rendezvous_joining, &ev::exit_barrier_entered,
+      &ev::exit_barrier_left,    &ev::group_state,        &ev::store_serving,
+      &ev::rendezvous_completed, &wev::process_ended};
+  std::set<AgentId> hosts_;    ///< of the rendezvous store
+  std::set<AgentId> serving_;  ///< of those, who has nothing else to do
   Deadlines<AgentId> ends_;
   Deadlines<AgentId> openings_;  ///< of the exit barrier
   Deadlines<AgentId> stops_;

@@ -18,11 +18,12 @@ namespace {
 namespace ev = model::events;
 namespace wev = world::events;
 
-/// A restart of the job is a new round after a failure: some agent restarted for a failed worker, a
-/// member died without a word, or an agent was relaunched on a node whose earlier agent had not
-/// succeeded. However many agents fail in one round, it is one restart; growth and polite departure
-/// are none. PyTorch counts per agent incarnation and only what that agent saw, so it breaks this
-/// (incident 9).
+/// A restart of the job is a new round after a failure, of agents of which one at least was in a
+/// round that had come to run workers: one restarted for a failed worker or a lost member, or was
+/// relaunched on a node whose earlier agent had failed with its workers. However many agents fail
+/// in one round, it is one restart; growth, polite departure and a newcomer in a dead member's
+/// place are none. PyTorch counts per agent incarnation and only what that agent saw, so it breaks
+/// this (incident 9).
 class RestartBudget final : public Judge {
  public:
   RestartBudget()
@@ -38,8 +39,9 @@ class RestartBudget final : public Judge {
     std::int64_t restarts = 0;
     std::int64_t latest_round = kNoRound;
     std::string cause;  ///< of the next restart; empty: no failure since the latest round
+    bool ran = false;   ///< workers were started since the latest round
     std::optional<std::pair<sim::NodeId, sim::WorldTime>> latest_alone;
-    std::set<sim::NodeId> lost_nodes;  ///< whose agent ended without success
+    std::set<sim::NodeId> lost_nodes;  ///< whose agent ended with failed workers
   };
 
   void judge(const sim::Event& event) override {
@@ -52,22 +54,32 @@ class RestartBudget final : public Judge {
     } else if (event.type == &ev::agent_started) {
       if (count.lost_nodes.erase(event.node) > 0)
         note(count, "the agent on node ", event.node, " was relaunched");
+    } else if (event.type == &ev::worker_started) {
+      count.ran = true;
     } else if (event.type == &ev::group_restarting) {
       if (text(event, "cause") == "worker_failure")
         note(count, "a worker on node ", event.node, " failed");
       if (text(event, "cause") == "heartbeat_loss")
         note(count, "a worker on node ", event.node, " fell silent");
+      if (text(event, "cause") == "member_lost")
+        note(count, "the agent on node ", event.node, " had lost another");
     } else if (event.type == &ev::worker_restarting) {
       restarted_alone(event, count, view().job(agent.job));
     } else if (agent.outcome != "succeeded" && agent.round != kNoRound) {  // process.ended
-      count.lost_nodes.insert(event.node);
-      if (agent.outcome.empty() && !agent.signalled)
-        note(count, "the agent on node ", event.node, " died");
+      if (agent.outcome == "failed") count.lost_nodes.insert(event.node);
     }
   }
 
   void note(Count& count, const char* who, sim::NodeId node, const char* what) const {
     if (count.cause.empty()) count.cause = who + view().name(node) + what;
+  }
+
+  /// Whoever is left was in a round before: without one the job is not restarted, but started.
+  [[nodiscard]] bool one_remains(const Job& job) const {
+    return std::any_of(job.agents.begin(), job.agents.end(), [&](AgentId id) {
+      const Agent& agent = view().agent(id);
+      return agent.alive() && agent.round != kNoRound;
+    });
   }
 
   void completed(const sim::Event& event, Count& count, const Job& job) {
@@ -76,7 +88,8 @@ class RestartBudget final : public Judge {
     const bool first = count.latest_round == kNoRound;
     count.latest_round = round;
     const std::string cause = std::exchange(count.cause, {});
-    if (first || cause.empty()) return;
+    const bool ran = std::exchange(count.ran, false);
+    if (first || cause.empty() || !ran || !one_remains(job)) return;
     if (++count.restarts <= job.max_restarts || enough()) return;
     broken(
         event,
@@ -97,8 +110,8 @@ class RestartBudget final : public Judge {
   }
 
   static constexpr const sim::EventType* kInterests[] = {
-      &ev::rendezvous_completed, &ev::agent_started, &ev::group_restarting, &ev::worker_restarting,
-      &wev::process_ended};
+      &ev::rendezvous_completed, &ev::agent_started,     &ev::worker_started,
+      &ev::group_restarting,     &ev::worker_restarting, &wev::process_ended};
   std::map<JobId, Count> counts_;
 };
 
@@ -125,6 +138,7 @@ class FirstCause final : public Judge {
     sim::WorldTime at{};
     AgentId agent = kNoAgent;
     std::int64_t rank = -1, status = 0;
+    std::optional<sim::WorldTime> seen;  ///< by its agent: what one look finds has no order
   };
   struct RoundRecord {
     std::optional<Failure> first;
@@ -140,8 +154,12 @@ class FirstCause final : public Judge {
     }
     const AgentId agent = view().agent_of(event);
     if (agent == kNoAgent) return;
-    if (event.type == &ev::group_restarting || event.type == &ev::worker_restarting) {
+    if (event.type == &ev::group_restarting) {
       own_.erase(agent);
+    } else if (event.type == &ev::worker_restarting) {
+      started_again(agent);
+    } else if (event.type == &ev::worker_ended) {
+      look(event, agent);
     } else {
       reported(event, agent);
     }
@@ -162,15 +180,31 @@ class FirstCause final : public Judge {
       return;
     const Agent& owner = view().agent(worker->owner);
     if (!owner.alive()) return;
-    const Failure failure{event.at, worker->owner, worker->rank, number(event, "status")};
+    const Failure failure{event.at, worker->owner, worker->rank, number(event, "status"), {}};
     own_[worker->owner].push_back(failure);
     auto& first = rounds_[{owner.job, worker->round}].first;
     if (!first) first = failure;
   }
 
+  void look(const sim::Event& event, AgentId agent) {
+    const auto found = own_.find(agent);
+    if (found == own_.end()) return;
+    for (Failure& failure : found->second) {
+      if (failure.rank == number(event, "rank") && !failure.seen) failure.seen = event.at;
+    }
+  }
+
+  /// What has been mended without the others is no cause of the round's end.
+  void started_again(AgentId agent) {
+    own_.erase(agent);
+    const Agent& self = view().agent(agent);
+    RoundRecord& round = rounds_[{self.job, self.round}];
+    if (round.first && round.first->agent == agent) round.first.reset();
+  }
+
   void reported(const sim::Event& event, AgentId agent) {
     const Agent& self = view().agent(agent);
-    const Failure report{event.at, agent, number(event, "rank"), number(event, "status")};
+    const Failure report{event.at, agent, number(event, "rank"), number(event, "status"), {}};
     RoundRecord& round = rounds_[{self.job, self.round}];
     if (!round.report) round.report = report;
     const auto found = own_.find(agent);
@@ -179,7 +213,8 @@ class FirstCause final : public Judge {
     const auto named =
         std::find_if(found->second.begin(), found->second.end(),
                      [&](const Failure& failure) { return failure.rank == report.rank; });
-    if (named != found->second.end() && named->at - first.at <= self.timeouts.monitor) {
+    if (named != found->second.end() && (named->at - first.at <= self.timeouts.monitor ||
+                                         (named->seen && named->seen == first.seen))) {
       if (round.first && round.first->agent == agent) round.named = true;
       return;
     }
@@ -211,8 +246,9 @@ class FirstCause final : public Judge {
             seconds_text(round.first->at), round.first->status));
   }
 
-  static constexpr const sim::EventType* kInterests[] = {
-      &wev::process_ended, &ev::group_restarting, &ev::worker_restarting, &ev::failure_reported};
+  static constexpr const sim::EventType* kInterests[] = {&wev::process_ended, &ev::group_restarting,
+                                                         &ev::worker_restarting, &ev::worker_ended,
+                                                         &ev::failure_reported};
   std::map<std::pair<JobId, std::int64_t>, RoundRecord> rounds_;
   std::map<AgentId, std::vector<Failure>> own_;  ///< since the agent's last restart
 };

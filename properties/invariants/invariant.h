@@ -19,6 +19,8 @@ struct Violation {
   std::string witness;    ///< what a person must know to believe it: who, when, which values
   sim::WorldTime at{};
   sim::EventId event{};  ///< the event that broke it; kNoEvent when it broke by never happening
+  /// What kept every agent, however good, from keeping it: "the store was killed". Empty: nothing.
+  std::string limit{};
 };
 
 /// Facts about the run that are not events: how it ended.

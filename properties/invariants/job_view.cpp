@@ -107,7 +107,7 @@ std::span<const sim::EventType* const> JobView::interests() {
       &ev::ranks_assigned,       &ev::rendezvous_joining,   &ev::rendezvous_joined,
       &ev::rendezvous_completed, &ev::rendezvous_added,     &ev::rendezvous_left,
       &ev::rendezvous_failed,    &ev::rendezvous_evicted,   &ev::restart_refused,
-      &ev::worker_signalled,
+      &ev::worker_signalled,     &ev::store_serving,
   };
   return kFollowed;
 }
@@ -120,6 +120,10 @@ void JobView::see(const sim::Event& event) {
     on_world_event(event);
   } else if (event.type == &ev::agent_started) {
     on_agent_started(event);
+  } else if (event.type == &ev::store_serving) {
+    if (event.field("purpose").text() != "rendezvous") return;
+    stores_.insert({event.node, event.pid});
+    stores_served_ = true;
   } else if (const AgentId id = agent_of(event); id != kNoAgent) {
     on_agent_event(event, agents_[id.value], id);
   }
@@ -162,6 +166,7 @@ void JobView::on_process_started(const sim::Event& event) {
 }
 
 void JobView::on_process_ended(const sim::Event& event) {
+  stores_.erase({event.node, event.pid});
   Process* const process = find_process(event.node, event.pid);
   if (process == nullptr || process->ended) return;
   process->ended = event.at;
@@ -276,6 +281,7 @@ void JobView::on_rendezvous_event(const sim::Event& event, Agent& agent, AgentId
     if (!round.completed) round.completed = event.at;
     round.participants = event.field("participants").number();
     job.highest_completed = std::max(job.highest_completed, number);
+    job.over.reset();
   } else if (event.type == &ev::rendezvous_left) {
     seat(agent, false);
   } else if (event.type == &ev::rendezvous_failed) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -165,6 +166,13 @@ class JobView {
 
   /// All faults injected so far, in order of injection.
   [[nodiscard]] const std::vector<Fault>& faults() const { return faults_; }
+  /// A worker has been put to sleep in the kernel, where no signal reaches it.
+  [[nodiscard]] bool one_sleeps() const {
+    return std::any_of(faults_.begin(), faults_.end(),
+                       [](const Fault& fault) { return fault.kind == "process_unkillable"; });
+  }
+  /// A rendezvous store has served, and none does any more.
+  [[nodiscard]] bool store_is_gone() const { return stores_served_ && stores_.empty(); }
   /// Instants at which a fault began or ended, in order.
   [[nodiscard]] const std::vector<sim::WorldTime>& fault_instants() const {
     return fault_instants_;
@@ -197,6 +205,8 @@ class JobView {
   Process* find_process(sim::NodeId node, sim::Pid pid);
   JobId job_named(std::string_view run_id);
 
+  std::set<std::pair<sim::NodeId, sim::Pid>> stores_;  ///< processes that serve a rendezvous
+  bool stores_served_ = false;
   sim::EventId seen_{};
   std::vector<Agent> agents_;
   std::vector<Job> jobs_;

@@ -30,6 +30,9 @@ inline sim::Pid pid(const sim::Event& event, std::string_view field) {
   return sim::Pid{static_cast<std::int32_t>(number(event, field))};
 }
 
+/// A limit of several promises.
+inline constexpr const char* kAsleep = "a worker slept in the kernel";
+
 /// One process: a node and a number.
 struct ProcessKey {
   sim::NodeId node{};
@@ -66,11 +69,13 @@ class Judge : public Invariant {
   [[nodiscard]] const JobView& view() const { return *view_; }
 
   /// Keeps the first few violations: later ones are usually consequences.
-  void broken(const sim::Event& event, std::string witness) {
-    broken(event.at, event.id, std::move(witness));
+  void broken(const sim::Event& event, std::string witness, std::string_view limit = {}) {
+    broken(event.at, event.id, std::move(witness), limit);
   }
-  void broken(sim::WorldTime at, sim::EventId event, std::string witness) {
-    if (!enough()) violations_.push_back({std::string(id_), std::move(witness), at, event});
+  void broken(sim::WorldTime at, sim::EventId event, std::string witness,
+              std::string_view limit = {}) {
+    if (enough()) return;
+    violations_.push_back({std::string(id_), std::move(witness), at, event, std::string(limit)});
   }
   /// No further violation would be kept: text for one need not be built.
   [[nodiscard]] bool enough() const { return violations_.size() >= kKept; }
@@ -102,6 +107,7 @@ class Deadlines {
  public:
   void owe(const Key& key, const Due& due) { due_.try_emplace(key, due); }
   void cancel(const Key& key) { due_.erase(key); }
+  void clear() { due_.clear(); }
   /// It has happened at `at`: hands out what was due, if that was too late.
   std::optional<Due> met(const Key& key, sim::WorldTime at, const JobView& view,
                          bool excused = false) {

@@ -122,7 +122,8 @@ class NoOrphans final : public Judge {
            fmt::format("{} on node {} {} at {}, {} after {} had ended at {}", what,
                        view().name(process.node), how, seconds_text(until),
                        seconds_text(until - orphan.since), view().describe(orphan.agent),
-                       seconds_text(orphan.since)));
+                       seconds_text(orphan.since)),
+           view().one_sleeps() ? kAsleep : "");
   }
 
   static constexpr const sim::EventType* kInterests[] = {&wev::process_ended};

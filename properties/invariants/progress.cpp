@@ -141,7 +141,8 @@ class Formation final : public Judge {
                        job.min_nodes, job.run_id, seconds_text(due.since),
                        seconds_text(due.since + due.bound), seconds_text(job.timeouts.keep_alive),
                        seconds_text(job.timeouts.last_call), seconds_text(kStopGrace),
-                       seconds_text(kSlack), how, seconds_text(at)));
+                       seconds_text(kSlack), how, seconds_text(at)),
+           view().store_is_gone() ? "no store was left" : "");
   }
 
   static constexpr const sim::EventType* kInterests[] = {

@@ -135,9 +135,9 @@ class BlipTolerance final : public Judge {
         continue;
       }
       if (!felt) continue;
-      // Whoever gives up before its own read time-out cannot have known that it would last.
+      // What outlasts the read time-out is no blip.
       const sim::Duration lasted = fault.end ? *fault.end - fault.begin : loss.at - fault.begin;
-      if (lasted >= (fault.end ? with.join : with.read_timeout)) return;
+      if (lasted >= with.read_timeout) return;
       blip = fmt::format("there was only a {} from {} on, and it had lasted {}", fault.kind,
                          seconds_text(fault.begin), seconds_text(lasted));
     }

@@ -2,6 +2,7 @@
 // said to be.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 
@@ -19,7 +20,8 @@ namespace wev = world::events;
 /// Judged for the rendezvous store. Who needs it: an agent that is joining, a member, or
 /// restarting, has not been told to end, and whose job is not decided yet; an agent in the exit
 /// barrier needs it until all have come there. The job of a store is that of the agent that serves
-/// it; any other store serves all jobs that have none of their own.
+/// it; any other store serves all jobs that have none of their own. No agent keeps a store that is
+/// killed, alone or with its machine, or told to go: only one outside of the job outlives that.
 class StoreLifetime final : public Judge {
  public:
   StoreLifetime()
@@ -71,11 +73,25 @@ class StoreLifetime final : public Judge {
     return true;
   }
 
+  [[nodiscard]] const char* limit_of(const sim::Event& event, const Server& server) const {
+    if (event.type == &wev::process_ended && number(event, "status") < 0)
+      return "the store was killed";
+    if (server.agent != kNoAgent && view().agent(server.agent).signalled)
+      return "the agent with the store was told to go";
+    const bool is_mute =
+        std::any_of(view().faults().begin(), view().faults().end(), [](const Fault& fault) {
+          return !fault.end && fault.disturbance && fault.kind.starts_with("service_");
+        });
+    return is_mute ? "the store had ceased to serve" : "";
+  }
+
   void harm(const sim::Event& event, const Server& server, JobId job) {
     for (const AgentId id : view().job(job).agents) {
       const Agent& agent = view().agent(id);
       const bool waits = agent.alive() && !agent.signalled && agent.stage == Stage::barrier;
-      if (id == server.agent || !(agent.at_work() || waits) || agent.stage == Stage::starting)
+      const bool given_up = agent.stage == Stage::running && !agent.member;
+      if (id == server.agent || !(agent.at_work() || waits) || agent.stage == Stage::starting ||
+          given_up)
         continue;
       broken(
           event,
@@ -83,7 +99,8 @@ class StoreLifetime final : public Judge {
               "the rendezvous store on node {} (pid {}, port {}) went at {} while {} still needed "
               "it: {}",
               view().name(event.node), event.pid.value, server.port, seconds_text(event.at),
-              view().describe(id), need(agent)));
+              view().describe(id), need(agent)),
+          limit_of(event, server));
       return;
     }
   }

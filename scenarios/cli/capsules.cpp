@@ -51,6 +51,7 @@ void write_capsules(hunt::Exploration& exploration, const FirstWorld& first_worl
   std::vector<Task> tasks;
   std::map<std::string, int> numbers;
   for (auto& [kind, finding] : exploration.findings) {
+    if (!kind.limit.empty()) continue;
     const std::string promise = kind.invariant.substr(kind.invariant.find('.') + 1);
     tasks.push_back({kind, finding, fmt::format("{}-{}.json", promise, ++numbers[promise])});
   }

@@ -205,7 +205,7 @@ int exit_code_of(const hunt::Exploration& exploration) {
   for (const auto& [kind, finding] : exploration.findings) {
     if (kind.invariant == "harness") return kHarnessFailed;
   }
-  return exploration.findings.empty() ? kAllHeld : kSomethingFell;
+  return exploration.ways() == 0 ? kAllHeld : kSomethingFell;
 }
 
 }  // namespace hooke::cli

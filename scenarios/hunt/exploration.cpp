@@ -13,11 +13,18 @@ using scenario::Place;
 using scenario::ScenarioError;
 
 ordered_json kind_json(const FailureKind& kind) {
-  return {{"invariant", kind.invariant}, {"cause", kind.cause}};
+  ordered_json json{{"invariant", kind.invariant}, {"cause", kind.cause}};
+  if (!kind.limit.empty()) json["limit"] = kind.limit;
+  return json;
 }
 
 FailureKind kind_at(const Place& place) {
-  return {place.at("invariant").text(), place.at("cause").text()};
+  return {place.at("invariant").text(), place.at("cause").text(),
+          place.has("limit") ? place.at("limit").text() : ""};
+}
+
+bool is_failure(const FailureKind& kind) {
+  return kind.limit.empty();
 }
 
 ordered_json shard_json(const Shard& shard) {
@@ -68,7 +75,7 @@ Finding finding_at(const Place& place) {
 
 void Exploration::add(const WorldResult& world, const Museum& museum) {
   ++worlds;
-  if (!world.kinds.empty()) ++broken;
+  if (std::any_of(world.kinds.begin(), world.kinds.end(), is_failure)) ++broken;
   if (world.twin) ++twins;
   if (world.twins_differ) ++twins_differ;
   events += world.events;
@@ -112,6 +119,11 @@ void Exploration::merge(const Exploration& other, const std::string& source) {
     faults[word].happened += count.happened;
     faults[word].felt += count.felt;
   }
+}
+
+std::uint64_t Exploration::ways() const {
+  return static_cast<std::uint64_t>(std::count_if(
+      findings.begin(), findings.end(), [](const auto& item) { return is_failure(item.first); }));
 }
 
 std::vector<std::string> Exploration::marks_never_reached() const {
@@ -164,7 +176,7 @@ Exploration load_exploration(std::string_view text, const std::string& source) {
   out.events = top.at("events").unsigned_integer();
   out.wall = std::chrono::nanoseconds(top.at("wall_ns").integer(0, INT64_MAX));
   for (const Place& item : top.at("findings").items()) {
-    item.object({"invariant", "cause", "worlds", "first_seed", "capsule"});
+    item.object({"invariant", "cause", "limit", "worlds", "first_seed", "capsule"});
     out.findings[kind_at(item)] = finding_at(item);
   }
   for (const Place& item : top.at("exhibits").items()) {

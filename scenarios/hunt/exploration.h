@@ -51,7 +51,7 @@ struct Exploration {
   std::string space;  ///< text of the space; empty: the default one
   std::vector<Shard> shards;
   std::uint64_t worlds = 0;
-  std::uint64_t broken = 0;  ///< worlds with a finding
+  std::uint64_t broken = 0;  ///< worlds with a finding that is no limit
   std::uint64_t twins = 0;   ///< worlds that were run twice
   std::uint64_t twins_differ = 0;
   std::uint64_t events = 0;
@@ -70,6 +70,8 @@ struct Exploration {
   /// scenario::ScenarioError when the other one is of another space, or of seeds that are here
   /// already.
   void merge(const Exploration& other, const std::string& source);
+  /// Ways in which promises broke that somebody could have kept.
+  [[nodiscard]] std::uint64_t ways() const;
   /// Marks of the model that no world has reached, in their order.
   [[nodiscard]] std::vector<std::string> marks_never_reached() const;
 };

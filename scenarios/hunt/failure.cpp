@@ -43,7 +43,7 @@ std::string without_particulars(std::string_view witness) {
 }  // namespace
 
 FailureKind kind_of(const properties::Violation& violation) {
-  return {violation.invariant, without_particulars(violation.witness)};
+  return {violation.invariant, without_particulars(violation.witness), violation.limit};
 }
 
 std::vector<FailureKind> kinds_of(const scenario::RunReport& report) {

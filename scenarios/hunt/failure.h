@@ -15,6 +15,7 @@ namespace hooke::hunt {
 struct FailureKind {
   std::string invariant;  ///< "safety.one_world"; "harness" for a failure of hooke's own
   std::string cause;      ///< the witness without names, numbers and times
+  std::string limit{};    ///< why no agent could have kept the promise; empty: one could
   friend auto operator<=>(const FailureKind&, const FailureKind&) = default;
 };
 

@@ -59,6 +59,8 @@ struct SpawnRequest {
   bool new_session = true;                         ///< becomes leader of its own session and group
   std::string stdout_path;  ///< file to truncate and write, or empty: inherit
   std::string stderr_path;
+  /// SIGKILL when the process that starts it ends, however that happens (Linux: PR_SET_PDEATHSIG).
+  bool dies_with_parent = false;
 };
 
 class ProcessHost {

@@ -6,11 +6,14 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <sstream>
 #include <system_error>
 
 #include "sim/port/sync.h"
@@ -66,6 +69,22 @@ class SpawnParameters {
   posix_spawnattr_t attributes{};
   posix_spawn_file_actions_t actions{};
 };
+
+/// 0, or why posix_spawnp would refuse to start it.
+int not_executable(const std::string& program) {
+  if (program.find('/') != std::string::npos) {
+    return access(program.c_str(), X_OK) == 0 ? 0 : errno;
+  }
+  const char* const path = std::getenv("PATH");
+  std::istringstream directories(path == nullptr ? "/bin:/usr/bin" : path);
+  int error = ENOENT;
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    const std::string file = (directory.empty() ? "." : directory) + "/" + program;
+    if (access(file.c_str(), X_OK) == 0) return 0;
+    if (errno == EACCES) error = EACCES;
+  }
+  return error;
+}
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> out;
@@ -198,6 +217,13 @@ sim::Outcome<sim::Pid> RealProcessHost::spawn(const sim::SpawnRequest& request) 
     redirect(STDERR_FILENO, request.stderr_path);
   }
   std::vector<std::string> argv = request.argv;
+  if (request.dies_with_parent) {
+    if (const int error = not_executable(argv[0])) {
+      return failure_of(error, "starting " + request.argv[0]);
+    }
+    // Between fork and exec only the child itself can ask for it, which posix_spawn cannot say.
+    argv.insert(argv.begin(), {"setpriv", "--pdeathsig", "KILL", "--"});
+  }
   std::vector<std::string> variables;
   for (const auto& [name, value] : request.environment) variables.push_back(name + "=" + value);
   pid_t pid = 0;

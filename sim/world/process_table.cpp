@@ -155,6 +155,9 @@ void ProcessTable::end(SimProcess& process, sim::ExitStatus status) {
       reap(*child);
     } else {
       child->emit_fixed(events::process_orphaned, {process.pid_.value});
+      if (child->request_.dies_with_parent) {
+        static_cast<void>(signal(*child, sim::Signal::kill, nullptr));
+      }
     }
   }
   if (process.parent_ == nullptr) {

@@ -278,6 +278,14 @@ std::vector<std::string> ids(const std::vector<Violation>& violations) {
   return out;
 }
 
+std::vector<std::string> limits(const std::vector<Violation>& violations, const std::string& id) {
+  std::vector<std::string> out;
+  for (const Violation& violation : violations) {
+    if (violation.invariant == id) out.push_back(violation.limit);
+  }
+  return out;
+}
+
 std::string witnesses(const std::vector<Violation>& violations, const std::string& id) {
   std::string out;
   for (const Violation& violation : violations) {

@@ -123,5 +123,7 @@ class Script {
 std::vector<std::string> ids(const std::vector<Violation>& violations);
 /// Witnesses of one invariant, one per line.
 std::string witnesses(const std::vector<Violation>& violations, const std::string& id);
+/// Why nobody could have kept it, for each of them.
+std::vector<std::string> limits(const std::vector<Violation>& violations, const std::string& id);
 
 }  // namespace hooke::properties::test

@@ -10,6 +10,7 @@ namespace {
 
 namespace ev = model::events;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -224,7 +225,7 @@ TEST(JoinTimeout, whoever_gives_up_gets_in_or_becomes_a_spare_keeps_it) {
   EXPECT_THAT(witnesses(let_in.finish(false), "liveness.join_timeout"), IsEmpty());
 }
 
-// ---- exit: 300 s + 30 s + 30 s + 5 s
+// ---- exit: 300 s + 60 s + 30 s + 30 s + 5 s
 
 TEST(Exit, an_agent_that_outlives_a_failed_job_breaks_it) {
   Script script = two_nodes_at_work();
@@ -234,28 +235,38 @@ TEST(Exit, an_agent_that_outlives_a_failed_job_breaks_it) {
               AllOf(HasSubstr("job \"job\" was decided (the workers of node a had failed and no "
                               "restart was left) at "
                               "10.000 s"),
-                    HasSubstr("the agent on node b (pid 100) should have ended by 375.000 s"),
+                    HasSubstr("the agent on node b (pid 100) should have ended by 435.000 s"),
                     HasSubstr("was still there when the run ended at 3600.000 s")));
 }
 
 TEST(Exit, an_agent_that_stays_in_the_exit_barrier_breaks_it) {
   Script script = two_nodes_at_work();
   script.at(10s).worker_ends("b", 0, 0).reaps("b").group("b", "SUCCEEDED").enters_barrier("b");
-  script.at(400s).leaves_barrier("b", "failed").finishes("b", "succeeded", 0);
+  script.at(450s).leaves_barrier("b", "failed").finishes("b", "succeeded", 0);
   EXPECT_THAT(witnesses(script.finish(false), "liveness.exit"),
               AllOf(HasSubstr("the work of node b was done at 10.000 s"),
-                    HasSubstr("ended only at 400.000 s")));
+                    HasSubstr("ended only at 450.000 s")));
 }
 
-TEST(Exit, who_serves_the_store_may_serve_the_others_for_another_barrier) {
-  for (const sim::Duration end : {670s, 680s}) {
+TEST(Exit, who_serves_the_store_may_serve_the_others_until_they_are_gone) {
+  for (const sim::Duration end : {5420s, 5430s}) {
     Script script = two_nodes_at_work();
     script.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
     script.at(310s).leaves_barrier("a", "timed_out");
+    script.at(5000s).finishes("b", "signalled", 1);
     script.at(end).finishes("a", "succeeded", 0);
     const std::string found = witnesses(script.finish(false), "liveness.exit");
-    EXPECT_EQ(found.find("ended only at 680.000 s") != std::string::npos, end == 680s) << found;
+    EXPECT_EQ(found.find("ended only at 5430.000 s") != std::string::npos, end == 5430s) << found;
   }
+}
+
+TEST(Exit, nobody_ends_a_worker_that_sleeps_in_the_kernel) {
+  Script script = two_nodes_at_work();
+  script.at(5s).fault(0, "process_unkillable");
+  script.at(10s).emit("a", 100, ev::group_restarting, {"membership_change", 3, 0}).at(60s);
+  const auto violations = script.finish(false);
+  EXPECT_THAT(witnesses(violations, "liveness.exit"), HasSubstr("they were not"));
+  EXPECT_THAT(limits(violations, "liveness.exit"), ElementsAre("a worker slept in the kernel"));
 }
 
 TEST(Exit, who_goes_back_to_work_from_the_exit_barrier_need_not_end) {
@@ -296,10 +307,10 @@ TEST(Exit, a_barrier_that_stays_shut_when_all_have_come_breaks_it) {
   EXPECT_THAT(witnesses(late.finish(false), "liveness.exit"),
               AllOf(HasSubstr("the agent on node b (pid 100) was the last to come to the exit "
                               "barrier, at 20.000 s"),
-                    HasSubstr("the agent on node a (pid 100) should have left it by 25.000 s, but "
+                    HasSubstr("the agent on node a (pid 100) should have left it by 35.000 s, but "
                               "left it only at 70.000 s")));
   Script never = two_in_the_barrier();
-  never.at(30s);
+  never.at(40s);
   EXPECT_THAT(witnesses(never.finish(false), "liveness.exit"),
               HasSubstr("was still in it when the run ended"));
 }

@@ -151,12 +151,9 @@ TEST(RestartBudget, agents_that_fail_together_restart_the_job_once) {
   EXPECT_THAT(witnesses(script.finish(false), "safety.restart_budget"), IsEmpty());
 }
 
-TEST(RestartBudget, a_node_that_leaves_and_returns_restarts_a_job_that_may_not_restart) {
+TEST(RestartBudget, a_node_that_fails_and_returns_restarts_a_job_that_may_not_restart) {
   Script script = two_nodes_at_work(budget_of(0));
-  script.at(20s)
-      .signal_agent("b", sim::Signal::term)
-      .stops_workers("b")
-      .finishes("b", "signalled", 1);
+  script.at(20s).worker_ends("b", 0, 3).reaps("b").finishes("b", "failed", 1);
   script.at(22s)
       .agent_starts("b")
       .joining("b")
@@ -168,11 +165,11 @@ TEST(RestartBudget, a_node_that_leaves_and_returns_restarts_a_job_that_may_not_r
       HasSubstr("restart 1 of job \"job\" after a failure (the agent on node b was relaunched)"));
 }
 
-TEST(RestartBudget, a_silent_death_counts_and_growth_and_polite_departure_do_not) {
+TEST(RestartBudget, a_loss_counts_and_growth_and_polite_departure_do_not) {
   Script death = two_nodes_at_work(budget_of(0));
-  death.at(20s).crash("b").at(30s).restarts("a", "membership_change").at(61s).form(1, {"a"});
+  death.at(20s).crash("b").at(30s).restarts("a", "member_lost").at(61s).form(1, {"a"});
   EXPECT_THAT(witnesses(death.finish(false), "safety.restart_budget"),
-              HasSubstr("the agent on node b died"));
+              HasSubstr("the agent on node a had lost another"));
   Script peaceful = two_nodes_at_work(budget_of(0));
   peaceful.at(20s)
       .signal_agent("b", sim::Signal::term)
@@ -193,7 +190,7 @@ TEST(FirstCause, an_agent_that_names_a_later_failure_of_its_own_breaks_it) {
   settings.local_world_size = 2;
   Script script(settings);
   script.agent_starts("a").form(0, {"a"});
-  script.at(10s).worker_ends("a", 1, 3).at(12s).worker_ends("a", 0, 1).reaps("a");
+  script.at(10s).worker_ends("a", 1, 3).reaps("a").at(12s).worker_ends("a", 0, 1).reaps("a");
   script.emit("a", 100, ev::failure_reported, {0, script.worker_pid("a", 0), 1});
   EXPECT_THAT(witnesses(script.finish(false), "safety.first_cause"),
               AllOf(HasSubstr("names rank 0 (status 1) as the cause at 12.000 s"),

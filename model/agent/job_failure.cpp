@@ -1,0 +1,26 @@
+#include "model/agent/job_failure.h"
+
+#include <string>
+
+namespace hooke::model {
+namespace {
+
+std::string key_of(std::int64_t round) {
+  return "failed/" + std::to_string(round);
+}
+
+}  // namespace
+
+void JobFailure::tell(std::int64_t round) {
+  if (store_ == nullptr) return;
+  try {
+    store_->set(key_of(round), Value(std::string("1")));
+  } catch (const StoreError&) {
+  }
+}
+
+bool JobFailure::is_told(std::int64_t round) {
+  return store_ != nullptr && store_->check({key_of(round)});
+}
+
+}  // namespace hooke::model
