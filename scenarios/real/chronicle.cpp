@@ -98,6 +98,8 @@ void Chronicle::tell_one(const RawEvent& event) {
     if (workers_.contains(own)) {
       worker_ends(event, event.pid, event.number("status"));
     } else if (!over_.contains(own)) {
+      // An agent that is gone restarts nothing, although its workers may be told to end after it.
+      if (const auto seat = seats_.find(own); seat != seats_.end()) seat->second.left = true;
       emit(event);
     }
   } else if (event.type == &ev::worker_started) {

@@ -102,8 +102,10 @@ class Performance {
       ports_.executor.sleep_until(ports_.clock.monotonic_now() + kLook);
       stage_.look();
       chronicle_.tell(now() - kDelay);
+      // What is started now tells of itself only later.
+      const bool had_plans = !director_.idle();
       director_.act(now());
-      if (!director_.idle() || !outcomes_.all_over()) busy = now();
+      if (had_plans || !director_.idle() || !outcomes_.all_over()) busy = now();
     }
     stage_.look();
     chronicle_.tell(now());

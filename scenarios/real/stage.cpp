@@ -24,8 +24,10 @@ namespace ev = model::events;
 namespace wev = world::events;
 
 constexpr Duration kStorePatience = 20s;
-/// Longer than it takes to be told what a process wrote before it ended.
+/// Longer than it takes to be told what a process wrote before it ended, and looks enough to read
+/// it and to tell it, however long one takes on a busy machine.
 constexpr Duration kLastWords = 300ms;
+constexpr int kLastLooks = 3;
 constexpr const char* kLoopback = "127.0.0.1";
 
 /// Whole seconds as torchrun reads them; anything finer with a unit, which only hooke agents read.
@@ -465,7 +467,9 @@ void Stage::look_at_workers() {
       gone = gone_.emplace(worker.pid, Gone{end_of(worker.pid, reaped), reaped}).first;
     }
     // What it or its agent has said of its end may still have to be told.
-    if (gone->second.told || now() - gone->second.since < kLastWords) continue;
+    if (gone->second.told || ++gone->second.looks < kLastLooks ||
+        now() - gone->second.since < kLastWords)
+      continue;
     gone->second.told = true;
     std::int64_t status = -static_cast<int>(sim::Signal::term);
     if (gone->second.status) {

@@ -82,6 +82,7 @@ class Stage {
   struct Gone {
     sim::WorldTime since{};
     std::optional<sim::ExitStatus> status{};  ///< when we were the one to reap it
+    int looks = 0;                            ///< since then
     bool told = false;
   };
   struct Tail {

@@ -156,6 +156,17 @@ TEST(Chronicle,
                                      "30 process.started a/12", testing::_, testing::_));
 }
 
+TEST(Chronicle, a_torchrun_agent_that_is_gone_restarts_nothing) {
+  ChronicleOf of(AgentKind::torchrun);
+  of.worker_reports(10, kA, kAgent, kWorker, "0/1", 0, 0);
+  static_cast<void>(of.told());
+  of.note(20, kA, kAgent, wev::process_ended, {-9});
+  of.note(21, kA, kWorker, wev::process_ended, {-9});
+  EXPECT_THAT(of.told(),
+              ElementsAre("20 process.ended a/10 status=-9", "21 process.ended a/11 status=-9",
+                          "21 worker.ended a/10 status=-9 rank=0"));
+}
+
 TEST(Chronicle, tells_what_a_torchrun_agent_has_logged) {
   ChronicleOf of(AgentKind::torchrun);
   const auto logged = [&](int at_ms, Logged what) {
