@@ -74,7 +74,8 @@ RendezvousStoreInfo Bootstrap::for_round(std::int64_t rank, Store& round_store) 
     cached_ = anew(rank, round_store);
     return *cached_;
   }
-  if (!cached_) {
+  const bool first_as_rank_zero = rank == 0 && server_ == nullptr && !later_rank_zero_fails_;
+  if (!cached_ || first_as_rank_zero) {
     std::uint16_t port = 0;
     if (rank == 0) {
       server_ = serve_tcp_store(ports_, sim::PortNumber{0}, "workers", planted_);

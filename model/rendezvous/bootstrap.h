@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "model/rendezvous/handler.h"
+#include "model/rendezvous/settings.h"
 #include "model/store/tcp_store.h"
 
 namespace hooke::model {
@@ -15,18 +16,23 @@ namespace hooke::model {
 RendezvousStoreInfo build_store_info(sim::Ports& ports, std::int64_t rank, Store& store,
                                      const std::string& local_addr, std::uint16_t server_port);
 
-/// Builds the bootstrap information of an agent's rounds. It is built once per agent, not once per
-/// round; hardened, each round has its own, and an empty store at the port of the last one:
-/// members that kept the address find it there.
+/// Builds the bootstrap information of an agent's rounds. It is built once per agent, and again
+/// when the agent is rank 0 without a server yet, not once per round; hardened, each round
+/// has its own, and an empty store at the port of the last one: members that kept the address find
+/// it there.
 class Bootstrap {
  public:
-  Bootstrap(sim::Ports& ports, std::string local_addr, Variant variant, PlantedSet planted = {})
-      : ports_(ports), local_addr_(std::move(local_addr)), variant_(variant), planted_(planted) {}
+  Bootstrap(sim::Ports& ports, std::string local_addr, const RendezvousSettings& settings)
+      : ports_(ports),
+        local_addr_(std::move(local_addr)),
+        variant_(settings.variant),
+        later_rank_zero_fails_(settings.later_rank_zero_fails),
+        planted_(settings.planted) {}
 
   /// The agent serves the workers' store itself, unless TORCH_DISABLE_SHARE_RDZV_TCP_STORE is "1".
   [[nodiscard]] bool shares_store() const;
-  /// The information for a round. EscapedPythonError "AssertionError" when this node has become
-  /// rank 0 only in a later round (A-21; not when hardened); StoreError.
+  /// The information for a round. StoreError; EscapedPythonError "AssertionError" when this node
+  /// has become rank 0 only in a later round and the defect of releases before 2.13 is on.
   RendezvousStoreInfo for_round(std::int64_t rank, Store& round_store);
 
  private:
@@ -36,6 +42,7 @@ class Bootstrap {
   sim::Ports& ports_;
   std::string local_addr_;
   Variant variant_;
+  bool later_rank_zero_fails_;
   PlantedSet planted_;
   std::optional<RendezvousStoreInfo> cached_;
   std::unique_ptr<TcpStoreServer> server_;

@@ -271,7 +271,7 @@ class DynamicHandler final : public RendezvousHandler {
       : core_(std::make_shared<Core>(
             ports, std::move(resources), settings,
             NodeDesc{addr, ports.processes.self().value, local_id(ports, settings.variant)})),
-        bootstrap_(ports, addr, settings.variant, settings.planted) {}
+        bootstrap_(ports, addr, settings) {}
 
   [[nodiscard]] std::string get_backend() const override {
     return core_->resources.backend->name();
@@ -607,6 +607,7 @@ RendezvousSettings dynamic_settings(const RendezvousParameters& parameters) {
   settings.max_nodes = parameters.max_nodes;
   settings.variant = parameters.variant;
   settings.complete_stays = parameters.defects.contains("rendezvous.complete_stays");
+  settings.later_rank_zero_fails = parameters.defects.contains("rendezvous.later_rank_zero_fails");
   settings.planted = parameters.planted;
   const auto read = [&](const char* key, sim::Duration& span) {
     if (const auto value = parameters.get_as_seconds(key)) span = *value;

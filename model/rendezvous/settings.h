@@ -49,6 +49,8 @@ struct RendezvousSettings {
   Variant variant = Variant::torch_2_x;
   /// Known defect: a complete round whose last participant has died stays complete (#59663).
   bool complete_stays = false;
+  /// Known defect: who becomes rank 0 only in a later round has no store for the workers (#182221).
+  bool later_rank_zero_fails = false;
   PlantedSet planted{};
 };
 

@@ -17,7 +17,7 @@ struct Defect {
   std::string_view reference;
 };
 
-inline constexpr std::array<Defect, 4> kDefects{{
+inline constexpr std::array<Defect, 5> kDefects{{
     {"launcher.shutdown_on_signal",
      "An agent that leaves on a signal closes the rendezvous for everybody.",
      "pytorch/pytorch#67742, #150916"},
@@ -27,6 +27,9 @@ inline constexpr std::array<Defect, 4> kDefects{{
     {"rendezvous.complete_stays",
      "A complete round whose last participant has died stays complete, for ever.",
      "pytorch/pytorch#59663"},
+    {"rendezvous.later_rank_zero_fails",
+     "An agent that becomes rank 0 only in a later round has no store for the workers, and fails.",
+     "pytorch/pytorch#182221"},
     {"health_check.silent_in_exit_barrier",
      "The health check counts an agent that waits in the exit barrier as one without progress.",
      "pytorch/pytorch#178197"},

@@ -1,6 +1,7 @@
 // One scenario file, three worlds, one verdict; and a stage that leaves nothing behind.
 #include <csignal>
 #include <fstream>
+#include <set>
 
 #include "job.h"
 #include "sim/real/process_tree.h"
@@ -46,6 +47,41 @@ TEST(Worlds, simulated_hooke_and_torchrun_agents_give_the_same_verdict) {
       }
     }
     EXPECT_TRUE(real::processes_marked("TMPDIR=" + directory.string()).empty());
+  });
+}
+
+/// The promises of scenarios/library/weaknesses that a stage of torchrun agents can judge, in an
+/// order in which no more than four jobs start at once.
+TEST(Worlds, the_weaknesses_of_pytorch_are_there_in_real_torchrun_agents) {
+  if (torch_python().empty()) GTEST_SKIP() << "needs PyTorch 2.x: HOOKE_TORCH_PYTHON";
+  using Broken = std::pair<std::string, std::vector<std::string>>;
+  const std::vector<std::vector<Broken>> batches{
+      {{"scale-up-ends-the-job", {"safety.close_authority"}},
+       {"scale-up-splits-the-workers", {"safety.one_world", "safety.bootstrap"}},
+       {"restart-meets-old-keys", {"safety.round_isolation"}},
+       {"paused-agent-splits-the-job", {"safety.one_world"}}},
+      {{"spare-restarts-the-job-again-and-again", {"safety.bounds"}},
+       {"killed-agent-leaves-its-workers", {"safety.no_orphans", "safety.one_world"}},
+       {"deaf-in-the-exit-barrier", {"liveness.signals_take_effect"}},
+       {"spare-fails-when-the-job-succeeds", {"safety.exit_code_truth"}}}};
+  run([&](Ports& ports, const fs::path& directory) {
+    for (const auto& batch : batches) {
+      std::map<std::string, std::unique_ptr<Child>> runs;
+      for (const auto& [name, promises] : batch) {
+        runs[name] =
+            hooke_run(ports, directory, name, "torchrun", scenario("../weaknesses/" + name));
+      }
+      for (const auto& [name, promises] : batch) {
+        EXPECT_EQ(runs[name]->end(150s), 0) << name << ":\n" << runs[name]->output();
+        const json report = json::parse(runs[name]->output(), nullptr, false);
+        ASSERT_TRUE(report.is_object()) << runs[name]->output();
+        std::set<std::string> broken;
+        for (const json& violation : report["results"][0]["violations"]) {
+          broken.insert(violation["invariant"].get<std::string>());
+        }
+        EXPECT_THAT(broken, testing::IsSupersetOf(promises)) << name;
+      }
+    }
   });
 }
 

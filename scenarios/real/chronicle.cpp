@@ -86,6 +86,8 @@ void Chronicle::tell_one(const RawEvent& event) {
   const Key own{event.node, event.pid};
   if (event.type == &events::worker_reported) {
     if (kind_ == AgentKind::torchrun) tell_reported(event);
+  } else if (event.type == &events::agent_logged) {
+    tell_logged(event, static_cast<Logged>(event.number("what")));
   } else if (event.type == &events::worker_exits) {
     if (const auto worker = workers_.find(own); worker != workers_.end()) {
       worker->second.exit_code = event.number("code");
@@ -96,6 +98,8 @@ void Chronicle::tell_one(const RawEvent& event) {
     if (workers_.contains(own)) {
       worker_ends(event, event.pid, event.number("status"));
     } else if (!over_.contains(own)) {
+      // An agent that is gone restarts nothing, although its workers may be told to end after it.
+      if (const auto seat = seats_.find(own); seat != seats_.end()) seat->second.left = true;
       emit(event);
     }
   } else if (event.type == &ev::worker_started) {
@@ -186,13 +190,33 @@ void Chronicle::tell_reported(const RawEvent& event) {
     }
     emit(event, agent, ev::rendezvous_joined,
          {run_id, descriptor, round, group_rank, group_size, host, port});
-    seat = {round, restarts, false};
+    seat = {round, restarts, group_size, false};
   }
   worker_begins(event, event.pid, agent, event.number("local_rank"), event.number("rank"));
   emit(event, agent, ev::worker_started,
        {run_id, round, event.pid.value, event.number("local_rank"), event.number("rank"),
         event.number("world_size"), restarts, event.text("master")});
   emit(event, agent, ev::group_state, {"HEALTHY", restarts});
+}
+
+/// Whoever still has restarts has been told to leave its round already (worker_ends).
+void Chronicle::tell_logged(const RawEvent& event, Logged what) {
+  const Seat& seat = seats_[{event.node, event.pid}];
+  switch (what) {
+    case Logged::worker_failed:
+      if (seat.restarts >= scenario_.protocol.agent.max_restarts)
+        emit(event, event.pid, ev::group_state, {"FAILED", seat.restarts});
+      return;
+    case Logged::exit_barrier_entered:
+      emit(event, event.pid, ev::exit_barrier_entered, {kRunId, seat.round, seat.size});
+      return;
+    case Logged::exit_barrier_left:
+      emit(event, event.pid, ev::exit_barrier_left, {kRunId, seat.round, "", 0});
+      return;
+    case Logged::closed:
+      emit(event, event.pid, ev::rendezvous_closed, {kRunId, seat.round});
+      return;
+  }
 }
 
 /// What the node's clock said, as far as one of its processes has told.

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "scenarios/real/torchrun_log.h"
 #include "scenarios/scenario.h"
 #include "sim/kernel/trace_recorder.h"
 #include "sim/port/ids.h"
@@ -22,7 +23,8 @@ namespace hooke::scenario {
 /// Who the agents are.
 enum class AgentKind : unsigned char {
   hooke,     ///< they write their own trace
-  torchrun,  ///< they do not: what they do is gathered from their workers, the store and their end
+  torchrun,  ///< they do not: what they do is gathered from their workers, the store, their log and
+             ///< their end
 };
 
 /// An event with its own copy of everything.
@@ -72,12 +74,14 @@ class Chronicle {
   struct Seat {
     std::int64_t round = -1;
     std::int64_t restarts = 0;
+    std::int64_t size = 0;  ///< of the round, in agents
     bool left = false;
   };
 
   void tell_one(const RawEvent& event);
   /// Events of the torchrun kind that only imply what happened.
   void tell_reported(const RawEvent& event);
+  void tell_logged(const RawEvent& event, Logged what);
   void leaves(const RawEvent& like, sim::Pid agent, Seat& seat, const char* cause);
   void worker_begins(const RawEvent& like, sim::Pid worker, sim::Pid agent, std::int64_t local_rank,
                      std::int64_t rank);

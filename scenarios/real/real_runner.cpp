@@ -28,11 +28,20 @@ constexpr Duration kDelay = 200ms;
 /// What is still to come when all agents are over: workers that lose their agent last.
 constexpr Duration kSettling = 800ms;
 
-/// Of torchrun agents only what their workers and their end show.
-constexpr std::array<std::string_view, 9> kJudgedOfTorchrun{
-    "safety.one_world", "safety.rank_sanity", "safety.round_monotonic",
-    "safety.bounds",    "safety.no_orphans",  "safety.exit_code_truth",
-    "liveness.exit",    "liveness.formation", "safety.round_isolation"};
+/// Of torchrun agents only what their workers, their log and their end show.
+constexpr std::array<std::string_view, 13> kJudgedOfTorchrun{"safety.one_world",
+                                                             "safety.rank_sanity",
+                                                             "safety.round_monotonic",
+                                                             "safety.round_isolation",
+                                                             "safety.bounds",
+                                                             "safety.bootstrap",
+                                                             "safety.close_authority",
+                                                             "safety.no_orphans",
+                                                             "safety.exit_code_truth",
+                                                             "liveness.exit",
+                                                             "liveness.formation",
+                                                             "liveness.no_livelock",
+                                                             "liveness.signals_take_effect"};
 
 /// A directory of its own, gone with the object unless somebody needs to look into it.
 class Directory {
@@ -93,8 +102,10 @@ class Performance {
       ports_.executor.sleep_until(ports_.clock.monotonic_now() + kLook);
       stage_.look();
       chronicle_.tell(now() - kDelay);
+      // What is started now tells of itself only later.
+      const bool had_plans = !director_.idle();
       director_.act(now());
-      if (!director_.idle() || !outcomes_.all_over()) busy = now();
+      if (had_plans || !director_.idle() || !outcomes_.all_over()) busy = now();
     }
     stage_.look();
     chronicle_.tell(now());

@@ -24,8 +24,10 @@ namespace ev = model::events;
 namespace wev = world::events;
 
 constexpr Duration kStorePatience = 20s;
-/// Longer than it takes to be told what a process wrote before it ended.
+/// Longer than it takes to be told what a process wrote before it ended, and looks enough to read
+/// it and to tell it, however long one takes on a busy machine.
 constexpr Duration kLastWords = 300ms;
+constexpr int kLastLooks = 3;
 constexpr const char* kLoopback = "127.0.0.1";
 
 /// Whole seconds as torchrun reads them; anything finer with a unit, which only hooke agents read.
@@ -133,6 +135,9 @@ void Stage::start_store() {
 std::map<std::string, std::string> Stage::environment(sim::NodeId node) const {
   std::map<std::string, std::string> out = ports_.processes.environment();
   for (const auto& [name, value] : scenario_.protocol.agent.environment) out[name] = value;
+  if (cast_.kind == AgentKind::torchrun) {
+    for (const auto& [name, value] : torchrun_log_environment()) out[name] = value;
+  }
   out[kStageVariable] = directory_;
   out[kSignalFileVariable] = directory_ + "/signals-" + node_names_[node.value];
   out[kNodeVariable] = node_names_[node.value];
@@ -231,8 +236,11 @@ bool Stage::start_agent(sim::NodeId node, const std::string& run_id) {
                    &wev::process_started,
                    {0, std::string(kAgentProgram), pid.value().value}});
   if (cast_.kind == AgentKind::hooke) {
-    tails_[trace] = {node, 0, ""};
+    tails_[trace].node = node;
   } else {
+    Tail& log = tails_[request.stderr_path];
+    log.node = node;
+    log.agent = pid.value();
     tell_settings(agents_.back(), run_id);
   }
   return true;
@@ -314,7 +322,7 @@ std::vector<real::LinkProxy*> Stage::heartbeat_links(const std::vector<sim::Node
 
 void Stage::look() {
   find_traces();
-  for (auto& [path, tail] : tails_) read_trace(path, tail);
+  for (auto& [path, tail] : tails_) read_more(path, tail);
   look_at_agents();
   look_at_workers();
 }
@@ -334,7 +342,7 @@ void Stage::find_traces() {
   }
 }
 
-void Stage::read_trace(const std::string& path, Tail& tail) {
+void Stage::read_more(const std::string& path, Tail& tail) {
   for (;;) {
     const auto more = ports_.files.read_from(path, tail.read);
     if (!more || more.value().empty()) return;
@@ -343,7 +351,12 @@ void Stage::read_trace(const std::string& path, Tail& tail) {
     std::size_t begin = 0;
     for (std::size_t end = 0; (end = tail.rest.find('\n', begin)) != std::string::npos;
          begin = end + 1) {
-      take_line(tail.rest.substr(begin, end - begin), tail.node);
+      const std::string line = tail.rest.substr(begin, end - begin);
+      if (tail.agent.value == 0) {
+        take_line(line, tail.node);
+      } else if (const auto said = tail.log.read(line)) {
+        note(tail.node, tail.agent, events::agent_logged, {static_cast<std::int64_t>(*said)});
+      }
     }
     tail.rest.erase(0, begin);
   }
@@ -401,7 +414,7 @@ void Stage::look_at_agents() {
     const Agent gone = agents_[i];
     agents_.erase(agents_.begin() + static_cast<std::ptrdiff_t>(i));
     // Its last words first.
-    for (auto& [path, tail] : tails_) read_trace(path, tail);
+    for (auto& [path, tail] : tails_) read_more(path, tail);
     agent_ends(gone, *status);
   }
   if (store_process_) {
@@ -418,10 +431,10 @@ void Stage::agent_ends(const Agent& agent, const sim::ExitStatus& status) {
     const auto log = ports_.files.read(agent.log);
     const std::string text = log ? log.value() : "";
     const auto says = [&](const char* word) { return text.find(word) != std::string::npos; };
-    const char* const outcome = status.code == 0                        ? "succeeded"
+    const char* const outcome = says("Rendezvous gracefully exited")    ? "graceful_exit"
+                                : status.code == 0                      ? "succeeded"
                                 : agent.told && says("SignalException") ? "signalled"
                                 : says("ChildFailedError")              ? "failed"
-                                : says("RendezvousGracefulExitError")   ? "graceful_exit"
                                                                         : "error";
     note(agent.node, agent.pid, ev::agent_finished,
          {std::string(outcome), std::int64_t{status.code}, std::string("see ") + agent.log});
@@ -454,7 +467,9 @@ void Stage::look_at_workers() {
       gone = gone_.emplace(worker.pid, Gone{end_of(worker.pid, reaped), reaped}).first;
     }
     // What it or its agent has said of its end may still have to be told.
-    if (gone->second.told || now() - gone->second.since < kLastWords) continue;
+    if (gone->second.told || ++gone->second.looks < kLastLooks ||
+        now() - gone->second.since < kLastWords)
+      continue;
     gone->second.told = true;
     std::int64_t status = -static_cast<int>(sim::Signal::term);
     if (gone->second.status) {

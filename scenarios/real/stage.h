@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "scenarios/real/chronicle.h"
+#include "scenarios/real/torchrun_log.h"
 #include "scenarios/scenario.h"
 #include "sim/port/ports.h"
 #include "sim/real/link_proxy.h"
@@ -81,12 +82,15 @@ class Stage {
   struct Gone {
     sim::WorldTime since{};
     std::optional<sim::ExitStatus> status{};  ///< when we were the one to reap it
+    int looks = 0;                            ///< since then
     bool told = false;
   };
   struct Tail {
     sim::NodeId node{};
     std::uint64_t read = 0;
     std::string rest;  ///< of a line that is not complete yet
+    sim::Pid agent{};  ///< set: this is the log of that torchrun agent, else a trace
+    TorchrunLog log{};
   };
   [[nodiscard]] std::vector<std::string> agent_command(sim::NodeId node, const std::string& run_id,
                                                        const std::string& trace) const;
@@ -95,7 +99,7 @@ class Stage {
   [[nodiscard]] std::string address(sim::NodeId node) const;
   [[nodiscard]] sim::WorldTime now() const;
   void find_traces();
-  void read_trace(const std::string& path, Tail& tail);
+  void read_more(const std::string& path, Tail& tail);
   void take_line(const std::string& line, sim::NodeId node);
   [[nodiscard]] std::string with_names(const std::string& text) const;
   void look_at_agents();
@@ -123,9 +127,9 @@ class Stage {
   std::vector<HeartbeatLink> heartbeat_links_;  ///< by node; empty without heartbeats
   std::vector<Agent> agents_;                   ///< living ones
   std::set<sim::NodeId> down_;
-  std::map<std::string, Tail> tails_;
-  std::map<sim::Pid, Gone> gone_;   ///< workers
-  std::map<sim::Pid, Blow> blows_;  ///< signals to end, by the harness
+  std::map<std::string, Tail> tails_;  ///< by path
+  std::map<sim::Pid, Gone> gone_;      ///< workers
+  std::map<sim::Pid, Blow> blows_;     ///< signals to end, by the harness
   int started_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
-// What the worker of a scenario says of itself on a real machine, where nobody else can.
+// What the worker of a scenario says of itself on a real machine, where nobody else can, and what
+// the log of a torchrun agent says.
 
 #include "sim/port/trace.h"
 
@@ -12,5 +13,7 @@ inline constexpr sim::EventType worker_reported{
     {"agent_pid", "local_rank", "rank", "world_size", "group", "restart_count", "round", "master"}};
 /// It ends by itself with this exit code.
 inline constexpr sim::EventType worker_exits{"worker.exits", {"code"}};
+/// A line in the log of a torchrun agent. `what`: a Logged.
+inline constexpr sim::EventType agent_logged{"agent.logged", {"what"}};
 
 }  // namespace hooke::scenario::events

@@ -156,6 +156,38 @@ TEST(Chronicle,
                                      "30 process.started a/12", testing::_, testing::_));
 }
 
+TEST(Chronicle, a_torchrun_agent_that_is_gone_restarts_nothing) {
+  ChronicleOf of(AgentKind::torchrun);
+  of.worker_reports(10, kA, kAgent, kWorker, "0/1", 0, 0);
+  static_cast<void>(of.told());
+  of.note(20, kA, kAgent, wev::process_ended, {-9});
+  of.note(21, kA, kWorker, wev::process_ended, {-9});
+  EXPECT_THAT(of.told(),
+              ElementsAre("20 process.ended a/10 status=-9", "21 process.ended a/11 status=-9",
+                          "21 worker.ended a/10 status=-9 rank=0"));
+}
+
+TEST(Chronicle, tells_what_a_torchrun_agent_has_logged) {
+  ChronicleOf of(AgentKind::torchrun);
+  const auto logged = [&](int at_ms, Logged what) {
+    of.note(at_ms, kA, kAgent, events::agent_logged, {static_cast<std::int64_t>(what)});
+  };
+  of.scenario.protocol.agent.max_restarts = 1;
+  of.worker_reports(10, kA, kAgent, kWorker, "0/1", 0, 4);
+  static_cast<void>(of.told());
+  logged(20, Logged::worker_failed);  // with a restart left, its worker's end has said so
+  EXPECT_THAT(of.told(), testing::IsEmpty());
+  of.worker_reports(30, kA, kAgent, sim::Pid{12}, "0/1", 1, 5);
+  static_cast<void>(of.told());
+  logged(40, Logged::worker_failed);
+  logged(50, Logged::exit_barrier_entered);
+  logged(60, Logged::exit_barrier_left);
+  logged(70, Logged::closed);
+  EXPECT_THAT(of.told(), ElementsAre("40 group.state a/10", "50 exit_barrier.entered a/10 round=5",
+                                     "60 exit_barrier.left a/10 round=5",
+                                     "70 rendezvous.closed a/10 round=5"));
+}
+
 TEST(Unsupported, names_what_cannot_be_played_and_nothing_else) {
   Scenario scenario;
   scenario.cluster.nodes = {{"a"}};

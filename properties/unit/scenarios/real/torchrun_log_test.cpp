@@ -1,0 +1,72 @@
+// Lines as PyTorch 2.13 writes them.
+#include "scenarios/real/torchrun_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace hooke::scenario {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<Logged> read(const std::vector<std::string>& lines) {
+  TorchrunLog log;
+  std::vector<Logged> out;
+  for (const std::string& line : lines) {
+    if (const auto what = log.read(line)) out.push_back(*what);
+  }
+  return out;
+}
+
+/// A line of the rendezvous.
+std::string rendezvous(const std::string& words) {
+  return "V1122 11:49:27.773000 20148 torch/distributed/elastic/rendezvous/"
+         "dynamic_rendezvous.py:842] The node '127.0.1.1_20148_0' " +
+         words;
+}
+const std::string kMarked = rendezvous("marked the rendezvous 'job' as closed. Pending sync.");
+const std::string kSynced = rendezvous(
+    "has successfully synced its local changes with other nodes in the rendezvous 'job'.");
+const std::string kStale = rendezvous(
+    "has a stale state and failed to sync its local changes with other nodes in the rendezvous "
+    "'job'.");
+const std::string kClosed = rendezvous("has closed the rendezvous 'job'.");
+
+TEST(TorchrunLog, tells_of_failed_workers_and_of_the_exit_barrier) {
+  EXPECT_THAT(
+      read({"E1122 11:48:55.879000 7 torch/distributed/elastic/multiprocessing/api.py:1015] failed "
+            "(exitcode: 3) local_rank: 0 (pid: 9) of binary: hooke",
+            "I1122 11:48:55.880000 7 torch/distributed/elastic/agent/server/api.py:985] Local "
+            "worker group finished (WorkerState.SUCCEEDED). Waiting 300 seconds for other agents "
+            "to finish",
+            "I1122 11:48:56.880000 7 torch/distributed/elastic/agent/server/api.py:1000] Done "
+            "waiting for other agents. Elapsed: 1.0 seconds"}),
+      ElementsAre(Logged::worker_failed, Logged::exit_barrier_entered, Logged::exit_barrier_left));
+  EXPECT_THAT(read({"E1122 11:53:56.880000 7 torch/distributed/elastic/agent/server/api.py:1008] "
+                    "Error waiting on exit barrier. Elapsed: 300.1 seconds"}),
+              ElementsAre(Logged::exit_barrier_left));
+}
+
+TEST(TorchrunLog, the_rendezvous_is_closed_by_whoever_wrote_it_first) {
+  EXPECT_THAT(read({kMarked, kSynced, kClosed}), ElementsAre(Logged::closed));
+  // Somebody else was faster, or had closed it before.
+  EXPECT_THAT(read({kMarked, kStale, kClosed}), IsEmpty());
+  EXPECT_THAT(read({kClosed}), IsEmpty());
+  // A write that was not accepted is made again.
+  EXPECT_THAT(read({kMarked, kStale, kMarked, kSynced, kClosed}), ElementsAre(Logged::closed));
+  EXPECT_THAT(read({kSynced, kMarked}), IsEmpty());
+}
+
+TEST(TorchrunLog, other_lines_tell_nothing) {
+  EXPECT_THAT(read({"", "failed (exitcode: 1)", "Traceback (most recent call last):",
+                    rendezvous("marked round 0 of the rendezvous 'job' as complete. Pending "
+                               "sync."),
+                    kSynced}),
+              IsEmpty());
+}
+
+}  // namespace
+}  // namespace hooke::scenario
