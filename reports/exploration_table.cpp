@@ -156,7 +156,7 @@ std::string exploration_table(const Exploration& exploration, const Style& style
 }
 
 std::uint64_t median_worlds(std::uint64_t met, std::uint64_t of) {
-  if (met == of) return 1;
+  if (met >= of) return 1;
   const double rate = static_cast<double>(met) / static_cast<double>(of);
   return static_cast<std::uint64_t>(std::ceil(std::log(0.5) / std::log1p(-rate)));
 }

@@ -63,7 +63,11 @@ ordered_json finding_json(ordered_json json, const Finding& finding) {
   return json;
 }
 
-Finding finding_at(const Place& place) {
+/// Of a part with so many worlds.
+Finding finding_at(const Place& place, std::uint64_t worlds) {
+  if (place.at("worlds").unsigned_integer() > worlds) {
+    place.at("worlds").refuse_value("at most all worlds, " + std::to_string(worlds));
+  }
   return {place.at("worlds").unsigned_integer(), place.at("first_seed").unsigned_integer(),
           place.has("capsule") ? place.at("capsule").text() : ""};
 }
@@ -177,11 +181,12 @@ Exploration load_exploration(std::string_view text, const std::string& source) {
   out.wall = std::chrono::nanoseconds(top.at("wall_ns").integer(0, INT64_MAX));
   for (const Place& item : top.at("findings").items()) {
     item.object({"invariant", "cause", "worlds", "first_seed", "capsule"});
-    out.findings[kind_at(item)] = finding_at(item);
+    out.findings[kind_at(item)] = finding_at(item, out.worlds);
   }
   for (const Place& item : top.at("exhibits").items()) {
     item.object({"name", "kinds", "worlds", "first_seed", "capsule"});
-    out.exhibits[item.at("name").text()] = {kinds_at(item.at("kinds")), finding_at(item)};
+    out.exhibits[item.at("name").text()] = {kinds_at(item.at("kinds")),
+                                            finding_at(item, out.worlds)};
   }
   for (const auto& [name, count] : top.at("marks").members()) {
     out.marks[name] = count.unsigned_integer();

@@ -110,6 +110,9 @@ TEST(Exploration, BadFilesAreRefusedWithThePlace) {
   std::string text = write_exploration(some());
   text.replace(text.find("\"of\": 2"), 7, "\"of\": 0");
   EXPECT_THAT(refusal(text), HasSubstr("/shards/0/index"));
+  text = write_exploration(some());
+  text.replace(text.find("\"worlds\": 3"), 11, "\"worlds\": 1");
+  EXPECT_THAT(refusal(text), HasSubstr("/findings/1/worlds: expected at most all worlds, 1"));
 }
 
 TEST(Exploration, AWorldThatIsPlayedShowsTheSameEachTime) {
