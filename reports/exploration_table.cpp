@@ -42,11 +42,14 @@ std::vector<std::pair<Key, Item>> by_worlds(const std::map<Key, Item>& items) {
   return out;
 }
 
-/// Other exhibits that fail in the same way.
+/// Other exhibits that fail in all the ways of this one: who has met them has met it.
 std::vector<std::string> doubles_of(const std::string& name, const Exploration& exploration) {
+  const std::vector<FailureKind>& own = exploration.exhibits.at(name).kinds;
   std::vector<std::string> out;
   for (const auto& [other, sought] : exploration.exhibits) {
-    if (other != name && sought.kinds == exploration.exhibits.at(name).kinds) out.push_back(other);
+    const std::vector<FailureKind>& theirs = sought.kinds;
+    if (other != name && std::includes(theirs.begin(), theirs.end(), own.begin(), own.end()))
+      out.push_back(other);
   }
   return out;
 }

@@ -26,8 +26,8 @@ std::uint64_t median_worlds(std::uint64_t met, std::uint64_t of);
 
 /// A line for each exhibit, after a line of names: in how many worlds of how many it was met; the
 /// median number of worlds until it is found blindly, and of seconds at this exploration's pace
-/// (both empty: not met); and which other exhibits fail in the same way, so that no hunt can tell
-/// them from this one.
+/// (both empty: not met); and which other exhibits fail in all its ways, so that worlds that met
+/// them count for this one, too.
 std::string exhibits_csv(const hunt::Exploration& exploration);
 
 }  // namespace hooke::report

@@ -45,15 +45,15 @@ TEST(ExhibitsCsv, TellsHowLongAHuntTakesAndWhoCannotBeToldApart) {
   EXPECT_EQ(exhibits_csv(some()),
             "exhibit,met,worlds,median_worlds,median_seconds,fails_like\n"
             "both,0,100,,,\n"
-            "bounds,10,100,7,3.5,double\n"
-            "double,10,100,7,3.5,bounds\n");
+            "bounds,10,100,7,3.5,both double\n"
+            "double,10,100,7,3.5,both bounds\n");
 }
 
 TEST(ExplorationTable, HasTheMediansAndSaysWhatWasNotMet) {
   const std::string table = exploration_table(some(), Style{});
   EXPECT_THAT(table, HasSubstr("of 3 looked for, 2 met"));
   EXPECT_THAT(table,
-              HasSubstr("     10           3             7         3.5 s  bounds, or 1 like it"));
+              HasSubstr("     10           3             7         3.5 s  bounds, or 2 like it"));
   EXPECT_THAT(table, HasSubstr("      -           -             -             -  both\n"));
 }
 
