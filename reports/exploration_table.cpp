@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "reports/text.h"
@@ -24,18 +25,44 @@ std::string counted(std::uint64_t count, const std::string& what) {
   return grouped(count) + " " + what + (count == 1 ? "" : "s");
 }
 
+const Finding& met(const Finding& finding) {
+  return finding;
+}
+const Finding& met(const hunt::Sought& sought) {
+  return sought.met;
+}
+
 /// The most frequent first.
-template <class Key>
-std::vector<std::pair<Key, Finding>> by_worlds(const std::map<Key, Finding>& findings) {
-  std::vector<std::pair<Key, Finding>> out(findings.begin(), findings.end());
-  std::stable_sort(out.begin(), out.end(),
-                   [](const auto& a, const auto& b) { return a.second.worlds > b.second.worlds; });
+template <class Key, class Item>
+std::vector<std::pair<Key, Item>> by_worlds(const std::map<Key, Item>& items) {
+  std::vector<std::pair<Key, Item>> out(items.begin(), items.end());
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
+    return met(a.second).worlds > met(b.second).worlds;
+  });
   return out;
 }
 
-std::string joined(const std::vector<std::string>& words) {
+/// Other exhibits that fail in all the ways of this one: who has met them has met it.
+std::vector<std::string> doubles_of(const std::string& name, const Exploration& exploration) {
+  const std::vector<FailureKind>& own = exploration.exhibits.at(name).kinds;
+  std::vector<std::string> out;
+  for (const auto& [other, sought] : exploration.exhibits) {
+    const std::vector<FailureKind>& theirs = sought.kinds;
+    if (other != name && std::includes(theirs.begin(), theirs.end(), own.begin(), own.end()))
+      out.push_back(other);
+  }
+  return out;
+}
+
+double median_seconds(const Finding& finding, const Exploration& exploration) {
+  return static_cast<double>(median_worlds(finding.worlds, exploration.worlds)) *
+         static_cast<double>(exploration.wall.count()) / 1e9 /
+         static_cast<double>(exploration.worlds);
+}
+
+std::string joined(const std::vector<std::string>& words, const char* between = ", ") {
   std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
+  for (const std::string& word : words) out += (out.empty() ? "" : between) + word;
   return out;
 }
 
@@ -61,18 +88,24 @@ std::string findings_table(const Exploration& exploration, const Style& style, b
 }
 
 std::string exhibits_table(const Exploration& exploration, const Style& style) {
-  const auto met = std::count_if(exploration.exhibits.begin(), exploration.exhibits.end(),
-                                 [](const auto& item) { return item.second.worlds != 0; });
+  const auto count = std::count_if(exploration.exhibits.begin(), exploration.exhibits.end(),
+                                   [](const auto& item) { return item.second.met.worlds != 0; });
+  constexpr const char* kLine = "{:>7}  {:>10}  {:>12}  {:>12}  {}\n";
   std::string out =
-      paint(style, "1",
-            fmt::format("\n{:>7}  {:>10}  {:>11}  of {} looked for, {} met\n", "worlds",
-                        "first seed", "one in", exploration.exhibits.size(), met));
-  for (const auto& [name, finding] : by_worlds(exploration.exhibits)) {
+      "\n" + paint(style, "1",
+                   fmt::format(kLine, "worlds", "first seed", "median seeds", "median",
+                               fmt::format("of {} looked for, {} met", exploration.exhibits.size(),
+                                           count)));
+  for (const auto& [name, sought] : by_worlds(exploration.exhibits)) {
+    const Finding& finding = sought.met;
+    const std::size_t doubles = doubles_of(name, exploration).size();
+    const std::string title = doubles == 0 ? name : fmt::format("{}, or {} like it", name, doubles);
     if (finding.worlds == 0) {
-      out += fmt::format("{:>7}  {:>10}  {:>11}  {}\n", "-", "-", "-", name);
+      out += fmt::format(kLine, "-", "-", "-", "-", title);
     } else {
-      out += fmt::format("{:>7}  {:>10}  {:>11}  {}\n", grouped(finding.worlds), finding.first_seed,
-                         grouped(exploration.worlds / finding.worlds), name);
+      out += fmt::format(kLine, grouped(finding.worlds), finding.first_seed,
+                         grouped(median_worlds(finding.worlds, exploration.worlds)),
+                         fmt::format("{:.1f} s", median_seconds(finding, exploration)), title);
     }
   }
   return out;
@@ -131,6 +164,25 @@ std::string exploration_table(const Exploration& exploration, const Style& style
                         : "faults that nobody felt: " + joined(unfelt) + "\n";
   out +=
       never.empty() ? "every mark was reached\n" : "marks never reached: " + joined(never) + "\n";
+  return out;
+}
+
+std::uint64_t median_worlds(std::uint64_t met, std::uint64_t of) {
+  if (met >= of) return 1;
+  const double rate = static_cast<double>(met) / static_cast<double>(of);
+  return static_cast<std::uint64_t>(std::ceil(std::log(0.5) / std::log1p(-rate)));
+}
+
+std::string exhibits_csv(const Exploration& exploration) {
+  std::string out = "exhibit,met,worlds,median_worlds,median_seconds,fails_like\n";
+  for (const auto& [name, sought] : exploration.exhibits) {
+    out += fmt::format("{},{},{},", name, sought.met.worlds, exploration.worlds);
+    out += sought.met.worlds == 0
+               ? std::string(",")
+               : fmt::format("{},{:.1f}", median_worlds(sought.met.worlds, exploration.worlds),
+                             median_seconds(sought.met, exploration));
+    out += "," + joined(doubles_of(name, exploration), " ") + "\n";
+  }
   return out;
 }
 

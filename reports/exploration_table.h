@@ -19,4 +19,15 @@ std::string progress(const hunt::Exploration& so_far, std::uint64_t done, std::u
 /// marks were never reached.
 std::string exploration_table(const hunt::Exploration& exploration, const Style& style);
 
+/// After how many worlds of this exploration's kind an exhibit is found in half of all hunts, when
+/// `met` of `of` worlds have shown it: worlds are drawn independently, so that the number until the
+/// first is geometric. `met` is not 0.
+std::uint64_t median_worlds(std::uint64_t met, std::uint64_t of);
+
+/// A line for each exhibit, after a line of names: in how many worlds of how many it was met; the
+/// median number of worlds until it is found blindly, and of seconds at this exploration's pace
+/// (both empty: not met); and which other exhibits fail in all its ways, so that worlds that met
+/// them count for this one, too.
+std::string exhibits_csv(const hunt::Exploration& exploration);
+
 }  // namespace hooke::report

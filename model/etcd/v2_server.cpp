@@ -332,13 +332,18 @@ void EtcdV2Server::Service::changed() {
 
 void EtcdV2Server::Service::tell() {
   std::vector<std::pair<Exchange, std::string>> told;
-  std::erase_if(waiters_, [&](const Waiter& waiter) {
-    if (waiter.exchange->gone()) return true;
+  std::vector<Waiter> waiting;
+  for (Waiter& waiter : waiters_) {
+    if (waiter.exchange->gone()) continue;
     const auto* const change = next_for(waiter.key, waiter.recursive, waiter.since);
-    if (change == nullptr) return false;
-    told.emplace_back(waiter.exchange, change->text);
-    return true;
-  });
+    if (change != nullptr) {
+      told.emplace_back(waiter.exchange, change->text);
+      continue;
+    }
+    waiter.since = std::max(waiter.since, seen_index() + 1);  // nothing up to here concerns it
+    waiting.push_back(std::move(waiter));
+  }
+  waiters_ = std::move(waiting);
   // An answer may let the next request of its connection in, which may change the tree.
   for (const auto& [exchange, text] : told) exchange->finish(text);
 }

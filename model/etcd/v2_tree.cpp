@@ -122,6 +122,8 @@ std::string EtcdV2Tree::write(const std::string& action, const std::string& key,
   std::string text = change_text(action, json_of(key, node, now), std::move(previous));
   // A directory's own index stays where it was, although the change has one.
   if (action == "update" && node.is_directory) node.modified = present->second.modified;
+  if (present != nodes_.end()) forget_expiry(key, present->second);
+  if (node.expires) expiries_.emplace(*node.expires, key);
   nodes_[key] = std::move(node);
   record(key, false, silent, text);
   return text;
@@ -130,10 +132,14 @@ std::string EtcdV2Tree::write(const std::string& action, const std::string& key,
 std::string EtcdV2Tree::remove(const std::string& action, const std::string& key) {
   const auto found = nodes_.find(key);
   const Node before = std::move(found->second);
+  forget_expiry(key, before);
   nodes_.erase(found);
   const std::string prefix = key + "/";
   auto below = nodes_.lower_bound(prefix);
-  while (below != nodes_.end() && below->first.starts_with(prefix)) below = nodes_.erase(below);
+  while (below != nodes_.end() && below->first.starts_with(prefix)) {
+    forget_expiry(below->first, below->second);
+    below = nodes_.erase(below);
+  }
   ++index_;
   Json node{{"key", key}};
   if (before.is_directory) node["dir"] = true;
@@ -159,33 +165,31 @@ void EtcdV2Tree::forget() {
 
 // ---- expiry -------------------------------------------------------------------------------------
 
-std::optional<sim::MonotonicTime> EtcdV2Tree::next_expiry() const {
-  std::optional<sim::MonotonicTime> out;
-  for (const auto& [key, node] : nodes_) {
-    if (node.expires && (!out || *node.expires < *out)) out = node.expires;
-  }
-  return out;
+void EtcdV2Tree::forget_expiry(const std::string& key, const Node& node) {
+  if (node.expires) expiries_.erase({*node.expires, key});
 }
 
-std::vector<std::pair<sim::MonotonicTime, std::string>> EtcdV2Tree::over(
+std::optional<sim::MonotonicTime> EtcdV2Tree::next_expiry() const {
+  if (expiries_.empty()) return std::nullopt;
+  return expiries_.begin()->first;
+}
+
+std::set<EtcdV2Tree::Expiry>::const_iterator EtcdV2Tree::end_of_over(
     sim::MonotonicTime time) const {
-  std::vector<std::pair<sim::MonotonicTime, std::string>> out;
-  for (const auto& [key, node] : nodes_) {
-    if (node.expires && *node.expires <= time) out.emplace_back(*node.expires, key);
-  }
-  return out;
+  return std::find_if(expiries_.begin(), expiries_.end(),
+                      [&](const Expiry& expiry) { return expiry.first > time; });
 }
 
 std::size_t EtcdV2Tree::expired(sim::MonotonicTime time) const {
-  return over(time).size();
+  return static_cast<std::size_t>(std::distance(expiries_.begin(), end_of_over(time)));
 }
 
 void EtcdV2Tree::expire(sim::MonotonicTime time) {
-  auto ends = over(time);
-  std::sort(ends.begin(), ends.end());
+  const std::vector<Expiry> ends(expiries_.begin(), end_of_over(time));
   for (const auto& [when, key] : ends) {
     const auto found = nodes_.find(key);
     if (found == nodes_.end()) continue;  // went with its directory
+    forget_expiry(key, found->second);
     found->second.expires.reset();
     remove("expire", key);
   }

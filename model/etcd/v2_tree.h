@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,14 +78,18 @@ class EtcdV2Tree {
   [[nodiscard]] std::optional<sim::MonotonicTime> next_expiry() const;
 
  private:
-  [[nodiscard]] std::vector<std::pair<sim::MonotonicTime, std::string>> over(
-      sim::MonotonicTime time) const;
+  using Expiry = std::pair<sim::MonotonicTime, std::string>;  ///< when, and the node's path
+  /// The first one that is not over at `time`.
+  [[nodiscard]] std::set<Expiry>::const_iterator end_of_over(sim::MonotonicTime time) const;
+  /// `node`, at `key`, is about to go or to be replaced.
+  void forget_expiry(const std::string& key, const Node& node);
   void record(const std::string& key, bool removes, bool silent, const std::string& text);
 
   sim::Clock& clock_;
   std::function<void()> changed_;
   std::map<std::string, Node> nodes_;
-  std::uint64_t index_ = 3;  ///< a fresh etcd has written its own membership
+  std::set<Expiry> expiries_;  ///< of all nodes that expire: asked for at every request
+  std::uint64_t index_ = 3;    ///< a fresh etcd has written its own membership
   std::uint64_t forgotten_ = 0;
   std::deque<Change> history_;
 };

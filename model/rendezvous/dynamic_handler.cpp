@@ -535,6 +535,7 @@ bool DynamicHandler::run_to_leave(Operation operation) {
 void DynamicHandler::linger() {
   Core& core = *core_;
   if (!core.hardened() || core.resources.server == nullptr) return;
+  if (keep_alive_ != nullptr) std::exchange(keep_alive_, nullptr)->cancel();
   core.resources.backend = nullptr;  // this node's own connections
   core.patient = nullptr;
   core.resources.store = nullptr;

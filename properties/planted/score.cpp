@@ -1,131 +1,198 @@
-// How well the promises see planted mistakes, in the first WORLDS wide worlds. For each mistake one
-// line: the first world in which a promise breaks that holds there without it, and that promise;
-// "- -" when there is none. Without --first there follows in how many worlds that is so, in how
-// many the run differs at all, and which promises they are. Usage: planted_score [--first] WORLDS
-// [PART OF A NAME]...
+// Which planted mistakes the default swarm finds, and in which of its worlds. BASELINE is what
+// `hooke explore --variant hardened --results` or `--variant torch-2.x` has seen without a mistake.
+// For each mistake the worlds of the same seeds are played again with it and nothing else changed;
+// a line of the table has the first world
+//   * that broke a promise in a way in which it breaks none without the mistake ("found"), and
+//   * that broke one in a way that no world of the baseline has shown ("blindly": whoever hunts
+//     does not have the sound program),
+// and the promise. With several baselines, a seed is played under each before the next seed.
+// Usage: planted_score BASELINE... [--seeds N] [--shard INDEX/COUNT] [--only PART_OF_A_NAME]...
+// --shard takes every COUNTth mistake.
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
-#include <set>
+#include <sstream>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "model/variant/defects.h"
-#include "properties/property/wide_world.h"
-#include "scenarios/runner.h"
+#include "scenarios/hunt/exploration.h"
+#include "scenarios/hunt/explorer.h"
+#include "scenarios/hunt/swarm.h"
+#include "scenarios/json_reader.h"
+#include "scenarios/loader.h"
 
 namespace {
 
-using hooke::scenario::RunReport;
-using hooke::scenario::Scenario;
+using namespace hooke;
+using hunt::FailureKind;
+using Kinds = std::vector<FailureKind>;
 
-struct Outcome {
-  std::string hash;
-  std::set<std::string> broken;
-};
-
-class Score {
+/// Sound worlds of one variant.
+class Baseline {
  public:
-  explicit Score(std::uint32_t worlds) : sound_(worlds) {}
-
-  void print_usual() {
-    std::map<std::string, int> usual;
-    for (std::uint32_t world = 0; world < sound_.size(); ++world) {
-      for (const std::string& id : sound(world).broken) ++usual[id];
+  Baseline(kernel::Kernel& kernel, const std::string& file)
+      : kernel_(kernel), seen_(hunt::load_exploration(scenario::read_file(file), file)) {
+    const auto variant = model::variant_from(seen_.space);
+    const bool whole =
+        seen_.shards.size() == 1 && seen_.shards.front().first == 0 && seen_.shards.front().of == 1;
+    if (!variant || !whole) {
+      throw scenario::ScenarioError(
+          file + ": expected what hooke explore --variant has seen from seed 0 on");
     }
-    std::printf("# without a mistake, in %zu worlds:%s\n", sound_.size(), text(usual).c_str());
+    swarm_.variants = {*variant};
   }
 
-  /// True when it was found.
-  bool print(const hooke::model::PlantedDefect& planted, bool first_only) {
-    int differs = 0;
-    int found = 0;
-    std::string first = "- -";
-    std::map<std::string, int> by;
-    for (std::uint32_t world = 0; world < sound_.size() && !(first_only && found > 0); ++world) {
-      Scenario scenario = hooke::scenario::wide_world(world);
-      scenario.protocol.defects = {std::string(planted.name)};
-      const Outcome outcome = outcome_of(scenario);
-      const Outcome& without = sound(world);
-      if (outcome.hash != without.hash) ++differs;
-      std::vector<std::string> news;
-      std::set_difference(outcome.broken.begin(), outcome.broken.end(), without.broken.begin(),
-                          without.broken.end(), std::back_inserter(news));
-      for (const std::string& id : news) ++by[id];
-      if (!news.empty() && ++found == 1) first = std::to_string(world) + " " + news.front();
-    }
-    std::printf("%s %s", std::string(planted.name).c_str(), first.c_str());
-    if (!first_only) {
-      std::printf(" | %d of %zu, differs in %d:%s", found, sound_.size(), differs,
-                  text(by).c_str());
-    }
-    std::printf("\n");
-    std::fflush(stdout);
-    return found > 0;
+  [[nodiscard]] std::uint64_t worlds() const { return seen_.worlds; }
+  [[nodiscard]] const std::string& variant() const { return seen_.space; }
+  [[nodiscard]] bool has_shown(const FailureKind& kind) const {
+    return seen_.findings.contains(kind);
+  }
+  /// One world in so many shows what none before it has shown, as far as the ways that were seen
+  /// but once can tell (Good, Biometrika 40, 1953).
+  [[nodiscard]] std::uint64_t worlds_for_a_chance_find() const {
+    const auto once = std::count_if(seen_.findings.begin(), seen_.findings.end(),
+                                    [](const auto& item) { return item.second.worlds == 1; });
+    return once == 0 ? worlds() : worlds() / static_cast<std::uint64_t>(once);
+  }
+
+  /// How world `seed` fails with a mistake; empty: none. Those without are played once.
+  Kinds kinds(std::uint64_t seed, std::string_view mistake) {
+    if (!mistake.empty()) return played(seed, {std::string(mistake)});
+    const auto known = sound_.find(seed);
+    return known != sound_.end() ? known->second
+                                 : sound_.emplace(seed, played(seed, {})).first->second;
   }
 
  private:
-  Outcome outcome_of(const Scenario& scenario) {
-    hooke::scenario::RunOptions options;
-    options.twin = false;
-    const RunReport report = hooke::scenario::run(kernel_, scenario, options, invariants_);
-    Outcome out;
-    out.hash = report.hash;
-    for (const auto& violation : report.violations) out.broken.insert(violation.invariant);
-    if (!report.harness_failure.empty()) out.broken.insert("harness");
-    return out;
+  Kinds played(std::uint64_t seed, std::vector<std::string> defects) {
+    swarm_.defects = std::move(defects);
+    return hunt::kinds_of(scenario::run(kernel_, hunt::draw(swarm_, seed),
+                                        hunt::hunting_options(false), invariants_));
   }
 
-  /// Each world is run once without a mistake.
-  const Outcome& sound(std::uint32_t world) {
-    if (!sound_[world]) sound_[world] = outcome_of(hooke::scenario::wide_world(world));
-    return *sound_[world];
-  }
-
-  /// The most frequent first.
-  static std::string text(const std::map<std::string, int>& counts) {
-    std::vector<std::pair<int, std::string>> order;
-    for (const auto& [id, count] : counts) order.emplace_back(-count, id);
-    std::sort(order.begin(), order.end());
-    std::string out;
-    for (const auto& [count, id] : order) out += " " + id + " " + std::to_string(-count);
-    return out;
-  }
-
-  hooke::kernel::Kernel kernel_;
-  hooke::properties::InvariantRegistry invariants_ =
-      hooke::properties::InvariantRegistry::with_builtins();
-  std::vector<std::optional<Outcome>> sound_;
+  kernel::Kernel& kernel_;
+  hunt::Exploration seen_;
+  hunt::Swarm swarm_;
+  std::map<std::uint64_t, Kinds> sound_;
+  properties::InvariantRegistry invariants_ = properties::InvariantRegistry::with_builtins();
 };
+
+/// "hardened 17 safety.bounds", or "- - -".
+struct Find {
+  std::string text = "- - -";
+  [[nodiscard]] bool made() const { return text.front() != '-'; }
+  void make(const Baseline& baseline, std::uint64_t seed, const FailureKind& kind) {
+    if (!made()) text = baseline.variant() + " " + std::to_string(seed) + " " + kind.invariant;
+  }
+};
+
+struct Score {
+  Find found;
+  Find blindly;
+};
+
+Score score_of(std::string_view mistake, std::vector<std::unique_ptr<Baseline>>& baselines,
+               std::uint64_t seeds) {
+  Score score;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    for (const auto& baseline : baselines) {
+      Kinds news;
+      const Kinds spoilt = baseline->kinds(seed, mistake);
+      const auto is_known = [&](const FailureKind& kind) { return baseline->has_shown(kind); };
+      // What the sound world does need not be known when nothing could come of it.
+      const bool nothing_blindly = std::all_of(spoilt.begin(), spoilt.end(), is_known);
+      if (spoilt.empty() || (score.found.made() && nothing_blindly)) continue;
+      const Kinds sound = baseline->kinds(seed, "");
+      std::set_difference(spoilt.begin(), spoilt.end(), sound.begin(), sound.end(),
+                          std::back_inserter(news));
+      if (news.empty()) continue;
+      score.found.make(*baseline, seed, news.front());
+      const auto blind = std::find_if_not(news.begin(), news.end(), is_known);
+      if (blind != news.end()) score.blindly.make(*baseline, seed, *blind);
+      if (score.blindly.made()) return score;
+    }
+  }
+  return score;
+}
+
+struct Options {
+  std::vector<std::string> baselines;
+  std::vector<std::string> parts;  ///< of names; empty: all
+  std::uint64_t seeds = UINT64_MAX;
+  std::size_t index = 0;
+  std::size_t of = 1;
+
+  [[nodiscard]] bool wants(std::size_t number, std::string_view name) const {
+    if (number % of != index) return false;
+    return parts.empty() || std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
+             return name.find(part) != std::string_view::npos;
+           });
+  }
+};
+
+std::optional<Options> options_of(const std::vector<std::string>& arguments) {
+  Options out;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& name = arguments[i];
+    if (!name.starts_with("--")) {
+      out.baselines.push_back(name);
+      continue;
+    }
+    if (++i == arguments.size()) return std::nullopt;
+    std::istringstream value(arguments[i]);
+    char slash = 0;
+    const bool good = name == "--only"    ? static_cast<bool>(value >> out.parts.emplace_back())
+                      : name == "--seeds" ? value >> out.seeds && out.seeds > 0
+                      : name == "--shard" ? value >> out.index >> slash >> out.of && slash == '/' &&
+                                                out.index < out.of
+                                          : false;
+    if (!good) return std::nullopt;
+  }
+  if (out.baselines.empty()) return std::nullopt;
+  return out;
+}
+
+void print_scores(const Options& options) {
+  kernel::Kernel kernel;
+  std::vector<std::unique_ptr<Baseline>> baselines;
+  std::uint64_t seeds = options.seeds;
+  for (const std::string& file : options.baselines) {
+    baselines.push_back(std::make_unique<Baseline>(kernel, file));
+    const Baseline& baseline = *baselines.back();
+    seeds = std::min(seeds, baseline.worlds());
+    std::printf("# %s: %llu sound worlds, one in %llu fails in a way of its own\n",
+                baseline.variant().c_str(), static_cast<unsigned long long>(baseline.worlds()),
+                static_cast<unsigned long long>(baseline.worlds_for_a_chance_find()));
+  }
+  std::size_t number = 0;
+  for (const model::PlantedDefect& planted : model::kPlanted) {
+    if (!options.wants(number++, planted.name)) continue;
+    const Score score = score_of(planted.name, baselines, seeds);
+    std::printf("%s %s %s\n", std::string(planted.name).c_str(), score.found.text.c_str(),
+                score.blindly.text.c_str());
+    std::fflush(stdout);
+  }
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<std::string_view> parts(argv + 1, argv + argc);
-  const bool first_only = !parts.empty() && parts.front() == "--first";
-  if (first_only) parts.erase(parts.begin());
-  const int worlds = parts.empty() ? 0 : std::atoi(parts.front().data());
-  if (worlds <= 0) {
-    std::fprintf(stderr, "usage: planted_score [--first] WORLDS [PART OF A NAME]...\n");
+  const std::optional<Options> options = options_of({argv + 1, argv + argc});
+  if (!options) {
+    std::fprintf(stderr,
+                 "usage: planted_score BASELINE... [--seeds N] [--shard INDEX/COUNT] "
+                 "[--only PART_OF_A_NAME]...\n");
     return 2;
   }
-  parts.erase(parts.begin());
-  Score score(static_cast<std::uint32_t>(worlds));
-  if (!first_only) score.print_usual();
-  int found = 0;
-  int mistakes = 0;
-  for (const hooke::model::PlantedDefect& planted : hooke::model::kPlanted) {
-    const bool wanted = std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
-      return planted.name.find(part) != std::string_view::npos;
-    });
-    if (!parts.empty() && !wanted) continue;
-    ++mistakes;
-    if (score.print(planted, first_only)) ++found;
+  try {
+    print_scores(*options);
+  } catch (const scenario::ScenarioError& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
   }
-  std::printf("# found %d of %d\n", found, mistakes);
   return 0;
 }

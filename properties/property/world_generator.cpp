@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "fault_entry.h"
 #include "scenarios/vocabulary.h"
 #include "scenarios/writer.h"
 
@@ -65,6 +64,25 @@ rc::Gen<WorldPlan> world_plan(int faults_max) {
                      return rc::gen::container<std::vector<FaultPlan>>(
                          static_cast<std::size_t>(count), fault_plan());
                    })));
+}
+
+/// Every parameter that the word knows. `amount`, from 1 on: how much, in what is usual for the
+/// word; seconds where it takes a span.
+TimelineEntry fault_entry(const Word& word, const std::string& node, Duration at, Duration lasts,
+                          std::int64_t amount) {
+  const unsigned parameters = word.required | word.optional;
+  TimelineEntry entry;
+  entry.what = word.name;
+  entry.trigger.at = at;
+  if ((parameters & (kNode | kPaths)) != 0) entry.from = {node};
+  if ((parameters & kFor) != 0) entry.duration = lasts;
+  if ((parameters & kBy) != 0) entry.span = std::chrono::seconds(amount);
+  if ((parameters & kAmount) != 0) entry.amount = amount;
+  if ((parameters & kText) != 0) entry.text = entry.what == "thread.dies" ? "keep_alive" : node;
+  if (entry.what == "net.loss") entry.amount = amount * 1000;
+  if (entry.what == "net.bandwidth") entry.amount = amount * 1'000'000;
+  if (entry.what == "port.busy") entry.amount = 29400;
+  return entry;
 }
 
 Scenario build(const WorldPlan& plan) {

@@ -15,6 +15,7 @@ namespace {
 struct Options {
   std::vector<std::string> files;
   bool json = false;
+  bool exhibits = false;
 };
 
 int report(const Options& options) {
@@ -25,8 +26,9 @@ int report(const Options& options) {
     if (std::exchange(first, false)) whole.space = part.space;
     whole.merge(part, file);
   }
-  std::cout << (options.json ? hunt::write_exploration(whole)
-                             : report::exploration_table(whole, style_of_terminal()));
+  std::cout << (options.exhibits ? report::exhibits_csv(whole)
+                : options.json   ? hunt::write_exploration(whole)
+                                 : report::exploration_table(whole, style_of_terminal()));
   return exit_code_of(whole);
 }
 
@@ -39,6 +41,9 @@ void add_report(CLI::App& app, int& exit_code) {
   command->add_option("results", options->files, "Files that hooke explore --results has written")
       ->required();
   command->add_flag("--json", options->json, "Print the whole as JSON");
+  command->add_flag("--exhibits", options->exhibits,
+                    "Print a line of CSV for each exhibit of --museum: how often it was met, and "
+                    "the median number of worlds and seconds until it is found");
   command->footer(
       "Example:\n"
       "  hooke report part-*.json\n"

@@ -39,24 +39,28 @@ Shard shard_at(const Place& place) {
   return shard;
 }
 
-template <class Key>
-void count(std::map<Key, Finding>& findings, const Key& key, std::uint64_t seed) {
-  Finding& finding = findings[key];
+void count(Finding& finding, std::uint64_t seed) {
   if (finding.worlds++ == 0 || seed < finding.first_seed) finding.first_seed = seed;
 }
 
-template <class Key>
-void merge_into(std::map<Key, Finding>& findings, const std::map<Key, Finding>& others) {
-  for (const auto& [key, theirs] : others) {
-    const auto [found, is_new] = findings.try_emplace(key, theirs);
-    if (is_new) continue;
-    Finding& ours = found->second;
-    const bool earlier =
-        theirs.worlds != 0 && (ours.worlds == 0 || theirs.first_seed < ours.first_seed);
-    ours.worlds += theirs.worlds;
-    if (ours.capsule.empty() || (earlier && !theirs.capsule.empty())) ours.capsule = theirs.capsule;
-    if (earlier) ours.first_seed = theirs.first_seed;
-  }
+void merge_into(Finding& ours, const Finding& theirs) {
+  const bool earlier =
+      theirs.worlds != 0 && (ours.worlds == 0 || theirs.first_seed < ours.first_seed);
+  ours.worlds += theirs.worlds;
+  if (ours.capsule.empty() || (earlier && !theirs.capsule.empty())) ours.capsule = theirs.capsule;
+  if (earlier) ours.first_seed = theirs.first_seed;
+}
+
+ordered_json kinds_json(const std::vector<FailureKind>& kinds) {
+  ordered_json out = ordered_json::array();
+  for (const FailureKind& kind : kinds) out.push_back(kind_json(kind));
+  return out;
+}
+
+std::vector<FailureKind> kinds_at(const Place& place) {
+  std::vector<FailureKind> out;
+  for (const Place& item : place.items()) out.push_back(kind_at(item));
+  return out;
 }
 
 ordered_json finding_json(ordered_json json, const Finding& finding) {
@@ -66,7 +70,11 @@ ordered_json finding_json(ordered_json json, const Finding& finding) {
   return json;
 }
 
-Finding finding_at(const Place& place) {
+/// Of a part with so many worlds.
+Finding finding_at(const Place& place, std::uint64_t worlds) {
+  if (place.at("worlds").unsigned_integer() > worlds) {
+    place.at("worlds").refuse_value("at most all worlds, " + std::to_string(worlds));
+  }
   return {place.at("worlds").unsigned_integer(), place.at("first_seed").unsigned_integer(),
           place.has("capsule") ? place.at("capsule").text() : ""};
 }
@@ -79,10 +87,10 @@ void Exploration::add(const WorldResult& world, const Museum& museum) {
   if (world.twin) ++twins;
   if (world.twins_differ) ++twins_differ;
   events += world.events;
-  for (const FailureKind& kind : world.kinds) count(findings, kind, world.seed);
+  for (const FailureKind& kind : world.kinds) count(findings[kind], world.seed);
   for (const Exhibit& exhibit : museum) {
-    exhibits.try_emplace(exhibit.name);
-    if (exhibit.is_met_by(world.kinds)) count(exhibits, exhibit.name, world.seed);
+    Sought& sought = exhibits.try_emplace(exhibit.name, Sought{exhibit.kinds, {}}).first->second;
+    if (exhibit.is_met_by(world.kinds)) count(sought.met, world.seed);
   }
   for (const std::string& mark : world.marks) ++marks[mark];
   for (const WorldResult::Fault& fault : world.faults) {
@@ -112,8 +120,15 @@ void Exploration::merge(const Exploration& other, const std::string& source) {
   twins_differ += other.twins_differ;
   events += other.events;
   wall += other.wall;
-  merge_into(findings, other.findings);
-  merge_into(exhibits, other.exhibits);
+  for (const auto& [kind, theirs] : other.findings) merge_into(findings[kind], theirs);
+  for (const auto& [name, theirs] : other.exhibits) {
+    const auto ours = exhibits.try_emplace(name, Sought{theirs.kinds, {}}).first;
+    if (ours->second.kinds != theirs.kinds) {
+      throw ScenarioError(source + ": /exhibits: expected \"" + name +
+                          "\" to be what it is in the other files");
+    }
+    merge_into(ours->second.met, theirs.met);
+  }
   for (const auto& [name, count] : other.marks) marks[name] += count;
   for (const auto& [word, count] : other.faults) {
     faults[word].happened += count.happened;
@@ -149,8 +164,9 @@ std::string write_exploration(const Exploration& exploration) {
     out["findings"].push_back(finding_json(kind_json(kind), finding));
   }
   out["exhibits"] = ordered_json::array();
-  for (const auto& [name, finding] : exploration.exhibits) {
-    out["exhibits"].push_back(finding_json({{"name", name}}, finding));
+  for (const auto& [name, sought] : exploration.exhibits) {
+    out["exhibits"].push_back(
+        finding_json({{"name", name}, {"kinds", kinds_json(sought.kinds)}}, sought.met));
   }
   out["marks"] = exploration.marks;
   out["faults"] = ordered_json::object();
@@ -177,11 +193,12 @@ Exploration load_exploration(std::string_view text, const std::string& source) {
   out.wall = std::chrono::nanoseconds(top.at("wall_ns").integer(0, INT64_MAX));
   for (const Place& item : top.at("findings").items()) {
     item.object({"invariant", "cause", "limit", "worlds", "first_seed", "capsule"});
-    out.findings[kind_at(item)] = finding_at(item);
+    out.findings[kind_at(item)] = finding_at(item, out.worlds);
   }
   for (const Place& item : top.at("exhibits").items()) {
-    item.object({"name", "worlds", "first_seed", "capsule"});
-    out.exhibits[item.at("name").text()] = finding_at(item);
+    item.object({"name", "kinds", "worlds", "first_seed", "capsule"});
+    out.exhibits[item.at("name").text()] = {kinds_at(item.at("kinds")),
+                                            finding_at(item, out.worlds)};
   }
   for (const auto& [name, count] : top.at("marks").members()) {
     out.marks[name] = count.unsigned_integer();
@@ -195,11 +212,10 @@ Exploration load_exploration(std::string_view text, const std::string& source) {
 }
 
 std::string write_world(const WorldResult& world) {
-  ordered_json out{{"seed", world.seed},     {"kinds", ordered_json::array()},
+  ordered_json out{{"seed", world.seed},     {"kinds", kinds_json(world.kinds)},
                    {"marks", world.marks},   {"faults", ordered_json::array()},
                    {"events", world.events}, {"wall_ns", world.wall.count()},
                    {"twin", world.twin},     {"twins_differ", world.twins_differ}};
-  for (const FailureKind& kind : world.kinds) out["kinds"].push_back(kind_json(kind));
   for (const WorldResult::Fault& fault : world.faults) {
     out["faults"].push_back({{"word", fault.word}, {"felt", fault.felt}});
   }
@@ -212,7 +228,7 @@ WorldResult load_world(std::string_view line, const std::string& source) {
   top.object({"seed", "kinds", "marks", "faults", "events", "wall_ns", "twin", "twins_differ"});
   WorldResult out;
   out.seed = top.at("seed").unsigned_integer();
-  for (const Place& item : top.at("kinds").items()) out.kinds.push_back(kind_at(item));
+  out.kinds = kinds_at(top.at("kinds"));
   for (const Place& item : top.at("marks").items()) out.marks.push_back(item.text());
   for (const Place& item : top.at("faults").items()) {
     out.faults.push_back({item.at("word").text(), item.at("felt").truth()});

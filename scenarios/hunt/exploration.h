@@ -38,6 +38,12 @@ struct Finding {
   std::string capsule;  ///< file name of its shrunk scenario, beside the results; empty: none
 };
 
+/// An exhibit that was looked for.
+struct Sought {
+  std::vector<FailureKind> kinds;  ///< what a world must show to have met it
+  Finding met;
+};
+
 /// A part of the seeds: those of [first, first + count) that are `index` modulo `of`.
 struct Shard {
   std::uint64_t first = 0;
@@ -57,8 +63,7 @@ struct Exploration {
   std::uint64_t events = 0;
   std::chrono::nanoseconds wall{};
   std::map<FailureKind, Finding> findings;
-  std::map<std::string, Finding>
-      exhibits;  ///< scenarios that were looked for, by name: who failed like them
+  std::map<std::string, Sought> exhibits;      ///< by name
   std::map<std::string, std::uint64_t> marks;  ///< worlds that reached each
   struct FaultCount {
     std::uint64_t happened = 0;
@@ -67,8 +72,8 @@ struct Exploration {
   std::map<std::string, FaultCount> faults;  ///< by word
 
   void add(const WorldResult& world, const Museum& museum);
-  /// scenario::ScenarioError when the other one is of another space, or of seeds that are here
-  /// already.
+  /// scenario::ScenarioError when the other one is of another space, of seeds that are here
+  /// already, or has looked for something else under the name of an exhibit.
   void merge(const Exploration& other, const std::string& source);
   /// Ways in which promises broke that somebody could have kept.
   [[nodiscard]] std::uint64_t ways() const;

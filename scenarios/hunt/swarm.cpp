@@ -19,6 +19,7 @@ using scenario::NodePlan;
 using scenario::Scenario;
 using scenario::TimelineEntry;
 using scenario::Word;
+using scenario::WorkerProgram;
 using scenario::WorkerStep;
 
 std::int64_t between(Stream& draws, Range range) {
@@ -37,6 +38,10 @@ const auto& one_of(Stream& draws, const Items& items) {
 
 Duration seconds(Stream& draws, std::int64_t low, std::int64_t high) {
   return std::chrono::seconds(between(draws, {low, high}));
+}
+
+Duration milliseconds(Stream& draws, std::int64_t low, std::int64_t high) {
+  return std::chrono::milliseconds(between(draws, {low, high}));
 }
 
 /// Some moment, to the second or to the millisecond.
@@ -84,8 +89,10 @@ class Drawing {
   void protocol();
   void cluster();
   void workers();
+  void watches(Stream& draws);
+  WorkerProgram common_work(Stream& draws) const;
+  WorkerProgram program(Stream& draws, const WorkerProgram& work) const;
   void odd_worker(Stream& draws);
-  void timers(Stream& draws);
   void faults();
   std::vector<const Word*> words();
   TimelineEntry fault(Stream& draws, const Word& word);
@@ -95,6 +102,8 @@ class Drawing {
   const Swarm& swarm_;
   kernel::SeededSource source_;
   Scenario world_;
+  bool timers_ = false;  ///< an agent's watchdog ends workers that let a timer expire
+  bool beats_ = false;   ///< agents wait for their workers' heartbeats
 };
 
 void Drawing::protocol() {
@@ -135,7 +144,9 @@ void Drawing::cluster() {
   }
   if (one_in(draws, 2)) {
     for (NodePlan& node : plan.nodes) {
-      if (one_in(draws, 3)) node.start = moment(draws, 60);
+      if (!one_in(draws, 3)) continue;
+      node.start = moment(draws, 60);
+      if (one_in(draws, 8)) node.start.reset();  // comes only if the timeline says so
     }
   }
   if (one_in(draws, 4)) {
@@ -166,34 +177,100 @@ WorkerStep step(WorkerStep::Kind kind, Duration span, std::int64_t code = 0) {
   return out;
 }
 
+WorkerStep beat(std::string_view what) {
+  WorkerStep out = step(WorkerStep::Kind::beat);
+  out.text = what;
+  return out;
+}
+
 void Drawing::workers() {
   Stream draws = stream("swarm.workers");
   scenario::WorkersPlan& plan = world_.workers;
   plan.per_node = between(draws, swarm_.workers_per_node);
-  if (one_in(draws, 4)) {
-    plan.program = {step(WorkerStep::Kind::run, seconds(draws, 1, 60))};
-  } else {
-    WorkerStep train = step(WorkerStep::Kind::collective, span(draws));
-    train.count = between(draws, {1, 6});
-    plan.program = {step(WorkerStep::Kind::init), train};
+  watches(draws);
+  const WorkerProgram work = common_work(draws);
+  plan.program = program(draws, work);
+  // What a timer guards and when a worker pauses its heartbeats are its own affair.
+  for (const NodePlan& node : world_.cluster.nodes) {
+    for (std::int64_t rank = 1; (timers_ || beats_) && rank < plan.per_node; ++rank) {
+      plan.overrides[node.id + "/" + std::to_string(rank)] = program(draws, work);
+    }
   }
-  if (one_in(draws, 5)) timers(draws);
-  plan.program.push_back(step(WorkerStep::Kind::exit));
   plan.peer_abort = seconds(draws, 5, 60);
   if (one_in(draws, 6)) plan.peer_abort.reset();
-  if (one_in(draws, 6)) plan.slow_stop = seconds(draws, 1, 40);
+  if (one_in(draws, 6)) plan.slow_stop = seconds(draws, 1, 60);
   if (one_in(draws, 2)) odd_worker(draws);
 }
 
-/// A timer around the last step of the program, long enough or not.
-void Drawing::timers(Stream& draws) {
-  WorkerStep acquire = step(WorkerStep::Kind::acquire, seconds(draws, 1, 60),
-                            static_cast<std::int64_t>(sim::Signal::kill));
+/// Whether agents watch their workers by more than their ends.
+void Drawing::watches(Stream& draws) {
+  scenario::AgentPlan& agent = world_.protocol.agent;
+  timers_ = one_in(draws, 6);
+  if (timers_) {
+    agent.environment["TORCHELASTIC_ENABLE_FILE_TIMER"] = "1";
+    if (one_in(draws, 3)) agent.timer = "queue";
+  }
+  beats_ = one_in(draws, 6);
+  if (beats_) {
+    model::HeartbeatPlan& plan = agent.heartbeats.emplace();
+    plan.interval = milliseconds(draws, 300, 1'500);
+    plan.deadline = plan.interval * 2 + milliseconds(draws, 500, 5'000);
+    if (one_in(draws, 4)) plan.first_beat = seconds(draws, 5, 30);
+    plan.policy =
+        one_of(draws, std::array{model::HeartbeatPolicy::mark, model::HeartbeatPolicy::restart,
+                                 model::HeartbeatPolicy::stop});
+  }
+}
+
+/// What every worker does: most train together, some work each for itself, for long or not. Those
+/// that are watched do so more often: together they end together, whatever a watchdog forgets.
+WorkerProgram Drawing::common_work(Stream& draws) const {
+  if (one_in(draws, timers_ || beats_ ? 2 : 4)) {
+    const bool long_work = one_in(draws, 3);
+    return {step(WorkerStep::Kind::run, seconds(draws, 1, long_work ? 300 : 60))};
+  }
+  WorkerStep train = step(WorkerStep::Kind::collective, span(draws));
+  train.count = between(draws, {1, 6});
+  return {step(WorkerStep::Kind::init), train};
+}
+
+/// A step that a timer guards: done just in time or too late, or renewed half way.
+void guarded_step(Stream& draws, const std::string& scope, WorkerProgram& program) {
+  const Duration limit = milliseconds(draws, 1'000, 12'000);
+  WorkerStep acquire =
+      step(WorkerStep::Kind::acquire, limit, static_cast<std::int64_t>(sim::Signal::kill));
   WorkerStep release = step(WorkerStep::Kind::release);
-  acquire.text = release.text = "step";
-  scenario::WorkerProgram& program = world_.workers.program;
-  program.insert(program.end() - 1, acquire);
+  acquire.text = release.text = scope;
+  program.push_back(acquire);
+  if (one_in(draws, 3)) {
+    program.push_back(step(WorkerStep::Kind::run, limit / 2));
+    program.push_back(acquire);
+  }
+  const bool late = one_in(draws, 4);
+  program.push_back(step(WorkerStep::Kind::run, late ? limit + seconds(draws, 1, 8)
+                                                     : limit - milliseconds(draws, 5, 900)));
   program.push_back(release);
+}
+
+/// The common work, beside steps that timers guard and between heartbeats where there are any.
+WorkerProgram Drawing::program(Stream& draws, const WorkerProgram& work) const {
+  WorkerProgram out;
+  for (std::int64_t i = timers_ ? between(draws, {1, 4}) : 0; i > 0; --i) {
+    guarded_step(draws, one_in(draws, 3) ? "shared" : "step " + std::to_string(i), out);
+  }
+  out.insert(one_in(draws, 2) ? out.begin() : out.end(), work.begin(), work.end());
+  if (beats_) {
+    out.insert(out.begin(), beat("start"));
+    if (one_in(draws, 2)) {
+      out.push_back(beat("pause"));
+      out.push_back(step(WorkerStep::Kind::run, seconds(draws, 1, 9)));
+      out.push_back(beat("start"));
+      out.push_back(step(WorkerStep::Kind::run, seconds(draws, 1, 9)));
+    }
+    if (!one_in(draws, 4)) out.push_back(beat("stop"));
+  }
+  out.push_back(step(WorkerStep::Kind::exit));
+  return out;
 }
 
 /// One worker, or all of one node, does something else for once or always.
@@ -203,7 +280,8 @@ void Drawing::odd_worker(Stream& draws) {
     key += "/" + std::to_string(between(draws, {0, world_.workers.per_node - 1}));
   }
   if (one_in(draws, 3)) key += "/*";
-  scenario::WorkerProgram program{step(WorkerStep::Kind::run, moment(draws, 30))};
+  WorkerProgram program{step(WorkerStep::Kind::run, moment(draws, 30))};
+  if (beats_) program.insert(program.begin(), beat("start"));
   switch (draws.below(4)) {
     case 0: program.push_back(step(WorkerStep::Kind::exit, {}, between(draws, {1, 3}))); break;
     case 1: program.push_back(step(WorkerStep::Kind::exit)); break;
@@ -213,6 +291,13 @@ void Drawing::odd_worker(Stream& draws) {
           step(WorkerStep::Kind::signal, {}, static_cast<std::int64_t>(sim::Signal::kill)));
   }
   world_.workers.overrides[key] = program;
+}
+
+/// What jobs meet every day may happen in half of the worlds, anything else in every fifth.
+bool is_usual(const Word& word) {
+  constexpr std::array<std::string_view, 6> kUsual{"agent.kill",  "agent.signal",  "node.crash",
+                                                   "worker.exit", "net.partition", "agent.start"};
+  return std::find(kUsual.begin(), kUsual.end(), word.name) != kUsual.end();
 }
 
 /// What may happen in this world at all.
@@ -228,7 +313,7 @@ std::vector<const Word*> Drawing::words() {
   Stream draws = stream("swarm.words");
   std::vector<const Word*> on;
   for (const Word* const word : possible) {
-    if (one_in(draws, 5)) on.push_back(word);
+    if (one_in(draws, is_usual(*word) ? 2 : 5)) on.push_back(word);
   }
   if (on.empty()) on.push_back(one_of(draws, possible));
   return on;

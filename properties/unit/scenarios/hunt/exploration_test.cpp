@@ -52,9 +52,9 @@ TEST(Exploration, CountsWorldsByWhatTheyShow) {
   EXPECT_EQ(seen.faults.at("net.delay").felt, 3U);
   EXPECT_EQ(seen.faults.at("node.crash").felt, 0U);
   EXPECT_EQ(seen.faults.at("node.crash").happened, 3U);
-  EXPECT_EQ(seen.exhibits.at("too many").worlds, 2U);
-  EXPECT_EQ(seen.exhibits.at("both").first_seed, 2U);
-  EXPECT_EQ(seen.exhibits.at("never").worlds, 0U);
+  EXPECT_EQ(seen.exhibits.at("too many").met.worlds, 2U);
+  EXPECT_EQ(seen.exhibits.at("both").met.first_seed, 2U);
+  EXPECT_EQ(seen.exhibits.at("never").met.worlds, 0U);
   EXPECT_EQ(seen.marks_never_reached().size(), model::marks::kAll.size() - 1);
 }
 
@@ -82,7 +82,7 @@ TEST(Exploration, PartsOfOneSpaceMakeAWholeInAnyOrder) {
   EXPECT_EQ(write_exploration(forward), write_exploration(backward));
   EXPECT_EQ(forward.worlds, 4U);
   EXPECT_EQ(forward.findings.at(kOther).first_seed, 1U);
-  EXPECT_EQ(forward.exhibits.at("both").worlds, 1U);
+  EXPECT_EQ(forward.exhibits.at("both").met.worlds, 1U);
 }
 
 TEST(Exploration, WhatDoesNotBelongTogetherIsNotMerged) {
@@ -91,6 +91,9 @@ TEST(Exploration, WhatDoesNotBelongTogetherIsNotMerged) {
   Exploration elsewhere;
   elsewhere.space = "{}";
   EXPECT_THROW(whole.merge(elsewhere, "other.json"), ScenarioError);
+  Exploration of_another_museum;
+  of_another_museum.add(world(9, {kOther}), {{"both", {kOther}}});
+  EXPECT_THROW(whole.merge(of_another_museum, "museum.json"), ScenarioError);
 }
 
 TEST(Exploration, BadFilesAreRefusedWithThePlace) {
@@ -107,6 +110,9 @@ TEST(Exploration, BadFilesAreRefusedWithThePlace) {
   std::string text = write_exploration(some());
   text.replace(text.find("\"of\": 2"), 7, "\"of\": 0");
   EXPECT_THAT(refusal(text), HasSubstr("/shards/0/index"));
+  text = write_exploration(some());
+  text.replace(text.find("\"worlds\": 3"), 11, "\"worlds\": 1");
+  EXPECT_THAT(refusal(text), HasSubstr("/findings/1/worlds: expected at most all worlds, 1"));
 }
 
 TEST(Exploration, AWorldThatIsPlayedShowsTheSameEachTime) {

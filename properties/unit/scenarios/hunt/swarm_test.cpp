@@ -51,6 +51,43 @@ TEST(Swarm, EveryWordEveryStrategyAndEveryTriggerHappensSomewhere) {
   EXPECT_TRUE(by_event);
 }
 
+TEST(Swarm, WorkersAreGuardedAndBeatWorkForLongStopSlowlyAndSomeNodesNeverCome) {
+  int guarded = 0;
+  int several_on_a_node = 0;
+  int beating = 0;
+  int long_work = 0;
+  int slower_than_the_usual_grace = 0;
+  int absent = 0;
+  for (std::uint64_t seed = 0; seed < 1'000; ++seed) {
+    const Scenario world = draw(Swarm(), seed);
+    const scenario::WorkerProgram& program = world.workers.program;
+    const auto has = [](const scenario::WorkerProgram& steps, scenario::WorkerStep::Kind kind) {
+      return std::any_of(steps.begin(), steps.end(), [&](const auto& s) { return s.kind == kind; });
+    };
+    const bool watched =
+        world.protocol.agent.environment.contains("TORCHELASTIC_ENABLE_FILE_TIMER");
+    EXPECT_EQ(has(program, scenario::WorkerStep::Kind::acquire), watched) << seed;
+    EXPECT_EQ(has(program, scenario::WorkerStep::Kind::beat),
+              world.protocol.agent.heartbeats.has_value())
+        << seed;
+    guarded += watched ? 1 : 0;
+    beating += world.protocol.agent.heartbeats ? 1 : 0;
+    const auto second = world.workers.overrides.find(world.cluster.nodes.back().id + "/1");
+    if (watched && second != world.workers.overrides.end() && second->second != program) {
+      ++several_on_a_node;
+    }
+    long_work += std::any_of(program.begin(), program.end(), [](const auto& s) {
+      return s.kind == scenario::WorkerStep::Kind::run && s.span > std::chrono::seconds(60);
+    });
+    slower_than_the_usual_grace += world.workers.slow_stop > std::chrono::seconds(30) ? 1 : 0;
+    for (const scenario::NodePlan& node : world.cluster.nodes) absent += node.start ? 0 : 1;
+  }
+  for (const int count :
+       {guarded, several_on_a_node, beating, long_work, slower_than_the_usual_grace, absent}) {
+    EXPECT_GT(count, 30);
+  }
+}
+
 TEST(Swarm, MostKindsOfFaultAreOffInAWorldSoThatTheOthersHaveRoom) {
   Swarm swarm;
   swarm.faults = {100, 100};

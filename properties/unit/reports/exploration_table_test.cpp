@@ -1,0 +1,61 @@
+#include "reports/exploration_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace hooke::report {
+namespace {
+
+using hunt::FailureKind;
+using testing::HasSubstr;
+
+const FailureKind kOne{"safety.bounds", "too many"};
+const FailureKind kOther{"liveness.exit", "too late"};
+
+/// 100 worlds in 50 s: 10 met `bounds` and its double, none met `both`.
+hunt::Exploration some() {
+  hunt::Exploration out;
+  const hunt::Museum museum{{"bounds", {kOne}}, {"both", {kOther, kOne}}, {"double", {kOne}}};
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    hunt::WorldResult world;
+    world.seed = seed;
+    if (seed % 10 == 3) world.kinds = {kOne};
+    out.add(world, museum);
+  }
+  out.wall = std::chrono::seconds(50);
+  return out;
+}
+
+TEST(MedianWorlds, IsTheFirstNumberByWhichHalfOfAllHuntsHaveFound) {
+  EXPECT_EQ(median_worlds(7, 7), 1U);
+  EXPECT_EQ(median_worlds(1, 2), 1U);
+  EXPECT_EQ(median_worlds(1, 10), 7U);
+  EXPECT_EQ(median_worlds(1, 1'000'000), 693'147U);
+  for (const std::uint64_t met : {1U, 3U, 17U, 40U, 99U}) {
+    const double rate = static_cast<double>(met) / 100;
+    const auto median = static_cast<double>(median_worlds(met, 100));
+    EXPECT_GE(1 - std::pow(1 - rate, median), 0.5 - 1e-12) << met;
+    EXPECT_LT(1 - std::pow(1 - rate, median - 1), 0.5) << met;
+  }
+}
+
+TEST(ExhibitsCsv, TellsHowLongAHuntTakesAndWhoCannotBeToldApart) {
+  EXPECT_EQ(exhibits_csv(some()),
+            "exhibit,met,worlds,median_worlds,median_seconds,fails_like\n"
+            "both,0,100,,,\n"
+            "bounds,10,100,7,3.5,both double\n"
+            "double,10,100,7,3.5,both bounds\n");
+}
+
+TEST(ExplorationTable, HasTheMediansAndSaysWhatWasNotMet) {
+  const std::string table = exploration_table(some(), Style{});
+  EXPECT_THAT(table, HasSubstr("of 3 looked for, 2 met"));
+  EXPECT_THAT(table,
+              HasSubstr("     10           3             7         3.5 s  bounds, or 2 like it"));
+  EXPECT_THAT(table, HasSubstr("      -           -             -             -  both\n"));
+}
+
+}  // namespace
+}  // namespace hooke::report
