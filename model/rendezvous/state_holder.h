@@ -51,7 +51,8 @@ class StateHolder {
 
   /// False as long as the backend has never had a state for this node to see.
   [[nodiscard]] bool known() const { return known_; }
-  /// A job that has no state yet begins with `round` (hardened: R-41).
+  /// A job that has no state yet begins with `round`, and this node enters no earlier one
+  /// (hardened: R-41).
   void begin_at(std::int64_t round);
 
   /// What the hardened variant judges liveness by; null in the faithful ones.
