@@ -39,10 +39,19 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
-std::string findings_table(const Exploration& exploration, const Style& style) {
+/// "1,234 of 5,000 worlds (24.7 %)"
+std::string broken_of(const Exploration& exploration) {
+  const double part = exploration.worlds == 0 ? 0
+                                              : 100 * static_cast<double>(exploration.broken) /
+                                                    static_cast<double>(exploration.worlds);
+  return fmt::format("{} of {} ({:.1f} %)", grouped(exploration.broken),
+                     counted(exploration.worlds, "world"), part);
+}
+
+std::string findings_table(const std::map<FailureKind, Finding>& findings, const Style& style) {
   std::string out =
       paint(style, "1", fmt::format("\n{:>7}  {:>10}  {}\n", "worlds", "first seed", "promise"));
-  for (const auto& [kind, finding] : by_worlds(exploration.findings)) {
+  for (const auto& [kind, finding] : by_worlds(findings)) {
     out += fmt::format("{:>7}  {:>10}  {}", grouped(finding.worlds), finding.first_seed,
                        paint(style, "31;1", kind.invariant));
     if (!finding.capsule.empty()) out += "  " + finding.capsule;
@@ -109,7 +118,7 @@ std::string exploration_table(const Exploration& exploration, const Style& style
   } else {
     out += fmt::format("{} broke a promise, in {}\n", counted(exploration.broken, "world"),
                        counted(exploration.findings.size(), "way"));
-    out += findings_table(exploration, style);
+    out += findings_table(exploration.findings, style);
   }
   if (!exploration.exhibits.empty()) out += exhibits_table(exploration, style);
   std::vector<std::string> unfelt;
@@ -123,6 +132,18 @@ std::string exploration_table(const Exploration& exploration, const Style& style
   out +=
       never.empty() ? "every mark was reached\n" : "marks never reached: " + joined(never) + "\n";
   return out;
+}
+
+std::string comparison_table(const Exploration& exploration, const Exploration& other,
+                             const Style& style) {
+  std::string out =
+      fmt::format("broken were {}, against {}\n", broken_of(exploration), broken_of(other));
+  const auto beyond = exploration.findings_beyond(other);
+  if (beyond.empty()) {
+    return out + paint(style, "32", "in no way that the others had not broken, too") + "\n";
+  }
+  out += fmt::format("{} in which none of the others had broken\n", counted(beyond.size(), "way"));
+  return out + findings_table(beyond, style);
 }
 
 }  // namespace hooke::report

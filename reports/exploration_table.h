@@ -19,4 +19,8 @@ std::string progress(const hunt::Exploration& so_far, std::uint64_t done, std::u
 /// marks were never reached.
 std::string exploration_table(const hunt::Exploration& exploration, const Style& style);
 
+/// In how many worlds of each a promise broke, and the ways that only `exploration` has.
+std::string comparison_table(const hunt::Exploration& exploration, const hunt::Exploration& other,
+                             const Style& style);
+
 }  // namespace hooke::report

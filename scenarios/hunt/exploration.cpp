@@ -114,6 +114,14 @@ void Exploration::merge(const Exploration& other, const std::string& source) {
   }
 }
 
+std::map<FailureKind, Finding> Exploration::findings_beyond(const Exploration& other) const {
+  std::map<FailureKind, Finding> out;
+  for (const auto& [kind, finding] : findings) {
+    if (!other.findings.contains(kind)) out.emplace(kind, finding);
+  }
+  return out;
+}
+
 std::vector<std::string> Exploration::marks_never_reached() const {
   std::vector<std::string> out;
   for (const std::string_view mark : model::marks::kAll) {

@@ -70,6 +70,8 @@ struct Exploration {
   /// scenario::ScenarioError when the other one is of another space, or of seeds that are here
   /// already.
   void merge(const Exploration& other, const std::string& source);
+  /// Those of kinds that `other` has not.
+  [[nodiscard]] std::map<FailureKind, Finding> findings_beyond(const Exploration& other) const;
   /// Marks of the model that no world has reached, in their order.
   [[nodiscard]] std::vector<std::string> marks_never_reached() const;
 };
