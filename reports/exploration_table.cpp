@@ -60,18 +60,22 @@ double median_seconds(const Finding& finding, const Exploration& exploration) {
          static_cast<double>(exploration.worlds);
 }
 
-std::string joined(const std::vector<std::string>& words, const char* between = ", ") {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : between) + word;
-  return out;
+/// "1,234 of 5,000 worlds (24.7 %)"
+std::string broken_of(const Exploration& exploration) {
+  const double part = exploration.worlds == 0 ? 0
+                                              : 100 * static_cast<double>(exploration.broken) /
+                                                    static_cast<double>(exploration.worlds);
+  return fmt::format("{} of {} ({:.1f} %)", grouped(exploration.broken),
+                     counted(exploration.worlds, "world"), part);
 }
 
 /// Of the failures, or of what is none because nobody could have kept the promise.
-std::string findings_table(const Exploration& exploration, const Style& style, bool limits) {
+std::string findings_table(const std::map<FailureKind, Finding>& findings, const Style& style,
+                           bool limits) {
   std::string out = paint(style, "1",
                           fmt::format("\n{:>7}  {:>10}  {}\n", "worlds", "first seed",
                                       limits ? "promise that nobody could keep" : "promise"));
-  for (const auto& [kind, finding] : by_worlds(exploration.findings)) {
+  for (const auto& [kind, finding] : by_worlds(findings)) {
     if (kind.limit.empty() == limits) continue;
     out += fmt::format("{:>7}  {:>10}  {}", grouped(finding.worlds), finding.first_seed,
                        paint(style, limits ? "1" : "31;1", kind.invariant));
@@ -148,10 +152,10 @@ std::string exploration_table(const Exploration& exploration, const Style& style
   } else {
     out += fmt::format("{} broke a promise, in {}\n", counted(exploration.broken, "world"),
                        counted(exploration.ways(), "way"));
-    out += findings_table(exploration, style, false);
+    out += findings_table(exploration.findings, style, false);
   }
   if (exploration.ways() < exploration.findings.size()) {
-    out += findings_table(exploration, style, true);
+    out += findings_table(exploration.findings, style, true);
   }
   if (!exploration.exhibits.empty()) out += exhibits_table(exploration, style);
   std::vector<std::string> unfelt;
@@ -184,6 +188,18 @@ std::string exhibits_csv(const Exploration& exploration) {
     out += "," + joined(doubles_of(name, exploration), " ") + "\n";
   }
   return out;
+}
+
+std::string comparison_table(const Exploration& exploration, const Exploration& other,
+                             const Style& style) {
+  std::string out =
+      fmt::format("broken were {}, against {}\n", broken_of(exploration), broken_of(other));
+  const auto beyond = exploration.findings_beyond(other);
+  if (beyond.empty()) {
+    return out + paint(style, "32", "in no way that the others had not broken, too") + "\n";
+  }
+  out += fmt::format("{} in which none of the others had broken\n", counted(beyond.size(), "way"));
+  return out + findings_table(beyond, style, false);
 }
 
 }  // namespace hooke::report

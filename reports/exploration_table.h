@@ -29,5 +29,8 @@ std::uint64_t median_worlds(std::uint64_t met, std::uint64_t of);
 /// (both empty: not met); and which other exhibits fail in all its ways, so that worlds that met
 /// them count for this one, too.
 std::string exhibits_csv(const hunt::Exploration& exploration);
+/// In how many worlds of each a promise broke, and the ways that only `exploration` has.
+std::string comparison_table(const hunt::Exploration& exploration, const hunt::Exploration& other,
+                             const Style& style);
 
 }  // namespace hooke::report

@@ -93,4 +93,8 @@ std::string wrap(const std::string& text, std::size_t width, const std::string& 
   return out;
 }
 
+std::string joined(const std::vector<std::string>& words, const char* between) {
+  return fmt::format("{}", fmt::join(words, between));
+}
+
 }  // namespace hooke::report

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "sim/port/time.h"
 
@@ -23,5 +24,7 @@ std::string fit(const std::string& text, std::size_t width);
 std::string pad(const std::string& text, std::size_t width);
 /// Breaks `text` at blanks so that no line is wider than `width`; later lines start with `indent`.
 std::string wrap(const std::string& text, std::size_t width, const std::string& indent);
+/// "a, b, c".
+std::string joined(const std::vector<std::string>& words, const char* between = ", ");
 
 }  // namespace hooke::report

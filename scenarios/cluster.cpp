@@ -139,6 +139,10 @@ world::ServiceModel Cluster::store_service() const {
   return service;
 }
 
+model::Variant Cluster::variant_of(sim::NodeId node) const {
+  return scenario_.variant_of(scenario_.cluster.nodes.at(node.value));
+}
+
 // ---- agents and the store -----------------------------------------------------------------------
 
 model::LaunchConfig Cluster::launch_config(sim::NodeId node, const std::string& run_id) const {
@@ -175,7 +179,7 @@ model::LaunchConfig Cluster::launch_config(sim::NodeId node, const std::string& 
   config.shutdown_timeout = agent.shutdown_timeout;
   config.heartbeats = agent.heartbeats;
   config.command = {std::string(kWorkerProgram)};
-  config.variant = scenario_.protocol.variant;
+  config.variant = variant_of(node);
   config.defects = defects_;
   return config;
 }
@@ -299,7 +303,7 @@ WorkerConditions Cluster::conditions(sim::Ports& ports, sim::NodeId node, std::i
   conditions.may_stop_slowly = workers_may_stop_slowly_;
   conditions.restart_count_prefix = defects_.contains("worker_store.restart_count_prefix");
   conditions.planted = planted_;
-  conditions.variant = scenario_.protocol.variant;
+  conditions.variant = variant_of(node);
   conditions.timers =
       plugins_.timers.create(model::PluginChoice::parse(scenario_.protocol.agent.timer));
   conditions.round = [this, node, pid = ports.processes.self()] {

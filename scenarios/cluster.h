@@ -87,6 +87,7 @@ class Cluster {
   int run_worker(sim::Ports& ports);
   int run_pool(sim::Ports& ports);
   int run_probe(sim::Ports& ports);
+  [[nodiscard]] model::Variant variant_of(sim::NodeId node) const;
   [[nodiscard]] WorkerConditions conditions(sim::Ports& ports, sim::NodeId node,
                                             std::int64_t local_rank);
 

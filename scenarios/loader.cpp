@@ -31,9 +31,11 @@ class Loader {
   static model::HeartbeatPlan heartbeats(const Place& place);
   void chosen(const Place& place, const char* key, std::string& plan,
               model::PluginChoice model::LaunchConfig::*part);
+  static model::Variant variant(const Place& place);
   void protocol(const Place& place);
   void cluster(const Place& place);
   void node(const Place& place);
+  void mixture(const Place& nodes);
   void network(const Place& place);
   void workers(const Place& place);
   WorkerProgram program(const Place& place);
@@ -181,16 +183,17 @@ model::HeartbeatPlan Loader::heartbeats(const Place& place) {
   return plan;
 }
 
+model::Variant Loader::variant(const Place& place) {
+  const std::string name = place.text();
+  const auto known = model::variant_from(name);
+  if (!known)
+    place.refuse_word("a protocol variant", name, {"torch-2.x", "torch-1.13", "hardened"});
+  return *known;
+}
+
 void Loader::protocol(const Place& place) {
   place.object({"variant", "defects", "rendezvous", "agent"});
-  if (place.has("variant")) {
-    const std::string name = place.at("variant").text();
-    const auto variant = model::variant_from(name);
-    if (!variant)
-      place.at("variant").refuse_word("a protocol variant", name,
-                                      {"torch-2.x", "torch-1.13", "hardened"});
-    scenario_.protocol.variant = *variant;
-  }
+  if (place.has("variant")) scenario_.protocol.variant = variant(place.at("variant"));
   if (place.has("defects")) {
     const std::vector<std::string_view> names = model::defect_names();
     const std::vector<std::string> known(names.begin(), names.end());
@@ -213,7 +216,7 @@ void Loader::protocol(const Place& place) {
 // ---- cluster -----------------------------------------------------------------------------------
 
 void Loader::node(const Place& place) {
-  place.object({"id", "start", "clock"});
+  place.object({"id", "start", "clock", "variant"});
   NodePlan plan;
   if (place.has("start")) {
     const Place start = place.at("start");
@@ -230,9 +233,23 @@ void Loader::node(const Place& place) {
     if (clock.has("drift_ppm"))
       plan.clock_drift_ppm = clock.at("drift_ppm").integer(-100'000, 100'000);
   }
+  if (place.has("variant")) plan.variant = variant(place.at("variant"));
   for (const std::string& id : names_.declare(place.at("id"))) {
     plan.id = id;
     scenario_.cluster.nodes.push_back(plan);
+  }
+}
+
+/// Agents that cannot read each other's state are no job.
+void Loader::mixture(const Place& nodes) {
+  const model::Variant usual = scenario_.protocol.variant;
+  for (const Place& node : nodes.items()) {
+    if (!node.has("variant")) continue;
+    const Place own = node.at("variant");
+    if (!model::share_a_job(usual, variant(own))) {
+      own.refuse_value("a variant whose agents understand those of /protocol/variant, which are " +
+                       std::string(to_string(usual)));
+    }
   }
 }
 
@@ -578,6 +595,7 @@ Scenario Loader::load() {
   }
   cluster(top_.at("cluster"));
   protocol(top_.at("protocol"));
+  mixture(top_.at("cluster").at("nodes"));
   workers(top_.at("workers"));
   if (top_.has("timeline")) timeline(top_.at("timeline"));
   if (top_.has("expect")) expectation(top_.at("expect"));

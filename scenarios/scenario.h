@@ -61,6 +61,8 @@ struct NodePlan {
       Duration::zero();  ///< nullopt: only the timeline starts its agent
   Duration clock_skew{};
   std::int64_t clock_drift_ppm = 0;
+  /// Of its agents; nullopt: the job's.
+  std::optional<model::Variant> variant;
   friend bool operator==(const NodePlan&, const NodePlan&) = default;
 };
 
@@ -188,6 +190,11 @@ struct Scenario {
   Duration time_limit = 3600s;
   /// Recorded choices that replace the seed's, with the verdict they gave when recorded.
   std::optional<kernel::Tape> tape;
+
+  /// What the agents of `node` speak.
+  [[nodiscard]] model::Variant variant_of(const NodePlan& node) const {
+    return node.variant.value_or(protocol.variant);
+  }
   friend bool operator==(const Scenario&, const Scenario&) = default;
 };
 

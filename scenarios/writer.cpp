@@ -94,6 +94,7 @@ ordered_json cluster_json(const ClusterPlan& plan) {
     put(clock, "skew", node.clock_skew, Duration::zero());
     put(clock, "drift_ppm", node.clock_drift_ppm, std::int64_t{0});
     if (!clock.empty()) json["clock"] = clock;
+    if (node.variant) json["variant"] = std::string(model::to_string(*node.variant));
     out["nodes"].push_back(json);
   }
   if (plan.store_host.empty()) {

@@ -3,6 +3,7 @@
 // store of dynamic_rendezvous.py).
 
 #include <memory>
+#include <optional>
 
 #include "model/rendezvous/handler.h"
 #include "model/rendezvous/settings.h"
@@ -19,7 +20,8 @@ RendezvousStoreInfo build_store_info(sim::Ports& ports, std::int64_t rank, Store
 /// Builds the bootstrap information of an agent's rounds. It is built once per agent, and again
 /// when the agent is rank 0 without a server yet, not once per round; hardened, each round
 /// has its own, and an empty store at the port of the last one: members that kept the address find
-/// it there.
+/// it there. What an agent of PyTorch has told as rank 0 it does not tell again: a hardened one
+/// keeps the address for as long as that agent stays rank 0.
 class Bootstrap {
  public:
   Bootstrap(sim::Ports& ports, std::string local_addr, const RendezvousSettings& settings)
@@ -31,9 +33,11 @@ class Bootstrap {
 
   /// The agent serves the workers' store itself, unless TORCH_DISABLE_SHARE_RDZV_TCP_STORE is "1".
   [[nodiscard]] bool shares_store() const;
-  /// The information for a round. StoreError; EscapedPythonError "AssertionError" when this node
-  /// has become rank 0 only in a later round and the defect of releases before 2.13 is on.
-  RendezvousStoreInfo for_round(std::int64_t rank, Store& round_store);
+  /// The information for a round whose rank 0 is `first`; nullopt: it is no longer known.
+  /// StoreError; EscapedPythonError "AssertionError" when this node has become rank 0 only in a
+  /// later round and the defect of releases before 2.13 is on.
+  RendezvousStoreInfo for_round(std::int64_t rank, Store& round_store,
+                                const std::optional<NodeDesc>& first);
 
  private:
   RendezvousStoreInfo anew(std::int64_t rank, Store& round_store);
@@ -45,6 +49,7 @@ class Bootstrap {
   bool later_rank_zero_fails_;
   PlantedSet planted_;
   std::optional<RendezvousStoreInfo> cached_;
+  std::optional<NodeDesc> told_by_;  ///< rank 0 of the round that `cached_` is from (hardened)
   std::unique_ptr<TcpStoreServer> server_;
   std::shared_ptr<Store>
       own_client_;  ///< the server object of PyTorch is its own first client (R-40)

@@ -254,7 +254,8 @@ class KeepAlive {
 std::int64_t local_id(sim::Ports& ports, Variant variant) {
   constexpr std::uint64_t kIds = std::uint64_t{1} << 31U;
   if (variant != Variant::hardened) return 0;
-  return static_cast<std::int64_t>(ports.random.below("rendezvous.local_id", kIds));
+  const auto drawn = static_cast<std::int64_t>(ports.random.below("rendezvous.local_id", kIds));
+  return drawn < NodeDesc::kHandlersMax ? drawn + NodeDesc::kHandlersMax : drawn;
 }
 
 /// Nobody has left since the round was complete: ranks have no holes.
@@ -311,8 +312,9 @@ class DynamicHandler final : public RendezvousHandler {
   Bootstrap bootstrap_;
   std::unique_ptr<KeepAlive> keep_alive_;
   std::int64_t waiting_seen_ = 0;
-  bool forming_ = false;   ///< a round has been joined, and its ranks are not yet known
-  MonotonicTime heard_{};  ///< while it is forming: when the rendezvous last answered
+  bool forming_ = false;           ///< a round has been joined, and its ranks are not yet known
+  MonotonicTime heard_{};          ///< while it is forming: when the rendezvous last answered
+  std::optional<NodeDesc> first_;  ///< rank 0 of the round joined last
   std::optional<std::pair<std::int64_t, std::int64_t>> joined_;  ///< round, and its size then
 };
 
@@ -345,7 +347,7 @@ RendezvousInfo DynamicHandler::next_rendezvous() {
   // Outside the guarded part, as in PyTorch: a failure here leaves a member whose heartbeat goes on
   //
   if (core.settings.variant != Variant::torch_1_13)
-    info.bootstrap = bootstrap_.for_round(info.rank, *info.store);
+    info.bootstrap = bootstrap_.for_round(info.rank, *info.store, first_);
   trace().emit(events::rendezvous_joined,
                {core.settings.run_id, core.node->text(), info.round, info.rank, info.world_size,
                 info.bootstrap ? info.bootstrap->master_addr : std::string(),
@@ -371,7 +373,6 @@ RendezvousInfo DynamicHandler::join() {
     begin_after_old_rounds();
   }
   const MonotonicTime deadline = ports.clock.monotonic_now() + core.settings.timeout.join;
-  if (core.hardened() && joined_) core.holder.go_beyond(joined_->first);
   joined_.reset();
   do {
     core.run(&decide_exit, deadline);
@@ -396,6 +397,11 @@ RendezvousInfo DynamicHandler::join() {
   if (core.settings.planted.has(Planted::rendezvous_world_size_is_maximum))
     info.world_size = core.settings.max_nodes;
   joined_ = {info.round, info.world_size};
+  first_.reset();
+  for (const Participant& member : state.participants) {
+    if (member.rank == 0) first_ = *member.node;
+  }
+  if (core.hardened()) core.holder.begin_at(info.round + 1);
   info.store = round_store(state.round);
   return info;
 }

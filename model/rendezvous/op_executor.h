@@ -19,8 +19,13 @@ template <class Sleep, class BeforeWrite>
 void run_operation(Operation operation, StateHolder& holder, const RendezvousSettings& settings,
                    const NodeRef& node, sim::Clock& clock, sim::MonotonicTime deadline,
                    std::optional<sim::Duration> extend_by, Sleep sleep, BeforeWrite before_write) {
+  // The planted mistake's; PyTorch tries for as long as it takes.
+  constexpr int kTries = 4;
+  int lost = 0;
   for (;;) {
     const std::optional<bool> written = holder.sync();
+    lost = written == false ? lost + 1 : 0;
+    if (lost == kTries && settings.planted.has(Planted::rendezvous_retries_end)) return;
     if (written == false && operation == &decide_exit &&
         settings.planted.has(Planted::rendezvous_leaving_believed)) {
       return;

@@ -18,6 +18,9 @@ namespace hooke::model {
 /// Identity of a participant. Ordered by (addr by code point, pid, local_id); this order assigns
 /// ranks. UTF-8 compares by code point when compared as unsigned bytes.
 struct NodeDesc {
+  /// PyTorch numbers the handlers of a process, of which there are never so many; hardened agents
+  /// draw a number that is no smaller.
+  static constexpr std::int64_t kHandlersMax = 1 << 16;
   std::string addr;  ///< 1.13 calls it fqdn
   std::int64_t pid = 0;
   std::int64_t local_id = 0;

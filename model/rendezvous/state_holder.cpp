@@ -1,6 +1,8 @@
 // Copy on write: a state that has been offered to the backend is shared and never changed again.
 #include "model/rendezvous/state_holder.h"
 
+#include <algorithm>
+
 #include "model/rendezvous/state_codec.h"
 
 namespace hooke::model {
@@ -40,7 +42,10 @@ RendezvousState& StateHolder::edit() {
 void StateHolder::change(Action action) {
   const bool was_complete = state_->complete;
   RendezvousState& state = edit();
-  if (!state.complete && !state.closed) state.round = std::max(state.round, passed_round_ + 1);
+  // A store may have come up empty, and others have begun again in it with rounds this node has
+  // been in: whoever enters one that is not complete takes it to where the rounds go on.
+  if (signs_ && action == Action::add_to_participants && !state.complete)
+    state.round = std::max(state.round, first_round_);
   // What came with the state is never this process' own object, not even where it is equal.
   apply(action, state, settings_, node_.another_object(),
         truncate_to_microseconds(clock_.wall_now()));

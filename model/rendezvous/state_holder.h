@@ -2,7 +2,6 @@
 // A node's copy of the shared state and its exchange with the backend
 // (dynamic_rendezvous.py:_BackendRendezvousStateHolder).
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,12 +51,9 @@ class StateHolder {
 
   /// False as long as the backend has never had a state for this node to see.
   [[nodiscard]] bool known() const { return known_; }
-  /// A job that has no state yet begins with `round` (hardened: R-41).
+  /// A job that has no state yet begins with `round`, and this node enters no earlier one
+  /// (hardened: R-41).
   void begin_at(std::int64_t round);
-  /// Rounds up to this one are behind this node: a state in which they are still to come has been
-  /// begun by somebody who did not know of them, and what change() writes into it is of the
-  /// next one.
-  void go_beyond(std::int64_t round) { passed_round_ = std::max(passed_round_, round); }
 
   /// What the hardened variant judges liveness by; null in the faithful ones.
   [[nodiscard]] const SignsOfLife* signs() const { return signs_ ? &*signs_ : nullptr; }
@@ -80,7 +76,6 @@ class StateHolder {
   sim::Duration cache_duration_;
 
   std::int64_t first_round_ = 0;
-  std::int64_t passed_round_ = -1;
   StateRef state_;
   std::shared_ptr<RendezvousState> editable_;  ///< same as state_ while nobody else has seen it
   std::optional<Token> token_;

@@ -29,6 +29,7 @@ enum class Planted : unsigned char {
   rendezvous_leaving_believed,
   rendezvous_lost_write_believed,
   rendezvous_write_without_compare,
+  rendezvous_retries_end,
   rendezvous_world_size_is_maximum,
   rendezvous_keep_alive_not_restarted,
   rendezvous_patience_of_one_interval,
@@ -117,6 +118,9 @@ inline constexpr std::array kPlanted = {
     PlantedDefect{Planted::rendezvous_write_without_compare,
                   "planted.rendezvous.write_without_compare",
                   "The state in a TCPStore is written whatever stands there."},
+    PlantedDefect{
+        Planted::rendezvous_retries_end, "planted.rendezvous.retries_end",
+        "A node that has lost the race four times in a row takes what it wanted for done."},
     PlantedDefect{Planted::rendezvous_world_size_is_maximum,
                   "planted.rendezvous.world_size_is_maximum",
                   "The size of a round is taken from the settings."},

@@ -19,4 +19,8 @@ std::optional<Variant> variant_from(std::string_view name) {
   return std::nullopt;
 }
 
+bool share_a_job(Variant one, Variant other) {
+  return one == other || (one != Variant::torch_1_13 && other != Variant::torch_1_13);
+}
+
 }  // namespace hooke::model

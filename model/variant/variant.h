@@ -17,5 +17,8 @@ enum class Variant : unsigned char {
 std::string_view to_string(Variant variant);
 /// nullopt for an unknown name.
 std::optional<Variant> variant_from(std::string_view name);
+/// Agents of both understand each other's state. 1.13 writes other times and another name of the
+/// host than all that came later.
+bool share_a_job(Variant one, Variant other);
 
 }  // namespace hooke::model

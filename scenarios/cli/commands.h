@@ -24,6 +24,8 @@ void add_run(CLI::App& app, int& exit_code);
 void add_explore(CLI::App& app, int& exit_code);
 /// hooke sweep: plays a scenario with every fault at every event.
 void add_sweep(CLI::App& app, int& exit_code);
+/// hooke mix: plays scenarios with every choice of hardened agents.
+void add_mix(CLI::App& app, int& exit_code);
 /// hooke report: puts together what parts of an exploration have seen.
 void add_report(CLI::App& app, int& exit_code);
 /// hooke shrink FILE: makes the scenario of a failure small.

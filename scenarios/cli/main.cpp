@@ -78,6 +78,7 @@ int main(int argc, char** argv) {
   add_run(app, exit_code);
   add_explore(app, exit_code);
   add_sweep(app, exit_code);
+  add_mix(app, exit_code);
   add_report(app, exit_code);
   add_shrink(app, exit_code);
   add_explain(app, exit_code);

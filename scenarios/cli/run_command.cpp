@@ -14,6 +14,7 @@
 #include "reports/timeline.h"
 #include "reports/trace_file.h"
 #include "scenarios/cli/commands.h"
+#include "scenarios/cli/scenario_files.h"
 #include "scenarios/cli/terminal.h"
 #include "scenarios/loader.h"
 #include "scenarios/real/real_runner.h"
@@ -36,26 +37,6 @@ struct Options {
   bool explain = false;
   std::vector<std::string> worlds{"sim"};
 };
-
-/// Files as given, directories as all scenario files below them in the order of their paths.
-std::vector<std::string> scenario_files(const std::vector<std::string>& paths) {
-  std::vector<std::string> files;
-  for (const std::string& path : paths) {
-    if (!fs::is_directory(path)) {
-      files.push_back(path);
-      continue;
-    }
-    std::vector<std::string> below;
-    for (const auto& entry : fs::recursive_directory_iterator(path)) {
-      if (entry.path().extension() == ".json") below.push_back(entry.path().string());
-    }
-    std::sort(below.begin(), below.end());
-    if (below.empty())
-      throw scenario::ScenarioError(path + ": byte 0: expected scenario files below, got none");
-    files.insert(files.end(), below.begin(), below.end());
-  }
-  return files;
-}
 
 std::vector<std::string> node_names(const scenario::Scenario& scenario) {
   std::vector<std::string> names;

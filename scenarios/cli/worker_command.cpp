@@ -88,11 +88,19 @@ void obey(sim::Ports& ports, const std::string& stage) {
   });
 }
 
+model::Variant variant_on(const scenario::Scenario& plan, const std::string& node) {
+  for (const scenario::NodePlan& each : plan.cluster.nodes) {
+    if (each.id == node) return plan.variant_of(each);
+  }
+  return plan.protocol.variant;
+}
+
 int run_worker() {
   const std::string stage = variable(scenario::kStageVariable);
   const std::string node = variable(scenario::kNodeVariable);
   const std::int64_t local_rank = number("LOCAL_RANK");
   const scenario::Scenario plan = scenario::load_scenario_file(stage + "/scenario.json");
+  const model::Variant variant = variant_on(plan, node);
   std::int64_t incarnation = 0;
   std::ofstream trace_file =
       open_trace(stage, node + "-" + std::to_string(local_rank), incarnation);
@@ -100,7 +108,7 @@ int run_worker() {
   real::RealProcess process({"hooke"});
   process.add_sink(trace);
   return process.run([&](sim::Ports& ports) {
-    const std::int64_t round = current_round(ports, plan.protocol.variant);
+    const std::int64_t round = current_round(ports, variant);
     ports.trace.emit(scenario::events::worker_reported,
                      {std::int64_t{getppid()}, local_rank, number("RANK"), number("WORLD_SIZE"),
                       variable("GROUP_RANK") + "/" + variable("GROUP_WORLD_SIZE"),
@@ -110,7 +118,7 @@ int run_worker() {
     scenario::WorkerConditions conditions;
     conditions.program = scenario::program_of(plan.workers, node, local_rank, incarnation);
     conditions.peer_abort = plan.workers.peer_abort;
-    conditions.variant = plan.protocol.variant;
+    conditions.variant = variant;
     conditions.timers = model::TimerRegistry::with_builtins().create(
         model::PluginChoice::parse(plan.protocol.agent.timer));
     conditions.round = [round] { return round; };

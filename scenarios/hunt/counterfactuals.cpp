@@ -153,8 +153,19 @@ void change_clocks(const Scenario& scenario, Changes& changes) {
 }
 
 void change_arrangement(const Scenario& scenario, Changes& changes) {
-  changes.add("the variant hardened",
-              [](Scenario& changed) { changed.protocol.variant = model::Variant::hardened; });
+  changes.add("the variant hardened", [](Scenario& changed) {
+    changed.protocol.variant = model::Variant::hardened;
+    for (scenario::NodePlan& node : changed.cluster.nodes) node.variant.reset();
+  });
+  // One of them alone: of a large job nobody wants to read them all.
+  constexpr std::size_t kNodesMax = 5;
+  const std::size_t nodes = scenario.cluster.nodes.size();
+  for (std::size_t i = 0; i < nodes && nodes > 1 && nodes <= kNodesMax; ++i) {
+    if (scenario.variant_of(scenario.cluster.nodes[i]) == model::Variant::hardened) continue;
+    changes.add(
+        "the agent of " + scenario.cluster.nodes[i].id + " hardened",
+        [&](Scenario& changed) { changed.cluster.nodes[i].variant = model::Variant::hardened; });
+  }
   for (const std::string& defect : scenario.protocol.defects) {
     changes.add("without the defect " + defect,
                 [&](Scenario& changed) { std::erase(changed.protocol.defects, defect); });

@@ -141,6 +141,14 @@ std::uint64_t Exploration::ways() const {
       findings.begin(), findings.end(), [](const auto& item) { return is_failure(item.first); }));
 }
 
+std::map<FailureKind, Finding> Exploration::findings_beyond(const Exploration& other) const {
+  std::map<FailureKind, Finding> out;
+  for (const auto& [kind, finding] : findings) {
+    if (is_failure(kind) && !other.findings.contains(kind)) out.emplace(kind, finding);
+  }
+  return out;
+}
+
 std::vector<std::string> Exploration::marks_never_reached() const {
   std::vector<std::string> out;
   for (const std::string_view mark : model::marks::kAll) {

@@ -77,6 +77,8 @@ struct Exploration {
   void merge(const Exploration& other, const std::string& source);
   /// Ways in which promises broke that somebody could have kept.
   [[nodiscard]] std::uint64_t ways() const;
+  /// Those of kinds that `other` has not.
+  [[nodiscard]] std::map<FailureKind, Finding> findings_beyond(const Exploration& other) const;
   /// Marks of the model that no world has reached, in their order.
   [[nodiscard]] std::vector<std::string> marks_never_reached() const;
 };

@@ -20,6 +20,7 @@ void simplify(ShrinkSearch& search) {
     calm_choices(search);
     drop_timeline(search);
     drop_nodes(search);
+    join_variants(search);
     drop_lines(search);
     replace_programs(search);
     lower_numbers(search);

@@ -360,6 +360,19 @@ void drop_nodes(ShrinkSearch& search) {
       [&](std::size_t first, std::size_t count) { return drop_these_nodes(search, first, count); });
 }
 
+void join_variants(ShrinkSearch& search) {
+  Scenario candidate = search.scenario();
+  std::vector<scenario::NodePlan>& nodes = candidate.cluster.nodes;
+  const model::Variant first = candidate.variant_of(nodes.front());
+  const bool same = std::all_of(nodes.begin(), nodes.end(), [&](const scenario::NodePlan& node) {
+    return search.scenario().variant_of(node) == first;
+  });
+  if (!same) return;
+  candidate.protocol.variant = first;
+  for (scenario::NodePlan& node : nodes) node.variant.reset();
+  if (candidate != search.scenario()) search.step_aside(candidate, "one variant for all");
+}
+
 void drop_lines(ShrinkSearch& search) {
   std::vector<Pointer> places{Pointer()};
   for (std::size_t i = 0; i < places.size(); ++i) {

@@ -17,6 +17,8 @@ void name_choices(ShrinkSearch& search);
 void drop_timeline(ShrinkSearch& search);
 /// Nodes, with all that refers to them; the sizes of a round follow or stay.
 void drop_nodes(ShrinkSearch& search);
+/// What all agents are, said once, where each node says it for itself.
+void join_variants(ShrinkSearch& search);
 /// Every other thing that the format can do without, from the outside to the inside.
 void drop_lines(ShrinkSearch& search);
 /// The simplest worker programs instead of what there is.

@@ -88,6 +88,7 @@ class Drawing {
 
   void protocol();
   void cluster();
+  void mix(scenario::ClusterPlan& plan);
   void workers();
   void watches(Stream& draws);
   WorkerProgram common_work(Stream& draws) const;
@@ -110,6 +111,7 @@ void Drawing::protocol() {
   Stream draws = stream("swarm.protocol");
   scenario::ProtocolPlan& plan = world_.protocol;
   plan.variant = one_of(draws, swarm_.variants);
+  if (swarm_.mixed) plan.variant = swarm_.variants.front();
   plan.defects = swarm_.defects;
   scenario::RendezvousPlan& rendezvous = plan.rendezvous;
   rendezvous.backend = one_of(draws, swarm_.backends);
@@ -128,6 +130,15 @@ void Drawing::protocol() {
   agent.exit_barrier_timeout = one_of(draws, std::array<Duration, 2>{60s, 300s});
   agent.shutdown_timeout = one_of(draws, std::array<Duration, 2>{5s, 30s});
   if (one_in(draws, 3)) agent.environment["TORCH_DISABLE_SHARE_RDZV_TCP_STORE"] = "1";
+}
+
+/// Without it the world is that of a swarm whose only variant is the first.
+void Drawing::mix(scenario::ClusterPlan& plan) {
+  Stream draws = stream("swarm.mixture");
+  for (NodePlan& node : plan.nodes) {
+    const model::Variant own = one_of(draws, swarm_.variants);
+    if (own != world_.protocol.variant) node.variant = own;
+  }
 }
 
 void Drawing::cluster() {
@@ -149,6 +160,7 @@ void Drawing::cluster() {
       if (one_in(draws, 8)) node.start.reset();  // comes only if the timeline says so
     }
   }
+  if (swarm_.mixed) mix(plan);
   if (one_in(draws, 4)) {
     NodePlan& node = plan.nodes[draws.below(plan.nodes.size())];
     node.clock_skew = one_of(draws, std::array<Duration, 4>{-60s, -7s, 7s, 60s});

@@ -24,6 +24,8 @@ struct Range {
 
 struct Swarm {
   std::vector<model::Variant> variants{model::Variant::torch_2_x};
+  /// Each node has a variant of its own, of `variants`; else a world has one for all.
+  bool mixed = false;
   std::vector<std::string> defects;  ///< switched on in every world
   std::vector<std::string> backends{"c10d",    "c10d",    "c10d",  "c10d", "etcd",
                                     "etcd-v2", "etcd-v3", "static"};  ///< twice is as likely

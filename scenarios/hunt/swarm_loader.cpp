@@ -66,9 +66,9 @@ void patterns(const Place& top, const char* key, const std::string& what,
 Swarm load_swarm(std::string_view text, const std::string& source) {
   const nlohmann::ordered_json json = scenario::parse_json(text, source);
   const Place top(json, "", source);
-  top.object({"version", "variants", "defects", "backends", "nodes", "spare_seats", "surplus_nodes",
-              "workers_per_node", "max_restarts", "faults", "words", "fault_points", "strategies",
-              "time_limit"});
+  top.object({"version", "variants", "mixed", "defects", "backends", "nodes", "spare_seats",
+              "surplus_nodes", "workers_per_node", "max_restarts", "faults", "words",
+              "fault_points", "strategies", "time_limit"});
   if (top.at("version").integer(0, kSizeMax) != 1) top.at("version").refuse_value("1");
   Swarm swarm;
   clear_for(top, "variants", swarm.variants);
@@ -79,6 +79,13 @@ Swarm load_swarm(std::string_view text, const std::string& source) {
     }
     swarm.variants.push_back(*variant);
   });
+  if (top.has("mixed")) swarm.mixed = top.at("mixed").truth();
+  if (swarm.mixed) {
+    for (const model::Variant other : swarm.variants) {
+      if (!model::share_a_job(swarm.variants.front(), other))
+        top.at("mixed").refuse_value("false, or variants that can be in one job");
+    }
+  }
   std::vector<std::string> defects;
   for (const model::Defect& defect : model::kDefects) defects.emplace_back(defect.name);
   names(top, "defects", "a known defect", defects, swarm.defects);

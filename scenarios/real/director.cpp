@@ -91,7 +91,10 @@ std::vector<std::string> unsupported(const Scenario& scenario, AgentKind kind) {
     if (scenario.protocol.agent.restart_policy != AgentPlan().restart_policy)
       say("agent.restart_policy");
     if (scenario.protocol.agent.timer != AgentPlan().timer) say("agent.timer");
-    if (scenario.protocol.variant != model::Variant::torch_2_x) say("variant torch-1.13");
+    for (const NodePlan& node : scenario.cluster.nodes) {
+      const model::Variant variant = scenario.variant_of(node);
+      if (variant != model::Variant::torch_2_x) say("variant " + std::string(to_string(variant)));
+    }
     for (const Duration span : {plan.join, plan.last_call, plan.close, plan.heartbeat,
                                 plan.keep_alive_interval, plan.read_timeout}) {
       if (!is_whole_seconds(span)) say("time-outs of parts of a second");

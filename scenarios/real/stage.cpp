@@ -163,7 +163,7 @@ std::vector<std::string> Stage::agent_command(sim::NodeId node, const std::strin
             "--trace",
             trace,
             "--protocol-variant",
-            std::string(to_string(scenario_.protocol.variant)),
+            std::string(to_string(scenario_.variant_of(scenario_.cluster.nodes[node.value]))),
             "--restart-policy",
             agent.restart_policy,
             "--timer",

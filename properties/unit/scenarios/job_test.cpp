@@ -34,6 +34,21 @@ TEST(Job, four_nodes_form_one_round_and_their_workers_meet) {
   EXPECT_EQ(lines.count["worker.stale_read"], 0);
 }
 
+TEST(Job, a_hardened_agent_and_one_that_is_not_form_one_round) {
+  Scenario scenario = job(3);
+  scenario.cluster.nodes[1].variant = model::Variant::hardened;
+  scenario.workers.program = {init(), collective(5, 1s), exit_with(0)};
+  scenario.expect.rounds_max = 1;
+  for (const char* node : {"a", "b", "c"}) scenario.expect.outcome[node] = "succeeded";
+  Lines lines;
+  const RunReport report = run_bare(scenario, &lines);
+  EXPECT_TRUE(report.passed) << unmet(report);
+  EXPECT_EQ(lines.count["worker.initialized"], 3);
+  // Only a hardened agent draws a number for itself (R-21); the others are all their host's first.
+  EXPECT_EQ(lines.with({"rendezvous.joined", "_0\""}).size(), 2U);
+  EXPECT_EQ(lines.with({"rendezvous.joined", "b_100_0\""}).size(), 0U);
+}
+
 TEST(Job, the_1_13_variant_runs_its_workers_over_a_store_of_rank_0) {
   Scenario scenario = job(3);
   scenario.protocol.variant = model::Variant::torch_1_13;

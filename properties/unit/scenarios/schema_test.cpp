@@ -132,6 +132,7 @@ TEST(Schema, refuses_every_bad_file_whose_form_shows_it) {
                                                   "node-range-padding-differs",
                                                   "node-range-too-many",
                                                   "node-twice",
+                                                  "node-variants-of-two-jobs",
                                                   "nodes-too-many",
                                                   "outcome-node-unknown",
                                                   "outcome-overlap",

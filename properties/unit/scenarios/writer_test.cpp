@@ -33,6 +33,9 @@ class Draw {
     if (coin()) out.time_limit = positive();
     cluster(out.cluster);
     protocol(out.protocol);
+    if (out.protocol.variant == model::Variant::torch_1_13) {  // which is in no job with others
+      for (NodePlan& node : out.cluster.nodes) node.variant.reset();
+    }
     workers(out);
     for (int i = number(0, 4); i > 0; --i) out.timeline.push_back(entry(out));
     if (coin()) expectation(out);
@@ -66,6 +69,7 @@ class Draw {
       if (number(0, 4) == 0) node.start.reset();
       if (coin()) node.clock_skew = span() - span();
       if (coin()) node.clock_drift_ppm = number(-100'000, 100'000);
+      if (coin()) node.variant = model::Variant::hardened;
       plan.nodes.push_back(node);
     }
     if (coin()) plan.store_host = one_of(plan.nodes).id;

@@ -127,6 +127,24 @@ TEST(Swarm, StaysInTheSpaceThatAFileDescribes) {
   }
 }
 
+TEST(Swarm, MixesTheVariantsOfNodesAndChangesNothingElse) {
+  const Swarm swarm = load_swarm(
+      R"({"version": 1, "variants": ["torch-2.x", "hardened"], "mixed": true})", "space");
+  int mixed = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Scenario world = draw(swarm, seed);
+    ASSERT_EQ(scenario::load_scenario(scenario::write_scenario(world), "world"), world);
+    std::set<model::Variant> variants;
+    for (scenario::NodePlan& node : world.cluster.nodes) {
+      variants.insert(world.variant_of(node));
+      node.variant.reset();
+    }
+    if (variants.size() > 1) ++mixed;
+    EXPECT_EQ(world, draw(Swarm(), seed)) << "the same world, all of it torch-2.x";
+  }
+  EXPECT_GT(mixed, 50);
+}
+
 TEST(Swarm, AFileWithNothingButItsVersionIsTheDefault) {
   EXPECT_EQ(load_swarm(R"({"version": 1})", "space"), Swarm());
 }
@@ -140,6 +158,8 @@ TEST(Swarm, BadFilesAreRefusedWithThePlace) {
     }
     return "accepted";
   };
+  EXPECT_THAT(refusal(R"({"version": 1, "variants": ["hardened", "torch-1.13"], "mixed": true})"),
+              HasSubstr("/mixed: expected false, or variants that can be in one job"));
   EXPECT_THAT(refusal(R"({"version": 2})"), HasSubstr("s.json: /version: expected 1"));
   EXPECT_THAT(refusal(R"({"version": 1, "node": [1, 2]})"), HasSubstr("did you mean \"nodes\""));
   EXPECT_THAT(refusal(R"({"version": 1, "nodes": [4, 2]})"), HasSubstr("/nodes/1: expected"));

@@ -190,7 +190,7 @@ TEST(Chronicle, tells_what_a_torchrun_agent_has_logged) {
 
 TEST(Unsupported, names_what_cannot_be_played_and_nothing_else) {
   Scenario scenario;
-  scenario.cluster.nodes = {{"a"}};
+  scenario.cluster.nodes.emplace_back().id = "a";
   EXPECT_THAT(unsupported(scenario, AgentKind::hooke), ElementsAre());
   EXPECT_THAT(unsupported(scenario, AgentKind::torchrun), ElementsAre());
   scenario.protocol.rendezvous.last_call = 1500ms;
