@@ -140,7 +140,9 @@ world::ServiceModel Cluster::store_service() const {
 }
 
 model::Variant Cluster::variant_of(sim::NodeId node) const {
-  return scenario_.variant_of(scenario_.cluster.nodes.at(node.value));
+  // The timeline may start an agent on the machine of an external store, too.
+  if (node.value >= scenario_.cluster.nodes.size()) return scenario_.protocol.variant;
+  return scenario_.variant_of(scenario_.cluster.nodes[node.value]);
 }
 
 // ---- agents and the store -----------------------------------------------------------------------

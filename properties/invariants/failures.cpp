@@ -154,9 +154,9 @@ class FirstCause final : public Judge {
     }
     const AgentId agent = view().agent_of(event);
     if (agent == kNoAgent) return;
-    if (event.type == &ev::group_restarting) {
+    if (event.type == &ev::group_restarting && view().agent(agent).round >= 0) {
       own_.erase(agent);
-    } else if (event.type == &ev::worker_restarting) {
+    } else if (event.type == &ev::group_restarting || event.type == &ev::worker_restarting) {
       started_again(agent);
     } else if (event.type == &ev::worker_ended) {
       look(event, agent);
@@ -194,7 +194,8 @@ class FirstCause final : public Judge {
     }
   }
 
-  /// What has been mended without the others is no cause of the round's end.
+  /// What has been mended without the others, as under the static rendezvous, is no cause of the
+  /// round's end.
   void started_again(AgentId agent) {
     own_.erase(agent);
     const Agent& self = view().agent(agent);

@@ -107,7 +107,7 @@ std::span<const sim::EventType* const> JobView::interests() {
       &ev::ranks_assigned,       &ev::rendezvous_joining,   &ev::rendezvous_joined,
       &ev::rendezvous_completed, &ev::rendezvous_added,     &ev::rendezvous_left,
       &ev::rendezvous_failed,    &ev::rendezvous_evicted,   &ev::restart_refused,
-      &ev::worker_signalled,     &ev::store_serving,
+      &ev::worker_signalled,     &ev::store_serving,        &ev::failure_reported,
   };
   return kFollowed;
 }
@@ -231,6 +231,10 @@ void JobView::on_agent_event(const sim::Event& event, Agent& agent, AgentId id) 
     Process* const target = find_process(event.node, pid_field(event, "worker_pid"));
     if (target != nullptr && !target->ended && !target->told_to_stop)
       target->told_to_stop = event.at;
+  } else if (event.type == &ev::failure_reported) {
+    agent.failed_for_good = true;  // whatever the restarts that are left: a policy may forbid them
+    decide(jobs_[agent.job.value], event.at,
+           "node " + name(agent.node) + " had reported the failure of its workers");
   } else if (event.type == &ev::restart_refused) {
     agent.failed_for_good = true;
     decide(jobs_[agent.job.value], event.at,

@@ -171,6 +171,12 @@ class JobView {
     return std::any_of(faults_.begin(), faults_.end(),
                        [](const Fault& fault) { return fault.kind == "process_unkillable"; });
   }
+  /// A process has been stopped, and is not let go again.
+  [[nodiscard]] bool one_is_held() const {
+    return std::any_of(faults_.begin(), faults_.end(), [](const Fault& fault) {
+      return !fault.end && (fault.kind == "process_pause" || fault.kind == "process_hang");
+    });
+  }
   /// A rendezvous store has served, and none does any more.
   [[nodiscard]] bool store_is_gone() const { return stores_served_ && stores_.empty(); }
   /// Instants at which a fault began or ended, in order.

@@ -117,7 +117,8 @@ class OneWorld final : public Judge {
               old_set.example.pid.value, view().name(old_set.example.node), new_key.round,
               new_key.master, new_set.example.pid.value, view().name(new_set.example.node),
               seconds_text(tolerance), seconds_text(job.timeouts.keep_alive),
-              seconds_text(job.timeouts.monitor), seconds_text(kPoll)));
+              seconds_text(job.timeouts.monitor), seconds_text(kPoll)),
+          view().one_is_held() ? "an agent was stopped for good" : "");
     }
   }
 

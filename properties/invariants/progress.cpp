@@ -178,6 +178,9 @@ class Admission final : public Judge {
     const AgentId id = view().agent_of(event);
     if (id == kNoAgent) return;
     if (event.type == &ev::rendezvous_added && text(event, "list") == "wait_list") {
+      // The legacy rendezvous has no spares: whoever finds all seats taken waits for one.
+      const Agent& agent = view().agent(id);
+      if (view().job(agent.job).seated >= agent.max_nodes) return;
       const Timeouts& with = view().agent(id).timeouts;
       owed_.owe(id, {event.at, with.keep_alive + with.last_call + kStopGrace + kSlack, kNoAgent,
                      event.id});

@@ -79,8 +79,9 @@ class StoreLifetime final : public Judge {
     if (server.agent != kNoAgent && view().agent(server.agent).signalled)
       return "the agent with the store was told to go";
     const bool is_mute =
-        std::any_of(view().faults().begin(), view().faults().end(), [](const Fault& fault) {
-          return !fault.end && fault.disturbance && fault.kind.starts_with("service_");
+        std::any_of(view().faults().begin(), view().faults().end(), [&](const Fault& fault) {
+          return fault.disturbance && fault.kind.starts_with("service_") &&
+                 (!fault.end || *fault.end > event.at);
         });
     return is_mute ? "the store had ceased to serve" : "";
   }
