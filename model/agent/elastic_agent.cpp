@@ -187,9 +187,11 @@ const char* ElasticAgent::cause_to_restart() {
   }
   // Members that have done their work go silent in the exit barrier: no loss.
   const bool broken = !planted(Planted::agent_loss_overlooked) && state == GroupState::broken &&
-                      !group_.store->check({std::string(kTerminalState) + "/num_members"}) &&
-                      may_restart_for_a_loss();
-  return broken ? "member_lost" : nullptr;
+                      !group_.store->check({std::string(kTerminalState) + "/num_members"});
+  if (!broken) return nullptr;
+  if (may_restart_for_a_loss()) return "member_lost";
+  job_failure().tell(group_.round);
+  throw RendezvousGroupLostError("the group has lost a member, and no restart is left");
 }
 
 /// A failing backend ends a healthy agent. A hardened one asks again until the others must
@@ -257,16 +259,10 @@ JobFailure ElasticAgent::job_failure() {
   return JobFailure(store == nullptr ? nullptr : make_stepping_store(ports_, store));
 }
 
-/// A lost member costs the job a restart, as its peers' failures would. Without one left the
-/// workers find out for themselves, as under PyTorch.
+/// A lost member costs the job a restart, as its peers' failures would.
 bool ElasticAgent::may_restart_for_a_loss() {
-  if (loss_refused_in_ == group_.round) return false;
   const auto left = budget().spend(group_.round);
-  if (left) {
-    remaining_restarts_ = *left;
-  } else {
-    loss_refused_in_ = group_.round;
-  }
+  if (left) remaining_restarts_ = *left;
   return left.has_value();
 }
 

@@ -89,7 +89,6 @@ class ElasticAgent final : public Agent {
   std::unique_ptr<RestartBudget> budget_;
   sim::MonotonicTime rendezvous_heard_{};        ///< when it last answered
   bool rendezvous_silent_ = false;               ///< it did not when it was last asked
-  std::optional<std::int64_t> loss_refused_in_;  ///< round in which no restart was left for a loss
   std::int64_t remaining_restarts_;              ///< of the budget, as last heard
   std::int64_t restart_count_ = 0;               ///< after failures, this agent's own
   std::int64_t incarnation_ = 0;                 ///< of the workers with that count

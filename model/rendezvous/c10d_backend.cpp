@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "model/rendezvous/dynamic_handler.h"
 #include "model/rendezvous/endpoint.h"
 #include "model/rendezvous/state_codec.h"
 #include "model/store/file_store.h"
@@ -86,6 +87,18 @@ std::optional<SetStateResult> C10dBackend::set_state(const sim::Value& bytes,
   return SetStateResult{decoded, stored, decoded == bytes};
 }
 
+namespace {
+
+/// No longer than the others take to give a silent node up: who has not heard by then is no member.
+sim::Duration reply_timeout(const RendezvousParameters& parameters, sim::Duration at_most) {
+  const RendezvousSettings settings = dynamic_settings(parameters);
+  const sim::Duration patience =
+      settings.keep_alive_interval * (settings.keep_alive_max_attempt - 1);
+  return std::min(at_most, patience);
+}
+
+}  // namespace
+
 C10dStore create_c10d_store(sim::Ports& ports, const RendezvousParameters& parameters) {
   const std::string type = lower_trimmed(parameters.get("store_type").value_or("tcp"));
   if (type == "file") {
@@ -119,6 +132,9 @@ C10dStore create_c10d_store(sim::Ports& ports, const RendezvousParameters& param
       options.endpoint = endpoint;
       if (result.server != nullptr) options.endpoint.port = result.server->port();
       options.timeout = read_timeout;
+      if (parameters.variant == Variant::hardened) {
+        options.reply_timeout = reply_timeout(parameters, options.reply_timeout);
+      }
       options.variant = parameters.variant;
       options.planted = parameters.planted;
       result.store = connect_tcp_store(ports, options);

@@ -41,6 +41,8 @@ struct TcpStoreOptions {
   sim::Endpoint endpoint;
   /// Bound of connecting (see the two nested loops, spec/stores.md 3.1) and initial timeout().
   sim::Duration timeout = std::chrono::seconds(300);
+  /// Hardened: for how long a reply is waited for that has no limit of its own.
+  sim::Duration reply_timeout = std::chrono::seconds(10);
   /// Which wire format, and which back-off between attempts: 2.x' jittered exponential one, or the
   /// fixed second of 1.13.
   Variant variant = Variant::torch_2_x;
@@ -58,7 +60,7 @@ struct TcpStoreOptions {
 /// client serialises its calls with a mutex that is held for the whole of a wait (rendezvous R-39).
 /// Throws StoreNetworkError. Replies other than a WAIT's are waited for without limit (S-23). A
 /// connection that has broken stays so: every later call throws StoreNetworkError. Hardened, a
-/// reply comes within ten seconds (or `timeout`, if that is shorter) or the connection is broken,
+/// reply comes within `reply_timeout` (or `timeout`, if that is shorter) or the connection is broken,
 /// what may be done twice is done again on a new one, a set is confirmed (S-2), and connecting
 /// takes no longer than `timeout`. In 1.13's format
 /// a wait that times out stays registered and spoils the answer to a later call (S-1), lists of

@@ -24,7 +24,6 @@ constexpr std::uint64_t kReplyBytesMax = 16 * kValueBytesMax;
 /// How long a hardened client tries to reach a store that it has lost, and how long it waits for a
 /// reply that needs no waiting: an agent is deaf meanwhile.
 constexpr Duration kReconnectTimeout = std::chrono::seconds(5);
-constexpr Duration kReplyTimeout = std::chrono::seconds(10);
 
 std::string describe(const sim::Endpoint& endpoint) {
   return endpoint.host + ":" + std::to_string(endpoint.port.value);
@@ -119,7 +118,7 @@ class Client : public Store {
   /// Until when a reply is waited for that no caller has set a limit to.
   [[nodiscard]] std::optional<MonotonicTime> patience() const {
     if (!hardened()) return std::nullopt;
-    return ports_.clock.monotonic_now() + std::min(options_.timeout, kReplyTimeout);
+    return ports_.clock.monotonic_now() + std::min(options_.timeout, options_.reply_timeout);
   }
   [[nodiscard]] Message request(Query query) const { return Message(query, options_.variant); }
   [[nodiscard]] Message key_list(Query query, const std::vector<std::string>& keys) const;
