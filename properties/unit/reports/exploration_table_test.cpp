@@ -49,6 +49,17 @@ TEST(ExhibitsCsv, TellsHowLongAHuntTakesAndWhoCannotBeToldApart) {
             "double,10,100,7,3.5,both bounds\n");
 }
 
+TEST(ExplorationTable, ListsApartWhatNobodyCouldKeep) {
+  hunt::Exploration exploration;
+  hunt::WorldResult world;
+  world.kinds = {{"safety.x", "the store went", "the store was killed"}};
+  exploration.add(world, {});
+  const std::string table = exploration_table(exploration, Style{});
+  EXPECT_THAT(table, HasSubstr("every promise that anybody could keep was kept in every world\n"));
+  EXPECT_THAT(table, HasSubstr("promise that nobody could keep\n"));
+  EXPECT_THAT(table, HasSubstr("safety.x: the store was killed\n"));
+}
+
 TEST(ExplorationTable, HasTheMediansAndSaysWhatWasNotMet) {
   const std::string table = exploration_table(some(), Style{});
   EXPECT_THAT(table, HasSubstr("of 3 looked for, 2 met"));

@@ -6,6 +6,7 @@
 
 #include "model/etcd/v2_server.h"
 #include "model/observe/python_error.h"
+#include "model/store/base64.h"
 #include "properties/unit/sim/world/test_world.h"
 
 namespace hooke::model {
@@ -16,8 +17,8 @@ using sim::Ports;
 
 constexpr sim::PortNumber kPort{2379};
 
-/// Runs `body` with a store under `prefix` in an etcd of its own.
-void with_store(const std::string& prefix, const std::function<void(Ports&, Store&)>& body) {
+/// Runs `body` with a client of an etcd of its own.
+void with_client(const std::function<void(Ports&, std::shared_ptr<EtcdV2Client>)>& body) {
   world::TestWorld world;
   world.start(world.node("s"), "server", [](Ports& ports) {
     EtcdV2Server server(ports, kPort);
@@ -29,15 +30,21 @@ void with_store(const std::string& prefix, const std::function<void(Ports&, Stor
     world::sleep(ports, 1s);
     EtcdOptions options;
     options.server.endpoint = {"s", kPort};
-    const auto store =
-        make_etcd_v2_store(ports, std::make_shared<EtcdV2Client>(ports, options), prefix);
-    store->set_timeout(5s);
-    body(ports, *store);
+    body(ports, std::make_shared<EtcdV2Client>(ports, options));
     done = true;
     return 0;
   });
   world.run_for(10min);
   EXPECT_TRUE(done);
+}
+
+/// Runs `body` with a store under `prefix`.
+void with_store(const std::string& prefix, const std::function<void(Ports&, Store&)>& body) {
+  with_client([&](Ports& ports, std::shared_ptr<EtcdV2Client> client) {
+    const auto store = make_etcd_v2_store(ports, std::move(client), prefix);
+    store->set_timeout(5s);
+    body(ports, *store);
+  });
 }
 
 TEST(EtcdV2Store, a_key_whose_code_contains_a_slash_is_found_all_the_same) {  // S-L1
@@ -66,6 +73,32 @@ TEST(EtcdV2Store, nothing_is_found_under_a_prefix_without_its_slash) {  // S-L14
   with_store("prefix", [](Ports&, Store& store) {
     store.set("key", Value(std::string("1")));
     EXPECT_FALSE(store.check({"key"}));
+  });
+}
+
+TEST(ComparingEtcdV2Store, sets_what_is_as_expected_and_tells_what_is_there_instead) {
+  with_client([](Ports& ports, std::shared_ptr<EtcdV2Client> client) {
+    const auto store = make_comparing_etcd_v2_store(ports, client, "/prefix");
+    const Value none;
+    const Value one(std::string("1"));
+    const Value two(std::string("2"));
+    EXPECT_EQ(store->compare_set("key", one, two), one) << "there is nothing to compare with";
+    EXPECT_FALSE(store->check({"key"}));
+    EXPECT_EQ(store->compare_set("key", none, one), one);
+    EXPECT_EQ(store->compare_set("key", none, two), one) << "it is there already";
+    EXPECT_EQ(store->compare_set("key", two, one), one);
+    EXPECT_EQ(store->compare_set("key", one, two), two);
+    EXPECT_EQ(store->get("key"), two);
+  });
+}
+
+TEST(ComparingEtcdV2Store, fails_as_every_store_does) {
+  with_client([](Ports& ports, std::shared_ptr<EtcdV2Client> client) {
+    const auto store = make_comparing_etcd_v2_store(ports, client, "/prefix");
+    client->put("/prefix/" + base64_encode(Value(std::string("key"))).bytes(), {.value = "A"});
+    EXPECT_THROW(store->compare_set("key", Value(), Value(std::string("1"))), StoreError);
+    store->set_timeout(1s);
+    EXPECT_THROW(static_cast<void>(store->get("missing")), StoreError);
   });
 }
 

@@ -40,6 +40,22 @@ Exploration some() {
   return out;
 }
 
+TEST(Exploration, CountsAsBrokenOnlyWhatSomebodyCouldHaveKept) {
+  const FailureKind limit{"safety.x", "the store went", "the store was killed"};
+  Exploration out;
+  out.add(world(1, {limit}), {});
+  EXPECT_EQ(out.broken, 0U);
+  EXPECT_EQ(out.ways(), 0U);
+  out.add(world(2, {limit, kOne}), {});
+  EXPECT_EQ(out.broken, 1U);
+  EXPECT_EQ(out.ways(), 1U);
+  const Exploration again = load_exploration(write_exploration(out), "test");
+  EXPECT_EQ(again.findings.at(limit).worlds, 2U);
+  EXPECT_EQ(again.ways(), 1U);
+  EXPECT_TRUE(out.findings_beyond(Exploration{}).contains(kOne));
+  EXPECT_FALSE(out.findings_beyond(Exploration{}).contains(limit));
+}
+
 TEST(Exploration, CountsWorldsByWhatTheyShow) {
   const Exploration seen = some();
   EXPECT_EQ(seen.worlds, 3U);

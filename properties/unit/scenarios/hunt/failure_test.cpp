@@ -6,7 +6,7 @@ namespace hooke::hunt {
 namespace {
 
 properties::Violation violation(const char* invariant, const char* witness) {
-  return {invariant, witness, {}, {}};
+  return {invariant, witness, {}, {}, {}};
 }
 
 TEST(Failure, SameKindOnOtherNodesAtOtherTimes) {
@@ -29,6 +29,13 @@ TEST(Failure, KeepsWhatWasWrong) {
   EXPECT_NE(kind_of(violation("safety.x", "node a closed it because of an error of its own")),
             kind_of(violation("safety.x", "node a closed it after it had left the exit barrier")));
   EXPECT_NE(kind_of(violation("safety.x", "node a")), kind_of(violation("safety.y", "node a")));
+}
+
+TEST(Failure, IsAnotherWhereNobodyCouldHaveKeptThePromise) {
+  properties::Violation limited = violation("safety.x", "node a");
+  limited.limit = "the store was killed";
+  EXPECT_EQ(kind_of(limited).limit, "the store was killed");
+  EXPECT_NE(kind_of(limited), kind_of(violation("safety.x", "node a")));
 }
 
 TEST(Failure, ARunHasEachKindOnce) {

@@ -2,6 +2,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <fstream>
+
 #include "contract_world.h"
 #include "sim/port/sync.h"
 
@@ -89,6 +92,56 @@ TEST_P(Processes, that_do_not_exist_cannot_be_started) {
     ASSERT_FALSE(pid.ok());
     EXPECT_EQ(to_string(pid.failure().fault), "not found");
   });
+}
+
+TEST_P(Processes, that_are_to_die_with_their_parent_are_started_like_others) {
+  run([&](Ports& ports) {
+    sim::SpawnRequest leased = request(place->ends_with_3(), ports);
+    leased.dies_with_parent = true;
+    const auto pid = ports.processes.spawn(leased);
+    ASSERT_TRUE(pid.ok());
+    EXPECT_EQ(end_of(ports, pid.value()), 3);
+    for (const char* program : {"/no/such/program", "no-such-program"}) {
+      leased.argv = {program};
+      EXPECT_EQ(fault_of(ports.processes.spawn(leased)), "not found") << program;
+    }
+  });
+}
+
+/// Gone, or only waiting to be reaped.
+bool is_over(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string number;
+  std::string name;
+  std::string state;
+  return !(stat >> number >> name >> state) || state == "Z";
+}
+
+TEST(RealProcesses, die_with_their_parent_when_that_was_asked_for) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t parent = fork();
+  if (parent == 0) {
+    real::RealProcess process({"test"});
+    process.run([&](Ports& ports) {
+      sim::SpawnRequest leased{{"sleep", "1000000"}, ports.processes.environment(), true, {}, {}};
+      leased.dies_with_parent = true;
+      const pid_t child = ports.processes.spawn(leased).value().value;
+      sleep(ports, 300ms);  // for the wish to reach the kernel
+      if (write(ends[1], &child, sizeof(child)) == sizeof(child)) sleep(ports, 1000s);
+      return 1;
+    });
+    _exit(1);
+  }
+  pid_t child = 0;
+  ASSERT_EQ(read(ends[0], &child, sizeof(child)), static_cast<ssize_t>(sizeof(child)));
+  EXPECT_FALSE(is_over(child));
+  kill(parent, SIGKILL);
+  waitpid(parent, nullptr, 0);
+  for (int look = 0; look < 1000 && !is_over(child); ++look) usleep(10'000);
+  EXPECT_TRUE(is_over(child));
+  close(ends[0]);
+  close(ends[1]);
 }
 
 TEST_P(Processes, take_caught_signals_in_their_order) {

@@ -173,6 +173,25 @@ TEST(Process, an_orphan_lives_on_and_is_reaped_by_init) {
   EXPECT_TRUE(test.world->living(a).empty());
 }
 
+TEST(Process, a_child_that_is_to_die_with_its_parent_does) {
+  TestWorld test;
+  const NodeId a = test.node("a");
+  test.world->register_program("leased", [](Ports& ports) {
+    sleep(ports, seconds(10));
+    return 4;
+  });
+  test.start(a, "parent that goes", [&](Ports& ports) {
+    sim::SpawnRequest request = child("leased");
+    request.dies_with_parent = true;
+    static_cast<void>(ports.processes.spawn(request));
+    sleep(ports, seconds(3));
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(test.now(), seconds(3));
+  EXPECT_EQ(test.exit_code(a, Pid{101}), -9);
+}
+
 TEST(Process, when_the_parent_of_a_zombie_dies_the_zombie_goes) {
   TestWorld test;
   const NodeId a = test.node("a");
