@@ -87,11 +87,11 @@ class ElasticAgent final : public Agent {
   WorkerGroup group_;
   const RestartPolicy& policy_;
   std::unique_ptr<RestartBudget> budget_;
-  sim::MonotonicTime rendezvous_heard_{};        ///< when it last answered
-  bool rendezvous_silent_ = false;               ///< it did not when it was last asked
-  std::int64_t remaining_restarts_;              ///< of the budget, as last heard
-  std::int64_t restart_count_ = 0;               ///< after failures, this agent's own
-  std::int64_t incarnation_ = 0;                 ///< of the workers with that count
+  sim::MonotonicTime rendezvous_heard_{};                 ///< when it last answered
+  bool rendezvous_silent_ = false;                        ///< it did not when it was last asked
+  std::int64_t remaining_restarts_;                       ///< of the budget, as last heard
+  std::int64_t restart_count_ = 0;                        ///< after failures, this agent's own
+  std::int64_t incarnation_ = 0;                          ///< of the workers with that count
   std::map<std::int64_t, std::int64_t> attempts_failed_;  ///< by local rank
   ProcessLauncher& launcher_;
   std::unique_ptr<ProcessContext> context_;

@@ -60,12 +60,11 @@ struct TcpStoreOptions {
 /// client serialises its calls with a mutex that is held for the whole of a wait (rendezvous R-39).
 /// Throws StoreNetworkError. Replies other than a WAIT's are waited for without limit (S-23). A
 /// connection that has broken stays so: every later call throws StoreNetworkError. Hardened, a
-/// reply comes within `reply_timeout` (or `timeout`, if that is shorter) or the connection is broken,
-/// what may be done twice is done again on a new one, a set is confirmed (S-2), and connecting
-/// takes no longer than `timeout`. In 1.13's format
-/// a wait that times out stays registered and spoils the answer to a later call (S-1), lists of
-/// keys are got and set one by one, and append is a StoreError. 1.13's second connection, for
-/// watches, is not opened.
+/// reply comes within `reply_timeout` (or `timeout`, if that is shorter) or the connection is
+/// broken, what may be done twice is done again on a new one, a set is confirmed (S-2), and
+/// connecting takes no longer than `timeout`. In 1.13's format a wait that times out stays
+/// registered and spoils the answer to a later call (S-1), lists of keys are got and set one by
+/// one, and append is a StoreError. 1.13's second connection, for watches, is not opened.
 std::shared_ptr<Store> connect_tcp_store(sim::Ports& ports, const TcpStoreOptions& options);
 
 /// Which PyTorch serves the store at `endpoint`: 2.x answers the opening of a 2.x client, 1.13
