@@ -273,9 +273,9 @@ TEST(Counterfactuals, SayWhatBreaksInstead) {
   const Scenario scenario = library("museum/incident-11-endless-restarts");
   const auto changes = find_counterfactuals(
       scenario, court.options(scenario, "liveness.no_livelock"), court.runner());
-  const auto seats = std::find_if(
-      changes.begin(), changes.end(),
-      [](const Counterfactual& each) { return each.change == "max_nodes 3 instead of 2"; });
+  const auto seats = std::find_if(changes.begin(), changes.end(), [](const Counterfactual& each) {
+    return each.change == "max_nodes 3 instead of 2";
+  });
   ASSERT_NE(seats, changes.end());
   EXPECT_EQ(seats->broken_instead, std::vector<std::string>{"safety.one_world"});
   EXPECT_TRUE(averts(changes, "the variant hardened"));
