@@ -81,7 +81,7 @@ void WorkerRun::linger() {
   const sim::MonotonicTime give_up =
       ports_.clock.monotonic_now() + conditions_.peer_abort.value_or(kForEver);
   try {
-    while (group_.store().add(last_meeting_ + "/seen", 0) < world_size_ - 1 &&
+    while (group_.store()->add(last_meeting_ + "/seen", 0) < world_size_ - 1 &&
            ports_.clock.monotonic_now() < give_up) {
       sleep(kLook);
     }
@@ -181,7 +181,7 @@ std::int64_t WorkerRun::round() {
 /// it is reported, and read again until the peer has published its new one.
 bool WorkerRun::find_peers() {
   const std::string place = groups_ == 1 ? "" : "group " + std::to_string(groups_ - 1) + "/";
-  group_.store().set(place + std::to_string(rank_), model::Value(incarnation_));
+  group_.store()->set(place + std::to_string(rank_), model::Value(incarnation_));
   const std::set<std::int64_t> peers{0, (rank_ + world_size_ - 1) % world_size_,
                                      (rank_ + 1) % world_size_};
   std::vector<std::string> keys;
@@ -190,8 +190,8 @@ bool WorkerRun::find_peers() {
       ports_.clock.monotonic_now() + conditions_.peer_abort.value_or(kForEver);
   std::vector<bool> reported(keys.size(), false);
   for (;;) {
-    group_.store().wait(keys, std::max<Duration>(give_up - ports_.clock.monotonic_now(), 1ms));
-    const std::vector<model::Value> values = group_.store().multi_get(keys);
+    group_.store()->wait(keys, std::max<Duration>(give_up - ports_.clock.monotonic_now(), 1ms));
+    const std::vector<model::Value> values = group_.store()->multi_get(keys);
     bool fresh = true;
     for (std::size_t i = 0; i < keys.size(); ++i) {
       if (values[i].bytes() == incarnation_) continue;
@@ -225,21 +225,21 @@ bool WorkerRun::collective(Duration work) {
 
 bool WorkerRun::meet(const std::string& key) {
   last_meeting_ = key;
-  model::Store& store = group_.store();
-  const std::int64_t come = store.add(key, 1);
+  const std::shared_ptr<model::Store> store = group_.store();
+  const std::int64_t come = store->add(key, 1);
   bool complete = come == world_size_;
   if (complete) {
-    store.set(key + "/all", model::Value(std::string("1")));
+    store->set(key + "/all", model::Value(std::string("1")));
   } else {
     try {
       const std::string met = come < world_size_ ? "/all" : "/again";
-      store.wait({key + met}, conditions_.peer_abort.value_or(kForEver));
+      store->wait({key + met}, conditions_.peer_abort.value_or(kForEver));
       complete = true;
     } catch (const model::StoreTimeoutError&) {
       complete = false;
     }
   }
-  if (peers_serve_ && !group_.serves()) static_cast<void>(store.add(key + "/seen", 1));
+  if (peers_serve_ && !group_.serves()) static_cast<void>(store->add(key + "/seen", 1));
   return complete;
 }
 

@@ -65,9 +65,9 @@ const LaunchEnvironment& ProcessGroup::launch() const {
   return launch_;
 }
 
-Store& ProcessGroup::store() const {
+std::shared_ptr<Store> ProcessGroup::store() const {
   require();
-  return *store_;
+  return store_;
 }
 
 void ProcessGroup::destroy() {

@@ -41,7 +41,8 @@ class ProcessGroup {
   [[nodiscard]] std::int64_t world_size() const;
   [[nodiscard]] const std::string& backend() const;
   [[nodiscard]] const LaunchEnvironment& launch() const;
-  [[nodiscard]] Store& store() const;
+  /// Whoever waits on it holds it: destroy() may come from another fiber meanwhile.
+  [[nodiscard]] std::shared_ptr<Store> store() const;
   /// Whether this worker serves the store, so that the others need it to stay.
   [[nodiscard]] bool serves() const { return server_ != nullptr; }
   /// Leaves the store, and ends it if this worker serves it. Harmless without a group; init() may

@@ -98,14 +98,14 @@ TEST_F(ProcessGroupTest, of_workers_launched_by_hand_meets_at_the_store_of_rank_
   std::vector<std::string> read;
   work(0, [&](Ports& ports, ProcessGroup& group) {
     group.init({});
-    group.store().set("key", Value(std::string("of rank 0")));
+    group.store()->set("key", Value(std::string("of rank 0")));
     world::sleep(ports, 5s);
   });
   work(1, [&](Ports&, ProcessGroup& group) {
     group.init({});
     EXPECT_FALSE(group.serves());
     EXPECT_FALSE(group.launch().elastic.has_value());
-    read.push_back(group.store().get("key").bytes());
+    read.push_back(group.store()->get("key").bytes());
   });
   world_.run();
   EXPECT_THAT(read, ElementsAre("of rank 0"));
