@@ -41,21 +41,30 @@ class Gate final : public kernel::TraceSink {
 /// Ends the run when every agent is over and nothing is left to come.
 class EndWatch final : public kernel::TraceSink {
  public:
-  EndWatch(kernel::Kernel& kernel, Agenda& agenda, const Outcomes& outcomes)
-      : agenda_(agenda), outcomes_(outcomes) {
-    agenda.after_each([this, &kernel] {
-      if (agenda_.empty() && outcomes_.all_over()) kernel.stop();
+  EndWatch(kernel::Kernel& kernel, Agenda& agenda, const Outcomes& outcomes,
+           std::int64_t rounds_max)
+      : kernel_(kernel), agenda_(agenda), outcomes_(outcomes), rounds_max_(rounds_max) {
+    agenda.after_each([this] {
+      if (agenda_.empty() && outcomes_.all_over()) kernel_.stop();
     });
   }
+  [[nodiscard]] bool rounds_exhausted() const { return rounds_exhausted_; }
   /// An agent may just have ended: have the agenda look, once everybody has seen this event.
   void on_event(const sim::Event& event) override {
     const bool ended = event.type == &world::events::process_ended;
     if (ended && outcomes_.all_over()) agenda_.later(Duration::zero(), [] {});
+    if (rounds_max_ != 0 && outcomes_.rounds() >= rounds_max_ && !rounds_exhausted_) {
+      rounds_exhausted_ = true;
+      kernel_.stop();
+    }
   }
 
  private:
+  kernel::Kernel& kernel_;
   Agenda& agenda_;
   const Outcomes& outcomes_;
+  std::int64_t rounds_max_;
+  bool rounds_exhausted_ = false;
 };
 
 /// One source up to a moment, another one afterwards.
@@ -122,7 +131,7 @@ class Execution {
     }
     actions_ = std::make_unique<Actions>(*world_, *cluster_, roster_, *agenda_);
     timeline_ = std::make_unique<Timeline>(*world_, *actions_, *agenda_, scenario.timeline);
-    end_watch_ = std::make_unique<EndWatch>(kernel_, *agenda_, outcomes_);
+    end_watch_ = std::make_unique<EndWatch>(kernel_, *agenda_, outcomes_, options.rounds_max);
     trace_.add_sink(gate_);
     // Actions asks the roster about the moment before each event.
     for (kernel::TraceSink* const sink : std::initializer_list<kernel::TraceSink*>{
@@ -152,6 +161,7 @@ class Execution {
 
   [[nodiscard]] const kernel::TraceRecorder& trace() const { return trace_; }
   [[nodiscard]] const Outcomes& outcomes() const { return outcomes_; }
+  [[nodiscard]] bool rounds_exhausted() const { return end_watch_->rounds_exhausted(); }
   [[nodiscard]] const Timeline& timeline() const { return *timeline_; }
   [[nodiscard]] const std::vector<std::string>& node_names() const { return node_names_; }
   [[nodiscard]] kernel::Tape tape() const {
@@ -192,6 +202,7 @@ void take_facts(const Execution& execution, kernel::Kernel& kernel, RunReport& r
   report.marks = outcomes.marks();
   report.met = outcomes.met();
   report.rounds = outcomes.rounds();
+  report.rounds_exhausted = execution.rounds_exhausted();
   report.world_time = kernel.now().time_since_epoch();
   report.events = execution.trace().event_count();
   report.steps = kernel.steps();

@@ -35,6 +35,8 @@ struct RunOptions {
   /// Real-time bound of one run.
   std::chrono::milliseconds wall_time_max{60'000};
   std::uint64_t steps_max = 500'000'000;
+  /// Completed rounds; 0: no limit. A job that goes round in circles has shown it by then.
+  std::int64_t rounds_max = 0;
   std::size_t fibers_max = 4'000'000;
   /// Resident memory of the whole program.
   std::size_t memory_bytes_max = std::size_t{6} << 30U;
@@ -82,9 +84,10 @@ struct RunReport {
   std::uint64_t seed = 0;
   bool passed = false;  ///< every expectation met and, with twin, both hashes equal
   kernel::RunEnd end{};
-  std::string unsupported;      ///< not empty: what of it this world cannot do; nothing was run
-  std::string logs;             ///< directory in which real processes have left theirs
-  std::string harness_failure;  ///< not empty: exit code 3
+  bool rounds_exhausted = false;  ///< stopped for RunOptions::rounds_max
+  std::string unsupported;        ///< not empty: what of it this world cannot do; nothing was run
+  std::string logs;               ///< directory in which real processes have left theirs
+  std::string harness_failure;    ///< not empty: exit code 3
   std::vector<Unmet> unmet;
   std::vector<properties::Violation> violations;  ///< all, expected ones too
   std::vector<AgentResult> agents;                ///< in order of start

@@ -116,6 +116,7 @@ void judge_promises(const Expectation& expect, RunReport& report) {
 std::string exhausted(const RunReport& report) {
   const std::string when = fmt::format(" after {} steps, at {} of virtual time", report.steps,
                                        seconds(report.world_time));
+  if (report.rounds_exhausted) return "the limit of rounds was reached" + when;
   switch (report.end) {
     case kernel::RunEnd::stopped:
     case kernel::RunEnd::idle:

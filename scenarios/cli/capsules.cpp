@@ -33,6 +33,7 @@ std::string small_world(kernel::Kernel& kernel, const hunt::FailureKind& kind,
   const auto shrunk = hunt::shrink(
       first, options, [&](const scenario::Scenario& scenario, scenario::RunOptions run_options) {
         run_options.steps_max = std::min(run_options.steps_max, hunt::kStepsMax);
+        run_options.rounds_max = hunt::kRoundsMax;
         return scenario::run(kernel, scenario, run_options, invariants);
       });
   return scenario::write_scenario(shrunk ? shrunk->scenario : first);

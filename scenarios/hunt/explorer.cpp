@@ -6,6 +6,7 @@ scenario::RunOptions hunting_options(bool twin) {
   scenario::RunOptions options;
   options.twin = twin;
   options.steps_max = kStepsMax;
+  options.rounds_max = kRoundsMax;
   options.wall_time_max = std::chrono::minutes(10);  // a slow machine finds what a fast one finds
   return options;
 }

@@ -11,6 +11,8 @@ namespace hooke::hunt {
 
 /// A world that has not ended after so many steps is judged as it stands.
 inline constexpr std::uint64_t kStepsMax = 400'000;
+/// Nor does a job that has met so often show anything new: no swarm has so many faults.
+inline constexpr std::int64_t kRoundsMax = 30;
 
 /// How a hunt plays a world: `twin` as scenario::RunOptions has it.
 scenario::RunOptions hunting_options(bool twin);

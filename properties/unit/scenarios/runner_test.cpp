@@ -157,6 +157,20 @@ TEST(Runner, a_runaway_world_ends_at_its_steps_with_a_clear_verdict) {
   EXPECT_FALSE(report.twin_difference.has_value());
 }
 
+TEST(Runner, a_job_that_goes_round_in_circles_ends_at_its_rounds_with_a_clear_verdict) {
+  Scenario scenario = job(2);
+  scenario.workers.program = {{WorkerStep::Kind::exit, {}, 3, 1}};
+  scenario.protocol.agent.max_restarts = 100;
+  RunOptions options;
+  options.rounds_max = 4;
+  const RunReport report = run_bare(scenario, nullptr, options);
+  EXPECT_EQ(report.rounds, 4);
+  EXPECT_TRUE(report.rounds_exhausted);
+  EXPECT_FALSE(report.passed);
+  EXPECT_NE(report.unmet.back().reason.find("limit of rounds"), std::string::npos) << unmet(report);
+  EXPECT_FALSE(report.twin_difference.has_value());
+}
+
 TEST(Runner, a_run_that_takes_too_long_is_ended_and_not_compared_with_a_twin) {
   RunOptions options;
   options.wall_time_max = std::chrono::milliseconds(20);
