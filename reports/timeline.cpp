@@ -115,6 +115,10 @@ std::string world_phrase(const sim::Event& event) {
     return fmt::format("pid {} is orphaned", event.pid.value);
   if (event.type == &wev::process_paused) return fmt::format("pid {} is paused", event.pid.value);
   if (event.type == &wev::process_resumed) return fmt::format("pid {} goes on", event.pid.value);
+  if (event.type == &wev::fiber_held_up) {
+    return fmt::format("*** {} is held up for {} ms", txt(event, "fiber"),
+                       num(event, "span") / 1'000'000);
+  }
   if (event.type == &wev::fault_injected)
     return "*** " + txt(event, "kind") + " " + txt(event, "target");
   if (event.type == &wev::fault_ended) return "*** end of " + txt(event, "kind");

@@ -36,8 +36,10 @@ void Outcomes::on_event(const sim::Event& event) {
     if (completed_.emplace(run_id, event.field("round").number()).second) ++rounds_;
   } else if (event.type == &ev::store_serving) {
     if (event.field("purpose").text() == "rendezvous") completed_.clear();
-  } else if (event.type == &wev::fault_injected || event.type == &wev::fault_ended) {
-    last_fault_ = event.at;
+  } else if (event.type == &wev::fault_injected) {
+    last_fault_ = std::max(last_fault_, event.at);
+  } else if (event.type == &wev::fault_ended) {
+    last_fault_ = std::max(last_fault_, event.at + Duration(event.field("lingers").number()));
   }
 }
 

@@ -187,7 +187,7 @@ const char* ElasticAgent::cause_to_restart() {
   }
   // Members that have done their work go silent in the exit barrier: no loss.
   const bool broken = !planted(Planted::agent_loss_overlooked) && state == GroupState::broken &&
-                      !group_.store->check({std::string(kTerminalState) + "/num_members"});
+                      !my_exit_barrier().may_have_seen(handler_.missing_ranks());
   if (!broken) return nullptr;
   if (may_restart_for_a_loss()) return "member_lost";
   job_failure().tell(group_.round);
@@ -351,12 +351,13 @@ void ElasticAgent::initialize_workers() {
 }
 
 void ElasticAgent::rendezvous() {
-  while (!form_group()) {
-  }
+  bool again = false;
+  while (!form_group(again)) again = true;
 }
 
-/// False when the group lost a member before it was formed.
-bool ElasticAgent::form_group() try {
+/// False when the group lost a member before it was formed, or what it had written when its store
+/// came up empty: hardened, it is met a second time.
+bool ElasticAgent::form_group(bool again) try {
   RendezvousInfo info;
   reports_.timed("RENDEZVOUS", [&] { info = handler_.next_rendezvous(); });
   check_signals(ports_);
@@ -385,10 +386,14 @@ bool ElasticAgent::form_group() try {
                      group_.group_world_size, group_.ranks.base_rank, group_.ranks.world_size});
   ports_.fault_point.reach("agent.ranks_assigned");
   handler_.group_formed();
+  if (hardened()) budget().look();
   rendezvous_heard_ = ports_.clock.monotonic_now();
   rendezvous_silent_ = false;
   return true;
 } catch (const RendezvousGroupLostError&) {
+  return false;
+} catch (const StoreTimeoutError&) {
+  if (!hardened() || again) throw;
   return false;
 }
 
@@ -594,18 +599,19 @@ std::string_view ElasticAgent::meet_in_exit_barrier() {
   return "passed";
 }
 
-/// The same keys as everybody's, and between two looks at them a look at the rendezvous.
+ExitBarrier ElasticAgent::my_exit_barrier() const {
+  return {*group_.store, group_.group_rank, exit_barrier_size(), kTerminalState};
+}
+
+/// Between two looks at the barrier a look at the rendezvous.
 std::string_view ElasticAgent::watch_exit_barrier() {
   const sim::MonotonicTime end = ports_.clock.monotonic_now() + spec_.exit_barrier_timeout;
-  const std::string sign = arrive(*group_.store, exit_barrier_size(), kTerminalState);
+  ExitBarrier barrier = my_exit_barrier();
+  barrier.arrive();
   for (;;) {
     const sim::Duration left = end - ports_.clock.monotonic_now();
-    try {
-      group_.store->wait({sign}, std::clamp<sim::Duration>(left, 0s, kBarrierLook));
-      return "passed";
-    } catch (const StoreTimeoutError&) {
-      if (left <= kBarrierLook) throw;
-    }
+    if (barrier.is_open(std::clamp<sim::Duration>(left, 0s, kBarrierLook))) return "passed";
+    if (left <= kBarrierLook) throw StoreTimeoutError("the others have not come to the barrier");
     check_signals(ports_);
     try {
       if (handler_.is_closed() || job_failure().is_told(group_.round)) return "closed";

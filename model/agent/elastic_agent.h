@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/agent/agent.h"
+#include "model/agent/exit_barrier.h"
 #include "model/agent/health_check.h"
 #include "model/agent/heartbeat_watch.h"
 #include "model/agent/job_failure.h"
@@ -64,8 +65,9 @@ class ElasticAgent final : public Agent {
   std::string_view meet_in_exit_barrier();
   /// The hardened barrier. "passed", "closed", "others_return" or "timed_out".
   std::string_view watch_exit_barrier();
+  [[nodiscard]] ExitBarrier my_exit_barrier() const;
   bool finish(RunResult& result);
-  bool form_group();
+  bool form_group(bool again);
   bool restart_failed_group(const char* cause, sim::Duration delay);
   [[nodiscard]] std::int64_t exit_barrier_size() const;
   void shutdown(sim::Signal signal, sim::Duration grace);

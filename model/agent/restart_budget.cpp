@@ -49,13 +49,21 @@ class JobBudget final : public RestartBudget {
 
   std::int64_t remaining(std::int64_t round) override {
     try {
-      const Spent spent = parse(stored());
+      const Spent spent = latest(stored());
       silent_ = false;
       const std::int64_t left = std::max<std::int64_t>(max_restarts_ - spent.count, 0);
       return paid(spent, round) ? left + 1 : left;
     } catch (const StoreError&) {
       silent_ = true;
       return own_.remaining(round);
+    }
+  }
+
+  void look() override {
+    try {
+      static_cast<void>(latest(stored()));
+    } catch (const StoreError&) {
+      // What was known before is known still.
     }
   }
 
@@ -66,6 +74,11 @@ class JobBudget final : public RestartBudget {
   }
 
  private:
+  /// Of what is stored and what has been seen before: a count never falls.
+  const Spent& latest(const Value& value) {
+    if (const Spent spent = parse(value); spent.count > known_.count) known_ = spent;
+    return known_;
+  }
   static bool paid(const Spent& spent, std::int64_t round) {
     return round != kNoRound && spent.round >= round;
   }
@@ -81,12 +94,12 @@ class JobBudget final : public RestartBudget {
     if (std::exchange(silent_, false)) return take_own(round);
     try {
       for (Value held = stored();;) {
-        const Spent spent = parse(held);
+        const Spent spent = latest(held);
         if (paid(spent, round)) return std::max<std::int64_t>(max_restarts_ - spent.count, 0);
         if (spent.count >= max_restarts_) return std::nullopt;
         const Value wanted(std::to_string(spent.count + 1) + " " + std::to_string(round));
         Value now = store_->compare_set(kKey, held, wanted);
-        if (now == wanted) return max_restarts_ - spent.count - 1;
+        if (now == wanted) return max_restarts_ - latest(now).count;
         held = std::move(now);
       }
     } catch (const StoreError&) {
@@ -96,6 +109,7 @@ class JobBudget final : public RestartBudget {
 
   std::int64_t max_restarts_;
   OwnBudget own_;
+  Spent known_;
   bool silent_ = false;  ///< the store did not answer when it was last asked for what remains
   std::shared_ptr<Store> store_;
 };

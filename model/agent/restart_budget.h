@@ -18,6 +18,8 @@ class RestartBudget {
   virtual ~RestartBudget() = default;
   /// Restarts that are left for workers that failed in `round`.
   virtual std::int64_t remaining(std::int64_t round) = 0;
+  /// Takes note of what has been spent so far, in case that who keeps the count loses it.
+  virtual void look() {}
   /// Takes one for them, and returns how many are left then. nullopt: there was none.
   virtual std::optional<std::int64_t> spend(std::int64_t round) = 0;
 };
@@ -31,6 +33,7 @@ std::unique_ptr<RestartBudget> make_own_budget(std::int64_t max_restarts);
 /// fails in a round, its consequences on other nodes included, is one restart of the job. It
 /// outlives agents: who replaces a lost one finds it as it is. Agents of torch-2.x read and write
 /// other keys only; they neither see it nor disturb it, and count for themselves as ever.
+/// A store that comes up empty is given back the count by whoever looked at it last and spends.
 /// A lost member counts, a node that waits to be let in does not. Where there are no rounds
 /// (static, round -1) every restart counts. While the store cannot be reached the agent's own
 /// restarts count: whoever can reach neither store nor peers does not get through the next

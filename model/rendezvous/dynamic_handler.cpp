@@ -198,6 +198,8 @@ class KeepAlive {
   }
   explicit KeepAlive(const std::shared_ptr<Core>& core)
       : executor_(core->ports.executor), stop_(std::make_shared<sim::Flag>(core->ports.executor)) {}
+  /// A running tick is the last one.
+  void dismiss() { stop_->set(); }
   /// Waits for a running tick to end.
   void cancel() {
     stop_->set();
@@ -287,6 +289,7 @@ class DynamicHandler final : public RendezvousHandler {
   std::int64_t num_nodes_waiting() override;
   std::int64_t others_at_work() override;
   GroupState group_state() override;
+  std::vector<std::int64_t> missing_ranks() override;
   void group_formed() override { forming_ = false; }
   [[nodiscard]] std::optional<sim::Duration> outage_limit() const override;
   bool leave() override;
@@ -303,6 +306,7 @@ class DynamicHandler final : public RendezvousHandler {
   RendezvousInfo join();
   void begin_after_old_rounds();
   std::shared_ptr<Store> round_store(std::int64_t round);
+  [[nodiscard]] std::optional<NodeDesc> first_member() const;
   void while_waiting();
   bool run_to_leave(Operation operation);
   void close();
@@ -312,9 +316,9 @@ class DynamicHandler final : public RendezvousHandler {
   Bootstrap bootstrap_;
   std::unique_ptr<KeepAlive> keep_alive_;
   std::int64_t waiting_seen_ = 0;
-  bool forming_ = false;           ///< a round has been joined, and its ranks are not yet known
-  MonotonicTime heard_{};          ///< while it is forming: when the rendezvous last answered
-  std::optional<NodeDesc> first_;  ///< rank 0 of the round joined last
+  bool forming_ = false;              ///< a round has been joined, and its ranks are not yet known
+  MonotonicTime heard_{};             ///< while it is forming: when the rendezvous last answered
+  std::vector<Participant> members_;  ///< of the round joined last
   std::optional<std::pair<std::int64_t, std::int64_t>> joined_;  ///< round, and its size then
 };
 
@@ -347,7 +351,7 @@ RendezvousInfo DynamicHandler::next_rendezvous() {
   // Outside the guarded part, as in PyTorch: a failure here leaves a member whose heartbeat goes on
   //
   if (core.settings.variant != Variant::torch_1_13)
-    info.bootstrap = bootstrap_.for_round(info.rank, *info.store, first_);
+    info.bootstrap = bootstrap_.for_round(info.rank, *info.store, first_member());
   trace().emit(events::rendezvous_joined,
                {core.settings.run_id, core.node->text(), info.round, info.rank, info.world_size,
                 info.bootstrap ? info.bootstrap->master_addr : std::string(),
@@ -397,10 +401,7 @@ RendezvousInfo DynamicHandler::join() {
   if (core.settings.planted.has(Planted::rendezvous_world_size_is_maximum))
     info.world_size = core.settings.max_nodes;
   joined_ = {info.round, info.world_size};
-  first_.reset();
-  for (const Participant& member : state.participants) {
-    if (member.rank == 0) first_ = *member.node;
-  }
+  members_ = state.participants;
   if (core.hardened()) core.holder.begin_at(info.round + 1);
   info.store = round_store(state.round);
   return info;
@@ -430,9 +431,12 @@ std::shared_ptr<Store> DynamicHandler::round_store(std::int64_t round) {
   if (core.settings.planted.has(Planted::rendezvous_keys_without_round)) round = 0;
   auto store = make_prefix_store(round_prefix(core.settings.run_id, round), core.resources.store);
   if (!core.hardened()) return store;
-  return make_patient_store(core.ports, std::move(store),
-                            std::max(core.settings.read_timeout, *outage_limit()),
-                            [this] { while_waiting(); });
+  store = make_patient_store(core.ports, std::move(store),
+                             std::max(core.settings.read_timeout, *outage_limit()),
+                             [this] { while_waiting(); });
+  // Whoever is waited for in vain is found dead first: that takes longer than a read may.
+  store->set_timeout(std::max(store->timeout(), core.settings.timeout.join));
+  return store;
 }
 
 /// A member that dies before its first heartbeat was due leaves the others waiting for what it
@@ -503,12 +507,32 @@ GroupState DynamicHandler::group_state() {
   static_cast<void>(core.holder.sync());
   const bool forgotten =
       core.holder.signs()->silence(*core.node) >= 2 * core.settings.keep_alive_interval;
-  if (forgotten) static_cast<void>(KeepAlive::tick(core));
+  if (forgotten) {
+    static_cast<void>(KeepAlive::tick(core));
+    if (keep_alive_ != nullptr) keep_alive_->dismiss();
+    keep_alive_ = KeepAlive::start(core_);
+  }
   const RendezvousState& state = core.holder.state();
   if (state.closed) return GroupState::closed;
   const bool broken = state.round != joined_->first || state.participant(core.node) == nullptr ||
                       static_cast<std::int64_t>(state.participants.size()) < joined_->second;
   return broken ? GroupState::broken : GroupState::whole;
+}
+
+std::vector<std::int64_t> DynamicHandler::missing_ranks() {
+  std::vector<std::int64_t> missing;
+  const RendezvousState& state = core_->holder.state();
+  for (const Participant& member : members_) {
+    if (state.participant(member.node) == nullptr) missing.push_back(member.rank);
+  }
+  return missing;
+}
+
+std::optional<NodeDesc> DynamicHandler::first_member() const {
+  for (const Participant& member : members_) {
+    if (member.rank == 0) return *member.node;
+  }
+  return std::nullopt;
 }
 
 std::optional<sim::Duration> DynamicHandler::outage_limit() const {

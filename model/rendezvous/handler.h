@@ -61,6 +61,8 @@ class RendezvousHandler {
   /// What has become of the group that next_rendezvous returned. Only the hardened variant knows;
   /// it also renews a heartbeat here that nobody else renews.
   virtual GroupState group_state() { return GroupState::whole; }
+  /// Ranks of that group whose nodes are no participants any more; empty where that is not known.
+  virtual std::vector<std::int64_t> missing_ranks() { return {}; }
   /// The agent has its ranks: from now on a wait on the round's store goes on when the group loses
   /// a member, which before that ends it with RendezvousGroupLostError (hardened: R-26).
   virtual void group_formed() {}

@@ -12,6 +12,21 @@ namespace {
 
 constexpr sim::Duration kSlice = std::chrono::seconds(1);
 
+/// What is there already need not be waited for: another time-out for one call.
+class ShortTimeout {
+ public:
+  explicit ShortTimeout(Store& store) : store_(store), before_(store.timeout()) {
+    store_.set_timeout(std::min(before_, kSlice));
+  }
+  ~ShortTimeout() { store_.set_timeout(before_); }
+  ShortTimeout(const ShortTimeout&) = delete;
+  ShortTimeout& operator=(const ShortTimeout&) = delete;
+
+ private:
+  Store& store_;
+  sim::Duration before_;
+};
+
 class PatientStore final : public Store {
  public:
   PatientStore(sim::Ports& ports, std::shared_ptr<Store> store, sim::Duration outage,
@@ -26,8 +41,7 @@ class PatientStore final : public Store {
     persistently([&] { store_->set(key, value); });
   }
   Value get(const std::string& key) override {
-    wait({key}, std::nullopt);
-    return persistently([&] { return store_->get(key); });
+    return when_there({key}, [&] { return store_->get(key); });
   }
   std::int64_t add(const std::string& key, std::int64_t delta) override {
     return persistently([&] { return store_->add(key, delta); }, Again::if_not_done);
@@ -43,8 +57,7 @@ class PatientStore final : public Store {
     persistently([&] { store_->append(key, value); }, Again::if_not_done);
   }
   std::vector<Value> multi_get(const std::vector<std::string>& keys) override {
-    wait(keys, std::nullopt);
-    return persistently([&] { return store_->multi_get(keys); });
+    return when_there(keys, [&] { return store_->multi_get(keys); });
   }
   void multi_set(const std::vector<std::pair<std::string, Value>>& items) override {
     persistently([&] { store_->multi_set(items); });
@@ -63,6 +76,10 @@ class PatientStore final : public Store {
 
   template <class Call>
   auto persistently(Call call, Again again = Again::always) -> decltype(call());
+  /// Waits for `keys`, then reads them by `call`. A store that comes up empty in between makes the
+  /// read a wait, and a deaf one: this begins anew then, as long as it may take altogether.
+  template <class Call>
+  auto when_there(const std::vector<std::string>& keys, Call call) -> decltype(call());
   /// False when the slice is over and a key still missing.
   bool wait_slice(const std::vector<std::string>& keys, sim::Duration slice);
 
@@ -86,6 +103,22 @@ auto PatientStore::persistently(Call call, Again again) -> decltype(call()) {
     between_();
     ports_.executor.sleep_until(ports_.clock.monotonic_now() + kSlice);
     between_();
+  }
+}
+
+template <class Call>
+auto PatientStore::when_there(const std::vector<std::string>& keys, Call call) -> decltype(call()) {
+  const sim::MonotonicTime end = ports_.clock.monotonic_now() + timeout_;
+  for (;;) {
+    wait(keys, std::max<sim::Duration>(end - ports_.clock.monotonic_now(), sim::Duration::zero()));
+    try {
+      return persistently([&] {
+        const ShortTimeout short_timeout(*store_);
+        return call();
+      });
+    } catch (const StoreTimeoutError&) {
+      if (ports_.clock.monotonic_now() >= end) throw;
+    }
   }
 }
 

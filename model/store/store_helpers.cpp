@@ -68,10 +68,21 @@ class MissingRanks {
 
 }  // namespace
 
+std::string barrier_count(const std::string& prefix) {
+  return prefix + "/num_members";
+}
+
+std::string barrier_sign(const std::string& prefix) {
+  return prefix + "/last_member";
+}
+
+void give_barrier_sign(Store& store, const std::string& prefix) {
+  store.set(barrier_sign(prefix), Value(kIgnored));
+}
+
 std::string arrive(Store& store, std::int64_t world_size, const std::string& prefix) {
-  const std::string sign = prefix + "/last_member";
-  if (store.add(prefix + "/num_members", 1) == world_size) store.set(sign, Value(kIgnored));
-  return sign;
+  if (store.add(barrier_count(prefix), 1) == world_size) give_barrier_sign(store, prefix);
+  return barrier_sign(prefix);
 }
 
 std::vector<Value> get_all(Store& store, std::int64_t rank, const std::string& prefix,

@@ -50,8 +50,14 @@ struct BarrierTracing {
 void barrier(Store& store, std::int64_t world_size, const std::string& prefix,
              sim::Duration timeout, const std::optional<BarrierTracing>& tracing = std::nullopt);
 
-/// The first half of `barrier`: counts one arrival, and the last one leaves a sign. Returns the key
-/// of the sign.
+/// The key under which a barrier counts who has come.
+std::string barrier_count(const std::string& prefix);
+/// The key of the sign by which a barrier is open.
+std::string barrier_sign(const std::string& prefix);
+/// Opens it.
+void give_barrier_sign(Store& store, const std::string& prefix);
+/// The first half of `barrier`: counts one arrival, and the last one gives the sign. Returns its
+/// key.
 std::string arrive(Store& store, std::int64_t world_size, const std::string& prefix);
 
 /// 1.13: the same by n single reads per node; the store's timeout stays changed.

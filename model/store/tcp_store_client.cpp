@@ -208,7 +208,9 @@ auto Client::persistently(Call call) -> decltype(call()) {
 }
 
 void Client::reconnect_if_lost() {
-  if (stream_ == nullptr && hardened()) connect(std::min(options_.timeout, kReconnectTimeout));
+  if (stream_ == nullptr && hardened()) {
+    connect(std::min({options_.timeout, options_.reply_timeout, kReconnectTimeout}));
+  }
 }
 
 void Client::send(Message& message) {

@@ -143,11 +143,14 @@ class Exit final : public Judge {
   void tell_opening(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event,
                     const char* how) {
     if (enough()) return;
+    const sim::Duration patience = view().agent(id).timeouts.read_timeout;
+    if (view().store_is_gone() && at <= due.since + due.bound + patience) return;
     broken(due.since + due.bound, event,
            fmt::format("{} was the last to come to the exit barrier, at {}; {} should have left it "
                        "by {}, but {} at {}",
                        view().describe(due.about), seconds_text(due.since), view().describe(id),
-                       seconds_text(due.since + due.bound), how, seconds_text(at)));
+                       seconds_text(due.since + due.bound), how, seconds_text(at)),
+           held_back(due.since, at));
   }
 
   void tell_end(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event,
@@ -166,7 +169,7 @@ class Exit final : public Judge {
                seconds_text(agent.timeouts.exit_barrier), seconds_text(agent.timeouts.read_timeout),
                seconds_text(agent.timeouts.close), seconds_text(agent.timeouts.shutdown),
                seconds_text(kSlack), how, seconds_text(at)),
-           view().one_sleeps() ? kAsleep : "");
+           held_back(due.since, at));
   }
 
   void tell_stop(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event,
@@ -178,7 +181,7 @@ class Exit final : public Judge {
                        view().describe(id), seconds_text(due.since),
                        seconds_text(due.since + due.bound), seconds_text(kStopGrace),
                        seconds_text(kSlack), how, seconds_text(at)),
-           view().one_sleeps() ? kAsleep : "");
+           held_back(due.since, at));
   }
 
   static constexpr const sim::EventType* kInterests[] = {
@@ -242,7 +245,8 @@ class SignalsTakeEffect final : public Judge {
                        view().describe(id), heard.name, seconds_text(due.since), doing(heard.stage),
                        seconds_text(due.since + due.bound), seconds_text(agent.timeouts.shutdown),
                        seconds_text(agent.timeouts.close), seconds_text(kSlack), how,
-                       seconds_text(at)));
+                       seconds_text(at)),
+           held_back(due.since, at));
   }
 
   static const char* doing(Stage stage) {

@@ -61,7 +61,9 @@ class RestartBudget final : public Judge {
         note(count, "a worker on node ", event.node, " failed");
       if (text(event, "cause") == "heartbeat_loss")
         note(count, "a worker on node ", event.node, " fell silent");
-      if (text(event, "cause") == "member_lost")
+      // Whoever comes back to find that the others have gone on is a newcomer.
+      const bool left_behind = agent.round < view().job(agent.job).highest_completed;
+      if (text(event, "cause") == "member_lost" && !left_behind)
         note(count, "the agent on node ", event.node, " had lost another");
     } else if (event.type == &ev::worker_restarting) {
       restarted_alone(event, count, view().job(agent.job));
@@ -154,7 +156,12 @@ class FirstCause final : public Judge {
     }
     const AgentId agent = view().agent_of(event);
     if (agent == kNoAgent) return;
-    if (event.type == &ev::group_restarting && view().agent(agent).round >= 0) {
+    if (event.type == &ev::timer_expired) {
+      timed_out_.insert({event.node, pid(event, "worker_pid")});
+    } else if (event.type == &ev::heartbeat_lost) {  // a silent worker is a loss, too
+      auto& loss = rounds_[{view().agent(agent).job, view().agent(agent).round}].first_loss;
+      if (!loss) loss = event.at - sim::Duration(number(event, "silent"));
+    } else if (event.type == &ev::group_restarting && view().agent(agent).round >= 0) {
       own_.erase(agent);
     } else if (event.type == &ev::group_restarting || event.type == &ev::worker_restarting) {
       started_again(agent);
@@ -175,9 +182,11 @@ class FirstCause final : public Judge {
       return;
     }
     const Process* const worker = view().process(event.node, event.pid);
-    if (worker == nullptr || !worker->worker || worker->told_to_stop ||
-        number(event, "status") == 0)
-      return;
+    // Whom its agent's timer ends has failed; whom the agent stops for others has not.
+    if (worker == nullptr || !worker->worker || number(event, "status") == 0) return;
+    const bool running = view().agent(worker->owner).stage == Stage::running;
+    const bool timed_out = timed_out_.erase(process_of(event)) > 0 && running;
+    if (worker->told_to_stop && !timed_out) return;
     const Agent& owner = view().agent(worker->owner);
     if (!owner.alive()) return;
     const Failure failure{event.at, worker->owner, worker->rank, number(event, "status"), {}};
@@ -229,6 +238,12 @@ class FirstCause final : public Judge {
             seconds_text(first.at), first.status));
   }
 
+  /// Without a store nobody knows of another's failure.
+  [[nodiscard]] std::string_view limit(sim::WorldTime at) const {
+    if (view().in_force(kStoreGone, at)) return kNoStore;
+    return view().in_force("service_", at) ? "the store had ceased to serve" : "";
+  }
+
   void judge_round(std::int64_t number, const RoundRecord& round) {
     if (!round.report || !round.first || round.named || round.report->agent == round.first->agent ||
         enough())
@@ -244,14 +259,16 @@ class FirstCause final : public Judge {
             "first failure was that of rank {} on node {} at {}, with status {}; nobody reports it",
             round.report->rank, view().name(view().agent(round.report->agent).node),
             round.report->status, number, round.first->rank, view().name(origin.node),
-            seconds_text(round.first->at), round.first->status));
+            seconds_text(round.first->at), round.first->status),
+        limit(round.report->at));
   }
 
-  static constexpr const sim::EventType* kInterests[] = {&wev::process_ended, &ev::group_restarting,
-                                                         &ev::worker_restarting, &ev::worker_ended,
-                                                         &ev::failure_reported};
+  static constexpr const sim::EventType* kInterests[] = {
+      &wev::process_ended,   &ev::group_restarting, &ev::worker_restarting, &ev::worker_ended,
+      &ev::failure_reported, &ev::heartbeat_lost,   &ev::timer_expired};
   std::map<std::pair<JobId, std::int64_t>, RoundRecord> rounds_;
   std::map<AgentId, std::vector<Failure>> own_;  ///< since the agent's last restart
+  std::set<ProcessKey> timed_out_;
 };
 
 /// "succeeded" and exit code 0 go together, and both mean that each worker of the last incarnation

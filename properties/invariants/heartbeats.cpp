@@ -238,10 +238,9 @@ class HeartbeatLossSeen final : public Judge {
     const Agent& agent = view().agent(due.about);
     for (const Fault& fault : view().faults()) {
       const bool meanwhile = fault.begin <= at && (!fault.end || *fault.end >= due.since);
-      if (fault.disturbance && meanwhile &&
-          at <= due.since + due.bound + agent.timeouts.read_timeout) {
-        return;
-      }
+      if (!fault.disturbance || !meanwhile) continue;
+      if (at <= due.since + due.bound + agent.timeouts.read_timeout) return;
+      if (fault.stands_still() && (!fault.end || at <= *fault.end + due.bound)) return;
     }
     if (enough()) return;
     broken(

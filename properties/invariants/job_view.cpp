@@ -56,6 +56,9 @@ bool is_disturbance(std::string_view fault_kind) {
   return std::find(kKinds.begin(), kKinds.end(), fault_kind) != kKinds.end();
 }
 
+/// Of what hinders without having been injected.
+constexpr std::int64_t kNoFault = -1;
+
 }  // namespace
 
 // ---- tables
@@ -99,15 +102,16 @@ JobId JobView::job_named(std::string_view run_id) {
 
 std::span<const sim::EventType* const> JobView::interests() {
   static constexpr std::array kFollowed{
-      &wev::process_started,     &wev::process_ended,       &wev::process_signalled,
-      &wev::fault_injected,      &wev::fault_ended,         &ev::agent_started,
-      &ev::agent_settings,       &ev::agent_signalled,      &ev::agent_finished,
-      &ev::group_state,          &ev::group_restarting,     &ev::worker_started,
-      &ev::worker_ended,         &ev::exit_barrier_entered, &ev::exit_barrier_left,
-      &ev::ranks_assigned,       &ev::rendezvous_joining,   &ev::rendezvous_joined,
-      &ev::rendezvous_completed, &ev::rendezvous_added,     &ev::rendezvous_left,
-      &ev::rendezvous_failed,    &ev::rendezvous_evicted,   &ev::restart_refused,
-      &ev::worker_signalled,     &ev::store_serving,        &ev::failure_reported,
+      &wev::process_started,  &wev::process_ended,       &wev::process_signalled,
+      &wev::fault_injected,   &wev::fault_ended,         &wev::fiber_held_up,
+      &ev::agent_started,     &ev::agent_settings,       &ev::agent_signalled,
+      &ev::agent_finished,    &ev::group_state,          &ev::group_restarting,
+      &ev::worker_started,    &ev::worker_ended,         &ev::exit_barrier_entered,
+      &ev::exit_barrier_left, &ev::ranks_assigned,       &ev::rendezvous_joining,
+      &ev::rendezvous_joined, &ev::rendezvous_completed, &ev::rendezvous_added,
+      &ev::rendezvous_left,   &ev::rendezvous_failed,    &ev::rendezvous_evicted,
+      &ev::restart_refused,   &ev::worker_signalled,     &ev::store_serving,
+      &ev::failure_reported,
   };
   return kFollowed;
 }
@@ -116,7 +120,8 @@ void JobView::see(const sim::Event& event) {
   if (event.id <= seen_) return;
   seen_ = event.id;
   if (event.node == sim::kNoNode || event.type == &wev::process_started ||
-      event.type == &wev::process_ended || event.type == &wev::process_signalled) {
+      event.type == &wev::process_ended || event.type == &wev::process_signalled ||
+      event.type == &wev::fiber_held_up) {
     on_world_event(event);
   } else if (event.type == &ev::agent_started) {
     on_agent_started(event);
@@ -124,6 +129,7 @@ void JobView::see(const sim::Event& event) {
     if (event.field("purpose").text() != "rendezvous") return;
     stores_.insert({event.node, event.pid});
     stores_served_ = true;
+    store_is_back(event.at);
   } else if (const AgentId id = agent_of(event); id != kNoAgent) {
     on_agent_event(event, agents_[id.value], id);
   }
@@ -143,13 +149,32 @@ void JobView::on_world_event(const sim::Event& event) {
     if (lasts > sim::Duration::zero()) end = event.at + lasts;
     faults_.push_back(
         {event.field("fault").number(), std::string(kind), is_disturbance(kind), event.at, end});
-    fault_instants_.push_back(event.at);
+    add_fault_instant(event.at);
   } else if (event.type == &wev::fault_ended) {
+    const sim::WorldTime over = event.at + sim::Duration(event.field("lingers").number());
     for (Fault& fault : faults_) {
-      if (fault.number == event.field("fault").number()) fault.end = event.at;
+      if (fault.number == event.field("fault").number()) fault.end = over;
     }
-    fault_instants_.push_back(event.at);
+    add_fault_instant(over);
+  } else if (event.type == &wev::fiber_held_up) {
+    const sim::WorldTime over = event.at + sim::Duration(event.field("span").number());
+    faults_.push_back({kNoFault, "hold_up", true, event.at, over});
+    add_fault_instant(event.at);
+    add_fault_instant(over);
   }
+}
+
+void JobView::store_is_back(sim::WorldTime at) {
+  const auto gap = std::find_if(faults_.rbegin(), faults_.rend(),
+                                [](const Fault& fault) { return fault.kind == kStoreGone; });
+  if (gap == faults_.rend() || gap->end) return;
+  gap->end = at;
+  add_fault_instant(at);
+}
+
+/// Some are known before they have come.
+void JobView::add_fault_instant(sim::WorldTime at) {
+  fault_instants_.insert(std::upper_bound(fault_instants_.begin(), fault_instants_.end(), at), at);
 }
 
 void JobView::on_process_started(const sim::Event& event) {
@@ -166,7 +191,10 @@ void JobView::on_process_started(const sim::Event& event) {
 }
 
 void JobView::on_process_ended(const sim::Event& event) {
-  stores_.erase({event.node, event.pid});
+  if (stores_.erase({event.node, event.pid}) > 0 && store_is_gone()) {
+    faults_.push_back({kNoFault, kStoreGone, true, event.at, std::nullopt});
+    add_fault_instant(event.at);
+  }
   Process* const process = find_process(event.node, event.pid);
   if (process == nullptr || process->ended) return;
   process->ended = event.at;
@@ -204,7 +232,10 @@ void JobView::on_agent_started(const sim::Event& event) {
   agent.max_restarts = event.field("max_restarts").number();
   agent.timeouts.shutdown = sim::Duration(event.field("shutdown").number());
   Job& job = jobs_[agent.job.value];
-  if (job.living++ == 0) job.over.reset();  // a relaunch under the same run id begins anew
+  if (job.living++ == 0) {  // a relaunch under the same run id begins anew
+    job.over.reset();
+    for (auto& [number, round] : job.rounds) round.in_barrier = 0;
+  }
   job.max_restarts = std::max(job.max_restarts, agent.max_restarts);
   job.min_nodes = agent.min_nodes;
   job.timeouts.widen(agent.timeouts);

@@ -118,7 +118,11 @@ struct Job {
   std::string over_by;                 ///< why, for a witness
 };
 
-/// A fault from its injection to its end.
+/// The kind of a Fault: from the end of the last rendezvous store to the beginning of the next.
+inline constexpr const char* kStoreGone = "store_gone";
+
+/// A fault from its injection to its end; also a fiber that the schedule holds up ("hold_up"), and
+/// the time in which there is no store.
 struct Fault {
   std::int64_t number = 0;
   std::string kind;          ///< the world's word, "net_partition"
@@ -126,6 +130,11 @@ struct Fault {
   sim::WorldTime begin{};
   /// Planned, then actual; nullopt: until healed, or of a kind that has no end.
   std::optional<sim::WorldTime> end;
+
+  [[nodiscard]] bool stands_still() const {
+    return kind == "process_pause" || kind == "process_hang" || kind == "clock_freeze" ||
+           kind == "hold_up";
+  }
 };
 
 class JobView {
@@ -171,10 +180,23 @@ class JobView {
     return std::any_of(faults_.begin(), faults_.end(),
                        [](const Fault& fault) { return fault.kind == "process_unkillable"; });
   }
-  /// A process has been stopped, and is not let go again.
-  [[nodiscard]] bool one_is_held() const {
-    return std::any_of(faults_.begin(), faults_.end(), [](const Fault& fault) {
-      return !fault.end && (fault.kind == "process_pause" || fault.kind == "process_hang");
+  /// A fault that hinders and whose kind begins with `kinds` is in force at `at`.
+  [[nodiscard]] bool in_force(std::string_view kinds, sim::WorldTime at) const {
+    return std::any_of(faults_.begin(), faults_.end(), [&](const Fault& fault) {
+      return fault.disturbance && fault.kind.starts_with(kinds) && fault.begin <= at &&
+             (!fault.end || *fault.end > at);
+    });
+  }
+  /// A clock goes wrong: spans that are measured by it are not what was configured.
+  [[nodiscard]] bool one_drifts() const {
+    return std::any_of(faults_.begin(), faults_.end(),
+                       [](const Fault& fault) { return fault.kind == "clock_drift"; });
+  }
+  /// Between `from` and `to` a process, a fiber or a clock did not go on: who stands still sees
+  /// and does nothing.
+  [[nodiscard]] bool one_stood_still(sim::WorldTime from, sim::WorldTime to) const {
+    return std::any_of(faults_.begin(), faults_.end(), [&](const Fault& fault) {
+      return fault.stands_still() && fault.begin <= to && (!fault.end || *fault.end >= from);
     });
   }
   /// A rendezvous store has served, and none does any more.
@@ -192,6 +214,8 @@ class JobView {
   };
 
   void on_world_event(const sim::Event& event);
+  void add_fault_instant(sim::WorldTime at);
+  void store_is_back(sim::WorldTime at);
   void on_process_started(const sim::Event& event);
   void on_process_ended(const sim::Event& event);
   void on_process_signalled(const sim::Event& event);

@@ -17,20 +17,23 @@ std::string seconds_text(sim::WorldTime at) {
 }
 
 std::optional<sim::WorldTime> deadline_of(const Due& due, const JobView& view, bool excused) {
-  sim::WorldTime deadline = due.since + due.bound;
+  // No clock of a simulated machine is wrong by more than a tenth.
+  const sim::Duration bound = due.bound + (view.one_drifts() ? due.bound / 10 : sim::Duration());
+  sim::WorldTime deadline = due.since + bound;
   const auto& instants = view.fault_instants();
   for (auto at = std::upper_bound(instants.begin(), instants.end(), due.since);
        at != instants.end(); ++at) {
     if (*at > deadline) break;
-    deadline = *at + due.bound;
+    deadline = *at + bound;
   }
   if (!excused) return deadline;
   // In order of beginning: one disturbance may put the deadline off into the next.
   for (const Fault& fault : view.faults()) {
     if (!fault.disturbance || fault.begin > deadline || (fault.end && *fault.end < due.since))
       continue;
+    if (!fault.end && fault.kind == kStoreGone) continue;  // to give up is possible without
     if (!fault.end) return std::nullopt;
-    deadline = std::max(deadline, *fault.end + due.bound);
+    deadline = std::max(deadline, *fault.end + bound);
   }
   return deadline;
 }

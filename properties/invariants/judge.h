@@ -30,8 +30,10 @@ inline sim::Pid pid(const sim::Event& event, std::string_view field) {
   return sim::Pid{static_cast<std::int32_t>(number(event, field))};
 }
 
-/// A limit of several promises.
+/// Limits of several promises.
 inline constexpr const char* kAsleep = "a worker slept in the kernel";
+inline constexpr const char* kNoStore = "no store was left";
+inline constexpr const char* kStoodStill = "an agent stood still";
 
 /// One process: a node and a number.
 struct ProcessKey {
@@ -76,6 +78,11 @@ class Judge : public Invariant {
               std::string_view limit = {}) {
     if (enough()) return;
     violations_.push_back({std::string(id_), std::move(witness), at, event, std::string(limit)});
+  }
+  /// Why nobody could do what was due between `since` and `until`; empty: somebody could.
+  [[nodiscard]] std::string_view held_back(sim::WorldTime since, sim::WorldTime until) const {
+    if (view_->one_sleeps()) return kAsleep;
+    return view_->one_stood_still(since, until) ? kStoodStill : "";
   }
   /// No further violation would be kept: text for one need not be built.
   [[nodiscard]] bool enough() const { return violations_.size() >= kKept; }

@@ -118,8 +118,17 @@ class OneWorld final : public Judge {
               new_key.master, new_set.example.pid.value, view().name(new_set.example.node),
               seconds_text(tolerance), seconds_text(job.timeouts.keep_alive),
               seconds_text(job.timeouts.monitor), seconds_text(kPoll)),
-          view().one_is_held() ? "an agent was stopped for good" : "");
+          limit(since, end));
     }
+  }
+
+  [[nodiscard]] std::string_view limit(sim::WorldTime since, sim::WorldTime end) const {
+    if (view().one_stood_still(since, end)) return kStoodStill;
+    const auto& faults = view().faults();
+    const bool led_astray = std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
+      return fault.kind == "dns_alias" && fault.begin <= since;
+    });
+    return led_astray ? "a name led to another machine" : "";
   }
 
   static constexpr const sim::EventType* kInterests[] = {

@@ -123,7 +123,7 @@ class NoOrphans final : public Judge {
                        view().name(process.node), how, seconds_text(until),
                        seconds_text(until - orphan.since), view().describe(orphan.agent),
                        seconds_text(orphan.since)),
-           view().one_sleeps() ? kAsleep : "");
+           orphan.worker ? held_back(orphan.since, until) : "nobody was left who knew of it");
   }
 
   static constexpr const sim::EventType* kInterests[] = {&wev::process_ended};

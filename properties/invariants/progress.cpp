@@ -24,7 +24,8 @@ constexpr sim::Duration kStopGrace = std::chrono::seconds(30);
 /// Bound: keep-alive threshold (until the death can be known) + monitor interval (until the agent
 /// looks) + slack. Each member of the round that lives must then have moved: begun to stop its
 /// workers or to join again, come to the exit barrier or finished. A member that says how it ends
-/// is departed, not lost; one whose workers had succeeded leaves no hole.
+/// is departed, not lost; one whose workers had succeeded leaves no hole. Not while network, stores
+/// or names are disturbed: nobody is heard then.
 class LossDetection final : public Judge {
  public:
   LossDetection()
@@ -36,16 +37,19 @@ class LossDetection final : public Judge {
   }
 
   void finish(const RunFacts& facts) override {
-    owed_.overdue(facts.end, view(), [&](AgentId agent, const Due& due) {
-      tell(agent, due, facts.end, sim::kNoEvent, "had not when the run ended");
-    });
+    owed_.overdue(
+        facts.end, view(),
+        [&](AgentId agent, const Due& due) {
+          tell(agent, due, facts.end, sim::kNoEvent, "had not when the run ended");
+        },
+        true);
   }
 
  private:
   void judge(const sim::Event& event) override {
     const AgentId id = view().agent_of(event);
     if (id == kNoAgent) return;
-    if (const auto due = owed_.met(id, event.at, view())) {
+    if (const auto due = owed_.met(id, event.at, view(), true)) {
       tell(id, *due, event.at, event.id, "did so only");
     }
     const Agent& agent = view().agent(id);
@@ -70,6 +74,10 @@ class LossDetection final : public Judge {
     if (enough()) return;
     const Agent& agent = view().agent(id);
     const Agent& dead = view().agent(due.about);
+    // The store went with it: a silence like any other, which must be endured for so long, and in
+    // which every question takes its time.
+    if (view().store_is_gone() && at <= due.since + due.bound + 2 * agent.timeouts.read_timeout)
+      return;
     broken(
         due.since + due.bound, event,
         fmt::format("{} died at {} as rank {} of round {}; {} should have started a new round or "
@@ -77,7 +85,8 @@ class LossDetection final : public Judge {
                     view().describe(due.about), seconds_text(due.since), dead.rank, dead.round,
                     view().describe(id), seconds_text(due.since + due.bound),
                     seconds_text(agent.timeouts.keep_alive), seconds_text(agent.timeouts.monitor),
-                    seconds_text(kSlack), how, seconds_text(at)));
+                    seconds_text(kSlack), how, seconds_text(at)),
+        held_back(due.since, at));
   }
 
   static constexpr const sim::EventType* kInterests[] = {
@@ -142,7 +151,7 @@ class Formation final : public Judge {
                        seconds_text(due.since + due.bound), seconds_text(job.timeouts.keep_alive),
                        seconds_text(job.timeouts.last_call), seconds_text(kStopGrace),
                        seconds_text(kSlack), how, seconds_text(at)),
-           view().store_is_gone() ? "no store was left" : "");
+           view().store_is_gone() ? kNoStore : "");
   }
 
   static constexpr const sim::EventType* kInterests[] = {
@@ -198,7 +207,13 @@ class Admission final : public Judge {
                "or sent away by {} (keep-alive {} + last call {} + grace {} + {}), but {} at {}",
                view().describe(id), seconds_text(due.since), seconds_text(due.since + due.bound),
                seconds_text(with.keep_alive), seconds_text(with.last_call),
-               seconds_text(kStopGrace), seconds_text(kSlack), how, seconds_text(at)));
+               seconds_text(kStopGrace), seconds_text(kSlack), how, seconds_text(at)),
+           limit(due, at));
+  }
+
+  [[nodiscard]] std::string_view limit(const Due& due, sim::WorldTime at) const {
+    if (view().store_is_gone()) return kNoStore;
+    return held_back(due.since, at);
   }
 
   static constexpr const sim::EventType* kInterests[] = {

@@ -208,9 +208,11 @@ class CloseAuthority final : public Judge {
     for (const AgentId id : job.agents) {
       const Agent& other = view().agent(id);
       if (id == closer || !other.at_work() || other.stage == Stage::starting) continue;
-      broken(event, fmt::format("{} closed the rendezvous of job \"{}\" at {} {}, while {} {}",
-                                view().describe(closer), job.run_id, seconds_text(event.at),
-                                reason(self), view().describe(id), doing(other)));
+      broken(event,
+             fmt::format("{} closed the rendezvous of job \"{}\" at {} {}, while {} {}",
+                         view().describe(closer), job.run_id, seconds_text(event.at), reason(self),
+                         view().describe(id), doing(other)),
+             view().one_stood_still(event.at, event.at) ? kStoodStill : "");
       return;
     }
   }

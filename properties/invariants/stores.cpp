@@ -78,12 +78,9 @@ class StoreLifetime final : public Judge {
       return "the store was killed";
     if (server.agent != kNoAgent && view().agent(server.agent).signalled)
       return "the agent with the store was told to go";
-    const bool is_mute =
-        std::any_of(view().faults().begin(), view().faults().end(), [&](const Fault& fault) {
-          return fault.disturbance && fault.kind.starts_with("service_") &&
-                 (!fault.end || *fault.end > event.at);
-        });
-    return is_mute ? "the store had ceased to serve" : "";
+    if (view().one_stood_still(event.at, event.at)) return kStoodStill;
+    if (view().in_force("service_", event.at)) return "the store had ceased to serve";
+    return view().in_force("net_", event.at) ? "the store could not be heard" : "";
   }
 
   void harm(const sim::Event& event, const Server& server, JobId job) {

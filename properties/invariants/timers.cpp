@@ -151,7 +151,8 @@ class TimerExpiry final : public Judge {
     broken(due.since + due.bound, event,
            fmt::format("pid {} on node {} {} at {}, {} after the deadline of its timer \"{}\"",
                        key.first.pid.value, view().name(key.first.node), how, seconds_text(at),
-                       seconds_text(at - due.since), key.second));
+                       seconds_text(at - due.since), key.second),
+           held_back(due.since, at));
   }
 
   static constexpr const sim::EventType* kInterests[] = {

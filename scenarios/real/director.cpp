@@ -372,7 +372,7 @@ void Director::ends(std::int64_t fault, const std::string& kind, bool felt, Deed
     ++deed.felt;
     stage_.note(sim::kNoNode, sim::Pid{0}, wev::fault_felt, {fault, kind});
   }
-  stage_.note(sim::kNoNode, sim::Pid{0}, wev::fault_ended, {fault, kind});
+  stage_.note(sim::kNoNode, sim::Pid{0}, wev::fault_ended, {fault, kind, std::int64_t{0}});
 }
 
 std::vector<InjectedFault> Director::done() const {

@@ -115,7 +115,8 @@ std::string_view to_string(RunEnd end) {
 // ---- fiber groups
 // ----------------------------------------------------------------------------------
 
-FiberGroup::FiberGroup(Kernel& kernel) : kernel_(kernel), number_(kernel.groups_++) {}
+FiberGroup::FiberGroup(Kernel& kernel, HoldUpObserver on_hold_up)
+    : kernel_(kernel), on_hold_up_(std::move(on_hold_up)), number_(kernel.groups_++) {}
 
 FiberGroup::~FiberGroup() {
   HOOKE_CHECK(fibers_.empty(), "a fiber group is destroyed only when its fibers have ended");
@@ -381,6 +382,7 @@ bool Kernel::hold_up(FiberBlock& fiber) {
   const sim::Duration span = impl_->scheduler->hold_up();
   if (span == sim::Duration::zero()) return false;
   fiber.held_up = at(now_ + span, {&FiberBlock::let_go, &fiber, 0});
+  if (fiber.group->on_hold_up_) fiber.group->on_hold_up_(fiber.name, span);
   return true;
 }
 

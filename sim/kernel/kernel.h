@@ -82,7 +82,9 @@ struct FiberBlock;
 /// destroyed.
 class FiberGroup {
  public:
-  explicit FiberGroup(Kernel& kernel);
+  /// Told when the schedule holds up a fiber of the group, and for how long (Strategy::delays).
+  using HoldUpObserver = std::function<void(std::string_view fiber, sim::Duration span)>;
+  explicit FiberGroup(Kernel& kernel, HoldUpObserver on_hold_up = {});
   FiberGroup(const FiberGroup&) = delete;
   FiberGroup& operator=(const FiberGroup&) = delete;
   ~FiberGroup();
@@ -111,6 +113,7 @@ class FiberGroup {
   void let_next_unwind();
 
   Kernel& kernel_;
+  HoldUpObserver on_hold_up_;
   std::uint64_t number_;  ///< names it among the groups of its kernel
   std::vector<FiberBlock*>
       fibers_;                     ///< living fibers; ending swaps with the last, deterministically

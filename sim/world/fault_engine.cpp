@@ -81,8 +81,21 @@ void FaultEngine::heal(FaultId fault) {
   if (found == lasting_.end()) return;
   const Fault what = found->second;
   lasting_.erase(found);
-  log_.end(fault);
+  log_.end(fault, lingers(fault, what));
   undo(fault, what);
+}
+
+/// What was under way when the fault ended is as late as it has been made.
+sim::Duration FaultEngine::lingers(FaultId id, const Fault& fault) {
+  if (log_.felt(id) == 0) return {};
+  switch (fault.kind) {
+    case FaultKind::net_delay: return fault.span;
+    case FaultKind::net_bandwidth: return network_.links().backlog(id, kernel_.now());
+    case FaultKind::service_slow:
+      return network_.service(*machines_.at(fault.node->value), fault.port.value)
+          .busy_for(kernel_.now());
+    default: return {};
+  }
 }
 
 // ---- taking effect

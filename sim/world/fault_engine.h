@@ -35,6 +35,7 @@ class FaultEngine {
   void act_on_disk(FaultId id, const Fault& fault, Machine& machine);
   void crash(FaultId id, Machine& machine);
   void restart(FaultId id, Machine& machine);
+  [[nodiscard]] sim::Duration lingers(FaultId id, const Fault& fault);
   void undo(FaultId id, const Fault& fault);
   void undo_on_machine(FaultId id, const Fault& fault, Machine& machine);
   /// Lets everybody on `machine` who sleeps by its clock wake by what it has become.

@@ -43,12 +43,8 @@ void FaultLog::feel(FaultId fault) {
   if (entry.felt++ == 0) world_.emit(events::fault_felt, {fault.value, to_string(entry.kind)});
 }
 
-bool FaultLog::end(FaultId fault) {
-  Entry& entry = entries_[fault.value];
-  if (entry.ended) return false;
-  entry.ended = true;
-  world_.emit(events::fault_ended, {fault.value, to_string(entry.kind)});
-  return true;
+void FaultLog::end(FaultId fault, sim::Duration lingers) {
+  world_.emit(events::fault_ended, {fault.value, to_string(kind(fault)), lingers});
 }
 
 }  // namespace hooke::world

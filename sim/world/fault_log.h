@@ -15,21 +15,20 @@ class FaultLog {
   explicit FaultLog(World& world) : world_(world) {}
 
   FaultId add(FaultKind kind) {
-    entries_.push_back({kind, 0, false});
+    entries_.push_back({kind, 0});
     return FaultId{static_cast<std::uint32_t>(entries_.size() - 1)};
   }
   /// The fault changed what some process experiences.
   void feel(FaultId fault);
   [[nodiscard]] std::uint64_t felt(FaultId fault) const { return entries_.at(fault.value).felt; }
   [[nodiscard]] FaultKind kind(FaultId fault) const { return entries_.at(fault.value).kind; }
-  /// True the first time it is asked: the fault has ended.
-  bool end(FaultId fault);
+  /// The fault has ended; what it has slowed down `lingers`.
+  void end(FaultId fault, sim::Duration lingers);
 
  private:
   struct Entry {
     FaultKind kind;
     std::uint64_t felt;
-    bool ended;
   };
   World& world_;
   std::vector<Entry> entries_;

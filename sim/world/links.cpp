@@ -94,6 +94,16 @@ void Links::remove(FaultId fault) {
   }
 }
 
+sim::Duration Links::backlog(FaultId fault, sim::WorldTime now) const {
+  sim::Duration longest{};
+  for (const auto& [ends, link] : links_) {
+    const bool acts = std::any_of(link.faults.begin(), link.faults.end(),
+                                  [&](const LinkFault& entry) { return entry.id == fault; });
+    if (acts) longest = std::max(longest, link.free_at - now);
+  }
+  return longest;
+}
+
 bool Links::covers(const PathSet& paths, sim::NodeId from, sim::NodeId to) {
   if (from == to) return paths.loopback && contains(paths.from, from);
   if (paths.loopback) return false;

@@ -51,6 +51,8 @@ class Links {
   /// Starts a path fault on all pairs that `paths` names, present and future.
   void add(const PathSet& paths, const LinkFault& fault);
   void remove(FaultId fault);
+  /// For how long what has been sent already keeps the paths busy on which `fault` acts.
+  [[nodiscard]] sim::Duration backlog(FaultId fault, sim::WorldTime now) const;
   /// True if `paths` names the directed pair.
   static bool covers(const PathSet& paths, sim::NodeId from, sim::NodeId to);
 

@@ -236,6 +236,7 @@ void SimNetwork::meet_listener(Attempt& attempt, ListenerState& listener) {
   client.peer = server.self;
   server.service = &service;
   server.listener = &listener;
+  server.from_within = attempt.door.from_within || attempt.door.is_file();
   ++listener.unaccepted;
   server.local = client.remote = attempt.door.on(attempt.to.name);
   if (!attempt.door.is_file()) {

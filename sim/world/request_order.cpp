@@ -31,8 +31,10 @@ std::string beginning(sim::Buffer bytes) {
 
 }  // namespace
 
-/// A new request of `socket`, or what follows one that is held. True: it is held.
+/// A new request of `socket`, or what follows one that is held. True: it is held. Where only one
+/// machine can ask there are no others to wait for.
 bool SimNetwork::hold(ServiceState& service, Socket& socket, Segment& segment) {
+  if (socket.from_within) return false;
   const bool follows =
       std::any_of(service.held.begin(), service.held.end(),
                   [&](const HeldRequest& held) { return held.from == socket.self; });

@@ -100,7 +100,8 @@ void SimNetwork::serve(ServiceState& service, Socket& socket, Segment&& segment)
     }
   }
   if (cost > Duration::zero()) {
-    service.busy_until = kernel_.at(kernel_.now() + cost, {&SimNetwork::on_served, &service, 0});
+    service.served_at = kernel_.now() + cost;
+    service.busy_until = kernel_.at(service.served_at, {&SimNetwork::on_served, &service, 0});
   } else {
     release_answers(service);
   }

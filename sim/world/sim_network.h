@@ -68,10 +68,15 @@ struct ServiceState {
   ServiceModel model;
   bool own_model = false;                     ///< not the default one
   std::optional<kernel::TimerId> busy_until;  ///< end of the request being served
+  sim::WorldTime served_at{};                 ///< when that is
   Fifo<std::pair<SocketId, Segment>> queue;
   std::vector<std::pair<SocketId, Segment>> answers;
   std::vector<LinkFault> faults;  ///< service_slow, service_stop, service_error, service_reply_lost
   std::vector<HeldRequest> held;  ///< in the order of their arrival
+
+  [[nodiscard]] sim::Duration busy_for(sim::WorldTime now) const {
+    return busy_until ? served_at - now : sim::Duration::zero();
+  }
 };
 
 /// One end of a connection. In order of use: a message touches the first three cache lines.
@@ -87,6 +92,7 @@ struct alignas(64) Socket {
   bool writing_done = false;  ///< this side has finished writing
   bool end_told = false;      ///< the handler has had its on_end
   bool unanswered = false;    ///< has sent to a machine that is down, and keeps trying
+  bool from_within = false;   ///< see Door; on the accepting side
   Machine* machine = nullptr;
   Link* out = nullptr;
   ServiceState* service = nullptr;  ///< on the accepting side

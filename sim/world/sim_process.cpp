@@ -16,7 +16,10 @@ SimProcess::SimProcess(ProcessTable& table, Machine& machine, sim::Pid pid, SimP
       parent_(parent),
       request_(std::move(request)),
       number_on_machine_(machine.processes_started++),
-      group_(table.kernel()),
+      group_(table.kernel(),
+             [this](std::string_view fiber, sim::Duration span) {
+               emit(events::fiber_held_up, {fiber, span});
+             }),
       files_(machine.disk, *this),
       ports_{*this, *this, *this, *this, files_, *this, *this, *this} {}
 
@@ -76,7 +79,8 @@ sim::Outcome<std::unique_ptr<sim::Stream>> SimProcess::connect(
   if (dead()) return sim::Failure{sim::Fault::closed, "connect", false};
   const auto target = table_.network().resolve(machine_, to.host);
   if (!target) return target.failure();
-  return table_.network().connect(*this, *target.value(), {to.port.value, {}},
+  const Door door{to.port.value, {}, SimNetwork::is_loopback(to.host)};
+  return table_.network().connect(*this, *target.value(), door,
                                   to.host + ":" + std::to_string(to.port.value), deadline);
 }
 

@@ -24,14 +24,17 @@ inline constexpr EventType process_resumed{"process.resumed", {}};
 inline constexpr EventType listener_opened{"listener.opened", {"port"}};
 /// Closed by its owner while that lived; the end of a process closes its listeners without a word.
 inline constexpr EventType listener_closed{"listener.closed", {"port"}};
-/// `kind` is the scenario's word where there is one. `for`: how long it is to last; 0: until
-/// healed, or no time at all where its kind is instantaneous.
+/// The schedule keeps a fiber that is ready from running, as a busy machine would (delays).
+inline constexpr EventType fiber_held_up{"fiber.held_up", {"fiber", "span"}};
 /// The `number`-th request of this machine has arrived at a service of machine `to`; `bytes`: how
 /// it begins, in hexadecimal digits. Only where the order of requests is searched.
 inline constexpr EventType request_arrived{"request.arrived", {"to", "port", "number", "bytes"}};
+/// `kind` is the scenario's word where there is one. `for`: how long it is to last; 0: until
+/// healed, or no time at all where its kind is instantaneous.
 inline constexpr EventType fault_injected{"fault.injected", {"fault", "kind", "target", "for"}};
 inline constexpr EventType fault_felt{"fault.felt", {"fault", "kind"}};
-inline constexpr EventType fault_ended{"fault.ended", {"fault", "kind"}};
+/// `lingers`: for how long what it has slowed down before goes on to be late.
+inline constexpr EventType fault_ended{"fault.ended", {"fault", "kind", "lingers"}};
 inline constexpr EventType fault_point_passed{"fault_point.passed", {"name", "passage"}};
 
 }  // namespace hooke::world::events

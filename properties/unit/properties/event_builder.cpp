@@ -256,8 +256,12 @@ Script& Script::fault(std::int64_t fault, const std::string& kind, sim::Duration
   return world(wev::fault_injected, {fault, kind, "", lasts});
 }
 
-Script& Script::fault_over(std::int64_t fault, const std::string& kind) {
-  return world(wev::fault_ended, {fault, kind});
+Script& Script::held_up(const std::string& name, sim::Duration span) {
+  return emit(name, agent_pid(name), wev::fiber_held_up, {"keep_alive", span});
+}
+
+Script& Script::fault_over(std::int64_t fault, const std::string& kind, sim::Duration lingers) {
+  return world(wev::fault_ended, {fault, kind, lingers});
 }
 
 Script& Script::serves_store(const std::string& name, std::int64_t port) {

@@ -81,7 +81,8 @@ class Script {
   Script& crash(const std::string& node);
   /// `lasts` zero: until fault_over.
   Script& fault(std::int64_t fault, const std::string& kind, sim::Duration lasts = {});
-  Script& fault_over(std::int64_t fault, const std::string& kind);
+  Script& fault_over(std::int64_t fault, const std::string& kind, sim::Duration lingers = {});
+  Script& held_up(const std::string& name, sim::Duration span);
   Script& serves_store(const std::string& node, std::int64_t port);
 
   [[nodiscard]] std::int64_t agent_pid(const std::string& node) const;

@@ -39,7 +39,7 @@ TEST(Faults, an_injected_fault_is_on_the_trace_with_its_target_and_its_end) {
   EXPECT_TRUE(injected[1].starts_with("fault.injected fault=1 kind=service_slow target=b"))
       << injected[1];
   EXPECT_EQ(test.events.starting_with("fault.ended"),
-            (Lines{"fault.ended fault=0 kind=net_partition"}));
+            (Lines{"fault.ended fault=0 kind=net_partition lingers=0"}));
   EXPECT_EQ(test.now(), seconds(1));
 }
 

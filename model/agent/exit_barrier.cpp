@@ -1,0 +1,54 @@
+// Signatures first: they may be written twice.
+#include "model/agent/exit_barrier.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/store/store_helpers.h"
+
+namespace hooke::model {
+
+ExitBarrier::ExitBarrier(Store& store, std::int64_t rank, std::int64_t size, std::string prefix)
+    : store_(store), rank_(rank), size_(size), prefix_(std::move(prefix)) {}
+
+std::string ExitBarrier::signature(std::int64_t rank) const {
+  return prefix_ + "/done/" + std::to_string(rank);
+}
+
+void ExitBarrier::arrive() {
+  store_.set(signature(rank_), Value("1"));
+  try {
+    store_.add(signed_count(), 1);
+    static_cast<void>(model::arrive(store_, size_, prefix_));
+  } catch (const StoreError& error) {
+    if (!error.outcome_unknown()) throw;
+  }
+}
+
+bool ExitBarrier::is_open(sim::Duration at_most) {
+  try {
+    store_.wait({barrier_sign(prefix_)}, at_most);
+    return true;
+  } catch (const StoreTimeoutError&) {
+    // The signatures tell.
+  }
+  std::vector<std::string> signatures;
+  for (std::int64_t rank = 0; rank < size_; ++rank) signatures.push_back(signature(rank));
+  if (!store_.check(signatures)) {
+    if (!store_.check({signature(rank_)})) arrive();
+    return false;
+  }
+  give_barrier_sign(store_, prefix_);
+  return true;
+}
+
+bool ExitBarrier::may_have_seen(const std::vector<std::int64_t>& ranks) {
+  if (!store_.check({barrier_count(prefix_)})) return false;  // nobody is done
+  if (ranks.empty()) return true;
+  const bool all_have_signed = std::all_of(ranks.begin(), ranks.end(), [&](std::int64_t rank) {
+    return store_.check({signature(rank)});
+  });
+  return all_have_signed || store_.add(barrier_count(prefix_), 0) > store_.add(signed_count(), 0);
+}
+
+}  // namespace hooke::model

@@ -1,0 +1,40 @@
+#pragma once
+// The problem: the exit barrier counts its members, and whose reply to that is lost neither knows
+// whether it has been counted nor may count again (S-2, A-8): the others wait for it until their
+// time-out. A hardened agent counts as everybody does, and signs with its rank besides.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/store/store.h"
+
+namespace hooke::model {
+
+class ExitBarrier {
+ public:
+  /// Of `size` agents, under `prefix` in the round's `store`, which must outlive it; this one has
+  /// `rank`.
+  ExitBarrier(Store& store, std::int64_t rank, std::int64_t size, std::string prefix);
+
+  /// This agent is done. StoreError when that could not be said.
+  void arrive();
+  /// Waits `at_most` for the others. Whoever finds all signatures there opens the barrier for those
+  /// who only count, and whoever does not find his own, in a store that came up empty, comes again.
+  /// StoreNetworkError.
+  bool is_open(sim::Duration at_most);
+  /// Whether all of `ranks`, which have gone, may have been done: they have signed, or somebody
+  /// counts who does not sign (torch-2.x), so that nobody knows. StoreError.
+  bool may_have_seen(const std::vector<std::int64_t>& ranks);
+
+ private:
+  [[nodiscard]] std::string signature(std::int64_t rank) const;
+  [[nodiscard]] std::string signed_count() const { return prefix_ + "/num_done"; }
+
+  Store& store_;
+  std::int64_t rank_;
+  std::int64_t size_;
+  std::string prefix_;
+};
+
+}  // namespace hooke::model
