@@ -196,6 +196,21 @@ TEST(Eviction, the_dead_the_disturbed_and_whoever_has_done_its_work_may_go) {
   EXPECT_THAT(witnesses(done.finish(false), "safety.eviction"), IsEmpty());
 }
 
+TEST(Eviction, who_was_held_up_or_had_no_store_or_met_what_lingers_was_disturbed) {
+  Script held_up = two_nodes_at_work();
+  held_up.at(40s).held_up("b", 5s);
+  Script without_store = two_nodes_at_work();
+  without_store.serves_store("a", 29'400).at(20s).crash("a").at(45s).agent_starts("a");
+  without_store.serves_store("a", 29'400);
+  Script lingering = two_nodes_at_work();
+  lingering.at(10s).fault(0, "service_slow", 1s).at(11s).fault_over(0, "service_slow", 40s);
+  for (Script* const script : {&held_up, &without_store, &lingering}) {
+    script->at(60s).emit("a", script == &without_store ? 102 : 100, ev::rendezvous_evicted,
+                         {"job", 0, "b.sim_100_0", sim::Duration(16s), 1});
+    EXPECT_THAT(witnesses(script->finish(false), "safety.eviction"), IsEmpty());
+  }
+}
+
 TEST(Eviction, a_fault_of_long_ago_is_no_excuse) {
   Script script = two_nodes_at_work();
   script.at(5s).fault(0, "clock_jump");

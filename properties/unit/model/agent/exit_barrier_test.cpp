@@ -1,4 +1,6 @@
 // The barrier at the end of a successful job, in both generations, and its weaknesses.
+#include "model/agent/exit_barrier.h"
+
 #include "model/store/store_helpers.h"
 #include "properties/unit/model/agent/test_job.h"
 
@@ -175,6 +177,56 @@ TEST(ExitBarrier, is_left_by_a_hardened_agent_for_another_round_and_the_work_don
   EXPECT_EQ(job.status(0), 0);
   EXPECT_EQ(job[0].rendezvous.shutdowns, 0);
   EXPECT_EQ(job[0].rendezvous.leaves, 1);
+}
+
+/// `body` gets the barriers of two agents over one store.
+void with_barriers(
+    const std::function<void(MemoryStoreData&, class ExitBarrier&, class ExitBarrier&)>& body) {
+  world::TestWorld world;
+  world.start(world.node("a"), "barriers", [&](Ports& ports) {
+    const auto data = std::make_shared<MemoryStoreData>();
+    MemoryStore store(ports, data);
+    class ExitBarrier first(store, 0, 2, kPrefix);
+    class ExitBarrier second(store, 1, 2, kPrefix);
+    body(*data, first, second);
+    return 0;
+  });
+  world.run();
+}
+
+TEST(ExitBarrier, opens_by_its_signatures_when_a_count_is_in_doubt_and_for_those_who_count) {
+  with_barriers([](MemoryStoreData& data, auto& first, auto& second) {
+    data.next_sum_is_lost = true;
+    first.arrive();
+    EXPECT_FALSE(first.is_open(1s));
+    second.arrive();
+    EXPECT_TRUE(first.is_open(1s));
+    EXPECT_EQ(data.text(std::string(kPrefix) + "/last_member"), "<val_ignored>");
+  });
+}
+
+TEST(ExitBarrier, is_come_to_again_when_its_store_comes_up_empty) {
+  with_barriers([](MemoryStoreData& data, auto& first, auto& second) {
+    first.arrive();
+    data.values.clear();
+    EXPECT_FALSE(first.is_open(1s));
+    second.arrive();
+    EXPECT_TRUE(second.is_open(1s));
+  });
+}
+
+TEST(ExitBarrier, tells_the_done_from_the_lost_as_far_as_all_have_signed) {
+  with_barriers([](MemoryStoreData& data, auto& first, auto& second) {
+    EXPECT_FALSE(second.may_have_seen({0}));
+    first.arrive();
+    EXPECT_TRUE(second.may_have_seen({0}));
+    EXPECT_FALSE(second.may_have_seen({1}));
+    EXPECT_FALSE(second.may_have_seen({0, 1}));
+    EXPECT_TRUE(second.may_have_seen({}));  // whoever is gone
+    Value& count = data.values[std::string(kPrefix) + "/num_members"];
+    count = Value(std::to_string(std::stoi(count.bytes()) + 1));  // one of torch-2.x
+    EXPECT_TRUE(second.may_have_seen({1}));
+  });
 }
 
 TEST(ExitBarrier, that_is_over_for_a_hardened_agent_alone_closes_nothing) {  // L-2

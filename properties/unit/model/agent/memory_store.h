@@ -18,6 +18,7 @@ struct MemoryStoreData {
   std::map<std::string, Value> values;
   std::vector<std::string> calls;  ///< "set key", "get key", "multi_get 3" …
   bool lost = false;               ///< every call fails, waiting ones too
+  bool next_sum_is_lost = false;   ///< the next add counts, and nobody is told
   std::vector<std::pair<sim::Executor*, sim::ParkTicket>> waiting;
 
   void wake_all() {
@@ -34,7 +35,7 @@ struct MemoryStoreData {
 };
 
 /// One process' client.
-class MemoryStore final : public Store {
+class MemoryStore : public Store {
  public:
   MemoryStore(sim::Ports& ports, std::shared_ptr<MemoryStoreData> data)
       : ports_(ports), data_(std::move(data)) {}
@@ -55,6 +56,8 @@ class MemoryStore final : public Store {
     const std::int64_t sum = (value.empty() ? 0 : std::stoll(value.bytes())) + delta;
     value = Value(std::to_string(sum));
     data_->wake_all();
+    if (std::exchange(data_->next_sum_is_lost, false))
+      throw StoreNetworkError("the reply is lost", true);
     return sum;
   }
   Value compare_set(const std::string& key, const Value& expected, const Value& desired) override {

@@ -133,6 +133,21 @@ TEST(RestartBudget, the_jobs_is_spent_once_per_round_by_whoever_comes_first) {
   });
 }
 
+TEST(RestartBudget, the_jobs_is_given_back_to_a_store_that_comes_up_empty) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto a = make_job_budget(3, std::make_shared<MemoryStore>(ports, test.data));
+    const auto b = make_job_budget(3, std::make_shared<MemoryStore>(ports, test.data));
+    EXPECT_EQ(a->spend(1), 2);
+    b->look();
+    test.data->values.clear();
+    EXPECT_EQ(b->remaining(2), 2);
+    EXPECT_EQ(b->spend(2), 1);
+    EXPECT_EQ(a->remaining(3), 1);
+    EXPECT_EQ(test.data->text("restarts"), "2 2");
+  });
+}
+
 TEST(RestartBudget, without_rounds_every_restart_of_the_job_counts) {
   Budget test;
   test.with([&](Ports& ports) {

@@ -50,6 +50,33 @@ TEST(PatientStore, looks_up_from_a_wait_once_a_second) {  // A-8
   EXPECT_EQ(took, 3s);
 }
 
+/// A store that loses what it has between a wait for it and its reading.
+class Forgetful final : public MemoryStore {
+ public:
+  using MemoryStore::MemoryStore;
+  void wait(const std::vector<std::string>& keys, std::optional<sim::Duration> timeout) override {
+    MemoryStore::wait(keys, timeout);
+    if (std::exchange(forgets_, false)) forget();
+  }
+  std::function<void()> forget = [] {};
+
+ private:
+  bool forgets_ = true;
+};
+
+TEST(PatientStore, looks_up_when_what_it_waited_for_is_gone_before_it_is_read) {
+  struct Enough {};
+  const sim::Duration took = with_patience([](sim::Ports& ports, Patient& patient) {
+    const auto inner = std::make_shared<Forgetful>(ports, patient.data);
+    inner->forget = [&] { patient.data->values.clear(); };
+    const auto store = make_patient_store(ports, inner, 30s, [] { throw Enough(); });
+    store->set("k", Value("v"));
+    EXPECT_THROW(static_cast<void>(store->get("k")), Enough);
+    EXPECT_EQ(inner->timeout(), 300s);
+  });
+  EXPECT_EQ(took, 2s);  // a read that finds nothing, and a slice
+}
+
 TEST(PatientStore, times_out_when_it_should_and_names_the_keys) {
   const sim::Duration took = with_patience([&](sim::Ports&, Patient& patient) {
     try {

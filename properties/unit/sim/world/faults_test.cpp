@@ -43,6 +43,25 @@ TEST(Faults, an_injected_fault_is_on_the_trace_with_its_target_and_its_end) {
   EXPECT_EQ(test.now(), seconds(1));
 }
 
+TEST(Faults, a_fiber_that_the_schedule_holds_up_is_on_the_trace) {
+  std::size_t held_up = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    TestWorld test(constant_latency(), seed, kernel::Strategy::delays);
+    test.start(test.node("a"), "busy", [](Ports& ports) {
+      for (int i = 0; i < 1'000; ++i) sleep(ports, milliseconds(1));
+      return 0;
+    });
+    test.run();
+    std::int64_t late = 0;
+    for (const std::string& line : test.events.starting_with("fiber.held_up 0/100 fiber=busy")) {
+      late += std::stoll(line.substr(line.rfind('=') + 1));
+      ++held_up;
+    }
+    EXPECT_EQ(test.now(), seconds(1) + nanoseconds(late)) << "seed " << seed;
+  }
+  EXPECT_GT(held_up, 0U);
+}
+
 TEST(Faults, being_felt_is_told_once_and_counted_each_time) {
   TestWorld test;
   const NodeId a = test.node("a");

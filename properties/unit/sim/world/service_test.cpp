@@ -178,6 +178,18 @@ TEST(Service, slowness_adds_to_each_request_and_ends) {
   EXPECT_EQ(served.test.world->felt(slow), 2U);
 }
 
+TEST(Service, slowness_lingers_until_the_request_is_served_that_it_has_met) {
+  Served served({milliseconds(1), {}, 4096, {}});
+  served.test.inject(FaultKind::service_slow, served.at_port(milliseconds(20), seconds(30)));
+  served.client(milliseconds(10), "x");
+  served.test.run();
+  EXPECT_EQ(served.answered.at(0),
+            milliseconds(10) + seconds(30) + milliseconds(1) + microseconds(200));
+  // The request arrived at 10.1 ms, the fault ended at 20 ms.
+  EXPECT_EQ(served.test.events.starting_with("fault.ended"),
+            (Lines{"fault.ended fault=0 kind=service_slow lingers=29991100000"}));
+}
+
 TEST(Service, a_slow_server_does_not_hold_up_what_its_machine_sends_otherwise) {
   WorldOptions options = constant_latency();
   options.network.bandwidth_bits_per_s = 8'000'000;
