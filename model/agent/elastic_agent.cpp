@@ -195,12 +195,12 @@ const char* ElasticAgent::cause_to_restart() {
 }
 
 /// A failing backend ends a healthy agent. A hardened one asks again until the others must
-/// have taken it for dead, and then meets them again, if it can; between two questions, which may
-/// take long, it looks at its workers.
+/// have taken it for dead, and then meets them again, if it can (static: nobody ever takes it for
+/// dead); between two questions, which may take long, it looks at its workers.
 const char* ElasticAgent::cause_to_restart_if_known() {
   const auto limit = handler_.outage_limit();
-  if (!limit) return cause_to_restart();
-  if (rendezvous_silent_ && ports_.clock.monotonic_now() - rendezvous_heard_ >= *limit) {
+  if (!limit && !hardened()) return cause_to_restart();
+  if (limit && rendezvous_silent_ && ports_.clock.monotonic_now() - rendezvous_heard_ >= *limit) {
     return "rendezvous_lost";
   }
   rendezvous_silent_ = true;

@@ -43,6 +43,9 @@ class Server final : public TcpStoreServer, public sim::AcceptHandler {
   std::map<std::string, std::vector<std::uint64_t>, std::less<>> waiting_;
 };
 
+/// Who waits says nothing. Nor does a machine that is down, whose connections nobody closes.
+constexpr sim::Duration kLongestSilence = std::chrono::minutes(1);
+
 class Connection final : public sim::StreamHandler {
  public:
   Connection(Server& server, std::uint64_t number, std::unique_ptr<sim::Stream> stream)
@@ -59,7 +62,7 @@ class Connection final : public sim::StreamHandler {
   /// Withdraws every registration.
   void forget_waits();
   [[nodiscard]] bool active_since(sim::MonotonicTime begin) const {
-    return latest_ >= begin || !registered_.empty();
+    return latest_ >= (registered_.empty() ? begin : begin - kLongestSilence);
   }
 
  private:

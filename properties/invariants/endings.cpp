@@ -143,8 +143,9 @@ class Exit final : public Judge {
   void tell_opening(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event,
                     const char* how) {
     if (enough()) return;
-    const sim::Duration patience = view().agent(id).timeouts.read_timeout;
-    if (view().store_is_gone() && at <= due.since + due.bound + patience) return;
+    // Without a store nobody learns that all have come, and each waits for as long as it may.
+    const Timeouts& with = view().agent(id).timeouts;
+    if (view().store_is_gone() && at <= due.since + with.exit_barrier + with.read_timeout) return;
     broken(due.since + due.bound, event,
            fmt::format("{} was the last to come to the exit barrier, at {}; {} should have left it "
                        "by {}, but {} at {}",
@@ -169,7 +170,7 @@ class Exit final : public Judge {
                seconds_text(agent.timeouts.exit_barrier), seconds_text(agent.timeouts.read_timeout),
                seconds_text(agent.timeouts.close), seconds_text(agent.timeouts.shutdown),
                seconds_text(kSlack), how, seconds_text(at)),
-           held_back(due.since, at));
+           agent.round < 0 && view().store_is_gone() ? kNoStore : held_back(due.since, at));
   }
 
   void tell_stop(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event,

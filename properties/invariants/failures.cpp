@@ -217,6 +217,9 @@ class FirstCause final : public Judge {
     const Failure report{event.at, agent, number(event, "rank"), number(event, "status"), {}};
     RoundRecord& round = rounds_[{self.job, self.round}];
     if (!round.report) round.report = report;
+    const bool same =
+        round.first && round.first->agent == agent && round.first->rank == report.rank;
+    if (same) round.named = true;
     const auto found = own_.find(agent);
     if (found == own_.end()) return;
     const Failure& first = found->second.front();
@@ -239,9 +242,10 @@ class FirstCause final : public Judge {
   }
 
   /// Without a store nobody knows of another's failure.
-  [[nodiscard]] std::string_view limit(sim::WorldTime at) const {
+  [[nodiscard]] std::string_view limit(sim::WorldTime since, sim::WorldTime at) const {
     if (view().in_force(kStoreGone, at)) return kNoStore;
-    return view().in_force("service_", at) ? "the store had ceased to serve" : "";
+    if (view().in_force("service_", at)) return "the store had ceased to serve";
+    return held_back(since, at);
   }
 
   void judge_round(std::int64_t number, const RoundRecord& round) {
@@ -260,7 +264,7 @@ class FirstCause final : public Judge {
             round.report->rank, view().name(view().agent(round.report->agent).node),
             round.report->status, number, round.first->rank, view().name(origin.node),
             seconds_text(round.first->at), round.first->status),
-        limit(round.report->at));
+        limit(round.first->at, round.report->at));
   }
 
   static constexpr const sim::EventType* kInterests[] = {

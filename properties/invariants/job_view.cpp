@@ -335,6 +335,13 @@ void JobView::on_joined(const sim::Event& event, Agent& agent, AgentId id) {
   agent.round = event.field("round").number();
   agent.rank = event.field(dynamic ? "rank" : "group_rank").number();
   agent.world_size = event.field(dynamic ? "world_size" : "group_world_size").number();
+  for (const AgentId other : jobs_[agent.job.value].agents) {
+    const Agent& holder = agents_[other.value];
+    if (!dynamic && other != id && holder.alive() && holder.round == agent.round &&
+        holder.rank == agent.rank && agent.round < 0) {
+      a_rank_is_shared_ = true;
+    }
+  }
   enter(agent, Stage::joined, event.at);
   Round& round = jobs_[agent.job.value].rounds[agent.round];
   round.members.push_back(id);

@@ -187,6 +187,8 @@ class JobView {
              (!fault.end || *fault.end > at);
     });
   }
+  /// Two living agents of a static job have one rank: so they were started.
+  [[nodiscard]] bool a_rank_is_shared() const { return a_rank_is_shared_; }
   /// A clock goes wrong: spans that are measured by it are not what was configured.
   [[nodiscard]] bool one_drifts() const {
     return std::any_of(faults_.begin(), faults_.end(),
@@ -237,6 +239,7 @@ class JobView {
 
   std::set<std::pair<sim::NodeId, sim::Pid>> stores_;  ///< processes that serve a rendezvous
   bool stores_served_ = false;
+  bool a_rank_is_shared_ = false;
   sim::EventId seen_{};
   std::vector<Agent> agents_;
   std::vector<Job> jobs_;

@@ -32,6 +32,7 @@ inline sim::Pid pid(const sim::Event& event, std::string_view field) {
 
 /// Limits of several promises.
 inline constexpr const char* kAsleep = "a worker slept in the kernel";
+inline constexpr const char* kSharedRank = "two agents were started with one rank";
 inline constexpr const char* kNoStore = "no store was left";
 inline constexpr const char* kStoodStill = "an agent stood still";
 
@@ -82,6 +83,7 @@ class Judge : public Invariant {
   /// Why nobody could do what was due between `since` and `until`; empty: somebody could.
   [[nodiscard]] std::string_view held_back(sim::WorldTime since, sim::WorldTime until) const {
     if (view_->one_sleeps()) return kAsleep;
+    if (view_->a_rank_is_shared()) return kSharedRank;
     return view_->one_stood_still(since, until) ? kStoodStill : "";
   }
   /// No further violation would be kept: text for one need not be built.

@@ -86,7 +86,7 @@ class LossDetection final : public Judge {
                     view().describe(id), seconds_text(due.since + due.bound),
                     seconds_text(agent.timeouts.keep_alive), seconds_text(agent.timeouts.monitor),
                     seconds_text(kSlack), how, seconds_text(at)),
-        held_back(due.since, at));
+        dead.round < 0 ? "a static rendezvous knows no members" : held_back(due.since, at));
   }
 
   static constexpr const sim::EventType* kInterests[] = {

@@ -215,8 +215,10 @@ class EnvContract final : public Judge {
       const Process* const other = view().process(holder->node, holder->pid);
       if (other != nullptr && !other->ended && other->worker && other->round == round &&
           other->rank == rank) {
-        broken(event, fmt::format("rank {} of round {} is given to {} and to {}", rank, round,
-                                  who(*holder), who(worker)));
+        broken(event,
+               fmt::format("rank {} of round {} is given to {} and to {}", rank, round,
+                           who(*holder), who(worker)),
+               view().a_rank_is_shared() ? kSharedRank : "");
       }
     }
     holder = worker;

@@ -170,6 +170,8 @@ void Drawing::cluster() {
   } else {
     plan.store_host = one_in(draws, 4) ? some_node(draws) : plan.nodes.front().id;
   }
+  // There the first node serves, wherever the others are sent to.
+  if (rendezvous.backend == "static") plan.store_host = plan.nodes.front().id;
   if (one_in(draws, 4)) {
     plan.latency_median = one_of(draws, std::array<Duration, 3>{20us, 1ms, 20ms});
     // No slower than the shortest keep-alive can stand: a network on which a living node must look
