@@ -37,28 +37,35 @@ void take(std::vector<Index>& sorted, Index index) {
 /// Open operations by a value of theirs.
 class Places {
  public:
-  void put(std::int64_t value, Index index) { at_[value].push_back(index); }
+  using At = std::multimap<std::int64_t, Index>;
+  void put(std::int64_t value, Index index) { at_.emplace(value, index); }
   void take(std::int64_t value, Index index) {
-    const auto found = at_.find(value);
-    if (found == at_.end()) return;
-    std::erase(found->second, index);
-    if (found->second.empty()) at_.erase(found);
+    const auto [begin, end] = at_.equal_range(value);
+    const auto found = std::find(begin, end, At::value_type{value, index});
+    if (found != end) at_.erase(found);
   }
   void clear() { at_.clear(); }
-  [[nodiscard]] const std::vector<Index>& of(std::int64_t value) const {
-    static const std::vector<Index> none;
-    const auto found = at_.find(value);
-    return found == at_.end() ? none : found->second;
+  struct Range {
+    At::const_iterator from, to;
+    [[nodiscard]] At::const_iterator begin() const { return from; }
+    [[nodiscard]] At::const_iterator end() const { return to; }
+  };
+  [[nodiscard]] Range of(std::int64_t value) const {
+    const auto [from, to] = at_.equal_range(value);
+    return {from, to};
   }
-  [[nodiscard]] const std::map<std::int64_t, std::vector<Index>>& all() const { return at_; }
+  [[nodiscard]] const At& all() const { return at_; }
 
  private:
-  std::map<std::int64_t, std::vector<Index>> at_;
+  At at_;
 };
 
 class Examination {
  public:
-  explicit Examination(const RegisterHistory& history) : history_(history) {}
+  explicit Examination(const RegisterHistory& history)
+      : history_(history),
+        open_(history.operations.size()),
+        uncertain_(history.operations.size()) {}
 
   std::vector<std::size_t> run(std::size_t at_most) {
     std::vector<std::size_t> found;
@@ -67,8 +74,7 @@ class Examination {
         begin(point.operation);
       } else if (point.what == Point::gap_ends) {
         start_anew();
-      } else if (const auto open = open_.find(point.operation);
-                 open != open_.end() && must_end(open->second)) {
+      } else if (must_end(open_[point.operation])) {
         if (end(point.operation)) continue;
         found.push_back(point.operation);
         if (found.size() == at_most) break;
@@ -87,7 +93,9 @@ class Examination {
     friend auto operator<=>(const Point&, const Point&) = default;
   };
 
-  static bool must_end(Kind kind) { return kind == Kind::read || kind == Kind::write; }
+  static bool must_end(std::optional<Kind> kind) {
+    return kind == Kind::read || kind == Kind::write;
+  }
   [[nodiscard]] const RegisterOperation& at(Index index) const {
     return history_.operations[index];
   }
@@ -116,11 +124,12 @@ class Examination {
   void thin_out(std::vector<Course>& courses) const;
 
   const RegisterHistory& history_;
-  std::map<Index, Kind> open_;  ///< a write whose end tells nothing any more is an attempt
-  std::set<Index> uncertain_;   ///< writes that are attempts from the beginning
-  Places reads_;                ///< open reads by what they find
-  Places by_expected_;          ///< open writes, attempts and unseen ones by what they expect
-  Places writes_, attempts_;    ///< open ones by what they put
+  /// What is open, and as what: a write whose end tells nothing any more is an attempt.
+  std::vector<std::optional<Kind>> open_;
+  std::vector<bool> uncertain_;  ///< writes that are attempts from the beginning
+  Places reads_;                 ///< open reads by what they find
+  Places by_expected_;           ///< open writes, attempts and unseen ones by what they expect
+  Places writes_, attempts_;     ///< open ones by what they put
   std::set<Index> unseen_;
   std::set<std::int64_t> useful_;  ///< empty: not looked at yet since the latest end
   std::size_t followed_ = 0;       ///< courses that were gone through until the present end
@@ -142,7 +151,7 @@ std::vector<Examination::Point> Examination::points() {
     const bool ends = must_end(operation.kind);
     const bool uncertain = ends && in_gap(operation);
     if (uncertain && operation.kind == Kind::read) continue;
-    if (uncertain) uncertain_.insert(i);
+    if (uncertain) uncertain_[i] = true;
     out.push_back({operation.began, Point::begins, i});
     if (ends && !uncertain) out.push_back({operation.ended, Point::ends, i});
   }
@@ -154,7 +163,7 @@ std::vector<Examination::Point> Examination::points() {
 
 void Examination::begin(Index index) {
   const RegisterOperation& operation = at(index);
-  open_[index] = uncertain_.contains(index) ? Kind::attempt : operation.kind;
+  open_[index] = uncertain_[index] ? Kind::attempt : operation.kind;
   if (operation.kind == Kind::read) {
     reads_.put(operation.value, index);
     for (Course& course : courses_) {
@@ -163,7 +172,7 @@ void Examination::begin(Index index) {
     return;
   }
   by_expected_.put(operation.expected, index);
-  switch (open_[index]) {
+  switch (*open_[index]) {
     case Kind::write: writes_.put(operation.value, index); return;
     case Kind::unseen: unseen_.insert(index); return;
     default: attempts_.put(operation.value, index);
@@ -178,7 +187,7 @@ void Examination::close(Index index) {
     by_expected_.take(operation.expected, index);
     writes_.take(operation.value, index);
   }
-  open_.erase(index);
+  open_[index].reset();
 }
 
 bool Examination::end(Index index) {
@@ -208,10 +217,10 @@ void Examination::start_anew() {
   courses_.assign(1, Course{});
   writes_.clear();
   reads_.clear();
-  std::erase_if(open_, [](const auto& entry) { return entry.second == Kind::read; });
-  for (auto& [index, kind] : open_) {
-    if (kind != Kind::write) continue;
-    kind = Kind::attempt;
+  for (Index index = 0; index < open_.size(); ++index) {
+    if (open_[index] == Kind::read) open_[index].reset();
+    if (open_[index] != Kind::write) continue;
+    open_[index] = Kind::attempt;
     attempts_.put(at(index).value, index);
   }
 }
@@ -240,7 +249,7 @@ void Examination::follow(const Course& course, Index last, std::vector<Course>& 
 Course Examination::reach(const Course& course, std::int64_t value, std::optional<Index> by) const {
   Course out{value, course.done};
   if (by) add(out.done, *by);
-  for (const Index read : reads_.of(value)) add(out.done, read);
+  for (const auto& [found, read] : reads_.of(value)) add(out.done, read);
   return out;
 }
 
@@ -253,14 +262,14 @@ const std::set<std::int64_t>& Examination::useful(Index last) {
   for (const Places* places : {&reads_, &writes_}) {
     for (const auto& [value, operations] : places->all()) useful_.insert(value);
   }
-  for (const auto& [index, kind] : open_) {
-    if (kind == Kind::write || kind == Kind::unseen) useful_.insert(at(index).expected);
+  for (const auto& [expected, index] : by_expected_.all()) {
+    if (open_[index] != Kind::attempt) useful_.insert(expected);
   }
   std::vector<std::int64_t> left(useful_.begin(), useful_.end());
   while (!left.empty()) {
     const std::int64_t value = left.back();
     left.pop_back();
-    for (const Index index : attempts_.of(value)) {
+    for (const auto& [attempted, index] : attempts_.of(value)) {
       if (useful_.insert(at(index).expected).second) left.push_back(at(index).expected);
     }
   }
@@ -272,21 +281,19 @@ std::vector<Course> Examination::steps(const Course& course, Index last) {
   const auto is_free = [&](Index index) { return index != last && !has(course.done, index); };
   if (!course.value) {
     // What might have been attempted first makes no difference where anything may stand.
-    for (const auto& [value, writers] : writes_.all()) {
-      for (const Index index : writers) {
-        if (is_free(index)) out.push_back(reach(course, value, index));
-      }
+    for (const auto& [value, index] : writes_.all()) {
+      if (is_free(index)) out.push_back(reach(course, value, index));
     }
-    for (const auto& [value, readers] : reads_.all())
+    for (const auto& [value, index] : reads_.all())
       out.push_back(reach(course, value, std::nullopt));
     return out;
   }
   std::set<std::int64_t> attempted;  // of several ways to attempt the same any will do
   bool unseen = false;
-  for (const Index index : by_expected_.of(*course.value)) {
+  for (const auto& [expected, index] : by_expected_.of(*course.value)) {
     if (!is_free(index)) continue;
     const std::int64_t value = at(index).value;
-    const Kind kind = open_.at(index);
+    const auto kind = open_[index];
     if (kind == Kind::unseen) {
       if (std::exchange(unseen, true)) continue;
       for (const std::int64_t any : useful(last)) out.push_back(reach(course, any, index));
@@ -295,8 +302,8 @@ std::vector<Course> Examination::steps(const Course& course, Index last) {
       out.push_back(reach(course, value, index));
     }
   }
-  for (const Index index : writes_.of(*course.value)) {
-    if (is_free(index)) out.push_back(reach(course, *course.value, index));
+  for (const auto& [value, index] : writes_.of(*course.value)) {
+    if (is_free(index)) out.push_back(reach(course, value, index));
   }
   if (course.value == 0) {
     over_nothing(course, last, out);
@@ -312,11 +319,9 @@ void Examination::over_nothing(const Course& course, Index last, std::vector<Cou
     const bool is_free = index != last && !has(course.done, index);
     if (is_free && at(index).expected != 0) out.push_back(reach(course, value, index));
   };
-  for (const auto& [value, writers] : writes_.all()) {
-    for (const Index index : writers) write(index, value);
-  }
+  for (const auto& [value, index] : writes_.all()) write(index, value);
   for (const std::int64_t value : useful(last)) {
-    for (const Index index : attempts_.of(value)) write(index, value);
+    for (const auto& [attempted, index] : attempts_.of(value)) write(index, value);
     for (const Index index : unseen_) write(index, value);
   }
 }
@@ -325,7 +330,7 @@ bool Examination::covers(const Course& a, const Course& b) const {
   if (a.value != b.value) return false;
   if (!std::includes(b.done.begin(), b.done.end(), a.done.begin(), a.done.end())) return false;
   return std::all_of(b.done.begin(), b.done.end(),
-                     [&](Index index) { return has(a.done, index) || !must_end(open_.at(index)); });
+                     [&](Index index) { return has(a.done, index) || !must_end(open_[index]); });
 }
 
 void Examination::thin_out(std::vector<Course>& courses) const {
