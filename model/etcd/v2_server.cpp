@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/etcd/v2_tree.h"
+#include "model/observe/trace_events.h"
 
 namespace hooke::model {
 namespace {
@@ -128,6 +129,8 @@ class EtcdV2Server::Service : public std::enable_shared_from_this<Service> {
   /// The modes may have changed.
   void look_at_modes();
   void set_ttl(Node& node, const std::string* ttl);
+  /// A read is about to be answered from the old tree.
+  void read_stale();
   /// Of what reads see.
   [[nodiscard]] std::uint64_t seen_index() const { return (stale_ ? *stale_ : tree_).index(); }
   [[nodiscard]] HttpHeaders headers() const {
@@ -139,6 +142,7 @@ class EtcdV2Server::Service : public std::enable_shared_from_this<Service> {
   std::shared_ptr<EtcdMisbehaviour> misbehaviour_;
   EtcdV2Tree tree_;
   std::optional<EtcdV2Tree> stale_;  ///< what reads see, when that is an old tree
+  bool told_stale_ = false;          ///< the trace knows that somebody has seen it
   std::vector<Waiter> waiters_;
   std::set<std::uint64_t> told_twice_;
   sim::WaitQueue sooner_;  ///< the expiry fiber, when there may be something to do
@@ -173,7 +177,7 @@ void EtcdV2Server::Service::handle(const Exchange& exchange) {
     Answer answer;
     if (query.method == "GET") {
       const bool stale = stale_ && !agreed && stale_->index() != before;
-      if (stale) misbehaviour_->strikes(Mode::stale_read);
+      if (stale) read_stale();
       answer = {200, (stale ? *stale_ : tree_).get(key, is_set(query, "recursive"))};
     } else if (query.method == "PUT") {
       answer = put(query, key);
@@ -351,6 +355,7 @@ void EtcdV2Server::Service::tell() {
 void EtcdV2Server::Service::expire() {
   const sim::MonotonicTime now = ports_.clock.monotonic_now();
   if (misbehaviour_->take_expiry(tree_.expired(sim::MonotonicTime::max()))) {
+    ports_.trace.emit(events::etcd_misbehaved, {"expiry"});
     return tree_.expire(sim::MonotonicTime::max());
   }
   if (tree_.expired(now) == 0 || misbehaviour_->strikes(Mode::late_expiry)) return;
@@ -379,8 +384,14 @@ void EtcdV2Server::Service::look_at_modes() {
     stale_.reset();
   } else if (!stale_) {
     stale_.emplace(tree_);
+    told_stale_ = false;
   }
   sooner_.wake_all();
+}
+
+void EtcdV2Server::Service::read_stale() {
+  misbehaviour_->strikes(Mode::stale_read);
+  if (!std::exchange(told_stale_, true)) ports_.trace.emit(events::etcd_misbehaved, {"stale_read"});
 }
 
 // ---- its life -----------------------------------------------------------------------------------

@@ -133,14 +133,16 @@ EtcdV3Write EtcdV3Client::put_if(const std::string& key, const sim::Value& value
                                  std::int64_t revision, std::int64_t lease) {
   for (int attempt = 1;; ++attempt) {
     try {
-      return transact(key, value, revision, lease);
+      EtcdV3Write write = transact(key, value, revision, lease);
+      write.in_doubt = !write.written && attempt > 1;
+      return write;
     } catch (const EtcdConnectionError& error) {
       if (!error.outcome_unknown() || attempt == kAttempts) throw;
     }
     EtcdV3Read now = get(key);
     if (now.entry.revision == revision) continue;
     const bool written = now.entry.exists() && now.entry.value == value;
-    return {written, std::move(now.entry)};
+    return {written, !written, std::move(now.entry)};
   }
 }
 

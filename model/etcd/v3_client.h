@@ -27,6 +27,8 @@ struct EtcdV3Read {
 /// The end of a fenced write.
 struct EtcdV3Write {
   bool written = false;
+  /// It is not, but an attempt had no answer: it may have been written and replaced since.
+  bool in_doubt = false;
   /// What stands there now: this write, or what was there instead.
   EtcdV3Entry present;
 };

@@ -9,6 +9,7 @@
 
 #include "model/etcd/v3_operations.h"
 #include "model/etcd/v3_watches.h"
+#include "model/observe/trace_events.h"
 #include "sim/port/sync.h"
 
 namespace hooke::model {
@@ -89,6 +90,7 @@ class EtcdV3Server::Service : public std::enable_shared_from_this<Service> {
   EtcdV3Watches watches_;
   bool without_leader_ = false;
   std::optional<std::int64_t> stale_;  ///< the revision that reads see, when it is an old one
+  bool told_stale_ = false;            ///< the trace knows that somebody has seen it
   sim::WaitQueue sooner_;              ///< the expiry fiber, when there may be something to do
   bool closed_ = false;
 };
@@ -171,6 +173,7 @@ Json EtcdV3Server::Service::range(const std::string& body) {
     return committed(operations_.range(request));
   }
   misbehaviour_->strikes(Mode::stale_read);
+  if (!std::exchange(told_stale_, true)) ports_.trace.emit(events::etcd_misbehaved, {"stale_read"});
   request.revision = std::max(*stale_, keys_.compacted());
   Json answer = operations_.range(request);
   answer["header"] = etcd_header(request.revision);
@@ -300,6 +303,7 @@ void EtcdV3Server::Service::expire() {
   const auto over = leases_.expired(all ? sim::MonotonicTime::max() : ports_.clock.monotonic_now());
   if (over.empty() || (!all && misbehaviour_->strikes(Mode::late_expiry))) return;
   if (misbehaviour_->on(Mode::leader_loss)) return;
+  if (all) ports_.trace.emit(events::etcd_misbehaved, {"expiry"});
   for (const std::int64_t lease : over) {
     operations_.revoke(lease);
     commit();
@@ -333,6 +337,7 @@ void EtcdV3Server::Service::look_at_modes() {
     stale_.reset();
   } else if (!stale_) {
     stale_ = keys_.revision();
+    told_stale_ = false;
   }
   sooner_.wake_all();
 }

@@ -65,6 +65,13 @@ inline constexpr EventType rendezvous_write{"rendezvous.write",
 /// `round`: the one it got into, -1 when it failed.
 inline constexpr EventType rendezvous_cost{"rendezvous.cost",
                                            {"run_id", "round", "attempts", "conflicts", "bytes"}};
+/// What this node has learnt of the place where the job's state lies. `kind`: read (`value` stands
+/// there), write (`value` was put where `expected` stood), attempt (the same, but nobody can tell
+/// whether it was, or will be, carried out). States are given by RendezvousState::digest, none by
+/// 0. `began`, `ended`: how long ago, on the node's monotonic clock. A read is told when it shows
+/// another state than the node knew of; before that, the last one that did not.
+inline constexpr EventType rendezvous_exchanged{
+    "rendezvous.exchanged", {"run_id", "kind", "expected", "value", "began", "ended"}};
 /// num_nodes_waiting returned a value greater than 0.
 inline constexpr EventType rendezvous_waiting_seen{"rendezvous.waiting_seen",
                                                    {"run_id", "round", "waiting"}};
@@ -162,11 +169,10 @@ inline constexpr EventType heartbeat_client{"heartbeat.client", {"worker", "chan
 // ----------------------------------------------------------------------------------------
 inline constexpr EventType store_serving{"store.serving", {"port", "purpose"}};
 inline constexpr EventType store_stopped{"store.stopped", {"port"}};
-/// An operation on the rendezvous key or a round key as its client saw it. `result`: ok, failed,
-/// unknown.
-inline constexpr EventType store_operation{
-    "store.operation",
-    {"client", "operation", "key", "argument", "expected", "answer", "result", "started"}};
+/// A simulated etcd does what no etcd should. `how`: stale_read (for the first time since that
+/// began, an answer showed what no longer stood there), expiry (what lived for a time has ended too
+/// soon).
+inline constexpr EventType etcd_misbehaved{"etcd.misbehaved", {"how"}};
 
 // ---- marks
 // ----------------------------------------------------------------------------------------

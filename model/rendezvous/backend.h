@@ -21,6 +21,9 @@ struct SetStateResult {
   sim::Value bytes;
   Token token;
   bool has_set = false;  ///< the offered bytes are what is stored now
+  /// They are not, but an attempt of the same call had no answer: they may have been, or may come
+  /// to be.
+  bool in_doubt = false;
 };
 
 class RendezvousBackend {

@@ -76,6 +76,7 @@ std::optional<SetStateResult> C10dBackend::set_state(const sim::Value& bytes,
     return SetStateResult{bytes, offered, true};
   }
   const sim::Value& expected = token && !token->empty() ? *token : sentinel_;
+  const std::uint64_t repeats = store_->repeats();
   sim::Value stored = guarded([&] { return store_->compare_set(key_, expected, offered); });
   // Whoever loses a race is told another value; his own expectation means that there is none.
   if (variant_ == Variant::hardened && stored == expected && stored != offered) {
@@ -84,7 +85,8 @@ std::optional<SetStateResult> C10dBackend::set_state(const sim::Value& bytes,
   }
   if (stored == sentinel_) return std::nullopt;
   const sim::Value decoded = decode_stored(stored);
-  return SetStateResult{decoded, stored, decoded == bytes};
+  const bool has_set = decoded == bytes;
+  return SetStateResult{decoded, stored, has_set, !has_set && store_->repeats() != repeats};
 }
 
 namespace {

@@ -10,6 +10,7 @@
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/bootstrap.h"
 #include "model/rendezvous/op_executor.h"
+#include "model/rendezvous/state_witness.h"
 #include "model/signals/signal_gate.h"
 #include "model/store/patient_store.h"
 #include "sim/port/sync.h"
@@ -31,11 +32,20 @@ struct Cost {
 /// counted.
 class WriteTracer final : public StateHolder::Observer {
  public:
-  WriteTracer(sim::Trace& trace, const RendezvousSettings& settings)
-      : trace_(trace), settings_(settings) {}
+  WriteTracer(sim::Trace& trace, sim::Clock& clock, const RendezvousSettings& settings)
+      : trace_(trace), settings_(settings), witness_(trace, clock, settings.run_id) {}
 
   void on_write(const std::vector<PendingChange>& changes, const std::vector<DeadNode>& dead,
                 std::optional<bool> accepted, std::size_t bytes) override;
+  void on_read(const RendezvousState* stored, MonotonicTime began) override {
+    witness_.read(stored, began);
+  }
+  void on_lost(const RendezvousState& stored, MonotonicTime began) override {
+    witness_.lost(stored, began);
+  }
+  void on_offered(const RendezvousState& offered, bool certain, MonotonicTime began) override {
+    witness_.offered(offered, certain, began);
+  }
   void on_own_death() override { trace_.emit(events::mark, {marks::kSelfEvicted}); }
 
   Cost cost;
@@ -48,6 +58,7 @@ class WriteTracer final : public StateHolder::Observer {
 
   sim::Trace& trace_;
   const RendezvousSettings& settings_;
+  StateWitness witness_;
   bool lost_one_ = false;
 };
 
@@ -116,7 +127,14 @@ class PatientBackend final : public RendezvousBackend {
   }
   std::optional<SetStateResult> set_state(const sim::Value& bytes,
                                           const std::optional<Token>& token) override {
-    return persistently([&] { return backend_->set_state(bytes, token); });
+    std::uint64_t attempts = 0;
+    auto result = persistently([&] {
+      ++attempts;
+      return backend_->set_state(bytes, token);
+    });
+    // What had no answer may have been carried out.
+    if (result && !result->has_set && attempts > 1) result->in_doubt = true;
+    return result;
   }
 
   sim::Duration outage_limit{};  ///< zero: the first failure is the last
@@ -146,7 +164,7 @@ struct Core {
         settings(std::move(with)),
         node(std::move(me)),
         patient(settings.variant == Variant::hardened ? make_patient() : nullptr),
-        tracer(in.trace, settings),
+        tracer(in.trace, in.clock, settings),
         holder(in.clock, *resources.backend, settings, node, &tracer),
         heartbeat_lock(in.executor) {}
 

@@ -80,20 +80,23 @@ class EtcdV2Backend final : public RendezvousBackend {
       write.previous_index = *fence;
     }
     return asked([&]() -> std::optional<SetStateResult> {
+      bool in_doubt = false;
       try {
         const EtcdV2Node node = client_->put(path_, write).node;
-        return SetStateResult{bytes, token_of(static_cast<std::int64_t>(node.modified_index)),
-                              true};
+        return SetStateResult{bytes, token_of(static_cast<std::int64_t>(node.modified_index)), true,
+                              false};
       } catch (const EtcdError& error) {
         const bool lost =
             error.code() == EtcdV2Client::kExists || error.code() == EtcdV2Client::kCompareFailed;
         if (!lost) throw;
       } catch (const EtcdConnectionError& error) {
         if (!error.outcome_unknown()) throw;
+        in_doubt = true;
       }
       // Whoever has written these very bytes since the token was read was this call.
       auto now = present();
       if (now && now->bytes == bytes && (!token || !(now->token == *token))) now->has_set = true;
+      if (now) now->in_doubt = in_doubt && !now->has_set;
       return now;
     });
   }
@@ -102,7 +105,7 @@ class EtcdV2Backend final : public RendezvousBackend {
   std::optional<SetStateResult> present() {
     auto stored = get_state();
     if (!stored) return std::nullopt;
-    return SetStateResult{std::move(stored->bytes), std::move(stored->token), false};
+    return SetStateResult{std::move(stored->bytes), std::move(stored->token), false, false};
   }
 
   std::shared_ptr<EtcdV2Client> client_;
@@ -135,11 +138,12 @@ class EtcdV3Backend final : public RendezvousBackend {
       std::int64_t fence = fence_of<std::int64_t>(token).value_or(-1);
       if (!fenced_) fence = client_->get(key_).entry.revision;
       EtcdV3Write write = put(bytes, fence);
+      const bool in_doubt = write.in_doubt;
       // The key's lease has ended: nobody's state is overwritten by writing it anew.
       if (!write.present.exists() && fence > 0) write = put(bytes, 0);
       if (!write.present.exists()) return std::nullopt;
       return SetStateResult{std::move(write.present.value), token_of(write.present.revision),
-                            write.written};
+                            write.written, !write.written && (in_doubt || write.in_doubt)};
     });
   }
 
@@ -152,7 +156,9 @@ class EtcdV3Backend final : public RendezvousBackend {
       if (error.code() != EtcdV3Client::kNotFound) throw;
       lease_ = 0;  // it has ended between the look at it and its use
       keep_lease();
-      return client_->put_if(key_, bytes, fence, lease_);
+      EtcdV3Write write = client_->put_if(key_, bytes, fence, lease_);
+      write.in_doubt = !write.written;  // the first may have had no answer before it was refused
+      return write;
     }
   }
 

@@ -9,16 +9,26 @@
 namespace hooke::model {
 namespace {
 
+class Hash {
+ public:
+  void add(std::uint64_t word) {
+    value_ = (value_ ^ word) * 0x9fb21c651e98df25ULL;
+    value_ ^= value_ >> 29U;
+  }
+  void add(std::int64_t number) { add(static_cast<std::uint64_t>(number)); }
+  void add(sim::WallTime at) { add(std::int64_t{at.time_since_epoch().count()}); }
+  [[nodiscard]] std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325ULL;
+};
+
 std::uint64_t hash_of(const NodeDesc& desc) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  const auto add = [&hash](std::uint64_t word) {
-    hash = (hash ^ word) * 0x9fb21c651e98df25ULL;
-    hash ^= hash >> 29U;
-  };
-  for (const char c : desc.addr) add(static_cast<unsigned char>(c));
-  add(static_cast<std::uint64_t>(desc.pid));
-  add(static_cast<std::uint64_t>(desc.local_id));
-  return hash;
+  Hash hash;
+  for (const char c : desc.addr) hash.add(std::uint64_t{static_cast<unsigned char>(c)});
+  hash.add(static_cast<std::int64_t>(desc.pid));
+  hash.add(static_cast<std::int64_t>(desc.local_id));
+  return hash.value();
 }
 
 }  // namespace
@@ -56,6 +66,31 @@ sim::WallTime RendezvousState::oldest_heartbeat() const {
     for (const Heartbeat& entry : last_heartbeats) oldest_ = std::min(*oldest_, entry.at);
   }
   return *oldest_;
+}
+
+std::int64_t RendezvousState::digest() const {
+  if (digest_.value != 0) return digest_.value;
+  Hash hash;
+  hash.add(round);
+  hash.add(std::uint64_t{complete} << 1U | std::uint64_t{closed});
+  hash.add(deadline.value_or(sim::WallTime::max()));
+  hash.add(std::uint64_t{participants.size()});
+  for (const Participant& entry : participants) {
+    hash.add(entry.node.hash());
+    hash.add(entry.rank);
+  }
+  for (const auto* list : {&wait_list, &redundancy_list}) {
+    hash.add(std::uint64_t{list->size()});
+    for (const NodeRef& node : *list) hash.add(node.hash());
+  }
+  for (const Heartbeat& entry : last_heartbeats) {
+    hash.add(entry.node.hash());
+    hash.add(entry.at);
+  }
+  constexpr unsigned kBits = 53;
+  digest_.value =
+      std::max(static_cast<std::int64_t>(hash.value() >> (64 - kBits)), std::int64_t{1});
+  return digest_.value;
 }
 
 bool operator==(const RendezvousState& a, const RendezvousState& b) {

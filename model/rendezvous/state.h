@@ -81,6 +81,10 @@ struct RendezvousState {
   [[nodiscard]] const Heartbeat* heartbeat(const NodeRef& node) const;
   /// The oldest heartbeat, WallTime::max() when there is none; computed once per published version.
   [[nodiscard]] sim::WallTime oldest_heartbeat() const;
+  /// A number for this state on the trace, where states of large clusters would be hundreds of
+  /// kilobytes: equal for equal states on every machine, never 0, and small enough for whoever
+  /// reads it as a JSON number. Computed once per published version.
+  [[nodiscard]] std::int64_t digest() const;
   /// Must be called by whoever changes last_heartbeats.
   void heartbeats_changed() { oldest_.reset(); }
 
@@ -88,7 +92,18 @@ struct RendezvousState {
   friend bool operator==(const RendezvousState& a, const RendezvousState& b);
 
  private:
+  /// A copy is made to be changed.
+  struct Digest {
+    Digest() = default;
+    Digest(const Digest&) {}
+    Digest& operator=(const Digest&) {
+      value = 0;
+      return *this;
+    }
+    std::int64_t value = 0;
+  };
   mutable std::optional<sim::WallTime> oldest_;
+  mutable Digest digest_;
 };
 
 /// All fields, one line per list, for people; times in microseconds since 1970.

@@ -59,34 +59,16 @@ void StateHolder::change(Action action) {
 std::optional<bool> StateHolder::sync() {
   std::optional<bool> has_set;
   if (dirty_) {
-    const sim::Value offered = encode_state(state_, settings_.variant);
-    editable_.reset();
-    if (signs_) {  // a write that fails is forgotten, and the next sync reads
-      dirty_ = false;
-      last_sync_.reset();
-    }
-    const auto response = backend_.set_state(offered, token_);
-    if (response) {
-      const bool believes = settings_.planted.has(Planted::rendezvous_lost_write_believed);
-      adopt(believes ? offered : response->bytes);
-      known_ = true;
-      token_ = response->token;
-      has_set = believes || response->has_set;
-    } else {
-      // No state could be produced: what is held, published or not, stays in force, without a
-      // token.
-      adopt(offered);
-      token_.reset();
-      has_set = false;
-    }
-    if (observer_ != nullptr) observer_->on_write(pending_, dead_, has_set, offered.size());
+    has_set = write();
   } else {
     const sim::MonotonicTime now = clock_.monotonic_now();
     const bool fresh = cache_duration_ > sim::Duration::zero() && last_sync_ &&
                        *last_sync_ >= std::max(now - cache_duration_, sim::MonotonicTime());
     if (fresh) return std::nullopt;
-    if (const auto stored = backend_.get_state()) {
-      adopt(stored->bytes);
+    const auto stored = backend_.get_state();
+    if (stored) adopt(stored->bytes);
+    if (observer_ != nullptr) observer_->on_read(stored ? state_.get() : nullptr, now);
+    if (stored) {
       known_ = true;
       token_ = stored->token;
     } else if (signs_ && known_) {
@@ -104,6 +86,45 @@ std::optional<bool> StateHolder::sync() {
   pending_.clear();
   last_sync_ = clock_.monotonic_now();
   drop_dead_nodes();
+  return has_set;
+}
+
+bool StateHolder::write() {
+  const sim::MonotonicTime began = clock_.monotonic_now();
+  const StateRef offer = state_;
+  const sim::Value offered = encode_state(offer, settings_.variant);
+  editable_.reset();
+  if (signs_) {  // a write that fails is forgotten, and the next sync reads
+    dirty_ = false;
+    last_sync_.reset();
+  }
+  std::optional<SetStateResult> response;
+  try {
+    response = backend_.set_state(offered, token_);
+  } catch (...) {
+    if (observer_ != nullptr) observer_->on_offered(*offer, false, began);
+    throw;
+  }
+  const bool believes = response && settings_.planted.has(Planted::rendezvous_lost_write_believed);
+  const bool has_set = believes || (response && response->has_set);
+  const bool in_doubt = !has_set && (!response || response->in_doubt);
+  if (observer_ != nullptr && (has_set || in_doubt)) observer_->on_offered(*offer, has_set, began);
+  if (response) {
+    adopt(believes ? offered : response->bytes);
+    known_ = true;
+    token_ = response->token;
+  } else {
+    // No state could be produced: what is held, published or not, stays in force, without a token.
+    adopt(offered);
+    token_.reset();
+  }
+  if (observer_ == nullptr) return has_set;
+  if (!response) {
+    observer_->on_read(nullptr, began);
+  } else if (!has_set) {
+    observer_->on_lost(*state_, began);
+  }
+  observer_->on_write(pending_, dead_, has_set, offered.size());
   return has_set;
 }
 

@@ -29,6 +29,14 @@ class StateHolder {
     virtual void on_write(const std::vector<PendingChange>& changes,
                           const std::vector<DeadNode>& dead, std::optional<bool> accepted,
                           std::size_t bytes) = 0;
+    /// An exchange with the backend that began at `began` has shown what stands there; null:
+    /// nothing.
+    virtual void on_read(const RendezvousState* stored, sim::MonotonicTime began) = 0;
+    /// A write that began at `began` was lost to `stored`.
+    virtual void on_lost(const RendezvousState& stored, sim::MonotonicTime began) = 0;
+    /// `offered` was written; or, not `certain`, nobody can tell whether it was or will be.
+    virtual void on_offered(const RendezvousState& offered, bool certain,
+                            sim::MonotonicTime began) = 0;
     /// This node found itself dead in a state it read.
     virtual void on_own_death() = 0;
   };
@@ -65,6 +73,8 @@ class StateHolder {
  private:
   [[nodiscard]] std::shared_ptr<RendezvousState> fresh_state() const;
   RendezvousState& edit();
+  /// Offers the local copy to the backend. True: it is stored.
+  bool write();
   void adopt(const sim::Value& bytes);
   void drop_dead_nodes();
 

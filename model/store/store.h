@@ -77,6 +77,9 @@ class Store {
   /// Bound of get() and of wait() without one of its own; 300 s unless set.
   [[nodiscard]] virtual sim::Duration timeout() const = 0;
   virtual void set_timeout(sim::Duration timeout) = 0;
+  /// How many calls have been made twice because the connection broke under the first: of those
+  /// that change something, the first may have been carried out too.
+  [[nodiscard]] virtual std::uint64_t repeats() const { return 0; }
 };
 
 /// A view that puts `prefix` + "/" before every key (c10d/PrefixStore.cpp joinKey). timeout and

@@ -48,11 +48,6 @@ struct TcpStoreOptions {
   Variant variant = Variant::torch_2_x;
   /// ADD 1 to `init/` after connecting, as when a world size was given.
   bool count_in = false;
-  /// Emit a `store.operation` after each set, get, add and compare_set. Values appear as digests
-  /// (digest.h), numbers as decimal text, `client` is this end's port, `started` how long ago the
-  /// call began on the node's monotonic clock. A set is `unknown` even when it went well: nobody
-  /// acknowledges it (S-2). Off by default: a large run has 10^8 operations.
-  bool trace_operations = false;
   PlantedSet planted{};
 };
 

@@ -1,12 +1,9 @@
 // The client. connect() holds PyTorch's two nested loops; each operation takes the client's one
-// mutex, writes one message and reads its reply. TracedClient does the same and tells.
+// mutex, writes one message and reads its reply.
 #include <algorithm>
 #include <mutex>
-#include <type_traits>
 
-#include "model/observe/trace_events.h"
 #include "model/store/backoff.h"
-#include "model/store/digest.h"
 #include "model/store/tcp_store.h"
 #include "model/store/wire.h"
 #include "sim/port/sync.h"
@@ -43,7 +40,7 @@ bool send_opening(sim::Stream& stream, std::uint32_t nonce) {
          stream.write(Message(Query::ping).u32(nonce).take());
 }
 
-class Client : public Store {
+class Client final : public Store {
  public:
   Client(sim::Ports& ports, TcpStoreOptions options)
       : ports_(ports),
@@ -73,13 +70,7 @@ class Client : public Store {
   std::int64_t num_keys() override;
   [[nodiscard]] Duration timeout() const override { return timeout_; }
   void set_timeout(Duration timeout) override { timeout_ = timeout; }
-
- protected:
-  [[nodiscard]] sim::Ports& ports() const { return ports_; }
-  /// This end's port, which tells the clients of one machine apart; 0 once it is broken.
-  [[nodiscard]] std::uint32_t local_port() const {
-    return stream_ == nullptr ? 0 : stream_->local().port.value;
-  }
+  [[nodiscard]] std::uint64_t repeats() const override { return repeats_; }
 
  private:
   void connect(Duration timeout);
@@ -130,6 +121,7 @@ class Client : public Store {
   std::unique_ptr<sim::Stream> stream_;  ///< null once broken; only hardened ones connect anew
   sim::Buffer received_;
   bool in_doubt_ = false;  ///< a change has been sent and its reply has not come
+  std::uint64_t repeats_ = 0;
 };
 
 // ---- connecting
@@ -203,6 +195,7 @@ auto Client::persistently(Call call) -> decltype(call()) {
   } catch (const StoreNetworkError&) {
     if (!hardened()) throw;
   }
+  ++repeats_;
   reconnect_if_lost();
   return call();
 }
@@ -386,66 +379,6 @@ std::int64_t Client::num_keys() {
   return number<std::int64_t>();
 }
 
-// ---- telling
-// ---------------------------------------------------------------------------------------
-
-/// Emits a store.operation for each operation whose answer a judge can compare with others'.
-class TracedClient final : public Client {
- public:
-  using Client::Client;
-
-  void set(const std::string& key, Value value) override {
-    const Operation operation{"set", key, digest(value), ""};
-    // Nobody acknowledges a set: all that is known is that it has been sent (S-2).
-    told(operation, "unknown", [&] {
-      Client::set(key, std::move(value));
-      return std::string();
-    });
-  }
-  Value get(const std::string& key) override {
-    return told({"get", key, "", ""}, "ok", [&] { return Client::get(key); });
-  }
-  std::int64_t add(const std::string& key, std::int64_t delta) override {
-    return told({"add", key, std::to_string(delta), ""}, "ok",
-                [&] { return Client::add(key, delta); });
-  }
-  Value compare_set(const std::string& key, const Value& expected, const Value& desired) override {
-    return told({"compare_set", key, digest(desired), digest(expected)}, "ok",
-                [&] { return Client::compare_set(key, expected, desired); });
-  }
-
- private:
-  struct Operation {
-    const char* name;
-    const std::string& key;
-    std::string argument;
-    std::string expected;
-  };
-  static std::string text(const Value& answer) { return digest(answer); }
-  static std::string text(std::int64_t answer) { return std::to_string(answer); }
-  static std::string text(const std::string& answer) { return answer; }
-
-  /// Does `call` and emits how it went: `success` when it returned.
-  template <class Call>
-  std::invoke_result_t<Call> told(const Operation& operation, const char* success, Call call) {
-    const MonotonicTime begin = ports().clock.monotonic_now();
-    const std::uint32_t client = local_port();
-    const auto tell = [&](const std::string& answer, const char* result) {
-      ports().trace.emit(events::store_operation, {client, operation.name, operation.key,
-                                                   operation.argument, operation.expected, answer,
-                                                   result, ports().clock.monotonic_now() - begin});
-    };
-    try {
-      auto answer = call();
-      tell(text(answer), success);
-      return answer;
-    } catch (const StoreError& error) {
-      tell("", error.outcome_unknown() ? "unknown" : "failed");
-      throw;
-    }
-  }
-};
-
 }  // namespace
 
 Variant detect_tcp_store(sim::Ports& ports, const sim::Endpoint& endpoint, Duration timeout) {
@@ -474,7 +407,6 @@ std::int64_t store_clients_counted_in(Store& store) {
 }
 
 std::shared_ptr<Store> connect_tcp_store(sim::Ports& ports, const TcpStoreOptions& options) {
-  if (options.trace_operations) return std::make_shared<TracedClient>(ports, options);
   return std::make_shared<Client>(ports, options);
 }
 

@@ -21,6 +21,9 @@ std::unique_ptr<Invariant> make_no_orphans();
 /// safety.store_lifetime: the rendezvous store goes only when no other agent of its job needs it
 /// any more.
 std::unique_ptr<Invariant> make_store_lifetime();
+/// safety.store_linearizable: what the agents of a job have read and written where its state lies
+/// has an order that explains all of it.
+std::unique_ptr<Invariant> make_store_linearizable();
 /// safety.bootstrap: workers are sent to an endpoint on the node of rank 0 of their round that was
 /// not gone before the round was complete.
 std::unique_ptr<Invariant> make_bootstrap();

@@ -18,8 +18,8 @@ using scenario::TimelineEntry;
 
 /// Told again and again, or told of others: they bound nothing that is not bounded already.
 constexpr std::array<std::string_view, 8> kNoise{
-    "keep_alive.tick",  "store.operation",    "agent.settings",  "mark",
-    "rendezvous.write", "heartbeat.received", "rendezvous.cost", "watchdog.changed"};
+    "keep_alive.tick",  "rendezvous.exchanged", "agent.settings",  "mark",
+    "rendezvous.write", "heartbeat.received",   "rendezvous.cost", "watchdog.changed"};
 
 /// Collects the boundaries of a run as they pass, and when.
 class Surveyor final : public kernel::TraceSink {

@@ -71,7 +71,13 @@ void Chronicle::note(RawEvent event) {
 void Chronicle::tell(sim::WorldTime until) {
   while (!noted_.empty() && noted_.begin()->first <= until) {
     RawEvent event = std::move(noted_.extract(noted_.begin()).mapped());
+    const sim::Duration late = std::max(told_until_ - event.at, sim::Duration::zero());
     event.at = told_until_ = std::max(told_until_, event.at);
+    // What it tells of began when it did, all the same.
+    if (event.type == &ev::rendezvous_exchanged) {
+      auto& field = event.fields[index_of(*event.type, "began")];
+      if (auto* const began = std::get_if<std::int64_t>(&field)) *began += late.count();
+    }
     tell_one(event);
   }
 }

@@ -113,6 +113,8 @@ void Stage::start_store() {
   request.argv = {cast_.hooke, "store", "--port", std::to_string(store_port_.value)};
   request.environment = environment(store_machine_);
   request.stdout_path = request.stderr_path = directory_ + "/store.log";
+  // Agents may have found it before we do.
+  const sim::WorldTime begin = now();
   const auto pid = ports_.processes.spawn(request);
   if (!pid) throw std::runtime_error(pid.failure().detail);
   const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + kStorePatience;
@@ -124,10 +126,16 @@ void Stage::start_store() {
     ports_.executor.sleep_until(ports_.clock.monotonic_now() + 20ms);
   }
   store_process_ = pid.value();
-  note(store_machine_, pid.value(), wev::process_started,
-       {0, std::string(kStoreProgram), pid.value().value});
-  note(store_machine_, pid.value(), ev::store_serving,
-       {std::int64_t{store_port_.value}, std::string("rendezvous")});
+  chronicle_.note({begin,
+                   store_machine_,
+                   pid.value(),
+                   &wev::process_started,
+                   {0, std::string(kStoreProgram), pid.value().value}});
+  chronicle_.note({begin,
+                   store_machine_,
+                   pid.value(),
+                   &ev::store_serving,
+                   {std::int64_t{store_port_.value}, std::string("rendezvous")}});
 }
 
 // ---- agents -------------------------------------------------------------------------------------

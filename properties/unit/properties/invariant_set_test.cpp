@@ -108,17 +108,17 @@ TEST(InvariantRegistry, the_builtins_are_the_promises_of_the_design) {
     EXPECT_FALSE(invariant->interests().empty()) << invariant->id();
   }
   EXPECT_THAT(
-      names,
-      ElementsAre("safety.one_world", "safety.rank_sanity", "safety.round_monotonic",
-                  "safety.round_isolation", "safety.bounds", "safety.closed_is_final",
-                  "safety.eviction", "safety.close_authority", "safety.kill_safety",
-                  "safety.restart_budget", "safety.first_cause", "safety.no_orphans",
-                  "safety.store_lifetime", "safety.bootstrap", "safety.env_contract",
-                  "safety.exit_code_truth", "safety.no_escaped_error", "liveness.loss_detection",
-                  "liveness.formation", "liveness.join_timeout", "liveness.exit",
-                  "liveness.admission", "liveness.signals_take_effect", "liveness.no_livelock",
-                  "liveness.blip_tolerance", "safety.timer_safety", "liveness.timer_expiry",
-                  "safety.heartbeat_safety", "liveness.heartbeat_loss_seen"));
+      names, ElementsAre("safety.one_world", "safety.rank_sanity", "safety.round_monotonic",
+                         "safety.round_isolation", "safety.bounds", "safety.closed_is_final",
+                         "safety.eviction", "safety.close_authority", "safety.kill_safety",
+                         "safety.restart_budget", "safety.first_cause", "safety.no_orphans",
+                         "safety.store_lifetime", "safety.store_linearizable", "safety.bootstrap",
+                         "safety.env_contract", "safety.exit_code_truth", "safety.no_escaped_error",
+                         "liveness.loss_detection", "liveness.formation", "liveness.join_timeout",
+                         "liveness.exit", "liveness.admission", "liveness.signals_take_effect",
+                         "liveness.no_livelock", "liveness.blip_tolerance", "safety.timer_safety",
+                         "liveness.timer_expiry", "safety.heartbeat_safety",
+                         "liveness.heartbeat_loss_seen"));
 }
 
 TEST(InvariantRegistry, invariants_that_are_shown_every_event_without_a_set_judge_alike) {

@@ -135,6 +135,7 @@ TEST(TcpStore, a_hardened_client_does_again_what_may_be_done_twice_and_nothing_e
   std::string state;
   std::int64_t counted = 0;
   bool unknown = false;
+  std::uint64_t repeats = 0;
   world.client([&](sim::Ports& ports) {
     TcpStoreOptions options = StoreWorld::options();
     options.variant = Variant::hardened;
@@ -150,6 +151,7 @@ TEST(TcpStore, a_hardened_client_does_again_what_may_be_done_twice_and_nothing_e
     static_cast<void>(store->num_keys());
     lose_a_reply();
     state = store->compare_set("k", Value("old"), Value("new")).bytes();
+    repeats = store->repeats();
     lose_a_reply();
     try {
       static_cast<void>(store->add("n", 1));
@@ -160,6 +162,7 @@ TEST(TcpStore, a_hardened_client_does_again_what_may_be_done_twice_and_nothing_e
   });
   world.run();
   EXPECT_EQ(state, "new");
+  EXPECT_EQ(repeats, 1U) << "whoever asks may learn that it was made twice";
   EXPECT_TRUE(unknown);
   EXPECT_EQ(counted, 1);
 }

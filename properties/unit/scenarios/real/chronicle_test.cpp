@@ -83,6 +83,30 @@ TEST(Chronicle, tells_in_the_order_of_time_and_late_news_late) {
   EXPECT_THAT(of.told(), ElementsAre("30 process.ended a/10 status=0"));
 }
 
+/// How long ago exchanges began.
+class Begun final : public kernel::TraceSink {
+ public:
+  void on_event(const sim::Event& event) override {
+    if (event.type == &ev::rendezvous_exchanged) spans.emplace_back(event.field("began").number());
+  }
+  std::vector<sim::Duration> spans;
+};
+
+TEST(Chronicle, lets_nothing_begin_later_for_being_told_late) {
+  ChronicleOf of(AgentKind::hooke);
+  Begun begun;
+  of.chronicle.add_sink(begun);
+  const auto exchange = [&](int at_ms) {
+    of.note(at_ms, kA, kAgent, ev::rendezvous_exchanged,
+            {"job", "read", 0, 1, std::int64_t{2'000'000}, 0});
+  };
+  exchange(30);
+  static_cast<void>(of.told(40));
+  exchange(25);
+  static_cast<void>(of.told());
+  EXPECT_THAT(begun.spans, ElementsAre(2ms, 7ms)) << "it is told 5 ms late";
+}
+
 /// The wall times of what is told.
 class WallTimes final : public kernel::TraceSink {
  public:

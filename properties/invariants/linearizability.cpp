@@ -1,0 +1,285 @@
+// The place where a job's state lies, as a register that its agents compare and set.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "model/observe/trace_events.h"
+#include "properties/invariants/judge.h"
+#include "properties/invariants/processes.h"
+#include "properties/invariants/register_history.h"
+#include "sim/world/world_events.h"
+
+namespace hooke::properties {
+namespace {
+
+namespace ev = model::events;
+namespace wev = world::events;
+using Kind = RegisterOperation::Kind;
+
+/// What agents tell is kept until the run ends, for what is known of an operation only at its end
+/// may explain others that ended earlier. Of the reads of one state two are enough, the one that
+/// ended first and the one that began last, until somebody writes that state again: so there are no
+/// more operations than three for each write. An agent that was killed, or not over when the run
+/// was, may have made one more write, of which it could not tell: over what it told last. Stores
+/// that come and go take what stood there along, and while there are several nobody knows who used
+/// which. Where nobody has written for an hour, the state's time may be over (S-22).
+class StoreLinearizable final : public Judge {
+ public:
+  StoreLinearizable()
+      : Judge("safety.store_linearizable",
+              "What agents read and write in the rendezvous store happens in one order.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+  void finish(const RunFacts&) override {
+    for (auto& [run_id, told] : jobs_) {
+      if (!enough()) examine(run_id, told);
+    }
+  }
+
+ private:
+  /// One operation, and who has told it.
+  struct Told {
+    Kind kind{};
+    std::int64_t expected = 0, value = 0;
+    sim::WorldTime at{};
+    sim::Duration began{}, ended{};  ///< before `at`, by the clock of the agent's node
+    ProcessKey who{};
+    AgentId agent = kNoAgent;
+    sim::EventId event{};
+
+    [[nodiscard]] sim::WorldTime first() const { return at - began; }
+    [[nodiscard]] sim::WorldTime last() const { return at - ended; }
+  };
+  struct Reads {
+    Told first, last;  ///< that ended first, that began last
+  };
+  struct Register {
+    std::vector<Told> operations;
+    std::map<std::int64_t, Reads> reads;  ///< by state, since it was written
+    std::map<ProcessKey, Told> latest;
+  };
+  /// A rendezvous store begins to serve or ends.
+  struct Change {
+    sim::WorldTime at{};
+    bool begins = false;
+    JobId job{};  ///< whose agent serves it; kNoJob: none
+  };
+  struct Server {
+    std::int64_t port = 0;
+    JobId job{};
+  };
+
+  void judge(const sim::Event& event) override {
+    if (event.type == &ev::rendezvous_exchanged) return exchanged(event);
+    if (event.type == &ev::etcd_misbehaved) {
+      auto& since = text(event, "how") == "expiry" ? expired_ : stale_;
+      if (!since) since = event.at;
+    } else if (event.type == &ev::store_serving) {
+      if (text(event, "purpose") != "rendezvous") return;
+      const AgentId agent = view().agent_of(event);
+      const JobId job = agent == kNoAgent ? kNoJob : view().agent(agent).job;
+      servers_[process_of(event)] = {number(event, "port"), job};
+      changed({event.at, true, job});
+    } else if (const auto server = servers_.find(process_of(event)); server != servers_.end()) {
+      if (event.type == &ev::store_stopped && number(event, "port") != server->second.port) return;
+      changed({event.at, false, server->second.job});
+      servers_.erase(server);
+    }
+  }
+
+  void changed(const Change& change) {
+    changes_.push_back(change);
+    for (auto& [run_id, told] : jobs_) {
+      for (const auto& [state, reads] : std::exchange(told.reads, {})) keep(told, reads);
+    }
+  }
+
+  Register& register_of(std::string_view run_id) {
+    const auto found = jobs_.find(run_id);
+    return found != jobs_.end() ? found->second : jobs_[std::string(run_id)];
+  }
+
+  void exchanged(const sim::Event& event) {
+    Register& told = register_of(text(event, "run_id"));
+    const std::string_view kind = text(event, "kind");
+    Told operation{kind == "read"    ? Kind::read
+                   : kind == "write" ? Kind::write
+                                     : Kind::attempt,
+                   number(event, "expected"),
+                   number(event, "value"),
+                   event.at,
+                   sim::Duration(number(event, "began")),
+                   sim::Duration(number(event, "ended")),
+                   process_of(event),
+                   view().agent_of(event),
+                   event.id};
+    told.latest[operation.who] = operation;
+    if (operation.kind == Kind::read) {
+      const auto [known, is_new] = told.reads.try_emplace(operation.value);
+      Reads& reads = known->second;
+      if (is_new || operation.last() < reads.first.last()) reads.first = operation;
+      if (is_new || operation.first() > reads.last.first()) reads.last = operation;
+      return;
+    }
+    if (const auto known = told.reads.extract(operation.value)) keep(told, known.mapped());
+    told.operations.push_back(operation);
+  }
+
+  static void keep(Register& told, const Reads& reads) {
+    told.operations.push_back(reads.first);
+    if (reads.last.event != reads.first.event) told.operations.push_back(reads.last);
+  }
+
+  void examine(std::string_view run_id, Register& told) {
+    for (const auto& [state, reads] : std::exchange(told.reads, {})) keep(told, reads);
+    RegisterHistory history;
+    history.gaps = gaps_of(view().find_job(run_id));
+    history.may_vanish = expired_;
+    sim::WorldTime written{};
+    for (const Told& operation : told.operations) {
+      history.operations.push_back(timed(operation));
+      if (operation.kind == Kind::read) continue;
+      if (operation.at - written >= kLifeMin &&
+          (!history.may_vanish || written < *history.may_vanish))
+        history.may_vanish = written + kLifeMin;
+      written = operation.at;
+    }
+    for (const auto& [who, latest] : told.latest) {
+      if (latest.agent != kNoAgent && view().agent(latest.agent).outcome == "succeeded") continue;
+      const bool knows_value = latest.kind != Kind::attempt;
+      history.operations.push_back(
+          {Kind::unseen, knows_value ? latest.value : latest.expected, 0, timed(latest).ended, {}});
+    }
+    for (const std::size_t index : contradictions(history, 5)) {
+      const Told& operation = told.operations[index];
+      broken(
+          operation.at, operation.event, witness(told.operations, operation),
+          stale_ && *stale_ <= operation.at ? "etcd answered with what no longer stood there" : "");
+    }
+  }
+
+  /// On the world's clock, and never shorter than it was: a node's clock may run a tenth slow or
+  /// fast, or stand still.
+  [[nodiscard]] RegisterOperation timed(const Told& told) const {
+    sim::Duration stood_still{};
+    for (const Fault& fault : view().faults()) {
+      if (fault.kind != "clock_freeze" || fault.begin >= told.at) continue;
+      stood_still += std::min(fault.end.value_or(told.at), told.at) - fault.begin;
+    }
+    return {told.kind, told.expected, told.value, told.at - told.began * 9 / 8 - stood_still,
+            told.at - told.ended * 7 / 8};
+  }
+
+  /// When the job's store changed, and as long as it was not clear which one that is.
+  [[nodiscard]] std::vector<RegisterHistory::Span> gaps_of(JobId job) const {
+    std::vector<RegisterHistory::Span> out;
+    std::map<JobId, std::int64_t> serving;
+    std::int64_t all = 0;
+    std::optional<sim::WorldTime> unclear;
+    for (const Change& change : changes_) {
+      serving[change.job] += change.begins ? 1 : -1;
+      all += change.begins ? 1 : -1;
+      // An agent of another job serves this one only if nobody else does.
+      const std::int64_t own = serving[job] + (job == kNoJob ? 0 : serving[kNoJob]);
+      const bool is_unclear = (own > 0 ? own : all) > 1;
+      if (is_unclear && !unclear) unclear = change.at;
+      if (!is_unclear)
+        out.push_back({std::exchange(unclear, std::nullopt).value_or(change.at), change.at});
+    }
+    if (unclear) out.push_back({*unclear, sim::WorldTime::max()});
+    return out;
+  }
+
+  // ---- what a person reads
+
+  [[nodiscard]] std::string who(const Told& told) const {
+    if (told.agent != kNoAgent) return view().describe(told.agent);
+    return fmt::format("process {} on node {}", told.who.pid.value, view().name(told.who.node));
+  }
+  /// States are named by the end of their digests.
+  static std::string state(std::int64_t digest) {
+    return digest == 0 ? "no state" : fmt::format("state \"{:08x}\"", digest & 0xffffffff);
+  }
+  static std::string when(const Told& told) {
+    return fmt::format("({} to {})", seconds_text(told.first()), seconds_text(told.last()));
+  }
+
+  /// The latest write of another state over `expected` that is over by `until`.
+  static const Told* replacement(const std::vector<Told>& all, const Told& other,
+                                 sim::WorldTime until) {
+    const Told* found = nullptr;
+    for (const Told& each : all) {
+      if (each.kind != Kind::write || each.event == other.event || each.value == each.expected)
+        continue;
+      const std::int64_t expected = other.kind == Kind::read ? other.value : other.expected;
+      if (each.expected != expected || each.last() > until) continue;
+      if (found == nullptr || each.last() > found->last()) found = &each;
+    }
+    return found;
+  }
+  /// Whether anybody has, or may have, put `value` there since `since`.
+  static bool put_back(const std::vector<Told>& all, std::int64_t value, sim::WorldTime since,
+                       sim::WorldTime until) {
+    return std::any_of(all.begin(), all.end(), [&](const Told& each) {
+      return each.kind != Kind::read && each.value == value && each.first() <= until &&
+             (each.kind == Kind::attempt || each.last() >= since);
+    });
+  }
+
+  [[nodiscard]] std::string witness(const std::vector<Told>& all, const Told& told) const {
+    if (told.kind == Kind::read) {
+      const std::string read =
+          fmt::format("{} found {} {}", who(told), state(told.value), when(told));
+      const Told* const gone = replacement(all, told, told.first());
+      if (gone != nullptr && !put_back(all, told.value, gone->last(), told.last())) {
+        return fmt::format("{}, which {} had replaced {}, and which nobody had put back", read,
+                           who(*gone), when(*gone));
+      }
+      return fmt::format("{}, {}", read, last_fitting(all, told));
+    }
+    const std::string wrote =
+        fmt::format("{} replaced {} {}", who(told), state(told.expected), when(told));
+    const Told* const other = replacement(all, told, told.last());
+    if (other != nullptr && !put_back(all, told.expected, other->last(), told.last())) {
+      return fmt::format("{}, and so had {} {}: one of the two writes was lost", wrote, who(*other),
+                         when(*other));
+    }
+    return fmt::format("{}, {}", wrote, last_fitting(all, told));
+  }
+
+  [[nodiscard]] std::string last_fitting(const std::vector<Told>& all, const Told& told) const {
+    const Told* last = nullptr;
+    for (const Told& each : all) {
+      if (each.kind == Kind::attempt || each.last() >= told.first()) continue;
+      if (last == nullptr || each.last() > last->last()) last = &each;
+    }
+    if (last == nullptr) return "which no order of what agents did at that time explains";
+    return fmt::format(
+        "which no order of what agents did explains: the last of them before that was {}, who {} "
+        "{} {}",
+        who(*last), last->kind == Kind::read ? "found" : "wrote", state(last->value), when(*last));
+  }
+
+  /// etcd keeps a state for two hours after it was written.
+  static constexpr sim::Duration kLifeMin = std::chrono::hours(1);
+  static constexpr const sim::EventType* kInterests[] = {&ev::rendezvous_exchanged,
+                                                         &ev::store_serving, &ev::store_stopped,
+                                                         &ev::etcd_misbehaved, &wev::process_ended};
+  std::map<std::string, Register, std::less<>> jobs_;
+  std::map<ProcessKey, Server> servers_;
+  std::vector<Change> changes_;
+  std::optional<sim::WorldTime> stale_, expired_;
+};
+
+}  // namespace
+
+std::unique_ptr<Invariant> make_store_linearizable() {
+  return std::make_unique<StoreLinearizable>();
+}
+
+}  // namespace hooke::properties
