@@ -49,10 +49,11 @@ Descriptor parse_descriptor(std::string_view text) {
 
 /// Kinds that hinder network, stores, names or processes until they end.
 bool is_disturbance(std::string_view fault_kind) {
-  constexpr std::array<std::string_view, 12> kKinds{
-      "net_partition",    "net_delay",    "net_loss",      "net_clog",
-      "net_bandwidth",    "service_slow", "service_stop",  "service_error",
-      "dns_unresolvable", "clock_freeze", "process_pause", "port_busy"};
+  constexpr std::array<std::string_view, 16> kKinds{
+      "net_partition",    "net_delay",       "net_loss",         "net_clog",
+      "net_bandwidth",    "service_slow",    "service_stop",     "service_error",
+      "dns_unresolvable", "clock_freeze",    "process_pause",    "port_busy",
+      "etcd_leader_loss", "etcd_stale_read", "etcd_late_expiry", "etcd_unknown_outcome"};
   return std::find(kKinds.begin(), kKinds.end(), fault_kind) != kKinds.end();
 }
 
@@ -124,6 +125,7 @@ void JobView::see(const sim::Event& event) {
     if (event.field("purpose").text() != "rendezvous") return;
     stores_.insert({event.node, event.pid});
     stores_served_ = true;
+    store_is_back(event.at);
   } else if (const AgentId id = agent_of(event); id != kNoAgent) {
     on_agent_event(event, agents_[id.value], id);
   }
@@ -165,8 +167,23 @@ void JobView::on_process_started(const sim::Event& event) {
   processes.push_back(process);
 }
 
+/// As long as a store that no agent serves is gone, nobody is there to be asked; its host may
+/// bring it back. The store of an agent goes for good.
+void JobView::store_is_gone(sim::WorldTime at) {
+  faults_.push_back({kStoreGone, "store_gone", true, at, std::nullopt});
+}
+
+void JobView::store_is_back(sim::WorldTime at) {
+  for (Fault& fault : faults_) {
+    if (fault.number != kStoreGone || fault.end) continue;
+    fault.end = at;
+    fault_instants_.push_back(at);
+  }
+}
+
 void JobView::on_process_ended(const sim::Event& event) {
-  stores_.erase({event.node, event.pid});
+  const bool served = stores_.erase({event.node, event.pid}) > 0;
+  if (served && stores_.empty() && agent_of(event) == kNoAgent) store_is_gone(event.at);
   Process* const process = find_process(event.node, event.pid);
   if (process == nullptr || process->ended) return;
   process->ended = event.at;

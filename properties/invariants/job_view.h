@@ -118,7 +118,8 @@ struct Job {
   std::string over_by;                 ///< why, for a witness
 };
 
-/// A fault from its injection to its end.
+/// A fault from its injection to its end; also "store_gone", the time in which a rendezvous store
+/// that no agent serves was not there.
 struct Fault {
   std::int64_t number = 0;
   std::string kind;          ///< the world's word, "net_partition"
@@ -171,12 +172,14 @@ class JobView {
     return std::any_of(faults_.begin(), faults_.end(),
                        [](const Fault& fault) { return fault.kind == "process_unkillable"; });
   }
-  /// A process has been stopped, and is not let go again.
-  [[nodiscard]] bool one_is_held() const {
-    return std::any_of(faults_.begin(), faults_.end(), [](const Fault& fault) {
-      return !fault.end && (fault.kind == "process_pause" || fault.kind == "process_hang");
-    });
+  /// For how long between `since` and `until` some process was stopped.
+  [[nodiscard]] sim::Duration held(sim::WorldTime since, sim::WorldTime until) const;
+  /// Some process is stopped at `at`.
+  [[nodiscard]] bool one_is_held(sim::WorldTime at) const {
+    return held(at, at + sim::Duration{1}) > sim::Duration::zero();
   }
+  /// A store that no agent serves has lost what it held, at `since` or later.
+  [[nodiscard]] bool store_has_forgotten(sim::WorldTime since) const;
   /// A rendezvous store has served, and none does any more.
   [[nodiscard]] bool store_is_gone() const { return stores_served_ && stores_.empty(); }
   /// Instants at which a fault began or ended, in order.
@@ -204,6 +207,8 @@ class JobView {
   void on_barrier_entered(const sim::Event& event, Agent& agent);
   void enter(Agent& agent, Stage stage, sim::WorldTime at);
   void end_agent(Agent& agent, sim::WorldTime at);
+  void store_is_gone(sim::WorldTime at);
+  void store_is_back(sim::WorldTime at);
   void seat(Agent& agent, bool member);
   void decide(Job& job, sim::WorldTime at, std::string why);
   Machine& machine(sim::NodeId node);
@@ -211,6 +216,7 @@ class JobView {
   Process* find_process(sim::NodeId node, sim::Pid pid);
   JobId job_named(std::string_view run_id);
 
+  static constexpr std::int64_t kStoreGone = std::numeric_limits<std::int64_t>::min();
   std::set<std::pair<sim::NodeId, sim::Pid>> stores_;  ///< processes that serve a rendezvous
   bool stores_served_ = false;
   sim::EventId seen_{};

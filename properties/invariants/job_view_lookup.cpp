@@ -81,4 +81,25 @@ std::optional<sim::NodeId> JobView::node_called(std::string_view address) const 
   return found->second;
 }
 
+sim::Duration JobView::held(sim::WorldTime since, sim::WorldTime until) const {
+  sim::Duration whole{};
+  sim::WorldTime counted = since;  // faults are in the order in which they began
+  for (const Fault& fault : faults_) {
+    if (fault.kind != "process_pause" && fault.kind != "process_hang") continue;
+    const sim::WorldTime begin = std::max(fault.begin, counted);
+    const sim::WorldTime end = std::min(fault.end.value_or(until), until);
+    if (end <= begin) continue;
+    whole += end - begin;
+    counted = end;
+  }
+  return whole;
+}
+
+bool JobView::store_has_forgotten(sim::WorldTime since) const {
+  return std::any_of(faults_.begin(), faults_.end(), [&](const Fault& fault) {
+    if (fault.kind == "etcd_expiry") return fault.begin >= since;
+    return fault.kind == "store_gone" && fault.end.value_or(since) >= since;
+  });
+}
+
 }  // namespace hooke::properties

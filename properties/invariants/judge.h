@@ -32,6 +32,7 @@ inline sim::Pid pid(const sim::Event& event, std::string_view field) {
 
 /// A limit of several promises.
 inline constexpr const char* kAsleep = "a worker slept in the kernel";
+inline constexpr const char* kHeld = "an agent was stopped";
 
 /// One process: a node and a number.
 struct ProcessKey {

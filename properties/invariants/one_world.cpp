@@ -118,7 +118,7 @@ class OneWorld final : public Judge {
               new_key.master, new_set.example.pid.value, view().name(new_set.example.node),
               seconds_text(tolerance), seconds_text(job.timeouts.keep_alive),
               seconds_text(job.timeouts.monitor), seconds_text(kPoll)),
-          view().one_is_held() ? "an agent was stopped for good" : "");
+          end - since - view().held(since, end) <= tolerance ? kHeld : "");
     }
   }
 
