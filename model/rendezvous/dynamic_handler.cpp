@@ -129,9 +129,10 @@ class PatientBackend final : public RendezvousBackend {
       try {
         return call();
       } catch (const RendezvousConnectionError&) {
-        if (ports_.clock.monotonic_now() + kPollInterval > give_up) throw;
+        if (ports_.clock.monotonic_now() >= give_up) throw;
       }
-      interruptible_sleep(ports_, kPollInterval);
+      const sim::Duration left = give_up - ports_.clock.monotonic_now();
+      interruptible_sleep(ports_, std::min<sim::Duration>(left, kPollInterval));
     }
   }
 
@@ -377,8 +378,9 @@ RendezvousInfo DynamicHandler::join() {
   do {
     core.run(&decide_exit, deadline);
     core.run(&decide_join, deadline, core.settings.timeout.join);
-    // A round that lost a member since it was complete is no group any more.
-  } while (core.hardened() && !is_whole(core.holder.state()));
+    // A round that lost a member since it was complete is no group any more, nor is one that
+    // this node has left, which another has written back into a store that came up empty.
+  } while (core.hardened() && (!is_whole(core.holder.state()) || !core.holder.is_new_round()));
   if (core.patient != nullptr) core.patient->outage_limit = {};
   forming_ = core.hardened();
   heard_ = ports.clock.monotonic_now();
