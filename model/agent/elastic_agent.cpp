@@ -594,10 +594,16 @@ std::string_view ElasticAgent::meet_in_exit_barrier() {
   return "passed";
 }
 
-/// The same keys as everybody's, and between two looks at them a look at the rendezvous.
+/// The same keys as everybody's, and one that says who has come; between two looks at them a look
+/// at the rendezvous.
 std::string_view ElasticAgent::watch_exit_barrier() {
   const sim::MonotonicTime end = ports_.clock.monotonic_now() + spec_.exit_barrier_timeout;
-  const std::string sign = arrive(*group_.store, exit_barrier_size(), kTerminalState);
+  const std::string own = kTerminalState + ("/arrived/" + std::to_string(group_.group_rank));
+  const auto come = [&] {
+    group_.store->set(own, Value(std::string("1")));
+    return arrive(*group_.store, exit_barrier_size(), kTerminalState);
+  };
+  const std::string sign = come();
   for (;;) {
     const sim::Duration left = end - ports_.clock.monotonic_now();
     try {
@@ -608,6 +614,8 @@ std::string_view ElasticAgent::watch_exit_barrier() {
     }
     check_signals(ports_);
     try {
+      // A store that came up empty knows of nobody.
+      if (!group_.store->check({own})) static_cast<void>(come());
       if (handler_.is_closed() || job_failure().is_told(group_.round)) return "closed";
       if (handler_.num_nodes_waiting() > 0) return "others_return";
     } catch (const RendezvousConnectionError&) {

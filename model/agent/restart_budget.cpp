@@ -49,7 +49,7 @@ class JobBudget final : public RestartBudget {
 
   std::int64_t remaining(std::int64_t round) override {
     try {
-      const Spent spent = parse(stored());
+      const Spent spent = latest(stored());
       silent_ = false;
       const std::int64_t left = std::max<std::int64_t>(max_restarts_ - spent.count, 0);
       return paid(spent, round) ? left + 1 : left;
@@ -69,6 +69,12 @@ class JobBudget final : public RestartBudget {
   static bool paid(const Spent& spent, std::int64_t round) {
     return round != kNoRound && spent.round >= round;
   }
+  /// A store that came up empty knows of nothing that was spent: what this agent has seen counts.
+  Spent latest(const Value& value) {
+    const Spent told = parse(value);
+    if (told.count >= seen_.count) seen_ = told;
+    return seen_;
+  }
   Value stored() { return store_->check({kKey}) ? store_->get(kKey) : Value(); }
 
   std::optional<std::int64_t> take_own(std::int64_t round) {
@@ -81,12 +87,12 @@ class JobBudget final : public RestartBudget {
     if (std::exchange(silent_, false)) return take_own(round);
     try {
       for (Value held = stored();;) {
-        const Spent spent = parse(held);
+        const Spent spent = latest(held);
         if (paid(spent, round)) return std::max<std::int64_t>(max_restarts_ - spent.count, 0);
         if (spent.count >= max_restarts_) return std::nullopt;
         const Value wanted(std::to_string(spent.count + 1) + " " + std::to_string(round));
         Value now = store_->compare_set(kKey, held, wanted);
-        if (now == wanted) return max_restarts_ - spent.count - 1;
+        if (now == wanted) return max_restarts_ - latest(wanted).count;
         held = std::move(now);
       }
     } catch (const StoreError&) {
@@ -96,6 +102,7 @@ class JobBudget final : public RestartBudget {
 
   std::int64_t max_restarts_;
   OwnBudget own_;
+  Spent seen_;
   bool silent_ = false;  ///< the store did not answer when it was last asked for what remains
   std::shared_ptr<Store> store_;
 };

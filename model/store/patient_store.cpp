@@ -26,8 +26,7 @@ class PatientStore final : public Store {
     persistently([&] { store_->set(key, value); });
   }
   Value get(const std::string& key) override {
-    wait({key}, std::nullopt);
-    return persistently([&] { return store_->get(key); });
+    return once_there({key}, [&] { return store_->get(key); });
   }
   std::int64_t add(const std::string& key, std::int64_t delta) override {
     return persistently([&] { return store_->add(key, delta); }, Again::if_not_done);
@@ -43,8 +42,7 @@ class PatientStore final : public Store {
     persistently([&] { store_->append(key, value); }, Again::if_not_done);
   }
   std::vector<Value> multi_get(const std::vector<std::string>& keys) override {
-    wait(keys, std::nullopt);
-    return persistently([&] { return store_->multi_get(keys); });
+    return once_there(keys, [&] { return store_->multi_get(keys); });
   }
   void multi_set(const std::vector<std::pair<std::string, Value>>& items) override {
     persistently([&] { store_->multi_set(items); });
@@ -63,6 +61,9 @@ class PatientStore final : public Store {
 
   template <class Call>
   auto persistently(Call call, Again again = Again::always) -> decltype(call());
+  /// What was there may be gone at once: a store that was started anew has nothing.
+  template <class Call>
+  auto once_there(const std::vector<std::string>& keys, Call call) -> decltype(call());
   /// False when the slice is over and a key still missing.
   bool wait_slice(const std::vector<std::string>& keys, sim::Duration slice);
 
@@ -81,11 +82,31 @@ auto PatientStore::persistently(Call call, Again again) -> decltype(call()) {
       return call();
     } catch (const StoreNetworkError& error) {
       if (again == Again::if_not_done && error.outcome_unknown()) throw;
-      if (ports_.clock.monotonic_now() + kSlice > give_up) throw;
+      if (ports_.clock.monotonic_now() >= give_up) throw;
     }
     between_();
-    ports_.executor.sleep_until(ports_.clock.monotonic_now() + kSlice);
+    ports_.executor.sleep_until(std::min(ports_.clock.monotonic_now() + kSlice, give_up));
     between_();
+  }
+}
+
+template <class Call>
+auto PatientStore::once_there(const std::vector<std::string>& keys, Call call) -> decltype(call()) {
+  const sim::MonotonicTime end = ports_.clock.monotonic_now() + timeout_;
+  for (;;) {
+    wait(keys, std::max(end - ports_.clock.monotonic_now(), sim::Duration::zero()));
+    const sim::Duration usual = store_->timeout();
+    store_->set_timeout(kSlice);
+    try {
+      auto values = persistently(call);
+      store_->set_timeout(usual);
+      return values;
+    } catch (const StoreTimeoutError&) {
+      store_->set_timeout(usual);
+    } catch (...) {
+      store_->set_timeout(usual);
+      throw;
+    }
   }
 }
 

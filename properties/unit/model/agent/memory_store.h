@@ -34,7 +34,7 @@ struct MemoryStoreData {
 };
 
 /// One process' client.
-class MemoryStore final : public Store {
+class MemoryStore : public Store {
  public:
   MemoryStore(sim::Ports& ports, std::shared_ptr<MemoryStoreData> data)
       : ports_(ports), data_(std::move(data)) {}
