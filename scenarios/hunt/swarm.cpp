@@ -340,6 +340,11 @@ void Drawing::faults() {
       world_.schedule.strategy != kernel::Strategy::delays) {
     world_.schedule.depth = kernel::Schedule().depth;
   }
+  // Any request may be held for a second, and a heartbeat takes several: in a world that slow no
+  // node can show every second that it lives.
+  if (world_.schedule.strategy == kernel::Strategy::holds) {
+    world_.protocol.rendezvous.keep_alive_interval = 5s;
+  }
   const std::int64_t count = between(draws, swarm_.faults);
   const std::vector<const Word*> on = words();
   for (std::int64_t i = 0; i < count && !on.empty(); ++i) {
