@@ -113,16 +113,19 @@ class EtcdV3Store final : public Store {
   /// again.
   std::int64_t signed_sum(const std::string& key, std::int64_t delta) {
     Count& count = unsettled_.try_emplace(key, Count{draw_signature(ports_), {}}).first->second;
+    std::optional<EtcdV3Entry>
+        present;  // what a write has met is never stale: it is not read again
     for (int attempt = 1;; pause()) {
       try {
-        const EtcdV3Entry present = client_->get(prefix_ + key).entry;
+        if (!present) present = client_->get(prefix_ + key).entry;
         std::optional<std::int64_t> sum;
-        if (count.fence) sum = sum_signed(key, count, present);
-        if (!sum) sum = raised(key, present, delta, count);
+        if (count.fence) sum = sum_signed(key, count, *present);
+        if (!sum) sum = raised(key, *present, delta, count);
         if (!sum) continue;
         unsettled_.erase(key);
         return *sum;
       } catch (const EtcdConnectionError& error) {
+        present.reset();
         if (attempt++ == kAttempts) throw EtcdConnectionError(error.what(), false);
       }
     }
@@ -136,14 +139,16 @@ class EtcdV3Store final : public Store {
     return mine ? std::optional(number_in(key, *mine)) : std::nullopt;
   }
 
-  /// nullopt when somebody was faster.
-  std::optional<std::int64_t> raised(const std::string& key, const EtcdV3Entry& present,
+  /// nullopt when somebody was faster: `present` is what stands there instead.
+  std::optional<std::int64_t> raised(const std::string& key, EtcdV3Entry& present,
                                      std::int64_t delta, Count& count) {
     const std::int64_t sum = wrapping_sum(number_in(key, present), delta);
     const Value text(std::to_string(sum) + count.signature);
     try {
-      const bool written = client_->put_if(prefix_ + key, text, present.revision).written;
-      return written ? std::optional(sum) : std::nullopt;
+      EtcdV3Write write = client_->put_if(prefix_ + key, text, present.revision);
+      if (write.written) return sum;
+      present = std::move(write.present);
+      return std::nullopt;
     } catch (const EtcdConnectionError& error) {
       if (error.outcome_unknown() && !count.fence) count.fence = present.revision;
       throw;
