@@ -372,15 +372,29 @@ void Actions::store_restart(const Call& call) {
   agenda_.later(call.entry.duration.value_or(Duration::zero()), [this] { cluster_.start_store(); });
 }
 
+/// What etcd itself does is no fault of the world's engine, but whoever judges must know of it.
+std::int64_t Actions::announce(const std::string& kind, Duration lasts) {
+  const std::int64_t fault = -++announced_;
+  world_.emit(world::events::fault_injected,
+              {fault, kind, world_.node_name(cluster_.store_machine()), lasts});
+  return fault;
+}
+
 void Actions::lease_expire(const Call& call) {
+  static_cast<void>(announce("etcd_expiry", {}));
   cluster_.etcd_misbehaviour()->expire(call.effect.felt);
 }
 
 void Actions::etcd_mode(const Call& call) {
   model::EtcdMisbehaviour& etcd = *cluster_.etcd_misbehaviour();
+  const std::string kind = "etcd_" + std::string(to_string(call.mode));
+  const std::int64_t fault = announce(kind, call.entry.duration.value_or(Duration::zero()));
   etcd.begin(call.mode, call.effect.felt);
   if (!call.entry.duration) return;
-  agenda_.later(*call.entry.duration, [&etcd, mode = call.mode] { etcd.end(mode); });
+  agenda_.later(*call.entry.duration, [this, &etcd, mode = call.mode, fault, kind] {
+    etcd.end(mode);
+    world_.emit(world::events::fault_ended, {fault, kind, std::int64_t{0}});
+  });
 }
 
 // ---- workers ------------------------------------------------------------------------------------

@@ -56,6 +56,7 @@ class Actions final : public kernel::TraceSink {
   void inject_at_nodes(const Call& call, world::Fault fault);
   void inject_on_paths(const Call& call);
   void inject_at_store(const Call& call);
+  std::int64_t announce(const std::string& kind, Duration lasts);
 
   void agent_start(const Call& call);
   void agent_restart(const Call& call);
@@ -88,6 +89,7 @@ class Actions final : public kernel::TraceSink {
   Agenda& agenda_;
   std::map<sim::NodeId, Effect*> restart_when_ended_;
   std::map<sim::NodeId, Relaunch> relaunches_;
+  std::int64_t announced_ = 0;  ///< faults with numbers of their own, below zero
 };
 
 }  // namespace hooke::scenario

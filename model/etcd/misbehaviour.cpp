@@ -31,4 +31,17 @@ bool EtcdMisbehaviour::strikes(Mode mode) {
   return true;
 }
 
+std::string_view to_string(EtcdMisbehaviour::Mode mode) {
+  using Mode = EtcdMisbehaviour::Mode;
+  switch (mode) {
+    case Mode::late_expiry: return "late_expiry";
+    case Mode::stale_read: return "stale_read";
+    case Mode::compaction: return "compaction";
+    case Mode::leader_loss: return "leader_loss";
+    case Mode::unknown_outcome: return "unknown_outcome";
+    case Mode::duplicate_events: return "duplicate_events";
+  }
+  return "?";
+}
+
 }  // namespace hooke::model

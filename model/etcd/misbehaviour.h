@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <utility>
 
 namespace hooke::model {
@@ -59,5 +60,8 @@ class EtcdMisbehaviour {
   std::uint64_t* expiry_ = nullptr;
   std::function<void()> changed_;
 };
+
+/// "leader_loss"
+std::string_view to_string(EtcdMisbehaviour::Mode mode);
 
 }  // namespace hooke::model

@@ -42,6 +42,7 @@ EtcdV2Node node_of(const json& document) {
   node.value = document.value("value", "");
   node.is_directory = document.value("dir", false);
   node.modified_index = document.value("modifiedIndex", std::uint64_t{0});
+  node.created_index = document.value("createdIndex", std::uint64_t{0});
   return node;
 }
 
@@ -97,11 +98,13 @@ EtcdV2Client::EtcdV2Client(sim::Ports& ports, EtcdOptions options)
 }
 
 EtcdV2Answer EtcdV2Client::get(const std::string& path) {
-  return answer_of(exchange(request("GET", target_of(path))));
+  const char* const how = options_.by_quorum ? "?quorum=true" : "";
+  return answer(request("GET", target_of(path) + how));
 }
 
 EtcdV2Answer EtcdV2Client::list(const std::string& path) {
-  return answer_of(exchange(request("GET", target_of(path) + "?recursive=true")));
+  const char* const how = options_.by_quorum ? "&quorum=true" : "";
+  return answer(request("GET", target_of(path) + "?recursive=true" + how));
 }
 
 EtcdV2Answer EtcdV2Client::put(const std::string& path, const EtcdV2Write& write) {
@@ -113,12 +116,12 @@ EtcdV2Answer EtcdV2Client::put(const std::string& path, const EtcdV2Write& write
   if (write.previous_exists) add(form, "prevExist", *write.previous_exists ? "true" : "false");
   if (write.previous_value) add(form, "prevValue", *write.previous_value);
   if (write.previous_index) add(form, "prevIndex", std::to_string(*write.previous_index));
-  return answer_of(exchange(request("PUT", target_of(path), form)));
+  return answer(request("PUT", target_of(path), form));
 }
 
 void EtcdV2Client::compare_and_delete(const std::string& path, const std::string& value) {
-  static_cast<void>(answer_of(
-      exchange(request("DELETE", target_of(path) + "?prevValue=" + percent_encoded(value, "")))));
+  static_cast<void>(
+      answer(request("DELETE", target_of(path) + "?prevValue=" + percent_encoded(value, ""))));
 }
 
 std::optional<EtcdV2Answer> EtcdV2Client::watch(const std::string& path,
@@ -148,6 +151,15 @@ HttpRequest EtcdV2Client::request(const std::string& method, const std::string& 
     request.authorization = "Basic " + base64_encode(pair).bytes();
   }
   return request;
+}
+
+EtcdV2Answer EtcdV2Client::answer(const HttpRequest& request) {
+  try {
+    return answer_of(exchange(request));
+  } catch (const EtcdError& error) {
+    if (!options_.by_quorum || error.code() != kNoAgreement) throw;
+    throw EtcdConnectionError(error.what(), true);
+  }
 }
 
 HttpResponse EtcdV2Client::exchange(const HttpRequest& request) {

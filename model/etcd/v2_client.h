@@ -17,6 +17,7 @@ struct EtcdV2Node {
   std::string value;
   bool is_directory = false;
   std::uint64_t modified_index = 0;
+  std::uint64_t created_index = 0;
 };
 
 struct EtcdV2Answer {
@@ -42,6 +43,7 @@ class EtcdV2Client {
   static constexpr int kKeyNotFound = 100;
   static constexpr int kCompareFailed = 101;
   static constexpr int kExists = 105;
+  static constexpr int kNoAgreement = 300;
   static constexpr int kIndexCleared = 401;
 
   /// Asks for the cluster's members. EtcdConnectionError.
@@ -65,6 +67,7 @@ class EtcdV2Client {
  private:
   [[nodiscard]] HttpRequest request(const std::string& method, const std::string& target,
                                     const std::string& form = "") const;
+  EtcdV2Answer answer(const HttpRequest& request);
   HttpResponse exchange(const HttpRequest& request);
 
   sim::Ports& ports_;

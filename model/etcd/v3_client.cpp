@@ -107,8 +107,9 @@ EtcdV3Client::EtcdV3Client(sim::Ports& ports, EtcdOptions options)
   });
 }
 
-EtcdV3Read EtcdV3Client::get(const std::string& key) {
-  const json body{{"key", base64(key)}};
+EtcdV3Read EtcdV3Client::get(const std::string& key, std::int64_t revision) {
+  json body{{"key", base64(key)}};
+  if (revision != 0) body["revision"] = std::to_string(revision);
   return understood(post("/v3/kv/range", body.dump(), true), read_of);
 }
 
@@ -141,8 +142,19 @@ EtcdV3Write EtcdV3Client::put_if(const std::string& key, const sim::Value& value
     }
     EtcdV3Read now = get(key);
     if (now.entry.revision == revision) continue;
-    const bool written = now.entry.exists() && now.entry.value == value;
-    return {written, !written, std::move(now.entry)};
+    auto written =
+        since(key, revision, now.entry, [&](const sim::Value& there) { return there == value; });
+    if (written) return {true, false, std::move(*written)};
+    return {false, true, std::move(now.entry)};
+  }
+}
+
+EtcdV3Entry EtcdV3Client::before(const std::string& key, std::int64_t revision) {
+  try {
+    return get(key, revision - 1).entry;
+  } catch (const EtcdError& error) {
+    if (error.code() != kCompacted) throw;
+    throw EtcdConnectionError("etcd has forgotten who wrote " + key, true);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "model/etcd/cluster.h"
@@ -36,6 +37,7 @@ struct EtcdV3Write {
 class EtcdV3Client {
  public:
   static constexpr int kNotFound = 5;
+  static constexpr int kCompacted = 11;
   static constexpr int kUnavailable = 14;
   static constexpr int kUnauthenticated = 16;
 
@@ -46,7 +48,8 @@ class EtcdV3Client {
   // a leader, or one that did not agree in time, is no refusal: what may be asked twice is asked
   // again until the read time-out, and the outcome of everything else is unknown.
 
-  EtcdV3Read get(const std::string& key);
+  /// As of `revision`; 0: as it is now. EtcdError kCompacted when that is forgotten.
+  EtcdV3Read get(const std::string& key, std::int64_t revision = 0);
   /// All keys that begin with `prefix`, without it.
   std::map<std::string, sim::Value> list(const std::string& prefix);
   /// Writes whatever stands there. Writing the same again does no harm, so an unknown outcome is
@@ -54,10 +57,21 @@ class EtcdV3Client {
   void put(const std::string& key, const sim::Value& value);
   /// Writes if the key was last changed at `revision` (0: if it is not there). `lease` 0: none. An
   /// unknown outcome is resolved by reading again behind the fence: the revision unchanged means
-  /// not written, and the same attempt is safe to repeat; these very bytes at a later revision mean
-  /// written. EtcdConnectionError with an unknown outcome only where that cannot be told.
+  /// not written, and the same attempt is safe to repeat; these very bytes at a later revision,
+  /// whatever came after it, mean written. EtcdConnectionError with an unknown outcome only where
+  /// that cannot be told.
   EtcdV3Write put_if(const std::string& key, const sim::Value& value, std::int64_t revision,
                      std::int64_t lease = 0);
+  /// The last entry that has stood at `key`, where there is `now`, after `revision`, and is
+  /// `wanted`; nullopt: none. EtcdConnectionError with an unknown outcome when etcd has forgotten.
+  template <class Wanted>
+  std::optional<EtcdV3Entry> since(const std::string& key, std::int64_t revision, EtcdV3Entry now,
+                                   Wanted wanted) {
+    for (; now.exists() && now.revision > revision; now = before(key, now.revision)) {
+      if (wanted(now.value)) return now;
+    }
+    return std::nullopt;
+  }
   /// True if the key was there.
   bool remove(const std::string& key);
 
@@ -71,6 +85,8 @@ class EtcdV3Client {
   bool watch(const std::string& key, std::int64_t revision, sim::MonotonicTime deadline);
 
  private:
+  /// What stood there until `revision`. EtcdConnectionError when etcd has forgotten.
+  EtcdV3Entry before(const std::string& key, std::int64_t revision);
   void authenticate();
   /// Posts `body`, a JSON text; returns the answer's. `repeatable`: may be asked twice.
   std::string post(const std::string& path, const std::string& body, bool repeatable);

@@ -1,8 +1,11 @@
 // Each operation is one request, or a loop of fenced writes.
 #include "model/etcd/v3_store.h"
 
+#include <map>
+#include <optional>
 #include <utility>
 
+#include "model/etcd/signature.h"
 #include "model/store/decimal.h"
 
 namespace hooke::model {
@@ -13,6 +16,8 @@ using namespace std::chrono_literals;
 /// Pause before a lost compare-and-swap is tried again: agents that lost together do not all come
 /// back together.
 constexpr sim::Duration kCasDelayMax = 20ms;
+/// How often a count is tried whose outcome nobody can tell.
+constexpr int kAttempts = 2;
 
 class EtcdV3Store final : public Store {
  public:
@@ -31,24 +36,16 @@ class EtcdV3Store final : public Store {
   }
 
   std::int64_t add(const std::string& key, std::int64_t delta) override {
-    return guarded([&] {
-      std::int64_t sum = 0;
-      change(key, [&](const EtcdV3Entry& present) {
-        const auto number = present.exists() ? leading_number(present.value.bytes()) : 0;
-        if (!number) throw StoreError("the value of \"" + key + "\" is no number");
-        sum = wrapping_sum(*number, delta);
-        return std::optional(Value(std::to_string(sum)));
-      });
-      return sum;
-    });
+    return guarded([&] { return signed_sum(key, delta); });
   }
 
   Value compare_set(const std::string& key, const Value& expected, const Value& desired) override {
     return guarded([&] {
       Value result;
       change(key, [&](const EtcdV3Entry& present) -> std::optional<Value> {
-        const bool matches = present.exists() ? present.value == expected : expected.empty();
-        result = matches ? desired : present.exists() ? present.value : expected;
+        const Value there = without_signature(present.value);
+        const bool matches = present.exists() ? there == expected : expected.empty();
+        result = matches ? desired : present.exists() ? there : expected;
         return matches ? std::optional(desired) : std::nullopt;
       });
       return result;
@@ -74,7 +71,7 @@ class EtcdV3Store final : public Store {
   void append(const std::string& key, Value value) override {
     guarded([&] {
       change(key, [&](const EtcdV3Entry& present) {
-        return std::optional(Value(present.value.bytes() + value.bytes()));
+        return std::optional(Value(without_signature(present.value).bytes() + value.bytes()));
       });
     });
   }
@@ -100,6 +97,70 @@ class EtcdV3Store final : public Store {
   void set_timeout(sim::Duration timeout) override { timeout_ = timeout; }
 
  private:
+  struct Count {
+    std::string signature;
+    std::optional<std::int64_t> fence;  ///< revision before the first write of unknown outcome
+  };
+
+  static std::int64_t number_in(const std::string& key, const EtcdV3Entry& entry) {
+    const auto number = entry.exists() ? leading_number(entry.value.bytes()) : 0;
+    if (!number) throw StoreError("the value of \"" + key + "\" is no number");
+    return *number;
+  }
+
+  /// Each who counts signs what it writes, and looks for its signature in all that was written
+  /// since a reply was lost. A count whose outcome is unknown is gone on with when it is asked for
+  /// again.
+  std::int64_t signed_sum(const std::string& key, std::int64_t delta) {
+    Count& count = unsettled_.try_emplace(key, Count{draw_signature(ports_), {}}).first->second;
+    std::optional<EtcdV3Entry>
+        present;  // what a write has met is never stale: it is not read again
+    for (int attempt = 1;; pause()) {
+      try {
+        if (!present) present = client_->get(prefix_ + key).entry;
+        std::optional<std::int64_t> sum;
+        if (count.fence) sum = sum_signed(key, count, *present);
+        if (!sum) sum = raised(key, *present, delta, count);
+        if (!sum) continue;
+        unsettled_.erase(key);
+        return *sum;
+      } catch (const EtcdConnectionError& error) {
+        present.reset();
+        if (attempt++ == kAttempts) throw EtcdConnectionError(error.what(), false);
+      }
+    }
+  }
+
+  std::optional<std::int64_t> sum_signed(const std::string& key, const Count& count,
+                                         const EtcdV3Entry& present) {
+    const auto mine = client_->since(prefix_ + key, *count.fence, present, [&](const Value& value) {
+      return value.bytes().ends_with(count.signature);
+    });
+    return mine ? std::optional(number_in(key, *mine)) : std::nullopt;
+  }
+
+  /// nullopt when somebody was faster: `present` is what stands there instead.
+  std::optional<std::int64_t> raised(const std::string& key, EtcdV3Entry& present,
+                                     std::int64_t delta, Count& count) {
+    const std::int64_t sum = wrapping_sum(number_in(key, present), delta);
+    const Value text(std::to_string(sum) + count.signature);
+    try {
+      EtcdV3Write write = client_->put_if(prefix_ + key, text, present.revision);
+      if (write.written) return sum;
+      present = std::move(write.present);
+      return std::nullopt;
+    } catch (const EtcdConnectionError& error) {
+      if (error.outcome_unknown() && !count.fence) count.fence = present.revision;
+      throw;
+    }
+  }
+
+  void pause() {
+    ports_.executor.sleep_until(
+        ports_.clock.monotonic_now() +
+        ports_.random.between("etcd.cas_delay", sim::Duration::zero(), kCasDelayMax));
+  }
+
   template <class Call>
   static auto guarded(Call call) -> decltype(call()) {
     try {
@@ -122,16 +183,14 @@ class EtcdV3Store final : public Store {
       EtcdV3Write write = client_->put_if(prefix_ + key, *desired, present.revision);
       if (write.written) return;
       present = std::move(write.present);
-      ports_.executor.sleep_until(
-          ports_.clock.monotonic_now() +
-          ports_.random.between("etcd.cas_delay", sim::Duration::zero(), kCasDelayMax));
+      pause();
     }
   }
 
   Value await(const std::string& key, sim::MonotonicTime deadline) {
     for (;;) {
       EtcdV3Read read = client_->get(prefix_ + key);
-      if (read.entry.exists()) return std::move(read.entry.value);
+      if (read.entry.exists()) return without_signature(read.entry.value);
       if (ports_.clock.monotonic_now() >= deadline) {
         throw StoreTimeoutError("wait timeout, key: " + key);
       }
@@ -143,6 +202,7 @@ class EtcdV3Store final : public Store {
   std::shared_ptr<EtcdV3Client> client_;
   std::string prefix_;
   sim::Duration timeout_ = 300s;
+  std::map<std::string, Count> unsettled_;  ///< by key
 };
 
 }  // namespace

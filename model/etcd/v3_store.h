@@ -10,9 +10,11 @@
 
 namespace hooke::model {
 
-/// Keys are `prefix` + key, values are the bytes themselves. All operations but add survive an
-/// unknown outcome by reading again behind a revision fence; an add whose outcome cannot be told is
-/// a StoreNetworkError that says so. Failures of etcd are StoreNetworkErrors.
+/// Keys are `prefix` + key, values are the bytes themselves; a number that was added to has blanks
+/// behind it that tell who has written it. Operations survive an unknown outcome by reading again
+/// behind a revision fence; one whose outcome cannot be told is a StoreNetworkError that says so.
+/// An add that fails is not done yet, and gone on with when it is asked for again.
+/// Failures of etcd are StoreNetworkErrors.
 std::shared_ptr<Store> make_etcd_v3_store(sim::Ports& ports, std::shared_ptr<EtcdV3Client> client,
                                           const std::string& prefix);
 

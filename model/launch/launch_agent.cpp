@@ -10,6 +10,7 @@
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/decisions.h"
 #include "model/rendezvous/dynamic_handler.h"
+#include "model/rendezvous/legacy_etcd_rendezvous.h"
 #include "model/signals/signal_gate.h"
 #include "model/variant/defects.h"
 #include "model/worker/failure_summary.h"
@@ -28,11 +29,13 @@ void announce(sim::Ports& ports, const LaunchConfig& config, const WorkerSpec& s
                    {config.run_id, config.rdzv_backend, config.min_nodes, config.max_nodes,
                     config.nproc_per_node, config.max_restarts, spec.grace_at_end()});
   const RendezvousSettings settings = dynamic_settings(parameters);
-  ports.trace.emit(
-      events::agent_settings,
-      {settings.timeout.join, settings.timeout.last_call, settings.timeout.close,
-       settings.timeout.heartbeat, settings.keep_alive_interval * settings.keep_alive_max_attempt,
-       settings.read_timeout, config.monitor_interval, config.exit_barrier_timeout});
+  const sim::Duration keep_alive =
+      parameters.backend == "etcd" ? kLegacyKeepAlive
+                                   : settings.keep_alive_interval * settings.keep_alive_max_attempt;
+  ports.trace.emit(events::agent_settings,
+                   {settings.timeout.join, settings.timeout.last_call, settings.timeout.close,
+                    settings.timeout.heartbeat, keep_alive, settings.read_timeout,
+                    config.monitor_interval, config.exit_barrier_timeout});
 }
 
 /// What torchrun adds to its own environment, and so to that of the workers: one thread per worker

@@ -67,13 +67,15 @@ void Bootstrap::serve_anew() {
 RendezvousStoreInfo Bootstrap::for_round(std::int64_t rank, Store& round_store,
                                          const std::optional<NodeDesc>& first) {
   if (cached_ && planted_.has(Planted::bootstrap_built_once)) return *cached_;
+  told_in_round_ = true;
   if (!shares_store()) {
     cached_ = build_store_info(ports_, rank, round_store, local_addr_, 0);
     return *cached_;
   }
   if (variant_ == Variant::hardened) {
     const bool told_once = first && first->local_id < NodeDesc::kHandlersMax;
-    if (rank != 0 && cached_ && told_once && told_by_ == first) return *cached_;
+    told_in_round_ = rank == 0 || !cached_ || !told_once || told_by_ != first;
+    if (!told_in_round_) return *cached_;
     cached_ = anew(rank, round_store);
     told_by_ = first;
     return *cached_;

@@ -38,6 +38,8 @@ class Bootstrap {
   /// later round and the defect of releases before 2.13 is on.
   RendezvousStoreInfo for_round(std::int64_t rank, Store& round_store,
                                 const std::optional<NodeDesc>& first);
+  /// Rank 0 has told it in the store of that round (hardened).
+  [[nodiscard]] bool was_told_in_round() const { return told_in_round_; }
 
  private:
   RendezvousStoreInfo anew(std::int64_t rank, Store& round_store);
@@ -50,6 +52,7 @@ class Bootstrap {
   PlantedSet planted_;
   std::optional<RendezvousStoreInfo> cached_;
   std::optional<NodeDesc> told_by_;  ///< rank 0 of the round that `cached_` is from (hardened)
+  bool told_in_round_ = false;
   std::unique_ptr<TcpStoreServer> server_;
   std::shared_ptr<Store>
       own_client_;  ///< the server object of PyTorch is its own first client (R-40)

@@ -147,9 +147,10 @@ class PatientBackend final : public RendezvousBackend {
       try {
         return call();
       } catch (const RendezvousConnectionError&) {
-        if (ports_.clock.monotonic_now() + kPollInterval > give_up) throw;
+        if (ports_.clock.monotonic_now() >= give_up) throw;
       }
-      interruptible_sleep(ports_, kPollInterval);
+      const sim::Duration left = give_up - ports_.clock.monotonic_now();
+      interruptible_sleep(ports_, std::min<sim::Duration>(left, kPollInterval));
     }
   }
 
@@ -285,6 +286,12 @@ bool is_whole(const RendezvousState& state) {
                      [&](const Participant& member) { return member.rank < size; });
 }
 
+/// This node has just given up a member, perhaps the one with the last rank.
+bool one_took_part(const std::vector<DeadNode>& dead) {
+  return std::any_of(dead.begin(), dead.end(),
+                     [](const DeadNode& node) { return node.was_participant; });
+}
+
 class DynamicHandler final : public RendezvousHandler {
  public:
   DynamicHandler(sim::Ports& ports, RendezvousResources resources,
@@ -323,9 +330,11 @@ class DynamicHandler final : public RendezvousHandler {
  private:
   RendezvousInfo join();
   void begin_after_old_rounds();
+  [[nodiscard]] std::string prefix_of(std::int64_t round) const;
   std::shared_ptr<Store> round_store(std::int64_t round);
   [[nodiscard]] std::optional<NodeDesc> first_member() const;
   void while_waiting();
+  bool has_been_forgotten();
   bool run_to_leave(Operation operation);
   void close();
   sim::Trace& trace() { return core_->ports.trace; }
@@ -335,6 +344,7 @@ class DynamicHandler final : public RendezvousHandler {
   std::unique_ptr<KeepAlive> keep_alive_;
   std::int64_t waiting_seen_ = 0;
   bool forming_ = false;              ///< a round has been joined, and its ranks are not yet known
+  bool told_ = false;                 ///< the round's store has had the workers' address
   MonotonicTime heard_{};             ///< while it is forming: when the rendezvous last answered
   std::vector<Participant> members_;  ///< of the round joined last
   std::optional<std::pair<std::int64_t, std::int64_t>> joined_;  ///< round, and its size then
@@ -370,6 +380,7 @@ RendezvousInfo DynamicHandler::next_rendezvous() {
   //
   if (core.settings.variant != Variant::torch_1_13)
     info.bootstrap = bootstrap_.for_round(info.rank, *info.store, first_member());
+  told_ = bootstrap_.was_told_in_round();
   trace().emit(events::rendezvous_joined,
                {core.settings.run_id, core.node->text(), info.round, info.rank, info.world_size,
                 info.bootstrap ? info.bootstrap->master_addr : std::string(),
@@ -399,10 +410,13 @@ RendezvousInfo DynamicHandler::join() {
   do {
     core.run(&decide_exit, deadline);
     core.run(&decide_join, deadline, core.settings.timeout.join);
-    // A round that lost a member since it was complete is no group any more.
-  } while (core.hardened() && !is_whole(core.holder.state()));
+    // A round that lost a member since it was complete is no group any more, nor is one that
+    // this node has left, which another has written back into a store that came up empty.
+  } while (core.hardened() && (!is_whole(core.holder.state()) || !core.holder.is_new_round() ||
+                               one_took_part(core.holder.dead_nodes())));
   if (core.patient != nullptr) core.patient->outage_limit = {};
   forming_ = core.hardened();
+  told_ = false;
   heard_ = ports.clock.monotonic_now();
   ports.fault_point.reach("rendezvous.joined");
   const bool first = core.holder.state().round == 0;
@@ -443,11 +457,15 @@ void DynamicHandler::begin_after_old_rounds() {
   if (round > 0) core.holder.begin_at(round);
 }
 
+std::string DynamicHandler::prefix_of(std::int64_t round) const {
+  const bool none = core_->settings.planted.has(Planted::rendezvous_keys_without_round);
+  return round_prefix(core_->settings.run_id, none ? 0 : round);
+}
+
 /// The store of one round; hardened, nobody who waits there is deaf.
 std::shared_ptr<Store> DynamicHandler::round_store(std::int64_t round) {
   Core& core = *core_;
-  if (core.settings.planted.has(Planted::rendezvous_keys_without_round)) round = 0;
-  auto store = make_prefix_store(round_prefix(core.settings.run_id, round), core.resources.store);
+  auto store = make_prefix_store(prefix_of(round), core.resources.store);
   if (!core.hardened()) return store;
   store = make_patient_store(core.ports, std::move(store),
                              std::max(core.settings.read_timeout, *outage_limit()),
@@ -458,7 +476,8 @@ std::shared_ptr<Store> DynamicHandler::round_store(std::int64_t round) {
 }
 
 /// A member that dies before its first heartbeat was due leaves the others waiting for what it
-/// would have written: they meet again instead.
+/// would have written, and a store that came up empty for what it has: they meet again
+/// instead.
 void DynamicHandler::while_waiting() {
   check_signals(core_->ports);
   if (!forming_) return;
@@ -467,12 +486,24 @@ void DynamicHandler::while_waiting() {
     if (group_state() == GroupState::broken) {
       throw RendezvousGroupLostError("the group lost a member while it was forming");
     }
+    if (told_ && has_been_forgotten()) {
+      throw RendezvousGroupLostError("the store was emptied while the group was forming");
+    }
     heard_ = now();
   } catch (const RendezvousConnectionError&) {
     // Nobody knows. The store is asked again, until the others must have taken this node for dead.
     if (now() - heard_ >= *outage_limit()) {
       throw RendezvousGroupLostError("the store fell silent while the group was forming");
     }
+  }
+}
+
+/// What was told in the round's store is not there any more.
+bool DynamicHandler::has_been_forgotten() {
+  try {
+    return !core_->resources.store->check({prefix_of(joined_->first) + "/MASTER_ADDR"});
+  } catch (const StoreError&) {
+    return false;  // nobody knows
   }
 }
 

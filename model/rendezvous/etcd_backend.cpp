@@ -5,6 +5,7 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "model/rendezvous/dynamic_handler.h"
 #include "model/rendezvous/etcd_server.h"
 #include "model/rendezvous/state_codec.h"
 
@@ -191,6 +192,13 @@ EtcdOptions etcd_options(const RendezvousParameters& parameters) {
   options.read_timeout = parameters.get_as_seconds("read_timeout").value_or(kEtcdReadTimeout);
   if (options.read_timeout <= sim::Duration::zero()) {
     throw std::invalid_argument("the read timeout must be a positive number of seconds");
+  }
+  if (parameters.variant == Variant::hardened) {
+    // No longer than the others wait for this node: who has not heard by then is no member.
+    const RendezvousSettings settings = dynamic_settings(parameters);
+    options.read_timeout = std::min<sim::Duration>(
+        options.read_timeout, settings.keep_alive_interval * (settings.keep_alive_max_attempt - 1));
+    options.by_quorum = true;
   }
   options.user = parameters.get("user").value_or("");
   options.password = parameters.get("password").value_or("");

@@ -13,7 +13,8 @@
 namespace hooke::model {
 
 /// Reads endpoint (default port 2379) and the configuration read_timeout (60 s), protocol (http or
-/// https), ssl_cert, ssl_cert_key, ca_cert, and hooke's own user and password.
+/// https), ssl_cert, ssl_cert_key, ca_cert, and hooke's own user and password. A hardened agent
+/// waits for an answer no longer than the others wait for it.
 /// std::invalid_argument naming what is wrong.
 EtcdOptions etcd_options(const RendezvousParameters& parameters);
 

@@ -21,6 +21,9 @@ namespace {
 /// A keep-alive lives for ten seconds and is renewed after five: what is left when one renewal has
 /// failed.
 constexpr sim::Duration kOutageLimit = std::chrono::seconds(5);
+/// For how long a hardened agent asks a round's store again that cannot be reached: as long as
+/// PyTorch waits for one answer.
+constexpr sim::Duration kStoreOutage = std::chrono::seconds(60);
 /// How often a hardened agent looks for members that are gone.
 constexpr sim::Duration kMemberLook = std::chrono::seconds(1);
 
@@ -35,7 +38,7 @@ class LegacyEtcdHandler final : public RendezvousHandler {
         descriptor_((local_addr_.empty() ? ports.network.fully_qualified_name() : local_addr_) +
                     "_" + std::to_string(ports.processes.self().value) + "_0"),
         client_(client),
-        job_store_(make_comparing_etcd_v2_store(ports, client, etcd_v2_store_prefix())),
+        job_store_(make_hardened_etcd_v2_store(ports, client, etcd_v2_store_prefix())),
         rendezvous_(ports, std::move(client), std::move(settings)) {}
 
   [[nodiscard]] std::string get_backend() const override { return "etcd"; }
@@ -53,6 +56,7 @@ class LegacyEtcdHandler final : public RendezvousHandler {
     return raised([&] { return rendezvous_.others_alive(); });
   }
   GroupState group_state() override;
+  void group_formed() override { forming_ = false; }
   std::shared_ptr<Store> job_store() override {
     return make_prefix_store(job_prefix(run_id_), job_store_);
   }
@@ -62,6 +66,8 @@ class LegacyEtcdHandler final : public RendezvousHandler {
   bool shutdown() override;
 
  private:
+  std::shared_ptr<Store> round_store(std::int64_t round);
+  void while_waiting();
   [[nodiscard]] bool hardened() const { return variant_ == Variant::hardened; }
   /// Nothing of etcd is made a rendezvous error here (spec/legacy-etcd.md 1), but for the hardened
   /// agent, which outlasts an etcd that cannot be reached for a moment.
@@ -90,6 +96,8 @@ class LegacyEtcdHandler final : public RendezvousHandler {
   std::int64_t held_round_ = 0;
   sim::MonotonicTime next_look_{};  ///< for members that are gone
   std::int64_t waiting_seen_ = 0;
+  bool forming_ = false;        ///< a round has been joined, and its ranks are not yet known
+  sim::MonotonicTime heard_{};  ///< while it is forming: when the rendezvous last answered
 };
 
 RendezvousInfo LegacyEtcdHandler::next_rendezvous() {
@@ -107,11 +115,9 @@ RendezvousInfo LegacyEtcdHandler::next_rendezvous() {
     ports_.trace.emit(events::rendezvous_failed, {run_id_, "SignalException", error.what()});
     throw;
   }
-  info.store = make_etcd_v2_store(ports_, client_, rendezvous_.store_path(info.round));
-  if (hardened()) {  // nobody who waits there is deaf, or meets a LookupError (S-L16)
-    info.store = make_patient_store(ports_, std::move(info.store), kOutageLimit,
-                                    [this] { check_signals(ports_); });
-  }
+  forming_ = hardened();
+  heard_ = ports_.clock.monotonic_now();
+  info.store = round_store(info.round);
   if (variant_ != Variant::torch_1_13) {
     info.bootstrap = build_store_info(ports_, info.rank, *info.store, local_addr_, 0);
   }
@@ -122,6 +128,32 @@ RendezvousInfo LegacyEtcdHandler::next_rendezvous() {
        std::uint32_t{info.bootstrap ? info.bootstrap->master_port : std::uint16_t{0}}});
   waiting_seen_ = 0;
   return info;
+}
+
+/// Hardened, nobody who waits there is deaf, or meets a LookupError (S-L16).
+std::shared_ptr<Store> LegacyEtcdHandler::round_store(std::int64_t round) {
+  const std::string path = rendezvous_.store_path(round);
+  if (!hardened()) return make_etcd_v2_store(ports_, client_, path);
+  return make_patient_store(ports_, make_hardened_etcd_v2_store(ports_, client_, path),
+                            kStoreOutage, [this] { while_waiting(); });
+}
+
+/// As under the dynamic rendezvous, a member that dies before the group is formed leaves the others
+/// waiting for what it would have written: they meet again instead.
+void LegacyEtcdHandler::while_waiting() {
+  check_signals(ports_);
+  if (!forming_) return;
+  const sim::MonotonicTime now = ports_.clock.monotonic_now();
+  try {
+    if (group_state() == GroupState::broken) {
+      throw RendezvousGroupLostError("the group lost a member while it was forming");
+    }
+    heard_ = now;
+  } catch (const RendezvousConnectionError&) {
+    if (now - heard_ >= kOutageLimit) {
+      throw RendezvousGroupLostError("etcd fell silent while the group was forming");
+    }
+  }
 }
 
 std::int64_t LegacyEtcdHandler::num_nodes_waiting() {
@@ -168,6 +200,8 @@ std::unique_ptr<RendezvousHandler> make_legacy_etcd_handler(
   settings.max_nodes = parameters.max_nodes;
   settings.variant = parameters.variant;
   settings.planted = parameters.planted;
+  options.by_quorum = settings.variant == Variant::hardened;
+  if (settings.variant == Variant::hardened) options.read_timeout = kOutageLimit;
   settings.timeout = parameters.get_as_seconds("timeout").value_or(settings.timeout);
   settings.last_call = parameters.get_as_seconds("last_call_timeout").value_or(settings.last_call);
   settings.prefix = parameters.get("etcd_prefix").value_or(settings.prefix);

@@ -19,7 +19,7 @@ using Status = LegacyState::Status;
 constexpr std::int64_t kSetupTtl = 5;
 constexpr std::int64_t kFrozenTtl = 10;
 constexpr std::int64_t kJoinableTtl = 10;
-constexpr std::int64_t kKeepAliveTtl = 10;
+constexpr std::int64_t kKeepAliveTtl = kLegacyKeepAlive / 1s;
 constexpr std::int64_t kRunTtl = 7200;
 constexpr sim::Duration kRetryPause = 1s;
 constexpr sim::Duration kCasDelayMax = 100ms;
@@ -27,6 +27,15 @@ constexpr sim::Duration kCasDelayMax = 100ms;
 /// std::invalid_argument, std::out_of_range: another program has written there.
 std::int64_t number_in(const std::string& text) {
   return std::stoll(text);
+}
+
+/// A version that nobody has joined yet.
+LegacyState joinable(const std::string& version) {
+  LegacyState state;
+  state.status = Status::joinable;
+  state.version = version;
+  state.participants.emplace();
+  return state;
 }
 
 /// The phase did not come to its end; the barrier begins anew, at once or after a second.
@@ -51,7 +60,8 @@ class LegacyEtcdRendezvous::Refresher {
               client->put(path, renew);
             } catch (const std::runtime_error& error) {  // EtcdError or EtcdConnectionError
               const auto* const refused = dynamic_cast<const EtcdError*>(&error);
-              if (refused != nullptr && refused->code() == EtcdV2Client::kKeyNotFound) return;
+              const bool gone = refused != nullptr && refused->code() == EtcdV2Client::kKeyNotFound;
+              if (gone && (variant != Variant::hardened || ttl == kKeepAliveTtl)) return;
               const std::string detail = path + ": " + error.what();
               if (variant != Variant::hardened) {  // silently, while the node works on (S-L4)
                 ports.trace.emit(events::keep_alive_died, {detail});
@@ -83,17 +93,14 @@ LegacyEtcdRendezvous::LegacyEtcdRendezvous(sim::Ports& ports, std::shared_ptr<Et
   run_refresher_ =
       std::make_unique<Refresher>(ports_, client_, run_path_, kRunTtl, settings_.variant);
   create_directory(path("/rdzv"), 0);
-  try {
-    client_->put(path("/rdzv/version_counter"), {.value = "0", .previous_exists = false});
-  } catch (const EtcdError& error) {
-    if (error.code() != EtcdV2Client::kExists) throw;
-  }
+  create_counter();
 }
 
 LegacyEtcdRendezvous::~LegacyEtcdRendezvous() = default;
 
 LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::barrier() {
   deadline_ = reading() + settings_.timeout;
+  is_spare_ = false;
   for (;;) {
     if (reading() > deadline_) {
       throw RendezvousTimeoutError("the rendezvous did not come about in time");
@@ -127,7 +134,10 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::init_phase() {
     state = read().state;
   }
   switch (state.status) {
-    case Status::closed: throw RendezvousClosedError("the rendezvous is closed");
+    case Status::closed:
+      if (is_spare_)
+        throw RendezvousGracefulExitError("the rendezvous is closed: this spare leaves");
+      throw RendezvousClosedError("the rendezvous is closed");
     case Status::joinable: return join_phase(*state.version);
     case Status::final_: handle_existing(*state.version); throw RetryImmediately();
     case Status::setup:
@@ -147,26 +157,44 @@ bool LegacyEtcdRendezvous::try_create() {
     if (error.code() == EtcdV2Client::kExists) return false;
     throw;
   }
+  const LegacyState state = joinable(next_version());
+  client_->put(active, {.value = encode_legacy_state(state), .previous_value = setup});
+  return true;
+}
+
+std::string LegacyEtcdRendezvous::next_version() {
+  const bool hardened = settings_.variant == Variant::hardened;
+  const std::string counter_path = path("/rdzv/version_counter");
   std::string version;
   try {
-    const EtcdV2Node counter = client_->get(path("/rdzv/version_counter")).node;
-    version = std::to_string(number_in(counter.value) + 1);
+    if (hardened) create_counter();  // an etcd that has lost it will not have it again
+    const EtcdV2Node counter = client_->get(counter_path).node;
+    const std::int64_t latest = number_in(counter.value);
+    version = std::to_string((hardened ? std::max(latest, seen_version_) : latest) + 1);
     ports_.fault_point.reach("legacy.setup");
     client_->put(
-        path("/rdzv/version_counter"),
+        counter_path,
         {.value = version, .previous_exists = true, .previous_index = counter.modified_index});
   } catch (const EtcdError&) {
     // Fatal by design, although it may only mean that this node was slow (S-L17).
-    if (settings_.variant == Variant::hardened) throw RetryableFailure();
+    if (hardened) throw RetryableFailure();
     throw RendezvousError("the version counter cannot be advanced: this worker needs to die");
   }
   create_directory(path("/rdzv/v_" + version), 0);
-  LegacyState state;
-  state.status = Status::joinable;
-  state.version = version;
-  state.participants.emplace();
-  client_->put(active, {.value = encode_legacy_state(state), .previous_value = setup});
-  return true;
+  return version;
+}
+
+void LegacyEtcdRendezvous::create_counter() {
+  try {
+    client_->put(path("/rdzv/version_counter"), {.value = "0", .previous_exists = false});
+  } catch (const EtcdError& error) {
+    if (error.code() != EtcdV2Client::kExists) throw;
+  }
+}
+
+bool LegacyEtcdRendezvous::was_before(const std::string& version) const {
+  return settings_.variant == Variant::hardened &&
+         (number_in(version) <= held_version_ || number_in(version) < seen_version_);
 }
 
 // ---- joining ------------------------------------------------------------------------------------
@@ -201,6 +229,10 @@ LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::join(const std::string& version
     const Read seen = read();
     if (seen.state.status != Status::joinable) throw RetryableFailure();
     if (seen.state.version != version) throw RetryImmediately();
+    if (was_before(version)) {
+      static_cast<void>(replace(seen, joinable(next_version()), 0));
+      throw RetryImmediately();
+    }
     auto& participants = seen.state.participants.value();
     rank = static_cast<std::int64_t>(participants.size());
     if (rank >= settings_.max_nodes) throw std::runtime_error("a full version is not joinable");
@@ -214,7 +246,9 @@ LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::join(const std::string& version
     } else if (rank + 1 >= settings_.min_nodes) {
       ttl = kJoinableTtl;
     }  // below the minimum it lives for ever, and so do the dead in it (S-L7)
-    if (replace(seen, next.state, ttl)) return next;
+    if (!replace(seen, next.state, ttl)) continue;
+    is_spare_ = false;
+    return next;
   }
 }
 
@@ -316,6 +350,8 @@ void LegacyEtcdRendezvous::announce_waiting(const std::string& version) {
     LegacyState next = seen.state;
     ++*next.num_workers_waiting;
     if (!replace(seen, next, 0)) continue;
+    is_spare_ = settings_.variant == Variant::hardened && number_in(version) != held_version_ &&
+                static_cast<std::int64_t>(next.participants->size()) >= settings_.max_nodes;
     ports_.trace.emit(events::rendezvous_added, {settings_.run_id, number_in(version), "wait_list",
                                                  *next.num_workers_waiting});
     return;
@@ -471,6 +507,7 @@ LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::read() {
   out.state = parse_legacy_state(answer.node.value);
   out.text = std::move(answer.node.value);
   out.index = answer.index;
+  if (out.state.version) seen_version_ = std::max(seen_version_, number_in(*out.state.version));
   return out;
 }
 

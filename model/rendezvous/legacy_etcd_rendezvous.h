@@ -17,6 +17,9 @@
 
 namespace hooke::model {
 
+/// For how long a keep-alive lives that nobody renews, whatever was configured.
+inline constexpr sim::Duration kLegacyKeepAlive = std::chrono::seconds(10);
+
 struct LegacyEtcdSettings {
   std::string prefix = "/torchelastic/p2p";  ///< must begin with "/", which nobody checks (S-L14)
   std::string run_id;
@@ -44,7 +47,9 @@ class LegacyEtcdRendezvous {
   LegacyEtcdRendezvous& operator=(const LegacyEtcdRendezvous&) = delete;
 
   /// Blocks until this node is in a final version. RendezvousClosedError, RendezvousTimeoutError
-  /// (also for an etcd that cannot be reached), RendezvousError (S-L17), SignalException.
+  /// (also for an etcd that cannot be reached), RendezvousError (S-L17), SignalException; hardened,
+  /// RendezvousGracefulExitError for who has waited beside a full version until the end of the job,
+  /// as a spare of the dynamic rendezvous does.
   Place barrier();
   /// False when there is no version at all. EtcdError, EtcdConnectionError, std::invalid_argument.
   bool is_closed();
@@ -75,6 +80,12 @@ class LegacyEtcdRendezvous {
   Place init_phase();
   /// False when a version is there already.
   bool try_create();
+  void create_counter();
+  /// Advances the counter of versions and makes the directory of the next one. EtcdError.
+  std::string next_version();
+  /// Hardened: an etcd that has lost its keys begins again with versions that there were; who meets
+  /// one of them that is still joinable takes it to where the versions go on.
+  [[nodiscard]] bool was_before(const std::string& version) const;
   Place join_phase(const std::string& version);
   Read join(const std::string& version, std::int64_t& rank);
   void last_call(const std::string& version, sim::Duration deadline);
@@ -108,6 +119,8 @@ class LegacyEtcdRendezvous {
   std::string run_path_;
   std::string own_keep_alive_;     ///< path of this node's key in the version it is in
   std::int64_t held_version_ = 0;  ///< the one that barrier() has returned last; 0: none
+  std::int64_t seen_version_ = 0;  ///< the highest that this node has seen
+  bool is_spare_ = false;          ///< waits, and the version it waits for is full
   sim::Duration deadline_{};       ///< a reading()
   std::unique_ptr<Refresher> run_refresher_;
   std::unique_ptr<Refresher> rank_refresher_;

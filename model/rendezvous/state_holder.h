@@ -62,6 +62,8 @@ class StateHolder {
   /// A job that has no state yet begins with `round`, and this node enters no earlier one
   /// (hardened: R-41).
   void begin_at(std::int64_t round);
+  /// The state's round is none that came before that.
+  [[nodiscard]] bool is_new_round() const { return state_->round >= first_round_; }
 
   /// What the hardened variant judges liveness by; null in the faithful ones.
   [[nodiscard]] const SignsOfLife* signs() const { return signs_ ? &*signs_ : nullptr; }

@@ -98,10 +98,10 @@ auto PatientStore::persistently(Call call, Again again) -> decltype(call()) {
       return call();
     } catch (const StoreNetworkError& error) {
       if (again == Again::if_not_done && error.outcome_unknown()) throw;
-      if (ports_.clock.monotonic_now() + kSlice > give_up) throw;
+      if (ports_.clock.monotonic_now() >= give_up) throw;
     }
     between_();
-    ports_.executor.sleep_until(ports_.clock.monotonic_now() + kSlice);
+    ports_.executor.sleep_until(std::min(ports_.clock.monotonic_now() + kSlice, give_up));
     between_();
   }
 }

@@ -25,6 +25,8 @@ constexpr sim::Duration kReply = std::chrono::seconds(10);
 /// Workers that are stopped for a restart get this, whatever was configured (agent.md, A-5), unless
 /// that is more, and the variant heeds it.
 constexpr sim::Duration kStopGrace = std::chrono::seconds(30);
+/// A limit: nobody hears of what the store has forgotten.
+constexpr const char* kForgotten = "the store had lost what it held";
 
 /// Four bounds. When the job is decided, each agent must be gone within exit barrier + read +
 /// close + shutdown grace + slack. So must an agent that has come to the exit barrier, decided or
@@ -32,7 +34,8 @@ constexpr sim::Duration kStopGrace = std::chrono::seconds(30);
 /// long as there are any (safety.store_lifetime asks for it). When all agents of a round have come
 /// to the exit barrier, it opens within a reply + slack, network and store permitting. An agent
 /// that restarts must have stopped its workers (be back in the rendezvous, or be gone) within the
-/// stop grace + slack. Nobody ends a worker that sleeps in the kernel.
+/// stop grace + slack. Nobody ends a worker that sleeps in the kernel. Whether an agent that is
+/// killed as soon as it has come to the barrier was counted there is unknown: it opens for nobody.
 class Exit final : public Judge {
  public:
   Exit() : Judge("liveness.exit", "After a terminal outcome every agent ends in bounded time.") {}
@@ -87,6 +90,7 @@ class Exit final : public Judge {
         tell_opening(id, *due, event.at, event.id, "left it only");
     }
     if (event.type == &wev::process_ended) {
+      perhaps_uncounted(view().agent(id), event.at);
       if (const auto due = ends_.met(id, event.at, view()))
         tell_end(id, *due, event.at, event.id, "ended only");
       for (const AgentId host : std::exchange(serving_, {})) owe_end(host, event);
@@ -128,11 +132,18 @@ class Exit final : public Judge {
     return false;
   }
 
+  void perhaps_uncounted(const Agent& agent, sim::WorldTime at) {
+    if (agent.stage != Stage::barrier || at - agent.stage_since > kReply) return;
+    uncounted_.insert({agent.job, agent.round});
+    for (const AgentId id : view().round(agent.job, agent.round)->members) openings_.cancel(id);
+  }
+
   /// To all who wait in a barrier for which nobody is missing any more.
   void owe_openings(AgentId latest, const sim::Event& event) {
     const Agent& agent = view().agent(latest);
     const Round* const round = view().round(agent.job, number(event, "round"));
     if (round == nullptr || round->in_barrier != number(event, "world_size")) return;
+    if (uncounted_.contains({agent.job, number(event, "round")})) return;
     for (const AgentId id : round->members) {
       const Agent& other = view().agent(id);
       if (other.alive() && other.stage == Stage::barrier)
@@ -151,7 +162,7 @@ class Exit final : public Judge {
                        "by {}, but {} at {}",
                        view().describe(due.about), seconds_text(due.since), view().describe(id),
                        seconds_text(due.since + due.bound), how, seconds_text(at)),
-           held_back(due.since, at));
+           limit_of(due, at));
   }
 
   void tell_end(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event,
@@ -170,7 +181,13 @@ class Exit final : public Judge {
                seconds_text(agent.timeouts.exit_barrier), seconds_text(agent.timeouts.read_timeout),
                seconds_text(agent.timeouts.close), seconds_text(agent.timeouts.shutdown),
                seconds_text(kSlack), how, seconds_text(at)),
-           agent.round < 0 && view().store_is_gone() ? kNoStore : held_back(due.since, at));
+           agent.round < 0 && view().store_is_gone() ? kNoStore : limit_of(due, at));
+  }
+
+  /// Nobody hears of an outcome that the store has forgotten.
+  [[nodiscard]] std::string_view limit_of(const Due& due, sim::WorldTime at) const {
+    if (const auto limit = held_back(due.since, at); !limit.empty()) return limit;
+    return view().store_has_forgotten(due.since) ? kForgotten : "";
   }
 
   void tell_stop(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event,
@@ -189,8 +206,9 @@ class Exit final : public Judge {
       &ev::group_restarting,     &ev::rendezvous_joining, &ev::exit_barrier_entered,
       &ev::exit_barrier_left,    &ev::group_state,        &ev::store_serving,
       &ev::rendezvous_completed, &wev::process_ended};
-  std::set<AgentId> hosts_;    ///< of the rendezvous store
-  std::set<AgentId> serving_;  ///< of those, who has nothing else to do
+  std::set<std::pair<JobId, std::int64_t>> uncounted_;  ///< rounds: somebody was killed coming
+  std::set<AgentId> hosts_;                             ///< of the rendezvous store
+  std::set<AgentId> serving_;                           ///< of those, who has nothing else to do
   Deadlines<AgentId> ends_;
   Deadlines<AgentId> openings_;  ///< of the exit barrier
   Deadlines<AgentId> stops_;

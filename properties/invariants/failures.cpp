@@ -132,7 +132,7 @@ class FirstCause final : public Judge {
   }
 
   void finish(const RunFacts&) override {
-    for (const auto& [key, round] : rounds_) judge_round(key.second, round);
+    for (const auto& [key, round] : rounds_) judge_round(key, round);
   }
 
  private:
@@ -248,11 +248,20 @@ class FirstCause final : public Judge {
     return held_back(since, at);
   }
 
-  void judge_round(std::int64_t number, const RoundRecord& round) {
+  /// The job had another round before the report: no failure of this one has ended it.
+  [[nodiscard]] bool went_on(std::pair<JobId, std::int64_t> key, sim::WorldTime report) const {
+    const auto& rounds = view().job(key.first).rounds;
+    return std::any_of(rounds.upper_bound(key.second), rounds.end(), [&](const auto& later) {
+      return later.second.completed && *later.second.completed < report;
+    });
+  }
+
+  void judge_round(std::pair<JobId, std::int64_t> key, const RoundRecord& round) {
     if (!round.report || !round.first || round.named || round.report->agent == round.first->agent ||
         enough())
       return;
     if (round.first_loss && *round.first_loss <= round.first->at) return;
+    if (went_on(key, round.report->at)) return;
     const Agent& origin = view().agent(round.first->agent);
     if (!origin.alive() && origin.outcome.empty()) return;
     broken(
@@ -262,7 +271,7 @@ class FirstCause final : public Judge {
             "but the "
             "first failure was that of rank {} on node {} at {}, with status {}; nobody reports it",
             round.report->rank, view().name(view().agent(round.report->agent).node),
-            round.report->status, number, round.first->rank, view().name(origin.node),
+            round.report->status, key.second, round.first->rank, view().name(origin.node),
             seconds_text(round.first->at), round.first->status),
         limit(round.first->at, round.report->at));
   }

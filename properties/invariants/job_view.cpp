@@ -49,10 +49,11 @@ Descriptor parse_descriptor(std::string_view text) {
 
 /// Kinds that hinder network, stores, names or processes until they end.
 bool is_disturbance(std::string_view fault_kind) {
-  constexpr std::array<std::string_view, 12> kKinds{
-      "net_partition",    "net_delay",    "net_loss",      "net_clog",
-      "net_bandwidth",    "service_slow", "service_stop",  "service_error",
-      "dns_unresolvable", "clock_freeze", "process_pause", "port_busy"};
+  constexpr std::array<std::string_view, 16> kKinds{
+      "net_partition",    "net_delay",       "net_loss",         "net_clog",
+      "net_bandwidth",    "service_slow",    "service_stop",     "service_error",
+      "dns_unresolvable", "clock_freeze",    "process_pause",    "port_busy",
+      "etcd_leader_loss", "etcd_stale_read", "etcd_late_expiry", "etcd_unknown_outcome"};
   return std::find(kKinds.begin(), kKinds.end(), fault_kind) != kKinds.end();
 }
 

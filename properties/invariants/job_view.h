@@ -201,6 +201,8 @@ class JobView {
       return fault.stands_still() && fault.begin <= to && (!fault.end || *fault.end >= from);
     });
   }
+  /// A store that no agent serves has lost what it held, at `since` or later.
+  [[nodiscard]] bool store_has_forgotten(sim::WorldTime since) const;
   /// A rendezvous store has served, and none does any more.
   [[nodiscard]] bool store_is_gone() const { return stores_served_ && stores_.empty(); }
   /// Instants at which a fault began or ended, in order.

@@ -81,4 +81,11 @@ std::optional<sim::NodeId> JobView::node_called(std::string_view address) const 
   return found->second;
 }
 
+bool JobView::store_has_forgotten(sim::WorldTime since) const {
+  return std::any_of(faults_.begin(), faults_.end(), [&](const Fault& fault) {
+    if (fault.kind == "etcd_expiry") return fault.begin >= since;
+    return fault.kind == kStoreGone && fault.end.value_or(since) >= since;
+  });
+}
+
 }  // namespace hooke::properties

@@ -162,7 +162,9 @@ class Formation final : public Judge {
 
 /// Bound: keep-alive threshold (until a dead member is out) + last call + stop grace (until the
 /// members have stopped their workers) + slack, from the entry into the wait list. Not while
-/// network, stores or names are disturbed.
+/// network, stores or names are disturbed. The legacy rendezvous has no spares: who waits beside a
+/// version that is full is one. Nobody ends a worker that sleeps in the kernel, whose agent keeps
+/// its seat.
 class Admission final : public Judge {
  public:
   Admission()
@@ -186,10 +188,8 @@ class Admission final : public Judge {
   void judge(const sim::Event& event) override {
     const AgentId id = view().agent_of(event);
     if (id == kNoAgent) return;
-    if (event.type == &ev::rendezvous_added && text(event, "list") == "wait_list") {
-      // The legacy rendezvous has no spares: whoever finds all seats taken waits for one.
-      const Agent& agent = view().agent(id);
-      if (view().job(agent.job).seated >= agent.max_nodes) return;
+    const bool waits = event.type == &ev::rendezvous_added && text(event, "list") == "wait_list";
+    if (waits && !is_full(view().agent(id), number(event, "round"))) {
       const Timeouts& with = view().agent(id).timeouts;
       owed_.owe(id, {event.at, with.keep_alive + with.last_call + kStopGrace + kSlack, kNoAgent,
                      event.id});
@@ -214,6 +214,14 @@ class Admission final : public Judge {
   [[nodiscard]] std::string_view limit(const Due& due, sim::WorldTime at) const {
     if (view().store_is_gone()) return kNoStore;
     return held_back(due.since, at);
+  }
+
+  /// Its seats are taken, also by members who have not yet heard that it is complete.
+  [[nodiscard]] bool is_full(const Agent& agent, std::int64_t number) const {
+    const Round* const round = view().round(agent.job, number);
+    if (round == nullptr) return false;
+    const auto heard = static_cast<std::int64_t>(round->members.size());
+    return round->participants - (heard - round->current_members) >= agent.max_nodes;
   }
 
   static constexpr const sim::EventType* kInterests[] = {
@@ -251,6 +259,9 @@ class JoinTimeout final : public Judge {
     if (added && text(event, "list") != "redundancy_list") {
       owe(id, event);  // who has been trying all along owes it since then
     } else if (event.type == &ev::rendezvous_joining) {
+      // Whoever joins again was in a round that came apart before it was formed.
+      if (const auto due = owed_.met(id, event.at, view(), true))
+        tell(id, *due, event.at, event.id, "it began anew");
       owe(id, event);
     } else if (const auto due = owed_.met(id, event.at, view(), true)) {
       tell(id, *due, event.at, event.id, "that happened only");

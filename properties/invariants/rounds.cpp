@@ -6,11 +6,13 @@
 #include "model/observe/trace_events.h"
 #include "properties/invariants/judge.h"
 #include "properties/invariants/membership.h"
+#include "sim/world/world_events.h"
 
 namespace hooke::properties {
 namespace {
 
 namespace ev = model::events;
+namespace wev = world::events;
 
 /// Judged for each agent process by itself: two agents may learn of their rounds in any order.
 class RoundMonotonic final : public Judge {
@@ -44,6 +46,8 @@ class RoundMonotonic final : public Judge {
   std::vector<std::int64_t> latest_;  ///< by agent
 };
 
+/// The workers of an agent that is stopped go on without it, and may meet those who come after them
+/// at the same address.
 class RoundIsolation final : public Judge {
  public:
   RoundIsolation()
@@ -62,7 +66,8 @@ class RoundIsolation final : public Judge {
       broken(event,
              fmt::format("{} read at {} a value of \"{}\" that another incarnation of its group "
                          "had written: {}",
-                         who, seconds_text(event.at), text(event, "key"), text(event, "detail")));
+                         who, seconds_text(event.at), text(event, "key"), text(event, "detail")),
+             view().one_stood_still(event.at, event.at) ? kStoodStill : "");
       return;
     }
     const Process* const self = view().process(event.node, event.pid);
@@ -157,6 +162,11 @@ class ClosedIsFinal final : public Judge {
       if (text(event, "purpose") == "rendezvous") closed_.clear();
       return;
     }
+    if (event.type == &wev::fault_injected) {
+      // Nor does one whose leases have all ended.
+      if (text(event, "kind") == "etcd_expiry") closed_.clear();
+      return;
+    }
     const JobId job = view().find_job(text(event, "run_id"));
     if (event.type == &ev::rendezvous_closed) {
       closed_.try_emplace(job, Closing{event.at, number(event, "round"), event.node});
@@ -178,7 +188,7 @@ class ClosedIsFinal final : public Judge {
   }
 
   static constexpr const sim::EventType* kInterests[] = {
-      &ev::rendezvous_closed, &ev::rendezvous_completed, &ev::store_serving};
+      &ev::rendezvous_closed, &ev::rendezvous_completed, &ev::store_serving, &wev::fault_injected};
   std::map<JobId, Closing> closed_;
 };
 

@@ -342,6 +342,13 @@ void Drawing::faults() {
       world_.schedule.strategy != kernel::Strategy::delays) {
     world_.schedule.depth = kernel::Schedule().depth;
   }
+  // A fiber may be delayed for eight seconds, and any request held for one, of which a heartbeat
+  // takes several: in such a world no node can show every second that it lives, and no worker renew
+  // a timer just in time by a request.
+  const bool delays = world_.schedule.strategy == kernel::Strategy::delays;
+  const bool holds = world_.schedule.strategy == kernel::Strategy::holds;
+  if (delays || holds) world_.protocol.rendezvous.keep_alive_interval = 5s;
+  if (holds) world_.protocol.agent.timer = scenario::AgentPlan().timer;
   const std::int64_t count = between(draws, swarm_.faults);
   const std::vector<const Word*> on = words();
   for (std::int64_t i = 0; i < count && !on.empty(); ++i) {

@@ -9,6 +9,7 @@ namespace hooke::properties::test {
 namespace {
 
 namespace ev = model::events;
+namespace wev = world::events;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -189,6 +190,57 @@ TEST(Admission, admission_a_spares_place_and_a_refusal_in_time_keep_it) {
   EXPECT_THAT(witnesses(script.finish(false), "liveness.admission"), IsEmpty());
 }
 
+/// One that no agent serves; its process number.
+std::int64_t store_starts(Script& script) {
+  const std::int64_t store = script.next_pid("s");
+  script.emit("s", store, wev::process_started, {0, "store", store});
+  script.emit("s", store, ev::store_serving, {29400, "rendezvous"});
+  return store;
+}
+
+Script two_nodes_beside_a_store(std::int64_t& store) {
+  Script script;
+  store = store_starts(script);
+  script.agent_starts("a").agent_starts("b").at(1s).form(0, {"a", "b"});
+  return script;
+}
+
+TEST(Admission, who_waits_beside_a_full_round_is_a_spare_of_the_legacy_rendezvous) {
+  AgentSettings settings;
+  settings.max_nodes = 2;
+  Script script(settings);
+  script.agent_starts("a").agent_starts("b").joining("a").joining("b").completed("a", 0, 2);
+  script.at(10s).agent_starts("c").joining("c").added("c", "wait_list", 0);
+  script.at(11s).joined("a", 0, 0, 2, "a.sim:1").joined("b", 0, 1, 2, "a.sim:1").at(500s);
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.admission"), IsEmpty());
+  Script free(settings);
+  free.agent_starts("a").agent_starts("b").form(0, {"a", "b"}).at(5s).crash("b");
+  free.at(10s).agent_starts("c").joining("c").added("c", "wait_list", 0).at(500s);
+  EXPECT_THAT(witnesses(free.finish(false), "liveness.admission"),
+              HasSubstr("it still waited when the run ended"));
+}
+
+TEST(Admission, nobody_is_let_in_while_the_store_is_gone) {
+  std::int64_t store = 0;
+  Script script = two_nodes_beside_a_store(store);
+  script.at(20s).agent_starts("c").joining("c").added("c", "wait_list", 0);
+  script.at(30s).process_ends("s", store, -9).at(300s);
+  store_starts(script);
+  script.at(370s).joined("c", 1, 0, 1, "c.sim:1");
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.admission"), IsEmpty());
+}
+
+TEST(Admission, an_etcd_without_a_leader_disturbs_it_and_one_that_forgets_history_does_not) {
+  for (const char* kind : {"etcd_leader_loss", "etcd_compaction"}) {
+    Script script = two_nodes_at_work();
+    script.at(20s).agent_starts("c").joining("c").added("c", "wait_list", 0);
+    script.at(30s).fault(0, kind).at(300s).fault_over(0, kind);
+    script.at(370s).joined("c", 1, 0, 1, "c.sim:1");
+    const bool excused = std::string_view(kind) == "etcd_leader_loss";
+    EXPECT_EQ(witnesses(script.finish(false), "liveness.admission").empty(), excused) << kind;
+  }
+}
+
 TEST(Admission, a_late_refusal_breaks_it) {
   Script script = two_nodes_at_work();
   script.at(20s).agent_starts("c").joining("c").added("c", "wait_list", 0);
@@ -208,6 +260,19 @@ TEST(JoinTimeout, a_node_that_tries_for_ever_breaks_it) {
               AllOf(HasSubstr("the agent on node a (pid 100) has tried to join since 5.000 s"),
                     HasSubstr("gone by 670.000 s"),
                     HasSubstr("it tried on when the run ended at 671.000 s")));
+}
+
+TEST(JoinTimeout, who_joins_again_after_a_group_that_came_apart_has_its_time_anew) {
+  AgentSettings settings;
+  settings.min_nodes = 2;
+  Script script(settings);
+  script.agent_starts("a").at(5s).joining("a").added("a", "participants", 0);
+  script.at(600s).joining("a").at(1200s).emit("a", 100, ev::rendezvous_failed,
+                                              {"job", "RendezvousTimeoutError", ""});
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.join_timeout"), IsEmpty());
+  Script late(settings);
+  late.agent_starts("a").at(5s).joining("a").at(700s).joining("a");
+  EXPECT_THAT(witnesses(late.finish(false), "liveness.join_timeout"), HasSubstr("it began anew"));
 }
 
 TEST(JoinTimeout, whoever_gives_up_gets_in_or_becomes_a_spare_keeps_it) {
@@ -313,6 +378,33 @@ TEST(Exit, a_barrier_that_stays_shut_when_all_have_come_breaks_it) {
   never.at(40s);
   EXPECT_THAT(witnesses(never.finish(false), "liveness.exit"),
               HasSubstr("was still in it when the run ended"));
+}
+
+TEST(Exit, who_is_killed_on_coming_to_the_barrier_may_not_have_been_counted) {
+  Script at_once = two_in_the_barrier();
+  at_once.at(20s + 1ms).kill_agent("b").at(70s).leaves_barrier("a", "timed_out");
+  EXPECT_THAT(witnesses(at_once.finish(false), "liveness.exit"), IsEmpty());
+  Script first = two_nodes_at_work();
+  first.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  first.at(10s + 1ms).kill_agent("a");
+  first.at(20s).worker_ends("b", 0, 0).reaps("b").group("b", "SUCCEEDED").enters_barrier("b");
+  first.at(70s).leaves_barrier("b", "timed_out");
+  EXPECT_THAT(witnesses(first.finish(false), "liveness.exit"), IsEmpty());
+  Script later = two_in_the_barrier();
+  later.at(31s).kill_agent("b").at(70s).leaves_barrier("a", "timed_out");
+  EXPECT_THAT(witnesses(later.finish(false), "liveness.exit"),
+              HasSubstr("the agent on node a (pid 100) should have left it by"));
+}
+
+TEST(Exit, nobody_hears_of_an_outcome_that_the_store_has_forgotten) {
+  std::int64_t store = 0;
+  Script script = two_nodes_beside_a_store(store);
+  script.agent_starts("c").joining("c");
+  script.at(10s).succeed({"a", "b"}).process_ends("s", store, -9).at(11s);
+  store_starts(script);
+  script.at(900s);
+  EXPECT_THAT(limits(script.finish(false), "liveness.exit"),
+              testing::Contains("the store had lost what it held"));
 }
 
 TEST(Exit, a_disturbance_may_keep_the_barrier_shut) {

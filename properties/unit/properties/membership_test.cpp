@@ -48,6 +48,25 @@ TEST(OneWorld, an_old_world_that_ends_within_the_time_its_death_may_go_unnoticed
   EXPECT_THAT(witnesses(split_world(16s).finish(), "safety.one_world"), IsEmpty());
 }
 
+TEST(OneWorld, a_stopped_agent_cannot_end_its_world) {
+  Script script = two_nodes_at_work();
+  script.at(35s).fault(0, "process_pause", 40s);
+  script.at(40s)
+      .restarts("a", "membership_change")
+      .emit("a", 100, ev::rendezvous_evicted, {"job", 0, "b.sim_100_0", 0, 1});
+  script.at(50s).form(1, {"a"});
+  script.at(75s).fault_over(0, "process_pause").at(80s).worker_ends("b", 0, 1).reaps("b");
+  const auto broken = script.finish(false);
+  EXPECT_THAT(limits(broken, "safety.one_world"), testing::ElementsAre("an agent stood still"));
+  Script longer = two_nodes_at_work();
+  longer.at(35s).fault(0, "process_pause", 10s).at(45s).fault_over(0, "process_pause");
+  longer.at(50s)
+      .restarts("a", "membership_change")
+      .emit("a", 100, ev::rendezvous_evicted, {"job", 0, "b.sim_100_0", 0, 1});
+  longer.at(60s).form(1, {"a"}).at(90s).worker_ends("b", 0, 1).reaps("b");
+  EXPECT_THAT(limits(longer.finish(false), "safety.one_world"), testing::ElementsAre(""));
+}
+
 TEST(OneWorld, two_worlds_at_the_end_of_the_run_are_reported_once) {
   Script script = two_nodes_at_work();
   script.at(40s)
@@ -280,6 +299,12 @@ TEST(ClosedIsFinal, a_completion_of_the_same_round_may_be_told_late_but_not_for_
 TEST(ClosedIsFinal, a_fresh_store_knows_of_no_closing) {
   Script script = two_nodes_at_work();
   script.at(10s).closes("b").serves_store("a", 29400).at(12s).completed("a", 1, 1);
+  EXPECT_THAT(witnesses(script.finish(false), "safety.closed_is_final"), IsEmpty());
+}
+
+TEST(ClosedIsFinal, nor_does_an_etcd_whose_leases_have_all_ended) {
+  Script script = two_nodes_at_work();
+  script.at(10s).closes("b").fault(0, "etcd_expiry").at(12s).completed("a", 1, 1);
   EXPECT_THAT(witnesses(script.finish(false), "safety.closed_is_final"), IsEmpty());
 }
 

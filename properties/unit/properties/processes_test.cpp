@@ -235,6 +235,14 @@ TEST(FirstCause, the_report_of_the_origin_makes_up_for_those_of_the_consequences
   EXPECT_THAT(witnesses(kept.finish(false), "safety.first_cause"), IsEmpty());
 }
 
+TEST(FirstCause, a_round_that_another_has_followed_did_not_end_the_job) {
+  Script script = two_nodes_at_work();
+  script.at(10s).worker_ends("a", 0, 3).reaps("a").restarts("a", "worker_failure");
+  script.at(20s).form(1, {"a"}).at(70s).worker_ends("b", 0, 1).reaps("b");
+  script.emit("b", 100, ev::failure_reported, {1, script.worker_pid("b", 0), 1});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.first_cause"), IsEmpty());
+}
+
 TEST(FirstCause, nobody_can_report_what_died_with_its_node) {
   Script script;
   script.agent_starts("a")

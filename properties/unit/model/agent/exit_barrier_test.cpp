@@ -229,6 +229,21 @@ TEST(ExitBarrier, tells_the_done_from_the_lost_as_far_as_all_have_signed) {  // 
   });
 }
 
+TEST(ExitBarrier, is_come_to_again_by_a_hardened_agent_that_the_store_has_forgotten) {
+  TestJob job(2);
+  bool forgotten = false;
+  job[0].config.variant = Variant::hardened;
+  job[0].rendezvous.waiting = [&](Ports&) -> std::int64_t {
+    if (waits_in_barrier(job) && !std::exchange(forgotten, true)) job.store(1)->values.clear();
+    return 0;
+  };
+  run_spans(job, {1s, 10s});
+  EXPECT_TRUE(forgotten);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(job.texts("exit_barrier.left", "result", i), (Texts{"passed"}));
+  }
+}
+
 TEST(ExitBarrier, that_is_over_for_a_hardened_agent_alone_closes_nothing) {  // L-2
   TestJob job(2);
   job[0].config.exit_barrier_timeout = 60s;

@@ -148,6 +148,19 @@ TEST(RestartBudget, the_jobs_is_given_back_to_a_store_that_comes_up_empty) {
   });
 }
 
+TEST(RestartBudget, what_a_store_that_came_up_empty_has_forgotten_is_spent_all_the_same) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto a = make_job_budget(2, std::make_shared<MemoryStore>(ports, test.data));
+    EXPECT_EQ(a->spend(1), 1);
+    test.data->values.clear();
+    EXPECT_EQ(a->remaining(2), 1);
+    EXPECT_EQ(a->spend(2), 0);
+    const auto b = make_job_budget(2, std::make_shared<MemoryStore>(ports, test.data));
+    EXPECT_EQ(b->remaining(3), 0) << "it has been told again";
+  });
+}
+
 TEST(RestartBudget, without_rounds_every_restart_of_the_job_counts) {
   Budget test;
   test.with([&](Ports& ports) {

@@ -76,9 +76,9 @@ TEST(EtcdV2Store, nothing_is_found_under_a_prefix_without_its_slash) {  // S-L14
   });
 }
 
-TEST(ComparingEtcdV2Store, sets_what_is_as_expected_and_tells_what_is_there_instead) {
+TEST(HardenedEtcdV2Store, sets_what_is_as_expected_and_tells_what_is_there_instead) {
   with_client([](Ports& ports, std::shared_ptr<EtcdV2Client> client) {
-    const auto store = make_comparing_etcd_v2_store(ports, client, "/prefix");
+    const auto store = make_hardened_etcd_v2_store(ports, client, "/prefix");
     const Value none;
     const Value one(std::string("1"));
     const Value two(std::string("2"));
@@ -92,9 +92,9 @@ TEST(ComparingEtcdV2Store, sets_what_is_as_expected_and_tells_what_is_there_inst
   });
 }
 
-TEST(ComparingEtcdV2Store, fails_as_every_store_does) {
+TEST(HardenedEtcdV2Store, fails_as_every_store_does) {
   with_client([](Ports& ports, std::shared_ptr<EtcdV2Client> client) {
-    const auto store = make_comparing_etcd_v2_store(ports, client, "/prefix");
+    const auto store = make_hardened_etcd_v2_store(ports, client, "/prefix");
     client->put("/prefix/" + base64_encode(Value(std::string("key"))).bytes(), {.value = "A"});
     EXPECT_THROW(store->compare_set("key", Value(), Value(std::string("1"))), StoreError);
     store->set_timeout(1s);

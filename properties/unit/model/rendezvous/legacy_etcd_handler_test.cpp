@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/etcd/v2_server.h"
+#include "model/rendezvous/errors.h"
 #include "model/rendezvous/handler.h"
 #include "properties/unit/sim/world/test_world.h"
 
@@ -18,8 +19,8 @@ constexpr sim::PortNumber kPort{2379};
 class LegacyEtcdHandlers : public testing::Test {
  protected:
   void SetUp() override {
-    world_.start(world_.node("s"), "server", [](Ports& ports) {
-      EtcdV2Server server(ports, kPort);
+    world_.start(world_.node("s"), "server", [this](Ports& ports) {
+      EtcdV2Server server(ports, kPort, modes_);
       world::park_for_ever(ports);
       return 0;
     });
@@ -40,6 +41,8 @@ class LegacyEtcdHandlers : public testing::Test {
     });
   }
 
+  std::shared_ptr<EtcdMisbehaviour> modes_ = std::make_shared<EtcdMisbehaviour>();
+  std::uint64_t felt_ = 0;
   world::TestWorld world_;
   RendezvousParameters parameters_;
   int done_ = 0;
@@ -59,6 +62,71 @@ TEST_F(LegacyEtcdHandlers, has_nothing_to_close_before_it_has_begun_where_harden
   node("a", [](Ports&, RendezvousHandler& handler) { EXPECT_TRUE(handler.shutdown()); });
   world_.run_for(10min);
   EXPECT_EQ(done_, 1);
+}
+
+TEST_F(LegacyEtcdHandlers, go_on_with_their_versions_when_etcd_has_lost_them) {
+  parameters_.variant = Variant::hardened;
+  parameters_.max_nodes = 1;
+  node("a", [&](Ports& ports, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().round, 1);
+    modes_->expire(felt_);
+    sleep(ports, 20s);
+    EXPECT_GT(felt_, 0U);
+    EXPECT_EQ(handler.group_state(), GroupState::broken);
+    EXPECT_EQ(handler.next_rendezvous().round, 2);
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 1);
+}
+
+TEST_F(LegacyEtcdHandlers, let_no_newcomer_begin_again_with_a_version_it_has_seen) {
+  parameters_.variant = Variant::hardened;
+  parameters_.max_nodes = 1;
+  node("a", [&](Ports& ports, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().round, 1);
+    sleep(ports, 20s);
+    modes_->expire(felt_);
+  });
+  node("b", [&](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 10s);
+    EXPECT_EQ(handler.next_rendezvous().round, 2);
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 2);
+}
+
+TEST_F(LegacyEtcdHandlers, send_a_spare_away_in_peace_when_the_job_is_over) {
+  parameters_.variant = Variant::hardened;
+  parameters_.max_nodes = 1;
+  node("a", [](Ports& ports, RendezvousHandler& handler) {
+    static_cast<void>(handler.next_rendezvous());
+    sleep(ports, 30s);
+    EXPECT_TRUE(handler.shutdown());
+  });
+  node("b", [](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 10s);
+    EXPECT_THROW(handler.next_rendezvous(), RendezvousGracefulExitError);
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 2);
+}
+
+TEST_F(LegacyEtcdHandlers, wait_for_no_member_that_is_lost_before_the_group_is_formed) {
+  parameters_.variant = Variant::hardened;
+  node("a", [](Ports& ports, RendezvousHandler& handler) {
+    const RendezvousInfo info = handler.next_rendezvous();
+    EXPECT_EQ(info.world_size, 2);
+    const auto begin = ports.clock.monotonic_now();
+    EXPECT_THROW(static_cast<void>(info.store->get("what b would have written")),
+                 RendezvousGroupLostError);
+    EXPECT_LT(ports.clock.monotonic_now() - begin, 20s);
+  });
+  node("b", [](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 1s);  // so that a is rank 0
+    EXPECT_EQ(handler.next_rendezvous().rank, 1);
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 2);
 }
 
 /// With a prefix that begins with no slash, one node at work and a newcomer, of whom that one

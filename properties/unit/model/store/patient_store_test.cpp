@@ -96,6 +96,35 @@ TEST(PatientStore, leaves_no_time_out_behind_in_the_store_below) {  // A-19, R-3
   });
 }
 
+/// What is waited for is gone when it is asked for: the store was started anew in between.
+class ForgetfulStore final : public MemoryStore {
+ public:
+  ForgetfulStore(sim::Ports& ports, std::shared_ptr<MemoryStoreData> data)
+      : MemoryStore(ports, data), data_(std::move(data)) {}
+  void wait(const std::vector<std::string>& keys, std::optional<sim::Duration> timeout) override {
+    MemoryStore::wait(keys, timeout);
+    if (std::exchange(forgets_, false)) data_->values.clear();
+  }
+
+ private:
+  std::shared_ptr<MemoryStoreData> data_;
+  bool forgets_ = true;
+};
+
+TEST(PatientStore, looks_up_also_when_what_was_there_is_gone) {
+  struct Enough {};
+  int looks = 0;
+  with_patience([&](sim::Ports& ports, Patient& patient) {
+    patient.data->values["k"] = Value("v");
+    const auto forgetful =
+        make_patient_store(ports, std::make_shared<ForgetfulStore>(ports, patient.data), 30s, [&] {
+          if (++looks == 3) throw Enough();
+        });
+    EXPECT_THROW(static_cast<void>(forgetful->get("k")), Enough);
+  });
+  EXPECT_EQ(looks, 3);
+}
+
 TEST(PatientStore, outlasts_a_store_that_cannot_be_reached_and_gives_up_after_its_time) {
   with_patience([&](sim::Ports& ports, Patient& patient) {
     patient.data->lost = true;

@@ -1,0 +1,18 @@
+#pragma once
+// Whose a number is that several count: two who add to it write the same digits, and after a reply
+// was lost nobody could tell whether they were his.
+
+#include <string>
+
+#include "sim/port/buffer.h"
+#include "sim/port/ports.h"
+
+namespace hooke::model {
+
+/// Blanks to write behind a number, which none of its readers minds (Python's int() and C's strtoll
+/// skip them), and which no other call has: by who this process is, and a draw.
+std::string draw_signature(sim::Ports& ports);
+/// `value` without the signature behind it; as it is where there is none.
+sim::Value without_signature(const sim::Value& value);
+
+}  // namespace hooke::model
