@@ -336,12 +336,10 @@ void JobView::on_joined(const sim::Event& event, Agent& agent, AgentId id) {
   agent.round = event.field("round").number();
   agent.rank = event.field(dynamic ? "rank" : "group_rank").number();
   agent.world_size = event.field(dynamic ? "world_size" : "group_world_size").number();
-  for (const AgentId other : jobs_[agent.job.value].agents) {
-    const Agent& holder = agents_[other.value];
-    if (!dynamic && other != id && holder.alive() && holder.round == agent.round &&
-        holder.rank == agent.rank && agent.round < 0) {
-      a_rank_is_shared_ = true;
-    }
+  if (agent.round < 0) {
+    const auto holder = jobs_[agent.job.value].static_ranks.try_emplace(agent.rank, id).first;
+    if (holder->second != id && agents_[holder->second.value].alive()) a_rank_is_shared_ = true;
+    holder->second = id;
   }
   enter(agent, Stage::joined, event.at);
   Round& round = jobs_[agent.job.value].rounds[agent.round];

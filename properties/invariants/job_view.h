@@ -110,6 +110,7 @@ struct Job {
   std::int64_t min_nodes = 0;     ///< of its latest agent
   std::vector<AgentId> agents;
   std::map<std::int64_t, Round> rounds;
+  std::map<std::int64_t, AgentId> static_ranks;  ///< of a static job: who had each last
   std::int64_t highest_completed = kNoRound;
   std::int64_t living = 0;             ///< agents whose process has not ended
   std::int64_t joining = 0;            ///< agents inside next_rendezvous, spares among them
