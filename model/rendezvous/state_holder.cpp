@@ -2,6 +2,7 @@
 #include "model/rendezvous/state_holder.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "model/rendezvous/state_codec.h"
 
@@ -101,7 +102,7 @@ bool StateHolder::write() {
   std::optional<SetStateResult> response;
   try {
     response = backend_.set_state(offered, token_);
-  } catch (...) {
+  } catch (const std::exception&) {
     if (observer_ != nullptr) observer_->on_offered(*offer, false, began);
     throw;
   }
