@@ -75,6 +75,7 @@ std::string agent_phrase(const sim::Event& event) {
   if (event.type == &ev::restart_delayed)
     return fmt::format("waits {} s before the restart",
                        seconds(sim::Duration(num(event, "delay"))));
+  if (event.type == &ev::job_given_up) return "gives the job up";
   if (event.type == &ev::restart_refused) return "no restart: " + txt(event, "reason");
   if (event.type == &ev::job_rerun) return "runs the job again as " + txt(event, "next_run_id");
   if (event.type == &ev::worker_started) {

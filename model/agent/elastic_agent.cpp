@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <exception>
 #include <stdexcept>
 #include <utility>
 
@@ -27,7 +28,6 @@ using namespace std::chrono_literals;
 constexpr sim::Duration kBarrierLook = 1s;
 /// As the log directory: no file is kept, whatever the streams' settings.
 constexpr char kNowhere[] = "/dev/null";
-constexpr char kTerminalState[] = "torchelastic/agent/terminal_state";
 
 void require(const sim::Outcome<sim::Done>& done, const std::string& path) {
   if (done) return;
@@ -128,13 +128,24 @@ RunResult ElasticAgent::invoke_run() {
     check_signals(ports_);
     if (!result) {
       reports_.looked(group_.state, remaining_restarts_);
-      const char* const cause = cause_to_restart_if_known();
+      const char* cause = nullptr;
+      std::exception_ptr closed;
+      try {
+        cause = cause_to_restart_if_known();
+      } catch (const RendezvousClosedError&) {
+        closed = std::current_exception();
+      }
+      if (closed != nullptr) {
+        // What has failed here while the others were asked may have been the first: it is told.
+        if (hardened()) result = monitor();
+        if (!result || !result->failed()) std::rethrow_exception(closed);
+      }
       check_signals(ports_);
       if (cause != nullptr) {
         ++incarnation_;
         restart_workers(cause);
       }
-      continue;
+      if (!result) continue;
     }
     const std::int64_t before = remaining_restarts_;  // of this failure
     const bool silent = result->state == WorkerState::unhealthy && !silent_.empty();
@@ -164,9 +175,15 @@ RunResult ElasticAgent::invoke_run() {
       enter(WorkerState::failed);
       return std::move(*result);
     }
-    if (hardened()) job_failure().tell(group_.round);
+    if (hardened()) {
+      result->job_goes_on = handler_.successor() == Successor::complete;
+      if (!result->job_goes_on) give_job_up();
+    }
     shutdown(sim::Signal::term, spec_.grace());
-    if (silent) *result = {WorkerState::failed, silent_workers()};  // as they are now
+    if (silent) {  // as they are now
+      result->state = WorkerState::failed;
+      result->failures = silent_workers();
+    }
     enter(WorkerState::failed);  // the group; an UNHEALTHY result counts as success
     if (spec_.variant == Variant::torch_1_13) static_cast<void>(exit_barrier());
     return std::move(*result);
@@ -175,23 +192,37 @@ RunResult ElasticAgent::invoke_run() {
 
 const char* ElasticAgent::cause_to_restart() {
   if (others_wait()) {
+    if (hardened()) budget().look();  // one of them may have paid, and the store may forget it
     if (planted(Planted::agent_budget_renewed_by_newcomers)) {
       budget_ = nullptr;
       restart_count_ = 0;
     }
-    return "membership_change";
+    return cause_to_follow();
   }
   const GroupState state = handler_.group_state();
   if (state == GroupState::closed && hardened() && job_failure().is_told(group_.round)) {
     throw RendezvousClosedError("the job has failed on another node");
   }
-  // Members that have done their work go silent in the exit barrier: no loss.
-  const bool broken = !planted(Planted::agent_loss_overlooked) && state == GroupState::broken &&
-                      !my_exit_barrier().may_have_seen(handler_.missing_ranks());
+  if (planted(Planted::agent_loss_overlooked)) return nullptr;
+  if (state == GroupState::over) return "rendezvous_lost";
+  // Members that have done their work go silent in the exit barrier: no loss. Nor may a
+  // closed rendezvous hide one, whoever has closed it and could not say why.
+  const bool incomplete =
+      state == GroupState::broken ||
+      (state == GroupState::closed && hardened() && !handler_.missing_ranks().empty());
+  const bool broken = incomplete && !my_exit_barrier().may_have_seen(handler_.missing_ranks());
   if (!broken) return nullptr;
   if (may_restart_for_a_loss()) return "member_lost";
-  job_failure().tell(group_.round);
-  throw RendezvousGroupLostError("the group has lost a member, and no restart is left");
+  if (handler_.successor() != Successor::none)
+    throw RendezvousGroupLostError("the others have gone on, and no restart is left");
+  give_job_up();
+  throw RendezvousJobLostError("the group has lost a member, and no restart is left");
+}
+
+/// The others want another round with this node, or have begun one without it, to whom it comes as
+/// a newcomer does: either way that costs the job no restart.
+const char* ElasticAgent::cause_to_follow() {
+  return handler_.successor() == Successor::none ? "membership_change" : "rendezvous_lost";
 }
 
 /// A failing backend ends a healthy agent. A hardened one asks again until the others must
@@ -220,11 +251,13 @@ const char* ElasticAgent::cause_to_restart_if_known() {
 bool ElasticAgent::finish(RunResult& result) {
   const std::string_view how = exit_barrier();
   if (!spec_.looks_up_in_exit_barrier()) return true;
-  result.job_goes_on = how != "passed";
+  // Who was cut off may come last to a barrier that the others have left for another round.
+  const bool decided = how == "passed" || how == "closed";
+  result.job_goes_on = !decided || handler_.successor() != Successor::none;
   if (how != "others_return") return true;
   try {
     ++incarnation_;
-    restart_workers("membership_change");
+    restart_workers(cause_to_follow());
     return false;
   } catch (const RendezvousError&) {
     return true;  // too late for another round: what had been done is done
@@ -257,6 +290,11 @@ RestartBudget& ElasticAgent::budget() {
 JobFailure ElasticAgent::job_failure() {
   const std::shared_ptr<Store> store = handler_.job_store();
   return JobFailure(store == nullptr ? nullptr : make_stepping_store(ports_, store));
+}
+
+void ElasticAgent::give_job_up() {
+  ports_.trace.emit(events::job_given_up, {group_.round});
+  job_failure().tell(group_.round);
 }
 
 /// A lost member costs the job a restart, as its peers' failures would.
@@ -607,19 +645,31 @@ ExitBarrier ElasticAgent::my_exit_barrier() const {
 std::string_view ElasticAgent::watch_exit_barrier() {
   const sim::MonotonicTime end = ports_.clock.monotonic_now() + spec_.exit_barrier_timeout;
   ExitBarrier barrier = my_exit_barrier();
-  barrier.arrive();
-  for (;;) {
+  for (bool come = false;; come = true) {
+    come_to(barrier, come);
     const sim::Duration left = end - ports_.clock.monotonic_now();
     if (barrier.is_open(std::clamp<sim::Duration>(left, 0s, kBarrierLook))) return "passed";
     if (left <= kBarrierLook) throw StoreTimeoutError("the others have not come to the barrier");
     check_signals(ports_);
     try {
       if (handler_.is_closed() || job_failure().is_told(group_.round)) return "closed";
-      if (handler_.num_nodes_waiting() > 0) return "others_return";
+      if (handler_.num_nodes_waiting() > 0 || handler_.successor() == Successor::begun)
+        return "others_return";
     } catch (const RendezvousConnectionError&) {
       // Nobody knows; the store is asked again.
     } catch (const StoreNetworkError&) {
     }
+  }
+}
+
+/// Again, too, in a store that came up empty; not where another group has taken the round there,
+/// whose barrier it would open.
+void ElasticAgent::come_to(ExitBarrier& barrier, bool again) {
+  try {
+    if (handler_.round_is_taken() || (again && barrier.has_come())) return;
+    barrier.arrive();
+  } catch (const RendezvousConnectionError&) {
+    // Nobody knows; the store is asked again.
   }
 }
 

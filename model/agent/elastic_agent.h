@@ -58,6 +58,7 @@ class ElasticAgent final : public Agent {
   void pause(sim::Duration delay);
   /// Why the workers are to be started anew although all is well with them; null: for nothing.
   const char* cause_to_restart();
+  const char* cause_to_follow();
   /// Likewise, outlasting a rendezvous that cannot be reached for a moment.
   const char* cause_to_restart_if_known();
   /// How the wait for the others ended, as the trace has it.
@@ -65,6 +66,7 @@ class ElasticAgent final : public Agent {
   std::string_view meet_in_exit_barrier();
   /// The hardened barrier. "passed", "closed", "others_return" or "timed_out".
   std::string_view watch_exit_barrier();
+  void come_to(ExitBarrier& barrier, bool again);
   [[nodiscard]] ExitBarrier my_exit_barrier() const;
   bool finish(RunResult& result);
   bool form_group(bool again);
@@ -77,6 +79,7 @@ class ElasticAgent final : public Agent {
   std::vector<WorkerStart> worker_starts();
   RestartBudget& budget();
   JobFailure job_failure();
+  void give_job_up();
   bool may_restart_for_a_loss();
   WorkerStart worker_start(std::int64_t local_rank, const std::string& directory);
   /// Where the workers of this attempt leave what they leave; /dev/null when nothing is kept.

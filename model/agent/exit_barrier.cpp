@@ -25,6 +25,10 @@ void ExitBarrier::arrive() {
   }
 }
 
+bool ExitBarrier::has_come() {
+  return store_.check({signature(rank_)});
+}
+
 bool ExitBarrier::is_open(sim::Duration at_most) {
   try {
     store_.wait({barrier_sign(prefix_)}, at_most);
@@ -34,10 +38,7 @@ bool ExitBarrier::is_open(sim::Duration at_most) {
   }
   std::vector<std::string> signatures;
   for (std::int64_t rank = 0; rank < size_; ++rank) signatures.push_back(signature(rank));
-  if (!store_.check(signatures)) {
-    if (!store_.check({signature(rank_)})) arrive();
-    return false;
-  }
+  if (!store_.check(signatures)) return false;
   give_barrier_sign(store_, prefix_);
   return true;
 }

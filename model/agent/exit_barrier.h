@@ -19,9 +19,10 @@ class ExitBarrier {
 
   /// This agent is done. StoreError when that could not be said.
   void arrive();
+  /// This agent's signature is there. StoreNetworkError.
+  bool has_come();
   /// Waits `at_most` for the others. Whoever finds all signatures there opens the barrier for those
-  /// who only count, and whoever does not find his own, in a store that came up empty, comes again.
-  /// StoreNetworkError.
+  /// who only count. StoreNetworkError.
   bool is_open(sim::Duration at_most);
   /// Whether all of `ranks`, which have gone, may have been done: they have signed, or somebody
   /// counts who does not sign (torch-2.x), so that nobody knows. StoreError.

@@ -29,6 +29,10 @@ struct Spent {
   std::int64_t round = kNoRound;  ///< the latest one that was paid for
 };
 
+Value text(const Spent& spent) {
+  return Value(std::to_string(spent.count) + " " + std::to_string(spent.round));
+}
+
 /// What somebody else wrote there counts as nothing spent: it is not ours to judge.
 Spent parse(const Value& value) {
   const std::string& text = value.bytes();
@@ -51,17 +55,19 @@ class JobBudget final : public RestartBudget {
     try {
       const Spent spent = latest(stored());
       silent_ = false;
-      const std::int64_t left = std::max<std::int64_t>(max_restarts_ - spent.count, 0);
-      return paid(spent, round) ? left + 1 : left;
+      return left_of(spent, round);
     } catch (const StoreError&) {
       silent_ = true;
-      return own_.remaining(round);
+      return own_remaining(round);
     }
   }
 
   void look() override {
     try {
-      static_cast<void>(latest(stored()));
+      const Value held = stored();
+      // Whoever joins in a store that came up empty is told by those who know.
+      if (parse(held).count < latest(held).count)
+        static_cast<void>(store_->compare_set(kKey, held, text(known_)));
     } catch (const StoreError&) {
       // What was known before is known still.
     }
@@ -84,8 +90,20 @@ class JobBudget final : public RestartBudget {
   }
   Value stored() { return store_->check({kKey}) ? store_->get(kKey) : Value(); }
 
+  [[nodiscard]] std::int64_t left_of(const Spent& spent, std::int64_t round) const {
+    const std::int64_t left = std::max<std::int64_t>(max_restarts_ - spent.count, 0);
+    return paid(spent, round) ? left + 1 : left;
+  }
+
+  /// While the store is silent each goes by its own count, and by what is known of the others'.
+  std::int64_t own_remaining(std::int64_t round) {
+    return std::min(own_.remaining(round), left_of(known_, round));
+  }
+
   std::optional<std::int64_t> take_own(std::int64_t round) {
-    const std::int64_t own = own_.remaining(round);
+    const std::int64_t own = own_remaining(round);
+    // The store is told when it answers again.
+    if (own > 0 && !paid(known_, round)) known_ = {known_.count + 1, round};
     return own > 0 ? std::optional(own - 1) : std::nullopt;
   }
 
@@ -97,7 +115,7 @@ class JobBudget final : public RestartBudget {
         const Spent spent = latest(held);
         if (paid(spent, round)) return std::max<std::int64_t>(max_restarts_ - spent.count, 0);
         if (spent.count >= max_restarts_) return std::nullopt;
-        const Value wanted(std::to_string(spent.count + 1) + " " + std::to_string(round));
+        const Value wanted = text({spent.count + 1, round});
         Value now = store_->compare_set(kKey, held, wanted);
         if (now == wanted) return max_restarts_ - latest(now).count;
         held = std::move(now);

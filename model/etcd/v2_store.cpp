@@ -206,7 +206,18 @@ class HardenedEtcdV2Store final : public EtcdV2Store {
       : EtcdV2Store(ports, std::move(client), std::move(prefix)), ports_(ports) {}
 
   void set(const std::string& key, Value value) override {
-    asked([&] { put(key, value); });
+    asked([&] {
+      try {
+        return put(key, value);
+      } catch (const EtcdConnectionError& error) {
+        if (!error.outcome_unknown()) throw;
+      }
+      // An etcd that leaves all open carries out some.
+      const std::optional<EtcdV2Node> present = stored(path_of(key));
+      if (!present || present->value != base64_encode(value).bytes()) {
+        throw EtcdConnectionError("etcd does not say whether " + key + " is written", true);
+      }
+    });
   }
   void wait(const std::vector<std::string>& keys, std::optional<sim::Duration> timeout) override {
     asked([&] { await(keys, timeout.value_or(this->timeout())); });

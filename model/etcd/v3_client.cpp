@@ -85,6 +85,21 @@ void check_refusal(int status, const std::string& body) {
                                                                     : "refused"));
 }
 
+/// Puts if `key` was last changed at `revision`, with `there` in it where that is given, and reads
+/// it otherwise.
+json transaction(const std::string& key, json put, std::int64_t revision, const sim::Value* there) {
+  json compare = json::array();
+  compare.push_back(
+      {{"key", base64(key)}, {"target", "MOD"}, {"mod_revision", std::to_string(revision)}});
+  if (there != nullptr) {
+    compare.push_back(
+        {{"key", base64(key)}, {"target", "VALUE"}, {"value", base64_encode(*there).bytes()}});
+  }
+  return {{"compare", std::move(compare)},
+          {"success", {{{"request_put", std::move(put)}}}},
+          {"failure", {{{"request_range", {{"key", base64(key)}}}}}}};
+}
+
 /// The key right after all those that begin with `prefix`.
 std::string end_of(std::string prefix) {
   while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
@@ -108,9 +123,21 @@ EtcdV3Client::EtcdV3Client(sim::Ports& ports, EtcdOptions options)
 }
 
 EtcdV3Read EtcdV3Client::get(const std::string& key, std::int64_t revision) {
+  if (revision == 0 && options_.by_quorum) return get_agreed(key);
   json body{{"key", base64(key)}};
   if (revision != 0) body["revision"] = std::to_string(revision);
   return understood(post("/v3/kv/range", body.dump(), true), read_of);
+}
+
+EtcdV3Read EtcdV3Client::get_agreed(const std::string& key) {
+  constexpr std::int64_t kNever = -1;  // no revision is negative
+  const std::string body =
+      transaction(key, {{"key", base64(key)}, {"value", ""}}, kNever, nullptr).dump();
+  return understood(post("/v3/kv/txn", body, true), [](const json& answer) {
+    EtcdV3Read read = read_of(answer.at("responses").at(0).at("response_range"));
+    read.revision = number_in(answer.at("header"), "revision");
+    return read;
+  });
 }
 
 std::map<std::string, sim::Value> EtcdV3Client::list(const std::string& prefix) {
@@ -127,14 +154,24 @@ std::map<std::string, sim::Value> EtcdV3Client::list(const std::string& prefix) 
 
 void EtcdV3Client::put(const std::string& key, const sim::Value& value) {
   const json body{{"key", base64(key)}, {"value", base64_encode(value).bytes()}};
-  static_cast<void>(post("/v3/kv/put", body.dump(), true));
+  for (int attempt = 1;; ++attempt) {
+    try {
+      static_cast<void>(post("/v3/kv/put", body.dump(), !options_.by_quorum));
+      return;
+    } catch (const EtcdConnectionError& error) {
+      if (!options_.by_quorum || !error.outcome_unknown() || attempt == kAttempts) throw;
+    }
+    const EtcdV3Entry now = get(key).entry;
+    if (now.exists() && now.value == value) return;
+  }
 }
 
 EtcdV3Write EtcdV3Client::put_if(const std::string& key, const sim::Value& value,
-                                 std::int64_t revision, std::int64_t lease) {
+                                 std::int64_t revision, std::int64_t lease,
+                                 const sim::Value* there) {
   for (int attempt = 1;; ++attempt) {
     try {
-      EtcdV3Write write = transact(key, value, revision, lease);
+      EtcdV3Write write = transact(key, value, revision, lease, there);
       write.in_doubt = !write.written && attempt > 1;
       return write;
     } catch (const EtcdConnectionError& error) {
@@ -143,7 +180,7 @@ EtcdV3Write EtcdV3Client::put_if(const std::string& key, const sim::Value& value
     EtcdV3Read now = get(key);
     if (now.entry.revision == revision) continue;
     auto written =
-        since(key, revision, now.entry, [&](const sim::Value& there) { return there == value; });
+        since(key, revision, now.entry, [&](const sim::Value& bytes) { return bytes == value; });
     if (written) return {true, false, std::move(*written)};
     return {false, true, std::move(now.entry)};
   }
@@ -159,15 +196,12 @@ EtcdV3Entry EtcdV3Client::before(const std::string& key, std::int64_t revision) 
 }
 
 EtcdV3Write EtcdV3Client::transact(const std::string& key, const sim::Value& value,
-                                   std::int64_t revision, std::int64_t lease) {
+                                   std::int64_t revision, std::int64_t lease,
+                                   const sim::Value* there) {
   json put{{"key", base64(key)}, {"value", base64_encode(value).bytes()}};
   if (lease != 0) put["lease"] = std::to_string(lease);
-  const json body{
-      {"compare",
-       {{{"key", base64(key)}, {"target", "MOD"}, {"mod_revision", std::to_string(revision)}}}},
-      {"success", {{{"request_put", put}}}},
-      {"failure", {{{"request_range", {{"key", base64(key)}}}}}}};
-  return understood(post("/v3/kv/txn", body.dump(), false), [&](const json& answer) {
+  const std::string body = transaction(key, std::move(put), revision, there).dump();
+  return understood(post("/v3/kv/txn", body, false), [&](const json& answer) {
     EtcdV3Write write;
     write.written = answer.value("succeeded", false);
     if (write.written) {

@@ -48,20 +48,23 @@ class EtcdV3Client {
   // a leader, or one that did not agree in time, is no refusal: what may be asked twice is asked
   // again until the read time-out, and the outcome of everything else is unknown.
 
-  /// As of `revision`; 0: as it is now. EtcdError kCompacted when that is forgotten.
+  /// As of `revision`; 0: as it is now, also by a member that lags behind when it is asked by
+  /// quorum. EtcdError kCompacted when that is forgotten.
   EtcdV3Read get(const std::string& key, std::int64_t revision = 0);
   /// All keys that begin with `prefix`, without it.
   std::map<std::string, sim::Value> list(const std::string& prefix);
   /// Writes whatever stands there. Writing the same again does no harm, so an unknown outcome is
-  /// made a known one by a second attempt.
+  /// made a known one by a second attempt; who reads by quorum looks before that.
   void put(const std::string& key, const sim::Value& value);
-  /// Writes if the key was last changed at `revision` (0: if it is not there). `lease` 0: none. An
+  /// Writes if the key was last changed at `revision` (0: if it is not there), and if `there`
+  /// stands there, where that is given: an etcd that has lost its data may come to the same
+  /// revision again with other bytes. `lease` 0: none. An
   /// unknown outcome is resolved by reading again behind the fence: the revision unchanged means
   /// not written, and the same attempt is safe to repeat; these very bytes at a later revision,
   /// whatever came after it, mean written. EtcdConnectionError with an unknown outcome only where
   /// that cannot be told.
   EtcdV3Write put_if(const std::string& key, const sim::Value& value, std::int64_t revision,
-                     std::int64_t lease = 0);
+                     std::int64_t lease = 0, const sim::Value* there = nullptr);
   /// The last entry that has stood at `key`, where there is `now`, after `revision`, and is
   /// `wanted`; nullopt: none. EtcdConnectionError with an unknown outcome when etcd has forgotten.
   template <class Wanted>
@@ -92,7 +95,9 @@ class EtcdV3Client {
   std::string post(const std::string& path, const std::string& body, bool repeatable);
   [[nodiscard]] HttpRequest request(const std::string& path, const std::string& body) const;
   EtcdV3Write transact(const std::string& key, const sim::Value& value, std::int64_t revision,
-                       std::int64_t lease);
+                       std::int64_t lease, const sim::Value* there);
+  /// A write that never happens, which only a quorum can tell.
+  EtcdV3Read get_agreed(const std::string& key);
 
   sim::Ports& ports_;
   EtcdOptions options_;

@@ -173,9 +173,9 @@ Ending run_guarded(sim::Ports& ports, const Plugins& plugins, const LaunchConfig
     ending = judge(ports, spec, result);
     if (hardened) {
       agent.ended(ending.exit_code == 0 ? "SUCCEEDED" : "FAILED", ending.detail);
+      const bool goes_on = result && result->job_goes_on;
       const bool decided =
-          ending.job_failed ||
-          (result && result->state == WorkerState::succeeded && !result->job_goes_on);
+          !goes_on && (ending.job_failed || (result && result->state == WorkerState::succeeded));
       if (!decided) ending.parting = Parting::leaves;
     } else if (!result) {
       agent.ended("FAILED", ending.detail);
@@ -193,7 +193,8 @@ Ending run_guarded(sim::Ports& ports, const Plugins& plugins, const LaunchConfig
     ending.detail = class_of(error) + ": " + error.what();
     ending.job_failed = true;
     // Agents that run a job again meet in the next run only when this one is over for all.
-    if (hardened && !policy->runs_job_again(run)) ending.parting = Parting::leaves;
+    const bool decided = dynamic_cast<const RendezvousJobLostError*>(&error) != nullptr;
+    if (hardened && !decided && !policy->runs_job_again(run)) ending.parting = Parting::leaves;
     agent.ended("FAILED", ending.detail);
   }
   ports.fault_point.reach("agent.closing");

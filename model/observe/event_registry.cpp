@@ -65,6 +65,7 @@ constexpr std::array kAll{
     &events::mark,
     &events::restart_delayed,
     &events::restart_refused,
+    &events::job_given_up,
     &events::worker_restarting,
     &events::job_rerun,
     &events::pool_leased,

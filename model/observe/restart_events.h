@@ -10,6 +10,8 @@ namespace hooke::model::events {
 inline constexpr sim::EventType restart_delayed{"restart.delayed", {"delay", "round"}};
 /// Workers failed, and the agent gives up although its own restarts do not reach max_restarts.
 inline constexpr sim::EventType restart_refused{"restart.refused", {"reason", "round"}};
+/// The job has failed for good for this agent, which tells the others (hardened).
+inline constexpr sim::EventType job_given_up{"job.given_up", {"round"}};
 /// One failed worker is started again alone; `worker_pid` is the one that ended.
 inline constexpr sim::EventType worker_restarting{
     "worker.restarting", {"worker_pid", "local_rank", "rank", "remaining_restarts"}};

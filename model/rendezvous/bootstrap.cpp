@@ -13,17 +13,21 @@ namespace {
 /// PyTorch's library default for a TCPStore.
 constexpr sim::Duration kStoreTimeout = std::chrono::seconds(300);
 
+RendezvousStoreInfo tell_store_info(sim::Ports& ports, Store& store, const std::string& local_addr,
+                                    std::uint16_t server_port) {
+  RendezvousStoreInfo info;
+  info.master_addr = local_addr.empty() ? ports.network.fully_qualified_name() : local_addr;
+  info.master_port = server_port != 0 ? server_port : probe_free_port(ports.network).value;
+  store.set("MASTER_ADDR", Value(info.master_addr));
+  store.set("MASTER_PORT", Value(std::to_string(info.master_port)));
+  return info;
+}
+
 }  // namespace
 
 RendezvousStoreInfo build_store_info(sim::Ports& ports, std::int64_t rank, Store& store,
                                      const std::string& local_addr, std::uint16_t server_port) {
-  if (rank == 0) {
-    const std::string addr = local_addr.empty() ? ports.network.fully_qualified_name() : local_addr;
-    const std::uint16_t port =
-        server_port != 0 ? server_port : probe_free_port(ports.network).value;
-    store.set("MASTER_ADDR", Value(addr));
-    store.set("MASTER_PORT", Value(std::to_string(port)));
-  }
+  if (rank == 0) static_cast<void>(tell_store_info(ports, store, local_addr, server_port));
   RendezvousStoreInfo info;
   info.master_addr = store.get("MASTER_ADDR").bytes();
   const Value port_text = store.get("MASTER_PORT");
@@ -43,13 +47,13 @@ bool Bootstrap::shares_store() const {
 }
 
 RendezvousStoreInfo Bootstrap::anew(std::int64_t rank, Store& round_store) {
-  if (rank == 0) {
-    serve_anew();
-  } else {
+  if (rank != 0) {
     server_ = nullptr;
+    return build_store_info(ports_, rank, round_store, local_addr_, 0);
   }
-  const std::uint16_t port = server_ == nullptr ? 0 : server_->port().value;
-  return build_store_info(ports_, rank, round_store, local_addr_, port);
+  serve_anew();
+  // It does not ask for what it has told: a store that comes up empty in between has no answer.
+  return tell_store_info(ports_, round_store, local_addr_, server_->port().value);
 }
 
 void Bootstrap::serve_anew() {

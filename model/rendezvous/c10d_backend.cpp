@@ -7,6 +7,7 @@
 #include "model/rendezvous/dynamic_handler.h"
 #include "model/rendezvous/endpoint.h"
 #include "model/rendezvous/state_codec.h"
+#include "model/signals/signal_gate.h"
 #include "model/store/file_store.h"
 
 namespace hooke::model {
@@ -135,7 +136,12 @@ C10dStore create_c10d_store(sim::Ports& ports, const RendezvousParameters& param
       if (result.server != nullptr) options.endpoint.port = result.server->port();
       options.timeout = read_timeout;
       if (parameters.variant == Variant::hardened) {
+        // Whoever serves it needs no name to find it, nor an answer from the resolver.
+        if (result.server != nullptr) options.endpoint.host = "localhost";
         options.reply_timeout = reply_timeout(parameters, options.reply_timeout);
+        options.pause = [&ports](sim::MonotonicTime until) {
+          interruptible_sleep_until(ports, until);
+        };
       }
       options.variant = parameters.variant;
       options.planted = parameters.planted;

@@ -13,6 +13,7 @@
 #include "model/rendezvous/state_witness.h"
 #include "model/signals/signal_gate.h"
 #include "model/store/patient_store.h"
+#include "model/store/store_helpers.h"
 #include "sim/port/sync.h"
 
 namespace hooke::model {
@@ -314,8 +315,10 @@ class DynamicHandler final : public RendezvousHandler {
   std::int64_t num_nodes_waiting() override;
   std::int64_t others_at_work() override;
   GroupState group_state() override;
+  bool round_is_taken() override;
+  Successor successor() override;
   std::vector<std::int64_t> missing_ranks() override;
-  void group_formed() override { forming_ = false; }
+  void group_formed() override;
   [[nodiscard]] std::optional<sim::Duration> outage_limit() const override;
   bool leave() override;
   void linger() override;
@@ -330,11 +333,15 @@ class DynamicHandler final : public RendezvousHandler {
  private:
   RendezvousInfo join();
   void begin_after_old_rounds();
+  bool was_used(std::int64_t round);
   [[nodiscard]] std::string prefix_of(std::int64_t round) const;
   std::shared_ptr<Store> round_store(std::int64_t round);
   [[nodiscard]] std::optional<NodeDesc> first_member() const;
   void while_waiting();
+  void confirm_group();
   bool has_been_forgotten();
+  [[nodiscard]] std::int64_t admissible() const;
+  [[nodiscard]] bool one_is_new() const;
   bool run_to_leave(Operation operation);
   void close();
   sim::Trace& trace() { return core_->ports.trace; }
@@ -343,10 +350,11 @@ class DynamicHandler final : public RendezvousHandler {
   Bootstrap bootstrap_;
   std::unique_ptr<KeepAlive> keep_alive_;
   std::int64_t waiting_seen_ = 0;
-  bool forming_ = false;              ///< a round has been joined, and its ranks are not yet known
-  bool told_ = false;                 ///< the round's store has had the workers' address
-  MonotonicTime heard_{};             ///< while it is forming: when the rendezvous last answered
-  std::vector<Participant> members_;  ///< of the round joined last
+  bool forming_ = false;   ///< a round has been joined, and its ranks are not yet known
+  bool told_ = false;      ///< the round's store has had the workers' address
+  MonotonicTime heard_{};  ///< while it is forming: when the rendezvous last answered
+  MonotonicTime joined_at_{};
+  std::vector<Participant> members_;                             ///< of the round joined last
   std::optional<std::pair<std::int64_t, std::int64_t>> joined_;  ///< round, and its size then
 };
 
@@ -381,6 +389,7 @@ RendezvousInfo DynamicHandler::next_rendezvous() {
   if (core.settings.variant != Variant::torch_1_13)
     info.bootstrap = bootstrap_.for_round(info.rank, *info.store, first_member());
   told_ = bootstrap_.was_told_in_round();
+  if (core.hardened()) confirm_group();
   trace().emit(events::rendezvous_joined,
                {core.settings.run_id, core.node->text(), info.round, info.rank, info.world_size,
                 info.bootstrap ? info.bootstrap->master_addr : std::string(),
@@ -417,7 +426,7 @@ RendezvousInfo DynamicHandler::join() {
   if (core.patient != nullptr) core.patient->outage_limit = {};
   forming_ = core.hardened();
   told_ = false;
-  heard_ = ports.clock.monotonic_now();
+  joined_at_ = heard_ = ports.clock.monotonic_now();
   ports.fault_point.reach("rendezvous.joined");
   const bool first = core.holder.state().round == 0;
   if (first || !core.settings.planted.has(Planted::rendezvous_keep_alive_not_restarted))
@@ -447,14 +456,20 @@ void DynamicHandler::begin_after_old_rounds() {
   if (core.holder.known() || core.holder.state().round > 0) return;
   std::int64_t round = 0;
   try {
-    while (
-        core.resources.store->check({round_prefix(core.settings.run_id, round) + "/MASTER_ADDR"})) {
-      ++round;
-    }
+    while (was_used(round)) ++round;
   } catch (const StoreError&) {
     return;  // what follows will tell
   }
   if (round > 0) core.holder.begin_at(round);
+}
+
+/// Its workers' address was told, or somebody came to its exit barrier: in a store that came up
+/// empty perhaps one who had been in another's.
+bool DynamicHandler::was_used(std::int64_t round) {
+  const std::string prefix = round_prefix(core_->settings.run_id, round) + "/";
+  Store& store = *core_->resources.store;
+  return store.check({prefix + "MASTER_ADDR"}) ||
+         store.check({prefix + barrier_count(kTerminalState)});
 }
 
 std::string DynamicHandler::prefix_of(std::int64_t round) const {
@@ -498,6 +513,17 @@ void DynamicHandler::while_waiting() {
   }
 }
 
+void DynamicHandler::group_formed() {
+  if (core_->hardened()) confirm_group();
+  forming_ = false;
+}
+
+/// What has been read in a store that came up empty meanwhile may be what another group wrote.
+void DynamicHandler::confirm_group() {
+  core_->holder.forget_cache();
+  while_waiting();
+}
+
 /// What was told in the round's store is not there any more.
 bool DynamicHandler::has_been_forgotten() {
   try {
@@ -519,16 +545,26 @@ std::int64_t DynamicHandler::num_nodes_waiting() {
   auto waiting = static_cast<std::int64_t>(core_->holder.state().wait_list.size());
   if (core_->settings.planted.has(Planted::rendezvous_spares_count_as_waiting))
     waiting += static_cast<std::int64_t>(core_->holder.state().redundancy_list.size());
-  if (core_->settings.variant == Variant::hardened) {
-    // Nobody can be admitted beyond the last seat.
-    const auto members = static_cast<std::int64_t>(core_->holder.state().participants.size());
-    waiting = std::min(waiting, std::max<std::int64_t>(core_->settings.max_nodes - members, 0));
-  }
+  if (core_->hardened()) waiting = admissible();
   if (std::exchange(waiting_seen_, waiting) != waiting && waiting > 0) {
     trace().emit(events::rendezvous_waiting_seen,
                  {core_->settings.run_id, core_->holder.state().round, waiting});
   }
   return waiting;
+}
+
+/// Who would be admitted if the group met again. Nobody beyond the last seat; and of those
+/// who waited when this node joined, and have not come along, whoever has given a sign of life
+/// since: the dead would make a group meet again and again until they are given up.
+std::int64_t DynamicHandler::admissible() const {
+  const RendezvousState& state = core_->holder.state();
+  const sim::Duration joined_for = core_->ports.clock.monotonic_now() - joined_at_;
+  const auto alive = std::count_if(
+      state.wait_list.begin(), state.wait_list.end(),
+      [&](const NodeRef& node) { return core_->holder.signs()->silence(*node) <= joined_for; });
+  const auto seats =
+      core_->settings.max_nodes - static_cast<std::int64_t>(state.participants.size());
+  return std::clamp<std::int64_t>(alive, 0, std::max<std::int64_t>(seats, 0));
 }
 
 std::int64_t DynamicHandler::others_at_work() {
@@ -563,16 +599,56 @@ GroupState DynamicHandler::group_state() {
   }
   const RendezvousState& state = core.holder.state();
   if (state.closed) return GroupState::closed;
-  const bool broken = state.round != joined_->first || state.participant(core.node) == nullptr ||
-                      static_cast<std::int64_t>(state.participants.size()) < joined_->second;
+  const bool struck_off = state.round == joined_->first && state.participant(core.node) == nullptr;
+  if (struck_off) trace().emit(events::mark, {marks::kSelfEvicted});
+  const bool broken = state.round != joined_->first || struck_off ||
+                      static_cast<std::int64_t>(state.participants.size()) < joined_->second ||
+                      one_is_new();
   return broken ? GroupState::broken : GroupState::whole;
+}
+
+bool DynamicHandler::round_is_taken() {
+  Core& core = *core_;
+  if (!core.hardened() || !joined_) return false;
+  const std::lock_guard lock(core.heartbeat_lock);
+  core.holder.forget_cache();
+  static_cast<void>(core.holder.sync());
+  return core.holder.state().round == joined_->first && one_is_new();
+}
+
+Successor DynamicHandler::successor() {
+  if (!core_->hardened() || !joined_) return Successor::none;
+  const std::lock_guard lock(core_->heartbeat_lock);
+  try {
+    static_cast<void>(core_->holder.sync());
+  } catch (const RendezvousError&) {
+    // What was known before is known still.
+  }
+  const RendezvousState& state = core_->holder.state();
+  if (state.round <= joined_->first || state.participant(core_->node) != nullptr)
+    return Successor::none;
+  return state.complete ? Successor::complete : Successor::begun;
+}
+
+/// In a store that came up empty a member's successor may have its seat.
+bool DynamicHandler::one_is_new() const {
+  const auto& now = core_->holder.state().participants;
+  const auto same = [](const Participant& a, const Participant& b) { return a.node == b.node; };
+  if (std::equal(members_.begin(), members_.end(), now.begin(), now.end(), same)) return false;
+  return std::any_of(now.begin(), now.end(), [&](const Participant& present) {
+    return std::none_of(members_.begin(), members_.end(),
+                        [&](const Participant& member) { return same(member, present); });
+  });
 }
 
 std::vector<std::int64_t> DynamicHandler::missing_ranks() {
   std::vector<std::int64_t> missing;
   const RendezvousState& state = core_->holder.state();
+  auto next = state.participants.begin();  // who is left is in the old order, as a rule
   for (const Participant& member : members_) {
-    if (state.participant(member.node) == nullptr) missing.push_back(member.rank);
+    const bool is_next = next != state.participants.end() && next->node == member.node;
+    if (is_next) ++next;
+    if (!is_next && state.participant(member.node) == nullptr) missing.push_back(member.rank);
   }
   return missing;
 }

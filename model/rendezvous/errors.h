@@ -33,6 +33,9 @@ HOOKE_RENDEZVOUS_ERROR(RendezvousStateError);
 HOOKE_RENDEZVOUS_ERROR(RendezvousGracefulExitError);
 /// Hardened: the group that this node has joined lost a member before it was at work.
 HOOKE_RENDEZVOUS_ERROR(RendezvousGroupLostError);
+/// Hardened: no restart is left for such a loss, nor has another round begun: the job has failed
+/// for all of its nodes.
+HOOKE_RENDEZVOUS_ERROR(RendezvousJobLostError);
 
 #undef HOOKE_RENDEZVOUS_ERROR
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <stdexcept>
+#include <utility>
 
 #include "model/rendezvous/dynamic_handler.h"
 #include "model/rendezvous/etcd_server.h"
@@ -49,11 +50,31 @@ Token token_of(std::int64_t number) {
   return Token(std::to_string(number));
 }
 
+/// The latest state that a hardened node has met, by its token.
+template <class Number, class Bytes>
+class LatestMet {
+ public:
+  explicit LatestMet(Variant variant) : keeps_(variant == Variant::hardened) {}
+  void keep(Number token, const Bytes& bytes) {
+    if (keeps_) met_ = {token, bytes};
+  }
+  /// nullptr: not known.
+  [[nodiscard]] const Bytes* under(Number token) const {
+    return met_ && met_->first == token ? &met_->second : nullptr;
+  }
+
+ private:
+  bool keeps_;
+  std::optional<std::pair<Number, Bytes>> met_;
+};
+
 class EtcdV2Backend final : public RendezvousBackend {
  public:
-  EtcdV2Backend(std::shared_ptr<EtcdV2Client> client, const std::string& run_id, PlantedSet planted)
+  EtcdV2Backend(std::shared_ptr<EtcdV2Client> client, const std::string& run_id, PlantedSet planted,
+                Variant variant)
       : client_(std::move(client)),
         path_(kStateDirectory + checked(run_id)),
+        met_(variant),
         fenced_(!planted.has(Planted::etcd_write_without_fence)) {}
   [[nodiscard]] std::string name() const override { return "etcd-v2"; }
 
@@ -61,6 +82,7 @@ class EtcdV2Backend final : public RendezvousBackend {
     return asked([&]() -> std::optional<StoredState> {
       try {
         const EtcdV2Node node = client_->get(path_).node;
+        met_.keep(node.modified_index, node.value);
         return StoredState{decode_stored(sim::Value(node.value)),
                            token_of(static_cast<std::int64_t>(node.modified_index))};
       } catch (const EtcdError& error) {
@@ -79,11 +101,13 @@ class EtcdV2Backend final : public RendezvousBackend {
       write.previous_exists = false;
     } else if (fenced_) {
       write.previous_index = *fence;
+      if (const std::string* const there = met_.under(*fence)) write.previous_value = *there;
     }
     return asked([&]() -> std::optional<SetStateResult> {
       bool in_doubt = false;
       try {
         const EtcdV2Node node = client_->put(path_, write).node;
+        met_.keep(node.modified_index, *write.value);
         return SetStateResult{bytes, token_of(static_cast<std::int64_t>(node.modified_index)), true,
                               false};
       } catch (const EtcdError& error) {
@@ -111,16 +135,18 @@ class EtcdV2Backend final : public RendezvousBackend {
 
   std::shared_ptr<EtcdV2Client> client_;
   std::string path_;
+  LatestMet<std::uint64_t, std::string> met_;
   bool fenced_;
 };
 
 class EtcdV3Backend final : public RendezvousBackend {
  public:
   EtcdV3Backend(sim::Clock& clock, std::shared_ptr<EtcdV3Client> client, const std::string& run_id,
-                PlantedSet planted)
+                PlantedSet planted, Variant variant)
       : clock_(clock),
         client_(std::move(client)),
         key_(kStateDirectory + checked(run_id)),
+        met_(variant),
         fenced_(!planted.has(Planted::etcd_write_without_fence)) {}
   [[nodiscard]] std::string name() const override { return "etcd-v3"; }
 
@@ -128,6 +154,7 @@ class EtcdV3Backend final : public RendezvousBackend {
     return asked([&]() -> std::optional<StoredState> {
       EtcdV3Read read = client_->get(key_);
       if (!read.entry.exists()) return std::nullopt;
+      met_.keep(read.entry.revision, read.entry.value);
       return StoredState{std::move(read.entry.value), token_of(read.entry.revision)};
     });
   }
@@ -143,6 +170,7 @@ class EtcdV3Backend final : public RendezvousBackend {
       // The key's lease has ended: nobody's state is overwritten by writing it anew.
       if (!write.present.exists() && fence > 0) write = put(bytes, 0);
       if (!write.present.exists()) return std::nullopt;
+      met_.keep(write.present.revision, write.present.value);
       return SetStateResult{std::move(write.present.value), token_of(write.present.revision),
                             write.written, !write.written && (in_doubt || write.in_doubt)};
     });
@@ -151,13 +179,14 @@ class EtcdV3Backend final : public RendezvousBackend {
  private:
   EtcdV3Write put(const sim::Value& bytes, std::int64_t fence) {
     keep_lease();
+    const sim::Value* const there = met_.under(fence);
     try {
-      return client_->put_if(key_, bytes, fence, lease_);
+      return client_->put_if(key_, bytes, fence, lease_, there);
     } catch (const EtcdError& error) {
       if (error.code() != EtcdV3Client::kNotFound) throw;
       lease_ = 0;  // it has ended between the look at it and its use
       keep_lease();
-      EtcdV3Write write = client_->put_if(key_, bytes, fence, lease_);
+      EtcdV3Write write = client_->put_if(key_, bytes, fence, lease_, there);
       write.in_doubt = !write.written;  // the first may have had no answer before it was refused
       return write;
     }
@@ -174,6 +203,7 @@ class EtcdV3Backend final : public RendezvousBackend {
   sim::Clock& clock_;
   std::shared_ptr<EtcdV3Client> client_;
   std::string key_;
+  LatestMet<std::int64_t, sim::Value> met_;
   bool fenced_;
   std::int64_t lease_ = 0;
   sim::MonotonicTime renewed_{};
@@ -207,15 +237,15 @@ EtcdOptions etcd_options(const RendezvousParameters& parameters) {
 
 std::unique_ptr<RendezvousBackend> make_etcd_v2_backend(std::shared_ptr<EtcdV2Client> client,
                                                         const std::string& run_id,
-                                                        PlantedSet planted) {
-  return std::make_unique<EtcdV2Backend>(std::move(client), run_id, planted);
+                                                        PlantedSet planted, Variant variant) {
+  return std::make_unique<EtcdV2Backend>(std::move(client), run_id, planted, variant);
 }
 
 std::unique_ptr<RendezvousBackend> make_etcd_v3_backend(sim::Clock& clock,
                                                         std::shared_ptr<EtcdV3Client> client,
                                                         const std::string& run_id,
-                                                        PlantedSet planted) {
-  return std::make_unique<EtcdV3Backend>(clock, std::move(client), run_id, planted);
+                                                        PlantedSet planted, Variant variant) {
+  return std::make_unique<EtcdV3Backend>(clock, std::move(client), run_id, planted, variant);
 }
 
 std::string etcd_v2_store_prefix() {

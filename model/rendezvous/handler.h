@@ -39,7 +39,15 @@ struct RendezvousInfo {
 enum class GroupState : unsigned char {
   whole,
   broken,  ///< a member is gone, or this node itself has been given up (R-1, R-2)
+  over,    ///< nobody has its round any more: the others meet anew, if they have not done so
   closed,  ///< no other round can come
+};
+
+/// What has followed a round without one of its nodes.
+enum class Successor : unsigned char {
+  none,
+  begun,     ///< a round that can still be joined
+  complete,  ///< one that can not
 };
 
 class RendezvousHandler {
@@ -61,6 +69,11 @@ class RendezvousHandler {
   /// What has become of the group that next_rendezvous returned. Only the hardened variant knows;
   /// it also renews a heartbeat here that nobody else renews.
   virtual GroupState group_state() { return GroupState::whole; }
+  /// In a store that came up empty another group has that group's round, as far as is known.
+  virtual bool round_is_taken() { return false; }
+  /// Hardened: what has followed the round that next_rendezvous returned, as far as the backend can
+  /// tell. What becomes of a node that is not in a round that is complete decides nothing for it.
+  virtual Successor successor() { return Successor::none; }
   /// Ranks of that group whose nodes are no participants any more; empty where that is not known.
   virtual std::vector<std::int64_t> missing_ranks() { return {}; }
   /// The agent has its ranks: from now on a wait on the round's store goes on when the group loses

@@ -56,6 +56,8 @@ class LegacyEtcdHandler final : public RendezvousHandler {
     return raised([&] { return rendezvous_.others_alive(); });
   }
   GroupState group_state() override;
+  Successor successor() override;
+  std::vector<std::int64_t> missing_ranks() override { return rendezvous_.missing_ranks(); }
   void group_formed() override { forming_ = false; }
   std::shared_ptr<Store> job_store() override {
     return make_prefix_store(job_prefix(run_id_), job_store_);
@@ -145,7 +147,8 @@ void LegacyEtcdHandler::while_waiting() {
   if (!forming_) return;
   const sim::MonotonicTime now = ports_.clock.monotonic_now();
   try {
-    if (group_state() == GroupState::broken) {
+    const GroupState state = group_state();
+    if (state == GroupState::broken || state == GroupState::over) {
       throw RendezvousGroupLostError("the group lost a member while it was forming");
     }
     heard_ = now;
@@ -170,6 +173,16 @@ GroupState LegacyEtcdHandler::group_state() {
   if (!hardened() || ports_.clock.monotonic_now() < next_look_) return GroupState::whole;
   next_look_ = ports_.clock.monotonic_now() + kMemberLook;
   return raised([&] { return rendezvous_.group_state(); });
+}
+
+Successor LegacyEtcdHandler::successor() {
+  if (!hardened()) return Successor::none;
+  try {
+    return rendezvous_.successor();
+  } catch (const EtcdError&) {
+  } catch (const EtcdConnectionError&) {
+  }
+  return Successor::none;
 }
 
 bool LegacyEtcdHandler::shutdown() {

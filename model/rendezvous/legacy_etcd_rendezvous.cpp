@@ -22,6 +22,9 @@ constexpr std::int64_t kJoinableTtl = 10;
 constexpr std::int64_t kKeepAliveTtl = kLegacyKeepAlive / 1s;
 constexpr std::int64_t kRunTtl = 7200;
 constexpr sim::Duration kRetryPause = 1s;
+/// How long a hardened node waits to be told of a change before it looks itself: an etcd whose
+/// machine has crashed breaks no connection.
+constexpr sim::Duration kWatchMax = 5s;
 constexpr sim::Duration kCasDelayMax = 100ms;
 
 /// std::invalid_argument, std::out_of_range: another program has written there.
@@ -143,6 +146,8 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::init_phase() {
     case Status::setup:
     case Status::frozen:
       static_cast<void>(wait_for_change(index, path("/rdzv/active_version"), settings_.timeout));
+      // Who pauses now may miss the last call of what comes.
+      if (settings_.variant == Variant::hardened) throw RetryImmediately();
       throw RetryableFailure();
   }
   throw RetryableFailure();
@@ -209,9 +214,9 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::join_phase(const std::string& 
   const bool too_soon = settings_.planted.has(Planted::legacy_last_call_too_soon);
   const std::int64_t caller = std::max<std::int64_t>(settings_.min_nodes - (too_soon ? 2 : 1), 0);
   if (rank == caller && joined.state.status == Status::joinable) {
-    last_call(version, reading() + settings_.last_call);
+    last_call(version, rank, reading() + settings_.last_call);
   }
-  wait_for_peers(version);
+  wait_for_peers(version, rank);
   confirm(version, rank);
   ports_.fault_point.reach("legacy.confirmed");
   Place place;
@@ -219,6 +224,7 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::join_phase(const std::string& 
   place.rank = rank;
   place.world_size = wait_for_final(version);
   held_version_ = place.version;
+  held_size_ = place.world_size;
   return place;
 }
 
@@ -252,10 +258,17 @@ LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::join(const std::string& version
   }
 }
 
-void LegacyEtcdRendezvous::last_call(const std::string& version, sim::Duration deadline) {
+bool LegacyEtcdRendezvous::has_lost_place(const LegacyState& state, std::int64_t rank) const {
+  return settings_.variant == Variant::hardened && state.participants &&
+         static_cast<std::int64_t>(state.participants->size()) <= rank;
+}
+
+void LegacyEtcdRendezvous::last_call(const std::string& version, std::int64_t rank,
+                                     sim::Duration deadline) {
   for (;;) {
     cas_delay();
     const Read seen = read();
+    if (has_lost_place(seen.state, rank)) throw RetryableFailure();
     if (seen.state.status == Status::frozen && seen.state.version == version) return;
     if (seen.state.status != Status::joinable || seen.state.version != version) {
       throw RetryableFailure();
@@ -275,8 +288,9 @@ void LegacyEtcdRendezvous::last_call(const std::string& version, sim::Duration d
   }
 }
 
-void LegacyEtcdRendezvous::wait_for_peers(const std::string& version) {
+void LegacyEtcdRendezvous::wait_for_peers(const std::string& version, std::int64_t rank) {
   for (Read seen = read();;) {
+    if (has_lost_place(seen.state, rank)) throw RetryableFailure();
     if (seen.state.status == Status::frozen && seen.state.version == version) return;
     if (seen.state.status != Status::joinable || seen.state.version != version) {
       throw RetryableFailure();
@@ -337,7 +351,13 @@ void LegacyEtcdRendezvous::handle_existing(const std::string& version) {
   }
   announce_waiting(version);
   ports_.fault_point.reach("legacy.waiting");
-  wait_to_be_free(version);
+  try {
+    wait_to_be_free(version);
+  } catch (const EtcdError& error) {
+    // It is gone. PyTorch pauses, and may miss the last call of the version that follows.
+    const bool gone = error.code() == EtcdV2Client::kKeyNotFound;
+    if (!gone || settings_.variant != Variant::hardened) throw;
+  }
 }
 
 void LegacyEtcdRendezvous::announce_waiting(const std::string& version) {
@@ -362,18 +382,12 @@ void LegacyEtcdRendezvous::wait_to_be_free(const std::string& version) {
   for (;;) {
     const Read seen = read();
     if (seen.state.status != Status::final_ || seen.state.version != version) return;
-    const EtcdV2Answer listed = client_->list(path("/rdzv/v_" + version));
-    const auto missing = std::find_if(
-        seen.state.keep_alives->begin(), seen.state.keep_alives->end(),
-        [&](const std::string& keep_alive) {
-          return std::none_of(listed.below.begin(), listed.below.end(),
-                              [&](const EtcdV2Node& node) { return node.key == keep_alive; });
-        });
-    if (missing != seen.state.keep_alives->end()) {
+    const auto missing = expired(version, *seen.state.keep_alives);
+    if (!missing.empty()) {
       // Somebody of the version is dead: the version goes, whoever else is in it (incident 4).
       client_->compare_and_delete(path("/rdzv/active_version"), seen.text);
       ports_.trace.emit(events::rendezvous_evicted,
-                        {settings_.run_id, number_in(version), *missing, 0, true});
+                        {settings_.run_id, number_in(version), missing.front(), 0, true});
       return;
     }
     static_cast<void>(wait_for_change(seen.index, path("/rdzv"), settings_.timeout));
@@ -381,6 +395,16 @@ void LegacyEtcdRendezvous::wait_to_be_free(const std::string& version) {
       throw RendezvousTimeoutError("no seat became free in time");
     }
   }
+}
+
+Successor LegacyEtcdRendezvous::successor() {
+  const LegacyState state = read().state;
+  if (!is_successor(state)) return Successor::none;
+  return state.status == Status::final_ ? Successor::complete : Successor::begun;
+}
+
+bool LegacyEtcdRendezvous::is_successor(const LegacyState& state) const {
+  return held_version_ != 0 && state.version && *state.version != std::to_string(held_version_);
 }
 
 bool LegacyEtcdRendezvous::is_closed() {
@@ -395,10 +419,14 @@ bool LegacyEtcdRendezvous::is_closed() {
 std::int64_t LegacyEtcdRendezvous::num_workers_waiting() {
   try {
     const Read seen = read();
+    const bool hardened = settings_.variant == Variant::hardened;
+    if (hardened && is_successor(seen.state) && seen.state.status == Status::joinable) {
+      return static_cast<std::int64_t>(seen.state.participants->size());
+    }
     if (seen.state.status != Status::final_) return 0;
     const std::int64_t waiting = *seen.state.num_workers_waiting;
     const auto members = static_cast<std::int64_t>(seen.state.participants->size());
-    if (settings_.variant == Variant::hardened && waiting > 0 && members >= settings_.max_nodes) {
+    if (hardened && waiting > 0 && members >= settings_.max_nodes) {
       // Nobody can be admitted beyond the last seat, as in R-42; but a member that is on its way
       // back counts itself in the same number.
       client_->get(return_path(*seen.state.version));
@@ -415,33 +443,37 @@ std::int64_t LegacyEtcdRendezvous::others_alive() {
   if (seen.state.status != Status::final_) return 0;
   std::vector<std::string> others = *seen.state.keep_alives;
   std::erase(others, own_keep_alive_);
-  return alive(*seen.state.version, others);
+  const auto gone = expired(*seen.state.version, others);
+  return static_cast<std::int64_t>(others.size() - gone.size());
 }
 
 GroupState LegacyEtcdRendezvous::group_state() {
+  const std::string held = std::to_string(held_version_);
+  missing_.clear();
   try {
     const Read seen = read();
     if (seen.state.status == Status::closed) return GroupState::closed;
-    if (seen.state.status != Status::final_ ||
-        *seen.state.version != std::to_string(held_version_)) {
-      return GroupState::broken;
+    if (seen.state.status != Status::final_ || *seen.state.version != held) return GroupState::over;
+    const auto gone = expired(held, *seen.state.keep_alives);
+    for (std::int64_t rank = 0; rank < held_size_; ++rank) {
+      const bool is_gone = std::find(gone.begin(), gone.end(), rank_path(held, rank)) != gone.end();
+      if (is_gone) missing_.push_back(rank);
     }
-    const auto members = static_cast<std::int64_t>(seen.state.keep_alives->size());
-    return alive(*seen.state.version, *seen.state.keep_alives) < members ? GroupState::broken
-                                                                         : GroupState::whole;
+    return gone.empty() ? GroupState::whole : GroupState::broken;
   } catch (const EtcdError& error) {
-    if (error.code() == EtcdV2Client::kKeyNotFound) return GroupState::broken;
+    if (error.code() == EtcdV2Client::kKeyNotFound) return GroupState::over;
     throw;
   }
 }
 
-std::int64_t LegacyEtcdRendezvous::alive(const std::string& version,
-                                         const std::vector<std::string>& keep_alives) {
+std::vector<std::string> LegacyEtcdRendezvous::expired(const std::string& version,
+                                                       std::vector<std::string> keep_alives) {
   const EtcdV2Answer listed = client_->list(path("/rdzv/v_" + version));
-  return std::count_if(keep_alives.begin(), keep_alives.end(), [&](const std::string& keep_alive) {
+  std::erase_if(keep_alives, [&](const std::string& keep_alive) {
     return std::any_of(listed.below.begin(), listed.below.end(),
                        [&](const EtcdV2Node& node) { return node.key == keep_alive; });
   });
+  return keep_alives;
 }
 
 void LegacyEtcdRendezvous::set_closed() {
@@ -526,6 +558,8 @@ bool LegacyEtcdRendezvous::replace(const Read& seen, const LegacyState& state, s
 LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::wait_for_change(std::uint64_t index,
                                                                  const std::string& path,
                                                                  sim::Duration at_most) {
+  const bool hardened = settings_.variant == Variant::hardened;
+  if (hardened) at_most = std::min<sim::Duration>(at_most, kWatchMax);
   const sim::Duration patience = std::max(deadline_ - reading() + 1s, sim::Duration::zero());
   try {
     static_cast<void>(client_->watch(path, index + 1,
@@ -536,7 +570,10 @@ LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::wait_for_change(std::uint64_t i
   if (reading() > deadline_) {
     throw RendezvousTimeoutError("the rendezvous did not come about in time");
   }
-  return read();
+  Read now = read();
+  // An etcd that has lost its data counts anew: this may be another version of the same number.
+  if (hardened && now.index < index) throw RetryableFailure();
+  return now;
 }
 
 void LegacyEtcdRendezvous::create_directory(const std::string& path, std::int64_t ttl) {

@@ -54,12 +54,18 @@ class LegacyEtcdRendezvous {
   /// False when there is no version at all. EtcdError, EtcdConnectionError, std::invalid_argument.
   bool is_closed();
   /// Nodes that wait for the active version to go. Hardened: 0 while its seats are all taken and
-  /// none of its members is on its way back to it.
+  /// none of its members is on its way back to it; and those who have joined the version that
+  /// follows the one that barrier() returned, as long as that may still be joined.
   std::int64_t num_workers_waiting();
   /// Keep-alives of a final version that have not expired, but this node's.
   std::int64_t others_alive();
-  /// Broken: the version that barrier() returned is no longer the active one, or misses a member.
+  /// Broken: the version that barrier() returned misses a member; over: it is no longer the active
+  /// one.
   GroupState group_state();
+  /// EtcdError kKeyNotFound: there is no version now.
+  Successor successor();
+  /// Ranks of that version whose keep-alives had expired when group_state() last looked.
+  [[nodiscard]] const std::vector<std::int64_t>& missing_ranks() const { return missing_; }
   /// EtcdError kKeyNotFound when there is no version yet (S-L11).
   void set_closed();
 
@@ -86,10 +92,14 @@ class LegacyEtcdRendezvous {
   /// Hardened: an etcd that has lost its keys begins again with versions that there were; who meets
   /// one of them that is still joinable takes it to where the versions go on.
   [[nodiscard]] bool was_before(const std::string& version) const;
+  /// This is another version than the one that barrier() has returned last.
+  [[nodiscard]] bool is_successor(const LegacyState& state) const;
   Place join_phase(const std::string& version);
   Read join(const std::string& version, std::int64_t& rank);
-  void last_call(const std::string& version, sim::Duration deadline);
-  void wait_for_peers(const std::string& version);
+  void last_call(const std::string& version, std::int64_t rank, sim::Duration deadline);
+  void wait_for_peers(const std::string& version, std::int64_t rank);
+  /// Hardened: this is another version of the same number, begun in an etcd that had lost its data.
+  [[nodiscard]] bool has_lost_place(const LegacyState& state, std::int64_t rank) const;
   void confirm(const std::string& version, std::int64_t rank);
   std::int64_t wait_for_final(const std::string& version);
   void handle_existing(const std::string& version);
@@ -109,8 +119,9 @@ class LegacyEtcdRendezvous {
   [[nodiscard]] std::string rank_path(const std::string& version, std::int64_t rank) const;
   /// Where a hardened member says that it waits for the next version (beside what PyTorch lists).
   [[nodiscard]] std::string return_path(const std::string& version) const;
-  /// How many of these keep-alives are there.
-  std::int64_t alive(const std::string& version, const std::vector<std::string>& keep_alives);
+  /// Those of these keep-alives that are not there.
+  std::vector<std::string> expired(const std::string& version,
+                                   std::vector<std::string> keep_alives);
   void create_directory(const std::string& path, std::int64_t ttl);
 
   sim::Ports& ports_;
@@ -120,8 +131,10 @@ class LegacyEtcdRendezvous {
   std::string own_keep_alive_;     ///< path of this node's key in the version it is in
   std::int64_t held_version_ = 0;  ///< the one that barrier() has returned last; 0: none
   std::int64_t seen_version_ = 0;  ///< the highest that this node has seen
-  bool is_spare_ = false;          ///< waits, and the version it waits for is full
-  sim::Duration deadline_{};       ///< a reading()
+  std::int64_t held_size_ = 0;     ///< members of the held version
+  std::vector<std::int64_t> missing_;
+  bool is_spare_ = false;     ///< waits, and the version it waits for is full
+  sim::Duration deadline_{};  ///< a reading()
   std::unique_ptr<Refresher> run_refresher_;
   std::unique_ptr<Refresher> rank_refresher_;
 };

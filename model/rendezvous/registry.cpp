@@ -33,7 +33,8 @@ std::unique_ptr<RendezvousHandler> create_etcd_v2(sim::Ports& ports,
                                                   const RendezvousParameters& parameters) {
   auto client = connect_etcd<EtcdV2Client>(ports, parameters);
   RendezvousResources resources;
-  resources.backend = make_etcd_v2_backend(client, parameters.run_id, parameters.planted);
+  resources.backend =
+      make_etcd_v2_backend(client, parameters.run_id, parameters.planted, parameters.variant);
   resources.job_store = make_hardened_etcd_v2_store(ports, client, etcd_v2_store_prefix());
   resources.store = parameters.variant == Variant::hardened
                         ? resources.job_store
@@ -46,8 +47,8 @@ std::unique_ptr<RendezvousHandler> create_etcd_v3(sim::Ports& ports,
                                                   const RendezvousParameters& parameters) {
   auto client = connect_etcd<EtcdV3Client>(ports, parameters);
   RendezvousResources resources;
-  resources.backend =
-      make_etcd_v3_backend(ports.clock, client, parameters.run_id, parameters.planted);
+  resources.backend = make_etcd_v3_backend(ports.clock, client, parameters.run_id,
+                                           parameters.planted, parameters.variant);
   resources.store = make_etcd_v3_store(ports, std::move(client), etcd_v3_store_prefix());
   return make_dynamic_handler(ports, std::move(resources), dynamic_settings(parameters),
                               parameters.local_addr);

@@ -1,16 +1,21 @@
 #include "model/rendezvous/signs_of_life.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace hooke::model {
 
 void SignsOfLife::observe(const RendezvousState& state) {
   const sim::MonotonicTime now = clock_.monotonic_now();
+  const sim::Duration deaf =
+      std::max(now - looked_.value_or(now) - interval_, sim::Duration::zero());
+  looked_ = now;
   std::map<NodeDesc, Seen> listed;
   for (const Heartbeat& heartbeat : state.last_heartbeats) {
     const auto known = heartbeats_.find(*heartbeat.node);
     const bool is_new = known == heartbeats_.end() || known->second.at != heartbeat.at;
-    listed[*heartbeat.node] = {heartbeat.at, is_new ? now : known->second.since};
+    const sim::Duration unheard = *heartbeat.node == self_ ? sim::Duration::zero() : deaf;
+    listed[*heartbeat.node] = {heartbeat.at, is_new ? now : known->second.since + unheard};
   }
   heartbeats_ = std::move(listed);
   if (!state.deadline) {

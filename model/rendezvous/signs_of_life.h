@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "model/rendezvous/state.h"
 #include "sim/port/clock.h"
@@ -12,9 +13,13 @@ namespace hooke::model {
 
 class SignsOfLife {
  public:
-  explicit SignsOfLife(sim::Clock& clock) : clock_(clock) {}
+  /// `self` looks at the state at least once per `interval`, as a rule.
+  SignsOfLife(sim::Clock& clock, NodeDesc self, sim::Duration interval)
+      : clock_(clock), self_(std::move(self)), interval_(interval) {}
 
   /// Takes in a state as the backend has it: which heartbeats are new, and whether a last call is.
+  /// Who has not looked has not heard: what is longer than an interval between two looks, for a
+  /// backend that was away or a process that stood still, is nobody else's silence.
   void observe(const RendezvousState& state);
   /// For how long `node` has given no new heartbeat, counted from the first look at the last one;
   /// zero for a node that has none.
@@ -29,6 +34,9 @@ class SignsOfLife {
   };
 
   sim::Clock& clock_;
+  NodeDesc self_;
+  sim::Duration interval_;
+  std::optional<sim::MonotonicTime> looked_;
   std::map<NodeDesc, Seen> heartbeats_;
   std::optional<Seen> last_call_;
 };

@@ -17,7 +17,8 @@ StateHolder::StateHolder(sim::Clock& clock, RendezvousBackend& backend,
       observer_(observer),
       cache_duration_(cache_duration),
       state_(fresh_state()) {
-  if (settings.variant == Variant::hardened) signs_.emplace(clock);
+  if (settings.variant == Variant::hardened)
+    signs_.emplace(clock, *node_, settings.keep_alive_interval);
 }
 
 std::shared_ptr<RendezvousState> StateHolder::fresh_state() const {
@@ -125,8 +126,19 @@ bool StateHolder::write() {
   } else if (!has_set) {
     observer_->on_lost(*state_, began);
   }
-  observer_->on_write(pending_, dead_, has_set, offered.size());
+  observer_->on_write(pending_, dead_, has_set || (in_doubt && has_landed()), offered.size());
   return has_set;
+}
+
+/// A change whose answer was lost, and which has been overwritten since, is seen in what is there.
+bool StateHolder::has_landed() const {
+  if (pending_.size() != 1) return false;
+  switch (pending_.back().action) {
+    case Action::add_to_participants: return state_->participant(node_) != nullptr;
+    case Action::add_to_wait_list: return state_->waits(node_);
+    case Action::add_to_redundancy_list: return state_->is_redundant(node_);
+    default: return false;
+  }
 }
 
 void StateHolder::adopt(const sim::Value& bytes) {

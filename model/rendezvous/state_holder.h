@@ -56,6 +56,8 @@ class StateHolder {
   /// RendezvousStateError: nothing has changed; what was to be written is tried
   /// again with the next sync, or forgotten in the hardened variant.
   std::optional<bool> sync();
+  /// The next sync asks the backend, however young the cache is.
+  void forget_cache() { last_sync_.reset(); }
 
   /// False as long as the backend has never had a state for this node to see.
   [[nodiscard]] bool known() const { return known_; }
@@ -77,6 +79,7 @@ class StateHolder {
   RendezvousState& edit();
   /// Offers the local copy to the backend. True: it is stored.
   bool write();
+  [[nodiscard]] bool has_landed() const;
   void adopt(const sim::Value& bytes);
   void drop_dead_nodes();
 

@@ -65,6 +65,11 @@ RendezvousInfo StaticHandler::next_rendezvous() {
     options.count_in = true;
     options.variant = variant_;
     options.planted = planted_;
+    if (variant_ == Variant::hardened) {
+      options.pause = [this](sim::MonotonicTime until) {
+        interruptible_sleep_until(ports_, until);
+      };
+    }
     store_ = connect_tcp_store(ports_, options);
     if (rank_ == 0) wait_for_all();
   }
@@ -96,6 +101,7 @@ void StaticHandler::wait_for_all() {
       throw StoreTimeoutError("Timed out waiting for clients. " + std::to_string(joined) + "/" +
                               std::to_string(world_size_) + " clients joined.");
     }
+    if (variant_ == Variant::hardened) check_signals(ports_);
     ports_.executor.sleep_until(ports_.clock.monotonic_now() + std::chrono::milliseconds(10));
   }
 }

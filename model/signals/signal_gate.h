@@ -33,9 +33,12 @@ inline void check_signals(sim::Ports& ports) {
 
 /// Sleeps like Python's time.sleep in the main thread: a caught signal ends it with
 /// SignalException.
-inline void interruptible_sleep(sim::Ports& ports, sim::Duration span) {
-  static_cast<void>(ports.processes.wait_signal(ports.clock.monotonic_now() + span));
+inline void interruptible_sleep_until(sim::Ports& ports, sim::MonotonicTime until) {
+  static_cast<void>(ports.processes.wait_signal(until));
   check_signals(ports);
+}
+inline void interruptible_sleep(sim::Ports& ports, sim::Duration span) {
+  interruptible_sleep_until(ports, ports.clock.monotonic_now() + span);
 }
 
 }  // namespace hooke::model

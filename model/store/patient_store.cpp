@@ -92,16 +92,20 @@ class PatientStore final : public Store {
 
 template <class Call>
 auto PatientStore::persistently(Call call, Again again) -> decltype(call()) {
-  const sim::MonotonicTime give_up = ports_.clock.monotonic_now() + outage_;
+  const sim::MonotonicTime begin = ports_.clock.monotonic_now();
+  std::optional<sim::MonotonicTime> give_up;
   for (;;) {
     try {
       return call();
     } catch (const StoreNetworkError& error) {
       if (again == Again::if_not_done && error.outcome_unknown()) throw;
-      if (ports_.clock.monotonic_now() >= give_up) throw;
+      const sim::MonotonicTime now = ports_.clock.monotonic_now();
+      // The outage may have begun when a slice of a wait was all but over.
+      if (!give_up) give_up = std::min(now, begin + kSlice) + outage_;
+      if (now >= *give_up) throw;
     }
     between_();
-    ports_.executor.sleep_until(std::min(ports_.clock.monotonic_now() + kSlice, give_up));
+    ports_.executor.sleep_until(std::min(ports_.clock.monotonic_now() + kSlice, *give_up));
     between_();
   }
 }

@@ -50,6 +50,9 @@ struct BarrierTracing {
 void barrier(Store& store, std::int64_t world_size, const std::string& prefix,
              sim::Duration timeout, const std::optional<BarrierTracing>& tracing = std::nullopt);
 
+/// The prefix under which agents meet when their work is done (api.py:_TERMINAL_STATE_SYNC_ID).
+inline constexpr char kTerminalState[] = "torchelastic/agent/terminal_state";
+
 /// The key under which a barrier counts who has come.
 std::string barrier_count(const std::string& prefix);
 /// The key of the sign by which a barrier is open.

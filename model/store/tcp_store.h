@@ -3,6 +3,7 @@
 // of 2.x and of 1.13. Sources: torch/csrc/distributed/c10d/TCPStore.cpp, TCPStoreLibUvBackend.cpp,
 // socket.cpp, Backoff.hpp.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,7 +28,8 @@ class TcpStoreServer {
   /// Number of keys, `init/` and queues not counted apart.
   [[nodiscard]] virtual std::size_t key_count() const = 0;
   /// Clients that wait for a key or have asked for something within the last `span`: agents do so
-  /// at least once per keep-alive interval, machines that are gone never do.
+  /// at least once per keep-alive interval, machines that are gone never do. Clients whose
+  /// connection broke within that span count as one: they are about to come again.
   [[nodiscard]] virtual std::size_t active_clients(sim::Duration span) const = 0;
 };
 
@@ -48,6 +50,9 @@ struct TcpStoreOptions {
   Variant variant = Variant::torch_2_x;
   /// ADD 1 to `init/` after connecting, as when a world size was given.
   bool count_in = false;
+  /// How it waits between two attempts of the first connection, and what it throws ends them: so a
+  /// hardened agent hears a signal meanwhile. Empty: it sleeps.
+  std::function<void(sim::MonotonicTime)> pause = {};
   PlantedSet planted{};
 };
 

@@ -48,6 +48,7 @@ class Client final : public Store {
         timeout_(options_.timeout),
         mutex_(ports.executor) {
     connect(options_.timeout);
+    options_.pause = nullptr;  // whoever calls later may be another fiber
     if (options_.count_in) static_cast<void>(count_in(1));
   }
   /// Adds to the counter of clients, whose key has no slash before it.
@@ -74,6 +75,7 @@ class Client final : public Store {
 
  private:
   void connect(Duration timeout);
+  void pause_until(MonotonicTime until);
   std::unique_ptr<sim::Stream> connect_socket(Backoff& backoff, Duration timeout);
   /// Opens the protocol on a fresh stream; false when the connection broke while doing so.
   bool open(sim::Stream& stream, MonotonicTime deadline);
@@ -103,6 +105,8 @@ class Client final : public Store {
   /// Reads a one-byte answer; StoreError when it is another one than `expected`.
   void expect(std::uint8_t expected);
   void wait_locked(const std::vector<std::string>& keys, Duration timeout);
+  /// False: the time was over.
+  bool wait_once(const std::vector<std::string>& keys, Duration timeout);
   [[noreturn]] void broken(const std::string& why);
   [[nodiscard]] bool of_1_13() const { return options_.variant == Variant::torch_1_13; }
   [[nodiscard]] bool hardened() const { return options_.variant == Variant::hardened; }
@@ -143,22 +147,28 @@ void Client::connect(Duration timeout) {
                               describe(options_.endpoint) + " in time");
     }
     const MonotonicTime again = ports_.clock.monotonic_now() + backoff.next();
-    ports_.executor.sleep_until(hardened() ? std::min(again, deadline) : again);
+    pause_until(hardened() ? std::min(again, deadline) : again);
   }
+}
+
+void Client::pause_until(MonotonicTime until) {
+  options_.pause ? options_.pause(until) : ports_.executor.sleep_until(until);
 }
 
 /// The inner loop: attempts on one socket with a deadline of its own; null when that has passed.
 std::unique_ptr<sim::Stream> Client::connect_socket(Backoff& backoff, Duration timeout) {
   const MonotonicTime deadline = ports_.clock.monotonic_now() + timeout;
   for (;;) {
-    auto stream = ports_.network.connect(options_.endpoint, deadline);
+    const MonotonicTime slice = ports_.clock.monotonic_now() + kReconnectTimeout;
+    auto stream = ports_.network.connect(options_.endpoint,
+                                         hardened() ? std::min(slice, deadline) : deadline);
     if (stream) return std::move(stream).value();
     const sim::Fault fault = stream.failure().fault;
     if (fault == sim::Fault::closed) throw StoreNetworkError("the process is going down");
     if (fault == sim::Fault::timed_out || fault == sim::Fault::unreachable) return nullptr;
     const Duration delay = backoff.next();
     if (ports_.clock.monotonic_now() + delay >= deadline) return nullptr;
-    ports_.executor.sleep_until(ports_.clock.monotonic_now() + delay);
+    pause_until(ports_.clock.monotonic_now() + delay);
   }
 }
 
@@ -303,20 +313,36 @@ void Client::wait(const std::vector<std::string>& keys, std::optional<Duration> 
 }
 
 void Client::wait_locked(const std::vector<std::string>& keys, Duration timeout) {
+  const MonotonicTime end = ports_.clock.monotonic_now() + timeout;
+  for (Duration left = timeout;; left = end - ports_.clock.monotonic_now()) {
+    // Nothing comes from a machine that was rebooted meanwhile: a hardened client asks in between
+    // whether its wait is still known there.
+    const bool in_between = hardened() && left > options_.reply_timeout / 2;
+    if (wait_once(keys, in_between ? options_.reply_timeout / 2 : left)) return;
+    if (!in_between) break;
+  }
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
+  throw StoreTimeoutError("wait timeout after " + std::to_string(ms) +
+                          "ms, keys: " + join_keys(keys));
+}
+
+bool Client::wait_once(const std::vector<std::string>& keys, Duration timeout) {
   Message message = key_list(Query::wait, keys);
   send(message);
   std::optional<MonotonicTime> deadline = ports_.clock.monotonic_now() + timeout;
   if (options_.planted.has(Planted::store_waits_for_ever)) deadline.reset();
-  if (receive(1, deadline)) return expect(kStopWaiting);
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
-  const StoreTimeoutError timed_out("wait timeout after " + std::to_string(ms) +
-                                    "ms, keys: " + join_keys(keys));
-  if (of_1_13()) throw timed_out;  // the server goes on waiting for us (S-1)
+  if (receive(1, deadline)) {
+    expect(kStopWaiting);
+    return true;
+  }
+  if (of_1_13()) return false;  // the server goes on waiting for us (S-1)
   send(request(Query::cancel_wait));
   // The wait may have been satisfied just now: its answer then comes before that of the
-  // cancellation, and it has timed out all the same.
-  if (number<std::uint8_t>() != kWaitCanceled) expect(kWaitCanceled);
-  throw timed_out;
+  // cancellation. To PyTorch it has timed out all the same, so that whoever waits in slices that
+  // are shorter than a slow store's answer waits for ever.
+  const bool satisfied = number<std::uint8_t>() != kWaitCanceled;
+  if (satisfied) expect(kWaitCanceled);
+  return satisfied && hardened();
 }
 
 bool Client::check(const std::vector<std::string>& keys) {

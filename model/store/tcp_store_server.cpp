@@ -36,6 +36,8 @@ class Server final : public TcpStoreServer, public sim::AcceptHandler {
   std::unique_ptr<sim::Listener> listener_;
   std::map<std::uint64_t, std::unique_ptr<Connection>> connections_;
   std::uint64_t next_connection_ = 1;
+  std::optional<sim::MonotonicTime>
+      latest_broken_;  ///< when a connection that broke was last heard
 
   std::map<std::string, Value, std::less<>> keys_;
   std::map<std::string, std::deque<Value>, std::less<>> queues_;  ///< none is empty
@@ -55,6 +57,11 @@ class Connection final : public sim::StreamHandler {
 
   void on_data(sim::Buffer& received) override;
   void on_end() override { server_.drop(number_); }
+  /// Who has lost its connection comes again, unlike one who has closed it.
+  void on_reset() override {
+    server_.latest_broken_ = std::max(server_.latest_broken_.value_or(latest_), latest_);
+    server_.drop(number_);
+  }
   /// One of the keys this connection waits for has appeared; true if it was the last one missing.
   bool key_appeared();
   /// The registration for `key` has been used up.
@@ -119,9 +126,10 @@ void Server::on_accept(std::unique_ptr<sim::Stream> stream) {
 
 std::size_t Server::active_clients(sim::Duration span) const {
   const sim::MonotonicTime begin = ports_.clock.monotonic_now() - span;
-  return static_cast<std::size_t>(std::count_if(
-      connections_.begin(), connections_.end(),
-      [&](const auto& connection) { return connection.second->active_since(begin); }));
+  const auto connected =
+      std::count_if(connections_.begin(), connections_.end(),
+                    [&](const auto& connection) { return connection.second->active_since(begin); });
+  return static_cast<std::size_t>(connected) + (latest_broken_ >= begin ? 1 : 0);
 }
 
 void Server::drop(std::uint64_t connection) {

@@ -11,6 +11,7 @@
 
 #include "model/timer/timer.h"
 #include "model/timer/timer_table.h"
+#include "model/variant/variant.h"
 #include "sim/port/ports.h"
 #include "sim/port/sync.h"
 
@@ -38,7 +39,8 @@ class TimerQueue {
 class QueueTimerServer : public TimerServer {
  public:
   QueueTimerServer(sim::Ports& ports, std::shared_ptr<TimerQueue> queue,
-                   sim::Duration max_interval = std::chrono::seconds(60), PlantedSet planted = {});
+                   sim::Duration max_interval = std::chrono::seconds(60), PlantedSet planted = {},
+                   Variant variant = Variant::torch_2_x);
   ~QueueTimerServer() override;
   QueueTimerServer(const QueueTimerServer&) = delete;
   QueueTimerServer& operator=(const QueueTimerServer&) = delete;
@@ -62,11 +64,13 @@ class QueueTimerServer : public TimerServer {
     sim::WallTime progress{};
   };
   void watch();
+  bool hear_the_rest();
   void step();
 
   std::shared_ptr<TimerQueue> queue_;
   sim::Duration max_interval_;
   TimerTable timers_;
+  Variant variant_;
   std::shared_ptr<Life> life_;
   bool started_ = false;
 };

@@ -35,14 +35,18 @@ class FileTimers final : public TimerKind {
 /// A queue, what fills it and what works it off, anew for each incarnation.
 class QueueWatch final : public WorkerTimers {
  public:
-  QueueWatch(sim::Ports& ports, sim::Duration interval, PlantedSet planted)
-      : ports_(ports), interval_(interval), planted_(planted) {}
+  QueueWatch(const TimerParts& parts, sim::Duration interval)
+      : ports_(parts.ports),
+        interval_(interval),
+        planted_(parts.planted),
+        variant_(parts.variant) {}
 
   std::map<std::string, std::string> start(const std::string&) override {
     stop();
     auto queue = std::make_shared<TimerQueue>(ports_.executor);
     listener_ = std::make_unique<TimerListener>(ports_, sim::PortNumber{0}, queue);
-    server_ = std::make_unique<QueueTimerServer>(ports_, std::move(queue), interval_, planted_);
+    server_ =
+        std::make_unique<QueueTimerServer>(ports_, std::move(queue), interval_, planted_, variant_);
     server_->start();
     return {
         {kTimerServer, std::string(kThisMachine) + ":" + std::to_string(listener_->port().value)}};
@@ -58,6 +62,7 @@ class QueueWatch final : public WorkerTimers {
   sim::Ports& ports_;
   sim::Duration interval_;
   PlantedSet planted_;
+  Variant variant_;
   std::unique_ptr<TimerListener> listener_;
   std::unique_ptr<QueueTimerServer> server_;
 };
@@ -66,7 +71,7 @@ class QueueTimers final : public TimerKind {
  public:
   explicit QueueTimers(sim::Duration interval) : interval_(interval) {}
   [[nodiscard]] std::unique_ptr<WorkerTimers> watch(const TimerParts& parts) const override {
-    return std::make_unique<QueueWatch>(parts.ports, interval_, parts.planted);
+    return std::make_unique<QueueWatch>(parts, interval_);
   }
   [[nodiscard]] std::unique_ptr<TimerClient> client(sim::Ports& ports, Variant,
                                                     std::optional<sim::Signal>) const override {

@@ -50,11 +50,12 @@ class Etcd : public testing::TestWithParam<int> {
       Ports& ports, const model::RendezvousParameters& parameters) {
     if (GetParam() == 2) {
       return model::make_etcd_v2_backend(
-          model::connect_etcd<model::EtcdV2Client>(ports, parameters), parameters.run_id);
+          model::connect_etcd<model::EtcdV2Client>(ports, parameters), parameters.run_id, {},
+          parameters.variant);
     }
     return model::make_etcd_v3_backend(ports.clock,
                                        model::connect_etcd<model::EtcdV3Client>(ports, parameters),
-                                       parameters.run_id);
+                                       parameters.run_id, {}, parameters.variant);
   }
   static std::unique_ptr<model::RendezvousBackend> backend(Ports& ports, std::uint16_t port,
                                                            sim::Duration read_timeout = 60s) {
@@ -101,6 +102,31 @@ TEST_P(Etcd, keeps_the_state_behind_a_fence) {
     const auto foreign = one->set_state(Value("x"), Value("no number"));
     ASSERT_TRUE(foreign);
     EXPECT_FALSE(foreign->has_set);
+  });
+}
+
+/// By quorum, and with the bytes in the fence.
+TEST_P(Etcd, keeps_the_state_behind_a_hardened_fence) {
+  with_etcd([](Ports& ports, model::EmbeddedEtcd& etcd, const fs::path&) {
+    model::RendezvousParameters hardened = parameters(etcd.endpoint().port.value, 60s);
+    hardened.variant = model::Variant::hardened;
+    const auto one = backend(ports, hardened);
+    const auto other = backend(ports, etcd.endpoint().port.value);
+    EXPECT_FALSE(one->get_state());
+    const auto first = one->set_state(Value("first"), std::nullopt);
+    ASSERT_TRUE(first && first->has_set);
+    EXPECT_EQ(one->get_state()->token, first->token) << "to read writes nothing";
+    EXPECT_EQ(other->get_state()->token, first->token);
+    const auto second = one->set_state(Value("second"), first->token);
+    ASSERT_TRUE(second && second->has_set);
+    const auto third = other->set_state(Value("third"), second->token);
+    ASSERT_TRUE(third && third->has_set);
+    const auto late = one->set_state(Value("late"), second->token);
+    ASSERT_TRUE(late);
+    EXPECT_FALSE(late->has_set);
+    EXPECT_EQ(late->bytes.bytes(), "third");
+    EXPECT_EQ(one->get_state()->bytes.bytes(), "third");
+    EXPECT_TRUE(one->set_state(Value("fourth"), late->token)->has_set);
   });
 }
 

@@ -22,11 +22,11 @@ constexpr sim::Duration kSlack = std::chrono::seconds(5);
 /// A reply that a store owes at the barrier's opening comes within this, or the connection is given
 /// up.
 constexpr sim::Duration kReply = std::chrono::seconds(10);
+/// For so long a lost store is tried to be reached again.
+constexpr sim::Duration kReconnect = std::chrono::seconds(5);
 /// Workers that are stopped for a restart get this, whatever was configured (agent.md, A-5), unless
 /// that is more, and the variant heeds it.
 constexpr sim::Duration kStopGrace = std::chrono::seconds(30);
-/// A limit: nobody hears of what the store has forgotten.
-constexpr const char* kForgotten = "the store had lost what it held";
 
 /// Four bounds. When the job is decided, each agent must be gone within exit barrier + read +
 /// close + shutdown grace + slack. So must an agent that has come to the exit barrier, decided or
@@ -34,7 +34,8 @@ constexpr const char* kForgotten = "the store had lost what it held";
 /// long as there are any (safety.store_lifetime asks for it). When all agents of a round have come
 /// to the exit barrier, it opens within a reply + slack, network and store permitting. An agent
 /// that restarts must have stopped its workers (be back in the rendezvous, or be gone) within the
-/// stop grace + slack. Nobody ends a worker that sleeps in the kernel. Whether an agent that is
+/// stop grace + slack. Nobody ends a worker that sleeps in the kernel, and who is cut off from the
+/// store while it joins may do so until its join time-out. Whether an agent that is
 /// killed as soon as it has come to the barrier was counted there is unknown: it opens for nobody.
 class Exit final : public Judge {
  public:
@@ -68,6 +69,7 @@ class Exit final : public Judge {
       if (text(event, "purpose") == "rendezvous") hosts_.insert(id);
       return;
     }
+    if (event.type == &ev::agent_started) return serve(id);
     const bool store_goes =
         hosts_.contains(id) && (event.type == &wev::process_ended ||
                                 (event.type == &ev::store_stopped && view().agent(id).ended));
@@ -85,6 +87,8 @@ class Exit final : public Judge {
       if (const auto due = stops_.met(id, event.at, view()))
         tell_stop(id, *due, event.at, event.id, "that happened only");
     }
+    if (event.type == &ev::rendezvous_joining) joining_[id] = event.at;
+    if (event.type == &ev::rendezvous_joined) joining_.erase(id);
     if (event.type == &ev::exit_barrier_left || event.type == &wev::process_ended) {
       if (const auto due = openings_.met(id, event.at, view(), true))
         tell_opening(id, *due, event.at, event.id, "left it only");
@@ -120,6 +124,13 @@ class Exit final : public Judge {
     ends_.owe(id, {event.at, bound, kNoAgent, event.id});
   }
 
+  /// Whoever serves the store serves it to newcomers, too.
+  void serve(AgentId newcomer) {
+    for (const AgentId host : hosts_) {
+      if (host != newcomer && ends_.cancel(host)) serving_.insert(host);
+    }
+  }
+
   void forget_end(AgentId id) {
     ends_.cancel(id);
     serving_.erase(id);
@@ -142,7 +153,7 @@ class Exit final : public Judge {
   void owe_openings(AgentId latest, const sim::Event& event) {
     const Agent& agent = view().agent(latest);
     const Round* const round = view().round(agent.job, number(event, "round"));
-    if (round == nullptr || round->in_barrier != number(event, "world_size")) return;
+    if (round == nullptr || std::ssize(round->in_barrier) != number(event, "world_size")) return;
     if (uncounted_.contains({agent.job, number(event, "round")})) return;
     for (const AgentId id : round->members) {
       const Agent& other = view().agent(id);
@@ -162,7 +173,18 @@ class Exit final : public Judge {
                        "by {}, but {} at {}",
                        view().describe(due.about), seconds_text(due.since), view().describe(id),
                        seconds_text(due.since + due.bound), how, seconds_text(at)),
-           limit_of(due, at));
+           given_up(due, with.read_timeout) ? "the store had been silent for a read time-out"
+                                            : limit_of(due, at));
+  }
+
+  /// Whoever had come may have gone without a word that was heard.
+  [[nodiscard]] bool given_up(const Due& due, sim::Duration patience) const {
+    const auto& faults = view().faults();
+    return std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
+      return fault.disturbance && fault.begin <= due.since &&
+             fault.end.value_or(due.since) >= due.since &&
+             fault.end.value_or(due.since + patience) - fault.begin >= patience;
+    });
   }
 
   void tell_end(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event,
@@ -181,12 +203,39 @@ class Exit final : public Judge {
                seconds_text(agent.timeouts.exit_barrier), seconds_text(agent.timeouts.read_timeout),
                seconds_text(agent.timeouts.close), seconds_text(agent.timeouts.shutdown),
                seconds_text(kSlack), how, seconds_text(at)),
-           agent.round < 0 && view().store_is_gone() ? kNoStore : limit_of(due, at));
+           end_limit(id, due, at));
+  }
+
+  /// In the store of a static rendezvous that came up empty nobody counts himself in again.
+  [[nodiscard]] std::string_view end_limit(AgentId id, const Due& due, sim::WorldTime at) const {
+    const Agent& agent = view().agent(id);
+    if (agent.round < 0 && view().store_is_gone()) return kNoStore;
+    if (was_cut_off(id, due, at)) return kCutOff;
+    if (hosts_.contains(id) && view().in_force("service_", at))
+      return "the store had ceased to serve";
+    const bool is_static = !view().job(agent.job).static_ranks.empty();
+    return is_static && view().store_has_forgotten({}) ? kForgotten : limit_of(due, at);
+  }
+
+  /// It wanted to join when the job was decided, could not hear of that, and went when its join
+  /// time-out was over.
+  [[nodiscard]] bool was_cut_off(AgentId id, const Due& due, sim::WorldTime at) const {
+    const auto joining = joining_.find(id);
+    if (joining == joining_.end()) return false;
+    const Timeouts& with = view().agent(id).timeouts;
+    const Due attempt{joining->second, with.join + with.read_timeout + kSlack, kNoAgent, {}};
+    if (at > deadline_of(attempt, view(), false)) return false;
+    const auto& faults = view().faults();
+    return std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
+      return fault.begin <= due.since + kReply && (!fault.end || at <= *fault.end + due.bound) &&
+             view().comes_between(fault, id);
+    });
   }
 
   /// Nobody hears of an outcome that the store has forgotten.
   [[nodiscard]] std::string_view limit_of(const Due& due, sim::WorldTime at) const {
     if (const auto limit = held_back(due.since, at); !limit.empty()) return limit;
+    if (view().one_was_led_astray(at)) return kLedAstray;
     return view().store_has_forgotten(due.since) ? kForgotten : "";
   }
 
@@ -205,18 +254,21 @@ class Exit final : public Judge {
   static constexpr const sim::EventType* kInterests[] = {
       &ev::group_restarting,     &ev::rendezvous_joining, &ev::exit_barrier_entered,
       &ev::exit_barrier_left,    &ev::group_state,        &ev::store_serving,
-      &ev::rendezvous_completed, &wev::process_ended};
+      &ev::rendezvous_completed, &ev::rendezvous_joined,  &ev::agent_started,
+      &wev::process_ended};
   std::set<std::pair<JobId, std::int64_t>> uncounted_;  ///< rounds: somebody was killed coming
   std::set<AgentId> hosts_;                             ///< of the rendezvous store
   std::set<AgentId> serving_;                           ///< of those, who has nothing else to do
   Deadlines<AgentId> ends_;
   Deadlines<AgentId> openings_;  ///< of the exit barrier
   Deadlines<AgentId> stops_;
+  std::map<AgentId, sim::WorldTime> joining_;               ///< since when, who is in no round
   std::map<JobId, std::optional<sim::WorldTime>> decided_;  ///< the decisions already seen
 };
 
 /// Bound: shutdown grace + close + slack from the first signal (TERM, INT, HUP, QUIT) to the end of
-/// the agent's process, whatever it was doing. A second signal does not put it off.
+/// the agent's process, whatever it was doing. A second signal does not put it off. Where no store
+/// is left, each of the last two questions takes the time of a lost connection.
 class SignalsTakeEffect final : public Judge {
  public:
   SignalsTakeEffect()
@@ -256,6 +308,7 @@ class SignalsTakeEffect final : public Judge {
 
   void tell(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
     if (enough()) return;
+    if (view().store_is_gone() && at <= due.since + due.bound + 2 * kReconnect) return;
     const Agent& agent = view().agent(id);
     const Heard& heard = signals_[id.value];
     broken(due.since + due.bound, event,

@@ -21,7 +21,8 @@ namespace wev = world::events;
 /// A restart of the job is a new round after a failure, of agents of which one at least was in a
 /// round that had come to run workers: one restarted for a failed worker or a lost member, or was
 /// relaunched on a node whose earlier agent had failed with its workers. However many agents fail
-/// in one round, it is one restart; growth, polite departure and a newcomer in a dead member's
+/// in one round, and however late one of them has stopped its workers and comes, it is one restart;
+/// growth, polite departure and a newcomer in a dead member's
 /// place are none. PyTorch counts per agent incarnation and only what that agent saw, so it breaks
 /// this (incident 9).
 class RestartBudget final : public Judge {
@@ -52,23 +53,30 @@ class RestartBudget final : public Judge {
     if (event.type == &ev::rendezvous_completed) {
       completed(event, count, view().job(agent.job));
     } else if (event.type == &ev::agent_started) {
+      if (view().job(agent.job).living == 1) count = {};
       if (count.lost_nodes.erase(event.node) > 0)
         note(count, "the agent on node ", event.node, " was relaunched");
     } else if (event.type == &ev::worker_started) {
       count.ran = true;
     } else if (event.type == &ev::group_restarting) {
-      if (text(event, "cause") == "worker_failure")
-        note(count, "a worker on node ", event.node, " failed");
-      if (text(event, "cause") == "heartbeat_loss")
-        note(count, "a worker on node ", event.node, " fell silent");
-      // Whoever comes back to find that the others have gone on is a newcomer.
-      const bool left_behind = agent.round < view().job(agent.job).highest_completed;
-      if (text(event, "cause") == "member_lost" && !left_behind)
-        note(count, "the agent on node ", event.node, " had lost another");
+      restarting(event, count, agent);
     } else if (event.type == &ev::worker_restarting) {
       restarted_alone(event, count, view().job(agent.job));
     } else if (agent.outcome != "succeeded" && agent.round != kNoRound) {  // process.ended
       if (agent.outcome == "failed") count.lost_nodes.insert(event.node);
+    }
+  }
+
+  void restarting(const sim::Event& event, Count& count, const Agent& agent) const {
+    // Whoever finds that the others have gone on is a newcomer.
+    if (agent.round < view().job(agent.job).highest_completed) return;
+    const std::string_view cause = text(event, "cause");
+    if (cause == "worker_failure") {
+      note(count, "a worker on node ", event.node, " failed");
+    } else if (cause == "heartbeat_loss") {
+      note(count, "a worker on node ", event.node, " fell silent");
+    } else if (cause == "member_lost") {
+      note(count, "the agent on node ", event.node, " had lost another");
     }
   }
 
@@ -91,6 +99,7 @@ class RestartBudget final : public Judge {
     count.latest_round = round;
     const std::string cause = std::exchange(count.cause, {});
     const bool ran = std::exchange(count.ran, false);
+    if (!one_remains(job)) count.restarts = 0;
     if (first || cause.empty() || !ran || !one_remains(job)) return;
     if (++count.restarts <= job.max_restarts || enough()) return;
     broken(
@@ -119,8 +128,8 @@ class RestartBudget final : public Judge {
 
 /// An agent must name its own first failure; failures within one monitor interval are one to it,
 /// for it polls. Of all that the agents of a round report, one must be the round's first failure,
-/// unless that agent could not report (it died) or a member had been lost before, which no worker's
-/// failure explains.
+/// unless that agent could not report (it died, or ended because it was told to) or a member had
+/// been lost before, which no worker's failure explains.
 class FirstCause final : public Judge {
  public:
   FirstCause()
@@ -156,7 +165,9 @@ class FirstCause final : public Judge {
     }
     const AgentId agent = view().agent_of(event);
     if (agent == kNoAgent) return;
-    if (event.type == &ev::timer_expired) {
+    if (event.type == &ev::rendezvous_completed) {
+      begin_round(event, view().agent(agent).job);
+    } else if (event.type == &ev::timer_expired) {
       timed_out_.insert({event.node, pid(event, "worker_pid")});
     } else if (event.type == &ev::heartbeat_lost) {  // a silent worker is a loss, too
       auto& loss = rounds_[{view().agent(agent).job, view().agent(agent).round}].first_loss;
@@ -172,6 +183,14 @@ class FirstCause final : public Judge {
     }
   }
 
+  /// In a store that begins anew, rounds are counted from the first again.
+  void begin_round(const sim::Event& event, JobId job) {
+    const auto earlier = rounds_.find({job, number(event, "round")});
+    if (earlier == rounds_.end()) return;
+    judge_round(earlier->first, earlier->second);
+    rounds_.erase(earlier);
+  }
+
   void process_ended(const sim::Event& event) {
     const AgentId agent = view().agent_of(event);
     if (agent != kNoAgent) {
@@ -182,9 +201,12 @@ class FirstCause final : public Judge {
       return;
     }
     const Process* const worker = view().process(event.node, event.pid);
-    // Whom its agent's timer ends has failed; whom the agent stops for others has not.
+    // Whom its agent's timer ends has failed; whom the agent stops for others has not, nor has who
+    // ends when the agent was about to.
     if (worker == nullptr || !worker->worker || number(event, "status") == 0) return;
-    const bool running = view().agent(worker->owner).stage == Stage::running;
+    const Stage stage = view().agent(worker->owner).stage;
+    if (stage == Stage::restarting || stage == Stage::joining) return;
+    const bool running = stage == Stage::running;
     const bool timed_out = timed_out_.erase(process_of(event)) > 0 && running;
     if (worker->told_to_stop && !timed_out) return;
     const Agent& owner = view().agent(worker->owner);
@@ -223,6 +245,7 @@ class FirstCause final : public Judge {
     const auto found = own_.find(agent);
     if (found == own_.end()) return;
     const Failure& first = found->second.front();
+    if (round.first_loss && *round.first_loss <= first.at) return;
     const auto named =
         std::find_if(found->second.begin(), found->second.end(),
                      [&](const Failure& failure) { return failure.rank == report.rank; });
@@ -261,9 +284,11 @@ class FirstCause final : public Judge {
         enough())
       return;
     if (round.first_loss && *round.first_loss <= round.first->at) return;
+    if (round.report->at < round.first->at) return;
     if (went_on(key, round.report->at)) return;
     const Agent& origin = view().agent(round.first->agent);
     if (!origin.alive() && origin.outcome.empty()) return;
+    if (origin.outcome == "signalled") return;
     broken(
         round.report->at, sim::kNoEvent,
         fmt::format(
@@ -277,8 +302,9 @@ class FirstCause final : public Judge {
   }
 
   static constexpr const sim::EventType* kInterests[] = {
-      &wev::process_ended,   &ev::group_restarting, &ev::worker_restarting, &ev::worker_ended,
-      &ev::failure_reported, &ev::heartbeat_lost,   &ev::timer_expired};
+      &wev::process_ended, &ev::group_restarting,    &ev::worker_restarting,
+      &ev::worker_ended,   &ev::failure_reported,    &ev::heartbeat_lost,
+      &ev::timer_expired,  &ev::rendezvous_completed};
   std::map<std::pair<JobId, std::int64_t>, RoundRecord> rounds_;
   std::map<AgentId, std::vector<Failure>> own_;  ///< since the agent's last restart
   std::set<ProcessKey> timed_out_;

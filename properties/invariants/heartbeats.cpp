@@ -118,11 +118,12 @@ class HeartbeatSafety final : public Judge {
     }
   }
 
-  /// The agent's clock may run a little faster than true time.
+  /// The agent's clock may run a little faster than true time, one that goes wrong a tenth.
   void judge_loss(const sim::Event& event, const Expected& worker) {
     const auto patience = worker.patience();
     const sim::Duration silent = event.at - worker.since;
-    if (patience && silent >= *patience - *patience / 100) return;
+    const int tolerance = view().one_drifts() ? 10 : 100;
+    if (patience && silent >= *patience - *patience / tolerance) return;
     if (enough()) return;
     broken(event, fmt::format("the agent on node {} gave rank {} up at {}, although its last beat "
                               "had come only {} ago",
@@ -173,7 +174,8 @@ class HeartbeatSafety final : public Judge {
 };
 
 /// A pause of the agent and whatever else disturbs it begin the span anew; and an agent that waits
-/// for a disturbed store looks only when that has answered or its time-out has passed.
+/// for a disturbed store, or one whose order of requests is searched, which holds them up, looks
+/// only when that has answered or its time-out has passed.
 class HeartbeatLossSeen final : public Judge {
  public:
   HeartbeatLossSeen()
@@ -194,6 +196,10 @@ class HeartbeatLossSeen final : public Judge {
   static constexpr sim::Duration kSlack = std::chrono::seconds(1);
 
   void judge(const sim::Event& event) override {
+    if (event.type == &wev::request_arrived) {
+      requests_are_held_ = true;
+      return;
+    }
     if (event.type == &wev::process_ended) {
       const ProcessKey ended = process_of(event);
       const AgentId agent = view().agent_of(event);
@@ -236,11 +242,14 @@ class HeartbeatLossSeen final : public Judge {
 
   void tell(const std::string& name, const Due& due, sim::WorldTime at, sim::EventId event) {
     const Agent& agent = view().agent(due.about);
+    if (requests_are_held_ && at <= due.since + due.bound + agent.timeouts.read_timeout) return;
     for (const Fault& fault : view().faults()) {
-      const bool meanwhile = fault.begin <= at && (!fault.end || *fault.end >= due.since);
+      const bool meanwhile = fault.begin <= at && (!fault.end || *fault.end + kSlack >= due.since);
       if (!fault.disturbance || !meanwhile) continue;
-      if (at <= due.since + due.bound + agent.timeouts.read_timeout) return;
-      if (fault.stands_still() && (!fault.end || at <= *fault.end + due.bound)) return;
+      const sim::Duration asks =
+          fault.stands_still() ? sim::Duration::zero() : agent.timeouts.read_timeout;
+      if (at <= due.since + due.bound + asks) return;
+      if (!fault.end || at <= *fault.end + due.bound + asks) return;
     }
     if (enough()) return;
     broken(
@@ -250,9 +259,11 @@ class HeartbeatLossSeen final : public Judge {
   }
 
   static constexpr const sim::EventType* kInterests[] = {
-      &ev::heartbeat_expected, &ev::heartbeat_received, &ev::heartbeat_lost, &ev::worker_ended,
-      &ev::worker_signalled,   &ev::group_restarting,   &ev::agent_finished, &wev::process_ended};
+      &ev::heartbeat_expected, &ev::heartbeat_received, &ev::heartbeat_lost,
+      &ev::worker_ended,       &ev::worker_signalled,   &ev::group_restarting,
+      &ev::agent_finished,     &wev::process_ended,     &wev::request_arrived};
   Roll roll_;
+  bool requests_are_held_ = false;
   Deadlines<std::string> due_;
 };
 

@@ -3,6 +3,7 @@
 #include "properties/invariants/job_view.h"
 
 #include <array>
+#include <utility>
 
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
@@ -103,16 +104,16 @@ JobId JobView::job_named(std::string_view run_id) {
 
 std::span<const sim::EventType* const> JobView::interests() {
   static constexpr std::array kFollowed{
-      &wev::process_started,  &wev::process_ended,       &wev::process_signalled,
-      &wev::fault_injected,   &wev::fault_ended,         &wev::fiber_held_up,
-      &ev::agent_started,     &ev::agent_settings,       &ev::agent_signalled,
-      &ev::agent_finished,    &ev::group_state,          &ev::group_restarting,
-      &ev::worker_started,    &ev::worker_ended,         &ev::exit_barrier_entered,
-      &ev::exit_barrier_left, &ev::ranks_assigned,       &ev::rendezvous_joining,
-      &ev::rendezvous_joined, &ev::rendezvous_completed, &ev::rendezvous_added,
-      &ev::rendezvous_left,   &ev::rendezvous_failed,    &ev::rendezvous_evicted,
-      &ev::restart_refused,   &ev::worker_signalled,     &ev::store_serving,
-      &ev::failure_reported,
+      &wev::process_started,     &wev::process_ended,    &wev::process_signalled,
+      &wev::fault_injected,      &wev::fault_felt,       &wev::fault_ended,
+      &wev::fiber_held_up,       &ev::agent_started,     &ev::agent_settings,
+      &ev::agent_signalled,      &ev::agent_finished,    &ev::group_state,
+      &ev::group_restarting,     &ev::worker_started,    &ev::worker_ended,
+      &ev::exit_barrier_entered, &ev::exit_barrier_left, &ev::ranks_assigned,
+      &ev::rendezvous_joining,   &ev::rendezvous_joined, &ev::rendezvous_completed,
+      &ev::rendezvous_added,     &ev::rendezvous_left,   &ev::rendezvous_failed,
+      &ev::rendezvous_evicted,   &ev::restart_refused,   &ev::worker_signalled,
+      &ev::store_serving,        &ev::failure_reported,  &ev::job_given_up,
   };
   return kFollowed;
 }
@@ -131,6 +132,7 @@ void JobView::see(const sim::Event& event) {
     stores_.insert({event.node, event.pid});
     stores_served_ = true;
     store_is_back(event.at);
+    begin_anew(agent_of(event));
   } else if (const AgentId id = agent_of(event); id != kNoAgent) {
     on_agent_event(event, agents_[id.value], id);
   }
@@ -148,9 +150,18 @@ void JobView::on_world_event(const sim::Event& event) {
     const sim::Duration lasts(event.field("for").number());
     std::optional<sim::WorldTime> end;
     if (lasts > sim::Duration::zero()) end = event.at + lasts;
-    faults_.push_back(
-        {event.field("fault").number(), std::string(kind), is_disturbance(kind), event.at, end});
+    faults_.push_back({event.field("fault").number(),
+                       std::string(kind),
+                       is_disturbance(kind),
+                       event.at,
+                       end,
+                       std::string(event.field("target").text()),
+                       {}});
     add_fault_instant(event.at);
+  } else if (event.type == &wev::fault_felt) {
+    for (Fault& fault : faults_) {
+      if (fault.number == event.field("fault").number()) fault.felt = event.at;
+    }
   } else if (event.type == &wev::fault_ended) {
     const sim::WorldTime over = event.at + sim::Duration(event.field("lingers").number());
     for (Fault& fault : faults_) {
@@ -159,7 +170,7 @@ void JobView::on_world_event(const sim::Event& event) {
     add_fault_instant(over);
   } else if (event.type == &wev::fiber_held_up) {
     const sim::WorldTime over = event.at + sim::Duration(event.field("span").number());
-    faults_.push_back({kNoFault, "hold_up", true, event.at, over});
+    faults_.push_back({kNoFault, "hold_up", true, event.at, over, {}, {}});
     add_fault_instant(event.at);
     add_fault_instant(over);
   }
@@ -171,6 +182,28 @@ void JobView::store_is_back(sim::WorldTime at) {
   if (gap == faults_.rend() || gap->end) return;
   gap->end = at;
   add_fault_instant(at);
+}
+
+/// What a new store knows, for an agent's own job or for all: the round of those who live, and in
+/// its barrier those who wait there and come again.
+void JobView::begin_anew(AgentId server) {
+  for (Job& job : jobs_) {
+    if (server != kNoAgent && &job != &jobs_[agents_[server.value].job.value]) continue;
+    job.highest_completed = kNoRound;
+    for (const AgentId id : job.agents) {
+      const Agent& agent = agents_[id.value];
+      if (agent.alive()) job.highest_completed = std::max(job.highest_completed, agent.round);
+    }
+    for (auto& [number, round] : job.rounds) {
+      round.in_barrier.clear();
+      for (const AgentId id : round.members) {
+        const Agent& member = agents_[id.value];
+        if (member.alive() && member.stage == Stage::barrier && member.round == number)
+          round.in_barrier.insert(member.rank);
+      }
+      round.come_again = round.in_barrier;
+    }
+  }
 }
 
 /// Some are known before they have come.
@@ -193,7 +226,7 @@ void JobView::on_process_started(const sim::Event& event) {
 
 void JobView::on_process_ended(const sim::Event& event) {
   if (stores_.erase({event.node, event.pid}) > 0 && store_is_gone()) {
-    faults_.push_back({kNoFault, kStoreGone, true, event.at, std::nullopt});
+    faults_.push_back({kNoFault, kStoreGone, true, event.at, {}, {}, {}});
     add_fault_instant(event.at);
   }
   Process* const process = find_process(event.node, event.pid);
@@ -235,7 +268,7 @@ void JobView::on_agent_started(const sim::Event& event) {
   Job& job = jobs_[agent.job.value];
   if (job.living++ == 0) {  // a relaunch under the same run id begins anew
     job.over.reset();
-    for (auto& [number, round] : job.rounds) round.in_barrier = 0;
+    for (auto& [number, round] : job.rounds) round.in_barrier.clear();
   }
   job.max_restarts = std::max(job.max_restarts, agent.max_restarts);
   job.min_nodes = agent.min_nodes;
@@ -255,7 +288,7 @@ void JobView::on_agent_event(const sim::Event& event, Agent& agent, AgentId id) 
     if (state == "SUCCEEDED" || state == "FAILED") enter(agent, Stage::stopping, event.at);
     if (state == "FAILED" && event.field("restart_count").number() >= agent.max_restarts) {
       agent.failed_for_good = true;
-      decide(jobs_[agent.job.value], event.at,
+      decide(agent, event.at,
              "the workers of node " + name(agent.node) + " had failed and no restart was left");
     }
   } else if (event.type == &ev::worker_signalled) {
@@ -265,11 +298,15 @@ void JobView::on_agent_event(const sim::Event& event, Agent& agent, AgentId id) 
       target->told_to_stop = event.at;
   } else if (event.type == &ev::failure_reported) {
     agent.failed_for_good = true;  // whatever the restarts that are left: a policy may forbid them
-    decide(jobs_[agent.job.value], event.at,
+    decide(agent, event.at,
            "node " + name(agent.node) + " had reported the failure of its workers");
+  } else if (event.type == &ev::job_given_up) {
+    enter(agent, Stage::stopping, event.at);
+    agent.failed_for_good = true;
+    decide(agent, event.at, "node " + name(agent.node) + " had given it up");
   } else if (event.type == &ev::restart_refused) {
     agent.failed_for_good = true;
-    decide(jobs_[agent.job.value], event.at,
+    decide(agent, event.at,
            "the workers of node " + name(agent.node) + " had failed, and " +
                std::string(event.field("reason").text()));
   } else if (event.type == &ev::group_restarting) {
@@ -323,9 +360,21 @@ void JobView::on_rendezvous_event(const sim::Event& event, Agent& agent, AgentId
   } else if (event.type == &ev::rendezvous_failed) {
     if (agent.stage == Stage::joining) enter(agent, Stage::stopping, event.at);
   } else if (event.type == &ev::rendezvous_evicted) {
-    const AgentId gone = agent_described(event.field("descriptor").text());
+    const std::string_view descriptor = event.field("descriptor").text();
+    AgentId gone = agent_described(descriptor);
+    if (gone == kNoAgent) gone = member_at(agent.job, event.field("round").number(), descriptor);
     if (gone != kNoAgent) seat(agents_[gone.value], false);
   }
+}
+
+AgentId JobView::member_at(JobId job, std::int64_t number, std::string_view keep_alive) const {
+  const Round* const round = this->round(job, number);
+  if (round == nullptr) return kNoAgent;
+  const auto holder = std::find_if(round->members.begin(), round->members.end(), [&](AgentId id) {
+    const Agent& member = agents_[id.value];
+    return member.round == number && keep_alive.ends_with("/rank_" + std::to_string(member.rank));
+  });
+  return holder == round->members.end() ? kNoAgent : *holder;
 }
 
 /// ranks.assigned repeats what rendezvous.joined said, and is all that the static backend says.
@@ -343,6 +392,9 @@ void JobView::on_joined(const sim::Event& event, Agent& agent, AgentId id) {
   }
   enter(agent, Stage::joined, event.at);
   Round& round = jobs_[agent.job.value].rounds[agent.round];
+  if (!round.completed) round.completed = event.at;  // whoever completed it may be held up
+  // Another group has the round: who waits in its barrier is none of it.
+  for (const std::int64_t rank : std::exchange(round.come_again, {})) round.in_barrier.erase(rank);
   round.members.push_back(id);
   if (agent.rank == 0) round.first = id;
   seat(agent, true);
@@ -369,7 +421,8 @@ void JobView::on_barrier_entered(const sim::Event& event, Agent& agent) {
   enter(agent, Stage::barrier, event.at);
   Job& job = jobs_[agent.job.value];
   Round& round = job.rounds[event.field("round").number()];
-  if (++round.in_barrier == event.field("world_size").number()) {
+  const bool is_new = round.in_barrier.insert(agent.rank).second;
+  if (is_new && std::ssize(round.in_barrier) == event.field("world_size").number()) {
     decide(job, event.at, "all agents of the round had come to the exit barrier");
   }
 }
@@ -406,6 +459,12 @@ void JobView::seat(Agent& agent, bool member) {
   Job& job = jobs_[agent.job.value];
   job.seated += member ? 1 : -1;
   job.rounds[agent.round].current_members += member ? 1 : -1;
+}
+
+/// What becomes of an agent without which the others have begun another round is nothing to them.
+void JobView::decide(const Agent& agent, sim::WorldTime at, std::string why) {
+  Job& job = jobs_[agent.job.value];
+  if (agent.round >= job.highest_completed) decide(job, at, std::move(why));
 }
 
 void JobView::decide(Job& job, sim::WorldTime at, std::string why) {

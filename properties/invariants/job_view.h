@@ -96,11 +96,12 @@ struct Process {
 /// A job's round, from the first sign of it.
 struct Round {
   std::optional<sim::WorldTime> completed;
-  std::int64_t participants = 0;     ///< as its completion says
-  std::vector<AgentId> members;      ///< who returned from next_rendezvous with it
-  std::int64_t current_members = 0;  ///< of those, members still
-  std::int64_t in_barrier = 0;       ///< how many agents entered its exit barrier
-  AgentId first = kNoAgent;          ///< the member with rank 0
+  std::int64_t participants = 0;      ///< as its completion says
+  std::vector<AgentId> members;       ///< who returned from next_rendezvous with it
+  std::int64_t current_members = 0;   ///< of those, members still
+  std::set<std::int64_t> in_barrier;  ///< ranks of the agents that entered its exit barrier
+  std::set<std::int64_t> come_again;  ///< of those, who waited when the present store came
+  AgentId first = kNoAgent;           ///< the member with rank 0
 };
 
 struct Job {
@@ -131,6 +132,8 @@ struct Fault {
   sim::WorldTime begin{};
   /// Planned, then actual; nullopt: until healed, or of a kind that has no end.
   std::optional<sim::WorldTime> end;
+  std::string target{};  ///< the machines it is about, in the world's words: "c", "a -> b"
+  std::optional<sim::WorldTime> felt;  ///< first
 
   [[nodiscard]] bool stands_still() const {
     return kind == "process_pause" || kind == "process_hang" || kind == "clock_freeze" ||
@@ -188,6 +191,24 @@ class JobView {
              (!fault.end || *fault.end > at);
     });
   }
+  /// By `at` a name had led to another machine than its own: whoever goes by it may find another
+  /// store than the others.
+  [[nodiscard]] bool one_was_led_astray(sim::WorldTime at) const {
+    return std::any_of(faults_.begin(), faults_.end(), [&](const Fault& fault) {
+      return fault.kind == "dns_alias" && fault.felt && *fault.felt <= at;
+    });
+  }
+  /// The fault hinders an agent and its rendezvous store in hearing each other: it is about the
+  /// agent's machine, the way between the two, or the store.
+  [[nodiscard]] bool comes_between(const Fault& fault, AgentId agent) const;
+  /// Such a fault was in force at `at`, or had been a read time-out before.
+  [[nodiscard]] bool is_cut_off(AgentId agent, sim::WorldTime at) const {
+    return std::any_of(faults_.begin(), faults_.end(), [&](const Fault& fault) {
+      const sim::Duration felt = agents_[agent.value].timeouts.read_timeout;
+      return fault.begin <= at && (!fault.end || at <= *fault.end + felt) &&
+             comes_between(fault, agent);
+    });
+  }
   /// Two living agents of a static job have one rank: so they were started.
   [[nodiscard]] bool a_rank_is_shared() const { return a_rank_is_shared_; }
   /// A clock goes wrong: spans that are measured by it are not what was configured.
@@ -221,6 +242,7 @@ class JobView {
   void on_world_event(const sim::Event& event);
   void add_fault_instant(sim::WorldTime at);
   void store_is_back(sim::WorldTime at);
+  void begin_anew(AgentId server);
   void on_process_started(const sim::Event& event);
   void on_process_ended(const sim::Event& event);
   void on_process_signalled(const sim::Event& event);
@@ -234,9 +256,13 @@ class JobView {
   void enter(Agent& agent, Stage stage, sim::WorldTime at);
   void end_agent(Agent& agent, sim::WorldTime at);
   void seat(Agent& agent, bool member);
+  void decide(const Agent& agent, sim::WorldTime at, std::string why);
   void decide(Job& job, sim::WorldTime at, std::string why);
+  /// Of the legacy rendezvous, by the path of its keep-alive.
+  [[nodiscard]] AgentId member_at(JobId job, std::int64_t round, std::string_view keep_alive) const;
   Machine& machine(sim::NodeId node);
   Process& process_slot(sim::NodeId node, sim::Pid pid, const sim::Event& event);
+  [[nodiscard]] bool may_serve_a_store(std::string_view machine) const;
   Process* find_process(sim::NodeId node, sim::Pid pid);
   JobId job_named(std::string_view run_id);
 

@@ -32,9 +32,12 @@ inline sim::Pid pid(const sim::Event& event, std::string_view field) {
 
 /// Limits of several promises.
 inline constexpr const char* kAsleep = "a worker slept in the kernel";
+inline constexpr const char* kLedAstray = "a name led to another machine";
 inline constexpr const char* kSharedRank = "two agents were started with one rank";
 inline constexpr const char* kNoStore = "no store was left";
 inline constexpr const char* kStoodStill = "an agent stood still";
+inline constexpr const char* kForgotten = "the store had lost what it held";
+inline constexpr const char* kCutOff = "an agent was cut off from the store";
 
 /// One process: a node and a number.
 struct ProcessKey {
@@ -115,7 +118,8 @@ template <class Key>
 class Deadlines {
  public:
   void owe(const Key& key, const Due& due) { due_.try_emplace(key, due); }
-  void cancel(const Key& key) { due_.erase(key); }
+  /// False: nothing was due.
+  bool cancel(const Key& key) { return due_.erase(key) > 0; }
   void clear() { due_.clear(); }
   /// It has happened at `at`: hands out what was due, if that was too late.
   std::optional<Due> met(const Key& key, sim::WorldTime at, const JobView& view,

@@ -21,8 +21,9 @@ using Kind = RegisterOperation::Kind;
 /// What agents tell is kept until the run ends, for what is known of an operation only at its end
 /// may explain others that ended earlier. Of the reads of one state two are enough, the one that
 /// ended first and the one that began last, until somebody writes that state again: so there are no
-/// more operations than three for each write. An agent that was killed, or not over when the run
-/// was, may have made one more write, of which it could not tell: over what it told last. Stores
+/// more operations than three for each write. An agent that was killed, lost a fiber, or was not
+/// over when the run was, may have made one more write, of which it could not tell: over what it
+/// told last. Stores
 /// that come and go take what stood there along, and while there are several nobody knows who used
 /// which. Where nobody has written for an hour, the state's time may be over (S-22).
 class StoreLinearizable final : public Judge {
@@ -62,6 +63,7 @@ class StoreLinearizable final : public Judge {
     std::vector<Told> operations;
     std::map<std::int64_t, Reads> reads;  ///< by state, since it was written
     std::map<ProcessKey, Told> latest;
+    std::vector<Told> before_deaths;  ///< what the owner of a fiber that died had told last
   };
   /// A rendezvous store begins to serve or ends.
   struct Change {
@@ -76,6 +78,10 @@ class StoreLinearizable final : public Judge {
 
   void judge(const sim::Event& event) override {
     if (event.type == &ev::rendezvous_exchanged) return exchanged(event);
+    if (event.type == &wev::fault_injected) {
+      if (text(event, "kind") == "fiber_dies") fiber_died(text(event, "target"));
+      return;
+    }
     if (event.type == &ev::etcd_misbehaved) {
       auto& since = text(event, "how") == "expiry" ? expired_ : stale_;
       if (!since) since = event.at;
@@ -89,6 +95,15 @@ class StoreLinearizable final : public Judge {
       if (event.type == &ev::store_stopped && number(event, "port") != server->second.port) return;
       changed({event.at, false, server->second.job});
       servers_.erase(server);
+    }
+  }
+
+  void fiber_died(std::string_view target) {
+    for (auto& [run_id, told] : jobs_) {
+      for (const auto& [who, latest] : told.latest) {
+        if (target == fmt::format("{} pid {}", view().name(who.node), who.pid.value))
+          told.before_deaths.push_back(latest);
+      }
     }
   }
 
@@ -151,16 +166,21 @@ class StoreLinearizable final : public Judge {
     }
     for (const auto& [who, latest] : told.latest) {
       if (latest.agent != kNoAgent && view().agent(latest.agent).outcome == "succeeded") continue;
-      const bool knows_value = latest.kind != Kind::attempt;
-      history.operations.push_back(
-          {Kind::unseen, knows_value ? latest.value : latest.expected, 0, timed(latest).ended, {}});
+      history.operations.push_back(unseen_after(latest));
     }
+    for (const Told& told_last : told.before_deaths)
+      history.operations.push_back(unseen_after(told_last));
     for (const std::size_t index : contradictions(history, 5)) {
       const Told& operation = told.operations[index];
       broken(
           operation.at, operation.event, witness(told.operations, operation),
           stale_ && *stale_ <= operation.at ? "etcd answered with what no longer stood there" : "");
     }
+  }
+
+  [[nodiscard]] RegisterOperation unseen_after(const Told& latest) const {
+    const bool knows_value = latest.kind != Kind::attempt;
+    return {Kind::unseen, knows_value ? latest.value : latest.expected, 0, timed(latest).ended, {}};
   }
 
   /// On the world's clock, and never shorter than it was: a node's clock may run a tenth slow or
@@ -267,9 +287,9 @@ class StoreLinearizable final : public Judge {
 
   /// etcd keeps a state for two hours after it was written.
   static constexpr sim::Duration kLifeMin = std::chrono::hours(1);
-  static constexpr const sim::EventType* kInterests[] = {&ev::rendezvous_exchanged,
-                                                         &ev::store_serving, &ev::store_stopped,
-                                                         &ev::etcd_misbehaved, &wev::process_ended};
+  static constexpr const sim::EventType* kInterests[] = {
+      &ev::rendezvous_exchanged, &ev::store_serving,  &ev::store_stopped,
+      &ev::etcd_misbehaved,      &wev::process_ended, &wev::fault_injected};
   std::map<std::string, Register, std::less<>> jobs_;
   std::map<ProcessKey, Server> servers_;
   std::vector<Change> changes_;

@@ -21,8 +21,9 @@ std::unique_ptr<Invariant> make_formation();
 /// time-out + read time-out + slack.
 std::unique_ptr<Invariant> make_join_timeout();
 /// liveness.exit: once the job is decided every agent ends within exit barrier + close + shutdown
-/// grace + slack; so does an agent in the exit barrier, which opens within slack when all agents of
-/// the round have come; one that restarts has stopped its workers within stop grace (30 s) + slack.
+/// grace + slack (who joins cut off from the store: within its join time-out); so does an agent in
+/// the exit barrier, which opens within slack when all agents of the round have come; one that
+/// restarts has stopped its workers within stop grace (30 s) + slack.
 std::unique_ptr<Invariant> make_exit();
 /// liveness.admission: a node on the wait list is in a round, a spare, or gone within keep-alive
 /// threshold + last call + stop grace (30 s) + slack.

@@ -17,12 +17,14 @@ namespace wev = world::events;
 
 /// Agents look at the shared state and at their workers once per second at the latest.
 constexpr sim::Duration kPoll = std::chrono::seconds(1);
+/// Two questions, each with the time for its reply and for a new connection.
+constexpr sim::Duration kAsks = std::chrono::seconds(30);
 
 /// The stale world may live as long as its death can go unnoticed: keep-alive threshold + monitor
-/// interval + one poll. A worker that its own agent has told to stop no longer counts, so a
-/// restart, however slowly its workers stop, is no second world; a worker whose agent has died
-/// counts as long as it runs, for nobody tells it. Two sets of one round that meet at different
-/// places are two worlds as well.
+/// interval + one poll, and where the network is disturbed two questions that get no answer. A
+/// worker that its own agent has told to stop no longer counts, so a restart, however slowly its
+/// workers stop, is no second world; a worker whose agent has died counts as long as it runs, for
+/// nobody tells it. Two sets of one round that meet at different places are two worlds as well.
 class OneWorld final : public Judge {
  public:
   OneWorld()
@@ -99,8 +101,9 @@ class OneWorld final : public Judge {
       if (key.job != mine.job || key == mine || my.workers == 0 || set.workers == 0 || enough())
         continue;
       const Job& job = view().job(key.job);
-      const sim::Duration tolerance = job.timeouts.keep_alive + job.timeouts.monitor + kPoll;
       const sim::WorldTime since = std::max(my.since, set.since);
+      const sim::Duration tolerance = job.timeouts.keep_alive + job.timeouts.monitor + kPoll +
+                                      (view().in_force("net_", since) ? kAsks : sim::Duration());
       if (end - since <= tolerance) continue;
       const bool mine_is_older = my.since < set.since || (my.since == set.since && mine < key);
       const auto& [old_key, old_set] = mine_is_older ? std::pair(mine, my) : std::pair(key, set);
@@ -123,12 +126,11 @@ class OneWorld final : public Judge {
   }
 
   [[nodiscard]] std::string_view limit(sim::WorldTime since, sim::WorldTime end) const {
+    if (view().one_sleeps()) return kAsleep;
     if (view().one_stood_still(since, end)) return kStoodStill;
-    const auto& faults = view().faults();
-    const bool led_astray = std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
-      return fault.kind == "dns_alias" && fault.begin <= since;
-    });
-    return led_astray ? "a name led to another machine" : "";
+    if (view().in_force("net_delay", since) || view().in_force("service_slow", since))
+      return "what the others said came late";
+    return view().one_was_led_astray(end) ? kLedAstray : "";
   }
 
   static constexpr const sim::EventType* kInterests[] = {

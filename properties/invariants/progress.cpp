@@ -2,9 +2,11 @@
 // node is let in.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
+#include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
 #include "properties/invariants/judge.h"
 #include "properties/invariants/liveness.h"
@@ -24,8 +26,9 @@ constexpr sim::Duration kStopGrace = std::chrono::seconds(30);
 /// Bound: keep-alive threshold (until the death can be known) + monitor interval (until the agent
 /// looks) + slack. Each member of the round that lives must then have moved: begun to stop its
 /// workers or to join again, come to the exit barrier or finished. A member that says how it ends
-/// is departed, not lost; one whose workers had succeeded leaves no hole. Not while network, stores
-/// or names are disturbed: nobody is heard then.
+/// is departed, not lost; one whose workers had succeeded leaves no hole. Whoever has begun to stop
+/// workers that failed has their stop grace. Not while network, stores or names are disturbed:
+/// nobody is heard then.
 class LossDetection final : public Judge {
  public:
   LossDetection()
@@ -76,8 +79,9 @@ class LossDetection final : public Judge {
     const Agent& dead = view().agent(due.about);
     // The store went with it: a silence like any other, which must be endured for so long, and in
     // which every question takes its time.
-    if (view().store_is_gone() && at <= due.since + due.bound + 2 * agent.timeouts.read_timeout)
-      return;
+    if (took_store(due) && at <= due.since + due.bound + 2 * agent.timeouts.read_timeout) return;
+    const sim::Duration grace = std::max(kStopGrace, agent.timeouts.shutdown);
+    if (stops_since(id) && at <= *stops_since(id) + grace + agent.timeouts.monitor + kSlack) return;
     broken(
         due.since + due.bound, event,
         fmt::format("{} died at {} as rank {} of round {}; {} should have started a new round or "
@@ -86,12 +90,36 @@ class LossDetection final : public Judge {
                     view().describe(id), seconds_text(due.since + due.bound),
                     seconds_text(agent.timeouts.keep_alive), seconds_text(agent.timeouts.monitor),
                     seconds_text(kSlack), how, seconds_text(at)),
-        dead.round < 0 ? "a static rendezvous knows no members" : held_back(due.since, at));
+        limit_of(dead, due, at));
+  }
+
+  [[nodiscard]] bool took_store(const Due& due) const {
+    const auto& faults = view().faults();
+    return view().store_is_gone() ||
+           std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
+             return fault.kind == kStoreGone && fault.begin == due.since;
+           });
+  }
+
+  [[nodiscard]] std::string_view limit_of(const Agent& dead, const Due& due,
+                                          sim::WorldTime at) const {
+    if (dead.round < 0) return "a static rendezvous knows no members";
+    return view().one_was_led_astray(at) ? kLedAstray : held_back(due.since, at);
+  }
+
+  /// When the agent told a worker to stop, of those that it has started last.
+  [[nodiscard]] std::optional<sim::WorldTime> stops_since(AgentId id) const {
+    for (const Process& process : view().processes(view().agent(id).node)) {
+      if (process.worker && process.owner == id && process.told_to_stop)
+        return process.told_to_stop;
+    }
+    return std::nullopt;
   }
 
   static constexpr const sim::EventType* kInterests[] = {
       &ev::group_restarting, &ev::rendezvous_joining,   &ev::worker_signalled,
-      &ev::agent_finished,   &ev::exit_barrier_entered, &wev::process_ended};
+      &ev::agent_finished,   &ev::exit_barrier_entered, &ev::job_given_up,
+      &wev::process_ended};
   std::set<std::pair<JobId, std::int64_t>> lossy_;
   Deadlines<AgentId> owed_;
 };
@@ -151,7 +179,12 @@ class Formation final : public Judge {
                        seconds_text(due.since + due.bound), seconds_text(job.timeouts.keep_alive),
                        seconds_text(job.timeouts.last_call), seconds_text(kStopGrace),
                        seconds_text(kSlack), how, seconds_text(at)),
-           view().store_is_gone() ? kNoStore : "");
+           limit(at));
+  }
+
+  [[nodiscard]] const char* limit(sim::WorldTime at) const {
+    if (view().store_is_gone()) return kNoStore;
+    return view().one_was_led_astray(at) ? kLedAstray : "";
   }
 
   static constexpr const sim::EventType* kInterests[] = {
@@ -213,6 +246,7 @@ class Admission final : public Judge {
 
   [[nodiscard]] std::string_view limit(const Due& due, sim::WorldTime at) const {
     if (view().store_is_gone()) return kNoStore;
+    if (view().one_was_led_astray(at)) return kLedAstray;
     return held_back(due.since, at);
   }
 

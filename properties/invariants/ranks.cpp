@@ -9,11 +9,13 @@
 #include "properties/invariants/judge.h"
 #include "properties/invariants/membership.h"
 #include "properties/invariants/processes.h"
+#include "sim/world/world_events.h"
 
 namespace hooke::properties {
 namespace {
 
 namespace ev = model::events;
+namespace wev = world::events;
 
 /// A table that a broken trace cannot make arbitrarily large.
 constexpr std::int64_t kRanksMax = 1 << 24;
@@ -41,7 +43,8 @@ bool in_range(std::int64_t rank, std::int64_t size) {
 
 /// Unique ranks below an agreed size are contiguous once all have joined. A rank is taken only as
 /// long as its holder is a living member of the round: a relaunched agent may inherit its
-/// predecessor's seat.
+/// predecessor's seat. Who has just learned of its round does not know that the store has lost it
+/// since, and that others begin with the same number.
 class RankSanity final : public Judge {
  public:
   RankSanity()
@@ -53,10 +56,15 @@ class RankSanity final : public Judge {
   }
 
  private:
+  struct Holder {
+    AgentId agent = kNoAgent;
+    sim::WorldTime since{};
+  };
   struct Table {
     std::int64_t world_size = 0;
-    AgentId first = kNoAgent;
-    RankTable<AgentId> holders;
+    Holder first;
+    bool one_left = false;
+    RankTable<Holder> holders;
   };
 
   void judge(const sim::Event& event) override {
@@ -65,20 +73,32 @@ class RankSanity final : public Judge {
       if (text(event, "purpose") == "rendezvous") tables_.clear();
       return;
     }
+    if (event.type == &wev::fault_injected) {
+      // So does an etcd in which everything has expired.
+      if (text(event, "kind") == "etcd_expiry") tables_.clear();
+      return;
+    }
     const AgentId agent = view().agent_of(event);
     if (agent == kNoAgent) return;
     const JobId job = view().agent(agent).job;
     const std::int64_t round = number(event, "round");
+    if (event.type == &ev::rendezvous_left || event.type == &ev::rendezvous_evicted) {
+      if (const auto found = tables_.find({job, round}); found != tables_.end())
+        found->second.one_left = true;
+      return;
+    }
     const std::int64_t rank = number(event, "rank");
     const std::int64_t size = number(event, "world_size");
     Table& table = tables_[{job, round}];
-    if (table.first == kNoAgent) {
+    if (table.first.agent == kNoAgent) {
       table.world_size = size;
-      table.first = agent;
+      table.first = {agent, event.at};
     } else if (table.world_size != size && !enough()) {
-      broken(event, fmt::format("in round {} {} was told a world of {}, but {} one of {}", round,
-                                view().describe(table.first), table.world_size,
-                                view().describe(agent), size));
+      broken(event,
+             fmt::format("in round {} {} was told a world of {}, but {} one of {}", round,
+                         view().describe(table.first.agent), table.world_size,
+                         view().describe(agent), size),
+             table.one_left ? "a member left before the last had come" : limit(table.first, event));
     }
     if (!in_range(rank, size)) {
       if (!enough()) {
@@ -91,20 +111,29 @@ class RankSanity final : public Judge {
     if (tables_.size() > kRoundsKept) tables_.erase(tables_.begin());
   }
 
-  void claim(std::optional<AgentId>& holder, AgentId agent, const sim::Event& event) {
-    if (holder && *holder != agent && !enough()) {
-      const Agent& other = view().agent(*holder);
+  void claim(std::optional<Holder>& holder, AgentId agent, const sim::Event& event) {
+    if (holder && holder->agent != agent && !enough()) {
+      const Agent& other = view().agent(holder->agent);
       if (other.alive() && other.member && other.round == number(event, "round")) {
-        broken(event, fmt::format("in round {} both {} and {} have rank {}", number(event, "round"),
-                                  view().describe(*holder), view().describe(agent),
-                                  number(event, "rank")));
+        broken(event,
+               fmt::format("in round {} both {} and {} have rank {}", number(event, "round"),
+                           view().describe(holder->agent), view().describe(agent),
+                           number(event, "rank")),
+               limit(*holder, event));
       }
     }
-    holder = agent;
+    holder = {agent, event.at};
   }
 
-  static constexpr const sim::EventType* kInterests[] = {&ev::rendezvous_joined,
-                                                         &ev::store_serving};
+  [[nodiscard]] std::string_view limit(const Holder& earlier, const sim::Event& event) const {
+    if (view().one_was_led_astray(event.at)) return kLedAstray;
+    const sim::Duration answer = view().agent(earlier.agent).timeouts.read_timeout;
+    return view().store_has_forgotten(earlier.since - answer) ? kForgotten : "";
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {
+      &ev::rendezvous_joined, &ev::rendezvous_left, &ev::rendezvous_evicted, &ev::store_serving,
+      &wev::fault_injected};
   std::map<std::pair<JobId, std::int64_t>, Table> tables_;
 };
 

@@ -46,8 +46,9 @@ class RoundMonotonic final : public Judge {
   std::vector<std::int64_t> latest_;  ///< by agent
 };
 
-/// The workers of an agent that is stopped go on without it, and may meet those who come after them
-/// at the same address.
+/// The workers of an agent that is stopped, or has not yet found that it is cut off from the store
+/// and given up by the others, go on without it, and may meet those who come after them at the same
+/// address.
 class RoundIsolation final : public Judge {
  public:
   RoundIsolation()
@@ -67,7 +68,7 @@ class RoundIsolation final : public Judge {
              fmt::format("{} read at {} a value of \"{}\" that another incarnation of its group "
                          "had written: {}",
                          who, seconds_text(event.at), text(event, "key"), text(event, "detail")),
-             view().one_stood_still(event.at, event.at) ? kStoodStill : "");
+             limit(event));
       return;
     }
     const Process* const self = view().process(event.node, event.pid);
@@ -75,6 +76,18 @@ class RoundIsolation final : public Judge {
     broken(event,
            fmt::format("{} was started for round {} but joined the process group of round {}", who,
                        self->round, number(event, "generation")));
+  }
+
+  /// Whoever stood still learns at its next look that the others have gone on.
+  [[nodiscard]] std::string_view limit(const sim::Event& event) const {
+    if (view().one_was_led_astray(event.at)) return kLedAstray;
+    const Process* const reader = view().process(event.node, event.pid);
+    if (reader == nullptr || reader->owner == kNoAgent)
+      return view().one_stood_still(event.at, event.at) ? kStoodStill : "";
+    const Agent& agent = view().agent(reader->owner);
+    if (view().one_stood_still(event.at - agent.timeouts.monitor, event.at)) return kStoodStill;
+    const bool given_up = agent.round < view().job(agent.job).highest_completed;
+    return given_up && view().is_cut_off(reader->owner, event.at) ? kCutOff : "";
   }
 
   static constexpr const sim::EventType* kInterests[] = {&ev::worker_stale_read,
@@ -184,7 +197,8 @@ class ClosedIsFinal final : public Judge {
             "round {} of job \"{}\" was completed at {} although node {} had closed the rendezvous "
             "in round {} at {}",
             number(event, "round"), text(event, "run_id"), seconds_text(event.at),
-            view().name(closing.node), closing.round, seconds_text(closing.at)));
+            view().name(closing.node), closing.round, seconds_text(closing.at)),
+        view().one_was_led_astray(event.at) ? kLedAstray : "");
   }
 
   static constexpr const sim::EventType* kInterests[] = {
@@ -222,9 +236,14 @@ class CloseAuthority final : public Judge {
              fmt::format("{} closed the rendezvous of job \"{}\" at {} {}, while {} {}",
                          view().describe(closer), job.run_id, seconds_text(event.at), reason(self),
                          view().describe(id), doing(other)),
-             view().one_stood_still(event.at, event.at) ? kStoodStill : "");
+             limit(event.at));
       return;
     }
+  }
+
+  [[nodiscard]] const char* limit(sim::WorldTime at) const {
+    if (view().one_stood_still(at, at)) return kStoodStill;
+    return view().one_was_led_astray(at) ? kLedAstray : "";
   }
 
   static std::string reason(const Agent& closer) {

@@ -15,8 +15,8 @@ namespace ev = model::events;
 namespace wev = world::events;
 
 /// Bound: 5 rounds in a row without anything new: no fault that begins or ends, no agent that
-/// starts, ends or is told to, no worker that fails by itself. A group of newcomers is admitted in
-/// one or two rounds.
+/// starts, ends or is told to, no worker that fails by itself, outlives its timer or falls silent.
+/// A group of newcomers is admitted in one or two rounds.
 class NoLivelock final : public Judge {
  public:
   NoLivelock() : Judge("liveness.no_livelock", "Without new faults, restarts stop.") {}
@@ -53,7 +53,8 @@ class NoLivelock final : public Judge {
             "nothing had happened that calls for one: no fault, no failure, no agent that came or "
             "went",
             text(event, "run_id"), count.rounds, seconds_text(count.since), seconds_text(event.at),
-            count.latest_round));
+            count.latest_round),
+        view().in_force("", event.at) ? "a fault was still in force" : "");
   }
 
   [[nodiscard]] bool is_news(const sim::Event& event) const {
@@ -66,7 +67,8 @@ class NoLivelock final : public Judge {
 
   static constexpr const sim::EventType* kInterests[] = {
       &ev::rendezvous_completed, &ev::agent_started,   &ev::agent_signalled, &ev::agent_finished,
-      &wev::process_ended,       &wev::fault_injected, &wev::fault_ended,    &wev::node_restarted};
+      &wev::process_ended,       &wev::fault_injected, &wev::fault_ended,    &wev::node_restarted,
+      &ev::timer_expired,        &ev::heartbeat_lost};
   std::map<JobId, Count> counts_;
 };
 
@@ -110,6 +112,10 @@ class BlipTolerance final : public Judge {
     }
     const AgentId id = view().agent_of(event);
     if (id == kNoAgent) return;
+    if (event.type == &ev::rendezvous_failed) {
+      failed_[id] = event.at;
+      return;
+    }
     const Agent& agent = view().agent(id);
     const bool healthy = agent.round != kNoRound && !agent.signalled && !view().job(agent.job).over;
     if (!store_alive_ || !healthy || text(event, "outcome") != "error" || losses_.size() >= 64)
@@ -117,9 +123,22 @@ class BlipTolerance final : public Judge {
     const std::string_view detail = text(event, "detail");
     for (const std::string_view error :
          {"RendezvousConnectionError", "DistNetworkError", "DistStoreError"}) {
-      if (detail.starts_with(error))
-        losses_.push_back({id, event.at, event.id, std::string(detail)});
+      if (!detail.starts_with(error)) continue;
+      const auto failed = failed_.find(id);  // long before its end, where it has served others on
+      losses_.push_back(
+          {id, failed == failed_.end() ? event.at : failed->second, event.id, std::string(detail)});
     }
+  }
+
+  /// One disturbance may take over from another.
+  [[nodiscard]] sim::WorldTime disturbed_since(const Fault& last) const {
+    sim::WorldTime since = last.begin;
+    const auto& faults = view().faults();
+    for (auto fault = faults.rbegin(); fault != faults.rend(); ++fault) {
+      if (fault->disturbance && fault->begin < since && fault->end.value_or(since) >= since)
+        since = fault->begin;
+    }
+    return since;
   }
 
   void tell(const Loss& loss) {
@@ -136,7 +155,7 @@ class BlipTolerance final : public Judge {
       }
       if (!felt) continue;
       // What outlasts the read time-out is no blip.
-      const sim::Duration lasted = fault.end ? *fault.end - fault.begin : loss.at - fault.begin;
+      const sim::Duration lasted = fault.end.value_or(loss.at) - disturbed_since(fault);
       if (lasted >= with.read_timeout) return;
       blip = fmt::format("there was only a {} from {} on, and it had lasted {}", fault.kind,
                          seconds_text(fault.begin), seconds_text(lasted));
@@ -146,11 +165,13 @@ class BlipTolerance final : public Judge {
            fmt::format("{}, a healthy member, ended at {} with \"{}\" although its store (pid {} "
                        "on node {}) lived: {}",
                        view().describe(loss.agent), seconds_text(loss.at), loss.detail,
-                       store_.pid.value, view().name(store_.node), blip));
+                       store_.pid.value, view().name(store_.node), blip),
+           view().one_was_led_astray(loss.at) ? kLedAstray : "");
   }
 
-  static constexpr const sim::EventType* kInterests[] = {&ev::store_serving, &wev::process_ended,
-                                                         &ev::agent_finished};
+  static constexpr const sim::EventType* kInterests[] = {
+      &ev::store_serving, &wev::process_ended, &ev::rendezvous_failed, &ev::agent_finished};
+  std::map<AgentId, sim::WorldTime> failed_;  ///< when the rendezvous did so last
   ProcessKey store_;
   bool store_alive_ = false;
   std::vector<Loss> losses_;

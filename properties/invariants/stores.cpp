@@ -17,6 +17,9 @@ namespace {
 namespace ev = model::events;
 namespace wev = world::events;
 
+/// For so long a fault of the store may have kept its own agent from it.
+constexpr sim::Duration kReply = std::chrono::seconds(5);
+
 /// Judged for the rendezvous store. Who needs it: an agent that is joining, a member, or
 /// restarting, has not been told to end, and whose job is not decided yet; an agent in the exit
 /// barrier needs it until all have come there. The job of a store is that of the agent that serves
@@ -79,7 +82,9 @@ class StoreLifetime final : public Judge {
     if (server.agent != kNoAgent && view().agent(server.agent).signalled)
       return "the agent with the store was told to go";
     if (view().one_stood_still(event.at, event.at)) return kStoodStill;
-    if (view().in_force("service_", event.at)) return "the store had ceased to serve";
+    if (view().one_was_led_astray(event.at)) return kLedAstray;
+    if (view().in_force("service_", event.at) || view().in_force("service_", event.at - kReply))
+      return "the store had ceased to serve";
     return view().in_force("net_", event.at) ? "the store could not be heard" : "";
   }
 

@@ -63,14 +63,22 @@ class TimerSafety final : public Judge {
     if (found == timers_.end()) {
       broken(event, what + ", which has never armed such a timer");
     } else if (!found->second.armed) {
-      broken(event, fmt::format("{}, although it had been released at {}", what,
-                                seconds_text(found->second.since)));
+      broken(event,
+             fmt::format("{}, although it had been released at {}", what,
+                         seconds_text(found->second.since)),
+             unheard(event));
     } else if (found->second.expires != number(event, "expires")) {
-      broken(event, fmt::format("{}, although its deadline had been moved at {}", what,
-                                seconds_text(found->second.since)));
+      broken(event,
+             fmt::format("{}, although its deadline had been moved at {}", what,
+                         seconds_text(found->second.since)),
+             unheard(event));
     } else if (found->second.expires * 1000 > event.wall.time_since_epoch().count()) {
       broken(event, what + ", before its deadline");
     }
+  }
+
+  [[nodiscard]] const char* unheard(const sim::Event& event) const {
+    return view().in_force("net_", event.at) ? "the network withheld what the worker had said" : "";
   }
 
   static constexpr const sim::EventType* kInterests[] = {&ev::timer_acquired, &ev::timer_released,

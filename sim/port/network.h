@@ -30,9 +30,10 @@ class StreamHandler {
   /// Bytes arrived. `received` holds everything not yet consumed, older bytes first; the handler
   /// takes complete messages from its front and leaves the rest.
   virtual void on_data(Buffer& received) = 0;
-  /// No more bytes will come (orderly end or reset). The stream may still be written until
-  /// destroyed.
+  /// No more bytes will come. The stream may still be written until destroyed.
   virtual void on_end() = 0;
+  /// The connection has broken: an end like any other to whoever does not care why.
+  virtual void on_reset() { on_end(); }
 };
 
 /// One established connection. Destroying it closes it in an orderly way.

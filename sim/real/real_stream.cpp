@@ -157,7 +157,7 @@ void RealStream::feed_handler() {
     } else {
       if (count < 0) break_off();
       ended_ = true;
-      handler_->on_end();
+      broken_ ? handler_->on_reset() : handler_->on_end();
     }
     if (gone) return;
   }

@@ -238,7 +238,7 @@ void SimNetwork::call_handler(Socket& socket) {
   }
   if ((socket.finished || socket.broken) && !socket.end_told) {
     socket.end_told = true;
-    handler.on_end();
+    socket.broken ? handler.on_reset() : handler.on_end();
   }
 }
 

@@ -252,12 +252,17 @@ Script& Script::crash(const std::string& name) {
   return world(wev::node_crashed, {name});
 }
 
-Script& Script::fault(std::int64_t fault, const std::string& kind, sim::Duration lasts) {
-  return world(wev::fault_injected, {fault, kind, "", lasts});
+Script& Script::fault(std::int64_t fault, const std::string& kind, sim::Duration lasts,
+                      const std::string& target) {
+  return world(wev::fault_injected, {fault, kind, target, lasts});
 }
 
 Script& Script::held_up(const std::string& name, sim::Duration span) {
   return emit(name, agent_pid(name), wev::fiber_held_up, {"keep_alive", span});
+}
+
+Script& Script::fault_felt(std::int64_t fault, const std::string& kind) {
+  return world(wev::fault_felt, {fault, kind});
 }
 
 Script& Script::fault_over(std::int64_t fault, const std::string& kind, sim::Duration lingers) {

@@ -80,8 +80,10 @@ class Script {
   Script& process_ends(const std::string& node, std::int64_t pid, std::int64_t status);
   Script& crash(const std::string& node);
   /// `lasts` zero: until fault_over.
-  Script& fault(std::int64_t fault, const std::string& kind, sim::Duration lasts = {});
+  Script& fault(std::int64_t fault, const std::string& kind, sim::Duration lasts = {},
+                const std::string& target = "");
   Script& fault_over(std::int64_t fault, const std::string& kind, sim::Duration lingers = {});
+  Script& fault_felt(std::int64_t fault, const std::string& kind);
   Script& held_up(const std::string& name, sim::Duration span);
   Script& serves_store(const std::string& node, std::int64_t port);
 

@@ -80,6 +80,26 @@ TEST(HeartbeatLossSeen, an_agent_that_waits_for_a_disturbed_store_may_be_late) {
   EXPECT_THAT(witnesses(script.finish(false), kSeen), IsEmpty());
 }
 
+TEST(HeartbeatLossSeen, so_may_one_whose_requests_are_held_up) {
+  Watched script;
+  script.tell(world::events::request_arrived, {"s", 29400, 1, ""}).at(20s);
+  script.lost(18s);
+  EXPECT_THAT(witnesses(script.finish(false), kSeen), IsEmpty());
+  Watched longer;
+  longer.tell(world::events::request_arrived, {"s", 29400, 1, ""}).at(80s);
+  longer.lost(78s);
+  EXPECT_THAT(witnesses(longer.finish(false), kSeen), HasSubstr("at 80.000 s"));
+}
+
+TEST(HeartbeatSafety, a_clock_that_drifts_may_make_the_wait_a_little_shorter) {
+  for (const sim::Duration silent : {4600ms, 4400ms}) {
+    Watched script;
+    script.fault(1, "clock_drift").at(2s + silent);
+    script.lost(silent);
+    EXPECT_EQ(witnesses(script.finish(false), kSafety).empty(), silent == 4600ms);
+  }
+}
+
 TEST(HeartbeatSafety, a_worker_that_has_just_beaten_is_not_lost) {
   Watched script;
   script.beats_until(8s).at(9s);

@@ -79,6 +79,17 @@ TEST(JobView, a_seat_is_given_up_by_leaving_dying_or_eviction) {
   EXPECT_EQ(round->current_members, 0);
 }
 
+TEST(JobView, a_member_of_the_legacy_rendezvous_is_evicted_by_its_keep_alive) {
+  Script script;
+  script.agent_starts("a").agent_starts("b").agent_starts("c").form(1, {"a", "b"});
+  const Round* round = script.view().round(script.view().find_job("job"), 1);
+  script.emit("c", 100, ev::rendezvous_evicted, {"job", 1, "/p2p/run_job/rdzv/v_1/rank_7", 0, 1});
+  EXPECT_EQ(round->current_members, 2);
+  script.emit("c", 100, ev::rendezvous_evicted, {"job", 1, "/p2p/run_job/rdzv/v_1/rank_1", 0, 1});
+  EXPECT_EQ(round->current_members, 1);
+  EXPECT_FALSE(script.view().agent(AgentId{1}).member);
+}
+
 TEST(JobView, a_job_is_decided_by_a_full_exit_barrier) {
   Script script = two_nodes_at_work();
   script.at(5s).enters_barrier("a");
@@ -93,6 +104,13 @@ TEST(JobView, a_job_is_decided_by_a_failure_without_restart_and_not_by_one_with)
   EXPECT_FALSE(only_job(script).over);
   script.at(7s).emit("a", 100, ev::group_state, {"FAILED", 3});
   EXPECT_EQ(only_job(script).over, sim::WorldTime(7s));
+}
+
+TEST(JobView, a_job_that_has_gone_on_is_not_decided_by_whom_it_has_left_behind) {
+  Script script = two_nodes_at_work();
+  script.agent_starts("c").form(1, {"a", "c"});
+  script.at(7s).emit("b", 100, ev::group_state, {"FAILED", 3});
+  EXPECT_FALSE(only_job(script).over);
 }
 
 TEST(JobView, a_relaunch_under_the_same_run_id_is_undecided) {

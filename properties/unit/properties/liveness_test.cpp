@@ -65,6 +65,22 @@ TEST(LossDetection, a_survivor_that_is_busy_stopping_its_workers_has_moved) {
   EXPECT_THAT(witnesses(script.finish(false), "liveness.loss_detection"), IsEmpty());
 }
 
+TEST(LossDetection, a_survivor_that_was_ending_its_workers_already_has_moved) {
+  AgentSettings settings;
+  settings.local_world_size = 2;
+  Script script = two_nodes_at_work(settings);
+  script.at(39s).worker_ends("a", 0, 1);
+  script.emit("a", 100, ev::worker_signalled, {script.worker_pid("a", 1), 15, "peer_failed"});
+  script.at(40s).crash("b").at(69s).worker_ends("a", 1, -9).restarts("a", "worker_failure");
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.loss_detection"), IsEmpty());
+  Script before = two_nodes_at_work();
+  before.at(39s).restarts("a", "membership_change").restarts("b", "membership_change");
+  before.form(1, {"a", "b"}).at(40s).crash("b").at(69s).restarts("a", "worker_failure");
+  EXPECT_THAT(witnesses(before.finish(false), "liveness.loss_detection"),
+              HasSubstr("did so only at 69.000 s"))
+      << "those of an earlier round are no excuse";
+}
+
 TEST(LossDetection, a_run_that_is_cut_before_the_bound_breaks_nothing) {
   Script script = two_nodes_at_work();
   script.at(40s).crash("b").at(60s);
@@ -407,6 +423,29 @@ TEST(Exit, nobody_hears_of_an_outcome_that_the_store_has_forgotten) {
               testing::Contains("the store had lost what it held"));
 }
 
+/// c joins in vain from 3 s on; a and b end their job at 10 s. `target`: of a partition at 5 s.
+std::vector<std::string> limits_of_a_joiner(const std::string& target, sim::Duration lasts,
+                                            sim::Duration gone) {
+  std::int64_t store = 0;
+  Script script = two_nodes_beside_a_store(store);
+  script.at(3s).agent_starts("c").joining("c");
+  script.at(5s).fault(0, "net_partition", lasts, target).at(10s).succeed({"a", "b"});
+  if (lasts > 0s) script.at(5s + lasts).fault_over(0, "net_partition");
+  script.at(gone).finishes("c", "error", 1);
+  return limits(script.finish(false), "liveness.exit");
+}
+
+TEST(Exit, who_is_cut_off_from_the_store_may_try_to_join_as_long_as_it_may) {
+  const auto cut_off = ElementsAre("an agent was cut off from the store");
+  EXPECT_THAT(limits_of_a_joiner("c", 0s, 603s), cut_off);
+  EXPECT_THAT(limits_of_a_joiner("s -> c", 0s, 603s), cut_off);
+  EXPECT_THAT(limits_of_a_joiner("s", 0s, 603s), cut_off);
+  EXPECT_THAT(limits_of_a_joiner("c", 0s, 1000s), ElementsAre("")) << "and no longer";
+  EXPECT_THAT(limits_of_a_joiner("c", 30s, 603s), ElementsAre("")) << "it could hear again";
+  EXPECT_THAT(limits_of_a_joiner("a <-> c", 0s, 603s), ElementsAre(""))
+      << "there is no store at the other end";
+}
+
 TEST(Exit, a_disturbance_may_keep_the_barrier_shut) {
   Script script = two_nodes_at_work();
   script.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
@@ -484,7 +523,19 @@ TEST(NoLivelock, whatever_is_new_starts_the_count_anew) {
   rounds(script, 9, 12);
   script.fault(0, "clock_jump");
   rounds(script, 13, 16);
+  script.emit("a", 100, ev::timer_expired, {script.worker_pid("a", 0), "step", 0, 0});
+  rounds(script, 17, 20);
+  script.emit("a", 100, ev::heartbeat_lost, {"w", sim::Duration(5s)});
+  rounds(script, 21, 24);
   EXPECT_THAT(witnesses(script.finish(false), "liveness.no_livelock"), IsEmpty());
+}
+
+TEST(NoLivelock, a_fault_in_force_is_told_with_it) {
+  Script script = two_nodes_at_work();
+  script.fault(0, "service_slow");
+  rounds(script, 1, 6);
+  EXPECT_THAT(limits(script.finish(false), "liveness.no_livelock"),
+              ElementsAre("a fault was still in force"));
 }
 
 TEST(NoLivelock, two_writers_of_one_completion_are_one_round) {

@@ -147,6 +147,23 @@ TEST(RankSanity, a_fresh_store_begins_at_round_0_again) {
   EXPECT_THAT(witnesses(script.finish(false), "safety.rank_sanity"), IsEmpty());
 }
 
+TEST(RankSanity, so_does_an_etcd_in_which_everything_has_expired) {
+  Script script = two_nodes_at_work();
+  script.fault(0, "etcd_expiry").agent_starts("c").joining("c").joined("c", 0, 0, 1, "c.sim:1");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.rank_sanity"), IsEmpty());
+}
+
+TEST(RankSanity, who_has_just_joined_a_round_that_the_store_has_lost_could_not_know) {
+  for (const sim::Duration later : {10s, 100s}) {
+    Script script = two_nodes_at_work();
+    script.agent_starts("c").joining("c").at(2s).fault(0, "etcd_expiry");
+    script.at(2s + later).restarts("b", "membership_change").joining("b");
+    script.joined("b", 3, 1, 2, "a.sim:29500").joined("c", 3, 1, 2, "c.sim:29500");
+    EXPECT_THAT(limits(script.finish(false), "safety.rank_sanity"),
+                ElementsAre(later == 10s ? "the store had lost what it held" : ""));
+  }
+}
+
 // ---- round_monotonic, round_isolation
 
 TEST(RoundMonotonic, an_agent_that_falls_back_to_an_earlier_round_breaks_it) {
@@ -175,6 +192,22 @@ TEST(RoundIsolation, a_stale_value_breaks_it_with_reader_and_key) {
   EXPECT_THAT(witnesses(script.finish(false), "safety.round_isolation"),
               AllOf(HasSubstr("worker pid 101 on node b read at 3.000 s"),
                     HasSubstr("process_group/1"), HasSubstr("written by round 0")));
+}
+
+TEST(RoundIsolation, who_is_cut_off_from_the_store_may_not_know_that_the_others_have_gone_on) {
+  for (const std::string target : {"b", "s <-> b", "a"}) {
+    Script script = two_nodes_at_work();
+    script.at(5s).fault(0, "net_partition", 0s, target);
+    script.restarts("a", "member_lost").at(8s).form(1, {"a"});
+    script.at(9s).emit("b", script.worker_pid("b", 0), ev::worker_stale_read, {"k", "of another"});
+    EXPECT_THAT(limits(script.finish(false), "safety.round_isolation"),
+                ElementsAre(target == "a" ? "" : "an agent was cut off from the store"));
+  }
+  Script current = two_nodes_at_work();
+  current.at(5s).fault(0, "net_partition", 0s, "b");
+  current.emit("b", current.worker_pid("b", 0), ev::worker_stale_read, {"k", "of another"});
+  EXPECT_THAT(limits(current.finish(false), "safety.round_isolation"), ElementsAre(""))
+      << "nobody has gone on";
 }
 
 TEST(RoundIsolation, a_worker_in_the_process_group_of_another_round_breaks_it) {
@@ -331,6 +364,17 @@ TEST(CloseAuthority, an_error_of_ones_own_is_not_the_jobs_outcome) {
   script.restarts("b", "membership_change").joining("b").at(20s).closes("b");
   EXPECT_THAT(witnesses(script.finish(false), "safety.close_authority"),
               HasSubstr("because of an error of its own"));
+}
+
+TEST(CloseAuthority, in_a_new_store_the_group_that_forms_there_fills_its_own_barrier) {
+  Script script;
+  script.agent_starts("a").serves_store("a", 29400).agent_starts("b").form(0, {"a", "b"});
+  script.at(10s).worker_ends("b", 0, 0).reaps("b").group("b", "SUCCEEDED").enters_barrier("b");
+  script.at(20s).crash("a").at(30s).agent_starts("a").serves_store("a", 29400);
+  script.agent_starts("c").joining("c").form(0, {"a"});
+  script.at(40s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  script.leaves_barrier("a", "passed").closes("a");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.close_authority"), IsEmpty());
 }
 
 TEST(CloseAuthority, whoever_is_the_last_at_work_may_close) {

@@ -151,6 +151,15 @@ TEST(RestartBudget, agents_that_fail_together_restart_the_job_once) {
   EXPECT_THAT(witnesses(script.finish(false), "safety.restart_budget"), IsEmpty());
 }
 
+TEST(RestartBudget, who_fails_with_the_others_and_comes_later_restarts_the_job_no_second_time) {
+  Script script = two_nodes_at_work(budget_of(1));
+  script.at(10s).worker_ends("a", 0, 1).reaps("a").worker_ends("b", 0, 1).reaps("b");
+  script.restarts("a", "worker_failure").joining("a").at(20s).form(1, {"a"});
+  script.at(40s).restarts("b", "worker_failure").restarts("a", "membership_change");
+  script.at(51s).form(2, {"a", "b"});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.restart_budget"), IsEmpty());
+}
+
 TEST(RestartBudget, a_node_that_fails_and_returns_restarts_a_job_that_may_not_restart) {
   Script script = two_nodes_at_work(budget_of(0));
   script.at(20s).worker_ends("b", 0, 3).reaps("b").finishes("b", "failed", 1);
@@ -181,6 +190,19 @@ TEST(RestartBudget, a_loss_counts_and_growth_and_polite_departure_do_not) {
       .restarts("a", "membership_change");
   peaceful.at(51s).form(1, {"a", "c"});
   EXPECT_THAT(witnesses(peaceful.finish(false), "safety.restart_budget"), IsEmpty());
+}
+
+TEST(RestartBudget, whoever_fails_in_a_round_that_the_others_have_left_is_a_newcomer) {
+  AgentSettings settings;
+  settings.max_restarts = 1;
+  Script script(settings);
+  script.agent_starts("a").agent_starts("b").agent_starts("c").form(0, {"a", "b", "c"});
+  script.at(10s).worker_ends("a", 0, 1).reaps("a").restarts("a", "worker_failure");
+  script.restarts("b", "membership_change").at(11s).form(1, {"a", "b"});
+  script.at(20s).worker_ends("c", 0, 1).reaps("c").restarts("c", "worker_failure");
+  script.restarts("a", "membership_change").restarts("b", "membership_change");
+  script.at(21s).form(2, {"a", "b", "c"});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.restart_budget"), IsEmpty());
 }
 
 // ---- first_cause
@@ -255,6 +277,45 @@ TEST(FirstCause, nobody_can_report_what_died_with_its_node) {
   script.at(71s).worker_ends("b", 0, 1).reaps("b");
   script.emit("b", 100, ev::failure_reported, {1, script.worker_pid("b", 0), 1});
   EXPECT_THAT(witnesses(script.finish(false), "safety.first_cause"), IsEmpty());
+}
+
+TEST(FirstCause, rounds_that_are_counted_anew_are_other_rounds) {
+  Script script;
+  script.agent_starts("a").form(0, {"a"}).at(10s).worker_ends("a", 0, 3).reaps("a").restarts(
+      "a", "worker_failure");
+  script.signal_agent("a", sim::Signal::term).finishes("a", "signalled", 143);
+  script.at(20s).agent_starts("a").agent_starts("b").form(0, {"a", "b"});
+  script.at(30s).worker_ends("b", 0, 1).reaps("b");
+  script.emit("b", 100, ev::failure_reported, {1, script.worker_pid("b", 0), 1});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.first_cause"), IsEmpty());
+}
+
+TEST(FirstCause, no_failure_after_the_report_has_caused_it) {
+  Script script = two_nodes_at_work();
+  script.at(10s).emit("b", 100, ev::failure_reported, {1, script.worker_pid("b", 0), 1});
+  script.at(70s).worker_ends("a", 0, 3).reaps("a");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.first_cause"), IsEmpty());
+}
+
+TEST(FirstCause, who_ends_while_its_agent_restarts_is_no_cause) {
+  Script script = two_nodes_at_work();
+  script.at(10s).emit("a", 100, ev::group_restarting, {"membership_change", 3, 0});
+  script.worker_ends("a", 0, 3).reaps("a").group("a", "STOPPED");
+  script.restarts("b", "membership_change").at(20s).form(1, {"a", "b"});
+  script.at(30s).worker_ends("a", 0, 4).reaps("a");
+  script.emit("a", 100, ev::failure_reported, {0, script.worker_pid("a", 0), 4});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.first_cause"), IsEmpty());
+}
+
+TEST(FirstCause, who_ends_because_it_was_told_to_reports_nothing) {
+  for (const bool told : {true, false}) {
+    Script script = two_nodes_at_work();
+    script.at(10s).worker_ends("a", 0, 3).worker_ends("b", 0, 3).reaps("a").reaps("b");
+    if (told) script.signal_agent("a", sim::Signal::quit);
+    script.finishes("a", told ? "signalled" : "error", 1);
+    script.emit("b", 100, ev::failure_reported, {1, script.worker_pid("b", 0), 3});
+    EXPECT_EQ(witnesses(script.finish(false), "safety.first_cause").empty(), told);
+  }
 }
 
 // ---- exit_code_truth

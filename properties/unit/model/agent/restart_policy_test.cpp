@@ -161,6 +161,38 @@ TEST(RestartBudget, what_a_store_that_came_up_empty_has_forgotten_is_spent_all_t
   });
 }
 
+TEST(RestartBudget, whoever_looks_tells_a_store_that_came_up_empty_what_he_knows) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto a = make_job_budget(2, std::make_shared<MemoryStore>(ports, test.data));
+    EXPECT_EQ(a->spend(1), 1);
+    test.data->values.clear();
+    a->look();
+    EXPECT_EQ(test.data->text("restarts"), "1 1");
+    const auto newcomer = make_job_budget(2, std::make_shared<MemoryStore>(ports, test.data));
+    EXPECT_EQ(newcomer->remaining(2), 1);
+  });
+}
+
+TEST(RestartBudget, while_the_store_is_silent_what_is_known_of_the_others_counts) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto a = make_job_budget(3, std::make_shared<MemoryStore>(ports, test.data));
+    const auto b = make_job_budget(3, std::make_shared<MemoryStore>(ports, test.data));
+    EXPECT_EQ(a->spend(1), 2);
+    EXPECT_EQ(a->spend(2), 1);
+    b->look();
+    test.data->lost = true;
+    EXPECT_EQ(b->remaining(2), 2) << "for that round it has been paid";
+    EXPECT_EQ(b->remaining(3), 1);
+    EXPECT_EQ(b->spend(3), 0);
+    EXPECT_EQ(b->remaining(4), 0);
+    test.data->lost = false;
+    b->look();
+    EXPECT_EQ(a->remaining(4), 0) << "the store has been told when it answered again";
+  });
+}
+
 TEST(RestartBudget, without_rounds_every_restart_of_the_job_counts) {
   Budget test;
   test.with([&](Ports& ports) {

@@ -383,5 +383,63 @@ TEST_F(EtcdMisbehaviourTest, who_reads_v2_by_quorum_sees_nothing_stale_and_takes
   });
 }
 
+TEST_F(EtcdMisbehaviourTest, who_reads_v3_by_quorum_sees_nothing_stale) {
+  v3([&](sim::Ports& ports, EtcdV3Client& usual) {
+    EtcdOptions by_quorum = options(10s);
+    by_quorum.by_quorum = true;
+    EtcdV3Client client(ports, by_quorum);
+    EXPECT_FALSE(client.get("k").entry.exists());
+    client.put("k", sim::Value("old"));
+    const EtcdV3Read old = client.get("k");
+    modes->begin(Mode::stale_read, felt);
+    client.put("k", sim::Value("new"));
+    EXPECT_EQ(usual.get("k").entry.value.bytes(), "old");
+    const EtcdV3Read now = client.get("k");
+    EXPECT_EQ(now.entry.value.bytes(), "new");
+    EXPECT_EQ(now.entry.revision, old.revision + 1);
+    EXPECT_EQ(now.revision, now.entry.revision);
+    EXPECT_EQ(client.get("k").entry.revision, now.entry.revision) << "to read writes nothing";
+  });
+}
+
+TEST_F(EtcdMisbehaviourTest, hardened_stores_write_where_no_outcome_is_ever_known) {
+  EtcdOptions by_quorum = options(10s);
+  by_quorum.by_quorum = true;
+  v2([&](sim::Ports& ports, EtcdV2Client&) {
+    const auto client = std::make_shared<EtcdV2Client>(ports, by_quorum);
+    const auto store = make_hardened_etcd_v2_store(ports, client, "/prefix");
+    modes->begin(Mode::unknown_outcome, felt);
+    store->set("k", Value("v"));
+    EXPECT_GT(felt, 0U);
+    EXPECT_EQ(store->get("k").bytes(), "v");
+    modes->begin(Mode::leader_loss, felt);
+    EXPECT_THROW(store->set("k", Value("w")), StoreNetworkError);
+  });
+  v3([&](sim::Ports& ports, EtcdV3Client&) {
+    const auto client = std::make_shared<EtcdV3Client>(ports, by_quorum);
+    const auto store = make_etcd_v3_store(ports, client, "/prefix/");
+    modes->begin(Mode::unknown_outcome, felt);
+    store->set("k", Value("v"));
+    EXPECT_EQ(felt, 1U);
+    EXPECT_EQ(store->get("k").bytes(), "v");
+    modes->begin(Mode::leader_loss, felt);
+    EXPECT_THROW(store->set("k", Value("w")), StoreNetworkError);
+  });
+}
+
+TEST_F(EtcdMisbehaviourTest, a_fence_may_hold_what_stands_behind_it) {
+  v3([&](sim::Ports&, EtcdV3Client& client) {
+    client.put("k", sim::Value("mine"));
+    const EtcdV3Entry present = client.get("k").entry;
+    const sim::Value another("another's");
+    const EtcdV3Write refused =
+        client.put_if("k", sim::Value("next"), present.revision, 0, &another);
+    EXPECT_FALSE(refused.written);
+    EXPECT_EQ(refused.present.value.bytes(), "mine");
+    EXPECT_TRUE(
+        client.put_if("k", sim::Value("next"), present.revision, 0, &present.value).written);
+  });
+}
+
 }  // namespace
 }  // namespace hooke::model

@@ -19,7 +19,8 @@ constexpr sim::PortNumber kPort{2379};
 class LegacyEtcdHandlers : public testing::Test {
  protected:
   void SetUp() override {
-    world_.start(world_.node("s"), "server", [this](Ports& ports) {
+    etcd_ = world_.node("s");
+    world_.start(etcd_, "server", [this](Ports& ports) {
       EtcdV2Server server(ports, kPort, modes_);
       world::park_for_ever(ports);
       return 0;
@@ -44,6 +45,7 @@ class LegacyEtcdHandlers : public testing::Test {
   std::shared_ptr<EtcdMisbehaviour> modes_ = std::make_shared<EtcdMisbehaviour>();
   std::uint64_t felt_ = 0;
   world::TestWorld world_;
+  sim::NodeId etcd_{};
   RendezvousParameters parameters_;
   int done_ = 0;
 };
@@ -72,7 +74,7 @@ TEST_F(LegacyEtcdHandlers, go_on_with_their_versions_when_etcd_has_lost_them) { 
     modes_->expire(felt_);
     sleep(ports, 20s);
     EXPECT_GT(felt_, 0U);
-    EXPECT_EQ(handler.group_state(), GroupState::broken);
+    EXPECT_EQ(handler.group_state(), GroupState::over);
     EXPECT_EQ(handler.next_rendezvous().round, 2);
   });
   world_.run_for(10min);
@@ -125,6 +127,92 @@ TEST_F(LegacyEtcdHandlers, wait_for_no_member_that_is_lost_before_the_group_is_f
     sleep(ports, 1s);  // so that a is rank 0
     EXPECT_EQ(handler.next_rendezvous().rank, 1);
   });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 2);
+}
+
+TEST_F(LegacyEtcdHandlers, say_which_members_are_missing) {
+  parameters_.variant = Variant::hardened;
+  node("a", [](Ports& ports, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+    EXPECT_EQ(handler.group_state(), GroupState::whole);
+    EXPECT_THAT(handler.missing_ranks(), testing::IsEmpty());
+    sleep(ports, 20s);
+    EXPECT_EQ(handler.group_state(), GroupState::broken);
+    EXPECT_THAT(handler.missing_ranks(), testing::ElementsAre(1));
+  });
+  node("b", [](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 1s);  // so that a is rank 0
+    EXPECT_EQ(handler.next_rendezvous().rank, 1);
+    sleep(ports, 2s);
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 2);
+}
+
+/// c waits beside a and b, of whom b goes: a hears of the version that c begins.
+TEST_F(LegacyEtcdHandlers, are_waited_for_in_a_version_that_has_begun_without_them) {
+  parameters_.variant = Variant::hardened;
+  node("a", [](Ports& ports, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+    sleep(ports, 6s);
+    EXPECT_EQ(handler.num_nodes_waiting(), 0) << "for c there is no seat";
+    EXPECT_EQ(handler.successor(), Successor::none);
+    std::int64_t waiting = 0;
+    for (int i = 0; i < 100 && waiting == 0; ++i) {
+      sleep(ports, 200ms);
+      waiting = handler.num_nodes_waiting();
+    }
+    EXPECT_EQ(waiting, 1);
+    EXPECT_EQ(handler.successor(), Successor::begun);
+    EXPECT_EQ(handler.group_state(), GroupState::over);
+    EXPECT_EQ(handler.next_rendezvous().round, 2);
+  });
+  node("b", [](Ports& ports, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+    sleep(ports, 8s);
+  });
+  node("c", [](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 5s);
+    EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 3);
+}
+
+/// Beside a, whose version they have waited for, one of b and c hears first that it is free.
+TEST_F(LegacyEtcdHandlers, miss_no_last_call_however_short) {
+  parameters_.variant = Variant::hardened;
+  parameters_.max_nodes = 3;
+  parameters_.config["last_call_timeout"] = "0s";
+  node("a", [](Ports& ports, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().world_size, 1);
+    sleep(ports, 8s);
+  });
+  for (const char* waiting : {"b", "c"}) {
+    node(waiting, [](Ports& ports, RendezvousHandler& handler) {
+      sleep(ports, 5s);
+      EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+    });
+  }
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 3);
+}
+
+/// Its connections stay, and nothing ever comes by them.
+TEST_F(LegacyEtcdHandlers, hear_of_an_etcd_whose_machine_has_crashed) {
+  parameters_.variant = Variant::hardened;
+  parameters_.min_nodes = 2;
+  const auto on_its_machine = [this](world::Fault& fault) { fault.node = etcd_; };
+  world_.inject_at(5s, world::FaultKind::node_crash, on_its_machine);
+  world_.inject_at(8s, world::FaultKind::node_restart, on_its_machine);
+  world_.at(9s, [this] { world_.start_again(etcd_, "server"); });
+  for (const sim::Duration later : {0s, 12s}) {
+    node(later > 0s ? "b" : "a", [later](Ports& ports, RendezvousHandler& handler) {
+      sleep(ports, later);
+      EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+    });
+  }
   world_.run_for(10min);
   EXPECT_EQ(done_, 2);
 }

@@ -141,6 +141,43 @@ TEST(PatientStore, outlasts_a_store_that_cannot_be_reached_and_gives_up_after_it
   });
 }
 
+/// A store of which each wait finds after a while that it cannot be reached.
+class LateToFail final : public Store {
+ public:
+  LateToFail(sim::Ports& ports, sim::Duration after) : ports_(ports), after_(after) {}
+  void set(const std::string&, Value) override {}
+  Value get(const std::string&) override { return Value(); }
+  std::int64_t add(const std::string&, std::int64_t) override { return 0; }
+  Value compare_set(const std::string&, const Value&, const Value&) override { return Value(); }
+  void wait(const std::vector<std::string>&, std::optional<sim::Duration>) override {
+    ports_.executor.sleep_until(ports_.clock.monotonic_now() + after_);
+    after_ = {};
+    throw StoreNetworkError("lost", false);
+  }
+  bool check(const std::vector<std::string>&) override { return false; }
+  void append(const std::string&, Value) override {}
+  bool delete_key(const std::string&) override { return false; }
+  std::int64_t num_keys() override { return 0; }
+  [[nodiscard]] sim::Duration timeout() const override { return 300s; }
+  void set_timeout(sim::Duration) override {}
+
+ private:
+  sim::Ports& ports_;
+  sim::Duration after_;
+};
+
+TEST(PatientStore, counts_an_outage_from_when_it_is_felt_but_no_time_out_of_the_store_twice) {
+  for (const auto& [felt, gives_up] : {std::pair<sim::Duration, sim::Duration>{600ms, 30600ms},
+                                       std::pair<sim::Duration, sim::Duration>{20s, 31s}}) {
+    const sim::Duration took = with_patience([&](sim::Ports& ports, Patient&) {
+      const auto store =
+          make_patient_store(ports, std::make_shared<LateToFail>(ports, felt), 30s, [] {});
+      EXPECT_THROW(store->wait({"k"}), StoreNetworkError);
+    });
+    EXPECT_EQ(took, gives_up);
+  }
+}
+
 /// A store whose waits end as those of the legacy etcd store do.
 class LookupStore final : public Store {
  public:

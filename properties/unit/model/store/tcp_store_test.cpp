@@ -1,9 +1,11 @@
 // The TCPStore, client against server, over the simulated network.
 #include "model/store/tcp_store.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "model/store/store_helpers.h"
+#include "model/store/wire.h"
 #include "store_world.h"
 
 namespace hooke::model {
@@ -186,6 +188,95 @@ TEST(TcpStore, a_hardened_client_gives_a_silent_store_up) {  // S-23
   world.run();
   EXPECT_GE(took, 7s);
   EXPECT_LE(took, 8s);
+}
+
+TEST(TcpStore, a_hardened_client_does_not_miss_what_came_when_its_wait_was_over) {
+  for (const Variant variant : {Variant::torch_2_x, Variant::hardened}) {
+    StoreWorld world;
+    bool found = false;
+    world.client([&](sim::Ports& ports) {
+      TcpStoreOptions options = StoreWorld::options();
+      options.variant = variant;
+      const auto store = connect_tcp_store(ports, options);
+      store->set("k", Value("v"));
+      world.inject(world::FaultKind::service_slow, [&](world::Fault& fault) {
+        fault.node = world.server_node;
+        fault.port = kStorePort;
+        fault.span = 1s;
+      });
+      try {
+        store->wait({"k"}, 500ms);
+        found = true;
+      } catch (const StoreTimeoutError&) {
+      }
+    });
+    world.run();
+    EXPECT_EQ(found, variant == Variant::hardened) << "its key had been there all the time";
+  }
+}
+
+TEST(TcpStore, a_hardened_client_asks_while_it_waits_whether_its_wait_is_known) {
+  StoreWorld world;
+  sim::Duration took{};
+  world.client([&](sim::Ports& ports) {
+    TcpStoreOptions options = StoreWorld::options(10min);
+    options.variant = Variant::hardened;
+    const auto store = connect_tcp_store(ports, options);
+    const auto begin = ports.clock.monotonic_now();
+    store->wait({"k"}, std::nullopt);
+    took = ports.clock.monotonic_now() - begin;
+  });
+  const auto server = [&](world::Fault& fault) { fault.node = world.server_node; };
+  world.inject_at(2s, world::FaultKind::node_crash, server);
+  world.inject_at(3s, world::FaultKind::node_restart, server);
+  world.at(3s, [&] { world.start_server(); });
+  world.at(4s, [&] {
+    world.client([](sim::Ports& ports) { StoreWorld::connect(ports)->set("k", Value("v")); });
+  });
+  world.run();
+  EXPECT_GE(took, 4s);
+  EXPECT_LE(took, 8s) << "nothing comes over the connection to a machine that was rebooted";
+}
+
+TEST(TcpStore, a_hardened_client_hears_its_owner_between_two_attempts_to_connect) {
+  StoreWorld world(1, 1h);
+  int pauses = 0;
+  world.client([&](sim::Ports& ports) {
+    TcpStoreOptions options = StoreWorld::options(30min);
+    options.variant = Variant::hardened;
+    options.pause = [&](sim::MonotonicTime) {
+      if (++pauses == 3) throw std::runtime_error("enough");
+    };
+    EXPECT_THROW(static_cast<void>(connect_tcp_store(ports, options)), std::runtime_error);
+  });
+  world.run_for(1min);
+  EXPECT_EQ(pauses, 3);
+}
+
+TEST(TcpStore, counts_a_client_whose_connection_broke_as_one_that_is_about_to_come_again) {
+  world::TestWorld world;
+  std::vector<std::size_t> active;
+  world.start(world.node("s"), "server", [&](sim::Ports& ports) {
+    const auto server = serve_tcp_store(ports, kStorePort, "rendezvous");
+    for (int i = 0; i < 5; ++i) {
+      world::sleep(ports, 2s);
+      active.push_back(server->active_clients(3s));
+    }
+    return 0;
+  });
+  world.start(world.node("c"), "client", [](sim::Ports& ports) {
+    for (const bool resets : {false, true}) {
+      auto stream = std::move(ports.network.connect({"s", kStorePort}, std::nullopt)).value();
+      static_cast<void>(stream->write(Message(Query::validate).u32(kValidateMagic).take()));
+      world::sleep(ports, 1s);
+      if (resets) stream->reset();
+      stream = nullptr;
+      world::sleep(ports, 2s);
+    }
+    return 0;
+  });
+  world.run();
+  EXPECT_THAT(active, testing::ElementsAre(0, 1, 1, 0, 0));
 }
 
 TEST(TcpStore, nobody_listening_is_reported_no_earlier_than_the_timeout) {

@@ -32,11 +32,11 @@ class HesitantServer final : public QueueTimerServer {
 
 class QueueTimer : public testing::Test {
  protected:
-  Pid serve(sim::Duration span) {
+  Pid serve(sim::Duration span, Variant variant = Variant::torch_2_x) {
     return world_.start(node_, "server", [=](Ports& ports) {
       const auto queue = std::make_shared<TimerQueue>(ports.executor);
       const TimerListener listener(ports, kPort, queue);
-      QueueTimerServer server(ports, queue, 500ms);
+      QueueTimerServer server(ports, queue, 500ms, {}, variant);
       server.start();
       sleep(ports, span);
       server.stop();
@@ -78,6 +78,50 @@ TEST_F(QueueTimer, ends_only_the_worker_that_let_its_deadline_pass) {
   EXPECT_EQ(code(late), -9);
   EXPECT_EQ(code(in_time), 0);
   EXPECT_EQ(code(server), 0);
+}
+
+TEST_F(QueueTimer, a_hardened_server_that_stood_still_hears_the_releases_before_it_acts) {
+  const Pid server = serve(2min, Variant::hardened);
+  const Pid in_time = work([](Ports& ports, QueueTimerClient& client) {
+    sleep(ports, 2s);
+    for (const char* scope : {"one", "two", "three"}) {
+      client.acquire(scope, ports.clock.wall_now() + 2s);
+      sleep(ports, 1s);
+      client.release(scope);
+    }
+  });
+  const Pid late = work([](Ports& ports, QueueTimerClient& client) {
+    sleep(ports, 2s);
+    client.acquire("step", ports.clock.wall_now() + 2s);
+  });
+  world_.inject_at(1s, world::FaultKind::process_pause, [&](world::Fault& fault) {
+    fault.node = node_;
+    fault.pid = server;
+    fault.duration = 20s;
+  });
+  world_.run_for(3min);
+  EXPECT_EQ(code(in_time), 0);
+  EXPECT_EQ(code(late), -9);
+}
+
+TEST_F(QueueTimer, a_hardened_server_may_end_while_it_listens_once_more) {
+  bool done = false;
+  world_.start(node_, "server", [&](Ports& ports) {
+    const auto queue = std::make_shared<TimerQueue>(ports.executor);
+    auto server =
+        std::make_unique<QueueTimerServer>(ports, queue, 1ms, PlantedSet{}, Variant::hardened);
+    server->start();
+    queue->put({77, "step", ports.clock.wall_now() + 1s});
+    sleep(ports, 1s + 4ms);
+    server->stop();  // waits no longer than the interval
+    server = nullptr;
+    sleep(ports, 1s);
+    done = true;
+    return 0;
+  });
+  world_.run_for(1min);
+  EXPECT_TRUE(done);
+  EXPECT_EQ(world_.events.count("timer.killed"), 0U);
 }
 
 TEST_F(QueueTimer, without_a_server_the_worker_is_told) {

@@ -1,0 +1,66 @@
+// What the fences of the etcd backends hold where etcd itself begins anew.
+#include "model/rendezvous/etcd_backend.h"
+
+#include <gtest/gtest.h>
+
+#include "model/etcd/v2_server.h"
+#include "model/etcd/v3_server.h"
+#include "properties/unit/sim/world/test_world.h"
+
+namespace hooke::model {
+namespace {
+
+using sim::Ports;
+
+constexpr sim::PortNumber kPort{2379};
+
+EtcdOptions options() {
+  return {{{"n", kPort}, std::nullopt}, "", "", std::chrono::seconds(10)};
+}
+
+/// Whether a write under the token of a state is done when etcd has lost that, and has come to the
+/// same number again with another's state.
+template <class Server, class Client, class MakeBackend>
+bool overwrites_another(MakeBackend make) {
+  std::optional<bool> written;
+  world::TestWorld world;
+  world.start(world.node("n"), "test", [&](Ports& ports) {
+    auto server = std::make_unique<Server>(ports, kPort);
+    auto client = std::make_shared<Client>(ports, options());
+    const auto mine = make(ports, client), other = make(ports, client);
+    const auto before = mine->set_state(Value("before"), std::nullopt);
+    server = nullptr;
+    server = std::make_unique<Server>(ports, kPort);
+    EXPECT_FALSE(other->get_state()) << "by a connection of its own time";
+    const auto there = other->set_state(Value("another's"), std::nullopt);
+    EXPECT_EQ(before->token, there->token);
+    const auto after = mine->set_state(Value("after"), before->token);
+    EXPECT_EQ(after->bytes, after->has_set ? Value("after") : Value("another's"));
+    written = after->has_set;
+    return 0;
+  });
+  world.run_for(std::chrono::minutes(1));
+  EXPECT_TRUE(written.has_value());
+  return written.value_or(true);
+}
+
+TEST(EtcdV2Backend, overwrites_no_other_state_of_the_same_index_where_hardened) {
+  for (const Variant variant : {Variant::torch_2_x, Variant::hardened}) {
+    const bool overwrites = overwrites_another<EtcdV2Server, EtcdV2Client>(
+        [&](Ports&, auto client) { return make_etcd_v2_backend(client, "job", {}, variant); });
+    EXPECT_EQ(overwrites, variant != Variant::hardened);
+  }
+}
+
+TEST(EtcdV3Backend, overwrites_no_other_state_of_the_same_revision_where_hardened) {
+  for (const Variant variant : {Variant::torch_2_x, Variant::hardened}) {
+    const bool overwrites =
+        overwrites_another<EtcdV3Server, EtcdV3Client>([&](Ports& ports, auto client) {
+          return make_etcd_v3_backend(ports.clock, client, "job", {}, variant);
+        });
+    EXPECT_EQ(overwrites, variant != Variant::hardened);
+  }
+}
+
+}  // namespace
+}  // namespace hooke::model
