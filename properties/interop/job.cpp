@@ -148,6 +148,21 @@ Child& Job::start(Kind kind, const std::string& name) {
   return *(agents_[name] = std::move(child));
 }
 
+Child& Job::start_host(Kind kind, const std::string& name) {
+  const std::string before_port = "localhost:";
+  const auto endpoint = std::find_if(
+      options_.begin(), options_.end(),
+      [&](const std::string& option) { return option.find(before_port) != std::string::npos; });
+  const std::size_t port = endpoint->find(before_port) + before_port.size();
+  const sim::Endpoint store{
+      "localhost", sim::PortNumber{static_cast<std::uint16_t>(std::stoul(endpoint->substr(port)))}};
+  Child& host = start(kind, name);
+  EXPECT_TRUE(eventually(ports_, 60s, [&] {
+    return ports_.network.connect(store, in(ports_, 1s)).ok();
+  })) << host.output();
+  return host;
+}
+
 std::map<int, json> Job::workers() {
   std::map<int, json> out;
   for (const auto& entry : fs::directory_iterator(directory_ / "reports")) {

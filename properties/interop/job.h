@@ -81,6 +81,9 @@ class Job {
   void lets_hooke_find_the_variant() { tells_variant_ = false; }
   [[nodiscard]] const std::vector<std::string>& options() const { return options_; }
   Child& start(Kind kind, const std::string& name);
+  /// Starts the agent that is to host the c10d store, and waits until it does: of agents that start
+  /// at once, any may be the one that binds the port.
+  Child& start_host(Kind kind, const std::string& name);
   /// What the agent of this name has printed; empty when none of it was started.
   [[nodiscard]] std::string output(const std::string& name) const;
   /// Reports of workers that are alive, by rank.

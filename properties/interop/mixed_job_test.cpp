@@ -34,16 +34,6 @@ std::vector<std::string> options(Ports& ports, const std::string& nnodes) {
           "--rdzv_conf=last_call_timeout=6,keep_alive_interval=2,keep_alive_max_attempt=5"};
 }
 
-/// The first agent hosts the store; the others must not try before it does.
-void start_all(Ports& ports, Job& job, const std::vector<std::pair<Kind, std::string>>& agents) {
-  for (const auto& [kind, name] : agents) {
-    job.start(kind, name);
-    if (name == agents.front().second) {
-      ports.executor.sleep_until(in(ports, kind == Kind::hooke ? 1s : 12s));
-    }
-  }
-}
-
 /// Every rank of a complete round once, and a master; heartbeats not older than a few intervals.
 void expect_complete(const json& seen, std::size_t members) {
   EXPECT_EQ(seen["status"], "complete") << seen;
@@ -72,7 +62,10 @@ void four_agents_are_one_world(Variant variant, Kind host) {
     const Kind other = host == Kind::hooke ? Kind::torchrun : Kind::hooke;
     // It would not find that it is to be hardened.
     if (host == Kind::torchrun && variant != Variant::hardened) job.lets_hooke_find_the_variant();
-    start_all(ports, job, {{host, "a"}, {other, "b"}, {host, "c"}, {other, "d"}});
+    job.start_host(host, "a");
+    job.start(other, "b");
+    job.start(host, "c");
+    job.start(other, "d");
     EXPECT_TRUE(job.becomes_one_world(4));
     expect_complete(job.seen_by_hooke_state(), 4);
     job.finish();
@@ -115,8 +108,7 @@ TEST_P(MixedJob, re_forms_when_a_machine_of_either_kind_is_lost) {
     // keys of an earlier round meet the workers of a later one that counts as many restarts.
     Job job(ports, directory, GetParam(), options(ports, "2:4"),
             {{"TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"}});
-    Child& a = job.start(Kind::hooke, "a");
-    ports.executor.sleep_until(in(ports, 1s));
+    Child& a = job.start_host(Kind::hooke, "a");
     Child& b = job.start(Kind::torchrun, "b");
     Child& c = job.start(Kind::hooke, "c");
     job.start(Kind::torchrun, "d");

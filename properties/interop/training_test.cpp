@@ -65,7 +65,7 @@ TEST(Training,
              "--rdzv-conf=last_call_timeout=5,keep_alive_interval=2,keep_alive_max_attempt=5"},
             {{"TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"}});
     job.runs("train.py", {stormy.string()});
-    job.start(Kind::hooke, "a");
+    job.start_host(Kind::hooke, "a");  // a machine other than the store's is to be lost
     Child& b = job.start(Kind::hooke, "b");
     ASSERT_TRUE(trains_on(ports, stormy, 2)) << told(job, stormy);
     kill(job.workers().at(1)["pid"].get<int>(), SIGKILL);
