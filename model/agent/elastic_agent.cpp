@@ -16,6 +16,7 @@
 #include "model/rendezvous/bootstrap.h"
 #include "model/rendezvous/decisions.h"
 #include "model/signals/signal_gate.h"
+#include "model/store/patient_store.h"
 #include "model/store/store_helpers.h"
 #include "sim/port/check.h"
 
@@ -26,6 +27,8 @@ using namespace std::chrono_literals;
 
 /// How often a hardened agent looks up from the exit barrier.
 constexpr sim::Duration kBarrierLook = 1s;
+/// For how long a hardened agent goes on telling a silent store that the job has failed.
+constexpr sim::Duration kUntoldMax = 60s;
 /// As the log directory: no file is kept, whatever the streams' settings.
 constexpr char kNowhere[] = "/dev/null";
 
@@ -175,11 +178,13 @@ RunResult ElasticAgent::invoke_run() {
       enter(WorkerState::failed);
       return std::move(*result);
     }
+    bool told = true;
     if (hardened()) {
       result->job_goes_on = handler_.successor() == Successor::complete;
-      if (!result->job_goes_on) give_job_up();
+      if (!result->job_goes_on) told = give_job_up();
     }
     shutdown(sim::Signal::term, spec_.grace());
+    if (!told) insist_that_the_job_is_given_up();
     if (silent) {  // as they are now
       result->state = WorkerState::failed;
       result->failures = silent_workers();
@@ -292,9 +297,20 @@ JobFailure ElasticAgent::job_failure() {
   return JobFailure(store == nullptr ? nullptr : make_stepping_store(ports_, store));
 }
 
-void ElasticAgent::give_job_up() {
+bool ElasticAgent::give_job_up() {
   ports_.trace.emit(events::job_given_up, {group_.round});
-  job_failure().tell(group_.round);
+  return job_failure().tell(group_.round);
+}
+
+/// Where the others take for dead whom they do not hear, they need not be told. Elsewhere (static)
+/// they would never find out.
+void ElasticAgent::insist_that_the_job_is_given_up() {
+  if (handler_.outage_limit()) return;
+  const std::shared_ptr<Store> store = handler_.job_store();
+  if (store == nullptr) return;
+  JobFailure(make_patient_store(ports_, store, kUntoldMax, [this] {
+    check_signals(ports_);
+  })).tell(group_.round);
 }
 
 /// A lost member costs the job a restart, as its peers' failures would.

@@ -79,7 +79,9 @@ class ElasticAgent final : public Agent {
   std::vector<WorkerStart> worker_starts();
   RestartBudget& budget();
   JobFailure job_failure();
-  void give_job_up();
+  /// Tells the others that the workers are not started again. False: the store does not answer.
+  bool give_job_up();
+  void insist_that_the_job_is_given_up();
   bool may_restart_for_a_loss();
   WorkerStart worker_start(std::int64_t local_rank, const std::string& directory);
   /// Where the workers of this attempt leave what they leave; /dev/null when nothing is kept.

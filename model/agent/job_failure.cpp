@@ -11,11 +11,13 @@ std::string key_of(std::int64_t round) {
 
 }  // namespace
 
-void JobFailure::tell(std::int64_t round) {
-  if (store_ == nullptr) return;
+bool JobFailure::tell(std::int64_t round) {
+  if (store_ == nullptr) return true;
   try {
     store_->set(key_of(round), Value(std::string("1")));
+    return true;
   } catch (const StoreError&) {
+    return false;
   }
 }
 

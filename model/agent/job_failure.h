@@ -18,9 +18,9 @@ class JobFailure {
  public:
   /// `store`: the job's; null where there is none: then nobody is told.
   explicit JobFailure(std::shared_ptr<Store> store) : store_(std::move(store)) {}
-  /// The workers of `round` have failed and are not started again. A store that does not answer
-  /// is left alone: the others find out as under PyTorch.
-  void tell(std::int64_t round);
+  /// The workers of `round` have failed and are not started again. False: the store does not
+  /// answer.
+  bool tell(std::int64_t round);
   /// Somebody has told so. StoreError.
   bool is_told(std::int64_t round);
 

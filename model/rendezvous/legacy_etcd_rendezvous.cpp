@@ -452,8 +452,10 @@ GroupState LegacyEtcdRendezvous::group_state() {
   missing_.clear();
   try {
     const Read seen = read();
+    // Closed after another round, it tells those of this one that they were left out.
+    if (seen.state.version && *seen.state.version != held) return GroupState::over;
     if (seen.state.status == Status::closed) return GroupState::closed;
-    if (seen.state.status != Status::final_ || *seen.state.version != held) return GroupState::over;
+    if (seen.state.status != Status::final_) return GroupState::over;
     const auto gone = expired(held, *seen.state.keep_alives);
     for (std::int64_t rank = 0; rank < held_size_; ++rank) {
       const bool is_gone = std::find(gone.begin(), gone.end(), rank_path(held, rank)) != gone.end();

@@ -180,6 +180,28 @@ TEST_F(LegacyEtcdHandlers, are_waited_for_in_a_version_that_has_begun_without_th
   EXPECT_EQ(done_, 3);
 }
 
+/// As above, but a looks when c has done all the work: its own version is over all the same.
+TEST_F(LegacyEtcdHandlers, know_that_they_were_left_out_of_a_version_that_has_closed_since) {
+  parameters_.variant = Variant::hardened;
+  node("a", [](Ports& ports, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+    sleep(ports, 40s);
+    EXPECT_TRUE(handler.is_closed());
+    EXPECT_EQ(handler.group_state(), GroupState::over);
+  });
+  node("b", [](Ports& ports, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+    sleep(ports, 8s);
+  });
+  node("c", [](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 5s);
+    EXPECT_EQ(handler.next_rendezvous().world_size, 1);
+    EXPECT_TRUE(handler.shutdown());
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 3);
+}
+
 /// Beside a, whose version they have waited for, one of b and c hears first that it is free.
 TEST_F(LegacyEtcdHandlers, miss_no_last_call_however_short) {
   parameters_.variant = Variant::hardened;
