@@ -9,7 +9,7 @@
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/decisions.h"
-#include "model/rendezvous/dynamic_handler.h"
+#include "model/rendezvous/dynamic_settings.h"
 #include "model/rendezvous/legacy_etcd_rendezvous.h"
 #include "model/signals/signal_gate.h"
 #include "model/variant/defects.h"

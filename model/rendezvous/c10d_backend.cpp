@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "model/rendezvous/dynamic_handler.h"
+#include "model/rendezvous/dynamic_settings.h"
 #include "model/rendezvous/endpoint.h"
 #include "model/rendezvous/state_codec.h"
 #include "model/signals/signal_gate.h"

@@ -1,5 +1,4 @@
-// Core holds what the handler and its keep-alive fiber share, so that either may go first. The
-// handler's calls follow PyTorch's methods one by one.
+// The handler's calls follow PyTorch's methods one by one.
 #include "model/rendezvous/dynamic_handler.h"
 
 #include <algorithm>
@@ -9,8 +8,9 @@
 #include "model/observe/marks.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/bootstrap.h"
-#include "model/rendezvous/op_executor.h"
-#include "model/rendezvous/state_witness.h"
+#include "model/rendezvous/keep_alive.h"
+#include "model/rendezvous/key_prefix.h"
+#include "model/rendezvous/linger.h"
 #include "model/signals/signal_gate.h"
 #include "model/store/patient_store.h"
 #include "model/store/store_helpers.h"
@@ -21,254 +21,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using sim::MonotonicTime;
-
-/// Compare-and-sets of one node since its latest join began.
-struct Cost {
-  std::uint64_t attempts = 0;
-  std::uint64_t conflicts = 0;
-  std::uint64_t bytes = 0;
-};
-
-/// Puts accepted writes on the trace; rejected ones, of which there may be millions, are only
-/// counted.
-class WriteTracer final : public StateHolder::Observer {
- public:
-  WriteTracer(sim::Trace& trace, sim::Clock& clock, const RendezvousSettings& settings)
-      : trace_(trace), settings_(settings), witness_(trace, clock, settings.run_id) {}
-
-  void on_write(const std::vector<PendingChange>& changes, const std::vector<DeadNode>& dead,
-                std::optional<bool> accepted, std::size_t bytes) override;
-  void on_read(const RendezvousState* stored, MonotonicTime began) override {
-    witness_.read(stored, began);
-  }
-  void on_lost(const RendezvousState& stored, MonotonicTime began) override {
-    witness_.lost(stored, began);
-  }
-  void on_offered(const RendezvousState& offered, bool certain, MonotonicTime began) override {
-    witness_.offered(offered, certain, began);
-  }
-  void on_own_death() override { trace_.emit(events::mark, {marks::kSelfEvicted}); }
-
-  Cost cost;
-
- private:
-  void on_accepted(const PendingChange& change, std::size_t bytes);
-  void added(const PendingChange& change, const char* list) {
-    trace_.emit(events::rendezvous_added, {settings_.run_id, change.round, list, change.members});
-  }
-
-  sim::Trace& trace_;
-  const RendezvousSettings& settings_;
-  StateWitness witness_;
-  bool lost_one_ = false;
-};
-
-void WriteTracer::on_write(const std::vector<PendingChange>& changes,
-                           const std::vector<DeadNode>& dead, std::optional<bool> accepted,
-                           std::size_t bytes) {
-  ++cost.attempts;
-  cost.bytes += bytes;
-  if (!accepted.value_or(false)) {
-    ++cost.conflicts;
-    if (!std::exchange(lost_one_, true)) trace_.emit(events::mark, {marks::kCasLost});
-    return;
-  }
-  for (const PendingChange& change : changes) on_accepted(change, bytes);
-  for (const DeadNode& node : dead) {
-    const std::int64_t round = changes.empty() ? -1 : changes.back().round;
-    trace_.emit(events::rendezvous_evicted,
-                {settings_.run_id, round, node.node->text(), node.silence, node.was_participant});
-  }
-}
-
-void WriteTracer::on_accepted(const PendingChange& change, std::size_t bytes) {
-  trace_.emit(events::rendezvous_write,
-              {settings_.run_id, to_string(change.action), change.round, bytes});
-  switch (change.action) {
-    case Action::add_to_participants: added(change, "participants"); break;
-    case Action::add_to_wait_list:
-      added(change, "wait_list");
-      trace_.emit(events::mark, {marks::kLateJoinerWaits});
-      break;
-    case Action::add_to_redundancy_list:
-      added(change, "redundancy_list");
-      trace_.emit(events::mark, {marks::kRedundancyListUsed});
-      break;
-    case Action::remove_from_participants:
-      trace_.emit(events::rendezvous_left, {settings_.run_id, change.round, change.members});
-      break;
-    case Action::remove_from_wait_list: trace_.emit(events::mark, {marks::kRollback}); break;
-    case Action::remove_from_redundancy_list:
-      trace_.emit(events::mark, {marks::kDeadlineExtended});
-      break;
-    case Action::mark_rendezvous_complete:
-      trace_.emit(events::mark, {marks::kLastCallExpired});
-      break;
-    case Action::mark_rendezvous_closed:
-      trace_.emit(events::rendezvous_closed, {settings_.run_id, change.round});
-      break;
-    default: break;
-  }
-  if (change.completed) {
-    trace_.emit(events::rendezvous_completed, {settings_.run_id, change.round, change.members,
-                                               settings_.min_nodes, settings_.max_nodes});
-  }
-}
-
-/// Hardened: a backend that cannot be reached is asked again, once a second, for as long as the
-/// node that asks has nothing better to do: while it joins.
-class PatientBackend final : public RendezvousBackend {
- public:
-  PatientBackend(sim::Ports& ports, std::unique_ptr<RendezvousBackend> backend)
-      : ports_(ports), backend_(std::move(backend)) {}
-
-  [[nodiscard]] std::string name() const override { return backend_->name(); }
-  std::optional<StoredState> get_state() override {
-    return persistently([&] { return backend_->get_state(); });
-  }
-  std::optional<SetStateResult> set_state(const sim::Value& bytes,
-                                          const std::optional<Token>& token) override {
-    std::uint64_t attempts = 0;
-    auto result = persistently([&] {
-      ++attempts;
-      return backend_->set_state(bytes, token);
-    });
-    // What had no answer may have been carried out.
-    if (result && !result->has_set && attempts > 1) result->in_doubt = true;
-    return result;
-  }
-
-  sim::Duration outage_limit{};  ///< zero: the first failure is the last
-
- private:
-  template <class Call>
-  auto persistently(Call call) -> decltype(call()) {
-    const MonotonicTime give_up = ports_.clock.monotonic_now() + outage_limit;
-    for (;;) {
-      try {
-        return call();
-      } catch (const RendezvousConnectionError&) {
-        if (ports_.clock.monotonic_now() >= give_up) throw;
-      }
-      const sim::Duration left = give_up - ports_.clock.monotonic_now();
-      interruptible_sleep(ports_, std::min<sim::Duration>(left, kPollInterval));
-    }
-  }
-
-  sim::Ports& ports_;
-  std::unique_ptr<RendezvousBackend> backend_;
-};
-
-struct Core {
-  Core(sim::Ports& in, RendezvousResources given, RendezvousSettings with, NodeDesc me)
-      : ports(in),
-        resources(std::move(given)),
-        settings(std::move(with)),
-        node(std::move(me)),
-        patient(settings.variant == Variant::hardened ? make_patient() : nullptr),
-        tracer(in.trace, in.clock, settings),
-        holder(in.clock, *resources.backend, settings, node, &tracer),
-        heartbeat_lock(in.executor) {}
-
-  sim::Ports& ports;
-  RendezvousResources resources;
-  RendezvousSettings settings;
-  NodeRef node;
-  PatientBackend* patient;  ///< what `resources` has as backend; null in the faithful variants
-  WriteTracer tracer;
-  StateHolder holder;
-  sim::Mutex heartbeat_lock;  ///< held across store calls (R-10)
-
-  void run(Operation operation, MonotonicTime deadline,
-           std::optional<sim::Duration> extend_by = std::nullopt) {
-    run_operation(
-        operation, holder, settings, node, ports.clock, deadline, extend_by,
-        [this](sim::Duration span) {
-          if (settings.planted.has(Planted::rendezvous_deaf_while_joining)) {
-            ports.executor.sleep_until(ports.clock.monotonic_now() + span);
-          } else {
-            interruptible_sleep(ports, span);
-          }
-        },
-        [this](Action) { ports.fault_point.reach("rendezvous.before_write"); });
-  }
-
-  [[nodiscard]] bool hardened() const { return settings.variant == Variant::hardened; }
-
- private:
-  PatientBackend* make_patient() {
-    auto made = std::make_unique<PatientBackend>(ports, std::move(resources.backend));
-    PatientBackend* const out = made.get();
-    resources.backend = std::move(made);
-    return out;
-  }
-};
-
-/// The background task that renews the heartbeat (utils.py:_PeriodicTimer): first tick one interval
-/// after the start, never two at once, missed ticks are not made up, an unexpected exception ends
-/// it silently. Hardened: the first tick comes when the heartbeat is due, and no exception
-/// ends it.
-class KeepAlive {
- public:
-  static std::unique_ptr<KeepAlive> start(const std::shared_ptr<Core>& core) {
-    auto timer = std::make_unique<KeepAlive>(core);
-    timer->fiber_ = core->ports.executor.spawn("keep_alive",
-                                               [core, stop = timer->stop_] { run(*core, *stop); });
-    return timer;
-  }
-  explicit KeepAlive(const std::shared_ptr<Core>& core)
-      : executor_(core->ports.executor), stop_(std::make_shared<sim::Flag>(core->ports.executor)) {}
-  /// A running tick is the last one.
-  void dismiss() { stop_->set(); }
-  /// Waits for a running tick to end.
-  void cancel() {
-    stop_->set();
-    executor_.join(fiber_);
-  }
-
- private:
-  static void run(Core& core, sim::Flag& stop) {
-    while (!stop.wait(core.ports.clock.monotonic_now() + pause(core))) {
-      const std::lock_guard lock(core.heartbeat_lock);
-      if (!tick(core)) return;
-    }
-  }
-  static sim::Duration pause(const Core& core) {
-    const sim::Duration interval = core.settings.keep_alive_interval;
-    if (core.holder.signs() == nullptr) return interval;
-    const sim::Duration due_in = interval - core.holder.signs()->silence(*core.node);
-    return std::clamp(due_in, interval / 10, interval);  // one that failed is soon tried again
-  }
-
- public:
-  /// Renews the heartbeat if it is due, with the lock held. False when the task must end.
-  static bool tick(Core& core) {
-    const std::uint64_t before = core.tracer.cost.attempts;
-    try {
-      core.run(&decide_keep_alive,
-               core.ports.clock.monotonic_now() + core.settings.timeout.heartbeat);
-      if (core.tracer.cost.attempts != before)
-        core.ports.trace.emit(events::keep_alive_tick, {"ok", ""});
-      return true;
-    } catch (const RendezvousError& error) {
-      core.ports.trace.emit(events::keep_alive_tick,
-                            {"failed", std::string(error.class_name()) + ": " + error.what()});
-      return true;
-    } catch (const std::exception& error) {
-      if (core.settings.variant == Variant::hardened) {
-        core.ports.trace.emit(events::keep_alive_tick, {"failed", error.what()});
-        return true;
-      }
-      core.ports.trace.emit(events::keep_alive_died, {error.what()});
-      return false;
-    }
-  }
-
- private:
-  sim::Executor& executor_;
-  std::shared_ptr<sim::Flag> stop_;
-  sim::FiberId fiber_;
-};
 
 /// Which of the nodes with one name and process number this is. PyTorch counts handlers, so that
 /// containers whose agents are all process 1 of one host name are one node, and a successor takes
@@ -297,7 +49,7 @@ class DynamicHandler final : public RendezvousHandler {
  public:
   DynamicHandler(sim::Ports& ports, RendezvousResources resources,
                  const RendezvousSettings& settings, const std::string& addr)
-      : core_(std::make_shared<Core>(
+      : core_(std::make_shared<HandlerCore>(
             ports, std::move(resources), settings,
             NodeDesc{addr, ports.processes.self().value, local_id(ports, settings.variant)})),
         bootstrap_(ports, addr, settings) {}
@@ -346,7 +98,7 @@ class DynamicHandler final : public RendezvousHandler {
   void close();
   sim::Trace& trace() { return core_->ports.trace; }
 
-  std::shared_ptr<Core> core_;
+  std::shared_ptr<HandlerCore> core_;
   Bootstrap bootstrap_;
   std::unique_ptr<KeepAlive> keep_alive_;
   std::int64_t waiting_seen_ = 0;
@@ -359,9 +111,9 @@ class DynamicHandler final : public RendezvousHandler {
 };
 
 RendezvousInfo DynamicHandler::next_rendezvous() {
-  Core& core = *core_;
+  HandlerCore& core = *core_;
   const auto spent = [&](std::int64_t round) {
-    const Cost& cost = core.tracer.cost;
+    const WriteCost& cost = core.tracer.cost;
     trace().emit(events::rendezvous_cost,
                  {core.settings.run_id, round, cost.attempts, cost.conflicts, cost.bytes});
   };
@@ -398,7 +150,7 @@ RendezvousInfo DynamicHandler::next_rendezvous() {
 }
 
 RendezvousInfo DynamicHandler::join() {
-  Core& core = *core_;
+  HandlerCore& core = *core_;
   sim::Ports& ports = core.ports;
   trace().emit(events::rendezvous_joining,
                {core.settings.run_id, core.node->text(), core.holder.state().round});
@@ -451,7 +203,7 @@ RendezvousInfo DynamicHandler::join() {
 /// The keys of a job's rounds may outlive its state: a job that has none begins with the first
 /// round of which nothing is there. Whoever writes the first state decides for all.
 void DynamicHandler::begin_after_old_rounds() {
-  Core& core = *core_;
+  HandlerCore& core = *core_;
   static_cast<void>(core.holder.sync());
   if (core.holder.known() || core.holder.state().round > 0) return;
   std::int64_t round = 0;
@@ -479,7 +231,7 @@ std::string DynamicHandler::prefix_of(std::int64_t round) const {
 
 /// The store of one round; hardened, nobody who waits there is deaf.
 std::shared_ptr<Store> DynamicHandler::round_store(std::int64_t round) {
-  Core& core = *core_;
+  HandlerCore& core = *core_;
   auto store = make_prefix_store(prefix_of(round), core.resources.store);
   if (!core.hardened()) return store;
   store = make_patient_store(core.ports, std::move(store),
@@ -586,7 +338,7 @@ std::int64_t DynamicHandler::others_at_work() {
 }
 
 GroupState DynamicHandler::group_state() {
-  Core& core = *core_;
+  HandlerCore& core = *core_;
   if (core.settings.variant != Variant::hardened || !joined_) return GroupState::whole;
   const std::lock_guard lock(core.heartbeat_lock);
   static_cast<void>(core.holder.sync());
@@ -608,7 +360,7 @@ GroupState DynamicHandler::group_state() {
 }
 
 bool DynamicHandler::round_is_taken() {
-  Core& core = *core_;
+  HandlerCore& core = *core_;
   if (!core.hardened() || !joined_) return false;
   const std::lock_guard lock(core.heartbeat_lock);
   core.holder.forget_cache();
@@ -688,7 +440,7 @@ bool DynamicHandler::run_to_leave(Operation operation) {
 /// Agents that poll their rendezvous are heard at least once per keep-alive interval; a client that
 /// has been silent for longer than the keep-alive threshold is nobody's any more.
 void DynamicHandler::linger() {
-  Core& core = *core_;
+  HandlerCore& core = *core_;
   if (!core.hardened() || core.resources.server == nullptr) return;
   if (keep_alive_ != nullptr) std::exchange(keep_alive_, nullptr)->cancel();
   core.resources.backend = nullptr;  // this node's own connections
@@ -713,76 +465,6 @@ bool DynamicHandler::shutdown() {
 }
 
 }  // namespace
-
-std::string round_prefix(const std::string& run_id, std::int64_t round) {
-  return "torch.rendezvous." + run_id + "." + std::to_string(round);
-}
-
-void serve_on(sim::Ports& ports, const TcpStoreServer& server, sim::Duration alive) {
-  bool told = false;
-  for (sim::Duration pause = 10ms;; pause = std::min<sim::Duration>(2 * pause, kPollInterval)) {
-    if (ports.processes.wait_signal(ports.clock.monotonic_now() + pause)) return;
-    if (server.active_clients(alive) == 0) return;
-    if (!std::exchange(told, true)) ports.trace.emit(events::mark, {"store_lingers"});
-  }
-}
-
-std::string job_prefix(const std::string& run_id) {
-  return "hooke." + run_id;
-}
-
-namespace {
-
-/// Settings under which no round can form, which PyTorch takes in silence.
-void refuse_what_cannot_work(const RendezvousSettings& settings) {
-  const auto seconds = [](sim::Duration span) {
-    return std::to_string(std::chrono::duration<double>(span).count()) + " s";
-  };
-  if (settings.timeout.join <= settings.timeout.last_call + kPollInterval &&
-      settings.min_nodes < settings.max_nodes) {
-    throw std::invalid_argument("join_timeout (" + seconds(settings.timeout.join) +
-                                ") must be longer than last_call_timeout (" +
-                                seconds(settings.timeout.last_call) + ") and a second");
-  }
-  const sim::Duration patience = settings.keep_alive_interval * settings.keep_alive_max_attempt;
-  if (settings.keep_alive_interval <= sim::Duration::zero() ||
-      patience < 2 * settings.keep_alive_interval + kPollInterval) {
-    throw std::invalid_argument(
-        "keep_alive_interval times keep_alive_max_attempt (" + seconds(patience) +
-        ") must be at least two intervals and a second: a node would be dead before its next "
-        "heartbeat is due");
-  }
-}
-
-}  // namespace
-
-RendezvousSettings dynamic_settings(const RendezvousParameters& parameters) {
-  RendezvousSettings settings;
-  settings.run_id = parameters.run_id;
-  settings.min_nodes = parameters.min_nodes;
-  settings.max_nodes = parameters.max_nodes;
-  settings.variant = parameters.variant;
-  settings.complete_stays = parameters.defects.contains("rendezvous.complete_stays");
-  settings.later_rank_zero_fails = parameters.defects.contains("rendezvous.later_rank_zero_fails");
-  settings.planted = parameters.planted;
-  const auto read = [&](const char* key, sim::Duration& span) {
-    if (const auto value = parameters.get_as_seconds(key)) span = *value;
-  };
-  read("join_timeout", settings.timeout.join);
-  read("last_call_timeout", settings.timeout.last_call);
-  read("close_timeout", settings.timeout.close);
-  read("read_timeout", settings.read_timeout);
-  if (parameters.variant != Variant::torch_1_13) {  // fixed in 1.13
-    read("heartbeat_timeout", settings.timeout.heartbeat);
-    read("keep_alive_interval", settings.keep_alive_interval);
-    if (const auto attempts = parameters.get_as_int("keep_alive_max_attempt")) {
-      settings.keep_alive_max_attempt = *attempts;
-    }
-  }
-  settings.timeout.validate();
-  if (parameters.variant == Variant::hardened) refuse_what_cannot_work(settings);
-  return settings;
-}
 
 std::unique_ptr<RendezvousHandler> make_dynamic_handler(sim::Ports& ports,
                                                         RendezvousResources resources,

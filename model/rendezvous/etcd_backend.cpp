@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/rendezvous/dynamic_handler.h"
+#include "model/rendezvous/dynamic_settings.h"
 #include "model/rendezvous/etcd_server.h"
 #include "model/rendezvous/state_codec.h"
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/rendezvous/c10d_backend.h"
-#include "model/rendezvous/dynamic_handler.h"
+#include "model/rendezvous/key_prefix.h"
 #include "model/rendezvous/state_codec.h"
 
 namespace hooke::model {

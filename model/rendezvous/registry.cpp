@@ -5,8 +5,10 @@
 #include "model/etcd/v3_store.h"
 #include "model/rendezvous/c10d_backend.h"
 #include "model/rendezvous/dynamic_handler.h"
+#include "model/rendezvous/dynamic_settings.h"
 #include "model/rendezvous/etcd_backend.h"
 #include "model/rendezvous/legacy_etcd_handler.h"
+#include "model/rendezvous/static_handler.h"
 
 namespace hooke::model {
 namespace {

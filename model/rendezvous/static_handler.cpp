@@ -1,9 +1,12 @@
 // The static rendezvous: no rounds, no membership, no keep-alive, nothing to close.
+#include "model/rendezvous/static_handler.h"
+
 #include <charconv>
 #include <stdexcept>
 
-#include "model/rendezvous/dynamic_handler.h"
 #include "model/rendezvous/endpoint.h"
+#include "model/rendezvous/key_prefix.h"
+#include "model/rendezvous/linger.h"
 #include "model/signals/signal_gate.h"
 #include "model/store/patient_store.h"
 

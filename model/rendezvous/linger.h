@@ -1,0 +1,13 @@
+#pragma once
+// The problem: a store that ends with the agent that hosts it is taken from those who still need it
+//
+
+#include "model/store/tcp_store.h"
+#include "sim/port/ports.h"
+
+namespace hooke::model {
+
+/// Waits until nobody has asked `server` for anything for `alive`, or a caught signal comes.
+void serve_on(sim::Ports& ports, const TcpStoreServer& server, sim::Duration alive);
+
+}  // namespace hooke::model
