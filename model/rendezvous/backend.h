@@ -6,6 +6,7 @@
 #include <string>
 
 #include "sim/port/buffer.h"
+#include "sim/port/time.h"
 
 namespace hooke::model {
 
@@ -36,6 +37,8 @@ class RendezvousBackend {
   /// stored". nullopt: no state could be produced. Same errors as get_state.
   virtual std::optional<SetStateResult> set_state(const sim::Value& bytes,
                                                   const std::optional<Token>& token) = 0;
+  /// From now on no answer is waited for longer than this, where the variant has a say in it.
+  virtual void set_patience(sim::Duration) {}
 };
 
 }  // namespace hooke::model

@@ -377,8 +377,10 @@ Successor DynamicHandler::successor() {
     // What was known before is known still.
   }
   const RendezvousState& state = core_->holder.state();
-  if (state.round <= joined_->first || state.participant(core_->node) != nullptr)
-    return Successor::none;
+  // In a store that came up empty the others' round may have the number of this node's.
+  const bool is_later =
+      state.round > joined_->first || (state.round == joined_->first && one_is_new());
+  if (!is_later || state.participant(core_->node) != nullptr) return Successor::none;
   return state.complete ? Successor::complete : Successor::begun;
 }
 
@@ -426,9 +428,15 @@ bool DynamicHandler::leave() {
 bool DynamicHandler::run_to_leave(Operation operation) {
   core_->ports.fault_point.reach("rendezvous.closing");
   if (keep_alive_ != nullptr) std::exchange(keep_alive_, nullptr)->cancel();
-  if (core_->patient != nullptr) core_->patient->outage_limit = {};
+  const sim::Duration patience = core_->settings.timeout.close;
+  if (core_->patient != nullptr) {
+    core_->patient->outage_limit = {};
+    // Nor may a store that does not answer hold up whoever wants to go: a lost answer, the
+    // connection after it and a second answer each take this at most.
+    core_->resources.backend->set_patience(patience / 3);
+  }
   try {
-    core_->run(operation, core_->ports.clock.monotonic_now() + core_->settings.timeout.close);
+    core_->run(operation, core_->ports.clock.monotonic_now() + patience);
     return true;
   } catch (const RendezvousError& error) {
     trace().emit(events::rendezvous_failed,

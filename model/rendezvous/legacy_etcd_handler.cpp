@@ -24,6 +24,8 @@ constexpr sim::Duration kOutageLimit = std::chrono::seconds(5);
 /// For how long a hardened agent asks a round's store again that cannot be reached: as long as
 /// PyTorch waits for one answer.
 constexpr sim::Duration kStoreOutage = std::chrono::seconds(60);
+/// How long after a failed attempt to close a hardened agent tries again.
+constexpr sim::Duration kCloseAgain = std::chrono::milliseconds(200);
 /// How often a hardened agent looks for members that are gone.
 constexpr sim::Duration kMemberLook = std::chrono::seconds(1);
 
@@ -70,6 +72,7 @@ class LegacyEtcdHandler final : public RendezvousHandler {
  private:
   std::shared_ptr<Store> round_store(std::int64_t round);
   void while_waiting();
+  void close_persistently();
   [[nodiscard]] bool hardened() const { return variant_ == Variant::hardened; }
   /// Nothing of etcd is made a rendezvous error here (spec/legacy-etcd.md 1), but for the hardened
   /// agent, which outlasts an etcd that cannot be reached for a moment.
@@ -185,10 +188,24 @@ Successor LegacyEtcdHandler::successor() {
   return Successor::none;
 }
 
+/// Whoever does not close leaves newcomers waiting for agents that have gone: a hardened agent
+/// tries again when the answer is lost.
+void LegacyEtcdHandler::close_persistently() {
+  const sim::MonotonicTime give_up = ports_.clock.monotonic_now() + kOutageLimit;
+  for (;;) {
+    try {
+      return rendezvous_.set_closed();
+    } catch (const EtcdConnectionError&) {
+      if (!hardened() || ports_.clock.monotonic_now() >= give_up) throw;
+    }
+    interruptible_sleep(ports_, kCloseAgain);
+  }
+}
+
 bool LegacyEtcdHandler::shutdown() {
   ports_.fault_point.reach("rendezvous.closing");
   try {
-    rendezvous_.set_closed();
+    close_persistently();
     return true;
   } catch (const SignalException&) {
     throw;

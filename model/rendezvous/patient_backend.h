@@ -21,6 +21,7 @@ class PatientBackend final : public RendezvousBackend {
   std::optional<StoredState> get_state() override;
   std::optional<SetStateResult> set_state(const sim::Value& bytes,
                                           const std::optional<Token>& token) override;
+  void set_patience(sim::Duration patience) override { backend_->set_patience(patience); }
 
   sim::Duration outage_limit{};  ///< zero: the first failure is the last
 

@@ -24,6 +24,8 @@ std::unique_ptr<RendezvousHandler> create_c10d(sim::Ports& ports,
     // A connection apart: whoever waits on the store must not hold heartbeats up.
     RendezvousParameters as_client = parameters;
     as_client.config["is_host"] = "0";
+    if (made.server != nullptr)  // which needs no name to find its own
+      as_client.endpoint = "localhost:" + std::to_string(made.server->port().value);
     resources.store = create_c10d_store(ports, as_client).store;
   }
   resources.server = std::move(made.server);

@@ -113,7 +113,7 @@ class Client final : public Store {
   /// Until when a reply is waited for that no caller has set a limit to.
   [[nodiscard]] std::optional<MonotonicTime> patience() const {
     if (!hardened()) return std::nullopt;
-    return ports_.clock.monotonic_now() + std::min(options_.timeout, options_.reply_timeout);
+    return ports_.clock.monotonic_now() + std::min(timeout_, options_.reply_timeout);
   }
   [[nodiscard]] Message request(Query query) const { return Message(query, options_.variant); }
   [[nodiscard]] Message key_list(Query query, const std::vector<std::string>& keys) const;
@@ -212,7 +212,7 @@ auto Client::persistently(Call call) -> decltype(call()) {
 
 void Client::reconnect_if_lost() {
   if (stream_ == nullptr && hardened()) {
-    connect(std::min({options_.timeout, options_.reply_timeout, kReconnectTimeout}));
+    connect(std::min({timeout_, options_.reply_timeout, kReconnectTimeout}));
   }
 }
 

@@ -105,6 +105,7 @@ class Exit final : public Judge {
     const Job& job = view().job(agent.job);
     if (job.over == event.at && decided_[agent.job] != event.at) {
       decided_[agent.job] = event.at;
+      deciders_[agent.job] = id;
       for (const AgentId other : job.agents) owe_end(other, event);
     } else if (event.type == &ev::exit_barrier_entered) {
       owe_end(id, event);
@@ -214,7 +215,16 @@ class Exit final : public Judge {
     if (hosts_.contains(id) && view().in_force("service_", at))
       return "the store had ceased to serve";
     const bool is_static = !view().job(agent.job).static_ranks.empty();
+    if (is_static && could_not_tell(agent.job, due.since)) return kCutOff;
     return is_static && view().store_has_forgotten({}) ? kForgotten : limit_of(due, at);
+  }
+
+  /// Nor, where nobody is ever taken for dead, of one whose agent could not be heard until it went.
+  [[nodiscard]] bool could_not_tell(JobId job, sim::WorldTime decided) const {
+    const auto decider = deciders_.find(job);
+    if (decider == deciders_.end() || !view().is_cut_off(decider->second, decided)) return false;
+    const auto gone = view().agent(decider->second).ended;
+    return !gone || view().is_cut_off(decider->second, *gone);
   }
 
   /// It wanted to join when the job was decided, could not hear of that, and went when its join
@@ -264,6 +274,7 @@ class Exit final : public Judge {
   Deadlines<AgentId> stops_;
   std::map<AgentId, sim::WorldTime> joining_;               ///< since when, who is in no round
   std::map<JobId, std::optional<sim::WorldTime>> decided_;  ///< the decisions already seen
+  std::map<JobId, AgentId> deciders_;                       ///< with whose doing they came
 };
 
 /// Bound: shutdown grace + close + slack from the first signal (TERM, INT, HUP, QUIT) to the end of

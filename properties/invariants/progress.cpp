@@ -290,16 +290,34 @@ class JoinTimeout final : public Judge {
     const AgentId id = view().agent_of(event);
     if (id == kNoAgent) return;
     const bool added = event.type == &ev::rendezvous_added;
+    if (added && text(event, "list") == "participants") seats_[id] = number(event, "round");
     if (added && text(event, "list") != "redundancy_list") {
       owe(id, event);  // who has been trying all along owes it since then
-    } else if (event.type == &ev::rendezvous_joining) {
+    } else if (event.type == &ev::rendezvous_completed) {
+      completed(event, view().agent(id).job);
+    } else {
+      const bool anew = event.type == &ev::rendezvous_joining;
+      met(id, event, anew ? "it began anew" : "that happened only");
       // Whoever joins again was in a round that came apart before it was formed.
-      if (const auto due = owed_.met(id, event.at, view(), true))
-        tell(id, *due, event.at, event.id, "it began anew");
-      owe(id, event);
-    } else if (const auto due = owed_.met(id, event.at, view(), true)) {
-      tell(id, *due, event.at, event.id, "that happened only");
+      if (anew) owe(id, event);
     }
+  }
+
+  /// Its members are in a round, if only until one is lost before their group is formed: they may
+  /// try again.
+  void completed(const sim::Event& event, JobId job) {
+    const auto seats = seats_;
+    for (const auto& [member, round] : seats) {
+      if (round != number(event, "round") || view().agent(member).job != job) continue;
+      met(member, event, "that happened only");
+      owe(member, event);
+    }
+  }
+
+  void met(AgentId id, const sim::Event& event, const char* how) {
+    seats_.erase(id);
+    if (const auto due = owed_.met(id, event.at, view(), true))
+      tell(id, *due, event.at, event.id, how);
   }
 
   void owe(AgentId id, const sim::Event& event) {
@@ -321,8 +339,9 @@ class JoinTimeout final : public Judge {
 
   static constexpr const sim::EventType* kInterests[] = {
       &ev::rendezvous_joining, &ev::rendezvous_added, &ev::rendezvous_joined,
-      &ev::rendezvous_failed, &wev::process_ended};
+      &ev::rendezvous_failed,  &wev::process_ended,   &ev::rendezvous_completed};
   Deadlines<AgentId> owed_;
+  std::map<AgentId, std::int64_t> seats_;  ///< the round for which each was added last
 };
 
 }  // namespace
