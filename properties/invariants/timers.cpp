@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -160,7 +161,17 @@ class TimerExpiry final : public Judge {
            fmt::format("pid {} on node {} {} at {}, {} after the deadline of its timer \"{}\"",
                        key.first.pid.value, view().name(key.first.node), how, seconds_text(at),
                        seconds_text(at - due.since), key.second),
-           held_back(due.since, at));
+           watcher_died(key.first.node, at) ? "a thread of an agent had died"
+                                            : held_back(due.since, at));
+  }
+
+  /// Nobody ends what nobody watches. The world does not tell which of an agent's threads died.
+  [[nodiscard]] bool watcher_died(sim::NodeId node, sim::WorldTime at) const {
+    const auto& faults = view().faults();
+    const std::string agent = view().name(node) + " pid ";
+    return std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
+      return fault.kind == "fiber_dies" && fault.target.starts_with(agent) && fault.begin <= at;
+    });
   }
 
   static constexpr const sim::EventType* kInterests[] = {
