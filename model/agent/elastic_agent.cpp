@@ -412,6 +412,7 @@ void ElasticAgent::rendezvous() {
 /// False when the group lost a member before it was formed, or what it had written when its store
 /// came up empty: hardened, it is met a second time.
 bool ElasticAgent::form_group(bool again) try {
+  if (budget_ != nullptr) budget_->settle();
   RendezvousInfo info;
   reports_.timed("RENDEZVOUS", [&] { info = handler_.next_rendezvous(); });
   check_signals(ports_);

@@ -68,9 +68,14 @@ class JobBudget final : public RestartBudget {
       // Whoever joins in a store that came up empty is told by those who know.
       if (parse(held).count < latest(held).count)
         static_cast<void>(store_->compare_set(kKey, held, text(known_)));
+      untold_ = false;
     } catch (const StoreError&) {
       // What was known before is known still.
     }
+  }
+
+  void settle() override {
+    if (untold_) look();
   }
 
   std::optional<std::int64_t> spend(std::int64_t round) override {
@@ -102,8 +107,10 @@ class JobBudget final : public RestartBudget {
 
   std::optional<std::int64_t> take_own(std::int64_t round) {
     const std::int64_t own = own_remaining(round);
-    // The store is told when it answers again.
-    if (own > 0 && !paid(known_, round)) known_ = {known_.count + 1, round};
+    if (own > 0 && !paid(known_, round)) {
+      known_ = {known_.count + 1, round};
+      untold_ = true;
+    }
     return own > 0 ? std::optional(own - 1) : std::nullopt;
   }
 
@@ -128,6 +135,7 @@ class JobBudget final : public RestartBudget {
   std::int64_t max_restarts_;
   OwnBudget own_;
   Spent known_;
+  bool untold_ = false;  ///< what is known is more than the store was seen to hold
   bool silent_ = false;  ///< the store did not answer when it was last asked for what remains
   std::shared_ptr<Store> store_;
 };

@@ -20,6 +20,8 @@ class RestartBudget {
   virtual std::int64_t remaining(std::int64_t round) = 0;
   /// Takes note of what has been spent so far, in case that who keeps the count loses it.
   virtual void look() {}
+  /// Tells the others of what was taken while they could not be told.
+  virtual void settle() {}
   /// Takes one for them, and returns how many are left then. nullopt: there was none.
   virtual std::optional<std::int64_t> spend(std::int64_t round) = 0;
 };

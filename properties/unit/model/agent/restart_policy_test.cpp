@@ -193,6 +193,23 @@ TEST(RestartBudget, while_the_store_is_silent_what_is_known_of_the_others_counts
   });
 }
 
+TEST(RestartBudget, what_was_taken_while_the_store_was_silent_is_told_before_the_next_round) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto a = make_job_budget(2, std::make_shared<MemoryStore>(ports, test.data));
+    a->settle();
+    EXPECT_EQ(test.data->text("restarts"), "<none>") << "there is nothing to tell";
+    test.data->lost = true;
+    EXPECT_EQ(a->spend(1), 1);
+    a->settle();
+    test.data->lost = false;
+    a->settle();
+    EXPECT_EQ(test.data->text("restarts"), "1 1");
+    const auto b = make_job_budget(2, std::make_shared<MemoryStore>(ports, test.data));
+    EXPECT_EQ(b->remaining(2), 1);
+  });
+}
+
 TEST(RestartBudget, without_rounds_every_restart_of_the_job_counts) {
   Budget test;
   test.with([&](Ports& ports) {
