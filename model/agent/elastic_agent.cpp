@@ -10,7 +10,6 @@
 
 #include "model/agent/rank_assignment.h"
 #include "model/agent/stepping_store.h"
-#include "model/agent/worker_environment.h"
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/bootstrap.h"
@@ -29,13 +28,6 @@ using namespace std::chrono_literals;
 constexpr sim::Duration kBarrierLook = 1s;
 /// For how long a hardened agent goes on telling a silent store that the job has failed.
 constexpr sim::Duration kUntoldMax = 60s;
-/// As the log directory: no file is kept, whatever the streams' settings.
-constexpr char kNowhere[] = "/dev/null";
-
-void require(const sim::Outcome<sim::Done>& done, const std::string& path) {
-  if (done) return;
-  throw EscapedPythonError("OSError", path + ": " + std::string(to_string(done.failure().fault)));
-}
 
 /// Seconds as Python's float() reads them, of what is set; none for whatever means no limit.
 std::optional<sim::Duration> uninterruptible_limit(
@@ -81,6 +73,7 @@ ElasticAgent::ElasticAgent(const AgentParts& parts)
                                   spec_.planted})),
       health_check_(ports_),
       heartbeats_(ports_, spec_.heartbeats, spec_.monitor_interval, spec_.planted),
+      starts_(ports_, spec_, group_, handler_, heartbeats_),
       handlers_installed_(spec_.signals_caught) {
   if (spec_.variant != Variant::torch_1_13) {
     uninterruptible_limit_ = uninterruptible_limit(ports_.processes.environment());
@@ -145,7 +138,7 @@ RunResult ElasticAgent::invoke_run() {
       }
       check_signals(ports_);
       if (cause != nullptr) {
-        ++incarnation_;
+        ++attempt_.incarnation;
         restart_workers(cause);
       }
       if (!result) continue;
@@ -171,8 +164,8 @@ RunResult ElasticAgent::invoke_run() {
       continue;
     }
     if (decision.scope != RestartScope::none) {
-      if (!planted(Planted::agent_restart_not_counted)) ++restart_count_;
-      incarnation_ = 0;
+      if (!planted(Planted::agent_restart_not_counted)) ++attempt_.restart_count;
+      attempt_.incarnation = 0;
       const char* const cause = silent ? "heartbeat_loss" : "worker_failure";
       if (restart_failed_group(cause, decision.delay)) continue;
       enter(WorkerState::failed);
@@ -200,7 +193,7 @@ const char* ElasticAgent::cause_to_restart() {
     if (hardened()) budget().look();  // one of them may have paid, and the store may forget it
     if (planted(Planted::agent_budget_renewed_by_newcomers)) {
       budget_ = nullptr;
-      restart_count_ = 0;
+      attempt_.restart_count = 0;
     }
     return cause_to_follow();
   }
@@ -261,7 +254,7 @@ bool ElasticAgent::finish(RunResult& result) {
   result.job_goes_on = !decided || handler_.successor() != Successor::none;
   if (how != "others_return") return true;
   try {
-    ++incarnation_;
+    ++attempt_.incarnation;
     restart_workers(cause_to_follow());
     return false;
   } catch (const RendezvousError&) {
@@ -272,7 +265,7 @@ bool ElasticAgent::finish(RunResult& result) {
 bool ElasticAgent::others_wait() {
   const std::int64_t waiting = handler_.num_nodes_waiting();
   if (planted(Planted::agent_lone_newcomer_overlooked)) return waiting > 1;
-  if (planted(Planted::agent_newcomers_overlooked_after_failure) && restart_count_ > 0)
+  if (planted(Planted::agent_newcomers_overlooked_after_failure) && attempt_.restart_count > 0)
     return false;
   return waiting > 0;
 }
@@ -326,10 +319,10 @@ RestartDecision ElasticAgent::decide(const RunResult& result) {
     if (!failure.stopped) ++attempts_failed_[failure.local_rank];
   }
   // The number that workers are told never passes the one that was configured for them.
-  const bool own_left = restart_count_ < restarts_allowed();
+  const bool own_left = attempt_.restart_count < restarts_allowed();
   const std::int64_t remaining = own_left ? budget().remaining(group_.round) : 0;
   RestartDecision decision =
-      policy_.decide({result.failures, attempts_failed_, restart_count_, remaining});
+      policy_.decide({result.failures, attempts_failed_, attempt_.restart_count, remaining});
   if (decision.scope != RestartScope::none) {
     HOOKE_CHECK(remaining > 0, "a restart policy grants no more than the budget has");
     if (const auto left = budget().spend(group_.round)) {
@@ -391,7 +384,7 @@ ProcessFailures ElasticAgent::silent_workers() const {
 void ElasticAgent::initialize_workers() {
   const Metrics& metrics = reports_.metrics();
   metrics.profile("SimpleElasticAgent._initialize_workers", [&] {
-    reports_.restarts(restart_count_);
+    reports_.restarts(attempt_.restart_count);
     metrics.profile("SimpleElasticAgent._rendezvous", [&] { rendezvous(); });
     check_signals(ports_);
     metrics.profile("LocalElasticAgent._start_workers", [&] { start_workers(); });
@@ -452,73 +445,15 @@ bool ElasticAgent::form_group(bool again) try {
   return false;
 }
 
-/// Of this agent alone: a drawn name, since others on this machine make theirs at the same moment.
-void ElasticAgent::make_run_directory() {
-  constexpr std::uint64_t kNames = 1'000'000'000'000;
-  const std::string name = spec_.logs.directory + "/" + handler_.get_run_id() + "_" +
-                           std::to_string(ports_.random.below("agent.run_directory", kNames));
-  run_directory_ = name;
-  for (int i = 1; ports_.files.exists(run_directory_); ++i) {
-    run_directory_ = name + "_" + std::to_string(i);
-  }
-  require(ports_.files.make_directories(run_directory_), run_directory_);
-}
-
-std::string ElasticAgent::attempt_directory() const {
-  if (spec_.logs.directory == kNowhere && spec_.variant != Variant::torch_1_13) return kNowhere;
-  // PyTorch's name; a membership restart keeps the count, and so meets the files of the previous
-  // incarnation. Hardened, these stay.
-  const bool apart = hardened() && incarnation_ > 0;
-  return run_directory_ + "/attempt_" + std::to_string(restart_count_) +
-         (apart ? "." + std::to_string(incarnation_) : "");
-}
-
 std::vector<WorkerStart> ElasticAgent::worker_starts() {
-  if (run_directory_.empty()) make_run_directory();
-  const std::string directory = attempt_directory();
-  static_cast<void>(ports_.files.remove(directory));
-  timer_variables_ = timers_->start(handler_.get_run_id());
+  starts_.make_room(attempt_);
+  starts_.tell_of_timers(timers_->start(handler_.get_run_id()));
   std::vector<std::int64_t> ranks;
   for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
     ranks.push_back(group_.ranks.base_rank + i);
   }
   heartbeats_.start(ranks);
-  std::vector<WorkerStart> workers;
-  for (std::int64_t i = 0; i < spec_.local_world_size; ++i)
-    workers.push_back(worker_start(i, directory));
-  for (const std::string& path : filtered_logs(spec_.logs, directory)) {
-    require(ports_.files.write(path, ""), path);  // there also when no line passes
-  }
-  return workers;
-}
-
-WorkerStart ElasticAgent::worker_start(std::int64_t local_rank, const std::string& directory) {
-  WorkerStart worker;
-  worker.local_rank = local_rank;
-  worker.rank = group_.ranks.base_rank + local_rank;
-  if (directory != kNowhere) {
-    const std::string own_directory = directory + "/" + std::to_string(local_rank);
-    require(ports_.files.make_directories(own_directory), own_directory);
-    worker.error_file = own_directory + "/error.json";
-    worker.streams = worker_streams(
-        spec_.logs, local_rank, directory,
-        substitute_macros(spec_.logs.line_prefix, {{"role_name", spec_.role},
-                                                   {"local_rank", std::to_string(local_rank)},
-                                                   {"rank", std::to_string(worker.rank)}}));
-  }
-  worker.environment = worker_environment(ports_.processes.environment(), spec_, group_, handler_,
-                                          local_rank, restart_count_, worker.error_file);
-  for (const auto& [name, value] : timer_variables_) worker.environment[name] = value;
-  if (!spec_.processors.empty()) {
-    worker.argv = {"numactl",
-                   "--physcpubind=" + spec_.processors.at(static_cast<std::size_t>(local_rank))};
-  }
-  for (const std::string& argument : spec_.command) {
-    worker.argv.push_back(
-        substitute_macros(argument, {{"local_rank", std::to_string(local_rank)}}));
-  }
-  heartbeats_.tell(worker.environment, local_rank);
-  return worker;
+  return starts_.all(attempt_);
 }
 
 void ElasticAgent::start_workers() {
@@ -540,11 +475,11 @@ void ElasticAgent::start_workers() {
 void ElasticAgent::tell_started(std::int64_t local_rank) const {
   const std::string master =
       group_.master.master_addr + ":" + std::to_string(group_.master.master_port);
-  ports_.trace.emit(
-      events::worker_started,
-      {handler_.get_run_id(), group_.round,
-       context_->pid(static_cast<std::size_t>(local_rank)).value, local_rank,
-       group_.ranks.base_rank + local_rank, group_.ranks.world_size, restart_count_, master});
+  ports_.trace.emit(events::worker_started,
+                    {handler_.get_run_id(), group_.round,
+                     context_->pid(static_cast<std::size_t>(local_rank)).value, local_rank,
+                     group_.ranks.base_rank + local_rank, group_.ranks.world_size,
+                     attempt_.restart_count, master});
 }
 
 void ElasticAgent::install_signal_handlers() {
@@ -565,15 +500,15 @@ void ElasticAgent::pause(sim::Duration delay) {
 /// One restart of the budget for all that had failed at this look. The rendezvous is not asked:
 /// the places in it stay taken, and nobody else has to know.
 void ElasticAgent::restart_failed(const ProcessFailures& failures, sim::Duration delay) {
-  ++restart_count_;
-  reports_.restarts(restart_count_);
+  ++attempt_.restart_count;
+  reports_.restarts(attempt_.restart_count);
   for (const ProcessFailure& failure : failures) {
     ports_.trace.emit(events::worker_restarting,
                       {failure.pid.value, failure.local_rank, failure.rank, remaining_restarts_});
   }
   pause(delay);
   for (const ProcessFailure& failure : failures) {
-    context_->start_again(worker_start(failure.local_rank, attempt_directory()));
+    context_->start_again(starts_.one(failure.local_rank, attempt_));
     tell_started(failure.local_rank);
   }
 }
@@ -702,7 +637,7 @@ void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace) {
 
 void ElasticAgent::enter(WorkerState state) {
   if (std::exchange(group_.state, state) == state) return;
-  ports_.trace.emit(events::group_state, {to_string(state), restart_count_});
+  ports_.trace.emit(events::group_state, {to_string(state), attempt_.restart_count});
 }
 
 AgentRegistry AgentRegistry::with_builtins() {

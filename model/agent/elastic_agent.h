@@ -16,6 +16,7 @@
 #include "model/agent/job_failure.h"
 #include "model/agent/restart_budget.h"
 #include "model/agent/worker_group.h"
+#include "model/agent/worker_starts.h"
 #include "model/worker/process_context.h"
 #include "sim/port/ports.h"
 
@@ -83,9 +84,6 @@ class ElasticAgent final : public Agent {
   bool give_job_up();
   void insist_that_the_job_is_given_up();
   bool may_restart_for_a_loss();
-  WorkerStart worker_start(std::int64_t local_rank, const std::string& directory);
-  /// Where the workers of this attempt leave what they leave; /dev/null when nothing is kept.
-  [[nodiscard]] std::string attempt_directory() const;
   void tell_started(std::int64_t local_rank) const;
 
   sim::Ports& ports_;
@@ -97,8 +95,7 @@ class ElasticAgent final : public Agent {
   sim::MonotonicTime rendezvous_heard_{};                 ///< when it last answered
   bool rendezvous_silent_ = false;                        ///< it did not when it was last asked
   std::int64_t remaining_restarts_;                       ///< of the budget, as last heard
-  std::int64_t restart_count_ = 0;                        ///< after failures, this agent's own
-  std::int64_t incarnation_ = 0;                          ///< of the workers with that count
+  Attempt attempt_;                                       ///< of the workers' present start
   std::map<std::int64_t, std::int64_t> attempts_failed_;  ///< by local rank
   ProcessLauncher& launcher_;
   std::unique_ptr<ProcessContext> context_;
@@ -107,13 +104,12 @@ class ElasticAgent final : public Agent {
   HealthCheck health_check_;
   std::optional<sim::WallTime> silent_since_;  ///< see WorkerSpec::silent_in_exit_barrier
   HeartbeatWatch heartbeats_;
+  WorkerStarts starts_;
   std::vector<std::pair<std::int64_t, sim::Duration>>
-      silent_;                 ///< by local rank, as of the last look
-  std::string run_directory_;  ///< of this agent alone; empty until the first worker start
+      silent_;  ///< by local rank, as of the last look
   /// How long a worker may be asleep in the kernel before the group counts as unhealthy
   /// (TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT); none: for ever.
   std::optional<sim::Duration> uninterruptible_limit_;
-  std::map<std::string, std::string> timer_variables_;  ///< of the workers, for their timers
   bool handlers_installed_ = false;
 };
 

@@ -1,0 +1,84 @@
+#include "model/agent/worker_starts.h"
+
+#include "model/agent/worker_environment.h"
+#include "model/observe/python_error.h"
+
+namespace hooke::model {
+namespace {
+
+/// As the log directory: no file is kept, whatever the streams' settings.
+constexpr char kNowhere[] = "/dev/null";
+
+void require(const sim::Outcome<sim::Done>& done, const std::string& path) {
+  if (done) return;
+  throw EscapedPythonError("OSError", path + ": " + std::string(to_string(done.failure().fault)));
+}
+
+}  // namespace
+
+void WorkerStarts::make_room(const Attempt& attempt) {
+  if (run_directory_.empty()) make_run_directory();
+  static_cast<void>(ports_.files.remove(directory_of(attempt)));
+}
+
+/// Of this agent alone: a drawn name, since others on this machine make theirs at the same moment.
+void WorkerStarts::make_run_directory() {
+  constexpr std::uint64_t kNames = 1'000'000'000'000;
+  const std::string name = spec_.logs.directory + "/" + handler_.get_run_id() + "_" +
+                           std::to_string(ports_.random.below("agent.run_directory", kNames));
+  run_directory_ = name;
+  for (int i = 1; ports_.files.exists(run_directory_); ++i) {
+    run_directory_ = name + "_" + std::to_string(i);
+  }
+  require(ports_.files.make_directories(run_directory_), run_directory_);
+}
+
+std::string WorkerStarts::directory_of(const Attempt& attempt) const {
+  if (spec_.logs.directory == kNowhere && spec_.variant != Variant::torch_1_13) return kNowhere;
+  // PyTorch's name; a membership restart keeps the count, and so meets the files of the previous
+  // incarnation. Hardened, these stay.
+  const bool apart = spec_.variant == Variant::hardened && attempt.incarnation > 0;
+  return run_directory_ + "/attempt_" + std::to_string(attempt.restart_count) +
+         (apart ? "." + std::to_string(attempt.incarnation) : "");
+}
+
+std::vector<WorkerStart> WorkerStarts::all(const Attempt& attempt) {
+  std::vector<WorkerStart> workers;
+  for (std::int64_t i = 0; i < spec_.local_world_size; ++i) workers.push_back(one(i, attempt));
+  for (const std::string& path : filtered_logs(spec_.logs, directory_of(attempt))) {
+    require(ports_.files.write(path, ""), path);  // there also when no line passes
+  }
+  return workers;
+}
+
+WorkerStart WorkerStarts::one(std::int64_t local_rank, const Attempt& attempt) {
+  const std::string directory = directory_of(attempt);
+  WorkerStart worker;
+  worker.local_rank = local_rank;
+  worker.rank = group_.ranks.base_rank + local_rank;
+  if (directory != kNowhere) {
+    const std::string own_directory = directory + "/" + std::to_string(local_rank);
+    require(ports_.files.make_directories(own_directory), own_directory);
+    worker.error_file = own_directory + "/error.json";
+    worker.streams = worker_streams(
+        spec_.logs, local_rank, directory,
+        substitute_macros(spec_.logs.line_prefix, {{"role_name", spec_.role},
+                                                   {"local_rank", std::to_string(local_rank)},
+                                                   {"rank", std::to_string(worker.rank)}}));
+  }
+  worker.environment = worker_environment(ports_.processes.environment(), spec_, group_, handler_,
+                                          local_rank, attempt.restart_count, worker.error_file);
+  for (const auto& [name, value] : timer_variables_) worker.environment[name] = value;
+  if (!spec_.processors.empty()) {
+    worker.argv = {"numactl",
+                   "--physcpubind=" + spec_.processors.at(static_cast<std::size_t>(local_rank))};
+  }
+  for (const std::string& argument : spec_.command) {
+    worker.argv.push_back(
+        substitute_macros(argument, {{"local_rank", std::to_string(local_rank)}}));
+  }
+  heartbeats_.tell(worker.environment, local_rank);
+  return worker;
+}
+
+}  // namespace hooke::model

@@ -1,0 +1,55 @@
+#pragma once
+// What each worker of this node is started with: its files, its environment, its command
+// (local_elastic_agent.py:_start_workers, DefaultLogsSpecs.reify).
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/agent/heartbeat_watch.h"
+#include "model/agent/worker_group.h"
+#include "model/worker/process_context.h"
+#include "sim/port/ports.h"
+
+namespace hooke::model {
+
+/// One start of the workers among those of an agent.
+struct Attempt {
+  std::int64_t restart_count = 0;  ///< restarts after failures before it
+  std::int64_t incarnation = 0;    ///< starts with that count before it
+};
+
+class WorkerStarts {
+ public:
+  /// All must outlive it; `group` is what it has become when workers are started.
+  WorkerStarts(sim::Ports& ports, const WorkerSpec& spec, const WorkerGroup& group,
+               const RendezvousHandler& handler, const HeartbeatWatch& heartbeats)
+      : ports_(ports), spec_(spec), group_(group), handler_(handler), heartbeats_(heartbeats) {}
+
+  /// Makes the run's directory, once, and removes what an earlier start of this number has left.
+  /// EscapedPythonError when the directory cannot be made.
+  void make_room(const Attempt& attempt);
+  /// What the workers' environment says of their timers, from now on.
+  void tell_of_timers(std::map<std::string, std::string> variables) {
+    timer_variables_ = std::move(variables);
+  }
+  /// All of this node's. EscapedPythonError when a directory or a file cannot be made.
+  std::vector<WorkerStart> all(const Attempt& attempt);
+  /// One, with files of its own. EscapedPythonError likewise.
+  WorkerStart one(std::int64_t local_rank, const Attempt& attempt);
+
+ private:
+  void make_run_directory();
+  /// Where the workers of this attempt leave what they leave; /dev/null when nothing is kept.
+  [[nodiscard]] std::string directory_of(const Attempt& attempt) const;
+
+  sim::Ports& ports_;
+  const WorkerSpec& spec_;
+  const WorkerGroup& group_;
+  const RendezvousHandler& handler_;
+  const HeartbeatWatch& heartbeats_;
+  std::string run_directory_;  ///< of this agent alone; empty until the first start
+  std::map<std::string, std::string> timer_variables_;
+};
+
+}  // namespace hooke::model
