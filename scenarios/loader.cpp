@@ -6,10 +6,10 @@
 #include <functional>
 #include <set>
 
-#include "model/variant/defects.h"
 #include "properties/invariants/invariant.h"
 #include "scenarios/actions.h"
 #include "scenarios/duration.h"
+#include "scenarios/protocol_loader.h"
 #include "scenarios/timeline_loader.h"
 
 namespace hooke::scenario {
@@ -26,12 +26,6 @@ class Loader {
   Scenario load();
 
  private:
-  void rendezvous(const Place& place);
-  void agent(const Place& place);
-  static model::HeartbeatPlan heartbeats(const Place& place);
-  void chosen(const Place& place, const char* key, std::string& plan,
-              model::PluginChoice model::LaunchConfig::*part);
-  static model::Variant variant(const Place& place);
   void protocol(const Place& place);
   void cluster(const Place& place);
   void node(const Place& place);
@@ -57,160 +51,12 @@ class Loader {
 
 // ---- protocol ----------------------------------------------------------------------------------
 
-/// The rendezvous is configured in torchrun's words, which know nothing finer than microseconds.
-Duration rendezvous_span(const Place& place) {
-  const Duration span = place.positive_duration();
-  if (span % 1us != Duration::zero()) place.refuse_value("a whole number of microseconds");
-  return span;
-}
-
-void Loader::rendezvous(const Place& place) {
-  place.object({"backend", "min_nodes", "max_nodes", "timeouts", "keep_alive", "read_timeout"});
-  RendezvousPlan& plan = scenario_.protocol.rendezvous;
-  if (place.has("backend")) {
-    plan.backend = place.at("backend").text();
-    std::vector<std::string> known{"c10d", "static", "file", "etcd", "etcd-v2", "etcd-v3"};
-    const std::vector<std::string> built_in = model::RendezvousRegistry::with_builtins().names();
-    for (const std::string& name : plugins_.rendezvous.names()) {
-      if (std::find(built_in.begin(), built_in.end(), name) == built_in.end())
-        known.push_back(name);
-    }
-    if (std::find(known.begin(), known.end(), plan.backend) == known.end()) {
-      place.at("backend").refuse_word("a rendezvous backend", plan.backend, known);
-    }
-  }
-  plan.min_nodes = place.at("min_nodes").integer(1, std::int64_t{kNodesMax});
-  plan.max_nodes = place.at("max_nodes").integer(1, std::int64_t{kNodesMax});
-  if (plan.max_nodes < plan.min_nodes) {
-    place.at("max_nodes")
-        .refuse_value("at least min_nodes (" + std::to_string(plan.min_nodes) + ")");
-  }
-  if (place.has("timeouts")) {
-    const Place timeouts = place.at("timeouts");
-    timeouts.object({"join", "last_call", "close", "heartbeat"});
-    if (timeouts.has("join")) plan.join = rendezvous_span(timeouts.at("join"));
-    if (timeouts.has("last_call")) plan.last_call = rendezvous_span(timeouts.at("last_call"));
-    if (timeouts.has("close")) plan.close = rendezvous_span(timeouts.at("close"));
-    if (timeouts.has("heartbeat")) plan.heartbeat = rendezvous_span(timeouts.at("heartbeat"));
-  }
-  if (place.has("keep_alive")) {
-    const Place keep_alive = place.at("keep_alive");
-    keep_alive.object({"interval", "max_attempts"});
-    if (keep_alive.has("interval"))
-      plan.keep_alive_interval = rendezvous_span(keep_alive.at("interval"));
-    if (keep_alive.has("max_attempts")) {
-      plan.keep_alive_max_attempts = keep_alive.at("max_attempts").integer(1, 1'000'000);
-    }
-    if (plan.keep_alive_interval > kSpanMax / plan.keep_alive_max_attempts) {
-      keep_alive.refuse_value("interval times max_attempts to be at most " +
-                              duration_text(kSpanMax));
-    }
-  }
-  if (place.has("read_timeout")) plan.read_timeout = rendezvous_span(place.at("read_timeout"));
-}
-
-/// What is chosen at `key`, if agents can be made so.
-void Loader::chosen(const Place& place, const char* key, std::string& plan,
-                    model::PluginChoice model::LaunchConfig::*part) {
-  if (!place.has(key)) return;
-  plan = place.at(key).text();
-  model::LaunchConfig config;
-  config.rdzv_backend = scenario_.protocol.rendezvous.backend;
-  std::string reason;
-  try {
-    config.*part = model::PluginChoice::parse(plan);
-    if (const auto refused = plugins_.refusal(config)) reason = refused->reason;
-  } catch (const std::invalid_argument& error) {
-    reason = error.what();
-  }
-  if (!reason.empty()) {
-    place.at(key).refuse_value("what agents can be made with (" + reason + ")");
-  }
-}
-
-void Loader::agent(const Place& place) {
-  place.object({"max_restarts", "restart_policy", "kind", "timer", "process_launcher",
-                "monitor_interval", "exit_barrier_timeout", "shutdown_timeout", "environment",
-                "heartbeats"});
-  AgentPlan& plan = scenario_.protocol.agent;
-  if (place.has("max_restarts")) plan.max_restarts = place.at("max_restarts").integer(0, kManyMax);
-  chosen(place, "restart_policy", plan.restart_policy, &model::LaunchConfig::restart_policy);
-  chosen(place, "kind", plan.kind, &model::LaunchConfig::agent);
-  chosen(place, "timer", plan.timer, &model::LaunchConfig::timer);
-  chosen(place, "process_launcher", plan.process_launcher, &model::LaunchConfig::process_launcher);
-  if (place.has("monitor_interval")) {
-    plan.monitor_interval = place.at("monitor_interval").duration();
-    if (plan.monitor_interval < 1ms)
-      place.at("monitor_interval").refuse_value("a duration of at least 1ms");
-  }
-  if (place.has("exit_barrier_timeout"))
-    plan.exit_barrier_timeout = place.at("exit_barrier_timeout").duration();
-  if (place.has("environment")) {
-    for (const auto& [name, value] : place.at("environment").members()) {
-      if (name.empty() || name.find('=') != std::string::npos)
-        value.refuse("the name of an environment variable as key", "\"" + name + "\"");
-      plan.environment[name] = value.text();
-    }
-  }
-  if (place.has("shutdown_timeout"))
-    plan.shutdown_timeout = place.at("shutdown_timeout").duration();
-  if (place.has("heartbeats")) plan.heartbeats = heartbeats(place.at("heartbeats"));
-}
-
-model::HeartbeatPlan Loader::heartbeats(const Place& place) {
-  place.object({"interval", "deadline", "first_beat", "policy"});
-  model::HeartbeatPlan plan;
-  const auto span = [&](const char* key) {
-    const Duration given = place.at(key).duration();
-    if (given < 1ms) place.at(key).refuse_value("a duration of at least 1ms");
-    return given;
-  };
-  if (place.has("interval")) plan.interval = span("interval");
-  if (place.has("deadline")) plan.deadline = span("deadline");
-  if (plan.deadline <= plan.interval) {
-    place.refuse_value("a deadline that is longer than the interval");
-  }
-  if (place.has("first_beat")) plan.first_beat = span("first_beat");
-  if (place.has("policy")) {
-    const std::string word = place.at("policy").text();
-    const auto policy = model::heartbeat_policy_from(word);
-    if (!policy) {
-      place.at("policy").refuse_word("a policy for lost heartbeats", word,
-                                     {"mark", "restart", "stop"});
-    }
-    plan.policy = *policy;
-  }
-  return plan;
-}
-
-model::Variant Loader::variant(const Place& place) {
-  const std::string name = place.text();
-  const auto known = model::variant_from(name);
-  if (!known)
-    place.refuse_word("a protocol variant", name, {"torch-2.x", "torch-1.13", "hardened"});
-  return *known;
-}
-
 void Loader::protocol(const Place& place) {
-  place.object({"variant", "defects", "rendezvous", "agent"});
-  if (place.has("variant")) scenario_.protocol.variant = variant(place.at("variant"));
-  if (place.has("defects")) {
-    const std::vector<std::string_view> names = model::defect_names();
-    const std::vector<std::string> known(names.begin(), names.end());
-    for (const Place& item : place.at("defects").items()) {
-      const std::string name = item.text();
-      if (std::find(known.begin(), known.end(), name) == known.end()) {
-        item.refuse_word("a known defect", name, known);
-      }
-      scenario_.protocol.defects.push_back(name);
-    }
-  }
-  rendezvous(place.at("rendezvous"));
+  scenario_.protocol = load_protocol(place, plugins_);
   if (scenario_.protocol.rendezvous.backend.starts_with("etcd") &&
       !scenario_.cluster.store_host.empty()) {
     place.at("rendezvous").at("backend").refuse_value("c10d, or an external cluster/store_host");
   }
-  if (place.has("agent")) agent(place.at("agent"));
 }
 
 // ---- cluster -----------------------------------------------------------------------------------
@@ -233,7 +79,7 @@ void Loader::node(const Place& place) {
     if (clock.has("drift_ppm"))
       plan.clock_drift_ppm = clock.at("drift_ppm").integer(-100'000, 100'000);
   }
-  if (place.has("variant")) plan.variant = variant(place.at("variant"));
+  if (place.has("variant")) plan.variant = load_variant(place.at("variant"));
   for (const std::string& id : names_.declare(place.at("id"))) {
     plan.id = id;
     scenario_.cluster.nodes.push_back(plan);
@@ -246,7 +92,7 @@ void Loader::mixture(const Place& nodes) {
   for (const Place& node : nodes.items()) {
     if (!node.has("variant")) continue;
     const Place own = node.at("variant");
-    if (!model::share_a_job(usual, variant(own))) {
+    if (!model::share_a_job(usual, load_variant(own))) {
       own.refuse_value("a variant whose agents understand those of /protocol/variant, which are " +
                        std::string(to_string(usual)));
     }

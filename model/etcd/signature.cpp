@@ -2,18 +2,13 @@
 
 #include <cstdint>
 
+#include "sim/port/fnv1a.h"
+
 namespace hooke::model {
 namespace {
 
 /// So many are never there for another reason, and never the same by chance.
 constexpr std::size_t kBlanks = 24;
-
-/// FNV-1a.
-std::uint64_t hash_of(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return hash;
-}
 
 }  // namespace
 
@@ -21,7 +16,7 @@ std::string draw_signature(sim::Ports& ports) {
   const std::string self =
       ports.network.host_name() + " " + std::to_string(ports.processes.self().value);
   std::uint64_t bits =
-      hash_of(self) ^ ports.random.below("etcd.signature", std::uint64_t{1} << kBlanks);
+      sim::fnv1a(self) ^ ports.random.below("etcd.signature", std::uint64_t{1} << kBlanks);
   std::string out;
   for (std::size_t i = 0; i < kBlanks; ++i, bits /= 2) out += bits % 2 == 0 ? ' ' : '\t';
   return out;

@@ -10,6 +10,7 @@
 #include "model/store/wire.h"
 #include "scenarios/hunt/explorer.h"
 #include "scenarios/json_reader.h"
+#include "sim/port/fnv1a.h"
 #include "sim/world/machine.h"
 #include "sim/world/request_order.h"
 #include "sim/world/world_events.h"
@@ -62,23 +63,6 @@ bool commute(const Arrival& a, const Arrival& b) {
   return a.client != b.client && (!same_service || commute(a.request, b.request));
 }
 
-/// FNV-1a over numbers and texts.
-class Digest {
- public:
-  void add(std::uint64_t number) {
-    for (int i = 0; i < 8; ++i) byte(static_cast<unsigned char>(number >> (8 * i)));
-  }
-  void add(std::string_view text) {
-    for (const char c : text) byte(static_cast<unsigned char>(c));
-    byte(0);
-  }
-  [[nodiscard]] std::uint64_t value() const { return value_; }
-
- private:
-  void byte(unsigned char b) { value_ = (value_ ^ b) * 0x100000001b3ULL; }
-  std::uint64_t value_ = 0xcbf29ce484222325ULL;
-};
-
 /// The class of a run: requests as they stand in the layers of their dependencies (Foata's normal
 /// form), each layer sorted, so that orders which differ only in what commutes are equal.
 std::uint64_t class_of(const Branch& branch, const std::vector<Arrival>& arrivals) {
@@ -91,18 +75,18 @@ std::uint64_t class_of(const Branch& branch, const std::vector<Arrival>& arrival
     }
     normal[layers[i]].emplace(arrivals[i].client, arrivals[i].passage);
   }
-  Digest digest;
+  sim::Fnv1a digest;
   for (const Deviation& deviation : branch) {  // who dies when is not told by the requests alone
     if (deviation.kind == Deviation::Kind::hold) continue;
-    digest.add(static_cast<std::uint64_t>(deviation.kind));
-    digest.add(deviation.client);
-    digest.add(static_cast<std::uint64_t>(deviation.passage));
+    digest.number(static_cast<std::uint64_t>(deviation.kind));
+    digest.text(deviation.client).byte(0);
+    digest.number(static_cast<std::uint64_t>(deviation.passage));
   }
   for (const auto& [layer, requests] : normal) {
-    digest.add(layer);
+    digest.number(layer);
     for (const auto& [client, passage] : requests) {
-      digest.add(client);
-      digest.add(static_cast<std::uint64_t>(passage));
+      digest.text(client).byte(0);
+      digest.number(static_cast<std::uint64_t>(passage));
     }
   }
   return digest.value();

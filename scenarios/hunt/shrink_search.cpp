@@ -10,6 +10,7 @@
 #include "scenarios/timeline.h"
 #include "scenarios/writer.h"
 #include "sim/kernel/trace_recorder.h"
+#include "sim/port/fnv1a.h"
 
 namespace hooke::hunt {
 namespace {
@@ -81,15 +82,14 @@ void add_burden(const ordered_json& json, bool counting, Burden& burden) {
 std::string memory_of(const std::string& text, const std::optional<kernel::Tape>& tape) {
   std::string key = text;
   if (!tape) return key;
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  const auto mix = [&hash](std::uint64_t word) { hash = (hash ^ word) * 0x100000001b3ULL; };
+  sim::Fnv1a hash;
   for (const kernel::RecordedChoice& choice : *tape) {
-    for (const char c : choice.purpose) mix(static_cast<unsigned char>(c));
+    hash.text(choice.purpose);
     for (const std::uint64_t word : {choice.owner, choice.part, choice.occurrence, choice.value}) {
-      mix(word);
+      hash.number(word);
     }
   }
-  return key + std::to_string(tape->size()) + ":" + std::to_string(hash);
+  return key + std::to_string(tape->size()) + ":" + std::to_string(hash.value());
 }
 
 std::string text_of(Scenario scenario) {

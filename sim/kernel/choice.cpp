@@ -3,6 +3,7 @@
 #include "sim/kernel/choice.h"
 
 #include "sim/port/check.h"
+#include "sim/port/fnv1a.h"
 
 namespace hooke::kernel {
 namespace {
@@ -13,12 +14,6 @@ constexpr std::uint64_t mix(std::uint64_t x) {
   x ^= x >> 27U;
   x *= 0x94d049bb133111ebULL;
   return x ^ (x >> 31U);
-}
-
-constexpr std::uint64_t hash_text(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return hash;
 }
 
 /// Maps 64 random bits to [0, bound) by the high half of a 64x64 product, in portable arithmetic.
@@ -42,7 +37,7 @@ std::uint64_t SeededSource::choose(const ChoicePoint& point, std::uint64_t bound
   HOOKE_CHECK(bound >= 1, "a choice needs at least one alternative");
   if (bound == 1) return 0;
   std::uint64_t bits = mix(seed_ + 0x9e3779b97f4a7c15ULL);
-  bits = mix(bits ^ hash_text(point.purpose));
+  bits = mix(bits ^ sim::fnv1a(point.purpose));
   bits = mix(bits ^ (point.owner * 0x9e3779b97f4a7c15ULL));
   bits = mix(bits ^ (point.part * 0xd1b54a32d192ed03ULL));
   bits = mix(bits ^ (point.occurrence * 0xaef17502108ef2d9ULL));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/port/fnv1a.h"
 #include "sim/port/network.h"
 #include "sim/world/files.h"
 #include "sim/world/node_clock.h"
@@ -37,13 +38,9 @@ struct Machine {
   Machine(sim::NodeId node_id, NodeOptions options, sim::WallTime wall_at_start);
   ~Machine();
 
-  /// Who the machine is to streams of choices. A hash of the name (FNV-1a) and not the number: the
+  /// Who the machine is to streams of choices. A hash of the name and not the number: the
   /// draws of a machine stay as they are when another one is taken out of the world.
-  static constexpr std::uint64_t key_of(std::string_view name) {
-    std::uint64_t hash = 0xcbf29ce484222325ULL;
-    for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-    return hash;
-  }
+  static constexpr std::uint64_t key_of(std::string_view name) { return sim::fnv1a(name); }
 
   // Touched by every message, therefore together.
   sim::WorldTime network_free_at{};  ///< when its network card has sent what it was given

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "properties/unit/model/rendezvous/state_fixtures.h"
+#include "sim/port/fnv1a.h"
 
 namespace hooke::model {
 namespace {
@@ -17,12 +18,6 @@ StateRef read(const std::string& bytes, Variant variant) {
 }
 std::string written(const RendezvousState& state, Variant variant) {
   return encode_state(std::make_shared<const RendezvousState>(state), variant).bytes();
-}
-
-std::uint64_t fnv1a(const std::string& bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return hash;
 }
 
 // ---- recorded states ----
@@ -185,7 +180,8 @@ TEST(CpythonState, has_cpythons_frames_batches_and_memo_at_every_size) {
     const RendezvousState state = state_by_rule(rule);
     const sim::Value value = encode_state(std::make_shared<const RendezvousState>(state), variant);
     EXPECT_EQ(value.size(), rule.at("bytes"));
-    EXPECT_EQ(fnv1a(value.bytes()), std::stoull(rule.at("fnv1a").get<std::string>(), nullptr, 16));
+    EXPECT_EQ(sim::fnv1a(value.bytes()),
+              std::stoull(rule.at("fnv1a").get<std::string>(), nullptr, 16));
     EXPECT_EQ(*read(value.bytes(), variant), state);
   }
   EXPECT_EQ(fixture.at("large").size(), 28U);
