@@ -377,9 +377,8 @@ Successor DynamicHandler::successor() {
     // What was known before is known still.
   }
   const RendezvousState& state = core_->holder.state();
-  // In a store that came up empty the others' round may have the number of this node's.
-  const bool is_later =
-      state.round > joined_->first || (state.round == joined_->first && one_is_new());
+  // In a store that came up empty the others' round may have this one's number, or a lower one.
+  const bool is_later = state.round > joined_->first || one_is_new();
   if (!is_later || state.participant(core_->node) != nullptr) return Successor::none;
   return state.complete ? Successor::complete : Successor::begun;
 }

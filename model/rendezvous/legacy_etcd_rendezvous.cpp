@@ -482,6 +482,8 @@ void LegacyEtcdRendezvous::set_closed() {
   for (;;) {
     const Read seen = read();
     if (seen.state.status == Status::closed) return;
+    // Hardened: what others have begun without this node is not its to close.
+    if (settings_.variant == Variant::hardened && is_successor(seen.state)) return;
     LegacyState next = seen.state;
     next.status = Status::closed;
     if (replace(seen, next, 0)) {

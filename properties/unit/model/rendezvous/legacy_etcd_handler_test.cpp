@@ -202,6 +202,31 @@ TEST_F(LegacyEtcdHandlers, know_that_they_were_left_out_of_a_version_that_has_cl
   EXPECT_EQ(done_, 3);
 }
 
+/// As above, but c is still at work when a, which was in b's version, closes.
+TEST_F(LegacyEtcdHandlers, close_no_version_that_has_begun_without_them) {
+  parameters_.variant = Variant::hardened;
+  node("a", [](Ports& ports, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+    sleep(ports, 40s);
+    EXPECT_TRUE(handler.shutdown());
+    EXPECT_FALSE(handler.is_closed());
+  });
+  node("b", [](Ports& ports, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+    sleep(ports, 8s);
+  });
+  node("c", [](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 5s);
+    EXPECT_EQ(handler.next_rendezvous().world_size, 1);
+    sleep(ports, 60s);
+    EXPECT_EQ(handler.group_state(), GroupState::whole);
+    EXPECT_TRUE(handler.shutdown());
+    EXPECT_TRUE(handler.is_closed());
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 3);
+}
+
 /// Beside a, whose version they have waited for, one of b and c hears first that it is free.
 TEST_F(LegacyEtcdHandlers, miss_no_last_call_however_short) {
   parameters_.variant = Variant::hardened;
