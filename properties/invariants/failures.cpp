@@ -39,8 +39,10 @@ class RestartBudget final : public Judge {
   struct Count {
     std::int64_t restarts = 0;
     std::int64_t latest_round = kNoRound;
-    std::string cause;  ///< of the next restart; empty: no failure since the latest round
-    bool ran = false;   ///< workers were started since the latest round
+    std::string cause;           ///< of the next restart; empty: no failure since the latest round
+    AgentId spender = kNoAgent;  ///< who was the first to restart because of it; may be none
+    sim::WorldTime spent_at{};   ///< when
+    bool ran = false;            ///< workers were started since the latest round
     std::optional<std::pair<sim::NodeId, sim::WorldTime>> latest_alone;
     std::set<sim::NodeId> lost_nodes;  ///< whose agent ended with failed workers
   };
@@ -71,6 +73,8 @@ class RestartBudget final : public Judge {
     // Whoever finds that the others have gone on is a newcomer.
     if (agent.round < view().job(agent.job).highest_completed) return;
     const std::string_view cause = text(event, "cause");
+    if (is_unheard(count, event.at)) count.cause.clear();  // by whoever restarts now
+    const bool first = count.cause.empty();
     if (cause == "worker_failure") {
       note(count, "a worker on node ", event.node, " failed");
     } else if (cause == "heartbeat_loss") {
@@ -78,6 +82,20 @@ class RestartBudget final : public Judge {
     } else if (cause == "member_lost") {
       note(count, "the agent on node ", event.node, " had lost another");
     }
+    if (!first || count.cause.empty()) return;
+    count.spender = view().agent_of(event);
+    count.spent_at = event.at;
+  }
+
+  /// Nobody but the spender can know of what it has spent: its machine has been cut off ever since.
+  [[nodiscard]] bool is_unheard(const Count& count, sim::WorldTime at) const {
+    if (count.cause.empty() || count.spender == kNoAgent) return false;
+    const auto& faults = view().faults();
+    return std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
+      const bool cuts = fault.kind == "net_partition" || fault.kind == "net_clog";
+      return cuts && fault.begin <= count.spent_at && (!fault.end || *fault.end >= at) &&
+             view().comes_between(fault, count.spender);
+    });
   }
 
   void note(Count& count, const char* who, sim::NodeId node, const char* what) const {
@@ -97,10 +115,12 @@ class RestartBudget final : public Judge {
     if (round <= count.latest_round) return;
     const bool first = count.latest_round == kNoRound;
     count.latest_round = round;
+    const bool unheard = is_unheard(count, event.at);
     const std::string cause = std::exchange(count.cause, {});
+    count.spender = kNoAgent;
     const bool ran = std::exchange(count.ran, false);
     if (!one_remains(job)) count.restarts = 0;
-    if (first || cause.empty() || !ran || !one_remains(job)) return;
+    if (first || cause.empty() || unheard || !ran || !one_remains(job)) return;
     if (++count.restarts <= job.max_restarts || enough()) return;
     broken(
         event,

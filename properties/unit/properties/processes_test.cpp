@@ -174,6 +174,22 @@ TEST(RestartBudget, a_node_that_fails_and_returns_restarts_a_job_that_may_not_re
       HasSubstr("restart 1 of job \"job\" after a failure (the agent on node b was relaunched)"));
 }
 
+TEST(RestartBudget, nobody_counts_a_restart_of_a_node_that_is_cut_off_ever_since) {
+  for (const bool heals : {false, true}) {
+    Script script(budget_of(1));
+    script.agent_starts("a").form(0, {"a"});
+    script.at(5s).fault(0, "net_partition", {}, "a");
+    script.at(10s).worker_ends("a", 0, 1).reaps("a").restarts("a", "worker_failure").joining("a");
+    if (heals) script.at(15s).fault_over(0, "net_partition");
+    script.at(20s).agent_starts("b").form(1, {"b"});
+    script.at(30s).worker_ends("b", 0, 1).reaps("b").restarts("b", "worker_failure").joining("b");
+    script.at(40s).form(2, {"b"});
+    const auto broken = witnesses(script.finish(false), "safety.restart_budget");
+    EXPECT_EQ(broken.find("round 2 at 40.000 s is restart 2") != std::string::npos, heals)
+        << broken;
+  }
+}
+
 TEST(RestartBudget, a_loss_counts_and_growth_and_polite_departure_do_not) {
   Script death = two_nodes_at_work(budget_of(0));
   death.at(20s).crash("b").at(30s).restarts("a", "member_lost").at(61s).form(1, {"a"});
