@@ -1,5 +1,6 @@
 // A real etcd: as the place of the shared state, as a store, as the table of a mixed job, and when
 // it is slow, gone, restarted, protected or has forgotten.
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 
@@ -152,11 +153,25 @@ TEST_P(Etcd, tells_whether_a_write_happened_although_its_answer_was_lost) {
   });
 }
 
+/// Stops a process and waits until all its threads stand still: one may just be answering.
+void stop_dead(Ports& ports, sim::Pid pid) {
+  kill(pid.value, SIGSTOP);
+  const fs::path threads = fs::path("/proc") / std::to_string(pid.value) / "task";
+  ASSERT_TRUE(eventually(ports, 10s, [&] {
+    return std::all_of(fs::directory_iterator(threads), fs::directory_iterator(),
+                       [](const fs::directory_entry& thread) {
+                         std::string stat;
+                         std::getline(std::ifstream(thread.path() / "stat"), stat);
+                         return stat.find(") T ") != std::string::npos;
+                       });
+  }));
+}
+
 TEST_P(Etcd, that_does_not_answer_is_an_error_within_the_read_timeout) {
   with_etcd([](Ports& ports, model::EmbeddedEtcd& etcd, const fs::path&) {
     const auto patient = backend(ports, etcd.endpoint().port.value, 2s);
     ASSERT_TRUE(patient->set_state(Value("state"), std::nullopt)->has_set);
-    kill(etcd.pid().value, SIGSTOP);
+    stop_dead(ports, etcd.pid());
     EXPECT_THROW(patient->get_state(), model::RendezvousConnectionError);
     kill(etcd.pid().value, SIGCONT);
     EXPECT_EQ(patient->get_state()->bytes.bytes(), "state");

@@ -20,11 +20,22 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+/// A line that was passed on before its end was there has its prefix a second time, as under
+/// torchrun: Python writes the end of some lines of a traceback apart.
+std::string as_one_piece(std::string line) {
+  const std::size_t end = line.find("> ");
+  if (end == std::string::npos) return line;
+  const std::string prefix = line.substr(0, end + 2);
+  for (auto again = line.find(prefix, 1); again != std::string::npos; again = line.find(prefix, 1))
+    line.erase(again, prefix.size());
+  return line;
+}
+
 /// Those that begin with `head`, sorted: workers are in no order among themselves.
 std::vector<std::string> lines_with(const std::string& text, const std::string& head) {
   std::vector<std::string> lines;
   for (const std::string& line : lines_of(text)) {
-    if (line.starts_with(head)) lines.push_back(line);
+    if (line.starts_with(head)) lines.push_back(as_one_piece(line));
   }
   std::sort(lines.begin(), lines.end());
   return lines;
