@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "model/variant/defects.h"
 #include "scenarios/duration.h"
+#include "scenarios/node_names.h"
 
 namespace hooke::scenario {
 namespace {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "model/rendezvous/backend.h"
 #include "sim/port/ports.h"
