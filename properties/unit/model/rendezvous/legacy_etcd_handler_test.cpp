@@ -42,6 +42,14 @@ class LegacyEtcdHandlers : public testing::Test {
     });
   }
 
+  /// A node that takes part in the first version, beside another one, and goes after `span`.
+  void one_of_two(const std::string& name, sim::Duration span) {
+    node(name, [span](Ports& ports, RendezvousHandler& handler) {
+      EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+      sleep(ports, span);
+    });
+  }
+
   std::shared_ptr<EtcdMisbehaviour> modes_ = std::make_shared<EtcdMisbehaviour>();
   std::uint64_t felt_ = 0;
   world::TestWorld world_;
@@ -168,10 +176,7 @@ TEST_F(LegacyEtcdHandlers, are_waited_for_in_a_version_that_has_begun_without_th
     EXPECT_EQ(handler.group_state(), GroupState::over);
     EXPECT_EQ(handler.next_rendezvous().round, 2);
   });
-  node("b", [](Ports& ports, RendezvousHandler& handler) {
-    EXPECT_EQ(handler.next_rendezvous().world_size, 2);
-    sleep(ports, 8s);
-  });
+  one_of_two("b", 8s);
   node("c", [](Ports& ports, RendezvousHandler& handler) {
     sleep(ports, 5s);
     EXPECT_EQ(handler.next_rendezvous().world_size, 2);
@@ -189,10 +194,7 @@ TEST_F(LegacyEtcdHandlers, know_that_they_were_left_out_of_a_version_that_has_cl
     EXPECT_TRUE(handler.is_closed());
     EXPECT_EQ(handler.group_state(), GroupState::over);
   });
-  node("b", [](Ports& ports, RendezvousHandler& handler) {
-    EXPECT_EQ(handler.next_rendezvous().world_size, 2);
-    sleep(ports, 8s);
-  });
+  one_of_two("b", 8s);
   node("c", [](Ports& ports, RendezvousHandler& handler) {
     sleep(ports, 5s);
     EXPECT_EQ(handler.next_rendezvous().world_size, 1);
@@ -211,10 +213,7 @@ TEST_F(LegacyEtcdHandlers, close_no_version_that_has_begun_without_them) {
     EXPECT_TRUE(handler.shutdown());
     EXPECT_FALSE(handler.is_closed());
   });
-  node("b", [](Ports& ports, RendezvousHandler& handler) {
-    EXPECT_EQ(handler.next_rendezvous().world_size, 2);
-    sleep(ports, 8s);
-  });
+  one_of_two("b", 8s);
   node("c", [](Ports& ports, RendezvousHandler& handler) {
     sleep(ports, 5s);
     EXPECT_EQ(handler.next_rendezvous().world_size, 1);
