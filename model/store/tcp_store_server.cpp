@@ -143,7 +143,9 @@ void Connection::on_data(sim::Buffer& received) {
   if (!dialect_) dialect_ = dialect_of(received);
   if (!dialect_) return;
   try {
-    while (auto request = take_request(received, *dialect_)) {
+    while (!stream_->backed_up()) {
+      auto request = take_request(received, *dialect_);
+      if (!request) break;
       if (!handle(*request)) return server_.drop(number_);
     }
   } catch (const WireError&) {

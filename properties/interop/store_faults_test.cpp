@@ -129,10 +129,12 @@ TEST(StoreFaults, one_that_never_reads_its_answers_costs_a_bounded_amount_of_mem
     client->set("big", Value(std::string(1 << 20, 'x')));
     const std::int64_t before = store.memory();
     const auto deaf = ports.network.connect(store.endpoint(), in(ports, 5s)).value();
-    static_cast<void>(deaf->write(opening()));
+    // In one piece, so that the store has read them all before the first answer is stuck.
+    sim::Buffer requests = opening();
     for (int i = 0; i < 500; ++i) {
-      static_cast<void>(deaf->write(model::Message(model::Query::get).key("big").take()));
+      requests.append(model::Message(model::Query::get).key("big").take());
     }
+    static_cast<void>(deaf->write(std::move(requests)));
     for (int i = 0; i < 20; ++i) ASSERT_TRUE(serves(*client, "meanwhile"));
     EXPECT_LT(store.memory() - before, 64 << 20) << "500 MiB were asked for";
   });

@@ -28,7 +28,8 @@ class StreamHandler {
  public:
   virtual ~StreamHandler() = default;
   /// Bytes arrived. `received` holds everything not yet consumed, older bytes first; the handler
-  /// takes complete messages from its front and leaves the rest.
+  /// takes complete messages from its front and leaves the rest. What it leaves because the stream
+  /// is backed up it is offered again once that is over.
   virtual void on_data(Buffer& received) = 0;
   /// No more bytes will come. The stream may still be written until destroyed.
   virtual void on_end() = 0;
@@ -43,6 +44,10 @@ class Stream {
   /// Queues `bytes` for sending; they arrive in order or the connection breaks. Never blocks. Fails
   /// with connection_reset or closed; success does not mean that the peer got anything.
   virtual Outcome<Done> write(Buffer bytes) = 0;
+  /// More is queued than a peer that reads would let stand: whoever answers many requests stops
+  /// here, lest one that never reads costs memory without bound. Never so where the network takes
+  /// all that is written.
+  [[nodiscard]] virtual bool backed_up() const { return false; }
   /// Blocks until bytes are there and returns all that have arrived (at least one); an empty buffer
   /// means orderly end of stream. Fails with timed_out (nothing consumed) or connection_reset.
   virtual Outcome<Buffer> read(std::optional<MonotonicTime> deadline) = 0;

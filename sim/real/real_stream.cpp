@@ -53,6 +53,10 @@ sim::Outcome<sim::Done> RealStream::write(sim::Buffer bytes) {
   return sim::Done{};
 }
 
+bool RealStream::backed_up() const {
+  return unsent() > kUnsentBytesMax;
+}
+
 void RealStream::flush() {
   while (!broken_ && sent_ < out_.size()) {
     const ssize_t count =
@@ -131,16 +135,18 @@ void RealStream::on_ready(std::uint32_t events) {
     return;
   }
   const bool readable = (events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0;
-  const bool fed_again = starved_ && unsent() <= kUnsentBytesMax;
+  const bool fed_again = starved_ && !backed_up();
   if (readable || fed_again) feed_handler();
 }
 
 void RealStream::feed_handler() {
-  starved_ = false;
+  const bool left_some = std::exchange(starved_, false) && !received_.empty();
   bool gone = false;
   destroyed_ = &gone;
+  if (left_some) handler_->on_data(received_);
+  if (gone) return;
   for (int turn = 0; !ended_; ++turn) {
-    if (unsent() > kUnsentBytesMax) {
+    if (backed_up()) {
       starved_ = true;
       break;
     }

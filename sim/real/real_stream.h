@@ -24,6 +24,7 @@ class RealStream final : public sim::Stream, private Watcher {
   RealStream& operator=(const RealStream&) = delete;
 
   sim::Outcome<sim::Done> write(sim::Buffer bytes) override;
+  [[nodiscard]] bool backed_up() const override;
   sim::Outcome<sim::Buffer> read(std::optional<sim::MonotonicTime> deadline) override;
   void set_handler(sim::StreamHandler& handler) override;
   void finish_writing() override;

@@ -7,6 +7,8 @@ namespace {
 
 using world::AnsweringServer;
 
+constexpr std::size_t kAnswerBytes = 64UL * 1024;
+
 class Streams : public PortContract {
  protected:
   /// Runs `body` with an answering server on an ephemeral port.
@@ -155,6 +157,39 @@ TEST_P(Streams, a_handler_may_destroy_its_stream_from_inside) {
     const auto stream = dial(ports, {place->own_name(), listener.value()->local().port});
     EXPECT_EQ(write_text(*stream, "bye"), "ok");
     EXPECT_EQ(read_text(*stream, in(ports, 10s)), "<end>");
+  });
+}
+
+TEST_P(Streams, a_handler_may_leave_requests_while_its_answers_back_up) {
+  class Server final : public sim::AcceptHandler, public sim::StreamHandler {
+   public:
+    void on_accept(std::unique_ptr<sim::Stream> given) override {
+      stream = std::move(given);
+      stream->set_handler(*this);
+    }
+    void on_data(sim::Buffer& received) override {
+      for (; !received.empty() && !stream->backed_up(); received.drop(1)) {
+        static_cast<void>(stream->write(sim::Buffer(std::string(kAnswerBytes, 'x'))));
+      }
+    }
+    void on_end() override {}
+    std::unique_ptr<sim::Stream> stream;
+  };
+  run([&](Ports& ports) {
+    constexpr std::size_t kRequests = 300;
+    Server server;
+    const auto listener = ports.network.listen(sim::PortNumber{0}, server);
+    const auto stream = dial(ports, {place->own_name(), listener.value()->local().port});
+    EXPECT_EQ(write_text(*stream, std::string(kRequests, '?')), "ok");
+    sleep(ports, 50ms);
+    std::size_t size = 0;
+    while (size < kRequests * kAnswerBytes) {
+      auto got = stream->read(in(ports, 10s));
+      ASSERT_TRUE(got.ok()) << got.failure().detail << " after " << size;
+      ASSERT_FALSE(got->empty()) << size;
+      size += got->size();
+    }
+    EXPECT_EQ(size, kRequests * kAnswerBytes);
   });
 }
 
