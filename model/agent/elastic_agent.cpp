@@ -83,6 +83,12 @@ ElasticAgent::ElasticAgent(const AgentParts& parts)
   if (spec_.monitor_interval <= 0s)
     throw std::invalid_argument("the monitor interval must be greater than zero");
   if (spec_.command.empty()) throw std::invalid_argument("there must be a command to run");
+  if (hardened()) {
+    // Those at work may have begun anew in a store that came up empty.
+    handler_.when_waiting([this] {
+      if (budget_ != nullptr) budget_->look();
+    });
+  }
 }
 
 bool ElasticAgent::handles(sim::Signal signal) const {
@@ -201,6 +207,7 @@ const char* ElasticAgent::cause_to_restart() {
   if (state == GroupState::closed && hardened() && job_failure().is_told(group_.round)) {
     throw RendezvousClosedError("the job has failed on another node");
   }
+  leave_what_is_done();
   if (planted(Planted::agent_loss_overlooked)) return nullptr;
   if (state == GroupState::over) return "rendezvous_lost";
   // Members that have done their work go silent in the exit barrier: no loss. Nor may a
@@ -429,6 +436,8 @@ bool ElasticAgent::form_group(bool again) try {
     HOOKE_CHECK(info.bootstrap.has_value(), "a 2.x rendezvous says where the workers meet");
     group_.master = *info.bootstrap;
   }
+  was_done_before_ = hardened() && group_.round < 0 && my_exit_barrier().has_come();
+  leave_what_is_done();
   ports_.trace.emit(events::ranks_assigned,
                     {handler_.get_run_id(), group_.round, group_.group_rank,
                      group_.group_world_size, group_.ranks.base_rank, group_.ranks.world_size});
@@ -591,6 +600,13 @@ std::string_view ElasticAgent::meet_in_exit_barrier() {
 
 ExitBarrier ElasticAgent::my_exit_barrier() const {
   return {*group_.store, group_.group_rank, exit_barrier_size(), kTerminalState};
+}
+
+/// Where there are no rounds (static), an agent may come after another one of its rank that has
+/// signed already: once all have, its workers have nobody left to work with, nor anything to do.
+void ElasticAgent::leave_what_is_done() {
+  if (!was_done_before_ || !my_exit_barrier().have_all_come()) return;
+  throw RendezvousGracefulExitError("the job is done: all of its agents have come to its end");
 }
 
 /// Between two looks at the barrier a look at the rendezvous.

@@ -69,6 +69,7 @@ class ElasticAgent final : public Agent {
   std::string_view watch_exit_barrier();
   void come_to(ExitBarrier& barrier, bool again);
   [[nodiscard]] ExitBarrier my_exit_barrier() const;
+  void leave_what_is_done();
   bool finish(RunResult& result);
   bool form_group(bool again);
   bool restart_failed_group(const char* cause, sim::Duration delay);
@@ -111,6 +112,7 @@ class ElasticAgent final : public Agent {
   /// (TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT); none: for ever.
   std::optional<sim::Duration> uninterruptible_limit_;
   bool handlers_installed_ = false;
+  bool was_done_before_ = false;  ///< another agent of this rank had done this one's work
 };
 
 }  // namespace hooke::model

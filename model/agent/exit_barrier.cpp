@@ -15,6 +15,12 @@ std::string ExitBarrier::signature(std::int64_t rank) const {
   return prefix_ + "/done/" + std::to_string(rank);
 }
 
+std::vector<std::string> ExitBarrier::signatures() const {
+  std::vector<std::string> all;
+  for (std::int64_t rank = 0; rank < size_; ++rank) all.push_back(signature(rank));
+  return all;
+}
+
 void ExitBarrier::arrive() {
   store_.set(signature(rank_), Value("1"));
   try {
@@ -29,6 +35,10 @@ bool ExitBarrier::has_come() {
   return store_.check({signature(rank_)});
 }
 
+bool ExitBarrier::have_all_come() {
+  return store_.check(signatures());
+}
+
 bool ExitBarrier::is_open(sim::Duration at_most) {
   try {
     store_.wait({barrier_sign(prefix_)}, at_most);
@@ -36,9 +46,7 @@ bool ExitBarrier::is_open(sim::Duration at_most) {
   } catch (const StoreTimeoutError&) {
     // The signatures tell.
   }
-  std::vector<std::string> signatures;
-  for (std::int64_t rank = 0; rank < size_; ++rank) signatures.push_back(signature(rank));
-  if (!store_.check(signatures)) return false;
+  if (!have_all_come()) return false;
   give_barrier_sign(store_, prefix_);
   return true;
 }

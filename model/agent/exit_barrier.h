@@ -21,6 +21,8 @@ class ExitBarrier {
   void arrive();
   /// This agent's signature is there. StoreNetworkError.
   bool has_come();
+  /// So are those of all: the job is done. StoreNetworkError.
+  bool have_all_come();
   /// Waits `at_most` for the others. Whoever finds all signatures there opens the barrier for those
   /// who only count. StoreNetworkError.
   bool is_open(sim::Duration at_most);
@@ -30,6 +32,7 @@ class ExitBarrier {
 
  private:
   [[nodiscard]] std::string signature(std::int64_t rank) const;
+  [[nodiscard]] std::vector<std::string> signatures() const;
   [[nodiscard]] std::string signed_count() const { return prefix_ + "/num_done"; }
 
   Store& store_;

@@ -94,7 +94,7 @@ class DynamicHandler final : public RendezvousHandler {
   bool has_been_forgotten();
   [[nodiscard]] std::int64_t admissible() const;
   [[nodiscard]] bool one_is_new() const;
-  bool run_to_leave(Operation operation);
+  bool run_to_leave(Operation operation, sim::Duration outage);
   void close();
   sim::Trace& trace() { return core_->ports.trace; }
 
@@ -420,16 +420,17 @@ std::optional<sim::Duration> DynamicHandler::outage_limit() const {
 }
 
 bool DynamicHandler::leave() {
-  return run_to_leave(&decide_leave);
+  return run_to_leave(&decide_leave, {});
 }
 
-/// Stops the heartbeats and does the last thing of this node in its rendezvous.
-bool DynamicHandler::run_to_leave(Operation operation) {
+/// Stops the heartbeats and does the last thing of this node in its rendezvous. Hardened, a store
+/// that fails is asked again for `outage`.
+bool DynamicHandler::run_to_leave(Operation operation, sim::Duration outage) {
   core_->ports.fault_point.reach("rendezvous.closing");
   if (keep_alive_ != nullptr) std::exchange(keep_alive_, nullptr)->cancel();
   const sim::Duration patience = core_->settings.timeout.close;
   if (core_->patient != nullptr) {
-    core_->patient->outage_limit = {};
+    core_->patient->outage_limit = outage;
     // Nor may a store that does not answer hold up whoever wants to go: a lost answer, the
     // connection after it and a second answer each take this at most.
     core_->resources.backend->set_patience(patience / 3);
@@ -466,9 +467,12 @@ void DynamicHandler::set_closed() {
   close();
 }
 
+/// Whoever does not close leaves spares waiting for members that have gone. It is tried for as long
+/// as nobody can have taken this node for dead and gone on: what comes then is not its to close.
 bool DynamicHandler::shutdown() {
   if (core_->settings.planted.has(Planted::rendezvous_shutdown_leaves_open)) return true;
-  return run_to_leave(&decide_close);
+  const sim::Duration not_yet_dead = outage_limit().value_or(sim::Duration());
+  return run_to_leave(&decide_close, std::min(not_yet_dead, core_->settings.timeout.close));
 }
 
 }  // namespace

@@ -76,6 +76,7 @@ class EtcdV2Backend final : public RendezvousBackend {
       : client_(std::move(client)),
         path_(kStateDirectory + checked(run_id)),
         met_(variant),
+        writes_anew_(variant == Variant::hardened),
         fenced_(!planted.has(Planted::etcd_write_without_fence)) {}
   [[nodiscard]] std::string name() const override { return "etcd-v2"; }
 
@@ -107,7 +108,7 @@ class EtcdV2Backend final : public RendezvousBackend {
     return asked([&]() -> std::optional<SetStateResult> {
       bool in_doubt = false;
       try {
-        const EtcdV2Node node = client_->put(path_, write).node;
+        const EtcdV2Node node = put(write);
         met_.keep(node.modified_index, *write.value);
         return SetStateResult{bytes, token_of(static_cast<std::int64_t>(node.modified_index)), true,
                               false};
@@ -128,6 +129,18 @@ class EtcdV2Backend final : public RendezvousBackend {
   }
 
  private:
+  /// Hardened: the key's time is over, and nobody's state is overwritten by writing it anew.
+  EtcdV2Node put(const EtcdV2Write& write) {
+    try {
+      return client_->put(path_, write).node;
+    } catch (const EtcdError& error) {
+      if (!writes_anew_ || error.code() != EtcdV2Client::kKeyNotFound) throw;
+    }
+    const EtcdV2Write anew{
+        .value = write.value, .ttl_seconds = write.ttl_seconds, .previous_exists = false};
+    return client_->put(path_, anew).node;
+  }
+
   std::optional<SetStateResult> present() {
     auto stored = get_state();
     if (!stored) return std::nullopt;
@@ -137,6 +150,7 @@ class EtcdV2Backend final : public RendezvousBackend {
   std::shared_ptr<EtcdV2Client> client_;
   std::string path_;
   LatestMet<std::uint64_t, std::string> met_;
+  bool writes_anew_;
   bool fenced_;
 };
 

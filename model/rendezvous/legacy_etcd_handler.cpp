@@ -2,7 +2,9 @@
 // (etcd_rendezvous.py:EtcdRendezvousHandler, create_rdzv_handler).
 #include "model/rendezvous/legacy_etcd_handler.h"
 
+#include <functional>
 #include <stdexcept>
+#include <utility>
 
 #include "model/etcd/v2_store.h"
 #include "model/observe/python_error.h"
@@ -58,6 +60,9 @@ class LegacyEtcdHandler final : public RendezvousHandler {
     return raised([&] { return rendezvous_.others_alive(); });
   }
   GroupState group_state() override;
+  void when_waiting(std::function<void()> call) override {
+    rendezvous_.when_waiting(std::move(call));
+  }
   Successor successor() override;
   std::vector<std::int64_t> missing_ranks() override { return rendezvous_.missing_ranks(); }
   void group_formed() override { forming_ = false; }

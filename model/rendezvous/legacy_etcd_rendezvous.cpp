@@ -346,9 +346,10 @@ std::int64_t LegacyEtcdRendezvous::wait_for_final(const std::string& version) {
 // ---- a version that is running ------------------------------------------------------------------
 
 void LegacyEtcdRendezvous::handle_existing(const std::string& version) {
-  if (settings_.variant == Variant::hardened && std::to_string(held_version_) == version) {
-    client_->put(return_path(version), {.value = ""});
-  }
+  const bool hardened = settings_.variant == Variant::hardened;
+  const bool was_in_it = std::to_string(held_version_) == version;
+  if (hardened && was_in_it) client_->put(return_path(version), {.value = ""});
+  if (hardened && !was_in_it && when_waiting_) when_waiting_();
   announce_waiting(version);
   ports_.fault_point.reach("legacy.waiting");
   try {
@@ -356,7 +357,7 @@ void LegacyEtcdRendezvous::handle_existing(const std::string& version) {
   } catch (const EtcdError& error) {
     // It is gone. PyTorch pauses, and may miss the last call of the version that follows.
     const bool gone = error.code() == EtcdV2Client::kKeyNotFound;
-    if (!gone || settings_.variant != Variant::hardened) throw;
+    if (!gone || !hardened) throw;
   }
 }
 
@@ -454,13 +455,16 @@ GroupState LegacyEtcdRendezvous::group_state() {
     const Read seen = read();
     // Closed after another round, it tells those of this one that they were left out.
     if (seen.state.version && *seen.state.version != held) return GroupState::over;
-    if (seen.state.status == Status::closed) return GroupState::closed;
-    if (seen.state.status != Status::final_) return GroupState::over;
+    const bool closed = seen.state.status == Status::closed;
+    if (closed && !seen.state.keep_alives) return GroupState::closed;
+    if (!closed && seen.state.status != Status::final_) return GroupState::over;
+    // Whoever has closed it could not always say why: it may miss members all the same.
     const auto gone = expired(held, *seen.state.keep_alives);
     for (std::int64_t rank = 0; rank < held_size_; ++rank) {
       const bool is_gone = std::find(gone.begin(), gone.end(), rank_path(held, rank)) != gone.end();
       if (is_gone) missing_.push_back(rank);
     }
+    if (closed) return GroupState::closed;
     return gone.empty() ? GroupState::whole : GroupState::broken;
   } catch (const EtcdError& error) {
     if (error.code() == EtcdV2Client::kKeyNotFound) return GroupState::over;

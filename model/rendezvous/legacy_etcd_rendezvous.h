@@ -4,8 +4,10 @@
 // (torch/distributed/elastic/rendezvous/etcd_rendezvous.py:EtcdRendezvous; spec/legacy-etcd.md).
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/etcd/v2_client.h"
@@ -51,6 +53,9 @@ class LegacyEtcdRendezvous {
   /// RendezvousGracefulExitError for who has waited beside a full version until the end of the job,
   /// as a spare of the dynamic rendezvous does.
   Place barrier();
+  /// Hardened: called in barrier() whenever this node is about to wait beside a version that it has
+  /// not been in.
+  void when_waiting(std::function<void()> call) { when_waiting_ = std::move(call); }
   /// False when there is no version at all. EtcdError, EtcdConnectionError, std::invalid_argument.
   bool is_closed();
   /// Nodes that wait for the active version to go. Hardened: 0 while its seats are all taken and
@@ -64,7 +69,8 @@ class LegacyEtcdRendezvous {
   GroupState group_state();
   /// EtcdError kKeyNotFound: there is no version now.
   Successor successor();
-  /// Ranks of that version whose keep-alives had expired when group_state() last looked.
+  /// Ranks of that version, closed or not, whose keep-alives had expired when group_state() last
+  /// looked.
   [[nodiscard]] const std::vector<std::int64_t>& missing_ranks() const { return missing_; }
   /// EtcdError kKeyNotFound when there is no version yet (S-L11).
   void set_closed();
@@ -133,6 +139,7 @@ class LegacyEtcdRendezvous {
   std::int64_t seen_version_ = 0;  ///< the highest that this node has seen
   std::int64_t held_size_ = 0;     ///< members of the held version
   std::vector<std::int64_t> missing_;
+  std::function<void()> when_waiting_;
   bool is_spare_ = false;     ///< waits, and the version it waits for is full
   sim::Duration deadline_{};  ///< a reading()
   std::unique_ptr<Refresher> run_refresher_;

@@ -10,14 +10,19 @@ namespace hooke::model {
 
 template <class Call>
 auto PatientBackend::persistently(Call call) -> decltype(call()) {
-  const sim::MonotonicTime give_up = ports_.clock.monotonic_now() + outage_limit;
+  const sim::MonotonicTime begin = ports_.clock.monotonic_now();
+  const sim::Duration limit = outage_limit;
+  std::optional<sim::MonotonicTime> give_up;
   for (;;) {
     try {
       return call();
     } catch (const RendezvousConnectionError&) {
-      if (ports_.clock.monotonic_now() >= give_up) throw;
+      const sim::MonotonicTime now = ports_.clock.monotonic_now();
+      // The outage may have begun when the answer was all but there.
+      if (!give_up) give_up = std::min(now, begin + kPollInterval) + limit;
+      if (now >= *give_up) throw;
     }
-    const sim::Duration left = give_up - ports_.clock.monotonic_now();
+    const sim::Duration left = *give_up - ports_.clock.monotonic_now();
     interruptible_sleep(ports_, std::min<sim::Duration>(left, kPollInterval));
   }
 }

@@ -24,7 +24,9 @@ class PatientBackend final : public RendezvousBackend {
                                           const std::optional<Token>& token) override;
   void set_patience(sim::Duration patience) override { backend_->set_patience(patience); }
 
-  sim::Duration outage_limit{};  ///< zero: the first failure is the last
+  /// How long an outage is endured, from when it is felt, but at the latest from a second after the
+  /// question that met it. Zero: the first failure is the last.
+  sim::Duration outage_limit{};
 
  private:
   template <class Call>

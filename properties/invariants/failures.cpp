@@ -149,7 +149,9 @@ class RestartBudget final : public Judge {
 /// An agent must name its own first failure; failures within one monitor interval are one to it,
 /// for it polls. Of all that the agents of a round report, one must be the round's first failure,
 /// unless that agent could not report (it died, or ended because it was told to) or a member had
-/// been lost before, which no worker's failure explains.
+/// been lost before, which no worker's failure explains. It may have been about to when the run was
+/// cut: before it reports it stops its other workers and asks the store what is left to do. Bound:
+/// monitor interval + stop grace + read + slack, from the failure.
 class FirstCause final : public Judge {
  public:
   FirstCause()
@@ -160,11 +162,17 @@ class FirstCause final : public Judge {
     return kInterests;
   }
 
-  void finish(const RunFacts&) override {
-    for (const auto& [key, round] : rounds_) judge_round(key, round);
+  void finish(const RunFacts& facts) override {
+    for (const auto& [key, round] : rounds_) {
+      if (!is_still_to_come(key.second, round, facts)) judge_round(key, round);
+    }
   }
 
  private:
+  static constexpr sim::Duration kSlack = std::chrono::seconds(5);
+  /// Workers whose neighbour has failed get this, whatever was configured (agent.md, A-5), unless
+  /// that is more.
+  static constexpr sim::Duration kStopGrace = std::chrono::seconds(30);
   struct Failure {
     sim::WorldTime at{};
     AgentId agent = kNoAgent;
@@ -297,6 +305,21 @@ class FirstCause final : public Judge {
     return std::any_of(rounds.upper_bound(key.second), rounds.end(), [&](const auto& later) {
       return later.second.completed && *later.second.completed < report;
     });
+  }
+
+  /// The run was cut while the agent of the first failure, which it has not gone on from, was not
+  /// yet late with its report.
+  [[nodiscard]] bool is_still_to_come(std::int64_t number, const RoundRecord& round,
+                                      const RunFacts& facts) const {
+    if (facts.finished || !round.first || !own_.contains(round.first->agent)) return false;
+    const Agent& origin = view().agent(round.first->agent);
+    if (!origin.alive() || !origin.outcome.empty() || origin.round != number) return false;
+    const Timeouts& with = origin.timeouts;
+    const sim::Duration bound =
+        with.monitor + std::max(kStopGrace, with.shutdown) + with.read_timeout + kSlack;
+    const Due due{round.first->at, bound, round.first->agent, sim::kNoEvent};
+    const auto deadline = deadline_of(due, view(), true);
+    return !deadline || facts.end <= *deadline;
   }
 
   void judge_round(std::pair<JobId, std::int64_t> key, const RoundRecord& round) {

@@ -273,6 +273,31 @@ TEST(FirstCause, the_report_of_the_origin_makes_up_for_those_of_the_consequences
   EXPECT_THAT(witnesses(kept.finish(false), "safety.first_cause"), IsEmpty());
 }
 
+/// The agent on b reports and is gone while that on a, whose worker was the first to fail, still
+/// stops its workers.
+Script report_is_still_to_come() {
+  Script script = two_nodes_at_work();
+  script.at(10s).worker_ends("a", 0, 3).reaps("a").at(20s).worker_ends("b", 0, 1).reaps("b");
+  script.emit("b", 100, ev::failure_reported, {1, script.worker_pid("b", 0), 1})
+      .finishes("b", "failed", 1);
+  return script;
+}
+
+TEST(FirstCause, a_run_that_is_cut_before_the_origin_is_late_shows_nothing) {
+  Script script = report_is_still_to_come();
+  EXPECT_THAT(witnesses(script.at(39s).finish(false), "safety.first_cause"), IsEmpty());
+}
+
+TEST(FirstCause, an_origin_that_ends_or_lets_its_time_go_by_without_a_report_breaks_it) {
+  const auto told = HasSubstr("rank 0 on node a at 10.000 s, with status 3; nobody reports it");
+  Script ended = report_is_still_to_come();
+  ended.at(39s).finishes("a", "error", 1);
+  EXPECT_THAT(witnesses(ended.finish(), "safety.first_cause"), told);
+  Script late = report_is_still_to_come();
+  EXPECT_THAT(witnesses(late.at(106s).finish(false), "safety.first_cause"), told)
+      << "monitor 100 ms, grace 30 s, read 60 s, and 5 s";
+}
+
 TEST(FirstCause, a_round_that_another_has_followed_did_not_end_the_job) {
   Script script = two_nodes_at_work();
   script.at(10s).worker_ends("a", 0, 3).reaps("a").restarts("a", "worker_failure");

@@ -218,6 +218,20 @@ TEST(ExitBarrier, is_come_to_again_when_its_store_comes_up_empty) {
   });
 }
 
+TEST(ExitBarrier, tells_whoever_comes_back_that_all_have_come_and_nobody_else) {
+  with_barriers([](MemoryStoreData& data, auto& first, auto& second) {
+    EXPECT_FALSE(first.have_all_come());
+    first.arrive();
+    EXPECT_FALSE(first.have_all_come());
+    data.values[std::string(kPrefix) + "/last_member"] = Value(std::string("1"));
+    EXPECT_FALSE(first.have_all_come()) << "opened by whoever came twice";
+    EXPECT_FALSE(second.have_all_come());
+    second.arrive();
+    EXPECT_TRUE(first.have_all_come());
+    EXPECT_TRUE(second.have_all_come());
+  });
+}
+
 TEST(ExitBarrier, tells_the_done_from_the_lost_as_far_as_all_have_signed) {
   with_barriers([](MemoryStoreData& data, auto& first, auto& second) {
     EXPECT_FALSE(second.may_have_seen({0}));

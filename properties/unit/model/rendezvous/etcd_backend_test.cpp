@@ -5,6 +5,7 @@
 
 #include "model/etcd/v2_server.h"
 #include "model/etcd/v3_server.h"
+#include "model/rendezvous/errors.h"
 #include "properties/unit/sim/world/test_world.h"
 
 namespace hooke::model {
@@ -49,6 +50,32 @@ TEST(EtcdV2Backend, overwrites_no_other_state_of_the_same_index_where_hardened) 
     const bool overwrites = overwrites_another<EtcdV2Server, EtcdV2Client>(
         [&](Ports&, auto client) { return make_etcd_v2_backend(client, "job", {}, variant); });
     EXPECT_EQ(overwrites, variant != Variant::hardened);
+  }
+}
+
+TEST(EtcdV2Backend, writes_anew_what_has_vanished_under_its_token_where_hardened) {
+  for (const Variant variant : {Variant::torch_2_x, Variant::hardened}) {
+    std::optional<bool> written;
+    world::TestWorld world;
+    world.start(world.node("n"), "test", [&](Ports& ports) {
+      const auto misbehaviour = std::make_shared<EtcdMisbehaviour>();
+      const EtcdV2Server server(ports, kPort, misbehaviour);
+      const auto client = std::make_shared<EtcdV2Client>(ports, options());
+      const auto backend = make_etcd_v2_backend(client, "job", {}, variant);
+      const auto before = backend->set_state(Value("before"), std::nullopt);
+      std::uint64_t expired = 0;
+      misbehaviour->expire(expired);
+      try {
+        const auto after = backend->set_state(Value("after"), before->token);
+        written = after && after->has_set && backend->get_state()->bytes == Value("after");
+      } catch (const RendezvousConnectionError&) {
+        written = false;
+      }
+      EXPECT_EQ(expired, 1U);
+      return 0;
+    });
+    world.run_for(std::chrono::minutes(1));
+    EXPECT_EQ(written, variant == Variant::hardened);
   }
 }
 

@@ -121,6 +121,29 @@ TEST_F(LegacyEtcdHandlers, send_a_spare_away_in_peace_when_the_job_is_over) {
   EXPECT_EQ(done_, 2);
 }
 
+TEST_F(LegacyEtcdHandlers, say_that_they_wait_beside_a_version_of_others_but_not_beside_their_own) {
+  parameters_.variant = Variant::hardened;
+  parameters_.max_nodes = 1;
+  int by_a = 0;
+  int by_b = 0;
+  node("a", [&](Ports& ports, RendezvousHandler& handler) {
+    handler.when_waiting([&] { ++by_a; });
+    EXPECT_EQ(handler.next_rendezvous().round, 1);
+    EXPECT_EQ(handler.next_rendezvous().round, 2);
+    sleep(ports, 20s);
+    EXPECT_TRUE(handler.shutdown());
+  });
+  node("b", [&](Ports& ports, RendezvousHandler& handler) {
+    handler.when_waiting([&] { ++by_b; });
+    sleep(ports, 20s);
+    EXPECT_THROW(handler.next_rendezvous(), RendezvousGracefulExitError);
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 2);
+  EXPECT_EQ(by_a, 0);
+  EXPECT_EQ(by_b, 1);
+}
+
 TEST_F(LegacyEtcdHandlers, wait_for_no_member_that_is_lost_before_the_group_is_formed) {
   parameters_.variant = Variant::hardened;
   node("a", [](Ports& ports, RendezvousHandler& handler) {
@@ -153,6 +176,28 @@ TEST_F(LegacyEtcdHandlers, say_which_members_are_missing) {  // R-39
     sleep(ports, 1s);  // so that a is rank 0
     EXPECT_EQ(handler.next_rendezvous().rank, 1);
     sleep(ports, 2s);
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 2);
+}
+
+/// As above, but b closes the version before it goes.
+TEST_F(LegacyEtcdHandlers, say_which_members_of_a_closed_version_are_missing) {
+  parameters_.variant = Variant::hardened;
+  node("a", [](Ports& ports, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+    sleep(ports, 5s);
+    EXPECT_EQ(handler.group_state(), GroupState::closed);
+    EXPECT_THAT(handler.missing_ranks(), testing::IsEmpty()) << "its keep-alive lives on";
+    sleep(ports, 15s);
+    EXPECT_EQ(handler.group_state(), GroupState::closed);
+    EXPECT_THAT(handler.missing_ranks(), testing::ElementsAre(1));
+  });
+  node("b", [](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 1s);  // so that a is rank 0
+    EXPECT_EQ(handler.next_rendezvous().rank, 1);
+    sleep(ports, 2s);
+    EXPECT_TRUE(handler.shutdown());
   });
   world_.run_for(10min);
   EXPECT_EQ(done_, 2);

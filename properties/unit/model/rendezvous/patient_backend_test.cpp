@@ -1,0 +1,60 @@
+// From when an outage counts.
+#include "model/rendezvous/patient_backend.h"
+
+#include <gtest/gtest.h>
+
+#include "model/rendezvous/errors.h"
+#include "properties/unit/sim/world/test_world.h"
+
+namespace hooke::model {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A backend of which the first question takes a while to find that nobody can be reached.
+class OutOfReach final : public RendezvousBackend {
+ public:
+  OutOfReach(sim::Ports& ports, sim::Duration after) : ports_(ports), after_(after) {}
+  [[nodiscard]] std::string name() const override { return "out of reach"; }
+  std::optional<StoredState> get_state() override {
+    ports_.executor.sleep_until(ports_.clock.monotonic_now() + after_);
+    after_ = {};
+    throw RendezvousConnectionError("lost");
+  }
+  std::optional<SetStateResult> set_state(const sim::Value&, const std::optional<Token>&) override {
+    return std::nullopt;
+  }
+
+ private:
+  sim::Ports& ports_;
+  sim::Duration after_;
+};
+
+/// How long a node asks on for whom the first failure takes so long.
+sim::Duration asks_for(sim::Duration first_failure, sim::Duration outage_limit) {
+  world::TestWorld world;
+  sim::Duration took{};
+  static_cast<void>(world.start(world.node("a"), "client", [&](sim::Ports& ports) {
+    PatientBackend patient(ports, std::make_unique<OutOfReach>(ports, first_failure));
+    patient.outage_limit = outage_limit;
+    const sim::MonotonicTime begin = ports.clock.monotonic_now();
+    EXPECT_THROW(static_cast<void>(patient.get_state()), RendezvousConnectionError);
+    took = ports.clock.monotonic_now() - begin;
+    return 0;
+  }));
+  world.run();
+  return took;
+}
+
+TEST(PatientBackend, counts_an_outage_from_when_it_is_felt_but_no_time_out_twice) {
+  EXPECT_EQ(asks_for(0s, 30s), 30s);
+  EXPECT_EQ(asks_for(600ms, 30s), 30600ms);
+  EXPECT_EQ(asks_for(20s, 30s), 31s);
+}
+
+TEST(PatientBackend, without_a_limit_is_not_patient) {
+  EXPECT_EQ(asks_for(600ms, 0s), 600ms);
+}
+
+}  // namespace
+}  // namespace hooke::model
