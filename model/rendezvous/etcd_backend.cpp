@@ -76,7 +76,7 @@ class EtcdV2Backend final : public RendezvousBackend {
       : client_(std::move(client)),
         path_(kStateDirectory + checked(run_id)),
         met_(variant),
-        writes_anew_(variant == Variant::hardened),
+        tells_of_its_loss_(variant == Variant::hardened),
         fenced_(!planted.has(Planted::etcd_write_without_fence)) {}
   [[nodiscard]] std::string name() const override { return "etcd-v2"; }
 
@@ -108,11 +108,12 @@ class EtcdV2Backend final : public RendezvousBackend {
     return asked([&]() -> std::optional<SetStateResult> {
       bool in_doubt = false;
       try {
-        const EtcdV2Node node = put(write);
+        const EtcdV2Node node = client_->put(path_, write).node;
         met_.keep(node.modified_index, *write.value);
         return SetStateResult{bytes, token_of(static_cast<std::int64_t>(node.modified_index)), true,
                               false};
       } catch (const EtcdError& error) {
+        if (tells_of_its_loss_ && error.code() == EtcdV2Client::kKeyNotFound) return std::nullopt;
         const bool lost =
             error.code() == EtcdV2Client::kExists || error.code() == EtcdV2Client::kCompareFailed;
         if (!lost) throw;
@@ -129,18 +130,6 @@ class EtcdV2Backend final : public RendezvousBackend {
   }
 
  private:
-  /// Hardened: the key's time is over, and nobody's state is overwritten by writing it anew.
-  EtcdV2Node put(const EtcdV2Write& write) {
-    try {
-      return client_->put(path_, write).node;
-    } catch (const EtcdError& error) {
-      if (!writes_anew_ || error.code() != EtcdV2Client::kKeyNotFound) throw;
-    }
-    const EtcdV2Write anew{
-        .value = write.value, .ttl_seconds = write.ttl_seconds, .previous_exists = false};
-    return client_->put(path_, anew).node;
-  }
-
   std::optional<SetStateResult> present() {
     auto stored = get_state();
     if (!stored) return std::nullopt;
@@ -150,7 +139,7 @@ class EtcdV2Backend final : public RendezvousBackend {
   std::shared_ptr<EtcdV2Client> client_;
   std::string path_;
   LatestMet<std::uint64_t, std::string> met_;
-  bool writes_anew_;
+  bool tells_of_its_loss_;
   bool fenced_;
 };
 
@@ -162,6 +151,7 @@ class EtcdV3Backend final : public RendezvousBackend {
         client_(std::move(client)),
         key_(kStateDirectory + checked(run_id)),
         met_(variant),
+        tells_of_its_loss_(variant == Variant::hardened),
         fenced_(!planted.has(Planted::etcd_write_without_fence)) {}
   [[nodiscard]] std::string name() const override { return "etcd-v3"; }
 
@@ -183,7 +173,8 @@ class EtcdV3Backend final : public RendezvousBackend {
       EtcdV3Write write = put(bytes, fence);
       const bool in_doubt = write.in_doubt;
       // The key's lease has ended: nobody's state is overwritten by writing it anew.
-      if (!write.present.exists() && fence > 0) write = put(bytes, 0);
+      const bool anew = !tells_of_its_loss_ && !write.present.exists() && fence > 0;
+      if (anew) write = put(bytes, 0);
       if (!write.present.exists()) return std::nullopt;
       met_.keep(write.present.revision, write.present.value);
       return SetStateResult{std::move(write.present.value), token_of(write.present.revision),
@@ -219,6 +210,7 @@ class EtcdV3Backend final : public RendezvousBackend {
   std::shared_ptr<EtcdV3Client> client_;
   std::string key_;
   LatestMet<std::int64_t, sim::Value> met_;
+  bool tells_of_its_loss_;
   bool fenced_;
   std::int64_t lease_ = 0;
   sim::MonotonicTime renewed_{};

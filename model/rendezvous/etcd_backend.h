@@ -33,18 +33,19 @@ std::shared_ptr<Client> connect_etcd(sim::Ports& ports, const RendezvousParamete
 }
 
 /// "etcd-v2": the token is the index of the last change. std::invalid_argument for an empty run id.
-/// A key that has vanished under a token is a RendezvousConnectionError for ever, or
-/// hardened written anew; a write whose outcome is unknown is looked up by reading again. Both
-/// backends, hardened, write only where the bytes also are those that stood under the token: an
-/// etcd that has lost its data counts anew, and may have come to the same number with another's
-/// state.
+/// A key that has vanished under a token is a RendezvousConnectionError for ever; a write
+/// whose outcome is unknown is looked up by reading again. Both backends, hardened, write nothing
+/// where the key has vanished and say so (nullopt), for what is to be given back is not theirs to
+/// know; and only where the bytes also are those that stood under the token: an etcd that has lost
+/// its data counts anew, and may have come to the same number with another's state.
 std::unique_ptr<RendezvousBackend> make_etcd_v2_backend(std::shared_ptr<EtcdV2Client> client,
                                                         const std::string& run_id,
                                                         PlantedSet planted = {},
                                                         Variant variant = Variant::torch_2_x);
 
 /// "etcd-v3": the token is the revision of the last change, and the key hangs on a lease of two
-/// hours that each write renews. A key that has vanished is written anew.
+/// hours that each write renews. A key that has vanished is written anew, unless
+/// hardened.
 std::unique_ptr<RendezvousBackend> make_etcd_v3_backend(sim::Clock& clock,
                                                         std::shared_ptr<EtcdV3Client> client,
                                                         const std::string& run_id,

@@ -27,6 +27,8 @@ std::unique_ptr<KeepAlive> KeepAlive::start(const std::shared_ptr<HandlerCore>& 
 void KeepAlive::run(HandlerCore& core, sim::Flag& stop) {
   while (!stop.wait(core.ports.clock.monotonic_now() + pause(core))) {
     const std::lock_guard lock(core.heartbeat_lock);
+    // Whoever has dismissed it with the lock held goes on, and may join, which takes no lock.
+    if (core.hardened() && stop.is_set()) return;
     if (!tick(core)) return;
   }
 }

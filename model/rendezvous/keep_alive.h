@@ -18,7 +18,7 @@ class KeepAlive {
   static std::unique_ptr<KeepAlive> start(const std::shared_ptr<HandlerCore>& core);
   explicit KeepAlive(const std::shared_ptr<HandlerCore>& core)
       : executor_(core->ports.executor), stop_(std::make_shared<sim::Flag>(core->ports.executor)) {}
-  /// A running tick is the last one.
+  /// A running tick is the last one. Hardened: one that waits for the lock does not run any more.
   void dismiss() { stop_->set(); }
   /// Waits for a running tick to end.
   void cancel() {

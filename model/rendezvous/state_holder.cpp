@@ -62,6 +62,7 @@ std::optional<bool> StateHolder::sync() {
   std::optional<bool> has_set;
   if (dirty_) {
     has_set = write();
+    if (signs_ && !token_) return give_back();
   } else {
     const sim::MonotonicTime now = clock_.monotonic_now();
     const bool fresh = cache_duration_ > sim::Duration::zero() && last_sync_ &&
@@ -73,11 +74,8 @@ std::optional<bool> StateHolder::sync() {
     if (stored) {
       known_ = true;
       token_ = stored->token;
-    } else if (signs_ && known_) {
-      // It was there: a store that comes up empty is given back what this node knows.
-      token_.reset();
-      dirty_ = true;
-      return sync();
+    } else if (last_seen_ != nullptr) {
+      return give_back();
     } else {
       state_ = fresh_state();
       editable_.reset();
@@ -88,7 +86,28 @@ std::optional<bool> StateHolder::sync() {
   pending_.clear();
   last_sync_ = clock_.monotonic_now();
   drop_dead_nodes();
+  if (signs_) {
+    last_seen_ = state_;
+    editable_.reset();
+  }
   return has_set;
+}
+
+/// What the backend had is gone: it is given back what this node last saw there. Of a
+/// round that was not complete it cannot tell whether others have completed it since, and what they
+/// told in that round's store may have outlived the state: the next one begins. What was to
+/// be written belongs to what is gone.
+std::optional<bool> StateHolder::give_back() {
+  pending_.clear();
+  token_.reset();
+  last_sync_.reset();
+  dirty_ = last_seen_ != nullptr;  // otherwise it is read what there is
+  if (dirty_) {
+    state_ = last_seen_;
+    editable_.reset();
+    if (!state_->complete) ++edit().round;
+  }
+  return sync();
 }
 
 bool StateHolder::write() {
@@ -116,8 +135,13 @@ bool StateHolder::write() {
     known_ = true;
     token_ = response->token;
   } else {
-    // No state could be produced: what is held, published or not, stays in force, without a token.
-    adopt(offered);
+    // No state could be produced: what is held, published or not, stays in force, without a token;
+    // hardened, what was there before (give_back).
+    if (signs_ && last_seen_ != nullptr) {
+      state_ = last_seen_;
+    } else {
+      adopt(offered);
+    }
     token_.reset();
   }
   if (observer_ == nullptr) return has_set;

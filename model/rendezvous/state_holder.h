@@ -77,6 +77,7 @@ class StateHolder {
  private:
   [[nodiscard]] std::shared_ptr<RendezvousState> fresh_state() const;
   RendezvousState& edit();
+  std::optional<bool> give_back();
   /// Offers the local copy to the backend. True: it is stored.
   bool write();
   [[nodiscard]] bool has_landed() const;
@@ -92,6 +93,7 @@ class StateHolder {
 
   std::int64_t first_round_ = 0;
   StateRef state_;
+  StateRef last_seen_;  ///< what the backend had at the latest sync; hardened
   std::shared_ptr<RendezvousState> editable_;  ///< same as state_ while nobody else has seen it
   std::optional<Token> token_;
   std::optional<SignsOfLife> signs_;

@@ -53,29 +53,46 @@ TEST(EtcdV2Backend, overwrites_no_other_state_of_the_same_index_where_hardened) 
   }
 }
 
-TEST(EtcdV2Backend, writes_anew_what_has_vanished_under_its_token_where_hardened) {
+/// What becomes of a write over a state that has vanished: "written", "refused", or "told" that
+/// nothing is there.
+template <class Server, class Client, class Make>
+std::string write_over_the_vanished(Make make) {
+  std::string outcome = "none";
+  world::TestWorld world;
+  world.start(world.node("n"), "test", [&](Ports& ports) {
+    const auto misbehaviour = std::make_shared<EtcdMisbehaviour>();
+    const Server server(ports, kPort, misbehaviour);
+    const auto backend = make(ports, std::make_shared<Client>(ports, options()));
+    const auto before = backend->set_state(Value("before"), std::nullopt);
+    std::uint64_t expired = 0;
+    misbehaviour->expire(expired);
+    try {
+      const auto after = backend->set_state(Value("after"), before->token);
+      outcome = after ? "written" : "told";
+      EXPECT_EQ(backend->get_state().has_value(), after.has_value());
+    } catch (const RendezvousConnectionError&) {
+      outcome = "refused";
+    }
+    EXPECT_EQ(expired, 1U);
+    return 0;
+  });
+  world.run_for(std::chrono::minutes(1));
+  return outcome;
+}
+
+TEST(EtcdBackends, tell_of_a_state_that_has_vanished_under_its_token_where_hardened) {
   for (const Variant variant : {Variant::torch_2_x, Variant::hardened}) {
-    std::optional<bool> written;
-    world::TestWorld world;
-    world.start(world.node("n"), "test", [&](Ports& ports) {
-      const auto misbehaviour = std::make_shared<EtcdMisbehaviour>();
-      const EtcdV2Server server(ports, kPort, misbehaviour);
-      const auto client = std::make_shared<EtcdV2Client>(ports, options());
-      const auto backend = make_etcd_v2_backend(client, "job", {}, variant);
-      const auto before = backend->set_state(Value("before"), std::nullopt);
-      std::uint64_t expired = 0;
-      misbehaviour->expire(expired);
-      try {
-        const auto after = backend->set_state(Value("after"), before->token);
-        written = after && after->has_set && backend->get_state()->bytes == Value("after");
-      } catch (const RendezvousConnectionError&) {
-        written = false;
-      }
-      EXPECT_EQ(expired, 1U);
-      return 0;
-    });
-    world.run_for(std::chrono::minutes(1));
-    EXPECT_EQ(written, variant == Variant::hardened);
+    const bool hardened = variant == Variant::hardened;
+    const auto v2 = [&](Ports&, auto client) {
+      return make_etcd_v2_backend(client, "job", {}, variant);
+    };
+    EXPECT_EQ((write_over_the_vanished<EtcdV2Server, EtcdV2Client>(v2)),
+              hardened ? "told" : "refused");
+    const auto v3 = [&](Ports& ports, auto client) {
+      return make_etcd_v3_backend(ports.clock, client, "job", {}, variant);
+    };
+    EXPECT_EQ((write_over_the_vanished<EtcdV3Server, EtcdV3Client>(v3)),
+              hardened ? "told" : "written");
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/errors.h"
@@ -203,6 +204,55 @@ TEST_F(Holder, tells_of_a_write_that_failed_that_nobody_can_tell) {
   holder.mark_dirty();
   EXPECT_THROW(holder.sync(), RendezvousConnectionError);
   EXPECT_THAT(kinds.told, ElementsAre("read -", "attempted 0"));
+}
+
+/// A hardened node is alone in its rounds, and has seen round 5 before the backend loses it.
+class HolderOfALostState : public Holder {
+ protected:
+  void see(bool complete) {
+    RendezvousState state = Lines::of_round(5);
+    state.complete = complete;
+    const auto seen = std::make_shared<const RendezvousState>(state);
+    backend.stored = StoredState{encode_state(seen, Variant::hardened), Token("t")};
+    holder->sync();
+  }
+  void lose_it() {
+    backend.stored.reset();
+    backend.on_write = [](const sim::Value& bytes) {
+      return SetStateResult{bytes, Token("u"), true, false};
+    };
+    holder->sync();
+  }
+  void SetUp() override {
+    settings.variant = Variant::hardened;
+    holder.emplace(clock, backend, settings, NodeRef(NodeDesc{"a", 1, 0}), &kinds, 0s);
+  }
+  Kinds kinds;
+  std::optional<StateHolder> holder;
+};
+
+TEST_F(HolderOfALostState, gives_a_complete_round_back_as_it_was) {
+  see(true);
+  lose_it();
+  EXPECT_THAT(kinds.told, ElementsAre("read 5", "read -", "wrote 5"));
+}
+
+TEST_F(HolderOfALostState, begins_the_next_round_where_others_may_have_completed_it) {
+  see(false);
+  lose_it();
+  EXPECT_THAT(kinds.told, ElementsAre("read 5", "read -", "wrote 6"));
+}
+
+TEST_F(HolderOfALostState, begins_the_next_round_where_it_could_not_complete_it_itself) {
+  see(false);
+  holder->change(Action::add_to_participants);
+  EXPECT_TRUE(holder->state().complete);
+  backend.on_write = [](const sim::Value&) -> std::optional<SetStateResult> {
+    throw RendezvousConnectionError("gone");
+  };
+  EXPECT_THROW(holder->sync(), RendezvousConnectionError);
+  lose_it();
+  EXPECT_THAT(kinds.told, ElementsAre("read 5", "attempted 5", "read -", "wrote 6"));
 }
 
 TEST_F(Holder, believes_what_it_is_planted_to_believe_and_says_so) {
