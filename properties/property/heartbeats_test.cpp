@@ -25,7 +25,7 @@ WorkerStep run_for(Duration span) {
   return out;
 }
 
-WorkerProgram random_program(Dice& dice) {
+WorkerProgram random_beating_program(Dice& dice) {
   WorkerProgram out{run_for(dice.span(0s, 3s)), beat("start")};
   for (std::int64_t i = dice.below(4); i > 0; --i) {
     out.push_back(run_for(dice.span(1s, 8s)));
@@ -92,9 +92,9 @@ Scenario random_heartbeats(std::uint32_t seed) {
   node.clock_drift_ppm = dice.below(2001) - 1000;
   scenario.cluster.nodes = {node};
   scenario.workers.per_node = 1 + dice.below(3);
-  scenario.workers.program = random_program(dice);
+  scenario.workers.program = random_beating_program(dice);
   for (std::int64_t i = 0; i < scenario.workers.per_node; ++i) {
-    scenario.workers.overrides["a/" + std::to_string(i)] = random_program(dice);
+    scenario.workers.overrides["a/" + std::to_string(i)] = random_beating_program(dice);
   }
   for (std::int64_t i = dice.below(4); i > 0; --i) scenario.timeline.push_back(random_fault(dice));
   scenario.time_limit = 300s;
@@ -102,7 +102,7 @@ Scenario random_heartbeats(std::uint32_t seed) {
 }
 
 /// Counts what came of heartbeats.
-class Tally final : public kernel::TraceSink {
+class BeatTally final : public kernel::TraceSink {
  public:
   void on_event(const sim::Event& event) override {
     lost += event.type->name == "heartbeat.lost" ? 1 : 0;
@@ -117,7 +117,7 @@ class Tally final : public kernel::TraceSink {
 
 TEST(RandomHeartbeats, lose_a_worker_if_and_only_if_nothing_comes_from_it_and_end_it_by_policy) {
   kernel::Kernel kernel;
-  Tally tally;
+  BeatTally tally;
   for (std::uint32_t seed = 0; seed < 1000; ++seed) {
     const Scenario scenario = random_heartbeats(seed);
     RunOptions options;

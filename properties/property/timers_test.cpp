@@ -23,7 +23,7 @@ WorkerStep step(WorkerStep::Kind kind, Duration span, std::string text = "") {
   return out;
 }
 
-WorkerProgram random_program(Dice& dice) {
+WorkerProgram random_timed_program(Dice& dice) {
   using Kind = WorkerStep::Kind;
   WorkerProgram out;
   for (std::int64_t i = dice.below(4); i >= 0; --i) {
@@ -63,7 +63,7 @@ Scenario random_timers(std::uint32_t seed, Variant variant) {
   scenario.workers.per_node = 1 + dice.below(4);
   scenario.workers.program = {step(WorkerStep::Kind::run, 3s), step(WorkerStep::Kind::exit, 0s)};
   for (std::int64_t i = 0; i < scenario.workers.per_node; ++i) {
-    scenario.workers.overrides["a/" + std::to_string(i)] = random_program(dice);
+    scenario.workers.overrides["a/" + std::to_string(i)] = random_timed_program(dice);
   }
   if (dice.below(4) == 0) {
     TimelineEntry jump;
@@ -78,7 +78,7 @@ Scenario random_timers(std::uint32_t seed, Variant variant) {
 }
 
 /// Counts what the timers of a run did.
-class Tally final : public kernel::TraceSink {
+class TimerTally final : public kernel::TraceSink {
  public:
   void on_event(const sim::Event& event) override {
     kills += event.type->name == "timer.killed" ? 1 : 0;
@@ -89,7 +89,7 @@ class Tally final : public kernel::TraceSink {
 };
 
 /// What the promises about timers say of that world; empty when they hold.
-std::string broken(kernel::Kernel& kernel, const Scenario& scenario, Tally& tally) {
+std::string broken(kernel::Kernel& kernel, const Scenario& scenario, TimerTally& tally) {
   RunOptions options;
   options.twin = false;
   options.sinks.push_back(&tally);
@@ -106,7 +106,7 @@ std::string broken(kernel::Kernel& kernel, const Scenario& scenario, Tally& tall
 
 TEST(RandomTimers, end_a_hardened_worker_if_and_only_if_it_let_its_deadline_pass) {
   kernel::Kernel kernel;
-  Tally tally;
+  TimerTally tally;
   for (std::uint32_t seed = 0; seed < 1000; ++seed) {
     const Scenario scenario = random_timers(seed, Variant::hardened);
     ASSERT_EQ(broken(kernel, scenario, tally), "") << write_scenario(scenario);
@@ -118,7 +118,7 @@ TEST(RandomTimers, end_a_hardened_worker_if_and_only_if_it_let_its_deadline_pass
 
 TEST(RandomTimers, of_pytorch_end_workers_that_were_in_time) {
   kernel::Kernel kernel;
-  Tally tally;
+  TimerTally tally;
   int wrong = 0;
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     if (!broken(kernel, random_timers(seed, Variant::torch_2_x), tally).empty()) ++wrong;

@@ -2,6 +2,7 @@
 #include "event_builder.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/port/check.h"
 
@@ -293,6 +294,12 @@ std::vector<std::string> limits(const std::vector<Violation>& violations, const 
     if (violation.invariant == id) out.push_back(violation.limit);
   }
   return out;
+}
+
+Script two_nodes_at_work(AgentSettings settings) {
+  Script script(std::move(settings));
+  script.agent_starts("a").serves_store("a", 29400).agent_starts("b").at(1s).form(0, {"a", "b"});
+  return script;
 }
 
 std::string witnesses(const std::vector<Violation>& violations, const std::string& id) {

@@ -122,6 +122,9 @@ class Script {
   InvariantSet set_;
 };
 
+/// The agents of a, which serves the store, and b have formed round 0 at 1 s.
+Script two_nodes_at_work(AgentSettings settings = {});
+
 /// Ids of the broken invariants, each once, in order.
 std::vector<std::string> ids(const std::vector<Violation>& violations);
 /// Witnesses of one invariant, one per line.

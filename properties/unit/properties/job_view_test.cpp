@@ -12,12 +12,6 @@ namespace {
 namespace ev = model::events;
 namespace wev = world::events;
 
-Script two_nodes_at_work() {
-  Script script;
-  script.agent_starts("a").agent_starts("b").at(1s).form(0, {"a", "b"});
-  return script;
-}
-
 const Job& only_job(const Script& script) {
   const JobId job = script.view().find_job("job");
   EXPECT_NE(job, kNoJob);

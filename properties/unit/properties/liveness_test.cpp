@@ -15,12 +15,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Script two_nodes_at_work(AgentSettings settings = {}) {
-  Script script(settings);
-  script.agent_starts("a").serves_store("a", 29400).agent_starts("b").at(1s).form(0, {"a", "b"});
-  return script;
-}
-
 // ---- loss_detection: 15 s + 0.1 s + 5 s
 
 TEST(LossDetection, a_survivor_that_never_moves_breaks_it) {

@@ -14,12 +14,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Script two_nodes_at_work(AgentSettings settings = {}) {
-  Script script(settings);
-  script.agent_starts("a").agent_starts("b").at(1s).form(0, {"a", "b"});
-  return script;
-}
-
 // ---- one_world
 
 /// b is cut off and evicted; a forms a round alone while b's workers go on.
@@ -194,16 +188,23 @@ TEST(RoundIsolation, a_stale_value_breaks_it_with_reader_and_key) {
                     HasSubstr("process_group/1"), HasSubstr("written by round 0")));
 }
 
+/// The store is on neither of them.
+Script two_nodes_beside_a_store() {
+  Script script;
+  script.agent_starts("a").agent_starts("b").at(1s).form(0, {"a", "b"});
+  return script;
+}
+
 TEST(RoundIsolation, who_is_cut_off_from_the_store_may_not_know_that_the_others_have_gone_on) {
   for (const std::string target : {"b", "s <-> b", "a"}) {
-    Script script = two_nodes_at_work();
+    Script script = two_nodes_beside_a_store();
     script.at(5s).fault(0, "net_partition", 0s, target);
     script.restarts("a", "member_lost").at(8s).form(1, {"a"});
     script.at(9s).emit("b", script.worker_pid("b", 0), ev::worker_stale_read, {"k", "of another"});
     EXPECT_THAT(limits(script.finish(false), "safety.round_isolation"),
                 ElementsAre(target == "a" ? "" : "an agent was cut off from the store"));
   }
-  Script current = two_nodes_at_work();
+  Script current = two_nodes_beside_a_store();
   current.at(5s).fault(0, "net_partition", 0s, "b");
   current.emit("b", current.worker_pid("b", 0), ev::worker_stale_read, {"k", "of another"});
   EXPECT_THAT(limits(current.finish(false), "safety.round_isolation"), ElementsAre(""))

@@ -13,13 +13,6 @@ void expect_all_hold(Script& script) {
   }
 }
 
-Script two_nodes_at_work() {
-  Script script;
-  script.agent_starts("a").serves_store("a", 29400).agent_starts("b");
-  script.at(1s).form(0, {"a", "b"});
-  return script;
-}
-
 TEST(NormalRuns, a_job_of_two_nodes_that_ends_well_keeps_every_promise) {
   Script script = two_nodes_at_work();
   script.at(60s).succeed({"a", "b"});

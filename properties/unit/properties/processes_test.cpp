@@ -14,12 +14,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Script two_nodes_at_work(AgentSettings settings = {}) {
-  Script script(settings);
-  script.agent_starts("a").serves_store("a", 29400).agent_starts("b").at(1s).form(0, {"a", "b"});
-  return script;
-}
-
 // ---- kill_safety
 
 TEST(KillSafety, a_signal_to_the_next_owner_of_a_dead_workers_number_breaks_it) {

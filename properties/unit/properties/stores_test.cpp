@@ -13,12 +13,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Script two_nodes_at_work() {
-  Script script;
-  script.agent_starts("a").serves_store("a", 29400).agent_starts("b").at(1s).form(0, {"a", "b"});
-  return script;
-}
-
 // ---- store_lifetime
 
 TEST(StoreLifetime, the_death_of_the_store_host_takes_the_store_from_its_clients) {

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using world::in;
 
-constexpr sim::PortNumber kPort{2379};
+constexpr sim::PortNumber kV3Port{2379};
 
 class EtcdV3ServerTest : public testing::Test {
  protected:
@@ -26,7 +26,7 @@ class EtcdV3ServerTest : public testing::Test {
     bool done = false;
     world::TestWorld world;
     world.start(world.node("n"), "test", [&](sim::Ports& ports) {
-      const EtcdV3Server server(ports, kPort);
+      const EtcdV3Server server(ports, kV3Port);
       body(ports);
       done = true;
       return 0;
@@ -34,13 +34,13 @@ class EtcdV3ServerTest : public testing::Test {
     world.run_for(std::chrono::hours(3));
     EXPECT_TRUE(done);
   }
-  static EtcdOptions options() { return {{{"n", kPort}, std::nullopt}, "", "", 60s}; }
+  static EtcdOptions options() { return {{{"n", kV3Port}, std::nullopt}, "", "", 60s}; }
   static HttpRequest request(const std::string& path, const std::string& body) {
     return {"POST", path, body, "application/json", ""};
   }
   /// Status and body; of the header only the revision is kept.
   static std::string ask(sim::Ports& ports, const std::string& path, const std::string& body) {
-    HttpClient client(ports, {{"n", kPort}, std::nullopt});
+    HttpClient client(ports, {{"n", kV3Port}, std::nullopt});
     const HttpResponse response = client.exchange(request(path, body), in(ports, 5s));
     return std::to_string(response.status) + " " + shortened(response.body);
   }
@@ -161,7 +161,7 @@ TEST_F(EtcdV3ServerTest, a_watch_hears_of_the_past_then_of_what_comes) {
   run([](sim::Ports& ports) {
     ask(ports, "/v3/kv/put", R"({"key":"YQ==","value":"MQ=="})");
     ask(ports, "/v3/kv/deleterange", R"({"key":"YQ=="})");
-    HttpFeed feed(ports, {{"n", kPort}, std::nullopt},
+    HttpFeed feed(ports, {{"n", kV3Port}, std::nullopt},
                   request("/v3/watch",
                           R"({"create_request":{"key":"YQ==","start_revision":2,"prev_kv":true}})"),
                   in(ports, 5s));

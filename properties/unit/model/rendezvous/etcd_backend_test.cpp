@@ -13,10 +13,10 @@ namespace {
 
 using sim::Ports;
 
-constexpr sim::PortNumber kPort{2379};
+constexpr sim::PortNumber kEtcdPort{2379};
 
 EtcdOptions options() {
-  return {{{"n", kPort}, std::nullopt}, "", "", std::chrono::seconds(10)};
+  return {{{"n", kEtcdPort}, std::nullopt}, "", "", std::chrono::seconds(10)};
 }
 
 /// Whether a write under the token of a state is done when etcd has lost that, and has come to the
@@ -26,12 +26,12 @@ bool overwrites_another(MakeBackend make) {
   std::optional<bool> written;
   world::TestWorld world;
   world.start(world.node("n"), "test", [&](Ports& ports) {
-    auto server = std::make_unique<Server>(ports, kPort);
+    auto server = std::make_unique<Server>(ports, kEtcdPort);
     auto client = std::make_shared<Client>(ports, options());
     const auto mine = make(ports, client), other = make(ports, client);
     const auto before = mine->set_state(Value("before"), std::nullopt);
     server = nullptr;
-    server = std::make_unique<Server>(ports, kPort);
+    server = std::make_unique<Server>(ports, kEtcdPort);
     EXPECT_FALSE(other->get_state()) << "by a connection of its own time";
     const auto there = other->set_state(Value("another's"), std::nullopt);
     EXPECT_EQ(before->token, there->token);
@@ -61,7 +61,7 @@ std::string write_over_the_vanished(Make make) {
   world::TestWorld world;
   world.start(world.node("n"), "test", [&](Ports& ports) {
     const auto misbehaviour = std::make_shared<EtcdMisbehaviour>();
-    const Server server(ports, kPort, misbehaviour);
+    const Server server(ports, kEtcdPort, misbehaviour);
     const auto backend = make(ports, std::make_shared<Client>(ports, options()));
     const auto before = backend->set_state(Value("before"), std::nullopt);
     std::uint64_t expired = 0;

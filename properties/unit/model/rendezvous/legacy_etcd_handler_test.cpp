@@ -14,14 +14,14 @@ using namespace std::chrono_literals;
 using sim::Ports;
 using world::sleep;
 
-constexpr sim::PortNumber kPort{2379};
+constexpr sim::PortNumber kLegacyPort{2379};
 
 class LegacyEtcdHandlers : public testing::Test {
  protected:
   void SetUp() override {
     etcd_ = world_.node("s");
     world_.start(etcd_, "server", [this](Ports& ports) {
-      EtcdV2Server server(ports, kPort, modes_);
+      EtcdV2Server server(ports, kLegacyPort, modes_);
       world::park_for_ever(ports);
       return 0;
     });
