@@ -61,7 +61,7 @@ TimelineEntry fault(const char* what) {
   return entry;
 }
 
-TimelineEntry lasting(const char* what, Duration span) {
+TimelineEntry lasting(const char* what, sim::Duration span) {
   TimelineEntry entry = fault(what);
   entry.duration = span;
   return entry;
