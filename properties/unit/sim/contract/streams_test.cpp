@@ -9,6 +9,17 @@ using world::AnsweringServer;
 
 constexpr std::size_t kAnswerBytes = 64UL * 1024;
 
+/// Serves the one stream that it accepts itself.
+class OneStreamServer : public sim::AcceptHandler, public sim::StreamHandler {
+ public:
+  void on_accept(std::unique_ptr<sim::Stream> given) override {
+    stream = std::move(given);
+    stream->set_handler(*this);
+  }
+  void on_end() override {}
+  std::unique_ptr<sim::Stream> stream;
+};
+
 class Streams : public PortContract {
  protected:
   /// Runs `body` with an answering server on an ephemeral port.
@@ -67,18 +78,13 @@ TEST_P(Streams, a_read_gives_up_at_its_deadline_and_loses_nothing) {
 }
 
 TEST_P(Streams, the_end_of_one_direction_leaves_the_other_open) {
-  class Server final : public sim::AcceptHandler, public sim::StreamHandler {
+  class Server final : public OneStreamServer {
    public:
-    void on_accept(std::unique_ptr<sim::Stream> given) override {
-      stream = std::move(given);
-      stream->set_handler(*this);
-    }
     void on_data(sim::Buffer& received) override { text += received.take_bytes(received.size()); }
     void on_end() override {
       static_cast<void>(stream->write(sim::Buffer(text + " and thanks")));
       stream.reset();
     }
-    std::unique_ptr<sim::Stream> stream;
     std::string text;
   };
   run([&](Ports& ports) {
@@ -138,18 +144,13 @@ TEST_P(Streams, the_end_of_a_client_is_told_once) {
 }
 
 TEST_P(Streams, a_handler_may_destroy_its_stream_from_inside) {
-  class Server final : public sim::AcceptHandler, public sim::StreamHandler {
+  class Server final : public OneStreamServer {
    public:
-    void on_accept(std::unique_ptr<sim::Stream> given) override {
-      stream = std::move(given);
-      stream->set_handler(*this);
-    }
     void on_data(sim::Buffer& received) override {
       received.drop(received.size());
       stream.reset();
     }
     void on_end() override { ADD_FAILURE() << "a stream that is gone has no end to tell"; }
-    std::unique_ptr<sim::Stream> stream;
   };
   run([&](Ports& ports) {
     Server server;
@@ -161,19 +162,13 @@ TEST_P(Streams, a_handler_may_destroy_its_stream_from_inside) {
 }
 
 TEST_P(Streams, a_handler_may_leave_requests_while_its_answers_back_up) {
-  class Server final : public sim::AcceptHandler, public sim::StreamHandler {
+  class Server final : public OneStreamServer {
    public:
-    void on_accept(std::unique_ptr<sim::Stream> given) override {
-      stream = std::move(given);
-      stream->set_handler(*this);
-    }
     void on_data(sim::Buffer& received) override {
       for (; !received.empty() && !stream->backed_up(); received.drop(1)) {
         static_cast<void>(stream->write(sim::Buffer(std::string(kAnswerBytes, 'x'))));
       }
     }
-    void on_end() override {}
-    std::unique_ptr<sim::Stream> stream;
   };
   run([&](Ports& ports) {
     constexpr std::size_t kRequests = 300;
