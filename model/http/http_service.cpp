@@ -1,4 +1,5 @@
-// A connection takes one request at a time: the next one is looked at when the last is answered.
+// A connection takes one request at a time: the next one is looked at when the last is answered and
+// the peer takes in its answers.
 #include "model/http/http_service.h"
 
 #include <boost/beast/http.hpp>
@@ -13,6 +14,8 @@ namespace http = boost::beast::http;
 
 constexpr std::uint64_t kBodyBytesMax = 16UL << 20U;
 constexpr std::uint32_t kHeaderBytesMax = 64U << 10U;
+/// Of requests behind one that waits for its answer.
+constexpr std::size_t kUnreadBytesMax = kBodyBytesMax;
 
 std::optional<unsigned> hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -82,7 +85,8 @@ class HttpService::Connection final : public sim::StreamHandler,
   void on_data(sim::Buffer& received) override {
     unread_ += received.take(received.size()).bytes();
     const auto self = shared_from_this();  // an answer may end the connection
-    read_requests();
+    if (busy_ && unread_.size() > kUnreadBytesMax) return drop();
+    if (!busy_) read_requests();
   }
   void on_end() override { drop(); }
   void drop() {
@@ -179,7 +183,7 @@ void HttpService::Connection::read_requests() {
   reading_ = true;
   boost::system::error_code error;
   std::size_t done = 0;
-  while (open_ && !busy_ && done < unread_.size()) {
+  while (open_ && !busy_ && done < unread_.size() && !stream_->backed_up()) {
     done += parser_->put(
         boost::beast::net::const_buffer(unread_.data() + done, unread_.size() - done), error);
     const bool header_only = !error && parser_->is_header_done() && !parser_->eager();

@@ -44,8 +44,7 @@ std::unique_ptr<RendezvousBackend> make_etcd_v2_backend(std::shared_ptr<EtcdV2Cl
                                                         Variant variant = Variant::torch_2_x);
 
 /// "etcd-v3": the token is the revision of the last change, and the key hangs on a lease of two
-/// hours that each write renews. A key that has vanished is written anew, unless
-/// hardened.
+/// hours that each write renews. A key that has vanished is written anew, unless hardened.
 std::unique_ptr<RendezvousBackend> make_etcd_v3_backend(sim::Clock& clock,
                                                         std::shared_ptr<EtcdV3Client> client,
                                                         const std::string& run_id,

@@ -28,8 +28,8 @@ class StreamHandler {
  public:
   virtual ~StreamHandler() = default;
   /// Bytes arrived. `received` holds everything not yet consumed, older bytes first; the handler
-  /// takes complete messages from its front and leaves the rest. What it leaves because the stream
-  /// is backed up it is offered again once that is over.
+  /// takes complete messages from its front and leaves the rest. It is called again, with nothing
+  /// new, once a stream that was backed up is so no more.
   virtual void on_data(Buffer& received) = 0;
   /// No more bytes will come. The stream may still be written until destroyed.
   virtual void on_end() = 0;

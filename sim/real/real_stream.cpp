@@ -50,6 +50,7 @@ sim::Outcome<sim::Done> RealStream::write(sim::Buffer bytes) {
   bytes.peek(0, bytes.size(), out_.data() + before);
   flush();
   if (broken_) return sim::Failure{sim::Fault::connection_reset, "write", false};
+  if (backed_up()) starved_ = true;
   return sim::Done{};
 }
 
@@ -140,16 +141,11 @@ void RealStream::on_ready(std::uint32_t events) {
 }
 
 void RealStream::feed_handler() {
-  const bool left_some = std::exchange(starved_, false) && !received_.empty();
   bool gone = false;
   destroyed_ = &gone;
-  if (left_some) handler_->on_data(received_);
+  if (std::exchange(starved_, backed_up()) && !starved_ && !ended_) handler_->on_data(received_);
   if (gone) return;
-  for (int turn = 0; !ended_; ++turn) {
-    if (backed_up()) {
-      starved_ = true;
-      break;
-    }
+  for (int turn = 0; !ended_ && !backed_up(); ++turn) {
     if (turn == kReadsPerTurn) {
       network_.loop().again(watch_, EPOLLIN);
       break;
