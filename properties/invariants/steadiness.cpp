@@ -1,6 +1,7 @@
 // A job at rest stays at rest, and small disturbances leave it alone.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "model/observe/trace_events.h"
@@ -75,7 +76,8 @@ class NoLivelock final : public Judge {
 /// A healthy agent ends with a connection error although its store lives: broken, unless network,
 /// stores or names were disturbed for longer than the join time-out (a node may wait that long to
 /// get in, so it can wait that long to stay). A disturbance without a planned end excuses whoever
-/// held out for a read time-out. A disturbance counts for a read time-out + slack after it is over.
+/// held out for a read time-out, by its own clock. A disturbance counts for a read time-out + slack
+/// after it is over.
 class BlipTolerance final : public Judge {
  public:
   BlipTolerance()
@@ -141,8 +143,22 @@ class BlipTolerance final : public Judge {
     return since;
   }
 
+  /// A read time-out by the clock of the agent, who cannot know that it goes wrong: by a tenth at
+  /// most.
+  [[nodiscard]] sim::Duration patience_of(const Loss& loss) const {
+    const Agent& agent = view().agent(loss.agent);
+    const sim::Duration patience = agent.timeouts.read_timeout;
+    const auto& faults = view().faults();
+    const bool drifts = std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
+      return fault.kind == "clock_drift" && fault.begin <= loss.at &&
+             view().node_called(fault.target) == agent.node;
+    });
+    return drifts ? patience * 10 / 11 : patience;
+  }
+
   void tell(const Loss& loss) {
     const Timeouts& with = view().agent(loss.agent).timeouts;
+    const sim::Duration patience = patience_of(loss);
     std::string blip = "no fault disturbed anything";
     for (const Fault& fault : view().faults()) {
       const bool felt = fault.begin <= loss.at &&
@@ -154,9 +170,9 @@ class BlipTolerance final : public Judge {
         continue;
       }
       if (!felt) continue;
-      // What outlasts the read time-out is no blip.
+      // What outlasts the agent's patience is no blip.
       const sim::Duration lasted = fault.end.value_or(loss.at) - disturbed_since(fault);
-      if (lasted >= with.read_timeout) return;
+      if (lasted >= patience) return;
       blip = fmt::format("there was only a {} from {} on, and it had lasted {}", fault.kind,
                          seconds_text(fault.begin), seconds_text(lasted));
     }

@@ -566,6 +566,18 @@ TEST(BlipTolerance, a_lasting_disturbance_excuses_it) {
   EXPECT_THAT(witnesses(script.finish(false), "liveness.blip_tolerance"), IsEmpty());
 }
 
+TEST(BlipTolerance, who_waits_by_a_clock_that_drifts_may_give_up_a_little_sooner) {
+  const auto is_excused = [](const std::string& whose_clock, sim::Duration held_out) {
+    Script script = two_nodes_at_work();
+    script.at(10s).fault(0, "clock_drift", {}, whose_clock).at(20s).fault(1, "service_error");
+    script.at(20s + held_out).stops_workers("b").finishes("b", "error", 1, kLost);
+    return witnesses(script.finish(false), "liveness.blip_tolerance").empty();
+  };
+  EXPECT_TRUE(is_excused("b", 55s));
+  EXPECT_FALSE(is_excused("b", 54s)) << "no clock goes wrong by more than a tenth";
+  EXPECT_FALSE(is_excused("a", 55s)) << "that is the clock of another";
+}
+
 TEST(BlipTolerance, a_dead_store_is_no_blip) {
   Script script = two_nodes_at_work();
   script.at(20s).crash("a").at(21s).stops_workers("b").finishes("b", "error", 1, kLost);
