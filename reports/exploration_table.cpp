@@ -145,6 +145,10 @@ std::string exploration_table(const Exploration& exploration, const Style& style
                     exploration.twins == exploration.worlds ? "each" : grouped(exploration.twins));
   }
   out += "\n";
+  if (exploration.cut != 0) {
+    out += counted(exploration.cut, "world") +
+           " stopped by a limit of the harness, judged up to there\n";
+  }
   if (exploration.ways() == 0) {
     const char* const limits = exploration.findings.empty() ? "" : " that anybody could keep";
     out +=

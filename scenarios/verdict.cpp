@@ -112,8 +112,9 @@ void judge_promises(const Expectation& expect, RunReport& report) {
   }
 }
 
-/// Limits of the harness itself, not of the scenario: such a run shows nothing.
-std::string exhausted(const RunReport& report) {
+}  // namespace
+
+std::string limit_reached(const RunReport& report) {
   const std::string when = fmt::format(" after {} steps, at {} of virtual time", report.steps,
                                        seconds(report.world_time));
   if (report.rounds_exhausted) return "the limit of rounds was reached" + when;
@@ -130,14 +131,12 @@ std::string exhausted(const RunReport& report) {
   sim::check_failed("end", __FILE__, __LINE__, "every way to end is handled");
 }
 
-}  // namespace
-
 void judge(const Scenario& scenario, bool all_over, RunReport& report) {
   const Expectation& expect = scenario.expect;
   judge_agents(expect, report);
   judge_course(expect, all_over, report);
   judge_promises(expect, report);
-  if (const std::string limit = exhausted(report); !limit.empty()) {
+  if (const std::string limit = limit_reached(report); !limit.empty()) {
     report.unmet.push_back({"limits", limit});
   }
   if (report.twin_difference && report.harness_failure.empty()) {

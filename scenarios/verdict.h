@@ -9,4 +9,8 @@ namespace hooke::scenario {
 /// `report.passed`. `all_over`: every agent that was started has ended.
 void judge(const Scenario& scenario, bool all_over, RunReport& report);
 
+/// Which limit of the harness itself, not of the scenario, has stopped the run, and when; empty:
+/// none.
+std::string limit_reached(const RunReport& report);
+
 }  // namespace hooke::scenario

@@ -86,6 +86,7 @@ void Exploration::add(const WorldResult& world, const Museum& museum) {
   if (std::any_of(world.kinds.begin(), world.kinds.end(), is_failure)) ++broken;
   if (world.twin) ++twins;
   if (world.twins_differ) ++twins_differ;
+  if (world.cut) ++cut;
   events += world.events;
   for (const FailureKind& kind : world.kinds) count(findings[kind], world.seed);
   for (const Exhibit& exhibit : museum) {
@@ -118,6 +119,7 @@ void Exploration::merge(const Exploration& other, const std::string& source) {
   broken += other.broken;
   twins += other.twins;
   twins_differ += other.twins_differ;
+  cut += other.cut;
   events += other.events;
   wall += other.wall;
   for (const auto& [kind, theirs] : other.findings) merge_into(findings[kind], theirs);
@@ -165,6 +167,7 @@ std::string write_exploration(const Exploration& exploration) {
   out["broken"] = exploration.broken;
   out["twins"] = exploration.twins;
   out["twins_differ"] = exploration.twins_differ;
+  out["cut"] = exploration.cut;
   out["events"] = exploration.events;
   out["wall_ns"] = exploration.wall.count();
   out["findings"] = ordered_json::array();
@@ -187,8 +190,8 @@ std::string write_exploration(const Exploration& exploration) {
 Exploration load_exploration(std::string_view text, const std::string& source) {
   const ordered_json json = scenario::parse_json(text, source);
   const Place top(json, "", source);
-  top.object({"version", "space", "shards", "worlds", "broken", "twins", "twins_differ", "events",
-              "wall_ns", "findings", "exhibits", "marks", "faults"});
+  top.object({"version", "space", "shards", "worlds", "broken", "twins", "twins_differ", "cut",
+              "events", "wall_ns", "findings", "exhibits", "marks", "faults"});
   if (top.at("version").unsigned_integer() != 1) top.at("version").refuse_value("1");
   Exploration out;
   out.space = top.at("space").text();
@@ -197,6 +200,7 @@ Exploration load_exploration(std::string_view text, const std::string& source) {
   out.broken = top.at("broken").unsigned_integer();
   out.twins = top.at("twins").unsigned_integer();
   out.twins_differ = top.at("twins_differ").unsigned_integer();
+  out.cut = top.at("cut").unsigned_integer();
   out.events = top.at("events").unsigned_integer();
   out.wall = std::chrono::nanoseconds(top.at("wall_ns").integer(0, INT64_MAX));
   for (const Place& item : top.at("findings").items()) {
@@ -223,7 +227,8 @@ std::string write_world(const WorldResult& world) {
   ordered_json out{{"seed", world.seed},     {"kinds", kinds_json(world.kinds)},
                    {"marks", world.marks},   {"faults", ordered_json::array()},
                    {"events", world.events}, {"wall_ns", world.wall.count()},
-                   {"twin", world.twin},     {"twins_differ", world.twins_differ}};
+                   {"twin", world.twin},     {"twins_differ", world.twins_differ},
+                   {"cut", world.cut}};
   for (const WorldResult::Fault& fault : world.faults) {
     out["faults"].push_back({{"word", fault.word}, {"felt", fault.felt}});
   }
@@ -233,7 +238,8 @@ std::string write_world(const WorldResult& world) {
 WorldResult load_world(std::string_view line, const std::string& source) {
   const ordered_json json = scenario::parse_json(line, source);
   const Place top(json, "", source);
-  top.object({"seed", "kinds", "marks", "faults", "events", "wall_ns", "twin", "twins_differ"});
+  top.object(
+      {"seed", "kinds", "marks", "faults", "events", "wall_ns", "twin", "twins_differ", "cut"});
   WorldResult out;
   out.seed = top.at("seed").unsigned_integer();
   out.kinds = kinds_at(top.at("kinds"));
@@ -245,6 +251,7 @@ WorldResult load_world(std::string_view line, const std::string& source) {
   out.wall = std::chrono::nanoseconds(top.at("wall_ns").integer(0, INT64_MAX));
   out.twin = top.at("twin").truth();
   out.twins_differ = top.at("twins_differ").truth();
+  out.cut = top.at("cut").truth();
   return out;
 }
 

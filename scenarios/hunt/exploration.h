@@ -29,6 +29,7 @@ struct WorldResult {
   std::chrono::nanoseconds wall{};  ///< of its first run
   bool twin = false;                ///< it was run twice
   bool twins_differ = false;
+  bool cut = false;  ///< stopped by a limit of the harness, and judged as it stood
 };
 
 /// One kind of failure.
@@ -60,6 +61,7 @@ struct Exploration {
   std::uint64_t broken = 0;  ///< worlds with a finding that is no limit
   std::uint64_t twins = 0;   ///< worlds that were run twice
   std::uint64_t twins_differ = 0;
+  std::uint64_t cut = 0;  ///< worlds that a limit of the harness stopped
   std::uint64_t events = 0;
   std::chrono::nanoseconds wall{};
   std::map<FailureKind, Finding> findings;

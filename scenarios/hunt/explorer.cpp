@@ -1,5 +1,7 @@
 #include "scenarios/hunt/explorer.h"
 
+#include "scenarios/verdict.h"
+
 namespace hooke::hunt {
 
 scenario::RunOptions hunting_options(bool twin) {
@@ -22,6 +24,7 @@ WorldResult result_of(const scenario::RunReport& report, std::uint64_t number) {
   result.events = report.events;
   result.wall = report.wall_time;
   result.twins_differ = report.twin_difference.has_value();
+  result.cut = !scenario::limit_reached(report).empty();
   return result;
 }
 

@@ -10,6 +10,7 @@ namespace {
 
 using hunt::FailureKind;
 using testing::HasSubstr;
+using testing::Not;
 
 const FailureKind kOne{"safety.bounds", "too many"};
 const FailureKind kOther{"liveness.exit", "too late"};
@@ -58,6 +59,17 @@ TEST(ExplorationTable, ListsApartWhatNobodyCouldKeep) {
   EXPECT_THAT(table, HasSubstr("every promise that anybody could keep was kept in every world\n"));
   EXPECT_THAT(table, HasSubstr("promise that nobody could keep\n"));
   EXPECT_THAT(table, HasSubstr("safety.x: the store was killed\n"));
+}
+
+TEST(ExplorationTable, SaysThatWorldsWereStopped) {
+  hunt::Exploration exploration;
+  hunt::WorldResult world;
+  exploration.add(world, {});
+  EXPECT_THAT(exploration_table(exploration, Style{}), Not(HasSubstr("stopped")));
+  world.cut = true;
+  exploration.add(world, {});
+  EXPECT_THAT(exploration_table(exploration, Style{}),
+              HasSubstr("\n1 world stopped by a limit of the harness, judged up to there\n"));
 }
 
 TEST(ExplorationTable, HasTheMediansAndSaysWhatWasNotMet) {

@@ -80,7 +80,7 @@ TEST(Exploration, WhatIsWrittenIsReadBack) {
   const std::string text = write_exploration(seen);
   EXPECT_EQ(write_exploration(load_exploration(text, "x")), text);
   WorldResult one = world(9, {kOne, kOther});
-  one.twins_differ = true;
+  one.twins_differ = one.cut = true;
   const std::string line = write_world(one);
   EXPECT_EQ(write_world(load_world(line, "x")), line);
 }
