@@ -256,9 +256,8 @@ const char* ElasticAgent::cause_to_restart_if_known() {
 bool ElasticAgent::finish(RunResult& result) {
   const std::string_view how = exit_barrier();
   if (!spec_.looks_up_in_exit_barrier()) return true;
-  // Who was cut off may come last to a barrier that the others have left for another round.
   const bool decided = how == "passed" || how == "closed";
-  result.job_goes_on = !decided || handler_.successor() != Successor::none;
+  result.job_goes_on = !decided || others_have_gone_on(how);
   if (how != "others_return") return true;
   try {
     ++attempt_.incarnation;
@@ -266,6 +265,18 @@ bool ElasticAgent::finish(RunResult& result) {
     return false;
   } catch (const RendezvousError&) {
     return true;  // too late for another round: what had been done is done
+  }
+}
+
+/// Who was cut off may come last to a barrier that the others have left for another round. What
+/// only newcomers have begun, in a store that came up empty, waits for members that are done.
+bool ElasticAgent::others_have_gone_on(std::string_view how_barrier_ended) {
+  const Successor next = handler_.successor();
+  if (next != Successor::begun || how_barrier_ended != "passed") return next != Successor::none;
+  try {
+    return my_exit_barrier().has_been_left();
+  } catch (const StoreError&) {
+    return true;  // nobody knows
   }
 }
 
@@ -621,8 +632,10 @@ std::string_view ElasticAgent::watch_exit_barrier() {
     check_signals(ports_);
     try {
       if (handler_.is_closed() || job_failure().is_told(group_.round)) return "closed";
-      if (handler_.num_nodes_waiting() > 0 || handler_.successor() == Successor::begun)
+      if (handler_.num_nodes_waiting() > 0 || handler_.successor() == Successor::begun) {
+        barrier.leave();
         return "others_return";
+      }
     } catch (const RendezvousConnectionError&) {
       // Nobody knows; the store is asked again.
     } catch (const StoreNetworkError&) {

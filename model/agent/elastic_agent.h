@@ -51,6 +51,7 @@ class ElasticAgent final : public Agent {
   [[nodiscard]] bool hardened() const { return spec_.variant == Variant::hardened; }
   [[nodiscard]] std::int64_t restarts_allowed() const;
   /// Whether somebody wants in.
+  bool others_have_gone_on(std::string_view how_barrier_ended);
   bool others_wait();
   /// All of them, by a new rendezvous.
   void restart_workers(const char* cause, sim::Duration delay = {});

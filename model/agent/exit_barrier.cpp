@@ -39,6 +39,14 @@ bool ExitBarrier::have_all_come() {
   return store_.check(signatures());
 }
 
+void ExitBarrier::leave() {
+  store_.set(left(), Value("1"));
+}
+
+bool ExitBarrier::has_been_left() {
+  return store_.check({left()});
+}
+
 bool ExitBarrier::is_open(sim::Duration at_most) {
   try {
     store_.wait({barrier_sign(prefix_)}, at_most);

@@ -23,6 +23,10 @@ class ExitBarrier {
   bool has_come();
   /// So are those of all: the job is done. StoreNetworkError.
   bool have_all_come();
+  /// This agent goes back to work with the others, who want another round. StoreError.
+  void leave();
+  /// One at least has done so. StoreError.
+  bool has_been_left();
   /// Waits `at_most` for the others. Whoever finds all signatures there opens the barrier for those
   /// who only count. StoreNetworkError.
   bool is_open(sim::Duration at_most);
@@ -34,6 +38,7 @@ class ExitBarrier {
   [[nodiscard]] std::string signature(std::int64_t rank) const;
   [[nodiscard]] std::vector<std::string> signatures() const;
   [[nodiscard]] std::string signed_count() const { return prefix_ + "/num_done"; }
+  [[nodiscard]] std::string left() const { return prefix_ + "/left"; }
 
   Store& store_;
   std::int64_t rank_;

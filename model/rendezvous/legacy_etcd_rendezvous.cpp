@@ -252,9 +252,7 @@ LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::join(const std::string& version
     } else if (rank + 1 >= settings_.min_nodes) {
       ttl = kJoinableTtl;
     }  // below the minimum it lives for ever, and so do the dead in it (S-L7)
-    if (!replace(seen, next.state, ttl)) continue;
-    is_spare_ = false;
-    return next;
+    if (replace(seen, next.state, ttl)) return next;
   }
 }
 
@@ -399,13 +397,15 @@ void LegacyEtcdRendezvous::wait_to_be_free(const std::string& version) {
 }
 
 Successor LegacyEtcdRendezvous::successor() {
-  const LegacyState state = read().state;
-  if (!is_successor(state)) return Successor::none;
-  return state.status == Status::final_ ? Successor::complete : Successor::begun;
+  return successor_in(read().state);
 }
 
-bool LegacyEtcdRendezvous::is_successor(const LegacyState& state) const {
-  return held_version_ != 0 && state.version && *state.version != std::to_string(held_version_);
+Successor LegacyEtcdRendezvous::successor_in(const LegacyState& state) const {
+  const bool is_another =
+      held_version_ != 0 && state.version && *state.version != std::to_string(held_version_);
+  if (!is_another) return Successor::none;
+  const bool is_complete = state.status == Status::frozen || state.status == Status::final_;
+  return is_complete ? Successor::complete : Successor::begun;
 }
 
 bool LegacyEtcdRendezvous::is_closed() {
@@ -421,7 +421,8 @@ std::int64_t LegacyEtcdRendezvous::num_workers_waiting() {
   try {
     const Read seen = read();
     const bool hardened = settings_.variant == Variant::hardened;
-    if (hardened && is_successor(seen.state) && seen.state.status == Status::joinable) {
+    if (hardened && seen.state.status == Status::joinable &&
+        successor_in(seen.state) == Successor::begun) {
       return static_cast<std::int64_t>(seen.state.participants->size());
     }
     if (seen.state.status != Status::final_) return 0;
@@ -483,20 +484,42 @@ std::vector<std::string> LegacyEtcdRendezvous::expired(const std::string& versio
 }
 
 void LegacyEtcdRendezvous::set_closed() {
-  for (;;) {
-    const Read seen = read();
-    if (seen.state.status == Status::closed) return;
-    // Hardened: what others have begun without this node is not its to close.
-    if (settings_.variant == Variant::hardened && is_successor(seen.state)) return;
-    LegacyState next = seen.state;
-    next.status = Status::closed;
-    if (replace(seen, next, 0)) {
-      const std::int64_t version = next.version ? number_in(*next.version) : 0;
-      ports_.trace.emit(events::rendezvous_closed, {settings_.run_id, version});
-      return;
-    }
-    cas_delay();
+  for (;; cas_delay()) {
+    if (has_been_emptied() ? try_close_anew() : try_close(read())) return;
   }
+}
+
+bool LegacyEtcdRendezvous::try_close(const Read& seen) {
+  if (seen.state.status == Status::closed) return true;
+  // Hardened: what others have formed without this node is not its to close.
+  const bool hardened = settings_.variant == Variant::hardened;
+  if (hardened && successor_in(seen.state) == Successor::complete) return true;
+  LegacyState next = seen.state;
+  next.status = Status::closed;
+  if (!replace(seen, next, 0)) return false;
+  const std::int64_t version = next.version ? number_in(*next.version) : 0;
+  ports_.trace.emit(events::rendezvous_closed, {settings_.run_id, version});
+  return true;
+}
+
+bool LegacyEtcdRendezvous::try_close_anew() {
+  const LegacyState closed{Status::closed, std::to_string(held_version_), {}, {}, {}};
+  try {
+    client_->put(
+        path("/rdzv/active_version"),
+        {.value = encode_legacy_state(closed), .ttl_seconds = kRunTtl, .previous_exists = false});
+  } catch (const EtcdError& error) {
+    if (error.code() != EtcdV2Client::kExists) throw;
+    return false;
+  }
+  ports_.trace.emit(events::rendezvous_closed, {settings_.run_id, held_version_});
+  return true;
+}
+
+bool LegacyEtcdRendezvous::has_been_emptied() {
+  const bool had_a_version = settings_.variant == Variant::hardened && held_version_ != 0;
+  return had_a_version && !exists(path("/rdzv/active_version")) &&
+         !exists(path("/rdzv/version_counter"));
 }
 
 // ---- extra data ---------------------------------------------------------------------------------
@@ -549,6 +572,16 @@ LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::read() {
   out.index = answer.index;
   if (out.state.version) seen_version_ = std::max(seen_version_, number_in(*out.state.version));
   return out;
+}
+
+bool LegacyEtcdRendezvous::exists(const std::string& key) {
+  try {
+    static_cast<void>(client_->get(key));
+    return true;
+  } catch (const EtcdError& error) {
+    if (error.code() != EtcdV2Client::kKeyNotFound) throw;
+    return false;
+  }
 }
 
 bool LegacyEtcdRendezvous::replace(const Read& seen, const LegacyState& state, std::int64_t ttl) {

@@ -98,8 +98,8 @@ class LegacyEtcdRendezvous {
   /// Hardened: an etcd that has lost its keys begins again with versions that there were; who meets
   /// one of them that is still joinable takes it to where the versions go on.
   [[nodiscard]] bool was_before(const std::string& version) const;
-  /// This is another version than the one that barrier() has returned last.
-  [[nodiscard]] bool is_successor(const LegacyState& state) const;
+  /// What the active version's `state` is to the version that barrier() returned.
+  [[nodiscard]] Successor successor_in(const LegacyState& state) const;
   Place join_phase(const std::string& version);
   Read join(const std::string& version, std::int64_t& rank);
   void last_call(const std::string& version, std::int64_t rank, sim::Duration deadline);
@@ -111,8 +111,16 @@ class LegacyEtcdRendezvous {
   void handle_existing(const std::string& version);
   void announce_waiting(const std::string& version);
   void wait_to_be_free(const std::string& version);
+  /// False when somebody was faster.
+  bool try_close(const Read& seen);
+  /// In an etcd that has lost its keys, before anybody begins anew there: no newcomer shall wait
+  /// for members that are done. False when somebody was faster.
+  bool try_close_anew();
+  /// Hardened: this node was in a version of which etcd knows nothing any more, nor of any other.
+  bool has_been_emptied();
 
   Read read();
+  bool exists(const std::string& key);
   /// Replaces the text that was read; false when somebody was faster. `ttl` 0: for good.
   bool replace(const Read& seen, const LegacyState& state, std::int64_t ttl);
   Read wait_for_change(std::uint64_t index, const std::string& path, sim::Duration at_most);
@@ -140,7 +148,7 @@ class LegacyEtcdRendezvous {
   std::int64_t held_size_ = 0;     ///< members of the held version
   std::vector<std::int64_t> missing_;
   std::function<void()> when_waiting_;
-  bool is_spare_ = false;     ///< waits, and the version it waits for is full
+  bool is_spare_ = false;     ///< has found, in this barrier(), a full version
   sim::Duration deadline_{};  ///< a reading()
   std::unique_ptr<Refresher> run_refresher_;
   std::unique_ptr<Refresher> rank_refresher_;

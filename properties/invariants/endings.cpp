@@ -236,9 +236,22 @@ class Exit final : public Judge {
     const Due attempt{joining->second, with.join + with.read_timeout + kSlack, kNoAgent, {}};
     if (at > deadline_of(attempt, view(), false)) return false;
     const auto& faults = view().faults();
-    return std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
+    const bool could_not_hear = std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
       return fault.begin <= due.since + kReply && (!fault.end || at <= *fault.end + due.bound) &&
              view().comes_between(fault, id);
+    });
+    return could_not_hear || nobody_could_tell(view().agent(id).job, due.since);
+  }
+
+  /// All members of the round whose end decided the job were cut off then, and when they went.
+  [[nodiscard]] bool nobody_could_tell(JobId job, sim::WorldTime decided) const {
+    const auto decider = deciders_.find(job);
+    if (decider == deciders_.end()) return false;
+    const Round* const round = view().round(job, view().agent(decider->second).round);
+    if (round == nullptr) return false;
+    return std::all_of(round->members.begin(), round->members.end(), [&](AgentId member) {
+      const auto gone = view().agent(member).ended;
+      return gone && view().is_cut_off(member, decided) && view().is_cut_off(member, *gone);
     });
   }
 

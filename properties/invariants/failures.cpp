@@ -184,6 +184,7 @@ class FirstCause final : public Judge {
     std::optional<sim::WorldTime> first_loss;
     std::optional<Failure> report;  ///< the first that came
     bool named = false;             ///< some report named `first`
+    bool overtaken = false;  ///< `first` came between its agent's look and that one's restart
   };
 
   void judge(const sim::Event& event) override {
@@ -201,6 +202,7 @@ class FirstCause final : public Judge {
       auto& loss = rounds_[{view().agent(agent).job, view().agent(agent).round}].first_loss;
       if (!loss) loss = event.at - sim::Duration(number(event, "silent"));
     } else if (event.type == &ev::group_restarting && view().agent(agent).round >= 0) {
+      perhaps_overtaken(event, agent);
       own_.erase(agent);
     } else if (event.type == &ev::group_restarting || event.type == &ev::worker_restarting) {
       started_again(agent);
@@ -243,6 +245,17 @@ class FirstCause final : public Judge {
     own_[worker->owner].push_back(failure);
     auto& first = rounds_[{owner.job, worker->round}].first;
     if (!first) first = failure;
+  }
+
+  /// An agent looks at its workers, and then asks the store whether the others want another round.
+  void perhaps_overtaken(const sim::Event& event, AgentId agent) {
+    const auto found = own_.find(agent);
+    if (found == own_.end() || found->second.front().seen) return;
+    const Agent& self = view().agent(agent);
+    RoundRecord& round = rounds_[{self.job, self.round}];
+    const bool is_first = round.first && round.first->agent == agent;
+    if (is_first && event.at - round.first->at <= self.timeouts.read_timeout)
+      round.overtaken = true;
   }
 
   void look(const sim::Event& event, AgentId agent) {
@@ -341,7 +354,8 @@ class FirstCause final : public Judge {
             round.report->rank, view().name(view().agent(round.report->agent).node),
             round.report->status, key.second, round.first->rank, view().name(origin.node),
             seconds_text(round.first->at), round.first->status),
-        limit(round.first->at, round.report->at));
+        round.overtaken ? "the agent of the first failure had begun to restart before it looked"
+                        : limit(round.first->at, round.report->at));
   }
 
   static constexpr const sim::EventType* kInterests[] = {

@@ -440,6 +440,30 @@ TEST(Exit, who_is_cut_off_from_the_store_may_try_to_join_as_long_as_it_may) {
       << "there is no store at the other end";
 }
 
+/// c joins in vain from 3 s on; a and b end their job at 10 s, and go at 70 s. The store is silent
+/// from 5 s to `until`.
+std::vector<std::string> limits_of_an_untold_joiner(sim::Duration until) {
+  std::int64_t store = 0;
+  Script script = two_nodes_beside_a_store(store);
+  script.at(3s).agent_starts("c").joining("c").at(5s).fault(0, "service_slow", until - 5s, "s");
+  const std::vector<std::string> members{"a", "b"};
+  if (until < 10s) script.at(until).fault_over(0, "service_slow");
+  script.at(10s);
+  for (const auto& node : members)
+    script.worker_ends(node, 0, 0).reaps(node).group(node, "SUCCEEDED").enters_barrier(node);
+  script.at(70s);
+  for (const auto& node : members)
+    script.leaves_barrier(node, "timed_out").finishes(node, "succeeded", 0);
+  if (until > 70s) script.at(until).fault_over(0, "service_slow");
+  script.at(603s).finishes("c", "error", 1);
+  return limits(script.finish(false), "liveness.exit");
+}
+
+TEST(Exit, nobody_hears_of_what_nobody_could_tell_the_store) {
+  EXPECT_THAT(limits_of_an_untold_joiner(90s), ElementsAre("an agent was cut off from the store"));
+  EXPECT_THAT(limits_of_an_untold_joiner(7s), testing::Each("")) << "a and b went 60 s later";
+}
+
 TEST(Exit, a_disturbance_may_keep_the_barrier_shut) {
   Script script = two_nodes_at_work();
   script.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");

@@ -342,6 +342,24 @@ TEST(FirstCause, who_ends_while_its_agent_restarts_is_no_cause) {
   EXPECT_THAT(witnesses(script.finish(false), "safety.first_cause"), IsEmpty());
 }
 
+/// The worker of a is the first to fail; its agent, which restarts for a newcomer `later`, has not
+/// seen it (or has).
+std::vector<std::string> limits_of_the_overtaken(sim::Duration later, bool seen) {
+  Script script = two_nodes_at_work();
+  script.at(10s).worker_ends("a", 0, 3).worker_ends("b", 0, 1);
+  if (seen) script.reaps("a");
+  script.at(10s + later).emit("a", 100, ev::group_restarting, {"membership_change", 3, 0});
+  if (!seen) script.reaps("a");
+  script.reaps("b").emit("b", 100, ev::failure_reported, {1, script.worker_pid("b", 0), 1});
+  return limits(script.finish(false), "safety.first_cause");
+}
+
+TEST(FirstCause, who_restarts_between_the_failure_and_its_look_does_not_report_it) {
+  EXPECT_THAT(limits_of_the_overtaken(4ms, false), testing::ElementsAre(HasSubstr("had begun to")));
+  EXPECT_THAT(limits_of_the_overtaken(4ms, true), testing::ElementsAre(""));
+  EXPECT_THAT(limits_of_the_overtaken(61s, false), testing::ElementsAre("")) << "it looks too late";
+}
+
 TEST(FirstCause, who_ends_because_it_was_told_to_reports_nothing) {
   for (const bool told : {true, false}) {
     Script script = two_nodes_at_work();

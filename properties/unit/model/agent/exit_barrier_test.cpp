@@ -232,6 +232,16 @@ TEST(ExitBarrier, tells_whoever_comes_back_that_all_have_come_and_nobody_else) {
   });
 }
 
+TEST(ExitBarrier, tells_whether_somebody_has_gone_back_to_work) {
+  with_barriers([](MemoryStoreData&, auto& first, auto& second) {
+    first.arrive();
+    second.arrive();
+    EXPECT_FALSE(second.has_been_left());
+    first.leave();
+    EXPECT_TRUE(second.has_been_left());
+  });
+}
+
 TEST(ExitBarrier, tells_the_done_from_the_lost_as_far_as_all_have_signed) {
   with_barriers([](MemoryStoreData& data, auto& first, auto& second) {
     EXPECT_FALSE(second.may_have_seen({0}));

@@ -271,6 +271,48 @@ TEST_F(LegacyEtcdHandlers, close_no_version_that_has_begun_without_them) {
   EXPECT_EQ(done_, 3);
 }
 
+/// etcd comes up empty, and c, which has waited beside a and b, begins a version that nobody joins.
+TEST_F(LegacyEtcdHandlers, close_what_newcomers_alone_have_begun) {
+  parameters_.variant = Variant::hardened;
+  node("a", [this](Ports& ports, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+    sleep(ports, 10s);
+    modes_->expire(felt_);
+    sleep(ports, 10s);
+    EXPECT_EQ(handler.successor(), Successor::begun);
+    EXPECT_TRUE(handler.shutdown());
+    EXPECT_TRUE(handler.is_closed());
+  });
+  one_of_two("b", 30s);
+  node("c", [](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 5s);
+    EXPECT_THROW(static_cast<void>(handler.next_rendezvous()), RendezvousGracefulExitError)
+        << "it was a spare from beginning to end";
+  });
+  parameters_.min_nodes = 2;
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 3);
+}
+
+TEST_F(LegacyEtcdHandlers, close_anew_what_etcd_has_lost) {
+  parameters_.variant = Variant::hardened;
+  node("a", [this](Ports& ports, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+    sleep(ports, 10s);
+    modes_->expire(felt_);
+    EXPECT_TRUE(handler.shutdown());
+    EXPECT_TRUE(handler.is_closed());
+  });
+  one_of_two("b", 30s);
+  node("c", [](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 20s);
+    EXPECT_THROW(static_cast<void>(handler.next_rendezvous()), RendezvousClosedError);
+  });
+  parameters_.min_nodes = 2;
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 3);
+}
+
 /// Beside a, whose version they have waited for, one of b and c hears first that it is free.
 TEST_F(LegacyEtcdHandlers, miss_no_last_call_however_short) {
   parameters_.variant = Variant::hardened;
