@@ -16,7 +16,6 @@
 #include "model/rendezvous/decisions.h"
 #include "model/signals/signal_gate.h"
 #include "model/store/patient_store.h"
-#include "model/store/store_helpers.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {
@@ -24,8 +23,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// How often a hardened agent looks up from the exit barrier.
-constexpr sim::Duration kBarrierLook = 1s;
 /// For how long a hardened agent goes on telling a silent store that the job has failed.
 constexpr sim::Duration kUntoldMax = 60s;
 
@@ -74,6 +71,8 @@ ElasticAgent::ElasticAgent(const AgentParts& parts)
       health_check_(ports_),
       heartbeats_(ports_, spec_.heartbeats, spec_.monitor_interval, spec_.planted),
       starts_(ports_, spec_, group_, handler_, heartbeats_),
+      exit_wait_(ports_, spec_, handler_, group_,
+                 [this] { return job_failure().is_told(group_.round); }),
       handlers_installed_(spec_.signals_caught) {
   if (spec_.variant != Variant::torch_1_13) {
     uninterruptible_limit_ = uninterruptible_limit(ports_.processes.environment());
@@ -215,7 +214,7 @@ const char* ElasticAgent::cause_to_restart() {
   const bool incomplete =
       state == GroupState::broken ||
       (state == GroupState::closed && hardened() && !handler_.missing_ranks().empty());
-  const bool broken = incomplete && !my_exit_barrier().may_have_seen(handler_.missing_ranks());
+  const bool broken = incomplete && !exit_wait_.barrier().may_have_seen(handler_.missing_ranks());
   if (!broken) return nullptr;
   if (may_restart_for_a_loss()) return "member_lost";
   if (handler_.successor() != Successor::none)
@@ -274,7 +273,7 @@ bool ElasticAgent::others_have_gone_on(std::string_view how_barrier_ended) {
   const Successor next = handler_.successor();
   if (next != Successor::begun || how_barrier_ended != "passed") return next != Successor::none;
   try {
-    return my_exit_barrier().has_been_left();
+    return exit_wait_.barrier().has_been_left();
   } catch (const StoreError&) {
     return true;  // nobody knows
   }
@@ -447,7 +446,7 @@ bool ElasticAgent::form_group(bool again) try {
     HOOKE_CHECK(info.bootstrap.has_value(), "a 2.x rendezvous says where the workers meet");
     group_.master = *info.bootstrap;
   }
-  was_done_before_ = hardened() && group_.round < 0 && my_exit_barrier().has_come();
+  was_done_before_ = hardened() && group_.round < 0 && exit_wait_.barrier().has_come();
   leave_what_is_done();
   ports_.trace.emit(events::ranks_assigned,
                     {handler_.get_run_id(), group_.round, group_.group_rank,
@@ -564,94 +563,15 @@ bool ElasticAgent::restart_failed_group(const char* cause, sim::Duration delay) 
 
 std::string_view ElasticAgent::exit_barrier() {
   ports_.fault_point.reach("agent.exit_barrier");
-  ports_.trace.emit(events::exit_barrier_entered,
-                    {handler_.get_run_id(), group_.round, group_.group_world_size});
   if (spec_.silent_in_exit_barrier) silent_since_ = ports_.clock.wall_now();
-  const sim::MonotonicTime begin = ports_.clock.monotonic_now();
-  const auto left = [&](std::string_view result) {
-    ports_.trace.emit(events::exit_barrier_left, {handler_.get_run_id(), group_.round, result,
-                                                  ports_.clock.monotonic_now() - begin});
-    return result;
-  };
-  try {
-    // Deaf: a signal that comes meanwhile is raised only after it.
-    return left(meet_in_exit_barrier());
-  } catch (const SignalException&) {
-    left("interrupted");
-    throw;
-  } catch (const StoreTimeoutError&) {
-    left("timed_out");  // logged and swallowed: the agent still succeeds
-    check_signals(ports_);
-    return "timed_out";
-  } catch (const std::exception&) {
-    left("failed");
-    check_signals(ports_);
-    return "failed";
-  }
-}
-
-std::int64_t ElasticAgent::exit_barrier_size() const {
-  if (planted(Planted::agent_exit_barrier_of_workers)) return group_.ranks.world_size;
-  if (planted(Planted::agent_exit_barrier_one_short))
-    return std::max<std::int64_t>(group_.group_world_size - 1, 1);
-  return group_.group_world_size;
-}
-
-std::string_view ElasticAgent::meet_in_exit_barrier() {
-  if (spec_.looks_up_in_exit_barrier()) return watch_exit_barrier();
-  const std::int64_t size = exit_barrier_size();
-  if (spec_.variant == Variant::torch_1_13) {
-    barrier_1_13(*group_.store, group_.group_rank, size, kTerminalState,
-                 spec_.exit_barrier_timeout);
-  } else {
-    barrier(*group_.store, size, kTerminalState, spec_.exit_barrier_timeout);
-  }
-  return "passed";
-}
-
-ExitBarrier ElasticAgent::my_exit_barrier() const {
-  return {*group_.store, group_.group_rank, exit_barrier_size(), kTerminalState};
+  return exit_wait_.wait();
 }
 
 /// Where there are no rounds (static), an agent may come after another one of its rank that has
 /// signed already: once all have, its workers have nobody left to work with, nor anything to do.
 void ElasticAgent::leave_what_is_done() {
-  if (!was_done_before_ || !my_exit_barrier().have_all_come()) return;
+  if (!was_done_before_ || !exit_wait_.barrier().have_all_come()) return;
   throw RendezvousGracefulExitError("the job is done: all of its agents have come to its end");
-}
-
-/// Between two looks at the barrier a look at the rendezvous.
-std::string_view ElasticAgent::watch_exit_barrier() {
-  const sim::MonotonicTime end = ports_.clock.monotonic_now() + spec_.exit_barrier_timeout;
-  ExitBarrier barrier = my_exit_barrier();
-  for (bool come = false;; come = true) {
-    come_to(barrier, come);
-    const sim::Duration left = end - ports_.clock.monotonic_now();
-    if (barrier.is_open(std::clamp<sim::Duration>(left, 0s, kBarrierLook))) return "passed";
-    if (left <= kBarrierLook) throw StoreTimeoutError("the others have not come to the barrier");
-    check_signals(ports_);
-    try {
-      if (handler_.is_closed() || job_failure().is_told(group_.round)) return "closed";
-      if (handler_.num_nodes_waiting() > 0 || handler_.successor() == Successor::begun) {
-        barrier.leave();
-        return "others_return";
-      }
-    } catch (const RendezvousConnectionError&) {
-      // Nobody knows; the store is asked again.
-    } catch (const StoreNetworkError&) {
-    }
-  }
-}
-
-/// Again, too, in a store that came up empty; not where another group has taken the round there,
-/// whose barrier it would open.
-void ElasticAgent::come_to(ExitBarrier& barrier, bool again) {
-  try {
-    if (handler_.round_is_taken() || (again && barrier.has_come())) return;
-    barrier.arrive();
-  } catch (const RendezvousConnectionError&) {
-    // Nobody knows; the store is asked again.
-  }
 }
 
 void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace) {

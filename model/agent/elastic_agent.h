@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "model/agent/agent.h"
-#include "model/agent/exit_barrier.h"
+#include "model/agent/exit_wait.h"
 #include "model/agent/health_check.h"
 #include "model/agent/heartbeat_watch.h"
 #include "model/agent/job_failure.h"
@@ -50,8 +50,8 @@ class ElasticAgent final : public Agent {
   [[nodiscard]] bool planted(Planted which) const { return spec_.planted.has(which); }
   [[nodiscard]] bool hardened() const { return spec_.variant == Variant::hardened; }
   [[nodiscard]] std::int64_t restarts_allowed() const;
-  /// Whether somebody wants in.
   bool others_have_gone_on(std::string_view how_barrier_ended);
+  /// Whether somebody wants in.
   bool others_wait();
   /// All of them, by a new rendezvous.
   void restart_workers(const char* cause, sim::Duration delay = {});
@@ -63,18 +63,12 @@ class ElasticAgent final : public Agent {
   const char* cause_to_follow();
   /// Likewise, outlasting a rendezvous that cannot be reached for a moment.
   const char* cause_to_restart_if_known();
-  /// How the wait for the others ended, as the trace has it.
+  /// How the wait for the others ended.
   std::string_view exit_barrier();
-  std::string_view meet_in_exit_barrier();
-  /// The hardened barrier. "passed", "closed", "others_return" or "timed_out".
-  std::string_view watch_exit_barrier();
-  void come_to(ExitBarrier& barrier, bool again);
-  [[nodiscard]] ExitBarrier my_exit_barrier() const;
   void leave_what_is_done();
   bool finish(RunResult& result);
   bool form_group(bool again);
   bool restart_failed_group(const char* cause, sim::Duration delay);
-  [[nodiscard]] std::int64_t exit_barrier_size() const;
   void shutdown(sim::Signal signal, sim::Duration grace);
   void install_signal_handlers();
   void enter(WorkerState state);
@@ -107,6 +101,7 @@ class ElasticAgent final : public Agent {
   std::optional<sim::WallTime> silent_since_;  ///< see WorkerSpec::silent_in_exit_barrier
   HeartbeatWatch heartbeats_;
   WorkerStarts starts_;
+  ExitWait exit_wait_;
   std::vector<std::pair<std::int64_t, sim::Duration>>
       silent_;  ///< by local rank, as of the last look
   /// How long a worker may be asleep in the kernel before the group counts as unhealthy

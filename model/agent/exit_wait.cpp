@@ -1,0 +1,115 @@
+// PyTorch's agents are deaf while they wait; hardened ones look up once a second.
+#include "model/agent/exit_wait.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/observe/trace_events.h"
+#include "model/rendezvous/errors.h"
+#include "model/signals/signal_gate.h"
+#include "model/store/store_helpers.h"
+
+namespace hooke::model {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// How often a hardened agent looks up.
+constexpr sim::Duration kLook = 1s;
+
+}  // namespace
+
+ExitWait::ExitWait(sim::Ports& ports, const WorkerSpec& spec, RendezvousHandler& handler,
+                   const WorkerGroup& group, std::function<bool()> job_has_failed)
+    : ports_(ports),
+      spec_(spec),
+      handler_(handler),
+      group_(group),
+      job_has_failed_(std::move(job_has_failed)) {}
+
+std::string_view ExitWait::wait() {
+  ports_.trace.emit(events::exit_barrier_entered,
+                    {handler_.get_run_id(), group_.round, group_.group_world_size});
+  const sim::MonotonicTime begin = ports_.clock.monotonic_now();
+  const auto left = [&](std::string_view result) {
+    ports_.trace.emit(events::exit_barrier_left, {handler_.get_run_id(), group_.round, result,
+                                                  ports_.clock.monotonic_now() - begin});
+    return result;
+  };
+  try {
+    // Deaf: a signal that comes meanwhile is raised only after it.
+    return left(meet());
+  } catch (const SignalException&) {
+    left("interrupted");
+    throw;
+  } catch (const StoreTimeoutError&) {
+    left("timed_out");  // logged and swallowed: the agent still succeeds
+    check_signals(ports_);
+    return "timed_out";
+  } catch (const std::exception&) {
+    left("failed");
+    check_signals(ports_);
+    return "failed";
+  }
+}
+
+ExitBarrier ExitWait::barrier() const {
+  return {*group_.store, group_.group_rank, size(), kTerminalState};
+}
+
+std::int64_t ExitWait::size() const {
+  if (spec_.planted.has(Planted::agent_exit_barrier_of_workers)) return group_.ranks.world_size;
+  const bool one_short = spec_.planted.has(Planted::agent_exit_barrier_one_short);
+  return std::max<std::int64_t>(group_.group_world_size - (one_short ? 1 : 0), 1);
+}
+
+std::string_view ExitWait::meet() {
+  if (spec_.looks_up_in_exit_barrier()) return watch();
+  if (spec_.variant == Variant::torch_1_13) {
+    barrier_1_13(*group_.store, group_.group_rank, size(), kTerminalState,
+                 spec_.exit_barrier_timeout);
+  } else {
+    model::barrier(*group_.store, size(), kTerminalState, spec_.exit_barrier_timeout);
+  }
+  return "passed";
+}
+
+/// Between two looks at the barrier a look at the rendezvous.
+std::string_view ExitWait::watch() {
+  const sim::MonotonicTime end = ports_.clock.monotonic_now() + spec_.exit_barrier_timeout;
+  ExitBarrier own = barrier();
+  for (bool come = false;; come = true) {
+    come_to(own, come);
+    const sim::Duration left = end - ports_.clock.monotonic_now();
+    if (own.is_open(std::clamp<sim::Duration>(left, 0s, kLook))) return "passed";
+    if (left <= kLook) throw StoreTimeoutError("the others have not come to the barrier");
+    check_signals(ports_);
+    try {
+      if (handler_.is_closed() || job_has_failed_()) return "closed";
+      if (is_wanted_back(own)) return "others_return";
+    } catch (const RendezvousConnectionError&) {
+      // Nobody knows; the store is asked again.
+    } catch (const StoreNetworkError&) {
+    }
+  }
+}
+
+/// Whoever goes back says so first: those who come later shall not take the job for done.
+bool ExitWait::is_wanted_back(ExitBarrier& own) {
+  if (handler_.num_nodes_waiting() <= 0 && handler_.successor() != Successor::begun) return false;
+  own.leave();
+  return true;
+}
+
+/// Again, too, in a store that came up empty; not where another group has taken the round there,
+/// whose barrier it would open.
+void ExitWait::come_to(ExitBarrier& own, bool again) {
+  try {
+    if (handler_.round_is_taken() || (again && own.has_come())) return;
+    own.arrive();
+  } catch (const RendezvousConnectionError&) {
+    // Nobody knows; the store is asked again.
+  }
+}
+
+}  // namespace hooke::model
