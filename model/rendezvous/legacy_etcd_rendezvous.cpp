@@ -8,7 +8,6 @@
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/errors.h"
 #include "model/signals/signal_gate.h"
-#include "sim/port/sync.h"
 
 namespace hooke::model {
 namespace {
@@ -20,20 +19,16 @@ constexpr std::int64_t kSetupTtl = 5;
 constexpr std::int64_t kFrozenTtl = 10;
 constexpr std::int64_t kJoinableTtl = 10;
 constexpr std::int64_t kKeepAliveTtl = kLegacyKeepAlive / 1s;
-constexpr std::int64_t kRunTtl = 7200;
+constexpr sim::Duration kRunLife = 2h;
+constexpr std::int64_t kRunTtl = kRunLife / 1s;
 constexpr sim::Duration kRetryPause = 1s;
 /// How long a hardened node waits to be told of a change before it looks itself: an etcd whose
 /// machine has crashed breaks no connection.
 constexpr sim::Duration kWatchMax = 5s;
 constexpr sim::Duration kCasDelayMax = 100ms;
 
-/// std::invalid_argument, std::out_of_range: another program has written there.
-std::int64_t number_in(const std::string& text) {
-  return std::stoll(text);
-}
-
 /// A version that nobody has joined yet.
-LegacyState joinable(const std::string& version) {
+LegacyState joinable(std::int64_t version) {
   LegacyState state;
   state.status = Status::joinable;
   state.version = version;
@@ -47,43 +42,6 @@ struct RetryableFailure {};
 
 }  // namespace
 
-/// Renews a key's life from a fiber of its own, which may outlive this.
-class LegacyEtcdRendezvous::Refresher {
- public:
-  Refresher(sim::Ports& ports, std::shared_ptr<EtcdV2Client> client, const std::string& path,
-            std::int64_t ttl, Variant variant)
-      : stop_(std::make_shared<sim::Flag>(ports.executor)) {
-    ports.executor.spawn(
-        "refresh " + path, [&ports, client = std::move(client), path, ttl, variant, stop = stop_] {
-          const EtcdV2Write renew{.refresh = true, .ttl_seconds = ttl, .previous_exists = true};
-          sim::Duration pause{};
-          do {
-            pause = std::chrono::seconds(ttl) / 2;
-            try {
-              client->put(path, renew);
-            } catch (const std::runtime_error& error) {  // EtcdError or EtcdConnectionError
-              const auto* const refused = dynamic_cast<const EtcdError*>(&error);
-              const bool gone = refused != nullptr && refused->code() == EtcdV2Client::kKeyNotFound;
-              if (gone && (variant != Variant::hardened || ttl == kKeepAliveTtl)) return;
-              const std::string detail = path + ": " + error.what();
-              if (variant != Variant::hardened) {  // silently, while the node works on (S-L4)
-                ports.trace.emit(events::keep_alive_died, {detail});
-                return;
-              }
-              ports.trace.emit(events::keep_alive_tick, {"failed", detail});
-              pause = kRetryPause;
-            }
-          } while (!stop->wait(ports.clock.monotonic_now() + pause));
-        });
-  }
-  ~Refresher() { stop_->set(); }
-  Refresher(const Refresher&) = delete;
-  Refresher& operator=(const Refresher&) = delete;
-
- private:
-  std::shared_ptr<sim::Flag> stop_;
-};
-
 LegacyEtcdRendezvous::LegacyEtcdRendezvous(sim::Ports& ports, std::shared_ptr<EtcdV2Client> client,
                                            LegacyEtcdSettings settings)
     : ports_(ports), client_(std::move(client)), settings_(std::move(settings)) {
@@ -93,8 +51,8 @@ LegacyEtcdRendezvous::LegacyEtcdRendezvous(sim::Ports& ports, std::shared_ptr<Et
     create_directory(settings_.prefix.substr(0, settings_.prefix.size() - 1), 0);
   }
   create_directory(run_path_, kRunTtl);
-  run_refresher_ =
-      std::make_unique<Refresher>(ports_, client_, run_path_, kRunTtl, settings_.variant);
+  run_renewal_ = std::make_unique<LegacyEtcdRenewal>(
+      ports_, client_, LegacyEtcdRenewal::Of{run_path_, kRunLife, true}, settings_.variant);
   create_directory(path("/rdzv"), 0);
   create_counter();
 }
@@ -108,7 +66,7 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::barrier() {
     if (reading() > deadline_) {
       throw RendezvousTimeoutError("the rendezvous did not come about in time");
     }
-    rank_refresher_ = nullptr;  // of the version before
+    rank_renewal_ = nullptr;  // of the version before
     try {
       return init_phase();
     } catch (const RetryImmediately&) {
@@ -167,25 +125,25 @@ bool LegacyEtcdRendezvous::try_create() {
   return true;
 }
 
-std::string LegacyEtcdRendezvous::next_version() {
+std::int64_t LegacyEtcdRendezvous::next_version() {
   const bool hardened = settings_.variant == Variant::hardened;
   const std::string counter_path = path("/rdzv/version_counter");
-  std::string version;
+  std::int64_t version = 0;
   try {
     if (hardened) create_counter();  // an etcd that has lost it will not have it again
     const EtcdV2Node counter = client_->get(counter_path).node;
-    const std::int64_t latest = number_in(counter.value);
-    version = std::to_string((hardened ? std::max(latest, seen_version_) : latest) + 1);
+    const std::int64_t latest = parse_legacy_version(counter.value, counter_path);
+    version = (hardened ? std::max(latest, seen_version_) : latest) + 1;
     ports_.fault_point.reach("legacy.setup");
-    client_->put(
-        counter_path,
-        {.value = version, .previous_exists = true, .previous_index = counter.modified_index});
+    client_->put(counter_path, {.value = std::to_string(version),
+                                .previous_exists = true,
+                                .previous_index = counter.modified_index});
   } catch (const EtcdError&) {
     // Fatal by design, although it may only mean that this node was slow (S-L17).
     if (hardened) throw RetryableFailure();
     throw RendezvousError("the version counter cannot be advanced: this worker needs to die");
   }
-  create_directory(path("/rdzv/v_" + version), 0);
+  create_directory(version_path(version), 0);
   return version;
 }
 
@@ -197,18 +155,18 @@ void LegacyEtcdRendezvous::create_counter() {
   }
 }
 
-bool LegacyEtcdRendezvous::was_before(const std::string& version) const {
+bool LegacyEtcdRendezvous::was_before(std::int64_t version) const {
   return settings_.variant == Variant::hardened &&
-         (number_in(version) <= held_version_ || number_in(version) < seen_version_);
+         (version <= held_version_ || version < seen_version_);
 }
 
 // ---- joining ------------------------------------------------------------------------------------
 
-LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::join_phase(const std::string& version) {
+LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::join_phase(std::int64_t version) {
   std::int64_t rank = 0;
   const Read joined = join(version, rank);
   ports_.trace.emit(events::rendezvous_added,
-                    {settings_.run_id, number_in(version), "participants",
+                    {settings_.run_id, version, "participants",
                      static_cast<std::int64_t>(joined.state.participants->size())});
   ports_.fault_point.reach("legacy.joined");
   const bool too_soon = settings_.planted.has(Planted::legacy_last_call_too_soon);
@@ -220,7 +178,7 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::join_phase(const std::string& 
   confirm(version, rank);
   ports_.fault_point.reach("legacy.confirmed");
   Place place;
-  place.version = number_in(version);
+  place.version = version;
   place.rank = rank;
   place.world_size = wait_for_final(version);
   held_version_ = place.version;
@@ -228,8 +186,7 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::join_phase(const std::string& 
   return place;
 }
 
-LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::join(const std::string& version,
-                                                      std::int64_t& rank) {
+LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::join(std::int64_t version, std::int64_t& rank) {
   for (;;) {
     cas_delay();
     const Read seen = read();
@@ -261,7 +218,7 @@ bool LegacyEtcdRendezvous::has_lost_place(const LegacyState& state, std::int64_t
          static_cast<std::int64_t>(state.participants->size()) <= rank;
 }
 
-void LegacyEtcdRendezvous::last_call(const std::string& version, std::int64_t rank,
+void LegacyEtcdRendezvous::last_call(std::int64_t version, std::int64_t rank,
                                      sim::Duration deadline) {
   for (;;) {
     cas_delay();
@@ -286,7 +243,7 @@ void LegacyEtcdRendezvous::last_call(const std::string& version, std::int64_t ra
   }
 }
 
-void LegacyEtcdRendezvous::wait_for_peers(const std::string& version, std::int64_t rank) {
+void LegacyEtcdRendezvous::wait_for_peers(std::int64_t version, std::int64_t rank) {
   for (Read seen = read();;) {
     if (has_lost_place(seen.state, rank)) throw RetryableFailure();
     if (seen.state.status == Status::frozen && seen.state.version == version) return;
@@ -297,7 +254,7 @@ void LegacyEtcdRendezvous::wait_for_peers(const std::string& version, std::int64
   }
 }
 
-void LegacyEtcdRendezvous::confirm(const std::string& version, std::int64_t rank) {
+void LegacyEtcdRendezvous::confirm(std::int64_t version, std::int64_t rank) {
   for (;;) {
     cas_delay();
     const Read seen = read();
@@ -316,20 +273,20 @@ void LegacyEtcdRendezvous::confirm(const std::string& version, std::int64_t rank
     if (!replace(seen, next, all ? 0 : kFrozenTtl)) continue;
     own_keep_alive_ = own;
     if (!settings_.planted.has(Planted::legacy_keep_alive_not_started)) {
-      rank_refresher_ =
-          std::make_unique<Refresher>(ports_, client_, own, kKeepAliveTtl, settings_.variant);
+      rank_renewal_ = std::make_unique<LegacyEtcdRenewal>(
+          ports_, client_, LegacyEtcdRenewal::Of{own, kLegacyKeepAlive, false}, settings_.variant);
     }
     if (all) {
-      ports_.trace.emit(events::rendezvous_completed,
-                        {settings_.run_id, number_in(version),
-                         static_cast<std::int64_t>(next.participants->size()), settings_.min_nodes,
-                         settings_.max_nodes});
+      ports_.trace.emit(
+          events::rendezvous_completed,
+          {settings_.run_id, version, static_cast<std::int64_t>(next.participants->size()),
+           settings_.min_nodes, settings_.max_nodes});
     }
     return;
   }
 }
 
-std::int64_t LegacyEtcdRendezvous::wait_for_final(const std::string& version) {
+std::int64_t LegacyEtcdRendezvous::wait_for_final(std::int64_t version) {
   for (Read seen = read();;) {
     if (seen.state.status == Status::final_ && seen.state.version == version) {
       return static_cast<std::int64_t>(seen.state.participants->size());
@@ -343,9 +300,9 @@ std::int64_t LegacyEtcdRendezvous::wait_for_final(const std::string& version) {
 
 // ---- a version that is running ------------------------------------------------------------------
 
-void LegacyEtcdRendezvous::handle_existing(const std::string& version) {
+void LegacyEtcdRendezvous::handle_existing(std::int64_t version) {
   const bool hardened = settings_.variant == Variant::hardened;
-  const bool was_in_it = std::to_string(held_version_) == version;
+  const bool was_in_it = held_version_ == version;
   if (hardened && was_in_it) client_->put(return_path(version), {.value = ""});
   if (hardened && !was_in_it && when_waiting_) when_waiting_();
   announce_waiting(version);
@@ -359,7 +316,7 @@ void LegacyEtcdRendezvous::handle_existing(const std::string& version) {
   }
 }
 
-void LegacyEtcdRendezvous::announce_waiting(const std::string& version) {
+void LegacyEtcdRendezvous::announce_waiting(std::int64_t version) {
   for (;;) {
     cas_delay();
     const Read seen = read();
@@ -369,15 +326,15 @@ void LegacyEtcdRendezvous::announce_waiting(const std::string& version) {
     LegacyState next = seen.state;
     ++*next.num_workers_waiting;
     if (!replace(seen, next, 0)) continue;
-    is_spare_ = settings_.variant == Variant::hardened && number_in(version) != held_version_ &&
+    is_spare_ = settings_.variant == Variant::hardened && version != held_version_ &&
                 static_cast<std::int64_t>(next.participants->size()) >= settings_.max_nodes;
-    ports_.trace.emit(events::rendezvous_added, {settings_.run_id, number_in(version), "wait_list",
-                                                 *next.num_workers_waiting});
+    ports_.trace.emit(events::rendezvous_added,
+                      {settings_.run_id, version, "wait_list", *next.num_workers_waiting});
     return;
   }
 }
 
-void LegacyEtcdRendezvous::wait_to_be_free(const std::string& version) {
+void LegacyEtcdRendezvous::wait_to_be_free(std::int64_t version) {
   for (;;) {
     const Read seen = read();
     if (seen.state.status != Status::final_ || seen.state.version != version) return;
@@ -386,7 +343,7 @@ void LegacyEtcdRendezvous::wait_to_be_free(const std::string& version) {
       // Somebody of the version is dead: the version goes, whoever else is in it (incident 4).
       client_->compare_and_delete(path("/rdzv/active_version"), seen.text);
       ports_.trace.emit(events::rendezvous_evicted,
-                        {settings_.run_id, number_in(version), missing.front(), 0, true});
+                        {settings_.run_id, version, missing.front(), 0, true});
       return;
     }
     static_cast<void>(wait_for_change(seen.index, path("/rdzv"), settings_.timeout));
@@ -401,8 +358,7 @@ Successor LegacyEtcdRendezvous::successor() {
 }
 
 Successor LegacyEtcdRendezvous::successor_in(const LegacyState& state) const {
-  const bool is_another =
-      held_version_ != 0 && state.version && *state.version != std::to_string(held_version_);
+  const bool is_another = held_version_ != 0 && state.version && *state.version != held_version_;
   if (!is_another) return Successor::none;
   const bool is_complete = state.status == Status::frozen || state.status == Status::final_;
   return is_complete ? Successor::complete : Successor::begun;
@@ -450,19 +406,19 @@ std::int64_t LegacyEtcdRendezvous::others_alive() {
 }
 
 GroupState LegacyEtcdRendezvous::group_state() {
-  const std::string held = std::to_string(held_version_);
   missing_.clear();
   try {
     const Read seen = read();
     // Closed after another round, it tells those of this one that they were left out.
-    if (seen.state.version && *seen.state.version != held) return GroupState::over;
+    if (seen.state.version && *seen.state.version != held_version_) return GroupState::over;
     const bool closed = seen.state.status == Status::closed;
     if (closed && !seen.state.keep_alives) return GroupState::closed;
     if (!closed && seen.state.status != Status::final_) return GroupState::over;
     // Whoever has closed it could not always say why: it may miss members all the same.
-    const auto gone = expired(held, *seen.state.keep_alives);
+    const auto gone = expired(held_version_, *seen.state.keep_alives);
     for (std::int64_t rank = 0; rank < held_size_; ++rank) {
-      const bool is_gone = std::find(gone.begin(), gone.end(), rank_path(held, rank)) != gone.end();
+      const bool is_gone =
+          std::find(gone.begin(), gone.end(), rank_path(held_version_, rank)) != gone.end();
       if (is_gone) missing_.push_back(rank);
     }
     if (closed) return GroupState::closed;
@@ -473,9 +429,9 @@ GroupState LegacyEtcdRendezvous::group_state() {
   }
 }
 
-std::vector<std::string> LegacyEtcdRendezvous::expired(const std::string& version,
+std::vector<std::string> LegacyEtcdRendezvous::expired(std::int64_t version,
                                                        std::vector<std::string> keep_alives) {
-  const EtcdV2Answer listed = client_->list(path("/rdzv/v_" + version));
+  const EtcdV2Answer listed = client_->list(version_path(version));
   std::erase_if(keep_alives, [&](const std::string& keep_alive) {
     return std::any_of(listed.below.begin(), listed.below.end(),
                        [&](const EtcdV2Node& node) { return node.key == keep_alive; });
@@ -497,13 +453,12 @@ bool LegacyEtcdRendezvous::try_close(const Read& seen) {
   LegacyState next = seen.state;
   next.status = Status::closed;
   if (!replace(seen, next, 0)) return false;
-  const std::int64_t version = next.version ? number_in(*next.version) : 0;
-  ports_.trace.emit(events::rendezvous_closed, {settings_.run_id, version});
+  ports_.trace.emit(events::rendezvous_closed, {settings_.run_id, next.version.value_or(0)});
   return true;
 }
 
 bool LegacyEtcdRendezvous::try_close_anew() {
-  const LegacyState closed{Status::closed, std::to_string(held_version_), {}, {}, {}};
+  const LegacyState closed{Status::closed, held_version_, {}, {}, {}};
   try {
     client_->put(
         path("/rdzv/active_version"),
@@ -522,45 +477,6 @@ bool LegacyEtcdRendezvous::has_been_emptied() {
          !exists(path("/rdzv/version_counter"));
 }
 
-// ---- extra data ---------------------------------------------------------------------------------
-
-void LegacyEtcdRendezvous::store_extra_data(std::int64_t version, const std::string& key,
-                                            const std::string& value) {
-  const std::string node = path("/rdzv/v_" + std::to_string(version) + "/extra_data");
-  std::map<std::string, std::string> data{{key, value}};
-  try {
-    client_->put(node, {.value = encode_texts(data), .previous_exists = false});
-    return;
-  } catch (const EtcdError& error) {
-    if (error.code() != EtcdV2Client::kExists) throw;
-  }
-  for (;; ports_.executor.sleep_until(ports_.clock.monotonic_now() + 100ms)) {
-    const std::string text = client_->get(node).node.value;
-    data = parse_texts(text);
-    data[key] = value;
-    try {
-      client_->put(node, {.value = encode_texts(data), .previous_value = text});
-      return;
-    } catch (const EtcdError& error) {
-      if (error.code() != EtcdV2Client::kCompareFailed) throw;
-    }
-  }
-}
-
-std::string LegacyEtcdRendezvous::load_extra_data(std::int64_t version, const std::string& key) {
-  const std::string directory = path("/rdzv/v_" + std::to_string(version));
-  for (;;) {
-    const EtcdV2Answer listed = client_->list(directory);
-    for (const EtcdV2Node& node : listed.below) {
-      if (node.key != directory + "/extra_data") continue;
-      const auto data = parse_texts(node.value);
-      if (const auto found = data.find(key); found != data.end()) return found->second;
-    }
-    static_cast<void>(client_->watch(directory + "/extra_data", listed.index + 1,
-                                     ports_.clock.monotonic_now() + settings_.timeout));
-  }
-}
-
 // ---- etcd ---------------------------------------------------------------------------------------
 
 LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::read() {
@@ -570,7 +486,7 @@ LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::read() {
   out.state = parse_legacy_state(answer.node.value);
   out.text = std::move(answer.node.value);
   out.index = answer.index;
-  if (out.state.version) seen_version_ = std::max(seen_version_, number_in(*out.state.version));
+  if (out.state.version) seen_version_ = std::max(seen_version_, *out.state.version);
   return out;
 }
 
@@ -640,16 +556,20 @@ void LegacyEtcdRendezvous::sleep(sim::Duration span) {
   interruptible_sleep(ports_, span);
 }
 
-std::string LegacyEtcdRendezvous::rank_path(const std::string& version, std::int64_t rank) const {
-  return path("/rdzv/v_" + version + "/rank_" + std::to_string(rank));
+std::string LegacyEtcdRendezvous::version_path(std::int64_t version) const {
+  return path("/rdzv/v_" + std::to_string(version));
 }
 
-std::string LegacyEtcdRendezvous::return_path(const std::string& version) const {
-  return path("/rdzv/v_" + version + "/returns");
+std::string LegacyEtcdRendezvous::rank_path(std::int64_t version, std::int64_t rank) const {
+  return version_path(version) + "/rank_" + std::to_string(rank);
+}
+
+std::string LegacyEtcdRendezvous::return_path(std::int64_t version) const {
+  return version_path(version) + "/returns";
 }
 
 std::string LegacyEtcdRendezvous::store_path(std::int64_t version) const {
-  return path("/rdzv/v_" + std::to_string(version) + "/kv");
+  return version_path(version) + "/kv";
 }
 
 }  // namespace hooke::model

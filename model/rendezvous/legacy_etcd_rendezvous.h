@@ -12,6 +12,7 @@
 
 #include "model/etcd/v2_client.h"
 #include "model/rendezvous/handler.h"
+#include "model/rendezvous/legacy_etcd_renewal.h"
 #include "model/rendezvous/legacy_state.h"
 #include "model/variant/planted.h"
 #include "model/variant/variant.h"
@@ -75,14 +76,10 @@ class LegacyEtcdRendezvous {
   /// EtcdError kKeyNotFound when there is no version yet (S-L11).
   void set_closed();
 
-  /// Texts beside a version; loading waits for the key (spec 6).
-  void store_extra_data(std::int64_t version, const std::string& key, const std::string& value);
-  std::string load_extra_data(std::int64_t version, const std::string& key);
   /// Where the version's store lies.
   [[nodiscard]] std::string store_path(std::int64_t version) const;
 
  private:
-  class Refresher;
   struct Read {
     LegacyState state;
     std::string text;         ///< as it stands in etcd
@@ -94,23 +91,23 @@ class LegacyEtcdRendezvous {
   bool try_create();
   void create_counter();
   /// Advances the counter of versions and makes the directory of the next one. EtcdError.
-  std::string next_version();
+  std::int64_t next_version();
   /// Hardened: an etcd that has lost its keys begins again with versions that there were; who meets
   /// one of them that is still joinable takes it to where the versions go on.
-  [[nodiscard]] bool was_before(const std::string& version) const;
+  [[nodiscard]] bool was_before(std::int64_t version) const;
   /// What the active version's `state` is to the version that barrier() returned.
   [[nodiscard]] Successor successor_in(const LegacyState& state) const;
-  Place join_phase(const std::string& version);
-  Read join(const std::string& version, std::int64_t& rank);
-  void last_call(const std::string& version, std::int64_t rank, sim::Duration deadline);
-  void wait_for_peers(const std::string& version, std::int64_t rank);
+  Place join_phase(std::int64_t version);
+  Read join(std::int64_t version, std::int64_t& rank);
+  void last_call(std::int64_t version, std::int64_t rank, sim::Duration deadline);
+  void wait_for_peers(std::int64_t version, std::int64_t rank);
   /// Hardened: this is another version of the same number, begun in an etcd that had lost its data.
   [[nodiscard]] bool has_lost_place(const LegacyState& state, std::int64_t rank) const;
-  void confirm(const std::string& version, std::int64_t rank);
-  std::int64_t wait_for_final(const std::string& version);
-  void handle_existing(const std::string& version);
-  void announce_waiting(const std::string& version);
-  void wait_to_be_free(const std::string& version);
+  void confirm(std::int64_t version, std::int64_t rank);
+  std::int64_t wait_for_final(std::int64_t version);
+  void handle_existing(std::int64_t version);
+  void announce_waiting(std::int64_t version);
+  void wait_to_be_free(std::int64_t version);
   /// False when somebody was faster.
   bool try_close(const Read& seen);
   /// In an etcd that has lost its keys, before anybody begins anew there: no newcomer shall wait
@@ -130,12 +127,12 @@ class LegacyEtcdRendezvous {
   /// prolongs a rendezvous (S-L13); one that only runs in the hardened variant.
   [[nodiscard]] sim::Duration reading() const;
   [[nodiscard]] std::string path(const std::string& name) const { return run_path_ + name; }
-  [[nodiscard]] std::string rank_path(const std::string& version, std::int64_t rank) const;
+  [[nodiscard]] std::string version_path(std::int64_t version) const;
+  [[nodiscard]] std::string rank_path(std::int64_t version, std::int64_t rank) const;
   /// Where a hardened member says that it waits for the next version (beside what PyTorch lists).
-  [[nodiscard]] std::string return_path(const std::string& version) const;
+  [[nodiscard]] std::string return_path(std::int64_t version) const;
   /// Those of these keep-alives that are not there.
-  std::vector<std::string> expired(const std::string& version,
-                                   std::vector<std::string> keep_alives);
+  std::vector<std::string> expired(std::int64_t version, std::vector<std::string> keep_alives);
   void create_directory(const std::string& path, std::int64_t ttl);
 
   sim::Ports& ports_;
@@ -150,8 +147,8 @@ class LegacyEtcdRendezvous {
   std::function<void()> when_waiting_;
   bool is_spare_ = false;     ///< has found, in this barrier(), a full version
   sim::Duration deadline_{};  ///< a reading()
-  std::unique_ptr<Refresher> run_refresher_;
-  std::unique_ptr<Refresher> rank_refresher_;
+  std::unique_ptr<LegacyEtcdRenewal> run_renewal_;
+  std::unique_ptr<LegacyEtcdRenewal> rank_renewal_;
 };
 
 }  // namespace hooke::model

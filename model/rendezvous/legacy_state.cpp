@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -53,7 +54,7 @@ std::vector<Item> items_of(const json& value, const std::string& place, Read rea
 std::string encode_legacy_state(const LegacyState& state) {
   std::string out =
       R"({"status": ")" + std::string(kNames[static_cast<std::size_t>(state.status)]) + "\"";
-  if (state.version) out += R"(, "version": )" + quoted(*state.version);
+  if (state.version) out += R"(, "version": ")" + std::to_string(*state.version) + "\"";
   if (state.participants) {
     out += R"(, "participants": )" +
            list_of(*state.participants, [](std::int64_t rank) { return std::to_string(rank); });
@@ -85,7 +86,9 @@ LegacyState parse_legacy_state(std::string_view text) {
   const auto name = std::find(kNames.begin(), kNames.end(), text_of(*status, "/status"));
   if (name == kNames.end()) refuse("/status must be setup, joinable, frozen, final or closed");
   state.status = static_cast<Status>(name - kNames.begin());
-  if (const json* const value = member("version")) state.version = text_of(*value, "/version");
+  if (const json* const value = member("version")) {
+    state.version = parse_legacy_version(text_of(*value, "/version"), "/version");
+  }
   if (const json* const value = member("participants")) {
     state.participants = items_of<std::int64_t>(*value, "/participants", integer_of);
   }
@@ -107,20 +110,14 @@ LegacyState parse_legacy_state(std::string_view text) {
   return state;
 }
 
-std::string encode_texts(const std::map<std::string, std::string>& texts) {
-  std::string out = "{";
-  for (const auto& [key, value] : texts) {
-    out += (out.size() > 1 ? ", " : "") + quoted(key) + ": " + quoted(value);
-  }
-  return out + "}";
-}
-
-std::map<std::string, std::string> parse_texts(std::string_view text) {
-  const json document = json::parse(text, nullptr, false);
-  if (!document.is_object()) refuse("extra data must be a JSON object");
-  std::map<std::string, std::string> out;
-  for (const auto& [key, value] : document.items()) out[key] = text_of(value, "/" + key);
-  return out;
+std::int64_t parse_legacy_version(std::string_view text, std::string_view place) {
+  std::int64_t version = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, version);
+  if (read.ec != std::errc() || read.ptr != end || version < 0)
+    refuse(std::string(place) + " must be a whole number in digits, not \"" + std::string(text) +
+           "\"");
+  return version;
 }
 
 }  // namespace hooke::model

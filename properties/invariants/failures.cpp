@@ -148,10 +148,11 @@ class RestartBudget final : public Judge {
 
 /// An agent must name its own first failure; failures within one monitor interval are one to it,
 /// for it polls. Of all that the agents of a round report, one must be the round's first failure,
-/// unless that agent could not report (it died, or ended because it was told to) or a member had
-/// been lost before, which no worker's failure explains. It may have been about to when the run was
-/// cut: before it reports it stops its other workers and asks the store what is left to do. Bound:
-/// monitor interval + stop grace + read + slack, from the failure.
+/// unless that agent could not report (it died, ended because it was told to, or had begun to
+/// restart before it looked) or a member had been lost before, which no worker's failure explains.
+/// It may have been about to when the run was cut: before it reports it stops its other workers and
+/// asks the store what is left to do. Bound: monitor interval + stop grace + read + slack, from the
+/// failure.
 class FirstCause final : public Judge {
  public:
   FirstCause()

@@ -46,6 +46,10 @@ TEST(LegacyState, what_a_stranger_has_written_is_refused_with_its_place) {
   EXPECT_THAT(refusal(R"({"status": "open"})"), HasSubstr("/status must be"));
   EXPECT_THAT(refusal(R"({"status": "joinable", "version": 1})"),
               HasSubstr("/version must be a text"));
+  for (const char* version : {"", "-1", " 1", "1a", "9223372036854775808"}) {
+    EXPECT_THAT(refusal(R"({"status": "closed", "version": ")" + std::string(version) + "\"}"),
+                HasSubstr("/version must be a whole number in digits, not"));
+  }
   EXPECT_THAT(refusal(R"({"status": "joinable", "version": "1"})"),
               HasSubstr("/participants are needed"));
   EXPECT_THAT(refusal(R"({"status": "joinable", "version": "1", "participants": ["a"]})"),
@@ -55,14 +59,6 @@ TEST(LegacyState, what_a_stranger_has_written_is_refused_with_its_place) {
   EXPECT_THAT(
       refusal(R"({"status": "final", "version": "1", "participants": [0], "keep_alives": ["k"]})"),
       HasSubstr("/num_workers_waiting is missing"));
-}
-
-TEST(LegacyState, extra_data_is_an_object_of_texts) {
-  const std::map<std::string, std::string> texts{{"a", "1"}, {"b", "ü"}};
-  EXPECT_EQ(encode_texts(texts), R"({"a": "1", "b": "\u00fc"})");
-  EXPECT_EQ(parse_texts(encode_texts(texts)), texts);
-  EXPECT_THROW(parse_texts(R"({"a": 1})"), std::invalid_argument);
-  EXPECT_THROW(parse_texts("["), std::invalid_argument);
 }
 
 }  // namespace
