@@ -11,7 +11,7 @@
 namespace hooke::cli {
 namespace {
 
-struct Options {
+struct BenchOptions {
   report::StudyPlan plan;
   std::string json_path;
   std::string csv_path;
@@ -24,7 +24,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   bench->require_subcommand(1);
   add_bench_store(*bench, exit_code);
   add_bench_node(*bench, exit_code);
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchOptions>();
   CLI::App* command =
       bench->add_subcommand("rendezvous", "Rendezvous latency against the number of nodes");
   command->add_option("--nodes", options->plan.nodes, "Numbers of nodes")

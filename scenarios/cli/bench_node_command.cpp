@@ -14,12 +14,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct Options {
+struct BenchNodeOptions {
   std::string endpoint, directory;
   std::int64_t nodes = 1, number = 0;
 };
 
-int join(sim::Ports& ports, const Options& options) {
+int join(sim::Ports& ports, const BenchNodeOptions& options) {
   model::RendezvousParameters parameters;
   parameters.backend = "c10d";
   parameters.endpoint = options.endpoint;
@@ -48,7 +48,7 @@ int join(sim::Ports& ports, const Options& options) {
 }  // namespace
 
 void add_bench_node(CLI::App& bench, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchNodeOptions>();
   CLI::App* command = bench.add_subcommand("node", "One node of a measured rendezvous");
   command->group("");  // reports/bench/agents calls it
   command->add_option("--endpoint", options->endpoint, "Where the store is")->required();

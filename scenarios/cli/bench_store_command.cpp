@@ -19,7 +19,7 @@
 namespace hooke::cli {
 namespace {
 
-struct Options {
+struct BenchStoreOptions {
   std::string endpoint = "localhost:29400";
   std::vector<std::size_t> connections{1, 64, 1000};
   std::vector<std::string> operations = report::store_operations();
@@ -28,7 +28,7 @@ struct Options {
   std::string json_path;
 };
 
-int measure(sim::Ports& ports, const Options& options, std::ofstream& json) {
+int measure(sim::Ports& ports, const BenchStoreOptions& options, std::ofstream& json) {
   report::StoreLoad load;
   try {
     load.store.endpoint = model::parse_endpoint(options.endpoint, 29400);
@@ -72,7 +72,7 @@ int measure(sim::Ports& ports, const Options& options, std::ofstream& json) {
 
 void add_bench_store(CLI::App& bench, int& exit_code) {
   CLI::App* command = bench.add_subcommand("store", "Requests per second of a live TCPStore");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchStoreOptions>();
   command->add_option("--endpoint", options->endpoint, "HOST[:PORT] of a PyTorch or hooke store")
       ->capture_default_str();
   command->add_option("--connections", options->connections, "Numbers of clients")

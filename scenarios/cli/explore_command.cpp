@@ -15,7 +15,7 @@
 namespace hooke::cli {
 namespace {
 
-struct Options {
+struct ExploreOptions {
   HuntOptions hunt;
   std::uint64_t seeds = 1'000;
   std::uint64_t first = 0;
@@ -25,7 +25,7 @@ struct Options {
   hunt::Bounds bounds;
 };
 
-hunt::Swarm swarm_of(const Options& options, std::string& space) {
+hunt::Swarm swarm_of(const ExploreOptions& options, std::string& space) {
   hunt::Swarm swarm;
   if (!options.space.empty()) {
     const std::string text = scenario::read_file(options.space);
@@ -39,7 +39,7 @@ hunt::Swarm swarm_of(const Options& options, std::string& space) {
   return swarm;
 }
 
-int explore(const Options& options) {
+int explore(const ExploreOptions& options) {
   if (!options.exhaustive.empty()) {
     return search_exhaustively(scenario::load_scenario_file(options.exhaustive), options.bounds,
                                options.hunt);
@@ -63,7 +63,7 @@ int explore(const Options& options) {
 }  // namespace
 
 void add_explore(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExploreOptions>();
   CLI::App* command = app.add_subcommand(
       "explore", "Play random worlds with random faults, and collect how promises break");
   command->add_option("--seeds", options->seeds, "How many worlds")->capture_default_str();

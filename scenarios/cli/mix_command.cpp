@@ -16,7 +16,7 @@
 namespace hooke::cli {
 namespace {
 
-struct Options {
+struct MixOptions {
   std::vector<std::string> paths;
   std::int64_t runs = 3;
   unsigned jobs = 1;
@@ -44,7 +44,7 @@ std::vector<Subject> subjects_of(const std::vector<std::string>& paths) {
   return subjects;
 }
 
-int mix(const Options& options) {
+int mix(const MixOptions& options) {
   const std::vector<Subject> subjects = subjects_of(options.paths);
   std::vector<std::string> rows(subjects.size());
   std::vector<std::string> only_mixed(subjects.size());
@@ -82,7 +82,7 @@ int mix(const Options& options) {
 }  // namespace
 
 void add_mix(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MixOptions>();
   CLI::App* command = app.add_subcommand(
       "mix", "Find how many agents must be hardened, and which, for a failure to disappear");
   command

@@ -12,7 +12,7 @@
 namespace hooke::cli {
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::vector<std::string> files;
   std::vector<std::string> against;
   bool json = false;
@@ -35,7 +35,7 @@ int compare(const hunt::Exploration& whole, const hunt::Exploration& other) {
   return whole.findings_beyond(other).empty() ? kAllHeld : kSomethingFell;
 }
 
-int report(const Options& options) {
+int report(const ReportOptions& options) {
   const hunt::Exploration whole = whole_of(options.files);
   if (!options.against.empty()) return compare(whole, whole_of(options.against));
   std::cout << (options.exhibits ? report::exhibits_csv(whole)
@@ -47,7 +47,7 @@ int report(const Options& options) {
 }  // namespace
 
 void add_report(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   CLI::App* command =
       app.add_subcommand("report", "Put together what parts of an exploration have seen");
   command->add_option("results", options->files, "Files that hooke explore --results has written")

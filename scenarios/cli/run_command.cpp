@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct RunOptions {
   std::vector<std::string> paths;
   std::optional<std::uint64_t> seed;
   std::string strategy;
@@ -52,7 +52,7 @@ std::ofstream open_output(const std::string& path) {
 }
 
 report::Result run_one(const std::string& file, const scenario::Scenario& scenario,
-                       const Options& options, const properties::InvariantRegistry& invariants,
+                       const RunOptions& options, const properties::InvariantRegistry& invariants,
                        std::ostream* trace, const report::Style& style) {
   kernel::Kernel kernel;  // not longer: a real process on this thread has one of its own
   scenario::RunOptions run_options;
@@ -86,7 +86,7 @@ scenario::Cast cast_of(const std::string& world) {
 }
 
 report::Result run_one_really(const std::string& file, const std::string& world,
-                              const scenario::Scenario& scenario, const Options& options,
+                              const scenario::Scenario& scenario, const RunOptions& options,
                               const properties::InvariantRegistry& invariants, std::ostream* trace,
                               const report::Style& style) {
   scenario::RealOptions real_options;
@@ -111,7 +111,7 @@ int exit_code_of(const std::vector<report::Result>& results) {
   return report::differing(results) > 0 ? kSomethingFell : code;
 }
 
-int run(const Options& options) {
+int run(const RunOptions& options) {
   const report::Style style = style_of_terminal();
   std::vector<std::pair<std::string, scenario::Scenario>> scenarios;
   std::size_t name_width = 20;
@@ -158,7 +158,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_run(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand(
       "run", "Replay scenarios, simulated or with real processes, and judge them");
   command->add_option("paths", options->paths, "Scenario files, or directories with scenario files")

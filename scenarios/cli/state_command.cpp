@@ -26,7 +26,7 @@
 namespace hooke::cli {
 namespace {
 
-struct Options {
+struct StateOptions {
   std::string backend = "c10d";
   std::string endpoint;
   std::string run_id = "none";
@@ -81,7 +81,7 @@ Look look_by(sim::Ports& ports, const model::RendezvousParameters& parameters) {
 }
 
 /// Prints one view; whether there is such a job.
-bool show(sim::Ports& ports, const Look& look, const Options& options) {
+bool show(sim::Ports& ports, const Look& look, const StateOptions& options) {
   const auto view = look();
   if (!view) {
     std::fprintf(stderr, "hooke state: the store at %s knows no job \"%s\" (--rdzv-id)\n",
@@ -101,7 +101,7 @@ bool show(sim::Ports& ports, const Look& look, const Options& options) {
   return true;
 }
 
-model::RendezvousParameters parameters_of(const Options& options) {
+model::RendezvousParameters parameters_of(const StateOptions& options) {
   model::RendezvousParameters parameters;
   parameters.backend = options.backend;
   parameters.endpoint = options.endpoint;
@@ -111,7 +111,7 @@ model::RendezvousParameters parameters_of(const Options& options) {
   return parameters;
 }
 
-int watch(sim::Ports& ports, const Options& options) {
+int watch(sim::Ports& ports, const StateOptions& options) {
   try {
     const Look look = look_by(ports, parameters_of(options));
     if (options.watch_s <= 0) return show(ports, look, options) ? kAllHeld : kSomethingFell;
@@ -146,7 +146,7 @@ int watch(sim::Ports& ports, const Options& options) {
 void add_state(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "state", "Show the live rendezvous of a job of torchrun or hooke agents; changes nothing");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StateOptions>();
   command->add_option("--rdzv-backend,--rdzv_backend", options->backend, "As the job's")
       ->check(CLI::IsMember({"c10d", "etcd-v2", "etcd-v3"}))
       ->capture_default_str();

@@ -14,7 +14,7 @@ namespace {
 
 using scenario::Scenario;
 
-struct Options {
+struct SweepOptions {
   HuntOptions hunt;
   std::string file;
   std::vector<std::string> words{"*"};
@@ -34,7 +34,7 @@ std::vector<Scenario> pairs_of(kernel::Kernel& kernel, const Scenario& single,
   return out;
 }
 
-int sweep(const Options& options) {
+int sweep(const SweepOptions& options) {
   Scenario reference = scenario::load_scenario_file(options.file);
   const auto invariants = properties::InvariantRegistry::with_builtins();
   std::vector<Scenario> singles;
@@ -81,7 +81,7 @@ int sweep(const Options& options) {
 }  // namespace
 
 void add_sweep(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SweepOptions>();
   CLI::App* command = app.add_subcommand(
       "sweep", "Play a scenario with one more fault, for every fault at every event");
   command->add_option("scenario", options->file, "Scenario file")->required();

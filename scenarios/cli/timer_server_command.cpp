@@ -14,7 +14,7 @@
 namespace hooke::cli {
 namespace {
 
-struct Options {
+struct TimerServerOptions {
   std::string path;
   double interval = 0.1;
 };
@@ -29,7 +29,7 @@ void print(const model::WatchdogEvent& event) {
   std::fflush(stdout);
 }
 
-int serve(const Options& options) {
+int serve(const TimerServerOptions& options) {
   real::RealProcess process({"hooke"});
   return process.run([&](sim::Ports& ports) {
     model::FileTimerOptions timers;
@@ -60,7 +60,7 @@ int serve(const Options& options) {
 void add_timer_server(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("timer-server", "End workers that let a deadline of theirs pass");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TimerServerOptions>();
   command
       ->add_option("--path", options->path,
                    "The FIFO that workers write to, as TORCHELASTIC_TIMER_FILE tells them; what "

@@ -11,12 +11,12 @@
 namespace hooke::cli {
 namespace {
 
-struct Options {
+struct WorkerPoolOptions {
   std::uint16_t port = model::kWorkerPoolPort;
   std::int64_t slots = 0;
 };
 
-int serve(const Options& options) {
+int serve(const WorkerPoolOptions& options) {
   real::RealProcess process({"hooke"});
   return process.run([&](sim::Ports& ports) {
     for (const sim::Signal signal : {sim::Signal::term, sim::Signal::int_})
@@ -42,7 +42,7 @@ int serve(const Options& options) {
 void add_worker_pool(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "worker-pool", "Start workers for agents of this machine, and end them with their agent");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WorkerPoolOptions>();
   command->add_option("--port", options->port, "Port of this machine; 0: any")
       ->capture_default_str();
   command->add_option("--slots", options->slots, "Workers at a time, of all agents together")
