@@ -65,9 +65,8 @@ class JobBudget final : public RestartBudget {
   void look() override {
     try {
       const Value held = stored();
-      // Whoever joins in a store that came up empty is told by those who know.
-      if (parse(held).count < latest(held).count)
-        static_cast<void>(store_->compare_set(kKey, held, text(known_)));
+      latest(held);
+      give_back(held, known_.round);
       untold_ = false;
     } catch (const StoreError&) {
       // What was known before is known still.
@@ -89,6 +88,11 @@ class JobBudget final : public RestartBudget {
   const Spent& latest(const Value& value) {
     if (const Spent spent = parse(value); spent.count > known_.count) known_ = spent;
     return known_;
+  }
+  /// Whoever joins in a store that came up empty is told by those who know.
+  void give_back(const Value& held, std::int64_t paid_for) {
+    if (parse(held).count >= known_.count) return;
+    static_cast<void>(store_->compare_set(kKey, held, text({known_.count, paid_for})));
   }
   static bool paid(const Spent& spent, std::int64_t round) {
     return round != kNoRound && spent.round >= round;
@@ -121,7 +125,11 @@ class JobBudget final : public RestartBudget {
       for (Value held = stored();;) {
         const Spent spent = latest(held);
         if (paid(spent, round)) return std::max<std::int64_t>(max_restarts_ - spent.count, 0);
-        if (spent.count >= max_restarts_) return std::nullopt;
+        if (spent.count >= max_restarts_) {
+          // Those who have begun anew may count their rounds anew, too: none of these is paid for.
+          give_back(held, kNoRound);
+          return std::nullopt;
+        }
         const Value wanted = text({spent.count + 1, round});
         Value now = store_->compare_set(kKey, held, wanted);
         if (now == wanted) return max_restarts_ - latest(now).count;

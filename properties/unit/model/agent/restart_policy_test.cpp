@@ -174,6 +174,18 @@ TEST(RestartBudget, whoever_looks_tells_a_store_that_came_up_empty_what_he_knows
   });
 }
 
+TEST(RestartBudget, who_goes_because_nothing_is_left_tells_those_who_have_begun_anew) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto a = make_job_budget(1, std::make_shared<MemoryStore>(ports, test.data));
+    EXPECT_EQ(a->spend(1), 0);
+    test.data->values.clear();
+    EXPECT_EQ(a->spend(2), std::nullopt);
+    const auto newcomer = make_job_budget(1, std::make_shared<MemoryStore>(ports, test.data));
+    EXPECT_EQ(newcomer->spend(1), std::nullopt) << "this round 1 is another one";
+  });
+}
+
 TEST(RestartBudget, while_the_store_is_silent_what_is_known_of_the_others_counts) {
   Budget test;
   test.with([&](Ports& ports) {
