@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <mutex>
 #include <stdexcept>
+#include <utility>
 
 #include "model/observe/marks.h"
 #include "model/observe/trace_events.h"
@@ -69,6 +70,7 @@ class DynamicHandler final : public RendezvousHandler {
   GroupState group_state() override;
   bool round_is_taken() override;
   Successor successor() override;
+  void when_waiting(std::function<void()> call) override { core_->when_waiting = std::move(call); }
   std::vector<std::int64_t> missing_ranks() override;
   void group_formed() override;
   [[nodiscard]] std::optional<sim::Duration> outage_limit() const override;

@@ -75,8 +75,7 @@ class RendezvousHandler {
   /// tell. What becomes of a node that is not in a round that is complete decides nothing for it.
   virtual Successor successor() { return Successor::none; }
   /// Hardened: `call` is made in next_rendezvous() when this node is about to wait beside a round
-  /// of others, where these need not hear of it (legacy etcd: nobody is admitted to a full
-  /// version).
+  /// of others, where these need not hear of it, since nobody is admitted to a full one.
   virtual void when_waiting(std::function<void()> /*call*/) {}
   /// Ranks of that group whose nodes are no participants any more; empty where that is not known.
   virtual std::vector<std::int64_t> missing_ranks() { return {}; }

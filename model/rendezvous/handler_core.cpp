@@ -16,7 +16,10 @@ void HandlerCore::run(Operation operation, sim::MonotonicTime deadline,
           interruptible_sleep(ports, span);
         }
       },
-      [this](Action) { ports.fault_point.reach("rendezvous.before_write"); });
+      [this](Action action) {
+        if (action == Action::add_to_redundancy_list && when_waiting) when_waiting();
+        ports.fault_point.reach("rendezvous.before_write");
+      });
 }
 
 PatientBackend* HandlerCore::make_patient() {

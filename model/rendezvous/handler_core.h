@@ -2,6 +2,7 @@
 // What the handler of a dynamic rendezvous and its keep-alive fiber share, so that either may go
 // first.
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -33,7 +34,8 @@ struct HandlerCore {
   PatientBackend* patient;  ///< what `resources` has as backend; null in the faithful variants
   WriteTracer tracer;
   StateHolder holder;
-  sim::Mutex heartbeat_lock;  ///< held across store calls (R-10)
+  sim::Mutex heartbeat_lock;           ///< held across store calls (R-10)
+  std::function<void()> when_waiting;  ///< see RendezvousHandler
 
   /// Carries `operation` out until it is done or `deadline` has passed; a caught signal ends it.
   void run(Operation operation, sim::MonotonicTime deadline,

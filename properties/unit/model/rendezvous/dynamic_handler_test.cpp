@@ -276,6 +276,28 @@ TEST_F(DynamicHandlers, that_restart_at_once_need_as_many_rounds_of_writes_as_th
   EXPECT_GE(lost, kNodes * (kNodes - 1) / 4) << "of writes, and each is as large as the state";
 }
 
+TEST_F(DynamicHandlers, say_that_they_are_about_to_wait_beside_a_full_round_of_others) {
+  serve("c10d");
+  RendezvousParameters hardened = parameters(2, 2);
+  hardened.variant = Variant::hardened;
+  hardened.config["keep_alive_interval"] = "1";
+  int told = 0;
+  for (const char* name : {"a", "b"}) {
+    node(name, hardened, [&](Ports& ports, RendezvousHandler& handler) {
+      handler.when_waiting([] { ADD_FAILURE() << "there was a seat"; });
+      handler.next_rendezvous();
+      sleep(ports, 20s);
+    });
+  }
+  node("c", hardened, [&](Ports& ports, RendezvousHandler& handler) {
+    handler.when_waiting([&] { ++told; });
+    sleep(ports, 10s);
+    EXPECT_ANY_THROW(static_cast<void>(handler.next_rendezvous()));
+  });
+  run(3);
+  EXPECT_EQ(told, 1);
+}
+
 TEST_F(DynamicHandlers, a_time_out_meant_for_another_backend_is_ignored_in_silence) {
   serve("c10d");
   RendezvousParameters hasty = parameters(2, 2);
