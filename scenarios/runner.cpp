@@ -221,6 +221,8 @@ RunReport run(kernel::Kernel& kernel, const Scenario& scenario, const RunOptions
   std::unique_ptr<Execution> execution =
       std::make_unique<Execution>(kernel, scenario, options, report.seed);
   properties::InvariantSet judges(invariants);
+  const std::vector<std::string>& names = execution->node_names();
+  for (std::uint32_t i = 0; i < names.size(); ++i) judges.call(sim::NodeId{i}, names[i]);
   execution->watch(judges);
   for (kernel::TraceSink* const sink : options.sinks) execution->watch(*sink);
   if (options.twin) {

@@ -33,6 +33,10 @@ const InvariantSet::Route* InvariantSet::find(const sim::EventType* type) const 
   return place != routes_.end() && place->type == type ? &*place : nullptr;
 }
 
+void InvariantSet::call(sim::NodeId node, std::string_view name) {
+  view_->call(node, name);
+}
+
 void InvariantSet::on_event(const sim::Event& event) {
   const Route* const route = find(event.type);
   if (route != nullptr) {

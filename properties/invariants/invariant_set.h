@@ -4,6 +4,7 @@
 // an interest.
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "properties/invariants/invariant.h"
@@ -17,6 +18,8 @@ class InvariantSet final : public kernel::TraceSink {
  public:
   explicit InvariantSet(const InvariantRegistry& registry);
 
+  /// What the node is called, before the first event that is about it or names it.
+  void call(sim::NodeId node, std::string_view name);
   void on_event(const sim::Event& event) override;
   /// After the last event: every violation, invariant by invariant in order of registration. Once
   /// per set.

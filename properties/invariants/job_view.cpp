@@ -334,14 +334,16 @@ void JobView::on_agent_event(const sim::Event& event, Agent& agent, AgentId id) 
   }
 }
 
+void JobView::call(sim::NodeId node, std::string_view name) {
+  Machine& here = machine(node);
+  if (name.empty() || here.name == name) return;
+  here.name = name;
+  nodes_by_name_[here.name] = node;
+}
+
 void JobView::on_rendezvous_event(const sim::Event& event, Agent& agent, AgentId id) {
   if (event.type == &ev::rendezvous_joining) {
-    const std::string_view address = parse_descriptor(event.field("descriptor").text()).address;
-    Machine& here = machine(agent.node);
-    if (!address.empty() && here.name != address) {
-      here.name = address;
-      nodes_by_name_[here.name] = agent.node;
-    }
+    call(agent.node, parse_descriptor(event.field("descriptor").text()).address);
     enter(agent, Stage::joining, event.at);
   } else if (event.type == &ev::rendezvous_joined || event.type == &ev::ranks_assigned) {
     on_joined(event, agent, id);

@@ -145,6 +145,9 @@ class JobView {
  public:
   /// The event types it follows.
   static std::span<const sim::EventType* const> interests();
+  /// Whoever names machines, as faults do, calls this one so: agents of a static rendezvous never
+  /// introduce themselves.
+  void call(sim::NodeId node, std::string_view name);
   /// Takes an event in; showing it again changes nothing.
   void see(const sim::Event& event);
 
@@ -166,11 +169,11 @@ class JobView {
   [[nodiscard]] const Process* process(sim::NodeId node, sim::Pid pid) const;
   [[nodiscard]] const std::vector<Process>& processes(sim::NodeId node) const;
 
-  /// Name of a node as its agents introduce themselves, else its number.
+  /// Name of a node as its agents introduce themselves or it was called, else its number.
   [[nodiscard]] std::string name(sim::NodeId node) const;
   /// "the agent on node b (pid 100)".
   [[nodiscard]] std::string describe(AgentId agent) const;
-  /// The node that introduces itself as `address`; nullopt when none does.
+  /// The node that introduces itself, or is called, so; nullopt when none is.
   [[nodiscard]] std::optional<sim::NodeId> node_called(std::string_view address) const;
 
   /// The agent that introduces itself as "addr_pid_localid"; kNoAgent when none does, or none does

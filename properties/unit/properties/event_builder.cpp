@@ -22,7 +22,10 @@ Script& Script::at(sim::Duration time) {
 
 Script::Node& Script::node(const std::string& name) {
   const auto [entry, fresh] = nodes_.try_emplace(name);
-  if (fresh) entry->second.id = sim::NodeId{static_cast<std::uint32_t>(nodes_.size() - 1)};
+  if (fresh) {
+    entry->second.id = sim::NodeId{static_cast<std::uint32_t>(nodes_.size() - 1)};
+    set_.call(entry->second.id, name);
+  }
   return entry->second;
 }
 

@@ -114,15 +114,17 @@ TEST(JobView, a_relaunch_under_the_same_run_id_is_undecided) {
   EXPECT_EQ(only_job(script).living, 1);
 }
 
-TEST(JobView, nodes_are_called_as_their_agents_introduce_themselves) {
+TEST(JobView, nodes_are_called_as_they_were_told_or_as_their_agents_introduce_themselves) {
+  EXPECT_EQ(JobView().name(sim::NodeId{1}), "1");
   Script script;
   script.agent_starts("a").agent_starts("b");
-  EXPECT_EQ(script.view().name(sim::NodeId{1}), "1");
-  script.joining("b");
   EXPECT_EQ(script.view().name(sim::NodeId{1}), "b");
-  EXPECT_EQ(script.view().describe(AgentId{1}), "the agent on node b (pid 100)");
-  EXPECT_EQ(script.view().node_called("b.sim"), sim::NodeId{1});
   EXPECT_EQ(script.view().node_called("b"), sim::NodeId{1});
+  script.emit("b", 100, ev::rendezvous_joining, {"job", "gpu7.sim_100_0", -1});
+  EXPECT_EQ(script.view().name(sim::NodeId{1}), "gpu7");
+  EXPECT_EQ(script.view().describe(AgentId{1}), "the agent on node gpu7 (pid 100)");
+  EXPECT_EQ(script.view().node_called("gpu7.sim"), sim::NodeId{1});
+  EXPECT_EQ(script.view().node_called("gpu7"), sim::NodeId{1});
   EXPECT_FALSE(script.view().node_called("nobody"));
 }
 

@@ -464,6 +464,30 @@ TEST(Exit, nobody_hears_of_what_nobody_could_tell_the_store) {
   EXPECT_THAT(limits_of_an_untold_joiner(7s), testing::Each("")) << "a and b went 60 s later";
 }
 
+/// In a static job, whose agents never introduce themselves, the workers of b fail for good at 10
+/// s, and b goes at 70 s; a never does. `target`: of a clog at 5 s.
+std::vector<std::string> limits_of_an_untold_static_member(const std::string& target) {
+  AgentSettings settings;
+  settings.max_restarts = 0;
+  Script script(settings);
+  script.agent_starts("a").serves_store("a", 29400).agent_starts("b").at(1s);
+  for (const std::string node : {"a", "b"}) {
+    const std::int64_t rank = node == "a" ? 0 : 1;
+    script.emit(node, 100, ev::ranks_assigned, {"job", -1, rank, 2, rank, 2});
+    script.workers_start(node);
+  }
+  script.at(5s).fault(0, "net_clog", 0s, target);
+  script.at(10s).worker_ends("b", 0, 1).reaps("b").group("b", "FAILED");
+  script.at(70s).finishes("b", "failed", 1).at(3600s);
+  return limits(script.finish(false), "liveness.exit");
+}
+
+TEST(Exit, nobody_takes_for_dead_a_static_member_that_could_not_tell_of_its_failure) {
+  EXPECT_THAT(limits_of_an_untold_static_member("b <-> a"),
+              ElementsAre("an agent was cut off from the store"));
+  EXPECT_THAT(limits_of_an_untold_static_member("c <-> a"), ElementsAre(""));
+}
+
 TEST(Exit, a_disturbance_may_keep_the_barrier_shut) {
   Script script = two_nodes_at_work();
   script.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");

@@ -150,7 +150,7 @@ TEST(EnvContract, one_rank_for_two_workers_breaks_it) {
   worker_started(script, "b", 600, 0, 0, 2, 0);
   EXPECT_THAT(
       witnesses(script.finish(false), "safety.env_contract"),
-      HasSubstr("rank 0 of round 0 is given to pid 500 on node 0 and to pid 600 on node 1"));
+      HasSubstr("rank 0 of round 0 is given to pid 500 on node a and to pid 600 on node b"));
 }
 
 TEST(EnvContract, ranks_out_of_range_and_disputed_sizes_break_it) {
@@ -161,10 +161,10 @@ TEST(EnvContract, ranks_out_of_range_and_disputed_sizes_break_it) {
   worker_started(script, "b", 600, 0, 1, 3, 0);
   EXPECT_THAT(
       witnesses(script.finish(false), "safety.env_contract"),
-      AllOf(HasSubstr("worker pid 500 of the agent on node 0 (pid 100) is started in round 0 with "
+      AllOf(HasSubstr("worker pid 500 of the agent on node a (pid 100) is started in round 0 with "
                       "rank 2 of 2"),
             HasSubstr("with local rank 1 of 1"),
-            HasSubstr("pid 501 on node 0 is told a world of 2, pid 600 on node 1 one of 3")));
+            HasSubstr("pid 501 on node a is told a world of 2, pid 600 on node b one of 3")));
 }
 
 TEST(EnvContract, ranks_must_be_those_that_the_agents_agreed_on) {
