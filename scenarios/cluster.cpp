@@ -106,23 +106,8 @@ Cluster::Cluster(world::World& world, const Scenario& scenario, const Roster& ro
   world.register_program(std::string(kWorkerChildProgram), [](sim::Ports& ports) -> int {
     for (;;) static_cast<void>(ports.executor.park(ports.executor.ticket()));
   });
-  world.register_program(std::string(kStoreProgram), [this](sim::Ports& ports) -> int {
-    std::unique_ptr<model::TcpStoreServer> store;
-    std::unique_ptr<model::EtcdV2Server> v2;
-    std::unique_ptr<model::EtcdV3Server> v3;
-    if (etcd_ != nullptr) {
-      if (scenario_.protocol.rendezvous.backend == "etcd-v3") {
-        v3 = std::make_unique<model::EtcdV3Server>(ports, kStorePort, etcd_);
-      } else {
-        v2 = std::make_unique<model::EtcdV2Server>(ports, kStorePort, etcd_);
-      }
-      ports.trace.emit(model::events::store_serving,
-                       {std::uint32_t{kStorePort.value}, "rendezvous"});
-    } else {
-      store = model::serve_tcp_store(ports, kStorePort, "rendezvous", planted_);
-    }
-    for (;;) static_cast<void>(ports.executor.park(ports.executor.ticket()));
-  });
+  world.register_program(std::string(kStoreProgram),
+                         [this](sim::Ports& ports) { return run_store(ports); });
 }
 
 Cluster::~Cluster() = default;
@@ -258,6 +243,27 @@ bool Cluster::start_store() {
   sim::SpawnRequest request;
   request.argv = {std::string(kStoreProgram)};
   return world_.start(store_machine_, std::move(request)).ok();
+}
+
+int Cluster::run_store(sim::Ports& ports) {
+  std::unique_ptr<model::TcpStoreServer> store;
+  std::unique_ptr<model::EtcdV2Server> v2;
+  std::unique_ptr<model::EtcdV3Server> v3;
+  try {
+    if (etcd_ == nullptr) {
+      store = model::serve_tcp_store(ports, kStorePort, "rendezvous", planted_);
+    } else if (scenario_.protocol.rendezvous.backend == "etcd-v3") {
+      v3 = std::make_unique<model::EtcdV3Server>(ports, kStorePort, etcd_);
+    } else {
+      v2 = std::make_unique<model::EtcdV2Server>(ports, kStorePort, etcd_);
+    }
+  } catch (const std::runtime_error&) {
+    return 1;  // as any server whose port somebody else holds
+  }
+  if (etcd_ != nullptr) {
+    ports.trace.emit(model::events::store_serving, {std::uint32_t{kStorePort.value}, "rendezvous"});
+  }
+  for (;;) static_cast<void>(ports.executor.park(ports.executor.ticket()));
 }
 
 // ---- workers ------------------------------------------------------------------------------------

@@ -84,6 +84,7 @@ class Cluster {
  private:
   class Registration;
   int run_agent(sim::Ports& ports);
+  int run_store(sim::Ports& ports);
   int run_worker(sim::Ports& ports);
   int run_pool(sim::Ports& ports);
   int run_probe(sim::Ports& ports);

@@ -237,6 +237,24 @@ TEST(Timeline, an_external_store_that_restarts_comes_up_empty) {
   EXPECT_EQ(outcomes(report), (std::vector<std::string>{"a error", "b error"}));
 }
 
+TEST(Timeline, an_external_store_whose_port_a_stranger_holds_does_not_come_up_again) {
+  for (const std::string backend : {"c10d", "etcd-v2", "etcd-v3"}) {
+    Scenario scenario = long_job(2);
+    scenario.protocol.rendezvous.backend = backend;
+    scenario.cluster.store_host.clear();
+    TimelineEntry busy = at(10s, "port.busy", {"store_host"});
+    busy.amount = 29400;
+    scenario.timeline = {busy, at(20s, "store.restart")};
+    scenario.time_limit = 200s;
+    Lines lines;
+    lines.names = {"a", "b", "store"};
+    const RunReport report = run_bare(scenario, &lines);
+    EXPECT_EQ(report.harness_failure, "") << backend;
+    EXPECT_EQ(lines.with({"store[", "store.serving"}).size(), 1U) << backend;
+    EXPECT_EQ(lines.with({"store[", "process.ended", "status=1"}).size(), 1U) << backend;
+  }
+}
+
 TEST(Timeline, a_scheduler_relaunches_a_failed_agent_as_often_as_it_may) {
   Scenario scenario = job(1);
   scenario.protocol.agent.max_restarts = 0;
