@@ -46,26 +46,25 @@ bool Bootstrap::shares_store() const {
   return found == environment.end() || found->second != "1";
 }
 
-RendezvousStoreInfo Bootstrap::anew(std::int64_t rank, Store& round_store) {
-  if (rank != 0) {
-    server_ = nullptr;
-    return build_store_info(ports_, rank, round_store, local_addr_, 0);
-  }
-  serve_anew();
-  // It does not ask for what it has told: a store that comes up empty in between has no answer.
-  return tell_store_info(ports_, round_store, local_addr_, server_->port().value);
+/// Hardened, rank 0 does not ask for what it has told: a store that comes up empty in between has
+/// no answer.
+RendezvousStoreInfo Bootstrap::exchange(std::int64_t rank, Store& round_store,
+                                        std::uint16_t server_port) {
+  if (rank == 0 && variant_ == Variant::hardened)
+    return tell_store_info(ports_, round_store, local_addr_, server_port);
+  return build_store_info(ports_, rank, round_store, local_addr_, server_port);
 }
 
-void Bootstrap::serve_anew() {
+/// An empty store, at the port of the last one if that is to be had.
+std::unique_ptr<TcpStoreServer> Bootstrap::serve_anew() {
   const sim::PortNumber before = server_ == nullptr ? sim::PortNumber{0} : server_->port();
   server_ = nullptr;
   try {
-    server_ = serve_tcp_store(ports_, before, "workers", planted_);
+    return serve_tcp_store(ports_, before, "workers", planted_);
   } catch (const StoreError&) {
     if (before == sim::PortNumber{0}) throw;
   }
-  if (server_ == nullptr)
-    server_ = serve_tcp_store(ports_, sim::PortNumber{0}, "workers", planted_);
+  return serve_tcp_store(ports_, sim::PortNumber{0}, "workers", planted_);
 }
 
 RendezvousStoreInfo Bootstrap::for_round(std::int64_t rank, Store& round_store,
@@ -73,14 +72,15 @@ RendezvousStoreInfo Bootstrap::for_round(std::int64_t rank, Store& round_store,
   if (cached_ && planted_.has(Planted::bootstrap_built_once)) return *cached_;
   told_in_round_ = true;
   if (!shares_store()) {
-    cached_ = build_store_info(ports_, rank, round_store, local_addr_, 0);
+    cached_ = exchange(rank, round_store, 0);
     return *cached_;
   }
   if (variant_ == Variant::hardened) {
     const bool told_once = first && first->local_id < NodeDesc::kHandlersMax;
     told_in_round_ = rank == 0 || !cached_ || !told_once || told_by_ != first;
     if (!told_in_round_) return *cached_;
-    cached_ = anew(rank, round_store);
+    server_ = rank == 0 ? serve_anew() : nullptr;
+    cached_ = exchange(rank, round_store, server_ ? server_->port().value : std::uint16_t{0});
     told_by_ = first;
     return *cached_;
   }

@@ -42,8 +42,8 @@ class Bootstrap {
   [[nodiscard]] bool was_told_in_round() const { return told_in_round_; }
 
  private:
-  RendezvousStoreInfo anew(std::int64_t rank, Store& round_store);
-  void serve_anew();
+  RendezvousStoreInfo exchange(std::int64_t rank, Store& round_store, std::uint16_t server_port);
+  std::unique_ptr<TcpStoreServer> serve_anew();
 
   sim::Ports& ports_;
   std::string local_addr_;

@@ -87,13 +87,16 @@ class RestartBudget final : public Judge {
     count.spent_at = event.at;
   }
 
-  /// Nobody but the spender can know of what it has spent: its machine has been cut off ever since.
+  /// Nobody but the spender can know of what it has spent: it has been cut off ever since, or until
+  /// it was gone.
   [[nodiscard]] bool is_unheard(const Count& count, sim::WorldTime at) const {
     if (count.cause.empty() || count.spender == kNoAgent) return false;
+    const sim::WorldTime until = std::min(at, view().agent(count.spender).ended.value_or(at));
     const auto& faults = view().faults();
     return std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
-      const bool cuts = fault.kind == "net_partition" || fault.kind == "net_clog";
-      return cuts && fault.begin <= count.spent_at && (!fault.end || *fault.end >= at) &&
+      const bool cuts = fault.kind == "net_partition" || fault.kind == "net_clog" ||
+                        fault.kind == "service_error";
+      return cuts && fault.begin <= count.spent_at && (!fault.end || *fault.end >= until) &&
              view().comes_between(fault, count.spender);
     });
   }

@@ -38,14 +38,17 @@ class StoreLifetime final : public Judge {
   struct Server {
     AgentId agent = kNoAgent;
     std::int64_t port = 0;
+    sim::WorldTime since{};
+    bool is_first = true;  ///< no agent of the job had served a store before
   };
 
   void judge(const sim::Event& event) override {
+    if (event.type == &ev::rendezvous_exchanged) {
+      heard_[view().agent_of(event)] = event.at;
+      return;
+    }
     if (event.type == &ev::store_serving) {
-      if (text(event, "purpose") != "rendezvous") return;
-      const AgentId agent = view().agent_of(event);
-      servers_[process_of(event)] = {agent, number(event, "port")};
-      if (agent != kNoAgent) own_stores_[view().agent(agent).job] = process_of(event);
+      if (text(event, "purpose") == "rendezvous") begin(event);
       return;
     }
     const auto found = servers_.find(process_of(event));
@@ -54,6 +57,15 @@ class StoreLifetime final : public Judge {
     const Server server = found->second;
     servers_.erase(found);
     gone(event, server);
+  }
+
+  void begin(const sim::Event& event) {
+    Server& server = servers_[process_of(event)];
+    server = {view().agent_of(event), number(event, "port"), event.at};
+    if (server.agent == kNoAgent) return;
+    const auto own =
+        own_stores_.insert_or_assign(view().agent(server.agent).job, process_of(event));
+    server.is_first = own.second;
   }
 
   void gone(const sim::Event& event, const Server& server) {
@@ -76,7 +88,14 @@ class StoreLifetime final : public Judge {
     return true;
   }
 
-  [[nodiscard]] const char* limit_of(const sim::Event& event, const Server& server) const {
+  /// Nobody stays for those he cannot know: a store that came up empty has not heard of them.
+  [[nodiscard]] bool has_come(AgentId id, const Server& server) const {
+    const auto heard = heard_.find(id);
+    return server.is_first || (heard != heard_.end() && heard->second >= server.since);
+  }
+
+  [[nodiscard]] const char* limit_of(const sim::Event& event, const Server& server,
+                                     AgentId id) const {
     if (event.type == &wev::process_ended && number(event, "status") < 0)
       return "the store was killed";
     if (server.agent != kNoAgent && view().agent(server.agent).signalled)
@@ -85,27 +104,35 @@ class StoreLifetime final : public Judge {
     if (view().one_was_led_astray(event.at)) return kLedAstray;
     if (view().in_force("service_", event.at) || view().in_force("service_", event.at - kReply))
       return "the store had ceased to serve";
-    return view().in_force("net_", event.at) ? "the store could not be heard" : "";
+    if (view().in_force("net_", event.at)) return "the store could not be heard";
+    return has_come(id, server) ? "" : "the agent had not come to the store that replaced its own";
   }
 
+  /// One of those that needed it is told of: one that nothing excuses, if there is one.
   void harm(const sim::Event& event, const Server& server, JobId job) {
+    AgentId harmed = kNoAgent;
+    std::string_view limit;
     for (const AgentId id : view().job(job).agents) {
-      const Agent& agent = view().agent(id);
-      const bool waits = agent.alive() && !agent.signalled && agent.stage == Stage::barrier;
-      const bool given_up = agent.stage == Stage::running && !agent.member;
-      if (id == server.agent || !(agent.at_work() || waits) || agent.stage == Stage::starting ||
-          given_up)
-        continue;
-      broken(
-          event,
-          fmt::format(
-              "the rendezvous store on node {} (pid {}, port {}) went at {} while {} still needed "
-              "it: {}",
-              view().name(event.node), event.pid.value, server.port, seconds_text(event.at),
-              view().describe(id), need(agent)),
-          limit_of(event, server));
-      return;
+      if (id == server.agent || !needs_it(view().agent(id))) continue;
+      const std::string_view excuse = limit_of(event, server, id);
+      if (harmed != kNoAgent && !excuse.empty()) continue;
+      harmed = id;
+      limit = excuse;
+      if (excuse.empty()) break;
     }
+    if (harmed == kNoAgent) return;
+    broken(event,
+           fmt::format("the rendezvous store on node {} (pid {}, port {}) went at {} while {} "
+                       "still needed it: {}",
+                       view().name(event.node), event.pid.value, server.port,
+                       seconds_text(event.at), view().describe(harmed), need(view().agent(harmed))),
+           limit);
+  }
+
+  [[nodiscard]] static bool needs_it(const Agent& agent) {
+    const bool waits = agent.alive() && !agent.signalled && agent.stage == Stage::barrier;
+    const bool given_up = agent.stage == Stage::running && !agent.member;
+    return (agent.at_work() || waits) && agent.stage != Stage::starting && !given_up;
   }
 
   static std::string need(const Agent& agent) {
@@ -117,10 +144,11 @@ class StoreLifetime final : public Judge {
     }
   }
 
-  static constexpr const sim::EventType* kInterests[] = {&ev::store_serving, &ev::store_stopped,
-                                                         &wev::process_ended};
+  static constexpr const sim::EventType* kInterests[] = {
+      &ev::store_serving, &ev::store_stopped, &ev::rendezvous_exchanged, &wev::process_ended};
   std::map<ProcessKey, Server> servers_;
   std::map<JobId, ProcessKey> own_stores_;
+  std::map<AgentId, sim::WorldTime> heard_;  ///< when a rendezvous store last answered whom
 };
 
 /// MASTER_ADDR that a worker of round r gets names the node of rank 0 of r, and MASTER_PORT no

@@ -184,6 +184,24 @@ TEST(RestartBudget, nobody_counts_a_restart_of_a_node_that_is_cut_off_ever_since
   }
 }
 
+TEST(RestartBudget, nobody_counts_a_restart_of_a_node_that_went_before_its_store_could_be_heard) {
+  for (const sim::Duration goes : {14s, 16s}) {
+    Script script(budget_of(1));
+    script.agent_starts("a").agent_starts("b").form(0, {"a", "b"});
+    script.at(5s).fault(0, "service_error", 10s, "store");
+    script.at(10s).worker_ends("a", 0, 1).reaps("a").restarts("a", "worker_failure").joining("a");
+    if (goes < 15s) script.at(goes).finishes("a", "error", 1);
+    script.at(15s).fault_over(0, "service_error");
+    if (goes > 15s) script.at(goes).finishes("a", "error", 1);
+    script.at(20s).restarts("b", "rendezvous_lost").form(1, {"b"});
+    script.at(30s).worker_ends("b", 0, 1).reaps("b").restarts("b", "worker_failure").joining("b");
+    script.at(40s).form(2, {"b"});
+    const auto broken = witnesses(script.finish(false), "safety.restart_budget");
+    EXPECT_EQ(broken.find("round 2 at 40.000 s is restart 2") != std::string::npos, goes > 15s)
+        << broken;
+  }
+}
+
 TEST(RestartBudget, a_loss_counts_and_growth_and_polite_departure_do_not) {
   Script death = two_nodes_at_work(budget_of(0));
   death.at(20s).crash("b").at(30s).restarts("a", "member_lost").at(61s).form(1, {"a"});

@@ -10,6 +10,7 @@ namespace {
 namespace ev = model::events;
 namespace wev = world::events;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -71,6 +72,19 @@ TEST(StoreLifetime, an_outside_store_serves_every_job) {
   script.agent_starts("a").form(0, {"a"}).at(9s).process_ends("s", 50, -9);
   EXPECT_THAT(witnesses(script.finish(false), "safety.store_lifetime"),
               HasSubstr("while the agent on node a"));
+}
+
+TEST(StoreLifetime, nobody_stays_for_those_who_have_not_come_to_the_store_that_replaced_theirs) {
+  for (const bool has_come : {false, true}) {
+    Script script = two_nodes_at_work();
+    script.at(60s).crash("a").agent_starts("a").serves_store("a", 29400).at(61s);
+    if (has_come) script.emit("b", 100, ev::rendezvous_exchanged, {"job", "read", 0, 5, 0, 0});
+    script.at(62s).finishes("a", "error", 1);
+    EXPECT_THAT(
+        limits(script.finish(false), "safety.store_lifetime"),
+        ElementsAre("the store was killed",
+                    has_come ? "" : "the agent had not come to the store that replaced its own"));
+  }
 }
 
 // ---- bootstrap
