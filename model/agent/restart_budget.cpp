@@ -5,6 +5,8 @@
 #include <charconv>
 #include <utility>
 
+#include "model/store/short_timeout.h"
+
 namespace hooke::model {
 namespace {
 
@@ -97,7 +99,18 @@ class JobBudget final : public RestartBudget {
   static bool paid(const Spent& spent, std::int64_t round) {
     return round != kNoRound && spent.round >= round;
   }
-  Value stored() { return store_->check({kKey}) ? store_->get(kKey) : Value(); }
+  /// Empty when there is none. A store that comes up empty between the two questions is asked
+  /// again: nobody may ever write what the second would wait for.
+  Value stored() {
+    while (store_->check({kKey})) {
+      const ShortTimeout brief(*store_);
+      try {
+        return store_->get(kKey);
+      } catch (const StoreTimeoutError&) {
+      }
+    }
+    return {};
+  }
 
   [[nodiscard]] std::int64_t left_of(const Spent& spent, std::int64_t round) const {
     const std::int64_t left = std::max<std::int64_t>(max_restarts_ - spent.count, 0);

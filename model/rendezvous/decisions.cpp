@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "model/rendezvous/errors.h"
+#include "model/rendezvous/op_executor.h"
 
 namespace hooke::model {
 namespace {
@@ -146,6 +147,12 @@ std::optional<Action> decide_as_spare(const Situation& s) {
   return Action::remove_from_redundancy_list;
 }
 
+/// However short: those who wait look at the state once in a while, and are not to miss it.
+sim::Duration hardened_last_call(const Situation& s) {
+  const sim::Duration configured = s.settings.timeout.last_call;
+  return s.state.wait_list.empty() ? configured : std::max(configured, 2 * kPollInterval);
+}
+
 bool last_call_is_over(const Situation& s) {
   const std::int64_t participants = count(s.state);
   if (participants < enough_nodes(s.settings)) return false;
@@ -154,7 +161,7 @@ bool last_call_is_over(const Situation& s) {
     return *s.state.deadline < s.wall_now;
   }
   if (s.signs != nullptr) {
-    return s.state.deadline && s.signs->last_call() >= s.settings.timeout.last_call;
+    return s.state.deadline && s.signs->last_call() >= hardened_last_call(s);
   }
   return participants <= s.settings.max_nodes && s.state.deadline && *s.state.deadline < s.wall_now;
 }

@@ -6,26 +6,12 @@
 #include <utility>
 
 #include "model/observe/python_error.h"
+#include "model/store/short_timeout.h"
 
 namespace hooke::model {
 namespace {
 
 constexpr sim::Duration kSlice = std::chrono::seconds(1);
-
-/// What is there already need not be waited for: another time-out for one call.
-class ShortTimeout {
- public:
-  explicit ShortTimeout(Store& store) : store_(store), before_(store.timeout()) {
-    store_.set_timeout(std::min(before_, kSlice));
-  }
-  ~ShortTimeout() { store_.set_timeout(before_); }
-  ShortTimeout(const ShortTimeout&) = delete;
-  ShortTimeout& operator=(const ShortTimeout&) = delete;
-
- private:
-  Store& store_;
-  sim::Duration before_;
-};
 
 class PatientStore final : public Store {
  public:

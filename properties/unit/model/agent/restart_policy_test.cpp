@@ -148,6 +148,35 @@ TEST(RestartBudget, the_jobs_is_given_back_to_a_store_that_comes_up_empty) {
   });
 }
 
+/// Comes up empty right after it has said that something is there.
+class ForgetfulAfterCheck final : public MemoryStore {
+ public:
+  ForgetfulAfterCheck(Ports& ports, std::shared_ptr<MemoryStoreData> data)
+      : MemoryStore(ports, data), data_(std::move(data)) {}
+  bool check(const std::vector<std::string>& keys) override {
+    const bool there = MemoryStore::check(keys);
+    if (there && std::exchange(forgets_, false)) data_->values.clear();
+    return there;
+  }
+
+ private:
+  std::shared_ptr<MemoryStoreData> data_;
+  bool forgets_ = true;
+};
+
+TEST(RestartBudget, nobody_waits_for_a_count_that_went_when_it_was_asked_for) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto store = std::make_shared<ForgetfulAfterCheck>(ports, test.data);
+    const auto a = make_job_budget(3, store);
+    test.data->values["restarts"] = Value("1 1");
+    const sim::MonotonicTime before = ports.clock.monotonic_now();
+    EXPECT_EQ(a->spend(2), 2);
+    EXPECT_LT(ports.clock.monotonic_now() - before, 2s);
+    EXPECT_EQ(store->timeout(), 300s) << "its time-out is left as it was";
+  });
+}
+
 TEST(RestartBudget, what_a_store_that_came_up_empty_has_forgotten_is_spent_all_the_same) {
   Budget test;
   test.with([&](Ports& ports) {

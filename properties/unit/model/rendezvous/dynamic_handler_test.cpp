@@ -103,6 +103,27 @@ TEST_F(SteppedOver, it_still_starts_the_last_call_of_the_hardened_variant) {
   EXPECT_EQ(joined(Variant::hardened), 3);
 }
 
+TEST_F(DynamicHandlers, who_waits_misses_no_last_call_however_short_where_hardened) {
+  serve("c10d");
+  RendezvousParameters own = parameters(1, 2);
+  own.variant = Variant::hardened;
+  own.config["last_call_timeout"] = "1ms";
+  std::vector<std::int64_t> sizes;
+  node("a", own, [&](Ports& ports, RendezvousHandler& handler) {
+    handler.next_rendezvous();
+    while (handler.num_nodes_waiting() == 0) sleep(ports, 100ms);
+    sizes.push_back(handler.next_rendezvous().world_size);
+    sleep(ports, 60s);
+  });
+  node("b", own, [&](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 5s);
+    sizes.push_back(handler.next_rendezvous().world_size);
+    sleep(ports, 60s);
+  });
+  run(2);
+  EXPECT_THAT(sizes, testing::ElementsAre(2, 2));
+}
+
 TEST_F(DynamicHandlers, of_equal_names_and_numbers_are_one_participant) {
   serve("c10d");
   std::vector<std::int64_t> sizes, ranks;
