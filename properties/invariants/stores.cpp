@@ -242,8 +242,11 @@ class Bootstrap final : public Judge {
     };
     if (!node) return;  // an alias of a machine whose agents go by another name
     if (*node != first.node) {
-      broken(event, fmt::format("{} (node {}), but rank 0 of that round is {}", sent_where(),
-                                view().name(*node), view().describe(round.first)));
+      // Of two stores each may have a round of that number.
+      broken(event,
+             fmt::format("{} (node {}), but rank 0 of that round is {}", sent_where(),
+                         view().name(*node), view().describe(round.first)),
+             view().one_was_led_astray(event.at) ? kLedAstray : "");
       return;
     }
     const std::string_view port_text =

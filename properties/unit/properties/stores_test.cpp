@@ -106,6 +106,18 @@ TEST(Bootstrap, workers_that_are_sent_to_an_earlier_rank_0_break_it) {
                         "is the agent on node b (pid 100)"));
 }
 
+TEST(Bootstrap, whom_a_name_led_astray_may_have_found_another_store) {
+  for (const bool astray : {false, true}) {
+    Script script;
+    script.agent_starts("a").agent_starts("b").agent_starts("c");
+    if (astray) script.fault(0, "dns_alias", {}, "a").fault_felt(0, "dns_alias");
+    script.joined("a", 0, 0, 2, "a.sim:29500").joined("b", 0, 1, 2, "a.sim:29500");
+    script.joined("c", 0, 1, 2, "b.sim:29500").workers_start("c");
+    EXPECT_THAT(limits(script.finish(false), "safety.bootstrap"),
+                ElementsAre(astray ? "a name led to another machine" : ""));
+  }
+}
+
 TEST(Bootstrap, a_worker_that_starts_before_rank_0_is_known_is_judged_then) {
   Script script;
   script.agent_starts("a").agent_starts("b").joining("a").joining("b").completed("a", 0, 2);
