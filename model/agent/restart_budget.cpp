@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <utility>
 
 #include "model/store/short_timeout.h"
@@ -12,6 +13,9 @@ namespace {
 
 constexpr const char* kKey = "restarts";
 constexpr std::int64_t kNoRound = -1;
+
+/// For how long a count that is there is waited for.
+constexpr sim::Duration kReplyTimeout = std::chrono::seconds(5);
 
 class OwnBudget final : public RestartBudget {
  public:
@@ -103,7 +107,7 @@ class JobBudget final : public RestartBudget {
   /// again: nobody may ever write what the second would wait for.
   Value stored() {
     while (store_->check({kKey})) {
-      const ShortTimeout brief(*store_);
+      const ShortTimeout brief(*store_, kReplyTimeout);
       try {
         return store_->get(kKey);
       } catch (const StoreTimeoutError&) {

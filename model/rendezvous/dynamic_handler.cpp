@@ -93,6 +93,7 @@ class DynamicHandler final : public RendezvousHandler {
   [[nodiscard]] std::optional<NodeDesc> first_member() const;
   void while_waiting();
   void confirm_group();
+  [[nodiscard]] bool has_lost_a_member() const;
   bool has_been_forgotten();
   [[nodiscard]] std::int64_t admissible() const;
   [[nodiscard]] bool one_is_new() const;
@@ -252,7 +253,9 @@ void DynamicHandler::while_waiting() {
   if (!forming_) return;
   const auto now = [&] { return core_->ports.clock.monotonic_now(); };
   try {
-    if (group_state() == GroupState::broken) {
+    const GroupState state = group_state();
+    // Others may have met anew, done their work and closed the rendezvous meanwhile.
+    if (state == GroupState::broken || (state == GroupState::closed && has_lost_a_member())) {
       throw RendezvousGroupLostError("the group lost a member while it was forming");
     }
     if (told_ && has_been_forgotten()) {
@@ -353,12 +356,17 @@ GroupState DynamicHandler::group_state() {
   }
   const RendezvousState& state = core.holder.state();
   if (state.closed) return GroupState::closed;
-  const bool struck_off = state.round == joined_->first && state.participant(core.node) == nullptr;
-  if (struck_off) trace().emit(events::mark, {marks::kSelfEvicted});
-  const bool broken = state.round != joined_->first || struck_off ||
-                      static_cast<std::int64_t>(state.participants.size()) < joined_->second ||
-                      one_is_new();
-  return broken ? GroupState::broken : GroupState::whole;
+  if (state.round == joined_->first && state.participant(core.node) == nullptr) {
+    trace().emit(events::mark, {marks::kSelfEvicted});
+  }
+  return has_lost_a_member() ? GroupState::broken : GroupState::whole;
+}
+
+/// By the state that is known: it may be this node itself, or have been replaced.
+bool DynamicHandler::has_lost_a_member() const {
+  const RendezvousState& state = core_->holder.state();
+  return state.round != joined_->first || state.participant(core_->node) == nullptr ||
+         static_cast<std::int64_t>(state.participants.size()) < joined_->second || one_is_new();
 }
 
 bool DynamicHandler::round_is_taken() {

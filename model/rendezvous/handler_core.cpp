@@ -1,5 +1,7 @@
 #include "model/rendezvous/handler_core.h"
 
+#include <utility>
+
 #include "model/rendezvous/op_executor.h"
 #include "model/signals/signal_gate.h"
 
@@ -7,17 +9,22 @@ namespace hooke::model {
 
 void HandlerCore::run(Operation operation, sim::MonotonicTime deadline,
                       std::optional<sim::Duration> extend_by) {
+  bool comes_to_wait = false;
   run_operation(
       operation, holder, settings, node, ports.clock, deadline, extend_by,
-      [this](sim::Duration span) {
+      [&, this](sim::Duration span) {
+        // Only once it is on the list: what this asks of the store takes long, and between a read
+        // and its write the others' heartbeats would win again and again, until this node is
+        // taken for dead. It counts as waiting: then the state is looked at again.
+        if (std::exchange(comes_to_wait, false) && when_waiting) return when_waiting();
         if (settings.planted.has(Planted::rendezvous_deaf_while_joining)) {
           ports.executor.sleep_until(ports.clock.monotonic_now() + span);
         } else {
           interruptible_sleep(ports, span);
         }
       },
-      [this](Action action) {
-        if (action == Action::add_to_redundancy_list && when_waiting) when_waiting();
+      [&, this](Action action) {
+        comes_to_wait = comes_to_wait || action == Action::add_to_redundancy_list;
         ports.fault_point.reach("rendezvous.before_write");
       });
 }

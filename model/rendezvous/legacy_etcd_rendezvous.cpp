@@ -67,12 +67,17 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::barrier() {
       throw RendezvousTimeoutError("the rendezvous did not come about in time");
     }
     rank_renewal_ = nullptr;  // of the version before
+    bool has_changed = false;
     try {
       return init_phase();
     } catch (const RetryImmediately&) {
       check_signals(ports_);
       continue;
     } catch (const RetryableFailure&) {
+      has_changed = true;
+    } catch (const EtcdError& error) {
+      has_changed = error.code() == EtcdV2Client::kKeyNotFound ||
+                    error.code() == EtcdV2Client::kCompareFailed;
     } catch (const RendezvousError&) {
       throw;
     } catch (const SignalException&) {
@@ -80,7 +85,9 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::barrier() {
     } catch (const std::exception&) {
       // Whatever else happens is tried again, an etcd that is gone too: the deadline ends it.
     }
-    sleep(kRetryPause);
+    // Whoever pauses for long while the others go on may miss the last call of what comes.
+    const bool hardened = settings_.variant == Variant::hardened;
+    has_changed&& hardened ? cas_delay() : sleep(kRetryPause);
   }
 }
 
@@ -518,12 +525,20 @@ LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::wait_for_change(std::uint64_t i
   const bool hardened = settings_.variant == Variant::hardened;
   if (hardened) at_most = std::min<sim::Duration>(at_most, kWatchMax);
   const sim::Duration patience = std::max(deadline_ - reading() + 1s, sim::Duration::zero());
+  bool is_cut_off = false;
   try {
     static_cast<void>(client_->watch(path, index + 1,
                                      ports_.clock.monotonic_now() + std::min(at_most, patience)));
   } catch (const EtcdError& error) {
     if (error.code() != EtcdV2Client::kIndexCleared) throw;
+  } catch (const EtcdConnectionError&) {
+    // All whom a change wakes come back at once, and some may be refused. PyTorch begins anew then,
+    // and leaves a dead seat in the version. Whether etcd is gone is seen by looking, on the
+    // connection that is kept.
+    if (!hardened) throw;
+    is_cut_off = true;
   }
+  if (is_cut_off) cas_delay();  // never all at the same time again
   if (reading() > deadline_) {
     throw RendezvousTimeoutError("the rendezvous did not come about in time");
   }

@@ -14,7 +14,7 @@ inline constexpr sim::Duration kPollInterval = std::chrono::seconds(1);
 /// retried at once, without back-off. With `extend_by`, an action that extends the deadline
 /// sets it to now + that span. RendezvousClosedError, RendezvousTimeoutError,
 /// RendezvousGracefulExitError; whatever the backend raises. `before_write` is called before each
-/// exchange that will write.
+/// exchange that will write, and must be brief: who writes long after reading loses every time.
 template <class Sleep, class BeforeWrite>
 void run_operation(Operation operation, StateHolder& holder, const RendezvousSettings& settings,
                    const NodeRef& node, sim::Clock& clock, sim::MonotonicTime deadline,

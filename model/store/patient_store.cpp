@@ -103,7 +103,7 @@ auto PatientStore::when_there(const std::vector<std::string>& keys, Call call) -
     wait(keys, std::max<sim::Duration>(end - ports_.clock.monotonic_now(), sim::Duration::zero()));
     try {
       return persistently([&] {
-        const ShortTimeout short_timeout(*store_);
+        const ShortTimeout short_timeout(*store_, std::chrono::seconds(1));
         return call();
       });
     } catch (const StoreTimeoutError&) {

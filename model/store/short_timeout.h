@@ -1,17 +1,16 @@
 #pragma once
 #include <algorithm>
-#include <chrono>
 
 #include "model/store/store.h"
 
 namespace hooke::model {
 
-/// What is there already need not be waited for: while this lives, the store's time-out is a second
-/// at most.
+/// What is there already need not be waited for: while this lives, the store's time-out is at most
+/// the one given, which leaves time for a reply on a slow way.
 class ShortTimeout {
  public:
-  explicit ShortTimeout(Store& store) : store_(store), before_(store.timeout()) {
-    store_.set_timeout(std::min<sim::Duration>(before_, std::chrono::seconds(1)));
+  ShortTimeout(Store& store, sim::Duration most) : store_(store), before_(store.timeout()) {
+    store_.set_timeout(std::min(before_, most));
   }
   ~ShortTimeout() { store_.set_timeout(before_); }
   ShortTimeout(const ShortTimeout&) = delete;

@@ -212,6 +212,12 @@ class Exit final : public Judge {
     const Agent& agent = view().agent(id);
     if (agent.round < 0 && view().store_is_gone()) return kNoStore;
     if (was_cut_off(id, due, at)) return kCutOff;
+    // The last question of the barrier, and that of the closing, each begin before their time is
+    // up.
+    if (view().in_force("service_slow", at) &&
+        at <= due.since + due.bound + agent.timeouts.read_timeout) {
+      return "the store was slow";
+    }
     if (hosts_.contains(id) && view().in_force("service_", at))
       return "the store had ceased to serve";
     const bool is_static = !view().job(agent.job).static_ranks.empty();

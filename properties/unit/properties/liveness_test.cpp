@@ -323,6 +323,18 @@ TEST(Exit, an_agent_that_stays_in_the_exit_barrier_breaks_it) {
                     HasSubstr("ended only at 450.000 s")));
 }
 
+TEST(Exit, a_slow_store_may_hold_up_the_closing_as_well_as_the_barrier) {
+  const auto limits_of_an_end_at = [](sim::Duration end) {
+    Script script = two_nodes_at_work();
+    script.at(5s).fault(0, "service_slow").at(10s).worker_ends("b", 0, 0).reaps("b");
+    script.group("b", "SUCCEEDED").enters_barrier("b");
+    script.at(end).leaves_barrier("b", "failed").finishes("b", "succeeded", 0);
+    return limits(script.finish(false), "liveness.exit");
+  };
+  EXPECT_THAT(limits_of_an_end_at(490s), ElementsAre("the store was slow"));
+  EXPECT_THAT(limits_of_an_end_at(500s), ElementsAre(""));
+}
+
 TEST(Exit, who_serves_the_store_may_serve_the_others_until_they_are_gone) {
   for (const sim::Duration end : {5420s, 5430s}) {
     Script script = two_nodes_at_work();

@@ -172,7 +172,7 @@ TEST(RestartBudget, nobody_waits_for_a_count_that_went_when_it_was_asked_for) {
     test.data->values["restarts"] = Value("1 1");
     const sim::MonotonicTime before = ports.clock.monotonic_now();
     EXPECT_EQ(a->spend(2), 2);
-    EXPECT_LT(ports.clock.monotonic_now() - before, 2s);
+    EXPECT_LE(ports.clock.monotonic_now() - before, 5s);
     EXPECT_EQ(store->timeout(), 300s) << "its time-out is left as it was";
   });
 }

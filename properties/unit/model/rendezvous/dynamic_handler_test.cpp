@@ -319,6 +319,30 @@ TEST_F(DynamicHandlers, say_that_they_are_about_to_wait_beside_a_full_round_of_o
   EXPECT_EQ(told, 1);
 }
 
+TEST_F(DynamicHandlers, lose_no_write_to_what_they_do_about_to_wait) {
+  serve("c10d");
+  RendezvousParameters hardened = parameters(2, 2);
+  hardened.variant = Variant::hardened;
+  hardened.config["keep_alive_interval"] = "1";
+  for (const char* name : {"a", "b"}) {
+    node(name, hardened, [&](Ports& ports, RendezvousHandler& handler) {
+      handler.next_rendezvous();
+      sleep(ports, 20s);
+    });
+  }
+  int told = 0;
+  node("c", hardened, [&](Ports& ports, RendezvousHandler& handler) {
+    handler.when_waiting([&] {
+      ++told;
+      sleep(ports, 1500ms);  // in which both others beat
+    });
+    sleep(ports, 10s);
+    EXPECT_ANY_THROW(static_cast<void>(handler.next_rendezvous()));
+  });
+  run(3);
+  EXPECT_EQ(told, 1);
+}
+
 TEST_F(DynamicHandlers, a_time_out_meant_for_another_backend_is_ignored_in_silence) {
   serve("c10d");
   RendezvousParameters hasty = parameters(2, 2);
