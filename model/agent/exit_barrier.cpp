@@ -1,4 +1,4 @@
-// Signatures first: they may be written twice.
+// Signatures first and last: they may be written twice, and whoever has none counts itself anew.
 #include "model/agent/exit_barrier.h"
 
 #include <algorithm>
@@ -29,6 +29,8 @@ void ExitBarrier::arrive() {
   } catch (const StoreError& error) {
     if (!error.outcome_unknown()) throw;
   }
+  // Again: a store that came up empty before the count would have that and no signature.
+  store_.set(signature(rank_), Value("1"));
 }
 
 bool ExitBarrier::has_come() {

@@ -85,8 +85,7 @@ std::string_view ExitWait::watch() {
     if (left <= kLook) throw StoreTimeoutError("the others have not come to the barrier");
     check_signals(ports_);
     try {
-      if (handler_.is_closed() || job_has_failed_()) return "closed";
-      if (is_wanted_back(own)) return "others_return";
+      if (const std::string_view how = look_up(own); !how.empty()) return how;
     } catch (const RendezvousConnectionError&) {
       // Nobody knows; the store is asked again.
     } catch (const StoreNetworkError&) {
@@ -94,11 +93,17 @@ std::string_view ExitWait::watch() {
   }
 }
 
-/// Whoever goes back says so first: those who come later shall not take the job for done.
-bool ExitWait::is_wanted_back(ExitBarrier& own) {
-  if (handler_.num_nodes_waiting() <= 0 && handler_.successor() != Successor::begun) return false;
+/// Why not to wait any longer; empty: go on. Whoever goes back says so first: those who come later
+/// shall not take the job for done, nor wait here when there is no place for them in the round that
+/// follows.
+std::string_view ExitWait::look_up(ExitBarrier& own) {
+  if (handler_.is_closed() || job_has_failed_()) return "closed";
+  const bool others_wait = handler_.num_nodes_waiting() > 0;
+  const Successor next = others_wait ? Successor::begun : handler_.successor();
+  if (next == Successor::none) return {};
+  if (next == Successor::complete) return own.has_been_left() ? "left_behind" : "";
   own.leave();
-  return true;
+  return "others_return";
 }
 
 /// Again, too, in a store that came up empty; not where another group has taken the round there,

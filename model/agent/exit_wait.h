@@ -19,7 +19,8 @@ class ExitWait {
            const WorkerGroup& group, std::function<bool()> job_has_failed);
 
   /// How it ended, as the trace has it: "passed", "timed_out" or "failed", which are no errors;
-  /// hardened also "closed", and "others_return": these want another round. SignalException.
+  /// hardened also "closed"; "others_return": these want another round; "left_behind": they have
+  /// one, and there is no place in it for this agent. SignalException.
   std::string_view wait();
   /// The barrier of the group's present round.
   [[nodiscard]] ExitBarrier barrier() const;
@@ -27,7 +28,7 @@ class ExitWait {
  private:
   std::string_view meet();
   std::string_view watch();
-  bool is_wanted_back(ExitBarrier& own);
+  std::string_view look_up(ExitBarrier& own);
   void come_to(ExitBarrier& own, bool again);
   [[nodiscard]] std::int64_t size() const;
 

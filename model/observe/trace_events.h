@@ -88,7 +88,8 @@ inline constexpr EventType ranks_assigned{
     {"run_id", "round", "group_rank", "group_world_size", "base_rank", "world_size"}};
 inline constexpr EventType exit_barrier_entered{"exit_barrier.entered",
                                                 {"run_id", "round", "world_size"}};
-/// `result`: passed, timed_out, failed, interrupted; hardened: closed, others_return.
+/// `result`: passed, timed_out, failed, interrupted; hardened: closed, others_return,
+/// left_behind.
 inline constexpr EventType exit_barrier_left{"exit_barrier.left",
                                              {"run_id", "round", "result", "elapsed"}};
 

@@ -2,6 +2,7 @@
 #include "model/rendezvous/legacy_etcd_rendezvous.h"
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -26,6 +27,13 @@ constexpr sim::Duration kRetryPause = 1s;
 /// machine has crashed breaks no connection.
 constexpr sim::Duration kWatchMax = 5s;
 constexpr sim::Duration kCasDelayMax = 100ms;
+/// For how long hardened nodes leave a version that misses members to those who have not come back:
+/// they may have to stop their workers, which is given 30 s.
+constexpr sim::Duration kReturnMax = 30s;
+/// What joining and confirming take beside the last call, at most.
+constexpr sim::Duration kFormingMax = 5s;
+/// Behind the path of a member's keep-alive.
+constexpr const char* kIsBack = "_is_back";
 
 /// A version that nobody has joined yet.
 LegacyState joinable(std::int64_t version) {
@@ -310,7 +318,10 @@ std::int64_t LegacyEtcdRendezvous::wait_for_final(std::int64_t version) {
 void LegacyEtcdRendezvous::handle_existing(std::int64_t version) {
   const bool hardened = settings_.variant == Variant::hardened;
   const bool was_in_it = held_version_ == version;
-  if (hardened && was_in_it) client_->put(return_path(version), {.value = ""});
+  if (hardened && was_in_it) {
+    client_->put(return_path(version), {.value = ""});
+    client_->put(own_keep_alive_ + kIsBack, {.value = ""});
+  }
   if (hardened && !was_in_it && when_waiting_) when_waiting_();
   announce_waiting(version);
   ports_.fault_point.reach("legacy.waiting");
@@ -342,22 +353,55 @@ void LegacyEtcdRendezvous::announce_waiting(std::int64_t version) {
 }
 
 void LegacyEtcdRendezvous::wait_to_be_free(std::int64_t version) {
+  std::optional<sim::Duration> held_until;  // a reading()
   for (;;) {
     const Read seen = read();
     if (seen.state.status != Status::final_ || seen.state.version != version) return;
     const auto missing = expired(version, *seen.state.keep_alives);
-    if (!missing.empty()) {
+    bool is_free = !missing.empty();
+    sim::Duration at_most = settings_.timeout;
+    if (is_free && some_will_come_back(version, *seen.state.keep_alives)) {
+      // Who began the next version without them would have to make room for them again, and those
+      // who stop their workers for that would be left out in their turn.
+      if (!held_until) {
+        held_until = std::min<sim::Duration>(reading() + kReturnMax,
+                                             deadline_ - settings_.last_call - kFormingMax);
+      }
+      at_most = *held_until - reading();
+      is_free = at_most <= sim::Duration::zero();
+    }
+    if (is_free) {
       // Somebody of the version is dead: the version goes, whoever else is in it (incident 4).
       client_->compare_and_delete(path("/rdzv/active_version"), seen.text);
       ports_.trace.emit(events::rendezvous_evicted,
                         {settings_.run_id, version, missing.front(), 0, true});
       return;
     }
-    static_cast<void>(wait_for_change(seen.index, path("/rdzv"), settings_.timeout));
+    static_cast<void>(wait_for_change(seen.index, path("/rdzv"), at_most));
     if (reading() > deadline_) {
       throw RendezvousTimeoutError("no seat became free in time");
     }
   }
+}
+
+bool LegacyEtcdRendezvous::some_will_come_back(std::int64_t version,
+                                               const std::vector<std::string>& keep_alives) {
+  if (settings_.variant != Variant::hardened) return false;
+  const EtcdV2Answer listed = client_->list(version_path(version));
+  const auto is_there = [&](const std::string& key) {
+    return std::any_of(listed.below.begin(), listed.below.end(),
+                       [&](const EtcdV2Node& node) { return node.key == key; });
+  };
+  bool one_is_back = false;
+  bool one_is_awaited = false;
+  for (const std::string& keep_alive : keep_alives) {
+    if (is_there(keep_alive + kIsBack)) {
+      one_is_back = true;
+    } else if (is_there(keep_alive)) {
+      one_is_awaited = true;
+    }
+  }
+  return one_is_back && one_is_awaited;
 }
 
 Successor LegacyEtcdRendezvous::successor() {

@@ -108,6 +108,9 @@ class LegacyEtcdRendezvous {
   void handle_existing(std::int64_t version);
   void announce_waiting(std::int64_t version);
   void wait_to_be_free(std::int64_t version);
+  /// Hardened: of the members with these keep-alives, one waits for the next version, and another
+  /// lives that does not yet: it may be stopping its workers.
+  bool some_will_come_back(std::int64_t version, const std::vector<std::string>& keep_alives);
   /// False when somebody was faster.
   bool try_close(const Read& seen);
   /// In an etcd that has lost its keys, before anybody begins anew there: no newcomer shall wait

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -96,6 +97,10 @@ class HeartbeatSafety final : public Judge {
     if (agent == kNoAgent) return;
     if (event.type == &ev::worker_signalled) return judge_signal(event, agent);
     if (event.type == &ev::agent_finished) return agent_finished(event, agent);
+    if (event.type == &wev::process_ended) {  // without a word, else its blow is forgotten already
+      if (still_stops_workers(agent)) blows_.erase(agent);
+      return;
+    }
     if (event.type == &ev::group_restarting) {
       judge_restart(event, agent);
       lost_.erase(agent);
@@ -140,7 +145,8 @@ class HeartbeatSafety final : public Judge {
   }
 
   /// Under "mark", a signal to workers while one of them is lost needs another reason: a restart,
-  /// an order to end, a worker that has ended, or an error of the agent, of which it tells last.
+  /// an order to end, a worker that has ended, or an error of the agent, of which it tells last:
+  /// who is killed while it still stops its workers takes the reason along.
   void judge_signal(const sim::Event& event, AgentId agent) {
     if (policies_[agent] != "mark" || lost_[agent].empty() || ended_.contains(agent)) return;
     const Agent& self = view().agent(agent);
@@ -161,11 +167,18 @@ class HeartbeatSafety final : public Judge {
     blows_.erase(found);
   }
 
+  [[nodiscard]] bool still_stops_workers(AgentId id) const {
+    const auto& processes = view().processes(view().agent(id).node);
+    return std::any_of(processes.begin(), processes.end(), [&](const Process& process) {
+      return process.worker && process.owner == id && process.told_to_stop && !process.ended;
+    });
+  }
+
   void tell(const Blow& blow) { broken(blow.at, blow.event, blow.witness); }
 
   static constexpr const sim::EventType* kInterests[] = {
       &ev::heartbeat_expected, &ev::heartbeat_received, &ev::heartbeat_lost, &ev::worker_signalled,
-      &ev::worker_ended,       &ev::group_restarting,   &ev::agent_finished};
+      &ev::worker_ended,       &ev::group_restarting,   &ev::agent_finished, &wev::process_ended};
   Roll roll_;
   std::map<AgentId, std::string> policies_;
   std::map<AgentId, std::set<std::string>> lost_;  ///< names

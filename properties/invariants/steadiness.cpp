@@ -118,6 +118,10 @@ class BlipTolerance final : public Judge {
       failed_[id] = event.at;
       return;
     }
+    if (event.type == &ev::mark) {  // a static rendezvous tells of no failure of its own
+      if (text(event, "name") == "store_lingers") failed_.try_emplace(id, event.at);
+      return;
+    }
     const Agent& agent = view().agent(id);
     const bool healthy = agent.round != kNoRound && !agent.signalled && !view().job(agent.job).over;
     if (!store_alive_ || !healthy || text(event, "outcome") != "error" || losses_.size() >= 64)
@@ -185,9 +189,11 @@ class BlipTolerance final : public Judge {
            view().one_was_led_astray(loss.at) ? kLedAstray : "");
   }
 
-  static constexpr const sim::EventType* kInterests[] = {
-      &ev::store_serving, &wev::process_ended, &ev::rendezvous_failed, &ev::agent_finished};
-  std::map<AgentId, sim::WorldTime> failed_;  ///< when the rendezvous did so last
+  static constexpr const sim::EventType* kInterests[] = {&ev::store_serving, &wev::process_ended,
+                                                         &ev::rendezvous_failed, &ev::mark,
+                                                         &ev::agent_finished};
+  /// When the rendezvous did so last; else when the agent, done for, began to serve others on.
+  std::map<AgentId, sim::WorldTime> failed_;
   ProcessKey store_;
   bool store_alive_ = false;
   std::vector<Loss> losses_;

@@ -145,5 +145,22 @@ TEST(HeartbeatSafety, a_lost_worker_that_is_signalled_without_another_reason_bre
   EXPECT_THAT(witnesses(membership.finish(false), kSafety), IsEmpty());
 }
 
+TEST(HeartbeatSafety, who_is_killed_while_it_stops_its_workers_can_give_no_reason) {
+  Watched meanwhile;
+  meanwhile.at(8s);
+  meanwhile.lost(6s).tell(ev::worker_signalled, {meanwhile.worker_pid("a", 0), 15, "stop"});
+  meanwhile.at(20s).crash("a");
+  EXPECT_THAT(witnesses(meanwhile.finish(), kSafety), IsEmpty());
+  Watched alive;
+  alive.at(8s);
+  alive.lost(6s).tell(ev::worker_signalled, {alive.worker_pid("a", 0), 15, "stop"});
+  alive.at(20s);
+  EXPECT_THAT(witnesses(alive.finish(false), kSafety), HasSubstr("signalled pid 101 at 8.000 s"));
+  Watched afterwards;
+  afterwards.at(8s);
+  afterwards.lost(6s).stops_workers("a").at(20s).crash("a");
+  EXPECT_THAT(witnesses(afterwards.finish(), kSafety), HasSubstr("signalled pid 101 at 8.000 s"));
+}
+
 }  // namespace
 }  // namespace hooke::properties::test

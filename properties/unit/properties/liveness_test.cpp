@@ -638,6 +638,18 @@ TEST(BlipTolerance, who_waits_by_a_clock_that_drifts_may_give_up_a_little_sooner
   EXPECT_FALSE(is_excused("a", 55s)) << "that is the clock of another";
 }
 
+TEST(BlipTolerance, who_serves_others_on_was_ended_by_what_disturbed_it_before) {
+  const auto is_excused = [](sim::Duration fault_lasts) {
+    Script script = two_nodes_at_work();
+    script.at(20s).fault(0, "net_partition", fault_lasts).at(100s).stops_workers("a");
+    script.emit("a", script.agent_pid("a"), ev::mark, {"store_lingers"});
+    script.at(300s).finishes("a", "error", 1, kLost);
+    return witnesses(script.finish(false), "liveness.blip_tolerance").empty();
+  };
+  EXPECT_TRUE(is_excused(90s));
+  EXPECT_FALSE(is_excused(40s)) << "a blip then as well";
+}
+
 TEST(BlipTolerance, a_dead_store_is_no_blip) {
   Script script = two_nodes_at_work();
   script.at(20s).crash("a").at(21s).stops_workers("b").finishes("b", "error", 1, kLost);

@@ -179,6 +179,35 @@ TEST(ExitBarrier, is_left_by_a_hardened_agent_for_another_round_and_the_work_don
   EXPECT_EQ(job[0].rendezvous.leaves, 1);
 }
 
+/// How a leaves the barrier when there is another round without it, and when that was.
+Seen left_beside_another_round(bool others_have_left) {
+  TestJob job(2);
+  job[0].config.exit_barrier_timeout = 60s;
+  job[0].rendezvous.successor = [&] {
+    return waits_in_barrier(job) ? Successor::complete : Successor::none;
+  };
+  if (others_have_left)
+    job.store(1)->values[std::string(kPrefix) + "/left"] = Value(std::string("1"));
+  let_a_wait_for_b(job);
+  EXPECT_EQ(job[0].rendezvous.joins, 1);
+  EXPECT_EQ(job.status(0), 0);
+  EXPECT_EQ(job[0].rendezvous.shutdowns, 0);  // what the others have formed is not its to close
+  EXPECT_EQ(job[0].rendezvous.leaves, 1);
+  return job.events_named("exit_barrier.left").at(0);
+}
+
+TEST(ExitBarrier, is_left_by_a_hardened_agent_without_which_the_others_have_gone_back) {
+  const Seen left = left_beside_another_round(true);
+  EXPECT_EQ(left["result"], "left_behind");
+  EXPECT_EQ(left.at, 2s);
+}
+
+TEST(ExitBarrier, is_not_left_by_a_hardened_agent_before_others_who_were_there_have_left_it) {
+  const Seen left = left_beside_another_round(false);
+  EXPECT_EQ(left["result"], "timed_out");
+  EXPECT_EQ(left.at, 61s);
+}
+
 /// `body` gets the barriers of two agents over one store.
 void with_barriers(
     const std::function<void(MemoryStoreData&, class ExitBarrier&, class ExitBarrier&)>& body) {
@@ -216,6 +245,46 @@ TEST(ExitBarrier, is_come_to_again_when_its_store_comes_up_empty) {
     second.arrive();
     EXPECT_TRUE(second.is_open(1s));
   });
+}
+
+/// Comes up empty before the call of that number that writes.
+class ForgetfulStore final : public MemoryStore {
+ public:
+  ForgetfulStore(Ports& ports, std::shared_ptr<MemoryStoreData> data, int forgets_before)
+      : MemoryStore(ports, data), forgetful_(std::move(data)), left_(forgets_before) {}
+  void set(const std::string& key, Value value) override {
+    perhaps_forget();
+    MemoryStore::set(key, std::move(value));
+  }
+  std::int64_t add(const std::string& key, std::int64_t delta) override {
+    perhaps_forget();
+    return MemoryStore::add(key, delta);
+  }
+
+ private:
+  void perhaps_forget() {
+    if (left_-- == 0) forgetful_->values.clear();
+  }
+  std::shared_ptr<MemoryStoreData> forgetful_;
+  int left_;
+};
+
+TEST(ExitBarrier, counts_nobody_twice_whose_store_comes_up_empty_meanwhile) {
+  for (int before = 0; before < 4; ++before) {
+    world::TestWorld world;
+    world.start(world.node("a"), "barrier", [&](Ports& ports) {
+      const auto data = std::make_shared<MemoryStoreData>();
+      ForgetfulStore store(ports, data, before);
+      class ExitBarrier own(store, 0, 2, kPrefix);
+      own.arrive();
+      if (!own.has_come()) own.arrive();
+      EXPECT_TRUE(own.has_come());
+      EXPECT_NE(data->text(std::string(kPrefix) + "/num_members"), "2") << before;
+      EXPECT_FALSE(own.is_open(1s)) << before;
+      return 0;
+    });
+    world.run();
+  }
 }
 
 TEST(ExitBarrier, tells_whoever_comes_back_that_all_have_come_and_nobody_else) {

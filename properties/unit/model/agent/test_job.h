@@ -53,6 +53,7 @@ struct FakeRendezvous {
   std::function<RendezvousInfo(Ports&, std::int64_t call)> join;
   std::function<std::int64_t(Ports&)> waiting = [](Ports&) { return std::int64_t{0}; };
   std::function<bool(Ports&)> shutdown = [](Ports&) { return true; };
+  std::function<Successor()> successor = [] { return Successor::none; };
   bool agent_store = true;
   std::int64_t joins = 0;
   std::int64_t looks = 0;  ///< calls of num_nodes_waiting
@@ -74,6 +75,7 @@ class FakeHandler final : public RendezvousHandler {
     ++fake_.looks;
     return fake_.waiting(ports_);
   }
+  Successor successor() override { return fake_.successor(); }
   bool leave() override {
     ++fake_.leaves;
     return true;

@@ -144,6 +144,32 @@ TEST_F(LegacyEtcdHandlers, say_that_they_wait_beside_a_version_of_others_but_not
   EXPECT_EQ(by_b, 1);
 }
 
+/// a and b make room for c, a only when b's seat has long expired.
+TEST_F(LegacyEtcdHandlers, begin_no_version_without_a_member_that_takes_long_to_come_back) {
+  parameters_.variant = Variant::hardened;
+  parameters_.max_nodes = 3;
+  const auto meets_all = [](RendezvousHandler& handler) {
+    const RendezvousInfo info = handler.next_rendezvous();
+    EXPECT_EQ(info.round, 2);
+    EXPECT_EQ(info.world_size, 3);
+  };
+  const auto member = [&](const std::string& name, sim::Duration stops_for) {
+    node(name, [=](Ports& ports, RendezvousHandler& handler) {
+      EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+      sleep(ports, 6s + stops_for);
+      meets_all(handler);
+    });
+  };
+  member("a", 25s);
+  member("b", 0s);
+  node("c", [=](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 10s);
+    meets_all(handler);
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 3);
+}
+
 TEST_F(LegacyEtcdHandlers, wait_for_no_member_that_is_lost_before_the_group_is_formed) {
   parameters_.variant = Variant::hardened;
   node("a", [](Ports& ports, RendezvousHandler& handler) {
