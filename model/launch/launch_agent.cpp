@@ -197,8 +197,8 @@ Ending run_guarded(sim::Ports& ports, const Plugins& plugins, const LaunchConfig
     if (hardened && !decided && !policy->runs_job_again(run)) ending.parting = Parting::leaves;
     agent.ended("FAILED", ending.detail);
   }
-  // To stop workers takes a while, in which others may have gone on.
-  const bool closes = hardened && ending.job_failed && ending.parting == Parting::closes;
+  // To get here takes a while, in which others may have gone on.
+  const bool closes = hardened && ending.parting == Parting::closes;
   if (closes && handler.successor() == Successor::complete) ending.parting = Parting::leaves;
   ports.fault_point.reach("agent.closing");
   try {

@@ -56,16 +56,14 @@ C10dBackend::C10dBackend(std::shared_ptr<Store> store, const std::string& run_id
   put_sentinel();
 }
 
-void C10dBackend::put_sentinel() {
-  guarded([&] { return store_->compare_set(key_, sim::Value(), sentinel_); });
+sim::Value C10dBackend::put_sentinel() {
+  return guarded([&] { return store_->compare_set(key_, sim::Value(), sentinel_); });
 }
 
 std::optional<StoredState> C10dBackend::get_state() {
-  // A get would wait for a key that nobody is going to write.
-  if (variant_ == Variant::hardened && !guarded([&] { return store_->check({key_}); })) {
-    put_sentinel();
-  }
-  const sim::Value stored = guarded([&] { return store_->get(key_); });
+  // In a store that has come up empty a get would wait for what nobody is going to write.
+  const sim::Value stored =
+      variant_ == Variant::hardened ? put_sentinel() : guarded([&] { return store_->get(key_); });
   if (stored == sentinel_) return std::nullopt;
   return StoredState{decode_stored(stored), stored};
 }

@@ -31,7 +31,8 @@ class C10dBackend final : public RendezvousBackend {
   void set_patience(sim::Duration patience) override { store_->set_timeout(patience); }
 
  private:
-  void put_sentinel();
+  /// Unless there is something already; what is there afterwards.
+  sim::Value put_sentinel();
 
   std::shared_ptr<Store> store_;
   std::string key_;

@@ -24,6 +24,8 @@ constexpr sim::Duration kSlack = std::chrono::seconds(5);
 constexpr sim::Duration kReply = std::chrono::seconds(10);
 /// For so long a lost store is tried to be reached again.
 constexpr sim::Duration kReconnect = std::chrono::seconds(5);
+/// For so long a hardened agent of a static rendezvous goes on asking a store that is silent.
+constexpr sim::Duration kStaticOutage = std::chrono::seconds(60);
 /// Workers that are stopped for a restart get this, whatever was configured (agent.md, A-5), unless
 /// that is more, and the variant heeds it.
 constexpr sim::Duration kStopGrace = std::chrono::seconds(30);
@@ -221,7 +223,8 @@ class Exit final : public Judge {
     if (hosts_.contains(id) && view().in_force("service_", at))
       return "the store had ceased to serve";
     const bool is_static = !view().job(agent.job).static_ranks.empty();
-    if (is_static && could_not_tell(agent.job, due.since)) return kCutOff;
+    const bool was_told = !could_not_tell(agent.job, due.since) && !could_not_hear(id, due, at);
+    if (is_static && !was_told) return kCutOff;
     return is_static && view().store_has_forgotten({}) ? kForgotten : limit_of(due, at);
   }
 
@@ -231,6 +234,12 @@ class Exit final : public Judge {
     if (decider == deciders_.end() || !view().is_cut_off(decider->second, decided)) return false;
     const auto gone = view().agent(decider->second).ended;
     return !gone || view().is_cut_off(decider->second, *gone);
+  }
+
+  /// It was cut off all the time, and went when its own patience with the store was over.
+  [[nodiscard]] bool could_not_hear(AgentId id, const Due& due, sim::WorldTime at) const {
+    return view().is_cut_off(id, due.since) && view().is_cut_off(id, at) &&
+           at <= due.since + due.bound + kStaticOutage;
   }
 
   /// It wanted to join when the job was decided, could not hear of that, and went when its join

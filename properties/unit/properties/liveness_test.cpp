@@ -476,28 +476,50 @@ TEST(Exit, nobody_hears_of_what_nobody_could_tell_the_store) {
   EXPECT_THAT(limits_of_an_untold_joiner(7s), testing::Each("")) << "a and b went 60 s later";
 }
 
-/// In a static job, whose agents never introduce themselves, the workers of b fail for good at 10
-/// s, and b goes at 70 s; a never does. `target`: of a clog at 5 s.
-std::vector<std::string> limits_of_an_untold_static_member(const std::string& target) {
+/// In a static job, whose agents never introduce themselves, the workers of the last of the nodes
+/// fail for good at 10 s, and its agent goes at 70 s. a has the store. `target`: of a clog at 5 s.
+Script static_failure(const std::vector<std::string>& nodes, const std::string& target) {
   AgentSettings settings;
   settings.max_restarts = 0;
   Script script(settings);
-  script.agent_starts("a").serves_store("a", 29400).agent_starts("b").at(1s);
-  for (const std::string node : {"a", "b"}) {
-    const std::int64_t rank = node == "a" ? 0 : 1;
-    script.emit(node, 100, ev::ranks_assigned, {"job", -1, rank, 2, rank, 2});
+  for (const std::string& node : nodes) script.agent_starts(node);
+  script.serves_store("a", 29400).at(1s);
+  std::int64_t rank = 0;
+  for (const std::string& node : nodes) {
+    script.emit(node, 100, ev::ranks_assigned,
+                {"job", -1, rank, std::ssize(nodes), rank, std::ssize(nodes)});
     script.workers_start(node);
+    ++rank;
   }
   script.at(5s).fault(0, "net_clog", 0s, target);
-  script.at(10s).worker_ends("b", 0, 1).reaps("b").group("b", "FAILED");
-  script.at(70s).finishes("b", "failed", 1).at(3600s);
-  return limits(script.finish(false), "liveness.exit");
+  script.at(10s).worker_ends(nodes.back(), 0, 1).reaps(nodes.back()).group(nodes.back(), "FAILED");
+  script.at(70s).finishes(nodes.back(), "failed", 1);
+  return script;
+}
+
+/// a never goes.
+std::vector<std::string> limits_of_an_untold_static_member(const std::string& target) {
+  return limits(static_failure({"a", "b"}, target).at(3600s).finish(false), "liveness.exit");
+}
+
+/// b goes then, and a serves the store until the run is over.
+std::vector<std::string> limits_of_a_deaf_static_member(const std::string& target,
+                                                        sim::Duration then) {
+  Script script = static_failure({"a", "b", "c"}, target);
+  return limits(script.at(then).finishes("b", "error", 1).finish(false), "liveness.exit");
 }
 
 TEST(Exit, nobody_takes_for_dead_a_static_member_that_could_not_tell_of_its_failure) {
   EXPECT_THAT(limits_of_an_untold_static_member("b <-> a"),
               ElementsAre("an agent was cut off from the store"));
   EXPECT_THAT(limits_of_an_untold_static_member("c <-> a"), ElementsAre(""));
+}
+
+TEST(Exit, a_static_member_that_could_not_hear_of_a_failure_may_lose_its_patience_first) {
+  EXPECT_THAT(limits_of_a_deaf_static_member("b <-> a", 460s),
+              ElementsAre("an agent was cut off from the store"));
+  EXPECT_THAT(limits_of_a_deaf_static_member("b <-> a", 1000s), ElementsAre(""));
+  EXPECT_THAT(limits_of_a_deaf_static_member("b <-> c", 460s), ElementsAre(""));
 }
 
 TEST(Exit, a_disturbance_may_keep_the_barrier_shut) {
