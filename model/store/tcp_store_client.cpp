@@ -122,7 +122,9 @@ class Client final : public Store {
   TcpStoreOptions options_;
   Duration timeout_;
   sim::Mutex mutex_;  ///< held for the whole of a call, waits included (rendezvous R-39)
-  std::unique_ptr<sim::Stream> stream_;  ///< null once broken; only hardened ones connect anew
+  /// Null once broken; only hardened ones connect anew. A thread that dies in the middle of a call
+  /// takes it along, since the answer that comes then is not for whoever asks next.
+  std::unique_ptr<sim::Stream> stream_;
   sim::Buffer received_;
   bool in_doubt_ = false;  ///< a change has been sent and its reply has not come
   std::uint64_t repeats_ = 0;
@@ -140,6 +142,7 @@ void Client::connect(Duration timeout) {
         connect_socket(backoff, hardened() ? deadline - ports_.clock.monotonic_now() : timeout);
     if (stream != nullptr && open(*stream, deadline)) {
       stream_ = std::move(stream);
+      received_ = {};
       return;
     }
     if (ports_.clock.monotonic_now() >= deadline || of_1_13()) {
@@ -220,8 +223,10 @@ void Client::send(Message& message) {
   in_doubt_ = false;
   reconnect_if_lost();
   if (stream_ == nullptr) broken("an earlier call lost it");
-  auto written = stream_->write(message.take());
+  std::unique_ptr<sim::Stream> stream = std::move(stream_);
+  auto written = stream->write(message.take());
   if (!written) broken(std::string(to_string(written.failure().fault)));
+  stream_ = std::move(stream);
 }
 
 void Client::send_change(Message& message) {
@@ -231,16 +236,20 @@ void Client::send_change(Message& message) {
 
 bool Client::receive(std::size_t count, std::optional<MonotonicTime> deadline) {
   const auto until = deadline ? deadline : patience();
-  while (received_.size() < count) {
-    auto more = stream_->read(until);
-    if (!more) {
-      if (more.failure().fault == sim::Fault::timed_out && deadline) return false;
-      broken(std::string(to_string(more.failure().fault)));
+  std::unique_ptr<sim::Stream> stream = std::move(stream_);
+  bool in_time = true;
+  while (in_time && received_.size() < count) {
+    auto more = stream->read(until);
+    if (more) {
+      if (more->empty()) broken("the store has closed it");
+      received_.append(std::move(more).value());
+    } else {
+      in_time = more.failure().fault != sim::Fault::timed_out || !deadline;
+      if (in_time) broken(std::string(to_string(more.failure().fault)));
     }
-    if (more->empty()) broken("the store has closed it");
-    received_.append(std::move(more).value());
   }
-  return true;
+  stream_ = std::move(stream);
+  return in_time;
 }
 
 Value Client::value() {

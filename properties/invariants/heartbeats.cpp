@@ -258,11 +258,12 @@ class HeartbeatLossSeen final : public Judge {
     if (requests_are_held_ && at <= due.since + due.bound + agent.timeouts.read_timeout) return;
     for (const Fault& fault : view().faults()) {
       const bool meanwhile = fault.begin <= at && (!fault.end || *fault.end + kSlack >= due.since);
-      if (!fault.disturbance || !meanwhile) continue;
+      const bool answer_lost = fault.kind == "service_reply_lost" && fault.felt >= due.since;
+      if (!meanwhile || !(fault.disturbance || answer_lost)) continue;
       const sim::Duration asks =
           fault.stands_still() ? sim::Duration::zero() : agent.timeouts.read_timeout;
       if (at <= due.since + due.bound + asks) return;
-      if (!fault.end || at <= *fault.end + due.bound + asks) return;
+      if (fault.disturbance && (!fault.end || at <= *fault.end + due.bound + asks)) return;
     }
     if (enough()) return;
     broken(

@@ -78,14 +78,17 @@ class RoundIsolation final : public Judge {
                        self->round, number(event, "generation")));
   }
 
-  /// Whoever stood still learns at its next look that the others have gone on.
+  /// Whoever stood still learns at its next look that the others have gone on, and then has workers
+  /// to stop, which may take a while.
   [[nodiscard]] std::string_view limit(const sim::Event& event) const {
     if (view().one_was_led_astray(event.at)) return kLedAstray;
     const Process* const reader = view().process(event.node, event.pid);
     if (reader == nullptr || reader->owner == kNoAgent)
       return view().one_stood_still(event.at, event.at) ? kStoodStill : "";
     const Agent& agent = view().agent(reader->owner);
-    if (view().one_stood_still(event.at - agent.timeouts.monitor, event.at)) return kStoodStill;
+    const sim::WorldTime learnt = reader->told_to_stop.value_or(event.at);
+    const sim::Duration looks = agent.timeouts.monitor + agent.timeouts.heartbeat;
+    if (view().one_stood_still(learnt - looks, event.at)) return kStoodStill;
     const bool given_up = agent.round < view().job(agent.job).highest_completed;
     return given_up && view().is_cut_off(reader->owner, event.at) ? kCutOff : "";
   }

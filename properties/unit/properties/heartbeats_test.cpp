@@ -80,6 +80,18 @@ TEST(HeartbeatLossSeen, an_agent_that_waits_for_a_disturbed_store_may_be_late) {
   EXPECT_THAT(witnesses(script.finish(false), kSeen), IsEmpty());
 }
 
+TEST(HeartbeatLossSeen, so_may_one_whose_question_was_not_answered_for_as_long_as_it_waits_for_it) {
+  const auto seen_at = [](sim::Duration loss) {
+    Watched script;
+    script.fault(1, "service_reply_lost").at(3s).fault_felt(1, "service_reply_lost");
+    script.at(loss);
+    script.lost(loss - 2s);
+    return witnesses(script.finish(false), kSeen);
+  };
+  EXPECT_THAT(seen_at(60s), IsEmpty());
+  EXPECT_THAT(seen_at(80s), HasSubstr("at 80.000 s"));
+}
+
 TEST(HeartbeatLossSeen, so_may_one_whose_requests_are_held_up) {
   Watched script;
   script.tell(world::events::request_arrived, {"s", 29400, 1, ""}).at(20s);

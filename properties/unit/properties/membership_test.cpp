@@ -211,6 +211,21 @@ TEST(RoundIsolation, who_is_cut_off_from_the_store_may_not_know_that_the_others_
       << "nobody has gone on";
 }
 
+TEST(RoundIsolation,
+     who_stood_still_has_workers_to_stop_when_it_learns_that_the_others_have_gone_on) {
+  for (const sim::Duration learns : {12s, 19s}) {
+    Script script = two_nodes_beside_a_store();
+    script.at(5s).fault(0, "clock_freeze", 5s, "b");
+    script.restarts("a", "member_lost").at(8s).form(1, {"a"});
+    script.at(10s).fault_over(0, "clock_freeze").at(learns).restarts("b", "member_lost");
+    script.emit("b", 100, ev::worker_signalled, {script.worker_pid("b", 0), 15, "stop"});
+    script.at(learns + 5s)
+        .emit("b", script.worker_pid("b", 0), ev::worker_stale_read, {"k", "of another"});
+    EXPECT_THAT(limits(script.finish(false), "safety.round_isolation"),
+                ElementsAre(learns == 12s ? "an agent stood still" : ""));
+  }
+}
+
 TEST(RoundIsolation, a_worker_in_the_process_group_of_another_round_breaks_it) {
   Script script = two_nodes_at_work();
   script.emit("a", 101, ev::worker_initialized, {"job", 0, 2, "a.sim:29500", 0});
