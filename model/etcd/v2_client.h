@@ -2,6 +2,7 @@
 // etcd's v2 API: a tree of directories and text values, with indices as fences. PyTorch speaks it
 // through python-etcd (spec/legacy-etcd.md 8).
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -48,6 +49,10 @@ class EtcdV2Client {
 
   /// Asks for the cluster's members. EtcdConnectionError.
   EtcdV2Client(sim::Ports& ports, EtcdOptions options);
+  /// From now on no answer is waited for longer than this.
+  void set_read_timeout(sim::Duration timeout) {
+    options_.read_timeout = std::min(options_.read_timeout, timeout);
+  }
 
   // All throw EtcdError for what etcd refuses and EtcdConnectionError otherwise. A path begins with
   // "/" and is escaped here.

@@ -2,6 +2,7 @@
 // etcd's v3 API over its HTTP/JSON gateway: keys in one flat space, revisions as fences,
 // transactions, leases and watches (etcd documentation, "Why gRPC gateway").
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -43,6 +44,10 @@ class EtcdV3Client {
 
   /// Authenticates when there is a user. EtcdConnectionError, EtcdError.
   EtcdV3Client(sim::Ports& ports, EtcdOptions options);
+  /// From now on no answer is waited for longer than this.
+  void set_read_timeout(sim::Duration timeout) {
+    options_.read_timeout = std::min(options_.read_timeout, timeout);
+  }
 
   // All throw EtcdError for what etcd refuses and EtcdConnectionError otherwise. A cluster without
   // a leader, or one that did not agree in time, is no refusal: what may be asked twice is asked

@@ -79,6 +79,7 @@ class EtcdV2Backend final : public RendezvousBackend {
         tells_of_its_loss_(variant == Variant::hardened),
         fenced_(!planted.has(Planted::etcd_write_without_fence)) {}
   [[nodiscard]] std::string name() const override { return "etcd-v2"; }
+  void set_patience(sim::Duration patience) override { client_->set_read_timeout(patience); }
 
   std::optional<StoredState> get_state() override {
     return asked([&]() -> std::optional<StoredState> {
@@ -154,6 +155,7 @@ class EtcdV3Backend final : public RendezvousBackend {
         tells_of_its_loss_(variant == Variant::hardened),
         fenced_(!planted.has(Planted::etcd_write_without_fence)) {}
   [[nodiscard]] std::string name() const override { return "etcd-v3"; }
+  void set_patience(sim::Duration patience) override { client_->set_read_timeout(patience); }
 
   std::optional<StoredState> get_state() override {
     return asked([&]() -> std::optional<StoredState> {

@@ -64,6 +64,11 @@ class Exit final : public Judge {
   }
 
  private:
+  struct Decider {
+    AgentId agent = kNoAgent;
+    bool by_barrier = false;  ///< it was the last to come to the exit barrier
+  };
+
   void judge(const sim::Event& event) override {
     const AgentId id = view().agent_of(event);
     if (id == kNoAgent) return;
@@ -107,7 +112,7 @@ class Exit final : public Judge {
     const Job& job = view().job(agent.job);
     if (job.over == event.at && decided_[agent.job] != event.at) {
       decided_[agent.job] = event.at;
-      deciders_[agent.job] = id;
+      deciders_[agent.job] = {id, event.type == &ev::exit_barrier_entered};
       for (const AgentId other : job.agents) owe_end(other, event);
     } else if (event.type == &ev::exit_barrier_entered) {
       owe_end(id, event);
@@ -231,9 +236,10 @@ class Exit final : public Judge {
   /// Nor, where nobody is ever taken for dead, of one whose agent could not be heard until it went.
   [[nodiscard]] bool could_not_tell(JobId job, sim::WorldTime decided) const {
     const auto decider = deciders_.find(job);
-    if (decider == deciders_.end() || !view().is_cut_off(decider->second, decided)) return false;
-    const auto gone = view().agent(decider->second).ended;
-    return !gone || view().is_cut_off(decider->second, *gone);
+    if (decider == deciders_.end() || !view().is_cut_off(decider->second.agent, decided))
+      return false;
+    const auto gone = view().agent(decider->second.agent).ended;
+    return !gone || view().is_cut_off(decider->second.agent, *gone);
   }
 
   /// It was cut off all the time, and went when its own patience with the store was over.
@@ -258,16 +264,20 @@ class Exit final : public Judge {
     return could_not_hear || nobody_could_tell(view().agent(id).job, due.since);
   }
 
-  /// All members of the round whose end decided the job were cut off then, and when they went.
+  /// All members of the round whose end decided the job were cut off then, and when they went. That
+  /// all have come to the exit barrier nobody can tell when one was.
   [[nodiscard]] bool nobody_could_tell(JobId job, sim::WorldTime decided) const {
     const auto decider = deciders_.find(job);
     if (decider == deciders_.end()) return false;
-    const Round* const round = view().round(job, view().agent(decider->second).round);
+    const Round* const round = view().round(job, view().agent(decider->second.agent).round);
     if (round == nullptr) return false;
-    return std::all_of(round->members.begin(), round->members.end(), [&](AgentId member) {
+    const auto was_silent = [&](AgentId member) {
       const auto gone = view().agent(member).ended;
       return gone && view().is_cut_off(member, decided) && view().is_cut_off(member, *gone);
-    });
+    };
+    const auto& members = round->members;
+    return decider->second.by_barrier ? std::any_of(members.begin(), members.end(), was_silent)
+                                      : std::all_of(members.begin(), members.end(), was_silent);
   }
 
   /// Nobody hears of an outcome that the store has forgotten.
@@ -302,7 +312,7 @@ class Exit final : public Judge {
   Deadlines<AgentId> stops_;
   std::map<AgentId, sim::WorldTime> joining_;               ///< since when, who is in no round
   std::map<JobId, std::optional<sim::WorldTime>> decided_;  ///< the decisions already seen
-  std::map<JobId, AgentId> deciders_;                       ///< with whose doing they came
+  std::map<JobId, Decider> deciders_;                       ///< with whose doing they came
 };
 
 /// Bound: shutdown grace + close + slack from the first signal (TERM, INT, HUP, QUIT) to the end of

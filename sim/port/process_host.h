@@ -93,6 +93,8 @@ class ProcessHost {
   virtual Outcome<Done> catch_signal(Signal signal) = 0;
   /// The oldest caught signal not yet taken.
   virtual std::optional<Signal> take_signal() = 0;
+  /// There is one to take.
+  [[nodiscard]] virtual bool signal_pending() = 0;
   /// Parks until a caught signal is pending (true) or `deadline` passes (false). Does not take it.
   virtual bool wait_signal(std::optional<MonotonicTime> deadline) = 0;
 };

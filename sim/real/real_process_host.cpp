@@ -157,6 +157,13 @@ class RealProcessHost::SignalQueue final : public Watcher {
     pending_.pop_front();
     return first;
   }
+  /// Whoever asks takes what has come from the kernel, and whoever waits must hear of it.
+  bool has_one() {
+    const std::size_t known = pending_.size();
+    drain();
+    if (pending_.size() != known) arrived_.wake_all();
+    return !pending_.empty();
+  }
   bool wait(std::optional<sim::MonotonicTime> deadline) {
     for (drain(); pending_.empty(); drain()) {
       if (arrived_.wait(deadline) == sim::Wake::timed_out) break;
@@ -280,6 +287,10 @@ sim::Outcome<sim::Done> RealProcessHost::catch_signal(sim::Signal signal) {
 
 std::optional<sim::Signal> RealProcessHost::take_signal() {
   return signals_ ? signals_->take() : std::nullopt;
+}
+
+bool RealProcessHost::signal_pending() {
+  return signals_ && signals_->has_one();
 }
 
 bool RealProcessHost::wait_signal(std::optional<sim::MonotonicTime> deadline) {

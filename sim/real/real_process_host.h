@@ -35,6 +35,7 @@ class RealProcessHost final : public sim::ProcessHost {
                                       std::optional<sim::MonotonicTime> deadline) override;
   sim::Outcome<sim::Done> catch_signal(sim::Signal signal) override;
   std::optional<sim::Signal> take_signal() override;
+  [[nodiscard]] bool signal_pending() override;
   bool wait_signal(std::optional<sim::MonotonicTime> deadline) override;
 
  private:

@@ -67,6 +67,7 @@ class SimProcess final : public sim::Clock,
                                       std::optional<sim::MonotonicTime> deadline) override;
   sim::Outcome<sim::Done> catch_signal(sim::Signal signal) override;
   std::optional<sim::Signal> take_signal() override;
+  [[nodiscard]] bool signal_pending() override { return !pending_.empty(); }
   bool wait_signal(std::optional<sim::MonotonicTime> deadline) override;
   // Random, Trace, FaultPoint
   std::uint64_t below(std::string_view purpose, std::uint64_t bound) override;

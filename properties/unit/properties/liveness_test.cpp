@@ -476,6 +476,26 @@ TEST(Exit, nobody_hears_of_what_nobody_could_tell_the_store) {
   EXPECT_THAT(limits_of_an_untold_joiner(7s), testing::Each("")) << "a and b went 60 s later";
 }
 
+/// a and b are done at 10 s, with a clog of `target` from 5 s on. a goes at 70 s; b goes back at 20
+/// s, for c, and joins in vain until its time-out.
+std::vector<std::string> limits_of_one_that_went_back(const std::string& target) {
+  std::int64_t store = 0;
+  Script script = two_nodes_beside_a_store(store);
+  script.at(5s).fault(0, "net_clog", 0s, target).at(10s);
+  for (const auto& node : {"a", "b"})
+    script.worker_ends(node, 0, 0).reaps(node).group(node, "SUCCEEDED").enters_barrier(node);
+  script.at(20s).leaves_barrier("b", "others_return").restarts("b", "membership_change");
+  script.joining("b").at(70s).leaves_barrier("a", "failed").finishes("a", "succeeded", 0);
+  script.at(620s).finishes("b", "succeeded", 0);
+  return limits(script.finish(false), "liveness.exit");
+}
+
+TEST(Exit, nobody_knows_of_all_that_they_have_come_when_one_could_not_say_so) {
+  EXPECT_THAT(limits_of_one_that_went_back("s <-> a"),
+              testing::Each("an agent was cut off from the store"));
+  EXPECT_THAT(limits_of_one_that_went_back("b <-> a"), testing::Each(""));
+}
+
 /// In a static job, whose agents never introduce themselves, the workers of the last of the nodes
 /// fail for good at 10 s, and its agent goes at 70 s. a has the store. `target`: of a clog at 5 s.
 Script static_failure(const std::vector<std::string>& nodes, const std::string& target) {
