@@ -156,7 +156,9 @@ void LegacyEtcdHandler::while_waiting() {
   const sim::MonotonicTime now = ports_.clock.monotonic_now();
   try {
     const GroupState state = group_state();
-    if (state == GroupState::broken || state == GroupState::over) {
+    // Members that had formed may have given the job up for the same loss, and closed it.
+    const bool closed_for_a_loss = state == GroupState::closed && !missing_ranks().empty();
+    if (state == GroupState::broken || state == GroupState::over || closed_for_a_loss) {
       throw RendezvousGroupLostError("the group lost a member while it was forming");
     }
     heard_ = now;
