@@ -271,12 +271,18 @@ class FirstCause final : public Judge {
   }
 
   /// What has been mended without the others, as under the static rendezvous, is no cause of the
-  /// round's end.
+  /// round's end: that may be what had failed second.
   void started_again(AgentId agent) {
     own_.erase(agent);
     const Agent& self = view().agent(agent);
-    RoundRecord& round = rounds_[{self.job, self.round}];
-    if (round.first && round.first->agent == agent) round.first.reset();
+    auto& first = rounds_[{self.job, self.round}].first;
+    if (!first || first->agent != agent) return;
+    first.reset();
+    for (const auto& [other, failures] : own_) {
+      const Agent& neighbour = view().agent(other);
+      if (neighbour.job != self.job || neighbour.round != self.round) continue;
+      if (!first || failures.front().at < first->at) first = failures.front();
+    }
   }
 
   void reported(const sim::Event& event, AgentId agent) {
