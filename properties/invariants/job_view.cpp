@@ -196,12 +196,13 @@ void JobView::begin_anew(AgentId server) {
     }
     for (auto& [number, round] : job.rounds) {
       round.in_barrier.clear();
+      round.earlier.clear();
       for (const AgentId id : round.members) {
         const Agent& member = agents_[id.value];
-        if (member.alive() && member.stage == Stage::barrier && member.round == number)
-          round.in_barrier.insert(member.rank);
+        if (!member.alive() || member.round != number) continue;
+        round.earlier.insert(id);
+        if (member.stage == Stage::barrier) round.in_barrier.insert(member.rank);
       }
-      round.come_again = round.in_barrier;
     }
   }
 }
@@ -396,7 +397,12 @@ void JobView::on_joined(const sim::Event& event, Agent& agent, AgentId id) {
   Round& round = jobs_[agent.job.value].rounds[agent.round];
   if (!round.completed) round.completed = event.at;  // whoever completed it may be held up
   // Another group has the round: who waits in its barrier is none of it.
-  for (const std::int64_t rank : std::exchange(round.come_again, {})) round.in_barrier.erase(rank);
+  for (const AgentId earlier : std::exchange(round.earlier, {})) {
+    Agent& other = agents_[earlier.value];
+    if (other.stage != Stage::barrier || other.round != agent.round) continue;
+    round.in_barrier.erase(other.rank);
+    seat(other, false);
+  }
   round.members.push_back(id);
   if (agent.rank == 0) round.first = id;
   seat(agent, true);

@@ -100,7 +100,7 @@ struct Round {
   std::vector<AgentId> members;       ///< who returned from next_rendezvous with it
   std::int64_t current_members = 0;   ///< of those, members still
   std::set<std::int64_t> in_barrier;  ///< ranks of the agents that entered its exit barrier
-  std::set<std::int64_t> come_again;  ///< of those, who waited when the present store came
+  std::set<AgentId> earlier;          ///< members when the present store came
   AgentId first = kNoAgent;           ///< the member with rank 0
 };
 

@@ -92,6 +92,16 @@ TEST(JobView, a_job_is_decided_by_a_full_exit_barrier) {
   EXPECT_EQ(only_job(script).over, sim::WorldTime(6s));
 }
 
+TEST(JobView, who_is_done_is_no_member_of_a_group_that_meets_under_the_same_number_in_a_new_store) {
+  Script script;
+  script.agent_starts("a").agent_starts("b").form(0, {"a", "b"}).at(5s).crash("a");
+  script.agent_starts("a").serves_store("a", 29400).at(6s).enters_barrier("b").at(7s);
+  EXPECT_EQ(only_job(script).rounds.at(0).current_members, 1);
+  script.agent_starts("c").form(0, {"a", "c"});
+  EXPECT_EQ(only_job(script).rounds.at(0).current_members, 2);
+  EXPECT_THAT(only_job(script).rounds.at(0).in_barrier, testing::IsEmpty());
+}
+
 TEST(JobView, a_job_is_decided_by_a_failure_without_restart_and_not_by_one_with) {
   Script script = two_nodes_at_work();
   script.group("a", "FAILED");
