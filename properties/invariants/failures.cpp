@@ -36,6 +36,8 @@ class RestartBudget final : public Judge {
   }
 
  private:
+  /// The longest pause between two attempts to reach a store.
+  static constexpr sim::Duration kAgain = std::chrono::seconds(5);
   struct Count {
     std::int64_t restarts = 0;
     std::int64_t latest_round = kNoRound;
@@ -44,7 +46,7 @@ class RestartBudget final : public Judge {
     sim::WorldTime spent_at{};   ///< when
     bool ran = false;            ///< workers were started since the latest round
     std::optional<std::pair<sim::NodeId, sim::WorldTime>> latest_alone;
-    std::set<sim::NodeId> lost_nodes;  ///< whose agent ended with failed workers
+    std::map<sim::NodeId, sim::WorldTime> lost_nodes;  ///< whose agent ended with failed workers
   };
 
   void judge(const sim::Event& event) override {
@@ -56,8 +58,7 @@ class RestartBudget final : public Judge {
       completed(event, count, view().job(agent.job));
     } else if (event.type == &ev::agent_started) {
       if (view().job(agent.job).living == 1) count = {};
-      if (count.lost_nodes.erase(event.node) > 0)
-        note(count, "the agent on node ", event.node, " was relaunched");
+      relaunched(event, count);
     } else if (event.type == &ev::worker_started) {
       count.ran = true;
     } else if (event.type == &ev::group_restarting) {
@@ -65,8 +66,17 @@ class RestartBudget final : public Judge {
     } else if (event.type == &ev::worker_restarting) {
       restarted_alone(event, count, view().job(agent.job));
     } else if (agent.outcome != "succeeded" && agent.round != kNoRound) {  // process.ended
-      if (agent.outcome == "failed") count.lost_nodes.insert(event.node);
+      if (agent.outcome == "failed") count.lost_nodes[event.node] = event.at;
     }
+  }
+
+  /// What the one before had told of its failure may be gone with the store.
+  void relaunched(const sim::Event& event, Count& count) const {
+    const auto lost = count.lost_nodes.find(event.node);
+    if (lost == count.lost_nodes.end()) return;
+    if (!view().store_has_forgotten(lost->second))
+      note(count, "the agent on node ", event.node, " was relaunched");
+    count.lost_nodes.erase(lost);
   }
 
   void restarting(const sim::Event& event, Count& count, const Agent& agent) const {
@@ -88,14 +98,15 @@ class RestartBudget final : public Judge {
   }
 
   /// Nobody but the spender can know of what it has spent: it has been cut off ever since, or until
-  /// it was gone.
+  /// it was gone, which may be before it has found the store again.
   [[nodiscard]] bool is_unheard(const Count& count, sim::WorldTime at) const {
     if (count.cause.empty() || count.spender == kNoAgent) return false;
-    const sim::WorldTime until = std::min(at, view().agent(count.spender).ended.value_or(at));
+    const auto gone = view().agent(count.spender).ended;
+    const sim::WorldTime until = gone ? std::min(at, *gone - kAgain) : at;
     const auto& faults = view().faults();
     return std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
       const bool cuts = fault.kind == "net_partition" || fault.kind == "net_clog" ||
-                        fault.kind == "service_error";
+                        fault.kind == "service_error" || fault.kind == kStoreGone;
       return cuts && fault.begin <= count.spent_at && (!fault.end || *fault.end >= until) &&
              view().comes_between(fault, count.spender);
     });

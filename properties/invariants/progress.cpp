@@ -22,6 +22,9 @@ namespace wev = world::events;
 constexpr sim::Duration kSlack = std::chrono::seconds(5);
 /// Workers that are stopped for a restart get this, whatever was configured (agent.md, A-5).
 constexpr sim::Duration kStopGrace = std::chrono::seconds(30);
+/// What a hardened agent asks of a store that has gone, for a connection and for an answer, before
+/// it gives its job up: who is missing, what is left of the restarts, and that all may hear of it.
+constexpr sim::Duration kLastQuestions = 3 * std::chrono::seconds(10);
 
 /// Bound: keep-alive threshold (until the death can be known) + monitor interval (until the agent
 /// looks) + slack. Each member of the round that lives must then have moved: begun to stop its
@@ -79,7 +82,8 @@ class LossDetection final : public Judge {
     const Agent& dead = view().agent(due.about);
     // The store went with it: a silence like any other, which must be endured for so long, and in
     // which every question takes its time.
-    if (took_store(due) && at <= due.since + due.bound + 2 * agent.timeouts.read_timeout) return;
+    const auto questions = std::max(kLastQuestions, 2 * agent.timeouts.read_timeout);
+    if (took_store(due) && at <= due.since + due.bound + questions) return;
     const sim::Duration grace = std::max(kStopGrace, agent.timeouts.shutdown);
     if (stops_since(id) && at <= *stops_since(id) + grace + agent.timeouts.monitor + kSlack) return;
     broken(

@@ -414,6 +414,7 @@ void Drawing::parameters(Stream& draws, const Word& word, TimelineEntry& entry) 
   if (takes(scenario::kPaths)) {
     entry.from = {one_in(draws, 4) ? std::string("store_host") : some_node(draws)};
     if (one_in(draws, 2)) entry.to = {one_in(draws, 4) ? "store_host" : some_node(draws)};
+    if (entry.to == entry.from) entry.to.clear();  // no network cuts a machine off from itself
     entry.one_way = one_in(draws, 3);
   }
   if (maybe(scenario::kLocalRank))

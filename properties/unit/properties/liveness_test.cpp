@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "event_builder.h"
+#include "model/observe/restart_events.h"
 
 namespace hooke::properties::test {
 namespace {
@@ -94,6 +95,16 @@ TEST(LossDetection, a_fault_inside_the_bound_starts_it_anew_and_a_later_one_does
   later.at(40s).crash("b").at(65s).fault(0, "net_reset").at(70s).restarts("a", "membership_change");
   EXPECT_THAT(witnesses(later.finish(false), "liveness.loss_detection"),
               HasSubstr("only at 70.000 s"));
+}
+
+TEST(LossDetection, who_asks_a_store_that_went_with_the_lost_member_may_be_late_by_its_questions) {
+  AgentSettings settings;
+  settings.read_timeout = 5s;
+  for (const sim::Duration gives_up : {89s, 91s}) {
+    Script script = two_nodes_at_work(settings);
+    script.at(40s).crash("a").at(gives_up).emit("b", 100, model::events::job_given_up, {0});
+    EXPECT_EQ(witnesses(script.finish(false), "liveness.loss_detection").empty(), gives_up == 89s);
+  }
 }
 
 TEST(LossDetection, a_member_that_said_how_it_ends_has_departed) {
