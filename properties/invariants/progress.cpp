@@ -225,14 +225,28 @@ class Admission final : public Judge {
   void judge(const sim::Event& event) override {
     const AgentId id = view().agent_of(event);
     if (id == kNoAgent) return;
+    if (event.type == &ev::rendezvous_completed) return completed(event, view().agent(id));
     const bool waits = event.type == &ev::rendezvous_added && text(event, "list") == "wait_list";
     if (waits && !is_full(view().agent(id), number(event, "round"))) {
       const Timeouts& with = view().agent(id).timeouts;
       owed_.owe(id, {event.at, with.keep_alive + with.last_call + kStopGrace + kSlack, kNoAgent,
                      event.id});
+      early_[id] = {number(event, "round"), event.at};
     } else if (const auto due = owed_.met(id, event.at, view(), true)) {
       tell(id, *due, event.at, event.id, "that happened only");
     }
+  }
+
+  /// Whoever completes a round may hear of that later than those who wait beside it.
+  void completed(const sim::Event& event, const Agent& completer) {
+    const std::int64_t round = number(event, "round");
+    const bool full = is_full(completer, round);
+    std::erase_if(early_, [&](const auto& entry) {
+      const auto& [waiter, since] = entry;
+      if (view().agent(waiter).job != completer.job || since.first != round) return false;
+      if (full && event.at - since.second <= kSlack) owed_.cancel(waiter);
+      return true;
+    });
   }
 
   void tell(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
@@ -263,8 +277,11 @@ class Admission final : public Judge {
   }
 
   static constexpr const sim::EventType* kInterests[] = {
-      &ev::rendezvous_added, &ev::rendezvous_joined, &ev::rendezvous_failed, &wev::process_ended};
+      &ev::rendezvous_added, &ev::rendezvous_joined, &ev::rendezvous_failed,
+      &ev::rendezvous_completed, &wev::process_ended};
   Deadlines<AgentId> owed_;
+  /// The round beside which an agent waits that was not known to be full then, and since when.
+  std::map<AgentId, std::pair<std::int64_t, sim::WorldTime>> early_;
 };
 
 /// Bound: join time-out + read time-out (for what the workers' meeting point takes) + slack, from

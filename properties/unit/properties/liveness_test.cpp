@@ -234,6 +234,14 @@ TEST(Admission, who_waits_beside_a_full_round_is_a_spare_of_the_legacy_rendezvou
   script.at(10s).agent_starts("c").joining("c").added("c", "wait_list", 0);
   script.at(11s).joined("a", 0, 0, 2, "a.sim:1").joined("b", 0, 1, 2, "a.sim:1").at(500s);
   EXPECT_THAT(witnesses(script.finish(false), "liveness.admission"), IsEmpty());
+  for (const sim::Duration hears : {11s, 16s}) {
+    Script late(settings);
+    late.agent_starts("a").agent_starts("b").joining("a").joining("b");
+    late.at(10s).agent_starts("c").joining("c").added("c", "wait_list", 0);
+    late.at(hears).completed("a", 0, 2).joined("a", 0, 0, 2, "a.sim:1");
+    late.joined("b", 0, 1, 2, "a.sim:1").at(500s);
+    EXPECT_EQ(witnesses(late.finish(false), "liveness.admission").empty(), hears == 11s);
+  }
   Script free(settings);
   free.agent_starts("a").agent_starts("b").form(0, {"a", "b"}).at(5s).crash("b");
   free.at(10s).agent_starts("c").joining("c").added("c", "wait_list", 0).at(500s);
