@@ -147,7 +147,8 @@ C10dStore create_c10d_store(sim::Ports& ports, const RendezvousParameters& param
       result.store = connect_tcp_store(ports, options);
       return result;
     } catch (const StoreError& error) {
-      result = {};
+      // Others may have come to this node's store already, which only it itself has not reached.
+      if (parameters.variant != Variant::hardened) result = {};
       // Somebody else on this machine may host it already: once more as a client, unless told to
       // host.
       if (as_host && !configured) continue;

@@ -18,8 +18,8 @@ using sim::MonotonicTime;
 /// appending may exceed what one request can carry.
 constexpr std::uint64_t kReplyBytesMax = 16 * kValueBytesMax;
 
-/// How long a hardened client tries to reach a store that it has lost, and how long it waits for a
-/// reply that needs no waiting: an agent is deaf meanwhile.
+/// How long a hardened client tries to reach a store that it has lost, and how long each attempt
+/// may take, with the store's first answer: an agent is deaf meanwhile.
 constexpr Duration kReconnectTimeout = std::chrono::seconds(5);
 
 std::string describe(const sim::Endpoint& endpoint) {
@@ -180,7 +180,8 @@ bool Client::open(sim::Stream& stream, MonotonicTime deadline) {
   const auto nonce = static_cast<std::uint32_t>(ports_.processes.self().value);
   if (!send_opening(stream, nonce)) return false;
   sim::Buffer echo;
-  const auto until = hardened() ? std::optional(deadline) : std::nullopt;
+  const MonotonicTime slice = ports_.clock.monotonic_now() + kReconnectTimeout;
+  const auto until = hardened() ? std::optional(std::min(slice, deadline)) : std::nullopt;
   while (echo.size() < sizeof(nonce)) {  // waited for without limit by PyTorch
     auto more = stream.read(until);
     if (!more || more->empty()) return false;

@@ -1,6 +1,7 @@
 // What holds of a job's rounds, one after the other.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "model/observe/trace_events.h"
@@ -139,7 +140,7 @@ class Bounds final : public Judge {
     const Agent& agent = view().agent(id);
     const Round* const round = view().round(agent.job, number(event, "round"));
     if (round == nullptr || round->participants < agent.max_nodes) return;
-    if (round->current_members < round->participants) return;
+    if (round->current_members < round->participants || one_is_leaving(*round)) return;
     broken(
         event,
         fmt::format(
@@ -147,6 +148,14 @@ class Bounds final : public Judge {
             "are taken by living members: nobody can be admitted",
             view().describe(id), seconds_text(event.at), round->participants,
             number(event, "round")));
+  }
+
+  /// Whoever gives its seat back hears only later that it has done so.
+  [[nodiscard]] bool one_is_leaving(const Round& round) const {
+    return std::any_of(round.members.begin(), round.members.end(), [&](AgentId id) {
+      const Agent& agent = view().agent(id);
+      return agent.member && agent.stage == Stage::stopping;
+    });
   }
 
   static constexpr const sim::EventType* kInterests[] = {&ev::rendezvous_completed,

@@ -317,6 +317,10 @@ TEST(Bounds, a_group_that_has_lost_or_evicted_a_member_has_a_seat_to_give) {
   evicted.emit("b", 100, ev::rendezvous_evicted, {"job", 0, "a.sim_100_0", sim::Duration(16s), 1})
       .restarts("b", "membership_change");
   EXPECT_THAT(witnesses(evicted.finish(false), "safety.bounds"), IsEmpty());
+  Script leaving = two_nodes_at_work(two_seats());
+  leaving.at(5s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  leaving.at(305s).leaves_barrier("a", "timed_out").restarts("b", "membership_change");
+  EXPECT_THAT(witnesses(leaving.finish(false), "safety.bounds"), IsEmpty());
 }
 
 // ---- closed_is_final, close_authority
