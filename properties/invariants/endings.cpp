@@ -287,9 +287,10 @@ class Exit final : public Judge {
     return view().store_has_forgotten(due.since) ? kForgotten : "";
   }
 
+  /// Whoever is told to go meanwhile stops them for that (liveness.signals_take_effect).
   void tell_stop(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event,
                  const char* how) {
-    if (enough()) return;
+    if (enough() || view().agent(id).signalled) return;
     broken(due.since + due.bound, event,
            fmt::format("{} began to stop its workers at {} in order to restart; they should have "
                        "been gone by {} (grace {} + {}), but {} at {}",

@@ -384,6 +384,13 @@ TEST(Exit, who_goes_back_to_work_from_the_exit_barrier_need_not_end) {
   EXPECT_THAT(witnesses(script.finish(false), "liveness.exit"), IsEmpty());
 }
 
+TEST(Exit, an_agent_that_is_told_to_go_while_it_stops_its_workers_stops_them_for_that) {
+  Script script = two_nodes_at_work();
+  script.at(10s).emit("a", 100, ev::group_restarting, {"membership_change", 3, 0});
+  script.at(20s).signal_agent("a", sim::Signal::term).at(60s);
+  EXPECT_THAT(witnesses(script.finish(false), "liveness.exit"), IsEmpty());
+}
+
 TEST(Exit, workers_that_cannot_be_stopped_hold_up_their_agent) {
   Script script = two_nodes_at_work();
   script.at(10s).emit("a", 100, ev::group_restarting, {"membership_change", 3, 0}).at(60s);
