@@ -286,7 +286,8 @@ class FirstCause final : public Judge {
   void started_again(AgentId agent) {
     own_.erase(agent);
     const Agent& self = view().agent(agent);
-    auto& first = rounds_[{self.job, self.round}].first;
+    RoundRecord& round = rounds_[{self.job, self.round}];
+    auto& first = round.first;
     if (!first || first->agent != agent) return;
     first.reset();
     for (const auto& [other, failures] : own_) {
@@ -294,6 +295,7 @@ class FirstCause final : public Judge {
       if (neighbour.job != self.job || neighbour.round != self.round) continue;
       if (!first || failures.front().at < first->at) first = failures.front();
     }
+    round.named = first && reports_.contains({first->agent, first->rank});
   }
 
   void reported(const sim::Event& event, AgentId agent) {
@@ -301,6 +303,7 @@ class FirstCause final : public Judge {
     const Failure report{event.at, agent, number(event, "rank"), number(event, "status"), {}};
     RoundRecord& round = rounds_[{self.job, self.round}];
     if (!round.report) round.report = report;
+    reports_.insert({agent, report.rank});
     const bool same =
         round.first && round.first->agent == agent && round.first->rank == report.rank;
     if (same) round.named = true;
@@ -384,7 +387,8 @@ class FirstCause final : public Judge {
       &ev::worker_ended,   &ev::failure_reported,    &ev::heartbeat_lost,
       &ev::timer_expired,  &ev::rendezvous_completed};
   std::map<std::pair<JobId, std::int64_t>, RoundRecord> rounds_;
-  std::map<AgentId, std::vector<Failure>> own_;  ///< since the agent's last restart
+  std::map<AgentId, std::vector<Failure>> own_;         ///< since the agent's last restart
+  std::set<std::pair<AgentId, std::int64_t>> reports_;  ///< by whom, naming which rank
   std::set<ProcessKey> timed_out_;
 };
 

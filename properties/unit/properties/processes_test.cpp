@@ -363,9 +363,9 @@ TEST(FirstCause, who_ends_while_its_agent_restarts_is_no_cause) {
   EXPECT_THAT(witnesses(script.finish(false), "safety.first_cause"), IsEmpty());
 }
 
-/// Under the static rendezvous b, c and a fail in that order; b's agent restarts for itself between
-/// the last two. Then `reporter` reports its own failure.
-Script after_a_failure_that_was_mended(const std::string& reporter) {
+/// Under the static rendezvous b, c and a fail in that order. Then `reporter` reports its own
+/// failure, before or after b's agent restarts for itself.
+Script after_a_failure_that_was_mended(const std::string& reporter, bool before = false) {
   Script script;
   const std::vector<std::string> nodes{"a", "b", "c"};
   for (const std::string& node : nodes) script.agent_starts(node);
@@ -373,10 +373,13 @@ Script after_a_failure_that_was_mended(const std::string& reporter) {
     script.emit(node, 100, ev::ranks_assigned, {"job", -1, 0, 3, 0, 3}).workers_start(node);
   }
   script.at(10s).worker_ends("b", 0, 3).reaps("b").at(12s).worker_ends("c", 0, 4).reaps("c");
-  script.at(14s).emit("b", 100, ev::group_restarting, {"worker_failure", 3, -1});
+  const auto mend = [&] { script.emit("b", 100, ev::group_restarting, {"worker_failure", 3, -1}); };
+  script.at(14s);
+  if (!before) mend();
   script.at(15s).worker_ends("a", 0, 1).reaps("a").at(20s);
   script.emit(reporter, 100, ev::failure_reported,
               {0, script.worker_pid(reporter, 0), reporter == "a" ? 1 : 4});
+  if (before) mend();
   for (const std::string& node : nodes) script.finishes(node, "failed", 1);
   return script;
 }
@@ -384,6 +387,9 @@ Script after_a_failure_that_was_mended(const std::string& reporter) {
 TEST(FirstCause, behind_a_failure_that_was_mended_the_next_one_is_the_first) {
   EXPECT_THAT(witnesses(after_a_failure_that_was_mended("c").finish(), "safety.first_cause"),
               IsEmpty());
+  EXPECT_THAT(witnesses(after_a_failure_that_was_mended("c", true).finish(), "safety.first_cause"),
+              IsEmpty())
+      << "it was reported before it was the first";
   EXPECT_THAT(witnesses(after_a_failure_that_was_mended("a").finish(), "safety.first_cause"),
               HasSubstr("the first failure was that of rank 0 on node c at 12.000 s"));
 }
