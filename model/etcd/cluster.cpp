@@ -10,10 +10,12 @@ namespace {
 
 constexpr std::uint16_t kDefaultPort = 2379;
 
-/// "http://host:port" or "https://[::1]:port", with the TLS files of the member that named it.
+/// "http://host:port" or "https://[::1]:port", with the TLS files and the interruptions of the
+/// member that named it.
 std::optional<HttpServer> server_of(std::string_view url, const HttpServer& named_by) {
   const std::string_view kPlain = "http://", kSecure = "https://";
   HttpServer server;
+  server.interruptible = named_by.interruptible;
   if (url.starts_with(kSecure)) {
     server.tls = named_by.tls.value_or(sim::TlsOptions{});
     url.remove_prefix(kSecure.size());

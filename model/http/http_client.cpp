@@ -5,6 +5,8 @@
 #include <sstream>
 #include <utility>
 
+#include "model/signals/interruptible_stream.h"
+
 namespace hooke::model {
 namespace {
 
@@ -41,7 +43,8 @@ std::unique_ptr<sim::Stream> connected(sim::Ports& ports, const HttpServer& serv
   auto stream = server.tls ? ports.network.connect_secure(server.endpoint, *server.tls, deadline)
                            : ports.network.connect(server.endpoint, deadline);
   if (!stream) throw HttpError(stream.failure());
-  return std::move(stream).value();
+  return server.interruptible ? interruptible(ports, std::move(stream).value())
+                              : std::move(stream).value();
 }
 
 /// What is certain of a request that was sent: nothing.

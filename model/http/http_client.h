@@ -44,6 +44,7 @@ class HttpError : public std::runtime_error {
 struct HttpServer {
   sim::Endpoint endpoint;
   std::optional<sim::TlsOptions> tls;  ///< set: https
+  bool interruptible = false;          ///< a caught signal ends the wait for an answer
 };
 
 /// "a b/c" as part of a target: whatever is neither unreserved nor one of `kept` is escaped.

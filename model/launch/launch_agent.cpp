@@ -11,7 +11,6 @@
 #include "model/rendezvous/decisions.h"
 #include "model/rendezvous/dynamic_settings.h"
 #include "model/rendezvous/legacy_etcd_rendezvous.h"
-#include "model/signals/interruptible_network.h"
 #include "model/signals/signal_gate.h"
 #include "model/variant/defects.h"
 #include "model/worker/failure_summary.h"
@@ -224,10 +223,8 @@ bool runs_again(const Plugins& plugins, const LaunchConfig& config, const Ending
 }
 
 /// One run of the job, from the first rendezvous to the end of this agent's part in it.
-/// `to_the_store`: the ports of whoever speaks with that.
-Ending run_once(sim::Ports& ports, sim::Ports& to_the_store, const Plugins& plugins,
-                const LaunchConfig& config, const WorkerSpec& spec, Observers& observers,
-                std::int64_t run) {
+Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& config,
+                const WorkerSpec& spec, Observers& observers, std::int64_t run) {
   const RendezvousParameters parameters{
       config.rdzv_backend, config.rdzv_endpoint, config.run_id,  config.min_nodes, config.max_nodes,
       config.local_addr,   config.rdzv_configs,  config.variant, config.defects,   spec.planted};
@@ -237,7 +234,7 @@ Ending run_once(sim::Ports& ports, sim::Ports& to_the_store, const Plugins& plug
     announce(ports, config, spec, parameters);
     ports.fault_point.reach("agent.started");
     if (const auto refused = plugins.refusal(config)) throw std::invalid_argument(refused->reason);
-    handler = plugins.rendezvous.create(to_the_store, parameters);
+    handler = plugins.rendezvous.create(ports, parameters);
     ending = run_guarded(ports, plugins, config, spec, *handler, observers, run);
     // Whoever was told to go goes, and the next run needs the port; everybody else serves on what
     // the others need.
@@ -272,15 +269,9 @@ int launch_agent(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& 
   const std::string run_id = config.run_id;
   WorkerSpec spec = worker_spec(ports.processes, config);
   static_cast<void>(ports.processes.catch_signal(sim::Signal::int_));
-  InterruptibleNetwork interruptible(ports);
-  sim::Network& network = config.variant == Variant::hardened
-                              ? static_cast<sim::Network&>(interruptible)
-                              : ports.network;
-  sim::Ports to_the_store{ports.clock, ports.executor, network,     ports.processes,
-                          ports.files, ports.random,   ports.trace, ports.fault_point};
   for (std::int64_t run = 1;; ++run) {
-    const Ending ending = run_once(ports, to_the_store, plugins, config, spec,
-                                   observers == nullptr ? usual : *observers, run);
+    const Ending ending =
+        run_once(ports, plugins, config, spec, observers == nullptr ? usual : *observers, run);
     if (!runs_again(plugins, config, ending, run)) return ending.exit_code;
     config.run_id = run_id + ".run" + std::to_string(run + 1);
     spec.signals_caught = true;

@@ -138,6 +138,7 @@ C10dStore create_c10d_store(sim::Ports& ports, const RendezvousParameters& param
         // Whoever serves it needs no name to find it, nor an answer from the resolver.
         if (result.server != nullptr) options.endpoint.host = "localhost";
         options.reply_timeout = reply_timeout(parameters, options.reply_timeout);
+        options.interruptible = true;
         options.pause = [&ports](sim::MonotonicTime until) {
           interruptible_sleep_until(ports, until);
         };

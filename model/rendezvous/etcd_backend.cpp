@@ -238,6 +238,7 @@ EtcdOptions etcd_options(const RendezvousParameters& parameters) {
     options.read_timeout = std::min<sim::Duration>(
         options.read_timeout, settings.keep_alive_interval * (settings.keep_alive_max_attempt - 1));
     options.by_quorum = true;
+    options.server.interruptible = true;
   }
   options.user = parameters.get("user").value_or("");
   options.password = parameters.get("password").value_or("");

@@ -238,6 +238,7 @@ std::unique_ptr<RendezvousHandler> make_legacy_etcd_handler(
   settings.variant = parameters.variant;
   settings.planted = parameters.planted;
   options.by_quorum = settings.variant == Variant::hardened;
+  options.server.interruptible = settings.variant == Variant::hardened;
   if (settings.variant == Variant::hardened) options.read_timeout = kOutageLimit;
   settings.timeout = parameters.get_as_seconds("timeout").value_or(settings.timeout);
   settings.last_call = parameters.get_as_seconds("last_call_timeout").value_or(settings.last_call);

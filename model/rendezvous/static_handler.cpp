@@ -69,6 +69,7 @@ RendezvousInfo StaticHandler::next_rendezvous() {
     options.variant = variant_;
     options.planted = planted_;
     if (variant_ == Variant::hardened) {
+      options.interruptible = true;
       options.pause = [this](sim::MonotonicTime until) {
         interruptible_sleep_until(ports_, until);
       };

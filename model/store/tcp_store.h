@@ -53,6 +53,8 @@ struct TcpStoreOptions {
   /// How it waits between two attempts of the first connection, and what it throws ends them: so a
   /// hardened agent hears a signal meanwhile. Empty: it sleeps.
   std::function<void(sim::MonotonicTime)> pause = {};
+  /// A caught signal ends the wait for a reply.
+  bool interruptible = false;
   PlantedSet planted{};
 };
 

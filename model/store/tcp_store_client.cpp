@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "model/signals/interruptible_stream.h"
 #include "model/store/backoff.h"
 #include "model/store/tcp_store.h"
 #include "model/store/wire.h"
@@ -165,7 +166,10 @@ std::unique_ptr<sim::Stream> Client::connect_socket(Backoff& backoff, Duration t
     const MonotonicTime slice = ports_.clock.monotonic_now() + kReconnectTimeout;
     auto stream = ports_.network.connect(options_.endpoint,
                                          hardened() ? std::min(slice, deadline) : deadline);
-    if (stream) return std::move(stream).value();
+    if (stream) {
+      return options_.interruptible ? interruptible(ports_, std::move(stream).value())
+                                    : std::move(stream).value();
+    }
     const sim::Fault fault = stream.failure().fault;
     if (fault == sim::Fault::closed) throw StoreNetworkError("the process is going down");
     if (fault == sim::Fault::timed_out || fault == sim::Fault::unreachable) return nullptr;

@@ -1,5 +1,5 @@
 // Reads of a client that is told to go meanwhile.
-#include "model/signals/interruptible_network.h"
+#include "model/signals/interruptible_stream.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,12 +45,12 @@ Read read_late(std::optional<Duration> patience, bool told_to_go) {
   const sim::Pid client = world.start(node, "interruptible_reader", [&](sim::Ports& ports) {
     static_cast<void>(ports.processes.catch_signal(sim::Signal::term));
     LateServer server(ports);
-    InterruptibleNetwork network(ports);
     const sim::MonotonicTime begin = ports.clock.monotonic_now();
     std::optional<sim::MonotonicTime> deadline;
     if (patience) deadline = begin + *patience;
-    auto stream = network.connect({"n", sim::PortNumber{80}}, deadline);
-    auto more = stream.value()->read(deadline);
+    const auto stream =
+        interruptible(ports, ports.network.connect({"n", sim::PortNumber{80}}, deadline).value());
+    auto more = stream->read(deadline);
     result.what = more ? more.value().take(more.value().size()).bytes()
                        : std::string(to_string(more.failure().fault));
     result.took = ports.clock.monotonic_now() - begin;
@@ -68,14 +68,14 @@ Read read_late(std::optional<Duration> patience, bool told_to_go) {
   return result;
 }
 
-TEST(InterruptibleNetwork, a_caught_signal_ends_a_read_within_a_second_and_is_left_to_be_taken) {
+TEST(InterruptibleStream, a_caught_signal_ends_a_read_within_a_second_and_is_left_to_be_taken) {
   const Read read = read_late(20s, true);
   EXPECT_EQ(read.what, to_string(sim::Fault::timed_out));
   EXPECT_LE(read.took, 3500ms);
   EXPECT_TRUE(read.signal_is_left);
 }
 
-TEST(InterruptibleNetwork, else_a_read_lasts_until_bytes_come_or_its_own_deadline) {
+TEST(InterruptibleStream, else_a_read_lasts_until_bytes_come_or_its_own_deadline) {
   const Read in_time = read_late(20s, false);
   EXPECT_EQ(in_time.what, "late");
   EXPECT_GE(in_time.took, 8s);
@@ -85,7 +85,7 @@ TEST(InterruptibleNetwork, else_a_read_lasts_until_bytes_come_or_its_own_deadlin
   EXPECT_LT(too_late.took, 6s);
 }
 
-TEST(InterruptibleNetwork, a_read_without_a_deadline_goes_on) {
+TEST(InterruptibleStream, a_read_without_a_deadline_goes_on) {
   const Read read = read_late(std::nullopt, true);
   EXPECT_EQ(read.what, "late");
   EXPECT_TRUE(read.signal_is_left);
