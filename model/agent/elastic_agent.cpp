@@ -16,6 +16,7 @@
 #include "model/rendezvous/decisions.h"
 #include "model/signals/signal_gate.h"
 #include "model/store/patient_store.h"
+#include "model/store/store_helpers.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {
@@ -86,6 +87,10 @@ ElasticAgent::ElasticAgent(const AgentParts& parts)
     // Those at work may have begun anew in a store that came up empty.
     handler_.when_waiting([this] {
       if (budget_ != nullptr) budget_->look();
+    });
+    handler_.when_abandoned([this](std::int64_t round, Store& store) {
+      return job_failure().is_told(round) ||
+             ExitBarrier(store, 0, 0, kTerminalState).has_been_passed();
     });
   }
 }

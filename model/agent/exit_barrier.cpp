@@ -49,6 +49,10 @@ bool ExitBarrier::has_been_left() {
   return store_.check({left()});
 }
 
+bool ExitBarrier::has_been_passed() {
+  return store_.check({barrier_sign(prefix_)}) && !has_been_left();
+}
+
 bool ExitBarrier::is_open(sim::Duration at_most) {
   try {
     store_.wait({barrier_sign(prefix_)}, at_most);

@@ -27,6 +27,8 @@ class ExitBarrier {
   void leave();
   /// One at least has done so. StoreError.
   bool has_been_left();
+  /// It was open, and nobody has gone back to work. StoreError.
+  bool has_been_passed();
   /// Waits `at_most` for the others. Whoever finds all signatures there opens the barrier for those
   /// who only count. StoreNetworkError.
   bool is_open(sim::Duration at_most);

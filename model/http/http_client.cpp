@@ -1,7 +1,9 @@
 // Requests are written by Beast's serializer, answers read by its parser; neither sees a socket.
 #include "model/http/http_client.h"
 
+#include <algorithm>
 #include <boost/beast/http.hpp>
+#include <chrono>
 #include <sstream>
 #include <utility>
 
@@ -13,6 +15,8 @@ namespace {
 namespace http = boost::beast::http;
 
 constexpr std::uint64_t kAnswerBytesMax = 64UL << 20U;
+/// How long one who must not be deaf waits for a connection: a caught signal does not end that.
+constexpr sim::Duration kConnectMax = std::chrono::seconds(5);
 
 std::string text_of(const sim::Endpoint& endpoint) {
   const bool v6 = endpoint.host.find(':') != std::string::npos;
@@ -40,6 +44,12 @@ sim::Buffer bytes_of(const HttpRequest& request, const HttpServer& server) {
 
 std::unique_ptr<sim::Stream> connected(sim::Ports& ports, const HttpServer& server,
                                        sim::MonotonicTime deadline) {
+  if (server.interruptible) {
+    if (ports.processes.signal_pending()) {
+      throw HttpError(sim::Failure{sim::Fault::timed_out, "a signal came first", false});
+    }
+    deadline = std::min(deadline, ports.clock.monotonic_now() + kConnectMax);
+  }
   auto stream = server.tls ? ports.network.connect_secure(server.endpoint, *server.tls, deadline)
                            : ports.network.connect(server.endpoint, deadline);
   if (!stream) throw HttpError(stream.failure());

@@ -44,7 +44,8 @@ class HttpError : public std::runtime_error {
 struct HttpServer {
   sim::Endpoint endpoint;
   std::optional<sim::TlsOptions> tls;  ///< set: https
-  bool interruptible = false;          ///< a caught signal ends the wait for an answer
+  /// A caught signal ends the wait for an answer, and a connection is waited for 5 s at most.
+  bool interruptible = false;
 };
 
 /// "a b/c" as part of a target: whatever is neither unreserved nor one of `kept` is escaped.

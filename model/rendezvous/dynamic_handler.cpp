@@ -71,6 +71,7 @@ class DynamicHandler final : public RendezvousHandler {
   bool round_is_taken() override;
   Successor successor() override;
   void when_waiting(std::function<void()> call) override { core_->when_waiting = std::move(call); }
+  void when_abandoned(std::function<bool(std::int64_t, Store&)> was_the_end) override;
   std::vector<std::int64_t> missing_ranks() override;
   void group_formed() override;
   [[nodiscard]] std::optional<sim::Duration> outage_limit() const override;
@@ -95,6 +96,7 @@ class DynamicHandler final : public RendezvousHandler {
   void confirm_group();
   [[nodiscard]] bool has_lost_a_member() const;
   bool has_been_forgotten();
+  void leave_with_those_who_have();
   [[nodiscard]] std::int64_t admissible() const;
   [[nodiscard]] bool one_is_new() const;
   bool run_to_leave(Operation operation, sim::Duration outage);
@@ -111,6 +113,8 @@ class DynamicHandler final : public RendezvousHandler {
   MonotonicTime joined_at_{};
   std::vector<Participant> members_;                             ///< of the round joined last
   std::optional<std::pair<std::int64_t, std::int64_t>> joined_;  ///< round, and its size then
+  std::function<bool(std::int64_t, Store&)> was_the_end_;
+  std::optional<std::int64_t> beside_;  ///< the round of others that this node has waited beside
 };
 
 RendezvousInfo DynamicHandler::next_rendezvous() {
@@ -171,6 +175,7 @@ RendezvousInfo DynamicHandler::join() {
   }
   const MonotonicTime deadline = ports.clock.monotonic_now() + core.settings.timeout.join;
   joined_.reset();
+  beside_.reset();
   do {
     core.run(&decide_exit, deadline);
     core.run(&decide_join, deadline, core.settings.timeout.join);
@@ -201,6 +206,29 @@ RendezvousInfo DynamicHandler::join() {
   if (core.hardened()) core.holder.begin_at(info.round + 1);
   info.store = round_store(state.round);
   return info;
+}
+
+void DynamicHandler::when_abandoned(std::function<bool(std::int64_t, Store&)> was_the_end) {
+  was_the_end_ = std::move(was_the_end);
+  core_->when_idle = [this] { leave_with_those_who_have(); };
+}
+
+/// Members whose store fails just when they end cannot close the rendezvous, and spares would wait
+/// for them in a round of their own.
+void DynamicHandler::leave_with_those_who_have() {
+  HandlerCore& core = *core_;
+  const RendezvousState& state = core.holder.state();
+  if (state.complete) beside_ = state.round;
+  if (state.complete || !beside_ || state.round != *beside_ + 1) return;
+  try {
+    const auto store = make_prefix_store(prefix_of(*beside_), core.resources.store);
+    if (!was_the_end_(*beside_, *store)) return beside_.reset();
+  } catch (const StoreError&) {
+    return;  // nobody knows; it is asked again
+  }
+  close();
+  throw RendezvousGracefulExitError("the job has ended with the members of round " +
+                                    std::to_string(*beside_) + ": this spare node leaves");
 }
 
 /// The keys of a job's rounds may outlive its state: a job that has none begins with the first

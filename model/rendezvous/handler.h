@@ -77,6 +77,12 @@ class RendezvousHandler {
   /// Hardened: `call` is made in next_rendezvous() when this node is about to wait beside a round
   /// of others, where these need not hear of it, since nobody is admitted to a full one.
   virtual void when_waiting(std::function<void()> /*call*/) {}
+  /// Hardened: `was_the_end` is asked in next_rendezvous() when this node, which has waited beside
+  /// `round`, is about to begin another in place of members that have gone and closed nothing.
+  /// Whoever says that the job has ended with them, by what they left in the `store` of the round,
+  /// has the rendezvous closed, and RendezvousGracefulExitError raised. It may raise StoreError.
+  virtual void when_abandoned(
+      std::function<bool(std::int64_t round, Store& store)> /*was_the_end*/) {}
   /// Ranks of that group whose nodes are no participants any more; empty where that is not known.
   virtual std::vector<std::int64_t> missing_ranks() { return {}; }
   /// The agent has its ranks: from now on a wait on the round's store goes on when the group loses

@@ -17,6 +17,7 @@ void HandlerCore::run(Operation operation, sim::MonotonicTime deadline,
         // and its write the others' heartbeats would win again and again, until this node is
         // taken for dead. It counts as waiting: then the state is looked at again.
         if (std::exchange(comes_to_wait, false) && when_waiting) return when_waiting();
+        if (when_idle) when_idle();
         if (settings.planted.has(Planted::rendezvous_deaf_while_joining)) {
           ports.executor.sleep_until(ports.clock.monotonic_now() + span);
         } else {

@@ -36,6 +36,7 @@ struct HandlerCore {
   StateHolder holder;
   sim::Mutex heartbeat_lock;           ///< held across store calls (R-10)
   std::function<void()> when_waiting;  ///< see RendezvousHandler
+  std::function<void()> when_idle;     ///< called before this node sleeps; may raise
 
   /// Carries `operation` out until it is done or `deadline` has passed; a caught signal ends it.
   void run(Operation operation, sim::MonotonicTime deadline,

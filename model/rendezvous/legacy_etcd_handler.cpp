@@ -63,6 +63,13 @@ class LegacyEtcdHandler final : public RendezvousHandler {
   void when_waiting(std::function<void()> call) override {
     rendezvous_.when_waiting(std::move(call));
   }
+  void when_abandoned(std::function<bool(std::int64_t, Store&)> was_the_end) override {
+    rendezvous_.when_abandoned([this, was_the_end = std::move(was_the_end)](std::int64_t version) {
+      const auto store =
+          make_hardened_etcd_v2_store(ports_, client_, rendezvous_.store_path(version));
+      return was_the_end(version, *store);
+    });
+  }
   Successor successor() override;
   std::vector<std::int64_t> missing_ranks() override { return rendezvous_.missing_ranks(); }
   void group_formed() override { forming_ = false; }

@@ -370,6 +370,11 @@ void LegacyEtcdRendezvous::wait_to_be_free(std::int64_t version) {
       at_most = *held_until - reading();
       is_free = at_most <= sim::Duration::zero();
     }
+    if (is_free && version != held_version_ && was_the_end_ && was_the_end_(version)) {
+      if (!replace_by_closed(seen)) continue;
+      throw RendezvousGracefulExitError("the job has ended with the members of version " +
+                                        std::to_string(version) + ": this spare leaves");
+    }
     if (is_free) {
       // Somebody of the version is dead: the version goes, whoever else is in it (incident 4).
       client_->compare_and_delete(path("/rdzv/active_version"), seen.text);
@@ -501,6 +506,10 @@ bool LegacyEtcdRendezvous::try_close(const Read& seen) {
   // Hardened: what others have formed without this node is not its to close.
   const bool hardened = settings_.variant == Variant::hardened;
   if (hardened && successor_in(seen.state) == Successor::complete) return true;
+  return replace_by_closed(seen);
+}
+
+bool LegacyEtcdRendezvous::replace_by_closed(const Read& seen) {
   LegacyState next = seen.state;
   next.status = Status::closed;
   if (!replace(seen, next, 0)) return false;

@@ -57,6 +57,10 @@ class LegacyEtcdRendezvous {
   /// Hardened: called in barrier() whenever this node is about to wait beside a version that it has
   /// not been in.
   void when_waiting(std::function<void()> call) { when_waiting_ = std::move(call); }
+  /// Hardened: see RendezvousHandler. It may raise whatever is tried again in barrier().
+  void when_abandoned(std::function<bool(std::int64_t version)> was_the_end) {
+    was_the_end_ = std::move(was_the_end);
+  }
   /// False when there is no version at all. EtcdError, EtcdConnectionError, std::invalid_argument.
   bool is_closed();
   /// Nodes that wait for the active version to go. Hardened: 0 while its seats are all taken and
@@ -113,6 +117,7 @@ class LegacyEtcdRendezvous {
   bool some_will_come_back(std::int64_t version, const std::vector<std::string>& keep_alives);
   /// False when somebody was faster.
   bool try_close(const Read& seen);
+  bool replace_by_closed(const Read& seen);
   /// In an etcd that has lost its keys, before anybody begins anew there: no newcomer shall wait
   /// for members that are done. False when somebody was faster.
   bool try_close_anew();
@@ -148,6 +153,7 @@ class LegacyEtcdRendezvous {
   std::int64_t held_size_ = 0;     ///< members of the held version
   std::vector<std::int64_t> missing_;
   std::function<void()> when_waiting_;
+  std::function<bool(std::int64_t)> was_the_end_;
   bool is_spare_ = false;     ///< has found, in this barrier(), a full version
   sim::Duration deadline_{};  ///< a reading()
   std::unique_ptr<LegacyEtcdRenewal> run_renewal_;

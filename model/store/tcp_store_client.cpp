@@ -138,6 +138,10 @@ void Client::connect(Duration timeout) {
   Backoff backoff(ports_.random, options_.variant);
   const MonotonicTime deadline = ports_.clock.monotonic_now() + timeout;
   for (;;) {
+    if (options_.interruptible && ports_.processes.signal_pending()) {
+      throw StoreNetworkError("a caught signal ends the attempts to reach the store at " +
+                              describe(options_.endpoint));
+    }
     // The inner loop has the whole time again, so that PyTorch takes twice as long.
     auto stream =
         connect_socket(backoff, hardened() ? deadline - ports_.clock.monotonic_now() : timeout);

@@ -77,7 +77,7 @@ class NoLivelock final : public Judge {
 /// stores or names were disturbed for longer than the join time-out (a node may wait that long to
 /// get in, so it can wait that long to stay). A disturbance without a planned end excuses whoever
 /// held out for a read time-out, by its own clock. A disturbance counts for a read time-out + slack
-/// after it is over.
+/// after it is over. Answers that are lost one after the other are one disturbance.
 class BlipTolerance final : public Judge {
  public:
   BlipTolerance()
@@ -160,9 +160,25 @@ class BlipTolerance final : public Judge {
     return drifts ? patience * 10 / 11 : patience;
   }
 
+  /// For how long answers had been lost, without a read time-out + slack between two of them.
+  [[nodiscard]] sim::Duration answers_lost_for(const Loss& loss) const {
+    const sim::Duration gap_max = view().agent(loss.agent).timeouts.read_timeout + kSlack;
+    sim::WorldTime since = loss.at;
+    int lost = 0;
+    const auto& faults = view().faults();
+    for (auto fault = faults.rbegin(); fault != faults.rend(); ++fault) {
+      if (fault->kind != "service_reply_lost" || !fault->felt || *fault->felt > since) continue;
+      if (since - *fault->felt > gap_max) break;
+      since = *fault->felt;
+      ++lost;
+    }
+    return lost > 1 ? loss.at - since : sim::Duration::zero();
+  }
+
   void tell(const Loss& loss) {
     const Timeouts& with = view().agent(loss.agent).timeouts;
     const sim::Duration patience = patience_of(loss);
+    if (answers_lost_for(loss) >= patience) return;
     std::string blip = "no fault disturbed anything";
     for (const Fault& fault : view().faults()) {
       const bool felt = fault.begin <= loss.at &&

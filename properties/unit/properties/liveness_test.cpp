@@ -718,6 +718,21 @@ TEST(BlipTolerance, who_serves_others_on_was_ended_by_what_disturbed_it_before) 
   EXPECT_FALSE(is_excused(40s)) << "a blip then as well";
 }
 
+TEST(BlipTolerance, answers_that_are_lost_one_after_the_other_are_no_blip) {
+  AgentSettings settings;
+  settings.read_timeout = 5s;
+  const auto is_excused = [&](sim::Duration second) {
+    Script script = two_nodes_at_work(settings);
+    script.at(20s).fault(0, "service_reply_lost").fault_felt(0, "service_reply_lost");
+    script.at(second).fault(1, "service_reply_lost").fault_felt(1, "service_reply_lost");
+    script.at(35s).stops_workers("b").finishes("b", "error", 1, kLost);
+    return witnesses(script.finish(false), "liveness.blip_tolerance").empty();
+  };
+  EXPECT_TRUE(is_excused(29s));
+  EXPECT_FALSE(is_excused(31s)) << "these are two blips";
+  EXPECT_FALSE(is_excused(22s)) << "these had been over for long";
+}
+
 TEST(BlipTolerance, a_dead_store_is_no_blip) {
   Script script = two_nodes_at_work();
   script.at(20s).crash("a").at(21s).stops_workers("b").finishes("b", "error", 1, kLost);

@@ -144,6 +144,30 @@ TEST_F(LegacyEtcdHandlers, say_that_they_wait_beside_a_version_of_others_but_not
   EXPECT_EQ(by_b, 1);
 }
 
+TEST_F(LegacyEtcdHandlers, ask_how_a_version_ended_before_they_take_it_away) {
+  parameters_.variant = Variant::hardened;
+  parameters_.max_nodes = 1;
+  node("a", [](Ports& ports, RendezvousHandler& handler) {
+    handler.next_rendezvous().store->set("last words", Value("done"));
+    sleep(ports, 20s);
+  });
+  int asked = 0;
+  node("b", [&](Ports& ports, RendezvousHandler& handler) {
+    handler.when_abandoned([&](std::int64_t version, Store& store) {
+      ++asked;
+      EXPECT_EQ(version, 1);
+      EXPECT_TRUE(store.check({"last words"}));
+      return true;
+    });
+    sleep(ports, 10s);
+    EXPECT_THROW(handler.next_rendezvous(), RendezvousGracefulExitError);
+    EXPECT_TRUE(handler.is_closed());
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 2);
+  EXPECT_EQ(asked, 1);
+}
+
 /// a and b make room for c, a only when b's seat has long expired.
 TEST_F(LegacyEtcdHandlers, begin_no_version_without_a_member_that_takes_long_to_come_back) {
   parameters_.variant = Variant::hardened;
