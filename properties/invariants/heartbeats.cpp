@@ -207,6 +207,9 @@ class HeartbeatLossSeen final : public Judge {
 
  private:
   static constexpr sim::Duration kSlack = std::chrono::seconds(1);
+  /// Read time-outs that held-up requests may keep an agent busy: one that comes late to a look
+  /// because of the first gives its workers a deadline more, in which another is held up.
+  static constexpr int kHeld = 2;
 
   void judge(const sim::Event& event) override {
     if (event.type == &wev::request_arrived) {
@@ -255,7 +258,9 @@ class HeartbeatLossSeen final : public Judge {
 
   void tell(const std::string& name, const Due& due, sim::WorldTime at, sim::EventId event) {
     const Agent& agent = view().agent(due.about);
-    if (requests_are_held_ && at <= due.since + due.bound + agent.timeouts.read_timeout) return;
+    if (requests_are_held_ && at <= due.since + due.bound + kHeld * agent.timeouts.read_timeout) {
+      return;
+    }
     for (const Fault& fault : view().faults()) {
       const bool meanwhile = fault.begin <= at && (!fault.end || *fault.end + kSlack >= due.since);
       const bool answer_lost = fault.kind == "service_reply_lost" && fault.felt >= due.since;
