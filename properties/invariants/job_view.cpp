@@ -428,10 +428,11 @@ void JobView::on_worker_ended(const sim::Event& event) {
 void JobView::on_barrier_entered(const sim::Event& event, Agent& agent) {
   enter(agent, Stage::barrier, event.at);
   Job& job = jobs_[agent.job.value];
-  Round& round = job.rounds[event.field("round").number()];
+  const std::int64_t number = event.field("round").number();
+  Round& round = job.rounds[number];
   const bool is_new = round.in_barrier.insert(agent.rank).second;
   if (is_new && std::ssize(round.in_barrier) == event.field("world_size").number()) {
-    decide(job, event.at, "all agents of the round had come to the exit barrier");
+    decide(job, event.at, number, "all agents of the round had come to the exit barrier");
   }
 }
 
@@ -472,11 +473,12 @@ void JobView::seat(Agent& agent, bool member) {
 /// What becomes of an agent without which the others have begun another round is nothing to them.
 void JobView::decide(const Agent& agent, sim::WorldTime at, std::string why) {
   Job& job = jobs_[agent.job.value];
-  if (agent.round >= job.highest_completed) decide(job, at, std::move(why));
+  if (agent.round >= job.highest_completed) decide(job, at, agent.round, std::move(why));
 }
 
-void JobView::decide(Job& job, sim::WorldTime at, std::string why) {
+void JobView::decide(Job& job, sim::WorldTime at, std::int64_t round, std::string why) {
   if (job.over) return;
+  job.decided_in = round;
   job.over = at;
   job.over_by = std::move(why);
 }

@@ -118,6 +118,8 @@ struct Job {
   std::int64_t seated = 0;             ///< living agents that are members of a round
   std::optional<sim::WorldTime> over;  ///< the job's outcome is decided
   std::string over_by;                 ///< why, for a witness
+  std::optional<std::int64_t>
+      decided_in;  ///< the round of the latest decision, also when others went on
 };
 
 /// The kind of a Fault: from the end of the last rendezvous store to the beginning of the next.
@@ -260,7 +262,7 @@ class JobView {
   void end_agent(Agent& agent, sim::WorldTime at);
   void seat(Agent& agent, bool member);
   void decide(const Agent& agent, sim::WorldTime at, std::string why);
-  void decide(Job& job, sim::WorldTime at, std::string why);
+  void decide(Job& job, sim::WorldTime at, std::int64_t round, std::string why);
   /// Of the legacy rendezvous, by the path of its keep-alive.
   [[nodiscard]] AgentId member_at(JobId job, std::int64_t round, std::string_view keep_alive) const;
   Machine& machine(sim::NodeId node);

@@ -240,7 +240,7 @@ class CloseAuthority final : public Judge {
     if (closer == kNoAgent || enough()) return;
     const Agent& self = view().agent(closer);
     const Job& job = view().job(self.job);
-    if (job.over) return;
+    if (job.over || brings_the_outcome(self, job)) return;
     for (const AgentId id : job.agents) {
       const Agent& other = view().agent(id);
       if (id == closer || !other.at_work() || other.stage == Stage::starting) continue;
@@ -256,6 +256,13 @@ class CloseAuthority final : public Judge {
   [[nodiscard]] const char* limit(sim::WorldTime at) const {
     if (view().one_stood_still(at, at)) return kStoodStill;
     return view().one_was_led_astray(at) ? kLedAstray : "";
+  }
+
+  /// Whoever takes the seats of those who have decided the job and gone may find out that they had
+  /// done so when newcomers have already filled the round.
+  static bool brings_the_outcome(const Agent& closer, const Job& job) {
+    return closer.stage == Stage::joining && job.decided_in &&
+           *job.decided_in + 1 == job.highest_completed;
   }
 
   static std::string reason(const Agent& closer) {

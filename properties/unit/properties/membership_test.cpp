@@ -397,6 +397,18 @@ TEST(CloseAuthority, in_a_new_store_the_group_that_forms_there_fills_its_own_bar
   EXPECT_THAT(witnesses(script.finish(false), "safety.close_authority"), IsEmpty());
 }
 
+TEST(CloseAuthority, who_takes_the_seats_of_those_who_gave_the_job_up_brings_its_end) {
+  const auto closed_after = [](bool given_up) {
+    Script script = two_nodes_at_work();
+    script.at(10s).agent_starts("c").joining("c");
+    if (given_up) script.emit("b", 100, ev::job_given_up, {0});
+    script.at(20s).agent_starts("d").joining("d").completed("d", 1, 2).at(21s).closes("c");
+    return witnesses(script.finish(false), "safety.close_authority");
+  };
+  EXPECT_THAT(closed_after(true), IsEmpty());
+  EXPECT_THAT(closed_after(false), HasSubstr("because of an error of its own"));
+}
+
 TEST(CloseAuthority, whoever_is_the_last_at_work_may_close) {
   Script script = two_nodes_at_work();
   script.at(10s)
