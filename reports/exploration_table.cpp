@@ -145,6 +145,7 @@ std::string exploration_table(const Exploration& exploration, const Style& style
                     exploration.twins == exploration.worlds ? "each" : grouped(exploration.twins));
   }
   out += "\n";
+  if (exploration.worlds != 0) out += "digest " + exploration.digest.hex() + "\n";
   if (exploration.cut != 0) {
     out += counted(exploration.cut, "world") +
            " stopped by a limit of the harness, judged up to there\n";

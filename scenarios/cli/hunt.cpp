@@ -115,6 +115,9 @@ void add_hunt_options(CLI::App& command, HuntOptions& options) {
 
 hunt::Shard shard_of(const std::string& given, std::uint64_t first, std::uint64_t count) {
   hunt::Shard shard{first, count, 0, 1};
+  if (count > UINT64_MAX - first) {
+    throw CLI::ValidationError("--first", "expected numbers of worlds of at most 64 bits");
+  }
   if (given.empty()) return shard;
   if (given == "auto") {
     std::tie(shard.index, shard.of) = shard_of_environment();
@@ -131,8 +134,10 @@ hunt::Shard shard_of(const std::string& given, std::uint64_t first, std::uint64_
                                  "expected INDEX/COUNT, /COUNT or auto, got \"" + given + "\"");
     }
   }
-  if (shard.of == 0 || shard.index >= shard.of) {
-    throw CLI::ValidationError("--shard", "expected an index from 0 to COUNT - 1");
+  if (shard.of == 0 || shard.of > hunt::Shard::kOfMax || shard.index >= shard.of) {
+    throw CLI::ValidationError("--shard",
+                               "expected an index from 0 to COUNT - 1, and a COUNT of at most " +
+                                   std::to_string(hunt::Shard::kOfMax));
   }
   return shard;
 }

@@ -35,7 +35,13 @@ Shard shard_at(const Place& place) {
   place.object({"first", "count", "index", "of"});
   const Shard shard{place.at("first").unsigned_integer(), place.at("count").unsigned_integer(),
                     place.at("index").unsigned_integer(), place.at("of").unsigned_integer()};
+  if (shard.of > Shard::kOfMax) {
+    place.at("of").refuse_value("at most " + std::to_string(Shard::kOfMax));
+  }
   if (shard.index >= shard.of) place.at("index").refuse_value("a number below \"of\"");
+  if (shard.count > UINT64_MAX - shard.first) {
+    place.at("count").refuse_value("seeds of at most 64 bits");
+  }
   return shard;
 }
 
@@ -81,6 +87,19 @@ Finding finding_at(const Place& place, std::uint64_t worlds) {
 
 }  // namespace
 
+std::optional<std::uint64_t> shared_seed(const Shard& one, const Shard& other) {
+  const std::uint64_t end = std::min(one.first + one.count, other.first + other.count);
+  const auto begin = [](const Shard& shard) { return shard.first + shard.index; };
+  // The first seed of `one` that is not before `other`; the remainders of those that follow repeat
+  // after other.of of them.
+  std::uint64_t seed = begin(one);
+  if (seed < begin(other)) seed += (begin(other) - seed + one.of - 1) / one.of * one.of;
+  for (std::uint64_t tried = 0; tried < other.of && seed < end; ++tried, seed += one.of) {
+    if ((seed - begin(other)) % other.of == 0) return seed;
+  }
+  return std::nullopt;
+}
+
 void Exploration::add(const WorldResult& world, const Museum& museum) {
   ++worlds;
   if (std::any_of(world.kinds.begin(), world.kinds.end(), is_failure)) ++broken;
@@ -88,6 +107,7 @@ void Exploration::add(const WorldResult& world, const Museum& museum) {
   if (world.twins_differ) ++twins_differ;
   if (world.cut) ++cut;
   events += world.events;
+  digest.add(world.seed, world.hash);
   for (const FailureKind& kind : world.kinds) count(findings[kind], world.seed);
   for (const Exhibit& exhibit : museum) {
     Sought& sought = exhibits.try_emplace(exhibit.name, Sought{exhibit.kinds, {}}).first->second;
@@ -106,12 +126,14 @@ void Exploration::merge(const Exploration& other, const std::string& source) {
     throw ScenarioError(source + ": /space: expected the space of the others, got another one");
   }
   for (const Shard& shard : other.shards) {
-    if (std::find(shards.begin(), shards.end(), shard) != shards.end()) {
-      throw ScenarioError(source +
-                          ": /shards: expected seeds that no other file has, got those "
-                          "from " +
-                          std::to_string(shard.first) + " on, part " + std::to_string(shard.index) +
-                          "/" + std::to_string(shard.of) + ", again");
+    for (const Shard& ours : shards) {
+      if (const auto seed = shared_seed(ours, shard)) {
+        throw ScenarioError(source + ": /shards: expected seeds that no other file has, got " +
+                            std::to_string(*seed) + " again, of the " +
+                            std::to_string(shard.count) + " from " + std::to_string(shard.first) +
+                            " on, part " + std::to_string(shard.index) + "/" +
+                            std::to_string(shard.of));
+      }
     }
     shards.push_back(shard);
   }
@@ -121,6 +143,7 @@ void Exploration::merge(const Exploration& other, const std::string& source) {
   twins_differ += other.twins_differ;
   cut += other.cut;
   events += other.events;
+  digest.add(other.digest);
   wall += other.wall;
   for (const auto& [kind, theirs] : other.findings) merge_into(findings[kind], theirs);
   for (const auto& [name, theirs] : other.exhibits) {
@@ -169,6 +192,7 @@ std::string write_exploration(const Exploration& exploration) {
   out["twins_differ"] = exploration.twins_differ;
   out["cut"] = exploration.cut;
   out["events"] = exploration.events;
+  out["digest"] = exploration.digest.hex();
   out["wall_ns"] = exploration.wall.count();
   out["findings"] = ordered_json::array();
   for (const auto& [kind, finding] : exploration.findings) {
@@ -191,7 +215,7 @@ Exploration load_exploration(std::string_view text, const std::string& source) {
   const ordered_json json = scenario::parse_json(text, source);
   const Place top(json, "", source);
   top.object({"version", "space", "shards", "worlds", "broken", "twins", "twins_differ", "cut",
-              "events", "wall_ns", "findings", "exhibits", "marks", "faults"});
+              "events", "digest", "wall_ns", "findings", "exhibits", "marks", "faults"});
   if (top.at("version").unsigned_integer() != 1) top.at("version").refuse_value("1");
   Exploration out;
   out.space = top.at("space").text();
@@ -202,6 +226,9 @@ Exploration load_exploration(std::string_view text, const std::string& source) {
   out.twins_differ = top.at("twins_differ").unsigned_integer();
   out.cut = top.at("cut").unsigned_integer();
   out.events = top.at("events").unsigned_integer();
+  const auto digest = Digest::from_hex(top.at("digest").text());
+  if (!digest) top.at("digest").refuse_value("32 hexadecimal digits");
+  out.digest = *digest;
   out.wall = std::chrono::nanoseconds(top.at("wall_ns").integer(0, INT64_MAX));
   for (const Place& item : top.at("findings").items()) {
     item.object({"invariant", "cause", "limit", "worlds", "first_seed", "capsule"});
@@ -228,7 +255,7 @@ std::string write_world(const WorldResult& world) {
                    {"marks", world.marks},   {"faults", ordered_json::array()},
                    {"events", world.events}, {"wall_ns", world.wall.count()},
                    {"twin", world.twin},     {"twins_differ", world.twins_differ},
-                   {"cut", world.cut}};
+                   {"cut", world.cut},       {"hash", world.hash}};
   for (const WorldResult::Fault& fault : world.faults) {
     out["faults"].push_back({{"word", fault.word}, {"felt", fault.felt}});
   }
@@ -238,8 +265,8 @@ std::string write_world(const WorldResult& world) {
 WorldResult load_world(std::string_view line, const std::string& source) {
   const ordered_json json = scenario::parse_json(line, source);
   const Place top(json, "", source);
-  top.object(
-      {"seed", "kinds", "marks", "faults", "events", "wall_ns", "twin", "twins_differ", "cut"});
+  top.object({"seed", "kinds", "marks", "faults", "events", "wall_ns", "twin", "twins_differ",
+              "cut", "hash"});
   WorldResult out;
   out.seed = top.at("seed").unsigned_integer();
   out.kinds = kinds_at(top.at("kinds"));
@@ -252,6 +279,7 @@ WorldResult load_world(std::string_view line, const std::string& source) {
   out.twin = top.at("twin").truth();
   out.twins_differ = top.at("twins_differ").truth();
   out.cut = top.at("cut").truth();
+  out.hash = top.at("hash").text();
   return out;
 }
 

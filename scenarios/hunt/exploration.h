@@ -5,10 +5,12 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "scenarios/hunt/digest.h"
 #include "scenarios/hunt/failure.h"
 #include "scenarios/hunt/museum.h"
 #include "scenarios/runner.h"
@@ -30,6 +32,7 @@ struct WorldResult {
   bool twin = false;                ///< it was run twice
   bool twins_differ = false;
   bool cut = false;  ///< stopped by a limit of the harness, and judged as it stood
+  std::string hash;  ///< of its trace; empty when the process that played it was lost
 };
 
 /// One kind of failure.
@@ -45,14 +48,18 @@ struct Sought {
   Finding met;
 };
 
-/// A part of the seeds: those of [first, first + count) that are `index` modulo `of`.
+/// A part of the seeds: every `of`-th of [first, first + count), from first + index on.
 struct Shard {
+  static constexpr std::uint64_t kOfMax = 1'000'000;  ///< no fleet has more machines
+
   std::uint64_t first = 0;
   std::uint64_t count = 0;
   std::uint64_t index = 0;
   std::uint64_t of = 1;
   friend auto operator<=>(const Shard&, const Shard&) = default;
 };
+/// The smallest seed that both have.
+std::optional<std::uint64_t> shared_seed(const Shard& one, const Shard& other);
 
 struct Exploration {
   std::string space;  ///< text of the space; empty: the default one
@@ -63,6 +70,7 @@ struct Exploration {
   std::uint64_t twins_differ = 0;
   std::uint64_t cut = 0;  ///< worlds that a limit of the harness stopped
   std::uint64_t events = 0;
+  Digest digest;  ///< of the worlds and of what happened in each
   std::chrono::nanoseconds wall{};
   std::map<FailureKind, Finding> findings;
   std::map<std::string, Sought> exhibits;      ///< by name

@@ -24,6 +24,7 @@ WorldResult result_of(const scenario::RunReport& report, std::uint64_t number) {
   result.events = report.events;
   result.wall = report.wall_time;
   result.twins_differ = report.twin_difference.has_value();
+  result.hash = report.hash;
   result.cut = !scenario::limit_reached(report).empty();
   return result;
 }

@@ -50,6 +50,11 @@ TEST(ExhibitsCsv, TellsHowLongAHuntTakesAndWhoCannotBeToldApart) {
             "double,10,100,7,3.5,both bounds\n");
 }
 
+TEST(ExplorationTable, HasTheDigestOfWhatWasPlayed) {
+  EXPECT_THAT(exploration_table(some(), Style{}),
+              HasSubstr("\ndigest " + some().digest.hex() + "\n"));
+}
+
 TEST(ExplorationTable, ListsApartWhatNobodyCouldKeep) {
   hunt::Exploration exploration;
   hunt::WorldResult world;

@@ -26,6 +26,7 @@ WorldResult world(std::uint64_t seed, std::vector<FailureKind> kinds) {
   out.faults = {{"net.delay", true}, {"node.crash", false}};
   out.events = 10;
   out.wall = std::chrono::milliseconds(3);
+  out.hash = "hash " + std::to_string(seed);
   return out;
 }
 
@@ -112,6 +113,42 @@ TEST(Exploration, WhatDoesNotBelongTogetherIsNotMerged) {
   EXPECT_THROW(whole.merge(of_another_museum, "museum.json"), ScenarioError);
 }
 
+TEST(Exploration, PartsThatShareASeedAreNotMergedHoweverTheyWereDealt) {
+  const auto shared_by_counting = [](const Shard& one, const Shard& other) {
+    std::optional<std::uint64_t> found;
+    for (std::uint64_t seed = 0; seed < 40 && !found; ++seed) {
+      const auto has = [&](const Shard& shard) {
+        return seed >= shard.first + shard.index && seed < shard.first + shard.count &&
+               (seed - shard.first - shard.index) % shard.of == 0;
+      };
+      if (has(one) && has(other)) found = seed;
+    }
+    return found;
+  };
+  std::vector<Shard> shards;
+  for (std::uint64_t first : {0U, 3U, 11U}) {
+    for (std::uint64_t count : {0U, 1U, 9U, 25U}) {
+      for (std::uint64_t of : {1U, 2U, 3U, 4U, 7U}) {
+        for (std::uint64_t index = 0; index < of; ++index) {
+          shards.push_back({first, count, index, of});
+        }
+      }
+    }
+  }
+  for (const Shard& one : shards) {
+    for (const Shard& other : shards) {
+      ASSERT_EQ(shared_seed(one, other), shared_by_counting(one, other))
+          << one.first << "+" << one.count << " " << one.index << "/" << one.of << " and "
+          << other.first << "+" << other.count << " " << other.index << "/" << other.of;
+    }
+  }
+  Exploration whole;
+  whole.shards = {{0, 1'000, 0, 1}};
+  Exploration last;
+  last.shards = {{999, 1, 0, 1}};
+  EXPECT_THROW(whole.merge(last, "last.json"), ScenarioError);
+}
+
 TEST(Exploration, BadFilesAreRefusedWithThePlace) {
   const auto refusal = [](const std::string& text) -> std::string {
     try {
@@ -126,6 +163,17 @@ TEST(Exploration, BadFilesAreRefusedWithThePlace) {
   std::string text = write_exploration(some());
   text.replace(text.find("\"of\": 2"), 7, "\"of\": 0");
   EXPECT_THAT(refusal(text), HasSubstr("/shards/0/index"));
+  text = write_exploration(some());
+  text.replace(text.find("\"of\": 2"), 7, "\"of\": 9000000");
+  EXPECT_THAT(refusal(text), HasSubstr("/shards/0/of: expected at most 1000000"));
+  text = write_exploration(some());
+  text.replace(text.find("\"count\": 10"), 11, "\"count\": 18446744073709551615");
+  EXPECT_EQ(refusal(text), "accepted");  // all of them
+  text.replace(text.find("\"first\": 0"), 10, "\"first\": 1");
+  EXPECT_THAT(refusal(text), HasSubstr("/shards/0/count: expected seeds of at most 64 bits"));
+  text = write_exploration(some());
+  text.replace(text.find("\"digest\": \"") + 11, 1, "x");
+  EXPECT_THAT(refusal(text), HasSubstr("/digest: expected 32 hexadecimal digits"));
   text = write_exploration(some());
   text.replace(text.find("\"worlds\": 3"), 11, "\"worlds\": 1");
   EXPECT_THAT(refusal(text), HasSubstr("/findings/1/worlds: expected at most all worlds, 1"));
