@@ -1,5 +1,6 @@
-// Prints one line per golden run: scenario, seed, trace hash. The same text must come out of every
-// compiler and optimisation level. Usage: golden_hashes DIRECTORY_OF_SCENARIOS
+// Prints one line per golden run, with its trace hash: the scenarios of the library, and the first
+// worlds of the default swarm. The same text must come out of every compiler and optimisation
+// level. Usage: golden_hashes DIRECTORY_OF_SCENARIOS
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -7,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/hunt/explorer.h"
+#include "scenarios/hunt/swarm.h"
 #include "scenarios/loader.h"
 #include "scenarios/runner.h"
 
@@ -21,6 +24,40 @@ std::vector<std::filesystem::path> scenario_files(const std::filesystem::path& d
   }
   std::sort(files.begin(), files.end());
   return files;
+}
+
+void print_library(hooke::kernel::Kernel& kernel, const std::filesystem::path& root,
+                   const std::vector<std::filesystem::path>& files,
+                   const hooke::properties::InvariantRegistry& invariants) {
+  for (const std::filesystem::path& file : files) {
+    const hooke::scenario::Scenario scenario = hooke::scenario::load_scenario_file(file.string());
+    hooke::scenario::RunOptions options;
+    options.twin = false;
+    // About every other run draws the order of ready fibers as well, always the same ones.
+    const std::string name = file.lexically_relative(root).string();
+    if (std::accumulate(name.begin(), name.end(), 0) % 2 == 1) {
+      options.schedule = hooke::kernel::Strategy::random;
+    }
+    const hooke::scenario::RunReport report =
+        hooke::scenario::run(kernel, scenario, options, invariants);
+    std::printf("%s seed %llu %s\n", name.c_str(), static_cast<unsigned long long>(scenario.seed),
+                report.hash.c_str());
+  }
+}
+
+/// Nobody has chosen what happens in these: a hunt finds the same on every machine only if all of
+/// what can be drawn is the same everywhere.
+void print_worlds(hooke::kernel::Kernel& kernel, hooke::model::Variant variant,
+                  const hooke::properties::InvariantRegistry& invariants) {
+  constexpr std::uint64_t kWorlds = 50;
+  hooke::hunt::Swarm swarm;
+  swarm.variants = {variant};
+  for (std::uint64_t world = 0; world < kWorlds; ++world) {
+    const hooke::scenario::RunReport report = hooke::scenario::run(
+        kernel, hooke::hunt::draw(swarm, world), hooke::hunt::hunting_options(false), invariants);
+    std::printf("world of %s seed %llu %s\n", std::string(hooke::model::to_string(variant)).c_str(),
+                static_cast<unsigned long long>(world), report.hash.c_str());
+  }
 }
 
 }  // namespace
@@ -38,19 +75,10 @@ int main(int argc, char** argv) {
   }
   hooke::kernel::Kernel kernel;
   const auto invariants = hooke::properties::InvariantRegistry::with_builtins();
-  for (const std::filesystem::path& file : files) {
-    const hooke::scenario::Scenario scenario = hooke::scenario::load_scenario_file(file.string());
-    hooke::scenario::RunOptions options;
-    options.twin = false;
-    // About every other run draws the order of ready fibers as well, always the same ones.
-    const std::string name = file.lexically_relative(root).string();
-    if (std::accumulate(name.begin(), name.end(), 0) % 2 == 1) {
-      options.schedule = hooke::kernel::Strategy::random;
-    }
-    const hooke::scenario::RunReport report =
-        hooke::scenario::run(kernel, scenario, options, invariants);
-    std::printf("%s seed %llu %s\n", name.c_str(), static_cast<unsigned long long>(scenario.seed),
-                report.hash.c_str());
+  print_library(kernel, root, files, invariants);
+  for (const auto variant : {hooke::model::Variant::torch_2_x, hooke::model::Variant::torch_1_13,
+                             hooke::model::Variant::hardened}) {
+    print_worlds(kernel, variant, invariants);
   }
   return 0;
 }
