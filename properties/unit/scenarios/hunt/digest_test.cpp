@@ -29,7 +29,8 @@ TEST(Digest, TellsWorldsTheirTracesAndTheirCountApart) {
 }
 
 TEST(Digest, IsTheSameNumberOnEveryMachine) {
-  EXPECT_EQ(of({{7, "0123456789abcdef0123456789abcdef"}}).hex(), "5fdc62676cd69dfc5a239928d824a60c");
+  EXPECT_EQ(of({{7, "0123456789abcdef0123456789abcdef"}}).hex(),
+            "5fdc62676cd69dfc5a239928d824a60c");
 }
 
 TEST(Digest, CarriesFromTheLowHalfIntoTheHighOne) {
