@@ -10,12 +10,11 @@
 
 #include "model/agent/rank_assignment.h"
 #include "model/agent/stepping_store.h"
+#include "model/observe/python_error.h"
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/bootstrap.h"
-#include "model/rendezvous/decisions.h"
 #include "model/signals/signal_gate.h"
-#include "model/store/patient_store.h"
 #include "model/store/store_helpers.h"
 #include "sim/port/check.h"
 
@@ -23,9 +22,6 @@ namespace hooke::model {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// For how long a hardened agent goes on telling a silent store that the job has failed.
-constexpr sim::Duration kUntoldMax = 60s;
 
 /// Seconds as Python's float() reads them, of what is set; none for whatever means no limit.
 std::optional<sim::Duration> uninterruptible_limit(
@@ -63,7 +59,6 @@ ElasticAgent::ElasticAgent(const AgentParts& parts)
       spec_(parts.spec),
       handler_(parts.handler),
       policy_(parts.policy),
-      remaining_restarts_(spec_.max_restarts),
       launcher_(parts.launcher),
       reports_(ports_, spec_, handler_, group_, parts.observers),
       timers_(parts.timers.watch({ports_, spec_.variant,
@@ -72,8 +67,9 @@ ElasticAgent::ElasticAgent(const AgentParts& parts)
       health_check_(ports_),
       heartbeats_(ports_, spec_.heartbeats, spec_.monitor_interval, spec_.planted),
       starts_(ports_, spec_, group_, handler_, heartbeats_),
-      exit_wait_(ports_, spec_, handler_, group_,
-                 [this] { return job_failure().is_told(group_.round); }),
+      job_(ports_, spec_, handler_, group_, policy_),
+      exit_wait_(ports_, spec_, handler_, group_, [this] { return job_.has_failed(group_.round); }),
+      membership_(ports_, spec_, handler_, group_, exit_wait_, job_),
       handlers_installed_(spec_.signals_caught) {
   if (spec_.variant != Variant::torch_1_13) {
     uninterruptible_limit_ = uninterruptible_limit(ports_.processes.environment());
@@ -85,12 +81,9 @@ ElasticAgent::ElasticAgent(const AgentParts& parts)
   if (spec_.command.empty()) throw std::invalid_argument("there must be a command to run");
   if (hardened()) {
     // Those at work may have begun anew in a store that came up empty.
-    handler_.when_waiting([this] {
-      if (budget_ != nullptr) budget_->look();
-    });
+    handler_.when_waiting([this] { job_.look_again(); });
     handler_.when_abandoned([this](std::int64_t round, Store& store) {
-      return job_failure().is_told(round) ||
-             ExitBarrier(store, 0, 0, kTerminalState).has_been_passed();
+      return job_.has_failed(round) || ExitBarrier(store, 0, 0, kTerminalState).has_been_passed();
     });
   }
 }
@@ -107,7 +100,7 @@ std::optional<RunResult> ElasticAgent::run() {
     try {
       const sim::MonotonicTime begin = ports_.clock.monotonic_now();
       result = reports_.metrics().profile("SimpleElasticAgent.run", [&] { return invoke_run(); });
-      reports_.ended(*result, remaining_restarts_, ports_.clock.monotonic_now() - begin);
+      reports_.ended(*result, job_.remaining_restarts(), ports_.clock.monotonic_now() - begin);
     } catch (const RendezvousGracefulExitError&) {
       // A spare of a job that is over: no result.
     } catch (const SignalException& error) {
@@ -132,127 +125,81 @@ RunResult ElasticAgent::invoke_run() {
     interruptible_sleep(ports_, spec_.monitor_interval);  // before the first look
     std::optional<RunResult> result = monitor();
     check_signals(ports_);
-    if (!result) {
-      reports_.looked(group_.state, remaining_restarts_);
-      const char* cause = nullptr;
-      std::exception_ptr closed;
-      try {
-        cause = cause_to_restart_if_known();
-      } catch (const RendezvousClosedError&) {
-        closed = std::current_exception();
-      }
-      if (closed != nullptr) {
-        // What has failed here while the others were asked may have been the first: it is told.
-        if (hardened()) result = monitor();
-        if (!result || !result->failed()) std::rethrow_exception(closed);
-      }
-      check_signals(ports_);
-      if (cause != nullptr) {
-        ++attempt_.incarnation;
-        restart_workers(cause);
-      }
-      if (!result) continue;
-    }
-    const std::int64_t before = remaining_restarts_;  // of this failure
-    const bool silent = result->state == WorkerState::unhealthy && !silent_.empty();
-    if (silent) result->failures = silent_workers();
-    // Whoever cannot be ended holds on to what those started anew would need.
-    const bool stops =
-        context_->has_abandoned() || (silent && heartbeats_.policy() == HeartbeatPolicy::stop);
-    const RestartDecision decision = (result->failed() || silent) && !stops
-                                         ? decide(*result)
-                                         : RestartDecision{RestartScope::none, {}, ""};
-    if (decision.scope == RestartScope::failed_workers && !silent) {
-      reports_.looked(WorkerState::healthy, before);
-      restart_failed(result->failures, decision.delay);
-      continue;
-    }
-    enter(result->state);
-    reports_.looked(result->state, before);
-    if (result->state == WorkerState::succeeded) {
-      if (finish(*result)) return std::move(*result);
-      continue;
-    }
-    if (decision.scope != RestartScope::none) {
-      if (!planted(Planted::agent_restart_not_counted)) ++attempt_.restart_count;
-      attempt_.incarnation = 0;
-      const char* const cause = silent ? "heartbeat_loss" : "worker_failure";
-      if (restart_failed_group(cause, decision.delay)) continue;
-      enter(WorkerState::failed);
-      return std::move(*result);
-    }
-    bool told = true;
-    if (hardened()) {
-      result->job_goes_on = handler_.successor() == Successor::complete;
-      if (!result->job_goes_on) told = give_job_up();
-    }
-    shutdown(sim::Signal::term, spec_.grace());
-    if (!told) insist_that_the_job_is_given_up();
-    if (silent) {  // as they are now
-      result->state = WorkerState::failed;
-      result->failures = silent_workers();
-    }
-    enter(WorkerState::failed);  // the group; an UNHEALTHY result counts as success
-    if (spec_.variant == Variant::torch_1_13) static_cast<void>(exit_barrier());
-    return std::move(*result);
+    if (!result) result = look_at_the_others();
+    if (result && !goes_on_after(*result)) return std::move(*result);
   }
 }
 
-const char* ElasticAgent::cause_to_restart() {
-  if (others_wait()) {
-    if (hardened()) budget().look();  // one of them may have paid, and the store may forget it
-    if (planted(Planted::agent_budget_renewed_by_newcomers)) {
-      budget_ = nullptr;
-      attempt_.restart_count = 0;
-    }
-    return cause_to_follow();
-  }
-  const GroupState state = handler_.group_state();
-  if (state == GroupState::closed && hardened() && job_failure().is_told(group_.round)) {
-    throw RendezvousClosedError("the job has failed on another node");
-  }
-  leave_what_is_done();
-  if (planted(Planted::agent_loss_overlooked)) return nullptr;
-  if (state == GroupState::over) return "rendezvous_lost";
-  // Members that have done their work go silent in the exit barrier: no loss. Nor may a
-  // closed rendezvous hide one, whoever has closed it and could not say why.
-  const bool incomplete =
-      state == GroupState::broken ||
-      (state == GroupState::closed && hardened() && !handler_.missing_ranks().empty());
-  const bool broken = incomplete && !exit_wait_.barrier().may_have_seen(handler_.missing_ranks());
-  if (!broken) return nullptr;
-  if (may_restart_for_a_loss()) return "member_lost";
-  if (handler_.successor() != Successor::none)
-    throw RendezvousGroupLostError("the others have gone on, and no restart is left");
-  give_job_up();
-  throw RendezvousJobLostError("the group has lost a member, and no restart is left");
-}
-
-/// The others want another round with this node, or have begun one without it, to whom it comes as
-/// a newcomer does: either way that costs the job no restart.
-const char* ElasticAgent::cause_to_follow() {
-  return handler_.successor() == Successor::none ? "membership_change" : "rendezvous_lost";
-}
-
-/// A failing backend ends a healthy agent. A hardened one asks again until the others must
-/// have taken it for dead, and then meets them again, if it can (static: nobody ever takes it for
-/// dead); between two questions, which may take long, it looks at its workers.
-const char* ElasticAgent::cause_to_restart_if_known() {
-  const auto limit = handler_.outage_limit();
-  if (!limit && !hardened()) return cause_to_restart();
-  if (limit && rendezvous_silent_ && ports_.clock.monotonic_now() - rendezvous_heard_ >= *limit) {
-    return "rendezvous_lost";
-  }
-  rendezvous_silent_ = true;
+/// With the workers here all is well; they are started anew if the other agents call for it. A
+/// result: of what has failed here while these were asked.
+std::optional<RunResult> ElasticAgent::look_at_the_others() {
+  reports_.looked(group_.state, job_.remaining_restarts());
+  std::optional<RunResult> result;
+  const char* cause = nullptr;
+  std::exception_ptr closed;
   try {
-    const char* const cause = cause_to_restart();
-    rendezvous_silent_ = false;
-    rendezvous_heard_ = ports_.clock.monotonic_now();
-    return cause;
-  } catch (const RendezvousConnectionError&) {
-  } catch (const StoreNetworkError&) {
+    cause = membership_.cause_to_restart(attempt_);
+  } catch (const RendezvousClosedError&) {
+    closed = std::current_exception();
   }
-  return nullptr;
+  if (closed != nullptr) {
+    // It may have been the first of all failures: it is told.
+    if (hardened()) result = monitor();
+    if (!result || !result->failed()) std::rethrow_exception(closed);
+  }
+  check_signals(ports_);
+  if (cause != nullptr) {
+    ++attempt_.incarnation;
+    restart_workers(cause);
+  }
+  return result;
+}
+
+/// The workers are done, have failed, or are silent. False: that is the end.
+bool ElasticAgent::goes_on_after(RunResult& result) {
+  const std::int64_t before = job_.remaining_restarts();  // of this failure
+  const bool silent = result.state == WorkerState::unhealthy && !silent_.empty();
+  if (silent) result.failures = silent_workers();
+  // Whoever cannot be ended holds on to what those started anew would need.
+  const bool stops =
+      context_->has_abandoned() || (silent && heartbeats_.policy() == HeartbeatPolicy::stop);
+  const RestartDecision decision = (result.failed() || silent) && !stops
+                                       ? job_.decide(result, attempt_.restart_count)
+                                       : RestartDecision{RestartScope::none, {}, ""};
+  if (decision.scope == RestartScope::failed_workers && !silent) {
+    reports_.looked(WorkerState::healthy, before);
+    restart_failed(result.failures, decision.delay);
+    return true;
+  }
+  enter(result.state);
+  reports_.looked(result.state, before);
+  if (result.state == WorkerState::succeeded) return !finish(result);
+  if (decision.scope != RestartScope::none) {
+    if (!planted(Planted::agent_restart_not_counted)) ++attempt_.restart_count;
+    attempt_.incarnation = 0;
+    const char* const cause = silent ? "heartbeat_loss" : "worker_failure";
+    if (restart_failed_group(cause, decision.delay)) return true;
+    enter(WorkerState::failed);
+    return false;
+  }
+  give_up(result, silent);
+  return false;
+}
+
+void ElasticAgent::give_up(RunResult& result, bool silent) {
+  bool told = true;
+  if (hardened()) {
+    result.job_goes_on = handler_.successor() == Successor::complete;
+    if (!result.job_goes_on) told = job_.give_up();
+  }
+  shutdown(sim::Signal::term, spec_.grace());
+  if (!told) job_.insist_that_it_is_given_up();
+  if (silent) {  // as they are now
+    result.state = WorkerState::failed;
+    result.failures = silent_workers();
+  }
+  enter(WorkerState::failed);  // the group; an UNHEALTHY result counts as success
+  if (spec_.variant == Variant::torch_1_13) static_cast<void>(exit_barrier());
 }
 
 /// Waits for the others when the workers are done. False when these have been started anew: others
@@ -261,103 +208,15 @@ bool ElasticAgent::finish(RunResult& result) {
   const std::string_view how = exit_barrier();
   if (!spec_.looks_up_in_exit_barrier()) return true;
   const bool decided = how == "passed" || how == "closed";
-  result.job_goes_on = !decided || others_have_gone_on(how);
+  result.job_goes_on = !decided || membership_.others_have_gone_on(how);
   if (how != "others_return") return true;
   try {
     ++attempt_.incarnation;
-    restart_workers(cause_to_follow());
+    restart_workers(membership_.cause_to_follow());
     return false;
   } catch (const RendezvousError&) {
     return true;  // too late for another round: what had been done is done
   }
-}
-
-/// Who was cut off may come last to a barrier that the others have left for another round. What
-/// only newcomers have begun, in a store that came up empty, waits for members that are done.
-bool ElasticAgent::others_have_gone_on(std::string_view how_barrier_ended) {
-  const Successor next = handler_.successor();
-  if (next != Successor::begun || how_barrier_ended != "passed") return next != Successor::none;
-  try {
-    return exit_wait_.barrier().has_been_left();
-  } catch (const StoreError&) {
-    return true;  // nobody knows
-  }
-}
-
-bool ElasticAgent::others_wait() {
-  const std::int64_t waiting = handler_.num_nodes_waiting();
-  if (planted(Planted::agent_lone_newcomer_overlooked)) return waiting > 1;
-  if (planted(Planted::agent_newcomers_overlooked_after_failure) && attempt_.restart_count > 0)
-    return false;
-  return waiting > 0;
-}
-
-std::int64_t ElasticAgent::restarts_allowed() const {
-  return spec_.max_restarts + (planted(Planted::agent_restart_too_many) ? 1 : 0);
-}
-
-RestartBudget& ElasticAgent::budget() {
-  if (budget_ == nullptr) {
-    const bool job_wide = hardened() && !planted(Planted::agent_budget_per_agent);
-    const std::shared_ptr<Store> store = job_wide ? handler_.job_store() : nullptr;
-    budget_ = store == nullptr
-                  ? make_own_budget(restarts_allowed())
-                  : make_job_budget(restarts_allowed(), make_stepping_store(ports_, store));
-  }
-  return *budget_;
-}
-
-JobFailure ElasticAgent::job_failure() {
-  const std::shared_ptr<Store> store = handler_.job_store();
-  return JobFailure(store == nullptr ? nullptr : make_stepping_store(ports_, store));
-}
-
-bool ElasticAgent::give_job_up() {
-  ports_.trace.emit(events::job_given_up, {group_.round});
-  return job_failure().tell(group_.round);
-}
-
-/// Where the others take for dead whom they do not hear, they need not be told. Elsewhere (static)
-/// they would never find out.
-void ElasticAgent::insist_that_the_job_is_given_up() {
-  if (handler_.outage_limit()) return;
-  const std::shared_ptr<Store> store = handler_.job_store();
-  if (store == nullptr) return;
-  JobFailure(make_patient_store(ports_, store, kUntoldMax, [this] {
-    check_signals(ports_);
-  })).tell(group_.round);
-}
-
-/// A lost member costs the job a restart, as its peers' failures would.
-bool ElasticAgent::may_restart_for_a_loss() {
-  const auto left = budget().spend(group_.round);
-  if (left) remaining_restarts_ = *left;
-  return left.has_value();
-}
-
-/// Asks the policy, and takes what it wants from the budget, which has the last word.
-RestartDecision ElasticAgent::decide(const RunResult& result) {
-  for (const ProcessFailure& failure : result.failures) {
-    if (!failure.stopped) ++attempts_failed_[failure.local_rank];
-  }
-  // The number that workers are told never passes the one that was configured for them.
-  const bool own_left = attempt_.restart_count < restarts_allowed();
-  const std::int64_t remaining = own_left ? budget().remaining(group_.round) : 0;
-  RestartDecision decision =
-      policy_.decide({result.failures, attempts_failed_, attempt_.restart_count, remaining});
-  if (decision.scope != RestartScope::none) {
-    HOOKE_CHECK(remaining > 0, "a restart policy grants no more than the budget has");
-    if (const auto left = budget().spend(group_.round)) {
-      remaining_restarts_ = *left;
-      return decision;
-    }
-    decision = {RestartScope::none, {}, ""};
-  }
-  if (own_left) {
-    if (decision.reason.empty()) decision.reason = "the job's restarts are spent";
-    ports_.trace.emit(events::restart_refused, {decision.reason, group_.round});
-  }
-  return decision;
 }
 
 std::optional<RunResult> ElasticAgent::monitor() {
@@ -427,7 +286,7 @@ void ElasticAgent::rendezvous() {
 /// False when the group lost a member before it was formed, or what it had written when its store
 /// came up empty: hardened, it is met a second time.
 bool ElasticAgent::form_group(bool again) try {
-  if (budget_ != nullptr) budget_->settle();
+  job_.settle();
   RendezvousInfo info;
   reports_.timed("RENDEZVOUS", [&] { info = handler_.next_rendezvous(); });
   check_signals(ports_);
@@ -451,16 +310,14 @@ bool ElasticAgent::form_group(bool again) try {
     HOOKE_CHECK(info.bootstrap.has_value(), "a 2.x rendezvous says where the workers meet");
     group_.master = *info.bootstrap;
   }
-  was_done_before_ = hardened() && group_.round < 0 && exit_wait_.barrier().has_come();
-  leave_what_is_done();
+  membership_.met();
   ports_.trace.emit(events::ranks_assigned,
                     {handler_.get_run_id(), group_.round, group_.group_rank,
                      group_.group_world_size, group_.ranks.base_rank, group_.ranks.world_size});
   ports_.fault_point.reach("agent.ranks_assigned");
   handler_.group_formed();
-  if (hardened()) budget().look();
-  rendezvous_heard_ = ports_.clock.monotonic_now();
-  rendezvous_silent_ = false;
+  if (hardened()) job_.look();
+  membership_.formed();
   return true;
 } catch (const RendezvousGroupLostError&) {
   return false;
@@ -527,8 +384,8 @@ void ElasticAgent::restart_failed(const ProcessFailures& failures, sim::Duration
   ++attempt_.restart_count;
   reports_.restarts(attempt_.restart_count);
   for (const ProcessFailure& failure : failures) {
-    ports_.trace.emit(events::worker_restarting,
-                      {failure.pid.value, failure.local_rank, failure.rank, remaining_restarts_});
+    ports_.trace.emit(events::worker_restarting, {failure.pid.value, failure.local_rank,
+                                                  failure.rank, job_.remaining_restarts()});
   }
   pause(delay);
   for (const ProcessFailure& failure : failures) {
@@ -538,7 +395,7 @@ void ElasticAgent::restart_failed(const ProcessFailures& failures, sim::Duration
 }
 
 void ElasticAgent::restart_workers(const char* cause, sim::Duration delay) {
-  ports_.trace.emit(events::group_restarting, {cause, remaining_restarts_, group_.round});
+  ports_.trace.emit(events::group_restarting, {cause, job_.remaining_restarts(), group_.round});
   reports_.metrics().profile("SimpleElasticAgent._restart_workers", [&] {
     reports_.metrics().profile("LocalElasticAgent._stop_workers", [&] {
       if (!planted(Planted::agent_old_workers_left_running))
@@ -570,13 +427,6 @@ std::string_view ElasticAgent::exit_barrier() {
   ports_.fault_point.reach("agent.exit_barrier");
   if (spec_.silent_in_exit_barrier) silent_since_ = ports_.clock.wall_now();
   return exit_wait_.wait();
-}
-
-/// Where there are no rounds (static), an agent may come after another one of its rank that has
-/// signed already: once all have, its workers have nobody left to work with, nor anything to do.
-void ElasticAgent::leave_what_is_done() {
-  if (!was_done_before_ || !exit_wait_.barrier().have_all_come()) return;
-  throw RendezvousGracefulExitError("the job is done: all of its agents have come to its end");
 }
 
 void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace) {

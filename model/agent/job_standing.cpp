@@ -1,0 +1,105 @@
+#include "model/agent/job_standing.h"
+
+#include "model/agent/stepping_store.h"
+#include "model/observe/restart_events.h"
+#include "model/observe/trace_events.h"
+#include "model/signals/signal_gate.h"
+#include "model/store/patient_store.h"
+#include "sim/port/check.h"
+
+namespace hooke::model {
+namespace {
+
+/// For how long a hardened agent goes on telling a silent store that the job has failed.
+constexpr sim::Duration kUntoldMax = std::chrono::seconds(60);
+
+}  // namespace
+
+JobStanding::JobStanding(sim::Ports& ports, const WorkerSpec& spec, RendezvousHandler& handler,
+                         const WorkerGroup& group, const RestartPolicy& policy)
+    : ports_(ports),
+      spec_(spec),
+      handler_(handler),
+      group_(group),
+      policy_(policy),
+      remaining_(spec.max_restarts) {}
+
+// ---- restarts -----------------------------------------------------------------------------------
+
+RestartDecision JobStanding::decide(const RunResult& result, std::int64_t restart_count) {
+  for (const ProcessFailure& failure : result.failures) {
+    if (!failure.stopped) ++attempts_failed_[failure.local_rank];
+  }
+  // The number that workers are told never passes the one that was configured for them.
+  const bool own_left = restart_count < restarts_allowed();
+  const std::int64_t remaining = own_left ? budget().remaining(group_.round) : 0;
+  RestartDecision decision =
+      policy_.decide({result.failures, attempts_failed_, restart_count, remaining});
+  if (decision.scope != RestartScope::none) {
+    HOOKE_CHECK(remaining > 0, "a restart policy grants no more than the budget has");
+    if (const auto left = budget().spend(group_.round)) {
+      remaining_ = *left;
+      return decision;
+    }
+    decision = {RestartScope::none, {}, ""};
+  }
+  if (own_left) {
+    if (decision.reason.empty()) decision.reason = "the job's restarts are spent";
+    ports_.trace.emit(events::restart_refused, {decision.reason, group_.round});
+  }
+  return decision;
+}
+
+bool JobStanding::may_restart_for_a_loss() {
+  const auto left = budget().spend(group_.round);
+  if (left) remaining_ = *left;
+  return left.has_value();
+}
+
+void JobStanding::look_again() {
+  if (budget_ != nullptr) budget_->look();
+}
+
+void JobStanding::settle() {
+  if (budget_ != nullptr) budget_->settle();
+}
+
+std::int64_t JobStanding::restarts_allowed() const {
+  return spec_.max_restarts + (spec_.planted.has(Planted::agent_restart_too_many) ? 1 : 0);
+}
+
+RestartBudget& JobStanding::budget() {
+  if (budget_ == nullptr) {
+    const bool job_wide = hardened() && !spec_.planted.has(Planted::agent_budget_per_agent);
+    const std::shared_ptr<Store> store = job_wide ? handler_.job_store() : nullptr;
+    budget_ = store == nullptr
+                  ? make_own_budget(restarts_allowed())
+                  : make_job_budget(restarts_allowed(), make_stepping_store(ports_, store));
+  }
+  return *budget_;
+}
+
+// ---- the end ------------------------------------------------------------------------------------
+
+JobFailure JobStanding::failure() {
+  const std::shared_ptr<Store> store = handler_.job_store();
+  return JobFailure(store == nullptr ? nullptr : make_stepping_store(ports_, store));
+}
+
+bool JobStanding::give_up() {
+  ports_.trace.emit(events::job_given_up, {group_.round});
+  return failure().tell(group_.round);
+}
+
+/// Where the others take for dead whom they do not hear, they need not be told. Elsewhere (static)
+/// they would never find out.
+void JobStanding::insist_that_it_is_given_up() {
+  if (handler_.outage_limit()) return;
+  const std::shared_ptr<Store> store = handler_.job_store();
+  if (store == nullptr) return;
+  JobFailure(make_patient_store(ports_, store, kUntoldMax, [this] {
+    check_signals(ports_);
+  })).tell(group_.round);
+}
+
+}  // namespace hooke::model

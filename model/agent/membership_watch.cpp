@@ -1,0 +1,105 @@
+#include "model/agent/membership_watch.h"
+
+#include "model/rendezvous/errors.h"
+#include "model/store/store.h"
+
+namespace hooke::model {
+
+MembershipWatch::MembershipWatch(sim::Ports& ports, const WorkerSpec& spec,
+                                 RendezvousHandler& handler, const WorkerGroup& group,
+                                 const ExitWait& exit_wait, JobStanding& job)
+    : ports_(ports),
+      spec_(spec),
+      handler_(handler),
+      group_(group),
+      exit_wait_(exit_wait),
+      job_(job) {}
+
+void MembershipWatch::met() {
+  was_done_before_ = hardened() && group_.round < 0 && exit_wait_.barrier().has_come();
+  leave_what_is_done();
+}
+
+void MembershipWatch::formed() {
+  heard_ = ports_.clock.monotonic_now();
+  silent_ = false;
+}
+
+const char* MembershipWatch::cause_to_restart(Attempt& attempt) {
+  const auto limit = handler_.outage_limit();
+  if (!limit && !hardened()) return cause_if_it_answers(attempt);
+  if (limit && silent_ && ports_.clock.monotonic_now() - heard_ >= *limit) {
+    return "rendezvous_lost";
+  }
+  silent_ = true;
+  try {
+    const char* const cause = cause_if_it_answers(attempt);
+    silent_ = false;
+    heard_ = ports_.clock.monotonic_now();
+    return cause;
+  } catch (const RendezvousConnectionError&) {
+  } catch (const StoreNetworkError&) {
+  }
+  return nullptr;
+}
+
+const char* MembershipWatch::cause_if_it_answers(Attempt& attempt) {
+  if (others_wait(attempt)) {
+    if (hardened()) job_.look();  // one of them may have paid, and the store may forget it
+    if (planted(Planted::agent_budget_renewed_by_newcomers)) {
+      job_.renew();
+      attempt.restart_count = 0;
+    }
+    return cause_to_follow();
+  }
+  const GroupState state = handler_.group_state();
+  if (state == GroupState::closed && hardened() && job_.has_failed(group_.round)) {
+    throw RendezvousClosedError("the job has failed on another node");
+  }
+  leave_what_is_done();
+  if (planted(Planted::agent_loss_overlooked)) return nullptr;
+  if (state == GroupState::over) return "rendezvous_lost";
+  // Members that have done their work go silent in the exit barrier: no loss. Nor may a
+  // closed rendezvous hide one, whoever has closed it and could not say why.
+  const bool incomplete =
+      state == GroupState::broken ||
+      (state == GroupState::closed && hardened() && !handler_.missing_ranks().empty());
+  const bool broken = incomplete && !exit_wait_.barrier().may_have_seen(handler_.missing_ranks());
+  if (!broken) return nullptr;
+  if (job_.may_restart_for_a_loss()) return "member_lost";
+  if (handler_.successor() != Successor::none)
+    throw RendezvousGroupLostError("the others have gone on, and no restart is left");
+  job_.give_up();
+  throw RendezvousJobLostError("the group has lost a member, and no restart is left");
+}
+
+bool MembershipWatch::others_wait(const Attempt& attempt) {
+  const std::int64_t waiting = handler_.num_nodes_waiting();
+  if (planted(Planted::agent_lone_newcomer_overlooked)) return waiting > 1;
+  if (planted(Planted::agent_newcomers_overlooked_after_failure) && attempt.restart_count > 0)
+    return false;
+  return waiting > 0;
+}
+
+const char* MembershipWatch::cause_to_follow() {
+  return handler_.successor() == Successor::none ? "membership_change" : "rendezvous_lost";
+}
+
+bool MembershipWatch::others_have_gone_on(std::string_view how_barrier_ended) {
+  const Successor next = handler_.successor();
+  if (next != Successor::begun || how_barrier_ended != "passed") return next != Successor::none;
+  try {
+    return exit_wait_.barrier().has_been_left();
+  } catch (const StoreError&) {
+    return true;  // nobody knows
+  }
+}
+
+/// Where there are no rounds (static), an agent may come after another one of its rank that has
+/// signed already: once all have, its workers have nobody left to work with, nor anything to do.
+void MembershipWatch::leave_what_is_done() {
+  if (!was_done_before_ || !exit_wait_.barrier().have_all_come()) return;
+  throw RendezvousGracefulExitError("the job is done: all of its agents have come to its end");
+}
+
+}  // namespace hooke::model
