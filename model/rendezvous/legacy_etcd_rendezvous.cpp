@@ -19,9 +19,7 @@ using Status = LegacyState::Status;
 constexpr std::int64_t kSetupTtl = 5;
 constexpr std::int64_t kFrozenTtl = 10;
 constexpr std::int64_t kJoinableTtl = 10;
-constexpr std::int64_t kKeepAliveTtl = kLegacyKeepAlive / 1s;
-constexpr sim::Duration kRunLife = 2h;
-constexpr std::int64_t kRunTtl = kRunLife / 1s;
+constexpr std::int64_t kClosedTtl = 2h / 1s;  // of one that outlives all else in etcd
 constexpr sim::Duration kRetryPause = 1s;
 /// How long a hardened node waits to be told of a change before it looks itself: an etcd whose
 /// machine has crashed breaks no connection.
@@ -32,8 +30,6 @@ constexpr sim::Duration kCasDelayMax = 100ms;
 constexpr sim::Duration kReturnMax = 30s;
 /// What joining and confirming take beside the last call, at most.
 constexpr sim::Duration kFormingMax = 5s;
-/// Behind the path of a member's keep-alive.
-constexpr const char* kIsBack = "_is_back";
 
 /// A version that nobody has joined yet.
 LegacyState joinable(std::int64_t version) {
@@ -52,18 +48,10 @@ struct RetryableFailure {};
 
 LegacyEtcdRendezvous::LegacyEtcdRendezvous(sim::Ports& ports, std::shared_ptr<EtcdV2Client> client,
                                            LegacyEtcdSettings settings)
-    : ports_(ports), client_(std::move(client)), settings_(std::move(settings)) {
-  if (!settings_.prefix.ends_with('/')) settings_.prefix += '/';
-  run_path_ = settings_.prefix + "run_" + settings_.run_id;
-  if (settings_.prefix != "/") {
-    create_directory(settings_.prefix.substr(0, settings_.prefix.size() - 1), 0);
-  }
-  create_directory(run_path_, kRunTtl);
-  run_renewal_ = std::make_unique<LegacyEtcdRenewal>(
-      ports_, client_, LegacyEtcdRenewal::Of{run_path_, kRunLife, true}, settings_.variant);
-  create_directory(path("/rdzv"), 0);
-  create_counter();
-}
+    : ports_(ports),
+      client_(std::move(client)),
+      settings_(std::move(settings)),
+      run_(ports_, client_, settings_.prefix, settings_.run_id, settings_.variant) {}
 
 LegacyEtcdRendezvous::~LegacyEtcdRendezvous() = default;
 
@@ -94,8 +82,7 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::barrier() {
       // Whatever else happens is tried again, an etcd that is gone too: the deadline ends it.
     }
     // Whoever pauses for long while the others go on may miss the last call of what comes.
-    const bool hardened = settings_.variant == Variant::hardened;
-    has_changed&& hardened ? cas_delay() : sleep(kRetryPause);
+    has_changed&& hardened() ? cas_delay() : sleep(kRetryPause);
   }
 }
 
@@ -103,11 +90,11 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::init_phase() {
   LegacyState state{Status::joinable, {}, {}, {}, {}};
   std::uint64_t index = 0;
   if (!try_create()) {
-    const Read seen = read();
+    const Active seen = run_.read();
     state = seen.state;
     index = seen.index;
   } else {
-    state = read().state;
+    state = run_.read().state;
   }
   switch (state.status) {
     case Status::closed:
@@ -118,68 +105,45 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::init_phase() {
     case Status::final_: handle_existing(*state.version); throw RetryImmediately();
     case Status::setup:
     case Status::frozen:
-      static_cast<void>(wait_for_change(index, path("/rdzv/active_version"), settings_.timeout));
+      static_cast<void>(wait_for_change(index, run_.active_path(), settings_.timeout));
       // Who pauses now may miss the last call of what comes.
-      if (settings_.variant == Variant::hardened) throw RetryImmediately();
+      if (hardened()) throw RetryImmediately();
       throw RetryableFailure();
   }
   throw RetryableFailure();
 }
 
 bool LegacyEtcdRendezvous::try_create() {
-  const std::string active = path("/rdzv/active_version");
-  const std::string setup = encode_legacy_state({});
-  try {
-    client_->put(active, {.value = setup, .ttl_seconds = kSetupTtl, .previous_exists = false});
-  } catch (const EtcdError& error) {
-    if (error.code() == EtcdV2Client::kExists) return false;
-    throw;
-  }
-  const LegacyState state = joinable(next_version());
-  client_->put(active, {.value = encode_legacy_state(state), .previous_value = setup});
+  if (!run_.create({}, kSetupTtl)) return false;
+  Active setup;
+  setup.text = encode_legacy_state({});
+  // It has expired, and others have begun with another one.
+  if (!run_.replace(setup, joinable(next_version()))) throw RetryableFailure();
   return true;
 }
 
 std::int64_t LegacyEtcdRendezvous::next_version() {
-  const bool hardened = settings_.variant == Variant::hardened;
-  const std::string counter_path = path("/rdzv/version_counter");
   std::int64_t version = 0;
   try {
-    if (hardened) create_counter();  // an etcd that has lost it will not have it again
-    const EtcdV2Node counter = client_->get(counter_path).node;
-    const std::int64_t latest = parse_legacy_version(counter.value, counter_path);
-    version = (hardened ? std::max(latest, seen_version_) : latest) + 1;
-    ports_.fault_point.reach("legacy.setup");
-    client_->put(counter_path, {.value = std::to_string(version),
-                                .previous_exists = true,
-                                .previous_index = counter.modified_index});
+    version = run_.advance_counter();
   } catch (const EtcdError&) {
     // Fatal by design, although it may only mean that this node was slow (S-L17).
-    if (hardened) throw RetryableFailure();
+    if (hardened()) throw RetryableFailure();
     throw RendezvousError("the version counter cannot be advanced: this worker needs to die");
   }
-  create_directory(version_path(version), 0);
+  run_.create_version(version);
   return version;
 }
 
-void LegacyEtcdRendezvous::create_counter() {
-  try {
-    client_->put(path("/rdzv/version_counter"), {.value = "0", .previous_exists = false});
-  } catch (const EtcdError& error) {
-    if (error.code() != EtcdV2Client::kExists) throw;
-  }
-}
-
 bool LegacyEtcdRendezvous::was_before(std::int64_t version) const {
-  return settings_.variant == Variant::hardened &&
-         (version <= held_version_ || version < seen_version_);
+  return hardened() && (version <= held_version_ || version < run_.latest_seen());
 }
 
 // ---- joining ------------------------------------------------------------------------------------
 
 LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::join_phase(std::int64_t version) {
   std::int64_t rank = 0;
-  const Read joined = join(version, rank);
+  const Active joined = join(version, rank);
   ports_.trace.emit(events::rendezvous_added,
                     {settings_.run_id, version, "participants",
                      static_cast<std::int64_t>(joined.state.participants->size())});
@@ -201,20 +165,20 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::join_phase(std::int64_t versio
   return place;
 }
 
-LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::join(std::int64_t version, std::int64_t& rank) {
+LegacyEtcdRun::Active LegacyEtcdRendezvous::join(std::int64_t version, std::int64_t& rank) {
   for (;;) {
     cas_delay();
-    const Read seen = read();
+    const Active seen = run_.read();
     if (seen.state.status != Status::joinable) throw RetryableFailure();
     if (seen.state.version != version) throw RetryImmediately();
     if (was_before(version)) {
-      static_cast<void>(replace(seen, joinable(next_version()), 0));
+      static_cast<void>(run_.replace(seen, joinable(next_version())));
       throw RetryImmediately();
     }
     auto& participants = seen.state.participants.value();
     rank = static_cast<std::int64_t>(participants.size());
     if (rank >= settings_.max_nodes) throw std::runtime_error("a full version is not joinable");
-    Read next = seen;
+    Active next = seen;
     next.state.participants->push_back(rank);
     std::int64_t ttl = 0;
     if (rank + 1 == settings_.max_nodes) {
@@ -224,12 +188,12 @@ LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::join(std::int64_t version, std:
     } else if (rank + 1 >= settings_.min_nodes) {
       ttl = kJoinableTtl;
     }  // below the minimum it lives for ever, and so do the dead in it (S-L7)
-    if (replace(seen, next.state, ttl)) return next;
+    if (run_.replace(seen, next.state, ttl)) return next;
   }
 }
 
 bool LegacyEtcdRendezvous::has_lost_place(const LegacyState& state, std::int64_t rank) const {
-  return settings_.variant == Variant::hardened && state.participants &&
+  return hardened() && state.participants &&
          static_cast<std::int64_t>(state.participants->size()) <= rank;
 }
 
@@ -237,7 +201,7 @@ void LegacyEtcdRendezvous::last_call(std::int64_t version, std::int64_t rank,
                                      sim::Duration deadline) {
   for (;;) {
     cas_delay();
-    const Read seen = read();
+    const Active seen = run_.read();
     if (has_lost_place(seen.state, rank)) throw RetryableFailure();
     if (seen.state.status == Status::frozen && seen.state.version == version) return;
     if (seen.state.status != Status::joinable || seen.state.version != version) {
@@ -248,36 +212,36 @@ void LegacyEtcdRendezvous::last_call(std::int64_t version, std::int64_t rank,
       LegacyState frozen = seen.state;
       frozen.status = Status::frozen;
       frozen.keep_alives.emplace();
-      if (replace(seen, frozen, kFrozenTtl)) return;
+      if (run_.replace(seen, frozen, kFrozenTtl)) return;
       continue;
     }
-    if (!replace(seen, seen.state, kJoinableTtl)) continue;
+    if (!run_.replace(seen, seen.state, kJoinableTtl)) continue;
     static_cast<void>(wait_for_change(
-        read().index, path("/rdzv/active_version"),
+        run_.read().index, run_.active_path(),
         std::min<sim::Duration>(std::chrono::seconds(kJoinableTtl) / 2, deadline - now + 1s)));
   }
 }
 
 void LegacyEtcdRendezvous::wait_for_peers(std::int64_t version, std::int64_t rank) {
-  for (Read seen = read();;) {
+  for (Active seen = run_.read();;) {
     if (has_lost_place(seen.state, rank)) throw RetryableFailure();
     if (seen.state.status == Status::frozen && seen.state.version == version) return;
     if (seen.state.status != Status::joinable || seen.state.version != version) {
       throw RetryableFailure();
     }
-    seen = wait_for_change(seen.index, path("/rdzv/active_version"), settings_.timeout);
+    seen = wait_for_change(seen.index, run_.active_path(), settings_.timeout);
   }
 }
 
 void LegacyEtcdRendezvous::confirm(std::int64_t version, std::int64_t rank) {
   for (;;) {
     cas_delay();
-    const Read seen = read();
+    const Active seen = run_.read();
     if (seen.state.status != Status::frozen || seen.state.version != version) {
       throw RetryImmediately();
     }
-    const std::string own = rank_path(version, rank);
-    client_->put(own, {.value = "", .ttl_seconds = kKeepAliveTtl});
+    const std::string own = run_.keep_alive_path(version, rank);
+    run_.put_keep_alive(own);
     LegacyState next = seen.state;
     next.keep_alives->push_back(own);
     const bool all = next.keep_alives->size() == next.participants->size();
@@ -285,7 +249,7 @@ void LegacyEtcdRendezvous::confirm(std::int64_t version, std::int64_t rank) {
       next.status = Status::final_;
       next.num_workers_waiting = 0;
     }
-    if (!replace(seen, next, all ? 0 : kFrozenTtl)) continue;
+    if (!run_.replace(seen, next, all ? 0 : kFrozenTtl)) continue;
     own_keep_alive_ = own;
     if (!settings_.planted.has(Planted::legacy_keep_alive_not_started)) {
       rank_renewal_ = std::make_unique<LegacyEtcdRenewal>(
@@ -302,27 +266,25 @@ void LegacyEtcdRendezvous::confirm(std::int64_t version, std::int64_t rank) {
 }
 
 std::int64_t LegacyEtcdRendezvous::wait_for_final(std::int64_t version) {
-  for (Read seen = read();;) {
+  for (Active seen = run_.read();;) {
     if (seen.state.status == Status::final_ && seen.state.version == version) {
       return static_cast<std::int64_t>(seen.state.participants->size());
     }
     if (seen.state.status != Status::frozen || seen.state.version != version) {
       throw RetryableFailure();
     }
-    seen = wait_for_change(seen.index, path("/rdzv/active_version"), settings_.timeout);
+    seen = wait_for_change(seen.index, run_.active_path(), settings_.timeout);
   }
 }
 
 // ---- a version that is running ------------------------------------------------------------------
 
 void LegacyEtcdRendezvous::handle_existing(std::int64_t version) {
-  const bool hardened = settings_.variant == Variant::hardened;
   const bool was_in_it = held_version_ == version;
-  if (hardened && was_in_it) {
-    client_->put(return_path(version), {.value = ""});
-    client_->put(own_keep_alive_ + kIsBack, {.value = ""});
+  if (hardened() && was_in_it) {
+    run_.tell_return(version, own_keep_alive_);
   }
-  if (hardened && !was_in_it && when_waiting_) when_waiting_();
+  if (hardened() && !was_in_it && when_waiting_) when_waiting_();
   announce_waiting(version);
   ports_.fault_point.reach("legacy.waiting");
   try {
@@ -330,21 +292,21 @@ void LegacyEtcdRendezvous::handle_existing(std::int64_t version) {
   } catch (const EtcdError& error) {
     // It is gone. PyTorch pauses, and may miss the last call of the version that follows.
     const bool gone = error.code() == EtcdV2Client::kKeyNotFound;
-    if (!gone || !hardened) throw;
+    if (!gone || !hardened()) throw;
   }
 }
 
 void LegacyEtcdRendezvous::announce_waiting(std::int64_t version) {
   for (;;) {
     cas_delay();
-    const Read seen = read();
+    const Active seen = run_.read();
     if (seen.state.status != Status::final_ || seen.state.version != version) {
       throw RetryImmediately();
     }
     LegacyState next = seen.state;
     ++*next.num_workers_waiting;
-    if (!replace(seen, next, 0)) continue;
-    is_spare_ = settings_.variant == Variant::hardened && version != held_version_ &&
+    if (!run_.replace(seen, next)) continue;
+    is_spare_ = hardened() && version != held_version_ &&
                 static_cast<std::int64_t>(next.participants->size()) >= settings_.max_nodes;
     ports_.trace.emit(events::rendezvous_added,
                       {settings_.run_id, version, "wait_list", *next.num_workers_waiting});
@@ -355,12 +317,12 @@ void LegacyEtcdRendezvous::announce_waiting(std::int64_t version) {
 void LegacyEtcdRendezvous::wait_to_be_free(std::int64_t version) {
   std::optional<sim::Duration> held_until;  // a reading()
   for (;;) {
-    const Read seen = read();
+    const Active seen = run_.read();
     if (seen.state.status != Status::final_ || seen.state.version != version) return;
-    const auto missing = expired(version, *seen.state.keep_alives);
+    const auto missing = run_.expired(version, *seen.state.keep_alives);
     bool is_free = !missing.empty();
     sim::Duration at_most = settings_.timeout;
-    if (is_free && some_will_come_back(version, *seen.state.keep_alives)) {
+    if (is_free && hardened() && run_.some_will_return(version, *seen.state.keep_alives)) {
       // Who began the next version without them would have to make room for them again, and those
       // who stop their workers for that would be left out in their turn.
       if (!held_until) {
@@ -377,40 +339,20 @@ void LegacyEtcdRendezvous::wait_to_be_free(std::int64_t version) {
     }
     if (is_free) {
       // Somebody of the version is dead: the version goes, whoever else is in it (incident 4).
-      client_->compare_and_delete(path("/rdzv/active_version"), seen.text);
+      run_.remove(seen);
       ports_.trace.emit(events::rendezvous_evicted,
                         {settings_.run_id, version, missing.front(), 0, true});
       return;
     }
-    static_cast<void>(wait_for_change(seen.index, path("/rdzv"), at_most));
+    static_cast<void>(wait_for_change(seen.index, run_.rendezvous_path(), at_most));
     if (reading() > deadline_) {
       throw RendezvousTimeoutError("no seat became free in time");
     }
   }
 }
 
-bool LegacyEtcdRendezvous::some_will_come_back(std::int64_t version,
-                                               const std::vector<std::string>& keep_alives) {
-  if (settings_.variant != Variant::hardened) return false;
-  const EtcdV2Answer listed = client_->list(version_path(version));
-  const auto is_there = [&](const std::string& key) {
-    return std::any_of(listed.below.begin(), listed.below.end(),
-                       [&](const EtcdV2Node& node) { return node.key == key; });
-  };
-  bool one_is_back = false;
-  bool one_is_awaited = false;
-  for (const std::string& keep_alive : keep_alives) {
-    if (is_there(keep_alive + kIsBack)) {
-      one_is_back = true;
-    } else if (is_there(keep_alive)) {
-      one_is_awaited = true;
-    }
-  }
-  return one_is_back && one_is_awaited;
-}
-
 Successor LegacyEtcdRendezvous::successor() {
-  return successor_in(read().state);
+  return successor_in(run_.read().state);
 }
 
 Successor LegacyEtcdRendezvous::successor_in(const LegacyState& state) const {
@@ -422,7 +364,7 @@ Successor LegacyEtcdRendezvous::successor_in(const LegacyState& state) const {
 
 bool LegacyEtcdRendezvous::is_closed() {
   try {
-    return read().state.status == Status::closed;
+    return run_.read().state.status == Status::closed;
   } catch (const EtcdError& error) {
     if (error.code() == EtcdV2Client::kKeyNotFound) return false;
     throw;
@@ -431,19 +373,18 @@ bool LegacyEtcdRendezvous::is_closed() {
 
 std::int64_t LegacyEtcdRendezvous::num_workers_waiting() {
   try {
-    const Read seen = read();
-    const bool hardened = settings_.variant == Variant::hardened;
-    if (hardened && seen.state.status == Status::joinable &&
+    const Active seen = run_.read();
+    if (hardened() && seen.state.status == Status::joinable &&
         successor_in(seen.state) == Successor::begun) {
       return static_cast<std::int64_t>(seen.state.participants->size());
     }
     if (seen.state.status != Status::final_) return 0;
     const std::int64_t waiting = *seen.state.num_workers_waiting;
     const auto members = static_cast<std::int64_t>(seen.state.participants->size());
-    if (hardened && waiting > 0 && members >= settings_.max_nodes) {
+    if (hardened() && waiting > 0 && members >= settings_.max_nodes) {
       // Nobody can be admitted beyond the last seat, as in R-42; but a member that is on its way
       // back counts itself in the same number.
-      client_->get(return_path(*seen.state.version));
+      run_.require_return(*seen.state.version);
     }
     return waiting;
   } catch (const EtcdError& error) {
@@ -453,28 +394,28 @@ std::int64_t LegacyEtcdRendezvous::num_workers_waiting() {
 }
 
 std::int64_t LegacyEtcdRendezvous::others_alive() {
-  const Read seen = read();
+  const Active seen = run_.read();
   if (seen.state.status != Status::final_) return 0;
   std::vector<std::string> others = *seen.state.keep_alives;
   std::erase(others, own_keep_alive_);
-  const auto gone = expired(*seen.state.version, others);
+  const auto gone = run_.expired(*seen.state.version, others);
   return static_cast<std::int64_t>(others.size() - gone.size());
 }
 
 GroupState LegacyEtcdRendezvous::group_state() {
   missing_.clear();
   try {
-    const Read seen = read();
+    const Active seen = run_.read();
     // Closed after another round, it tells those of this one that they were left out.
     if (seen.state.version && *seen.state.version != held_version_) return GroupState::over;
     const bool closed = seen.state.status == Status::closed;
     if (closed && !seen.state.keep_alives) return GroupState::closed;
     if (!closed && seen.state.status != Status::final_) return GroupState::over;
     // Whoever has closed it could not always say why: it may miss members all the same.
-    const auto gone = expired(held_version_, *seen.state.keep_alives);
+    const auto gone = run_.expired(held_version_, *seen.state.keep_alives);
     for (std::int64_t rank = 0; rank < held_size_; ++rank) {
-      const bool is_gone =
-          std::find(gone.begin(), gone.end(), rank_path(held_version_, rank)) != gone.end();
+      const bool is_gone = std::find(gone.begin(), gone.end(),
+                                     run_.keep_alive_path(held_version_, rank)) != gone.end();
       if (is_gone) missing_.push_back(rank);
     }
     if (closed) return GroupState::closed;
@@ -485,98 +426,43 @@ GroupState LegacyEtcdRendezvous::group_state() {
   }
 }
 
-std::vector<std::string> LegacyEtcdRendezvous::expired(std::int64_t version,
-                                                       std::vector<std::string> keep_alives) {
-  const EtcdV2Answer listed = client_->list(version_path(version));
-  std::erase_if(keep_alives, [&](const std::string& keep_alive) {
-    return std::any_of(listed.below.begin(), listed.below.end(),
-                       [&](const EtcdV2Node& node) { return node.key == keep_alive; });
-  });
-  return keep_alives;
-}
-
 void LegacyEtcdRendezvous::set_closed() {
   for (;; cas_delay()) {
-    if (has_been_emptied() ? try_close_anew() : try_close(read())) return;
+    if (has_been_emptied() ? try_close_anew() : try_close(run_.read())) return;
   }
 }
 
-bool LegacyEtcdRendezvous::try_close(const Read& seen) {
+bool LegacyEtcdRendezvous::try_close(const Active& seen) {
   if (seen.state.status == Status::closed) return true;
   // Hardened: what others have formed without this node is not its to close.
-  const bool hardened = settings_.variant == Variant::hardened;
-  if (hardened && successor_in(seen.state) == Successor::complete) return true;
+  if (hardened() && successor_in(seen.state) == Successor::complete) return true;
   return replace_by_closed(seen);
 }
 
-bool LegacyEtcdRendezvous::replace_by_closed(const Read& seen) {
+bool LegacyEtcdRendezvous::replace_by_closed(const Active& seen) {
   LegacyState next = seen.state;
   next.status = Status::closed;
-  if (!replace(seen, next, 0)) return false;
+  if (!run_.replace(seen, next)) return false;
   ports_.trace.emit(events::rendezvous_closed, {settings_.run_id, next.version.value_or(0)});
   return true;
 }
 
 bool LegacyEtcdRendezvous::try_close_anew() {
-  const LegacyState closed{Status::closed, held_version_, {}, {}, {}};
-  try {
-    client_->put(
-        path("/rdzv/active_version"),
-        {.value = encode_legacy_state(closed), .ttl_seconds = kRunTtl, .previous_exists = false});
-  } catch (const EtcdError& error) {
-    if (error.code() != EtcdV2Client::kExists) throw;
-    return false;
-  }
+  if (!run_.create({Status::closed, held_version_, {}, {}, {}}, kClosedTtl)) return false;
   ports_.trace.emit(events::rendezvous_closed, {settings_.run_id, held_version_});
   return true;
 }
 
 bool LegacyEtcdRendezvous::has_been_emptied() {
-  const bool had_a_version = settings_.variant == Variant::hardened && held_version_ != 0;
-  return had_a_version && !exists(path("/rdzv/active_version")) &&
-         !exists(path("/rdzv/version_counter"));
+  return hardened() && held_version_ != 0 && run_.has_been_emptied();
 }
 
-// ---- etcd ---------------------------------------------------------------------------------------
+// ---- waiting ------------------------------------------------------------------------------------
 
-LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::read() {
-  check_signals(ports_);
-  EtcdV2Answer answer = client_->get(path("/rdzv/active_version"));
-  Read out;
-  out.state = parse_legacy_state(answer.node.value);
-  out.text = std::move(answer.node.value);
-  out.index = answer.index;
-  if (out.state.version) seen_version_ = std::max(seen_version_, *out.state.version);
-  return out;
-}
-
-bool LegacyEtcdRendezvous::exists(const std::string& key) {
-  try {
-    static_cast<void>(client_->get(key));
-    return true;
-  } catch (const EtcdError& error) {
-    if (error.code() != EtcdV2Client::kKeyNotFound) throw;
-    return false;
-  }
-}
-
-bool LegacyEtcdRendezvous::replace(const Read& seen, const LegacyState& state, std::int64_t ttl) {
-  EtcdV2Write write{.value = encode_legacy_state(state), .previous_value = seen.text};
-  if (ttl != 0) write.ttl_seconds = ttl;
-  try {
-    client_->put(path("/rdzv/active_version"), write);
-    return true;
-  } catch (const EtcdError& error) {
-    if (error.code() == EtcdV2Client::kCompareFailed) return false;
-    throw;
-  }
-}
-
-LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::wait_for_change(std::uint64_t index,
-                                                                 const std::string& path,
-                                                                 sim::Duration at_most) {
-  const bool hardened = settings_.variant == Variant::hardened;
-  if (hardened) at_most = std::min<sim::Duration>(at_most, kWatchMax);
+LegacyEtcdRun::Active LegacyEtcdRendezvous::wait_for_change(std::uint64_t index,
+                                                            const std::string& path,
+                                                            sim::Duration at_most) {
+  if (hardened()) at_most = std::min<sim::Duration>(at_most, kWatchMax);
   const sim::Duration patience = std::max(deadline_ - reading() + 1s, sim::Duration::zero());
   bool is_cut_off = false;
   try {
@@ -588,27 +474,17 @@ LegacyEtcdRendezvous::Read LegacyEtcdRendezvous::wait_for_change(std::uint64_t i
     // All whom a change wakes come back at once, and some may be refused. PyTorch begins anew then,
     // and leaves a dead seat in the version. Whether etcd is gone is seen by looking, on the
     // connection that is kept.
-    if (!hardened) throw;
+    if (!hardened()) throw;
     is_cut_off = true;
   }
   if (is_cut_off) cas_delay();  // never all at the same time again
   if (reading() > deadline_) {
     throw RendezvousTimeoutError("the rendezvous did not come about in time");
   }
-  Read now = read();
+  Active now = run_.read();
   // An etcd that has lost its data counts anew: this may be another version of the same number.
-  if (hardened && now.index < index) throw RetryableFailure();
+  if (hardened() && now.index < index) throw RetryableFailure();
   return now;
-}
-
-void LegacyEtcdRendezvous::create_directory(const std::string& path, std::int64_t ttl) {
-  EtcdV2Write write{.directory = true, .previous_exists = false};
-  if (ttl != 0) write.ttl_seconds = ttl;
-  try {
-    client_->put(path, write);
-  } catch (const EtcdError& error) {
-    if (error.code() != EtcdV2Client::kExists) throw;
-  }
 }
 
 void LegacyEtcdRendezvous::cas_delay() {
@@ -616,28 +492,12 @@ void LegacyEtcdRendezvous::cas_delay() {
 }
 
 sim::Duration LegacyEtcdRendezvous::reading() const {
-  return settings_.variant == Variant::hardened ? ports_.clock.monotonic_now().time_since_epoch()
-                                                : ports_.clock.wall_now().time_since_epoch();
+  return hardened() ? ports_.clock.monotonic_now().time_since_epoch()
+                    : ports_.clock.wall_now().time_since_epoch();
 }
 
 void LegacyEtcdRendezvous::sleep(sim::Duration span) {
   interruptible_sleep(ports_, span);
-}
-
-std::string LegacyEtcdRendezvous::version_path(std::int64_t version) const {
-  return path("/rdzv/v_" + std::to_string(version));
-}
-
-std::string LegacyEtcdRendezvous::rank_path(std::int64_t version, std::int64_t rank) const {
-  return version_path(version) + "/rank_" + std::to_string(rank);
-}
-
-std::string LegacyEtcdRendezvous::return_path(std::int64_t version) const {
-  return version_path(version) + "/returns";
-}
-
-std::string LegacyEtcdRendezvous::store_path(std::int64_t version) const {
-  return version_path(version) + "/kv";
 }
 
 }  // namespace hooke::model

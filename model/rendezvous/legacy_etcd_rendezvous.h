@@ -13,15 +13,13 @@
 #include "model/etcd/v2_client.h"
 #include "model/rendezvous/handler.h"
 #include "model/rendezvous/legacy_etcd_renewal.h"
+#include "model/rendezvous/legacy_etcd_run.h"
 #include "model/rendezvous/legacy_state.h"
 #include "model/variant/planted.h"
 #include "model/variant/variant.h"
 #include "sim/port/ports.h"
 
 namespace hooke::model {
-
-/// For how long a keep-alive lives that nobody renews, whatever was configured.
-inline constexpr sim::Duration kLegacyKeepAlive = std::chrono::seconds(10);
 
 struct LegacyEtcdSettings {
   std::string prefix = "/torchelastic/p2p";  ///< must begin with "/", which nobody checks (S-L14)
@@ -81,19 +79,16 @@ class LegacyEtcdRendezvous {
   void set_closed();
 
   /// Where the version's store lies.
-  [[nodiscard]] std::string store_path(std::int64_t version) const;
+  [[nodiscard]] std::string store_path(std::int64_t version) const {
+    return run_.store_path(version);
+  }
 
  private:
-  struct Read {
-    LegacyState state;
-    std::string text;         ///< as it stands in etcd
-    std::uint64_t index = 0;  ///< of the whole store when it was read
-  };
+  using Active = LegacyEtcdRun::Active;
 
   Place init_phase();
   /// False when a version is there already.
   bool try_create();
-  void create_counter();
   /// Advances the counter of versions and makes the directory of the next one. EtcdError.
   std::int64_t next_version();
   /// Hardened: an etcd that has lost its keys begins again with versions that there were; who meets
@@ -102,7 +97,7 @@ class LegacyEtcdRendezvous {
   /// What the active version's `state` is to the version that barrier() returned.
   [[nodiscard]] Successor successor_in(const LegacyState& state) const;
   Place join_phase(std::int64_t version);
-  Read join(std::int64_t version, std::int64_t& rank);
+  Active join(std::int64_t version, std::int64_t& rank);
   void last_call(std::int64_t version, std::int64_t rank, sim::Duration deadline);
   void wait_for_peers(std::int64_t version, std::int64_t rank);
   /// Hardened: this is another version of the same number, begun in an etcd that had lost its data.
@@ -112,51 +107,35 @@ class LegacyEtcdRendezvous {
   void handle_existing(std::int64_t version);
   void announce_waiting(std::int64_t version);
   void wait_to_be_free(std::int64_t version);
-  /// Hardened: of the members with these keep-alives, one waits for the next version, and another
-  /// lives that does not yet: it may be stopping its workers.
-  bool some_will_come_back(std::int64_t version, const std::vector<std::string>& keep_alives);
   /// False when somebody was faster.
-  bool try_close(const Read& seen);
-  bool replace_by_closed(const Read& seen);
+  bool try_close(const Active& seen);
+  bool replace_by_closed(const Active& seen);
   /// In an etcd that has lost its keys, before anybody begins anew there: no newcomer shall wait
   /// for members that are done. False when somebody was faster.
   bool try_close_anew();
   /// Hardened: this node was in a version of which etcd knows nothing any more, nor of any other.
   bool has_been_emptied();
 
-  Read read();
-  bool exists(const std::string& key);
-  /// Replaces the text that was read; false when somebody was faster. `ttl` 0: for good.
-  bool replace(const Read& seen, const LegacyState& state, std::int64_t ttl);
-  Read wait_for_change(std::uint64_t index, const std::string& path, sim::Duration at_most);
+  Active wait_for_change(std::uint64_t index, const std::string& path, sim::Duration at_most);
   void cas_delay();
   void sleep(sim::Duration span);
   /// The clock that deadlines are read off: in PyTorch the wall clock, so that setting it ends or
   /// prolongs a rendezvous (S-L13); one that only runs in the hardened variant.
   [[nodiscard]] sim::Duration reading() const;
-  [[nodiscard]] std::string path(const std::string& name) const { return run_path_ + name; }
-  [[nodiscard]] std::string version_path(std::int64_t version) const;
-  [[nodiscard]] std::string rank_path(std::int64_t version, std::int64_t rank) const;
-  /// Where a hardened member says that it waits for the next version (beside what PyTorch lists).
-  [[nodiscard]] std::string return_path(std::int64_t version) const;
-  /// Those of these keep-alives that are not there.
-  std::vector<std::string> expired(std::int64_t version, std::vector<std::string> keep_alives);
-  void create_directory(const std::string& path, std::int64_t ttl);
+  [[nodiscard]] bool hardened() const { return settings_.variant == Variant::hardened; }
 
   sim::Ports& ports_;
   std::shared_ptr<EtcdV2Client> client_;
   LegacyEtcdSettings settings_;
-  std::string run_path_;
+  LegacyEtcdRun run_;
   std::string own_keep_alive_;     ///< path of this node's key in the version it is in
   std::int64_t held_version_ = 0;  ///< the one that barrier() has returned last; 0: none
-  std::int64_t seen_version_ = 0;  ///< the highest that this node has seen
   std::int64_t held_size_ = 0;     ///< members of the held version
   std::vector<std::int64_t> missing_;
   std::function<void()> when_waiting_;
   std::function<bool(std::int64_t)> was_the_end_;
   bool is_spare_ = false;     ///< has found, in this barrier(), a full version
   sim::Duration deadline_{};  ///< a reading()
-  std::unique_ptr<LegacyEtcdRenewal> run_renewal_;
   std::unique_ptr<LegacyEtcdRenewal> rank_renewal_;
 };
 

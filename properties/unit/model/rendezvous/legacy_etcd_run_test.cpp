@@ -1,0 +1,135 @@
+// What a run of the legacy rendezvous keeps in etcd.
+#include "model/rendezvous/legacy_etcd_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/etcd/v2_server.h"
+#include "properties/unit/sim/world/test_world.h"
+
+namespace hooke::model {
+namespace {
+
+using namespace std::chrono_literals;
+using sim::Ports;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using world::sleep;
+using Status = LegacyState::Status;
+
+constexpr sim::PortNumber kRunPort{2379};
+
+class LegacyEtcdRuns : public testing::Test {
+ protected:
+  void with_etcd(Variant variant, const std::function<void(Ports&, LegacyEtcdRun&)>& body) {
+    world_.start(world_.node("s"), "server", [this](Ports& ports) {
+      EtcdV2Server server(ports, kRunPort, modes_);
+      world::park_for_ever(ports);
+      return 0;
+    });
+    world_.start(world_.node("a"), "node", [&, this, variant](Ports& ports) {
+      sleep(ports, 1s);
+      EtcdOptions options;
+      options.server.endpoint = {"s", kRunPort};
+      const auto client = std::make_shared<EtcdV2Client>(ports, options);
+      LegacyEtcdRun run(ports, client, "/p2p", "job", variant);
+      body(ports, run);
+      done_ = true;
+      return 0;
+    });
+    world_.run_for(10min);
+    EXPECT_TRUE(done_);
+  }
+
+  static LegacyState joinable(std::int64_t version) {
+    LegacyState state;
+    state.status = Status::joinable;
+    state.version = version;
+    state.participants.emplace();
+    return state;
+  }
+
+  std::shared_ptr<EtcdMisbehaviour> modes_ = std::make_shared<EtcdMisbehaviour>();
+  world::TestWorld world_;
+  bool done_ = false;
+};
+
+TEST_F(LegacyEtcdRuns, have_one_state_that_only_who_has_seen_it_replaces) {
+  with_etcd(Variant::torch_2_x, [](Ports&, LegacyEtcdRun& run) {
+    EXPECT_TRUE(run.create({}, 60));
+    EXPECT_FALSE(run.create({}, 60));
+    const LegacyEtcdRun::Active setup = run.read();
+    EXPECT_EQ(setup.state, LegacyState());
+    EXPECT_TRUE(run.replace(setup, joinable(4)));
+    EXPECT_FALSE(run.replace(setup, joinable(5)));
+    EXPECT_EQ(run.read().state, joinable(4));
+    EXPECT_EQ(run.latest_seen(), 4);
+    EXPECT_GT(run.read().index, setup.index);
+    run.remove(run.read());
+    EXPECT_THROW(run.read(), EtcdError);
+  });
+}
+
+TEST_F(LegacyEtcdRuns, have_a_state_that_goes_when_nobody_renews_it) {
+  with_etcd(Variant::torch_2_x, [](Ports& ports, LegacyEtcdRun& run) {
+    EXPECT_TRUE(run.create({}, 5));
+    sleep(ports, 7s);
+    EXPECT_TRUE(run.create(joinable(1), 5));
+    EXPECT_TRUE(run.replace(run.read(), joinable(1)));
+    sleep(ports, 5min);
+    EXPECT_EQ(run.read().state, joinable(1));
+  });
+}
+
+TEST_F(LegacyEtcdRuns, number_their_versions) {
+  with_etcd(Variant::torch_2_x, [](Ports&, LegacyEtcdRun& run) {
+    EXPECT_EQ(run.advance_counter(), 1);
+    EXPECT_EQ(run.advance_counter(), 2);
+    EXPECT_FALSE(run.has_been_emptied());  // there is still a counter
+  });
+}
+
+TEST_F(LegacyEtcdRuns, go_on_above_what_was_seen_in_an_etcd_that_has_lost_it_where_hardened) {
+  with_etcd(Variant::hardened, [this](Ports& ports, LegacyEtcdRun& run) {
+    EXPECT_TRUE(run.create(joinable(7), 60));
+    EXPECT_EQ(run.read().state.version, 7);
+    std::uint64_t felt = 0;
+    modes_->expire(felt);
+    sleep(ports, 3s);
+    EXPECT_TRUE(run.has_been_emptied());
+    EXPECT_EQ(run.advance_counter(), 8);
+    EXPECT_FALSE(run.has_been_emptied());
+  });
+}
+
+TEST_F(LegacyEtcdRuns, miss_the_members_whose_keys_have_expired) {
+  with_etcd(Variant::torch_2_x, [](Ports& ports, LegacyEtcdRun& run) {
+    run.create_version(1);
+    const std::string first = run.keep_alive_path(1, 0);
+    const std::string second = run.keep_alive_path(1, 1);
+    run.put_keep_alive(first);
+    sleep(ports, 6s);
+    run.put_keep_alive(second);
+    EXPECT_THAT(run.expired(1, {first, second}), IsEmpty());
+    sleep(ports, 6s);
+    EXPECT_THAT(run.expired(1, {first, second}), ElementsAre(first));
+  });
+}
+
+TEST_F(LegacyEtcdRuns, wait_for_members_that_live_and_have_not_come_back_where_one_has) {
+  with_etcd(Variant::hardened, [](Ports& ports, LegacyEtcdRun& run) {
+    run.create_version(1);
+    const std::vector<std::string> both{run.keep_alive_path(1, 0), run.keep_alive_path(1, 1)};
+    for (const std::string& keep_alive : both) run.put_keep_alive(keep_alive);
+    EXPECT_FALSE(run.some_will_return(1, both));
+    EXPECT_THROW(run.require_return(1), EtcdError);
+    run.tell_return(1, both[0]);
+    run.require_return(1);
+    EXPECT_TRUE(run.some_will_return(1, both));
+    sleep(ports, 12s);  // the other one is dead
+    EXPECT_FALSE(run.some_will_return(1, both));
+  });
+}
+
+}  // namespace
+}  // namespace hooke::model
