@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 /// back together.
 constexpr sim::Duration kCasDelayMax = 20ms;
 /// How often a count is tried whose outcome nobody can tell.
-constexpr int kAttempts = 2;
+constexpr int kCountAttempts = 2;
 
 class EtcdV3Store final : public Store {
  public:
@@ -126,7 +126,7 @@ class EtcdV3Store final : public Store {
         return *sum;
       } catch (const EtcdConnectionError& error) {
         present.reset();
-        if (attempt++ == kAttempts) throw EtcdConnectionError(error.what(), false);
+        if (attempt++ == kCountAttempts) throw EtcdConnectionError(error.what(), false);
       }
     }
   }

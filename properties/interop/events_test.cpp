@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What two runs of one job may say differently: numbers of processes, spans, names drawn.
-std::vector<json> comparable(const std::string& output) {
+std::vector<json> events_of(const std::string& output) {
   std::vector<json> events;
   std::istringstream lines(output);
   for (std::string line; std::getline(lines, line);) {
@@ -54,8 +54,8 @@ TEST(Events, are_those_of_torchrun) {
     EXPECT_EQ(ours.end(60s), 1) << ours.output();
     Child theirs(ports, directory, "torchrun", torchrun, environment);
     EXPECT_EQ(theirs.end(60s), 1) << theirs.output();
-    const std::vector<json> events = comparable(ours.output());
-    EXPECT_EQ(events, comparable(theirs.output()));
+    const std::vector<json> events = events_of(ours.output());
+    EXPECT_EQ(events, events_of(theirs.output()));
     EXPECT_EQ(events.size(), 11U) << ours.output();
   });
 }

@@ -15,7 +15,7 @@ class MixedJob : public testing::TestWithParam<Variant> {
   }
 };
 
-std::string name_of(const testing::TestParamInfo<Variant>& variant) {
+std::string variant_name(const testing::TestParamInfo<Variant>& variant) {
   if (variant.param == Variant::hardened) return "hardened";
   return variant.param == Variant::torch_2_x ? "torch_2_x" : "torch_1_13";
 }
@@ -23,7 +23,7 @@ std::string name_of(const testing::TestParamInfo<Variant>& variant) {
 INSTANTIATE_TEST_SUITE_P(, MixedJob,
                          testing::Values(Variant::torch_1_13, Variant::torch_2_x,
                                          Variant::hardened),
-                         name_of);
+                         variant_name);
 
 /// With underscores: 1.13 has no other spelling.
 std::vector<std::string> options(Ports& ports, const std::string& nnodes) {
