@@ -8,9 +8,11 @@
 #include <vector>
 
 namespace hooke::model {
-namespace {
 
 using Json = EtcdV3Json;
+
+namespace {
+
 using Refusal = EtcdV3Refusal;
 
 [[noreturn]] void refuse(const char* why) {

@@ -13,10 +13,12 @@
 #include "sim/port/sync.h"
 
 namespace hooke::model {
+
+using Json = EtcdV3Json;
+
 namespace {
 
 using namespace std::chrono_literals;
-using Json = EtcdV3Json;
 using Refusal = EtcdV3Refusal;
 using Exchange = std::shared_ptr<HttpExchange>;
 using Mode = EtcdMisbehaviour::Mode;
