@@ -148,13 +148,16 @@ class FileTimerServer::Watch {
   int signal_sent_ = 0;  ///< the last one of this step
 };
 
+/// nullptr when nobody has come.
 std::unique_ptr<sim::FifoReader> FileTimerServer::Watch::open() {
+  auto fifo = ports_.files.open_fifo_reader(options_.path);
+  if (!fifo) return nullptr;
   for (;;) {
     // PyTorch waits without limit: a watch without a client cannot be stopped (T-10).
-    auto fifo = ports_.files.open_fifo_reader(
-        options_.path, hardened() ? std::optional(in(options_.max_interval)) : std::nullopt);
-    if (fifo) return std::move(fifo).value();
-    if (fifo.failure().fault != sim::Fault::timed_out || stopping_) return nullptr;
+    const auto client = fifo.value()->wait_for_writer(
+        hardened() ? std::optional(in(options_.max_interval)) : std::nullopt);
+    if (client) return std::move(fifo).value();
+    if (client.failure().fault != sim::Fault::timed_out || stopping_) return nullptr;
   }
 }
 

@@ -25,6 +25,9 @@ class FileLock {
 class FifoReader {
  public:
   virtual ~FifoReader() = default;
+  /// Blocks until somebody has opened the FIFO for writing since this end was opened, be it gone
+  /// again. timed_out, after which it may be asked again: what is written meanwhile is kept.
+  virtual Outcome<Done> wait_for_writer(std::optional<MonotonicTime> deadline) = 0;
   /// Blocks for bytes and returns all there are; an empty text when there are none and nobody has
   /// the FIFO open for writing. timed_out.
   virtual Outcome<std::string> read(std::optional<MonotonicTime> deadline) = 0;
@@ -68,10 +71,8 @@ class FileSystem {
 
   /// Creates a FIFO; exists when the path is taken.
   virtual Outcome<Done> make_fifo(const std::string& path) = 0;
-  /// Opens a FIFO for reading, and blocks until somebody opens it for writing; not_found, denied,
-  /// timed_out.
-  virtual Outcome<std::unique_ptr<FifoReader>> open_fifo_reader(
-      const std::string& path, std::optional<MonotonicTime> deadline) = 0;
+  /// Opens a FIFO for reading and does not block; not_found, denied.
+  virtual Outcome<std::unique_ptr<FifoReader>> open_fifo_reader(const std::string& path) = 0;
   /// Opens a FIFO for writing and does not block; not_found, denied, and closed when nobody has it
   /// open for reading.
   virtual Outcome<std::unique_ptr<FifoWriter>> open_fifo_writer(const std::string& path) = 0;

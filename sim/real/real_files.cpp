@@ -94,11 +94,12 @@ class RealFifoReader final : public sim::FifoReader, private Watcher {
   RealFifoReader& operator=(const RealFifoReader&) = delete;
 
   /// Without blocking the open itself: bytes or the end of a writer tell that there was one.
-  bool wait_for_writer(std::optional<sim::MonotonicTime> deadline) {
-    while (!had_writer_) {
-      if (changed_.wait(deadline) == sim::Wake::timed_out) return had_writer_;
+  sim::Outcome<sim::Done> wait_for_writer(std::optional<sim::MonotonicTime> deadline) override {
+    for (bool in_time = true;;) {
+      if (had_writer_) return sim::Done{};
+      if (!in_time) return sim::Failure{sim::Fault::timed_out, "FIFO", false};
+      in_time = changed_.wait(deadline) == sim::Wake::woken;
     }
-    return true;
   }
 
   sim::Outcome<std::string> read(std::optional<sim::MonotonicTime> deadline) override {
@@ -239,12 +240,11 @@ sim::Outcome<sim::Done> RealFiles::make_fifo(const std::string& path) {
 }
 
 sim::Outcome<std::unique_ptr<sim::FifoReader>> RealFiles::open_fifo_reader(
-    const std::string& path, std::optional<sim::MonotonicTime> deadline) {
+    const std::string& path) {
   auto fifo = open_fifo(path, O_RDONLY);
   if (!fifo) return fifo.failure();
-  auto reader = std::make_unique<RealFifoReader>(loop_, executor_, std::move(fifo).value());
-  if (!reader->wait_for_writer(deadline)) return sim::Failure{sim::Fault::timed_out, path, false};
-  return std::unique_ptr<sim::FifoReader>(std::move(reader));
+  return std::unique_ptr<sim::FifoReader>(
+      std::make_unique<RealFifoReader>(loop_, executor_, std::move(fifo).value()));
 }
 
 sim::Outcome<std::unique_ptr<sim::FifoWriter>> RealFiles::open_fifo_writer(

@@ -26,8 +26,7 @@ class RealFiles final : public sim::FileSystem {
       const std::string& path, bool exclusive, bool create,
       std::optional<sim::MonotonicTime> deadline) override;
   sim::Outcome<sim::Done> make_fifo(const std::string& path) override;
-  sim::Outcome<std::unique_ptr<sim::FifoReader>> open_fifo_reader(
-      const std::string& path, std::optional<sim::MonotonicTime> deadline) override;
+  sim::Outcome<std::unique_ptr<sim::FifoReader>> open_fifo_reader(const std::string& path) override;
   sim::Outcome<std::unique_ptr<sim::FifoWriter>> open_fifo_writer(const std::string& path) override;
 
  private:

@@ -63,18 +63,19 @@ class SimFiles::PipeEnd {
 
 class SimFiles::PipeReader final : public sim::FifoReader, private PipeEnd {
  public:
-  PipeReader(SimFiles& files, std::shared_ptr<Pipe> pipe) : PipeEnd(files, std::move(pipe)) {
+  PipeReader(SimFiles& files, std::shared_ptr<Pipe> pipe)
+      : PipeEnd(files, std::move(pipe)), writers_before_(this->pipe().writers_ever) {
     ++this->pipe().readers;
   }
   ~PipeReader() override { close(); }
 
-  /// False when `deadline` passes before anybody comes to write.
-  bool wait_for_writer(std::optional<sim::MonotonicTime> deadline) {
-    const std::uint64_t before = pipe().writers_ever;
-    while (pipe().writers == 0 && pipe().writers_ever == before) {
-      if (!wait_for_change(deadline)) return false;
+  sim::Outcome<sim::Done> wait_for_writer(std::optional<sim::MonotonicTime> deadline) override {
+    for (bool in_time = true;;) {
+      if (!is_open()) return fifo_failure(sim::Fault::closed, "FIFO");
+      if (pipe().writers != 0 || pipe().writers_ever != writers_before_) return sim::Done{};
+      if (!in_time) return fifo_failure(sim::Fault::timed_out, "FIFO");
+      in_time = wait_for_change(deadline);
     }
-    return true;
   }
 
   sim::Outcome<std::string> read(std::optional<sim::MonotonicTime> deadline) override {
@@ -91,6 +92,8 @@ class SimFiles::PipeReader final : public sim::FifoReader, private PipeEnd {
   void leave() override {
     if (--pipe().readers == 0) pipe().contents.clear();
   }
+
+  std::uint64_t writers_before_;
 };
 
 class SimFiles::PipeWriter final : public sim::FifoWriter, private PipeEnd {
@@ -134,13 +137,10 @@ sim::Outcome<std::shared_ptr<Pipe>> SimFiles::fifo(const std::string& path) {
   return found->second.pipe;
 }
 
-sim::Outcome<std::unique_ptr<sim::FifoReader>> SimFiles::open_fifo_reader(
-    const std::string& path, std::optional<sim::MonotonicTime> deadline) {
+sim::Outcome<std::unique_ptr<sim::FifoReader>> SimFiles::open_fifo_reader(const std::string& path) {
   const auto found = fifo(path);
   if (!found) return found.failure();
-  auto reader = std::make_unique<PipeReader>(*this, found.value());
-  if (!reader->wait_for_writer(deadline)) return fifo_failure(sim::Fault::timed_out, path);
-  return std::unique_ptr<sim::FifoReader>(std::move(reader));
+  return std::unique_ptr<sim::FifoReader>(std::make_unique<PipeReader>(*this, found.value()));
 }
 
 sim::Outcome<std::unique_ptr<sim::FifoWriter>> SimFiles::open_fifo_writer(const std::string& path) {

@@ -225,6 +225,25 @@ TEST_F(FileTimer, a_watch_without_a_client_does_not_hold_up_the_stop) {
   EXPECT_THAT(told, ElementsAre("watchdog started", "watchdog stopped"));
 }
 
+TEST_F(FileTimer, what_comes_while_the_watch_that_waits_for_a_client_stands_still_is_read_later) {
+  for (const Variant variant : {Variant::torch_2_x, Variant::hardened}) {
+    const Pid server = serve(variant);
+    const Pid worker = work("worker", [](Ports& ports, FileTimerClient& client) {
+      sleep(ports, 1s);
+      client.acquire("step", after(ports, 2s));
+    });
+    world_.at(world_.now() + 150ms, [&] {
+      world_.inject(world::FaultKind::process_pause, [&](world::Fault& fault) {
+        fault.node = node_;
+        fault.pid = server;
+        fault.duration = 4s;
+      });
+    });
+    world_.run_for(2min);
+    EXPECT_EQ(code(worker), -9);
+  }
+}
+
 TEST_F(FileTimer, progress_stands_still_while_a_client_holds_the_file_open) {
   for (const Variant variant : {Variant::torch_2_x, Variant::hardened}) {
     serve(variant, 20s);

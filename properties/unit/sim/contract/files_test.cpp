@@ -20,7 +20,9 @@ class Files : public PortContract {
     FifoEnds(Ports& ports, const std::string& path) : scope(ports.executor) {
       EXPECT_TRUE(ports.files.make_fifo(path).ok());
       scope.spawn("reader", [this, &ports, path] {
-        reader = std::move(ports.files.open_fifo_reader(path, in(ports, 10s))).value();
+        auto opened = std::move(ports.files.open_fifo_reader(path)).value();
+        EXPECT_EQ(fault_of(opened->wait_for_writer(in(ports, 10s))), "ok");
+        reader = std::move(opened);
       });
       sleep(ports, 5ms);
       writer = std::move(ports.files.open_fifo_writer(path)).value();
@@ -108,12 +110,14 @@ TEST_P(Files, are_locked_by_many_readers_or_by_one_writer) {
 TEST_P(Files, a_fifo_hands_over_what_is_written) {
   run([&](Ports& ports) {
     static_cast<void>(ports.files.make_directories(place->directory()));
-    EXPECT_EQ(fault_of(ports.files.open_fifo_reader(path("fifo"), std::nullopt)), "not found");
+    EXPECT_EQ(fault_of(ports.files.open_fifo_reader(path("fifo"))), "not found");
     EXPECT_EQ(fault_of(ports.files.open_fifo_writer(path("fifo"))), "not found");
     ASSERT_TRUE(ports.files.make_fifo(path("fifo")).ok());
     EXPECT_EQ(fault_of(ports.files.make_fifo(path("fifo"))), "already exists");
     EXPECT_EQ(fault_of(ports.files.open_fifo_writer(path("fifo"))), "closed") << "nobody reads";
-    EXPECT_EQ(fault_of(ports.files.open_fifo_reader(path("fifo"), in(ports, 10ms))), "timed out");
+    auto reader = ports.files.open_fifo_reader(path("fifo"));
+    ASSERT_TRUE(reader.ok());
+    EXPECT_EQ(fault_of((*reader)->wait_for_writer(in(ports, 10ms))), "timed out");
     sim::Scope scope(ports.executor);
     scope.spawn("writer", [&] {
       sleep(ports, 10ms);
@@ -122,8 +126,7 @@ TEST_P(Files, a_fifo_hands_over_what_is_written) {
       EXPECT_EQ(fault_of((*writer)->write("hello\n")), "ok");
       sleep(ports, 30ms);
     });
-    auto reader = ports.files.open_fifo_reader(path("fifo"), in(ports, 10s));
-    ASSERT_TRUE(reader.ok());
+    EXPECT_EQ(fault_of((*reader)->wait_for_writer(in(ports, 10s))), "ok");
     EXPECT_EQ((*reader)->read(in(ports, 10s)).value(), "hello\n");
     EXPECT_EQ(fault_of((*reader)->read(in(ports, 1ms))), "timed out")
         << "the writer is still there";
@@ -174,7 +177,7 @@ TEST_P(Files, a_regular_file_is_no_fifo) {
     static_cast<void>(ports.files.make_directories(place->directory()));
     static_cast<void>(ports.files.write(path("f"), "x"));
     EXPECT_EQ(fault_of(ports.files.open_fifo_writer(path("f"))), "denied");
-    EXPECT_EQ(fault_of(ports.files.open_fifo_reader(path("f"), in(ports, 1ms))), "denied");
+    EXPECT_EQ(fault_of(ports.files.open_fifo_reader(path("f"))), "denied");
     EXPECT_EQ(contents(ports, path("f")), "x");
   });
 }

@@ -234,7 +234,8 @@ TEST(Fifo, its_end_closes_with_the_process_that_had_it_open) {
   const NodeId a = test.node("a");
   const Pid reader = test.start(a, "reader", [](Ports& ports) {
     static_cast<void>(ports.files.make_fifo("/fifo"));
-    static_cast<void>(ports.files.open_fifo_reader("/fifo", std::nullopt));
+    auto fifo = std::move(ports.files.open_fifo_reader("/fifo")).value();
+    static_cast<void>(fifo->wait_for_writer(std::nullopt));
     return 0;
   });
   Lines seen;
@@ -257,7 +258,8 @@ TEST(Fifo, a_writer_that_is_killed_ends_what_its_reader_waits_for) {
   Duration read_at{};
   test.start(a, "reader", [&](Ports& ports) {
     static_cast<void>(ports.files.make_fifo("/fifo"));
-    auto reader = std::move(ports.files.open_fifo_reader("/fifo", std::nullopt)).value();
+    auto reader = std::move(ports.files.open_fifo_reader("/fifo")).value();
+    static_cast<void>(reader->wait_for_writer(std::nullopt));
     seen.push_back(outcome(reader->read(in(ports, seconds(5)))));
     seen.push_back("\"" + reader->read(std::nullopt).value() + "\"");
     read_at = test.now();
