@@ -136,16 +136,18 @@ std::optional<RunResult> ElasticAgent::look_at_the_others() {
   reports_.looked(group_.state, job_.remaining_restarts());
   std::optional<RunResult> result;
   const char* cause = nullptr;
-  std::exception_ptr closed;
+  std::exception_ptr over;
   try {
     cause = membership_.cause_to_restart(attempt_);
   } catch (const RendezvousClosedError&) {
-    closed = std::current_exception();
+    over = std::current_exception();
+  } catch (const RendezvousJobLostError&) {
+    over = std::current_exception();
   }
-  if (closed != nullptr) {
+  if (over != nullptr) {
     // It may have been the first of all failures: it is told.
     if (hardened()) result = monitor();
-    if (!result || !result->failed()) std::rethrow_exception(closed);
+    if (!result || !result->failed()) std::rethrow_exception(over);
   }
   check_signals(ports_);
   if (cause != nullptr) {

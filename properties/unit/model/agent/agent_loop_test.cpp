@@ -189,6 +189,31 @@ TEST(AgentLoop, a_failed_rendezvous_within_a_restart_leaves_the_group_stopped) {
   EXPECT_EQ(job.ending().substr(0, 29), "error 1 RendezvousClosedError");
 }
 
+/// How an agent ends whose worker fails while it asks the others, and hears that all is over.
+template <class Over>
+std::string ending_of_a_failure_during_a_look(Variant variant) {
+  TestJob job;
+  job[0].config.variant = variant;
+  job[0].rendezvous.waiting = [](Ports& ports) -> std::int64_t {
+    world::sleep(ports, 10s);
+    throw Over("for all");
+  };
+  job.worker = exits(3s, 1);
+  job.start_and_run();
+  return job.ending().substr(0, 22) + " " +
+         std::to_string(job.texts("failure.reported", "rank").size());
+}
+
+TEST(AgentLoop, a_hardened_agent_that_hears_of_the_end_tells_of_its_own_failure_first) {
+  for (const Variant variant : {Variant::hardened, Variant::torch_2_x}) {
+    const bool mended = variant == Variant::hardened;
+    EXPECT_EQ(ending_of_a_failure_during_a_look<RendezvousClosedError>(variant),
+              mended ? "failed 1 ChildFailedEr 1" : "error 1 RendezvousClos 0");
+    EXPECT_EQ(ending_of_a_failure_during_a_look<RendezvousJobLostError>(variant),
+              mended ? "failed 1 ChildFailedEr 1" : "error 1 RendezvousJobL 0");
+  }
+}
+
 TEST(AgentLoop, the_configured_grace_is_ignored_when_workers_are_restarted) {
   TestJob job;
   job[0].config.shutdown_timeout = 1s;
