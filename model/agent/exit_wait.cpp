@@ -74,15 +74,16 @@ std::string_view ExitWait::meet() {
   return "passed";
 }
 
-/// Between two looks at the barrier a look at the rendezvous.
+/// Between two looks at the barrier a look at the rendezvous. A slow store takes its time for each
+/// question: when the time is up only the barrier is looked at, once.
 std::string_view ExitWait::watch() {
   const sim::MonotonicTime end = ports_.clock.monotonic_now() + spec_.exit_barrier_timeout;
+  const auto left = [&] { return end - ports_.clock.monotonic_now(); };
   ExitBarrier own = barrier();
   for (bool come = false;; come = true) {
-    come_to(own, come);
-    const sim::Duration left = end - ports_.clock.monotonic_now();
-    if (own.is_open(std::clamp<sim::Duration>(left, 0s, kLook))) return "passed";
-    if (left <= kLook) throw StoreTimeoutError("the others have not come to the barrier");
+    if (!come || left() > 0s) come_to(own, come);
+    if (own.is_open(std::clamp<sim::Duration>(left(), 0s, kLook))) return "passed";
+    if (left() <= 0s) throw StoreTimeoutError("the others have not come to the barrier");
     check_signals(ports_);
     try {
       if (const std::string_view how = look_up(own); !how.empty()) return how;

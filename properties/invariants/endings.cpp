@@ -222,7 +222,7 @@ class Exit final : public Judge {
     // The last question of the barrier, and that of the closing, each begin before their time is
     // up.
     if (view().in_force("service_slow", at) &&
-        at <= due.since + due.bound + agent.timeouts.read_timeout) {
+        at <= *deadline_of(due, view(), false) + agent.timeouts.read_timeout) {
       return "the store was slow";
     }
     if (hosts_.contains(id) && view().in_force("service_", at))

@@ -354,6 +354,18 @@ TEST(Exit, a_slow_store_may_hold_up_the_closing_as_well_as_the_barrier) {
   EXPECT_THAT(limits_of_an_end_at(500s), ElementsAre(""));
 }
 
+TEST(Exit, a_store_that_becomes_slow_meanwhile_puts_it_off) {
+  const auto limits_of_an_end_at = [](sim::Duration end) {
+    Script script = two_nodes_at_work();
+    script.at(10s).worker_ends("b", 0, 0).reaps("b").group("b", "SUCCEEDED").enters_barrier("b");
+    script.at(100s).fault(0, "service_slow");
+    script.at(end).leaves_barrier("b", "failed").finishes("b", "succeeded", 0);
+    return limits(script.finish(false), "liveness.exit");
+  };
+  EXPECT_THAT(limits_of_an_end_at(580s), ElementsAre("the store was slow"));
+  EXPECT_THAT(limits_of_an_end_at(590s), ElementsAre(""));
+}
+
 TEST(Exit, who_serves_the_store_may_serve_the_others_until_they_are_gone) {
   for (const sim::Duration end : {5420s, 5430s}) {
     Script script = two_nodes_at_work();

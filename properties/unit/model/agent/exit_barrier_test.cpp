@@ -179,6 +179,23 @@ TEST(ExitBarrier, is_left_by_a_hardened_agent_for_another_round_and_the_work_don
   EXPECT_EQ(job[0].rendezvous.leaves, 1);
 }
 
+TEST(ExitBarrier, whose_time_is_up_is_only_looked_at_by_a_hardened_agent) {
+  TestJob job(2);
+  job[0].config.exit_barrier_timeout = 60s;
+  job[0].rendezvous.waiting = [&](Ports& ports) -> std::int64_t {
+    if (waits_in_barrier(job)) world::sleep(ports, 25s);  // the store is slow
+    return 0;
+  };
+  let_a_wait_for_b(job);
+  const auto left = job.events_named("exit_barrier.left");
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0]["result"], "timed_out");
+  EXPECT_EQ(left[0]["elapsed"], "78000000000");
+  const Texts calls = barrier_calls(job);
+  EXPECT_EQ(std::count(calls.begin(), calls.end(), "check /done/0"), 4 + 2)
+      << "four times for all of them, and twice, but not when the time is up, for its own";
+}
+
 /// How a leaves the barrier when there is another round without it, and when that was.
 Seen left_beside_another_round(bool others_have_left) {
   TestJob job(2);
