@@ -393,16 +393,19 @@ void JobView::on_joined(const sim::Event& event, Agent& agent, AgentId id) {
     if (holder->second != id && agents_[holder->second.value].alive()) a_rank_is_shared_ = true;
     holder->second = id;
   }
+  agent.all_came = false;
   enter(agent, Stage::joined, event.at);
   Round& round = jobs_[agent.job.value].rounds[agent.round];
   if (!round.completed) round.completed = event.at;  // whoever completed it may be held up
   // Another group has the round: who waits in its barrier is none of it.
   for (const AgentId earlier : std::exchange(round.earlier, {})) {
+    round.replaced.insert(earlier);
     Agent& other = agents_[earlier.value];
     if (other.stage != Stage::barrier || other.round != agent.round) continue;
     round.in_barrier.erase(other.rank);
     seat(other, false);
   }
+  round.replaced.erase(id);
   round.members.push_back(id);
   if (agent.rank == 0) round.first = id;
   seat(agent, true);
@@ -432,6 +435,10 @@ void JobView::on_barrier_entered(const sim::Event& event, Agent& agent) {
   Round& round = job.rounds[number];
   const bool is_new = round.in_barrier.insert(agent.rank).second;
   if (is_new && std::ssize(round.in_barrier) == event.field("world_size").number()) {
+    for (const AgentId id : round.members) {
+      Agent& other = agents_[id.value];
+      if (other.round == number && other.stage == Stage::barrier) other.all_came = true;
+    }
     decide(job, event.at, number, "all agents of the round had come to the exit barrier");
   }
 }

@@ -65,6 +65,7 @@ struct Agent {
   bool spare = false;            ///< parked in the redundancy list
   bool failed_for_good = false;  ///< its workers failed and nothing is left to restart
   std::optional<sim::WorldTime> barrier_left;
+  bool all_came = false;  ///< everybody of its round to the exit barrier in which it waited
   std::optional<sim::WorldTime> signalled;  ///< first signal to end, other than SIGKILL
   std::string outcome;                      ///< of agent.finished; empty before
   std::optional<sim::WorldTime> ended;      ///< its process is gone
@@ -101,7 +102,8 @@ struct Round {
   std::int64_t current_members = 0;   ///< of those, members still
   std::set<std::int64_t> in_barrier;  ///< ranks of the agents that entered its exit barrier
   std::set<AgentId> earlier;          ///< members when the present store came
-  AgentId first = kNoAgent;           ///< the member with rank 0
+  std::set<AgentId> replaced;  ///< of those: another group has the round there, and they none
+  AgentId first = kNoAgent;    ///< the member with rank 0
 };
 
 struct Job {

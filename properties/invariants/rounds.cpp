@@ -140,7 +140,7 @@ class Bounds final : public Judge {
     const Agent& agent = view().agent(id);
     const Round* const round = view().round(agent.job, number(event, "round"));
     if (round == nullptr || round->participants < agent.max_nodes) return;
-    if (round->current_members < round->participants || one_is_leaving(*round)) return;
+    if (members_now(*round, event) < round->participants || one_is_leaving(*round)) return;
     broken(
         event,
         fmt::format(
@@ -148,6 +148,15 @@ class Bounds final : public Judge {
             "are taken by living members: nobody can be admitted",
             view().describe(id), seconds_text(event.at), round->participants,
             number(event, "round")));
+  }
+
+  /// Not those who are in a round of this number that the store has forgotten.
+  [[nodiscard]] std::int64_t members_now(const Round& round, const sim::Event& event) const {
+    return round.current_members -
+           std::count_if(round.replaced.begin(), round.replaced.end(), [&](AgentId id) {
+             const Agent& agent = view().agent(id);
+             return agent.member && agent.round == number(event, "round");
+           });
   }
 
   /// Whoever gives its seat back hears only later that it has done so.
@@ -259,8 +268,10 @@ class CloseAuthority final : public Judge {
   }
 
   /// Whoever takes the seats of those who have decided the job and gone may find out that they had
-  /// done so when newcomers have already filled the round.
+  /// done so when newcomers have already filled the round. Whoever was there when all had come to
+  /// the exit barrier may meet a store that has forgotten it, and those who begin anew there.
   static bool brings_the_outcome(const Agent& closer, const Job& job) {
+    if (closer.all_came && closer.barrier_left) return true;
     return closer.stage == Stage::joining && job.decided_in &&
            *job.decided_in + 1 == job.highest_completed;
   }

@@ -323,6 +323,15 @@ TEST(Bounds, a_group_that_has_lost_or_evicted_a_member_has_a_seat_to_give) {
   EXPECT_THAT(witnesses(leaving.finish(false), "safety.bounds"), IsEmpty());
 }
 
+TEST(Bounds, nobody_has_a_seat_by_a_round_of_that_number_which_the_store_has_forgotten) {
+  Script script = two_nodes_at_work(two_seats());
+  script.at(5s).crash("a").at(6s).agent_starts("a").serves_store("a", 29400);
+  script.agent_starts("c").form(0, {"a", "c"}).at(8s).restarts("a", "worker_failure");
+  script.emit("a", script.agent_pid("a"), ev::rendezvous_left, {"job", 0, 1});
+  script.restarts("c", "membership_change");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.bounds"), IsEmpty());
+}
+
 // ---- closed_is_final, close_authority
 
 TEST(ClosedIsFinal, a_round_completed_after_the_closing_breaks_it) {
@@ -395,6 +404,20 @@ TEST(CloseAuthority, in_a_new_store_the_group_that_forms_there_fills_its_own_bar
   script.at(40s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
   script.leaves_barrier("a", "passed").closes("a");
   EXPECT_THAT(witnesses(script.finish(false), "safety.close_authority"), IsEmpty());
+}
+
+TEST(CloseAuthority, who_was_there_when_all_had_come_may_say_so_to_a_store_that_has_forgotten_it) {
+  const auto closed_after = [](bool all_came) {
+    Script script;
+    script.agent_starts("a").serves_store("a", 29400).agent_starts("b").form(0, {"a", "b"});
+    script.at(10s).worker_ends("b", 0, 0).reaps("b").group("b", "SUCCEEDED").enters_barrier("b");
+    if (all_came) script.worker_ends("a", 0, 0).reaps("a").enters_barrier("a");
+    script.leaves_barrier("b", "passed").at(11s).crash("a").at(12s).agent_starts("a");
+    script.serves_store("a", 29400).form(0, {"a"}).at(13s).closes("b");
+    return witnesses(script.finish(false), "safety.close_authority");
+  };
+  EXPECT_THAT(closed_after(true), IsEmpty());
+  EXPECT_THAT(closed_after(false), HasSubstr("after it had left the exit barrier without"));
 }
 
 TEST(CloseAuthority, who_takes_the_seats_of_those_who_gave_the_job_up_brings_its_end) {
