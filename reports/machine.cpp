@@ -33,6 +33,7 @@ ordered_json result_json(const Result& result) {
                     {"end", std::string(kernel::to_string(run.end))},
                     {"rounds", run.rounds},
                     {"world_time_ns", run.world_time.count()},
+                    {"judged_at_ns", run.judged_at.time_since_epoch().count()},
                     {"wall_time_ns", run.wall_time.count()},
                     {"events", run.events},
                     {"steps", run.steps},

@@ -195,6 +195,14 @@ bool ends_where_the_machine_says(kernel::RunEnd end) {
   return end == kernel::RunEnd::wall_time_exhausted || end == kernel::RunEnd::memory_exhausted;
 }
 
+/// As of when a run is judged. A world in which nothing is ready and no timer is pending stays as
+/// it is: agents that are left in it wait until the time limit, and are late by then.
+sim::WorldTime judged_at(const Scenario& scenario, kernel::RunEnd end, sim::WorldTime now,
+                         bool all_over) {
+  const bool quiet = end == kernel::RunEnd::idle && !all_over;
+  return quiet ? std::max(now, sim::WorldTime(scenario.time_limit)) : now;
+}
+
 void take_facts(const Execution& execution, kernel::Kernel& kernel, RunReport& report) {
   const Outcomes& outcomes = execution.outcomes();
   report.agents = outcomes.agents();
@@ -237,7 +245,8 @@ RunReport run(kernel::Kernel& kernel, const Scenario& scenario, const RunOptions
   const bool all_over = execution->outcomes().all_over();
   const sim::WorldTime last_fault =
       std::max(execution->outcomes().last_fault(), execution->timeline().last());
-  report.violations = judges.finish({kernel.now(), all_over, last_fault});
+  report.judged_at = judged_at(scenario, report.end, kernel.now(), all_over);
+  report.violations = judges.finish({report.judged_at, all_over, last_fault});
   if (first) first->finish(report.end);
   execution.reset();
 

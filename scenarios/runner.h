@@ -98,6 +98,9 @@ struct RunReport {
   std::optional<TwinDifference> twin_difference;
   std::int64_t rounds = 0;  ///< completed rounds
   sim::Duration world_time{};
+  /// As of when its invariants were judged: the end of the run, or the time limit when nothing
+  /// could happen any more and agents were left.
+  sim::WorldTime judged_at{};
   std::chrono::nanoseconds wall_time{};  ///< of the first run
   std::uint64_t events = 0;
   std::uint64_t steps = 0;

@@ -25,7 +25,7 @@ struct Violation {
 
 /// Facts about the run that are not events: how it ended.
 struct RunFacts {
-  sim::WorldTime end{};
+  sim::WorldTime end{};   ///< as of when it is judged: not before its last event
   bool finished = false;  ///< every agent is over; false: the run was cut at a limit
   /// The instant of the last injected or healed fault. The built-in promises take faults from the
   /// trace instead: each puts off only the deadlines it falls into.

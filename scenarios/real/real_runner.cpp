@@ -119,8 +119,8 @@ class Performance {
     report.met = outcomes_.met();
     report.rounds = outcomes_.rounds();
     report.events = chronicle_.event_count();
-    report.violations =
-        judges_.finish({sim::WorldTime(busy - begin_), all_over, outcomes_.last_fault()});
+    report.judged_at = sim::WorldTime(busy - begin_);
+    report.violations = judges_.finish({report.judged_at, all_over, outcomes_.last_fault()});
     std::erase_if(report.violations, [&](const properties::Violation& violation) {
       return !is_judged(options_.cast.kind, violation.invariant);
     });

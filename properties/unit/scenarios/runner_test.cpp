@@ -314,6 +314,27 @@ TEST(Verdict, what_lies_outside_of_what_must_hold_may_be_violated) {
   EXPECT_EQ(unmet_names(run_judged(scenario)), std::vector<std::string>{"expect.holds"});
 }
 
+TEST(Verdict, a_world_in_which_nothing_can_happen_any_more_is_judged_as_of_its_time_limit) {
+  Scenario scenario = job(2);
+  scenario.cluster.store_host.clear();
+  scenario.timeline = {at(5s, "store.stop")};
+  scenario.time_limit = 900s;
+  scenario.expect.holds = {"nothing"};
+  const RunReport report = run_judged(scenario);
+  ASSERT_EQ(report.end, kernel::RunEnd::idle);
+  EXPECT_LT(report.world_time, 900s);
+  EXPECT_EQ(report.judged_at, sim::WorldTime(900s));
+  EXPECT_EQ(Breaks::facts_seen.end, sim::WorldTime(900s));
+  EXPECT_FALSE(Breaks::facts_seen.finished);
+  // What never happens does not change because of it: no event, no step, the same hash.
+  scenario.time_limit = 1'800s;
+  const RunReport longer = run_judged(scenario);
+  EXPECT_EQ(longer.hash, report.hash);
+  EXPECT_EQ(longer.steps, report.steps);
+  EXPECT_EQ(longer.world_time, report.world_time);
+  EXPECT_EQ(Breaks::facts_seen.end, sim::WorldTime(1'800s));
+}
+
 TEST(Verdict, invariants_learn_how_the_run_ended) {
   Scenario scenario = job(1);
   scenario.timeline = {at(10s, "clock.jump", {"a"})};
@@ -323,6 +344,7 @@ TEST(Verdict, invariants_learn_how_the_run_ended) {
   EXPECT_TRUE(Breaks::facts_seen.finished);
   EXPECT_EQ(Breaks::facts_seen.last_fault, sim::WorldTime(10s));
   EXPECT_EQ(Breaks::facts_seen.end.time_since_epoch(), report.world_time);
+  EXPECT_EQ(report.judged_at.time_since_epoch(), report.world_time);
 }
 
 }  // namespace
