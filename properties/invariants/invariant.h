@@ -48,6 +48,10 @@ class Invariant {
   /// share. Each event is in the view before on_event gets it.
   virtual void bind(std::shared_ptr<JobView> view) { static_cast<void>(view); }
   virtual void on_event(const sim::Event& event) = 0;
+  /// The first instant at which something that is still owed would be broken; the epoch when
+  /// nothing is. A run in which every agent is over goes on until then (within its time limit)
+  /// before it is judged: what only an end that came too early hides is seen.
+  [[nodiscard]] virtual sim::WorldTime owed_until() const { return {}; }
   /// After the last event.
   virtual void finish(const RunFacts& facts) = 0;
   /// What broke, in order. At most a few per run: the first ones matter.

@@ -46,6 +46,12 @@ void InvariantSet::on_event(const sim::Event& event) {
   for (Invariant* const invariant : curious_) invariant->on_event(event);
 }
 
+sim::WorldTime InvariantSet::owed_until() const {
+  sim::WorldTime latest{};
+  for (const auto& invariant : all_) latest = std::max(latest, invariant->owed_until());
+  return latest;
+}
+
 std::vector<Violation> InvariantSet::finish(const RunFacts& facts) {
   std::vector<Violation> found;
   for (const auto& invariant : all_) {

@@ -21,6 +21,8 @@ class InvariantSet final : public kernel::TraceSink {
   /// What the node is called, before the first event that is about it or names it.
   void call(sim::NodeId node, std::string_view name);
   void on_event(const sim::Event& event) override;
+  /// The latest of what the invariants still owe (Invariant::owed_until).
+  [[nodiscard]] sim::WorldTime owed_until() const;
   /// After the last event: every violation, invariant by invariant in order of registration. Once
   /// per set.
   [[nodiscard]] std::vector<Violation> finish(const RunFacts& facts);

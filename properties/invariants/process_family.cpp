@@ -81,6 +81,11 @@ class NoOrphans final : public Judge {
     return kInterests;
   }
 
+  /// Agents end in order of time: no orphan is owed for longer than those of the last one.
+  [[nodiscard]] sim::WorldTime owed_until() const override {
+    return orphans_.empty() ? sim::WorldTime() : last_end_ + kBound + sim::Duration(1);
+  }
+
   void finish(const RunFacts& facts) override {
     for (const auto& [process, orphan] : orphans_) {
       if (facts.end - orphan.since > kBound)
@@ -101,6 +106,7 @@ class NoOrphans final : public Judge {
     if (const AgentId agent = view().agent_of(event); agent != kNoAgent) {
       for (const Process& process : view().processes(event.node)) {
         if (process.owner != agent || process.ended) continue;
+        last_end_ = event.at;
         orphans_[{event.node, process.pid}] = {agent, event.at, process.worker, process.rank};
       }
       return;
@@ -128,6 +134,7 @@ class NoOrphans final : public Judge {
 
   static constexpr const sim::EventType* kInterests[] = {&wev::process_ended};
   std::map<ProcessKey, Orphan> orphans_;
+  sim::WorldTime last_end_{};  ///< of an agent that left an orphan
 };
 
 }  // namespace

@@ -96,6 +96,7 @@ class Script {
   /// Ends the run now. Once per script.
   std::vector<Violation> finish(bool finished = true);
   [[nodiscard]] const JobView& view() const { return set_.view(); }
+  [[nodiscard]] sim::WorldTime owed_until() const { return set_.owed_until(); }
 
  private:
   struct Worker {

@@ -90,6 +90,15 @@ TEST(NoOrphans, a_worker_that_runs_on_after_its_agent_breaks_it) {
                         "100) had ended at 10.000 s"));
 }
 
+TEST(NoOrphans, is_owed_for_a_second_after_the_end_of_an_agent_that_leaves_any) {
+  Script script = two_nodes_at_work();
+  EXPECT_EQ(script.owed_until(), sim::WorldTime());
+  script.at(10s).kill_agent("b");
+  EXPECT_EQ(script.owed_until(), sim::WorldTime(11s + 1ns));
+  script.at(10500ms).worker_ends("b", 0, -9);
+  EXPECT_EQ(script.owed_until(), sim::WorldTime());
+}
+
 TEST(NoOrphans, an_orphan_that_outlives_the_run_breaks_it) {
   Script script = two_nodes_at_work();
   script.at(10s).kill_agent("b").at(12s);
