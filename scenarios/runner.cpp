@@ -38,16 +38,18 @@ class Gate final : public kernel::TraceSink {
   bool open_ = true;
 };
 
-/// Ends the run when every agent is over and nothing is left to come.
+/// Until when a run must go on for the sake of what its invariants still owe.
+using Owed = std::function<sim::WorldTime()>;
+
+/// Ends the run when every agent is over, nothing is left to come, and nothing is owed any more.
 class EndWatch final : public kernel::TraceSink {
  public:
   EndWatch(kernel::Kernel& kernel, Agenda& agenda, const Outcomes& outcomes,
            std::int64_t rounds_max)
       : kernel_(kernel), agenda_(agenda), outcomes_(outcomes), rounds_max_(rounds_max) {
-    agenda.after_each([this] {
-      if (agenda_.empty() && outcomes_.all_over()) kernel_.stop();
-    });
+    agenda.after_each([this] { look(); });
   }
+  void wait_for(Owed owed) { owed_ = std::move(owed); }
   [[nodiscard]] bool rounds_exhausted() const { return rounds_exhausted_; }
   /// An agent may just have ended: have the agenda look, once everybody has seen this event.
   void on_event(const sim::Event& event) override {
@@ -60,11 +62,23 @@ class EndWatch final : public kernel::TraceSink {
   }
 
  private:
+  static void on_time(void* self, std::uint64_t) { static_cast<EndWatch*>(self)->look(); }
+  void look() {
+    if (!agenda_.empty() || !outcomes_.all_over()) return;
+    const sim::WorldTime owed = owed_ ? owed_() : sim::WorldTime();
+    if (owed <= kernel_.now()) return kernel_.stop();
+    if (owed == next_look_) return;
+    next_look_ = owed;
+    kernel_.at(owed, {&EndWatch::on_time, this});
+  }
+
   kernel::Kernel& kernel_;
   Agenda& agenda_;
   const Outcomes& outcomes_;
   std::int64_t rounds_max_;
   bool rounds_exhausted_ = false;
+  Owed owed_;
+  sim::WorldTime next_look_{};
 };
 
 /// One source up to a moment, another one afterwards.
@@ -151,6 +165,7 @@ class Execution {
   Execution& operator=(const Execution&) = delete;
 
   void watch(kernel::TraceSink& sink) { gate_.add(sink); }
+  void wait_for(Owed owed) { end_watch_->wait_for(std::move(owed)); }
 
   kernel::RunEnd run() {
     cluster_->start_store();
@@ -232,6 +247,8 @@ RunReport run(kernel::Kernel& kernel, const Scenario& scenario, const RunOptions
   const std::vector<std::string>& names = execution->node_names();
   for (std::uint32_t i = 0; i < names.size(); ++i) judges.call(sim::NodeId{i}, names[i]);
   execution->watch(judges);
+  std::vector<sim::WorldTime> owed;  // answers, for the second run, which is not judged
+  execution->wait_for([&] { return owed.emplace_back(judges.owed_until()); });
   for (kernel::TraceSink* const sink : options.sinks) execution->watch(*sink);
   if (options.twin) {
     first = std::make_unique<TwinRecorder>(execution->trace());
@@ -254,6 +271,9 @@ RunReport run(kernel::Kernel& kernel, const Scenario& scenario, const RunOptions
     Execution second(kernel, scenario, options, report.seed);
     TwinComparer comparer(*first, second.trace(), second.node_names(), [&] { kernel.stop(); });
     second.watch(comparer);
+    second.wait_for([&owed, next = std::size_t{0}]() mutable {
+      return next < owed.size() ? owed[next++] : sim::WorldTime();
+    });
     const kernel::RunEnd end = second.run();
     if (!ends_where_the_machine_says(end)) comparer.finish(end);
     report.twin_difference = comparer.difference();

@@ -105,7 +105,8 @@ class Performance {
       // What is started now tells of itself only later.
       const bool had_plans = !director_.idle();
       director_.act(now());
-      if (had_plans || !director_.idle() || !outcomes_.all_over()) busy = now();
+      const bool owed = now() - begin_ - kDelay < judges_.owed_until().time_since_epoch();
+      if (had_plans || !director_.idle() || !outcomes_.all_over() || owed) busy = now();
     }
     stage_.look();
     chronicle_.tell(now());

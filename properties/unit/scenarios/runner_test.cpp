@@ -203,6 +203,71 @@ TEST(Runner, a_fiber_that_fails_makes_the_harness_fail_and_names_it) {
   EXPECT_FALSE(report.passed);
 }
 
+/// Owes something for a span after each end of an agent.
+class Owes final : public properties::Invariant {
+ public:
+  explicit Owes(Duration span) : span_(span) {}
+  [[nodiscard]] std::string_view id() const override { return "safety.owes"; }
+  [[nodiscard]] std::string_view meaning() const override { return "It is kept in time."; }
+  void on_event(const sim::Event& event) override {
+    if (event.type == &model::events::agent_finished) until_ = event.at + span_;
+  }
+  [[nodiscard]] sim::WorldTime owed_until() const override { return until_; }
+  void finish(const properties::RunFacts& facts) override { end_seen = facts.end; }
+  [[nodiscard]] const std::vector<properties::Violation>& violations() const override {
+    return none_;
+  }
+  static inline sim::WorldTime end_seen{};
+
+ private:
+  Duration span_;
+  sim::WorldTime until_{};
+  std::vector<properties::Violation> none_;
+};
+
+RunReport run_owing(const Scenario& scenario, Duration span, Lines* lines = nullptr) {
+  properties::InvariantRegistry registry;
+  registry.add([span] { return std::make_unique<Owes>(span); });
+  kernel::Kernel kernel;
+  RunOptions options;
+  if (lines != nullptr) options.sinks.push_back(lines);
+  return run(kernel, scenario, options, registry);
+}
+
+TEST(Runner, a_run_goes_on_for_what_is_still_owed_when_every_agent_is_over) {
+  const RunReport usual = run_owing(job(2), Duration::zero());
+  Lines lines;
+  const RunReport longer = run_owing(job(2), 7s, &lines);
+  EXPECT_EQ(longer.end, kernel::RunEnd::stopped);
+  EXPECT_EQ(longer.judged_at, sim::WorldTime(lines.last_at["agent.finished"] + 7s));
+  EXPECT_EQ(Owes::end_seen, longer.judged_at);
+  EXPECT_LT(usual.world_time, longer.world_time);
+  EXPECT_TRUE(longer.passed) << "the second run goes on as long: " << unmet(longer);
+}
+
+TEST(Runner, nothing_that_is_owed_lasts_longer_than_the_time_limit) {
+  Scenario scenario = job(2);
+  scenario.time_limit = 100s;
+  const RunReport report = run_owing(scenario, 1'000s);
+  EXPECT_EQ(report.world_time, 100s);
+  EXPECT_EQ(outcomes(report), (std::vector<std::string>{"a succeeded", "b succeeded"}));
+  EXPECT_TRUE(report.passed) << unmet(report);
+}
+
+TEST(Runner, the_workers_that_the_last_agent_leaves_behind_are_seen) {
+  Scenario scenario = job(2);
+  scenario.workers.program = {work(60s), exit_with(0)};
+  scenario.timeline = {at(20s, "agent.kill", {"a"}), at(20s, "agent.kill", {"b"})};
+  kernel::Kernel kernel;
+  const RunReport report =
+      run(kernel, scenario, {}, properties::InvariantRegistry::with_builtins());
+  EXPECT_GT(report.judged_at, sim::WorldTime(21s));
+  EXPECT_LT(report.judged_at, sim::WorldTime(22s));
+  std::size_t orphans = 0;
+  for (const auto& each : report.violations) orphans += each.invariant == "safety.no_orphans";
+  EXPECT_EQ(orphans, 2U) << unmet(report);
+}
+
 TEST(Runner, an_agent_whose_start_is_left_to_the_timeline_starts_only_then) {
   Scenario scenario = job(2);
   scenario.protocol.rendezvous.min_nodes = 1;
