@@ -25,9 +25,10 @@ ordered_json result_json(const Result& result) {
   ordered_json json{{"name", run.name},
                     {"file", result.file},
                     {"world", result.world},
-                    {"verdict", !result.supported() ? "unsupported"
-                                : result.good()     ? "passed"
-                                                    : "failed"},
+                    {"verdict", !result.supported()    ? "unsupported"
+                                : !result.conclusive() ? "inconclusive"
+                                : result.good()        ? "passed"
+                                                       : "failed"},
                     {"canary", result.must_fail},
                     {"seed", run.seed},
                     {"end", std::string(kernel::to_string(run.end))},
@@ -39,6 +40,7 @@ ordered_json result_json(const Result& result) {
                     {"steps", run.steps},
                     {"hash", run.hash}};
   if (!run.harness_failure.empty()) json["harness_failure"] = run.harness_failure;
+  if (!result.conclusive()) json["inconclusive"] = run.inconclusive;
   if (!result.supported()) json["unsupported"] = run.unsupported;
   if (!run.logs.empty()) json["logs"] = run.logs;
   if (run.twin_difference) {
@@ -71,19 +73,33 @@ ordered_json result_json(const Result& result) {
   return json;
 }
 
-std::size_t failures(const std::vector<Result>& results) {
-  return static_cast<std::size_t>(
-      std::count_if(results.begin(), results.end(),
-                    [](const Result& result) { return result.supported() && !result.good(); }));
+template <class Is>
+std::size_t count(const std::vector<Result>& results, Is is) {
+  return static_cast<std::size_t>(std::count_if(results.begin(), results.end(), is));
+}
+bool failed(const Result& result) {
+  return result.supported() && result.conclusive() && !result.good();
+}
+bool cut(const Result& result) {
+  return result.supported() && !result.conclusive();
+}
+bool unsupported(const Result& result) {
+  return !result.supported();
+}
+/// An error in JUnit's words: it could not be judged.
+bool in_error(const Result& result) {
+  return result.supported() && (cut(result) || !result.run.harness_failure.empty());
 }
 
 }  // namespace
 
 std::string to_json(const std::vector<Result>& results) {
-  const auto unsupported = static_cast<std::size_t>(std::count_if(
-      results.begin(), results.end(), [](const Result& result) { return !result.supported(); }));
-  ordered_json json{{"passed", results.size() - failures(results) - unsupported},
-                    {"failed", failures(results)}};
+  const std::size_t failures = count(results, failed);
+  const std::size_t inconclusive = count(results, cut);
+  const std::size_t skipped = count(results, unsupported);
+  ordered_json json{{"passed", results.size() - failures - inconclusive - skipped},
+                    {"failed", failures},
+                    {"inconclusive", inconclusive}};
   json["results"] = ordered_json::array();
   for (const Result& result : results) json["results"].push_back(result_json(result));
   return json.dump(2) + "\n";
@@ -94,7 +110,11 @@ std::string to_junit(const std::vector<Result>& results) {
   pugi::xml_node suite = document.append_child("testsuites").append_child("testsuite");
   suite.append_attribute("name") = "hooke scenarios";
   suite.append_attribute("tests") = static_cast<unsigned long long>(results.size());
-  suite.append_attribute("failures") = static_cast<unsigned long long>(failures(results));
+  const std::size_t failures =
+      count(results, [](const Result& result) { return failed(result) && !in_error(result); });
+  suite.append_attribute("failures") = static_cast<unsigned long long>(failures);
+  suite.append_attribute("errors") = static_cast<unsigned long long>(count(results, in_error));
+  suite.append_attribute("skipped") = static_cast<unsigned long long>(count(results, unsupported));
   for (const Result& result : results) {
     pugi::xml_node test = suite.append_child("testcase");
     test.append_attribute("name") = result.run.name.c_str();
@@ -102,14 +122,19 @@ std::string to_junit(const std::vector<Result>& results) {
     const auto ms =
         std::chrono::duration_cast<std::chrono::milliseconds>(result.run.wall_time).count();
     test.append_attribute("time") = fmt::format("{}.{:03}", ms / 1000, ms % 1000).c_str();
-    if (result.good()) continue;
     if (!result.supported()) {
       test.append_child("skipped").append_attribute("message") = result.run.unsupported.c_str();
       continue;
     }
+    if (cut(result)) {
+      pugi::xml_node error = test.append_child("error");
+      error.append_attribute("type") = "inconclusive";
+      error.append_attribute("message") = ("inconclusive: " + result.run.inconclusive).c_str();
+      continue;
+    }
+    if (result.good() && !in_error(result)) continue;
     const std::string text = explanation(result, Style{}, true);
-    pugi::xml_node failure =
-        test.append_child(result.run.harness_failure.empty() ? "failure" : "error");
+    pugi::xml_node failure = test.append_child(in_error(result) ? "error" : "failure");
     failure.append_attribute("message") =
         result.must_fail ? "a canary did not fail" : text.substr(0, text.find('\n')).c_str();
     failure.text() = text.c_str();

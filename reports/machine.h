@@ -8,11 +8,12 @@
 
 namespace hooke::report {
 
-/// One JSON document: {"passed", "failed", "results": [...]}; spans in nanoseconds, hashes in
-/// hexadecimal.
+/// One JSON document: {"passed", "failed", "inconclusive", "results": [...]}; spans in nanoseconds,
+/// hashes in hexadecimal.
 std::string to_json(const std::vector<Result>& results);
 
-/// JUnit XML as CI systems read it: one test case per scenario, failures with their reasons.
+/// JUnit XML as CI systems read it: one test case per scenario, failures with their reasons. A
+/// failure of the harness and an inconclusive run are errors, what a world cannot play is skipped.
 std::string to_junit(const std::vector<Result>& results);
 
 }  // namespace hooke::report

@@ -14,6 +14,7 @@ namespace {
 std::string verdict_word(const Result& result) {
   if (!result.run.harness_failure.empty()) return "HARNESS";
   if (!result.supported()) return "cannot";
+  if (!result.conclusive()) return "inconclusive";
   if (result.must_fail) return result.good() ? "canary" : "CANARY";
   return result.good() ? "passed" : "FAILED";
 }
@@ -22,17 +23,17 @@ std::string verdict_word(const Result& result) {
 
 std::string table_head(const Style& style, std::size_t name_width) {
   return paint(style, "1",
-               fmt::format("{:<7}  {}  {:>6}  {:>10}  {:>8}  {:>11}  {}\n", "verdict",
+               fmt::format("{:<12}  {}  {:>6}  {:>10}  {:>8}  {:>11}  {}\n", "verdict",
                            pad("scenario", name_width), "rounds", "virtual", "wall", "events",
                            "trace hash"));
 }
 
 std::string row(const Result& result, const Style& style, std::size_t name_width) {
   const scenario::RunReport& run = result.run;
-  const char* colour = !result.supported()                              ? "33"
+  const char* colour = !result.supported() || !result.conclusive()      ? "33"
                        : !result.good() || !run.harness_failure.empty() ? "31;1"
                                                                         : "32";
-  return paint(style, colour, fmt::format("{:<7}", verdict_word(result))) +
+  return paint(style, colour, fmt::format("{:<12}", verdict_word(result))) +
          fmt::format("  {}  {:>6}  {:>10}  {:>8}  {:>11}  {}\n",
                      pad(fit(run.name, name_width), name_width), run.rounds,
                      short_time(run.world_time), short_time(run.wall_time), grouped(run.events),
@@ -60,7 +61,7 @@ std::vector<std::vector<const Result*>> by_file(const std::vector<Result>& resul
 bool same_verdict(const std::vector<const Result*>& group) {
   std::optional<bool> verdict;
   for (const Result* const result : group) {
-    if (!result->supported()) continue;
+    if (!result->supported() || !result->conclusive()) continue;
     if (verdict && *verdict != result->good()) return false;
     verdict = result->good();
   }
@@ -93,7 +94,9 @@ std::string worlds_table(const std::vector<Result>& results, const Style& style)
           result->supported() ? fmt::format("{:<7} {:>2} rounds {:>8}", verdict_word(*result),
                                             result->run.rounds, short_time(result->run.world_time))
                               : "cannot: " + result->run.unsupported;
-      const char* colour = !result->supported() ? "33" : result->good() ? "32" : "31;1";
+      const char* colour = !result->supported() || !result->conclusive() ? "33"
+                           : result->good()                              ? "32"
+                                                                         : "31;1";
       out += "  " + paint(style, colour, pad(fit(cell, kColumn), kColumn));
     }
     out += same_verdict(group) ? "  yes\n" : "  " + paint(style, "31;1", "NO") + "\n";
@@ -122,6 +125,7 @@ std::string explanation(const Result& result, const Style& style, bool expected_
          "first run:  " + run.twin_difference->first);
     out += indent + "second run: " + run.twin_difference->second + "\n";
   }
+  if (!result.conclusive()) line("33", "inconclusive", run.inconclusive);
   for (const scenario::Unmet& unmet : run.unmet) line("31", unmet.expectation, unmet.reason);
   if (!run.logs.empty()) line("0", "what its processes wrote is in", run.logs);
   if (!result.good() || expected_too) {
@@ -146,8 +150,12 @@ std::string closing_line(const std::vector<Result>& results) {
   });
   const auto cannot = std::count_if(results.begin(), results.end(),
                                     [](const Result& result) { return !result.supported(); });
-  const auto failed = static_cast<std::ptrdiff_t>(results.size()) - good - cannot;
+  const auto cut = std::count_if(results.begin(), results.end(), [](const Result& result) {
+    return result.supported() && !result.conclusive();
+  });
+  const auto failed = static_cast<std::ptrdiff_t>(results.size()) - good - cannot - cut;
   return fmt::format("{} passed, {} failed", good, failed) +
+         (cut == 0 ? "" : fmt::format(", {} inconclusive", cut)) +
          (cannot == 0 ? "\n" : fmt::format(", {} unsupported in that world\n", cannot));
 }
 

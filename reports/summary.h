@@ -16,8 +16,10 @@ struct Result {
   scenario::RunReport run;
   std::string world = "sim";  ///< where it was run
   /// The verdict that counts: passed, or failed when it had to.
-  [[nodiscard]] bool good() const { return run.passed != must_fail; }
+  [[nodiscard]] bool good() const { return conclusive() && run.passed != must_fail; }
   [[nodiscard]] bool supported() const { return run.unsupported.empty(); }
+  /// False: a limit of the harness cut it before anything was decided.
+  [[nodiscard]] bool conclusive() const { return run.inconclusive.empty(); }
 };
 
 /// The head of the table, aligned with row().
@@ -30,9 +32,9 @@ std::string explanation(const Result& result, const Style& style, bool expected_
 /// Results of the same scenarios in several worlds: a line per scenario, a column per world, and
 /// whether the verdict is the same in all of them.
 std::string worlds_table(const std::vector<Result>& results, const Style& style);
-/// How many scenarios have, in the worlds that can play them, more than one verdict.
+/// How many scenarios have, in the worlds that could play them to a verdict, more than one.
 std::size_t differing(const std::vector<Result>& results);
-/// "N passed, M failed", and how many could not be played.
+/// "N passed, M failed", how many were inconclusive, and how many could not be played.
 std::string closing_line(const std::vector<Result>& results);
 
 }  // namespace hooke::report

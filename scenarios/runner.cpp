@@ -275,7 +275,8 @@ RunReport run(kernel::Kernel& kernel, const Scenario& scenario, const RunOptions
       return next < owed.size() ? owed[next++] : sim::WorldTime();
     });
     const kernel::RunEnd end = second.run();
-    if (!ends_where_the_machine_says(end)) comparer.finish(end);
+    report.twin_cut = ends_where_the_machine_says(end);
+    if (!report.twin_cut) comparer.finish(end);
     report.twin_difference = comparer.difference();
   }
   judge(scenario, all_over, report);

@@ -26,14 +26,17 @@ struct Fork {
   std::uint64_t seed = 0;
 };
 
+/// How long one run may take in real time, unless somebody says otherwise.
+inline constexpr std::chrono::milliseconds kRealTimeLimit{60'000};
+
 struct RunOptions {
   std::optional<std::uint64_t> seed;         ///< instead of the scenario's own
   std::optional<kernel::Schedule> schedule;  ///< likewise
   std::optional<Fork> fork;                  ///< both runs take it, a twin's too
   /// Run it a second time and stop at the first event that differs.
   bool twin = true;
-  /// Real-time bound of one run.
-  std::chrono::milliseconds wall_time_max{60'000};
+  /// Real-time bound of one run. What this or one of the bounds below cuts is inconclusive.
+  std::chrono::milliseconds wall_time_max = kRealTimeLimit;
   std::uint64_t steps_max = 500'000'000;
   /// Completed rounds; 0: no limit. A job that goes round in circles has shown it by then.
   std::int64_t rounds_max = 0;
@@ -55,6 +58,8 @@ struct RunOptions {
 struct Unmet {
   std::string expectation;  ///< "expect.outcome.a", a JSON pointer without slash form
   std::string reason;
+  /// Nothing that could still have happened would have changed it.
+  bool decided = false;
 };
 
 struct TwinDifference {
@@ -83,7 +88,11 @@ struct RunReport {
   std::string name;
   std::uint64_t seed = 0;
   bool passed = false;  ///< every expectation met and, with twin, both hashes equal
+  /// Not empty: which limit of the harness cut the run before anything was decided. Neither passed
+  /// nor failed.
+  std::string inconclusive;
   kernel::RunEnd end{};
+  bool twin_cut = false;          ///< the machine cut the second run: it was compared up to there
   bool rounds_exhausted = false;  ///< stopped for RunOptions::rounds_max
   std::string unsupported;        ///< not empty: what of it this world cannot do; nothing was run
   std::string logs;               ///< directory in which real processes have left theirs

@@ -52,20 +52,24 @@ void judge_course(const Expectation& expect, bool all_over, RunReport& report) {
                                                              *expect.rounds_min, report.rounds)});
   }
   if (expect.rounds_max && report.rounds > *expect.rounds_max) {
-    report.unmet.push_back({"expect.rounds.max", fmt::format("expected at most {}, completed {}",
-                                                             *expect.rounds_max, report.rounds)});
+    report.unmet.push_back(
+        {"expect.rounds.max",
+         fmt::format("expected at most {}, completed {}", *expect.rounds_max, report.rounds),
+         true});
   }
   if (expect.within) {
     sim::WorldTime last{};
     for (const AgentResult& agent : report.agents) last = std::max(last, agent.ended);
     if (!all_over) {
-      report.unmet.push_back(
-          {"expect.within", fmt::format("an agent still runs at {}", seconds(report.world_time))});
+      report.unmet.push_back({"expect.within",
+                              fmt::format("an agent still runs at {}", seconds(report.world_time)),
+                              report.world_time > *expect.within});
     } else if (last.time_since_epoch() > *expect.within) {
       report.unmet.push_back(
           {"expect.within",
            fmt::format("expected all agents to be over by {}, the last ended at {}",
-                       seconds(*expect.within), seconds(last.time_since_epoch()))});
+                       seconds(*expect.within), seconds(last.time_since_epoch())),
+           true});
     }
   }
   for (const std::string& mark : expect.marks) {
@@ -85,7 +89,7 @@ void judge_course(const Expectation& expect, bool all_over, RunReport& report) {
     if (met == 0) continue;
     report.unmet.push_back(
         {fmt::format("expect.never.{}", i),
-         fmt::format("{} was met {} times, expected never", *expect.never[i].event, met)});
+         fmt::format("{} was met {} times, expected never", *expect.never[i].event, met), true});
   }
 }
 
@@ -108,7 +112,7 @@ void judge_promises(const Expectation& expect, RunReport& report) {
     const bool expected = any_matches(expect.violates, violation.invariant);
     const bool outside = !expect.holds.empty() && !any_matches(expect.holds, violation.invariant);
     if (expected || outside) continue;
-    report.unmet.push_back({"expect.holds", violation.invariant + ": " + violation.witness});
+    report.unmet.push_back({"expect.holds", violation.invariant + ": " + violation.witness, true});
   }
 }
 
@@ -124,7 +128,8 @@ std::string limit_reached(const RunReport& report) {
     case kernel::RunEnd::world_time_exhausted:
     case kernel::RunEnd::failed: return {};
     case kernel::RunEnd::steps_exhausted: return "the limit of steps was reached" + when;
-    case kernel::RunEnd::wall_time_exhausted: return "the limit of real time was reached" + when;
+    case kernel::RunEnd::wall_time_exhausted:
+      return "the limit of real time was reached" + when + "; --real-time-limit sets it";
     case kernel::RunEnd::fibers_exhausted: return "the limit of living fibers was reached" + when;
     case kernel::RunEnd::memory_exhausted: return "the limit of memory was reached" + when;
   }
@@ -137,14 +142,25 @@ void judge(const Scenario& scenario, bool all_over, RunReport& report) {
   judge_course(expect, all_over, report);
   judge_promises(expect, report);
   if (const std::string limit = limit_reached(report); !limit.empty()) {
-    report.unmet.push_back({"limits", limit});
+    std::erase_if(report.unmet, [](const Unmet& unmet) { return !unmet.decided; });
+    if (report.unmet.empty()) {
+      report.inconclusive = limit;
+    } else {
+      report.unmet.push_back({"limits", limit, true});
+    }
+  } else if (report.unmet.empty() && report.twin_cut && !report.twin_difference) {
+    report.inconclusive =
+        "the limit of real time or memory was reached in the second run: whether both are the same "
+        "was not seen";
   }
   if (report.twin_difference && report.harness_failure.empty()) {
     report.harness_failure =
         fmt::format("two runs of seed {} are not the same run: they differ at event {}",
                     report.seed, report.twin_difference->event_number);
   }
-  report.passed = report.unmet.empty() && report.harness_failure.empty();
+  if (!report.harness_failure.empty()) report.inconclusive.clear();
+  report.passed =
+      report.unmet.empty() && report.harness_failure.empty() && report.inconclusive.empty();
 }
 
 }  // namespace hooke::scenario

@@ -16,7 +16,7 @@ namespace hooke::cli {
 inline constexpr int kAllHeld = 0;
 inline constexpr int kSomethingFell = 1;
 inline constexpr int kBadInput = 2;
-inline constexpr int kHarnessFailed = 3;
+inline constexpr int kHarnessFailed = 3;  ///< and what a limit of the harness left inconclusive
 
 /// hooke run FILE|DIRECTORY…: replays scenarios.
 void add_run(CLI::App& app, int& exit_code);

@@ -14,6 +14,7 @@
 #include "reports/text.h"
 #include "reports/timeline.h"
 #include "scenarios/cli/commands.h"
+#include "scenarios/cli/real_time_limit.h"
 #include "scenarios/hunt/explainer.h"
 #include "scenarios/loader.h"
 
@@ -33,6 +34,7 @@ struct ExplainFlags {
   std::size_t worlds = hunt::ExplainOptions().worlds;
   std::optional<std::uint64_t> seed;
   std::string strategy;
+  std::chrono::milliseconds real_time_limit = scenario::kRealTimeLimit;
   bool json = false;
 };
 
@@ -218,7 +220,8 @@ int explain(const ExplainFlags& flags) {
   }
   kernel::Kernel kernel;
   const auto invariants = properties::InvariantRegistry::with_builtins();
-  const hunt::RunScenario run = [&](const auto& what, const auto& run_options) {
+  const hunt::RunScenario run = [&](const auto& what, scenario::RunOptions run_options) {
+    run_options.wall_time_max = flags.real_time_limit;
     return scenario::run(kernel, what, run_options, invariants);
   };
   scenario::RunOptions first;
@@ -231,6 +234,10 @@ int explain(const ExplainFlags& flags) {
   hunt::ExplainOptions options;
   const std::optional<hunt::FailureKind> target =
       hunt::target_of(scenario, report, flags.invariant);
+  if (!target && !report.inconclusive.empty()) {
+    std::cerr << fmt::format("{}: inconclusive: {}\n", flags.path, report.inconclusive);
+    return kHarnessFailed;
+  }
   if (!target) {
     std::cerr << fmt::format(
         "{}: {} here; nothing to explain\n", flags.path,
@@ -305,13 +312,16 @@ void add_explain(CLI::App& app, int& exit_code) {
           "--strategy", flags->strategy,
           "Which of those who are ready at one instant runs next, instead of the scenario's own")
       ->check(CLI::IsMember(kernel::strategy_names()));
+  add_real_time_limit(*command,
+                      [flags](std::chrono::milliseconds limit) { flags->real_time_limit = limit; });
   command->add_flag("--json", flags->json, "Print all of it as JSON");
   command->footer(
       "A scenario that hooke shrink has made small is explained best.\n"
       "Examples:\n"
       "  hooke explain small.json\n"
       "  hooke explain small.json --invariant safety.bounds --futures 50\n"
-      "Exit codes: 0 explained; 1 nothing fails; 2 bad input; 3 the harness failed.");
+      "Exit codes: 0 explained; 1 nothing fails; 2 bad input; 3 the harness failed, or the run was "
+      "inconclusive.");
   command->callback([flags, &exit_code] { exit_code = explain(*flags); });
 }
 

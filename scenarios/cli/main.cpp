@@ -72,8 +72,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "hooke 0.1.0");
   app.footer(
       "Exit codes: 0 all as expected; 1 an expectation or an invariant fell; 2 bad input or usage; "
-      "3 the harness "
-      "itself failed.");
+      "3 the harness itself failed, or a run was inconclusive.");
   int exit_code = kAllHeld;
   add_run(app, exit_code);
   add_explore(app, exit_code);

@@ -14,6 +14,7 @@
 #include "reports/timeline.h"
 #include "reports/trace_file.h"
 #include "scenarios/cli/commands.h"
+#include "scenarios/cli/real_time_limit.h"
 #include "scenarios/cli/scenario_files.h"
 #include "scenarios/cli/terminal.h"
 #include "scenarios/loader.h"
@@ -35,6 +36,7 @@ struct RunOptions {
   bool timeline = false;
   bool once = false;
   bool explain = false;
+  std::optional<std::chrono::milliseconds> real_time_limit;
   std::vector<std::string> worlds{"sim"};
 };
 
@@ -58,6 +60,7 @@ report::Result run_one(const std::string& file, const scenario::Scenario& scenar
   scenario::RunOptions run_options;
   run_options.seed = options.seed;
   run_options.twin = !options.once;
+  if (options.real_time_limit) run_options.wall_time_max = *options.real_time_limit;
   if (const auto strategy = kernel::strategy_from(options.strategy))
     run_options.schedule = *strategy;
   std::optional<report::TraceFile> trace_file;
@@ -91,6 +94,7 @@ report::Result run_one_really(const std::string& file, const std::string& world,
                               const report::Style& style) {
   scenario::RealOptions real_options;
   real_options.cast = cast_of(world);
+  if (options.real_time_limit) real_options.time_max = *options.real_time_limit;
   std::optional<report::TraceFile> trace_file;
   std::optional<report::Timeline> timeline;
   std::vector<std::string> names = node_names(scenario);
@@ -103,12 +107,15 @@ report::Result run_one_really(const std::string& file, const std::string& world,
 }
 
 int exit_code_of(const std::vector<report::Result>& results) {
-  int code = kAllHeld;
+  bool fell = report::differing(results) > 0;
+  bool cut = false;
   for (const report::Result& result : results) {
     if (!result.run.harness_failure.empty() || result.run.twin_difference) return kHarnessFailed;
-    if (result.supported() && !result.good()) code = kSomethingFell;
+    if (!result.supported()) continue;
+    cut = cut || !result.conclusive();
+    fell = fell || (result.conclusive() && !result.good());
   }
-  return report::differing(results) > 0 ? kSomethingFell : code;
+  return fell ? kSomethingFell : cut ? kHarnessFailed : kAllHeld;
 }
 
 int run(const RunOptions& options) {
@@ -185,6 +192,9 @@ void add_run(CLI::App& app, int& exit_code) {
                     "Tell the run line by line, a column per node");
   command->add_flag("--explain", options->explain,
                     "Also show the violations that a scenario expects");
+  add_real_time_limit(
+      *command, [options](std::chrono::milliseconds limit) { options->real_time_limit = limit; },
+      " (real processes: 5m unless this is given)");
   command->add_flag("--once", options->once, "Run once instead of twice: no check of determinism");
   command->footer(
       "In the simulated world every scenario is run twice and must give the same trace hash both "
@@ -195,7 +205,7 @@ void add_run(CLI::App& app, int& exit_code) {
       "  hooke run incident.json --explain --trace incident.jsonl\n"
       "  HOOKE_TORCHRUN=torchrun hooke run --worlds sim,real,torchrun scenarios/library/worlds\n"
       "Exit codes: 0 all as expected; 1 an expectation or an invariant fell; 2 bad input; 3 the "
-      "harness failed.");
+      "harness failed, or nothing fell and a run was inconclusive.");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

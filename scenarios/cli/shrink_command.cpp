@@ -12,6 +12,7 @@
 #include "reports/text.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/output_file.h"
+#include "scenarios/cli/real_time_limit.h"
 #include "scenarios/cli/seconds.h"
 #include "scenarios/hunt/shrinker.h"
 #include "scenarios/loader.h"
@@ -32,6 +33,7 @@ struct ShrinkFlags {
   double seconds = 60;
   std::optional<std::uint64_t> seed;
   std::string strategy;
+  std::chrono::milliseconds real_time_limit = scenario::kRealTimeLimit;
 };
 
 /// One line that is written over and over on a terminal, a line per step elsewhere.
@@ -100,6 +102,7 @@ int shrink(const ShrinkFlags& flags) {
   scenario::RunOptions first;
   if (const auto strategy = kernel::strategy_from(flags.strategy)) start.schedule = *strategy;
   first.twin = false;
+  first.wall_time_max = flags.real_time_limit;
   scenario::RunReport report = scenario::run(kernel, start, first, invariants);
   std::optional<hunt::FailureKind> target = hunt::target_of(start, report, flags.invariant);
   if (!target) {
@@ -107,6 +110,10 @@ int shrink(const ShrinkFlags& flags) {
     first.twin = true;
     report = scenario::run(kernel, start, first, invariants);
     target = hunt::target_of(start, report, flags.invariant);
+  }
+  if (!target && !report.inconclusive.empty()) {
+    std::cerr << fmt::format("{}: inconclusive: {}\n", flags.path, report.inconclusive);
+    return kHarnessFailed;
   }
   if (!target) {
     tell << fmt::format(
@@ -132,10 +139,12 @@ int shrink(const ShrinkFlags& flags) {
       progress.run(runs);
       return stopwatch.elapsed() > span_of(flags.seconds);
     };
-    shrunk = hunt::shrink(start, options, [&](const auto& scenario, const auto& run_options) {
-      ++runs;
-      return scenario::run(kernel, scenario, run_options, invariants);
-    });
+    shrunk =
+        hunt::shrink(start, options, [&](const auto& scenario, scenario::RunOptions run_options) {
+          ++runs;
+          run_options.wall_time_max = flags.real_time_limit;
+          return scenario::run(kernel, scenario, run_options, invariants);
+        });
   }
   if (!shrunk) {
     std::cerr << flags.path << ": failed once and not a second time\n";
@@ -155,6 +164,7 @@ int shrink(const ShrinkFlags& flags) {
                                       : "the budget was used up, it may become smaller still");
 
   scenario::RunOptions last;
+  last.wall_time_max = flags.real_time_limit;
   const report::Result result{
       flags.out, false,
       scenario::run(kernel, scenario::load_scenario(text, flags.out), last, invariants), "sim"};
@@ -191,6 +201,8 @@ void add_shrink(CLI::App& app, int& exit_code) {
   command->add_option("--seconds", flags->seconds, "Give up after that time")
       ->check(seconds_from(0))
       ->capture_default_str();
+  add_real_time_limit(*command,
+                      [flags](std::chrono::milliseconds limit) { flags->real_time_limit = limit; });
   command->add_option("--seed", flags->seed,
                       "Seed of all draws, instead of the scenario's own or its tape");
   command
@@ -205,7 +217,7 @@ void add_shrink(CLI::App& app, int& exit_code) {
       "  hooke shrink bug.json -o small.json\n"
       "  hooke shrink bug.json --invariant safety.one_world > small.json\n"
       "Exit codes: 0 shrunk, or as small as it was; 1 nothing fails; 2 bad input; 3 the harness "
-      "failed.");
+      "failed, or the first run was inconclusive.");
   command->callback([flags, &exit_code] { exit_code = shrink(*flags); });
 }
 

@@ -111,7 +111,10 @@ class Performance {
     stage_.look();
     chronicle_.tell(now());
     const bool all_over = outcomes_.all_over();
-    report.end = all_over ? kernel::RunEnd::stopped : kernel::RunEnd::world_time_exhausted;
+    const bool own_limit = options_.time_max < scenario_.time_limit;
+    report.end = all_over    ? kernel::RunEnd::stopped
+                 : own_limit ? kernel::RunEnd::wall_time_exhausted
+                             : kernel::RunEnd::world_time_exhausted;
     report.world_time = now() - begin_;
     report.wall_time = report.world_time;
     report.agents = outcomes_.agents();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <thread>
 
 #include "model/observe/trace_events.h"
 #include "properties/unit/scenarios/test_scenario.h"
@@ -152,8 +153,8 @@ TEST(Runner, a_runaway_world_ends_at_its_steps_with_a_clear_verdict) {
   const RunReport report = run_bare(job(1), nullptr, options);
   EXPECT_FALSE(report.passed);
   EXPECT_EQ(report.end, kernel::RunEnd::steps_exhausted);
-  ASSERT_EQ(unmet_names(report), std::vector<std::string>{"limits"});
-  EXPECT_NE(report.unmet[0].reason.find("limit of steps"), std::string::npos);
+  EXPECT_EQ(unmet_names(report), std::vector<std::string>());
+  EXPECT_NE(report.inconclusive.find("limit of steps"), std::string::npos);
   EXPECT_FALSE(report.twin_difference.has_value());
 }
 
@@ -167,7 +168,7 @@ TEST(Runner, a_job_that_goes_round_in_circles_ends_at_its_rounds_with_a_clear_ve
   EXPECT_EQ(report.rounds, 4);
   EXPECT_TRUE(report.rounds_exhausted);
   EXPECT_FALSE(report.passed);
-  EXPECT_NE(report.unmet.back().reason.find("limit of rounds"), std::string::npos) << unmet(report);
+  EXPECT_NE(report.inconclusive.find("limit of rounds"), std::string::npos) << unmet(report);
   EXPECT_FALSE(report.twin_difference.has_value());
 }
 
@@ -185,6 +186,84 @@ TEST(Runner, a_run_that_takes_too_long_is_ended_and_not_compared_with_a_twin) {
   const RunReport report = run_bare(job(1), nullptr, options);
   EXPECT_EQ(report.end, kernel::RunEnd::wall_time_exhausted);
   EXPECT_FALSE(report.passed);
+  EXPECT_NE(report.inconclusive.find("limit of real time"), std::string::npos);
+  EXPECT_EQ(report.harness_failure, "");
+}
+
+/// A job that a limit of the harness cuts while its workers run: its first `steps_max` steps.
+RunReport run_cut(const Scenario& scenario, const properties::InvariantRegistry& registry = {}) {
+  RunOptions options;
+  options.steps_max = 400;
+  kernel::Kernel kernel;
+  RunReport report = run(kernel, scenario, options, registry);
+  EXPECT_EQ(report.end, kernel::RunEnd::steps_exhausted);
+  return report;
+}
+
+TEST(Runner, what_a_cut_run_has_not_shown_yet_is_undecided) {
+  Scenario scenario = job(3);
+  scenario.expect.outcome = {{"a", "failed"}};
+  scenario.expect.exit_code = {{"b", 1}};
+  scenario.expect.rounds_min = 5;
+  scenario.expect.rounds_max = 1;
+  scenario.expect.within = 100s;
+  scenario.expect.marks = {"cas_lost"};
+  scenario.expect.violates = {"safety.x"};
+  Trigger ended;
+  ended.event = "worker.ended";
+  scenario.expect.events = {ended};
+  scenario.expect.never = {ended};
+  const RunReport report = run_cut(scenario);
+  EXPECT_FALSE(report.passed);
+  EXPECT_NE(report.inconclusive, "");
+  EXPECT_EQ(unmet_names(report), std::vector<std::string>()) << unmet(report);
+}
+
+TEST(Runner, what_a_cut_run_has_broken_already_stays_broken) {
+  const auto decided = [](const RunReport& report) {
+    EXPECT_FALSE(report.passed);
+    EXPECT_EQ(report.inconclusive, "");
+    return unmet_names(report);
+  };
+  Scenario scenario = job(3);
+  scenario.expect.within = 1ms;
+  EXPECT_EQ(decided(run_cut(scenario)), (std::vector<std::string>{"expect.within", "limits"}));
+  scenario.expect.within.reset();
+  Trigger started;
+  started.event = "agent.started";
+  scenario.expect.never = {started};
+  EXPECT_EQ(decided(run_cut(scenario)), (std::vector<std::string>{"expect.never.0", "limits"}));
+  scenario.expect.never.clear();
+  scenario.expect.rounds_max = 0;
+  EXPECT_EQ(decided(run_cut(scenario)), (std::vector<std::string>{"expect.rounds.max", "limits"}));
+  scenario.expect.rounds_max.reset();
+  properties::InvariantRegistry registry;
+  registry.add([] { return std::make_unique<Breaks>("safety.x", "worker.started"); });
+  EXPECT_EQ(decided(run_cut(scenario, registry)),
+            (std::vector<std::string>{"expect.holds", "limits"}));
+  scenario.expect.violates = {"safety.x"};
+  EXPECT_NE(run_cut(scenario, registry).inconclusive, "");
+}
+
+TEST(Runner, a_second_run_that_the_machine_cuts_leaves_the_check_of_determinism_open) {
+  Scenario scenario = job(4);
+  scenario.workers.program = {init(), collective(500, 1s), exit_with(0)};
+  int runs = 0;
+  RunOptions options;
+  options.wall_time_max = std::chrono::seconds(1);
+  options.prepare = [&runs](world::World& world) {
+    ++runs;
+    const auto dawdle = [](void* count, std::uint64_t) {
+      if (*static_cast<int*>(count) == 2) std::this_thread::sleep_for(std::chrono::seconds(1));
+    };
+    world.kernel().at(sim::WorldTime(5s), {dawdle, &runs});
+  };
+  const RunReport report = run_bare(scenario, nullptr, options);
+  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(report.end, kernel::RunEnd::stopped);
+  EXPECT_TRUE(report.twin_cut);
+  EXPECT_FALSE(report.passed);
+  EXPECT_NE(report.inconclusive.find("second run"), std::string::npos) << unmet(report);
   EXPECT_EQ(report.harness_failure, "");
 }
 

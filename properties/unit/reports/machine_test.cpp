@@ -1,0 +1,74 @@
+// What programs read: verdicts in JSON and JUnit.
+#include "reports/machine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace hooke::report {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// One result of each verdict.
+std::vector<Result> one_of_each() {
+  Result passed{"a.json", false, {}, "sim"};
+  passed.run.name = "a";
+  passed.run.passed = true;
+  Result failed{"b.json", false, {}, "sim"};
+  failed.run.name = "b";
+  failed.run.unmet = {{"expect.rounds.min", "expected at least 2, completed 1"}};
+  Result cut{"c.json", false, {}, "sim"};
+  cut.run.name = "c";
+  cut.run.inconclusive = "the limit of real time was reached";
+  Result unsupported{"d.json", false, {}, "real"};
+  unsupported.run.name = "d";
+  unsupported.run.unsupported = "dns.alias";
+  Result harness{"e.json", false, {}, "sim"};
+  harness.run.name = "e";
+  harness.run.harness_failure = "two runs are not the same";
+  return {passed, failed, cut, unsupported, harness};
+}
+
+TEST(Json, counts_what_is_inconclusive_apart_from_what_failed) {
+  const auto json = nlohmann::json::parse(to_json(one_of_each()));
+  EXPECT_EQ(json.at("passed"), 1);
+  EXPECT_EQ(json.at("failed"), 2);
+  EXPECT_EQ(json.at("inconclusive"), 1);
+  EXPECT_EQ(json.at("results").at(1).at("verdict"), "failed");
+  EXPECT_EQ(json.at("results").at(2).at("verdict"), "inconclusive");
+  EXPECT_EQ(json.at("results").at(2).at("inconclusive"), "the limit of real time was reached");
+  EXPECT_EQ(json.at("results").at(3).at("verdict"), "unsupported");
+}
+
+TEST(JUnit, an_inconclusive_run_is_an_error_and_no_failure) {
+  const std::string xml = to_junit(one_of_each());
+  EXPECT_THAT(xml, HasSubstr(R"(tests="5" failures="1" errors="2" skipped="1")"));
+  EXPECT_THAT(
+      xml,
+      HasSubstr(
+          R"(<error type="inconclusive" message="inconclusive: the limit of real time was reached")"));
+}
+
+TEST(JUnit, a_canary_that_was_cut_has_not_failed_as_it_must) {
+  std::vector<Result> results{one_of_each().at(2)};
+  results[0].must_fail = true;
+  EXPECT_FALSE(results[0].good());
+  EXPECT_THAT(to_junit(results), HasSubstr(R"(errors="1")"));
+}
+
+TEST(Summary, says_inconclusive_and_counts_it) {
+  const std::vector<Result> results = one_of_each();
+  const Style plain;
+  EXPECT_THAT(row(results[2], plain, 10), HasSubstr("inconclusive  c"));
+  EXPECT_THAT(explanation(results[2], plain, false),
+              HasSubstr("the limit of real time was reached"));
+  EXPECT_THAT(closing_line(results),
+              HasSubstr("1 passed, 2 failed, 1 inconclusive, 1 unsupported"));
+  EXPECT_THAT(closing_line({results[0]}), Not(HasSubstr("inconclusive")));
+}
+
+}  // namespace
+}  // namespace hooke::report
