@@ -1,6 +1,7 @@
 // hooke explore: worlds of a swarm.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -66,7 +67,10 @@ void add_explore(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ExploreOptions>();
   CLI::App* command = app.add_subcommand(
       "explore", "Play random worlds with random faults, and collect how promises break");
-  command->add_option("--seeds", options->seeds, "How many worlds")->capture_default_str();
+  command->add_option("--seeds", options->seeds, "How many worlds")
+      ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()))
+      ->type_name("UINT")
+      ->capture_default_str();
   command->add_option("--first", options->first, "Number of the first world")
       ->capture_default_str();
   command->add_option("--space", options->space,
@@ -96,7 +100,7 @@ void add_explore(CLI::App& app, int& exit_code) {
       "  hooke explore --time 3600 --variant hardened --results night.json --capsules night\n"
       "  hooke explore --seeds 1000000 --shard auto --results part-$SLURM_ARRAY_TASK_ID.json\n"
       "Exit codes: 0 every promise was kept; 1 some were broken; 2 bad input; 3 the harness "
-      "failed, or two runs of one world were different.");
+      "failed, two runs of one world were different, or no world was played.");
   command->callback([options, &exit_code] { exit_code = explore(*options); });
 }
 

@@ -139,6 +139,11 @@ hunt::Shard shard_of(const std::string& given, std::uint64_t first, std::uint64_
                                "expected an index from 0 to COUNT - 1, and a COUNT of at most " +
                                    std::to_string(hunt::Shard::kOfMax));
   }
+  if (shard.index >= count) {
+    throw CLI::ValidationError("--shard", "part " + std::to_string(shard.index) + " of " +
+                                              std::to_string(shard.of) + " has none of the " +
+                                              std::to_string(count) + " worlds");
+  }
   return shard;
 }
 
@@ -188,6 +193,10 @@ int Hunt::run(const HuntOptions& options) {
   const std::uint64_t given = workforce.run(planned);
   progress.clear();
   exploration.wall = progress.elapsed();
+  if (given == 0) {
+    std::cerr << "no world was played: the command was interrupted, or its --time was too short\n";
+    return kHarnessFailed;
+  }
   if (given < planned) shard.count = given == 0 ? 0 : number_of(given - 1) + 1 - shard.first;
   exploration.shards = {shard};
 

@@ -27,6 +27,9 @@ hunt::Exploration whole_of(const std::vector<std::string>& files) {
     if (std::exchange(first, false)) whole.space = part.space;
     whole.merge(part, file);
   }
+  if (whole.worlds == 0) {
+    throw scenario::ScenarioError(files.front() + ": /worlds: expected at least one world, got 0");
+  }
   return whole;
 }
 

@@ -1,5 +1,6 @@
 // hooke sweep: a fault at every event of a scenario, one after the other.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "scenarios/cli/commands.h"
@@ -34,14 +35,35 @@ std::vector<Scenario> pairs_of(kernel::Kernel& kernel, const Scenario& single,
   return out;
 }
 
+/// A pattern that matches nothing would make the sweep smaller without a word.
+void check_words(const SweepOptions& options, const Scenario& reference) {
+  const std::vector<std::string> known = hunt::words_of_sweeps(reference);
+  for (const std::string& pattern : options.words) {
+    const bool matches = std::any_of(known.begin(), known.end(), [&](const std::string& word) {
+      return properties::matches(pattern, word);
+    });
+    if (matches) continue;
+    const auto near = scenario::nearest(pattern, known);
+    throw CLI::ValidationError("--words", "no fault of a sweep of this scenario matches \"" +
+                                              pattern + "\"" +
+                                              (near ? "; did you mean \"" + *near + "\"?" : ""));
+  }
+}
+
 int sweep(const SweepOptions& options) {
   Scenario reference = scenario::load_scenario_file(options.file);
+  check_words(options, reference);
   const auto invariants = properties::InvariantRegistry::with_builtins();
   std::vector<Scenario> singles;
   {
     kernel::Kernel kernel;
     singles = hunt::with_one_fault_more(reference, hunt::boundaries(kernel, reference, invariants),
                                         options.words);
+  }
+  if (singles.empty()) {
+    throw scenario::ScenarioError(options.file +
+                                  ": /cluster/nodes: expected an agent that does something, got "
+                                  "no event at which a fault could happen");
   }
   Hunt hunt;
   hunt.space = "sweep of " + scenario::write_scenario(reference);
@@ -98,7 +120,7 @@ void add_sweep(CLI::App& app, int& exit_code) {
       "  hooke sweep job.json --words agent.kill,node.crash --pairs --time 600\n"
       "  hooke sweep job.json --print 1700000 >world.json\n"
       "Exit codes: 0 every promise was kept; 1 some were broken; 2 bad input; 3 the harness "
-      "failed, or two runs of one world were different.");
+      "failed, two runs of one world were different, or no world was played.");
   command->callback([options, &exit_code] { exit_code = sweep(*options); });
 }
 

@@ -110,6 +110,16 @@ std::vector<Boundary> boundaries_touched_by_last_fault(
   return out;
 }
 
+std::vector<std::string> words_of_sweeps(const Scenario& scenario) {
+  std::vector<std::string> words;
+  for (const TimelineEntry& entry : faults_at(scenario, "")) {
+    if (std::find(words.begin(), words.end(), entry.what) == words.end()) {
+      words.push_back(entry.what);
+    }
+  }
+  return words;
+}
+
 std::vector<Scenario> with_one_fault_more(const Scenario& scenario,
                                           const std::vector<Boundary>& boundaries,
                                           const std::vector<std::string>& words) {

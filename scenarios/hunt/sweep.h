@@ -32,6 +32,9 @@ std::vector<Boundary> boundaries_touched_by_last_fault(
     kernel::Kernel& kernel, const scenario::Scenario& scenario,
     const properties::InvariantRegistry& invariants);
 
+/// The words of the faults that with_one_fault_more knows for `scenario`.
+std::vector<std::string> words_of_sweeps(const scenario::Scenario& scenario);
+
 /// `scenario` once more for each boundary and each fault that can happen there and whose word is
 /// matched by one of `words` (patterns).
 std::vector<scenario::Scenario> with_one_fault_more(const scenario::Scenario& scenario,
