@@ -35,6 +35,7 @@ class Loader {
   WorkerProgram program(const Place& place);
   WorkerStep step(const Place& place);
   void override_program(const std::string& key, const Place& place);
+  [[nodiscard]] TimelineNames timeline_names() const;
   void timeline(const Place& place);
   void expectation(const Place& place);
   void schedule(const Place& place);
@@ -307,10 +308,17 @@ void Loader::override_program(const std::string& key, const Place& place) {
 
 // ---- timeline and expectations -----------------------------------------------------------------
 
+TimelineNames Loader::timeline_names() const {
+  return {names_,
+          scenario_.workers.per_node,
+          scenario_.cluster.store_host.empty(),
+          scenario_.protocol.rendezvous.backend.starts_with("etcd"),
+          scenario_.time_limit,
+          plugins_};
+}
+
 void Loader::timeline(const Place& place) {
-  const TimelineNames names{names_, scenario_.workers.per_node,
-                            scenario_.cluster.store_host.empty(),
-                            scenario_.protocol.rendezvous.backend.starts_with("etcd")};
+  const TimelineNames names = timeline_names();
   std::size_t selected = 0;
   for (const Place& item : place.items()) {
     scenario_.timeline.push_back(load_timeline_entry(item, names));
@@ -381,18 +389,20 @@ void Loader::expectation(const Place& place) {
   if (place.has("holds")) pattern(place.at("holds"), expect.holds);
   if (place.has("violates")) pattern(place.at("violates"), expect.violates);
   if (place.has("marks")) {
-    for (const Place& item : place.at("marks").items()) expect.marks.push_back(item.text());
+    for (const Place& item : place.at("marks").items()) {
+      expect.marks.push_back(load_mark(item, plugins_));
+    }
   }
   if (place.has("events")) {
     for (const Place& item : place.at("events").items()) {
-      expect.events.push_back(load_event_pattern(item, names_));
+      expect.events.push_back(load_event_pattern(item, timeline_names()));
     }
   }
   if (place.has("never")) {
     for (const Place& item : place.at("never").items()) {
       if (item.has("passage"))
         item.at("passage").refuse("no \"passage\" of what never happens", "one");
-      expect.never.push_back(load_event_pattern(item, names_));
+      expect.never.push_back(load_event_pattern(item, timeline_names()));
     }
   }
 }

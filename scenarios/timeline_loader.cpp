@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <array>
 
+#include "model/observe/background_tasks.h"
 #include "model/observe/event_registry.h"
+#include "model/observe/marks.h"
+#include "model/observe/trace_events.h"
 #include "scenarios/actions.h"
+#include "scenarios/duration.h"
 #include "scenarios/vocabulary.h"
 #include "sim/world/world_event_registry.h"
 
@@ -27,6 +31,14 @@ std::vector<std::string> event_names() {
   return out;
 }
 
+/// The names of `built_in` and then those of `own`.
+template <class Names>
+std::vector<std::string> names_of(const Names& built_in, const std::vector<std::string>& own) {
+  std::vector<std::string> out(built_in.begin(), built_in.end());
+  out.insert(out.end(), own.begin(), own.end());
+  return out;
+}
+
 void load_fault_point(const Place& place, Trigger& trigger) {
   place.object({"fault_point", "node", "passage"});
   const Place point = place.at("fault_point");
@@ -38,7 +50,8 @@ void load_fault_point(const Place& place, Trigger& trigger) {
 }
 
 /// `own`: keys that are none of the event's fields.
-void load_event(const Place& place, Trigger& trigger, const std::vector<std::string>& own) {
+void load_event(const Place& place, Trigger& trigger, const std::vector<std::string>& own,
+                const model::Plugins& plugins) {
   const Place event = place.at("event");
   trigger.event = event.text();
   const sim::EventType* const type = find_event(*trigger.event);
@@ -48,7 +61,9 @@ void load_event(const Place& place, Trigger& trigger, const std::vector<std::str
   place.object(keys);
   for (const auto& [key, value] : place.members()) {
     if (std::find(own.begin(), own.end(), key) != own.end()) continue;
-    if (value.json().is_string()) {
+    if (type == &model::events::mark && key == "name") {
+      trigger.fields[key] = load_mark(value, plugins);
+    } else if (value.json().is_string()) {
       trigger.fields[key] = value.text();
     } else if (value.json().is_number_integer()) {
       trigger.fields[key] = std::to_string(value.integer(INT64_MIN, INT64_MAX));
@@ -68,13 +83,18 @@ void load_passage(const Place& place, const NodeNames& nodes, Trigger& trigger) 
   if (place.has("passage")) trigger.passage = place.at("passage").integer(1, kPassageMax);
 }
 
-Trigger load_trigger(const Place& place, const NodeNames& nodes) {
+Trigger load_trigger(const Place& place, const TimelineNames& names) {
   Trigger trigger;
   if (place.has("at") == place.has("when")) {
     place.refuse("either \"at\" or \"when\"", place.has("at") ? "both" : "neither");
   }
   if (place.has("at")) {
     trigger.at = place.at("at").duration();
+    if (*trigger.at > names.time_limit) {
+      place.at("at").refuse_value("a time of at most /time_limit (" +
+                                  duration_text(names.time_limit) +
+                                  "), after which nothing happens");
+    }
     if (place.has("after")) place.at("after").refuse("no \"after\" beside \"at\"", "one");
     return trigger;
   }
@@ -83,11 +103,11 @@ Trigger load_trigger(const Place& place, const NodeNames& nodes) {
     when.refuse("either \"event\" or \"fault_point\"", when.has("event") ? "both" : "neither");
   }
   if (when.has("event")) {
-    load_event(when, trigger, {"event", "node", "passage"});
+    load_event(when, trigger, {"event", "node", "passage"}, names.plugins);
   } else {
     load_fault_point(when, trigger);
   }
-  load_passage(when, nodes, trigger);
+  load_passage(when, names.nodes, trigger);
   if (place.has("after")) trigger.after = place.at("after").duration();
   return trigger;
 }
@@ -132,6 +152,14 @@ const Word& load_word(const Place& place) {
   return *word;
 }
 
+/// Without a task of that name a "thread.dies" could never have an effect.
+void check_task(const Place& place, const model::Plugins& plugins) {
+  const std::string name = place.text();
+  const auto& own = plugins.background_tasks;
+  if (model::tasks::can_be(name) || std::find(own.begin(), own.end(), name) != own.end()) return;
+  place.refuse_word("a background task of an agent", name, names_of(model::tasks::kAll, own));
+}
+
 void load_repetition(const Place& place, TimelineEntry& entry) {
   if (place.has("every") != place.has("times")) {
     place.refuse("\"every\" and \"times\" together",
@@ -144,10 +172,20 @@ void load_repetition(const Place& place, TimelineEntry& entry) {
 
 }  // namespace
 
-Trigger load_event_pattern(const Place& place, const NodeNames& nodes) {
+std::string load_mark(const Place& place, const model::Plugins& plugins) {
+  const std::string name = place.text();
+  const std::vector<std::string> known = names_of(model::marks::kAll, plugins.marks);
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
+    place.refuse_word("a coverage point that the model sets", name, known);
+  }
+  return name;
+}
+
+Trigger load_event_pattern(const Place& place, const TimelineNames& names) {
   Trigger pattern;
-  load_event(place, pattern, {"event", "node", "passage", "not_before", "not_after"});
-  load_passage(place, nodes, pattern);
+  load_event(place, pattern, {"event", "node", "passage", "not_before", "not_after"},
+             names.plugins);
+  load_passage(place, names.nodes, pattern);
   if (place.has("not_before")) pattern.not_before = place.at("not_before").duration();
   if (place.has("not_after")) pattern.not_after = place.at("not_after").duration();
   if (pattern.not_after && *pattern.not_after < pattern.not_before) {
@@ -169,7 +207,7 @@ TimelineEntry load_timeline_entry(const Place& place, const TimelineNames& names
   if (word.etcd && !names.etcd) {
     place.at("do").refuse("a rendezvous backend of etcd for \"" + entry.what + "\"", "another one");
   }
-  entry.trigger = load_trigger(place, names.nodes);
+  entry.trigger = load_trigger(place, names);
   if (place.has("node")) entry.from = names.nodes.select_all(place.at("node"), Roles::allowed);
   if (place.has("from")) entry.from = names.nodes.select_all(place.at("from"), Roles::allowed);
   if (place.has("to")) entry.to = names.nodes.select_all(place.at("to"), Roles::allowed);
@@ -189,6 +227,7 @@ TimelineEntry load_timeline_entry(const Place& place, const TimelineNames& names
   if (place.has("text")) {
     entry.text = place.at("text").text();
     if (entry.text->empty()) place.at("text").refuse_value("a text that is not empty");
+    if (entry.what == "thread.dies") check_task(place.at("text"), names.plugins);
   }
   load_repetition(place, entry);
   return entry;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "model/observe/background_tasks.h"
 #include "model/observe/trace_events.h"
 
 namespace hooke::model {
@@ -19,8 +20,8 @@ sim::Duration pause(const HandlerCore& core) {
 
 std::unique_ptr<KeepAlive> KeepAlive::start(const std::shared_ptr<HandlerCore>& core) {
   auto timer = std::make_unique<KeepAlive>(core);
-  timer->fiber_ =
-      core->ports.executor.spawn("keep_alive", [core, stop = timer->stop_] { run(*core, *stop); });
+  timer->fiber_ = core->ports.executor.spawn(std::string(tasks::kKeepAlive),
+                                             [core, stop = timer->stop_] { run(*core, *stop); });
   return timer;
 }
 

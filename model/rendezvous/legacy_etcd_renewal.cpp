@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "model/observe/background_tasks.h"
 #include "model/observe/trace_events.h"
 
 namespace hooke::model {
@@ -21,7 +22,7 @@ bool is_gone(const std::runtime_error& error) {
 LegacyEtcdRenewal::LegacyEtcdRenewal(sim::Ports& ports, std::shared_ptr<EtcdV2Client> client,
                                      Of what, Variant variant)
     : stop_(std::make_shared<sim::Flag>(ports.executor)) {
-  const std::string name = "refresh " + what.path;
+  const std::string name = std::string(tasks::kRefresh) + what.path;
   ports.executor.spawn(
       name, [&ports, client = std::move(client), what = std::move(what), variant, stop = stop_] {
         const EtcdV2Write renew{.refresh = true,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/observe/marks.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/op_executor.h"
 
@@ -14,7 +15,7 @@ void serve_on(sim::Ports& ports, const TcpStoreServer& server, sim::Duration ali
        pause = std::min<sim::Duration>(2 * pause, kPollInterval)) {
     if (ports.processes.wait_signal(ports.clock.monotonic_now() + pause)) return;
     if (server.active_clients(alive) == 0) return;
-    if (!std::exchange(told, true)) ports.trace.emit(events::mark, {"store_lingers"});
+    if (!std::exchange(told, true)) ports.trace.emit(events::mark, {marks::kStoreLingers});
   }
 }
 

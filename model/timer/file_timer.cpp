@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/observe/background_tasks.h"
 #include "model/observe/python_error.h"
 #include "model/observe/trace_events.h"
 #include "model/timer/timer_table.h"
@@ -328,7 +329,7 @@ FileTimerServer::~FileTimerServer() {
 }
 
 void FileTimerServer::start() {
-  ports_.executor.spawn("watchdog", [watch = watch_] { watch->run(); });
+  ports_.executor.spawn(std::string(tasks::kWatchdog), [watch = watch_] { watch->run(); });
   started_ = true;
   tell("watchdog started");
 }

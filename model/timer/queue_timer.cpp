@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "model/observe/background_tasks.h"
 #include "model/observe/python_error.h"
 #include "model/observe/trace_events.h"
 
@@ -53,7 +54,7 @@ QueueTimerServer::~QueueTimerServer() {
 
 void QueueTimerServer::start() {
   started_ = true;
-  ports_.executor.spawn("timer server", [this, life = life_] {
+  ports_.executor.spawn(std::string(tasks::kTimerServer), [this, life = life_] {
     while (!life->stopping) {
       const std::size_t count = std::max<std::size_t>(1, queue_->size());
       const auto queue = queue_;  // the server may end while we wait

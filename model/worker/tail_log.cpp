@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "model/observe/background_tasks.h"
 #include "sim/port/sync.h"
 
 namespace hooke::model {
@@ -51,8 +52,8 @@ struct TailLog::Shared {
 TailLog::TailLog(sim::Ports& ports, const std::vector<TailedFile>& files)
     : ports_(ports), shared_(std::make_shared<Shared>(ports.executor)) {
   for (const TailedFile& file : files) {
-    fibers_.push_back(
-        ports.executor.spawn("tail " + file.path, [&world = ports, shared = shared_, file] {
+    fibers_.push_back(ports.executor.spawn(
+        std::string(tasks::kTail) + file.path, [&world = ports, shared = shared_, file] {
           for (std::uint64_t offset = 0;;) {
             const bool last = shared->stop.is_set();
             const auto more = world.files.read_from(file.path, offset);

@@ -152,6 +152,7 @@ class SigningLauncher final : public model::ProcessLauncher {
 }  // namespace
 
 extern "C" void hooke_register_plugins_1(model::Plugins& plugins) {
+  plugins.marks = {"own_rendezvous", "own_agent", "own_timer", "own_launcher"};
   plugins.rendezvous.add("counting", [](sim::Ports& ports, const auto& parameters) {
     return std::make_unique<CountingRendezvous>(ports, parameters);
   });

@@ -314,6 +314,9 @@ void cut_after_failure(ShrinkSearch& search) {
     if (limit <= until || limit >= search.scenario().time_limit) continue;
     Scenario candidate = search.scenario();
     candidate.time_limit = limit;
+    std::erase_if(candidate.timeline, [limit](const scenario::TimelineEntry& entry) {
+      return entry.trigger.at && *entry.trigger.at > limit;
+    });
     if (search.step_aside(candidate, "cut at " + scenario::duration_text(limit))) return;
   }
 }

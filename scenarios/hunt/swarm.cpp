@@ -374,7 +374,7 @@ scenario::Trigger Drawing::trigger(Stream& draws) {
   } else if (kind == 3 && !points.empty()) {
     out.fault_point = one_of(draws, points);
   } else {
-    out.at = moment(draws, 90);
+    out.at = std::min(moment(draws, 90), world_.time_limit);
     return out;
   }
   if (one_in(draws, 2)) out.on_node = some_node(draws);

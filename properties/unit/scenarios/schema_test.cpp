@@ -11,6 +11,8 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
 
+#include "model/observe/background_tasks.h"
+#include "model/observe/marks.h"
 #include "model/variant/defects.h"
 #include "scenarios/loader.h"
 #include "scenarios/vocabulary.h"
@@ -79,7 +81,7 @@ const std::vector<Key>& keys() {
                                       {kPaths, "to", "b"},           {kPaths, "one_way", true},
                                       {kLocalRank, "local_rank", 0}, {kSignal, "signal", "SIGINT"},
                                       {kFor, "for", "1s"},           {kBy, "by", "1s"},
-                                      {kAmount, "amount", 1},        {kText, "text", "x"}};
+                                      {kAmount, "amount", 1},        {kText, "text", "keep_alive"}};
   return kKeys;
 }
 
@@ -106,9 +108,12 @@ TEST(Schema, refuses_every_bad_file_whose_form_shows_it) {
                                                   "duration-eleven-years",
                                                   "duration-huge",
                                                   "expected-event-unknown-field",
+                                                  "expected-event-unknown-mark",
                                                   "expected-event-unknown-node",
                                                   "expected-event-unknown",
                                                   "expected-event-window-reversed",
+                                                  "expected-mark-unknown",
+                                                  "fault-after-the-time-limit",
                                                   "fault-local-rank-range",
                                                   "fault-node-named-twice",
                                                   "fault-node-range-beyond",
@@ -117,6 +122,7 @@ TEST(Schema, refuses_every_bad_file_whose_form_shows_it) {
                                                   "fault-of-etcd-elsewhere",
                                                   "fault-restart-of-an-inner-store",
                                                   "fault-skew-too-far",
+                                                  "fault-thread-unknown",
                                                   "heartbeat-finer-than-a-microsecond",
                                                   "heartbeats-deadline-too-short",
                                                   "heartbeats-too-often",
@@ -218,6 +224,17 @@ TEST(Schema, lists_the_fault_points_and_the_defects) {
   EXPECT_EQ(points, json(std::vector(fault_points().begin(), fault_points().end())));
   EXPECT_EQ(schema().source()["properties"]["protocol"]["properties"]["defects"]["items"]["enum"],
             json(model::defect_names()));
+}
+
+TEST(Schema, proposes_the_coverage_points_and_the_background_tasks) {
+  const json& source = schema().source()["properties"];
+  EXPECT_EQ(source["expect"]["properties"]["marks"]["items"]["examples"], json(model::marks::kAll));
+  json tasks;
+  for (const json& rule : timeline_entry()["allOf"]) {
+    if (rule["if"]["properties"]["do"]["const"] != "thread.dies") continue;
+    tasks = rule["then"]["properties"]["text"]["examples"];
+  }
+  EXPECT_EQ(tasks, json(model::tasks::kAll));
 }
 
 /// Every object schema below `place` that lists properties: each has a description of its own or

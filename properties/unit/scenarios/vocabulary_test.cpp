@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <regex>
 #include <set>
 #include <string>
 
+#include "model/observe/background_tasks.h"
 #include "model/observe/event_registry.h"
+#include "model/observe/marks.h"
 #include "sim/world/world_event_registry.h"
 #include "test_files.h"
 
@@ -47,6 +50,36 @@ TEST(Vocabulary, lists_exactly_the_fault_points_that_the_model_passes) {
   }
   const std::set<std::string> listed(fault_points().begin(), fault_points().end());
   EXPECT_EQ(listed, passed);
+}
+
+/// Whether a file below model/ matches, and which.
+std::vector<std::string> model_files_with(const std::string& pattern) {
+  std::vector<std::string> found;
+  for (const auto& entry : fs::recursive_directory_iterator(source_directory() / "model")) {
+    if (entry.path().extension() != ".cpp" && entry.path().extension() != ".h") continue;
+    if (std::regex_search(contents(entry.path()), std::regex(pattern))) {
+      found.push_back(entry.path().filename().string());
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+TEST(Vocabulary, every_coverage_point_is_set_by_its_name_in_the_table) {
+  EXPECT_EQ(model_files_with(R"re(events::mark,\s*\{\s*")re"), std::vector<std::string>());
+  for (const std::string_view mark : model::marks::kAll) EXPECT_FALSE(mark.empty());
+}
+
+TEST(Vocabulary, every_background_task_of_an_agent_has_its_name_in_the_table) {
+  // Those of servers and workers, which "thread.dies" does not reach.
+  EXPECT_EQ(model_files_with(R"re(spawn\(\s*")re"),
+            (std::vector<std::string>{"heartbeat_client.cpp", "v2_server.cpp", "v3_server.cpp",
+                                      "worker_pool.cpp"}));
+  EXPECT_TRUE(model::tasks::can_be("keep_alive"));
+  EXPECT_TRUE(model::tasks::can_be("refresh /rdzv/active_version"));
+  EXPECT_FALSE(model::tasks::can_be("refresh "));
+  EXPECT_FALSE(model::tasks::can_be("keep_alive 2"));
+  EXPECT_FALSE(model::tasks::can_be(""));
 }
 
 TEST(Vocabulary, no_event_has_a_field_that_a_trigger_uses_for_itself) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "model/observe/marks.h"
 #include "model/variant/defects.h"
 #include "scenarios/loader.h"
 #include "scenarios/vocabulary.h"
@@ -182,7 +183,7 @@ class Draw {
   static Trigger trigger(const Scenario& scenario) {
     Trigger out;
     if (coin()) {
-      out.at = span();
+      out.at = std::min(span(), scenario.time_limit);
       return out;
     }
     if (coin()) {
@@ -223,7 +224,7 @@ class Draw {
     if (takes(kAmount)) {
       out.amount = *rc::gen::inRange(real.amount.min, real.amount.max + 1);
     }
-    if (takes(kText)) out.text = text();
+    if (takes(kText)) out.text = out.what == "thread.dies" ? "tail " + text() : text();
     if (coin()) {
       out.every = positive();
       out.times = number(1, 9);
@@ -242,7 +243,8 @@ class Draw {
     if (coin()) expect.within = span();
     if (coin()) expect.holds = {"safety.*", "liveness.exit"};
     if (coin()) expect.violates = {"liveness.loss_detection"};
-    if (coin()) expect.marks = {text()};
+    if (coin())
+      expect.marks = {std::string(model::marks::kAll[static_cast<std::size_t>(number(0, 6))])};
     if (coin()) {
       Trigger event;
       event.event = "rendezvous.evicted";
