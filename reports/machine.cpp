@@ -67,7 +67,13 @@ ordered_json result_json(const Result& result) {
   for (const scenario::InjectedFault& fault : run.faults) {
     json["faults"].push_back({{"what", fault.what},
                               {"at_ns", fault.at.time_since_epoch().count()},
-                              {"felt", fault.felt}});
+                              {"felt", fault.felt},
+                              {"entry", fault.entry}});
+  }
+  json["never_happened"] = ordered_json::array();
+  for (const scenario::NeverHappened& entry : run.never_happened) {
+    json["never_happened"].push_back(
+        {{"entry", entry.entry}, {"what", entry.what}, {"why", entry.why}});
   }
   json["marks"] = run.marks;
   return json;
@@ -122,6 +128,14 @@ std::string to_junit(const std::vector<Result>& results) {
     const auto ms =
         std::chrono::duration_cast<std::chrono::milliseconds>(result.run.wall_time).count();
     test.append_attribute("time") = fmt::format("{}.{:03}", ms / 1000, ms % 1000).c_str();
+    if (const auto notes = timeline_notes(result.run); !notes.empty()) {
+      pugi::xml_node properties = test.append_child("properties");
+      for (const TimelineNote& note : notes) {
+        pugi::xml_node property = properties.append_child("property");
+        property.append_attribute("name") = note.entry.c_str();
+        property.append_attribute("value") = note.text.c_str();
+      }
+    }
     if (!result.supported()) {
       test.append_child("skipped").append_attribute("message") = result.run.unsupported.c_str();
       continue;

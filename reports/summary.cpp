@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "reports/text.h"
@@ -20,6 +21,35 @@ std::string verdict_word(const Result& result) {
 }
 
 }  // namespace
+
+std::vector<TimelineNote> timeline_notes(const scenario::RunReport& run) {
+  struct Deeds {
+    std::string what;
+    std::size_t count = 0;
+    std::uint64_t felt = 0;
+    sim::Duration first{};
+  };
+  std::map<std::size_t, Deeds> deeds;
+  for (const scenario::InjectedFault& fault : run.faults) {
+    Deeds& of_entry = deeds[fault.entry];
+    if (of_entry.count++ == 0) of_entry.first = fault.at.time_since_epoch();
+    of_entry.what = fault.what;
+    of_entry.felt += fault.felt;
+  }
+  std::vector<TimelineNote> notes;
+  for (const auto& [entry, done] : deeds) {
+    if (done.felt != 0) continue;
+    notes.push_back(
+        {fmt::format("timeline.{} {}", entry, done.what),
+         fmt::format("had no effect at {} s{}", seconds(done.first),
+                     done.count == 1 ? "" : fmt::format(", nor later ({} times)", done.count))});
+  }
+  for (const scenario::NeverHappened& entry : run.never_happened) {
+    notes.push_back({fmt::format("timeline.{} {}", entry.entry, entry.what),
+                     (entry.why.starts_with("it happened") ? "" : "never happened: ") + entry.why});
+  }
+  return notes;
+}
 
 std::string table_head(const Style& style, std::size_t name_width) {
   return paint(style, "1",
@@ -127,6 +157,7 @@ std::string explanation(const Result& result, const Style& style, bool expected_
   }
   if (!result.conclusive()) line("33", "inconclusive", run.inconclusive);
   for (const scenario::Unmet& unmet : run.unmet) line("31", unmet.expectation, unmet.reason);
+  for (const TimelineNote& note : timeline_notes(run)) line("33", note.entry, note.text);
   if (!run.logs.empty()) line("0", "what its processes wrote is in", run.logs);
   if (!result.good() || expected_too) {
     for (const properties::Violation& violation : run.violations) {

@@ -22,12 +22,21 @@ struct Result {
   [[nodiscard]] bool conclusive() const { return run.inconclusive.empty(); }
 };
 
+/// What a verdict does not say: entries of the timeline that had no effect whenever they happened,
+/// and those that never happened. One sentence each, "timeline.2 net.reset" before it.
+struct TimelineNote {
+  std::string entry;
+  std::string text;
+};
+std::vector<TimelineNote> timeline_notes(const scenario::RunReport& run);
+
 /// The head of the table, aligned with row().
 std::string table_head(const Style& style, std::size_t name_width);
 /// One scenario: verdict, rounds, virtual time, wall time, events, hash.
 std::string row(const Result& result, const Style& style, std::size_t name_width);
 /// Why a scenario failed: unmet expectations, broken invariants with their witness, the harness'
-/// own failure. Also the violations that a passing scenario expected, when `expected_too`.
+/// own failure, and what its timeline did not do. Also the violations that a passing scenario
+/// expected, when `expected_too`.
 std::string explanation(const Result& result, const Style& style, bool expected_too);
 /// Results of the same scenarios in several worlds: a line per scenario, a column per world, and
 /// whether the verdict is the same in all of them.

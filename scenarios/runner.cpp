@@ -222,6 +222,7 @@ void take_facts(const Execution& execution, kernel::Kernel& kernel, RunReport& r
   const Outcomes& outcomes = execution.outcomes();
   report.agents = outcomes.agents();
   report.faults = execution.timeline().done();
+  report.never_happened = execution.timeline().never_happened(kernel.now());
   report.marks = outcomes.marks();
   report.met = outcomes.met();
   report.rounds = outcomes.rounds();

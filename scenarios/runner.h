@@ -71,7 +71,15 @@ struct TwinDifference {
 struct InjectedFault {
   std::string what;
   sim::WorldTime at{};
-  std::uint64_t felt = 0;
+  std::uint64_t felt = 0;  ///< 0: it had no effect
+  std::size_t entry = 0;   ///< of the timeline, from 0
+};
+
+/// An entry of the timeline that has not happened, or less often than it was to.
+struct NeverHappened {
+  std::size_t entry = 0;  ///< from 0
+  std::string what;
+  std::string why;
 };
 
 /// How one agent incarnation ended.
@@ -101,6 +109,7 @@ struct RunReport {
   std::vector<properties::Violation> violations;  ///< all, expected ones too
   std::vector<AgentResult> agents;                ///< in order of start
   std::vector<InjectedFault> faults;
+  std::vector<NeverHappened> never_happened;
   std::map<std::string, std::uint64_t> marks;
   /// How often each of the expected events was on the trace, then each of `never`.
   std::vector<std::int64_t> met;

@@ -30,7 +30,7 @@ std::string target_of(const TimelineEntry& entry) {
 
 Timeline::Timeline(world::World& world, Actions& actions, Agenda& agenda,
                    const std::vector<TimelineEntry>& entries)
-    : world_(world), actions_(actions), agenda_(agenda), entries_(entries) {
+    : world_(world), actions_(actions), agenda_(agenda), entries_(entries), log_(entries) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const TimelineEntry& entry = entries[i];
     const Trigger& trigger = entry.trigger;
@@ -78,7 +78,12 @@ void Timeline::on_event(const sim::Event& event) {
     Waiting& waiting = for_events_[i];
     const TimelineEntry& entry = entries_[waiting.entry];
     const std::string node = event.node == sim::kNoNode ? "" : world_.node_name(event.node);
-    if (!fires(entry.trigger, event, node) || ++waiting.seen < entry.trigger.passage) {
+    if (!fires(entry.trigger, event, node)) {
+      ++i;
+      continue;
+    }
+    log_.met(waiting.entry);
+    if (++waiting.seen < entry.trigger.passage) {
       ++i;
       continue;
     }
@@ -95,7 +100,12 @@ void Timeline::on_fault_point(sim::NodeId node, sim::Pid, std::string_view name)
     const TimelineEntry& entry = entries_[waiting.entry];
     const Trigger& trigger = entry.trigger;
     const bool here = trigger.on_node.empty() || world_.find_node(trigger.on_node) == node;
-    if (!here || *trigger.fault_point != name || ++waiting.seen < trigger.passage) {
+    if (!here || *trigger.fault_point != name) {
+      ++i;
+      continue;
+    }
+    log_.met(waiting.entry);
+    if (++waiting.seen < trigger.passage) {
       ++i;
       continue;
     }
@@ -111,6 +121,7 @@ void Timeline::on_fault_point(sim::NodeId node, sim::Pid, std::string_view name)
 
 void Timeline::later(Duration after, std::size_t entry, std::optional<sim::NodeId> there,
                      sim::EventId cause, std::int64_t times_left) {
+  log_.due(entry, world_.kernel().now() + after);
   agenda_.later(after, [this, entry, there, cause, times_left] {
     world_.kernel().cause() = cause;
     act(entry, there, times_left);
@@ -119,6 +130,7 @@ void Timeline::later(Duration after, std::size_t entry, std::optional<sim::NodeI
 
 void Timeline::act(std::size_t number, std::optional<sim::NodeId> there, std::int64_t times_left) {
   const TimelineEntry& entry = entries_[number];
+  log_.acted(number);
   std::string target = target_of(entry);
   if (target.empty() && there) target = world_.node_name(*there);
   const sim::EventId acted =
@@ -133,7 +145,7 @@ std::vector<InjectedFault> Timeline::done() const {
   for (const Deed& deed : done_) {
     std::uint64_t felt = deed.effect.felt;
     for (const world::FaultId fault : deed.effect.faults) felt += world_.felt(fault);
-    faults.push_back({entries_[deed.entry].what, deed.at, felt});
+    faults.push_back({entries_[deed.entry].what, deed.at, felt, deed.entry});
   }
   return faults;
 }

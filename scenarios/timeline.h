@@ -12,6 +12,7 @@
 #include "scenarios/agenda.h"
 #include "scenarios/runner.h"
 #include "scenarios/scenario.h"
+#include "scenarios/timeline_log.h"
 #include "sim/kernel/trace_recorder.h"
 #include "sim/port/trace.h"
 #include "sim/world/world.h"
@@ -38,6 +39,10 @@ class Timeline final : public kernel::TraceSink {
   void on_event(const sim::Event& event) override;
   /// What has been done so far, in order, and how often it was felt.
   [[nodiscard]] std::vector<InjectedFault> done() const;
+  /// What has not, by the end of the run.
+  [[nodiscard]] std::vector<NeverHappened> never_happened(sim::WorldTime end) const {
+    return log_.never_happened(end);
+  }
   /// True time of the last deed; the epoch when there was none.
   [[nodiscard]] sim::WorldTime last() const {
     return done_.empty() ? sim::WorldTime() : done_.back().at;
@@ -62,6 +67,7 @@ class Timeline final : public kernel::TraceSink {
   Actions& actions_;
   Agenda& agenda_;
   const std::vector<TimelineEntry>& entries_;
+  TimelineLog log_;
   std::vector<Waiting> for_events_;
   std::vector<Waiting> for_passages_;
   std::deque<Deed> done_;  ///< references into it stay valid

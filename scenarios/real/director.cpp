@@ -110,7 +110,8 @@ Director::Director(sim::Ports& ports, Stage& stage, const Scenario& scenario, co
       scenario_(scenario),
       roster_(roster),
       node_names_(node_names),
-      begin_(begin) {
+      begin_(begin),
+      log_(scenario.timeline) {
   for (std::uint32_t i = 0; i < scenario.cluster.nodes.size(); ++i) {
     const auto& start = scenario.cluster.nodes[i].start;
     if (!start) continue;
@@ -121,6 +122,7 @@ Director::Director(sim::Ports& ports, Stage& stage, const Scenario& scenario, co
     if (entry.trigger.event) {
       waiting_.push_back({i});
     } else {
+      log_.due(i, sim::WorldTime(*entry.trigger.at + entry.trigger.after));
       later(begin_ + *entry.trigger.at + entry.trigger.after,
             [this, i, &entry] { act_on(i, std::nullopt, entry.times); });
     }
@@ -149,10 +151,16 @@ void Director::on_event(const sim::Event& event) {
     Waiting& waiting = waiting_[i];
     const std::size_t number = waiting.entry;
     const TimelineEntry& entry = scenario_.timeline[number];
-    if (!fires(entry.trigger, event, node) || ++waiting.seen < entry.trigger.passage) {
+    if (!fires(entry.trigger, event, node)) {
       ++i;
       continue;
     }
+    log_.met(number);
+    if (++waiting.seen < entry.trigger.passage) {
+      ++i;
+      continue;
+    }
+    log_.due(number, sim::WorldTime(now() - begin_ + entry.trigger.after));
     later(now() + entry.trigger.after,
           [this, number, there = event.node, &entry] { act_on(number, there, entry.times); });
     waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -198,6 +206,7 @@ Director::Nodes Director::resolve(const std::vector<std::string>& names) const {
 void Director::act_on(std::size_t number, std::optional<sim::NodeId> there,
                       std::int64_t times_left) {
   const TimelineEntry& entry = scenario_.timeline[number];
+  log_.acted(number);
   Nodes nodes = resolve(entry.from);
   if (entry.from.empty() && there) nodes.push_back(*there);
   std::string target;
@@ -209,6 +218,7 @@ void Director::act_on(std::size_t number, std::optional<sim::NodeId> there,
   done_.push_back({number, sim::WorldTime(now() - begin_), 0});
   perform(entry, nodes, done_.back());
   if (entry.every && times_left > 1) {
+    log_.due(number, sim::WorldTime(now() - begin_ + *entry.every));
     later(now() + *entry.every,
           [this, number, there, times_left] { act_on(number, there, times_left - 1); });
   }
@@ -378,7 +388,7 @@ void Director::ends(std::int64_t fault, const std::string& kind, bool felt, Deed
 std::vector<InjectedFault> Director::done() const {
   std::vector<InjectedFault> faults;
   for (const Deed& deed : done_) {
-    faults.push_back({scenario_.timeline[deed.entry].what, deed.at, deed.felt});
+    faults.push_back({scenario_.timeline[deed.entry].what, deed.at, deed.felt, deed.entry});
   }
   return faults;
 }

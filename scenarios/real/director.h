@@ -13,6 +13,7 @@
 #include "scenarios/roster.h"
 #include "scenarios/runner.h"
 #include "scenarios/scenario.h"
+#include "scenarios/timeline_log.h"
 #include "sim/kernel/trace_recorder.h"
 
 namespace hooke::scenario {
@@ -35,6 +36,10 @@ class Director final : public kernel::TraceSink {
   [[nodiscard]] bool idle() const { return agenda_.empty(); }
   /// What has been done so far, in order, and how often it was felt.
   [[nodiscard]] std::vector<InjectedFault> done() const;
+  /// What has not, by the end of the run, counted from its beginning.
+  [[nodiscard]] std::vector<NeverHappened> never_happened(sim::WorldTime end) const {
+    return log_.never_happened(end);
+  }
 
  private:
   struct Waiting {
@@ -75,6 +80,7 @@ class Director final : public kernel::TraceSink {
   const Roster& roster_;
   const std::vector<std::string>& node_names_;
   sim::WorldTime begin_;
+  TimelineLog log_;
   std::multimap<sim::WorldTime, std::function<void()>> agenda_;
   std::vector<Waiting> waiting_;
   std::deque<Deed> done_;  ///< references into it stay valid

@@ -119,6 +119,7 @@ class Performance {
     report.wall_time = report.world_time;
     report.agents = outcomes_.agents();
     report.faults = director_.done();
+    report.never_happened = director_.never_happened(sim::WorldTime(report.world_time));
     report.marks = outcomes_.marks();
     report.met = outcomes_.met();
     report.rounds = outcomes_.rounds();

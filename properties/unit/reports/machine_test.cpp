@@ -52,6 +52,46 @@ TEST(JUnit, an_inconclusive_run_is_an_error_and_no_failure) {
           R"(<error type="inconclusive" message="inconclusive: the limit of real time was reached")"));
 }
 
+/// Passed, but of its timeline one entry had no effect, another one never happened, and a third
+/// happened less often than it was to.
+Result with_an_idle_timeline() {
+  Result result = one_of_each().at(0);
+  result.run.faults = {{"net.reset", sim::WorldTime(std::chrono::seconds(2)), 0, 3},
+                       {"net.reset", sim::WorldTime(std::chrono::seconds(4)), 0, 3},
+                       {"agent.kill", sim::WorldTime(std::chrono::seconds(5)), 0, 4},
+                       {"agent.kill", sim::WorldTime(std::chrono::seconds(6)), 1, 4}};
+  result.run.never_happened = {{0, "node.crash", "rendezvous.evicted was met 0 of 1 times"},
+                               {4, "agent.kill", "it happened 2 of 9 times; due at 7.000 s"}};
+  return result;
+}
+
+TEST(Summary, says_of_a_passing_scenario_what_its_timeline_did_not_do) {
+  const std::string text = explanation(with_an_idle_timeline(), Style{}, false);
+  EXPECT_THAT(text,
+              HasSubstr("timeline.3 net.reset\n          had no effect at 2.000 s, nor later"));
+  EXPECT_THAT(text,
+              HasSubstr("timeline.0 node.crash\n          never happened: rendezvous.evicted"));
+  EXPECT_THAT(text, HasSubstr("timeline.4 agent.kill\n          it happened 2 of 9 times"));
+  EXPECT_THAT(text, Not(HasSubstr("agent.kill\n          had no effect")));
+}
+
+TEST(Json, has_what_the_timeline_did_not_do) {
+  const auto run = nlohmann::json::parse(to_json({with_an_idle_timeline()})).at("results").at(0);
+  EXPECT_EQ(run.at("verdict"), "passed");
+  EXPECT_EQ(run.at("faults").at(0).at("felt"), 0);
+  EXPECT_EQ(run.at("faults").at(0).at("entry"), 3);
+  EXPECT_EQ(run.at("never_happened").at(0),
+            (nlohmann::json{{"entry", 0},
+                            {"what", "node.crash"},
+                            {"why", "rendezvous.evicted was met 0 of 1 times"}}));
+}
+
+TEST(JUnit, has_what_the_timeline_did_not_do_as_properties) {
+  EXPECT_THAT(
+      to_junit({with_an_idle_timeline()}),
+      HasSubstr(R"(<property name="timeline.3 net.reset" value="had no effect at 2.000 s)"));
+}
+
 TEST(JUnit, a_canary_that_was_cut_has_not_failed_as_it_must) {
   std::vector<Result> results{one_of_each().at(2)};
   results[0].must_fail = true;

@@ -75,6 +75,53 @@ TEST(Timeline, an_entry_whose_event_never_comes_does_not_keep_the_run_alive) {
   EXPECT_TRUE(report.faults.empty());
 }
 
+std::vector<std::string> never_happened(const RunReport& report) {
+  std::vector<std::string> out;
+  for (const NeverHappened& each : report.never_happened) {
+    out.push_back(std::to_string(each.entry) + " " + each.what + ": " + each.why);
+  }
+  return out;
+}
+
+TEST(Timeline, says_which_entries_waited_in_vain_and_for_what) {
+  Scenario scenario = job(2);
+  TimelineEntry third = on("worker.started", "agent.kill", {"a"});
+  third.trigger.passage = 3;
+  TimelineEntry nowhere = on("rendezvous.evicted", "net.reset", {"a"});
+  nowhere.trigger.on_node = "b";
+  TimelineEntry point;
+  point.trigger.fault_point = "legacy.setup";
+  point.what = "agent.kill";
+  scenario.timeline = {at(5s, "clock.jump", {"a"}), third, nowhere, point};
+  scenario.timeline[0].span = 1s;
+  EXPECT_EQ(never_happened(run_bare(scenario)),
+            (std::vector<std::string>{"1 agent.kill: worker.started was met 2 of 3 times",
+                                      "2 net.reset: rendezvous.evicted on b was met 0 of 1 times",
+                                      "3 agent.kill: the fault point legacy.setup was met 0 of 1 "
+                                      "times"}));
+}
+
+TEST(Timeline, says_what_lay_beyond_the_end_of_the_run) {
+  Scenario scenario = long_job(1);
+  TimelineEntry late = on("worker.started", "agent.kill", {"a"});
+  late.trigger.after = 200s;
+  TimelineEntry often = at(90s, "net.reset", {"a"});
+  often.every = 5s;
+  often.times = 4;
+  scenario.timeline = {late, often};
+  scenario.time_limit = 100s;
+  const RunReport report = run_bare(scenario);
+  const auto never = never_happened(report);
+  ASSERT_EQ(never.size(), 2U);
+  EXPECT_TRUE(never[0].starts_with("0 agent.kill: due at 200.")) << never[0];
+  EXPECT_TRUE(never[0].ends_with(" s, but the run ended at 100.000 s")) << never[0];
+  EXPECT_EQ(never[1],
+            "1 net.reset: it happened 3 of 4 times; due at 105.000 s, but the run ended at 100.000 "
+            "s");
+  ASSERT_EQ(report.faults.size(), 3U);
+  EXPECT_EQ(report.faults[2].entry, 1U);
+}
+
 TEST(Timeline, a_process_killed_at_a_fault_point_does_nothing_behind_it) {
   Scenario scenario = job(1);
   TimelineEntry entry;
