@@ -53,11 +53,18 @@ ordered_json result_json(const Result& result) {
     json["unmet"].push_back({{"expectation", unmet.expectation}, {"reason", unmet.reason}});
   }
   json["violations"] = ordered_json::array();
-  for (const auto& violation : run.violations)
-    json["violations"].push_back(violation_json(violation));
+  for (std::size_t i = 0; i < run.violations.size(); ++i) {
+    json["violations"].push_back(violation_json(run.violations[i]));
+    json["violations"].back()["unexpected"] = is_unexpected(run, i);
+  }
+  json["jobs"] = ordered_json::array();
+  for (const scenario::JobResult& job : run.jobs) {
+    json["jobs"].push_back(
+        {{"run_id", job.run_id}, {"outcome", job.outcome}, {"agents", job.agents}});
+  }
   json["agents"] = ordered_json::array();
   for (const scenario::AgentResult& agent : run.agents) {
-    ordered_json entry{{"node", agent.node}, {"outcome", agent.outcome}};
+    ordered_json entry{{"node", agent.node}, {"run_id", agent.run_id}, {"outcome", agent.outcome}};
     if (agent.exit_code) entry["exit_code"] = *agent.exit_code;
     entry["ended_ns"] = agent.ended.time_since_epoch().count();
     if (!agent.detail.empty()) entry["detail"] = agent.detail;

@@ -22,6 +22,20 @@ std::string verdict_word(const Result& result) {
 
 }  // namespace
 
+bool is_unexpected(const scenario::RunReport& run, std::size_t violation) {
+  return std::any_of(run.unmet.begin(), run.unmet.end(),
+                     [violation](const auto& unmet) { return unmet.violation == violation; });
+}
+
+std::string ending(const scenario::JobResult& job) {
+  std::string agents;
+  for (const auto& [outcome, count] : job.agents) {
+    agents += agents.empty() ? fmt::format("{} agent{} {}", count, count == 1 ? "" : "s", outcome)
+                             : fmt::format(", {} {}", count, outcome);
+  }
+  return fmt::format("job \"{}\": {} ({})", job.run_id, job.outcome, agents);
+}
+
 std::vector<TimelineNote> timeline_notes(const scenario::RunReport& run) {
   struct Deeds {
     std::string what;
@@ -134,7 +148,7 @@ std::string worlds_table(const std::vector<Result>& results, const Style& style)
   return out;
 }
 
-std::string explanation(const Result& result, const Style& style, bool expected_too) {
+std::string explanation(const Result& result, const Style& style, bool expected_too, bool alone) {
   const scenario::RunReport& run = result.run;
   const std::string indent(10, ' ');
   std::string out;
@@ -156,23 +170,28 @@ std::string explanation(const Result& result, const Style& style, bool expected_
     out += indent + "second run: " + run.twin_difference->second + "\n";
   }
   if (!result.conclusive()) line("33", "inconclusive", run.inconclusive);
-  for (const scenario::Unmet& unmet : run.unmet) line("31", unmet.expectation, unmet.reason);
+  for (const scenario::Unmet& unmet : run.unmet) {
+    if (!unmet.violation) line("31", unmet.expectation, unmet.reason);
+  }
+  for (std::size_t i = 0; i < run.violations.size(); ++i) {
+    const properties::Violation& violation = run.violations[i];
+    const bool unexpected = is_unexpected(run, i);
+    if (!unexpected && result.good() && !expected_too) continue;
+    line(unexpected ? "31" : "33",
+         fmt::format("{} broken at {} s (event {}){}", violation.invariant,
+                     seconds(violation.at.time_since_epoch()), violation.event.value,
+                     unexpected ? "" : ", allowed by expect"),
+         violation.witness);
+  }
   for (const TimelineNote& note : timeline_notes(run)) line("33", note.entry, note.text);
   if (!run.logs.empty()) line("0", "what its processes wrote is in", run.logs);
-  if (!result.good() || expected_too) {
-    for (const properties::Violation& violation : run.violations) {
-      line("33",
-           fmt::format("{} broken at {} s (event {})", violation.invariant,
-                       seconds(violation.at.time_since_epoch()), violation.event.value),
-           violation.witness);
-    }
-  }
-  return out.empty() ? out
-                     : paint(style, "1", run.name) +
-                           (result.world == "sim"
-                                ? fmt::format("  seed {}  {}\n", run.seed, result.file)
-                                : fmt::format("  world {}  {}\n", result.world, result.file)) +
-                           out;
+  if (out.empty() && !alone) return out;
+  std::string head =
+      paint(style, "1", run.name) +
+      (result.world == "sim" ? fmt::format("  seed {}  {}\n", run.seed, result.file)
+                             : fmt::format("  world {}  {}\n", result.world, result.file));
+  for (const scenario::JobResult& job : run.jobs) head += "  " + ending(job) + "\n";
+  return head + out;
 }
 
 std::string closing_line(const std::vector<Result>& results) {

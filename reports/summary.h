@@ -22,6 +22,12 @@ struct Result {
   [[nodiscard]] bool conclusive() const { return run.inconclusive.empty(); }
 };
 
+/// Whether the scenario did not allow that violation of its run.
+bool is_unexpected(const scenario::RunReport& run, std::size_t violation);
+
+/// How a job ended: "job \"train\": failed (2 agents failed, 1 crashed)".
+std::string ending(const scenario::JobResult& job);
+
 /// What a verdict does not say: entries of the timeline that had no effect whenever they happened,
 /// and those that never happened. One sentence each, "timeline.2 net.reset" before it.
 struct TimelineNote {
@@ -34,10 +40,12 @@ std::vector<TimelineNote> timeline_notes(const scenario::RunReport& run);
 std::string table_head(const Style& style, std::size_t name_width);
 /// One scenario: verdict, rounds, virtual time, wall time, events, hash.
 std::string row(const Result& result, const Style& style, std::size_t name_width);
-/// Why a scenario failed: unmet expectations, broken invariants with their witness, the harness'
-/// own failure, and what its timeline did not do. Also the violations that a passing scenario
-/// expected, when `expected_too`.
-std::string explanation(const Result& result, const Style& style, bool expected_too);
+/// How the jobs of a scenario ended, and why it failed: unmet expectations, broken invariants with
+/// their witness, the harness' own failure. Also what its timeline did not do. Also the violations
+/// that a passing scenario expected, when `expected_too`. Empty when there is nothing to tell but
+/// the jobs' ends, unless this result stands `alone`.
+std::string explanation(const Result& result, const Style& style, bool expected_too,
+                        bool alone = false);
 /// Results of the same scenarios in several worlds: a line per scenario, a column per world, and
 /// whether the verdict is the same in all of them.
 std::string worlds_table(const std::vector<Result>& results, const Style& style);

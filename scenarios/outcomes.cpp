@@ -2,6 +2,8 @@
 // before the ends of the processes that go down with it.
 #include "scenarios/outcomes.h"
 
+#include <algorithm>
+
 #include "model/observe/trace_events.h"
 #include "scenarios/cluster.h"
 #include "scenarios/timeline.h"
@@ -20,7 +22,12 @@ void Outcomes::on_event(const sim::Event& event) {
   if (event.type == &wev::process_started) {
     if (event.field("program").text() != kAgentProgram) return;
     living_[{event.node, event.pid}] = agents_.size();
-    agents_.push_back({node_names_[event.node.value], "running", std::nullopt, "", {}});
+    agents_.push_back({node_names_[event.node.value], "running", std::nullopt, "", {}, ""});
+  } else if (event.type == &ev::agent_started) {
+    // A job that is run once more under another run id stays the one it was.
+    const auto found = living_.find({event.node, event.pid});
+    if (found == living_.end() || !agents_[found->second].run_id.empty()) return;
+    agents_[found->second].run_id = event.field("run_id").text();
   } else if (event.type == &ev::agent_finished) {
     agent_finished(event);
   } else if (event.type == &wev::process_ended) {
@@ -41,6 +48,28 @@ void Outcomes::on_event(const sim::Event& event) {
   } else if (event.type == &wev::fault_ended) {
     last_fault_ = std::max(last_fault_, event.at + Duration(event.field("lingers").number()));
   }
+}
+
+std::vector<JobResult> jobs_of(const std::vector<AgentResult>& agents) {
+  std::vector<JobResult> jobs;
+  std::map<std::string, std::map<std::string, std::string>> latest;  // job, node: outcome
+  for (const AgentResult& agent : agents) {
+    const std::string run_id = agent.run_id.empty() ? std::string(kRunId) : agent.run_id;
+    auto job = std::find_if(jobs.begin(), jobs.end(),
+                            [&](const JobResult& known) { return known.run_id == run_id; });
+    if (job == jobs.end()) job = jobs.insert(jobs.end(), {run_id, "", {}});
+    ++job->agents[agent.outcome];
+    latest[run_id][agent.node] = agent.outcome;
+  }
+  for (JobResult& job : jobs) {
+    std::set<std::string> outcomes;
+    for (const auto& [node, outcome] : latest[job.run_id]) outcomes.insert(outcome);
+    job.outcome = outcomes.size() == 1 ? *outcomes.begin() : "ended";
+    for (const char* const deciding : {"succeeded", "failed", "running"}) {
+      if (outcomes.contains(deciding)) job.outcome = deciding;
+    }
+  }
+  return jobs;
 }
 
 void Outcomes::agent_finished(const sim::Event& event) {

@@ -13,6 +13,9 @@
 
 namespace hooke::scenario {
 
+/// The jobs of these agents, which are in order of start.
+std::vector<JobResult> jobs_of(const std::vector<AgentResult>& agents);
+
 class Outcomes final : public kernel::TraceSink {
  public:
   /// `node_names` by NodeId, `expect` for the events that are to be counted; both must outlive

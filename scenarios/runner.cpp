@@ -221,6 +221,7 @@ sim::WorldTime judged_at(const Scenario& scenario, kernel::RunEnd end, sim::Worl
 void take_facts(const Execution& execution, kernel::Kernel& kernel, RunReport& report) {
   const Outcomes& outcomes = execution.outcomes();
   report.agents = outcomes.agents();
+  report.jobs = jobs_of(report.agents);
   report.faults = execution.timeline().done();
   report.never_happened = execution.timeline().never_happened(kernel.now());
   report.marks = outcomes.marks();

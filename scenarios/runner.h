@@ -54,12 +54,14 @@ struct RunOptions {
   std::function<void(world::World&)> prepare;
 };
 
-/// One sentence per expectation that did not come true.
+/// One sentence per expectation that did not come true, and per violation that was not expected.
 struct Unmet {
-  std::string expectation;  ///< "expect.outcome.a", a JSON pointer without slash form
+  /// "expect.outcome.a", a JSON pointer without slash form; the id of the invariant of a violation.
+  std::string expectation;
   std::string reason;
   /// Nothing that could still have happened would have changed it.
   bool decided = false;
+  std::optional<std::size_t> violation{};  ///< the one in RunReport::violations that it is
 };
 
 struct TwinDifference {
@@ -90,6 +92,16 @@ struct AgentResult {
   std::optional<int> exit_code;
   std::string detail;
   sim::WorldTime ended{};
+  std::string run_id{};  ///< of its job; empty: it ended before it said so
+};
+
+/// How one job ended: what its agents say together.
+struct JobResult {
+  std::string run_id;
+  /// running (an agent is), failed, succeeded (an agent has and none failed), or what all of its
+  /// agents ended as; else "ended". An earlier agent of a node does not count beside a later one.
+  std::string outcome;
+  std::map<std::string, std::size_t> agents;  ///< every agent that was started, by outcome
 };
 
 struct RunReport {
@@ -108,6 +120,7 @@ struct RunReport {
   std::vector<Unmet> unmet;
   std::vector<properties::Violation> violations;  ///< all, expected ones too
   std::vector<AgentResult> agents;                ///< in order of start
+  std::vector<JobResult> jobs;                    ///< in order of their first agent
   std::vector<InjectedFault> faults;
   std::vector<NeverHappened> never_happened;
   std::map<std::string, std::uint64_t> marks;

@@ -108,11 +108,12 @@ void judge_promises(const Expectation& expect, RunReport& report) {
                                     });
     if (!broken) report.unmet.push_back({"expect.violates", "\"" + wanted + "\" was not violated"});
   }
-  for (const properties::Violation& violation : report.violations) {
+  for (std::size_t i = 0; i < report.violations.size(); ++i) {
+    const properties::Violation& violation = report.violations[i];
     const bool expected = any_matches(expect.violates, violation.invariant);
     const bool outside = !expect.holds.empty() && !any_matches(expect.holds, violation.invariant);
     if (expected || outside) continue;
-    report.unmet.push_back({"expect.holds", violation.invariant + ": " + violation.witness, true});
+    report.unmet.push_back({violation.invariant, violation.witness, true, i});
   }
 }
 

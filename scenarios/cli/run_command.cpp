@@ -150,7 +150,8 @@ int run(const RunOptions& options) {
   }
   if (table) {
     for (const report::Result& result : results) {
-      const std::string text = report::explanation(result, style, options.explain);
+      const std::string text =
+          report::explanation(result, style, options.explain, results.size() == 1);
       if (!text.empty()) std::cout << '\n' << text;
     }
     if (compares) std::cout << '\n' << report::worlds_table(results, style);

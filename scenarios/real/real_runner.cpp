@@ -118,6 +118,7 @@ class Performance {
     report.world_time = now() - begin_;
     report.wall_time = report.world_time;
     report.agents = outcomes_.agents();
+    report.jobs = jobs_of(report.agents);
     report.faults = director_.done();
     report.never_happened = director_.never_happened(sim::WorldTime(report.world_time));
     report.marks = outcomes_.marks();

@@ -92,6 +92,50 @@ TEST(JUnit, has_what_the_timeline_did_not_do_as_properties) {
       HasSubstr(R"(<property name="timeline.3 net.reset" value="had no effect at 2.000 s)"));
 }
 
+/// Two violations, of which the scenario allows the second; its job has failed.
+Result with_violations() {
+  Result result = one_of_each().at(1);
+  result.run.violations = {{"safety.bounds", "three agents are in a round of two", {}, {}, ""},
+                           {"liveness.exit", "the agent on node a was late", {}, {}, ""}};
+  result.run.unmet = {{"safety.bounds", "three agents are in a round of two", true, 0}};
+  result.run.jobs = {{"job", "failed", {{"crashed", 1}, {"failed", 2}}}};
+  return result;
+}
+
+std::size_t times(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(Summary, tells_each_violation_once) {
+  const std::string text = explanation(with_violations(), Style{}, false);
+  EXPECT_EQ(times(text, "three agents are in a round of two"), 1U) << text;
+  EXPECT_THAT(text, HasSubstr("safety.bounds broken at 0.000 s (event 0)\n"));
+  EXPECT_THAT(text, HasSubstr("liveness.exit broken at 0.000 s (event 0), allowed by expect\n"));
+  EXPECT_THAT(text, Not(HasSubstr("expect.holds")));
+}
+
+TEST(Summary, says_how_each_job_ended) {
+  EXPECT_THAT(explanation(with_violations(), Style{}, false),
+              HasSubstr("job \"job\": failed (1 agent crashed, 2 failed)\n"));
+  Result alone = one_of_each().at(0);
+  alone.run.jobs = {{"job", "succeeded", {{"succeeded", 4}}}};
+  EXPECT_EQ(explanation(alone, Style{}, false), "");
+  EXPECT_EQ(explanation(alone, Style{}, false, true),
+            "a  seed 0  a.json\n  job \"job\": succeeded (4 agents succeeded)\n");
+}
+
+TEST(Json, says_which_violations_were_not_expected_and_how_each_job_ended) {
+  const auto run = nlohmann::json::parse(to_json({with_violations()})).at("results").at(0);
+  EXPECT_EQ(run.at("violations").at(0).at("unexpected"), true);
+  EXPECT_EQ(run.at("violations").at(1).at("unexpected"), false);
+  EXPECT_EQ(run.at("unmet").at(0).at("expectation"), "safety.bounds");
+  EXPECT_EQ(run.at("jobs").at(0), (nlohmann::json{{"run_id", "job"},
+                                                  {"outcome", "failed"},
+                                                  {"agents", {{"crashed", 1}, {"failed", 2}}}}));
+}
+
 TEST(JUnit, a_canary_that_was_cut_has_not_failed_as_it_must) {
   std::vector<Result> results{one_of_each().at(2)};
   results[0].must_fail = true;
