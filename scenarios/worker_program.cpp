@@ -141,6 +141,9 @@ bool WorkerRun::init() {
     model::ProcessGroupOptions options;
     options.variant = conditions_.variant;
     options.restart_count_prefix = conditions_.restart_count_prefix;
+    // What aborts a collective whose peer is gone does not wait for the machine of its store
+    // either.
+    options.reply_limit = conditions_.peer_abort;
     options.planted = conditions_.planted;
     group_.init(options);
     holdings_.hold(kGroup, [this] {

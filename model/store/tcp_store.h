@@ -45,6 +45,9 @@ struct TcpStoreOptions {
   sim::Duration timeout = std::chrono::seconds(300);
   /// Hardened: for how long a reply is waited for that has no limit of its own.
   sim::Duration reply_timeout = std::chrono::seconds(10);
+  /// Of any variant: no reply is waited for longer than this. A process group that aborts what
+  /// takes too long has such a limit; nullopt: as the variant waits.
+  std::optional<sim::Duration> reply_limit{};
   /// Which wire format, and which back-off between attempts: 2.x' jittered exponential one, or the
   /// fixed second of 1.13.
   Variant variant = Variant::torch_2_x;
@@ -60,13 +63,14 @@ struct TcpStoreOptions {
 
 /// Connects a client: resolve, connect, VALIDATE and PING where the wire format has them. One
 /// client serialises its calls with a mutex that is held for the whole of a wait (rendezvous R-39).
-/// Throws StoreNetworkError. Replies other than a WAIT's are waited for without limit (S-23). A
-/// connection that has broken stays so: every later call throws StoreNetworkError. Hardened, a
-/// reply comes within `reply_timeout` (or `timeout`, if that is shorter) or the connection is
-/// broken, what may be done twice is done again on a new one, a set is confirmed (S-2), and
-/// connecting takes no longer than `timeout`. In 1.13's format a wait that times out stays
-/// registered and spoils the answer to a later call (S-1), lists of keys are got and set one by
-/// one, and append is a StoreError. 1.13's second connection, for watches, is not opened.
+/// Throws StoreNetworkError. Replies other than a WAIT's are waited for without limit (S-23),
+/// unless there is a `reply_limit`, which breaks the connection. A connection that has broken stays
+/// so: every later call throws StoreNetworkError. Hardened, a reply comes within `reply_timeout`
+/// (or `timeout`, if that is shorter) or the connection is broken, what may be done twice is done
+/// again on a new one, a set is confirmed (S-2), and connecting takes no longer than `timeout`
+/// . In 1.13's format a wait that times out stays registered and spoils the answer to a later
+/// call (S-1), lists of keys are got and set one by one, and append is a StoreError. 1.13's second
+/// connection, for watches, is not opened.
 std::shared_ptr<Store> connect_tcp_store(sim::Ports& ports, const TcpStoreOptions& options);
 
 /// Which PyTorch serves the store at `endpoint`: 2.x answers the opening of a 2.x client, 1.13

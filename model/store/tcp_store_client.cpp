@@ -95,7 +95,7 @@ class Client final : public Store {
   /// its connection, this breaks, and both are done again (S-2).
   void confirm(const std::string& key);
   /// Blocks until `count` bytes have come. False at the deadline; without one for ever (S-23), or
-  /// until a hardened client's time-out breaks the connection.
+  /// until the limit of replies or a hardened client's time-out breaks the connection.
   bool receive(std::size_t count, std::optional<MonotonicTime> deadline);
   template <class T>
   T number() {
@@ -113,8 +113,12 @@ class Client final : public Store {
   [[nodiscard]] bool hardened() const { return options_.variant == Variant::hardened; }
   /// Until when a reply is waited for that no caller has set a limit to.
   [[nodiscard]] std::optional<MonotonicTime> patience() const {
-    if (!hardened()) return std::nullopt;
-    return ports_.clock.monotonic_now() + std::min(timeout_, options_.reply_timeout);
+    std::optional<Duration> limit = options_.reply_limit;
+    if (hardened()) {
+      limit = std::min({timeout_, options_.reply_timeout, limit.value_or(options_.reply_timeout)});
+    }
+    if (!limit) return std::nullopt;
+    return ports_.clock.monotonic_now() + *limit;
   }
   [[nodiscard]] Message request(Query query) const { return Message(query, options_.variant); }
   [[nodiscard]] Message key_list(Query query, const std::vector<std::string>& keys) const;

@@ -23,6 +23,7 @@ void ProcessGroup::init(const ProcessGroupOptions& options) {
   TcpStoreOptions target;
   target.endpoint = launch.master;
   target.variant = options.variant;
+  target.reply_limit = options.reply_limit;
   target.planted = options.planted;
   std::shared_ptr<Store> store = connect_tcp_store(ports_, target);
   if (agent_serves && (options.restart_count_prefix || options.variant == Variant::torch_1_13)) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "model/store/store.h"
@@ -21,6 +22,9 @@ struct ProcessGroupOptions {
   Variant variant = Variant::torch_2_x;
   /// Keys in an agent's store carry the restart count, as before PyTorch 2.6 (and always in 1.13).
   bool restart_count_prefix = false;
+  /// After so long without a reply of the store what was asked for fails (TcpStoreOptions);
+  /// nullopt: as the variant does.
+  std::optional<sim::Duration> reply_limit{};
   PlantedSet planted{};
 };
 

@@ -157,6 +157,26 @@ TEST(Job, a_lost_peer_makes_the_others_abort_after_peer_abort) {
   EXPECT_EQ(outcomes(report).front(), "a failed");
 }
 
+TEST(Job, the_loss_of_the_machine_of_rank_0_makes_the_others_abort_after_peer_abort_too) {
+  for (const model::Variant variant : {model::Variant::torch_2_x, model::Variant::torch_1_13}) {
+    Scenario scenario = job(3);
+    scenario.protocol.variant = variant;
+    scenario.protocol.agent.max_restarts = 0;
+    scenario.cluster.store_host.clear();
+    scenario.workers.program = {init(), collective(100, 1s)};
+    scenario.workers.peer_abort = 10s;
+    scenario.time_limit = 2'000s;
+    TimelineEntry crash = at(20s, "node.crash", {"rank0"});
+    scenario.timeline = {crash};
+    Lines lines;
+    const RunReport report = run_bare(scenario, &lines);
+    const auto ended = lines.with({"worker.ended", "status=1"});
+    ASSERT_FALSE(ended.empty()) << unmet(report);
+    // Once for a wait, and once more for the store's word that the wait is over.
+    for (const std::string& line : ended) EXPECT_LT(std::stod(line), 20 + 1 + 10 + 10 + 1) << line;
+  }
+}
+
 TEST(Job, workers_that_stop_slowly_finish_their_checkpoint) {
   Scenario scenario = job(1);
   scenario.workers.slow_stop = 12s;
