@@ -120,6 +120,8 @@ std::string world_phrase(const sim::Event& event) {
     return fmt::format("*** {} is held up for {} ms", txt(event, "fiber"),
                        num(event, "span") / 1'000'000);
   }
+  if (event.type == &wev::core_healed)
+    return fmt::format("*** {} healed, the rest stays as it is ***", txt(event, "nodes"));
   if (event.type == &wev::fault_injected)
     return "*** " + txt(event, "kind") + " " + txt(event, "target");
   if (event.type == &wev::fault_ended) return "*** end of " + txt(event, "kind");

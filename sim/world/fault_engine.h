@@ -25,8 +25,18 @@ class FaultEngine {
 
   FaultId inject(const Fault& fault);
   void heal(FaultId fault);
+  /// See World::heal_core.
+  void heal_core(const std::vector<sim::NodeId>& core);
 
  private:
+  using Core = std::vector<sim::NodeId>;
+  void heal_for(const Core& core, FaultId id, const Fault& fault);
+  void heal_paths(const Core& core, FaultId id, const Fault& fault);
+  void heal_name(const Core& core, FaultId id, const Fault& fault);
+  void make_permanent(FaultId id, const Fault& fault);
+  void continue_with(FaultId id, const Fault& rest);
+  void continue_at_process(FaultId id, const Fault& rest);
+  void set_clock_right(Machine& machine);
   [[nodiscard]] std::string describe_target(const Fault& fault) const;
   void act(FaultId id, const Fault& fault);
   void act_on_process(FaultId id, const Fault& fault, SimProcess& process);

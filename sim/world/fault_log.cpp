@@ -41,6 +41,9 @@ std::string_view to_string(FaultKind kind) {
 void FaultLog::feel(FaultId fault) {
   Entry& entry = entries_[fault.value];
   if (entry.felt++ == 0) world_.emit(events::fault_felt, {fault.value, to_string(entry.kind)});
+  for (auto earlier = entry.earlier; earlier; earlier = entries_[earlier->value].earlier) {
+    ++entries_[earlier->value].felt;
+  }
 }
 
 void FaultLog::end(FaultId fault, sim::Duration lingers) {

@@ -15,11 +15,13 @@ class FaultLog {
   explicit FaultLog(World& world) : world_(world) {}
 
   FaultId add(FaultKind kind) {
-    entries_.push_back({kind, 0});
+    entries_.push_back({kind, 0, std::nullopt});
     return FaultId{static_cast<std::uint32_t>(entries_.size() - 1)};
   }
-  /// The fault changed what some process experiences.
+  /// The fault changed what some process experiences; so did the one that it continues.
   void feel(FaultId fault);
+  /// `fault` is what is left of `earlier`.
+  void continues(FaultId fault, FaultId earlier) { entries_.at(fault.value).earlier = earlier; }
   [[nodiscard]] std::uint64_t felt(FaultId fault) const { return entries_.at(fault.value).felt; }
   [[nodiscard]] FaultKind kind(FaultId fault) const { return entries_.at(fault.value).kind; }
   /// The fault has ended; what it has slowed down `lingers`.
@@ -29,6 +31,7 @@ class FaultLog {
   struct Entry {
     FaultKind kind;
     std::uint64_t felt;
+    std::optional<FaultId> earlier;
   };
   World& world_;
   std::vector<Entry> entries_;

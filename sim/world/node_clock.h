@@ -21,6 +21,8 @@ class NodeClock {
   /// World time at which the monotonic clock will show `local`, not before `now`.
   [[nodiscard]] sim::WorldTime world_time_of(sim::MonotonicTime local, sim::WorldTime now) const;
 
+  [[nodiscard]] std::int64_t drift_ppb() const { return drift_ppb_; }
+
   void set_drift(std::int64_t ppb, sim::WorldTime now);
   /// Moves the wall clock only.
   void jump(sim::Duration span) { wall_offset_ += span; }

@@ -113,6 +113,10 @@ void World::heal(FaultId fault) {
   impl_->faults.heal(fault);
 }
 
+void World::heal_core(const std::vector<sim::NodeId>& core) {
+  impl_->faults.heal_core(core);
+}
+
 std::uint64_t World::felt(FaultId fault) const {
   return impl_->log.felt(fault);
 }

@@ -170,7 +170,13 @@ class World {
   FaultId inject(const Fault& fault);
   /// Ends a lasting fault early; harmless when it has ended.
   void heal(FaultId fault);
-  /// How often a fault changed what a process experienced; 0 means it had no effect at all.
+  /// Ends each lasting fault as far as it hinders the machines of `core`, the names by which they
+  /// find each other, or the paths among them, and sets their clocks right. What is left of such a
+  /// fault is injected anew, and nothing elsewhere ends any more: a fault whose end was to come is
+  /// replaced by one without. Starts no machine.
+  void heal_core(const std::vector<sim::NodeId>& core);
+  /// How often a fault, or what replaced it, changed what a process experienced; 0 means it had no
+  /// effect at all.
   [[nodiscard]] std::uint64_t felt(FaultId fault) const;
 
   /// Called whenever a process passes a named fault point: (node, pid, name, how often this name
