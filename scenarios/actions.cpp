@@ -297,6 +297,7 @@ void Actions::sched_health_kill(const Call& call) {
       std::max<Duration>(call.entry.span.value_or(kHealthPeriod), kHealthPeriodMin);
   for (const sim::NodeId node : call.nodes) {
     const bool watched = cluster_.watch_health(node, period, [this, node, effect = &call.effect] {
+      if (left_alone_) return;
       world::Fault kill;
       kill.kind = FaultKind::process_signal;
       kill.signal = sim::Signal::kill;
@@ -324,6 +325,7 @@ void Actions::on_event(const sim::Event& event) {
   if (event.field("status").number() == 0) return;
   --relaunch->second.left;
   agenda_.later(relaunch->second.after, [this, node, effect = relaunch->second.effect] {
+    if (!relaunches_.contains(node)) return;
     if (roster_.agents(node).empty()) effect->felt += cluster_.start_agent(node) ? 1 : 0;
   });
 }
@@ -343,6 +345,7 @@ void Actions::node_crash(const Call& call) {
 }
 
 void Actions::start_again(sim::NodeId node, Effect& effect) {
+  if (left_alone_) return;
   world::Fault fault;
   fault.kind = FaultKind::node_restart;
   fault.node = node;
@@ -390,11 +393,26 @@ void Actions::etcd_mode(const Call& call) {
   const std::string kind = "etcd_" + std::string(to_string(call.mode));
   const std::int64_t fault = announce(kind, call.entry.duration.value_or(Duration::zero()));
   etcd.begin(call.mode, call.effect.felt);
+  misbehaving_[fault] = {call.mode, kind};
   if (!call.entry.duration) return;
-  agenda_.later(*call.entry.duration, [this, &etcd, mode = call.mode, fault, kind] {
-    etcd.end(mode);
-    world_.emit(world::events::fault_ended, {fault, kind, std::int64_t{0}});
-  });
+  agenda_.later(*call.entry.duration, [this, fault] { end_misbehaviour(fault); });
+}
+
+void Actions::end_misbehaviour(std::int64_t fault) {
+  const auto over = misbehaving_.extract(fault);
+  if (!over) return;
+  cluster_.etcd_misbehaviour()->end(over.mapped().mode);
+  world_.emit(world::events::fault_ended, {fault, over.mapped().kind, std::int64_t{0}});
+}
+
+void Actions::leave_to(const std::vector<sim::NodeId>& core) {
+  left_alone_ = true;
+  const auto lost = [&](const auto& entry) {
+    return std::find(core.begin(), core.end(), entry.first) == core.end();
+  };
+  std::erase_if(restart_when_ended_, lost);
+  std::erase_if(relaunches_, lost);
+  while (!misbehaving_.empty()) end_misbehaviour(misbehaving_.begin()->first);
 }
 
 // ---- workers ------------------------------------------------------------------------------------

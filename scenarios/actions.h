@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -40,6 +41,10 @@ class Actions final : public kernel::TraceSink {
   /// Acts now. `there`: the node where the trigger fired, if it did on one. `effect` must outlive
   /// the run: what an entry sets off may be felt later.
   void act(const TimelineEntry& entry, std::optional<sim::NodeId> there, Effect& effect);
+  /// Only the nodes of `core` are sound from now on: what was set off before and has not happened
+  /// yet happens to none any more, except that an agent there is started again where a scheduler
+  /// was to do so. A store that misbehaves does so no longer.
+  void leave_to(const std::vector<sim::NodeId>& core);
   /// Sees agents end, for those who wait for it. Must see each event before the roster does.
   void on_event(const sim::Event& event) override;
 
@@ -77,6 +82,13 @@ class Actions final : public kernel::TraceSink {
   void sched_relaunch(const Call& call);
   void sched_health_kill(const Call& call);
 
+  /// A misbehaviour of etcd that goes on.
+  struct Misbehaving {
+    model::EtcdMisbehaviour::Mode mode{};
+    std::string kind;
+  };
+  void end_misbehaviour(std::int64_t fault);
+
   struct Relaunch {
     Duration after{};
     std::int64_t left = 0;
@@ -90,6 +102,8 @@ class Actions final : public kernel::TraceSink {
   std::map<sim::NodeId, Effect*> restart_when_ended_;
   std::map<sim::NodeId, Relaunch> relaunches_;
   std::int64_t announced_ = 0;  ///< faults with numbers of their own, below zero
+  std::map<std::int64_t, Misbehaving> misbehaving_;  ///< by those
+  bool left_alone_ = false;
 };
 
 }  // namespace hooke::scenario

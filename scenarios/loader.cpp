@@ -37,6 +37,7 @@ class Loader {
   void override_program(const std::string& key, const Place& place);
   [[nodiscard]] TimelineNames timeline_names() const;
   void timeline(const Place& place);
+  void core(const Place& place);
   void expectation(const Place& place);
   void schedule(const Place& place);
   void tape(const Place& place);
@@ -331,6 +332,17 @@ void Loader::timeline(const Place& place) {
   }
 }
 
+/// A healing that the run does not live to see would say nothing about the core.
+void Loader::core(const Place& place) {
+  place.object({"at", "nodes"});
+  CorePlan plan;
+  const Place at = place.at("at");
+  plan.at = at.duration();
+  if (plan.at >= scenario_.time_limit) at.refuse_value("a time before the time_limit");
+  plan.nodes = names_.select_all(place.at("nodes"), NodeNames::Roles::refused);
+  scenario_.core = std::move(plan);
+}
+
 void Loader::pattern(const Place& place, std::vector<std::string>& into) {
   static const std::vector<std::string> kIds = properties::InvariantRegistry::with_builtins().ids();
   for (const Place& item : place.items()) {
@@ -433,8 +445,8 @@ void Loader::schedule(const Place& place) {
 
 Scenario Loader::load() {
   top_.object({"$schema", "version", "name", "description", "references", "seed", "schedule",
-               "canary", "time_limit", "protocol", "cluster", "workers", "timeline", "expect",
-               "tape"});
+               "canary", "time_limit", "protocol", "cluster", "workers", "timeline", "core",
+               "expect", "tape"});
   if (top_.at("version").integer(0, kManyMax) != 1) top_.at("version").refuse_value("1");
   scenario_.name = top_.at("name").text();
   if (scenario_.name.empty()) top_.at("name").refuse_value("a name");
@@ -454,6 +466,7 @@ Scenario Loader::load() {
   mixture(top_.at("cluster").at("nodes"));
   workers(top_.at("workers"));
   if (top_.has("timeline")) timeline(top_.at("timeline"));
+  if (top_.has("core")) core(top_.at("core"));
   if (top_.has("expect")) expectation(top_.at("expect"));
   if (top_.has("tape")) tape(top_.at("tape"));
   return std::move(scenario_);

@@ -11,6 +11,7 @@
 #include "scenarios/actions.h"
 #include "scenarios/agenda.h"
 #include "scenarios/cluster.h"
+#include "scenarios/healed_core.h"
 #include "scenarios/outcomes.h"
 #include "scenarios/roster.h"
 #include "scenarios/timeline.h"
@@ -156,6 +157,10 @@ class Execution {
       const std::optional<Duration>& start = scenario.cluster.nodes[i].start;
       if (start) start_later(*start, cluster_->nodes()[i]);
     }
+    if (!scenario.core) return;
+    agenda_->later(scenario.core->at, [this, &scenario] {
+      heal_core(scenario, *world_, *cluster_, *actions_, *timeline_, outcomes_);
+    });
   }
   ~Execution() {
     gate_.shut();

@@ -159,6 +159,14 @@ struct TimelineEntry {
   friend bool operator==(const TimelineEntry&, const TimelineEntry&) = default;
 };
 
+/// From `at` on these nodes, the store, its host and the paths among all of them are sound, what is
+/// broken elsewhere stays so for good, and the timeline does nothing any more.
+struct CorePlan {
+  Duration at{};
+  std::vector<std::string> nodes;
+  friend bool operator==(const CorePlan&, const CorePlan&) = default;
+};
+
 struct Expectation {
   std::map<std::string, std::string>
       outcome;  ///< node id → succeeded, failed, signalled, crashed, running, error …
@@ -185,6 +193,7 @@ struct Scenario {
   ClusterPlan cluster;
   WorkersPlan workers;
   std::vector<TimelineEntry> timeline;
+  std::optional<CorePlan> core;
   Expectation expect;
   /// The run is cut here; what is still going is `running`.
   Duration time_limit = 3600s;

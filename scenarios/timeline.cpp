@@ -128,7 +128,14 @@ void Timeline::later(Duration after, std::size_t entry, std::optional<sim::NodeI
   });
 }
 
+void Timeline::stop() {
+  stopped_ = true;
+  for_events_.clear();
+  for_passages_.clear();
+}
+
 void Timeline::act(std::size_t number, std::optional<sim::NodeId> there, std::int64_t times_left) {
+  if (stopped_) return;
   const TimelineEntry& entry = entries_[number];
   log_.acted(number);
   std::string target = target_of(entry);

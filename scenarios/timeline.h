@@ -37,6 +37,8 @@ class Timeline final : public kernel::TraceSink {
   void arm();
   /// Watches for the events that entries wait for.
   void on_event(const sim::Event& event) override;
+  /// Nothing acts any more, whatever it waits for.
+  void stop();
   /// What has been done so far, in order, and how often it was felt.
   [[nodiscard]] std::vector<InjectedFault> done() const;
   /// What has not, by the end of the run.
@@ -70,6 +72,7 @@ class Timeline final : public kernel::TraceSink {
   TimelineLog log_;
   std::vector<Waiting> for_events_;
   std::vector<Waiting> for_passages_;
+  bool stopped_ = false;
   std::deque<Deed> done_;  ///< references into it stay valid
 };
 

@@ -277,6 +277,10 @@ std::string write_scenario(const Scenario& scenario) {
   out["workers"] = workers_json(scenario.workers);
   if (!scenario.timeline.empty()) out["timeline"] = ordered_json::array();
   for (const TimelineEntry& entry : scenario.timeline) out["timeline"].push_back(entry_json(entry));
+  if (scenario.core) {
+    out["core"] = {{"at", duration_text(scenario.core->at)},
+                   {"nodes", names_json(scenario.core->nodes)}};
+  }
   const ordered_json expect = expectation_json(scenario.expect);
   if (!expect.empty()) out["expect"] = expect;
   if (scenario.tape) {

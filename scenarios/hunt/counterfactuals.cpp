@@ -84,6 +84,17 @@ void change_faults(const Scenario& scenario, Changes& changes) {
   }
 }
 
+void change_core(const Scenario& scenario, Changes& changes) {
+  if (!scenario.core) return;
+  changes.add("without the healing of the core", [](Scenario& changed) { changed.core.reset(); });
+  changes.add("all nodes in the core", [](Scenario& changed) {
+    changed.core->nodes.clear();
+    for (const scenario::NodePlan& node : changed.cluster.nodes) {
+      changed.core->nodes.push_back(node.id);
+    }
+  });
+}
+
 void change_starts(const Scenario& scenario, Changes& changes) {
   for (std::size_t i = 0; i < scenario.cluster.nodes.size(); ++i) {
     const scenario::NodePlan& node = scenario.cluster.nodes[i];
@@ -188,6 +199,7 @@ void change_arrangement(const Scenario& scenario, Changes& changes) {
 std::vector<Change> changes_of(const Scenario& scenario) {
   Changes changes(scenario);
   change_faults(scenario, changes);
+  change_core(scenario, changes);
   change_starts(scenario, changes);
   change_arrangement(scenario, changes);
   change_sizes(scenario, changes);

@@ -54,7 +54,7 @@ class FutureTeller {
   [[nodiscard]] const std::vector<StoryLine>& moments() const { return moments_; }
   /// The scenario does something in the course of the run.
   [[nodiscard]] bool interferes() const {
-    return !scenario_.timeline.empty() ||
+    return !scenario_.timeline.empty() || scenario_.core ||
            std::any_of(scenario_.cluster.nodes.begin(), scenario_.cluster.nodes.end(),
                        [](const scenario::NodePlan& node) { return starts_after(node, {}); });
   }
@@ -125,6 +125,7 @@ class FutureTeller {
     for (scenario::NodePlan& node : quiet.cluster.nodes) {
       if (starts_after(node, after)) node.start.reset();
     }
+    if (quiet.core && sim::WorldTime(quiet.core->at) > after) quiet.core.reset();
     quiet.timeline.clear();
     for (std::size_t i = 0; i < scenario_.timeline.size(); ++i) {
       const auto acted = acted_.find(i);

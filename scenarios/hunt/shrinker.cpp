@@ -12,6 +12,7 @@ namespace {
 using scenario::Scenario;
 
 void simplify(ShrinkSearch& search) {
+  leave_broken(search);
   cut_after_failure(search);
   std::size_t before = 0;
   bool named = false;

@@ -174,7 +174,7 @@ bool shorten(ShrinkSearch& search, const std::vector<Pointer>& places, sim::Dura
 bool tells_the_story(const std::string& place) {
   return place.starts_with("/timeline/") || place.starts_with("/workers/program/") ||
          place.starts_with("/workers/overrides/") || place.starts_with("/cluster/nodes/") ||
-         place == "/time_limit";
+         place == "/core/at" || place == "/time_limit";
 }
 
 void lower_span(ShrinkSearch& search, const Pointer& place, sim::Duration span) {
@@ -227,6 +227,10 @@ Scenario without_nodes(const Scenario& from, const std::vector<std::string>& gon
   out.timeline.clear();
   for (const scenario::TimelineEntry& entry : from.timeline) {
     if (auto kept = entry_without(entry, gone)) out.timeline.push_back(std::move(*kept));
+  }
+  if (out.core) {
+    std::erase_if(out.core->nodes, [&](const std::string& name) { return is_among(gone, name); });
+    if (out.core->nodes.empty()) out.core.reset();
   }
   std::erase_if(out.workers.overrides, [&](const auto& override_program) {
     return is_among(gone, override_program.first.substr(0, override_program.first.find('/')));
@@ -319,6 +323,13 @@ void cut_after_failure(ShrinkSearch& search) {
     });
     if (search.step_aside(candidate, "cut at " + scenario::duration_text(limit))) return;
   }
+}
+
+void leave_broken(ShrinkSearch& search) {
+  if (!search.scenario().core) return;
+  Scenario candidate = search.scenario();
+  candidate.core.reset();
+  search.attempt(candidate, "without the core");
 }
 
 void calm_choices(ShrinkSearch& search) {

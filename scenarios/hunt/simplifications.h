@@ -8,6 +8,8 @@ namespace hooke::hunt {
 
 /// A time limit soon after the failure: what comes later only costs time.
 void cut_after_failure(ShrinkSearch& search);
+/// Nothing is healed, if the failure is not about that.
+void leave_broken(ShrinkSearch& search);
 /// First in, first out instead of a random schedule, a small seed instead of a tape, the quiet
 /// answer instead of a recorded one.
 void calm_choices(ShrinkSearch& search);

@@ -142,6 +142,7 @@ void StoryRecorder::on_event(const sim::Event& event) {
   } else {
     line.told.what = phrase_(event);
     if (line.told.what.empty()) return;
+    if (event.type == &world::events::core_healed) line.fault = true;
     // How the world carries out what the timeline has just been said to do.
     const bool carried_out =
         event.type == &world::events::fault_injected || event.type == &world::events::node_crashed;

@@ -68,6 +68,7 @@ std::vector<std::string> unsupported(const Scenario& scenario, AgentKind kind) {
   if (scenario.protocol.agent.exit_barrier_timeout != 300s) say("agent.exit_barrier_timeout");
   if (!scenario.cluster.store_name.empty()) say("cluster.store_name");
   if (scenario.tape) say("tape");
+  if (scenario.core) say("core");
   if (scenario.schedule.strategy != kernel::Strategy::fifo) say("schedule");
   if (scenario.protocol.agent.kind != AgentPlan().kind) say("agent.kind");
   if (scenario.protocol.agent.process_launcher != AgentPlan().process_launcher)

@@ -105,6 +105,9 @@ TEST(Schema, accepts_every_scenario_of_the_library_and_what_the_writer_makes_of_
 TEST(Schema, refuses_every_bad_file_whose_form_shows_it) {
   // Wrong by what they mean together, not by their form; no schema can see that.
   const std::vector<std::string> wrong_by_meaning{"agent-kind-unknown",
+                                                  "core-at-after-the-end",
+                                                  "core-node-role",
+                                                  "core-node-unknown",
                                                   "duration-eleven-years",
                                                   "duration-huge",
                                                   "expected-event-unknown-field",

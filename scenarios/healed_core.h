@@ -1,0 +1,33 @@
+#pragma once
+// After the faults comes the question whether the job can go on at all (TigerBeetle's VOPR asks it
+// so): a core of nodes is healed, with the store that they need, everything else stays broken for
+// good, and liveness.core demands that the core ends its job.
+
+#include <string>
+
+#include "scenarios/actions.h"
+#include "scenarios/cluster.h"
+#include "scenarios/outcomes.h"
+#include "scenarios/scenario.h"
+#include "scenarios/timeline.h"
+#include "sim/world/world.h"
+
+namespace hooke::scenario {
+
+/// How long the workers of a scenario need.
+struct WorkNeeded {
+  /// The longest of their programs when nothing fails, and the wait for a lost peer in the end.
+  Duration longest{};
+  /// Those that never end by themselves: keys of WorkersPlan::overrides and "*" for the common one,
+  /// with commas between them.
+  std::string endless;
+};
+WorkNeeded work_needed(const WorkersPlan& plan);
+
+/// Heals `plan` now. The host of the store belongs to the core. On a machine of it that is down, or
+/// whose agent was killed or has never been started, an agent starts; one that has ended by itself
+/// stays away.
+void heal_core(const Scenario& scenario, world::World& world, Cluster& cluster, Actions& actions,
+               Timeline& timeline, const Outcomes& outcomes);
+
+}  // namespace hooke::scenario
