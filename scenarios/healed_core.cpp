@@ -62,7 +62,6 @@ WorkNeeded work_needed(const WorkersPlan& plan) {
   };
   look_at("*", plan.program);
   for (const auto& [name, program] : plan.overrides) look_at(name, program);
-  needed.longest += plan.peer_abort.value_or(Duration::zero());
   return needed;
 }
 
@@ -80,7 +79,9 @@ void heal_core(const Scenario& scenario, world::World& world, Cluster& cluster, 
 
   timeline.stop();
   const WorkNeeded work = work_needed(scenario.workers);
-  world.emit(world::events::core_healed, {names_of(world, core), work.longest, work.endless});
+  const Duration peers = scenario.workers.peer_abort.value_or(Duration(-1));
+  world.emit(world::events::core_healed,
+             {names_of(world, core), work.longest, peers, work.endless});
   world.heal_core(core);
   actions.leave_to(core);
   world.set_service(store, kStorePort, cluster.store_service());

@@ -16,7 +16,7 @@ namespace hooke::scenario {
 
 /// How long the workers of a scenario need.
 struct WorkNeeded {
-  /// The longest of their programs when nothing fails, and the wait for a lost peer in the end.
+  /// The longest of their programs when nothing fails.
   Duration longest{};
   /// Those that never end by themselves: keys of WorkersPlan::overrides and "*" for the common one,
   /// with commas between them.

@@ -1,6 +1,7 @@
 // The built-in promises, in the order reports list them.
 #include <stdexcept>
 
+#include "properties/invariants/core.h"
 #include "properties/invariants/heartbeats.h"
 #include "properties/invariants/invariant.h"
 #include "properties/invariants/job_view.h"
@@ -48,6 +49,7 @@ InvariantRegistry InvariantRegistry::with_builtins() {
                           make_heartbeat_safety, make_heartbeat_loss_seen}) {
     registry.add(make);
   }
+  registry.add(make_core);
   return registry;
 }
 

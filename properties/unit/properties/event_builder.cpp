@@ -261,6 +261,11 @@ Script& Script::fault(std::int64_t fault, const std::string& kind, sim::Duration
   return world(wev::fault_injected, {fault, kind, target, lasts});
 }
 
+Script& Script::core_healed(const std::string& nodes, sim::Duration work, sim::Duration peers,
+                            const std::string& endless) {
+  return world(wev::core_healed, {nodes, work, peers, endless});
+}
+
 Script& Script::held_up(const std::string& name, sim::Duration span) {
   return emit(name, agent_pid(name), wev::fiber_held_up, {"keep_alive", span});
 }

@@ -84,6 +84,9 @@ class Script {
                 const std::string& target = "");
   Script& fault_over(std::int64_t fault, const std::string& kind, sim::Duration lingers = {});
   Script& fault_felt(std::int64_t fault, const std::string& kind);
+  /// `nodes`: names with commas between them; `peers` below zero: for ever.
+  Script& core_healed(const std::string& nodes, sim::Duration work, sim::Duration peers = 60s,
+                      const std::string& endless = "");
   Script& held_up(const std::string& name, sim::Duration span);
   Script& serves_store(const std::string& node, std::int64_t port);
 

@@ -118,7 +118,7 @@ TEST(InvariantRegistry, the_builtins_are_the_promises_of_the_design) {
                          "liveness.exit", "liveness.admission", "liveness.signals_take_effect",
                          "liveness.no_livelock", "liveness.blip_tolerance", "safety.timer_safety",
                          "liveness.timer_expiry", "safety.heartbeat_safety",
-                         "liveness.heartbeat_loss_seen"));
+                         "liveness.heartbeat_loss_seen", "liveness.core"));
 }
 
 TEST(InvariantRegistry, invariants_that_are_shown_every_event_without_a_set_judge_alike) {

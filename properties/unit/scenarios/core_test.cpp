@@ -37,7 +37,8 @@ TEST(Core, IsOnTheTraceWithItsStoreAndTheWorkOfItsPrograms) {
   scenario.workers.overrides["c"] = {work(700s), {WorkerStep::Kind::hang}};
   run_bare(scenario, &lines);
   EXPECT_THAT(lines.with({"core.healed"}),
-              ElementsAre(HasSubstr("nodes=\"a,b,store\" work=760000000000 endless=\"c\"")));
+              ElementsAre(HasSubstr(
+                  "nodes=\"a,b,store\" work=700000000000 peers=60000000000 endless=\"c\"")));
 }
 
 TEST(Core, ANodeThatCrashedThereIsUpAgainWithAnAgentAndOneElsewhereNever) {
@@ -170,15 +171,15 @@ TEST(Core, WithoutItNothingIsDifferent) {
   FAIL() << "the core was never healed";
 }
 
-TEST(Core, TheWorkIsThatOfTheLongestProgramAndTheWaitForALostPeer) {
+TEST(Core, TheWorkIsThatOfTheLongestProgram) {
   WorkersPlan plan;
   plan.peer_abort = 7s;
   plan.program = {work(5s), init(), collective(3, 4s), exit_with(0), work(100s)};
-  EXPECT_EQ(work_needed(plan).longest, 17s + 7s);
+  EXPECT_EQ(work_needed(plan).longest, 17s);
   EXPECT_EQ(work_needed(plan).endless, "");
   plan.overrides["b/1/*"] = {work(30s), {WorkerStep::Kind::hang}};
   plan.overrides["c"] = {exit_with(1), {WorkerStep::Kind::hang}};
-  EXPECT_EQ(work_needed(plan).longest, 30s + 7s);
+  EXPECT_EQ(work_needed(plan).longest, 30s);
   EXPECT_EQ(work_needed(plan).endless, "b/1/*");
   WorkerStep await{WorkerStep::Kind::await};
   await.text = "go";

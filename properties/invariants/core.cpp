@@ -1,0 +1,207 @@
+// One span for the whole core, measured from the latest thing that befell it; when it is over, each
+// agent that is left must have an excuse.
+#include "properties/invariants/core.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "model/observe/trace_events.h"
+#include "properties/invariants/core_excuses.h"
+#include "properties/invariants/judge.h"
+#include "sim/world/world_events.h"
+
+namespace hooke::properties {
+namespace {
+
+namespace ev = model::events;
+namespace wev = world::events;
+
+/// Polls, state caches and network in between.
+constexpr sim::Duration kCoreSlack = std::chrono::seconds(10);
+/// Workers that are stopped for a restart get this at least, whatever was configured (agent.md,
+///
+constexpr sim::Duration kLeastGrace = std::chrono::seconds(30);
+
+/// Excuses hold for long, and events are many.
+constexpr sim::Duration kLook = std::chrono::seconds(5);
+
+const char* text_of(Stage stage) {
+  switch (stage) {
+    case Stage::starting: return "starts";
+    case Stage::joining: return "wants to join";
+    case Stage::joined: return "has joined";
+    case Stage::running: return "runs its workers";
+    case Stage::restarting: return "restarts";
+    case Stage::stopping: return "stops";
+    case Stage::barrier: return "waits in the exit barrier";
+    case Stage::finished: return "has said how it ended";
+  }
+  return "?";
+}
+
+class Core final : public Judge {
+ public:
+  Core() : Judge("liveness.core", "A core that is healed ends its job in bounded time.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+  void finish(const RunFacts& facts) override {
+    next_look_ = {};
+    examine(facts.end, sim::kNoEvent);
+  }
+
+ private:
+  void judge(const sim::Event& event) override {
+    if (core_.is_healed() && !is_of_outsiders(event)) examine(event.at, event.id);
+    core_.see(event, view());
+    if (event.type == &ev::agent_started) learn_backend(event);
+    take_in(event);
+    if (core_.is_healed() && is_news(event)) begin_anew(event);
+  }
+
+  void learn_backend(const sim::Event& event) {
+    backends_[view().agent(view().agent_of(event)).job] = text(event, "backend");
+  }
+
+  /// How its agents are is kept as it was before the event that may show one of them late.
+  void take_in(const sim::Event& event) {
+    if (event.type == &wev::core_healed) {
+      for (std::uint32_t i = 0; i < view().agent_count(); ++i) follow(AgentId{i});
+    } else if (const AgentId id = view().agent_of(event); id != kNoAgent) {
+      follow(id);
+    }
+  }
+
+  void follow(AgentId id) {
+    const Agent& agent = view().agent(id);
+    if (agent.ended || !core_.has(agent.node)) {
+      living_.erase(id);
+    } else {
+      living_[id] = {id, agent.stage, agent.stage_since, agent.round, agent.spare};
+    }
+  }
+
+  // ---- the span
+
+  /// What an agent outside of the core did or suffered may have been what the core waited for.
+  [[nodiscard]] bool is_of_outsiders(const sim::Event& event) const {
+    const AgentId id = view().agent_of(event);
+    if (event.type == &ev::rendezvous_evicted) {
+      const AgentId gone = view().agent_described(text(event, "descriptor"));
+      return gone == kNoAgent || !core_.has(view().agent(gone).node);
+    }
+    return id != kNoAgent && !core_.has(view().agent(id).node);
+  }
+
+  [[nodiscard]] bool is_news(const sim::Event& event) {
+    if (event.type == &wev::core_healed || event.type == &wev::fiber_held_up) return true;
+    if (event.type == &wev::process_ended) {
+      const Process* const process = view().process(event.node, event.pid);
+      if (process == nullptr) return false;
+      return process->agent != kNoAgent || has_failed(*process);
+    }
+    if (event.type == &ev::rendezvous_added && came_.insert(view().agent_of(event)).second)
+      return true;
+    const bool moves = event.type == &ev::rendezvous_added || event.type == &ev::rendezvous_left ||
+                       event.type == &ev::rendezvous_evicted;
+    return event.type == &ev::agent_started || (moves && is_of_outsiders(event));
+  }
+
+  /// It was not stopped: what follows costs a restart, of which there are only so many.
+  [[nodiscard]] bool has_failed(const Process& process) const {
+    if (!process.worker || process.status == 0 || process.owner == kNoAgent) return false;
+    const Stage stage = view().agent(process.owner).stage;
+    return stage == Stage::running || stage == Stage::joined;
+  }
+
+  void begin_anew(const sim::Event& event) {
+    sim::WorldTime from = event.at;
+    if (event.type == &wev::fiber_held_up) from += sim::Duration(number(event, "span"));
+    since_ = std::max(since_, from);
+  }
+
+  [[nodiscard]] sim::Duration bound_of(const CoreAgent& agent) const {
+    const JobId job = view().agent(agent.id).job;
+    return core_bound(backends_.at(job), view().job(job).timeouts, core_.work());
+  }
+  /// How long it may try to get into a round.
+  [[nodiscard]] sim::Duration patience_of(const CoreAgent& agent) const {
+    const JobId job = view().agent(agent.id).job;
+    const Timeouts& with = view().job(job).timeouts;
+    if (backends_.at(job) == "static") return wait_for_ranks("static", with);
+    return with.join + with.read_timeout;
+  }
+
+  // ---- the end of the span
+
+  void examine(sim::WorldTime now, sim::EventId event) {
+    if (now < next_look_) return;
+    next_look_ = now + kLook;
+    for (const auto& [id, agent] : living_) {
+      if (enough()) return;
+      const sim::WorldTime due = since_ + bound_of(agent);
+      if (now <= due || told_.contains(id)) continue;
+      if (const auto excuse = excuse_of(core_, view(), agent)) {
+        if (!excuse->until_join_timeout || now <= due + patience_of(agent)) continue;
+      }
+      told_.insert(id);
+      tell(agent, due, now, event);
+    }
+  }
+
+  void tell(const CoreAgent& agent, sim::WorldTime due, sim::WorldTime now, sim::EventId event) {
+    const std::string round =
+        agent.round == kNoRound ? "" : fmt::format(" of round {}", agent.round);
+    broken(due, event,
+           fmt::format("{} belongs to the core that was healed at {}, and nothing has befallen it "
+                       "since {}; it should have ended by {}, but at {} it still lived: it {}{} "
+                       "since {}",
+                       view().describe(agent.id), seconds_text(core_.since()), seconds_text(since_),
+                       seconds_text(due), seconds_text(now), text_of(agent.stage), round,
+                       seconds_text(agent.stage_since)));
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {
+      &wev::core_healed,         &wev::process_ended,       &wev::fiber_held_up,
+      &ev::agent_started,        &ev::agent_settings,       &ev::agent_finished,
+      &ev::group_state,          &ev::group_restarting,     &ev::worker_started,
+      &ev::exit_barrier_entered, &ev::exit_barrier_left,    &ev::rendezvous_joining,
+      &ev::rendezvous_joined,    &ev::rendezvous_completed, &ev::rendezvous_added,
+      &ev::rendezvous_left,      &ev::rendezvous_failed,    &ev::rendezvous_evicted,
+      &ev::ranks_assigned,       &ev::store_serving};
+  HealedCore core_;
+  std::map<AgentId, CoreAgent> living_;  ///< of the core
+  sim::WorldTime since_{};
+  sim::WorldTime next_look_{};
+  std::set<AgentId> came_;  ///< to a round, since the healing
+  std::set<AgentId> told_;
+  std::map<JobId, std::string> backends_;
+};
+
+}  // namespace
+
+sim::Duration wait_for_ranks(std::string_view backend, const Timeouts& with) {
+  // torchrun's default for a static rendezvous; EtcdStore's (etcd_store.py) over any etcd.
+  if (backend == "static") return std::chrono::seconds(900);
+  return backend.starts_with("etcd") ? std::chrono::seconds(300) : with.read_timeout;
+}
+
+sim::Duration core_bound(std::string_view backend, const Timeouts& with, sim::Duration work) {
+  const sim::Duration grace = std::max(kLeastGrace, with.shutdown);
+  const sim::Duration loss = with.keep_alive + 2 * with.monitor + grace;
+  const sim::Duration meeting = with.last_call + wait_for_ranks(backend, with);
+  const sim::Duration parting = with.exit_barrier + with.read_timeout + with.close + with.shutdown;
+  return loss + meeting + work + parting + kCoreSlack;
+}
+
+std::unique_ptr<Invariant> make_core() {
+  return std::make_unique<Core>();
+}
+
+}  // namespace hooke::properties

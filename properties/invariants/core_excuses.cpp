@@ -1,0 +1,254 @@
+// Facts about machines and agents outside of the core first, then one function per excuse.
+#include "properties/invariants/core_excuses.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "model/observe/trace_events.h"
+#include "sim/world/world_events.h"
+
+namespace hooke::properties {
+namespace {
+
+/// Calls `each` for the parts of a text with commas or spaces between them.
+template <class Each>
+void for_each_part(std::string_view list, Each each) {
+  while (!list.empty()) {
+    const std::size_t end = list.find_first_of(", ");
+    if (end != 0) each(list.substr(0, end));
+    list.remove_prefix(end == std::string_view::npos ? list.size() : end + 1);
+  }
+}
+
+/// It lasts, and nobody will end it.
+bool is_for_good(const Fault& fault) {
+  constexpr std::array<std::string_view, 2> kBesides{"process_hang", "process_unkillable"};
+  const bool lasts = fault.disturbance ||
+                     std::find(kBesides.begin(), kBesides.end(), fault.kind) != kBesides.end();
+  return lasts && !fault.end;
+}
+
+/// The ends of a path as a fault's target names them; no second end means every machine.
+struct Path {
+  std::vector<std::string_view> from;
+  std::vector<std::string_view> to;
+};
+Path path_of(std::string_view target) {
+  Path path;
+  bool second = false;
+  target = target.substr(0, target.find(" pid "));  // of one process there
+  for_each_part(target, [&](std::string_view part) {
+    if (part == "->" || part == "<->") {
+      second = true;
+    } else {
+      (second ? path.to : path.from).push_back(part);
+    }
+  });
+  return path;
+}
+
+bool names(const std::vector<std::string_view>& ends, std::string_view name) {
+  return ends.empty() || std::find(ends.begin(), ends.end(), name) != ends.end();
+}
+
+/// What a fault says of one process: "b pid 123".
+std::string process_text(const JobView& view, sim::NodeId node, sim::Pid pid) {
+  return view.name(node) + " pid " + std::to_string(pid.value);
+}
+
+/// Members of the round that `agent` is in or waits beside, living, outside of the core and heard.
+template <class Accept>
+bool some_heard_outsider(const HealedCore& core, const JobView& view, JobId job, Accept accept) {
+  const std::vector<AgentId>& agents = view.job(job).agents;
+  return std::any_of(agents.begin(), agents.end(), [&](AgentId id) {
+    const Agent& other = view.agent(id);
+    return other.alive() && !core.has(other.node) && !is_unheard(core, view, other) &&
+           accept(other);
+  });
+}
+
+bool is_living_worker_of(const Process& process, AgentId owner) {
+  return process.worker && !process.ended && process.owner == owner;
+}
+
+bool a_worker_stands_still(const JobView& view, const Agent& agent, AgentId id) {
+  const std::vector<Process>& processes = view.processes(agent.node);
+  return std::any_of(processes.begin(), processes.end(), [&](const Process& process) {
+    if (!is_living_worker_of(process, id)) return false;
+    const std::string text = process_text(view, agent.node, process.pid);
+    return std::any_of(view.faults().begin(), view.faults().end(), [&](const Fault& fault) {
+      return is_for_good(fault) && fault.kind.starts_with("process_") && fault.target == text;
+    });
+  });
+}
+
+bool a_worker_has_ended_well(const JobView& view, const Agent& agent, AgentId id) {
+  const std::vector<Process>& processes = view.processes(agent.node);
+  return std::any_of(processes.begin(), processes.end(), [&](const Process& process) {
+    return process.worker && process.owner == id && process.round == agent.round && process.ended &&
+           process.status == 0;
+  });
+}
+
+}  // namespace
+
+// ---- the core -----------------------------------------------------------------------------------
+
+void HealedCore::see(const sim::Event& event, const JobView& view) {
+  if (event.type == &model::events::worker_started) {
+    const auto place = std::pair(event.node, event.field("local_rank").number());
+    const auto [run, first] = runs_.try_emplace(place);
+    if (!first) ++run->second.number;
+    run->second.pid = sim::Pid{static_cast<std::int32_t>(event.field("worker_pid").number())};
+    return;
+  }
+  if (event.type == &model::events::store_serving) {
+    if (event.field("purpose").text() == "rendezvous")
+      stores_[{event.node, event.pid}] = view.name(event.node);
+    return;
+  }
+  if (event.type == &world::events::process_ended) {
+    stores_.erase({event.node, event.pid});
+    return;
+  }
+  if (event.type != &world::events::core_healed) return;
+  healed_ = true;
+  since_ = event.at;
+  const sim::Duration peers(event.field("peers").number());
+  waits_for_ever_ = peers < sim::Duration::zero();
+  work_ = sim::Duration(event.field("work").number()) + std::max(peers, sim::Duration::zero());
+  for_each_part(event.field("nodes").text(), [&](std::string_view name) {
+    if (const auto node = view.node_called(name)) nodes_.insert(*node);
+  });
+  for_each_part(event.field("endless").text(),
+                [&](std::string_view program) { endless_.emplace(program); });
+}
+
+bool HealedCore::has_store(std::string_view machine) const {
+  return std::any_of(stores_.begin(), stores_.end(),
+                     [&](const auto& store) { return store.second == machine; });
+}
+
+bool HealedCore::is_endless(sim::NodeId node, const std::string& name,
+                            const Process& worker) const {
+  const auto run = runs_.find({node, worker.local_rank});
+  if (endless_.empty() || run == runs_.end() || run->second.pid != worker.pid) return false;
+  const std::string here = name + "/" + std::to_string(worker.local_rank);
+  const bool first = run->second.number == 0;
+  return endless_.contains("*") || endless_.contains(here + "/*") ||
+         endless_.contains(name + "/*") ||
+         (first && (endless_.contains(here) || endless_.contains(name)));
+}
+
+// ---- facts --------------------------------------------------------------------------------------
+
+bool is_broken(const HealedCore& core, const JobView& view, const Agent& agent) {
+  if (core.has(agent.node)) return false;
+  const std::string name = view.name(agent.node);
+  return std::any_of(view.faults().begin(), view.faults().end(), [&](const Fault& fault) {
+    if (!is_for_good(fault)) return false;
+    if (fault.kind == kStoreGone) return false;
+    const Path path = path_of(fault.target);
+    return names(path.from, name) || (!path.to.empty() && names(path.to, name)) ||
+           (fault.kind.starts_with("net_") && path.to.empty());
+  });
+}
+
+bool is_unheard(const HealedCore& core, const JobView& view, const Agent& agent) {
+  if (core.has(agent.node)) return false;
+  const std::string name = view.name(agent.node);
+  return std::any_of(view.faults().begin(), view.faults().end(), [&](const Fault& fault) {
+    if (!is_for_good(fault)) return false;
+    if (fault.kind == "clock_freeze") return fault.target == name;
+    if (fault.kind == "process_pause" || fault.kind == "process_hang")
+      return fault.target == process_text(view, agent.node, agent.pid);
+    if (fault.kind != "net_partition" && fault.kind != "net_clog") return false;
+    // One way is enough: nothing is written before the last answer has come.
+    const Path path = path_of(fault.target);
+    const auto joins = [&](const auto& one, const auto& other) {
+      return names(one, name) &&
+             std::any_of(other.begin(), other.end(), [&](auto end) { return core.has_store(end); });
+    };
+    if (path.to.empty()) return names(path.from, name) || joins(path.to, path.from);
+    return joins(path.from, path.to) || joins(path.to, path.from);
+  });
+}
+
+// ---- excuses ------------------------------------------------------------------------------------
+
+bool too_few_are_left(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
+  const Agent& self = view.agent(agent.id);
+  const std::vector<AgentId>& agents = view.job(self.job).agents;
+  const auto left = std::count_if(agents.begin(), agents.end(), [&](AgentId id) {
+    const Agent& other = view.agent(id);
+    return id == agent.id || (other.alive() && !is_unheard(core, view, other));
+  });
+  return left < self.min_nodes;
+}
+
+bool an_outsider_holds_a_seat(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
+  if (agent.stage != Stage::joining) return false;
+  return some_heard_outsider(core, view, view.agent(agent.id).job, [&](const Agent& other) {
+    return other.member && (is_broken(core, view, other) || other.stage != Stage::running);
+  });
+}
+
+bool all_seats_are_taken(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
+  if (agent.stage != Stage::joining) return false;
+  const Agent& self = view.agent(agent.id);
+  const std::vector<AgentId>& agents = view.job(self.job).agents;
+  const auto taken = std::count_if(agents.begin(), agents.end(), [&](AgentId id) {
+    const Agent& other = view.agent(id);
+    return id != agent.id && other.alive() && other.member && !is_unheard(core, view, other);
+  });
+  return taken >= self.max_nodes;
+}
+
+bool work_never_ends(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
+  if (agent.stage != Stage::running) return false;
+  const Agent& self = view.agent(agent.id);
+  const std::vector<AgentId>& agents = view.job(self.job).agents;
+  return std::any_of(agents.begin(), agents.end(), [&](AgentId id) {
+    const Agent& other = view.agent(id);
+    if (other.round != agent.round) return false;
+    const std::string name = view.name(other.node);
+    const std::vector<Process>& processes = view.processes(other.node);
+    const bool endless =
+        std::any_of(processes.begin(), processes.end(), [&](const Process& process) {
+          return is_living_worker_of(process, id) && core.is_endless(other.node, name, process);
+        });
+    return endless || (!core.has(other.node) && a_worker_stands_still(view, other, id)) ||
+           (core.waits_for_ever() && a_worker_has_ended_well(view, other, id));
+  });
+}
+
+bool a_member_is_broken(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
+  if (agent.stage != Stage::running) return false;
+  return some_heard_outsider(core, view, view.agent(agent.id).job, [&](const Agent& other) {
+    return other.member && other.round == agent.round && is_broken(core, view, other);
+  });
+}
+
+bool others_need_its_store(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
+  const Agent& self = view.agent(agent.id);
+  if (agent.stage != Stage::stopping && agent.stage != Stage::finished) return false;
+  if (!core.serves(self)) return false;
+  for (std::uint32_t i = 0; i < view.agent_count(); ++i) {
+    if (AgentId{i} != agent.id && view.agent(AgentId{i}).alive()) return true;
+  }
+  return false;
+}
+
+std::optional<Excuse> excuse_of(const HealedCore& core, const JobView& view,
+                                const CoreAgent& agent) {
+  if (others_need_its_store(core, view, agent)) return Excuse{"others need its store"};
+  if (work_never_ends(core, view, agent)) return Excuse{"a worker's program never ends"};
+  if (a_member_is_broken(core, view, agent)) return Excuse{"a member is broken for good"};
+  if (all_seats_are_taken(core, view, agent)) return Excuse{"all seats are taken"};
+  if (too_few_are_left(core, view, agent)) return Excuse{"too few are left", true};
+  if (an_outsider_holds_a_seat(core, view, agent)) return Excuse{"a seat is held", true};
+  return std::nullopt;
+}
+
+}  // namespace hooke::properties

@@ -1,0 +1,226 @@
+// A healed core ends its job: late, in time, put off, and excused by what the state proves.
+#include "properties/invariants/core.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "event_builder.h"
+
+namespace hooke::properties::test {
+namespace {
+
+namespace ev = model::events;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr const char* kId = "liveness.core";
+/// Of scripts with the usual settings, 20 s of work and 60 s for a lost peer.
+constexpr sim::Duration kBound = 645'200ms;
+
+std::string told(Script& script) {
+  return witnesses(script.finish(false), kId);
+}
+
+/// a and b are at work in round 0 since 1 s, and a is the core from 100 s on.
+Script a_is_healed(const std::string& endless = "", sim::Duration peers = 60s,
+                   AgentSettings settings = {}) {
+  Script script = two_nodes_at_work(std::move(settings));
+  script.at(100s).core_healed("a", 20s, peers, endless);
+  return script;
+}
+
+TEST(Core, the_bound_is_the_sum_of_what_lies_before_an_agent) {
+  Timeouts with;
+  with.join = 600s;
+  with.last_call = 30s;
+  with.close = 30s;
+  with.keep_alive = 15s;
+  with.read_timeout = 60s;
+  with.monitor = 100ms;
+  with.exit_barrier = 300s;
+  with.shutdown = 30s;
+  EXPECT_EQ(core_bound("c10d", with, 80s), kBound);
+  EXPECT_EQ(core_bound("etcd-v2", with, 80s), kBound + 240s) << "etcd's store waits 300 s";
+  EXPECT_EQ(core_bound("static", with, 80s), kBound + 840s) << "torchrun's default is 900 s";
+}
+
+TEST(Core, an_agent_that_never_ends_breaks_it_and_nothing_is_due_before_a_core_is_healed) {
+  Script script = a_is_healed();
+  script.at(5000s);
+  EXPECT_THAT(told(script),
+              AllOf(HasSubstr("the agent on node a (pid 100) belongs to the core that was healed "
+                              "at 100.000 s, and nothing has befallen it since 100.000 s; it "
+                              "should have ended by 745.200 s, but at 5000.000 s it still lived: "
+                              "it runs its workers of round 0 since 1.000 s"),
+                    Not(HasSubstr("node b"))));
+  Script never = two_nodes_at_work();
+  never.at(5000s);
+  EXPECT_THAT(told(never), IsEmpty());
+}
+
+TEST(Core, a_run_that_is_cut_before_and_an_end_in_time_keep_it) {
+  Script cut = a_is_healed();
+  cut.at(100s + kBound);
+  EXPECT_THAT(told(cut), IsEmpty());
+  Script done = two_nodes_at_work();
+  done.at(100s).core_healed("a,b", 20s).at(700s).succeed({"a", "b"}).at(5000s);
+  EXPECT_THAT(told(done), IsEmpty());
+}
+
+TEST(Core, an_end_that_comes_late_breaks_it) {
+  Script script = a_is_healed();
+  script.at(900s).finishes("a", "error", 1);
+  EXPECT_THAT(told(script), HasSubstr("but at 900.000 s it still lived: it runs its workers"));
+}
+
+TEST(Core, an_agent_that_starts_when_it_is_healed_is_asked_too) {
+  Script script = two_nodes_at_work();
+  script.at(50s).kill_agent("b").at(100s).core_healed("a,b", 20s).agent_starts("b").at(5000s);
+  EXPECT_THAT(told(script), HasSubstr("the agent on node b (pid 102) belongs to the core"));
+}
+
+TEST(Core, failures_starts_ends_and_what_outsiders_do_begin_the_span_anew) {
+  const auto with = [](const std::function<void(Script&)>& news) {
+    Script script = two_nodes_at_work();
+    script.at(100s).core_healed("a", 20s).at(600s);
+    news(script);
+    script.at(600s + kBound);
+    return told(script);
+  };
+  EXPECT_THAT(with([](Script&) {}), Not(IsEmpty()));
+  EXPECT_THAT(with([](Script& s) { s.worker_ends("a", 0, 1); }), IsEmpty());
+  EXPECT_THAT(with([](Script& s) { s.worker_ends("a", 0, 0); }), Not(IsEmpty())) << "as it should";
+  EXPECT_THAT(with([](Script& s) { s.agent_starts("c"); }), IsEmpty());
+  EXPECT_THAT(with([](Script& s) { s.kill_agent("b"); }), IsEmpty());
+  EXPECT_THAT(with([](Script& s) { s.held_up("a", 1s); }), IsEmpty());
+  EXPECT_THAT(with([](Script& s) { s.added("b", "wait_list", 0); }), IsEmpty());
+  EXPECT_THAT(with([](Script& s) { s.restarts("a", "membership_change"); }), Not(IsEmpty()))
+      << "a job that goes round in circles makes no progress";
+}
+
+TEST(Core, it_comes_to_a_round_once_and_not_again_and_again) {
+  Script script = a_is_healed();
+  script.at(600s).added("a", "wait_list", 0).at(1200s).added("a", "wait_list", 1);
+  script.at(600s + kBound + 1s);
+  EXPECT_THAT(told(script), HasSubstr("since 600.000 s"));
+}
+
+// ---- excuses
+
+TEST(Core, a_program_without_an_end_excuses_who_runs_it_and_its_peers) {
+  for (const std::string& endless : {std::string("*"), std::string("b"), std::string("b/0"),
+                                     std::string("x,b/0/*"), std::string("a/*")}) {
+    Script script = a_is_healed(endless);
+    script.at(5000s);
+    EXPECT_THAT(told(script), IsEmpty()) << endless;
+  }
+  Script of_another = a_is_healed("c,b/1/*");
+  of_another.at(5000s);
+  EXPECT_THAT(told(of_another), Not(IsEmpty()));
+}
+
+TEST(Core, a_first_run_without_an_end_says_nothing_of_the_second) {
+  Script script = two_nodes_at_work();
+  script.at(50s).worker_ends("a", 0, 1).reaps("a").restarts("a", "worker_failure");
+  script.stops_workers("b").restarts("b", "membership_change").at(60s).form(1, {"a", "b"});
+  script.at(100s).core_healed("a,b", 20s, 60s, "a").at(5000s);
+  EXPECT_THAT(told(script), HasSubstr("it runs its workers of round 1"));
+}
+
+TEST(Core, a_program_without_an_end_does_not_excuse_who_is_not_yet_in_a_round) {
+  Script script = a_is_healed("*");
+  script.at(150s).kill_agent("b").stops_workers("a").restarts("a", "membership_change");
+  script.joining("a").at(5000s);
+  EXPECT_THAT(told(script), HasSubstr("it wants to join"));
+}
+
+TEST(Core, a_worker_that_waits_for_ever_is_excused_once_a_peer_has_ended_well) {
+  Script script = a_is_healed("", -1s);
+  script.worker_ends("b", 0, 0).at(5000s);
+  EXPECT_THAT(told(script), IsEmpty());
+  Script gives_up = a_is_healed();
+  gives_up.worker_ends("b", 0, 0).at(5000s);
+  EXPECT_THAT(told(gives_up), Not(IsEmpty()));
+  Script nobody_has = a_is_healed("", -1s);
+  nobody_has.at(5000s);
+  EXPECT_THAT(told(nobody_has), Not(IsEmpty()));
+}
+
+TEST(Core, a_worker_outside_that_stands_still_for_good_excuses_its_peers) {
+  for (const char* const kind : {"process_hang", "process_unkillable", "process_pause"}) {
+    Script script = two_nodes_at_work();
+    const std::string target = "b pid " + std::to_string(script.worker_pid("b", 0));
+    script.at(50s).fault(1, kind, {}, target).at(100s).core_healed("a", 20s).at(5000s);
+    EXPECT_THAT(told(script), IsEmpty()) << kind;
+  }
+}
+
+/// b is a member outside of the core, and has a fault; the store is on a machine of its own.
+std::string with_fault(const std::string& kind, const std::string& target, bool over = false) {
+  Script script = two_nodes_at_work();
+  script.emit("store", 7, ev::store_serving, {29400, "rendezvous"});
+  script.at(50s).fault(1, kind, {}, target).at(100s).core_healed("a,store", 20s).at(101s);
+  if (over) script.fault_over(1, kind);
+  script.at(5000s);
+  return told(script);
+}
+
+TEST(Core, a_member_that_is_broken_for_good_but_heard_excuses) {
+  EXPECT_THAT(with_fault("net_delay", "b <-> a store"), IsEmpty());
+  EXPECT_THAT(with_fault("net_partition", "b <-> d"), IsEmpty()) << "the store still hears it";
+  EXPECT_THAT(with_fault("disk_full", "b"), Not(IsEmpty())) << "no disk keeps workers waiting";
+}
+
+TEST(Core, a_member_that_nobody_hears_or_whose_fault_is_over_does_not) {
+  EXPECT_THAT(with_fault("net_partition", "b <-> a store"), Not(IsEmpty()));
+  EXPECT_THAT(with_fault("net_partition", "store -> b"), Not(IsEmpty()));
+  EXPECT_THAT(with_fault("net_clog", "b"), Not(IsEmpty()));
+  EXPECT_THAT(with_fault("clock_freeze", "b"), Not(IsEmpty()));
+  EXPECT_THAT(with_fault("process_pause", "b pid 100"), Not(IsEmpty()));
+  EXPECT_THAT(with_fault("net_delay", "b <-> a store", true), Not(IsEmpty()));
+  EXPECT_THAT(with_fault("net_delay", "c <-> d"), Not(IsEmpty()));
+}
+
+TEST(Core, too_few_agents_may_wait_for_as_long_as_they_may_join) {
+  AgentSettings two;
+  two.min_nodes = 2;
+  const auto until = [&](sim::Duration end) {
+    Script script = two_nodes_at_work(two);
+    script.at(50s).kill_agent("b").stops_workers("a").restarts("a", "membership_change");
+    script.joining("a").at(100s).core_healed("a", 20s).at(end);
+    return told(script);
+  };
+  EXPECT_THAT(until(100s + kBound + 660s), IsEmpty());
+  EXPECT_THAT(until(100s + kBound + 661s), HasSubstr("it wants to join"));
+}
+
+TEST(Core, a_spare_may_wait_while_all_seats_are_taken) {
+  const auto with_seats = [](std::int64_t seats) {
+    AgentSettings settings;
+    settings.max_nodes = seats;
+    Script script = two_nodes_at_work(settings);
+    script.at(20s).agent_starts("c").joining("c").added("c", "redundancy_list", 0);
+    script.at(100s).core_healed("c", 20s).at(5000s);
+    return told(script);
+  };
+  EXPECT_THAT(with_seats(2), IsEmpty());
+  EXPECT_THAT(with_seats(3), HasSubstr("the agent on node c"));
+}
+
+TEST(Core, who_serves_the_store_may_do_so_while_another_agent_lives) {
+  Script script = a_is_healed();
+  script.worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").at(5000s);
+  EXPECT_THAT(told(script), IsEmpty());
+  Script alone = a_is_healed();
+  alone.worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").at(200s).kill_agent("b");
+  alone.at(5000s);
+  EXPECT_THAT(told(alone), HasSubstr("it stops"));
+  Script at_work = a_is_healed();
+  at_work.at(5000s);
+  EXPECT_THAT(told(at_work), HasSubstr("it runs its workers"));
+}
+
+}  // namespace
+}  // namespace hooke::properties::test
