@@ -6,7 +6,9 @@
 #include <array>
 #include <string_view>
 
+#include "properties/invariants/core.h"
 #include "properties/invariants/invariant.h"
+#include "scenarios/healed_core.h"
 #include "scenarios/vocabulary.h"
 #include "sim/port/process_host.h"
 
@@ -77,6 +79,7 @@ class Drawing {
     cluster();
     workers();
     faults();
+    if (swarm_.cores) core();
     return std::move(world_);
   }
 
@@ -95,6 +98,8 @@ class Drawing {
   WorkerProgram program(Stream& draws, const WorkerProgram& work) const;
   void odd_worker(Stream& draws);
   void faults();
+  void core();
+  [[nodiscard]] Duration longest_end() const;
   std::vector<const Word*> words();
   TimelineEntry fault(Stream& draws, const Word& word);
   scenario::Trigger trigger(Stream& draws);
@@ -355,6 +360,45 @@ void Drawing::faults() {
     Stream own = stream("swarm.fault", static_cast<std::uint64_t>(i));
     world_.timeline.push_back(fault(own, *one_of(own, on)));
   }
+}
+
+/// Enough nodes for a round in most worlds, healed when what the timeline does at a time is over.
+void Drawing::core() {
+  Stream draws = stream("swarm.core");
+  if (one_in(draws, 2)) return;
+  const auto count = static_cast<std::int64_t>(world_.cluster.nodes.size());
+  const bool enough = !one_in(draws, 6);
+  const std::int64_t least = enough ? world_.protocol.rendezvous.min_nodes : 1;
+  const std::int64_t size = between(draws, {least, count});
+  scenario::CorePlan& plan = world_.core.emplace();
+  plan.at = seconds(draws, 60, 150);
+  // Each node in turn, as likely as there are places left for it.
+  for (std::int64_t i = 0, left = size; i < count && left > 0; ++i) {
+    if (static_cast<std::int64_t>(draws.below(static_cast<std::uint64_t>(count - i))) >= left)
+      continue;
+    plan.nodes.push_back(world_.cluster.nodes[static_cast<std::size_t>(i)].id);
+    --left;
+  }
+  // Twice, for what befalls the core once more.
+  world_.time_limit = std::max(world_.time_limit, plan.at + 2 * longest_end());
+}
+
+/// How long a core may take to end.
+Duration Drawing::longest_end() const {
+  const scenario::RendezvousPlan& rendezvous = world_.protocol.rendezvous;
+  const scenario::AgentPlan& agent = world_.protocol.agent;
+  properties::Timeouts with;
+  with.join = rendezvous.join;
+  with.last_call = rendezvous.last_call;
+  with.close = rendezvous.close;
+  with.keep_alive = rendezvous.keep_alive_interval * rendezvous.keep_alive_max_attempts;
+  with.read_timeout = rendezvous.read_timeout;
+  with.monitor = agent.monitor_interval;
+  with.exit_barrier = agent.exit_barrier_timeout;
+  with.shutdown = agent.shutdown_timeout;
+  const Duration work = scenario::work_needed(world_.workers).longest +
+                        world_.workers.peer_abort.value_or(Duration::zero());
+  return properties::core_bound(rendezvous.backend, with, work) + with.join + with.read_timeout;
 }
 
 scenario::Trigger Drawing::trigger(Stream& draws) {

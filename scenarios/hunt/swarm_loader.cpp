@@ -68,7 +68,7 @@ Swarm load_swarm(std::string_view text, const std::string& source) {
   const Place top(json, "", source);
   top.object({"version", "variants", "mixed", "defects", "backends", "nodes", "spare_seats",
               "surplus_nodes", "workers_per_node", "max_restarts", "faults", "words",
-              "fault_points", "strategies", "time_limit"});
+              "fault_points", "strategies", "cores", "time_limit"});
   if (top.at("version").integer(0, kSizeMax) != 1) top.at("version").refuse_value("1");
   Swarm swarm;
   clear_for(top, "variants", swarm.variants);
@@ -111,6 +111,7 @@ Swarm load_swarm(std::string_view text, const std::string& source) {
     }
     swarm.strategies.push_back(*strategy);
   });
+  if (top.has("cores")) swarm.cores = top.at("cores").truth();
   if (top.has("time_limit")) swarm.time_limit = top.at("time_limit").positive_duration();
   return swarm;
 }

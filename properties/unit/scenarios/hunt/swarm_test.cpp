@@ -104,7 +104,8 @@ TEST(Swarm, StaysInTheSpaceThatAFileDescribes) {
   const Swarm swarm = load_swarm(R"({"version": 1, "variants": ["hardened"], "backends": ["etcd"],
       "nodes": [3, 4], "spare_seats": [1, 1], "surplus_nodes": [0, 0], "workers_per_node": [2, 2],
       "max_restarts": [5, 5], "faults": [2, 3], "words": ["net.*"], "fault_points": ["legacy.*"],
-      "strategies": ["pct"], "defects": ["launcher.shutdown_on_signal"], "time_limit": "90s"})",
+      "strategies": ["pct"], "defects": ["launcher.shutdown_on_signal"], "cores": false,
+      "time_limit": "90s"})",
                                  "space");
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const Scenario world = draw(swarm, seed);
@@ -118,6 +119,7 @@ TEST(Swarm, StaysInTheSpaceThatAFileDescribes) {
     EXPECT_THAT(world.timeline.size(), testing::AnyOf(2U, 3U));
     EXPECT_EQ(world.schedule.strategy, kernel::Strategy::pct);
     EXPECT_EQ(world.time_limit, std::chrono::seconds(90));
+    EXPECT_FALSE(world.core);
     for (const auto& entry : world.timeline) {
       EXPECT_THAT(entry.what, testing::StartsWith("net."));
       if (entry.trigger.fault_point) {
@@ -143,6 +145,52 @@ TEST(Swarm, MixesTheVariantsOfNodesAndChangesNothingElse) {
     EXPECT_EQ(world, draw(Swarm(), seed)) << "the same world, all of it torch-2.x";
   }
   EXPECT_GT(mixed, 50);
+}
+
+TEST(Swarm, HealsACoreInHalfOfTheWorldsAndChangesNothingElse) {
+  Swarm without;
+  without.cores = false;
+  Swarm with;
+  with.cores = true;
+  int healed = 0;
+  int enough = 0;
+  for (std::uint64_t seed = 0; seed < 1'000; ++seed) {
+    Scenario world = draw(with, seed);
+    const Scenario same = draw(without, seed);
+    ASSERT_FALSE(same.core) << seed;
+    if (world.core) {
+      ++healed;
+      EXPECT_GE(world.core->at, std::chrono::seconds(60)) << seed;
+      EXPECT_LE(world.core->at, std::chrono::seconds(150)) << seed;
+      EXPECT_GE(world.core->nodes.size(), 1U) << seed;
+      EXPECT_GE(world.time_limit, same.time_limit) << seed;
+      const auto least = static_cast<std::size_t>(world.protocol.rendezvous.min_nodes);
+      enough += world.core->nodes.size() >= least ? 1 : 0;
+      world.core.reset();
+      world.time_limit = same.time_limit;
+    }
+    EXPECT_EQ(world, same) << "but for its core";
+  }
+  EXPECT_GT(healed, 450);
+  EXPECT_LT(healed, 550);
+  EXPECT_GT(enough, healed * 3 / 4);
+  EXPECT_LT(enough, healed) << "too few for a round, too";
+}
+
+TEST(Swarm, ACoreHasTimeToEndOnceItIsHealed) {
+  Swarm swarm;
+  swarm.cores = true;
+  swarm.time_limit = std::chrono::seconds(90);
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const Scenario world = draw(swarm, seed);
+    if (!world.core) {
+      EXPECT_EQ(world.time_limit, std::chrono::seconds(90)) << seed;
+      continue;
+    }
+    const auto& rendezvous = world.protocol.rendezvous;
+    EXPECT_GT(world.time_limit, world.core->at + 2 * rendezvous.join) << seed;
+    EXPECT_GT(world.time_limit, world.core->at + 2 * world.protocol.agent.exit_barrier_timeout);
+  }
 }
 
 TEST(Swarm, AFileWithNothingButItsVersionIsTheDefault) {
@@ -171,6 +219,7 @@ TEST(Swarm, BadFilesAreRefusedWithThePlace) {
               HasSubstr("did you mean \"pct\""));
   EXPECT_THAT(refusal(R"({"version": 1, "backends": ["etdc"]})"),
               HasSubstr("did you mean \"etcd\""));
+  EXPECT_THAT(refusal(R"({"version": 1, "cores": 1})"), HasSubstr("/cores: expected"));
   EXPECT_THAT(refusal("{"), HasSubstr("byte 1"));
 }
 
