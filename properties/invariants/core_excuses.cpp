@@ -130,6 +130,12 @@ bool HealedCore::has_store(std::string_view machine) const {
                      [&](const auto& store) { return store.second == machine; });
 }
 
+bool HealedCore::some_began_anew() const {
+  return std::any_of(runs_.begin(), runs_.end(), [&](const auto& run) {
+    return run.second.number != runs_.begin()->second.number;
+  });
+}
+
 bool HealedCore::is_endless(sim::NodeId node, const std::string& name,
                             const Process& worker) const {
   const auto run = runs_.find({node, worker.local_rank});
@@ -207,6 +213,7 @@ bool all_seats_are_taken(const HealedCore& core, const JobView& view, const Core
 
 bool work_never_ends(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
   if (agent.stage != Stage::running) return false;
+  if (agent.round < 0 && core.waits_for_ever() && core.some_began_anew()) return true;
   const Agent& self = view.agent(agent.id);
   const std::vector<AgentId>& agents = view.job(self.job).agents;
   return std::any_of(agents.begin(), agents.end(), [&](AgentId id) {

@@ -27,6 +27,8 @@ class HealedCore {
   [[nodiscard]] sim::Duration work() const { return work_; }
   /// A worker never gives up a peer.
   [[nodiscard]] bool waits_for_ever() const { return waits_for_ever_; }
+  /// A worker has been started anew, and another one has not been so as often.
+  [[nodiscard]] bool some_began_anew() const;
   [[nodiscard]] bool has(sim::NodeId node) const { return nodes_.contains(node); }
   /// A process on that machine serves a rendezvous store.
   [[nodiscard]] bool has_store(std::string_view machine) const;
@@ -88,8 +90,9 @@ bool all_seats_are_taken(const HealedCore& core, const JobView& view, const Core
 
 /// The agent runs a group in which a living worker never ends by itself: its program has no end; or
 /// a fault that never ends keeps it from going on outside of the core; or it may wait for ever for
-/// a peer whose program has ended well without having met it. An agent may end only when its
-/// workers have ended, and a group whose workers live is healthy.
+/// a peer whose program has ended well without having met it, or, where a static rendezvous has no
+/// word for a restart, for one that has been started anew. An agent may end only when its workers
+/// have ended, and a group whose workers live is healthy.
 bool work_never_ends(const HealedCore& core, const JobView& view, const CoreAgent& agent);
 
 /// The agent runs a group of which a member outside of the core is alive, is heard, and is broken

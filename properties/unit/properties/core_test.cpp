@@ -148,6 +148,18 @@ TEST(Core, a_worker_that_waits_for_ever_is_excused_once_a_peer_has_ended_well) {
   EXPECT_THAT(told(nobody_has), Not(IsEmpty()));
 }
 
+TEST(Core, a_static_rendezvous_has_no_word_for_a_restart_so_that_peers_may_wait_for_ever) {
+  const auto with = [](std::int64_t round) {
+    Script script;
+    script.agent_starts("a").agent_starts("b").form(round, {"a", "b"});
+    script.at(10s).worker_ends("b", 0, 1).reaps("b").restarts("b", "worker_failure");
+    script.at(20s).workers_start("b").at(100s).core_healed("a,b", 20s, -1s).at(5000s);
+    return told(script);
+  };
+  EXPECT_THAT(with(-1), IsEmpty());
+  EXPECT_THAT(with(0), Not(IsEmpty()));
+}
+
 TEST(Core, a_worker_outside_that_stands_still_for_good_excuses_its_peers) {
   for (const char* const kind : {"process_hang", "process_unkillable", "process_pause"}) {
     Script script = two_nodes_at_work();
