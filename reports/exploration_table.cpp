@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "reports/account_table.h"
 #include "reports/text.h"
 
 namespace hooke::report {
@@ -163,6 +164,7 @@ std::string exploration_table(const Exploration& exploration, const Style& style
     out += findings_table(exploration.findings, style, true);
   }
   if (!exploration.exhibits.empty()) out += exhibits_table(exploration, style);
+  if (!exploration.accounts.empty()) out += account_table(exploration.accounts, style);
   std::vector<std::string> unfelt;
   for (const auto& [word, count] : exploration.faults) {
     if (count.felt == 0) unfelt.push_back(word);

@@ -8,6 +8,8 @@
 #include <pugixml.hpp>
 #include <sstream>
 
+#include "scenarios/hunt/accounts.h"
+
 namespace hooke::report {
 namespace {
 
@@ -62,6 +64,7 @@ ordered_json result_json(const Result& result) {
     json["jobs"].push_back(
         {{"run_id", job.run_id}, {"outcome", job.outcome}, {"agents", job.agents}});
   }
+  json["accounts"] = hunt::accounts_json(run.accounts);
   json["agents"] = ordered_json::array();
   for (const scenario::AgentResult& agent : run.agents) {
     ordered_json entry{{"node", agent.node}, {"run_id", agent.run_id}, {"outcome", agent.outcome}};

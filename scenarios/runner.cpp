@@ -271,6 +271,7 @@ RunReport run(kernel::Kernel& kernel, const Scenario& scenario, const RunOptions
       std::max(execution->outcomes().last_fault(), execution->timeline().last());
   report.judged_at = judged_at(scenario, report.end, kernel.now(), all_over);
   report.violations = judges.finish({report.judged_at, all_over, last_fault});
+  report.accounts = judges.accounts();
   if (first) first->finish(report.end);
   execution.reset();
 

@@ -81,7 +81,7 @@ class Core final : public Judge {
   void follow(AgentId id) {
     const Agent& agent = view().agent(id);
     if (agent.ended || !core_.has(agent.node)) {
-      living_.erase(id);
+      if (living_.erase(id) > 0 && !told_.contains(id)) kept();
     } else {
       living_[id] = {id, agent.stage, agent.stage_since, agent.round, agent.spare};
     }

@@ -21,12 +21,10 @@ void for_each_part(std::string_view list, Each each) {
   }
 }
 
-/// It lasts, and nobody will end it.
-bool is_for_good(const Fault& fault) {
-  constexpr std::array<std::string_view, 2> kBesides{"process_hang", "process_unkillable"};
-  const bool lasts = fault.disturbance ||
-                     std::find(kBesides.begin(), kBesides.end(), fault.kind) != kBesides.end();
-  return lasts && !fault.end;
+/// It lasts, and nothing will end it.
+bool is_for_good(const Hindrance& fault) {
+  const bool lasts = fault.effect->span != Span::instant && fault.from && !fault.to;
+  return lasts && (fault.effect->hinders != 0 || fault.effect->kind == "process_hang");
 }
 
 /// The ends of a path as a fault's target names them; no second end means every machine.
@@ -77,9 +75,11 @@ bool a_worker_stands_still(const JobView& view, const Agent& agent, AgentId id) 
   return std::any_of(processes.begin(), processes.end(), [&](const Process& process) {
     if (!is_living_worker_of(process, id)) return false;
     const std::string text = process_text(view, agent.node, process.pid);
-    return std::any_of(view.faults().begin(), view.faults().end(), [&](const Fault& fault) {
-      return is_for_good(fault) && fault.kind.starts_with("process_") && fault.target == text;
-    });
+    return std::any_of(view.ledger().all().begin(), view.ledger().all().end(),
+                       [&](const Hindrance& fault) {
+                         return is_for_good(fault) && fault.effect->kind.starts_with("process_") &&
+                                fault.target == text;
+                       });
   });
 }
 
@@ -152,33 +152,35 @@ bool HealedCore::is_endless(sim::NodeId node, const std::string& name,
 bool is_broken(const HealedCore& core, const JobView& view, const Agent& agent) {
   if (core.has(agent.node)) return false;
   const std::string name = view.name(agent.node);
-  return std::any_of(view.faults().begin(), view.faults().end(), [&](const Fault& fault) {
-    if (!is_for_good(fault)) return false;
-    if (fault.kind == kStoreGone) return false;
-    const Path path = path_of(fault.target);
-    return names(path.from, name) || (!path.to.empty() && names(path.to, name)) ||
-           (fault.kind.starts_with("net_") && path.to.empty());
-  });
+  return std::any_of(
+      view.ledger().all().begin(), view.ledger().all().end(), [&](const Hindrance& fault) {
+        if (!is_for_good(fault)) return false;
+        if (fault.effect->kind == kStoreGone) return false;
+        const Path path = path_of(fault.target);
+        return names(path.from, name) || (!path.to.empty() && names(path.to, name)) ||
+               (fault.effect->kind.starts_with("net_") && path.to.empty());
+      });
 }
 
 bool is_unheard(const HealedCore& core, const JobView& view, const Agent& agent) {
   if (core.has(agent.node)) return false;
   const std::string name = view.name(agent.node);
-  return std::any_of(view.faults().begin(), view.faults().end(), [&](const Fault& fault) {
-    if (!is_for_good(fault)) return false;
-    if (fault.kind == "clock_freeze") return fault.target == name;
-    if (fault.kind == "process_pause" || fault.kind == "process_hang")
-      return fault.target == process_text(view, agent.node, agent.pid);
-    if (fault.kind != "net_partition" && fault.kind != "net_clog") return false;
-    // One way is enough: nothing is written before the last answer has come.
-    const Path path = path_of(fault.target);
-    const auto joins = [&](const auto& one, const auto& other) {
-      return names(one, name) &&
-             std::any_of(other.begin(), other.end(), [&](auto end) { return core.has_store(end); });
-    };
-    if (path.to.empty()) return names(path.from, name) || joins(path.to, path.from);
-    return joins(path.from, path.to) || joins(path.to, path.from);
-  });
+  return std::any_of(
+      view.ledger().all().begin(), view.ledger().all().end(), [&](const Hindrance& fault) {
+        if (!is_for_good(fault)) return false;
+        if (fault.effect->kind == "clock_freeze") return fault.target == name;
+        if (fault.effect->kind == "process_pause" || fault.effect->kind == "process_hang")
+          return fault.target == process_text(view, agent.node, agent.pid);
+        if (fault.effect->kind != "net_partition" && fault.effect->kind != "net_clog") return false;
+        // One way is enough: nothing is written before the last answer has come.
+        const Path path = path_of(fault.target);
+        const auto joins = [&](const auto& one, const auto& other) {
+          return names(one, name) && std::any_of(other.begin(), other.end(),
+                                                 [&](auto end) { return core.has_store(end); });
+        };
+        if (path.to.empty()) return names(path.from, name) || joins(path.to, path.from);
+        return joins(path.from, path.to) || joins(path.to, path.from);
+      });
 }
 
 // ---- excuses ------------------------------------------------------------------------------------

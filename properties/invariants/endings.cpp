@@ -1,4 +1,5 @@
-// Getting out: when the job is decided, when workers are to stop, when a signal says so.
+// Getting out: when the job is decided, when all have come to the exit barrier, when workers are to
+// stop, when a signal says so.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,108 +19,66 @@ namespace {
 namespace ev = model::events;
 namespace wev = world::events;
 
-constexpr sim::Duration kSlack = std::chrono::seconds(5);
-/// A reply that a store owes at the barrier's opening comes within this, or the connection is given
-/// up.
+/// A store's reply at the barrier's opening comes within this, or the connection is given up.
 constexpr sim::Duration kReply = std::chrono::seconds(10);
-/// For so long a lost store is tried to be reached again.
+/// For so long an agent tries to reach a lost store again.
 constexpr sim::Duration kReconnect = std::chrono::seconds(5);
-/// For so long a hardened agent of a static rendezvous goes on asking a store that is silent.
-constexpr sim::Duration kStaticOutage = std::chrono::seconds(60);
-/// Workers that are stopped for a restart get this, whatever was configured (agent.md, A-5), unless
-/// that is more, and the variant heeds it.
-constexpr sim::Duration kStopGrace = std::chrono::seconds(30);
 
-/// Four bounds. When the job is decided, each agent must be gone within exit barrier + read +
-/// close + shutdown grace + slack. So must an agent that has come to the exit barrier, decided or
-/// not, unless it goes back to work. One that serves the rendezvous store may serve the others as
-/// long as there are any (safety.store_lifetime asks for it). When all agents of a round have come
-/// to the exit barrier, it opens within a reply + slack, network and store permitting. An agent
-/// that restarts must have stopped its workers (be back in the rendezvous, or be gone) within the
-/// stop grace + slack. Nobody ends a worker that sleeps in the kernel, and who is cut off from the
-/// store while it joins may do so until its join time-out. Whether an agent that is
-/// killed as soon as it has come to the barrier was counted there is unknown: it opens for nobody.
+/// Bound: exit barrier + twice read + close + shutdown grace + slack: the last question of the
+/// barrier, and that of the closing, may each begin when their time is nearly up. It is owed by
+/// every agent once the job is decided, by an agent that has come to the exit barrier in any case,
+/// and lapses when the job goes on. The agent that decided the job must be able to tell the others,
+/// and the store must not forget it before they hear of it. A store that is silent or has gone is
+/// no reason to stay. An agent that serves the rendezvous store owes it when the others are gone
+/// (safety.store_lifetime).
 class Exit final : public Judge {
  public:
-  Exit() : Judge("liveness.exit", "After a terminal outcome every agent ends in bounded time.") {}
+  Exit()
+      : Judge("liveness.exit", "After a terminal outcome every agent ends in bounded time.",
+              kItself | kPath | kNames | kTasks | kKillable) {}
 
   [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
     return kInterests;
   }
 
   void finish(const RunFacts& facts) override {
-    const auto left = "was still there when the run ended";
-    ends_.overdue(facts.end, view(), [&](AgentId id, const Due& due) {
-      tell_end(id, due, facts.end, sim::kNoEvent, left);
-    });
-    openings_.overdue(
-        facts.end, view(),
-        [&](AgentId id, const Due& due) {
-          tell_opening(id, due, facts.end, sim::kNoEvent, "was still in it when the run ended");
-        },
-        true);
-    stops_.overdue(facts.end, view(), [&](AgentId id, const Due& due) {
-      tell_stop(id, due, facts.end, sim::kNoEvent, "they were not when the run ended");
+    owed_.finish(facts.end, [&](AgentId id, const Due& due) {
+      tell(id, due, facts.end, sim::kNoEvent, "was still there when the run ended");
     });
   }
 
  private:
-  struct Decider {
-    AgentId agent = kNoAgent;
-    bool by_barrier = false;  ///< it was the last to come to the exit barrier
-  };
-
   void judge(const sim::Event& event) override {
+    if (event.type == &ev::store_serving && text(event, "purpose") == "rendezvous") {
+      for (std::uint32_t i = 0; i < view().job_count(); ++i)
+        begin_anew(event, view().job(JobId{i}));
+    }
     const AgentId id = view().agent_of(event);
     if (id == kNoAgent) return;
+    const JobId job_id = view().agent(id).job;
+    const Job& job = view().job(job_id);
     if (event.type == &ev::store_serving) {
       if (text(event, "purpose") == "rendezvous") hosts_.insert(id);
+    } else if (event.type == &ev::agent_started) {
+      serve(id);
+    } else if (event.type == &ev::rendezvous_completed) {
+      for (const AgentId other : job.agents) forget(other);
+    } else if (event.type == &ev::group_restarting && (!job.over || one_was_not_counted(job_id))) {
+      forget(id);
+    } else if (event.type == &wev::process_ended) {
+      ended(event, id);
       return;
     }
-    if (event.type == &ev::agent_started) return serve(id);
-    const bool store_goes =
-        hosts_.contains(id) && (event.type == &wev::process_ended ||
-                                (event.type == &ev::store_stopped && view().agent(id).ended));
-    if (store_goes) openings_.clear();  // nobody can be told that all have come
-    if (event.type == &ev::rendezvous_completed) {
-      for (const AgentId other : view().job(view().agent(id).job).agents) forget_end(other);
-      return;
-    }
-    if (event.type == &ev::group_restarting) {
-      if (!view().job(view().agent(id).job).over) forget_end(id);
-      const sim::Duration grace = std::max(kStopGrace, view().agent(id).timeouts.shutdown);
-      stops_.owe(id, {event.at, grace + kSlack, kNoAgent, event.id});
-    } else if (event.type == &ev::rendezvous_joining || event.type == &wev::process_ended ||
-               (event.type == &ev::group_state && text(event, "state") == "STOPPED")) {
-      if (const auto due = stops_.met(id, event.at, view()))
-        tell_stop(id, *due, event.at, event.id, "that happened only");
-    }
-    if (event.type == &ev::rendezvous_joining) joining_[id] = event.at;
-    if (event.type == &ev::rendezvous_joined) joining_.erase(id);
-    if (event.type == &ev::exit_barrier_left || event.type == &wev::process_ended) {
-      if (const auto due = openings_.met(id, event.at, view(), true))
-        tell_opening(id, *due, event.at, event.id, "left it only");
-    }
-    if (event.type == &wev::process_ended) {
-      perhaps_uncounted(view().agent(id), event.at);
-      if (const auto due = ends_.met(id, event.at, view()))
-        tell_end(id, *due, event.at, event.id, "ended only");
-      for (const AgentId host : std::exchange(serving_, {})) owe_end(host, event);
-      return;
-    }
-    if (event.type == &ev::exit_barrier_entered) owe_openings(id, event);
-    const Agent& agent = view().agent(id);
-    const Job& job = view().job(agent.job);
-    if (job.over == event.at && decided_[agent.job] != event.at) {
-      decided_[agent.job] = event.at;
-      deciders_[agent.job] = {id, event.type == &ev::exit_barrier_entered};
-      for (const AgentId other : job.agents) owe_end(other, event);
+    if (job.over == event.at && decided_[job_id] != event.at) {
+      decided_[job_id] = event.at;
+      deciders_[job_id] = id;
+      for (const AgentId other : job.agents) owe(other, event, id);
     } else if (event.type == &ev::exit_barrier_entered) {
-      owe_end(id, event);
+      owe(id, event, id);
     }
   }
 
-  void owe_end(AgentId id, const sim::Event& event) {
+  void owe(AgentId id, const sim::Event& event, AgentId decider) {
     const Agent& agent = view().agent(id);
     if (agent.ended) return;
     if (hosts_.contains(id) && others_live(id)) {
@@ -128,19 +87,63 @@ class Exit final : public Judge {
     }
     const Timeouts& with = agent.timeouts;
     const sim::Duration bound =
-        with.exit_barrier + with.read_timeout + with.close + with.shutdown + kSlack;
-    ends_.owe(id, {event.at, bound, kNoAgent, event.id});
+        with.exit_barrier + 2 * with.read_timeout + with.close + with.shutdown + kSlack;
+    Due due{event.at, bound, id, kNoAgent, event.id};
+    if (decider != id) due.with = {decider};
+    due.with_needs = kAsking;
+    owed_.owe(id, due);
   }
 
-  /// Whoever serves the store serves it to newcomers, too.
-  void serve(AgentId newcomer) {
-    for (const AgentId host : hosts_) {
-      if (host != newcomer && ends_.cancel(host)) serving_.insert(host);
+  void ended(const sim::Event& event, AgentId id) {
+    owed_.met(id, event.at,
+              [&](AgentId, const Due& due) { tell(id, due, event.at, event.id, "ended only"); });
+    unheard(event, id);
+    for (const AgentId host : std::exchange(serving_, {})) owe(host, event, host);
+  }
+
+  /// The agent that decided the job went without ever having been able to tell: to the others it is
+  /// a lost member like any other.
+  void unheard(const sim::Event& event, AgentId id) {
+    const JobId job = view().agent(id).job;
+    const auto decider = deciders_.find(job);
+    if (decider == deciders_.end() || decider->second != id) return;
+    const auto cut = view().ledger().disturbance(view().claimant(id), kAsking, event.at);
+    if (!cut || cut->from > *decided_[job] + kReply) return;
+    for (const AgentId other : view().job(job).agents) {
+      if (view().agent(other).stage != Stage::barrier) forget(other);
     }
   }
 
-  void forget_end(AgentId id) {
-    ends_.cancel(id);
+  /// All agents of the round came to the exit barrier, but one could not say so to the store: the
+  /// job goes on without it.
+  [[nodiscard]] bool one_was_not_counted(JobId id) const {
+    const Job& job = view().job(id);
+    return std::any_of(job.agents.begin(), job.agents.end(), [&](AgentId agent) {
+      return view().agent(agent).all_came &&
+             hindrance(agent, kAsking, *job.over, *job.over) != nullptr;
+    });
+  }
+
+  /// An agent at work cannot hear of an outcome that the store has lost.
+  void begin_anew(const sim::Event& event, const Job& job) {
+    if (!job.over || view().ledger().contents_lost(*job.over) == nullptr) return;
+    for (const AgentId id : job.agents) {
+      if (!view().agent(id).at_work()) continue;
+      owed_.lapse_unless_late(id, event.at, [&](AgentId late, const Due& due) {
+        tell(late, due, event.at, event.id, "was still there");
+      });
+    }
+  }
+
+  /// An agent that serves the store serves it to newcomers, too.
+  void serve(AgentId newcomer) {
+    for (const AgentId host : hosts_) {
+      if (host != newcomer && owed_.lapse(host)) serving_.insert(host);
+    }
+  }
+
+  void forget(AgentId id) {
+    owed_.lapse(id);
     serving_.erase(id);
   }
 
@@ -151,187 +154,50 @@ class Exit final : public Judge {
     return false;
   }
 
-  void perhaps_uncounted(const Agent& agent, sim::WorldTime at) {
-    if (agent.stage != Stage::barrier || at - agent.stage_since > kReply) return;
-    uncounted_.insert({agent.job, agent.round});
-    for (const AgentId id : view().round(agent.job, agent.round)->members) openings_.cancel(id);
-  }
-
-  /// To all who wait in a barrier for which nobody is missing any more.
-  void owe_openings(AgentId latest, const sim::Event& event) {
-    const Agent& agent = view().agent(latest);
-    const Round* const round = view().round(agent.job, number(event, "round"));
-    if (round == nullptr || std::ssize(round->in_barrier) != number(event, "world_size")) return;
-    if (uncounted_.contains({agent.job, number(event, "round")})) return;
-    for (const AgentId id : round->members) {
-      const Agent& other = view().agent(id);
-      if (other.alive() && other.stage == Stage::barrier)
-        openings_.owe(id, {event.at, kReply + kSlack, latest, event.id});
-    }
-  }
-
-  void tell_opening(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event,
-                    const char* how) {
-    if (enough()) return;
-    // Without a store nobody learns that all have come, and each waits for as long as it may.
-    const Timeouts& with = view().agent(id).timeouts;
-    if (view().store_is_gone() && at <= due.since + with.exit_barrier + with.read_timeout) return;
-    broken(due.since + due.bound, event,
-           fmt::format("{} was the last to come to the exit barrier, at {}; {} should have left it "
-                       "by {}, but {} at {}",
-                       view().describe(due.about), seconds_text(due.since), view().describe(id),
-                       seconds_text(due.since + due.bound), how, seconds_text(at)),
-           given_up(due, with.read_timeout) ? "the store had been silent for a read time-out"
-                                            : limit_of(due, at));
-  }
-
-  /// Whoever had come may have gone without a word that was heard.
-  [[nodiscard]] bool given_up(const Due& due, sim::Duration patience) const {
-    const auto& faults = view().faults();
-    return std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
-      return fault.disturbance && fault.begin <= due.since &&
-             fault.end.value_or(due.since) >= due.since &&
-             fault.end.value_or(due.since + patience) - fault.begin >= patience;
-    });
-  }
-
-  void tell_end(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event,
-                const char* how) {
-    if (enough()) return;
+  void tell(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
     const Agent& agent = view().agent(id);
     const Job& job = view().job(agent.job);
     const bool decided = job.over && *job.over <= due.since;
-    broken(due.since + due.bound, event,
-           fmt::format(
-               "{} at {}; {} should have ended by {} (exit barrier {} + read {} + close {} + grace "
-               "{} + {}), but {} at {}",
-               decided ? "job \"" + job.run_id + "\" was decided (" + job.over_by + ")"
-                       : "the work of node " + view().name(agent.node) + " was done",
-               seconds_text(due.since), view().describe(id), seconds_text(due.since + due.bound),
-               seconds_text(agent.timeouts.exit_barrier), seconds_text(agent.timeouts.read_timeout),
-               seconds_text(agent.timeouts.close), seconds_text(agent.timeouts.shutdown),
-               seconds_text(kSlack), how, seconds_text(at)),
-           end_limit(id, due, at));
-  }
-
-  /// In the store of a static rendezvous that came up empty nobody counts himself in again.
-  [[nodiscard]] std::string_view end_limit(AgentId id, const Due& due, sim::WorldTime at) const {
-    const Agent& agent = view().agent(id);
-    if (agent.round < 0 && view().store_is_gone()) return kNoStore;
-    if (was_cut_off(id, due, at)) return kCutOff;
-    // The last question of the barrier, and that of the closing, each begin before their time is
-    // up.
-    if (view().in_force("service_slow", at) &&
-        at <= *deadline_of(due, view(), false) + agent.timeouts.read_timeout) {
-      return "the store was slow";
-    }
-    if (hosts_.contains(id) && view().in_force("service_", at))
-      return "the store had ceased to serve";
-    const bool is_static = !view().job(agent.job).static_ranks.empty();
-    const bool was_told = !could_not_tell(agent.job, due.since) && !could_not_hear(id, due, at);
-    if (is_static && !was_told) return kCutOff;
-    return is_static && view().store_has_forgotten({}) ? kForgotten : limit_of(due, at);
-  }
-
-  /// Nor, where nobody is ever taken for dead, of one whose agent could not be heard until it went.
-  [[nodiscard]] bool could_not_tell(JobId job, sim::WorldTime decided) const {
-    const auto decider = deciders_.find(job);
-    if (decider == deciders_.end() || !view().is_cut_off(decider->second.agent, decided))
-      return false;
-    const auto gone = view().agent(decider->second.agent).ended;
-    return !gone || view().is_cut_off(decider->second.agent, *gone);
-  }
-
-  /// It was cut off all the time, and went when its own patience with the store was over.
-  [[nodiscard]] bool could_not_hear(AgentId id, const Due& due, sim::WorldTime at) const {
-    return view().is_cut_off(id, due.since) && view().is_cut_off(id, at) &&
-           at <= due.since + due.bound + kStaticOutage;
-  }
-
-  /// It wanted to join when the job was decided, could not hear of that, and went when its join
-  /// time-out was over.
-  [[nodiscard]] bool was_cut_off(AgentId id, const Due& due, sim::WorldTime at) const {
-    const auto joining = joining_.find(id);
-    if (joining == joining_.end()) return false;
-    const Timeouts& with = view().agent(id).timeouts;
-    const Due attempt{joining->second, with.join + with.read_timeout + kSlack, kNoAgent, {}};
-    if (at > deadline_of(attempt, view(), false)) return false;
-    const auto& faults = view().faults();
-    const bool could_not_hear = std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
-      return fault.begin <= due.since + kReply && (!fault.end || at <= *fault.end + due.bound) &&
-             view().comes_between(fault, id);
-    });
-    return could_not_hear || nobody_could_tell(view().agent(id).job, due.since);
-  }
-
-  /// All members of the round whose end decided the job were cut off then, and when they went. That
-  /// all have come to the exit barrier nobody can tell when one was.
-  [[nodiscard]] bool nobody_could_tell(JobId job, sim::WorldTime decided) const {
-    const auto decider = deciders_.find(job);
-    if (decider == deciders_.end()) return false;
-    const Round* const round = view().round(job, view().agent(decider->second.agent).round);
-    if (round == nullptr) return false;
-    const auto was_silent = [&](AgentId member) {
-      const auto gone = view().agent(member).ended;
-      return gone && view().is_cut_off(member, decided) && view().is_cut_off(member, *gone);
-    };
-    const auto& members = round->members;
-    return decider->second.by_barrier ? std::any_of(members.begin(), members.end(), was_silent)
-                                      : std::all_of(members.begin(), members.end(), was_silent);
-  }
-
-  /// Nobody hears of an outcome that the store has forgotten.
-  [[nodiscard]] std::string_view limit_of(const Due& due, sim::WorldTime at) const {
-    if (const auto limit = held_back(due.since, at); !limit.empty()) return limit;
-    if (view().one_was_led_astray(at)) return kLedAstray;
-    return view().store_has_forgotten(due.since) ? kForgotten : "";
-  }
-
-  /// Whoever is told to go meanwhile stops them for that (liveness.signals_take_effect).
-  void tell_stop(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event,
-                 const char* how) {
-    if (enough() || view().agent(id).signalled) return;
-    broken(due.since + due.bound, event,
-           fmt::format("{} began to stop its workers at {} in order to restart; they should have "
-                       "been gone by {} (grace {} + {}), but {} at {}",
-                       view().describe(id), seconds_text(due.since),
-                       seconds_text(due.since + due.bound), seconds_text(kStopGrace),
-                       seconds_text(kSlack), how, seconds_text(at)),
-           held_back(due.since, at));
+    violated(
+        due.since + due.bound, event,
+        fmt::format(
+            "{} at {}; {} should have ended by {} (exit barrier {} + twice read {} + close {} + "
+            "grace {} + {}), but {} at {}",
+            decided ? "job \"" + job.run_id + "\" was decided (" + job.over_by + ")"
+                    : "the work of node " + view().name(agent.node) + " was done",
+            seconds_text(due.since), view().describe(id), seconds_text(due.since + due.bound),
+            seconds_text(agent.timeouts.exit_barrier), seconds_text(agent.timeouts.read_timeout),
+            seconds_text(agent.timeouts.close), seconds_text(agent.timeouts.shutdown),
+            seconds_text(kSlack), how, seconds_text(at)));
   }
 
   static constexpr const sim::EventType* kInterests[] = {
-      &ev::group_restarting,     &ev::rendezvous_joining, &ev::exit_barrier_entered,
-      &ev::exit_barrier_left,    &ev::group_state,        &ev::store_serving,
-      &ev::rendezvous_completed, &ev::rendezvous_joined,  &ev::agent_started,
-      &wev::process_ended};
-  std::set<std::pair<JobId, std::int64_t>> uncounted_;  ///< rounds: somebody was killed coming
-  std::set<AgentId> hosts_;                             ///< of the rendezvous store
-  std::set<AgentId> serving_;                           ///< of those, who has nothing else to do
-  Deadlines<AgentId> ends_;
-  Deadlines<AgentId> openings_;  ///< of the exit barrier
-  Deadlines<AgentId> stops_;
-  std::map<AgentId, sim::WorldTime> joining_;               ///< since when, who is in no round
+      &ev::group_restarting,     &ev::exit_barrier_entered, &ev::group_state,
+      &ev::rendezvous_completed, &ev::agent_started,        &ev::store_serving,
+      &ev::failure_reported,     &wev::process_ended};
+  std::set<AgentId> hosts_;    ///< of the rendezvous store
+  std::set<AgentId> serving_;  ///< of those, the ones that have nothing else to do
+  Obligations<AgentId> owed_{*this};
   std::map<JobId, std::optional<sim::WorldTime>> decided_;  ///< the decisions already seen
-  std::map<JobId, Decider> deciders_;                       ///< with whose doing they came
+  std::map<JobId, AgentId> deciders_;                       ///< the agents that brought them
 };
 
-/// Bound: shutdown grace + close + slack from the first signal (TERM, INT, HUP, QUIT) to the end of
-/// the agent's process, whatever it was doing. A second signal does not put it off. Where no store
-/// is left, each of the last two questions takes the time of a lost connection.
-class SignalsTakeEffect final : public Judge {
+/// Bound: a reply + slack, from the moment when the last agent of the round has come, for each that
+/// waits. Whether an agent that dies on coming was counted is unknown, and what a store has
+/// forgotten opens nothing.
+class BarrierOpens final : public Judge {
  public:
-  SignalsTakeEffect()
-      : Judge("liveness.signals_take_effect",
-              "A signal that tells an agent to end takes effect in bounded time.") {}
+  BarrierOpens()
+      : Judge("liveness.barrier_opens",
+              "The exit barrier opens when all agents of the round have come.", kAsking) {}
 
   [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
     return kInterests;
   }
 
   void finish(const RunFacts& facts) override {
-    owed_.overdue(facts.end, view(), [&](AgentId id, const Due& due) {
-      tell(id, due, facts.end, sim::kNoEvent, "was still there when the run ended");
+    owed_.finish(facts.end, [&](AgentId id, const Due& due) {
+      tell(id, due, facts.end, sim::kNoEvent, "was still in it when the run ended");
     });
   }
 
@@ -339,36 +205,165 @@ class SignalsTakeEffect final : public Judge {
   void judge(const sim::Event& event) override {
     const AgentId id = view().agent_of(event);
     if (id == kNoAgent) return;
-    if (event.type == &wev::process_ended) {
-      if (const auto due = owed_.met(id, event.at, view()))
-        tell(id, *due, event.at, event.id, "ended only");
-      return;
-    }
+    if (event.type == &ev::exit_barrier_entered) return owe(id, event);
+    owed_.met(id, event.at,
+              [&](AgentId, const Due& due) { tell(id, due, event.at, event.id, "left it only"); });
     const Agent& agent = view().agent(id);
-    if (agent.ended || agent.signalled != event.at) return;
-    owed_.owe(id, {event.at, agent.timeouts.shutdown + agent.timeouts.close + kSlack, kNoAgent,
-                   event.id});
-    if (id.value >= signals_.size()) signals_.resize(view().agent_count());
-    auto& heard = signals_[id.value];
-    if (heard.name.empty()) {
-      heard.name = to_string(static_cast<sim::Signal>(static_cast<int>(number(event, "signal"))));
-      heard.stage = agent.stage;
+    if (event.type != &wev::process_ended || agent.stage != Stage::barrier) return;
+    if (event.at - agent.stage_since > kReply) return;
+    const std::pair round{agent.job, agent.round};
+    uncounted_.insert(round);
+    for (const AgentId other : view().round(round.first, round.second)->members) owed_.lapse(other);
+  }
+
+  void owe(AgentId latest, const sim::Event& event) {
+    const std::pair key{view().agent(latest).job, number(event, "round")};
+    const Round* const round = view().round(key.first, key.second);
+    if (round == nullptr || std::ssize(round->in_barrier) != number(event, "world_size")) return;
+    if (uncounted_.contains(key)) return;
+    sim::WorldTime first_came = event.at;
+    for (const AgentId id : round->members) {
+      if (view().agent(id).stage == Stage::barrier)
+        first_came = std::min(first_came, view().agent(id).stage_since);
+    }
+    if (view().ledger().contents_lost(first_came) != nullptr) return;
+    for (const AgentId id : round->members) {
+      const Agent& other = view().agent(id);
+      if (!other.alive() || other.stage != Stage::barrier) continue;
+      owed_.owe(id, {event.at, kReply + kSlack, id, latest, event.id, round->members, kAsking});
     }
   }
 
   void tell(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
-    if (enough()) return;
-    if (view().store_is_gone() && at <= due.since + due.bound + 2 * kReconnect) return;
+    violated(due.since + due.bound, event,
+             fmt::format("{} was the last to come to the exit barrier, at {}; {} should have left "
+                         "it by {}, but {} at {}",
+                         view().describe(due.about), seconds_text(due.since), view().describe(id),
+                         seconds_text(due.since + due.bound), how, seconds_text(at)));
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {
+      &ev::exit_barrier_entered, &ev::exit_barrier_left, &wev::process_ended};
+  std::set<std::pair<JobId, std::int64_t>> uncounted_;  ///< rounds: an agent died on coming
+  Obligations<AgentId> owed_{*this};
+};
+
+/// Bound: the stop grace + slack, from group.restarting until the agent is back in the rendezvous,
+/// has said that its workers are stopped, or is gone. An agent that is told to go meanwhile stops
+/// them for that (liveness.signals_take_effect).
+class RestartStops final : public Judge {
+ public:
+  RestartStops()
+      : Judge("liveness.restart_stops",
+              "An agent that restarts has stopped its workers in bounded time.",
+              kItself | kKillable) {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+  void finish(const RunFacts& facts) override {
+    owed_.finish(facts.end, [&](AgentId id, const Due& due) {
+      tell(id, due, facts.end, sim::kNoEvent, "they were not when the run ended");
+    });
+  }
+
+ private:
+  void judge(const sim::Event& event) override {
+    const AgentId id = view().agent_of(event);
+    if (id == kNoAgent) return;
     const Agent& agent = view().agent(id);
-    const Heard& heard = signals_[id.value];
-    broken(due.since + due.bound, event,
-           fmt::format("{} got {} at {} while it {}; it should have ended by {} (grace {} + close "
-                       "{} + {}), but {} at {}",
-                       view().describe(id), heard.name, seconds_text(due.since), doing(heard.stage),
-                       seconds_text(due.since + due.bound), seconds_text(agent.timeouts.shutdown),
-                       seconds_text(agent.timeouts.close), seconds_text(kSlack), how,
-                       seconds_text(at)),
-           held_back(due.since, at));
+    if (event.type == &ev::group_restarting) {
+      if (agent.signalled) return;
+      const sim::Duration grace = std::max(kStopGrace, agent.timeouts.shutdown);
+      owed_.owe(id, {event.at, grace + kSlack, id, kNoAgent, event.id});
+    } else if (event.type == &wev::process_signalled) {
+      if (agent.signalled) owed_.lapse(id);
+    } else if (event.type != &ev::group_state || text(event, "state") == "STOPPED") {
+      owed_.met(id, event.at, [&](AgentId, const Due& due) {
+        tell(id, due, event.at, event.id, "that happened only");
+      });
+    }
+  }
+
+  void tell(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
+    violated(due.since + due.bound, event,
+             fmt::format("{} began to stop its workers at {} in order to restart; they should have "
+                         "been gone by {} (grace {} + {}), but {} at {}",
+                         view().describe(id), seconds_text(due.since),
+                         seconds_text(due.since + due.bound), seconds_text(due.bound - kSlack),
+                         seconds_text(kSlack), how, seconds_text(at)));
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {
+      &ev::group_restarting, &ev::rendezvous_joining, &ev::group_state, &wev::process_signalled,
+      &wev::process_ended};
+  Obligations<AgentId> owed_{*this};
+};
+
+/// Bound: shutdown grace + close + slack from the first signal (TERM, INT, HUP, QUIT) to the end of
+/// the agent's process, whatever it was doing. A second signal does not put it off. Where no store
+/// is left, each of the last two questions takes the time of a lost connection besides.
+class SignalsTakeEffect final : public Judge {
+ public:
+  SignalsTakeEffect()
+      : Judge("liveness.signals_take_effect",
+              "A signal that tells an agent to end takes effect in bounded time.",
+              kItself | kKillable) {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+  void finish(const RunFacts& facts) override {
+    owed_.finish(facts.end, [&](AgentId id, const Due& due) {
+      tell(id, due, facts.end, sim::kNoEvent, "was still there when the run ended");
+    });
+  }
+
+ private:
+  void judge(const sim::Event& event) override {
+    const AgentId id = view().agent_of(event);
+    if (event.type == &wev::process_ended && view().store_is_gone()) lengthen(event.at);
+    if (id == kNoAgent) return;
+    if (event.type == &wev::process_ended) {
+      owed_.met(id, event.at,
+                [&](AgentId, const Due& due) { tell(id, due, event.at, event.id, "ended only"); });
+      return;
+    }
+    const Agent& agent = view().agent(id);
+    if (agent.ended || agent.signalled != event.at) return;
+    const sim::Duration reconnects =
+        view().store_is_gone() ? 2 * kReconnect : sim::Duration::zero();
+    const bool is_new = owed_.find(id) == nullptr;
+    owed_.owe(id, {event.at, agent.timeouts.shutdown + agent.timeouts.close + reconnects + kSlack,
+                   id, kNoAgent, event.id});
+    if (!is_new) return;
+    const auto signal = static_cast<sim::Signal>(static_cast<int>(number(event, "signal")));
+    heard_.insert_or_assign(id, Heard{std::string(to_string(signal)), agent.stage});
+  }
+
+  /// The store goes while agents are on their way out.
+  void lengthen(sim::WorldTime gone) {
+    for (const auto& [id, heard] : heard_) {
+      Due* const due = owed_.find(id);
+      const Agent& agent = view().agent(id);
+      const sim::Duration bound =
+          agent.timeouts.shutdown + agent.timeouts.close + 2 * kReconnect + kSlack;
+      if (due != nullptr && gone <= due->since + due->bound) due->bound = bound;
+    }
+  }
+
+  void tell(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
+    const Agent& agent = view().agent(id);
+    const Heard& heard = heard_[id];
+    violated(due.since + due.bound, event,
+             fmt::format("{} got {} at {} while it {}; it should have ended by {} (grace {} + "
+                         "close {} + {}), but {} at {}",
+                         view().describe(id), heard.name, seconds_text(due.since),
+                         doing(heard.stage), seconds_text(due.since + due.bound),
+                         seconds_text(agent.timeouts.shutdown), seconds_text(agent.timeouts.close),
+                         seconds_text(kSlack), how, seconds_text(at)));
   }
 
   static const char* doing(Stage stage) {
@@ -391,14 +386,20 @@ class SignalsTakeEffect final : public Judge {
   };
   static constexpr const sim::EventType* kInterests[] = {&wev::process_signalled,
                                                          &wev::process_ended};
-  Deadlines<AgentId> owed_;
-  std::vector<Heard> signals_;  ///< by agent
+  Obligations<AgentId> owed_{*this};
+  std::map<AgentId, Heard> heard_;  ///< the first signal, and what it met
 };
 
 }  // namespace
 
 std::unique_ptr<Invariant> make_exit() {
   return std::make_unique<Exit>();
+}
+std::unique_ptr<Invariant> make_barrier_opens() {
+  return std::make_unique<BarrierOpens>();
+}
+std::unique_ptr<Invariant> make_restart_stops() {
+  return std::make_unique<RestartStops>();
 }
 std::unique_ptr<Invariant> make_signals_take_effect() {
   return std::make_unique<SignalsTakeEffect>();

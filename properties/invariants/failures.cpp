@@ -29,7 +29,8 @@ class RestartBudget final : public Judge {
  public:
   RestartBudget()
       : Judge("safety.restart_budget",
-              "Restarts after failures are counted and limited for the job, not per agent.") {}
+              "Restarts after failures are counted and limited for the job, not per agent.",
+              kPath | kStore | kContents) {}
 
   [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
     return kInterests;
@@ -74,16 +75,16 @@ class RestartBudget final : public Judge {
   void relaunched(const sim::Event& event, Count& count) const {
     const auto lost = count.lost_nodes.find(event.node);
     if (lost == count.lost_nodes.end()) return;
-    if (!view().store_has_forgotten(lost->second))
+    if (view().ledger().contents_lost(lost->second) == nullptr)
       note(count, "the agent on node ", event.node, " was relaunched");
     count.lost_nodes.erase(lost);
   }
 
   void restarting(const sim::Event& event, Count& count, const Agent& agent) const {
-    // Whoever finds that the others have gone on is a newcomer.
+    // An agent that finds that the others have gone on is a newcomer.
     if (agent.round < view().job(agent.job).highest_completed) return;
     const std::string_view cause = text(event, "cause");
-    if (is_unheard(count, event.at)) count.cause.clear();  // by whoever restarts now
+    if (is_unheard(count, event.at)) count.cause.clear();  // by the agent that restarts now
     const bool first = count.cause.empty();
     if (cause == "worker_failure") {
       note(count, "a worker on node ", event.node, " failed");
@@ -97,26 +98,23 @@ class RestartBudget final : public Judge {
     count.spent_at = event.at;
   }
 
-  /// Nobody but the spender can know of what it has spent: it has been cut off ever since, or until
-  /// it was gone, which may be before it has found the store again.
+  /// No other agent can know of what the spender has spent: it has been cut off ever since, or
+  /// until it was gone, which may be before it has found the store again.
   [[nodiscard]] bool is_unheard(const Count& count, sim::WorldTime at) const {
     if (count.cause.empty() || count.spender == kNoAgent) return false;
     const auto gone = view().agent(count.spender).ended;
-    const sim::WorldTime until = gone ? std::min(at, *gone - kAgain) : at;
-    const auto& faults = view().faults();
-    return std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
-      const bool cuts = fault.kind == "net_partition" || fault.kind == "net_clog" ||
-                        fault.kind == "service_error" || fault.kind == kStoreGone;
-      return cuts && fault.begin <= count.spent_at && (!fault.end || *fault.end >= until) &&
-             view().comes_between(fault, count.spender);
-    });
+    const sim::WorldTime until = gone ? std::min(at, *gone) : at;
+    const auto cut = view().ledger().disturbance(view().claimant(count.spender), needs(), until);
+    return cut && cut->from <= count.spent_at &&
+           cut->to + (gone ? kAgain : sim::Duration()) >= until;
   }
 
   void note(Count& count, const char* who, sim::NodeId node, const char* what) const {
     if (count.cause.empty()) count.cause = who + view().name(node) + what;
   }
 
-  /// Whoever is left was in a round before: without one the job is not restarted, but started.
+  /// An agent that is left was in a round before: without one the job is not restarted, but
+  /// started.
   [[nodiscard]] bool one_remains(const Job& job) const {
     return std::any_of(job.agents.begin(), job.agents.end(), [&](AgentId id) {
       const Agent& agent = view().agent(id);
@@ -135,7 +133,7 @@ class RestartBudget final : public Judge {
     const bool ran = std::exchange(count.ran, false);
     if (!one_remains(job)) count.restarts = 0;
     if (first || cause.empty() || unheard || !ran || !one_remains(job)) return;
-    if (++count.restarts <= job.max_restarts || enough()) return;
+    if (++count.restarts <= job.max_restarts) return kept();
     broken(
         event,
         fmt::format(
@@ -147,7 +145,7 @@ class RestartBudget final : public Judge {
   void restarted_alone(const sim::Event& event, Count& count, const Job& job) {
     const std::pair look{event.node, event.at};
     if (std::exchange(count.latest_alone, look) == look) return;
-    if (++count.restarts <= job.max_restarts || enough()) return;
+    if (++count.restarts <= job.max_restarts) return kept();
     broken(event, fmt::format("rank {} is started again alone at {}, which is restart {} of job "
                               "\"{}\" after a failure; max_restarts is {}",
                               number(event, "rank"), seconds_text(event.at), count.restarts,
@@ -170,8 +168,8 @@ class RestartBudget final : public Judge {
 class FirstCause final : public Judge {
  public:
   FirstCause()
-      : Judge("safety.first_cause", "The failure that is reported is the first one of the round.") {
-  }
+      : Judge("safety.first_cause", "The failure that is reported is the first one of the round.",
+              kAsking | kMortal) {}
 
   [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
     return kInterests;
@@ -184,10 +182,6 @@ class FirstCause final : public Judge {
   }
 
  private:
-  static constexpr sim::Duration kSlack = std::chrono::seconds(5);
-  /// Workers whose neighbour has failed get this, whatever was configured (agent.md, A-5), unless
-  /// that is more.
-  static constexpr sim::Duration kStopGrace = std::chrono::seconds(30);
   struct Failure {
     sim::WorldTime at{};
     AgentId agent = kNoAgent;
@@ -317,9 +311,8 @@ class FirstCause final : public Judge {
     if (named != found->second.end() && (named->at - first.at <= self.timeouts.monitor ||
                                          (named->seen && named->seen == first.seen))) {
       if (round.first && round.first->agent == agent) round.named = true;
-      return;
+      return kept();
     }
-    if (enough()) return;
     broken(
         event,
         fmt::format(
@@ -327,13 +320,6 @@ class FirstCause final : public Judge {
             "{}, with status {}",
             view().describe(agent), report.rank, report.status, seconds_text(event.at), first.rank,
             seconds_text(first.at), first.status));
-  }
-
-  /// Without a store nobody knows of another's failure.
-  [[nodiscard]] std::string_view limit(sim::WorldTime since, sim::WorldTime at) const {
-    if (view().in_force(kStoreGone, at)) return kNoStore;
-    if (view().in_force("service_", at)) return "the store had ceased to serve";
-    return held_back(since, at);
   }
 
   /// The job had another round before the report: no failure of this one has ended it.
@@ -354,15 +340,15 @@ class FirstCause final : public Judge {
     const Timeouts& with = origin.timeouts;
     const sim::Duration bound =
         with.monitor + std::max(kStopGrace, with.shutdown) + with.read_timeout + kSlack;
-    const Due due{round.first->at, bound, round.first->agent, sim::kNoEvent};
-    const auto deadline = deadline_of(due, view(), true);
+    const auto deadline = view().ledger().deadline(view().claimant(round.first->agent), needs(),
+                                                   round.first->at, bound);
     return !deadline || facts.end <= *deadline;
   }
 
   void judge_round(std::pair<JobId, std::int64_t> key, const RoundRecord& round) {
-    if (!round.report || !round.first || round.named || round.report->agent == round.first->agent ||
-        enough())
-      return;
+    if (!round.report || !round.first) return;
+    if (round.named || round.report->agent == round.first->agent) return kept();
+    if (round.overtaken) return;
     if (round.first_loss && *round.first_loss <= round.first->at) return;
     if (round.report->at < round.first->at) return;
     if (went_on(key, round.report->at)) return;
@@ -378,8 +364,15 @@ class FirstCause final : public Judge {
             round.report->rank, view().name(view().agent(round.report->agent).node),
             round.report->status, key.second, round.first->rank, view().name(origin.node),
             seconds_text(round.first->at), round.first->status),
-        round.overtaken ? "the agent of the first failure had begun to restart before it looked"
-                        : limit(round.first->at, round.report->at));
+        silenced(round));
+  }
+
+  /// Without a store no agent knows of another's failure.
+  [[nodiscard]] const Hindrance* silenced(const RoundRecord& round) const {
+    const auto* const found =
+        hindrance(round.first->agent, needs(), round.first->at, round.report->at);
+    if (found != nullptr) return found;
+    return hindrance(round.report->agent, needs(), round.first->at, round.report->at);
   }
 
   static constexpr const sim::EventType* kInterests[] = {
@@ -425,8 +418,8 @@ class ExitCodeTruth final : public Judge {
       ending.status = number(event, "status");
     } else if (event.type == &ev::agent_finished) {
       ending.said = number(event, "exit_code");
-      if (!enough()) finished(event, agent, ending);
-    } else if (!enough()) {
+      finished(event, agent, ending);
+    } else {
       exited(event, agent, ending);
     }
   }
@@ -436,6 +429,7 @@ class ExitCodeTruth final : public Judge {
     const std::int64_t code = number(event, "exit_code");
     const std::string who = view().describe(agent);
     const bool done = outcome == "succeeded" || outcome == "graceful_exit";
+    kept();
     if (done != (code == 0)) {
       broken(event, fmt::format("{} ended as \"{}\" at {}, but its exit code is {} ({})", who,
                                 outcome, seconds_text(event.at), code, text(event, "detail")));
@@ -484,10 +478,11 @@ class NoEscapedError final : public Judge {
       return;
     }
     const std::string_view detail = text(event, "detail");
-    if (text(event, "outcome") != "error" || !joined_.contains(agent) || enough()) return;
+    if (!joined_.contains(agent)) return;
     const std::string_view name = detail.substr(0, detail.find(':'));
-    if (std::find(kEscaped.begin(), kEscaped.end(), name) == kEscaped.end()) return;
-    broken(event, fmt::format("{} ended at {} of an error that nobody catches: {}",
+    const bool escaped = std::find(kEscaped.begin(), kEscaped.end(), name) != kEscaped.end();
+    if (text(event, "outcome") != "error" || !escaped) return kept();
+    broken(event, fmt::format("{} ended at {} of an error that nothing catches: {}",
                               view().describe(agent), seconds_text(event.at), detail));
   }
 

@@ -127,9 +127,8 @@ class HeartbeatSafety final : public Judge {
   void judge_loss(const sim::Event& event, const Expected& worker) {
     const auto patience = worker.patience();
     const sim::Duration silent = event.at - worker.since;
-    const int tolerance = view().one_drifts() ? 10 : 100;
-    if (patience && silent >= *patience - *patience / tolerance) return;
-    if (enough()) return;
+    const int tolerance = view().ledger().drifts(event.node) ? 10 : 100;
+    if (patience && silent >= *patience - *patience / tolerance) return kept();
     broken(event, fmt::format("the agent on node {} gave rank {} up at {}, although its last beat "
                               "had come only {} ago",
                               view().name(event.node), worker.rank, seconds_text(event.at),
@@ -137,8 +136,8 @@ class HeartbeatSafety final : public Judge {
   }
 
   void judge_restart(const sim::Event& event, AgentId agent) {
-    if (text(event, "cause") != "heartbeat_loss" || policies_[agent] == "restart" || enough())
-      return;
+    if (text(event, "cause") != "heartbeat_loss") return;
+    if (policies_[agent] == "restart") return kept();
     broken(event, fmt::format("{} restarted its workers at {} for a lost heartbeat; its policy is "
                               "\"{}\"",
                               view().describe(agent), seconds_text(event.at), policies_[agent]));
@@ -174,7 +173,7 @@ class HeartbeatSafety final : public Judge {
     });
   }
 
-  void tell(const Blow& blow) { broken(blow.at, blow.event, blow.witness); }
+  void tell(const Blow& blow) { violated(blow.at, blow.event, blow.witness); }
 
   static constexpr const sim::EventType* kInterests[] = {
       &ev::heartbeat_expected, &ev::heartbeat_received, &ev::heartbeat_lost, &ev::worker_signalled,
@@ -186,27 +185,27 @@ class HeartbeatSafety final : public Judge {
   std::map<AgentId, Blow> blows_;
 };
 
-/// A pause of the agent and whatever else disturbs it begin the span anew; and an agent that waits
-/// for a disturbed store, or one whose order of requests is searched, which holds them up, looks
-/// only when that has answered or its time-out has passed.
+/// Bound: what the worker may be silent + two looks + 1 s, from the latest beat. An agent whose
+/// requests are held up, where their order is searched, looks only when a request has been answered
+/// or its time-out has passed.
 class HeartbeatLossSeen final : public Judge {
  public:
   HeartbeatLossSeen()
       : Judge("liveness.heartbeat_loss_seen",
-              "A worker from which nothing comes any more is declared lost.") {}
+              "A worker from which nothing comes any more is declared lost.", kAsking | kTasks) {}
 
   [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
     return kInterests;
   }
 
   void finish(const RunFacts& facts) override {
-    due_.overdue(facts.end, view(), [&](const std::string& name, const Due& due) {
+    due_.finish(facts.end, [&](const std::string& name, const Due& due) {
       tell(name, due, facts.end, sim::kNoEvent);
     });
   }
 
  private:
-  static constexpr sim::Duration kSlack = std::chrono::seconds(1);
+  static constexpr sim::Duration kLate = std::chrono::seconds(1);
   /// Read time-outs that held-up requests may keep an agent busy: one that comes late to a look
   /// because of the first gives its workers a deadline more, in which another is held up.
   static constexpr int kHeld = 2;
@@ -243,7 +242,9 @@ class HeartbeatLossSeen final : public Judge {
     }
     if (const auto patience = worker->patience()) {
       const sim::Duration looks = 2 * view().agent(agent).timeouts.monitor;
-      due_.owe(name, {event.at, *patience + looks + kSlack, agent, event.id});
+      const sim::Duration held =
+          requests_are_held_ ? kHeld * view().agent(agent).timeouts.read_timeout : sim::Duration();
+      due_.owe(name, {event.at, *patience + looks + kLate + held, agent, kNoAgent, event.id});
     }
   }
 
@@ -253,28 +254,15 @@ class HeartbeatLossSeen final : public Judge {
   }
 
   void met(const std::string& name, const sim::Event& event) {
-    if (const auto due = due_.met(name, event.at, view())) tell(name, *due, event.at, event.id);
+    due_.met(name, event.at,
+             [&](const std::string&, const Due& due) { tell(name, due, event.at, event.id); });
   }
 
   void tell(const std::string& name, const Due& due, sim::WorldTime at, sim::EventId event) {
-    const Agent& agent = view().agent(due.about);
-    if (requests_are_held_ && at <= due.since + due.bound + kHeld * agent.timeouts.read_timeout) {
-      return;
-    }
-    for (const Fault& fault : view().faults()) {
-      const bool meanwhile = fault.begin <= at && (!fault.end || *fault.end + kSlack >= due.since);
-      const bool answer_lost = fault.kind == "service_reply_lost" && fault.felt >= due.since;
-      if (!meanwhile || !(fault.disturbance || answer_lost)) continue;
-      const sim::Duration asks =
-          fault.stands_still() ? sim::Duration::zero() : agent.timeouts.read_timeout;
-      if (at <= due.since + due.bound + asks) return;
-      if (fault.disturbance && (!fault.end || at <= *fault.end + due.bound + asks)) return;
-    }
-    if (enough()) return;
-    broken(
+    violated(
         due.since + due.bound, event,
         fmt::format("{} last heard of its worker {} at {} and had not declared it lost at {}",
-                    view().describe(due.about), name, seconds_text(due.since), seconds_text(at)));
+                    view().describe(due.who), name, seconds_text(due.since), seconds_text(at)));
   }
 
   static constexpr const sim::EventType* kInterests[] = {
@@ -283,7 +271,7 @@ class HeartbeatLossSeen final : public Judge {
       &ev::agent_finished,     &wev::process_ended,     &wev::request_arrived};
   Roll roll_;
   bool requests_are_held_ = false;
-  Deadlines<std::string> due_;
+  Obligations<std::string> due_{*this};
 };
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "properties/invariants/account.h"
+#include "properties/invariants/fault_effects.h"
 #include "sim/port/trace.h"
 
 namespace hooke::properties {
@@ -19,7 +21,8 @@ struct Violation {
   std::string witness;    ///< what a person must know to believe it: who, when, which values
   sim::WorldTime at{};
   sim::EventId event{};  ///< the event that broke it; kNoEvent when it broke by never happening
-  /// What kept every agent, however good, from keeping it: "the store was killed". Empty: nothing.
+  /// The resource that every agent lacked, however good, and the fault that took it: "the store
+  /// (service_stop)". Empty: none.
   std::string limit{};
 };
 
@@ -27,8 +30,8 @@ struct Violation {
 struct RunFacts {
   sim::WorldTime end{};   ///< as of when it is judged: not before its last event
   bool finished = false;  ///< every agent is over; false: the run was cut at a limit
-  /// The instant of the last injected or healed fault. The built-in promises take faults from the
-  /// trace instead: each puts off only the deadlines it falls into.
+  /// The instant of the last injected or healed fault. The built-in invariants take faults from the
+  /// trace instead: each puts off only the obligations that it hinders (ledger.h).
   sim::WorldTime last_fault{};
 };
 
@@ -56,38 +59,46 @@ class Invariant {
   virtual void finish(const RunFacts& facts) = 0;
   /// What broke, in order. At most a few per run: the first ones matter.
   [[nodiscard]] virtual const std::vector<Violation>& violations() const = 0;
+  /// The resources that an agent needs in order to keep it: a fault that takes one of them excuses.
+  [[nodiscard]] virtual Needs needs() const { return 0; }
+  /// What it has judged so far.
+  [[nodiscard]] virtual const Account& account() const {
+    static const Account kNone;
+    return kNone;
+  }
 };
 
+// clang-format off
 /// Makes fresh invariants for one run.
 ///
-/// How to add a promise of your own, in a project that uses hooke:
+/// An invariant of your own, in a project that uses hooke:
 ///
 ///   #include <properties/invariants/judge.h>
 ///   #include <model/observe/trace_events.h>
 ///
 ///   class TwoRoundsAtMost final : public hooke::properties::Judge {
 ///    public:
-///     TwoRoundsAtMost() : Judge("safety.two_rounds_at_most", "Our jobs never need a third round.")
-///     {} std::span<const hooke::sim::EventType* const> interests() const override { return kSeen;
-///     }
+///     TwoRoundsAtMost() : Judge("safety.two_rounds_at_most", "Our jobs never need a third round.") {}
+///     std::span<const hooke::sim::EventType* const> interests() const override { return kSeen; }
 ///    private:
 ///     void judge(const hooke::sim::Event& event) override {
-///       if (++rounds_ == 3) broken(event, "node " + view().name(event.node) + " completed a third
-///       round");
+///       if (++rounds_ < 3) return kept();
+///       broken(event, "node " + view().name(event.node) + " completed a third round");
 ///     }
-///     static constexpr const hooke::sim::EventType* kSeen[] =
-///     {&hooke::model::events::rendezvous_completed}; int rounds_ = 0;
+///     static constexpr const hooke::sim::EventType* kSeen[] = {
+///         &hooke::model::events::rendezvous_completed};
+///     int rounds_ = 0;
 ///   };
 ///
 ///   auto registry = hooke::properties::InvariantRegistry::with_builtins();
 ///   registry.add([] { return std::make_unique<TwoRoundsAtMost>(); });
 ///
-/// then hand the registry to hooke::scenario::run, or judge any stream of events with an
-/// InvariantSet. A class derived from Invariant itself works as well; Judge keeps violations, times
-/// and the shared JobView. Rules: look at the trace only; do O(1) or O(log n) work per event, for
-/// runs have 10^5 agents; build text only for a violation; iterate only over ordered containers;
-/// liveness is judged in finish(), and is no violation when the run was cut before the bound was
-/// over.
+/// Then hand the registry to hooke::scenario::run, or judge any stream of events with an InvariantSet.
+/// Rules: look at the trace only. Do O(1) or O(log n) work per event, for runs have 10^5 agents. Iterate
+/// only over ordered containers. What must happen in time is an Obligation (judge.h): say which agent owes
+/// it, what that agent needs for it, and the bound that follows from the settings. Make no exception for a
+/// fault: it is in the ledger (ledger.h), or the ledger lacks a resource.
+// clang-format on
 class InvariantRegistry {
  public:
   using Factory = std::function<std::unique_ptr<Invariant>()>;
@@ -97,7 +108,7 @@ class InvariantRegistry {
   [[nodiscard]] std::vector<std::unique_ptr<Invariant>> make_all() const;
   /// Ids of all registered invariants, in order.
   [[nodiscard]] const std::vector<std::string>& ids() const { return ids_; }
-  /// Every promise that the trace of this model can judge.
+  /// Every invariant that the trace of this model can judge.
   static InvariantRegistry with_builtins();
 
  private:

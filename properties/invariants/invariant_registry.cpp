@@ -1,4 +1,4 @@
-// The built-in promises, in the order reports list them.
+// The built-in invariants, in the order reports list them.
 #include <stdexcept>
 
 #include "properties/invariants/core.h"
@@ -32,21 +32,41 @@ std::vector<std::unique_ptr<Invariant>> InvariantRegistry::make_all() const {
 
 InvariantRegistry InvariantRegistry::with_builtins() {
   InvariantRegistry registry;
-  for (const auto make : {make_one_world,        make_rank_sanity,
-                          make_round_monotonic,  make_round_isolation,
-                          make_bounds,           make_closed_is_final,
-                          make_eviction,         make_close_authority,
-                          make_kill_safety,      make_restart_budget,
-                          make_first_cause,      make_no_orphans,
-                          make_store_lifetime,   make_store_linearizable,
-                          make_bootstrap,        make_env_contract,
-                          make_exit_code_truth,  make_no_escaped_error,
-                          make_loss_detection,   make_formation,
-                          make_join_timeout,     make_exit,
-                          make_admission,        make_signals_take_effect,
-                          make_no_livelock,      make_blip_tolerance,
-                          make_timer_safety,     make_timer_expiry,
-                          make_heartbeat_safety, make_heartbeat_loss_seen}) {
+  for (const auto make : {make_one_world,
+                          make_rank_sanity,
+                          make_round_monotonic,
+                          make_round_isolation,
+                          make_bounds,
+                          make_closed_is_final,
+                          make_eviction,
+                          make_close_authority,
+                          make_kill_safety,
+                          make_restart_budget,
+                          make_gives_up_early,
+                          make_first_cause,
+                          make_claims_are_true,
+                          make_no_orphans,
+                          make_store_lifetime,
+                          make_store_linearizable,
+                          make_bootstrap,
+                          make_env_contract,
+                          make_exit_code_truth,
+                          make_no_escaped_error,
+                          make_loss_detection,
+                          make_formation,
+                          make_join_timeout,
+                          make_exit,
+                          make_barrier_opens,
+                          make_restart_stops,
+                          make_admission,
+                          make_free_seat,
+                          make_signals_take_effect,
+                          make_no_livelock,
+                          make_blip_tolerance,
+                          make_timer_safety,
+                          make_timer_expiry,
+                          make_heartbeat_safety,
+                          make_heartbeat_loss_seen}) {
     registry.add(make);
   }
   registry.add(make_core);

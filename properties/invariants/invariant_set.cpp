@@ -62,4 +62,10 @@ std::vector<Violation> InvariantSet::finish(const RunFacts& facts) {
   return found;
 }
 
+std::map<std::string, Account> InvariantSet::accounts() const {
+  std::map<std::string, Account> out;
+  for (const auto& invariant : all_) out.emplace(invariant->id(), invariant->account());
+  return out;
+}
+
 }  // namespace hooke::properties

@@ -3,7 +3,9 @@
 // runs have 10^8 events: each type of event is looked up once and shown only to those that declared
 // an interest.
 
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +28,9 @@ class InvariantSet final : public kernel::TraceSink {
   /// After the last event: every violation, invariant by invariant in order of registration. Once
   /// per set.
   [[nodiscard]] std::vector<Violation> finish(const RunFacts& facts);
+
+  /// What each invariant has judged, by id. After finish(): with what was owed at the end.
+  [[nodiscard]] std::map<std::string, Account> accounts() const;
 
   [[nodiscard]] const JobView& view() const { return *view_; }
 

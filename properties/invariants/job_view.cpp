@@ -48,19 +48,6 @@ Descriptor parse_descriptor(std::string_view text) {
   return {without_domain(text.substr(0, pid)), sim::Pid{number}};
 }
 
-/// Kinds that hinder network, stores, names or processes until they end.
-bool is_disturbance(std::string_view fault_kind) {
-  constexpr std::array<std::string_view, 16> kKinds{
-      "net_partition",    "net_delay",       "net_loss",         "net_clog",
-      "net_bandwidth",    "service_slow",    "service_stop",     "service_error",
-      "dns_unresolvable", "clock_freeze",    "process_pause",    "port_busy",
-      "etcd_leader_loss", "etcd_stale_read", "etcd_late_expiry", "etcd_unknown_outcome"};
-  return std::find(kKinds.begin(), kKinds.end(), fault_kind) != kKinds.end();
-}
-
-/// Of what hinders without having been injected.
-constexpr std::int64_t kNoFault = -1;
-
 }  // namespace
 
 // ---- tables
@@ -113,7 +100,8 @@ std::span<const sim::EventType* const> JobView::interests() {
       &ev::rendezvous_joining,   &ev::rendezvous_joined, &ev::rendezvous_completed,
       &ev::rendezvous_added,     &ev::rendezvous_left,   &ev::rendezvous_failed,
       &ev::rendezvous_evicted,   &ev::restart_refused,   &ev::worker_signalled,
-      &ev::store_serving,        &ev::failure_reported,  &ev::job_given_up,
+      &ev::store_serving,        &ev::store_stopped,     &ev::failure_reported,
+      &ev::job_given_up,
   };
   return kFollowed;
 }
@@ -129,10 +117,15 @@ void JobView::see(const sim::Event& event) {
     on_agent_started(event);
   } else if (event.type == &ev::store_serving) {
     if (event.field("purpose").text() != "rendezvous") return;
-    stores_.insert({event.node, event.pid});
+    stores_[{event.node, event.pid}] = event.field("port").number();
     stores_served_ = true;
-    store_is_back(event.at);
+    ledger_.served_by(event.node, event.pid);
+    ledger_.store_back(event.at);
     begin_anew(agent_of(event));
+  } else if (event.type == &ev::store_stopped) {
+    const auto store = stores_.find({event.node, event.pid});
+    if (store != stores_.end() && store->second == event.field("port").number())
+      on_store_gone(event, false);
   } else if (const AgentId id = agent_of(event); id != kNoAgent) {
     on_agent_event(event, agents_[id.value], id);
   }
@@ -146,42 +139,19 @@ void JobView::on_world_event(const sim::Event& event) {
   } else if (event.type == &wev::process_signalled) {
     on_process_signalled(event);
   } else if (event.type == &wev::fault_injected) {
-    const std::string_view kind = event.field("kind").text();
-    const sim::Duration lasts(event.field("for").number());
-    std::optional<sim::WorldTime> end;
-    if (lasts > sim::Duration::zero()) end = event.at + lasts;
-    faults_.push_back({event.field("fault").number(),
-                       std::string(kind),
-                       is_disturbance(kind),
-                       event.at,
-                       end,
-                       std::string(event.field("target").text()),
-                       {}});
-    add_fault_instant(event.at);
+    ledger_.begin(event.field("fault").number(), event.field("kind").text(),
+                  event.field("target").text(), event.at,
+                  sim::Duration(event.field("for").number()),
+                  [this](std::string_view name) { return node_called(name); });
   } else if (event.type == &wev::fault_felt) {
-    for (Fault& fault : faults_) {
-      if (fault.number == event.field("fault").number()) fault.felt = event.at;
-    }
+    ledger_.felt(event.field("fault").number(), event.at);
   } else if (event.type == &wev::fault_ended) {
-    const sim::WorldTime over = event.at + sim::Duration(event.field("lingers").number());
-    for (Fault& fault : faults_) {
-      if (fault.number == event.field("fault").number()) fault.end = over;
-    }
-    add_fault_instant(over);
+    ledger_.end(event.field("fault").number(),
+                event.at + sim::Duration(event.field("lingers").number()));
   } else if (event.type == &wev::fiber_held_up) {
-    const sim::WorldTime over = event.at + sim::Duration(event.field("span").number());
-    faults_.push_back({kNoFault, "hold_up", true, event.at, over, {}, {}});
-    add_fault_instant(event.at);
-    add_fault_instant(over);
+    ledger_.hold_up(event.node, event.pid, event.at,
+                    event.at + sim::Duration(event.field("span").number()));
   }
-}
-
-void JobView::store_is_back(sim::WorldTime at) {
-  const auto gap = std::find_if(faults_.rbegin(), faults_.rend(),
-                                [](const Fault& fault) { return fault.kind == kStoreGone; });
-  if (gap == faults_.rend() || gap->end) return;
-  gap->end = at;
-  add_fault_instant(at);
 }
 
 /// What a new store knows, for an agent's own job or for all: the round of those who live, and in
@@ -207,11 +177,6 @@ void JobView::begin_anew(AgentId server) {
   }
 }
 
-/// Some are known before they have come.
-void JobView::add_fault_instant(sim::WorldTime at) {
-  fault_instants_.insert(std::upper_bound(fault_instants_.begin(), fault_instants_.end(), at), at);
-}
-
 void JobView::on_process_started(const sim::Event& event) {
   std::vector<Process>& processes = machine(event.node).processes;
   std::erase_if(processes, [&](const Process& old) { return old.ended || old.pid == event.pid; });
@@ -225,11 +190,17 @@ void JobView::on_process_started(const sim::Event& event) {
   processes.push_back(process);
 }
 
+/// Its process ends or stops serving.
+void JobView::on_store_gone(const sim::Event& event, bool killed) {
+  if (stores_.erase({event.node, event.pid}) == 0) return;
+  const AgentId server = agent_of(event);
+  const bool told = server != kNoAgent && agents_[server.value].signalled;
+  if (killed || told) ledger_.store_taken(event.at);
+  if (store_is_gone()) ledger_.store_gone(event.at);
+}
+
 void JobView::on_process_ended(const sim::Event& event) {
-  if (stores_.erase({event.node, event.pid}) > 0 && store_is_gone()) {
-    faults_.push_back({kNoFault, kStoreGone, true, event.at, {}, {}, {}});
-    add_fault_instant(event.at);
-  }
+  on_store_gone(event, event.field("status").number() < 0);
   Process* const process = find_process(event.node, event.pid);
   if (process == nullptr || process->ended) return;
   process->ended = event.at;
@@ -390,7 +361,9 @@ void JobView::on_joined(const sim::Event& event, Agent& agent, AgentId id) {
   agent.world_size = event.field(dynamic ? "world_size" : "group_world_size").number();
   if (agent.round < 0) {
     const auto holder = jobs_[agent.job.value].static_ranks.try_emplace(agent.rank, id).first;
-    if (holder->second != id && agents_[holder->second.value].alive()) a_rank_is_shared_ = true;
+    if (holder->second != id && agents_[holder->second.value].alive()) {
+      ledger_.rank_shared(event.at);
+    }
     holder->second = id;
   }
   agent.all_came = false;

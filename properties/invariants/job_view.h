@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "properties/invariants/ledger.h"
 #include "sim/port/trace.h"
 
 namespace hooke::properties {
@@ -124,27 +125,6 @@ struct Job {
       decided_in;  ///< the round of the latest decision, also when others went on
 };
 
-/// The kind of a Fault: from the end of the last rendezvous store to the beginning of the next.
-inline constexpr const char* kStoreGone = "store_gone";
-
-/// A fault from its injection to its end; also a fiber that the schedule holds up ("hold_up"), and
-/// the time in which there is no store.
-struct Fault {
-  std::int64_t number = 0;
-  std::string kind;          ///< the world's word, "net_partition"
-  bool disturbance = false;  ///< it hinders network, stores, names or processes for a while
-  sim::WorldTime begin{};
-  /// Planned, then actual; nullopt: until healed, or of a kind that has no end.
-  std::optional<sim::WorldTime> end;
-  std::string target{};  ///< the machines it is about, in the world's words: "c", "a -> b"
-  std::optional<sim::WorldTime> felt;  ///< first
-
-  [[nodiscard]] bool stands_still() const {
-    return kind == "process_pause" || kind == "process_hang" || kind == "clock_freeze" ||
-           kind == "hold_up";
-  }
-};
-
 class JobView {
  public:
   /// The event types it follows.
@@ -184,60 +164,12 @@ class JobView {
   /// any more.
   [[nodiscard]] AgentId agent_described(std::string_view descriptor) const;
 
-  /// All faults injected so far, in order of injection.
-  [[nodiscard]] const std::vector<Fault>& faults() const { return faults_; }
-  /// A worker has been put to sleep in the kernel, where no signal reaches it.
-  [[nodiscard]] bool one_sleeps() const {
-    return std::any_of(faults_.begin(), faults_.end(),
-                       [](const Fault& fault) { return fault.kind == "process_unkillable"; });
-  }
-  /// A fault that hinders and whose kind begins with `kinds` is in force at `at`.
-  [[nodiscard]] bool in_force(std::string_view kinds, sim::WorldTime at) const {
-    return std::any_of(faults_.begin(), faults_.end(), [&](const Fault& fault) {
-      return fault.disturbance && fault.kind.starts_with(kinds) && fault.begin <= at &&
-             (!fault.end || *fault.end > at);
-    });
-  }
-  /// By `at` a name had led to another machine than its own: whoever goes by it may find another
-  /// store than the others.
-  [[nodiscard]] bool one_was_led_astray(sim::WorldTime at) const {
-    return std::any_of(faults_.begin(), faults_.end(), [&](const Fault& fault) {
-      return fault.kind == "dns_alias" && fault.felt && *fault.felt <= at;
-    });
-  }
-  /// The fault hinders an agent and its rendezvous store in hearing each other: it is about the
-  /// agent's machine, the way between the two, or the store.
-  [[nodiscard]] bool comes_between(const Fault& fault, AgentId agent) const;
-  /// Such a fault was in force at `at`, or had been a read time-out before.
-  [[nodiscard]] bool is_cut_off(AgentId agent, sim::WorldTime at) const {
-    return std::any_of(faults_.begin(), faults_.end(), [&](const Fault& fault) {
-      const sim::Duration felt = agents_[agent.value].timeouts.read_timeout;
-      return fault.begin <= at && (!fault.end || at <= *fault.end + felt) &&
-             comes_between(fault, agent);
-    });
-  }
-  /// Two living agents of a static job have one rank: so they were started.
-  [[nodiscard]] bool a_rank_is_shared() const { return a_rank_is_shared_; }
-  /// A clock goes wrong: spans that are measured by it are not what was configured.
-  [[nodiscard]] bool one_drifts() const {
-    return std::any_of(faults_.begin(), faults_.end(),
-                       [](const Fault& fault) { return fault.kind == "clock_drift"; });
-  }
-  /// Between `from` and `to` a process, a fiber or a clock did not go on: who stands still sees
-  /// and does nothing.
-  [[nodiscard]] bool one_stood_still(sim::WorldTime from, sim::WorldTime to) const {
-    return std::any_of(faults_.begin(), faults_.end(), [&](const Fault& fault) {
-      return fault.stands_still() && fault.begin <= to && (!fault.end || *fault.end >= from);
-    });
-  }
-  /// A store that no agent serves has lost what it held, at `since` or later.
-  [[nodiscard]] bool store_has_forgotten(sim::WorldTime since) const;
+  /// What faults have taken from which agents.
+  [[nodiscard]] const Ledger& ledger() const { return ledger_; }
+  /// As the ledger asks for it; for kNoAgent one that only faults of everyone reach.
+  [[nodiscard]] Claimant claimant(AgentId id) const;
   /// A rendezvous store has served, and none does any more.
   [[nodiscard]] bool store_is_gone() const { return stores_served_ && stores_.empty(); }
-  /// Instants at which a fault began or ended, in order.
-  [[nodiscard]] const std::vector<sim::WorldTime>& fault_instants() const {
-    return fault_instants_;
-  }
 
  private:
   struct Machine {
@@ -247,9 +179,8 @@ class JobView {
   };
 
   void on_world_event(const sim::Event& event);
-  void add_fault_instant(sim::WorldTime at);
-  void store_is_back(sim::WorldTime at);
   void begin_anew(AgentId server);
+  void on_store_gone(const sim::Event& event, bool killed);
   void on_process_started(const sim::Event& event);
   void on_process_ended(const sim::Event& event);
   void on_process_signalled(const sim::Event& event);
@@ -269,20 +200,18 @@ class JobView {
   [[nodiscard]] AgentId member_at(JobId job, std::int64_t round, std::string_view keep_alive) const;
   Machine& machine(sim::NodeId node);
   Process& process_slot(sim::NodeId node, sim::Pid pid, const sim::Event& event);
-  [[nodiscard]] bool may_serve_a_store(std::string_view machine) const;
   Process* find_process(sim::NodeId node, sim::Pid pid);
   JobId job_named(std::string_view run_id);
 
-  std::set<std::pair<sim::NodeId, sim::Pid>> stores_;  ///< processes that serve a rendezvous
+  /// Processes that serve a rendezvous, by the port.
+  std::map<std::pair<sim::NodeId, sim::Pid>, std::int64_t> stores_;
   bool stores_served_ = false;
-  bool a_rank_is_shared_ = false;
   sim::EventId seen_{};
   std::vector<Agent> agents_;
   std::vector<Job> jobs_;
   std::vector<Machine> machines_;  ///< by node
   std::map<std::string, sim::NodeId, std::less<>> nodes_by_name_;
-  std::vector<Fault> faults_;
-  std::vector<sim::WorldTime> fault_instants_;
+  Ledger ledger_;
 };
 
 /// An address without the simulated world's domain: "a.sim" and "a" are one machine.

@@ -1,6 +1,4 @@
 // Questions to the view, and what they need of names and spans.
-#include <array>
-
 #include "properties/invariants/job_view.h"
 
 namespace hooke::properties {
@@ -8,16 +6,6 @@ namespace hooke::properties {
 namespace {
 /// The simulated world's domain: "a.sim" and "a" are one machine.
 constexpr std::string_view kDomain = ".sim";
-
-/// Calls `each` for the machines of a list "a,b" or "a b".
-template <class Each>
-void for_each_machine(std::string_view list, Each each) {
-  while (!list.empty()) {
-    const std::size_t end = list.find_first_of(", ");
-    if (end != 0) each(list.substr(0, end));
-    list.remove_prefix(end == std::string_view::npos ? list.size() : end + 1);
-  }
-}
 
 }  // namespace
 
@@ -93,38 +81,10 @@ std::optional<sim::NodeId> JobView::node_called(std::string_view address) const 
   return found->second;
 }
 
-/// A machine on which no agent runs is there for something else.
-bool JobView::may_serve_a_store(std::string_view machine) const {
-  const auto node = node_called(machine);
-  return !node || std::any_of(stores_.begin(), stores_.end(),
-                              [&](const auto& store) { return store.first == *node; });
-}
-
-bool JobView::comes_between(const Fault& fault, AgentId agent) const {
-  constexpr std::array<std::string_view, 3> kOfStores{"service_", "etcd_", kStoreGone};
-  const auto begins = [&](std::string_view kind) { return fault.kind.starts_with(kind); };
-  if (!fault.disturbance) return false;
-  if (std::any_of(kOfStores.begin(), kOfStores.end(), begins)) return true;
-  if (!begins("net_") && !begins("dns_")) return false;
-  bool agents_end = false, stores_end = false;
-  const std::string_view target = fault.target;
-  const bool is_path = target.find('>') != std::string_view::npos;
-  for_each_machine(target, [&](std::string_view machine) {
-    if (machine == "->" || machine == "<->") return;
-    if (node_called(machine) == agents_[agent.value].node) {
-      agents_end = true;
-    } else if (may_serve_a_store(machine)) {
-      stores_end = true;
-    }
-  });
-  return is_path ? agents_end && stores_end : agents_end || stores_end;
-}
-
-bool JobView::store_has_forgotten(sim::WorldTime since) const {
-  return std::any_of(faults_.begin(), faults_.end(), [&](const Fault& fault) {
-    if (fault.kind == "etcd_expiry") return fault.begin >= since;
-    return fault.kind == kStoreGone && fault.end.value_or(since) >= since;
-  });
+Claimant JobView::claimant(AgentId id) const {
+  if (id == kNoAgent) return {sim::kNoNode, {}, {}};
+  const Agent& agent = agents_[id.value];
+  return {agent.node, agent.pid, agent.timeouts.read_timeout};
 }
 
 }  // namespace hooke::properties

@@ -1,9 +1,9 @@
-// Times as text, and deadlines that faults put off.
+// Times as text, the account, and obligations that faults put off.
 #include "properties/invariants/judge.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include "sim/port/check.h"
 
 namespace hooke::properties {
 
@@ -16,26 +16,80 @@ std::string seconds_text(sim::WorldTime at) {
   return seconds_text(at.time_since_epoch());
 }
 
-std::optional<sim::WorldTime> deadline_of(const Due& due, const JobView& view, bool excused) {
+void Judge::broken(sim::WorldTime at, sim::EventId event, std::string witness,
+                   const Hindrance* hindrance) {
+  if (hindrance != nullptr) {
+    excused(*hindrance);
+  } else {
+    ++account_.broken;
+  }
+  violated(at, event, std::move(witness), hindrance);
+}
+
+void Judge::excused(const Hindrance& by) {
+  ++account_.excused;
+  ++account_.excused_by[by.kind_text()];
+}
+
+void Judge::violated(sim::WorldTime at, sim::EventId event, std::string witness,
+                     const Hindrance* hindrance) {
+  if (enough()) return;
+  violations_.push_back({std::string(id_), std::move(witness), at, event,
+                         hindrance != nullptr ? hindrance->kind_text() : std::string()});
+}
+
+const Hindrance* Judge::hindrance(AgentId who, Needs needs, sim::WorldTime from,
+                                  sim::WorldTime to) const {
+  return view_->ledger().find(view_->claimant(who), needs, from, to);
+}
+
+const Hindrance* Judge::hindrance_of_any(JobId job, Needs needs, sim::WorldTime from,
+                                         sim::WorldTime to, AgentId but) const {
+  if (job == kNoJob) return nullptr;
+  for (const AgentId id : view_->job(job).agents) {
+    const Agent& agent = view_->agent(id);
+    if (id == but || agent.started > to || (agent.ended && *agent.ended < from)) continue;
+    if (const auto* const found = hindrance(id, needs, from, to)) return found;
+  }
+  return nullptr;
+}
+
+Judge::Settled Judge::settle(const Due& due, Needs needs, sim::WorldTime at, bool at_end) {
+  const Ledger& ledger = view_->ledger();
   // No clock of a simulated machine is wrong by more than a tenth.
-  const sim::Duration bound = due.bound + (view.one_drifts() ? due.bound / 10 : sim::Duration());
-  sim::WorldTime deadline = due.since + bound;
-  const auto& instants = view.fault_instants();
-  for (auto at = std::upper_bound(instants.begin(), instants.end(), due.since);
-       at != instants.end(); ++at) {
-    if (*at > deadline) break;
-    deadline = *at + bound;
+  const sim::Duration drift = ledger.drifts(std::nullopt) ? due.bound / 10 : sim::Duration();
+  const sim::WorldTime configured = due.since + due.bound + drift;
+  if (at <= configured) {
+    ++(at_end ? account_.open : account_.kept);
+    return at_end ? Settled::open : Settled::kept;
   }
-  if (!excused) return deadline;
-  // In order of beginning: one disturbance may put the deadline off into the next.
-  for (const Fault& fault : view.faults()) {
-    if (!fault.disturbance || fault.begin > deadline || (fault.end && *fault.end < due.since))
-      continue;
-    if (!fault.end && fault.kind == kStoreGone) continue;  // to give up is possible without
-    if (!fault.end) return std::nullopt;
-    deadline = std::max(deadline, *fault.end + bound);
+  auto deadline = std::optional(configured);
+  const Hindrance* for_good = nullptr;
+  const auto wait_for = [&](AgentId agent, Needs own_needs) {
+    Claimant claimant = view_->claimant(agent);
+    if (agent != due.who) claimant.until = view_->agent(agent).ended.value_or(claimant.until);
+    const auto own = ledger.deadline(claimant, own_needs, due.since, due.bound + drift);
+    if (!own && for_good == nullptr) for_good = ledger.endless(claimant, own_needs);
+    if (!own || (deadline && *own > *deadline)) deadline = own;
+  };
+  wait_for(due.who, needs);
+  for (const AgentId other : due.with) wait_for(other, due.with_needs);
+  if (deadline && at > *deadline) {
+    ++account_.broken;
+    return Settled::broken;
   }
-  return deadline;
+  ++account_.put_off;
+  if (deadline && !at_end) {
+    ++account_.kept;
+    return Settled::kept;
+  }
+  if (deadline) {
+    ++account_.open;
+    return Settled::open;
+  }
+  HOOKE_CHECK(for_good != nullptr, "what puts an obligation off for good is in the ledger");
+  excused(*for_good);
+  return Settled::excused;
 }
 
 }  // namespace hooke::properties

@@ -1,6 +1,6 @@
 #pragma once
-// What invariants are made of: keeping violations, writing times as people read them, and
-// deadlines.
+// What invariants are made of: violations and the account of what was judged, obligations that run
+// down only while an agent could keep them, times as people read them.
 
 #include <algorithm>
 #include <cstdint>
@@ -30,14 +30,11 @@ inline sim::Pid pid(const sim::Event& event, std::string_view field) {
   return sim::Pid{static_cast<std::int32_t>(number(event, field))};
 }
 
-/// Limits of several promises.
-inline constexpr const char* kAsleep = "a worker slept in the kernel";
-inline constexpr const char* kLedAstray = "a name led to another machine";
-inline constexpr const char* kSharedRank = "two agents were started with one rank";
-inline constexpr const char* kNoStore = "no store was left";
-inline constexpr const char* kStoodStill = "an agent stood still";
-inline constexpr const char* kForgotten = "the store had lost what it held";
-inline constexpr const char* kCutOff = "an agent was cut off from the store";
+/// Polls, state caches and network between a cause and what follows from it.
+inline constexpr sim::Duration kSlack = std::chrono::seconds(5);
+/// Workers that are stopped for a restart get this, whatever was configured, unless that is more
+/// (PyTorch: agent/server/local_elastic_agent.py, _stop_workers; multiprocessing/api.py, close).
+inline constexpr sim::Duration kStopGrace = std::chrono::seconds(30);
 
 /// One process: a node and a number.
 struct ProcessKey {
@@ -49,17 +46,32 @@ inline ProcessKey process_of(const sim::Event& event) {
   return {event.node, event.pid};
 }
 
-/// A promise that keeps its violations and looks at the jobs through the shared view.
+/// Something that an agent must do within `bound` of `since`.
+struct Due {
+  sim::WorldTime since{};
+  sim::Duration bound{};
+  AgentId who = kNoAgent;    ///< owes it
+  AgentId about = kNoAgent;  ///< another agent that the witness names
+  sim::EventId event{};      ///< what gave rise to it
+  /// Other agents that must be able to do their part, and what they need for it.
+  std::vector<AgentId> with{};
+  Needs with_needs = 0;
+};
+
+/// An invariant that keeps its violations and its account, and looks at the jobs through the shared
+/// view.
 class Judge : public Invariant {
  public:
-  /// Both texts must outlive the judge: literals.
-  Judge(std::string_view id, std::string_view meaning)
-      : id_(id), meaning_(meaning), view_(std::make_shared<JobView>()) {}
+  /// Both texts must outlive the judge: literals. `needs`: what an agent needs in order to keep it.
+  Judge(std::string_view id, std::string_view meaning, Needs needs = 0)
+      : id_(id), meaning_(meaning), needs_(needs), view_(std::make_shared<JobView>()) {}
   [[nodiscard]] std::string_view id() const final { return id_; }
   [[nodiscard]] std::string_view meaning() const final { return meaning_; }
+  [[nodiscard]] Needs needs() const final { return needs_; }
   [[nodiscard]] const std::vector<Violation>& violations() const final { return violations_; }
+  [[nodiscard]] const Account& account() const final { return account_; }
   void bind(std::shared_ptr<JobView> view) final { view_ = std::move(view); }
-  /// Whoever drives judges without an InvariantSet may show them every event.
+  /// A judge that is driven without an InvariantSet may be shown every event.
   void on_event(const sim::Event& event) final {
     view_->see(event);
     const auto wanted = interests();
@@ -74,76 +86,98 @@ class Judge : public Invariant {
   virtual void judge(const sim::Event& event) = 0;
   [[nodiscard]] const JobView& view() const { return *view_; }
 
-  /// Keeps the first few violations: later ones are usually consequences.
-  void broken(const sim::Event& event, std::string witness, std::string_view limit = {}) {
-    broken(event.at, event.id, std::move(witness), limit);
+  /// A check was made, and what it is about holds.
+  void kept() { ++account_.kept; }
+  /// A check was made and fails. `hindrance`: the fault under which no agent could have kept it; it
+  /// is told apart then.
+  void broken(const sim::Event& event, std::string witness, const Hindrance* hindrance = nullptr) {
+    broken(event.at, event.id, std::move(witness), hindrance);
   }
   void broken(sim::WorldTime at, sim::EventId event, std::string witness,
-              std::string_view limit = {}) {
-    if (enough()) return;
-    violations_.push_back({std::string(id_), std::move(witness), at, event, std::string(limit)});
-  }
-  /// Why nobody could do what was due between `since` and `until`; empty: somebody could.
-  [[nodiscard]] std::string_view held_back(sim::WorldTime since, sim::WorldTime until) const {
-    if (view_->one_sleeps()) return kAsleep;
-    if (view_->a_rank_is_shared()) return kSharedRank;
-    return view_->one_stood_still(since, until) ? kStoodStill : "";
-  }
-  /// No further violation would be kept: text for one need not be built.
+              const Hindrance* hindrance = nullptr);
+  /// A check was made and fails, for a fault that took what it needs: nothing to tell of.
+  void excused(const Hindrance& by);
+  /// An obligation, which counts itself, is broken. Only the first few violations are kept: later
+  /// ones are usually consequences.
+  void violated(sim::WorldTime at, sim::EventId event, std::string witness,
+                const Hindrance* hindrance = nullptr);
+  /// No further violation is kept: an examination that takes long may stop.
   [[nodiscard]] bool enough() const { return violations_.size() >= kKept; }
+  /// A fault that took one of `needs` from the agent between the two instants; null: none did.
+  [[nodiscard]] const Hindrance* hindrance(AgentId who, Needs needs, sim::WorldTime from,
+                                           sim::WorldTime to) const;
+  /// Likewise from any agent of the job that lived then, other than `but`.
+  [[nodiscard]] const Hindrance* hindrance_of_any(JobId job, Needs needs, sim::WorldTime from,
+                                                  sim::WorldTime to, AgentId but = kNoAgent) const;
 
  private:
+  template <class Key>
+  friend class Obligations;
+
+  enum class Settled : unsigned char { kept, broken, excused, open };
+  /// How `due` stands at `at`: done then, or, with `at_end`, not done when the run ended.
+  Settled settle(const Due& due, Needs needs, sim::WorldTime at, bool at_end);
+
   static constexpr std::size_t kKept = 5;
   std::string_view id_;
   std::string_view meaning_;
+  Needs needs_;
   std::vector<Violation> violations_;
+  Account account_;
   std::shared_ptr<JobView> view_;
 };
 
-/// Something that must happen within `bound` of `since`.
-struct Due {
-  sim::WorldTime since{};
-  sim::Duration bound{};
-  AgentId about = kNoAgent;  ///< another agent that the witness names
-  sim::EventId event{};      ///< what gave rise to it
-};
-
-/// When `due` is over. A fault that begins or ends meanwhile starts the span anew, for liveness is
-/// judged from the last fault on; with `excused`, so does the whole time in which network, stores
-/// or names were disturbed. nullopt: not before the disturbance ends.
-std::optional<sim::WorldTime> deadline_of(const Due& due, const JobView& view, bool excused);
-
-/// Deadlines by key; the earliest of a key counts until it is met.
+/// What is owed, by key. It runs down only while the agent that owes it, and what it needs, are
+/// unhindered. The earliest of a key counts until it is met.
 template <class Key>
-class Deadlines {
+class Obligations {
  public:
+  explicit Obligations(Judge& judge) : Obligations(judge, judge.needs()) {}
+  Obligations(Judge& judge, Needs needs) : judge_(judge), needs_(needs) {}
+
   void owe(const Key& key, const Due& due) { due_.try_emplace(key, due); }
-  /// False: nothing was due.
-  bool cancel(const Key& key) { return due_.erase(key) > 0; }
-  void clear() { due_.clear(); }
-  /// It has happened at `at`: hands out what was due, if that was too late.
-  std::optional<Due> met(const Key& key, sim::WorldTime at, const JobView& view,
-                         bool excused = false) {
+  /// The first instant at which all that is owed now would be overdue; the epoch when nothing is.
+  [[nodiscard]] sim::WorldTime latest() const {
+    sim::WorldTime out{};
+    for (const auto& [key, due] : due_)
+      out = std::max(out, due.since + due.bound + sim::Duration(1));
+    return out;
+  }
+  /// Null: nothing.
+  [[nodiscard]] Due* find(const Key& key) {
     const auto found = due_.find(key);
-    if (found == due_.end()) return std::nullopt;
+    return found == due_.end() ? nullptr : &found->second;
+  }
+  /// Its premise has ended: nothing is owed any more. False: nothing was.
+  bool lapse(const Key& key) { return due_.erase(key) > 0; }
+  /// Likewise at `at`, unless it was overdue by then: calls `tell(key, due)` for that.
+  template <class Tell>
+  void lapse_unless_late(const Key& key, sim::WorldTime at, Tell tell) {
+    const Due* const due = find(key);
+    if (due != nullptr && at > due->since + due->bound) return met(key, at, tell);
+    lapse(key);
+  }
+  void lapse_all() { due_.clear(); }
+  /// Calls `tell(key, due)` when it has happened at `at`, too late.
+  template <class Tell>
+  void met(const Key& key, sim::WorldTime at, Tell tell) {
+    const auto found = due_.find(key);
+    if (found == due_.end()) return;
     const Due due = found->second;
     due_.erase(found);
-    return late(due, at, view, excused) ? std::optional(due) : std::nullopt;
+    if (judge_.settle(due, needs_, at, false) == Judge::Settled::broken) tell(key, due);
   }
-  /// Calls `tell(key, due)` for whatever is overdue when the run ends.
+  /// Calls `tell(key, due)` for what is overdue when the run ends.
   template <class Tell>
-  void overdue(sim::WorldTime end, const JobView& view, Tell tell, bool excused = false) const {
-    for (const auto& [key, due] : due_) {
-      if (late(due, end, view, excused)) tell(key, due);
+  void finish(sim::WorldTime end, Tell tell) {
+    for (const auto& [key, due] : std::exchange(due_, {})) {
+      if (judge_.settle(due, needs_, end, true) == Judge::Settled::broken) tell(key, due);
     }
   }
 
  private:
-  static bool late(const Due& due, sim::WorldTime at, const JobView& view, bool excused) {
-    if (at <= due.since + due.bound) return false;
-    const auto deadline = deadline_of(due, view, excused);
-    return deadline && at > *deadline;
-  }
+  Judge& judge_;
+  Needs needs_;
   std::map<Key, Due> due_;
 };
 

@@ -30,7 +30,8 @@ class StoreLinearizable final : public Judge {
  public:
   StoreLinearizable()
       : Judge("safety.store_linearizable",
-              "What agents read and write in the rendezvous store happens in one order.") {}
+              "What agents read and write in the rendezvous store happens in one order.",
+              kContents) {}
 
   [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
     return kInterests;
@@ -170,11 +171,14 @@ class StoreLinearizable final : public Judge {
     }
     for (const Told& told_last : told.before_deaths)
       history.operations.push_back(unseen_after(told_last));
-    for (const std::size_t index : contradictions(history, 5)) {
+    const std::vector<std::size_t> impossible = contradictions(history, 5);
+    if (impossible.empty()) kept();
+    for (const std::size_t index : impossible) {
       const Told& operation = told.operations[index];
-      broken(
-          operation.at, operation.event, witness(told.operations, operation),
-          stale_ && *stale_ <= operation.at ? "etcd answered with what no longer stood there" : "");
+      broken(operation.at, operation.event, witness(told.operations, operation),
+             stale_ && *stale_ <= operation.at
+                 ? hindrance(operation.agent, needs(), *stale_, operation.at)
+                 : nullptr);
     }
   }
 
@@ -186,11 +190,7 @@ class StoreLinearizable final : public Judge {
   /// On the world's clock, and never shorter than it was: a node's clock may run a tenth slow or
   /// fast, or stand still.
   [[nodiscard]] RegisterOperation timed(const Told& told) const {
-    sim::Duration stood_still{};
-    for (const Fault& fault : view().faults()) {
-      if (fault.kind != "clock_freeze" || fault.begin >= told.at) continue;
-      stood_still += std::min(fault.end.value_or(told.at), told.at) - fault.begin;
-    }
+    const sim::Duration stood_still = view().ledger().clock_stood_still(told.at);
     return {told.kind, told.expected, told.value, told.at - told.began * 9 / 8 - stood_still,
             told.at - told.ended * 7 / 8};
   }

@@ -1,8 +1,8 @@
 #pragma once
-// Promises that something happens in bounded time. Each bound is derived from the spans that the
+// Invariants that something happens in bounded time. Each bound is derived from the spans that the
 // agents themselves were configured with (`agent.settings`); slack (5 s) covers the polls in
-// between. A fault that begins or ends inside a span starts it anew; a run that was cut before the
-// bound breaks nothing.
+// between. A bound runs only while the agent that owes it has all that it needs (ledger.h); what is
+// not due when the run ends is counted as open.
 
 #include <memory>
 
@@ -17,14 +17,21 @@ std::unique_ptr<Invariant> make_loss_detection();
 /// member of a round, a round completes within keep-alive threshold + last call + stop grace (30 s)
 /// + slack.
 std::unique_ptr<Invariant> make_formation();
+/// liveness.free_seat: when a member of a round goes while a spare waits, the spare has a seat
+/// within keep-alive threshold + last call + stop grace (30 s) + slack.
+std::unique_ptr<Invariant> make_free_seat();
 /// liveness.join_timeout: an agent that gets into no round, and is no spare, gives up within join
 /// time-out + read time-out + slack.
 std::unique_ptr<Invariant> make_join_timeout();
-/// liveness.exit: once the job is decided every agent ends within exit barrier + close + shutdown
-/// grace + slack (who joins cut off from the store: within its join time-out); so does an agent in
-/// the exit barrier, which opens within slack when all agents of the round have come; one that
-/// restarts has stopped its workers within stop grace (30 s) + slack.
+/// liveness.exit: once the job is decided every agent ends within exit barrier + read + close +
+/// shutdown grace + slack; so does an agent in the exit barrier.
 std::unique_ptr<Invariant> make_exit();
+/// liveness.barrier_opens: the exit barrier opens within a reply (10 s) + slack when all agents of
+/// the round have come.
+std::unique_ptr<Invariant> make_barrier_opens();
+/// liveness.restart_stops: an agent that restarts has stopped its workers within stop grace (30 s,
+/// or the shutdown grace where that is longer) + slack.
+std::unique_ptr<Invariant> make_restart_stops();
 /// liveness.admission: a node on the wait list is in a round, a spare, or gone within keep-alive
 /// threshold + last call + stop grace (30 s) + slack.
 std::unique_ptr<Invariant> make_admission();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 
 #include "model/observe/trace_events.h"
 #include "properties/invariants/judge.h"
@@ -17,19 +18,18 @@ namespace wev = world::events;
 
 /// Agents look at the shared state and at their workers once per second at the latest.
 constexpr sim::Duration kPoll = std::chrono::seconds(1);
-/// Two questions, each with the time for its reply and for a new connection.
-constexpr sim::Duration kAsks = std::chrono::seconds(30);
 
 /// The stale world may live as long as its death can go unnoticed: keep-alive threshold + monitor
-/// interval + one poll, and where the network is disturbed two questions that get no answer. A
-/// worker that its own agent has told to stop no longer counts, so a restart, however slowly its
+/// interval + one poll. Its agents must be able to notice: what hinders one of them puts that off.
+/// A worker that its own agent has told to stop no longer counts, so a restart, however slowly its
 /// workers stop, is no second world; a worker whose agent has died counts as long as it runs, for
 /// nobody tells it. Two sets of one round that meet at different places are two worlds as well.
 class OneWorld final : public Judge {
  public:
   OneWorld()
       : Judge("safety.one_world",
-              "At no time do two disjoint sets of workers of one job both believe they are it.") {}
+              "At no time do two disjoint sets of workers of one job both believe they are it.",
+              kAsking | kTasks | kKillable) {}
 
   [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
     return kInterests;
@@ -52,7 +52,8 @@ class OneWorld final : public Judge {
   struct WorkerSet {
     std::int64_t workers = 0;
     sim::WorldTime since{};
-    ProcessKey example{};
+    ProcessKey latest{};  ///< the worker that was the last to go
+    std::set<AgentId> agents;
   };
   using Sets = std::map<SetKey, WorkerSet>;
 
@@ -76,8 +77,9 @@ class OneWorld final : public Judge {
     gone(worker, event);  // a reused number whose end nobody saw
     const SetKey key{view().agent(agent).job, number(event, "round"),
                      std::string(text(event, "master"))};
-    const auto set = sets_.try_emplace(key, WorkerSet{0, event.at, worker}).first;
+    const auto set = sets_.try_emplace(key, WorkerSet{0, event.at, {}, {}}).first;
     ++set->second.workers;
+    set->second.agents.insert(agent);
     set_of_[worker] = set;
   }
 
@@ -86,6 +88,7 @@ class OneWorld final : public Judge {
     if (found == set_of_.end()) return;
     const auto set = found->second;
     set_of_.erase(found);
+    set->second.latest = worker;
     if (set->second.workers > 1) {
       --set->second.workers;
       return;
@@ -98,16 +101,20 @@ class OneWorld final : public Judge {
   /// job.
   void compare(const SetKey& mine, const WorkerSet& my, sim::WorldTime end, sim::EventId event) {
     for (const auto& [key, set] : sets_) {
-      if (key.job != mine.job || key == mine || my.workers == 0 || set.workers == 0 || enough())
-        continue;
+      if (key.job != mine.job || key == mine || my.workers == 0 || set.workers == 0) continue;
       const Job& job = view().job(key.job);
       const sim::WorldTime since = std::max(my.since, set.since);
-      const sim::Duration tolerance = job.timeouts.keep_alive + job.timeouts.monitor + kPoll +
-                                      (view().in_force("net_", since) ? kAsks : sim::Duration());
-      if (end - since <= tolerance) continue;
+      const sim::Duration tolerance = job.timeouts.keep_alive + job.timeouts.monitor + kPoll;
       const bool mine_is_older = my.since < set.since || (my.since == set.since && mine < key);
       const auto& [old_key, old_set] = mine_is_older ? std::pair(mine, my) : std::pair(key, set);
       const auto& [new_key, new_set] = mine_is_older ? std::pair(key, set) : std::pair(mine, my);
+      const auto deadline = latest_to_notice(old_key, old_set, since, tolerance, end);
+      if (!deadline) continue;
+      if (end <= *deadline) {
+        kept();
+        continue;
+      }
+      const ProcessKey old_one = one_of(old_key, old_set), new_one = one_of(new_key, new_set);
       broken(
           since + tolerance, event,
           fmt::format(
@@ -117,20 +124,42 @@ class OneWorld final : public Judge {
               "a world that others have given up may live {} at most (keep-alive {} + monitor {} + "
               "poll {})",
               job.run_id, seconds_text(since), seconds_text(end), old_key.round, old_key.master,
-              old_set.example.pid.value, view().name(old_set.example.node), new_key.round,
-              new_key.master, new_set.example.pid.value, view().name(new_set.example.node),
-              seconds_text(tolerance), seconds_text(job.timeouts.keep_alive),
-              seconds_text(job.timeouts.monitor), seconds_text(kPoll)),
-          limit(since, end));
+              old_one.pid.value, view().name(old_one.node), new_key.round, new_key.master,
+              new_one.pid.value, view().name(new_one.node), seconds_text(tolerance),
+              seconds_text(job.timeouts.keep_alive), seconds_text(job.timeouts.monitor),
+              seconds_text(kPoll)));
     }
   }
 
-  [[nodiscard]] std::string_view limit(sim::WorldTime since, sim::WorldTime end) const {
-    if (view().one_sleeps()) return kAsleep;
-    if (view().one_stood_still(since, end)) return kStoodStill;
-    if (view().in_force("net_delay", since) || view().in_force("service_slow", since))
-      return "what the others said came late";
-    return view().one_was_led_astray(end) ? kLedAstray : "";
+  /// A worker that still runs, for a set that has one.
+  [[nodiscard]] ProcessKey one_of(const SetKey& key, const WorkerSet& set) const {
+    for (const auto& [worker, of] : set_of_) {
+      if (of->first == key) return worker;
+    }
+    return set.latest;
+  }
+
+  /// The agents of the older set, but for those that have gone on to another, must be able to
+  /// notice that they are given up. nullopt: something hinders one of them for good, which is
+  /// counted.
+  std::optional<sim::WorldTime> latest_to_notice(const SetKey& key, const WorkerSet& older,
+                                                 sim::WorldTime since, sim::Duration tolerance,
+                                                 sim::WorldTime end) {
+    const Ledger& ledger = view().ledger();
+    sim::WorldTime latest = since + tolerance;
+    if (end <= latest) return latest;
+    for (const AgentId id : older.agents) {
+      const Agent& agent = view().agent(id);
+      // A dead agent tells its workers nothing.
+      if (!agent.alive() || agent.round != key.round) continue;
+      const auto own = ledger.deadline(view().claimant(id), needs(), since, tolerance);
+      if (!own) {
+        excused(*ledger.endless(view().claimant(id), needs()));
+        return std::nullopt;
+      }
+      latest = std::max(latest, *own);
+    }
+    return latest;
   }
 
   static constexpr const sim::EventType* kInterests[] = {

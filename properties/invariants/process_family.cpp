@@ -35,7 +35,7 @@ class KillSafety final : public Judge {
       reaped_.erase(worker);
     } else if (event.type == &ev::worker_ended) {
       reaped_[worker] = event.at;
-    } else if (const auto found = reaped_.find(worker); found != reaped_.end() && !enough()) {
+    } else if (const auto found = reaped_.find(worker); found != reaped_.end()) {
       const auto signal = static_cast<sim::Signal>(static_cast<int>(number(event, "signal")));
       broken(event,
              fmt::format("{} sent {} at {} to its worker pid {}, of whose end it had learnt "
@@ -47,13 +47,14 @@ class KillSafety final : public Judge {
 
   void judge_signal(const sim::Event& event) {
     const sim::Pid from = pid(event, "from_pid");
-    if (from.value <= 0 || from == event.pid || enough()) return;
+    if (from.value <= 0 || from == event.pid) return;
     const Process* const sender = view().process(event.node, from);
     const Process* const target = view().process(event.node, event.pid);
     if (sender == nullptr || target == nullptr) return;
     const AgentId family = sender->agent != kNoAgent ? sender->agent : sender->owner;
     const AgentId other = target->agent != kNoAgent ? target->agent : target->owner;
-    if (family == kNoAgent || family == other) return;
+    if (family == kNoAgent) return;
+    if (family == other) return kept();
     const auto signal = static_cast<sim::Signal>(static_cast<int>(number(event, "signal")));
     broken(
         event,
@@ -72,69 +73,57 @@ class KillSafety final : public Judge {
 };
 
 /// Bound: 1 s, the time in which an init process notices and reaps. A node's crash takes the whole
-/// family at once and leaves no orphans.
+/// family at once and leaves no orphans. An agent that is killed can arrange beforehand that its
+/// workers go with it, but not that their children do: the kernel knows parents only.
 class NoOrphans final : public Judge {
  public:
-  NoOrphans() : Judge("safety.no_orphans", "After an agent's end none of its descendants runs.") {}
+  NoOrphans()
+      : Judge("safety.no_orphans", "After an agent's end none of its descendants runs.", kMortal) {}
 
   [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
     return kInterests;
   }
 
-  /// Agents end in order of time: no orphan is owed for longer than those of the last one.
-  [[nodiscard]] sim::WorldTime owed_until() const override {
-    return orphans_.empty() ? sim::WorldTime() : last_end_ + kBound + sim::Duration(1);
-  }
+  [[nodiscard]] sim::WorldTime owed_until() const override { return owed_.latest(); }
 
   void finish(const RunFacts& facts) override {
-    for (const auto& [process, orphan] : orphans_) {
-      if (facts.end - orphan.since > kBound)
-        tell(process, orphan, facts.end, sim::kNoEvent, "still runs");
-    }
+    owed_.finish(facts.end, [&](ProcessKey process, const Due& due) {
+      tell(process, due, facts.end, sim::kNoEvent, "still runs");
+    });
   }
 
  private:
   static constexpr sim::Duration kBound = std::chrono::seconds(1);
-  struct Orphan {
-    AgentId agent = kNoAgent;
-    sim::WorldTime since{};
-    bool worker = false;
-    std::int64_t rank = -1;
-  };
-
   void judge(const sim::Event& event) override {
     if (const AgentId agent = view().agent_of(event); agent != kNoAgent) {
       for (const Process& process : view().processes(event.node)) {
         if (process.owner != agent || process.ended) continue;
-        last_end_ = event.at;
-        orphans_[{event.node, process.pid}] = {agent, event.at, process.worker, process.rank};
+        if (!process.worker && number(event, "status") < 0) continue;
+        owed_.owe({event.node, process.pid}, {event.at, kBound, agent, kNoAgent, event.id});
       }
       return;
     }
-    const auto found = orphans_.find(process_of(event));
-    if (found == orphans_.end()) return;
-    if (event.at - found->second.since > kBound)
-      tell(found->first, found->second, event.at, event.id, "ran on");
-    orphans_.erase(found);
+    owed_.met(process_of(event), event.at, [&](ProcessKey process, const Due& due) {
+      tell(process, due, event.at, event.id, "ran on");
+    });
   }
 
-  void tell(ProcessKey process, const Orphan& orphan, sim::WorldTime until, sim::EventId event,
+  void tell(ProcessKey process, const Due& due, sim::WorldTime until, sim::EventId event,
             const char* how) {
-    if (enough()) return;
+    const Process* const orphan = view().process(process.node, process.pid);
     const std::string what =
-        orphan.worker ? fmt::format("worker pid {} (rank {})", process.pid.value, orphan.rank)
-                      : fmt::format("pid {}, a worker's child,", process.pid.value);
-    broken(orphan.since + kBound, event,
-           fmt::format("{} on node {} {} at {}, {} after {} had ended at {}", what,
-                       view().name(process.node), how, seconds_text(until),
-                       seconds_text(until - orphan.since), view().describe(orphan.agent),
-                       seconds_text(orphan.since)),
-           orphan.worker ? held_back(orphan.since, until) : "nobody was left who knew of it");
+        orphan != nullptr && orphan->worker
+            ? fmt::format("worker pid {} (rank {})", process.pid.value, orphan->rank)
+            : fmt::format("pid {}, a worker's child,", process.pid.value);
+    violated(due.since + kBound, event,
+             fmt::format("{} on node {} {} at {}, {} after {} had ended at {}", what,
+                         view().name(process.node), how, seconds_text(until),
+                         seconds_text(until - due.since), view().describe(due.who),
+                         seconds_text(due.since)));
   }
 
   static constexpr const sim::EventType* kInterests[] = {&wev::process_ended};
-  std::map<ProcessKey, Orphan> orphans_;
-  sim::WorldTime last_end_{};  ///< of an agent that left an orphan
+  Obligations<ProcessKey> owed_{*this};
 };
 
 }  // namespace

@@ -13,6 +13,10 @@ std::unique_ptr<Invariant> make_kill_safety();
 /// safety.restart_budget: new rounds after failures, those of relaunched agents included, stay
 /// within max_restarts for the whole job.
 std::unique_ptr<Invariant> make_restart_budget();
+/// safety.gives_up_early: an agent ends its job for failed workers only when no restart is left.
+std::unique_ptr<Invariant> make_gives_up_early();
+/// safety.claims_are_true: what an agent says of its workers and its job happened.
+std::unique_ptr<Invariant> make_claims_are_true();
 /// safety.first_cause: the failure an agent reports is the first one among its workers, and the
 /// job's reports include the first failure of the round.
 std::unique_ptr<Invariant> make_first_cause();

@@ -1,10 +1,9 @@
 // Getting into a round: a lost member makes the others move, enough nodes form a round, a waiting
-// node is let in.
+// node is let in, a node that gets into no round gives up.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
@@ -18,137 +17,104 @@ namespace {
 namespace ev = model::events;
 namespace wev = world::events;
 
-/// Polls, state caches and network in between.
-constexpr sim::Duration kSlack = std::chrono::seconds(5);
-/// Workers that are stopped for a restart get this, whatever was configured (agent.md, A-5).
-constexpr sim::Duration kStopGrace = std::chrono::seconds(30);
-/// What a hardened agent asks of a store that has gone, for a connection and for an answer, before
-/// it gives its job up: who is missing, what is left of the restarts, and that all may hear of it.
-constexpr sim::Duration kLastQuestions = 3 * std::chrono::seconds(10);
-
 /// Bound: keep-alive threshold (until the death can be known) + monitor interval (until the agent
-/// looks) + slack. Each member of the round that lives must then have moved: begun to stop its
-/// workers or to join again, come to the exit barrier or finished. A member that says how it ends
-/// is departed, not lost; one whose workers had succeeded leaves no hole. Whoever has begun to stop
-/// workers that failed has their stop grace. Not while network, stores or names are disturbed:
-/// nobody is heard then.
+/// looks) + slack, from the death of a member with work to do. Each living member of the round must
+/// then have moved: begun to stop its workers or to join again, come to the exit barrier, or ended.
+/// A member that says how it ends has departed, it is not lost. A static rendezvous knows no
+/// members.
 class LossDetection final : public Judge {
  public:
   LossDetection()
       : Judge("liveness.loss_detection",
-              "A lost participant leads to a new round or to the end within bounded time.") {}
+              "A lost participant leads to a new round or to the end within bounded time.",
+              kAsking | kTasks) {}
 
   [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
     return kInterests;
   }
 
   void finish(const RunFacts& facts) override {
-    owed_.overdue(
-        facts.end, view(),
-        [&](AgentId agent, const Due& due) {
-          tell(agent, due, facts.end, sim::kNoEvent, "had not when the run ended");
-        },
-        true);
+    owed_.finish(facts.end, [&](AgentId agent, const Due& due) {
+      tell(agent, due, facts.end, sim::kNoEvent, "had not when the run ended");
+    });
   }
 
  private:
   void judge(const sim::Event& event) override {
     const AgentId id = view().agent_of(event);
     if (id == kNoAgent) return;
-    if (const auto due = owed_.met(id, event.at, view(), true)) {
-      tell(id, *due, event.at, event.id, "did so only");
+    if (event.type == &wev::process_ended) {
+      owed_.lapse_unless_late(id, event.at, [&](AgentId late, const Due& due) {
+        tell(late, due, event.at, event.id, "did so only");
+      });
+      const Agent& agent = view().agent(id);
+      if (agent.stage == Stage::running || agent.stage == Stage::joined) lost(id, agent, event);
+      return;
     }
-    const Agent& agent = view().agent(id);
-    if (event.type != &wev::process_ended) return;
-    if (agent.stage == Stage::running || agent.stage == Stage::joined) lost(id, agent, event);
+    owed_.met(id, event.at, [&](AgentId agent, const Due& due) {
+      tell(agent, due, event.at, event.id, "did so only");
+    });
   }
 
-  /// Who is owed a reaction since an earlier loss of the same round is owed it still.
   void lost(AgentId dead, const Agent& agent, const sim::Event& event) {
     const Round* const round = view().round(agent.job, agent.round);
-    if (round == nullptr || !lossy_.insert({agent.job, agent.round}).second) return;
+    if (round == nullptr || agent.round < 0) return;
     for (const AgentId id : round->members) {
       const Agent& other = view().agent(id);
-      if (!other.alive() || other.round != agent.round) continue;
-      if (other.stage != Stage::running && other.stage != Stage::joined) continue;
-      owed_.owe(id, {event.at, other.timeouts.keep_alive + other.timeouts.monitor + kSlack, dead,
-                     event.id});
+      const bool works = other.stage == Stage::running || other.stage == Stage::joined;
+      if (!other.alive() || other.round != agent.round || !works || stops_workers(id)) continue;
+      owed_.owe(id, {event.at, other.timeouts.keep_alive + other.timeouts.monitor + kSlack, id,
+                     dead, event.id});
     }
+  }
+
+  /// It has moved already.
+  [[nodiscard]] bool stops_workers(AgentId id) const {
+    const auto& processes = view().processes(view().agent(id).node);
+    return std::any_of(processes.begin(), processes.end(), [&](const Process& process) {
+      return process.worker && process.owner == id && process.told_to_stop;
+    });
   }
 
   void tell(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
-    if (enough()) return;
     const Agent& agent = view().agent(id);
     const Agent& dead = view().agent(due.about);
-    // The store went with it: a silence like any other, which must be endured for so long, and in
-    // which every question takes its time.
-    const auto questions = std::max(kLastQuestions, 2 * agent.timeouts.read_timeout);
-    if (took_store(due) && at <= due.since + due.bound + questions) return;
-    const sim::Duration grace = std::max(kStopGrace, agent.timeouts.shutdown);
-    if (stops_since(id) && at <= *stops_since(id) + grace + agent.timeouts.monitor + kSlack) return;
-    broken(
+    violated(
         due.since + due.bound, event,
         fmt::format("{} died at {} as rank {} of round {}; {} should have started a new round or "
                     "ended by {} (keep-alive {} + monitor {} + {}), but {} at {}",
                     view().describe(due.about), seconds_text(due.since), dead.rank, dead.round,
                     view().describe(id), seconds_text(due.since + due.bound),
                     seconds_text(agent.timeouts.keep_alive), seconds_text(agent.timeouts.monitor),
-                    seconds_text(kSlack), how, seconds_text(at)),
-        limit_of(dead, due, at));
-  }
-
-  [[nodiscard]] bool took_store(const Due& due) const {
-    const auto& faults = view().faults();
-    return view().store_is_gone() ||
-           std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
-             return fault.kind == kStoreGone && fault.begin == due.since;
-           });
-  }
-
-  [[nodiscard]] std::string_view limit_of(const Agent& dead, const Due& due,
-                                          sim::WorldTime at) const {
-    if (dead.round < 0) return "a static rendezvous knows no members";
-    return view().one_was_led_astray(at) ? kLedAstray : held_back(due.since, at);
-  }
-
-  /// When the agent told a worker to stop, of those that it has started last.
-  [[nodiscard]] std::optional<sim::WorldTime> stops_since(AgentId id) const {
-    for (const Process& process : view().processes(view().agent(id).node)) {
-      if (process.worker && process.owner == id && process.told_to_stop)
-        return process.told_to_stop;
-    }
-    return std::nullopt;
+                    seconds_text(kSlack), how, seconds_text(at)));
   }
 
   static constexpr const sim::EventType* kInterests[] = {
       &ev::group_restarting, &ev::rendezvous_joining,   &ev::worker_signalled,
-      &ev::agent_finished,   &ev::exit_barrier_entered, &ev::job_given_up,
-      &wev::process_ended};
-  std::set<std::pair<JobId, std::int64_t>> lossy_;
-  Deadlines<AgentId> owed_;
+      &ev::agent_finished,   &ev::exit_barrier_entered, &wev::process_ended};
+  Obligations<AgentId> owed_{*this};
 };
 
 /// Bound: keep-alive threshold (until dead participants are out) + last call + stop grace + slack,
 /// from the moment when at least min agents are joining and none is a member of a round, and as
-/// long as that is so. Spares count: where there is no round, there are seats for them. It does not
-/// run while network, stores or names are disturbed.
+/// long as that is so. Spares count: where there is no round, there are seats for them. When one of
+/// the joining agents goes, the round has to be formed without it, and the bound begins again.
 class Formation final : public Judge {
  public:
   Formation()
       : Judge("liveness.formation",
-              "If enough nodes want to join, a round completes in bounded time.") {}
+              "If enough nodes want to join, a round completes in bounded time.",
+              kAsking | kTasks | kKillable) {}
 
   [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
     return kInterests;
   }
 
   void finish(const RunFacts& facts) override {
-    owed_.overdue(
-        facts.end, view(),
-        [&](JobId job, const Due& due) {
-          tell(job, due, facts.end, sim::kNoEvent, "none had when the run ended");
-        },
-        true);
+    for (std::uint32_t i = 0; i < view().job_count(); ++i) hand_to_quorum(JobId{i});
+    owed_.finish(facts.end, [&](JobId job, const Due& due) {
+      tell(job, due, facts.end, sim::kNoEvent, "none had when the run ended");
+    });
   }
 
  private:
@@ -157,68 +123,87 @@ class Formation final : public Judge {
     if (id == kNoAgent) return;
     const JobId job_id = view().agent(id).job;
     const Job& job = view().job(job_id);
-    const bool could = job.joining >= job.min_nodes && job.seated == 0 && !job.over;
-    if (event.type == &ev::rendezvous_completed || !could) {
-      const auto due = owed_.met(job_id, event.at, view(), true);
-      if (!due) return;
-      const bool formed =
-          event.type == &ev::rendezvous_completed || event.type == &ev::rendezvous_joined;
-      tell(job_id, *due, event.at, event.id,
-           formed ? "it did so only" : "the attempt came to nothing");
-    } else {
-      const Timeouts& with = job.timeouts;
-      owed_.owe(job_id, {event.at, with.keep_alive + with.last_call + kStopGrace + kSlack, kNoAgent,
-                         event.id});
+    const bool formed =
+        event.type == &ev::rendezvous_completed || event.type == &ev::rendezvous_joined;
+    if (formed) {
+      hand_to_quorum(job_id);
+      owed_.met(job_id, event.at, [&](JobId, const Due& due) {
+        tell(job_id, due, event.at, event.id, "it did so only");
+      });
     }
+    if (event.type == &wev::process_ended || event.type == &ev::rendezvous_failed) {
+      hand_to_quorum(job_id);
+      owed_.lapse_unless_late(job_id, event.at, [&](JobId, const Due& due) {
+        tell(job_id, due, event.at, event.id, "the attempt came to nothing");
+      });
+    }
+    const bool could = job.joining >= job.min_nodes && job.seated == 0 && !job.over;
+    if (!could || event.type == &ev::rendezvous_completed) {
+      owed_.lapse(job_id);
+      return;
+    }
+    const Timeouts& with = job.timeouts;
+    owed_.owe(job_id, {event.at, with.keep_alive + with.last_call + kStopGrace + kSlack, id,
+                       kNoAgent, event.id});
+  }
+
+  /// A round needs min agents, whichever they are: it is late when that many were unhindered for
+  /// long enough. The obligation is that of the slowest of the fastest min.
+  void hand_to_quorum(JobId id) {
+    Due* const due = owed_.find(id);
+    if (due == nullptr) return;
+    const Job& job = view().job(id);
+    std::vector<std::pair<sim::WorldTime, AgentId>> able;
+    for (const AgentId agent : job.agents) {
+      if (view().agent(agent).stage != Stage::joining || !view().agent(agent).alive()) continue;
+      const auto deadline =
+          view().ledger().deadline(view().claimant(agent), needs(), due->since, due->bound);
+      able.emplace_back(deadline.value_or(sim::WorldTime::max()), agent);
+    }
+    const auto quorum = static_cast<std::size_t>(std::max<std::int64_t>(1, job.min_nodes));
+    if (able.size() < quorum) return;
+    std::sort(able.begin(), able.end());
+    due->who = able[quorum - 1].second;
   }
 
   void tell(JobId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
-    if (enough()) return;
     const Job& job = view().job(id);
-    broken(due.since + due.bound, event,
-           fmt::format("at least {} agents, which are enough, wanted to join job \"{}\" from {} "
-                       "on; a round should have completed by {} (keep-alive {} + last call {} + "
-                       "grace {} + {}), but {} at {}",
-                       job.min_nodes, job.run_id, seconds_text(due.since),
-                       seconds_text(due.since + due.bound), seconds_text(job.timeouts.keep_alive),
-                       seconds_text(job.timeouts.last_call), seconds_text(kStopGrace),
-                       seconds_text(kSlack), how, seconds_text(at)),
-           limit(at));
-  }
-
-  [[nodiscard]] const char* limit(sim::WorldTime at) const {
-    if (view().store_is_gone()) return kNoStore;
-    return view().one_was_led_astray(at) ? kLedAstray : "";
+    violated(
+        due.since + due.bound, event,
+        fmt::format(
+            "at least {} agents, which are enough, wanted to join job \"{}\" from {} on; a "
+            "round should have completed by {} (keep-alive {} + last call {} + grace {} + {}), "
+            "but {} at {}",
+            job.min_nodes, job.run_id, seconds_text(due.since), seconds_text(due.since + due.bound),
+            seconds_text(job.timeouts.keep_alive), seconds_text(job.timeouts.last_call),
+            seconds_text(kStopGrace), seconds_text(kSlack), how, seconds_text(at)));
   }
 
   static constexpr const sim::EventType* kInterests[] = {
       &ev::rendezvous_joining, &ev::rendezvous_completed, &ev::rendezvous_joined,
       &ev::rendezvous_failed,  &ev::rendezvous_added,     &wev::process_ended};
-  Deadlines<JobId> owed_;
+  Obligations<JobId> owed_{*this};
 };
 
 /// Bound: keep-alive threshold (until a dead member is out) + last call + stop grace (until the
-/// members have stopped their workers) + slack, from the entry into the wait list. Not while
-/// network, stores or names are disturbed. The legacy rendezvous has no spares: who waits beside a
-/// version that is full is one. Nobody ends a worker that sleeps in the kernel, whose agent keeps
-/// its seat.
+/// members have stopped their workers) + slack, from the entry into the wait list. The members of
+/// the round must be able to do their part. The legacy rendezvous has no spares: a node that waits
+/// beside a version that is full is one.
 class Admission final : public Judge {
  public:
   Admission()
       : Judge("liveness.admission",
-              "A joiner is admitted, made a spare, or told to go in bounded time.") {}
+              "A joiner is admitted, made a spare, or told to go in bounded time.",
+              kAsking | kTasks | kKillable) {}
 
   [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
     return kInterests;
   }
 
   void finish(const RunFacts& facts) override {
-    owed_.overdue(
-        facts.end, view(),
-        [&](AgentId agent, const Due& due) {
-          tell(agent, due, facts.end, sim::kNoEvent, "it still waited when the run ended");
-        },
-        true);
+    owed_.finish(facts.end, [&](AgentId agent, const Due& due) {
+      tell(agent, due, facts.end, sim::kNoEvent, "it still waited when the run ended");
+    });
   }
 
  private:
@@ -227,45 +212,49 @@ class Admission final : public Judge {
     if (id == kNoAgent) return;
     if (event.type == &ev::rendezvous_completed) return completed(event, view().agent(id));
     const bool waits = event.type == &ev::rendezvous_added && text(event, "list") == "wait_list";
-    if (waits && !is_full(view().agent(id), number(event, "round"))) {
+    if (event.type == &wev::process_ended) {
+      owed_.lapse_unless_late(id, event.at, [&](AgentId agent, const Due& due) {
+        tell(agent, due, event.at, event.id, "that happened only");
+      });
+    } else if (waits && !is_full(view().agent(id), number(event, "round"))) {
       const Timeouts& with = view().agent(id).timeouts;
-      owed_.owe(id, {event.at, with.keep_alive + with.last_call + kStopGrace + kSlack, kNoAgent,
-                     event.id});
+      Due due{event.at, with.keep_alive + with.last_call + kStopGrace + kSlack, id, kNoAgent,
+              event.id};
+      const Round* const round = view().round(view().agent(id).job, number(event, "round"));
+      if (round != nullptr) due.with = round->members;
+      due.with_needs = needs();
+      std::erase_if(due.with, [&](AgentId member) { return !view().agent(member).alive(); });
+      owed_.owe(id, due);
       early_[id] = {number(event, "round"), event.at};
-    } else if (const auto due = owed_.met(id, event.at, view(), true)) {
-      tell(id, *due, event.at, event.id, "that happened only");
+    } else {
+      owed_.met(id, event.at, [&](AgentId agent, const Due& due) {
+        tell(agent, due, event.at, event.id, "that happened only");
+      });
     }
   }
 
-  /// Whoever completes a round may hear of that later than those who wait beside it.
+  /// The agent that completes a round may hear of that later than those who wait beside it.
   void completed(const sim::Event& event, const Agent& completer) {
     const std::int64_t round = number(event, "round");
     const bool full = is_full(completer, round);
     std::erase_if(early_, [&](const auto& entry) {
       const auto& [waiter, since] = entry;
       if (view().agent(waiter).job != completer.job || since.first != round) return false;
-      if (full && event.at - since.second <= kSlack) owed_.cancel(waiter);
+      if (full && event.at - since.second <= kSlack) owed_.lapse(waiter);
       return true;
     });
   }
 
   void tell(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
-    if (enough()) return;
     const Timeouts& with = view().agent(id).timeouts;
-    broken(due.since + due.bound, event,
-           fmt::format(
-               "{} has been on the wait list since {}; it should have been admitted, made a spare "
-               "or sent away by {} (keep-alive {} + last call {} + grace {} + {}), but {} at {}",
-               view().describe(id), seconds_text(due.since), seconds_text(due.since + due.bound),
-               seconds_text(with.keep_alive), seconds_text(with.last_call),
-               seconds_text(kStopGrace), seconds_text(kSlack), how, seconds_text(at)),
-           limit(due, at));
-  }
-
-  [[nodiscard]] std::string_view limit(const Due& due, sim::WorldTime at) const {
-    if (view().store_is_gone()) return kNoStore;
-    if (view().one_was_led_astray(at)) return kLedAstray;
-    return held_back(due.since, at);
+    violated(due.since + due.bound, event,
+             fmt::format(
+                 "{} has been on the wait list since {}; it should have been admitted, made a "
+                 "spare or sent away by {} (keep-alive {} + last call {} + grace {} + {}), but {} "
+                 "at {}",
+                 view().describe(id), seconds_text(due.since), seconds_text(due.since + due.bound),
+                 seconds_text(with.keep_alive), seconds_text(with.last_call),
+                 seconds_text(kStopGrace), seconds_text(kSlack), how, seconds_text(at)));
   }
 
   /// Its seats are taken, also by members who have not yet heard that it is complete.
@@ -279,31 +268,28 @@ class Admission final : public Judge {
   static constexpr const sim::EventType* kInterests[] = {
       &ev::rendezvous_added, &ev::rendezvous_joined, &ev::rendezvous_failed,
       &ev::rendezvous_completed, &wev::process_ended};
-  Deadlines<AgentId> owed_;
+  Obligations<AgentId> owed_{*this};
   /// The round beside which an agent waits that was not known to be full then, and since when.
   std::map<AgentId, std::pair<std::int64_t, sim::WorldTime>> early_;
 };
 
 /// Bound: join time-out + read time-out (for what the workers' meeting point takes) + slack, from
 /// the beginning of the attempt. A spare may wait for ever; when it is let in its time begins anew.
-/// Not while network, stores or names are disturbed.
 class JoinTimeout final : public Judge {
  public:
   JoinTimeout()
       : Judge("liveness.join_timeout",
-              "Who gets into no round gives up when its join time-out is over.") {}
+              "An agent that gets into no round gives up when its join time-out is over.",
+              kItself) {}
 
   [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
     return kInterests;
   }
 
   void finish(const RunFacts& facts) override {
-    owed_.overdue(
-        facts.end, view(),
-        [&](AgentId agent, const Due& due) {
-          tell(agent, due, facts.end, sim::kNoEvent, "it tried on when the run ended");
-        },
-        true);
+    owed_.finish(facts.end, [&](AgentId agent, const Due& due) {
+      tell(agent, due, facts.end, sim::kNoEvent, "it tried on when the run ended");
+    });
   }
 
  private:
@@ -313,13 +299,18 @@ class JoinTimeout final : public Judge {
     const bool added = event.type == &ev::rendezvous_added;
     if (added && text(event, "list") == "participants") seats_[id] = number(event, "round");
     if (added && text(event, "list") != "redundancy_list") {
-      owe(id, event);  // who has been trying all along owes it since then
+      owe(id, event);  // what it has been trying all along it owes since then
     } else if (event.type == &ev::rendezvous_completed) {
       completed(event, view().agent(id).job);
+    } else if (event.type == &wev::process_ended) {
+      seats_.erase(id);
+      owed_.lapse_unless_late(id, event.at, [&](AgentId agent, const Due& due) {
+        tell(agent, due, event.at, event.id, "that happened only");
+      });
     } else {
       const bool anew = event.type == &ev::rendezvous_joining;
       met(id, event, anew ? "it began anew" : "that happened only");
-      // Whoever joins again was in a round that came apart before it was formed.
+      // An agent that joins again was in a round that came apart before it was formed.
       if (anew) owe(id, event);
     }
   }
@@ -337,19 +328,18 @@ class JoinTimeout final : public Judge {
 
   void met(AgentId id, const sim::Event& event, const char* how) {
     seats_.erase(id);
-    if (const auto due = owed_.met(id, event.at, view(), true))
-      tell(id, *due, event.at, event.id, how);
+    owed_.met(id, event.at,
+              [&](AgentId agent, const Due& due) { tell(agent, due, event.at, event.id, how); });
   }
 
   void owe(AgentId id, const sim::Event& event) {
     const Timeouts& with = view().agent(id).timeouts;
-    owed_.owe(id, {event.at, with.join + with.read_timeout + kSlack, kNoAgent, event.id});
+    owed_.owe(id, {event.at, with.join + with.read_timeout + kSlack, id, kNoAgent, event.id});
   }
 
   void tell(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
-    if (enough()) return;
     const Timeouts& with = view().agent(id).timeouts;
-    broken(
+    violated(
         due.since + due.bound, event,
         fmt::format("{} has tried to join since {}; it should have been in a round, a spare or "
                     "gone by {} (join {} + read {} + {}), but {} at {}",
@@ -361,7 +351,7 @@ class JoinTimeout final : public Judge {
   static constexpr const sim::EventType* kInterests[] = {
       &ev::rendezvous_joining, &ev::rendezvous_added, &ev::rendezvous_joined,
       &ev::rendezvous_failed,  &wev::process_ended,   &ev::rendezvous_completed};
-  Deadlines<AgentId> owed_;
+  Obligations<AgentId> owed_{*this};
   std::map<AgentId, std::int64_t> seats_;  ///< the round for which each was added last
 };
 

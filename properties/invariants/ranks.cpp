@@ -49,7 +49,8 @@ class RankSanity final : public Judge {
  public:
   RankSanity()
       : Judge("safety.rank_sanity",
-              "Ranks of a round are unique, below the world size, and all agree on the size.") {}
+              "Ranks of a round are unique, below the world size, and all agree on the size.",
+              kNames | kContents) {}
 
   [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
     return kInterests;
@@ -69,13 +70,13 @@ class RankSanity final : public Judge {
 
   void judge(const sim::Event& event) override {
     if (event.type == &ev::store_serving) {
-      // A fresh store starts at round 0 again.
-      if (text(event, "purpose") == "rendezvous") tables_.clear();
+      // A fresh store starts at round 0 again, for the jobs that use it.
+      if (text(event, "purpose") == "rendezvous") begin_anew(view().agent_of(event));
       return;
     }
     if (event.type == &wev::fault_injected) {
       // So does an etcd in which everything has expired.
-      if (text(event, "kind") == "etcd_expiry") tables_.clear();
+      if (text(event, "kind") == "etcd_expiry") begin_anew(kNoAgent);
       return;
     }
     const AgentId agent = view().agent_of(event);
@@ -93,42 +94,49 @@ class RankSanity final : public Judge {
     if (table.first.agent == kNoAgent) {
       table.world_size = size;
       table.first = {agent, event.at};
-    } else if (table.world_size != size && !enough()) {
+    } else if (table.world_size != size && !table.one_left) {
       broken(event,
              fmt::format("in round {} {} was told a world of {}, but {} one of {}", round,
                          view().describe(table.first.agent), table.world_size,
                          view().describe(agent), size),
-             table.one_left ? "a member left before the last had come" : limit(table.first, event));
+             other_store(table.first, event));
+    } else {
+      kept();
     }
     if (!in_range(rank, size)) {
-      if (!enough()) {
-        broken(event, fmt::format("{} joined round {} with rank {} in a world of {}",
-                                  view().describe(agent), round, rank, size));
-      }
+      broken(event, fmt::format("{} joined round {} with rank {} in a world of {}",
+                                view().describe(agent), round, rank, size));
     } else {
       claim(table.holders.at(rank), agent, event);
     }
     if (tables_.size() > kRoundsKept) tables_.erase(tables_.begin());
   }
 
+  /// `server`: kNoAgent for a store that is no agent's.
+  void begin_anew(AgentId server) {
+    if (server == kNoAgent) return tables_.clear();
+    const JobId job = view().agent(server).job;
+    std::erase_if(tables_, [&](const auto& table) { return table.first.first == job; });
+  }
+
   void claim(std::optional<Holder>& holder, AgentId agent, const sim::Event& event) {
-    if (holder && holder->agent != agent && !enough()) {
+    if (holder && holder->agent != agent) {
       const Agent& other = view().agent(holder->agent);
       if (other.alive() && other.member && other.round == number(event, "round")) {
         broken(event,
                fmt::format("in round {} both {} and {} have rank {}", number(event, "round"),
                            view().describe(holder->agent), view().describe(agent),
                            number(event, "rank")),
-               limit(*holder, event));
+               other_store(*holder, event));
       }
     }
     holder = {agent, event.at};
   }
 
-  [[nodiscard]] std::string_view limit(const Holder& earlier, const sim::Event& event) const {
-    if (view().one_was_led_astray(event.at)) return kLedAstray;
+  /// The two may have asked different stores, or one that lost what the first had found there.
+  [[nodiscard]] const Hindrance* other_store(const Holder& earlier, const sim::Event& event) const {
     const sim::Duration answer = view().agent(earlier.agent).timeouts.read_timeout;
-    return view().store_has_forgotten(earlier.since - answer) ? kForgotten : "";
+    return hindrance(earlier.agent, needs(), earlier.since - answer, event.at);
   }
 
   static constexpr const sim::EventType* kInterests[] = {
@@ -145,7 +153,7 @@ class EnvContract final : public Judge {
  public:
   EnvContract()
       : Judge("safety.env_contract",
-              "The numbers workers are started with are unique, in range and agreed.") {}
+              "The numbers workers are started with are unique, in range and agreed.", kOwnRank) {}
 
   [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
     return kInterests;
@@ -205,7 +213,8 @@ class EnvContract final : public Judge {
                                 number(event, "worker_pid"), view().describe(agent),
                                 number(event, "round"), what));
     };
-    if (!enough()) {
+    kept();
+    {
       if (local_rank < 0 || local_rank >= self.local_world_size) {
         complain(fmt::format("local rank {} of {}", local_rank, self.local_world_size));
       }
@@ -235,19 +244,20 @@ class EnvContract final : public Judge {
     if (group.world_size == 0) {
       group.world_size = size;
       group.first = worker;
-    } else if (group.world_size != size && !enough()) {
+    } else if (group.world_size != size) {
       broken(event, fmt::format("in round {} {} is told a world of {}, {} one of {}", round,
                                 who(group.first), group.world_size, who(worker), size));
     }
     std::optional<ProcessKey>& holder = group.holders.at(rank);
-    if (holder && *holder != worker && !enough()) {
+    if (holder && *holder != worker) {
       const Process* const other = view().process(holder->node, holder->pid);
       if (other != nullptr && !other->ended && other->worker && other->round == round &&
           other->rank == rank) {
-        broken(event,
-               fmt::format("rank {} of round {} is given to {} and to {}", rank, round,
-                           who(*holder), who(worker)),
-               view().a_rank_is_shared() ? kSharedRank : "");
+        broken(
+            event,
+            fmt::format("rank {} of round {} is given to {} and to {}", rank, round, who(*holder),
+                        who(worker)),
+            hindrance(view().process(event.node, worker.pid)->owner, needs(), event.at, event.at));
       }
     }
     holder = worker;
@@ -256,7 +266,7 @@ class EnvContract final : public Judge {
 
   void initialized(const sim::Event& event) {
     const Process* const self = view().process(event.node, event.pid);
-    if (self == nullptr || !self->worker || enough()) return;
+    if (self == nullptr || !self->worker) return;
     const std::int64_t rank = number(event, "rank");
     const std::int64_t size = number(event, "world_size");
     if (rank == self->rank && size == self->world_size) return;

@@ -32,7 +32,8 @@ class RoundMonotonic final : public Judge {
     if (agent.value >= latest_.size()) latest_.resize(view().agent_count(), kNoRound);
     std::int64_t& latest = latest_[agent.value];
     const std::int64_t round = number(event, "round");
-    if (latest != kNoRound && round <= latest && !enough()) {
+    kept();
+    if (latest != kNoRound && round <= latest) {
       broken(
           event,
           fmt::format(
@@ -53,7 +54,8 @@ class RoundMonotonic final : public Judge {
 class RoundIsolation final : public Judge {
  public:
   RoundIsolation()
-      : Judge("safety.round_isolation", "A value read in a round was written in that round.") {}
+      : Judge("safety.round_isolation", "A value read in a round was written in that round.",
+              kAsking | kTasks) {}
 
   [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
     return kInterests;
@@ -61,7 +63,6 @@ class RoundIsolation final : public Judge {
 
  private:
   void judge(const sim::Event& event) override {
-    if (enough()) return;
     const std::string who =
         fmt::format("worker pid {} on node {}", event.pid.value, view().name(event.node));
     if (event.type == &ev::worker_stale_read) {
@@ -69,29 +70,35 @@ class RoundIsolation final : public Judge {
              fmt::format("{} read at {} a value of \"{}\" that another incarnation of its group "
                          "had written: {}",
                          who, seconds_text(event.at), text(event, "key"), text(event, "detail")),
-             limit(event));
+             unaware(event));
       return;
     }
     const Process* const self = view().process(event.node, event.pid);
-    if (self == nullptr || !self->worker || self->round == number(event, "generation")) return;
+    if (self == nullptr || !self->worker || self->round == number(event, "generation"))
+      return kept();
     broken(event,
            fmt::format("{} was started for round {} but joined the process group of round {}", who,
                        self->round, number(event, "generation")));
   }
 
-  /// Whoever stood still learns at its next look that the others have gone on, and then has workers
-  /// to stop, which may take a while.
-  [[nodiscard]] std::string_view limit(const sim::Event& event) const {
-    if (view().one_was_led_astray(event.at)) return kLedAstray;
+  /// An agent that could not look does not know that the others have gone on without it; then it
+  /// has workers to stop, which may take the stop grace. It may be the reader's agent, or that of
+  /// those who wrote: the other members of the job.
+  [[nodiscard]] const Hindrance* unaware(const sim::Event& event) const {
     const Process* const reader = view().process(event.node, event.pid);
-    if (reader == nullptr || reader->owner == kNoAgent)
-      return view().one_stood_still(event.at, event.at) ? kStoodStill : "";
-    const Agent& agent = view().agent(reader->owner);
-    const sim::WorldTime learnt = reader->told_to_stop.value_or(event.at);
-    const sim::Duration looks = agent.timeouts.monitor + agent.timeouts.heartbeat;
-    if (view().one_stood_still(learnt - looks, event.at)) return kStoodStill;
-    const bool given_up = agent.round < view().job(agent.job).highest_completed;
-    return given_up && view().is_cut_off(reader->owner, event.at) ? kCutOff : "";
+    if (reader == nullptr || reader->owner == kNoAgent) return nullptr;
+    const Timeouts& with = view().agent(reader->owner).timeouts;
+    const sim::Duration looks = with.monitor + with.heartbeat + kStopGrace;
+    const Job& job = view().job(view().agent(reader->owner).job);
+    for (const AgentId id : job.agents) {
+      const Agent& agent = view().agent(id);
+      const bool has_gone_on = agent.round >= 0 && agent.round >= job.highest_completed;
+      if (agent.round == kNoRound || has_gone_on) continue;
+      if (agent.ended && *agent.ended < event.at - looks) continue;
+      if (const auto* const found = hindrance(id, needs(), event.at - looks, event.at))
+        return found;
+    }
+    return nullptr;
   }
 
   static constexpr const sim::EventType* kInterests[] = {&ev::worker_stale_read,
@@ -113,7 +120,6 @@ class Bounds final : public Judge {
 
  private:
   void judge(const sim::Event& event) override {
-    if (enough()) return;
     if (event.type == &ev::rendezvous_completed) {
       completed(event);
     } else if (text(event, "cause") == "membership_change") {
@@ -125,7 +131,7 @@ class Bounds final : public Judge {
     const std::int64_t participants = number(event, "participants");
     const std::int64_t low = number(event, "min_nodes");
     const std::int64_t high = number(event, "max_nodes");
-    if (participants >= low && participants <= high) return;
+    if (participants >= low && participants <= high) return kept();
     broken(event,
            fmt::format(
                "round {} of job \"{}\" was completed on node {} with {} participants; {} to {} are "
@@ -140,7 +146,7 @@ class Bounds final : public Judge {
     const Agent& agent = view().agent(id);
     const Round* const round = view().round(agent.job, number(event, "round"));
     if (round == nullptr || round->participants < agent.max_nodes) return;
-    if (members_now(*round, event) < round->participants || one_is_leaving(*round)) return;
+    if (members_now(*round, event) < round->participants || one_is_leaving(*round)) return kept();
     broken(
         event,
         fmt::format(
@@ -176,8 +182,8 @@ class Bounds final : public Judge {
 class ClosedIsFinal final : public Judge {
  public:
   ClosedIsFinal()
-      : Judge("safety.closed_is_final",
-              "Once closed, a rendezvous never completes another round.") {}
+      : Judge("safety.closed_is_final", "Once closed, a rendezvous never completes another round.",
+              kNames | kContents) {}
 
   [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
     return kInterests;
@@ -192,8 +198,8 @@ class ClosedIsFinal final : public Judge {
 
   void judge(const sim::Event& event) override {
     if (event.type == &ev::store_serving) {
-      // A fresh store knows of no closing.
-      if (text(event, "purpose") == "rendezvous") closed_.clear();
+      // A fresh store knows of no closing, for the jobs that use it.
+      if (text(event, "purpose") == "rendezvous") begin_anew(view().agent_of(event));
       return;
     }
     if (event.type == &wev::fault_injected) {
@@ -207,7 +213,7 @@ class ClosedIsFinal final : public Judge {
       return;
     }
     const auto found = closed_.find(job);
-    if (found == closed_.end() || enough()) return;
+    if (found == closed_.end()) return kept();
     const Closing& closing = found->second;
     const sim::Duration slowest =
         job == kNoJob ? sim::Duration{} : view().job(job).timeouts.read_timeout;
@@ -219,7 +225,13 @@ class ClosedIsFinal final : public Judge {
             "in round {} at {}",
             number(event, "round"), text(event, "run_id"), seconds_text(event.at),
             view().name(closing.node), closing.round, seconds_text(closing.at)),
-        view().one_was_led_astray(event.at) ? kLedAstray : "");
+        hindrance(view().agent_of(event), needs(), closing.at, event.at));
+  }
+
+  /// `server`: kNoAgent for a store that is no agent's.
+  void begin_anew(AgentId server) {
+    if (server == kNoAgent) return closed_.clear();
+    closed_.erase(view().agent(server).job);
   }
 
   static constexpr const sim::EventType* kInterests[] = {
@@ -235,9 +247,9 @@ class ClosedIsFinal final : public Judge {
 class CloseAuthority final : public Judge {
  public:
   CloseAuthority()
-      : Judge(
-            "safety.close_authority",
-            "Only the job's terminal outcome closes the rendezvous, never one node's departure.") {}
+      : Judge("safety.close_authority",
+              "Only the job's terminal outcome closes the rendezvous, never one node's departure.",
+              kItself | kNames) {}
 
   [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
     return kInterests;
@@ -246,10 +258,10 @@ class CloseAuthority final : public Judge {
  private:
   void judge(const sim::Event& event) override {
     const AgentId closer = view().agent_of(event);
-    if (closer == kNoAgent || enough()) return;
+    if (closer == kNoAgent) return;
     const Agent& self = view().agent(closer);
     const Job& job = view().job(self.job);
-    if (job.over || brings_the_outcome(self, job)) return;
+    if (job.over || brings_the_outcome(self, job)) return kept();
     for (const AgentId id : job.agents) {
       const Agent& other = view().agent(id);
       if (id == closer || !other.at_work() || other.stage == Stage::starting) continue;
@@ -257,19 +269,15 @@ class CloseAuthority final : public Judge {
              fmt::format("{} closed the rendezvous of job \"{}\" at {} {}, while {} {}",
                          view().describe(closer), job.run_id, seconds_text(event.at), reason(self),
                          view().describe(id), doing(other)),
-             limit(event.at));
+             hindrance(closer, needs(), event.at, event.at));
       return;
     }
+    kept();
   }
 
-  [[nodiscard]] const char* limit(sim::WorldTime at) const {
-    if (view().one_stood_still(at, at)) return kStoodStill;
-    return view().one_was_led_astray(at) ? kLedAstray : "";
-  }
-
-  /// Whoever takes the seats of those who have decided the job and gone may find out that they had
-  /// done so when newcomers have already filled the round. Whoever was there when all had come to
-  /// the exit barrier may meet a store that has forgotten it, and those who begin anew there.
+  /// An agent that takes the seats of those that have decided the job and gone may find out that
+  /// they had done so when newcomers have already filled the round. One that was there when all had
+  /// come to the exit barrier may meet a store that has forgotten it, and agents that begin anew.
   static bool brings_the_outcome(const Agent& closer, const Job& job) {
     if (closer.all_came && closer.barrier_left) return true;
     return closer.stage == Stage::joining && job.decided_in &&
@@ -293,14 +301,16 @@ class CloseAuthority final : public Judge {
   static constexpr const sim::EventType* kInterests[] = {&ev::rendezvous_closed};
 };
 
-/// Whoever waits in the exit barrier or is about to end has no need of its seat. A fault excuses
-/// for twice the keep-alive threshold, which is a missed heartbeat and the time until that is
-/// found: a clock that has been wrong for longer does not.
+/// An agent that waits in the exit barrier or is about to end has no need of its seat. Who could
+/// not give heartbeats is excused for twice the keep-alive threshold: a missed heartbeat, and the
+/// time until that is found. The agent that evicts must see the time and the store as they are,
+/// too.
 class Eviction final : public Judge {
  public:
   Eviction()
       : Judge("safety.eviction",
-              "Only a node that is gone, or from which nothing can come, is given up as dead.") {}
+              "Only a node that is gone, or from which nothing can come, is given up as dead.",
+              kAsking | kTasks) {}
 
   [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
     return kInterests;
@@ -309,24 +319,22 @@ class Eviction final : public Judge {
  private:
   void judge(const sim::Event& event) override {
     const AgentId id = view().agent_described(text(event, "descriptor"));
-    if (id == kNoAgent || enough()) return;
+    const AgentId judge = view().agent_of(event);
+    if (judge == kNoAgent) return;
+    // A process may have begun another job meanwhile, as another agent.
+    if (id == kNoAgent || view().agent(id).job != view().agent(judge).job) return kept();
     const Agent& agent = view().agent(id);
     const sim::WorldTime since = event.at - 2 * agent.timeouts.keep_alive;
-    if (!agent.at_work() || agent.stage == Stage::starting || disturbed(since, event.at)) return;
+    if (!agent.at_work() || agent.stage == Stage::starting) return kept();
+    const Hindrance* by = hindrance(id, needs(), since, event.at);
+    if (by == nullptr) by = hindrance(judge, needs(), since, event.at);
+    if (by != nullptr) return excused(*by);
     broken(event,
            fmt::format("{} was given up as dead at {} by node {}, to which its last heartbeat "
-                       "was {} old, although it lived and nothing had disturbed it since {}",
+                       "was {} old, although it lived and nothing had hindered it since {}",
                        view().describe(id), seconds_text(event.at), view().name(event.node),
                        seconds_text(sim::Duration(number(event, "heartbeat_age"))),
                        seconds_text(std::max(since, sim::WorldTime()))));
-  }
-
-  [[nodiscard]] bool disturbed(sim::WorldTime since, sim::WorldTime until) const {
-    const auto& faults = view().faults();
-    return std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
-      return fault.begin <= until &&
-             (fault.disturbance ? fault.end.value_or(until) : fault.begin) >= since;
-    });
   }
 
   static constexpr const sim::EventType* kInterests[] = {&ev::rendezvous_evicted};

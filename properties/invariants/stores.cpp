@@ -17,10 +17,7 @@ namespace {
 namespace ev = model::events;
 namespace wev = world::events;
 
-/// For so long a fault of the store may have kept its own agent from it.
-constexpr sim::Duration kReply = std::chrono::seconds(5);
-
-/// Judged for the rendezvous store. Who needs it: an agent that is joining, a member, or
+/// Judged for the rendezvous store. It is needed by an agent that is joining, a member, or
 /// restarting, has not been told to end, and whose job is not decided yet; an agent in the exit
 /// barrier needs it until all have come there. The job of a store is that of the agent that serves
 /// it; any other store serves all jobs that have none of their own. No agent keeps a store that is
@@ -28,7 +25,8 @@ constexpr sim::Duration kReply = std::chrono::seconds(5);
 class StoreLifetime final : public Judge {
  public:
   StoreLifetime()
-      : Judge("safety.store_lifetime", "A store outlives every client that still needs it.") {}
+      : Judge("safety.store_lifetime", "A store outlives every client that still needs it.",
+              kAsking) {}
 
   [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
     return kInterests;
@@ -74,7 +72,7 @@ class StoreLifetime final : public Judge {
       const auto own = own_stores_.find(job);
       const bool served =
           own == own_stores_.end() ? serves_others(server) : own->second == process_of(event);
-      if (served && !view().job(job).over && !enough()) harm(event, server, job);
+      if (served && !view().job(job).over) harm(event, server, job);
     }
   }
 
@@ -88,45 +86,46 @@ class StoreLifetime final : public Judge {
     return true;
   }
 
-  /// Nobody stays for those he cannot know: a store that came up empty has not heard of them.
+  /// An agent does not stay for one that it cannot know: a store that came up empty has not heard
+  /// of those that have not come to it.
   [[nodiscard]] bool has_come(AgentId id, const Server& server) const {
     const auto heard = heard_.find(id);
     return server.is_first || (heard != heard_.end() && heard->second >= server.since);
   }
 
-  [[nodiscard]] const char* limit_of(const sim::Event& event, const Server& server,
-                                     AgentId id) const {
-    if (event.type == &wev::process_ended && number(event, "status") < 0)
-      return "the store was killed";
-    if (server.agent != kNoAgent && view().agent(server.agent).signalled)
-      return "the agent with the store was told to go";
-    if (view().one_stood_still(event.at, event.at)) return kStoodStill;
-    if (view().one_was_led_astray(event.at)) return kLedAstray;
-    if (view().in_force("service_", event.at) || view().in_force("service_", event.at - kReply))
-      return "the store had ceased to serve";
-    if (view().in_force("net_", event.at)) return "the store could not be heard";
-    return has_come(id, server) ? "" : "the agent had not come to the store that replaced its own";
+  /// What keeps the server from hearing of the agent that needs it, or takes the store itself.
+  [[nodiscard]] const Hindrance* hindrance_of(const sim::Event& event, const Server& server,
+                                              AgentId id) const {
+    const Ledger& ledger = view().ledger();
+    if (const auto* const taken = ledger.taken_at(event.at)) return taken;
+    const auto before = [&](AgentId agent) {  // that the store goes is no excuse for its going
+      Claimant who = view().claimant(agent);
+      who.until = event.at;
+      return ledger.find(who, needs(), event.at, event.at);
+    };
+    const auto* const found = before(id);
+    return found != nullptr || server.agent == kNoAgent ? found : before(server.agent);
   }
 
-  /// One of those that needed it is told of: one that nothing excuses, if there is one.
+  /// One of those that needed it is told of: one that nothing hinders, if there is one.
   void harm(const sim::Event& event, const Server& server, JobId job) {
     AgentId harmed = kNoAgent;
-    std::string_view limit;
+    const Hindrance* by = nullptr;
     for (const AgentId id : view().job(job).agents) {
-      if (id == server.agent || !needs_it(view().agent(id))) continue;
-      const std::string_view excuse = limit_of(event, server, id);
-      if (harmed != kNoAgent && !excuse.empty()) continue;
+      if (id == server.agent || !needs_it(view().agent(id)) || !has_come(id, server)) continue;
+      const Hindrance* const own = hindrance_of(event, server, id);
+      if (harmed != kNoAgent && own != nullptr) continue;
       harmed = id;
-      limit = excuse;
-      if (excuse.empty()) break;
+      by = own;
+      if (own == nullptr) break;
     }
-    if (harmed == kNoAgent) return;
+    if (harmed == kNoAgent) return kept();
     broken(event,
            fmt::format("the rendezvous store on node {} (pid {}, port {}) went at {} while {} "
                        "still needed it: {}",
                        view().name(event.node), event.pid.value, server.port,
                        seconds_text(event.at), view().describe(harmed), need(view().agent(harmed))),
-           limit);
+           by);
   }
 
   [[nodiscard]] static bool needs_it(const Agent& agent) {
@@ -159,7 +158,8 @@ class Bootstrap final : public Judge {
  public:
   Bootstrap()
       : Judge("safety.bootstrap",
-              "Workers of a round are sent to a living endpoint owned by rank 0 of that round.") {}
+              "Workers of a round are sent to a living endpoint owned by rank 0 of that round.",
+              kNames) {}
 
   [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
     return kInterests;
@@ -232,7 +232,6 @@ class Bootstrap final : public Judge {
 
   void check(const sim::Event& event, const Sent& sent, std::int64_t number_of_round,
              const Round& round) {
-    if (enough()) return;
     const auto node = view().node_called(host_of(sent.master));
     const Agent& first = view().agent(round.first);
     const auto sent_where = [&] {
@@ -246,7 +245,7 @@ class Bootstrap final : public Judge {
       broken(event,
              fmt::format("{} (node {}), but rank 0 of that round is {}", sent_where(),
                          view().name(*node), view().describe(round.first)),
-             view().one_was_led_astray(event.at) ? kLedAstray : "");
+             hindrance(round.first, needs(), event.at, event.at));
       return;
     }
     const std::string_view port_text =
@@ -255,8 +254,8 @@ class Bootstrap final : public Judge {
     if (port_text.size() > 1)
       std::from_chars(port_text.data() + 1, port_text.data() + port_text.size(), port);
     const auto closed = closed_.find({*node, port});
-    if (closed == closed_.end()) return;
-    if (round.completed && closed->second + kTold > *round.completed) return;
+    if (closed == closed_.end()) return kept();
+    if (round.completed && closed->second + kTold > *round.completed) return kept();
     broken(event, fmt::format("{}, where nobody has listened since {}", sent_where(),
                               seconds_text(closed->second)));
   }

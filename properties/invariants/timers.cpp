@@ -1,4 +1,4 @@
-// What a timer promises: nobody who was in time is ended, and whoever was not is.
+// Timers: a worker that is in time is not ended, and one that is not is.
 #include "properties/invariants/timers.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ class TimerSafety final : public Judge {
  public:
   TimerSafety()
       : Judge("safety.timer_safety",
-              "A timer ends only a worker that has let its own deadline pass.") {}
+              "A timer ends only a worker that has let its own deadline pass.", kPath) {}
 
   [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
     return kInterests;
@@ -54,7 +54,7 @@ class TimerSafety final : public Judge {
   }
 
   void judge_kill(const sim::Event& event) {
-    if (number(event, "there") == 0 || enough()) return;
+    if (number(event, "there") == 0) return;
     const ProcessKey worker{event.node, pid(event, "worker_pid")};
     const std::string scope(text(event, "scope"));
     const auto found = timers_.find({worker, scope});
@@ -75,11 +75,14 @@ class TimerSafety final : public Judge {
              unheard(event));
     } else if (found->second.expires * 1000 > event.wall.time_since_epoch().count()) {
       broken(event, what + ", before its deadline");
+    } else {
+      kept();
     }
   }
 
-  [[nodiscard]] const char* unheard(const sim::Event& event) const {
-    return view().in_force("net_", event.at) ? "the network withheld what the worker had said" : "";
+  /// The timer server hears the worker over the machine's own network or that to the agent.
+  [[nodiscard]] const Hindrance* unheard(const sim::Event& event) const {
+    return hindrance(view().agent_of(event), needs(), event.at, event.at);
   }
 
   static constexpr const sim::EventType* kInterests[] = {&ev::timer_acquired, &ev::timer_released,
@@ -91,13 +94,14 @@ class TimerSafety final : public Judge {
 class TimerExpiry final : public Judge {
  public:
   TimerExpiry()
-      : Judge("liveness.timer_expiry", "A worker that lets its deadline pass is ended.") {}
+      : Judge("liveness.timer_expiry", "A worker that lets its deadline pass is ended.",
+              kItself | kTasks | kMortal) {}
 
   [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
     return kInterests;
   }
   void finish(const RunFacts& facts) override {
-    due_.overdue(facts.end, view(), [&](const TimerKey& key, const Due& due) {
+    due_.finish(facts.end, [&](const TimerKey& key, const Due& due) {
       const sim::Duration wall = facts.end.time_since_epoch() + ahead_[key.first.node];
       if (passed_by_the_clock(key, wall)) tell(key, due, facts.end, sim::kNoEvent, "lives on");
     });
@@ -133,45 +137,34 @@ class TimerExpiry final : public Judge {
     if (!watched || number(event, "signal") <= 0) return;
     const auto left =
         std::chrono::microseconds(number(event, "expires")) - event.wall.time_since_epoch();
+    const Process* const worker = view().process(event.node, event.pid);
     due_.owe(key, {event.at + std::max<sim::Duration>(left, sim::Duration::zero()), kBound,
-                   kNoAgent, event.id});
+                   worker == nullptr ? kNoAgent : worker->owner, kNoAgent, event.id});
     scopes_[key.first].insert(key.second);
     expires_[key] = std::chrono::microseconds(number(event, "expires"));
   }
 
   void met(const TimerKey& key, const sim::Event& event, const char* how) {
-    const auto due = due_.met(key, event.at, view());
-    if (due && passed_by_the_clock(key, event.wall.time_since_epoch())) {
-      tell(key, *due, event.at, event.id, how);
-    }
+    due_.met(key, event.at, [&](const TimerKey&, const Due& due) {
+      if (passed_by_the_clock(key, event.wall.time_since_epoch()))
+        tell(key, due, event.at, event.id, how);
+    });
   }
 
   void server_gone(ProcessKey server) {
     if (servers_.erase(server) == 0) return;
     for (auto& [worker, scopes] : scopes_) {
       if (worker.node != server.node) continue;
-      for (const std::string& scope : scopes) due_.cancel({worker, scope});
+      for (const std::string& scope : scopes) due_.lapse({worker, scope});
     }
   }
 
   void tell(const TimerKey& key, const Due& due, sim::WorldTime at, sim::EventId event,
             const char* how) {
-    if (enough()) return;
-    broken(due.since + due.bound, event,
-           fmt::format("pid {} on node {} {} at {}, {} after the deadline of its timer \"{}\"",
-                       key.first.pid.value, view().name(key.first.node), how, seconds_text(at),
-                       seconds_text(at - due.since), key.second),
-           watcher_died(key.first.node, at) ? "a thread of an agent had died"
-                                            : held_back(due.since, at));
-  }
-
-  /// Nobody ends what nobody watches. The world does not tell which of an agent's threads died.
-  [[nodiscard]] bool watcher_died(sim::NodeId node, sim::WorldTime at) const {
-    const auto& faults = view().faults();
-    const std::string agent = view().name(node) + " pid ";
-    return std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
-      return fault.kind == "fiber_dies" && fault.target.starts_with(agent) && fault.begin <= at;
-    });
+    violated(due.since + due.bound, event,
+             fmt::format("pid {} on node {} {} at {}, {} after the deadline of its timer \"{}\"",
+                         key.first.pid.value, view().name(key.first.node), how, seconds_text(at),
+                         seconds_text(at - due.since), key.second));
   }
 
   static constexpr const sim::EventType* kInterests[] = {
@@ -185,7 +178,7 @@ class TimerExpiry final : public Judge {
   std::map<TimerKey, sim::Duration> expires_;
   std::set<ProcessKey> servers_;
   std::map<ProcessKey, std::set<std::string>> scopes_;
-  Deadlines<TimerKey> due_;
+  Obligations<TimerKey> due_{*this};
 };
 
 }  // namespace

@@ -119,6 +119,7 @@ void Exploration::add(const WorldResult& world, const Museum& museum) {
     ++count.happened;
     if (fault.felt) ++count.felt;
   }
+  hunt::add(accounts, world.accounts);
 }
 
 void Exploration::merge(const Exploration& other, const std::string& source) {
@@ -159,6 +160,7 @@ void Exploration::merge(const Exploration& other, const std::string& source) {
     faults[word].happened += count.happened;
     faults[word].felt += count.felt;
   }
+  hunt::add(accounts, other.accounts);
 }
 
 std::uint64_t Exploration::ways() const {
@@ -208,6 +210,7 @@ std::string write_exploration(const Exploration& exploration) {
   for (const auto& [word, count] : exploration.faults) {
     out["faults"][word] = {{"happened", count.happened}, {"felt", count.felt}};
   }
+  out["accounts"] = accounts_json(exploration.accounts);
   return out.dump(2) + "\n";
 }
 
@@ -215,7 +218,8 @@ Exploration load_exploration(std::string_view text, const std::string& source) {
   const ordered_json json = scenario::parse_json(text, source);
   const Place top(json, "", source);
   top.object({"version", "space", "shards", "worlds", "broken", "twins", "twins_differ", "cut",
-              "events", "digest", "wall_ns", "findings", "exhibits", "marks", "faults"});
+              "events", "digest", "wall_ns", "findings", "exhibits", "marks", "faults",
+              "accounts"});
   if (top.at("version").unsigned_integer() != 1) top.at("version").refuse_value("1");
   Exploration out;
   out.space = top.at("space").text();
@@ -247,6 +251,7 @@ Exploration load_exploration(std::string_view text, const std::string& source) {
     out.faults[word] = {count.at("happened").unsigned_integer(),
                         count.at("felt").unsigned_integer()};
   }
+  out.accounts = accounts_at(top.at("accounts"));
   return out;
 }
 
@@ -259,6 +264,7 @@ std::string write_world(const WorldResult& world) {
   for (const WorldResult::Fault& fault : world.faults) {
     out["faults"].push_back({{"word", fault.word}, {"felt", fault.felt}});
   }
+  out["accounts"] = accounts_json(world.accounts);
   return out.dump();
 }
 
@@ -266,7 +272,7 @@ WorldResult load_world(std::string_view line, const std::string& source) {
   const ordered_json json = scenario::parse_json(line, source);
   const Place top(json, "", source);
   top.object({"seed", "kinds", "marks", "faults", "events", "wall_ns", "twin", "twins_differ",
-              "cut", "hash"});
+              "cut", "hash", "accounts"});
   WorldResult out;
   out.seed = top.at("seed").unsigned_integer();
   out.kinds = kinds_at(top.at("kinds"));
@@ -280,6 +286,7 @@ WorldResult load_world(std::string_view line, const std::string& source) {
   out.twins_differ = top.at("twins_differ").truth();
   out.cut = top.at("cut").truth();
   out.hash = top.at("hash").text();
+  out.accounts = accounts_at(top.at("accounts"));
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "scenarios/hunt/accounts.h"
 #include "scenarios/hunt/digest.h"
 #include "scenarios/hunt/failure.h"
 #include "scenarios/hunt/museum.h"
@@ -27,6 +28,7 @@ struct WorldResult {
     bool felt = false;
   };
   std::vector<Fault> faults;  ///< that happened
+  Accounts accounts;          ///< what was judged
   std::uint64_t events = 0;
   std::chrono::nanoseconds wall{};  ///< of its first run
   bool twin = false;                ///< it was run twice
@@ -80,6 +82,7 @@ struct Exploration {
     std::uint64_t felt = 0;
   };
   std::map<std::string, FaultCount> faults;  ///< by word
+  Accounts accounts;                         ///< what was judged in all worlds
 
   void add(const WorldResult& world, const Museum& museum);
   /// scenario::ScenarioError when the other one is of another space, of seeds that are here

@@ -21,6 +21,7 @@ WorldResult result_of(const scenario::RunReport& report, std::uint64_t number) {
   for (const scenario::InjectedFault& fault : report.faults) {
     result.faults.push_back({fault.what, fault.felt != 0});
   }
+  result.accounts = report.accounts;
   result.events = report.events;
   result.wall = report.wall_time;
   result.twins_differ = report.twin_difference.has_value();

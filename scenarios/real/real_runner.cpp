@@ -127,6 +127,7 @@ class Performance {
     report.events = chronicle_.event_count();
     report.judged_at = sim::WorldTime(busy - begin_);
     report.violations = judges_.finish({report.judged_at, all_over, outcomes_.last_fault()});
+    report.accounts = judges_.accounts();
     std::erase_if(report.violations, [&](const properties::Violation& violation) {
       return !is_judged(options_.cast.kind, violation.invariant);
     });

@@ -11,8 +11,8 @@ namespace hooke::properties::test {
 namespace ev = model::events;
 namespace wev = world::events;
 
-Script::Script(AgentSettings with)
-    : settings(std::move(with)), set_(InvariantRegistry::with_builtins()) {}
+Script::Script(AgentSettings with, const InvariantRegistry& registry)
+    : settings(std::move(with)), set_(registry) {}
 
 Script& Script::at(sim::Duration time) {
   HOOKE_CHECK(sim::WorldTime(time) >= now_, "a script's time never goes back");
@@ -283,6 +283,15 @@ Script& Script::serves_store(const std::string& name, std::int64_t port) {
   return emit(name, agent_pid(name), ev::store_serving, {port, "rendezvous"});
 }
 
+Script& Script::store_starts() {
+  store_ = start_process("s", 0, "store");
+  return emit("s", store_, ev::store_serving, {29400, "rendezvous"});
+}
+
+Script& Script::store_dies() {
+  return process_ends("s", store_, -9);
+}
+
 std::vector<Violation> Script::finish(bool finished) {
   return set_.finish({now_, finished, {}});
 }
@@ -308,6 +317,23 @@ Script two_nodes_at_work(AgentSettings settings) {
   Script script(std::move(settings));
   script.agent_starts("a").serves_store("a", 29400).agent_starts("b").at(1s).form(0, {"a", "b"});
   return script;
+}
+
+Script at_work_beside_a_store(const std::vector<std::string>& nodes, AgentSettings settings) {
+  Script script(std::move(settings));
+  script.store_starts();
+  for (const std::string& node : nodes) script.agent_starts(node);
+  script.at(1s).form(0, nodes);
+  return script;
+}
+
+std::string verdict(Script& script, const std::string& id) {
+  static_cast<void>(script.finish(false));
+  const Account account = script.accounts().at(id);
+  if (account.broken > 0) return "broken";
+  if (account.excused > 0) return "excused by " + account.excused_by.begin()->first;
+  if (account.kept > 0) return "kept";
+  return account.open > 0 ? "open" : "nothing owed";
 }
 
 std::string witnesses(const std::vector<Violation>& violations, const std::string& id) {

@@ -29,7 +29,8 @@ struct AgentSettings {
 /// mention; agents have pids from 100 on, workers follow. Time only moves where the script says so.
 class Script {
  public:
-  explicit Script(AgentSettings settings = {});
+  explicit Script(AgentSettings settings = {},
+                  const InvariantRegistry& registry = InvariantRegistry::with_builtins());
 
   /// Moves to `time` since the start of the run; never back.
   Script& at(sim::Duration time);
@@ -89,6 +90,9 @@ class Script {
                       const std::string& endless = "");
   Script& held_up(const std::string& name, sim::Duration span);
   Script& serves_store(const std::string& node, std::int64_t port);
+  /// A rendezvous store that no agent serves, on a machine of its own, "s". One at a time.
+  Script& store_starts();
+  Script& store_dies();
 
   [[nodiscard]] std::int64_t agent_pid(const std::string& node) const;
   [[nodiscard]] std::int64_t worker_pid(const std::string& node, std::int64_t local_rank) const;
@@ -98,6 +102,8 @@ class Script {
 
   /// Ends the run now. Once per script.
   std::vector<Violation> finish(bool finished = true);
+  /// What was judged; after finish().
+  [[nodiscard]] std::map<std::string, Account> accounts() const { return set_.accounts(); }
   [[nodiscard]] const JobView& view() const { return set_.view(); }
   [[nodiscard]] sim::WorldTime owed_until() const { return set_.owed_until(); }
 
@@ -123,17 +129,24 @@ class Script {
   std::map<std::string, Node> nodes_;
   sim::WorldTime now_{};
   std::uint64_t next_event_ = 1;
+  std::int64_t store_ = 0;  ///< process number
   InvariantSet set_;
 };
 
 /// The agents of a, which serves the store, and b have formed round 0 at 1 s.
 Script two_nodes_at_work(AgentSettings settings = {});
+/// Those of the given nodes have, beside a store that none of them serves.
+Script at_work_beside_a_store(const std::vector<std::string>& nodes, AgentSettings settings = {});
 
 /// Ids of the broken invariants, each once, in order.
 std::vector<std::string> ids(const std::vector<Violation>& violations);
 /// Witnesses of one invariant, one per line.
 std::string witnesses(const std::vector<Violation>& violations, const std::string& id);
-/// Why nobody could have kept it, for each of them.
+/// How the run, which ends now, kept one invariant: "broken", "excused by the store
+/// (service_stop)", "kept", "open" (not yet due) or "nothing owed"; the first that is true of some
+/// agent.
+std::string verdict(Script& script, const std::string& id);
+/// What took away what an agent needed to keep it, for each of them; empty: nothing did.
 std::vector<std::string> limits(const std::vector<Violation>& violations, const std::string& id);
 
 }  // namespace hooke::properties::test

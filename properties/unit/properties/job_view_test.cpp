@@ -175,20 +175,6 @@ TEST(JobView, the_spans_of_a_job_are_the_longest_of_its_agents) {
   EXPECT_EQ(script.view().agent(AgentId{0}).timeouts.keep_alive, 3s);
 }
 
-TEST(JobView, a_fault_ends_when_planned_or_when_healed) {
-  Script script;
-  script.at(5s).fault(0, "net_partition", 60s).fault(1, "node_crash").fault(2, "service_slow");
-  script.at(7s).fault_over(2, "service_slow");
-  const auto& faults = script.view().faults();
-  ASSERT_EQ(faults.size(), 3U);
-  EXPECT_EQ(faults[0].end, sim::WorldTime(65s));
-  EXPECT_TRUE(faults[0].disturbance);
-  EXPECT_FALSE(faults[1].disturbance);
-  EXPECT_FALSE(faults[1].end);
-  EXPECT_EQ(faults[2].end, sim::WorldTime(7s));
-  EXPECT_EQ(script.view().fault_instants().size(), 4U);
-}
-
 TEST(JobView, showing_an_event_twice_changes_nothing) {
   JobView view;
   const sim::FieldValue started[] = {"job", "c10d", 1, 4, 1, 3, 0};
@@ -197,17 +183,6 @@ TEST(JobView, showing_an_event_twice_changes_nothing) {
   view.see(event);
   view.see(event);
   EXPECT_EQ(view.agent_count(), 1U);
-}
-
-TEST(DeadlineOf, faults_inside_a_span_put_it_off_and_disturbances_only_for_the_excused) {
-  Script script;
-  const Due due{sim::WorldTime(10s), 20s, kNoAgent, sim::kNoEvent};
-  EXPECT_EQ(deadline_of(due, script.view(), false), sim::WorldTime(30s));
-  script.at(25s).fault(0, "net_partition", 30s);
-  EXPECT_EQ(deadline_of(due, script.view(), false), sim::WorldTime(45s));
-  EXPECT_EQ(deadline_of(due, script.view(), true), sim::WorldTime(75s));
-  script.at(40s).fault(1, "net_delay");
-  EXPECT_FALSE(deadline_of(due, script.view(), true)) << "a delay without end is in force";
 }
 
 TEST(SecondsText, is_whole_milliseconds) {

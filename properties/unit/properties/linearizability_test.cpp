@@ -126,7 +126,7 @@ TEST(StoreLinearizable, a_write_without_an_answer_may_come_to_be_at_any_time_or_
   EXPECT_THAT(witnesses(both.end(), kId), HasSubstr("node b (pid 100) found state"));
 }
 
-TEST(StoreLinearizable, who_is_killed_in_a_write_may_have_made_it) {
+TEST(StoreLinearizable, an_agent_that_is_killed_in_a_write_may_have_made_it) {
   Talk talk = of_one_mind();
   talk.at(4s).kills("b").at(5s).reads("a", 7).reads("c", 7);
   EXPECT_THAT(talk.end(), IsEmpty());
@@ -185,11 +185,17 @@ TEST(StoreLinearizable, a_state_that_nobody_wrote_for_hours_may_be_over) {
 }
 
 TEST(StoreLinearizable, no_agent_can_keep_what_etcd_was_told_to_break) {
-  Talk talk = of_one_mind();
-  talk.at(4s).writes("b", 1, 2).script.emit("s", 50, ev::etcd_misbehaved, {"stale_read"});
-  talk.at(6s).reads("c", 1).at(7s).reads("c", 2);
-  EXPECT_THAT(limits(talk.end(), kId),
-              ElementsAre("etcd answered with what no longer stood there"));
+  const auto limits_with = [](const std::string& kind, bool misbehaves) {
+    Talk talk = of_one_mind();
+    talk.at(4s).writes("b", 1, 2).script.fault(0, kind, 0s, "s");
+    if (misbehaves) talk.script.emit("s", 50, ev::etcd_misbehaved, {"stale_read"});
+    talk.at(6s).reads("c", 1).at(7s).reads("c", 2);
+    return limits(talk.end(), kId);
+  };
+  EXPECT_THAT(limits_with("etcd_stale_read", true),
+              ElementsAre("the store's contents (etcd_stale_read)"));
+  EXPECT_THAT(limits_with("etcd_stale_read", false), ElementsAre("")) << "it has not done so yet";
+  EXPECT_THAT(limits_with("net_partition", true), ElementsAre("")) << "no network does that";
 }
 
 TEST(StoreLinearizable, spans_by_a_wrong_clock_are_taken_for_longer_than_they_say) {

@@ -36,7 +36,7 @@ TEST(StoreLifetime, a_host_that_gives_up_in_the_exit_barrier_takes_the_store_alo
       << "the store's end is told once: " << witness;
 }
 
-TEST(StoreLifetime, whoever_waits_in_a_barrier_that_is_not_full_needs_the_store) {
+TEST(StoreLifetime, an_agent_that_waits_in_a_barrier_that_is_not_full_needs_the_store) {
   Script script = two_nodes_at_work();
   script.at(60s).worker_ends("b", 0, 0).reaps("b").group("b", "SUCCEEDED").enters_barrier("b");
   script.at(70s).crash("a");
@@ -74,17 +74,69 @@ TEST(StoreLifetime, an_outside_store_serves_every_job) {
               HasSubstr("while the agent on node a"));
 }
 
-TEST(StoreLifetime, nobody_stays_for_those_who_have_not_come_to_the_store_that_replaced_theirs) {
+TEST(StoreLifetime, no_agent_stays_for_one_that_has_not_come_to_the_store_that_replaced_its_own) {
   for (const bool has_come : {false, true}) {
     Script script = two_nodes_at_work();
     script.at(60s).crash("a").agent_starts("a").serves_store("a", 29400).at(61s);
     if (has_come) script.emit("b", 100, ev::rendezvous_exchanged, {"job", "read", 0, 5, 0, 0});
-    script.at(62s).finishes("a", "error", 1);
-    EXPECT_THAT(
-        limits(script.finish(false), "safety.store_lifetime"),
-        ElementsAre("the store was killed",
-                    has_come ? "" : "the agent had not come to the store that replaced its own"));
+    script.at(121s).finishes("a", "error", 1);
+    const auto found = limits(script.finish(false), "safety.store_lifetime");
+    const std::string killed = "the store (store_taken)";
+    if (has_come) {
+      EXPECT_THAT(found, ElementsAre(killed, ""));
+    } else {
+      EXPECT_THAT(found, ElementsAre(killed));
+    }
   }
+}
+
+/// a, which serves the store, ends of an error of its own at 60 s, with a fault from 50 s on.
+std::string limit_of_a_lost_store(const std::string& kind, const std::string& target) {
+  Script script = two_nodes_at_work();
+  script.agent_starts("c").at(50s).fault(0, kind, 0s, target);
+  script.at(60s).stops_workers("a").finishes("a", "error", 1);
+  const auto found = limits(script.finish(false), "safety.store_lifetime");
+  return found.size() == 1 ? found.front() : "not told once";
+}
+
+TEST(StoreLifetime, what_hinders_the_server_or_the_agent_that_needs_it_is_told_with_it) {
+  EXPECT_EQ(limit_of_a_lost_store("net_partition", "b"), "the path to the store (net_partition)");
+  EXPECT_EQ(limit_of_a_lost_store("clock_freeze", "a"), "the agent's clock (clock_freeze)");
+  EXPECT_EQ(limit_of_a_lost_store("service_stop", "a"), "the store (service_stop)");
+}
+
+TEST(StoreLifetime, what_hinders_another_agent_is_no_excuse) {
+  EXPECT_EQ(limit_of_a_lost_store("net_partition", "c"), "");
+  EXPECT_EQ(limit_of_a_lost_store("net_partition", "b <-> c"), "");
+  EXPECT_EQ(limit_of_a_lost_store("clock_freeze", "c"), "");
+  EXPECT_EQ(limit_of_a_lost_store("disk_full", "a"), "");
+}
+
+TEST(StoreLifetime, of_two_agents_that_need_it_the_one_that_nothing_hinders_is_told_of) {
+  Script script = two_nodes_at_work();
+  script.agent_starts("c").joining("c").at(50s).fault(0, "net_partition", 0s, "b");
+  script.at(60s).stops_workers("a").finishes("a", "error", 1);
+  const auto broken = script.finish(false);
+  EXPECT_THAT(witnesses(broken, "safety.store_lifetime"), HasSubstr("while the agent on node c"));
+  EXPECT_THAT(limits(broken, "safety.store_lifetime"), ElementsAre(""));
+}
+
+TEST(StoreLifetime, a_store_that_is_killed_or_told_to_go_is_kept_by_no_agent) {
+  Script killed = two_nodes_at_work();
+  killed.at(60s).kill_agent("a");
+  EXPECT_THAT(limits(killed.finish(false), "safety.store_lifetime"),
+              ElementsAre("the store (store_taken)"));
+  Script told = two_nodes_at_work();
+  told.at(60s)
+      .signal_agent("a", sim::Signal::term)
+      .stops_workers("a")
+      .finishes("a", "signalled", 1);
+  EXPECT_THAT(limits(told.finish(false), "safety.store_lifetime"),
+              ElementsAre("the store (store_taken)"));
+  Script other_killed = two_nodes_at_work();
+  other_killed.agent_starts("c").joining("c").at(59s).kill_agent("b").at(60s);
+  other_killed.stops_workers("a").finishes("a", "error", 1);
+  EXPECT_THAT(limits(other_killed.finish(false), "safety.store_lifetime"), ElementsAre(""));
 }
 
 // ---- bootstrap
@@ -106,15 +158,17 @@ TEST(Bootstrap, workers_that_are_sent_to_an_earlier_rank_0_break_it) {
                         "is the agent on node b (pid 100)"));
 }
 
-TEST(Bootstrap, whom_a_name_led_astray_may_have_found_another_store) {
-  for (const bool astray : {false, true}) {
+TEST(Bootstrap, an_agent_that_a_name_led_astray_may_have_found_another_store) {
+  for (const std::string kind : {"dns_alias", "net_partition", "not felt"}) {
     Script script;
     script.agent_starts("a").agent_starts("b").agent_starts("c");
-    if (astray) script.fault(0, "dns_alias", {}, "a").fault_felt(0, "dns_alias");
+    script.fault(0, kind == "net_partition" ? kind : "dns_alias", {}, "a");
+    if (kind == "dns_alias") script.fault_felt(0, kind);
     script.joined("a", 0, 0, 2, "a.sim:29500").joined("b", 0, 1, 2, "a.sim:29500");
     script.joined("c", 0, 1, 2, "b.sim:29500").workers_start("c");
     EXPECT_THAT(limits(script.finish(false), "safety.bootstrap"),
-                ElementsAre(astray ? "a name led to another machine" : ""));
+                ElementsAre(kind == "dns_alias" ? "a name (dns_alias)" : ""))
+        << kind;
   }
 }
 

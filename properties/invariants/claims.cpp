@@ -1,0 +1,176 @@
+// What agents say of themselves, compared with what processes, the wire and the store did.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "model/observe/restart_events.h"
+#include "model/observe/trace_events.h"
+#include "properties/invariants/judge.h"
+#include "properties/invariants/processes.h"
+#include "sim/world/world_events.h"
+
+namespace hooke::properties {
+namespace {
+
+namespace ev = model::events;
+namespace wev = world::events;
+
+/// Claims that are judged: the rank and the status of a worker that is reported as failed or
+/// reaped; that a group restarts for a failed worker, for others that come or go, or for a lost
+/// member; that a join timed out, or found the rendezvous closed; that a process serves a store.
+class ClaimsAreTrue final : public Judge {
+ public:
+  ClaimsAreTrue()
+      : Judge("safety.claims_are_true", "What an agent says of its workers and its job happened.",
+              kClock | kContents | kNames) {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+ private:
+  void judge(const sim::Event& event) override {
+    if (event.type == &wev::process_ended) return process_ended(event);
+    if (event.type == &wev::listener_opened) {
+      open_.insert({event.node, number(event, "port")});
+    } else if (event.type == &wev::listener_closed) {
+      open_.erase({event.node, number(event, "port")});
+    } else if (event.type == &ev::store_serving) {
+      serving(event);
+    } else if (event.type == &ev::rendezvous_closed) {
+      closed_.insert(std::string(text(event, "run_id")));
+    } else if (event.type == &ev::job_given_up) {  // hardened agents end a static job so
+      const AgentId agent = view().agent_of(event);
+      if (agent != kNoAgent) closed_.insert(view().job(view().agent(agent).job).run_id);
+    } else if (const AgentId id = view().agent_of(event); id != kNoAgent) {
+      agent_event(event, id);
+    }
+  }
+
+  void agent_event(const sim::Event& event, AgentId id) {
+    if (event.type == &ev::worker_started) {
+      failed_.erase(id);
+    } else if (event.type == &ev::rendezvous_joining) {
+      joining_[id] = event.at;
+    } else if (event.type == &ev::heartbeat_lost || event.type == &ev::timer_killed) {
+      silent_.insert(id);
+      failed_.insert(id);
+    } else if (event.type == &ev::failure_reported || event.type == &ev::worker_ended) {
+      of_worker(event, id);
+    } else if (event.type == &ev::group_restarting) {
+      restarting(event, id);
+    } else {
+      finished(event, id);
+    }
+  }
+
+  void process_ended(const sim::Event& event) {
+    const Process* const process = view().process(event.node, event.pid);
+    if (process == nullptr || !process->worker || number(event, "status") == 0) return;
+    if (!process->told_to_stop) failed_.insert(process->owner);
+  }
+
+  void serving(const sim::Event& event) {
+    if (open_.contains({event.node, number(event, "port")})) return kept();
+    broken(event, fmt::format("pid {} on node {} says at {} that it serves a store at port {}, "
+                              "where it does not listen",
+                              event.pid.value, view().name(event.node), seconds_text(event.at),
+                              number(event, "port")));
+  }
+
+  void of_worker(const sim::Event& event, AgentId id) {
+    const Process* const worker = view().process(event.node, pid(event, "worker_pid"));
+    if (worker == nullptr || worker->owner != id || silent_.contains(id)) return;
+    const bool rank = worker->rank == number(event, "rank");
+    const bool status = worker->ended && worker->status == number(event, "status");
+    if (rank && status) return kept();
+    broken(event,
+           fmt::format("{} says at {} that its worker pid {} ended as rank {} with status {}; it "
+                       "was rank {} and {}",
+                       view().describe(id), seconds_text(event.at), worker->pid.value,
+                       number(event, "rank"), number(event, "status"), worker->rank,
+                       worker->ended ? fmt::format("ended with {}", worker->status) : "runs"));
+  }
+
+  void restarting(const sim::Event& event, AgentId id) {
+    const std::string_view cause = text(event, "cause");
+    const bool true_cause = cause == "worker_failure"      ? failed_.contains(id)
+                            : cause == "membership_change" ? others_move(id)
+                            : cause == "member_lost"       ? one_is_missing(id)
+                                                           : true;
+    if (true_cause) return kept();
+    // An agent that stood still is lost to the others and may find so itself; one that could not be
+    // heard is lost to the others, too.
+    const Agent& self = view().agent(id);
+    const auto* by = hindrance(id, kItself | needs(), self.stage_since, event.at);
+    if (by == nullptr)
+      by = hindrance_of_any(self.job, kAsking | kTasks, event.at - 2 * self.timeouts.keep_alive,
+                            event.at, id);
+    if (by != nullptr) return excused(*by);
+    broken(event, fmt::format("{} restarts its workers at {} for \"{}\", and there is none",
+                              view().describe(id), seconds_text(event.at), cause));
+  }
+
+  /// Another agent of the job wants in, or has gone.
+  [[nodiscard]] bool others_move(AgentId id) const {
+    const Agent& self = view().agent(id);
+    const auto& agents = view().job(self.job).agents;
+    return std::any_of(agents.begin(), agents.end(), [&](AgentId each) {
+      const Agent& other = view().agent(each);
+      const bool in_group = other.alive() && other.member && other.round == self.round &&
+                            other.stage == Stage::running;
+      return each != id && !in_group;
+    });
+  }
+
+  [[nodiscard]] bool one_is_missing(AgentId id) const {
+    const Agent& self = view().agent(id);
+    const Round* const round = view().round(self.job, self.round);
+    const bool left_behind = self.round < view().job(self.job).highest_completed || !self.member;
+    return round == nullptr || left_behind || round->current_members < self.world_size;
+  }
+
+  void finished(const sim::Event& event, AgentId id) {
+    const Agent& agent = view().agent(id);
+    const std::string_view detail = text(event, "detail");
+    const auto joining = joining_.find(id);
+    if (detail.starts_with("RendezvousTimeoutError") && joining != joining_.end()) {
+      const sim::Duration tried = event.at - joining->second;
+      if (tried >= agent.timeouts.join * 9 / 10) return kept();
+      broken(event,
+             fmt::format("{} says at {} that its join timed out; it had tried for {} of {}",
+                         view().describe(id), seconds_text(event.at), seconds_text(tried),
+                         seconds_text(agent.timeouts.join)),
+             hindrance(id, needs(), joining->second, event.at));
+    } else if (detail.starts_with("RendezvousClosedError")) {
+      if (closed_.contains(view().job(agent.job).run_id)) return kept();
+      // An agent does not say that it has closed what it was not answered about.
+      if (const auto* by = hindrance_of_any(agent.job, kAsking, sim::WorldTime(), event.at))
+        return excused(*by);
+      broken(event,
+             fmt::format("{} says at {} that the rendezvous is closed; no agent has closed it",
+                         view().describe(id), seconds_text(event.at)));
+    }
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {
+      &wev::process_ended,     &wev::listener_opened, &wev::listener_closed, &ev::store_serving,
+      &ev::rendezvous_closed,  &ev::worker_started,   &ev::failure_reported, &ev::worker_ended,
+      &ev::group_restarting,   &ev::agent_finished,   &ev::heartbeat_lost,   &ev::timer_killed,
+      &ev::rendezvous_joining, &ev::job_given_up};
+  std::set<std::pair<sim::NodeId, std::int64_t>> open_;  ///< ports on which a process listens
+  std::set<std::string> closed_;                         ///< run ids
+  std::set<AgentId> failed_;  ///< a worker of the present group has failed by itself
+  std::set<AgentId> silent_;  ///< what is said of a silent worker is no exit status
+  std::map<AgentId, sim::WorldTime> joining_;
+};
+
+}  // namespace
+
+std::unique_ptr<Invariant> make_claims_are_true() {
+  return std::make_unique<ClaimsAreTrue>();
+}
+
+}  // namespace hooke::properties

@@ -1,0 +1,118 @@
+// The exit barrier opens when all have come.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "event_builder.h"
+
+namespace hooke::properties::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr const char* kBarrierOpens = "liveness.barrier_opens";
+
+// ---- the bound: 10 s + 5 s
+
+/// a comes at 10 s and b at 20 s, with a store of its own beside them.
+Script two_in_the_barrier() {
+  Script script = at_work_beside_a_store({"a", "b"});
+  script.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  script.at(20s).worker_ends("b", 0, 0).reaps("b").group("b", "SUCCEEDED").enters_barrier("b");
+  return script;
+}
+
+TEST(BarrierOpens, a_barrier_that_stays_shut_when_all_have_come_breaks_it) {
+  Script late = two_in_the_barrier();
+  late.at(20100ms).leaves_barrier("b", "passed").at(70s).leaves_barrier("a", "timed_out");
+  EXPECT_THAT(witnesses(late.finish(false), kBarrierOpens),
+              AllOf(HasSubstr("the agent on node b (pid 100) was the last to come to the exit "
+                              "barrier, at 20.000 s"),
+                    HasSubstr("the agent on node a (pid 100) should have left it by 35.000 s, but "
+                              "left it only at 70.000 s")));
+  Script never = two_in_the_barrier();
+  never.at(40s);
+  EXPECT_THAT(witnesses(never.finish(false), kBarrierOpens),
+              HasSubstr("was still in it when the run ended"));
+}
+
+TEST(BarrierOpens, a_barrier_that_opens_in_time_keeps_it_and_one_that_is_not_full_owes_nothing) {
+  Script opens = two_in_the_barrier();
+  opens.at(35s).leaves_barrier("a", "passed").leaves_barrier("b", "passed").at(900s);
+  EXPECT_EQ(verdict(opens, kBarrierOpens), "kept");
+  Script alone = at_work_beside_a_store({"a", "b"});
+  alone.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  alone.at(200s);
+  EXPECT_EQ(verdict(alone, kBarrierOpens), "nothing owed");
+}
+
+TEST(BarrierOpens, an_agent_that_is_killed_on_coming_may_not_have_been_counted) {
+  Script at_once = two_in_the_barrier();
+  at_once.at(20s + 1ms).kill_agent("b").at(70s).leaves_barrier("a", "timed_out");
+  EXPECT_NE(verdict(at_once, kBarrierOpens), "broken");
+  Script first = at_work_beside_a_store({"a", "b"});
+  first.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  first.at(10s + 1ms).kill_agent("a");
+  first.at(20s).worker_ends("b", 0, 0).reaps("b").group("b", "SUCCEEDED").enters_barrier("b");
+  first.at(70s).leaves_barrier("b", "timed_out");
+  EXPECT_EQ(verdict(first, kBarrierOpens), "nothing owed");
+  Script later = two_in_the_barrier();
+  later.at(31s).kill_agent("b").at(70s).leaves_barrier("a", "timed_out");
+  EXPECT_THAT(witnesses(later.finish(false), kBarrierOpens),
+              HasSubstr("the agent on node a (pid 100) should have left it by"));
+}
+
+// ---- hindrances: of any agent of the round, for all of them have to be counted
+
+/// With a fault from 15 s to 60 s, or for good; both leave at `leaves`.
+std::string verdict_of_a_barrier(const std::string& kind, const std::string& target,
+                                 sim::Duration lasts, sim::Duration leaves) {
+  Script script = at_work_beside_a_store({"a", "b"});
+  script.agent_starts("c");
+  script.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  script.at(15s).fault(0, kind, lasts, target);
+  script.at(20s).worker_ends("b", 0, 0).reaps("b").group("b", "SUCCEEDED").enters_barrier("b");
+  script.at(leaves).leaves_barrier("a", "passed").leaves_barrier("b", "passed");
+  return verdict(script, kBarrierOpens);
+}
+
+TEST(BarrierOpens, what_hinders_one_of_the_round_may_keep_it_shut) {
+  for (const char* const target : {"a", "b", "b -> s"}) {
+    EXPECT_EQ(verdict_of_a_barrier("net_partition", target, 45s, 135s), "kept")
+        << target << ": 60 s, a caught request 60 s, and 15 s";
+    EXPECT_EQ(verdict_of_a_barrier("net_partition", target, 45s, 136s), "broken") << target;
+    EXPECT_EQ(verdict_of_a_barrier("net_partition", target, 0s, 900s),
+              "excused by the path to the store (net_partition)");
+  }
+  EXPECT_EQ(verdict_of_a_barrier("service_stop", "s", 0s, 900s),
+            "excused by the store (service_stop)");
+}
+
+TEST(BarrierOpens, what_hinders_another_agent_or_another_path_does_not) {
+  for (const char* const target : {"c", "a <-> b", "c <-> s"})
+    EXPECT_EQ(verdict_of_a_barrier("net_partition", target, 0s, 36s), "broken") << target;
+  EXPECT_EQ(verdict_of_a_barrier("process_pause", "a pid 101", 0s, 36s), "broken")
+      << "that is its worker";
+}
+
+TEST(BarrierOpens, what_hinders_one_that_has_left_and_gone_excuses_none) {
+  Script script = two_in_the_barrier();
+  script.at(21s).leaves_barrier("b", "passed").finishes("b", "succeeded", 0);
+  script.at(22s).fault(0, "net_partition", 0s, "b").at(36s);
+  EXPECT_EQ(verdict(script, kBarrierOpens), "broken");
+}
+
+TEST(BarrierOpens, a_store_that_forgets_one_that_had_come_opens_nothing) {
+  Script between = at_work_beside_a_store({"a", "b"});
+  between.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  between.at(15s).store_dies().at(16s).store_starts();
+  between.at(20s).worker_ends("b", 0, 0).reaps("b").group("b", "SUCCEEDED").enters_barrier("b");
+  between.at(900s);
+  EXPECT_EQ(verdict(between, kBarrierOpens), "nothing owed");
+  Script afterwards = two_in_the_barrier();
+  afterwards.at(21s).store_dies().at(900s);
+  EXPECT_EQ(verdict(afterwards, kBarrierOpens), "excused by the store (store_gone)");
+}
+
+}  // namespace
+}  // namespace hooke::properties::test

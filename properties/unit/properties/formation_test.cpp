@@ -1,0 +1,125 @@
+// Enough nodes form a round: late, never, in time, hindered, or hindered elsewhere.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "event_builder.h"
+
+namespace hooke::properties::test {
+namespace {
+
+namespace ev = model::events;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr const char* kFormation = "liveness.formation";
+
+// ---- the bound: 15 s + 30 s + 30 s + 5 s
+
+/// Two are enough, from 10 s on; the store is on a machine of its own.
+Script two_that_never_form() {
+  AgentSettings settings;
+  settings.min_nodes = 2;
+  Script script(settings);
+  script.store_starts().agent_starts("a").agent_starts("b");
+  script.at(5s).joining("a").at(10s).joining("b");
+  return script;
+}
+
+TEST(Formation, enough_nodes_that_never_form_a_round_break_it) {
+  Script script = two_that_never_form();
+  script.at(91s);
+  EXPECT_THAT(
+      witnesses(script.finish(false), kFormation),
+      AllOf(HasSubstr(
+                "at least 2 agents, which are enough, wanted to join job \"job\" from 10.000 s on"),
+            HasSubstr("should have completed by 90.000 s"),
+            HasSubstr("none had when the run ended")));
+}
+
+TEST(Formation, a_round_that_completes_late_breaks_it) {
+  Script script = two_that_never_form();
+  script.at(95s).completed("a", 0, 2);
+  EXPECT_THAT(witnesses(script.finish(false), kFormation), HasSubstr("it did so only at 95.000 s"));
+}
+
+TEST(Formation, a_round_in_time_keeps_it) {
+  Script script = two_that_never_form();
+  script.at(89s).completed("a", 0, 2).at(900s);
+  EXPECT_EQ(verdict(script, kFormation), "kept");
+}
+
+TEST(Formation, too_few_nodes_or_a_run_that_is_cut_owe_nothing) {
+  AgentSettings settings;
+  settings.min_nodes = 2;
+  Script alone(settings);
+  alone.agent_starts("a").joining("a").at(590s);
+  EXPECT_EQ(verdict(alone, kFormation), "nothing owed");
+  Script cut = two_that_never_form();
+  cut.at(89s);
+  EXPECT_EQ(verdict(cut, kFormation), "open");
+}
+
+TEST(Formation, an_attempt_that_loses_a_node_begins_again_with_the_next) {
+  Script script = two_that_never_form();
+  script.at(60s).crash("b").at(80s).agent_starts("b").joining("b").at(150s).completed("a", 0, 2);
+  EXPECT_EQ(verdict(script, kFormation), "kept");
+}
+
+TEST(Formation, spares_of_a_running_job_wait_for_no_round) {
+  Script script = two_nodes_at_work();
+  script.agent_starts("c").joining("c").added("c", "redundancy_list", 0).at(900s);
+  EXPECT_EQ(verdict(script, kFormation), "kept") << "what is owed is round 0";
+}
+
+TEST(Formation, spares_that_take_no_free_seat_break_it) {
+  Script script = at_work_beside_a_store({"a", "b"});
+  script.agent_starts("c").joining("c").added("c", "redundancy_list", 0);
+  script.at(100s).crash("a").crash("b").at(181s);
+  EXPECT_THAT(witnesses(script.finish(false), kFormation),
+              HasSubstr("wanted to join job \"job\" from 100.000 s on"));
+}
+
+TEST(Formation, a_store_that_went_with_the_members_excuses_their_spares) {
+  Script script = two_nodes_at_work();
+  script.agent_starts("c").joining("c").added("c", "redundancy_list", 0);
+  script.at(100s).crash("a").crash("b").at(900s);
+  EXPECT_EQ(verdict(script, kFormation), "excused by the store (store_gone)");
+}
+
+// ---- hindrances: a round needs min agents that nothing hinders
+
+TEST(Formation, what_hinders_an_agent_that_is_needed_puts_it_off) {
+  const auto completed_at = [](sim::Duration at) {
+    Script script = two_that_never_form();
+    script.at(20s).fault(0, "net_partition", 0s, "b").at(200s).fault_over(0, "net_partition");
+    script.at(at).completed("a", 0, 2);
+    return verdict(script, kFormation);
+  };
+  EXPECT_EQ(completed_at(340s), "kept") << "200 s, a caught request 60 s, and 80 s";
+  EXPECT_EQ(completed_at(341s), "broken");
+  Script for_good = two_that_never_form();
+  for_good.at(20s).fault(0, "net_partition", 0s, "b").at(900s);
+  EXPECT_EQ(verdict(for_good, kFormation), "excused by the path to the store (net_partition)");
+}
+
+TEST(Formation, what_hinders_an_agent_that_is_not_needed_excuses_no_other) {
+  for (const char* const hindered : {"c", "a <-> b"}) {
+    Script script = two_that_never_form();
+    script.agent_starts("c").joining("c").at(20s).fault(0, "net_partition", 0s, hindered).at(91s);
+    EXPECT_EQ(verdict(script, kFormation), "broken") << hindered;
+  }
+}
+
+TEST(Formation, of_three_agents_of_which_two_are_needed_two_must_be_hindered) {
+  for (const bool second : {false, true}) {
+    Script script = two_that_never_form();
+    script.agent_starts("c").joining("c").at(20s).fault(0, "process_pause", 0s, "a pid 100");
+    if (second) script.fault(1, "clock_freeze", 0s, "b");
+    script.at(91s);
+    EXPECT_EQ(verdict(script, kFormation),
+              second ? "excused by the agent's process (process_pause)" : "broken");
+  }
+}
+
+}  // namespace
+}  // namespace hooke::properties::test

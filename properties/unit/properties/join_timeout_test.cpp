@@ -1,0 +1,99 @@
+// An agent that gets into no round gives up when its join time-out is over.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "event_builder.h"
+
+namespace hooke::properties::test {
+namespace {
+
+namespace ev = model::events;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kJoinTimeout = "liveness.join_timeout";
+
+// ---- the bound: 600 s + 60 s + 5 s
+
+AgentSettings two_needed() {
+  AgentSettings settings;
+  settings.min_nodes = 2;
+  return settings;
+}
+
+TEST(JoinTimeout, a_node_that_tries_for_ever_breaks_it) {
+  Script script(two_needed());
+  script.agent_starts("a").at(5s).joining("a").added("a", "participants", 0).at(671s);
+  EXPECT_THAT(witnesses(script.finish(false), kJoinTimeout),
+              AllOf(HasSubstr("the agent on node a (pid 100) has tried to join since 5.000 s"),
+                    HasSubstr("gone by 670.000 s"),
+                    HasSubstr("it tried on when the run ended at 671.000 s")));
+}
+
+TEST(JoinTimeout, an_agent_that_joins_again_after_a_group_that_came_apart_has_its_time_anew) {
+  Script script(two_needed());
+  script.agent_starts("a").at(5s).joining("a").added("a", "participants", 0);
+  script.at(600s).joining("a").at(1200s).emit("a", 100, ev::rendezvous_failed,
+                                              {"job", "RendezvousTimeoutError", ""});
+  EXPECT_EQ(verdict(script, kJoinTimeout), "kept");
+  Script late(two_needed());
+  late.agent_starts("a").at(5s).joining("a").at(700s).joining("a");
+  EXPECT_THAT(witnesses(late.finish(false), kJoinTimeout), HasSubstr("it began anew"));
+}
+
+TEST(JoinTimeout, an_agent_that_gives_up_gets_in_or_becomes_a_spare_keeps_it) {
+  Script script(two_needed());
+  script.agent_starts("a").joining("a").agent_starts("b").joining("b").agent_starts("c");
+  script.joining("c").at(600s);
+  script.emit("a", 100, ev::rendezvous_failed, {"job", "RendezvousTimeoutError", ""});
+  script.joined("b", 0, 0, 1, "b:1").added("c", "redundancy_list", 0).at(3600s);
+  EXPECT_EQ(verdict(script, kJoinTimeout), "kept");
+  Script let_in(two_needed());
+  let_in.agent_starts("c").joining("c").added("c", "redundancy_list", 0).at(1000s);
+  let_in.added("c", "wait_list", 0).at(1600s);
+  EXPECT_EQ(verdict(let_in, kJoinTimeout), "kept");
+}
+
+// ---- hindrances
+
+/// a tries to join from 5 s on, beside a store; what hinders begins at 100 s.
+std::string verdict_of_one_that_tries_until(sim::Duration gone, const std::string& kind,
+                                            const std::string& target, sim::Duration lasts = 0s) {
+  Script script(two_needed());
+  script.store_starts().agent_starts("a").agent_starts("b").at(5s).joining("a");
+  script.at(100s).fault(0, kind, lasts, target);
+  script.at(gone).emit("a", 100, ev::rendezvous_failed, {"job", "RendezvousTimeoutError", ""});
+  return verdict(script, kJoinTimeout);
+}
+
+TEST(JoinTimeout, what_hinders_the_agent_puts_it_off) {
+  EXPECT_EQ(verdict_of_one_that_tries_until(875s, "net_delay", "a", 50s), "kept")
+      << "150 s, a caught request 60 s, and 665 s";
+  EXPECT_EQ(verdict_of_one_that_tries_until(876s, "net_delay", "a", 50s), "broken");
+  EXPECT_EQ(verdict_of_one_that_tries_until(815s, "clock_freeze", "a", 50s), "kept")
+      << "no request is caught in a clock";
+  EXPECT_EQ(verdict_of_one_that_tries_until(816s, "clock_freeze", "a", 50s), "broken");
+}
+
+TEST(JoinTimeout, the_same_fault_elsewhere_does_not) {
+  for (const char* const target : {"b", "a <-> b", "b <-> s"}) {
+    EXPECT_EQ(verdict_of_one_that_tries_until(700s, "net_delay", target, 50s), "broken") << target;
+    EXPECT_EQ(verdict_of_one_that_tries_until(700s, "net_delay", target), "broken") << target;
+  }
+  EXPECT_EQ(verdict_of_one_that_tries_until(700s, "clock_freeze", "b"), "broken");
+}
+
+TEST(JoinTimeout, one_that_is_cut_off_for_good_is_excused_and_the_one_beside_it_is_not) {
+  Script script(two_needed());
+  script.store_starts().agent_starts("a").agent_starts("b").at(5s).joining("a").joining("b");
+  script.at(100s).fault(0, "net_partition", 0s, "a").at(900s);
+  EXPECT_THAT(witnesses(script.finish(false), kJoinTimeout),
+              AllOf(HasSubstr("the agent on node b (pid 100) has tried to join"),
+                    Not(HasSubstr("the agent on node a (pid 100) has tried to join"))));
+  EXPECT_EQ(
+      script.accounts().at(kJoinTimeout).excused_by.at("the path to the store (net_partition)"), 1);
+}
+
+}  // namespace
+}  // namespace hooke::properties::test

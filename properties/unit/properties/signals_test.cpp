@@ -1,0 +1,155 @@
+// Agents that stop: their workers, in order to restart them; themselves, when they are told to.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "event_builder.h"
+
+namespace hooke::properties::test {
+namespace {
+
+namespace ev = model::events;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// ---- restart_stops: 30 s + 5 s
+
+constexpr const char* kRestartStops = "liveness.restart_stops";
+
+/// a begins to stop its workers at 10 s, in order to restart.
+Script one_that_restarts(AgentSettings settings = {}) {
+  Script script = at_work_beside_a_store({"a", "b"}, std::move(settings));
+  script.at(10s).emit("a", 100, ev::group_restarting, {"membership_change", 3, 0});
+  return script;
+}
+
+TEST(RestartStops, an_agent_whose_workers_never_stop_breaks_it) {
+  Script script = one_that_restarts();
+  script.at(60s);
+  EXPECT_THAT(
+      witnesses(script.finish(false), kRestartStops),
+      AllOf(HasSubstr("the agent on node a (pid 100) began to stop its workers at 10.000 s"),
+            HasSubstr("gone by 45.000 s"), HasSubstr("they were not when the run ended")));
+  Script late = one_that_restarts();
+  late.at(46s).joining("a");
+  EXPECT_THAT(witnesses(late.finish(false), kRestartStops),
+              HasSubstr("that happened only at 46.000 s"));
+}
+
+TEST(RestartStops, an_agent_that_joins_again_says_that_they_are_stopped_or_ends_keeps_it) {
+  Script joins = one_that_restarts();
+  joins.at(45s).joining("a").at(900s);
+  EXPECT_EQ(verdict(joins, kRestartStops), "kept");
+  Script stays = one_that_restarts();
+  stays.at(12s).group("a", "STOPPED").at(60s);
+  EXPECT_EQ(verdict(stays, kRestartStops), "kept") << "as under the static rendezvous";
+  Script ends = one_that_restarts();
+  ends.at(20s).kill_agent("a").at(60s);
+  EXPECT_EQ(verdict(ends, kRestartStops), "kept");
+}
+
+TEST(RestartStops, a_shutdown_grace_that_is_longer_counts) {
+  AgentSettings settings;
+  settings.shutdown = 120s;
+  for (const sim::Duration stops : {135s, 136s}) {
+    Script script = one_that_restarts(settings);
+    script.at(stops).group("a", "STOPPED");
+    EXPECT_EQ(verdict(script, kRestartStops), stops == 135s ? "kept" : "broken");
+  }
+}
+
+TEST(RestartStops, an_agent_that_is_told_to_go_meanwhile_stops_them_for_that) {
+  Script script = one_that_restarts();
+  script.at(20s).signal_agent("a", sim::Signal::term).at(60s);
+  EXPECT_EQ(verdict(script, kRestartStops), "nothing owed");
+}
+
+TEST(RestartStops, what_hinders_the_agent_excuses_and_the_same_fault_elsewhere_does_not) {
+  const auto verdict_with = [](const std::string& kind, const std::string& target) {
+    Script script = at_work_beside_a_store({"a", "b"});
+    script.at(5s).fault(0, kind, 0s, target);
+    script.at(10s).emit("a", 100, ev::group_restarting, {"membership_change", 3, 0}).at(60s);
+    return verdict(script, kRestartStops);
+  };
+  EXPECT_EQ(verdict_with("process_unkillable", "a pid 101"),
+            "excused by a worker that cannot be killed (process_unkillable)");
+  EXPECT_EQ(verdict_with("process_unkillable", "b pid 101"), "broken");
+  EXPECT_EQ(verdict_with("clock_freeze", "a"), "excused by the agent's clock (clock_freeze)");
+  EXPECT_EQ(verdict_with("clock_freeze", "b"), "broken");
+  EXPECT_EQ(verdict_with("net_partition", "a"), "broken") << "it takes no store to stop a worker";
+  EXPECT_EQ(verdict_with("service_stop", "s"), "broken");
+}
+
+// ---- signals_take_effect: 30 s + 30 s + 5 s
+
+constexpr const char* kSignals = "liveness.signals_take_effect";
+
+TEST(SignalsTakeEffect, an_agent_that_is_deaf_in_its_exit_barrier_breaks_it) {
+  Script script = two_nodes_at_work();
+  script.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  script.at(20s).signal_agent("a", sim::Signal::term).at(40s).signal_agent("a", sim::Signal::int_);
+  script.at(310s).leaves_barrier("a", "interrupted").finishes("a", "signalled", 1);
+  EXPECT_THAT(
+      witnesses(script.finish(false), kSignals),
+      AllOf(HasSubstr("the agent on node a (pid 100) got SIGTERM at 20.000 s while it waited in "
+                      "the exit barrier"),
+            HasSubstr("should have ended by 85.000 s (grace 30.000 s + close 30.000 s + 5.000 s)"),
+            HasSubstr("ended only at 310.000 s")));
+}
+
+TEST(SignalsTakeEffect, the_configured_grace_counts_and_other_signals_do_not) {
+  AgentSettings settings;
+  settings.shutdown = 120s;
+  Script script = two_nodes_at_work(settings);
+  script.at(20s).signal_agent("a", sim::Signal::hup).signal_agent("b", sim::Signal::usr1);
+  script.at(150s).stops_workers("a").finishes("a", "signalled", 1).at(900s);
+  EXPECT_EQ(verdict(script, kSignals), "kept");
+}
+
+TEST(SignalsTakeEffect, an_agent_that_never_ends_breaks_it) {
+  Script script = two_nodes_at_work();
+  script.at(20s).signal_agent("b", sim::Signal::quit).at(90s);
+  EXPECT_THAT(witnesses(script.finish(false), kSignals),
+              HasSubstr("got SIGQUIT at 20.000 s while it had healthy workers"));
+}
+
+TEST(SignalsTakeEffect, without_a_store_the_last_two_questions_take_a_lost_connection_each) {
+  for (const sim::Duration ends : {95s, 96s}) {
+    Script script = at_work_beside_a_store({"a", "b"});
+    script.at(20s).signal_agent("b", sim::Signal::term).at(30s).store_dies();
+    script.at(ends).finishes("b", "signalled", 1);
+    EXPECT_EQ(verdict(script, kSignals), ends == 95s ? "kept" : "broken");
+  }
+}
+
+/// b is told to go at 20 s, with a fault from 15 s on, and never does.
+std::string verdict_of_a_deaf_agent(const std::string& kind, const std::string& target) {
+  Script script = at_work_beside_a_store({"a", "b"});
+  script.at(15s).fault(0, kind, 0s, target);
+  script.at(20s).signal_agent("b", sim::Signal::term).at(900s);
+  return verdict(script, kSignals);
+}
+
+TEST(SignalsTakeEffect, what_hinders_the_agent_excuses_and_the_same_fault_elsewhere_does_not) {
+  EXPECT_EQ(verdict_of_a_deaf_agent("process_pause", "b pid 100"),
+            "excused by the agent's process (process_pause)");
+  EXPECT_EQ(verdict_of_a_deaf_agent("process_pause", "a pid 100"), "broken");
+  EXPECT_EQ(verdict_of_a_deaf_agent("process_unkillable", "b pid 101"),
+            "excused by a worker that cannot be killed (process_unkillable)");
+  EXPECT_EQ(verdict_of_a_deaf_agent("process_unkillable", "a pid 101"), "broken");
+  EXPECT_EQ(verdict_of_a_deaf_agent("net_partition", "b"), "broken") << "a signal needs no network";
+  EXPECT_EQ(verdict_of_a_deaf_agent("service_slow", "s"), "broken");
+}
+
+TEST(SignalsTakeEffect, a_pause_of_one_agent_puts_off_its_own_end_and_not_that_of_another) {
+  Script script = at_work_beside_a_store({"a", "b"});
+  script.at(20s).signal_agent("a", sim::Signal::term).signal_agent("b", sim::Signal::term);
+  script.at(30s).fault(0, "process_pause", 60s, "a pid 100").at(155s);
+  script.finishes("a", "signalled", 1).finishes("b", "signalled", 1);
+  EXPECT_THAT(witnesses(script.finish(false), kSignals),
+              AllOf(HasSubstr("the agent on node b (pid 100) got SIGTERM"),
+                    Not(HasSubstr("the agent on node a (pid 100) got SIGTERM"))));
+}
+
+}  // namespace
+}  // namespace hooke::properties::test
