@@ -26,8 +26,15 @@ struct AmountRange {
   std::int64_t max = 0;
 };
 
+/// The kind of a word that is no fault: it starts or arranges something.
+inline constexpr std::string_view kNoFault = "no fault";
+
 struct Word {
   std::string_view name;  ///< "node.crash"
+  /// The kind of the fault that it puts on the trace, whose line in
+  /// properties/invariants/fault_effects.h states what it hinders; or kNoFault. A word without
+  /// either does not compile.
+  std::string_view kind;
   /// Parameters without which it means nothing; `node` may be left out where a trigger names one.
   unsigned required;
   unsigned optional;  ///< parameters it may have besides

@@ -7,6 +7,7 @@
 #include "scenarios/actions.h"
 #include "scenarios/cluster.h"
 #include "scenarios/timeline.h"
+#include "scenarios/vocabulary.h"
 #include "sim/world/world_events.h"
 
 namespace hooke::scenario {
@@ -45,14 +46,6 @@ bool uses_a_group_store(const Scenario& scenario) {
 
 bool is_whole_seconds(Duration span) {
   return span % 1s == Duration::zero();
-}
-
-/// A word of the scenario as the word of the world's fault engine: "net.partition",
-/// "net_partition".
-std::string world_word(std::string word) {
-  std::replace(word.begin(), word.end(), '.', '_');
-  if (word.starts_with("store_")) word = "service_" + word.substr(6);
-  return word;
 }
 
 }  // namespace
@@ -318,7 +311,7 @@ void Director::disturb(const TimelineEntry& entry, const Nodes& nodes, Deed& dee
   const std::vector<real::LinkProxy*> links = joins_a_node_to_itself(entry)
                                                   ? stage_.heartbeat_links(nodes)
                                                   : stage_.links(linked(entry, nodes));
-  const std::string kind = world_word(entry.what);
+  const std::string kind(find_word(entry.what)->kind);
   const Duration span = entry.duration.value_or(Duration::zero());
   if (entry.what == "net.reset") {
     bool felt = false;
