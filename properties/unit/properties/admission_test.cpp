@@ -90,8 +90,9 @@ TEST(Admission, what_hinders_the_waiting_node_or_a_member_puts_it_off) {
     EXPECT_EQ(verdict_of_one_that_waits("net_partition", target, 0s, 900s),
               "excused by the path to the store (net_partition)");
   }
-  EXPECT_EQ(verdict_of_one_that_waits("process_unkillable", "b", 0s, 900s),
-            "excused by a worker that cannot be killed (process_unkillable)");
+  EXPECT_EQ(verdict_of_one_that_waits("process_unkillable", "b", 0s, 160s), "kept")
+      << "a worker that cannot be killed is given up after 60 s";
+  EXPECT_EQ(verdict_of_one_that_waits("process_unkillable", "b", 0s, 161s), "broken");
 }
 
 TEST(Admission, what_hinders_another_node_excuses_none) {

@@ -285,6 +285,7 @@ Script& Script::serves_store(const std::string& name, std::int64_t port) {
 
 Script& Script::store_starts() {
   store_ = start_process("s", 0, "store");
+  emit("s", store_, wev::listener_opened, {29400});
   return emit("s", store_, ev::store_serving, {29400, "rendezvous"});
 }
 

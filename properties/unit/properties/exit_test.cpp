@@ -106,8 +106,10 @@ TEST(Exit, what_hinders_the_agent_puts_it_off_and_the_same_fault_elsewhere_does_
   EXPECT_EQ(verdict_with("net_delay", "b", 50s, 695s), "kept") << "and a caught request, 60 s";
   EXPECT_EQ(verdict_with("net_delay", "b", 50s, 696s), "broken");
   EXPECT_EQ(verdict_with("net_delay", "a", 50s, 496s), "broken");
-  EXPECT_EQ(verdict_with("process_unkillable", "b", 0s, 3600s),
-            "excused by a worker that cannot be killed (process_unkillable)");
+  EXPECT_EQ(verdict_with("process_pause", "b pid 100", 0s, 3600s),
+            "excused by the agent's process (process_pause)");
+  EXPECT_EQ(verdict_with("process_unkillable", "b", 0s, 555s), "kept") << "60 s to give it up";
+  EXPECT_EQ(verdict_with("process_unkillable", "b", 0s, 556s), "broken");
   EXPECT_EQ(verdict_with("process_unkillable", "a", 0s, 496s), "broken");
 }
 

@@ -67,32 +67,36 @@ std::string verdict_of_one_that_tries_until(sim::Duration gone, const std::strin
   return verdict(script, kJoinTimeout);
 }
 
-TEST(JoinTimeout, what_hinders_the_agent_puts_it_off) {
-  EXPECT_EQ(verdict_of_one_that_tries_until(875s, "net_delay", "a", 50s), "kept")
-      << "150 s, a caught request 60 s, and 665 s";
-  EXPECT_EQ(verdict_of_one_that_tries_until(876s, "net_delay", "a", 50s), "broken");
-  EXPECT_EQ(verdict_of_one_that_tries_until(815s, "clock_freeze", "a", 50s), "kept")
-      << "no request is caught in a clock";
-  EXPECT_EQ(verdict_of_one_that_tries_until(816s, "clock_freeze", "a", 50s), "broken");
+TEST(JoinTimeout, what_hinders_the_agent_itself_puts_it_off) {
+  for (const auto& [kind, target] :
+       {std::pair("process_pause", "a pid 100"), std::pair("clock_freeze", "a")}) {
+    EXPECT_EQ(verdict_of_one_that_tries_until(815s, kind, target, 50s), "kept")
+        << kind << ": 150 s and 665 s";
+    EXPECT_EQ(verdict_of_one_that_tries_until(816s, kind, target, 50s), "broken") << kind;
+  }
+  EXPECT_EQ(verdict_of_one_that_tries_until(900s, "process_pause", "a pid 100"),
+            "excused by the agent's process (process_pause)");
 }
 
 TEST(JoinTimeout, the_same_fault_elsewhere_does_not) {
-  for (const char* const target : {"b", "a <-> b", "b <-> s"}) {
-    EXPECT_EQ(verdict_of_one_that_tries_until(700s, "net_delay", target, 50s), "broken") << target;
-    EXPECT_EQ(verdict_of_one_that_tries_until(700s, "net_delay", target), "broken") << target;
-  }
-  EXPECT_EQ(verdict_of_one_that_tries_until(700s, "clock_freeze", "b"), "broken");
+  EXPECT_EQ(verdict_of_one_that_tries_until(671s, "process_pause", "b pid 100"), "broken");
+  EXPECT_EQ(verdict_of_one_that_tries_until(671s, "clock_freeze", "b"), "broken");
 }
 
-TEST(JoinTimeout, one_that_is_cut_off_for_good_is_excused_and_the_one_beside_it_is_not) {
+TEST(JoinTimeout, an_agent_that_cannot_ask_gives_up_by_its_own_clock) {
+  EXPECT_EQ(verdict_of_one_that_tries_until(671s, "net_partition", "a"), "broken");
+  EXPECT_EQ(verdict_of_one_that_tries_until(671s, "service_stop", "s"), "broken");
+}
+
+TEST(JoinTimeout, one_that_is_stopped_for_good_is_excused_and_the_one_beside_it_is_not) {
   Script script(two_needed());
   script.store_starts().agent_starts("a").agent_starts("b").at(5s).joining("a").joining("b");
-  script.at(100s).fault(0, "net_partition", 0s, "a").at(900s);
+  script.at(100s).fault(0, "process_pause", 0s, "a pid 100").at(900s);
   EXPECT_THAT(witnesses(script.finish(false), kJoinTimeout),
               AllOf(HasSubstr("the agent on node b (pid 100) has tried to join"),
                     Not(HasSubstr("the agent on node a (pid 100) has tried to join"))));
-  EXPECT_EQ(
-      script.accounts().at(kJoinTimeout).excused_by.at("the path to the store (net_partition)"), 1);
+  EXPECT_EQ(script.accounts().at(kJoinTimeout).excused_by.at("the agent's process (process_pause)"),
+            1);
 }
 
 }  // namespace

@@ -65,8 +65,10 @@ TEST(OneWorld, what_hinders_an_agent_of_the_older_world_puts_its_end_off) {
   EXPECT_EQ(verdict_of_a_split("process_pause", "b pid 100", 40s, 92s), "broken");
   EXPECT_EQ(verdict_of_a_split("net_partition", "b", 40s, 151s), "kept") << "and a request, 60 s";
   EXPECT_EQ(verdict_of_a_split("net_partition", "b", 40s, 152s), "broken");
-  EXPECT_EQ(verdict_of_a_split("process_unkillable", "b", 0s, 900s),
-            "excused by a worker that cannot be killed (process_unkillable)");
+  EXPECT_EQ(verdict_of_a_split("process_pause", "b pid 100", 0s, 900s),
+            "excused by the agent's process (process_pause)");
+  EXPECT_EQ(verdict_of_a_split("process_unkillable", "b", 0s, 126s), "kept") << "60 s more";
+  EXPECT_EQ(verdict_of_a_split("process_unkillable", "b", 0s, 127s), "broken");
   EXPECT_EQ(verdict_of_a_split("process_pause", "b pid 100", 10s, 67s), "broken")
       << "it was over when the others went on";
 }

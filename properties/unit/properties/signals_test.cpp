@@ -65,14 +65,17 @@ TEST(RestartStops, an_agent_that_is_told_to_go_meanwhile_stops_them_for_that) {
 }
 
 TEST(RestartStops, what_hinders_the_agent_excuses_and_the_same_fault_elsewhere_does_not) {
-  const auto verdict_with = [](const std::string& kind, const std::string& target) {
+  const auto verdict_with = [](const std::string& kind, const std::string& target,
+                               sim::Duration stops = 60s) {
     Script script = at_work_beside_a_store({"a", "b"});
     script.at(5s).fault(0, kind, 0s, target);
-    script.at(10s).emit("a", 100, ev::group_restarting, {"membership_change", 3, 0}).at(60s);
+    script.at(10s).emit("a", 100, ev::group_restarting, {"membership_change", 3, 0}).at(stops);
+    script.group("a", "STOPPED");
     return verdict(script, kRestartStops);
   };
-  EXPECT_EQ(verdict_with("process_unkillable", "a pid 101"),
-            "excused by a worker that cannot be killed (process_unkillable)");
+  EXPECT_EQ(verdict_with("process_unkillable", "a pid 101", 105s), "kept")
+      << "it is given up after 60 s";
+  EXPECT_EQ(verdict_with("process_unkillable", "a pid 101", 106s), "broken");
   EXPECT_EQ(verdict_with("process_unkillable", "b pid 101"), "broken");
   EXPECT_EQ(verdict_with("clock_freeze", "a"), "excused by the agent's clock (clock_freeze)");
   EXPECT_EQ(verdict_with("clock_freeze", "b"), "broken");
@@ -122,11 +125,12 @@ TEST(SignalsTakeEffect, without_a_store_the_last_two_questions_take_a_lost_conne
   }
 }
 
-/// b is told to go at 20 s, with a fault from 15 s on, and never does.
-std::string verdict_of_a_deaf_agent(const std::string& kind, const std::string& target) {
+/// b is told to go at 20 s, with a fault from 15 s on.
+std::string verdict_of_a_deaf_agent(const std::string& kind, const std::string& target,
+                                    sim::Duration ends = 900s) {
   Script script = at_work_beside_a_store({"a", "b"});
   script.at(15s).fault(0, kind, 0s, target);
-  script.at(20s).signal_agent("b", sim::Signal::term).at(900s);
+  script.at(20s).signal_agent("b", sim::Signal::term).at(ends).finishes("b", "signalled", 1);
   return verdict(script, kSignals);
 }
 
@@ -134,8 +138,8 @@ TEST(SignalsTakeEffect, what_hinders_the_agent_excuses_and_the_same_fault_elsewh
   EXPECT_EQ(verdict_of_a_deaf_agent("process_pause", "b pid 100"),
             "excused by the agent's process (process_pause)");
   EXPECT_EQ(verdict_of_a_deaf_agent("process_pause", "a pid 100"), "broken");
-  EXPECT_EQ(verdict_of_a_deaf_agent("process_unkillable", "b pid 101"),
-            "excused by a worker that cannot be killed (process_unkillable)");
+  EXPECT_EQ(verdict_of_a_deaf_agent("process_unkillable", "b pid 101", 145s), "kept");
+  EXPECT_EQ(verdict_of_a_deaf_agent("process_unkillable", "b pid 101", 146s), "broken");
   EXPECT_EQ(verdict_of_a_deaf_agent("process_unkillable", "a pid 101"), "broken");
   EXPECT_EQ(verdict_of_a_deaf_agent("net_partition", "b"), "broken") << "a signal needs no network";
   EXPECT_EQ(verdict_of_a_deaf_agent("service_slow", "s"), "broken");
