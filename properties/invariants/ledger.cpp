@@ -164,9 +164,10 @@ std::optional<sim::WorldTime> Ledger::deadline(const Claimant& who, Needs needs,
 }
 
 const Hindrance* Ledger::endless(const Claimant& who, Needs needs) const {
-  const auto found = std::find_if(
-      hindrances_.begin(), hindrances_.end(),
-      [&](const Hindrance& hindrance) { return applies(hindrance, who, needs & ~kKillable) && !hindrance.to; });
+  const auto found =
+      std::find_if(hindrances_.begin(), hindrances_.end(), [&](const Hindrance& hindrance) {
+        return applies(hindrance, who, needs & ~kKillable) && !hindrance.to;
+      });
   return found == hindrances_.end() ? nullptr : &*found;
 }
 
