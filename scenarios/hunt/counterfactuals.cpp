@@ -84,9 +84,12 @@ void change_faults(const Scenario& scenario, Changes& changes) {
   }
 }
 
-void change_core(const Scenario& scenario, Changes& changes) {
+/// Without a core nothing is demanded of one: that says something of other failures only.
+void change_core(const Scenario& scenario, const std::string& target, Changes& changes) {
   if (!scenario.core) return;
-  changes.add("without the healing of the core", [](Scenario& changed) { changed.core.reset(); });
+  if (target != "liveness.core") {
+    changes.add("without the healing of the core", [](Scenario& changed) { changed.core.reset(); });
+  }
   changes.add("all nodes in the core", [](Scenario& changed) {
     changed.core->nodes.clear();
     for (const scenario::NodePlan& node : changed.cluster.nodes) {
@@ -196,10 +199,10 @@ void change_arrangement(const Scenario& scenario, Changes& changes) {
               [](Scenario& changed) { changed.workers.peer_abort = 60s; });
 }
 
-std::vector<Change> changes_of(const Scenario& scenario) {
+std::vector<Change> changes_of(const Scenario& scenario, const std::string& target) {
   Changes changes(scenario);
   change_faults(scenario, changes);
-  change_core(scenario, changes);
+  change_core(scenario, target, changes);
   change_starts(scenario, changes);
   change_arrangement(scenario, changes);
   change_sizes(scenario, changes);
@@ -276,7 +279,7 @@ std::vector<Counterfactual> find_counterfactuals(const Scenario& scenario,
     }
   }
   std::vector<Counterfactual> out;
-  for (const Change& change : changes_of(scenario)) {
+  for (const Change& change : changes_of(scenario, options.target.invariant)) {
     if (!loads(change.scenario, options.plugins)) continue;
     Counterfactual found{change.what, before, {}, {}};
     std::set<std::string> broken;

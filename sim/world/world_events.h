@@ -38,8 +38,9 @@ inline constexpr EventType fault_ended{"fault.ended", {"fault", "kind", "lingers
 /// From now on only the machines `nodes` (names with commas between them), the stores that they
 /// need and the paths among them are sound; what is broken elsewhere stays so, and nothing is
 /// injected any more. `work`: how long one run of the programs on them takes at most when nothing
-/// fails; `peers`: how long they wait for a peer that is lost, -1 for ever; `endless`: those that never end by themselves, as a scenario calls them ("b/1" for the
-/// first run there, "c/*" for every one, "*" for all others).
+/// fails; `peers`: how long they wait for a peer that is lost, -1 for ever; `endless`: those that
+/// never end by themselves, as a scenario calls them ("b/1" for the first run there, "c/*" for
+/// every one, "*" for all others).
 inline constexpr EventType core_healed{"core.healed", {"nodes", "work", "peers", "endless"}};
 inline constexpr EventType fault_point_passed{"fault_point.passed", {"name", "passage"}};
 

@@ -48,6 +48,18 @@ Scenario library(const std::string& name) {
       (scenario::source_directory() / "scenarios/library" / (name + ".json")).string());
 }
 
+/// The clock of c stands for ten seconds; the healing of the others takes away its end.
+Scenario frozen_for_good() {
+  Scenario scenario = scenario::job(3);
+  scenario.protocol.variant = model::Variant::hardened;
+  scenario.protocol.rendezvous.min_nodes = 2;
+  scenario.timeline = {scenario::at(5s, "clock.freeze", {"c"})};
+  scenario.timeline[0].duration = 10s;
+  scenario.core = scenario::CorePlan{10s, {"a", "b"}};
+  scenario.time_limit = 1000s;
+  return scenario;
+}
+
 std::vector<std::string> told(const Story& story) {
   std::vector<std::string> out;
   for (const StoryLine& line : story.lines) {
@@ -265,6 +277,42 @@ TEST(Counterfactuals, AreNoneThatOnlyKeepTheJobFromBeginning) {
   EXPECT_TRUE(averts(changes, "the variant hardened"));
   EXPECT_FALSE(averts(changes, "node b started never, not at 5s"));
   EXPECT_FALSE(averts(changes, "node.crash b at 1m, but one second later"));
+}
+
+TEST(Counterfactuals, TryWithoutTheHealingOfACoreWhereThatCanSaySomething) {
+  Court court;
+  const Scenario scenario = library("rendezvous/healed-core-never-told");
+  const std::string without = "without the healing of the core";
+  const auto of_core =
+      find_counterfactuals(scenario, court.options(scenario, "liveness.core"), court.runner());
+  EXPECT_FALSE(averts(of_core, without)) << "nothing is demanded of a core that is none";
+  EXPECT_TRUE(averts(of_core, "peer_abort 1m instead of never"));
+  EXPECT_TRUE(averts(of_core, "the variant hardened"));
+  const Scenario frozen = frozen_for_good();
+  const auto of_exit =
+      find_counterfactuals(frozen, court.options(frozen, "liveness.exit"), court.runner());
+  EXPECT_TRUE(averts(of_exit, without));
+  EXPECT_TRUE(averts(of_exit, "all nodes in the core"));
+}
+
+TEST(Story, TellsOfAHealedCore) {
+  Court court;
+  const Scenario scenario = library("rendezvous/healed-core-never-told");
+  ExplainOptions options = court.options(scenario, "liveness.core");
+  const auto story = tell_story(scenario, options, court.runner());
+  ASSERT_TRUE(story);
+  EXPECT_TRUE(std::any_of(story->lines.begin(), story->lines.end(),
+                          [](const StoryLine& line) { return line.what == "core.healed"; }));
+}
+
+TEST(PointOfNoReturn, LeavesWhatIsBrokenBrokenWhenItIsLeftAlone) {
+  Court court;
+  const Scenario scenario = frozen_for_good();
+  ExplainOptions options = court.options(scenario, "liveness.exit");
+  const NoReturn found =
+      find_point_of_no_return(scenario, sim::WorldTime(900s), options, court.runner());
+  ASSERT_TRUE(found.left_alone);
+  EXPECT_EQ(found.left_alone->at, sim::WorldTime(10s)) << "before that its clock would go on";
 }
 
 TEST(Counterfactuals, SayWhatBreaksInstead) {

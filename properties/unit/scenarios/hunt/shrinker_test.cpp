@@ -307,6 +307,31 @@ TEST(Shrinker, TakesNodesAwayWithAllThatNamesThem) {
   EXPECT_EQ(small.scenario.timeline[0].from, std::vector<std::string>{"c"});
 }
 
+TEST(Shrinker, KeepsOfACoreWhatTheFailureNeeds) {
+  // Fails while c is healed at all, and in the second case for another reason.
+  const auto run = [](const Scenario& scenario, const scenario::RunOptions&) {
+    scenario::RunReport report;
+    const auto is_c = [](const auto& node) { return node == "c"; };
+    if (scenario.core &&
+        std::any_of(scenario.core->nodes.begin(), scenario.core->nodes.end(), is_c))
+      report.violations = {{"liveness.core", "it", {}, {}}};
+    report.violations.push_back({"safety.bounds", "it", {}, {}});
+    return report;
+  };
+  Scenario start = scenario::job(5);
+  start.time_limit = 600s;
+  start.core = scenario::CorePlan{123'456ms, {"b", "c", "e"}};
+  ShrinkOptions options;
+  options.target = {"liveness.core", "it"};
+  const Scenario small = shrink(start, options, run)->scenario;
+  ASSERT_TRUE(small.core);
+  EXPECT_EQ(small.core->nodes, std::vector<std::string>{"c"});
+  EXPECT_EQ(small.core->at, 1s);
+  EXPECT_EQ(small.cluster.nodes.size(), 1U);
+  options.target = {"safety.bounds", "it"};
+  EXPECT_FALSE(shrink(start, options, run)->scenario.core);
+}
+
 TEST(Shrinker, RoundsNumbersAndTurnsEventsIntoTimes) {
   // Fails when connections are reset between 3 s and 5 s.
   Laboratory laboratory;

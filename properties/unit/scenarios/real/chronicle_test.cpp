@@ -228,6 +228,9 @@ TEST(Unsupported, names_what_cannot_be_played_and_nothing_else) {
   scenario.timeline = {entry, entry};
   scenario.protocol.rendezvous.backend = "static";
   EXPECT_THAT(unsupported(scenario, AgentKind::hooke), ElementsAre("backend static", "disk.full"));
+  scenario.core = CorePlan{60s, {"a"}};
+  EXPECT_THAT(unsupported(scenario, AgentKind::hooke),
+              ElementsAre("backend static", "core", "disk.full"));
 }
 
 }  // namespace
