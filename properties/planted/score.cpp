@@ -44,6 +44,7 @@ class Baseline {
           file + ": expected what hooke explore --variant has seen from seed 0 on");
     }
     swarm_.variants = {*variant};
+    swarm_.cores = false;  // as in the worlds on record
   }
 
   [[nodiscard]] std::uint64_t worlds() const { return seen_.worlds; }

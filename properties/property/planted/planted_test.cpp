@@ -62,6 +62,7 @@ class Planted : public testing::Test {
   Outcome outcome_of(const std::string& variant, std::uint64_t seed, std::string_view mistake) {
     Swarm swarm;
     swarm.variants = {*model::variant_from(variant)};
+    swarm.cores = false;  // as in the worlds on record
     if (!mistake.empty()) swarm.defects = {std::string(mistake)};
     const scenario::RunReport report =
         scenario::run(kernel_, draw(swarm, seed), hunting_options(false), invariants_);
