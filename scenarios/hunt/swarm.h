@@ -42,7 +42,7 @@ struct Swarm {
                                            kernel::Strategy::delays, kernel::Strategy::holds};
   /// In every other world some nodes are healed when its faults are over, and all else stays
   /// broken. Such a world may last longer than `time_limit`: as long as the core may take.
-  bool cores = false;
+  bool cores = true;
   Duration time_limit = std::chrono::minutes(20);
   friend bool operator==(const Swarm&, const Swarm&) = default;
 };
