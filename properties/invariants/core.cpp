@@ -43,6 +43,10 @@ const char* text_of(Stage stage) {
   return "?";
 }
 
+/// Bound: core_bound, from the latest thing that befell the core. What agents do of their own
+/// accord is none of that, so that a job that goes round in circles, each round in time, is late as
+/// well as one that stands still. An agent that no predicate excuses when the span is over breaks
+/// it, however it ends afterwards.
 class Core final : public Judge {
  public:
   Core() : Judge("liveness.core", "A core that is healed ends its job in bounded time.") {}

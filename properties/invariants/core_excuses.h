@@ -78,10 +78,11 @@ bool is_unheard(const HealedCore& core, const JobView& view, const Agent& agent)
 /// min_nodes members, so the agent can end only by giving up, for which it has its join time-out.
 bool too_few_are_left(const HealedCore& core, const JobView& view, const CoreAgent& agent);
 
-/// The agent waits beside a round, or to get into one, whose seat is held by an agent outside of
-/// the core that is alive, is heard and cannot do its part. Nobody may give up an agent that is
-/// heard (safety.eviction), so the agent can end only by giving up itself, for which it has its
-/// join time-out.
+/// The agent wants to get into a round of which an agent outside of the core is a member that is
+/// alive, is heard, and is broken for good or does not run its workers (any more). A round begins
+/// anew only when its members have left it, and no agent may give up one that is heard
+/// (safety.eviction): the agent can end only by giving up itself, for which it has its join
+/// time-out.
 bool an_outsider_holds_a_seat(const HealedCore& core, const JobView& view, const CoreAgent& agent);
 
 /// All max_nodes seats of the job are held by living agents that are heard. There is no seat for

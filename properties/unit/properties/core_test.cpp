@@ -208,6 +208,21 @@ TEST(Core, too_few_agents_may_wait_for_as_long_as_they_may_join) {
   EXPECT_THAT(until(100s + kBound + 661s), HasSubstr("it wants to join"));
 }
 
+TEST(Core, who_waits_beside_a_round_of_an_outsider_that_does_no_work_may_do_so_until_it_gives_up) {
+  const auto until = [](sim::Duration end, bool broken) {
+    Script script;
+    script.agent_starts("a").agent_starts("b").form(0, {"b"});
+    if (broken) script.fault(1, "net_delay", {}, "b <-> c");
+    script.at(20s).joining("a").added("a", "wait_list", 0);
+    script.at(100s).core_healed("a", 20s).at(end);
+    return told(script);
+  };
+  EXPECT_THAT(until(100s + kBound + 1s, false), HasSubstr("it wants to join"))
+      << "a member that is sound lets it in";
+  EXPECT_THAT(until(100s + kBound + 660s, true), IsEmpty());
+  EXPECT_THAT(until(100s + kBound + 661s, true), HasSubstr("it wants to join"));
+}
+
 TEST(Core, a_spare_may_wait_while_all_seats_are_taken) {
   const auto with_seats = [](std::int64_t seats) {
     AgentSettings settings;
