@@ -144,6 +144,7 @@ void ProcessTable::set_unkillable(SimProcess& process, bool unkillable) {
 
 void ProcessTable::end(SimProcess& process, sim::ExitStatus status) {
   if (process.dead()) return;
+  process.tell_requests();
   process.ended_ = status;
   process.emit_fixed(events::process_ended, {status.as_python()});
   network_.process_died(process);

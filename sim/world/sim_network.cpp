@@ -47,6 +47,7 @@ sim::Outcome<sim::Done> SimNetwork::write(Socket& socket, sim::Buffer bytes) {
   if (socket.broken) return sim::Failure{sim::Fault::connection_reset, "write", false};
   if (socket.writing_done) return sim::Failure{sim::Fault::closed, "write", false};
   if (bytes.empty()) return sim::Done{};
+  if (socket.service == nullptr) socket.owner->count_request(1, 0);
   ++socket.machine->traffic.writes;
   socket.machine->traffic.bytes_sent += bytes.size();
   leave(socket, {std::move(bytes), Segment::End::none});

@@ -6,6 +6,13 @@
 #include "sim/world/process_table.h"
 
 namespace hooke::world {
+namespace {
+
+/// For how long requests are counted together. Long, because each count is an event; short beside
+/// the time-outs of those who ask.
+constexpr sim::Duration kRequestWindow = std::chrono::seconds(10);
+
+}  // namespace
 
 SimProcess::SimProcess(ProcessTable& table, Machine& machine, sim::Pid pid, SimProcess* parent,
                        sim::SpawnRequest request)
@@ -21,7 +28,8 @@ SimProcess::SimProcess(ProcessTable& table, Machine& machine, sim::Pid pid, SimP
                emit(events::fiber_held_up, {fiber, span});
              }),
       files_(machine.disk, *this),
-      ports_{*this, *this, *this, *this, files_, *this, *this, *this} {}
+      ports_{*this, *this, *this, *this, files_, *this, *this, *this},
+      from_outside_(parent == nullptr) {}
 
 // ---- clock, executor
 // -------------------------------------------------------------------------------
@@ -77,6 +85,7 @@ sim::Outcome<std::unique_ptr<sim::Listener>> SimProcess::listen(sim::PortNumber 
 sim::Outcome<std::unique_ptr<sim::Stream>> SimProcess::connect(
     const sim::Endpoint& to, std::optional<sim::MonotonicTime> deadline) {
   if (dead()) return sim::Failure{sim::Fault::closed, "connect", false};
+  count_request(0, 1);
   const auto target = table_.network().resolve(machine_, to.host);
   if (!target) return target.failure();
   const Door door{to.port.value, {}, SimNetwork::is_loopback(to.host)};
@@ -97,6 +106,7 @@ sim::Outcome<std::unique_ptr<sim::Listener>> SimProcess::listen_local(const std:
 sim::Outcome<std::unique_ptr<sim::Stream>> SimProcess::connect_local(
     const std::string& path, std::optional<sim::MonotonicTime> deadline) {
   if (dead()) return sim::Failure{sim::Fault::closed, "connect", false};
+  count_request(0, 1);
   const auto number = files_.socket(path);
   if (!number) return number.failure();
   return table_.network().connect(*this, machine_, {number.value(), path}, path, deadline);
@@ -120,6 +130,21 @@ sim::Outcome<std::string> SimProcess::canonical_name(const std::string& host) {
   auto found = table_.network().resolve(machine_, host);
   if (!found) return found.failure();
   return found.value()->name;
+}
+
+void SimProcess::count_request(std::uint32_t messages, std::uint32_t connects) {
+  if (!from_outside_) return;
+  const sim::WorldTime now = table_.kernel().now();
+  if (now >= requests_.since + kRequestWindow) tell_requests();
+  if (requests_.messages == 0 && requests_.connects == 0) requests_.since = now;
+  requests_.messages += messages;
+  requests_.connects += connects;
+}
+
+void SimProcess::tell_requests() {
+  const Requests told = std::exchange(requests_, {});
+  if (told.messages == 0 && told.connects == 0) return;
+  emit_fixed(events::process_asked, {told.since.time_since_epoch(), told.connects, told.messages});
 }
 
 // ---- processes and signals

@@ -86,6 +86,9 @@ class SimProcess final : public sim::Clock,
   sim::EventId emit_fixed(const sim::EventType& type,
                           std::initializer_list<sim::FieldValue> fields);
 
+  /// A message has been sent on a connection that the process has made, or one is being made.
+  void count_request(std::uint32_t messages, std::uint32_t connects);
+
   std::vector<SocketId> sockets;  ///< those that are open, in no particular order
 
  private:
@@ -94,6 +97,8 @@ class SimProcess final : public sim::Clock,
   /// After something that may have hit this very process: a fiber of a dead or stopped process does
   /// not go on.
   void stay_if_hit();
+  /// Says what has been asked since the last time, if anything.
+  void tell_requests();
   /// Draws on a machine with clock faults: those that nobody has felt yet are felt now.
   void feel_clock_faults(std::vector<FaultId>& unfelt) const;
 
@@ -121,6 +126,14 @@ class SimProcess final : public sim::Clock,
   bool stopped_ = false;
   bool hung_ = false;
   bool unkillable_ = false;
+
+  struct Requests {
+    sim::WorldTime since{};  ///< the first of them
+    std::uint32_t connects = 0;
+    std::uint32_t messages = 0;
+  };
+  Requests requests_;
+  bool from_outside_;  ///< only of such a process are they counted: those are few
 
   struct Draws {
     std::string_view purpose;

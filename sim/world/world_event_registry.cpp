@@ -15,7 +15,7 @@ constexpr std::array kAll{
     &events::process_paused,  &events::process_resumed,    &events::listener_opened,
     &events::listener_closed, &events::fault_injected,     &events::fault_felt,
     &events::fault_ended,     &events::fault_point_passed, &events::request_arrived,
-    &events::fiber_held_up,   &events::core_healed,
+    &events::fiber_held_up,   &events::core_healed,        &events::process_asked,
 };
 
 }  // namespace

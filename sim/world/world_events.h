@@ -21,6 +21,11 @@ inline constexpr EventType process_signalled{"process.signalled",
                                              {"from_pid", "target_pid", "signal", "target_born"}};
 inline constexpr EventType process_paused{"process.paused", {}};
 inline constexpr EventType process_resumed{"process.resumed", {}};
+/// What a process that was started from outside has asked of others on the connections that it
+/// has made, from `since` on (true time since the start of the run) and for 10 s, or to its end
+/// where that is sooner. `connects`: attempts to connect, `messages`: writes. Told when it asks
+/// again, which may be much later, or ends.
+inline constexpr EventType process_asked{"process.asked", {"since", "connects", "messages"}};
 inline constexpr EventType listener_opened{"listener.opened", {"port"}};
 /// Closed by its owner while that lived; the end of a process closes its listeners without a word.
 inline constexpr EventType listener_closed{"listener.closed", {"port"}};

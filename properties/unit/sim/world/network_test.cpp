@@ -555,5 +555,69 @@ TEST(Network, payloads_travel_by_reference_and_are_never_turned_into_bytes) {
   EXPECT_EQ(test.world->traffic(NodeId{1}).writes, 1U);
 }
 
+TEST(Network, what_a_process_asks_is_told_for_each_ten_seconds_and_at_its_end) {
+  TestWorld test;
+  AnsweringServer server(echo);
+  test.start(test.node("b"), "server", serve(server));
+  test.start(test.node("a"), "client", [&](Ports& ports) {
+    sleep(ports, seconds(1));
+    const auto stream = dial(ports, "b");
+    for (int second = 0; second < 10; ++second) {  // the last one within 10 s of the first
+      write_text(*stream, "ping");
+      if (second < 9) sleep(ports, seconds(1));
+    }
+    sleep(ports, seconds(30));
+    write_text(*stream, "late");
+    sleep(ports, seconds(2));
+    return 0;
+  });
+  test.run();
+  const Lines told = test.events.starting_with("process.asked");
+  EXPECT_EQ(told, (Lines{"process.asked 1/100 since=1000000000 connects=1 messages=10",
+                         "process.asked 1/100 since=40000200000 connects=0 messages=1"}))
+      << "an answer is no request: the server has none";
+  EXPECT_LT(std::find(test.events.lines.begin(), test.events.lines.end(), told.back()),
+            std::find(test.events.lines.begin(), test.events.lines.end(),
+                      "process.ended 1/100 status=0"));
+}
+
+TEST(Network, attempts_to_connect_that_fail_are_told) {
+  TestWorld test;
+  test.node("b");
+  test.start(test.node("a"), "client", [&](Ports& ports) {
+    for (const char* const host : {"b", "b", "no such host"}) {
+      EXPECT_EQ(dial(ports, host), nullptr);
+      sleep(ports, seconds(4));
+    }
+    sleep(ports, seconds(4));
+    EXPECT_EQ(dial(ports, "b"), nullptr);
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(test.events.starting_with("process.asked"),
+            (Lines{"process.asked 1/100 since=0 connects=3 messages=0",
+                   "process.asked 1/100 since=16000400000 connects=1 messages=0"}));
+}
+
+TEST(Network, a_process_that_another_has_started_is_not_told_of) {
+  TestWorld test;
+  AnsweringServer server(echo);
+  test.start(test.node("b"), "server", serve(server));
+  int asked = 0;
+  test.world->register_program("child", [&](Ports& ports) {
+    const auto stream = dial(ports, "b");
+    asked += write_text(*stream, "ping") == "ok" ? 1 : 0;
+    return 0;
+  });
+  test.start(test.node("a"), "parent", [](Ports& ports) {
+    const auto child = ports.processes.spawn({{"child"}, {}, false, {}, {}});
+    static_cast<void>(ports.processes.wait(child.value(), std::nullopt));
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(test.events.count("process.asked"), 0U);
+}
+
 }  // namespace
 }  // namespace hooke::world
