@@ -48,6 +48,7 @@ InvariantRegistry InvariantRegistry::with_builtins() {
                           make_no_orphans,
                           make_store_lifetime,
                           make_store_linearizable,
+                          make_polling,
                           make_bootstrap,
                           make_env_contract,
                           make_exit_code_truth,

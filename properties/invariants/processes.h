@@ -28,6 +28,8 @@ std::unique_ptr<Invariant> make_store_lifetime();
 /// safety.store_linearizable: what the agents of a job have read and written where its state lies
 /// has an order that explains all of it.
 std::unique_ptr<Invariant> make_store_linearizable();
+/// safety.polling: an agent asks its store no more often than its settings explain.
+std::unique_ptr<Invariant> make_polling();
 /// safety.bootstrap: workers are sent to an endpoint on the node of rank 0 of their round that was
 /// not gone before the round was complete.
 std::unique_ptr<Invariant> make_bootstrap();

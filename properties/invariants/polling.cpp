@@ -1,0 +1,198 @@
+// How often an agent may ask its store: a sum over what it did in a window of time. The costs of
+// each backend stand in one table; all else follows from the agent's settings and its stages.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <vector>
+
+#include "model/observe/restart_events.h"
+#include "model/observe/trace_events.h"
+#include "properties/invariants/judge.h"
+#include "properties/invariants/processes.h"
+#include "sim/world/world_events.h"
+
+namespace hooke::properties {
+namespace {
+
+namespace ev = model::events;
+namespace wev = world::events;
+using namespace std::chrono_literals;
+
+/// What the world counts together (process.asked).
+constexpr sim::Duration kWindow = 10s;
+/// The costs below are what agents of the costliest variant need by design. Lost compare-and-sets
+/// and clocks that drift come on top, and stay within this factor.
+constexpr std::int64_t kRoom = 3;
+/// An agent tells of a change of stage shortly before or after what it asks for it.
+constexpr sim::Duration kTold = 1s;
+/// A node is dead after so many intervals (PyTorch: dynamic_rendezvous.py, keep_alive_max_attempt).
+/// Agents tell of the product alone; up to three times as many attempts are within the room.
+constexpr std::int64_t kKeepAliveAttempts = 3;
+/// Whatever fails is asked for again after this at least: hardened etcd clients wait so long for a
+/// leader, and no other pauses for less.
+constexpr sim::Duration kRetryPause = 50ms;
+/// A hardened keep-alive that has failed is tried again after a tenth of its interval, each time
+/// with a second attempt to connect.
+constexpr std::int64_t kKeepAliveRetries = 20;
+/// What an agent needs for its requests to be answered.
+constexpr Needs kAnswers = kPath | kStore | kNames | kContents;
+
+/// Requests, which are connections and messages, of an agent that goes about its work.
+struct Costs {
+  std::string_view backend;
+  sim::Duration cache;      ///< what was read no longer ago is not read again
+  std::int64_t look;        ///< the monitor looks at the others
+  std::int64_t keep_alive;  ///< one heartbeat
+  std::int64_t step;        ///< a change of stage
+  std::int64_t peer;        ///< a change of stage, for each agent that changes at the same time
+  /// For each second in which the agent connects or ends, joins, forms a group, is at work, or
+  /// waits in the exit barrier.
+  std::int64_t starting, joining, joined, running, barrier;
+};
+
+/// A get of the torch store is two messages, a wait and a get; a watch of etcd v2 a connection, a
+/// message, and the read behind it. The static backend's first agent counts the others every 10 ms
+/// (PyTorch: TCPStore.cpp, waitForWorkers).
+constexpr std::array kCosts{
+    Costs{"c10d", 1s, 2, 3, 6, 1, 4, 2, 5, 0, 12},
+    Costs{"etcd-v2", 1s, 2, 3, 6, 1, 4, 2, 5, 0, 12},
+    Costs{"etcd-v3", 1s, 2, 3, 6, 1, 4, 2, 5, 0, 12},
+    Costs{"etcd", 0s, 3, 1, 8, 2, 4, 5, 5, 2, 12},
+    Costs{"static", 0s, 1, 0, 6, 1, 100, 2, 5, 0, 6},
+};
+
+/// nullptr: nothing is known of this backend, and nothing is judged.
+const Costs* costs_of(std::string_view backend) {
+  const auto* const found = std::find_if(
+      kCosts.begin(), kCosts.end(), [&](const Costs& costs) { return costs.backend == backend; });
+  return found == kCosts.end() ? nullptr : found;
+}
+
+std::int64_t per_second(const Costs& costs, Stage stage) {
+  switch (stage) {
+    case Stage::joining: return costs.joining;
+    case Stage::joined: return costs.joined;
+    case Stage::running: return costs.running;
+    case Stage::restarting: return 0;
+    case Stage::barrier: return costs.barrier;
+    case Stage::starting:
+    case Stage::stopping:
+    case Stage::finished: return costs.starting;
+  }
+  return 0;
+}
+
+/// No fault excuses: one that costs retries widens the bound, because each retry has a pause.
+class Polling final : public Judge {
+ public:
+  Polling()
+      : Judge("safety.polling",
+              "An agent asks its store no more often than its settings explain.") {}
+
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
+    return kInterests;
+  }
+
+ private:
+  struct Step {
+    sim::WorldTime at{};
+    Stage stage{};
+  };
+  struct Past {
+    const Costs* costs = nullptr;
+    std::vector<Step> steps;  ///< in order; those before the present window are dropped
+  };
+  struct Window {
+    sim::WorldTime since{};
+    sim::WorldTime to{};
+    [[nodiscard]] sim::Duration length() const { return to - since; }
+  };
+
+  void judge(const sim::Event& event) override {
+    const AgentId id = view().agent_of(event);
+    if (id == kNoAgent) return;
+    if (event.type == &wev::process_ended) {
+      past_.erase(process_of(event));
+      return;
+    }
+    const Agent& agent = view().agent(id);
+    Past& past = past_[process_of(event)];
+    if (event.type == &ev::agent_started) {
+      past.costs = costs_of(text(event, "backend"));
+      std::int64_t& most = most_living_[agent.job];
+      most = std::max(most, view().job(agent.job).living);
+    }
+    const bool is_step = past.steps.empty() || past.steps.back().stage != agent.stage;
+    if (is_step) past.steps.push_back({event.at, agent.stage});
+    if (event.type == &wev::process_asked) asked(event, id, past);
+  }
+
+  void asked(const sim::Event& event, AgentId id, Past& past) {
+    const sim::WorldTime since{sim::Duration(number(event, "since"))};
+    const Window window{since, std::min(since + kWindow, event.at)};
+    if (past.costs != nullptr) {
+      const std::int64_t requests = number(event, "connects") + number(event, "messages");
+      const std::int64_t most = kRoom * explained(id, *past.costs, past.steps, window);
+      if (requests <= most) {
+        kept();
+      } else {
+        broken(event, fmt::format("{} sent {} requests from {} to {}; its settings and what it did "
+                                  "explain {} at most",
+                                  view().describe(id), requests, seconds_text(window.since),
+                                  seconds_text(window.to), most));
+      }
+    }
+    forget(past.steps, window.to - kTold);
+  }
+
+  /// Drops the stages that were over by `before`.
+  static void forget(std::vector<Step>& steps, sim::WorldTime before) {
+    const auto later = std::find_if(steps.begin(), steps.end(),
+                                    [&](const Step& step) { return step.at >= before; });
+    if (later - steps.begin() > 1) steps.erase(steps.begin(), later - 1);
+  }
+
+  [[nodiscard]] std::int64_t explained(AgentId id, const Costs& costs,
+                                       const std::vector<Step>& steps, const Window& window) const {
+    const Agent& agent = view().agent(id);
+    const sim::Duration interval =
+        std::max<sim::Duration>(agent.timeouts.keep_alive / kKeepAliveAttempts, 1ms);
+    const sim::Duration between =
+        std::max<sim::Duration>({agent.timeouts.monitor, costs.cache, 1ms});
+    const auto living = most_living_.find(agent.job);
+    const std::int64_t peers = living == most_living_.end() ? 1 : living->second;
+    std::int64_t sum = costs.look + costs.keep_alive * (1 + window.length() / interval);
+    for (std::size_t i = 0; i < steps.size() && steps[i].at <= window.to + kTold; ++i) {
+      if (steps[i].at >= window.since - kTold) sum += costs.step + costs.peer * peers;
+      const sim::WorldTime from = std::max(steps[i].at, window.since);
+      const sim::WorldTime to =
+          i + 1 < steps.size() ? std::min(steps[i + 1].at, window.to) : window.to;
+      if (to <= from) continue;
+      sum += per_second(costs, steps[i].stage) * (to - from) / 1s;
+      if (steps[i].stage == Stage::running) sum += costs.look * ((to - from) / between);
+    }
+    const bool hindered =
+        view().ledger().find(view().claimant(id), kAnswers, window.since, window.to) != nullptr;
+    if (!hindered) return sum;
+    return sum + window.length() / kRetryPause + kKeepAliveRetries * window.length() / interval;
+  }
+
+  static constexpr const sim::EventType* kInterests[] = {
+      &wev::process_asked,     &wev::process_ended,       &ev::agent_started,
+      &ev::rendezvous_joining, &ev::rendezvous_joined,    &ev::rendezvous_failed,
+      &ev::ranks_assigned,     &ev::group_state,          &ev::group_restarting,
+      &ev::job_given_up,       &ev::exit_barrier_entered, &ev::exit_barrier_left,
+      &ev::agent_finished};
+  std::map<ProcessKey, Past> past_;
+  std::map<JobId, std::int64_t> most_living_;  ///< agents of a job at one time
+};
+
+}  // namespace
+
+std::unique_ptr<Invariant> make_polling() {
+  return std::make_unique<Polling>();
+}
+
+}  // namespace hooke::properties

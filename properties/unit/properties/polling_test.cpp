@@ -1,0 +1,158 @@
+// How often agents may ask their store: by settings, by stage, and under faults.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "event_builder.h"
+
+namespace hooke::properties::test {
+namespace {
+
+namespace ev = model::events;
+namespace wev = world::events;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// What the world says at this moment of the requests of a node's agent.
+void asked(Script& script, const std::string& node, sim::Duration since, std::int64_t messages,
+           std::int64_t connects = 0) {
+  script.emit(node, script.agent_pid(node), wev::process_asked, {since, connects, messages});
+}
+
+std::string broken(Script& script) {
+  return witnesses(script.finish(false), "safety.polling");
+}
+
+/// Ten seconds at work with PyTorch's settings: 10 looks of 2 messages and another one, and 3
+/// heartbeats of 3, three times over.
+constexpr std::int64_t kAtWork = 93;
+
+TEST(Polling, an_agent_at_work_looks_once_a_second_and_gives_its_heartbeats) {
+  Script script = two_nodes_at_work();
+  script.at(30s);
+  asked(script, "a", 20s, kAtWork);
+  asked(script, "b", 20s, kAtWork - 1, 1);
+  EXPECT_THAT(broken(script), IsEmpty());
+  EXPECT_EQ(script.accounts().at("safety.polling").kept, 2);
+}
+
+TEST(Polling, one_request_more_is_too_many) {
+  Script script = two_nodes_at_work();
+  script.at(30s);
+  asked(script, "a", 20s, kAtWork, 1);
+  EXPECT_THAT(broken(script),
+              HasSubstr("the agent on node a (pid 100) sent 94 requests from 20.000 s to 30.000 s; "
+                        "its settings and what it did explain 93 at most"));
+}
+
+TEST(Polling, a_slow_monitor_and_rare_heartbeats_explain_fewer) {
+  Script script = two_nodes_at_work({.keep_alive = 90s, .monitor = 5s});
+  constexpr std::int64_t kSlow = 3 * (2 + 2 * 2 + 3);
+  script.at(30s);
+  asked(script, "a", 20s, kSlow);
+  asked(script, "b", 20s, kSlow + 1);
+  EXPECT_THAT(broken(script), HasSubstr("the agent on node b (pid 100) sent 28 requests"));
+  EXPECT_EQ(script.accounts().at("safety.polling").kept, 1);
+}
+
+TEST(Polling, the_last_window_of_a_process_is_as_long_as_it_lived) {
+  Script script = two_nodes_at_work();
+  script.at(31s);
+  asked(script, "a", 30s, 3 * (2 + 2 + 3));
+  asked(script, "b", 30s, 3 * (2 + 2 + 3) + 1);
+  EXPECT_THAT(broken(script), HasSubstr("the agent on node b (pid 100) sent 22 requests from "
+                                        "30.000 s to 31.000 s"));
+}
+
+TEST(Polling, what_came_after_the_ten_seconds_explains_nothing) {
+  Script script = two_nodes_at_work();
+  script.at(40s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  script.at(100s);
+  asked(script, "a", 20s, kAtWork + 1);
+  EXPECT_THAT(broken(script), HasSubstr("from 20.000 s to 30.000 s"));
+}
+
+TEST(Polling, each_stage_explains_its_own_part_of_the_window) {
+  Script script = two_nodes_at_work();
+  for (const char* const node : {"a", "b"}) {
+    script.at(25s).worker_ends(node, 0, 0).reaps(node).group(node, "SUCCEEDED");
+    script.enters_barrier(node);
+  }
+  constexpr std::int64_t kFixed = 2 + 3 * 3;
+  constexpr std::int64_t kSteps = 2 * (6 + 2);  // it stops, and waits; so do two agents
+  constexpr std::int64_t kHalf = 3 * (kFixed + 5 * 2 + kSteps + 5 * 12);
+  script.at(31s);
+  asked(script, "a", 20s, kHalf);
+  asked(script, "b", 20s, kHalf + 1);
+  EXPECT_THAT(broken(script), HasSubstr("the agent on node b (pid 100) sent 292 requests"));
+  EXPECT_EQ(script.accounts().at("safety.polling").kept, 1);
+}
+
+TEST(Polling, a_step_is_counted_up_to_a_second_beside_the_window) {
+  constexpr std::int64_t kSteps = 2 * (6 + 2);
+  for (const auto& [at, counts] : {std::pair(18'999ms, false), std::pair(19'000ms, true),
+                                   std::pair(31'000ms, true), std::pair(31'001ms, false)}) {
+    Script script = two_nodes_at_work();
+    script.at(at).group("a", "SUCCEEDED").group("a", "HEALTHY").at(40s);
+    asked(script, "a", 20s, kAtWork + 3 * kSteps);
+    EXPECT_EQ(broken(script).empty(), counts) << at.count();
+  }
+}
+
+TEST(Polling, a_spell_of_joining_that_began_before_the_window_counts_at_its_own_rate) {
+  Script script;
+  script.agent_starts("a").at(1s).joining("a").at(20s);
+  asked(script, "a", 5s, 10);
+  script.at(30s);
+  asked(script, "a", 20s, 3 * (2 + 3 * 3 + 10 * 2));
+  script.at(40s);
+  asked(script, "a", 30s, 3 * (2 + 3 * 3 + 10 * 2) + 1);
+  EXPECT_THAT(broken(script), HasSubstr("sent 94 requests from 30.000 s to 40.000 s"));
+  EXPECT_EQ(script.accounts().at("safety.polling").kept, 2);
+}
+
+TEST(Polling, a_store_that_does_not_answer_explains_retries_but_none_without_a_pause) {
+  constexpr std::int64_t kRetries = 10 * 20 + 20 * 2;
+  for (const std::int64_t more : {0, 1}) {
+    Script script = two_nodes_at_work();
+    script.at(25s).fault(1, "service_stop").at(30s);
+    asked(script, "b", 20s, kAtWork + 3 * kRetries + more);
+    EXPECT_EQ(broken(script).empty(), more == 0);
+    const Account account = script.accounts().at("safety.polling");
+    EXPECT_EQ(account.excused, 0) << "no fault makes an agent ask without a pause";
+    EXPECT_EQ(account.judged(), 1);
+  }
+}
+
+TEST(Polling, what_an_ended_fault_had_caught_explains_nothing_later) {
+  Script script = two_nodes_at_work({.read_timeout = 5s});
+  script.at(5s).fault(1, "service_stop").at(10s).fault_over(1, "service_stop").at(40s);
+  asked(script, "b", 20s, kAtWork + 1);
+  EXPECT_THAT(broken(script), HasSubstr("sent 94 requests"));
+}
+
+TEST(Polling, the_successor_of_a_killed_agent_begins_anew) {
+  Script script = two_nodes_at_work();
+  script.at(20s).kill_agent("b").agent_starts("b").at(21s).joining("b").at(30s);
+  asked(script, "b", 20s, 3 * (2 + 3 * 3 + 2 * (6 + 2) + 4 + 9 * 2));
+  EXPECT_THAT(broken(script), IsEmpty());
+  EXPECT_EQ(script.accounts().at("safety.polling").kept, 1);
+}
+
+TEST(Polling, an_agent_of_an_unknown_backend_is_not_judged) {
+  Script script;
+  script.emit("a", 100, ev::agent_started, {"job", "our own", 1, 4, 1, 3, sim::Duration(30s)})
+      .at(10s);
+  script.emit("a", 100, wev::process_asked, {0, 0, 1'000'000});
+  EXPECT_THAT(broken(script), IsEmpty());
+  EXPECT_EQ(script.accounts().at("safety.polling").judged(), 0);
+}
+
+TEST(Polling, what_a_process_that_is_no_agent_asks_is_not_judged) {
+  Script script = two_nodes_at_work();
+  script.emit("a", script.next_pid("a"), wev::process_asked, {0, 0, 1'000'000}).at(30s);
+  EXPECT_THAT(broken(script), IsEmpty());
+  EXPECT_EQ(script.accounts().at("safety.polling").judged(), 0);
+}
+
+}  // namespace
+}  // namespace hooke::properties::test
