@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/variant/planted.h"
+#include "model/variant/planted_table.h"
 
 namespace hooke::model {
 
@@ -43,7 +43,7 @@ template <class Names>
 PlantedSet planted_among(const Names& names) {
   PlantedSet out;
   for (const auto& name : names) {
-    for (const PlantedDefect& planted : kPlanted) {
+    for (const PlantedDefect& planted : planted_defects()) {
       if (planted.name == name) out.add(planted.which);
     }
   }

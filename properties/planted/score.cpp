@@ -170,7 +170,7 @@ void print_scores(const Options& options) {
                 static_cast<unsigned long long>(baseline.worlds_for_a_chance_find()));
   }
   std::size_t number = 0;
-  for (const model::PlantedDefect& planted : model::kPlanted) {
+  for (const model::PlantedDefect& planted : model::planted_defects()) {
     if (!options.wants(number++, planted.name)) continue;
     const Score score = score_of(planted.name, baselines, seeds);
     std::printf("%s %s %s\n", std::string(planted.name).c_str(), score.found.text.c_str(),

@@ -100,7 +100,7 @@ constexpr const char* kAnew =
 
 TEST_F(Planted, each_mistake_is_found_in_the_world_on_record) {
   const auto record = on_record();
-  for (const model::PlantedDefect& planted : model::kPlanted) {
+  for (const model::PlantedDefect& planted : model::planted_defects()) {
     const auto line = record.find(planted.name);
     ASSERT_NE(line, record.end()) << planted.name << kAnew;
     EXPECT_EQ(complaint(planted.name, line->second.found), "") << planted.name << kAnew;
@@ -114,7 +114,7 @@ TEST_F(Planted, most_are_found_blindly_in_the_worlds_on_record) {
     if (line.blindly == line.found) continue;  // was looked at above
     EXPECT_EQ(complaint(name, line.blindly), "") << name << kAnew;
   }
-  EXPECT_GE(blindly * 4, model::kPlanted.size() * 3);
+  EXPECT_GE(blindly * 4, model::planted_defects().size() * 3);
 }
 
 TEST_F(Planted, the_swarm_finds_nineteen_of_twenty_in_its_first_ten_thousand_worlds) {
@@ -123,7 +123,7 @@ TEST_F(Planted, the_swarm_finds_nineteen_of_twenty_in_its_first_ten_thousand_wor
     EXPECT_NE(line.found.variant, "-") << name << " is not found at all";
     early += line.found.variant != "-" && line.found.seed < 10'000 ? 1 : 0;
   }
-  EXPECT_GE(early * 20, model::kPlanted.size() * 19);
+  EXPECT_GE(early * 20, model::planted_defects().size() * 19);
 }
 
 TEST_F(Planted, a_world_without_mistakes_is_the_same_before_and_after_one_with) {
@@ -135,7 +135,7 @@ TEST_F(Planted, a_world_without_mistakes_is_the_same_before_and_after_one_with) 
 
 TEST_F(Planted, mistakes_have_names_of_their_own_and_say_what_they_do) {
   std::map<std::string_view, int> names;
-  for (const model::PlantedDefect& planted : model::kPlanted) {
+  for (const model::PlantedDefect& planted : model::planted_defects()) {
     EXPECT_EQ(++names[planted.name], 1) << planted.name;
     EXPECT_TRUE(planted.name.starts_with("planted."));
     EXPECT_TRUE(planted.meaning.ends_with('.')) << planted.name;
