@@ -2,16 +2,17 @@
 // `hooke explore --variant hardened --results` or `--variant torch-2.x` has seen without a mistake.
 // For each mistake the worlds of the same seeds are played again with it and nothing else changed;
 // a line of the table has the first world
-//   * that broke a promise in a way in which it breaks none without the mistake ("found"), and
-//   * that broke one in a way that no world of the baseline has shown ("blindly": whoever hunts
-//     does not have the sound program),
-// and the promise. With several baselines, a seed is played under each before the next seed.
+//   * in which it is found (worlds.h: finds),
+//   * in which it is found in a way that no world of the baseline has shown ("blindly": a hunter
+//     does not have the sound program), and
+//   * in which it is found by an invariant that its line names ("by name"),
+// each with that invariant; then how many of the first 300 worlds it changes at all under one of
+// the baselines ("reached"), and the first of these. With several baselines, a seed is played under
+// each before the next seed.
 // Usage: planted_score BASELINE... [--seeds N] [--shard INDEX/COUNT] [--only PART_OF_A_NAME]...
 // --shard takes every COUNTth mistake.
 #include <algorithm>
 #include <cstdio>
-#include <iterator>
-#include <map>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -19,9 +20,8 @@
 #include <vector>
 
 #include "model/variant/defects.h"
+#include "properties/planted/worlds.h"
 #include "scenarios/hunt/exploration.h"
-#include "scenarios/hunt/explorer.h"
-#include "scenarios/hunt/swarm.h"
 #include "scenarios/json_reader.h"
 #include "scenarios/loader.h"
 
@@ -29,25 +29,20 @@ namespace {
 
 using namespace hooke;
 using hunt::FailureKind;
-using Kinds = std::vector<FailureKind>;
+using planted::Outcome;
+using planted::Worlds;
+
+/// So many worlds tell how often a mistake does anything.
+constexpr std::uint64_t kReachWorlds = 300;
 
 /// Sound worlds of one variant.
 class Baseline {
  public:
   Baseline(kernel::Kernel& kernel, const std::string& file)
-      : kernel_(kernel), seen_(hunt::load_exploration(scenario::read_file(file), file)) {
-    const auto variant = model::variant_from(seen_.space);
-    const bool whole =
-        seen_.shards.size() == 1 && seen_.shards.front().first == 0 && seen_.shards.front().of == 1;
-    if (!variant || !whole) {
-      throw scenario::ScenarioError(
-          file + ": expected what hooke explore --variant has seen from seed 0 on");
-    }
-    swarm_.variants = {*variant};
-    swarm_.cores = false;  // as in the worlds on record
-  }
+      : seen_(hunt::load_exploration(scenario::read_file(file), file)),
+        worlds_(kernel, variant_of(seen_, file)) {}
 
-  [[nodiscard]] std::uint64_t worlds() const { return seen_.worlds; }
+  [[nodiscard]] std::uint64_t count() const { return seen_.worlds; }
   [[nodiscard]] const std::string& variant() const { return seen_.space; }
   [[nodiscard]] bool has_shown(const FailureKind& kind) const {
     return seen_.findings.contains(kind);
@@ -57,29 +52,24 @@ class Baseline {
   [[nodiscard]] std::uint64_t worlds_for_a_chance_find() const {
     const auto once = std::count_if(seen_.findings.begin(), seen_.findings.end(),
                                     [](const auto& item) { return item.second.worlds == 1; });
-    return once == 0 ? worlds() : worlds() / static_cast<std::uint64_t>(once);
+    return once == 0 ? count() : count() / static_cast<std::uint64_t>(once);
   }
-
-  /// How world `seed` fails with a mistake; empty: none. Those without are played once.
-  Kinds kinds(std::uint64_t seed, std::string_view mistake) {
-    if (!mistake.empty()) return played(seed, {std::string(mistake)});
-    const auto known = sound_.find(seed);
-    return known != sound_.end() ? known->second
-                                 : sound_.emplace(seed, played(seed, {})).first->second;
-  }
+  [[nodiscard]] Worlds& worlds() { return worlds_; }
 
  private:
-  Kinds played(std::uint64_t seed, std::vector<std::string> defects) {
-    swarm_.defects = std::move(defects);
-    return hunt::kinds_of(scenario::run(kernel_, hunt::draw(swarm_, seed),
-                                        hunt::hunting_options(false), invariants_));
+  static model::Variant variant_of(const hunt::Exploration& seen, const std::string& file) {
+    const auto variant = model::variant_from(seen.space);
+    const bool whole =
+        seen.shards.size() == 1 && seen.shards.front().first == 0 && seen.shards.front().of == 1;
+    if (!variant || !whole) {
+      throw scenario::ScenarioError(
+          file + ": expected what hooke explore --variant has seen from seed 0 on");
+    }
+    return *variant;
   }
 
-  kernel::Kernel& kernel_;
   hunt::Exploration seen_;
-  hunt::Swarm swarm_;
-  std::map<std::uint64_t, Kinds> sound_;
-  properties::InvariantRegistry invariants_ = properties::InvariantRegistry::with_builtins();
+  Worlds worlds_;
 };
 
 /// "hardened 17 safety.bounds", or "- - -".
@@ -94,28 +84,38 @@ struct Find {
 struct Score {
   Find found;
   Find blindly;
+  Find by_name;
+  std::uint64_t reached = 0;
+  std::string first_reached = "- -";  ///< "hardened 17"
+
+  [[nodiscard]] bool complete() const { return found.made() && blindly.made() && by_name.made(); }
 };
 
-Score score_of(std::string_view mistake, std::vector<std::unique_ptr<Baseline>>& baselines,
-               std::uint64_t seeds) {
+void add(Score& score, const model::PlantedDefect& mistake, const Baseline& baseline,
+         std::uint64_t seed, const std::vector<FailureKind>& finds) {
+  for (const FailureKind& kind : finds) {
+    score.found.make(baseline, seed, kind);
+    if (!baseline.has_shown(kind)) score.blindly.make(baseline, seed, kind);
+    if (mistake.is_named_by(kind.invariant)) score.by_name.make(baseline, seed, kind);
+  }
+}
+
+Score score_of(const model::PlantedDefect& mistake,
+               std::vector<std::unique_ptr<Baseline>>& baselines, std::uint64_t seeds) {
   Score score;
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    if (seed >= kReachWorlds && score.complete()) break;
+    bool changed = false;
     for (const auto& baseline : baselines) {
-      Kinds news;
-      const Kinds spoilt = baseline->kinds(seed, mistake);
-      const auto is_known = [&](const FailureKind& kind) { return baseline->has_shown(kind); };
-      // What the sound world does need not be known when nothing could come of it.
-      const bool nothing_blindly = std::all_of(spoilt.begin(), spoilt.end(), is_known);
-      if (spoilt.empty() || (score.found.made() && nothing_blindly)) continue;
-      const Kinds sound = baseline->kinds(seed, "");
-      std::set_difference(spoilt.begin(), spoilt.end(), sound.begin(), sound.end(),
-                          std::back_inserter(news));
-      if (news.empty()) continue;
-      score.found.make(*baseline, seed, news.front());
-      const auto blind = std::find_if_not(news.begin(), news.end(), is_known);
-      if (blind != news.end()) score.blindly.make(*baseline, seed, *blind);
-      if (score.blindly.made()) return score;
+      const Outcome spoilt = baseline->worlds().with(mistake.name, seed);
+      const Outcome& sound = baseline->worlds().sound(seed);
+      if (spoilt.hash == sound.hash) continue;
+      changed = true;
+      if (score.reached == 0)
+        score.first_reached = baseline->variant() + " " + std::to_string(seed);
+      add(score, mistake, *baseline, seed, planted::finds(mistake, spoilt, sound));
     }
+    if (changed && seed < kReachWorlds) ++score.reached;
   }
   return score;
 }
@@ -164,17 +164,18 @@ void print_scores(const Options& options) {
   for (const std::string& file : options.baselines) {
     baselines.push_back(std::make_unique<Baseline>(kernel, file));
     const Baseline& baseline = *baselines.back();
-    seeds = std::min(seeds, baseline.worlds());
+    seeds = std::min(seeds, baseline.count());
     std::printf("# %s: %llu sound worlds, one in %llu fails in a way of its own\n",
-                baseline.variant().c_str(), static_cast<unsigned long long>(baseline.worlds()),
+                baseline.variant().c_str(), static_cast<unsigned long long>(baseline.count()),
                 static_cast<unsigned long long>(baseline.worlds_for_a_chance_find()));
   }
   std::size_t number = 0;
-  for (const model::PlantedDefect& planted : model::planted_defects()) {
-    if (!options.wants(number++, planted.name)) continue;
-    const Score score = score_of(planted.name, baselines, seeds);
-    std::printf("%s %s %s\n", std::string(planted.name).c_str(), score.found.text.c_str(),
-                score.blindly.text.c_str());
+  for (const model::PlantedDefect& mistake : model::planted_defects()) {
+    if (!options.wants(number++, mistake.name)) continue;
+    const Score score = score_of(mistake, baselines, seeds);
+    std::printf("%s %s %s %s %llu %s\n", std::string(mistake.name).c_str(),
+                score.found.text.c_str(), score.blindly.text.c_str(), score.by_name.text.c_str(),
+                static_cast<unsigned long long>(score.reached), score.first_reached.c_str());
     std::fflush(stdout);
   }
 }

@@ -1,39 +1,48 @@
-// Planted mistakes are worth something only if they change something that a promise forbids, and a
-// hunter only if its worlds show it.
+// Planted mistakes are worth something only if they change something that an invariant forbids, and
+// a hunter only if its worlds show it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <sstream>
 
 #include "model/variant/defects.h"
-#include "scenarios/hunt/explorer.h"
-#include "scenarios/hunt/swarm.h"
+#include "properties/planted/worlds.h"
 
-namespace hooke::hunt {
+namespace hooke::planted {
 namespace {
 
-struct Outcome {
-  std::string hash;
-  std::vector<FailureKind> kinds;
-};
+using model::PlantedDefect;
 
-/// A world of the default swarm in which a mistake was found, and by which promise.
+/// A world of the default swarm in which a mistake was found, and by which invariant.
 struct Find {
   std::string variant;
   std::uint64_t seed = 0;
-  std::string promise;
+  std::string invariant;
+
+  [[nodiscard]] bool made() const { return variant != "-"; }
   friend bool operator==(const Find&, const Find&) = default;
 };
 
-/// Where a mistake was found, and where in a way that no sound world has: a line of planted_score.
-/// No find has a "-" for variant.
+/// A line of planted_score.
 struct Record {
   Find found;
   Find blindly;
+  Find by_name;
+  std::uint64_t reached = 0;  ///< worlds that the mistake changes
+  Find first_reached;         ///< of these, without an invariant
 };
+
+/// Leaves the invariant out where there is none to be read.
+void read_find(std::istream& words, Find& find, bool with_invariant) {
+  std::string seed;
+  words >> find.variant >> seed;
+  if (with_invariant) words >> find.invariant;
+  if (words && find.made()) find.seed = std::stoull(seed);
+}
 
 std::map<std::string, Record, std::less<>> on_record() {
   const char* const source = std::getenv("HOOKE_SOURCE_DIR");
@@ -46,104 +55,140 @@ std::map<std::string, Record, std::less<>> on_record() {
     std::string name;
     words >> name;
     Record& record = out[name];
-    for (Find* const find : {&record.found, &record.blindly}) {
-      std::string seed;
-      words >> find->variant >> seed >> find->promise;
-      if (find->variant != "-") find->seed = std::stoull(seed);
-    }
+    for (Find* const find : {&record.found, &record.blindly, &record.by_name})
+      read_find(words, *find, true);
+    words >> record.reached;
+    read_find(words, record.first_reached, false);
     EXPECT_TRUE(words) << line;
   }
   return out;
 }
 
-class Planted : public testing::Test {
+template <class Condition>
+std::size_t count_on_record(Condition condition) {
+  const auto record = on_record();
+  return static_cast<std::size_t>(std::count_if(
+      record.begin(), record.end(), [&](const auto& line) { return condition(line.second); }));
+}
+
+class PlantedMistakes : public testing::Test {
  protected:
-  /// Of world `seed` of the swarm with agents of `variant`, and with a mistake, if one is named.
-  Outcome outcome_of(const std::string& variant, std::uint64_t seed, std::string_view mistake) {
-    Swarm swarm;
-    swarm.variants = {*model::variant_from(variant)};
-    swarm.cores = false;  // as in the worlds on record
-    if (!mistake.empty()) swarm.defects = {std::string(mistake)};
-    const scenario::RunReport report =
-        scenario::run(kernel_, draw(swarm, seed), hunting_options(false), invariants_);
-    EXPECT_EQ(report.harness_failure, "") << "world " << seed << " of " << variant;
-    return {report.hash, kinds_of(report)};
-  }
-  /// Without a mistake; each is played once.
-  const Outcome& sound(const std::string& variant, std::uint64_t seed) {
-    const auto known = sound_.find({variant, seed});
-    if (known != sound_.end()) return known->second;
-    return sound_.emplace(std::pair(variant, seed), outcome_of(variant, seed, "")).first->second;
+  Worlds& worlds_of(const std::string& variant) {
+    const auto known = worlds_.find(variant);
+    if (known != worlds_.end()) return known->second;
+    return worlds_.try_emplace(variant, kernel_, *model::variant_from(variant)).first->second;
   }
 
   /// What is wrong with a line of the record; empty when the mistake is found where it says.
-  std::string complaint(std::string_view mistake, const Find& find) {
-    if (find.variant == "-") return "";
-    const Outcome spoilt = outcome_of(find.variant, find.seed, mistake);
-    const Outcome& without = sound(find.variant, find.seed);
-    if (spoilt.hash == without.hash) return "it changes nothing";
-    for (const FailureKind& kind : spoilt.kinds) {
-      const bool is_new = !std::binary_search(without.kinds.begin(), without.kinds.end(), kind);
-      if (is_new && kind.invariant == find.promise) return "";
+  std::string complaint(const PlantedDefect& mistake, const Find& find) {
+    Worlds& worlds = worlds_of(find.variant);
+    const Outcome spoilt = worlds.with(mistake.name, find.seed);
+    const Outcome& sound = worlds.sound(find.seed);
+    if (spoilt.hash == sound.hash) return "it changes nothing";
+    if (find.invariant.empty()) return "";
+    for (const hunt::FailureKind& kind : finds(mistake, spoilt, sound)) {
+      if (kind.invariant == find.invariant) return "";
     }
-    return "it does not break " + find.promise;
+    return "it does not break " + find.invariant;
   }
 
  private:
   kernel::Kernel kernel_;
-  properties::InvariantRegistry invariants_ = properties::InvariantRegistry::with_builtins();
-  std::map<std::pair<std::string, std::uint64_t>, Outcome> sound_;
+  std::map<std::string, Worlds> worlds_;
 };
 
 constexpr const char* kAnew =
     "; properties/planted/found.txt is what properties/planted/record writes";
 
-TEST_F(Planted, each_mistake_is_found_in_the_world_on_record) {
+TEST_F(PlantedMistakes, each_is_found_in_the_worlds_on_record) {
   const auto record = on_record();
-  for (const model::PlantedDefect& planted : model::planted_defects()) {
-    const auto line = record.find(planted.name);
-    ASSERT_NE(line, record.end()) << planted.name << kAnew;
-    EXPECT_EQ(complaint(planted.name, line->second.found), "") << planted.name << kAnew;
+  for (const PlantedDefect& mistake : model::planted_defects()) {
+    const auto line = record.find(mistake.name);
+    ASSERT_NE(line, record.end()) << mistake.name << kAnew;
+    std::vector<Find> looked_at;
+    for (const Find* const find :
+         {&line->second.found, &line->second.blindly, &line->second.by_name}) {
+      if (!find->made() || std::count(looked_at.begin(), looked_at.end(), *find) > 0) continue;
+      looked_at.push_back(*find);
+      EXPECT_EQ(complaint(mistake, *find), "")
+          << mistake.name << ", " << find->variant << " " << find->seed << kAnew;
+    }
   }
 }
 
-TEST_F(Planted, most_are_found_blindly_in_the_worlds_on_record) {
-  std::size_t blindly = 0;
-  for (const auto& [name, line] : on_record()) {
-    blindly += line.blindly.variant != "-" ? 1 : 0;
-    if (line.blindly == line.found) continue;  // was looked at above
-    EXPECT_EQ(complaint(name, line.blindly), "") << name << kAnew;
+TEST_F(PlantedMistakes, each_changes_some_of_the_swarms_first_worlds) {
+  // A signal must come just when an agent joins: none of the first 300 worlds has that.
+  const Find rare{"torch-2.x", 954, ""};
+  const auto record = on_record();
+  for (const PlantedDefect& mistake : model::planted_defects()) {
+    const auto line = record.find(mistake.name);
+    ASSERT_NE(line, record.end()) << mistake.name << kAnew;
+    const bool is_rare = mistake.which == model::Planted::rendezvous_deaf_while_joining;
+    ASSERT_TRUE(is_rare || line->second.reached > 0) << mistake.name;
+    EXPECT_EQ(complaint(mistake, is_rare ? rare : line->second.first_reached), "")
+        << mistake.name << kAnew;
   }
-  EXPECT_GE(blindly * 4, model::planted_defects().size() * 3);
 }
 
-TEST_F(Planted, the_swarm_finds_nineteen_of_twenty_in_its_first_ten_thousand_worlds) {
-  std::size_t early = 0;
-  for (const auto& [name, line] : on_record()) {
-    EXPECT_NE(line.found.variant, "-") << name << " is not found at all";
-    early += line.found.variant != "-" && line.found.seed < 10'000 ? 1 : 0;
+TEST_F(PlantedMistakes, what_is_found_by_name_is_found_by_an_invariant_of_the_mistakes_line) {
+  const auto record = on_record();
+  for (const PlantedDefect& mistake : model::planted_defects()) {
+    const auto line = record.find(mistake.name);
+    if (line == record.end() || !line->second.by_name.made()) continue;
+    EXPECT_TRUE(mistake.is_named_by(line->second.by_name.invariant)) << mistake.name << kAnew;
+    EXPECT_TRUE(line->second.found.made()) << mistake.name << kAnew;
   }
-  EXPECT_GE(early * 20, model::planted_defects().size() * 19);
 }
 
-TEST_F(Planted, a_world_without_mistakes_is_the_same_before_and_after_one_with) {
+// A better oracle raises these numbers, and no change may lower them.
+TEST_F(PlantedMistakes, the_first_300_worlds_find_as_many_as_ever) {
+  constexpr std::size_t kFound = 60;
+  constexpr std::size_t kBlindly = 58;
+  constexpr std::size_t kByName = 56;
+  EXPECT_GE(count_on_record([](const Record& line) { return line.found.made(); }), kFound);
+  EXPECT_GE(count_on_record([](const Record& line) { return line.blindly.made(); }), kBlindly);
+  EXPECT_GE(count_on_record([](const Record& line) { return line.by_name.made(); }), kByName);
+}
+
+TEST_F(PlantedMistakes, a_world_without_mistakes_is_the_same_before_and_after_one_with) {
   const Find find = on_record().at("planted.rendezvous.rank_skipped").found;
-  const std::string before = outcome_of(find.variant, find.seed, "").hash;
-  EXPECT_NE(outcome_of(find.variant, find.seed, "planted.rendezvous.rank_skipped").hash, before);
-  EXPECT_EQ(outcome_of(find.variant, find.seed, "").hash, before);
+  Worlds before(worlds_of(find.variant));
+  const std::string hash = before.sound(find.seed).hash;
+  Worlds after(worlds_of(find.variant));
+  EXPECT_NE(after.with("planted.rendezvous.rank_skipped", find.seed).hash, hash);
+  EXPECT_EQ(after.sound(find.seed).hash, hash);
 }
 
-TEST_F(Planted, mistakes_have_names_of_their_own_and_say_what_they_do) {
+TEST(PlantedTable, mistakes_have_names_of_their_own_and_say_what_they_do) {
   std::map<std::string_view, int> names;
-  for (const model::PlantedDefect& planted : model::planted_defects()) {
-    EXPECT_EQ(++names[planted.name], 1) << planted.name;
-    EXPECT_TRUE(planted.name.starts_with("planted."));
-    EXPECT_TRUE(planted.meaning.ends_with('.')) << planted.name;
-    EXPECT_EQ(model::planted_among(std::vector{planted.name}), model::PlantedSet{planted.which});
+  for (const PlantedDefect& mistake : model::planted_defects()) {
+    EXPECT_EQ(++names[mistake.name], 1) << mistake.name;
+    EXPECT_TRUE(mistake.name.starts_with("planted."));
+    EXPECT_TRUE(mistake.meaning.ends_with('.')) << mistake.name;
+    EXPECT_EQ(model::planted_among(std::vector{mistake.name}), model::PlantedSet{mistake.which});
   }
   EXPECT_EQ(model::planted_among(std::vector<std::string>{"launcher.shutdown_on_signal"}),
             model::PlantedSet());
 }
 
+// Invariants that are named here and not registered yet. One that is registered leaves this list.
+constexpr std::array<std::string_view, 4> kToCome{"safety.gives_up_early", "safety.claims_are_true",
+                                                  "safety.polling", "liveness.core"};
+
+TEST(PlantedTable, each_mistake_names_invariants_that_exist) {
+  const properties::InvariantRegistry registry = properties::InvariantRegistry::with_builtins();
+  const auto is_registered = [&](std::string_view id) {
+    return std::find(registry.ids().begin(), registry.ids().end(), id) != registry.ids().end();
+  };
+  for (const std::string_view id : kToCome) EXPECT_FALSE(is_registered(id)) << id;
+  for (const PlantedDefect& mistake : model::planted_defects()) {
+    EXPECT_NE(mistake.invariants.front(), "") << mistake.name;
+    for (const std::string_view id : mistake.invariants) {
+      const bool is_to_come = std::find(kToCome.begin(), kToCome.end(), id) != kToCome.end();
+      EXPECT_TRUE(id.empty() || is_to_come || is_registered(id)) << mistake.name << ": " << id;
+    }
+  }
+}
+
 }  // namespace
-}  // namespace hooke::hunt
+}  // namespace hooke::planted
