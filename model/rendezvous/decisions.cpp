@@ -39,10 +39,15 @@ sim::Duration patience(const RendezvousSettings& settings) {
 
 bool heartbeat_due(const Situation& s) {
   const Heartbeat* const last = s.state.heartbeat(s.node);
-  if (s.signs != nullptr && last != nullptr) {
-    return s.signs->silence(*s.node) >= s.settings.keep_alive_interval;
-  }
-  return last != nullptr && last->at <= s.wall_now - s.settings.keep_alive_interval;
+  const sim::Duration interval = heartbeat_interval(s.settings);
+  if (s.signs != nullptr && last != nullptr) return s.signs->silence(*s.node) >= interval;
+  return last != nullptr && last->at <= s.wall_now - interval;
+}
+
+/// What a newcomer may have of a complete round: all that are free.
+std::int64_t seats(const RendezvousSettings& settings) {
+  const bool keeps_one = settings.planted.has(Planted::rendezvous_last_seat_kept);
+  return settings.max_nodes - (keeps_one ? 1 : 0);
 }
 
 template <class T, class Projection>
@@ -75,6 +80,13 @@ void beat(RendezvousState& state, const NodeRef& node, sim::WallTime now) {
   state.last_heartbeats.push_back({node, now});
 }
 
+void renew(RendezvousState& state, const RendezvousSettings& settings, const NodeRef& node,
+           sim::WallTime now) {
+  beat(state, node, now);
+  if (!settings.planted.has(Planted::rendezvous_beats_for_all)) return;
+  for (Heartbeat& entry : state.last_heartbeats) entry.at = now;
+}
+
 void require(bool found, const NodeRef& node) {
   if (!found) throw EscapedPythonError("KeyError", node->text());
 }
@@ -86,7 +98,7 @@ void forget_heartbeat(RendezvousState& state, const NodeRef& node) {
 
 void complete(RendezvousState& state, const RendezvousSettings& settings) {
   state.complete = true;
-  state.deadline.reset();
+  if (!settings.planted.has(Planted::rendezvous_last_call_stays)) state.deadline.reset();
   std::vector<Participant*> ordered;
   ordered.reserve(state.participants.size());
   for (Participant& entry : state.participants) ordered.push_back(&entry);
@@ -127,23 +139,35 @@ void add_to_participants(RendezvousState& state, const RendezvousSettings& setti
   const std::int64_t least =
       enough_nodes(settings) + (settings.planted.has(Planted::rendezvous_last_call_late) ? 1 : 0);
   const bool enough = hardened ? count(state) >= least && !state.deadline : count(state) == least;
-  if (enough) state.deadline = now + settings.timeout.last_call;
+  const bool again =
+      settings.planted.has(Planted::rendezvous_last_call_extended) && count(state) > least;
+  if (enough || again) state.deadline = now + settings.timeout.last_call;
   const std::int64_t most = all_seats(settings);
   const bool full = hardened ? count(state) >= most : count(state) == most;
   if (full) complete(state, settings);
+}
+
+/// No seat is free for a spare.
+bool stays_spare(const Situation& s) {
+  const std::int64_t participants = count(s.state);
+  if (participants == s.settings.max_nodes || participants == seats(s.settings)) return true;
+  if (s.settings.planted.has(Planted::rendezvous_spare_stays)) return true;
+  return s.settings.planted.has(Planted::rendezvous_spare_waits_for_completion) &&
+         !s.state.complete;
 }
 
 /// Rows that only a spare sees (2.x); none for 1.13, which has no redundancy list.
 std::optional<Action> decide_as_spare(const Situation& s) {
   if (s.settings.variant == Variant::torch_1_13 || !s.state.is_redundant(s.node))
     return std::nullopt;
-  if (s.state.closed) {
+  if (s.state.closed && !s.settings.planted.has(Planted::rendezvous_spare_ignores_closed)) {
     throw RendezvousGracefulExitError("the rendezvous \"" + s.settings.run_id +
                                       "\" is closed: this spare node leaves");
   }
-  if (count(s.state) == s.settings.max_nodes ||
-      s.settings.planted.has(Planted::rendezvous_spare_stays))
-    return heartbeat_due(s) ? Action::keep_alive : Action::sync;
+  if (stays_spare(s)) {
+    const bool beats = !s.settings.planted.has(Planted::rendezvous_spares_do_not_beat);
+    return beats && heartbeat_due(s) ? Action::keep_alive : Action::sync;
+  }
   return Action::remove_from_redundancy_list;
 }
 
@@ -160,7 +184,9 @@ bool last_call_is_over(const Situation& s) {
     if (!s.state.deadline) throw EscapedPythonError("TypeError", "None compared with a datetime");
     return *s.state.deadline < s.wall_now;
   }
-  if (s.signs != nullptr) {
+  if (s.settings.planted.has(Planted::rendezvous_last_call_skipped)) return true;
+  if (s.settings.planted.has(Planted::rendezvous_last_call_endless)) return false;
+  if (s.signs != nullptr && !s.settings.planted.has(Planted::rendezvous_last_call_by_wall_clock)) {
     return s.state.deadline && s.signs->last_call() >= hardened_last_call(s);
   }
   return participants <= s.settings.max_nodes && s.state.deadline && *s.state.deadline < s.wall_now;
@@ -187,11 +213,20 @@ std::string_view to_string(Action action) {
   return "?";
 }
 
+sim::Duration heartbeat_interval(const RendezvousSettings& settings) {
+  const sim::Duration configured = settings.keep_alive_interval;
+  if (settings.planted.has(Planted::rendezvous_beats_ten_times)) return configured / 10;
+  if (settings.planted.has(Planted::rendezvous_beats_seldom)) return configured * 10;
+  return configured;
+}
+
 Action decide_join(const Situation& s, sim::MonotonicTime deadline) {
   if (const auto as_spare = decide_as_spare(s)) return *as_spare;
   const RendezvousState& state = s.state;
-  if (state.closed && !s.settings.planted.has(Planted::rendezvous_closed_ignored))
-    return Action::error_closed;
+  if (state.closed && !s.settings.planted.has(Planted::rendezvous_closed_ignored)) {
+    const bool is_awaited = s.settings.planted.has(Planted::rendezvous_closed_waited_for);
+    return is_awaited ? Action::sync : Action::error_closed;
+  }
   const bool participates = state.participant(s.node) != nullptr;
   if (state.complete && participates) return Action::finish;
   const bool waits = state.waits(s.node);
@@ -200,7 +235,8 @@ Action decide_join(const Situation& s, sim::MonotonicTime deadline) {
     const bool may_roll_back = s.mono_now <= deadline + kRollback;
     if (may_roll_back && participates) return Action::remove_from_participants;
     if (may_roll_back && waits) return Action::remove_from_wait_list;
-    return Action::error_timeout;
+    const bool closes = s.settings.planted.has(Planted::rendezvous_timeout_closes);
+    return closes ? Action::mark_rendezvous_closed : Action::error_timeout;
   }
   if (state.complete) {
     // Whoever waits for a seat where none is left only makes the others restart (R-42).
@@ -209,7 +245,9 @@ Action decide_join(const Situation& s, sim::MonotonicTime deadline) {
     if (in_vain) return Action::add_to_redundancy_list;
     if (!waits) {
       const bool none_spare = s.settings.planted.has(Planted::rendezvous_surplus_waits);
-      if (count(state) < s.settings.max_nodes || none_spare) return Action::add_to_wait_list;
+      const bool takes_seat = s.settings.planted.has(Planted::rendezvous_newcomer_takes_seat);
+      if (count(state) < seats(s.settings) || none_spare)
+        return takes_seat ? Action::add_to_participants : Action::add_to_wait_list;
       if (s.settings.variant != Variant::torch_1_13) return Action::add_to_redundancy_list;
     }
   } else if (!participates) {
@@ -248,7 +286,7 @@ Action decide_keep_alive(const Situation& s, sim::MonotonicTime deadline) {
 void apply(Action action, RendezvousState& state, const RendezvousSettings& settings,
            const NodeRef& node, sim::WallTime now) {
   switch (action) {
-    case Action::keep_alive: return beat(state, node, now);
+    case Action::keep_alive: return renew(state, settings, node, now);
     case Action::add_to_participants: return add_to_participants(state, settings, node, now);
     case Action::add_to_wait_list:
       if (settings.variant != Variant::torch_1_13) erase_node(state.redundancy_list, node, itself);
@@ -279,6 +317,9 @@ void apply(Action action, RendezvousState& state, const RendezvousSettings& sett
 
 std::vector<DeadNode> dead_nodes(const RendezvousState& state, const RendezvousSettings& settings,
                                  sim::WallTime wall_now) {
+  if (settings.planted.has(Planted::rendezvous_silence_by_newest_heartbeat)) {
+    for (const Heartbeat& entry : state.last_heartbeats) wall_now = std::max(wall_now, entry.at);
+  }
   const sim::WallTime limit = wall_now - patience(settings);
   std::vector<DeadNode> dead;
   if (state.oldest_heartbeat() >= limit) return dead;
@@ -293,7 +334,7 @@ std::vector<DeadNode> dead_nodes(const RendezvousState& state, const RendezvousS
   const sim::Duration limit = patience(settings);
   std::vector<DeadNode> dead;
   for (const Heartbeat& entry : state.last_heartbeats) {
-    if (entry.node == self) continue;
+    if (entry.node == self && !settings.planted.has(Planted::rendezvous_evicts_itself)) continue;
     const sim::Duration silence = signs.silence(*entry.node);
     if (silence > limit) dead.push_back({entry.node, silence, false});
   }
@@ -303,14 +344,18 @@ std::vector<DeadNode> dead_nodes(const RendezvousState& state, const RendezvousS
 void sanitise(RendezvousState& state, const RendezvousSettings& settings,
               std::vector<DeadNode>& dead) {
   bool participant_died = false;
+  const bool keep_seats =
+      settings.planted.has(Planted::rendezvous_dead_keep_seats) ||
+      (!state.complete && settings.planted.has(Planted::rendezvous_dead_keep_forming_seats));
   for (DeadNode& node : dead) {
     erase_node(state.last_heartbeats, node.node, of_heartbeat);
-    if (!settings.planted.has(Planted::rendezvous_dead_keep_seats))
+    if (!keep_seats)
       node.was_participant = erase_node(state.participants, node.node, of_participant);
     participant_died = participant_died || node.was_participant;
     if (!settings.planted.has(Planted::rendezvous_dead_keep_waiting))
       erase_node(state.wait_list, node.node, itself);
-    if (settings.variant != Variant::torch_1_13)
+    if (settings.variant != Variant::torch_1_13 &&
+        !settings.planted.has(Planted::rendezvous_dead_stay_spares))
       erase_node(state.redundancy_list, node.node, itself);
   }
   state.heartbeats_changed();

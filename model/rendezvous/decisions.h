@@ -42,6 +42,9 @@ struct Situation {
   const SignsOfLife* signs = nullptr;  ///< hardened: goes before what wall clocks say
 };
 
+/// From one heartbeat of a node to its next.
+sim::Duration heartbeat_interval(const RendezvousSettings& settings);
+
 /// One of the four operations: the next step towards its goal, given its deadline.
 using Operation = Action (*)(const Situation&, sim::MonotonicTime deadline);
 

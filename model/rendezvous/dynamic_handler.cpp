@@ -173,7 +173,10 @@ RendezvousInfo DynamicHandler::join() {
     core.patient->outage_limit = std::max(core.settings.read_timeout, *outage_limit());
     begin_after_old_rounds();
   }
-  const MonotonicTime deadline = ports.clock.monotonic_now() + core.settings.timeout.join;
+  const bool from_last_round =
+      core.settings.planted.has(Planted::rendezvous_join_timeout_from_last_round) && joined_;
+  const MonotonicTime deadline =
+      (from_last_round ? joined_at_ : ports.clock.monotonic_now()) + core.settings.timeout.join;
   joined_.reset();
   beside_.reset();
   do {
@@ -488,12 +491,15 @@ bool DynamicHandler::run_to_leave(Operation operation, sim::Duration outage) {
 void DynamicHandler::linger() {
   HandlerCore& core = *core_;
   if (!core.hardened() || core.resources.server == nullptr) return;
+  if (core.settings.planted.has(Planted::rendezvous_linger_skipped)) return;
+  const bool too_long = core.settings.planted.has(Planted::rendezvous_lingers_too_long);
   if (keep_alive_ != nullptr) std::exchange(keep_alive_, nullptr)->cancel();
   core.resources.backend = nullptr;  // this node's own connections
   core.patient = nullptr;
   core.resources.store = nullptr;
   serve_on(core.ports, *core.resources.server,
-           core.settings.keep_alive_interval * core.settings.keep_alive_max_attempt);
+           core.settings.keep_alive_interval * core.settings.keep_alive_max_attempt *
+               (too_long ? 10 : 1));
 }
 
 void DynamicHandler::close() {

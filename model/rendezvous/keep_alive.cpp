@@ -10,7 +10,7 @@ namespace hooke::model {
 namespace {
 
 sim::Duration pause(const HandlerCore& core) {
-  const sim::Duration interval = core.settings.keep_alive_interval;
+  const sim::Duration interval = heartbeat_interval(core.settings);
   if (core.holder.signs() == nullptr) return interval;
   const sim::Duration due_in = interval - core.holder.signs()->silence(*core.node);
   return std::clamp(due_in, interval / 10, interval);  // one that failed is soon tried again

@@ -10,6 +10,13 @@ namespace hooke::model {
 /// How long an operation that can only wait sleeps before it looks again.
 inline constexpr sim::Duration kPollInterval = std::chrono::seconds(1);
 
+inline sim::Duration poll_interval(const RendezvousSettings& settings) {
+  if (settings.planted.has(Planted::rendezvous_polls_without_pause)) return {};
+  if (settings.planted.has(Planted::rendezvous_polls_ten_times)) return kPollInterval / 10;
+  if (settings.planted.has(Planted::rendezvous_polls_seldom)) return kPollInterval * 10;
+  return kPollInterval;
+}
+
 /// Exchanges the state and does what `operation` decides until it finishes. A rejected write is
 /// retried at once, without back-off. With `extend_by`, an action that extends the deadline
 /// sets it to now + that span. RendezvousClosedError, RendezvousTimeoutError,
@@ -38,7 +45,7 @@ void run_operation(Operation operation, StateHolder& holder, const RendezvousSet
       case Action::finish: return;
       case Action::error_closed: throw RendezvousClosedError("");
       case Action::error_timeout: throw RendezvousTimeoutError("");
-      case Action::sync: sleep(kPollInterval); break;
+      case Action::sync: sleep(poll_interval(settings)); break;
       default:
         holder.change(action);
         if (extend_by && extends_deadline(action)) deadline = clock.monotonic_now() + *extend_by;

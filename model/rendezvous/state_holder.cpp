@@ -122,6 +122,9 @@ bool StateHolder::write() {
   std::optional<SetStateResult> response;
   try {
     response = backend_.set_state(offered, token_);
+    if (settings_.planted.has(Planted::rendezvous_refused_write_forced) && response &&
+        !response->has_set)
+      response = backend_.set_state(offered, response->token);
   } catch (const std::exception&) {
     if (observer_ != nullptr) observer_->on_offered(*offer, false, began);
     throw;
@@ -171,13 +174,11 @@ void StateHolder::adopt(const sim::Value& bytes) {
 }
 
 void StateHolder::drop_dead_nodes() {
-  if (signs_) {
-    signs_->observe(*state_);
-    dead_ = hooke::model::dead_nodes(*state_, settings_, *signs_, node_);
-  } else {
-    dead_ =
-        hooke::model::dead_nodes(*state_, settings_, truncate_to_microseconds(clock_.wall_now()));
-  }
+  if (signs_) signs_->observe(*state_);
+  const bool by_signs = signs_ && !settings_.planted.has(Planted::rendezvous_silence_by_wall_clock);
+  dead_ = by_signs ? hooke::model::dead_nodes(*state_, settings_, *signs_, node_)
+                   : hooke::model::dead_nodes(*state_, settings_,
+                                              truncate_to_microseconds(clock_.wall_now()));
   if (dead_.empty()) return;
   sanitise(edit(), settings_, dead_);
   for (const DeadNode& dead : dead_) {
