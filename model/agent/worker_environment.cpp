@@ -55,7 +55,10 @@ std::map<std::string, std::string> worker_environment(
   put("TORCHELASTIC_RESTART_COUNT", restart_count);
   put("TORCHELASTIC_MAX_RESTARTS", spec.max_restarts);
   out["TORCHELASTIC_RUN_ID"] = handler.get_run_id();
-  out["TORCHELASTIC_USE_AGENT_STORE"] = handler.use_agent_store() ? "True" : "False";
+  const bool claimed = spec.planted.has(Planted::bootstrap_agent_store_always_claimed);
+  const bool denied = spec.planted.has(Planted::bootstrap_agent_store_never_claimed);
+  const bool agent_store = claimed || (handler.use_agent_store() && !denied);
+  out["TORCHELASTIC_USE_AGENT_STORE"] = agent_store ? "True" : "False";
   const char* const async_errors = spec.variant == Variant::torch_1_13
                                        ? "NCCL_ASYNC_ERROR_HANDLING"
                                        : "TORCH_NCCL_ASYNC_ERROR_HANDLING";

@@ -67,8 +67,14 @@ std::unique_ptr<TcpStoreServer> Bootstrap::serve_anew() {
   return serve_tcp_store(ports_, sim::PortNumber{0}, "workers", planted_);
 }
 
+std::uint16_t Bootstrap::served_port() const {
+  const bool served = server_ != nullptr && !planted_.has(Planted::bootstrap_port_not_served);
+  return served ? server_->port().value : std::uint16_t{0};
+}
+
 RendezvousStoreInfo Bootstrap::for_round(std::int64_t rank, Store& round_store,
                                          const std::optional<NodeDesc>& first) {
+  if (rank == 1 && planted_.has(Planted::bootstrap_second_member_tells)) rank = 0;
   if (cached_ && planted_.has(Planted::bootstrap_built_once)) return *cached_;
   told_in_round_ = true;
   if (!shares_store()) {
@@ -80,11 +86,12 @@ RendezvousStoreInfo Bootstrap::for_round(std::int64_t rank, Store& round_store,
     told_in_round_ = rank == 0 || !cached_ || !told_once || told_by_ != first;
     if (!told_in_round_) return *cached_;
     server_ = rank == 0 ? serve_anew() : nullptr;
-    cached_ = exchange(rank, round_store, server_ ? server_->port().value : std::uint16_t{0});
+    cached_ = exchange(rank, round_store, served_port());
     told_by_ = first;
     return *cached_;
   }
-  const bool first_as_rank_zero = rank == 0 && server_ == nullptr && !later_rank_zero_fails_;
+  const bool serves_none = server_ == nullptr || planted_.has(Planted::bootstrap_store_each_round);
+  const bool first_as_rank_zero = rank == 0 && serves_none && !later_rank_zero_fails_;
   if (!cached_ || first_as_rank_zero) {
     std::uint16_t port = 0;
     if (rank == 0) {
@@ -94,7 +101,7 @@ RendezvousStoreInfo Bootstrap::for_round(std::int64_t rank, Store& round_store,
       options.timeout = kStoreTimeout;
       options.planted = planted_;
       own_client_ = connect_tcp_store(ports_, options);
-      port = server_->port().value;
+      port = served_port();
     }
     cached_ = build_store_info(ports_, rank, round_store, local_addr_, port);
   }

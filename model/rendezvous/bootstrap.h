@@ -26,7 +26,8 @@ class Bootstrap {
  public:
   Bootstrap(sim::Ports& ports, std::string local_addr, const RendezvousSettings& settings)
       : ports_(ports),
-        local_addr_(std::move(local_addr)),
+        local_addr_(settings.planted.has(Planted::bootstrap_loopback) ? "localhost"
+                                                                      : std::move(local_addr)),
         variant_(settings.variant),
         later_rank_zero_fails_(settings.later_rank_zero_fails),
         planted_(settings.planted) {}
@@ -44,6 +45,8 @@ class Bootstrap {
  private:
   RendezvousStoreInfo exchange(std::int64_t rank, Store& round_store, std::uint16_t server_port);
   std::unique_ptr<TcpStoreServer> serve_anew();
+  /// That of the store which this agent serves; 0: it serves none.
+  [[nodiscard]] std::uint16_t served_port() const;
 
   sim::Ports& ports_;
   std::string local_addr_;

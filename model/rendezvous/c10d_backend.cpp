@@ -53,7 +53,11 @@ C10dBackend::C10dBackend(std::shared_ptr<Store> store, const std::string& run_id
       variant_(variant),
       planted_(planted) {
   if (run_id.empty()) throw std::invalid_argument("the run id must be a non-empty string");
-  put_sentinel();
+  if (planted_.has(Planted::c10d_state_reset_at_start)) {
+    guarded([&] { store_->set(key_, sentinel_); });
+  } else {
+    put_sentinel();
+  }
 }
 
 sim::Value C10dBackend::put_sentinel() {
@@ -116,16 +120,19 @@ C10dStore create_c10d_store(sim::Ports& ports, const RendezvousParameters& param
   const sim::Endpoint endpoint =
       parse_endpoint(parameters.endpoint, kDefaultPort, parameters.variant);
   const std::optional<bool> configured = parameters.get_as_bool("is_host");
-  const bool is_host = configured
-                           ? *configured
-                           : matches_this_machine(ports.network, endpoint.host, parameters.variant);
+  const bool is_host =
+      parameters.planted.has(Planted::c10d_everyone_hosts) ||
+      (configured ? *configured
+                  : matches_this_machine(ports.network, endpoint.host, parameters.variant));
   const sim::Duration read_timeout =
       parameters.get_as_seconds("read_timeout").value_or(kDefaultReadTimeout);
   if (read_timeout <= sim::Duration::zero()) {
     throw std::invalid_argument("the read timeout must be a positive number of seconds");
   }
   C10dStore result;
-  for (const bool as_host : {is_host, false}) {
+  const bool hosts_instead =
+      parameters.planted.has(Planted::c10d_hosts_when_unreachable) && !is_host;
+  for (const bool as_host : {is_host, hosts_instead}) {
     try {
       if (as_host) {
         result.server = serve_tcp_store(ports, endpoint.port, "rendezvous", parameters.planted);
@@ -152,7 +159,7 @@ C10dStore create_c10d_store(sim::Ports& ports, const RendezvousParameters& param
       if (parameters.variant != Variant::hardened) result = {};
       // Somebody else on this machine may host it already: once more as a client, unless told to
       // host.
-      if (as_host && !configured) continue;
+      if ((as_host || hosts_instead) && !configured) continue;
       throw RendezvousConnectionError(std::string("the connection to the C10d store has failed: ") +
                                       error.what());
     }

@@ -82,7 +82,8 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::barrier() {
       // Whatever else happens is tried again, an etcd that is gone too: the deadline ends it.
     }
     // Whoever pauses for long while the others go on may miss the last call of what comes.
-    has_changed&& hardened() ? cas_delay() : sleep(kRetryPause);
+    const bool at_once = settings_.planted.has(Planted::legacy_retries_without_pause);
+    has_changed&& hardened() ? cas_delay() : sleep(at_once ? 0s : kRetryPause);
   }
 }
 
@@ -151,7 +152,8 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::join_phase(std::int64_t versio
   const bool too_soon = settings_.planted.has(Planted::legacy_last_call_too_soon);
   const std::int64_t caller = std::max<std::int64_t>(settings_.min_nodes - (too_soon ? 2 : 1), 0);
   if (rank == caller && joined.state.status == Status::joinable) {
-    last_call(version, rank, reading() + settings_.last_call);
+    const bool skipped = settings_.planted.has(Planted::legacy_last_call_skipped);
+    last_call(version, rank, reading() + (skipped ? sim::Duration() : settings_.last_call));
   }
   wait_for_peers(version, rank);
   confirm(version, rank);
@@ -244,7 +246,8 @@ void LegacyEtcdRendezvous::confirm(std::int64_t version, std::int64_t rank) {
     run_.put_keep_alive(own);
     LegacyState next = seen.state;
     next.keep_alives->push_back(own);
-    const bool all = next.keep_alives->size() == next.participants->size();
+    const std::size_t early = settings_.planted.has(Planted::legacy_final_one_short) ? 1 : 0;
+    const bool all = next.keep_alives->size() + early >= next.participants->size();
     if (all) {
       next.status = Status::final_;
       next.num_workers_waiting = 0;
@@ -252,8 +255,10 @@ void LegacyEtcdRendezvous::confirm(std::int64_t version, std::int64_t rank) {
     if (!run_.replace(seen, next, all ? 0 : kFrozenTtl)) continue;
     own_keep_alive_ = own;
     if (!settings_.planted.has(Planted::legacy_keep_alive_not_started)) {
+      const bool too_late = settings_.planted.has(Planted::legacy_renewed_too_late);
       rank_renewal_ = std::make_unique<LegacyEtcdRenewal>(
-          ports_, client_, LegacyEtcdRenewal::Of{own, kLegacyKeepAlive, false}, settings_.variant);
+          ports_, client_, LegacyEtcdRenewal::Of{own, kLegacyKeepAlive * (too_late ? 4 : 1), false},
+          settings_.variant);
     }
     if (all) {
       ports_.trace.emit(
@@ -320,7 +325,8 @@ void LegacyEtcdRendezvous::wait_to_be_free(std::int64_t version) {
     const Active seen = run_.read();
     if (seen.state.status != Status::final_ || seen.state.version != version) return;
     const auto missing = run_.expired(version, *seen.state.keep_alives);
-    bool is_free = !missing.empty();
+    const bool by_all = settings_.planted.has(Planted::legacy_freed_by_all);
+    bool is_free = missing.size() >= (by_all ? seen.state.keep_alives->size() : 1);
     sim::Duration at_most = settings_.timeout;
     if (is_free && hardened() && run_.some_will_return(version, *seen.state.keep_alives)) {
       // Who began the next version without them would have to make room for them again, and those
@@ -379,7 +385,8 @@ std::int64_t LegacyEtcdRendezvous::num_workers_waiting() {
       return static_cast<std::int64_t>(seen.state.participants->size());
     }
     if (seen.state.status != Status::final_) return 0;
-    const std::int64_t waiting = *seen.state.num_workers_waiting;
+    const bool unseen = settings_.planted.has(Planted::legacy_newcomers_not_seen);
+    const std::int64_t waiting = unseen ? 0 : *seen.state.num_workers_waiting;
     const auto members = static_cast<std::int64_t>(seen.state.participants->size());
     if (hardened() && waiting > 0 && members >= settings_.max_nodes) {
       // Nobody can be admitted beyond the last seat, as in R-42; but a member that is on its way
