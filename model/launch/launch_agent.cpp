@@ -2,6 +2,7 @@
 // rendezvous and for the exit status.
 #include "model/launch/launch_agent.h"
 
+#include <algorithm>
 #include <exception>
 #include <stdexcept>
 
@@ -100,6 +101,16 @@ std::string class_of(const std::exception& error) {
   return "RuntimeError";
 }
 
+const ProcessFailure& cause_of(const ProcessFailures& failures, const WorkerSpec& spec) {
+  if (spec.planted.has(Planted::launcher_last_failure_is_cause)) return failures.back();
+  if (spec.planted.has(Planted::launcher_lowest_rank_is_cause)) {
+    return *std::min_element(
+        failures.begin(), failures.end(),
+        [](const ProcessFailure& a, const ProcessFailure& b) { return a.rank < b.rank; });
+  }
+  return first_failure(failures, spec.variant);
+}
+
 Ending judge(sim::Ports& ports, const WorkerSpec& spec, const std::optional<RunResult>& result) {
   if (!result) {
     // A graceful exit gives no result, and the launcher trips over that.
@@ -110,10 +121,10 @@ Ending judge(sim::Ports& ports, const WorkerSpec& spec, const std::optional<RunR
     return {"error", kFailed, "RuntimeError: a worker is asleep in the kernel (state D)"};
   }
   if (!result->failed()) return {"succeeded", 0, ""};  // an unhealthy group, too
-  const bool last = spec.planted.has(Planted::launcher_last_failure_is_cause);
-  const ProcessFailure& cause =
-      last ? result->failures.back() : first_failure(result->failures, spec.variant);
-  ports.trace.emit(events::failure_reported, {cause.rank, cause.pid.value, cause.exit_code});
+  const ProcessFailure& cause = cause_of(result->failures, spec);
+  const bool local = spec.planted.has(Planted::launcher_local_rank_reported);
+  ports.trace.emit(events::failure_reported,
+                   {local ? cause.local_rank : cause.rank, cause.pid.value, cause.exit_code});
   static_cast<void>(ports.files.append(
       "/dev/stderr", failure_summary(entry_point_name(spec.command), result->failures,
                                      ports.network.fully_qualified_name(), spec.variant)));
@@ -136,6 +147,8 @@ Ending judge(sim::Ports& ports, const WorkerSpec& spec, const Agent& agent,
                                              keyboard_interrupt ? "before workers" : "running"});
   const int exit_code =
       spec.variant == Variant::hardened ? kSignalled + static_cast<int>(error.signal()) : kFailed;
+  if (error.signal() == sim::Signal::int_ && spec.planted.has(Planted::launcher_sigint_is_success))
+    return {"signalled", 0, error.what()};
   return {"signalled", keyboard_interrupt ? kInterrupted : exit_code, error.what()};
 }
 
@@ -186,7 +199,8 @@ Ending run_guarded(sim::Ports& ports, const Plugins& plugins, const LaunchConfig
     // Closing would forbid later scaling, so a signal leaves the rendezvous open. A keyboard
     // interrupt runs the clean-up like any other error and so closes it for the whole job.
     const bool closes = is_keyboard_interrupt(agent, error) && !hardened;
-    ending.parting = hardened ? Parting::leaves : Parting::walks_off;
+    const bool leaves = hardened && !spec.planted.has(Planted::launcher_walks_off);
+    ending.parting = leaves ? Parting::leaves : Parting::walks_off;
     if (closes || config.defects.contains("launcher.shutdown_on_signal"))
       ending.parting = Parting::closes;
   } catch (const std::exception& error) {
@@ -196,6 +210,9 @@ Ending run_guarded(sim::Ports& ports, const Plugins& plugins, const LaunchConfig
     const bool decided = dynamic_cast<const RendezvousJobLostError*>(&error) != nullptr;
     if (hardened && !decided && !policy->runs_job_again(run)) ending.parting = Parting::leaves;
     agent.ended("FAILED", ending.detail);
+    const bool was_closed = dynamic_cast<const RendezvousClosedError*>(&error) != nullptr;
+    if (was_closed && spec.planted.has(Planted::launcher_closed_is_success))
+      ending = {"succeeded", 0, ""};
   }
   // To get here takes a while, in which others may have gone on.
   const bool closes = hardened && ending.parting == Parting::closes;

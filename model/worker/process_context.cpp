@@ -109,7 +109,7 @@ bool ProcessContext::reap() {
                        process.ended->as_python(), process.told_to_stop});
     // What a worker leaves behind keeps ports and devices: its group ends with it, now that
     // its number still is that of its group. Whoever is to outlive it has a session of his own.
-    if (variant_ == Variant::hardened) {
+    if (variant_ == Variant::hardened && !planted_.has(Planted::worker_group_spared)) {
       static_cast<void>(launcher_.signal(process.pid, sim::Signal::kill, true));
     }
   }
@@ -118,8 +118,24 @@ bool ProcessContext::reap() {
 
 bool ProcessContext::has_failed(const Process& process) const {
   if (!process.ended || process.ended->success()) return false;
-  const bool by_code_alone = planted_.has(Planted::worker_death_by_signal_is_success);
-  return !by_code_alone || process.ended->as_python() > 0;
+  const int code = process.ended->as_python();
+  if (code == -static_cast<int>(sim::Signal::kill) &&
+      planted_.has(Planted::worker_killed_is_no_failure))
+    return false;
+  return code > 0 || !planted_.has(Planted::worker_death_by_signal_is_success);
+}
+
+bool ProcessContext::one_has_failed() const {
+  const bool last_unseen = planted_.has(Planted::worker_last_one_not_watched);
+  const auto end = processes_.end() - (last_unseen && !processes_.empty() ? 1 : 0);
+  return std::any_of(processes_.begin(), end,
+                     [this](const Process& process) { return has_failed(process); });
+}
+
+int ProcessContext::exit_code_of(const Process& process) const {
+  const int code = process.ended->as_python();
+  const bool as_shell = code < 0 && planted_.has(Planted::worker_exit_code_of_a_shell);
+  return as_shell ? 128 - code : code;
 }
 
 void ProcessContext::note_failures(ProcessFailures& failures) const {
@@ -135,16 +151,14 @@ void ProcessContext::note_failures(ProcessFailures& failures) const {
     failure.rank = worker.rank;
     failure.pid = process.pid;
     failure.stopped = process.told_to_stop;
-    failure.exit_code = process.ended->as_python();
+    failure.exit_code = exit_code_of(process);
     failures.push_back(describe_failure(ports_, std::move(failure), worker.error_file, variant_));
   }
 }
 
 std::optional<ProcessesResult> ProcessContext::poll() {
   const bool over = reap();
-  const bool failed = std::any_of(processes_.begin(), processes_.end(),
-                                  [this](const Process& process) { return has_failed(process); });
-  if (!over && !failed) return std::nullopt;
+  if (!over && !one_has_failed()) return std::nullopt;
   ProcessesResult result;
   note_failures(result.failures);
   close(sim::Signal::term, sibling_grace_);
@@ -166,7 +180,9 @@ void ProcessContext::send(Process& process, sim::Signal signal, const char* reas
   ports_.trace.emit(events::worker_signalled,
                     {process.pid.value, static_cast<int>(signal), reason});
   // A process that has ended meanwhile is no error; its descendants get nothing then.
-  static_cast<void>(launcher_.signal(process.pid, signal, variant_ != Variant::torch_1_13));
+  const bool to_group =
+      variant_ != Variant::torch_1_13 && !planted_.has(Planted::worker_group_spared);
+  static_cast<void>(launcher_.signal(process.pid, signal, to_group));
 }
 
 void ProcessContext::wait_for_end(const Process* which,
@@ -195,9 +211,12 @@ void ProcessContext::close(sim::Signal signal, sim::Duration grace) {
 
 void ProcessContext::end_processes(sim::Signal signal, sim::Duration grace) {
   if (reap()) return;
+  if (planted_.has(Planted::worker_grace_skipped)) grace = 0s;
+  if (planted_.has(Planted::worker_grace_ten_times)) grace *= 10;
   const bool all = planted_.has(Planted::worker_ended_ones_signalled);
   for (Process& process : processes_) {
     if (all || !process.is_over()) send(process, signal, "stop");
+    if (planted_.has(Planted::worker_first_one_signalled)) break;
   }
   wait_for_end(nullptr, ports_.clock.monotonic_now() + grace);
   if (planted_.has(Planted::worker_grace_without_kill)) return;

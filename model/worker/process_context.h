@@ -95,6 +95,9 @@ class ProcessContext {
   void wait_for_end(const Process* which, std::optional<sim::MonotonicTime> deadline);
   void note_failures(ProcessFailures& failures) const;
   [[nodiscard]] bool has_failed(const Process& process) const;
+  /// One that is looked at has failed.
+  [[nodiscard]] bool one_has_failed() const;
+  [[nodiscard]] int exit_code_of(const Process& process) const;
 
   sim::Ports& ports_;
   ProcessLauncher& launcher_;
