@@ -106,28 +106,34 @@ std::optional<RunResult> ElasticAgent::run() {
     } catch (const SignalException& error) {
       if (handles(error.signal())) {
         // Another signal inside this shutdown escapes, and what follows below starts it anew.
-        shutdown(error.signal(), spec_.grace_at_end());
+        shutdown_at_end(error.signal());
         shut_down = true;
       }
       throw;
     }
   } catch (const std::exception&) {
-    if (!shut_down) shutdown(sim::Signal::term, spec_.grace_at_end());
+    if (!shut_down) shutdown_at_end(sim::Signal::term);
     throw;
   }
-  shutdown(sim::Signal::term, spec_.grace_at_end());
+  shutdown_at_end(sim::Signal::term);
   return result;
 }
 
 RunResult ElasticAgent::invoke_run() {
   initialize_workers();
   for (;;) {
-    interruptible_sleep(ports_, spec_.monitor_interval);  // before the first look
+    interruptible_sleep(ports_, monitor_interval());  // before the first look
     std::optional<RunResult> result = monitor();
     check_signals(ports_);
     if (!result) result = look_at_the_others();
     if (result && !goes_on_after(*result)) return std::move(*result);
   }
+}
+
+sim::Duration ElasticAgent::monitor_interval() const {
+  if (planted(Planted::agent_monitors_ten_times)) return spec_.monitor_interval / 10;
+  if (planted(Planted::agent_monitors_seldom)) return spec_.monitor_interval * 10;
+  return spec_.monitor_interval;
 }
 
 /// With the workers here all is well; they are started anew if the other agents call for it. A
@@ -435,10 +441,16 @@ void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace) {
   ports_.fault_point.reach("agent.stopping");
   // One that came during a deaf wait which then failed.
   if (spec_.signals_interrupt_stopping()) check_signals(ports_);
-  timers_->stop();  // before the workers: what they still guard meets nobody
+  const bool guards_on = planted(Planted::timer_guards_while_stopping);
+  if (!guards_on) timers_->stop();  // before the workers: what they still guard meets nobody
   health_check_.stop();
   heartbeats_.stop();
   if (context_ != nullptr) context_->close(signal, grace);
+  if (guards_on) timers_->stop();
+}
+
+void ElasticAgent::shutdown_at_end(sim::Signal signal) {
+  if (!planted(Planted::agent_ends_before_workers)) shutdown(signal, spec_.grace_at_end());
 }
 
 void ElasticAgent::enter(WorkerState state) {

@@ -62,6 +62,9 @@ class ElasticAgent final : public Agent {
   bool form_group(bool again);
   bool restart_failed_group(const char* cause, sim::Duration delay);
   void shutdown(sim::Signal signal, sim::Duration grace);
+  /// Of run().
+  void shutdown_at_end(sim::Signal signal);
+  [[nodiscard]] sim::Duration monitor_interval() const;
   void install_signal_handlers();
   void enter(WorkerState state);
   std::vector<WorkerStart> worker_starts();

@@ -58,18 +58,26 @@ ExitBarrier ExitWait::barrier() const {
 }
 
 std::int64_t ExitWait::size() const {
-  if (spec_.planted.has(Planted::agent_exit_barrier_of_workers)) return group_.ranks.world_size;
-  const bool one_short = spec_.planted.has(Planted::agent_exit_barrier_one_short);
-  return std::max<std::int64_t>(group_.group_world_size - (one_short ? 1 : 0), 1);
+  if (planted(Planted::agent_exit_barrier_of_workers)) return group_.ranks.world_size;
+  std::int64_t size = group_.group_world_size;
+  if (planted(Planted::agent_exit_barrier_one_short)) --size;
+  if (planted(Planted::agent_exit_barrier_one_more)) ++size;
+  if (planted(Planted::agent_exit_barrier_of_present))
+    size -= static_cast<std::int64_t>(handler_.missing_ranks().size());
+  return std::max<std::int64_t>(size, 1);
+}
+
+/// How long it waits.
+sim::Duration ExitWait::longest() const {
+  return planted(Planted::agent_exit_barrier_not_waited) ? 0s : spec_.exit_barrier_timeout;
 }
 
 std::string_view ExitWait::meet() {
   if (spec_.looks_up_in_exit_barrier()) return watch();
   if (spec_.variant == Variant::torch_1_13) {
-    barrier_1_13(*group_.store, group_.group_rank, size(), kTerminalState,
-                 spec_.exit_barrier_timeout);
+    barrier_1_13(*group_.store, group_.group_rank, size(), kTerminalState, longest());
   } else {
-    model::barrier(*group_.store, size(), kTerminalState, spec_.exit_barrier_timeout);
+    model::barrier(*group_.store, size(), kTerminalState, longest());
   }
   return "passed";
 }
@@ -77,12 +85,13 @@ std::string_view ExitWait::meet() {
 /// Between two looks at the barrier a look at the rendezvous. A slow store takes its time for each
 /// question: when the time is up only the barrier is looked at, once.
 std::string_view ExitWait::watch() {
-  const sim::MonotonicTime end = ports_.clock.monotonic_now() + spec_.exit_barrier_timeout;
+  const sim::MonotonicTime end = ports_.clock.monotonic_now() + longest();
+  const sim::Duration look = planted(Planted::agent_exit_barrier_without_pause) ? 0s : kLook;
   const auto left = [&] { return end - ports_.clock.monotonic_now(); };
   ExitBarrier own = barrier();
   for (bool come = false;; come = true) {
     if (!come || left() > 0s) come_to(own, come);
-    if (own.is_open(std::clamp<sim::Duration>(left(), 0s, kLook))) return "passed";
+    if (own.is_open(std::clamp<sim::Duration>(left(), 0s, look))) return "passed";
     if (left() <= 0s) throw StoreTimeoutError("the others have not come to the barrier");
     check_signals(ports_);
     try {
@@ -103,7 +112,7 @@ std::string_view ExitWait::look_up(ExitBarrier& own) {
   const Successor next = others_wait ? Successor::begun : handler_.successor();
   if (next == Successor::none) return {};
   if (next == Successor::complete) return own.has_been_left() ? "left_behind" : "";
-  own.leave();
+  if (!planted(Planted::agent_exit_barrier_left_silently)) own.leave();
   return "others_return";
 }
 
@@ -111,7 +120,8 @@ std::string_view ExitWait::look_up(ExitBarrier& own) {
 /// whose barrier it would open.
 void ExitWait::come_to(ExitBarrier& own, bool again) {
   try {
-    if (handler_.round_is_taken() || (again && own.has_come())) return;
+    const bool anew = planted(Planted::agent_exit_barrier_counted_twice);
+    if (handler_.round_is_taken() || (again && !anew && own.has_come())) return;
     own.arrive();
   } catch (const RendezvousConnectionError&) {
     // Nobody knows; the store is asked again.

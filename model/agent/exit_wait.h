@@ -31,6 +31,8 @@ class ExitWait {
   std::string_view look_up(ExitBarrier& own);
   void come_to(ExitBarrier& own, bool again);
   [[nodiscard]] std::int64_t size() const;
+  [[nodiscard]] sim::Duration longest() const;
+  [[nodiscard]] bool planted(Planted which) const { return spec_.planted.has(which); }
 
   sim::Ports& ports_;
   const WorkerSpec& spec_;

@@ -36,8 +36,9 @@ void HeartbeatWatch::start(const std::vector<std::int64_t>& ranks) {
   names_.clear();
   for (const std::int64_t rank : ranks) names_.push_back(std::to_string(rank) + "-" + incarnation);
   server_ = nullptr;  // gives the port back first
-  HeartbeatTerms terms{plan_->deadline, plan_->first_beat, looks_};
+  HeartbeatTerms terms{plan_->deadline, plan_->first_beat, looks_, planted_};
   if (planted_.has(Planted::heartbeat_deadline_halved)) terms.deadline /= 2;
+  if (planted_.has(Planted::heartbeat_deadline_ten_times)) terms.deadline *= 10;
   server_ = std::make_unique<HeartbeatServer>(ports_, plan_->port, terms);
   for (const std::string& name : names_) server_->expect(name);
 }
@@ -77,7 +78,8 @@ std::vector<std::pair<std::int64_t, sim::Duration>> HeartbeatWatch::look(
   std::vector<std::pair<std::int64_t, sim::Duration>> out;
   if (server_ == nullptr || planted_.has(Planted::heartbeat_loss_overlooked)) return out;
   for (std::size_t i = 0; i < names_.size(); ++i) {
-    if (workers.status(i)) server_->forget(names_[i]);
+    if (workers.status(i) && !planted_.has(Planted::heartbeat_ended_is_missed))
+      server_->forget(names_[i]);
   }
   const std::vector<SilentWorker> silent = server_->look();
   for (std::size_t i = 0; i < names_.size(); ++i) {

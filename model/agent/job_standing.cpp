@@ -1,5 +1,7 @@
 #include "model/agent/job_standing.h"
 
+#include <algorithm>
+
 #include "model/agent/stepping_store.h"
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
@@ -32,7 +34,7 @@ RestartDecision JobStanding::decide(const RunResult& result, std::int64_t restar
   }
   // The number that workers are told never passes the one that was configured for them.
   const bool own_left = restart_count < restarts_allowed();
-  const std::int64_t remaining = own_left ? budget().remaining(group_.round) : 0;
+  const std::int64_t remaining = own_left ? remaining_after(restart_count) : 0;
   RestartDecision decision =
       policy_.decide({result.failures, attempts_failed_, restart_count, remaining});
   if (decision.scope != RestartScope::none) {
@@ -50,7 +52,15 @@ RestartDecision JobStanding::decide(const RunResult& result, std::int64_t restar
   return decision;
 }
 
+std::int64_t JobStanding::remaining_after(std::int64_t restart_count) {
+  if (restart_count == 0 && planted(Planted::agent_gives_up_at_first_failure)) return 0;
+  if (restart_count == 1 && planted(Planted::agent_gives_up_at_second_failure)) return 0;
+  return budget().remaining(group_.round);
+}
+
 bool JobStanding::may_restart_for_a_loss() {
+  if (planted(Planted::agent_gives_up_at_loss)) return false;
+  if (planted(Planted::agent_loss_costs_nothing)) return true;
   const auto left = budget().spend(group_.round);
   if (left) remaining_ = *left;
   return left.has_value();
@@ -65,12 +75,14 @@ void JobStanding::settle() {
 }
 
 std::int64_t JobStanding::restarts_allowed() const {
-  return spec_.max_restarts + (spec_.planted.has(Planted::agent_restart_too_many) ? 1 : 0);
+  if (planted(Planted::agent_restart_too_few))
+    return std::max<std::int64_t>(spec_.max_restarts - 1, 0);
+  return spec_.max_restarts + (planted(Planted::agent_restart_too_many) ? 1 : 0);
 }
 
 RestartBudget& JobStanding::budget() {
   if (budget_ == nullptr) {
-    const bool job_wide = hardened() && !spec_.planted.has(Planted::agent_budget_per_agent);
+    const bool job_wide = hardened() && !planted(Planted::agent_budget_per_agent);
     const std::shared_ptr<Store> store = job_wide ? handler_.job_store() : nullptr;
     budget_ = store == nullptr
                   ? make_own_budget(restarts_allowed())
@@ -88,6 +100,7 @@ JobFailure JobStanding::failure() {
 
 bool JobStanding::give_up() {
   ports_.trace.emit(events::job_given_up, {group_.round});
+  if (planted(Planted::agent_failure_not_told)) return true;
   return failure().tell(group_.round);
 }
 

@@ -51,6 +51,9 @@ class JobStanding {
   RestartBudget& budget();
   JobFailure failure();
   [[nodiscard]] std::int64_t restarts_allowed() const;
+  /// What is left for another failure of workers that were started anew `restart_count` times.
+  std::int64_t remaining_after(std::int64_t restart_count);
+  [[nodiscard]] bool planted(Planted which) const { return spec_.planted.has(which); }
   [[nodiscard]] bool hardened() const { return spec_.variant == Variant::hardened; }
 
   sim::Ports& ports_;

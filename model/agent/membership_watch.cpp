@@ -50,6 +50,8 @@ const char* MembershipWatch::cause_if_it_answers(Attempt& attempt) {
       job_.renew();
       attempt.restart_count = 0;
     }
+    if (planted(Planted::agent_newcomer_costs_a_restart))
+      static_cast<void>(job_.may_restart_for_a_loss());
     return cause_to_follow();
   }
   const GroupState state = handler_.group_state();
@@ -58,6 +60,7 @@ const char* MembershipWatch::cause_if_it_answers(Attempt& attempt) {
   }
   leave_what_is_done();
   if (planted(Planted::agent_loss_overlooked)) return nullptr;
+  if (planted(Planted::agent_second_loss_overlooked) && attempt.incarnation > 0) return nullptr;
   if (state == GroupState::over) return "rendezvous_lost";
   // Members that have done their work go silent in the exit barrier: no loss. Nor may a
   // closed rendezvous hide one, whoever has closed it and could not say why.
@@ -66,7 +69,8 @@ const char* MembershipWatch::cause_if_it_answers(Attempt& attempt) {
       (state == GroupState::closed && hardened() && !handler_.missing_ranks().empty());
   const bool broken = incomplete && !exit_wait_.barrier().may_have_seen(handler_.missing_ranks());
   if (!broken) return nullptr;
-  if (job_.may_restart_for_a_loss()) return "member_lost";
+  if (job_.may_restart_for_a_loss())
+    return planted(Planted::agent_loss_called_growth) ? "membership_change" : "member_lost";
   if (handler_.successor() != Successor::none)
     throw RendezvousGroupLostError("the others have gone on, and no restart is left");
   job_.give_up();
@@ -78,11 +82,14 @@ bool MembershipWatch::others_wait(const Attempt& attempt) {
   if (planted(Planted::agent_lone_newcomer_overlooked)) return waiting > 1;
   if (planted(Planted::agent_newcomers_overlooked_after_failure) && attempt.restart_count > 0)
     return false;
+  if (planted(Planted::agent_newcomers_only_after_failure) && attempt.restart_count == 0)
+    return false;
   return waiting > 0;
 }
 
 const char* MembershipWatch::cause_to_follow() {
-  return handler_.successor() == Successor::none ? "membership_change" : "rendezvous_lost";
+  if (handler_.successor() != Successor::none) return "rendezvous_lost";
+  return planted(Planted::agent_growth_called_loss) ? "member_lost" : "membership_change";
 }
 
 bool MembershipWatch::others_have_gone_on(std::string_view how_barrier_ended) {

@@ -17,7 +17,9 @@ HeartbeatTable::Reception HeartbeatTable::take(const Beat& beat, sim::MonotonicT
   worker.count = beat.count;
   worker.heard = worker.since = now;
   worker.ended = beat.last;
-  return std::exchange(worker.lost, false) ? Reception::returned : Reception::counted;
+  const bool stays = terms_.planted.has(Planted::heartbeat_lost_for_ever);
+  const bool was_lost = std::exchange(worker.lost, worker.lost && stays);
+  return was_lost ? Reception::returned : Reception::counted;
 }
 
 std::vector<SilentWorker> HeartbeatTable::look(sim::MonotonicTime now) {
@@ -28,7 +30,8 @@ std::vector<SilentWorker> HeartbeatTable::look(sim::MonotonicTime now) {
     if (!listened && !worker.lost) worker.since = now;
     const std::optional<sim::Duration> patience =
         worker.count ? std::optional(terms_.deadline) : terms_.first_beat;
-    if (worker.ended || worker.lost || !patience || now - worker.since <= *patience) continue;
+    const bool is_told = worker.lost && !terms_.planted.has(Planted::heartbeat_loss_told_again);
+    if (worker.ended || is_told || !patience || now - worker.since <= *patience) continue;
     worker.lost = true;
     out.push_back({name, now - worker.heard});
   }

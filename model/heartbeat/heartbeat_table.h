@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/heartbeat/beat.h"
+#include "model/variant/planted.h"
 #include "sim/port/time.h"
 
 namespace hooke::model {
@@ -20,6 +21,7 @@ struct HeartbeatTerms {
   /// nobody knows how long a program takes to start.
   std::optional<sim::Duration> first_beat;
   sim::Duration looks = std::chrono::milliseconds(100);  ///< from one look to the next, as a rule
+  PlantedSet planted{};
 };
 
 /// A worker that is lost, and for how long nothing has come from it.

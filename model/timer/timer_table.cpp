@@ -20,6 +20,7 @@ std::map<std::int64_t, std::vector<TimerRequest>> TimerTable::expired(
   std::map<std::int64_t, std::vector<TimerRequest>> out;
   if (planted_.has(Planted::timer_expiry_overlooked)) return out;
   if (planted_.has(Planted::timer_expires_early)) now += std::chrono::seconds(1);
+  if (planted_.has(Planted::timer_expires_late)) now -= std::chrono::seconds(10);
   for (const auto& [key, timer] : timers_) {
     if (*timer.request.expires > now || timer.not_before > monotonic_now) continue;
     out[timer.request.worker_id].push_back(timer.request);

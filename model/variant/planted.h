@@ -96,6 +96,26 @@ enum class Planted : unsigned char {
   agent_exit_barrier_of_workers,
   agent_worker_ranks_reversed,
   agent_old_workers_left_running,
+  agent_gives_up_at_first_failure,
+  agent_gives_up_at_second_failure,
+  agent_restart_too_few,
+  agent_gives_up_at_loss,
+  agent_loss_costs_nothing,
+  agent_newcomer_costs_a_restart,
+  agent_second_loss_overlooked,
+  agent_loss_called_growth,
+  agent_growth_called_loss,
+  agent_newcomers_only_after_failure,
+  agent_failure_not_told,
+  agent_monitors_ten_times,
+  agent_monitors_seldom,
+  agent_exit_barrier_one_more,
+  agent_exit_barrier_of_present,
+  agent_exit_barrier_not_waited,
+  agent_exit_barrier_without_pause,
+  agent_exit_barrier_counted_twice,
+  agent_exit_barrier_left_silently,
+  agent_ends_before_workers,
   worker_grace_without_kill,
   worker_ended_ones_signalled,
   worker_death_by_signal_is_success,
@@ -125,9 +145,15 @@ enum class Planted : unsigned char {
   timer_move_ignored,
   timer_expiry_overlooked,
   timer_clears_all_workers,
+  timer_expires_late,
+  timer_guards_while_stopping,
   heartbeat_deadline_halved,
   heartbeat_loss_overlooked,
   heartbeat_mark_restarts,
+  heartbeat_deadline_ten_times,
+  heartbeat_ended_is_missed,
+  heartbeat_loss_told_again,
+  heartbeat_lost_for_ever,
 };
 
 /// Which of them are on.
@@ -153,7 +179,7 @@ class PlantedSet {
   }
   // There is a bit for each.
   std::array<std::uint64_t,
-             static_cast<std::size_t>(Planted::heartbeat_mark_restarts) / kWordBits + 1>
+             static_cast<std::size_t>(Planted::heartbeat_lost_for_ever) / kWordBits + 1>
       words_{};
 };
 
