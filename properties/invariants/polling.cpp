@@ -59,7 +59,7 @@ constexpr std::array kCosts{
     Costs{"c10d", 1s, 2, 3, 6, 1, 4, 2, 5, 0, 12},
     Costs{"etcd-v2", 1s, 2, 3, 6, 1, 4, 2, 5, 0, 12},
     Costs{"etcd-v3", 1s, 2, 3, 6, 1, 4, 2, 5, 0, 12},
-    Costs{"etcd", 0s, 3, 1, 8, 2, 4, 5, 5, 2, 12},
+    Costs{"etcd", 0s, 2, 1, 8, 2, 4, 5, 5, 2, 12},
     Costs{"static", 0s, 1, 0, 6, 1, 100, 2, 5, 0, 6},
 };
 
