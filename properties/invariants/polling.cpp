@@ -124,6 +124,8 @@ class Polling final : public Judge {
       std::int64_t& most = most_living_[agent.job];
       most = std::max(most, view().job(agent.job).living);
     }
+    if (event.type == &ev::exit_barrier_entered || event.type == &ev::rendezvous_closed)
+      one_is_done_.try_emplace(agent.job, event.at);
     const bool is_step = past.steps.empty() || past.steps.back().stage != agent.stage;
     if (is_step) past.steps.push_back({event.at, agent.stage});
     if (event.type == &wev::process_asked) asked(event, id, past);
@@ -159,10 +161,13 @@ class Polling final : public Judge {
     const Agent& agent = view().agent(id);
     const sim::Duration interval =
         std::max<sim::Duration>(agent.timeouts.keep_alive / kKeepAliveAttempts, 1ms);
-    const sim::Duration between =
-        std::max<sim::Duration>({agent.timeouts.monitor, costs.cache, 1ms});
+    const auto done = one_is_done_.find(agent.job);
+    const bool reads_alone = done == one_is_done_.end() || done->second > window.to;
+    const sim::Duration between = std::max<sim::Duration>(
+        {agent.timeouts.monitor, reads_alone ? costs.cache : sim::Duration(), 1ms});
     const auto living = most_living_.find(agent.job);
     const std::int64_t peers = living == most_living_.end() ? 1 : living->second;
+    const std::int64_t look = costs.look + (reads_alone ? 0 : peers);
     std::int64_t sum = costs.look + costs.keep_alive * (1 + window.length() / interval);
     for (std::size_t i = 0; i < steps.size() && steps[i].at <= window.to + kTold; ++i) {
       if (steps[i].at >= window.since - kTold) sum += costs.step + costs.peer * peers;
@@ -171,7 +176,7 @@ class Polling final : public Judge {
           i + 1 < steps.size() ? std::min(steps[i + 1].at, window.to) : window.to;
       if (to <= from) continue;
       sum += per_second(costs, steps[i].stage) * (to - from) / 1s;
-      if (steps[i].stage == Stage::running) sum += costs.look * ((to - from) / between);
+      if (steps[i].stage == Stage::running) sum += look * ((to - from) / between);
     }
     const bool hindered =
         view().ledger().find(view().claimant(id), kAnswers, window.since, window.to) != nullptr;
@@ -180,13 +185,16 @@ class Polling final : public Judge {
   }
 
   static constexpr const sim::EventType* kInterests[] = {
-      &wev::process_asked,     &wev::process_ended,       &ev::agent_started,
-      &ev::rendezvous_joining, &ev::rendezvous_joined,    &ev::rendezvous_failed,
-      &ev::ranks_assigned,     &ev::group_state,          &ev::group_restarting,
-      &ev::job_given_up,       &ev::exit_barrier_entered, &ev::exit_barrier_left,
-      &ev::agent_finished};
+      &wev::process_asked,    &wev::process_ended,     &ev::agent_started,
+      &ev::rendezvous_closed, &ev::rendezvous_joining, &ev::rendezvous_joined,
+      &ev::rendezvous_failed, &ev::ranks_assigned,     &ev::group_state,
+      &ev::group_restarting,  &ev::job_given_up,       &ev::exit_barrier_entered,
+      &ev::exit_barrier_left, &ev::agent_finished};
   std::map<ProcessKey, Past> past_;
   std::map<JobId, std::int64_t> most_living_;  ///< agents of a job at one time
+  /// Since when a member is done, or the rendezvous closed: each look of a hardened agent asks what
+  /// became of each of the others then, and no cache answers that.
+  std::map<JobId, sim::WorldTime> one_is_done_;
 };
 
 }  // namespace

@@ -108,19 +108,19 @@ TEST(InvariantRegistry, the_builtins_are_the_invariants_of_the_design) {
     EXPECT_FALSE(invariant->interests().empty()) << invariant->id();
   }
   EXPECT_THAT(
-      names,
-      ElementsAre("safety.one_world", "safety.rank_sanity", "safety.round_monotonic",
-                  "safety.round_isolation", "safety.bounds", "safety.closed_is_final",
-                  "safety.eviction", "safety.close_authority", "safety.kill_safety",
-                  "safety.restart_budget", "safety.gives_up_early", "safety.first_cause",
-                  "safety.claims_are_true", "safety.no_orphans", "safety.store_lifetime",
-                  "safety.store_linearizable", "safety.bootstrap", "safety.env_contract",
-                  "safety.exit_code_truth", "safety.no_escaped_error", "liveness.loss_detection",
-                  "liveness.formation", "liveness.join_timeout", "liveness.exit",
-                  "liveness.barrier_opens", "liveness.restart_stops", "liveness.admission",
-                  "liveness.free_seat", "liveness.signals_take_effect", "liveness.no_livelock",
-                  "liveness.blip_tolerance", "safety.timer_safety", "liveness.timer_expiry",
-                  "safety.heartbeat_safety", "liveness.heartbeat_loss_seen", "liveness.core"));
+      names, ElementsAre("safety.one_world", "safety.rank_sanity", "safety.round_monotonic",
+                         "safety.round_isolation", "safety.bounds", "safety.closed_is_final",
+                         "safety.eviction", "safety.close_authority", "safety.kill_safety",
+                         "safety.restart_budget", "safety.gives_up_early", "safety.first_cause",
+                         "safety.claims_are_true", "safety.no_orphans", "safety.store_lifetime",
+                         "safety.store_linearizable", "safety.polling", "safety.bootstrap",
+                         "safety.env_contract", "safety.exit_code_truth", "safety.no_escaped_error",
+                         "liveness.loss_detection", "liveness.formation", "liveness.join_timeout",
+                         "liveness.exit", "liveness.barrier_opens", "liveness.restart_stops",
+                         "liveness.admission", "liveness.free_seat", "liveness.signals_take_effect",
+                         "liveness.no_livelock", "liveness.blip_tolerance", "safety.timer_safety",
+                         "liveness.timer_expiry", "safety.heartbeat_safety",
+                         "liveness.heartbeat_loss_seen", "liveness.core"));
 }
 
 TEST(InvariantRegistry, invariants_that_are_shown_every_event_without_a_set_judge_alike) {

@@ -79,11 +79,23 @@ TEST(Polling, each_stage_explains_its_own_part_of_the_window) {
   }
   constexpr std::int64_t kFixed = 2 + 3 * 3;
   constexpr std::int64_t kSteps = 2 * (6 + 2);  // it stops, and waits; so do two agents
-  constexpr std::int64_t kHalf = 3 * (kFixed + 5 * 2 + kSteps + 5 * 12);
+  constexpr std::int64_t kHalf = 3 * (kFixed + 50 * (2 + 2) + kSteps + 5 * 12);
   script.at(31s);
   asked(script, "a", 20s, kHalf);
   asked(script, "b", 20s, kHalf + 1);
-  EXPECT_THAT(broken(script), HasSubstr("the agent on node b (pid 100) sent 292 requests"));
+  EXPECT_THAT(broken(script), HasSubstr("the agent on node b (pid 100) sent 862 requests"));
+  EXPECT_EQ(script.accounts().at("safety.polling").kept, 1);
+}
+
+TEST(Polling, once_a_member_is_done_each_look_asks_for_each_of_the_others) {
+  Script script = two_nodes_at_work();
+  script.at(15s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  constexpr std::int64_t kLooks = 3 * (2 + 3 * 3 + 100 * (2 + 2));
+  script.at(30s);
+  asked(script, "b", 20s, kLooks);
+  script.at(40s);
+  asked(script, "b", 30s, kLooks + 1);
+  EXPECT_THAT(broken(script), HasSubstr("sent 1234 requests from 30.000 s to 40.000 s"));
   EXPECT_EQ(script.accounts().at("safety.polling").kept, 1);
 }
 
