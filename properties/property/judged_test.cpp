@@ -19,7 +19,7 @@
 namespace hooke::hunt {
 namespace {
 
-constexpr std::uint64_t kWorlds = 300;
+constexpr std::uint64_t kWorlds = 150;
 
 Accounts judged_in_worlds(model::Variant variant) {
   Swarm swarm;
