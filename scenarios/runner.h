@@ -118,10 +118,10 @@ struct RunReport {
   std::string logs;               ///< directory in which real processes have left theirs
   std::string harness_failure;    ///< not empty: exit code 3
   std::vector<Unmet> unmet;
-  std::vector<properties::Violation> violations;  ///< all, expected ones too
+  std::vector<properties::Violation> violations;        ///< all, expected ones too
   std::map<std::string, properties::Account> accounts;  ///< what was judged, by invariant
-  std::vector<AgentResult> agents;                ///< in order of start
-  std::vector<JobResult> jobs;                    ///< in order of their first agent
+  std::vector<AgentResult> agents;                      ///< in order of start
+  std::vector<JobResult> jobs;                          ///< in order of their first agent
   std::vector<InjectedFault> faults;
   std::vector<NeverHappened> never_happened;
   std::map<std::string, std::uint64_t> marks;

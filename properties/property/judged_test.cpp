@@ -1,6 +1,6 @@
-// What the invariants judge in worlds of the default swarm: an invariant that no longer sees what it
-// saw, or excuses more than it did, is as bad as one that is wrong. properties/oracle/judged.txt has
-// the shares on record; properties/oracle/record writes it.
+// What the invariants judge in worlds of the default swarm: an invariant that no longer sees what
+// it saw, or excuses more than it did, is as bad as one that is wrong. properties/oracle/judged.txt
+// has the shares on record; properties/oracle/record writes it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -48,12 +48,13 @@ Scenario library(const std::string& name) {
       (scenario::source_directory() / "scenarios/library" / (name + ".json")).string());
 }
 
-/// The clock of c stands for ten seconds; the healing of the others takes away its end.
-Scenario frozen_for_good() {
+/// A worker that cannot be killed for a while, and for good once only the others are healed.
+Scenario asleep_for_good() {
   Scenario scenario = scenario::job(3);
-  scenario.protocol.variant = model::Variant::hardened;
   scenario.protocol.rendezvous.min_nodes = 2;
-  scenario.timeline = {scenario::at(5s, "clock.freeze", {"c"})};
+  scenario.workers.peer_abort = 5s;
+  scenario.timeline = {scenario::at(5s, "worker.unkillable", {"c"}),
+                       scenario::at(8s, "worker.exit", {"b"})};
   scenario.timeline[0].duration = 10s;
   scenario.core = scenario::CorePlan{10s, {"a", "b"}};
   scenario.time_limit = 1000s;
@@ -288,11 +289,11 @@ TEST(Counterfactuals, TryWithoutTheHealingOfACoreWhereThatCanSaySomething) {
   EXPECT_FALSE(averts(of_core, without)) << "nothing is demanded of a core that is none";
   EXPECT_TRUE(averts(of_core, "peer_abort 1m instead of never"));
   EXPECT_TRUE(averts(of_core, "the variant hardened"));
-  const Scenario frozen = frozen_for_good();
-  const auto of_exit =
-      find_counterfactuals(frozen, court.options(frozen, "liveness.exit"), court.runner());
-  EXPECT_TRUE(averts(of_exit, without));
-  EXPECT_TRUE(averts(of_exit, "all nodes in the core"));
+  const Scenario asleep = asleep_for_good();
+  const auto of_stops =
+      find_counterfactuals(asleep, court.options(asleep, "liveness.restart_stops"), court.runner());
+  EXPECT_TRUE(averts(of_stops, without));
+  EXPECT_TRUE(averts(of_stops, "all nodes in the core"));
 }
 
 TEST(Story, TellsOfAHealedCore) {
@@ -307,12 +308,12 @@ TEST(Story, TellsOfAHealedCore) {
 
 TEST(PointOfNoReturn, LeavesWhatIsBrokenBrokenWhenItIsLeftAlone) {
   Court court;
-  const Scenario scenario = frozen_for_good();
-  ExplainOptions options = court.options(scenario, "liveness.exit");
+  const Scenario scenario = asleep_for_good();
+  ExplainOptions options = court.options(scenario, "liveness.restart_stops");
   const NoReturn found =
       find_point_of_no_return(scenario, sim::WorldTime(900s), options, court.runner());
   ASSERT_TRUE(found.left_alone);
-  EXPECT_EQ(found.left_alone->at, sim::WorldTime(10s)) << "before that its clock would go on";
+  EXPECT_EQ(found.left_alone->at, sim::WorldTime(10s)) << "before that the worker would wake";
 }
 
 TEST(Counterfactuals, SayWhatBreaksInstead) {
