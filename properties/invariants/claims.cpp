@@ -34,6 +34,7 @@ class ClaimsAreTrue final : public Judge {
   void judge(const sim::Event& event) override {
     if (event.type == &wev::process_ended) return process_ended(event);
     if (event.type == &wev::listener_opened) {
+      listeners_are_told_ = true;
       open_.insert({event.node, number(event, "port")});
     } else if (event.type == &wev::listener_closed) {
       open_.erase({event.node, number(event, "port")});
@@ -73,6 +74,7 @@ class ClaimsAreTrue final : public Judge {
   }
 
   void serving(const sim::Event& event) {
+    if (!listeners_are_told_) return;
     if (open_.contains({event.node, number(event, "port")})) return kept();
     broken(event, fmt::format("pid {} on node {} says at {} that it serves a store at port {}, "
                               "where it does not listen",
@@ -160,6 +162,7 @@ class ClaimsAreTrue final : public Judge {
       &ev::rendezvous_closed,  &ev::worker_started,   &ev::failure_reported, &ev::worker_ended,
       &ev::group_restarting,   &ev::agent_finished,   &ev::heartbeat_lost,   &ev::timer_killed,
       &ev::rendezvous_joining, &ev::job_given_up};
+  bool listeners_are_told_ = false;                      ///< the real world does not tell of them
   std::set<std::pair<sim::NodeId, std::int64_t>> open_;  ///< ports on which a process listens
   std::set<std::string> closed_;                         ///< run ids
   std::set<AgentId> failed_;  ///< a worker of the present group has failed by itself
