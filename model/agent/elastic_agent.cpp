@@ -442,7 +442,7 @@ void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace) {
   // One that came during a deaf wait which then failed.
   if (spec_.signals_interrupt_stopping()) check_signals(ports_);
   const bool guards_on = planted(Planted::timer_guards_while_stopping);
-  if (!guards_on) timers_->stop();  // before the workers: what they still guard meets nobody
+  if (!guards_on) timers_->stop();  // before the workers: what they still guard has no server then
   health_check_.stop();
   heartbeats_.stop();
   if (context_ != nullptr) context_->close(signal, grace);
