@@ -56,8 +56,10 @@ const Hindrance* Judge::hindrance_of_any(JobId job, Needs needs, sim::WorldTime 
 
 Judge::Settled Judge::settle(const Due& due, Needs needs, sim::WorldTime at, bool at_end) {
   const Ledger& ledger = view_->ledger();
-  // No clock of a simulated machine is wrong by more than a tenth.
-  const sim::Duration drift = ledger.drifts(std::nullopt) ? due.bound / 10 : sim::Duration();
+  // What a clock measures may take a tenth longer: no simulated clock is wrong by more.
+  const bool measured = ((needs | due.with_needs) & kClock) != 0;
+  const bool drifts = measured && ledger.drifts(std::nullopt);
+  const sim::Duration drift = drifts ? due.bound / 10 : sim::Duration();
   const sim::WorldTime configured = due.since + due.bound + drift;
   if (at <= configured) {
     ++(at_end ? account_.open : account_.kept);
