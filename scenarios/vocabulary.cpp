@@ -108,7 +108,7 @@ constexpr std::array kWords{
 
 /// What a fault hinders is all that excuses an agent: a word that did not say so would excuse none.
 constexpr bool says_what_it_hinders(const Word& word) {
-  return word.kind == kNoFault || properties::find_effect(word.kind) != nullptr;
+  return word.kind == kNoFault || properties::has_effect(word.kind);
 }
 static_assert(std::all_of(kWords.begin(), kWords.end(), says_what_it_hinders));
 

@@ -127,6 +127,12 @@ inline constexpr std::array kFaultEffects{
     FaultEffect{kRankShared, kOwnRank, Reach::everyone, Span::until_over},
 };
 
+/// The kind has a line.
+constexpr bool has_effect(std::string_view kind) {
+  return std::any_of(kFaultEffects.begin(), kFaultEffects.end(),
+                     [&](const FaultEffect& effect) { return effect.kind == kind; });
+}
+
 /// Null for a kind that has no line: such a fault excuses no agent.
 constexpr const FaultEffect* find_effect(std::string_view kind) {
   const auto* const found =
