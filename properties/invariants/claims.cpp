@@ -5,17 +5,11 @@
 #include <map>
 #include <set>
 
-#include "model/observe/restart_events.h"
-#include "model/observe/trace_events.h"
+#include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
-#include "properties/invariants/processes.h"
-#include "sim/world/world_events.h"
 
 namespace hooke::properties {
 namespace {
-
-namespace ev = model::events;
-namespace wev = world::events;
 
 /// Claims that are judged: the rank and the status of a worker that is reported as failed or
 /// reaped; that a group restarts for a failed worker, for others that come or go, or for a lost
@@ -24,11 +18,11 @@ class ClaimsAreTrue final : public Judge {
  public:
   ClaimsAreTrue()
       : Judge("safety.claims_are_true", "What an agent says of its workers and its job happened.",
+              {&wev::process_ended, &wev::listener_opened, &wev::listener_closed,
+               &ev::store_serving, &ev::rendezvous_closed, &ev::worker_started,
+               &ev::failure_reported, &ev::worker_ended, &ev::group_restarting, &ev::agent_finished,
+               &ev::heartbeat_lost, &ev::timer_killed, &ev::rendezvous_joining, &ev::job_given_up},
               kClock | kContents | kNames) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
 
  private:
   void judge(const sim::Event& event) override {
@@ -157,11 +151,6 @@ class ClaimsAreTrue final : public Judge {
     }
   }
 
-  static constexpr const sim::EventType* kInterests[] = {
-      &wev::process_ended,     &wev::listener_opened, &wev::listener_closed, &ev::store_serving,
-      &ev::rendezvous_closed,  &ev::worker_started,   &ev::failure_reported, &ev::worker_ended,
-      &ev::group_restarting,   &ev::agent_finished,   &ev::heartbeat_lost,   &ev::timer_killed,
-      &ev::rendezvous_joining, &ev::job_given_up};
   bool listeners_are_told_ = false;                      ///< the real world does not tell of them
   std::set<std::pair<sim::NodeId, std::int64_t>> open_;  ///< ports on which a process listens
   std::set<std::string> closed_;                         ///< run ids
@@ -172,8 +161,8 @@ class ClaimsAreTrue final : public Judge {
 
 }  // namespace
 
-std::unique_ptr<Invariant> make_claims_are_true() {
-  return std::make_unique<ClaimsAreTrue>();
+void add_claims(InvariantRegistry& registry) {
+  registry.add<ClaimsAreTrue>();
 }
 
 }  // namespace hooke::properties

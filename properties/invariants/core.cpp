@@ -9,16 +9,12 @@
 #include <set>
 #include <vector>
 
-#include "model/observe/trace_events.h"
+#include "properties/invariants/builtins.h"
 #include "properties/invariants/core_excuses.h"
 #include "properties/invariants/judge.h"
-#include "sim/world/world_events.h"
 
 namespace hooke::properties {
 namespace {
-
-namespace ev = model::events;
-namespace wev = world::events;
 
 /// Polls, state caches and network in between.
 constexpr sim::Duration kCoreSlack = std::chrono::seconds(10);
@@ -43,19 +39,25 @@ const char* text_of(Stage stage) {
   return "?";
 }
 
-/// Bound: core_bound, from the latest thing that befell the core. What agents do of their own
-/// accord is none of that, so that a job that goes round in circles, each round in time, is late as
-/// well as one that stands still. An agent that no predicate excuses when the span is over breaks
-/// it, however it ends afterwards.
+/// Bound: core_bound, from the healing of the core. The span begins anew when an agent starts or
+/// ends, comes to a round for the first time, or is held up; when a worker fails, which the budget
+/// of restarts bounds; and when an agent outside of the core comes, goes or is given up. What
+/// agents do of their own accord is none of that, so that a job that goes round in circles, each
+/// round in time, is late as well as one that stands still. An agent that no predicate of
+/// core_excuses.h excuses when the span is over breaks it, however it ends afterwards.
 class Core final : public Judge {
  public:
-  Core() : Judge("liveness.core", "A core that is healed ends its job in bounded time.") {}
+  Core()
+      : Judge("liveness.core", "A core that is healed ends its job in bounded time.",
+              {&wev::core_healed,         &wev::process_ended,       &wev::fiber_held_up,
+               &ev::agent_started,        &ev::agent_settings,       &ev::agent_finished,
+               &ev::group_state,          &ev::group_restarting,     &ev::worker_started,
+               &ev::exit_barrier_entered, &ev::exit_barrier_left,    &ev::rendezvous_joining,
+               &ev::rendezvous_joined,    &ev::rendezvous_completed, &ev::rendezvous_added,
+               &ev::rendezvous_left,      &ev::rendezvous_failed,    &ev::rendezvous_evicted,
+               &ev::ranks_assigned,       &ev::store_serving}) {}
 
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
-
-  void finish(const RunFacts& facts) override {
+  void at_end(const RunFacts& facts) override {
     next_look_ = {};
     examine(facts.end, sim::kNoEvent);
   }
@@ -171,14 +173,6 @@ class Core final : public Judge {
                        seconds_text(agent.stage_since)));
   }
 
-  static constexpr const sim::EventType* kInterests[] = {
-      &wev::core_healed,         &wev::process_ended,       &wev::fiber_held_up,
-      &ev::agent_started,        &ev::agent_settings,       &ev::agent_finished,
-      &ev::group_state,          &ev::group_restarting,     &ev::worker_started,
-      &ev::exit_barrier_entered, &ev::exit_barrier_left,    &ev::rendezvous_joining,
-      &ev::rendezvous_joined,    &ev::rendezvous_completed, &ev::rendezvous_added,
-      &ev::rendezvous_left,      &ev::rendezvous_failed,    &ev::rendezvous_evicted,
-      &ev::ranks_assigned,       &ev::store_serving};
   HealedCore core_;
   std::map<AgentId, CoreAgent> living_;  ///< of the core
   sim::WorldTime since_{};
@@ -204,8 +198,8 @@ sim::Duration core_bound(std::string_view backend, const Timeouts& with, sim::Du
   return loss + meeting + work + parting + kCoreSlack;
 }
 
-std::unique_ptr<Invariant> make_core() {
-  return std::make_unique<Core>();
+void add_core(InvariantRegistry& registry) {
+  registry.add<Core>();
 }
 
 }  // namespace hooke::properties

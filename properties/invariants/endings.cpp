@@ -7,17 +7,12 @@
 #include <set>
 #include <utility>
 
-#include "model/observe/trace_events.h"
+#include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
-#include "properties/invariants/liveness.h"
 #include "sim/port/process_host.h"
-#include "sim/world/world_events.h"
 
 namespace hooke::properties {
 namespace {
-
-namespace ev = model::events;
-namespace wev = world::events;
 
 /// A store's reply at the barrier's opening comes within this, or the connection is given up.
 constexpr sim::Duration kReply = std::chrono::seconds(10);
@@ -35,17 +30,10 @@ class Exit final : public Judge {
  public:
   Exit()
       : Judge("liveness.exit", "After a terminal outcome every agent ends in bounded time.",
+              {&ev::group_restarting, &ev::exit_barrier_entered, &ev::group_state,
+               &ev::rendezvous_completed, &ev::agent_started, &ev::store_serving,
+               &ev::failure_reported, &wev::process_ended},
               kItself | kPath | kNames | kTasks | kKillable) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
-
-  void finish(const RunFacts& facts) override {
-    owed_.finish(facts.end, [&](AgentId id, const Due& due) {
-      tell(id, due, facts.end, sim::kNoEvent, "was still there when the run ended");
-    });
-  }
 
  private:
   void judge(const sim::Event& event) override {
@@ -95,8 +83,7 @@ class Exit final : public Judge {
   }
 
   void ended(const sim::Event& event, AgentId id) {
-    owed_.met(id, event.at,
-              [&](AgentId, const Due& due) { tell(id, due, event.at, event.id, "ended only"); });
+    owed_.met(id, event);
     unheard(event, id);
     for (const AgentId host : std::exchange(serving_, {})) owe(host, event, host);
   }
@@ -129,9 +116,7 @@ class Exit final : public Judge {
     if (!job.over || view().ledger().contents_lost(*job.over) == nullptr) return;
     for (const AgentId id : job.agents) {
       if (!view().agent(id).at_work()) continue;
-      owed_.lapse_unless_late(id, event.at, [&](AgentId late, const Due& due) {
-        tell(late, due, event.at, event.id, "was still there");
-      });
+      owed_.lapse_unless_late(id, event);
     }
   }
 
@@ -154,30 +139,19 @@ class Exit final : public Judge {
     return false;
   }
 
-  void tell(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
-    const Agent& agent = view().agent(id);
-    const Job& job = view().job(agent.job);
-    const bool decided = job.over && *job.over <= due.since;
-    violated(
-        due.since + due.bound, event,
-        fmt::format(
-            "{} at {}; {} should have ended by {} (exit barrier {} + twice read {} + close {} + "
-            "grace {} + {}), but {} at {}",
-            decided ? "job \"" + job.run_id + "\" was decided (" + job.over_by + ")"
-                    : "the work of node " + view().name(agent.node) + " was done",
-            seconds_text(due.since), view().describe(id), seconds_text(due.since + due.bound),
-            seconds_text(agent.timeouts.exit_barrier), seconds_text(agent.timeouts.read_timeout),
-            seconds_text(agent.timeouts.close), seconds_text(agent.timeouts.shutdown),
-            seconds_text(kSlack), how, seconds_text(at)));
-  }
-
-  static constexpr const sim::EventType* kInterests[] = {
-      &ev::group_restarting,     &ev::exit_barrier_entered, &ev::group_state,
-      &ev::rendezvous_completed, &ev::agent_started,        &ev::store_serving,
-      &ev::failure_reported,     &wev::process_ended};
   std::set<AgentId> hosts_;    ///< of the rendezvous store
   std::set<AgentId> serving_;  ///< of those, the ones that have nothing else to do
-  Obligations<AgentId> owed_{*this};
+  Obligations<AgentId> owed_{
+      *this, "exit barrier + twice read + close + grace + slack",
+      [this](AgentId id, const Due& due) {
+        const Agent& agent = view().agent(id);
+        const Job& job = view().job(agent.job);
+        const bool decided = job.over && *job.over <= due.since;
+        return fmt::format("{} at {}; {} should have ended",
+                           decided ? "job \"" + job.run_id + "\" was decided (" + job.over_by + ")"
+                                   : "the work of node " + view().name(agent.node) + " was done",
+                           seconds_text(due.since), view().describe(id));
+      }};
   std::map<JobId, std::optional<sim::WorldTime>> decided_;  ///< the decisions already seen
   std::map<JobId, AgentId> deciders_;                       ///< the agents that brought them
 };
@@ -189,25 +163,15 @@ class BarrierOpens final : public Judge {
  public:
   BarrierOpens()
       : Judge("liveness.barrier_opens",
-              "The exit barrier opens when all agents of the round have come.", kAsking) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
-
-  void finish(const RunFacts& facts) override {
-    owed_.finish(facts.end, [&](AgentId id, const Due& due) {
-      tell(id, due, facts.end, sim::kNoEvent, "was still in it when the run ended");
-    });
-  }
+              "The exit barrier opens when all agents of the round have come.",
+              {&ev::exit_barrier_entered, &ev::exit_barrier_left, &wev::process_ended}, kAsking) {}
 
  private:
   void judge(const sim::Event& event) override {
     const AgentId id = view().agent_of(event);
     if (id == kNoAgent) return;
     if (event.type == &ev::exit_barrier_entered) return owe(id, event);
-    owed_.met(id, event.at,
-              [&](AgentId, const Due& due) { tell(id, due, event.at, event.id, "left it only"); });
+    owed_.met(id, event);
     const Agent& agent = view().agent(id);
     if (event.type != &wev::process_ended || agent.stage != Stage::barrier) return;
     if (event.at - agent.stage_since > kReply) return;
@@ -234,18 +198,13 @@ class BarrierOpens final : public Judge {
     }
   }
 
-  void tell(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
-    violated(due.since + due.bound, event,
-             fmt::format("{} was the last to come to the exit barrier, at {}; {} should have left "
-                         "it by {}, but {} at {}",
-                         view().describe(due.about), seconds_text(due.since), view().describe(id),
-                         seconds_text(due.since + due.bound), how, seconds_text(at)));
-  }
-
-  static constexpr const sim::EventType* kInterests[] = {
-      &ev::exit_barrier_entered, &ev::exit_barrier_left, &wev::process_ended};
   std::set<std::pair<JobId, std::int64_t>> uncounted_;  ///< rounds: an agent died on coming
-  Obligations<AgentId> owed_{*this};
+  Obligations<AgentId> owed_{
+      *this, "reply + slack", [this](AgentId id, const Due& due) {
+        return fmt::format(
+            "{} was the last to come to the exit barrier, at {}; {} should have left it",
+            view().describe(due.about), seconds_text(due.since), view().describe(id));
+      }};
 };
 
 /// Bound: the stop grace + slack, from group.restarting until the agent is back in the rendezvous,
@@ -256,17 +215,9 @@ class RestartStops final : public Judge {
   RestartStops()
       : Judge("liveness.restart_stops",
               "An agent that restarts has stopped its workers in bounded time.",
+              {&ev::group_restarting, &ev::rendezvous_joining, &ev::group_state,
+               &wev::process_signalled, &wev::process_ended},
               kItself | kKillable) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
-
-  void finish(const RunFacts& facts) override {
-    owed_.finish(facts.end, [&](AgentId id, const Due& due) {
-      tell(id, due, facts.end, sim::kNoEvent, "they were not when the run ended");
-    });
-  }
 
  private:
   void judge(const sim::Event& event) override {
@@ -280,25 +231,16 @@ class RestartStops final : public Judge {
     } else if (event.type == &wev::process_signalled) {
       if (agent.signalled) owed_.lapse(id);
     } else if (event.type != &ev::group_state || text(event, "state") == "STOPPED") {
-      owed_.met(id, event.at, [&](AgentId, const Due& due) {
-        tell(id, due, event.at, event.id, "that happened only");
-      });
+      owed_.met(id, event);
     }
   }
 
-  void tell(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
-    violated(due.since + due.bound, event,
-             fmt::format("{} began to stop its workers at {} in order to restart; they should have "
-                         "been gone by {} (grace {} + {}), but {} at {}",
-                         view().describe(id), seconds_text(due.since),
-                         seconds_text(due.since + due.bound), seconds_text(due.bound - kSlack),
-                         seconds_text(kSlack), how, seconds_text(at)));
-  }
-
-  static constexpr const sim::EventType* kInterests[] = {
-      &ev::group_restarting, &ev::rendezvous_joining, &ev::group_state, &wev::process_signalled,
-      &wev::process_ended};
-  Obligations<AgentId> owed_{*this};
+  Obligations<AgentId> owed_{
+      *this, "grace + slack", [this](AgentId id, const Due& due) {
+        return fmt::format(
+            "{} began to stop its workers at {} in order to restart; they should have been gone",
+            view().describe(id), seconds_text(due.since));
+      }};
 };
 
 /// Bound: shutdown grace + close + slack from the first signal (TERM, INT, HUP, QUIT) to the end of
@@ -309,17 +251,7 @@ class SignalsTakeEffect final : public Judge {
   SignalsTakeEffect()
       : Judge("liveness.signals_take_effect",
               "A signal that tells an agent to end takes effect in bounded time.",
-              kItself | kKillable) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
-
-  void finish(const RunFacts& facts) override {
-    owed_.finish(facts.end, [&](AgentId id, const Due& due) {
-      tell(id, due, facts.end, sim::kNoEvent, "was still there when the run ended");
-    });
-  }
+              {&wev::process_signalled, &wev::process_ended}, kItself | kKillable) {}
 
  private:
   void judge(const sim::Event& event) override {
@@ -327,8 +259,7 @@ class SignalsTakeEffect final : public Judge {
     if (event.type == &wev::process_ended && view().store_is_gone()) lengthen(event.at);
     if (id == kNoAgent) return;
     if (event.type == &wev::process_ended) {
-      owed_.met(id, event.at,
-                [&](AgentId, const Due& due) { tell(id, due, event.at, event.id, "ended only"); });
+      owed_.met(id, event);
       return;
     }
     const Agent& agent = view().agent(id);
@@ -354,18 +285,6 @@ class SignalsTakeEffect final : public Judge {
     }
   }
 
-  void tell(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
-    const Agent& agent = view().agent(id);
-    const Heard& heard = heard_[id];
-    violated(due.since + due.bound, event,
-             fmt::format("{} got {} at {} while it {}; it should have ended by {} (grace {} + "
-                         "close {} + {}), but {} at {}",
-                         view().describe(id), heard.name, seconds_text(due.since),
-                         doing(heard.stage), seconds_text(due.since + due.bound),
-                         seconds_text(agent.timeouts.shutdown), seconds_text(agent.timeouts.close),
-                         seconds_text(kSlack), how, seconds_text(at)));
-  }
-
   static const char* doing(Stage stage) {
     switch (stage) {
       case Stage::starting: return "was connecting";
@@ -384,25 +303,22 @@ class SignalsTakeEffect final : public Judge {
     std::string name;
     Stage stage = Stage::starting;
   };
-  static constexpr const sim::EventType* kInterests[] = {&wev::process_signalled,
-                                                         &wev::process_ended};
-  Obligations<AgentId> owed_{*this};
+  Obligations<AgentId> owed_{
+      *this, "grace + close + slack", [this](AgentId id, const Due& due) {
+        const Heard& heard = heard_[id];
+        return fmt::format("{} got {} at {} while it {}; it should have ended", view().describe(id),
+                           heard.name, seconds_text(due.since), doing(heard.stage));
+      }};
   std::map<AgentId, Heard> heard_;  ///< the first signal, and what it met
 };
 
 }  // namespace
 
-std::unique_ptr<Invariant> make_exit() {
-  return std::make_unique<Exit>();
-}
-std::unique_ptr<Invariant> make_barrier_opens() {
-  return std::make_unique<BarrierOpens>();
-}
-std::unique_ptr<Invariant> make_restart_stops() {
-  return std::make_unique<RestartStops>();
-}
-std::unique_ptr<Invariant> make_signals_take_effect() {
-  return std::make_unique<SignalsTakeEffect>();
+void add_endings(InvariantRegistry& registry) {
+  registry.add<Exit>();
+  registry.add<BarrierOpens>();
+  registry.add<RestartStops>();
+  registry.add<SignalsTakeEffect>();
 }
 
 }  // namespace hooke::properties

@@ -6,17 +6,11 @@
 #include <map>
 #include <set>
 
-#include "model/observe/restart_events.h"
-#include "model/observe/trace_events.h"
+#include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
-#include "properties/invariants/processes.h"
-#include "sim/world/world_events.h"
 
 namespace hooke::properties {
 namespace {
-
-namespace ev = model::events;
-namespace wev = world::events;
 
 /// A restart of the job is a new round after a failure, of agents of which one at least was in a
 /// round that had come to run workers: one restarted for a failed worker or a lost member, or was
@@ -30,11 +24,9 @@ class RestartBudget final : public Judge {
   RestartBudget()
       : Judge("safety.restart_budget",
               "Restarts after failures are counted and limited for the job, not per agent.",
+              {&ev::rendezvous_completed, &ev::agent_started, &ev::worker_started,
+               &ev::group_restarting, &ev::worker_restarting, &wev::process_ended},
               kPath | kStore | kContents) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
 
  private:
   /// The longest pause between two attempts to reach a store.
@@ -152,9 +144,6 @@ class RestartBudget final : public Judge {
                               job.run_id, job.max_restarts));
   }
 
-  static constexpr const sim::EventType* kInterests[] = {
-      &ev::rendezvous_completed, &ev::agent_started,     &ev::worker_started,
-      &ev::group_restarting,     &ev::worker_restarting, &wev::process_ended};
   std::map<JobId, Count> counts_;
 };
 
@@ -169,13 +158,12 @@ class FirstCause final : public Judge {
  public:
   FirstCause()
       : Judge("safety.first_cause", "The failure that is reported is the first one of the round.",
+              {&wev::process_ended, &ev::group_restarting, &ev::worker_restarting,
+               &ev::worker_ended, &ev::failure_reported, &ev::heartbeat_lost, &ev::timer_expired,
+               &ev::rendezvous_completed},
               kAsking | kMortal) {}
 
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
-
-  void finish(const RunFacts& facts) override {
+  void at_end(const RunFacts& facts) override {
     for (const auto& [key, round] : rounds_) {
       if (!is_still_to_come(key.second, round, facts)) judge_round(key, round);
     }
@@ -375,10 +363,6 @@ class FirstCause final : public Judge {
     return hindrance(round.report->agent, needs(), round.first->at, round.report->at);
   }
 
-  static constexpr const sim::EventType* kInterests[] = {
-      &wev::process_ended, &ev::group_restarting,    &ev::worker_restarting,
-      &ev::worker_ended,   &ev::failure_reported,    &ev::heartbeat_lost,
-      &ev::timer_expired,  &ev::rendezvous_completed};
   std::map<std::pair<JobId, std::int64_t>, RoundRecord> rounds_;
   std::map<AgentId, std::vector<Failure>> own_;         ///< since the agent's last restart
   std::set<std::pair<AgentId, std::int64_t>> reports_;  ///< by whom, naming which rank
@@ -392,11 +376,8 @@ class ExitCodeTruth final : public Judge {
  public:
   ExitCodeTruth()
       : Judge("safety.exit_code_truth",
-              "Exit code 0 exactly when the agent's part of the job is done.") {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
+              "Exit code 0 exactly when the agent's part of the job is done.",
+              {&ev::worker_started, &ev::worker_ended, &ev::agent_finished, &wev::process_ended}) {}
 
  private:
   struct Ending {
@@ -451,8 +432,6 @@ class ExitCodeTruth final : public Judge {
                                           : std::string("never said how it ended")));
   }
 
-  static constexpr const sim::EventType* kInterests[] = {&ev::worker_started, &ev::worker_ended,
-                                                         &ev::agent_finished, &wev::process_ended};
   std::vector<Ending> endings_;  ///< by agent
 };
 
@@ -463,11 +442,8 @@ class NoEscapedError final : public Judge {
  public:
   NoEscapedError()
       : Judge("safety.no_escaped_error",
-              "No agent that takes part in a job ends of an error in its own code.") {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
+              "No agent that takes part in a job ends of an error in its own code.",
+              {&ev::rendezvous_joining, &ev::agent_finished}) {}
 
  private:
   void judge(const sim::Event& event) override {
@@ -488,24 +464,16 @@ class NoEscapedError final : public Judge {
 
   static constexpr std::array<std::string_view, 6> kEscaped{
       "AssertionError", "IndexError", "JSONDecodeError", "KeyError", "TypeError", "ValueError"};
-  static constexpr const sim::EventType* kInterests[] = {&ev::rendezvous_joining,
-                                                         &ev::agent_finished};
   std::set<AgentId> joined_;  ///< who has tried to
 };
 
 }  // namespace
 
-std::unique_ptr<Invariant> make_restart_budget() {
-  return std::make_unique<RestartBudget>();
-}
-std::unique_ptr<Invariant> make_first_cause() {
-  return std::make_unique<FirstCause>();
-}
-std::unique_ptr<Invariant> make_no_escaped_error() {
-  return std::make_unique<NoEscapedError>();
-}
-std::unique_ptr<Invariant> make_exit_code_truth() {
-  return std::make_unique<ExitCodeTruth>();
+void add_failures(InvariantRegistry& registry) {
+  registry.add<RestartBudget>();
+  registry.add<FirstCause>();
+  registry.add<NoEscapedError>();
+  registry.add<ExitCodeTruth>();
 }
 
 }  // namespace hooke::properties

@@ -3,16 +3,11 @@
 
 #include <algorithm>
 
-#include "model/observe/trace_events.h"
+#include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
-#include "properties/invariants/liveness.h"
-#include "sim/world/world_events.h"
 
 namespace hooke::properties {
 namespace {
-
-namespace ev = model::events;
-namespace wev = world::events;
 
 /// Bound: keep-alive threshold (until a dead member is out) + last call + stop grace (until the
 /// members have stopped their workers) + slack, from the moment when a member of the round goes
@@ -23,17 +18,10 @@ class FreeSeat final : public Judge {
  public:
   FreeSeat()
       : Judge("liveness.free_seat", "A seat that becomes free goes to a spare in bounded time.",
+              {&ev::exit_barrier_entered, &ev::rendezvous_closed, &ev::rendezvous_completed,
+               &ev::rendezvous_added, &ev::rendezvous_joined, &ev::rendezvous_failed,
+               &wev::process_ended},
               kAsking | kTasks | kKillable) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
-
-  void finish(const RunFacts& facts) override {
-    owed_.finish(facts.end, [&](AgentId id, const Due& due) {
-      tell(id, due, facts.end, sim::kNoEvent, "it still waited when the run ended");
-    });
-  }
 
  private:
   void judge(const sim::Event& event) override {
@@ -48,9 +36,7 @@ class FreeSeat final : public Judge {
       owed_.lapse(id);
       if (agent.stage == Stage::running || agent.stage == Stage::joined) became_free(event, agent);
     } else if (event.type != &ev::rendezvous_added || text(event, "list") != "redundancy_list") {
-      owed_.met(id, event.at, [&](AgentId, const Due& due) {
-        tell(id, due, event.at, event.id, "that happened only");
-      });
+      owed_.met(id, event);
     }
   }
 
@@ -81,29 +67,18 @@ class FreeSeat final : public Judge {
     for (const AgentId id : view().job(job).agents) owed_.lapse(id);
   }
 
-  void tell(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
-    const Timeouts& with = view().agent(id).timeouts;
-    violated(due.since + due.bound, event,
-             fmt::format("a member of its job went at {} while {} was a spare; it should have had "
-                         "the seat by {} (keep-alive {} + last call {} + grace {} + {}), but {} "
-                         "at {}",
-                         seconds_text(due.since), view().describe(id),
-                         seconds_text(due.since + due.bound), seconds_text(with.keep_alive),
-                         seconds_text(with.last_call), seconds_text(kStopGrace),
-                         seconds_text(kSlack), how, seconds_text(at)));
-  }
-
-  static constexpr const sim::EventType* kInterests[] = {
-      &ev::exit_barrier_entered, &ev::rendezvous_closed, &ev::rendezvous_completed,
-      &ev::rendezvous_added,     &ev::rendezvous_joined, &ev::rendezvous_failed,
-      &wev::process_ended};
-  Obligations<AgentId> owed_{*this};
+  Obligations<AgentId> owed_{
+      *this, "keep-alive + last call + grace + slack", [this](AgentId id, const Due& due) {
+        return fmt::format(
+            "a member of its job went at {} while {} was a spare; it should have had the seat",
+            seconds_text(due.since), view().describe(id));
+      }};
 };
 
 }  // namespace
 
-std::unique_ptr<Invariant> make_free_seat() {
-  return std::make_unique<FreeSeat>();
+void add_free_seat(InvariantRegistry& registry) {
+  registry.add<FreeSeat>();
 }
 
 }  // namespace hooke::properties

@@ -4,17 +4,11 @@
 #include <map>
 #include <set>
 
-#include "model/observe/restart_events.h"
-#include "model/observe/trace_events.h"
+#include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
-#include "properties/invariants/processes.h"
-#include "sim/world/world_events.h"
 
 namespace hooke::properties {
 namespace {
-
-namespace ev = model::events;
-namespace wev = world::events;
 
 /// Judged on processes: a restart is a group of workers that is started after one of the group
 /// before had failed by itself, or had let a timer or its heartbeats pass; for the job, a round
@@ -26,11 +20,11 @@ class GivesUpEarly final : public Judge {
  public:
   GivesUpEarly()
       : Judge("safety.gives_up_early",
-              "An agent ends its job for failed workers only when no restart is left.", kMortal) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
+              "An agent ends its job for failed workers only when no restart is left.",
+              {&ev::worker_started, &ev::rendezvous_completed, &ev::heartbeat_lost,
+               &ev::timer_killed, &ev::restart_refused, &ev::exit_barrier_entered,
+               &wev::process_ended, &ev::rendezvous_closed},
+              kMortal) {}
 
  private:
   struct Spent {
@@ -101,17 +95,14 @@ class GivesUpEarly final : public Judge {
            hindrance(id, needs(), agent.started, event.at));
   }
 
-  static constexpr const sim::EventType* kInterests[] = {
-      &ev::worker_started,  &ev::rendezvous_completed, &ev::heartbeat_lost, &ev::timer_killed,
-      &ev::restart_refused, &ev::exit_barrier_entered, &wev::process_ended, &ev::rendezvous_closed};
   std::map<AgentId, Spent> agents_;
   std::map<JobId, JobSpent> jobs_;
 };
 
 }  // namespace
 
-std::unique_ptr<Invariant> make_gives_up_early() {
-  return std::make_unique<GivesUpEarly>();
+void add_giving_up(InvariantRegistry& registry) {
+  registry.add<GivesUpEarly>();
 }
 
 }  // namespace hooke::properties

@@ -1,22 +1,16 @@
 // What the agent has heard, and what it makes of it. Beats are judged where they arrive: that a
 // worker sends them says nothing about the link.
-#include "properties/invariants/heartbeats.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "model/observe/trace_events.h"
+#include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
-#include "sim/world/world_events.h"
 
 namespace hooke::properties {
 namespace {
-
-namespace ev = model::events;
-namespace wev = world::events;
 
 /// What an agent said when it began to wait for a worker.
 struct Expected {
@@ -75,17 +69,16 @@ class HeartbeatSafety final : public Judge {
  public:
   HeartbeatSafety()
       : Judge("safety.heartbeat_safety",
-              "Only a silent worker is declared lost, and a loss ends workers only by policy.") {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
-
-  void finish(const RunFacts&) override {
-    for (const auto& [agent, blow] : blows_) tell(blow);
-  }
+              "Only a silent worker is declared lost, and a loss ends workers only by policy.",
+              {&ev::heartbeat_expected, &ev::heartbeat_received, &ev::heartbeat_lost,
+               &ev::worker_signalled, &ev::worker_ended, &ev::group_restarting, &ev::agent_finished,
+               &wev::process_ended}) {}
 
  private:
+  void at_end(const RunFacts& facts) override {
+    static_cast<void>(facts);
+    for (const auto& [agent, blow] : blows_) tell(blow);
+  }
   struct Blow {
     sim::WorldTime at{};
     sim::EventId event{};
@@ -175,9 +168,6 @@ class HeartbeatSafety final : public Judge {
 
   void tell(const Blow& blow) { violated(blow.at, blow.event, blow.witness); }
 
-  static constexpr const sim::EventType* kInterests[] = {
-      &ev::heartbeat_expected, &ev::heartbeat_received, &ev::heartbeat_lost, &ev::worker_signalled,
-      &ev::worker_ended,       &ev::group_restarting,   &ev::agent_finished, &wev::process_ended};
   Roll roll_;
   std::map<AgentId, std::string> policies_;
   std::map<AgentId, std::set<std::string>> lost_;  ///< names
@@ -192,17 +182,11 @@ class HeartbeatLossSeen final : public Judge {
  public:
   HeartbeatLossSeen()
       : Judge("liveness.heartbeat_loss_seen",
-              "A worker from which nothing comes any more is declared lost.", kAsking | kTasks) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
-
-  void finish(const RunFacts& facts) override {
-    due_.finish(facts.end, [&](const std::string& name, const Due& due) {
-      tell(name, due, facts.end, sim::kNoEvent);
-    });
-  }
+              "A worker from which nothing comes any more is declared lost.",
+              {&ev::heartbeat_expected, &ev::heartbeat_received, &ev::heartbeat_lost,
+               &ev::worker_ended, &ev::worker_signalled, &ev::group_restarting, &ev::agent_finished,
+               &wev::process_ended, &wev::request_arrived},
+              kAsking | kTasks) {}
 
  private:
   static constexpr sim::Duration kLate = std::chrono::seconds(1);
@@ -234,7 +218,7 @@ class HeartbeatLossSeen final : public Judge {
     const std::string name(text(event, "worker"));
     Expected* const worker = roll_.take(event, agent);
     if (worker == nullptr) return;
-    met(name, event);
+    due_.met(name, event);
     if (event.type == &ev::heartbeat_lost) return;
     if (event.type == &ev::heartbeat_received) {
       worker->heard = worker->since = event.at;
@@ -250,37 +234,23 @@ class HeartbeatLossSeen final : public Judge {
 
   template <class Match>
   void drop(const sim::Event& event, Match match) {
-    roll_.drop(match, [&](const std::string& name, const Expected&) { met(name, event); });
+    roll_.drop(match, [&](const std::string& name, const Expected&) { due_.met(name, event); });
   }
 
-  void met(const std::string& name, const sim::Event& event) {
-    due_.met(name, event.at,
-             [&](const std::string&, const Due& due) { tell(name, due, event.at, event.id); });
-  }
-
-  void tell(const std::string& name, const Due& due, sim::WorldTime at, sim::EventId event) {
-    violated(
-        due.since + due.bound, event,
-        fmt::format("{} last heard of its worker {} at {} and had not declared it lost at {}",
-                    view().describe(due.who), name, seconds_text(due.since), seconds_text(at)));
-  }
-
-  static constexpr const sim::EventType* kInterests[] = {
-      &ev::heartbeat_expected, &ev::heartbeat_received, &ev::heartbeat_lost,
-      &ev::worker_ended,       &ev::worker_signalled,   &ev::group_restarting,
-      &ev::agent_finished,     &wev::process_ended,     &wev::request_arrived};
   Roll roll_;
   bool requests_are_held_ = false;
-  Obligations<std::string> due_{*this};
+  Obligations<std::string> due_{
+      *this, "silence + two looks + 1 s", [this](const std::string& name, const Due& due) {
+        return fmt::format("{} last heard of its worker {} at {} and should have declared it lost",
+                           view().describe(due.who), name, seconds_text(due.since));
+      }};
 };
 
 }  // namespace
 
-std::unique_ptr<Invariant> make_heartbeat_safety() {
-  return std::make_unique<HeartbeatSafety>();
-}
-std::unique_ptr<Invariant> make_heartbeat_loss_seen() {
-  return std::make_unique<HeartbeatLossSeen>();
+void add_heartbeats(InvariantRegistry& registry) {
+  registry.add<HeartbeatSafety>();
+  registry.add<HeartbeatLossSeen>();
 }
 
 }  // namespace hooke::properties

@@ -74,24 +74,22 @@ class Invariant {
 /// An invariant of your own, in a project that uses hooke:
 ///
 ///   #include <properties/invariants/judge.h>
-///   #include <model/observe/trace_events.h>
 ///
 ///   class TwoRoundsAtMost final : public hooke::properties::Judge {
 ///    public:
-///     TwoRoundsAtMost() : Judge("safety.two_rounds_at_most", "Our jobs never need a third round.") {}
-///     std::span<const hooke::sim::EventType* const> interests() const override { return kSeen; }
+///     TwoRoundsAtMost()
+///         : Judge("safety.two_rounds_at_most", "Our jobs never need a third round.",
+///                 {&hooke::model::events::rendezvous_completed}) {}
 ///    private:
 ///     void judge(const hooke::sim::Event& event) override {
 ///       if (++rounds_ < 3) return kept();
 ///       broken(event, "node " + view().name(event.node) + " completed a third round");
 ///     }
-///     static constexpr const hooke::sim::EventType* kSeen[] = {
-///         &hooke::model::events::rendezvous_completed};
 ///     int rounds_ = 0;
 ///   };
 ///
 ///   auto registry = hooke::properties::InvariantRegistry::with_builtins();
-///   registry.add([] { return std::make_unique<TwoRoundsAtMost>(); });
+///   registry.add<TwoRoundsAtMost>();
 ///
 /// Then hand the registry to hooke::scenario::run, or judge any stream of events with an InvariantSet.
 /// Rules: look at the trace only. Do O(1) or O(log n) work per event, for runs have 10^5 agents. Iterate
@@ -104,6 +102,11 @@ class InvariantRegistry {
   using Factory = std::function<std::unique_ptr<Invariant>()>;
   /// Appends; two with the same id: std::invalid_argument.
   void add(Factory factory);
+  /// Likewise, of a class.
+  template <class Kind>
+  void add() {
+    add([] { return std::make_unique<Kind>(); });
+  }
   /// Fresh invariants in order of addition, bound to one fresh JobView.
   [[nodiscard]] std::vector<std::unique_ptr<Invariant>> make_all() const;
   /// Ids of all registered invariants, in order.

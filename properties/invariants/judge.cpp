@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/port/check.h"
 
 namespace hooke::properties {
@@ -14,6 +16,18 @@ std::string seconds_text(sim::Duration span) {
 
 std::string seconds_text(sim::WorldTime at) {
   return seconds_text(at.time_since_epoch());
+}
+
+void Judge::on_event(const sim::Event& event) {
+  view_->see(event);
+  const bool wanted =
+      std::find(interests_.begin(), interests_.end(), event.type) != interests_.end();
+  if (wanted || interests_.empty()) judge(event);
+}
+
+void Judge::finish(const RunFacts& facts) {
+  at_end(facts);
+  for (const auto& end : obligations_) end(facts);
 }
 
 void Judge::broken(sim::WorldTime at, sim::EventId event, std::string witness,
@@ -54,10 +68,10 @@ const Hindrance* Judge::hindrance_of_any(JobId job, Needs needs, sim::WorldTime 
   return nullptr;
 }
 
-Judge::Settled Judge::settle(const Due& due, Needs needs, sim::WorldTime at, bool at_end) {
+Judge::Settled Judge::settle(const Due& due, sim::WorldTime at, bool at_end) {
   const Ledger& ledger = view_->ledger();
   // What a clock measures may take a tenth longer: no simulated clock is wrong by more.
-  const bool measured = ((needs | due.with_needs) & kClock) != 0;
+  const bool measured = ((needs_ | due.with_needs) & kClock) != 0;
   const bool drifts = measured && ledger.drifts(std::nullopt);
   const sim::Duration drift = drifts ? due.bound / 10 : sim::Duration();
   const sim::WorldTime configured = due.since + due.bound + drift;
@@ -74,7 +88,7 @@ Judge::Settled Judge::settle(const Due& due, Needs needs, sim::WorldTime at, boo
     if (!own && for_good == nullptr) for_good = ledger.endless(claimant, own_needs);
     if (!own || (deadline && *own > *deadline)) deadline = own;
   };
-  wait_for(due.who, needs);
+  wait_for(due.who, needs_);
   for (const AgentId other : due.with) wait_for(other, due.with_needs);
   if (deadline && at > *deadline) {
     ++account_.broken;
@@ -92,6 +106,16 @@ Judge::Settled Judge::settle(const Due& due, Needs needs, sim::WorldTime at, boo
   HOOKE_CHECK(for_good != nullptr, "what puts an obligation off for good is in the ledger");
   excused(*for_good);
   return Settled::excused;
+}
+
+void Judge::late(const Due& due, const std::string& owed, std::string_view bound, sim::WorldTime at,
+                 const sim::Event* event) {
+  const sim::WorldTime deadline = due.since + due.bound;
+  violated(deadline, event == nullptr ? sim::kNoEvent : event->id,
+           fmt::format("{} by {} ({}: {}), but {} {}", owed, seconds_text(deadline), bound,
+                       seconds_text(due.bound),
+                       event == nullptr ? "had not when the run ended at" : "did so only at",
+                       seconds_text(at)));
 }
 
 }  // namespace hooke::properties

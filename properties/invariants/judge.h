@@ -4,17 +4,26 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "model/observe/restart_events.h"
+#include "model/observe/trace_events.h"
 #include "properties/invariants/invariant.h"
 #include "properties/invariants/job_view.h"
+#include "sim/world/world_events.h"
 
 namespace hooke::properties {
+
+// What agents say, and what the world does.
+namespace ev = model::events;
+namespace wev = world::events;
 
 /// "12.345 s": whole milliseconds, rounded down.
 std::string seconds_text(sim::WorldTime at);
@@ -62,28 +71,32 @@ struct Due {
 /// view.
 class Judge : public Invariant {
  public:
+  using Interests = std::vector<const sim::EventType*>;
   /// Both texts must outlive the judge: literals. `needs`: what an agent needs in order to keep it.
-  Judge(std::string_view id, std::string_view meaning, Needs needs = 0)
-      : id_(id), meaning_(meaning), needs_(needs), view_(std::make_shared<JobView>()) {}
+  Judge(std::string_view id, std::string_view meaning, Interests interests, Needs needs = 0)
+      : id_(id),
+        meaning_(meaning),
+        interests_(std::move(interests)),
+        needs_(needs),
+        view_(std::make_shared<JobView>()) {}
   [[nodiscard]] std::string_view id() const final { return id_; }
   [[nodiscard]] std::string_view meaning() const final { return meaning_; }
+  [[nodiscard]] std::span<const sim::EventType* const> interests() const final {
+    return interests_;
+  }
   [[nodiscard]] Needs needs() const final { return needs_; }
   [[nodiscard]] const std::vector<Violation>& violations() const final { return violations_; }
   [[nodiscard]] const Account& account() const final { return account_; }
   void bind(std::shared_ptr<JobView> view) final { view_ = std::move(view); }
   /// A judge that is driven without an InvariantSet may be shown every event.
-  void on_event(const sim::Event& event) final {
-    view_->see(event);
-    const auto wanted = interests();
-    if (wanted.empty() || std::find(wanted.begin(), wanted.end(), event.type) != wanted.end()) {
-      judge(event);
-    }
-  }
-  void finish(const RunFacts& facts) override { static_cast<void>(facts); }
+  void on_event(const sim::Event& event) final;
+  void finish(const RunFacts& facts) final;
 
  protected:
   /// Looks at one event of a type it is interested in, which is in the view already.
   virtual void judge(const sim::Event& event) = 0;
+  /// After the last event, before what is still owed is judged.
+  virtual void at_end(const RunFacts& facts) { static_cast<void>(facts); }
   [[nodiscard]] const JobView& view() const { return *view_; }
 
   /// A check was made, and what it is about holds.
@@ -116,24 +129,37 @@ class Judge : public Invariant {
 
   enum class Settled : unsigned char { kept, broken, excused, open };
   /// How `due` stands at `at`: done then, or, with `at_end`, not done when the run ended.
-  Settled settle(const Due& due, Needs needs, sim::WorldTime at, bool at_end);
+  Settled settle(const Due& due, sim::WorldTime at, bool at_end);
+  /// Tells of what was `owed`, and of when it happened, if it has.
+  void late(const Due& due, const std::string& owed, std::string_view bound, sim::WorldTime at,
+            const sim::Event* event);
 
   static constexpr std::size_t kKept = 5;
   std::string_view id_;
   std::string_view meaning_;
+  Interests interests_;
   Needs needs_;
+  std::vector<std::function<void(const RunFacts&)>> obligations_;  ///< end each kind of them
   std::vector<Violation> violations_;
   Account account_;
   std::shared_ptr<JobView> view_;
 };
 
 /// What is owed, by key. It runs down only while the agent that owes it, and what it needs, are
-/// unhindered. The earliest of a key counts until it is met.
+/// unhindered. The earliest of a key counts until it is met. What is left when the run ends is
+/// judged then.
 template <class Key>
 class Obligations {
  public:
-  explicit Obligations(Judge& judge) : Obligations(judge, judge.needs()) {}
-  Obligations(Judge& judge, Needs needs) : judge_(judge), needs_(needs) {}
+  /// The beginning of a witness: "agent a died; agent b should have ended".
+  using Says = std::function<std::string(const Key&, const Due&)>;
+  /// `bound`: what the spans that are owed are made of, a literal such as "monitor + slack".
+  Obligations(Judge& judge, std::string_view bound, Says says)
+      : judge_(judge), bound_(bound), says_(std::move(says)) {
+    judge.obligations_.push_back([this](const RunFacts& facts) {
+      for (const auto& [key, due] : std::exchange(due_, {})) settle(key, due, facts.end, nullptr);
+    });
+  }
 
   void owe(const Key& key, const Due& due) { due_.try_emplace(key, due); }
   /// The first instant at which all that is owed now would be overdue; the epoch when nothing is.
@@ -150,34 +176,32 @@ class Obligations {
   }
   /// Its premise has ended: nothing is owed any more. False: nothing was.
   bool lapse(const Key& key) { return due_.erase(key) > 0; }
-  /// Likewise at `at`, unless it was overdue by then: calls `tell(key, due)` for that.
-  template <class Tell>
-  void lapse_unless_late(const Key& key, sim::WorldTime at, Tell tell) {
+  /// Likewise at `event`, unless it was overdue by then.
+  void lapse_unless_late(const Key& key, const sim::Event& event) {
     const Due* const due = find(key);
-    if (due != nullptr && at > due->since + due->bound) return met(key, at, tell);
+    if (due != nullptr && event.at > due->since + due->bound) return met(key, event);
     lapse(key);
   }
   void lapse_all() { due_.clear(); }
-  /// Calls `tell(key, due)` when it has happened at `at`, too late.
-  template <class Tell>
-  void met(const Key& key, sim::WorldTime at, Tell tell) {
+  /// It has happened, at `event`.
+  void met(const Key& key, const sim::Event& event) {
     const auto found = due_.find(key);
     if (found == due_.end()) return;
     const Due due = found->second;
     due_.erase(found);
-    if (judge_.settle(due, needs_, at, false) == Judge::Settled::broken) tell(key, due);
-  }
-  /// Calls `tell(key, due)` for what is overdue when the run ends.
-  template <class Tell>
-  void finish(sim::WorldTime end, Tell tell) {
-    for (const auto& [key, due] : std::exchange(due_, {})) {
-      if (judge_.settle(due, needs_, end, true) == Judge::Settled::broken) tell(key, due);
-    }
+    settle(key, due, event.at, &event);
   }
 
  private:
+  /// `event`: null when the run ended first.
+  void settle(const Key& key, const Due& due, sim::WorldTime at, const sim::Event* event) {
+    if (judge_.settle(due, at, event == nullptr) == Judge::Settled::broken)
+      judge_.late(due, says_(key, due), bound_, at, event);
+  }
+
   Judge& judge_;
-  Needs needs_;
+  std::string_view bound_;
+  Says says_;
   std::map<Key, Due> due_;
 };
 

@@ -5,17 +5,13 @@
 #include <map>
 #include <optional>
 
-#include "model/observe/trace_events.h"
+#include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
-#include "properties/invariants/processes.h"
 #include "properties/invariants/register_history.h"
-#include "sim/world/world_events.h"
 
 namespace hooke::properties {
 namespace {
 
-namespace ev = model::events;
-namespace wev = world::events;
 using Kind = RegisterOperation::Kind;
 
 /// What agents tell is kept until the run ends, for what is known of an operation only at its end
@@ -31,17 +27,9 @@ class StoreLinearizable final : public Judge {
   StoreLinearizable()
       : Judge("safety.store_linearizable",
               "What agents read and write in the rendezvous store happens in one order.",
+              {&ev::rendezvous_exchanged, &ev::store_serving, &ev::store_stopped,
+               &ev::etcd_misbehaved, &wev::process_ended, &wev::fault_injected},
               kContents) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
-
-  void finish(const RunFacts&) override {
-    for (auto& [run_id, told] : jobs_) {
-      if (!enough()) examine(run_id, told);
-    }
-  }
 
  private:
   /// One operation, and who has told it.
@@ -76,6 +64,13 @@ class StoreLinearizable final : public Judge {
     std::int64_t port = 0;
     JobId job{};
   };
+
+  void at_end(const RunFacts& facts) override {
+    static_cast<void>(facts);
+    for (auto& [run_id, told] : jobs_) {
+      if (!enough()) examine(run_id, told);
+    }
+  }
 
   void judge(const sim::Event& event) override {
     if (event.type == &ev::rendezvous_exchanged) return exchanged(event);
@@ -287,9 +282,6 @@ class StoreLinearizable final : public Judge {
 
   /// etcd keeps a state for two hours after it was written.
   static constexpr sim::Duration kLifeMin = std::chrono::hours(1);
-  static constexpr const sim::EventType* kInterests[] = {
-      &ev::rendezvous_exchanged, &ev::store_serving,  &ev::store_stopped,
-      &ev::etcd_misbehaved,      &wev::process_ended, &wev::fault_injected};
   std::map<std::string, Register, std::less<>> jobs_;
   std::map<ProcessKey, Server> servers_;
   std::vector<Change> changes_;
@@ -298,8 +290,8 @@ class StoreLinearizable final : public Judge {
 
 }  // namespace
 
-std::unique_ptr<Invariant> make_store_linearizable() {
-  return std::make_unique<StoreLinearizable>();
+void add_linearizability(InvariantRegistry& registry) {
+  registry.add<StoreLinearizable>();
 }
 
 }  // namespace hooke::properties

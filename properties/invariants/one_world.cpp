@@ -5,16 +5,11 @@
 #include <map>
 #include <set>
 
-#include "model/observe/trace_events.h"
+#include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
-#include "properties/invariants/membership.h"
-#include "sim/world/world_events.h"
 
 namespace hooke::properties {
 namespace {
-
-namespace ev = model::events;
-namespace wev = world::events;
 
 /// Agents look at the shared state and at their workers once per second at the latest.
 constexpr sim::Duration kPoll = std::chrono::seconds(1);
@@ -27,15 +22,13 @@ constexpr sim::Duration kPoll = std::chrono::seconds(1);
 class OneWorld final : public Judge {
  public:
   OneWorld()
-      : Judge("safety.one_world",
-              "At no time do two disjoint sets of workers of one job both believe they are it.",
-              kAsking | kTasks | kKillable) {}
+      : Judge(
+            "safety.one_world",
+            "At no time do two disjoint sets of workers of one job both believe they are it.",
+            {&ev::worker_started, &ev::worker_ended, &wev::process_ended, &wev::process_signalled},
+            kAsking | kTasks | kKillable) {}
 
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
-
-  void finish(const RunFacts& facts) override {
+  void at_end(const RunFacts& facts) override {
     for (auto set = sets_.begin(); set != sets_.end(); ++set) {
       compare(set->first, set->second, facts.end, sim::kNoEvent);
       set->second.workers = 0;  // each pair once
@@ -162,16 +155,14 @@ class OneWorld final : public Judge {
     return latest;
   }
 
-  static constexpr const sim::EventType* kInterests[] = {
-      &ev::worker_started, &ev::worker_ended, &wev::process_ended, &wev::process_signalled};
   Sets sets_;
   std::map<ProcessKey, Sets::iterator> set_of_;
 };
 
 }  // namespace
 
-std::unique_ptr<Invariant> make_one_world() {
-  return std::make_unique<OneWorld>();
+void add_one_world(InvariantRegistry& registry) {
+  registry.add<OneWorld>();
 }
 
 }  // namespace hooke::properties

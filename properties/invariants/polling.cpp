@@ -7,17 +7,12 @@
 #include <map>
 #include <vector>
 
-#include "model/observe/restart_events.h"
-#include "model/observe/trace_events.h"
+#include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
-#include "properties/invariants/processes.h"
-#include "sim/world/world_events.h"
 
 namespace hooke::properties {
 namespace {
 
-namespace ev = model::events;
-namespace wev = world::events;
 using namespace std::chrono_literals;
 
 /// What the world counts together (process.asked).
@@ -88,12 +83,11 @@ std::int64_t per_second(const Costs& costs, Stage stage) {
 class Polling final : public Judge {
  public:
   Polling()
-      : Judge("safety.polling",
-              "An agent asks its store no more often than its settings explain.") {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
+      : Judge("safety.polling", "An agent asks its store no more often than its settings explain.",
+              {&wev::process_asked, &wev::process_ended, &ev::agent_started, &ev::rendezvous_closed,
+               &ev::rendezvous_joining, &ev::rendezvous_joined, &ev::rendezvous_failed,
+               &ev::ranks_assigned, &ev::group_state, &ev::group_restarting, &ev::job_given_up,
+               &ev::exit_barrier_entered, &ev::exit_barrier_left, &ev::agent_finished}) {}
 
  private:
   struct Step {
@@ -184,12 +178,6 @@ class Polling final : public Judge {
     return sum + window.length() / kRetryPause + kKeepAliveRetries * window.length() / interval;
   }
 
-  static constexpr const sim::EventType* kInterests[] = {
-      &wev::process_asked,    &wev::process_ended,     &ev::agent_started,
-      &ev::rendezvous_closed, &ev::rendezvous_joining, &ev::rendezvous_joined,
-      &ev::rendezvous_failed, &ev::ranks_assigned,     &ev::group_state,
-      &ev::group_restarting,  &ev::job_given_up,       &ev::exit_barrier_entered,
-      &ev::exit_barrier_left, &ev::agent_finished};
   std::map<ProcessKey, Past> past_;
   std::map<JobId, std::int64_t> most_living_;  ///< agents of a job at one time
   /// Since when a member is done, or the rendezvous closed: each look of a hardened agent asks what
@@ -199,8 +187,8 @@ class Polling final : public Judge {
 
 }  // namespace
 
-std::unique_ptr<Invariant> make_polling() {
-  return std::make_unique<Polling>();
+void add_polling(InvariantRegistry& registry) {
+  registry.add<Polling>();
 }
 
 }  // namespace hooke::properties

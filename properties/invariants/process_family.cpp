@@ -3,17 +3,12 @@
 
 #include <map>
 
-#include "model/observe/trace_events.h"
+#include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
-#include "properties/invariants/processes.h"
 #include "sim/port/process_host.h"
-#include "sim/world/world_events.h"
 
 namespace hooke::properties {
 namespace {
-
-namespace ev = model::events;
-namespace wev = world::events;
 
 /// A number names whoever carries it now. A process that an agent or one of its descendants signals
 /// must belong to that agent's family; signals of the harness (from 0) may go anywhere. A worker
@@ -21,11 +16,9 @@ namespace wev = world::events;
 class KillSafety final : public Judge {
  public:
   KillSafety()
-      : Judge("safety.kill_safety", "A signal reaches only the incarnation it was meant for.") {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
+      : Judge("safety.kill_safety", "A signal reaches only the incarnation it was meant for.",
+              {&wev::process_signalled, &ev::worker_started, &ev::worker_ended,
+               &ev::worker_signalled}) {}
 
  private:
   void judge(const sim::Event& event) override {
@@ -67,8 +60,6 @@ class KillSafety final : public Judge {
             seconds_text(target->started), number(event, "target_born")));
   }
 
-  static constexpr const sim::EventType* kInterests[] = {
-      &wev::process_signalled, &ev::worker_started, &ev::worker_ended, &ev::worker_signalled};
   std::map<ProcessKey, sim::WorldTime> reaped_;  ///< workers, by when
 };
 
@@ -78,19 +69,10 @@ class KillSafety final : public Judge {
 class NoOrphans final : public Judge {
  public:
   NoOrphans()
-      : Judge("safety.no_orphans", "After an agent's end none of its descendants runs.", kMortal) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
+      : Judge("safety.no_orphans", "After an agent's end none of its descendants runs.",
+              {&wev::process_ended}, kMortal) {}
 
   [[nodiscard]] sim::WorldTime owed_until() const override { return owed_.latest(); }
-
-  void finish(const RunFacts& facts) override {
-    owed_.finish(facts.end, [&](ProcessKey process, const Due& due) {
-      tell(process, due, facts.end, sim::kNoEvent, "still runs");
-    });
-  }
 
  private:
   static constexpr sim::Duration kBound = std::chrono::seconds(1);
@@ -103,36 +85,25 @@ class NoOrphans final : public Judge {
       }
       return;
     }
-    owed_.met(process_of(event), event.at, [&](ProcessKey process, const Due& due) {
-      tell(process, due, event.at, event.id, "ran on");
-    });
+    owed_.met(process_of(event), event);
   }
 
-  void tell(ProcessKey process, const Due& due, sim::WorldTime until, sim::EventId event,
-            const char* how) {
-    const Process* const orphan = view().process(process.node, process.pid);
-    const std::string what =
-        orphan != nullptr && orphan->worker
-            ? fmt::format("worker pid {} (rank {})", process.pid.value, orphan->rank)
-            : fmt::format("pid {}, a worker's child,", process.pid.value);
-    violated(due.since + kBound, event,
-             fmt::format("{} on node {} {} at {}, {} after {} had ended at {}", what,
-                         view().name(process.node), how, seconds_text(until),
-                         seconds_text(until - due.since), view().describe(due.who),
-                         seconds_text(due.since)));
-  }
-
-  static constexpr const sim::EventType* kInterests[] = {&wev::process_ended};
-  Obligations<ProcessKey> owed_{*this};
+  Obligations<ProcessKey> owed_{
+      *this, "reaping", [this](ProcessKey process, const Due& due) {
+        const Process* const orphan = view().process(process.node, process.pid);
+        const bool worker = orphan != nullptr && orphan->worker;
+        return fmt::format("{} had ended at {}; {} pid {}{} should have ended",
+                           view().describe(due.who), seconds_text(due.since),
+                           worker ? "its worker" : "its worker's child", process.pid.value,
+                           worker ? fmt::format(" (rank {})", orphan->rank) : "");
+      }};
 };
 
 }  // namespace
 
-std::unique_ptr<Invariant> make_kill_safety() {
-  return std::make_unique<KillSafety>();
-}
-std::unique_ptr<Invariant> make_no_orphans() {
-  return std::make_unique<NoOrphans>();
+void add_process_family(InvariantRegistry& registry) {
+  registry.add<KillSafety>();
+  registry.add<NoOrphans>();
 }
 
 }  // namespace hooke::properties

@@ -5,17 +5,11 @@
 #include <algorithm>
 #include <map>
 
-#include "model/observe/restart_events.h"
-#include "model/observe/trace_events.h"
+#include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
-#include "properties/invariants/liveness.h"
-#include "sim/world/world_events.h"
 
 namespace hooke::properties {
 namespace {
-
-namespace ev = model::events;
-namespace wev = world::events;
 
 /// Bound: keep-alive threshold (until the death can be known) + monitor interval (until the agent
 /// looks) + slack, from the death of a member with work to do. Each living member of the round must
@@ -27,33 +21,21 @@ class LossDetection final : public Judge {
   LossDetection()
       : Judge("liveness.loss_detection",
               "A lost participant leads to a new round or to the end within bounded time.",
+              {&ev::group_restarting, &ev::rendezvous_joining, &ev::worker_signalled,
+               &ev::agent_finished, &ev::exit_barrier_entered, &wev::process_ended},
               kAsking | kTasks) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
-
-  void finish(const RunFacts& facts) override {
-    owed_.finish(facts.end, [&](AgentId agent, const Due& due) {
-      tell(agent, due, facts.end, sim::kNoEvent, "had not when the run ended");
-    });
-  }
 
  private:
   void judge(const sim::Event& event) override {
     const AgentId id = view().agent_of(event);
     if (id == kNoAgent) return;
     if (event.type == &wev::process_ended) {
-      owed_.lapse_unless_late(id, event.at, [&](AgentId late, const Due& due) {
-        tell(late, due, event.at, event.id, "did so only");
-      });
+      owed_.lapse_unless_late(id, event);
       const Agent& agent = view().agent(id);
       if (agent.stage == Stage::running || agent.stage == Stage::joined) lost(id, agent, event);
       return;
     }
-    owed_.met(id, event.at, [&](AgentId agent, const Due& due) {
-      tell(agent, due, event.at, event.id, "did so only");
-    });
+    owed_.met(id, event);
   }
 
   void lost(AgentId dead, const Agent& agent, const sim::Event& event) {
@@ -76,23 +58,14 @@ class LossDetection final : public Judge {
     });
   }
 
-  void tell(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
-    const Agent& agent = view().agent(id);
-    const Agent& dead = view().agent(due.about);
-    violated(
-        due.since + due.bound, event,
-        fmt::format("{} died at {} as rank {} of round {}; {} should have started a new round or "
-                    "ended by {} (keep-alive {} + monitor {} + {}), but {} at {}",
-                    view().describe(due.about), seconds_text(due.since), dead.rank, dead.round,
-                    view().describe(id), seconds_text(due.since + due.bound),
-                    seconds_text(agent.timeouts.keep_alive), seconds_text(agent.timeouts.monitor),
-                    seconds_text(kSlack), how, seconds_text(at)));
-  }
-
-  static constexpr const sim::EventType* kInterests[] = {
-      &ev::group_restarting, &ev::rendezvous_joining,   &ev::worker_signalled,
-      &ev::agent_finished,   &ev::exit_barrier_entered, &wev::process_ended};
-  Obligations<AgentId> owed_{*this};
+  Obligations<AgentId> owed_{
+      *this, "keep-alive + monitor + slack", [this](AgentId id, const Due& due) {
+        const Agent& dead = view().agent(due.about);
+        return fmt::format(
+            "{} died at {} as rank {} of round {}; {} should have started a new round or ended",
+            view().describe(due.about), seconds_text(due.since), dead.rank, dead.round,
+            view().describe(id));
+      }};
 };
 
 /// Bound: keep-alive threshold (until dead participants are out) + last call + stop grace + slack,
@@ -104,20 +77,16 @@ class Formation final : public Judge {
   Formation()
       : Judge("liveness.formation",
               "If enough nodes want to join, a round completes in bounded time.",
+              {&ev::rendezvous_joining, &ev::rendezvous_completed, &ev::rendezvous_joined,
+               &ev::rendezvous_failed, &ev::rendezvous_added, &wev::process_ended},
               kAsking | kTasks | kKillable) {}
 
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
-
-  void finish(const RunFacts& facts) override {
-    for (std::uint32_t i = 0; i < view().job_count(); ++i) hand_to_quorum(JobId{i});
-    owed_.finish(facts.end, [&](JobId job, const Due& due) {
-      tell(job, due, facts.end, sim::kNoEvent, "none had when the run ended");
-    });
-  }
-
  private:
+  void at_end(const RunFacts& facts) override {
+    static_cast<void>(facts);
+    for (std::uint32_t i = 0; i < view().job_count(); ++i) hand_to_quorum(JobId{i});
+  }
+
   void judge(const sim::Event& event) override {
     const AgentId id = view().agent_of(event);
     if (id == kNoAgent) return;
@@ -127,15 +96,11 @@ class Formation final : public Judge {
         event.type == &ev::rendezvous_completed || event.type == &ev::rendezvous_joined;
     if (formed) {
       hand_to_quorum(job_id);
-      owed_.met(job_id, event.at, [&](JobId, const Due& due) {
-        tell(job_id, due, event.at, event.id, "it did so only");
-      });
+      owed_.met(job_id, event);
     }
     if (event.type == &wev::process_ended || event.type == &ev::rendezvous_failed) {
       hand_to_quorum(job_id);
-      owed_.lapse_unless_late(job_id, event.at, [&](JobId, const Due& due) {
-        tell(job_id, due, event.at, event.id, "the attempt came to nothing");
-      });
+      owed_.lapse_unless_late(job_id, event);
     }
     const bool could = job.joining >= job.min_nodes && job.seated == 0 && !job.over;
     if (!could || event.type == &ev::rendezvous_completed) {
@@ -166,23 +131,14 @@ class Formation final : public Judge {
     due->who = able[quorum - 1].second;
   }
 
-  void tell(JobId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
-    const Job& job = view().job(id);
-    violated(
-        due.since + due.bound, event,
-        fmt::format(
-            "at least {} agents, which are enough, wanted to join job \"{}\" from {} on; a "
-            "round should have completed by {} (keep-alive {} + last call {} + grace {} + {}), "
-            "but {} at {}",
-            job.min_nodes, job.run_id, seconds_text(due.since), seconds_text(due.since + due.bound),
-            seconds_text(job.timeouts.keep_alive), seconds_text(job.timeouts.last_call),
-            seconds_text(kStopGrace), seconds_text(kSlack), how, seconds_text(at)));
-  }
-
-  static constexpr const sim::EventType* kInterests[] = {
-      &ev::rendezvous_joining, &ev::rendezvous_completed, &ev::rendezvous_joined,
-      &ev::rendezvous_failed,  &ev::rendezvous_added,     &wev::process_ended};
-  Obligations<JobId> owed_{*this};
+  Obligations<JobId> owed_{
+      *this, "keep-alive + last call + grace + slack", [this](JobId id, const Due& due) {
+        const Job& job = view().job(id);
+        return fmt::format(
+            "at least {} agents, which are enough, wanted to join job \"{}\" from {} on; a round "
+            "should have completed",
+            job.min_nodes, job.run_id, seconds_text(due.since));
+      }};
 };
 
 /// Bound: keep-alive threshold (until a dead member is out) + last call + stop grace (until the
@@ -194,17 +150,9 @@ class Admission final : public Judge {
   Admission()
       : Judge("liveness.admission",
               "A joiner is admitted, made a spare, or told to go in bounded time.",
+              {&ev::rendezvous_added, &ev::rendezvous_joined, &ev::rendezvous_failed,
+               &ev::rendezvous_completed, &wev::process_ended},
               kAsking | kTasks | kKillable) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
-
-  void finish(const RunFacts& facts) override {
-    owed_.finish(facts.end, [&](AgentId agent, const Due& due) {
-      tell(agent, due, facts.end, sim::kNoEvent, "it still waited when the run ended");
-    });
-  }
 
  private:
   void judge(const sim::Event& event) override {
@@ -213,9 +161,7 @@ class Admission final : public Judge {
     if (event.type == &ev::rendezvous_completed) return completed(event, view().agent(id));
     const bool waits = event.type == &ev::rendezvous_added && text(event, "list") == "wait_list";
     if (event.type == &wev::process_ended) {
-      owed_.lapse_unless_late(id, event.at, [&](AgentId agent, const Due& due) {
-        tell(agent, due, event.at, event.id, "that happened only");
-      });
+      owed_.lapse_unless_late(id, event);
     } else if (waits && !is_full(view().agent(id), number(event, "round"))) {
       const Timeouts& with = view().agent(id).timeouts;
       Due due{event.at, with.keep_alive + with.last_call + kStopGrace + kSlack, id, kNoAgent,
@@ -227,9 +173,7 @@ class Admission final : public Judge {
       owed_.owe(id, due);
       early_[id] = {number(event, "round"), event.at};
     } else {
-      owed_.met(id, event.at, [&](AgentId agent, const Due& due) {
-        tell(agent, due, event.at, event.id, "that happened only");
-      });
+      owed_.met(id, event);
     }
   }
 
@@ -245,18 +189,6 @@ class Admission final : public Judge {
     });
   }
 
-  void tell(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
-    const Timeouts& with = view().agent(id).timeouts;
-    violated(due.since + due.bound, event,
-             fmt::format(
-                 "{} has been on the wait list since {}; it should have been admitted, made a "
-                 "spare or sent away by {} (keep-alive {} + last call {} + grace {} + {}), but {} "
-                 "at {}",
-                 view().describe(id), seconds_text(due.since), seconds_text(due.since + due.bound),
-                 seconds_text(with.keep_alive), seconds_text(with.last_call),
-                 seconds_text(kStopGrace), seconds_text(kSlack), how, seconds_text(at)));
-  }
-
   /// Its seats are taken, also by members who have not yet heard that it is complete.
   [[nodiscard]] bool is_full(const Agent& agent, std::int64_t number) const {
     const Round* const round = view().round(agent.job, number);
@@ -265,10 +197,13 @@ class Admission final : public Judge {
     return round->participants - (heard - round->current_members) >= agent.max_nodes;
   }
 
-  static constexpr const sim::EventType* kInterests[] = {
-      &ev::rendezvous_added, &ev::rendezvous_joined, &ev::rendezvous_failed,
-      &ev::rendezvous_completed, &wev::process_ended};
-  Obligations<AgentId> owed_{*this};
+  Obligations<AgentId> owed_{
+      *this, "keep-alive + last call + grace + slack", [this](AgentId id, const Due& due) {
+        return fmt::format(
+            "{} has been on the wait list since {}; it should have been admitted, made a spare or "
+            "sent away",
+            view().describe(id), seconds_text(due.since));
+      }};
   /// The round beside which an agent waits that was not known to be full then, and since when.
   std::map<AgentId, std::pair<std::int64_t, sim::WorldTime>> early_;
 };
@@ -280,17 +215,9 @@ class JoinTimeout final : public Judge {
   JoinTimeout()
       : Judge("liveness.join_timeout",
               "An agent that gets into no round gives up when its join time-out is over.",
+              {&ev::rendezvous_joining, &ev::rendezvous_added, &ev::rendezvous_joined,
+               &ev::rendezvous_failed, &wev::process_ended, &ev::rendezvous_completed},
               kItself) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
-
-  void finish(const RunFacts& facts) override {
-    owed_.finish(facts.end, [&](AgentId agent, const Due& due) {
-      tell(agent, due, facts.end, sim::kNoEvent, "it tried on when the run ended");
-    });
-  }
 
  private:
   void judge(const sim::Event& event) override {
@@ -304,14 +231,11 @@ class JoinTimeout final : public Judge {
       completed(event, view().agent(id).job);
     } else if (event.type == &wev::process_ended) {
       seats_.erase(id);
-      owed_.lapse_unless_late(id, event.at, [&](AgentId agent, const Due& due) {
-        tell(agent, due, event.at, event.id, "that happened only");
-      });
+      owed_.lapse_unless_late(id, event);
     } else {
-      const bool anew = event.type == &ev::rendezvous_joining;
-      met(id, event, anew ? "it began anew" : "that happened only");
+      met(id, event);
       // An agent that joins again was in a round that came apart before it was formed.
-      if (anew) owe(id, event);
+      if (event.type == &ev::rendezvous_joining) owe(id, event);
     }
   }
 
@@ -321,15 +245,14 @@ class JoinTimeout final : public Judge {
     const auto seats = seats_;
     for (const auto& [member, round] : seats) {
       if (round != number(event, "round") || view().agent(member).job != job) continue;
-      met(member, event, "that happened only");
+      met(member, event);
       owe(member, event);
     }
   }
 
-  void met(AgentId id, const sim::Event& event, const char* how) {
+  void met(AgentId id, const sim::Event& event) {
     seats_.erase(id);
-    owed_.met(id, event.at,
-              [&](AgentId agent, const Due& due) { tell(agent, due, event.at, event.id, how); });
+    owed_.met(id, event);
   }
 
   void owe(AgentId id, const sim::Event& event) {
@@ -337,37 +260,22 @@ class JoinTimeout final : public Judge {
     owed_.owe(id, {event.at, with.join + with.read_timeout + kSlack, id, kNoAgent, event.id});
   }
 
-  void tell(AgentId id, const Due& due, sim::WorldTime at, sim::EventId event, const char* how) {
-    const Timeouts& with = view().agent(id).timeouts;
-    violated(
-        due.since + due.bound, event,
-        fmt::format("{} has tried to join since {}; it should have been in a round, a spare or "
-                    "gone by {} (join {} + read {} + {}), but {} at {}",
-                    view().describe(id), seconds_text(due.since),
-                    seconds_text(due.since + due.bound), seconds_text(with.join),
-                    seconds_text(with.read_timeout), seconds_text(kSlack), how, seconds_text(at)));
-  }
-
-  static constexpr const sim::EventType* kInterests[] = {
-      &ev::rendezvous_joining, &ev::rendezvous_added, &ev::rendezvous_joined,
-      &ev::rendezvous_failed,  &wev::process_ended,   &ev::rendezvous_completed};
-  Obligations<AgentId> owed_{*this};
+  Obligations<AgentId> owed_{
+      *this, "join + read + slack", [this](AgentId id, const Due& due) {
+        return fmt::format(
+            "{} has tried to join since {}; it should have been in a round, a spare or gone",
+            view().describe(id), seconds_text(due.since));
+      }};
   std::map<AgentId, std::int64_t> seats_;  ///< the round for which each was added last
 };
 
 }  // namespace
 
-std::unique_ptr<Invariant> make_loss_detection() {
-  return std::make_unique<LossDetection>();
-}
-std::unique_ptr<Invariant> make_formation() {
-  return std::make_unique<Formation>();
-}
-std::unique_ptr<Invariant> make_join_timeout() {
-  return std::make_unique<JoinTimeout>();
-}
-std::unique_ptr<Invariant> make_admission() {
-  return std::make_unique<Admission>();
+void add_progress(InvariantRegistry& registry) {
+  registry.add<LossDetection>();
+  registry.add<Formation>();
+  registry.add<JoinTimeout>();
+  registry.add<Admission>();
 }
 
 }  // namespace hooke::properties

@@ -4,18 +4,11 @@
 
 #include <map>
 
-#include "model/observe/restart_events.h"
-#include "model/observe/trace_events.h"
+#include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
-#include "properties/invariants/membership.h"
-#include "properties/invariants/processes.h"
-#include "sim/world/world_events.h"
 
 namespace hooke::properties {
 namespace {
-
-namespace ev = model::events;
-namespace wev = world::events;
 
 /// A table that a broken trace cannot make arbitrarily large.
 constexpr std::int64_t kRanksMax = 1 << 24;
@@ -50,11 +43,9 @@ class RankSanity final : public Judge {
   RankSanity()
       : Judge("safety.rank_sanity",
               "Ranks of a round are unique, below the world size, and all agree on the size.",
+              {&ev::rendezvous_joined, &ev::rendezvous_left, &ev::rendezvous_evicted,
+               &ev::store_serving, &wev::fault_injected},
               kNames | kContents) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
 
  private:
   struct Holder {
@@ -139,9 +130,6 @@ class RankSanity final : public Judge {
     return hindrance(earlier.agent, needs(), earlier.since - answer, event.at);
   }
 
-  static constexpr const sim::EventType* kInterests[] = {
-      &ev::rendezvous_joined, &ev::rendezvous_left, &ev::rendezvous_evicted, &ev::store_serving,
-      &wev::fault_injected};
   std::map<std::pair<JobId, std::int64_t>, Table> tables_;
 };
 
@@ -153,11 +141,10 @@ class EnvContract final : public Judge {
  public:
   EnvContract()
       : Judge("safety.env_contract",
-              "The numbers workers are started with are unique, in range and agreed.", kOwnRank) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
+              "The numbers workers are started with are unique, in range and agreed.",
+              {&ev::worker_started, &ev::worker_initialized, &ev::ranks_assigned,
+               &ev::group_restarting, &ev::worker_restarting},
+              kOwnRank) {}
 
  private:
   struct GroupKey {
@@ -278,20 +265,15 @@ class EnvContract final : public Judge {
             event.pid.value, view().name(event.node), rank, size, self->rank, self->world_size));
   }
 
-  static constexpr const sim::EventType* kInterests[] = {
-      &ev::worker_started, &ev::worker_initialized, &ev::ranks_assigned, &ev::group_restarting,
-      &ev::worker_restarting};
   std::vector<Plan> plans_;  ///< by agent
   std::map<GroupKey, Group> groups_;
 };
 
 }  // namespace
 
-std::unique_ptr<Invariant> make_rank_sanity() {
-  return std::make_unique<RankSanity>();
-}
-std::unique_ptr<Invariant> make_env_contract() {
-  return std::make_unique<EnvContract>();
+void add_ranks(InvariantRegistry& registry) {
+  registry.add<RankSanity>();
+  registry.add<EnvContract>();
 }
 
 }  // namespace hooke::properties

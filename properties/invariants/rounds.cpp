@@ -4,26 +4,18 @@
 #include <algorithm>
 #include <map>
 
-#include "model/observe/trace_events.h"
+#include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
-#include "properties/invariants/membership.h"
-#include "sim/world/world_events.h"
 
 namespace hooke::properties {
 namespace {
-
-namespace ev = model::events;
-namespace wev = world::events;
 
 /// Judged for each agent process by itself: two agents may learn of their rounds in any order.
 class RoundMonotonic final : public Judge {
  public:
   RoundMonotonic()
-      : Judge("safety.round_monotonic", "The rounds an agent takes part in only grow.") {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
+      : Judge("safety.round_monotonic", "The rounds an agent takes part in only grow.",
+              {&ev::rendezvous_joined}) {}
 
  private:
   void judge(const sim::Event& event) override {
@@ -44,7 +36,6 @@ class RoundMonotonic final : public Judge {
     latest = round;
   }
 
-  static constexpr const sim::EventType* kInterests[] = {&ev::rendezvous_joined};
   std::vector<std::int64_t> latest_;  ///< by agent
 };
 
@@ -55,11 +46,7 @@ class RoundIsolation final : public Judge {
  public:
   RoundIsolation()
       : Judge("safety.round_isolation", "A value read in a round was written in that round.",
-              kAsking | kTasks) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
+              {&ev::worker_stale_read, &ev::worker_initialized}, kAsking | kTasks) {}
 
  private:
   void judge(const sim::Event& event) override {
@@ -100,9 +87,6 @@ class RoundIsolation final : public Judge {
     }
     return nullptr;
   }
-
-  static constexpr const sim::EventType* kInterests[] = {&ev::worker_stale_read,
-                                                         &ev::worker_initialized};
 };
 
 /// "A surplus node harms nobody" is judged where the harm is done: a group that is full, and of
@@ -112,11 +96,8 @@ class Bounds final : public Judge {
   Bounds()
       : Judge("safety.bounds",
               "A completed round has at least min and at most max participants, and a surplus node "
-              "harms nobody.") {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
+              "harms nobody.",
+              {&ev::rendezvous_completed, &ev::group_restarting}) {}
 
  private:
   void judge(const sim::Event& event) override {
@@ -172,9 +153,6 @@ class Bounds final : public Judge {
       return agent.member && agent.stage == Stage::stopping;
     });
   }
-
-  static constexpr const sim::EventType* kInterests[] = {&ev::rendezvous_completed,
-                                                         &ev::group_restarting};
 };
 
 /// A completion of the very round in which the rendezvous was closed may be told after the closing,
@@ -183,11 +161,9 @@ class ClosedIsFinal final : public Judge {
  public:
   ClosedIsFinal()
       : Judge("safety.closed_is_final", "Once closed, a rendezvous never completes another round.",
+              {&ev::rendezvous_closed, &ev::rendezvous_completed, &ev::store_serving,
+               &wev::fault_injected},
               kNames | kContents) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
 
  private:
   struct Closing {
@@ -234,8 +210,6 @@ class ClosedIsFinal final : public Judge {
     closed_.erase(view().agent(server).job);
   }
 
-  static constexpr const sim::EventType* kInterests[] = {
-      &ev::rendezvous_closed, &ev::rendezvous_completed, &ev::store_serving, &wev::fault_injected};
   std::map<JobId, Closing> closed_;
 };
 
@@ -249,11 +223,7 @@ class CloseAuthority final : public Judge {
   CloseAuthority()
       : Judge("safety.close_authority",
               "Only the job's terminal outcome closes the rendezvous, never one node's departure.",
-              kItself | kNames) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
+              {&ev::rendezvous_closed}, kItself | kNames) {}
 
  private:
   void judge(const sim::Event& event) override {
@@ -297,8 +267,6 @@ class CloseAuthority final : public Judge {
       default: return fmt::format("was a healthy member of round {}", agent.round);
     }
   }
-
-  static constexpr const sim::EventType* kInterests[] = {&ev::rendezvous_closed};
 };
 
 /// An agent that waits in the exit barrier or is about to end has no need of its seat. Who could
@@ -310,11 +278,7 @@ class Eviction final : public Judge {
   Eviction()
       : Judge("safety.eviction",
               "Only a node that is gone, or from which nothing can come, is given up as dead.",
-              kAsking | kTasks) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
+              {&ev::rendezvous_evicted}, kAsking | kTasks) {}
 
  private:
   void judge(const sim::Event& event) override {
@@ -336,29 +300,17 @@ class Eviction final : public Judge {
                        seconds_text(sim::Duration(number(event, "heartbeat_age"))),
                        seconds_text(std::max(since, sim::WorldTime()))));
   }
-
-  static constexpr const sim::EventType* kInterests[] = {&ev::rendezvous_evicted};
 };
 
 }  // namespace
 
-std::unique_ptr<Invariant> make_round_monotonic() {
-  return std::make_unique<RoundMonotonic>();
-}
-std::unique_ptr<Invariant> make_round_isolation() {
-  return std::make_unique<RoundIsolation>();
-}
-std::unique_ptr<Invariant> make_bounds() {
-  return std::make_unique<Bounds>();
-}
-std::unique_ptr<Invariant> make_closed_is_final() {
-  return std::make_unique<ClosedIsFinal>();
-}
-std::unique_ptr<Invariant> make_eviction() {
-  return std::make_unique<Eviction>();
-}
-std::unique_ptr<Invariant> make_close_authority() {
-  return std::make_unique<CloseAuthority>();
+void add_rounds(InvariantRegistry& registry) {
+  registry.add<RoundMonotonic>();
+  registry.add<RoundIsolation>();
+  registry.add<Bounds>();
+  registry.add<ClosedIsFinal>();
+  registry.add<Eviction>();
+  registry.add<CloseAuthority>();
 }
 
 }  // namespace hooke::properties

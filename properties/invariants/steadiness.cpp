@@ -4,16 +4,11 @@
 #include <algorithm>
 #include <map>
 
-#include "model/observe/trace_events.h"
+#include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
-#include "properties/invariants/liveness.h"
-#include "sim/world/world_events.h"
 
 namespace hooke::properties {
 namespace {
-
-namespace ev = model::events;
-namespace wev = world::events;
 
 /// Bound: 5 rounds in a row without anything new: no fault that begins or ends, no agent that
 /// starts, ends or is told to, no worker that fails by itself, outlives its timer or falls silent.
@@ -21,11 +16,11 @@ namespace wev = world::events;
 class NoLivelock final : public Judge {
  public:
   NoLivelock()
-      : Judge("liveness.no_livelock", "Without new faults, restarts stop.", kAsking | kTasks) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
+      : Judge("liveness.no_livelock", "Without new faults, restarts stop.",
+              {&ev::rendezvous_completed, &ev::agent_started, &ev::agent_signalled,
+               &ev::agent_finished, &wev::process_ended, &wev::fault_injected, &wev::fault_ended,
+               &wev::node_restarted, &ev::timer_expired, &ev::heartbeat_lost},
+              kAsking | kTasks) {}
 
  private:
   static constexpr int kRoundsMax = 5;
@@ -68,10 +63,6 @@ class NoLivelock final : public Judge {
            number(event, "status") != 0;
   }
 
-  static constexpr const sim::EventType* kInterests[] = {
-      &ev::rendezvous_completed, &ev::agent_started,   &ev::agent_signalled, &ev::agent_finished,
-      &wev::process_ended,       &wev::fault_injected, &wev::fault_ended,    &wev::node_restarted,
-      &ev::timer_expired,        &ev::heartbeat_lost};
   std::map<JobId, Count> counts_;
 };
 
@@ -82,11 +73,9 @@ class BlipTolerance final : public Judge {
  public:
   BlipTolerance()
       : Judge("liveness.blip_tolerance",
-              "A short fault of store or network does not end a healthy agent.", kAsking) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
+              "A short fault of store or network does not end a healthy agent.",
+              {&ev::store_serving, &ev::rendezvous_failed, &ev::mark, &ev::agent_finished},
+              kAsking) {}
 
  private:
   void judge(const sim::Event& event) override {
@@ -140,8 +129,6 @@ class BlipTolerance final : public Judge {
            detail.starts_with("DistNetworkError") || detail.starts_with("DistStoreError");
   }
 
-  static constexpr const sim::EventType* kInterests[] = {&ev::store_serving, &ev::rendezvous_failed,
-                                                         &ev::mark, &ev::agent_finished};
   /// When the rendezvous failed last; else when the agent, done for, began to serve others on.
   std::map<AgentId, sim::WorldTime> failed_;
   ProcessKey store_;
@@ -149,11 +136,9 @@ class BlipTolerance final : public Judge {
 
 }  // namespace
 
-std::unique_ptr<Invariant> make_no_livelock() {
-  return std::make_unique<NoLivelock>();
-}
-std::unique_ptr<Invariant> make_blip_tolerance() {
-  return std::make_unique<BlipTolerance>();
+void add_steadiness(InvariantRegistry& registry) {
+  registry.add<NoLivelock>();
+  registry.add<BlipTolerance>();
 }
 
 }  // namespace hooke::properties

@@ -6,16 +6,11 @@
 #include <charconv>
 #include <map>
 
-#include "model/observe/trace_events.h"
+#include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
-#include "properties/invariants/processes.h"
-#include "sim/world/world_events.h"
 
 namespace hooke::properties {
 namespace {
-
-namespace ev = model::events;
-namespace wev = world::events;
 
 /// Judged for the rendezvous store. It is needed by an agent that is joining, a member, or
 /// restarting, has not been told to end, and whose job is not decided yet; an agent in the exit
@@ -26,11 +21,9 @@ class StoreLifetime final : public Judge {
  public:
   StoreLifetime()
       : Judge("safety.store_lifetime", "A store outlives every client that still needs it.",
+              {&ev::store_serving, &ev::store_stopped, &ev::rendezvous_exchanged,
+               &wev::process_ended},
               kAsking) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
 
  private:
   struct Server {
@@ -143,8 +136,6 @@ class StoreLifetime final : public Judge {
     }
   }
 
-  static constexpr const sim::EventType* kInterests[] = {
-      &ev::store_serving, &ev::store_stopped, &ev::rendezvous_exchanged, &wev::process_ended};
   std::map<ProcessKey, Server> servers_;
   std::map<JobId, ProcessKey> own_stores_;
   std::map<AgentId, sim::WorldTime> heard_;  ///< when a rendezvous store last answered whom
@@ -159,11 +150,9 @@ class Bootstrap final : public Judge {
   Bootstrap()
       : Judge("safety.bootstrap",
               "Workers of a round are sent to a living endpoint owned by rank 0 of that round.",
+              {&wev::listener_opened, &wev::listener_closed, &wev::process_ended,
+               &ev::worker_started, &ev::rendezvous_joined, &ev::ranks_assigned},
               kNames) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
 
  private:
   struct Sent {
@@ -264,9 +253,6 @@ class Bootstrap final : public Judge {
   /// of it.
   static constexpr sim::Duration kTold = std::chrono::seconds(1);
   static constexpr std::size_t kRoundsKept = 8;
-  static constexpr const sim::EventType* kInterests[] = {
-      &wev::listener_opened, &wev::listener_closed,  &wev::process_ended,
-      &ev::worker_started,   &ev::rendezvous_joined, &ev::ranks_assigned};
   std::map<std::pair<JobId, std::int64_t>, Masters> masters_;
   std::map<ProcessKey, std::vector<std::int64_t>> open_;
   std::map<Endpoint, sim::WorldTime> closed_;
@@ -274,11 +260,9 @@ class Bootstrap final : public Judge {
 
 }  // namespace
 
-std::unique_ptr<Invariant> make_store_lifetime() {
-  return std::make_unique<StoreLifetime>();
-}
-std::unique_ptr<Invariant> make_bootstrap() {
-  return std::make_unique<Bootstrap>();
+void add_stores(InvariantRegistry& registry) {
+  registry.add<StoreLifetime>();
+  registry.add<Bootstrap>();
 }
 
 }  // namespace hooke::properties

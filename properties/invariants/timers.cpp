@@ -1,21 +1,15 @@
 // Timers: a worker that is in time is not ended, and one that is not is.
-#include "properties/invariants/timers.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "model/observe/trace_events.h"
+#include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
-#include "sim/world/world_events.h"
 
 namespace hooke::properties {
 namespace {
-
-namespace ev = model::events;
-namespace wev = world::events;
 
 /// One timer: a worker and a scope.
 using TimerKey = std::pair<ProcessKey, std::string>;
@@ -24,11 +18,9 @@ class TimerSafety final : public Judge {
  public:
   TimerSafety()
       : Judge("safety.timer_safety",
-              "A timer ends only a worker that has let its own deadline pass.", kPath) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
+              "A timer ends only a worker that has let its own deadline pass.",
+              {&ev::timer_acquired, &ev::timer_released, &ev::timer_killed, &wev::process_started},
+              kPath) {}
 
  private:
   struct Timer {
@@ -85,8 +77,6 @@ class TimerSafety final : public Judge {
     return hindrance(view().agent_of(event), needs(), event.at, event.at);
   }
 
-  static constexpr const sim::EventType* kInterests[] = {&ev::timer_acquired, &ev::timer_released,
-                                                         &ev::timer_killed, &wev::process_started};
   std::map<TimerKey, Timer> timers_;
 };
 
@@ -94,18 +84,10 @@ class TimerSafety final : public Judge {
 class TimerExpiry final : public Judge {
  public:
   TimerExpiry()
-      : Judge("liveness.timer_expiry", "A worker that lets its deadline pass is ended.",
-              kItself | kTasks | kMortal) {}
-
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    return kInterests;
-  }
-  void finish(const RunFacts& facts) override {
-    due_.finish(facts.end, [&](const TimerKey& key, const Due& due) {
-      const sim::Duration wall = facts.end.time_since_epoch() + ahead_[key.first.node];
-      if (passed_by_the_clock(key, wall)) tell(key, due, facts.end, sim::kNoEvent, "lives on");
-    });
-  }
+      : Judge(
+            "liveness.timer_expiry", "A worker that lets its deadline pass is ended.",
+            {&ev::timer_acquired, &ev::timer_released, &ev::watchdog_changed, &wev::process_ended},
+            kItself | kTasks | kMortal) {}
 
  private:
   static constexpr sim::Duration kBound = std::chrono::seconds(5);
@@ -121,12 +103,12 @@ class TimerExpiry final : public Judge {
     } else if (event.type == &wev::process_ended) {
       server_gone(process_of(event));
       for (const std::string& scope : scopes_[process_of(event)]) {
-        met({process_of(event), scope}, event, "was ended only");
+        met({process_of(event), scope}, event);
       }
       scopes_.erase(process_of(event));
     } else {
       const TimerKey key{process_of(event), std::string(text(event, "scope"))};
-      met(key, event, "went on");
+      met(key, event);
       if (event.type == &ev::timer_acquired) arm(key, event);
     }
   }
@@ -144,11 +126,20 @@ class TimerExpiry final : public Judge {
     expires_[key] = std::chrono::microseconds(number(event, "expires"));
   }
 
-  void met(const TimerKey& key, const sim::Event& event, const char* how) {
-    due_.met(key, event.at, [&](const TimerKey&, const Due& due) {
-      if (passed_by_the_clock(key, event.wall.time_since_epoch()))
-        tell(key, due, event.at, event.id, how);
-    });
+  void met(const TimerKey& key, const sim::Event& event) {
+    follow_the_clock(key, event.at);
+    due_.met(key, event);
+  }
+
+  void at_end(const RunFacts& facts) override {
+    for (const auto& [key, expires] : expires_) follow_the_clock(key, facts.end);
+  }
+
+  /// Deadlines are the wall clock's: one that was set back puts them off.
+  void follow_the_clock(const TimerKey& key, sim::WorldTime now) {
+    Due* const due = due_.find(key);
+    const sim::Duration wall = now.time_since_epoch() + ahead_[key.first.node];
+    if (due != nullptr && wall <= expires_[key] + kBound) due->since = std::max(due->since, now);
   }
 
   void server_gone(ProcessKey server) {
@@ -159,35 +150,24 @@ class TimerExpiry final : public Judge {
     }
   }
 
-  void tell(const TimerKey& key, const Due& due, sim::WorldTime at, sim::EventId event,
-            const char* how) {
-    violated(due.since + due.bound, event,
-             fmt::format("pid {} on node {} {} at {}, {} after the deadline of its timer \"{}\"",
-                         key.first.pid.value, view().name(key.first.node), how, seconds_text(at),
-                         seconds_text(at - due.since), key.second));
-  }
-
-  static constexpr const sim::EventType* kInterests[] = {
-      &ev::timer_acquired, &ev::timer_released, &ev::watchdog_changed, &wev::process_ended};
-  /// Deadlines are the wall clock's: one that was set back puts them off.
-  bool passed_by_the_clock(const TimerKey& key, sim::Duration wall) {
-    return wall > expires_[key] + kBound;
-  }
-
   std::map<sim::NodeId, sim::Duration> ahead_;  ///< of true time, when last heard of
   std::map<TimerKey, sim::Duration> expires_;
   std::set<ProcessKey> servers_;
   std::map<ProcessKey, std::set<std::string>> scopes_;
-  Obligations<TimerKey> due_{*this};
+  Obligations<TimerKey> due_{*this, "slack", [this](const TimerKey& key, const Due& due) {
+                               return fmt::format(
+                                   "pid {} on node {} let the deadline of its timer \"{}\" pass at "
+                                   "{} and should have ended",
+                                   key.first.pid.value, view().name(key.first.node), key.second,
+                                   seconds_text(due.since));
+                             }};
 };
 
 }  // namespace
 
-std::unique_ptr<Invariant> make_timer_safety() {
-  return std::make_unique<TimerSafety>();
-}
-std::unique_ptr<Invariant> make_timer_expiry() {
-  return std::make_unique<TimerExpiry>();
+void add_timers(InvariantRegistry& registry) {
+  registry.add<TimerSafety>();
+  registry.add<TimerExpiry>();
 }
 
 }  // namespace hooke::properties

@@ -13,8 +13,6 @@
 namespace hooke::properties::test {
 namespace {
 
-namespace ev = model::events;
-namespace wev = world::events;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -22,11 +20,9 @@ using ::testing::HasSubstr;
 class Counter final : public Judge {
  public:
   explicit Counter(std::vector<std::string>* seen, bool everything = false)
-      : Judge("safety.counter", "Counts."), seen_(seen), everything_(everything) {}
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override {
-    static constexpr const sim::EventType* kSome[] = {&ev::rendezvous_joined};
-    return everything_ ? std::span<const sim::EventType* const>() : kSome;
-  }
+      : Judge("safety.counter", "Counts.",
+              everything ? Interests{} : Interests{&ev::rendezvous_joined}),
+        seen_(seen) {}
 
  private:
   void judge(const sim::Event& event) override {
@@ -34,7 +30,6 @@ class Counter final : public Judge {
     broken(event, "node " + view().name(event.node) + " was seen");
   }
   std::vector<std::string>* seen_;
-  bool everything_;
 };
 
 sim::Event event_of(const sim::EventType& type, std::span<const sim::FieldValue> fields,
@@ -108,19 +103,20 @@ TEST(InvariantRegistry, the_builtins_are_the_invariants_of_the_design) {
     EXPECT_FALSE(invariant->interests().empty()) << invariant->id();
   }
   EXPECT_THAT(
-      names, ElementsAre("safety.one_world", "safety.rank_sanity", "safety.round_monotonic",
-                         "safety.round_isolation", "safety.bounds", "safety.closed_is_final",
-                         "safety.eviction", "safety.close_authority", "safety.kill_safety",
-                         "safety.restart_budget", "safety.gives_up_early", "safety.first_cause",
-                         "safety.claims_are_true", "safety.no_orphans", "safety.store_lifetime",
-                         "safety.store_linearizable", "safety.polling", "safety.bootstrap",
-                         "safety.env_contract", "safety.exit_code_truth", "safety.no_escaped_error",
-                         "liveness.loss_detection", "liveness.formation", "liveness.join_timeout",
-                         "liveness.exit", "liveness.barrier_opens", "liveness.restart_stops",
-                         "liveness.admission", "liveness.free_seat", "liveness.signals_take_effect",
-                         "liveness.no_livelock", "liveness.blip_tolerance", "safety.timer_safety",
-                         "liveness.timer_expiry", "safety.heartbeat_safety",
-                         "liveness.heartbeat_loss_seen", "liveness.core"));
+      names,
+      ElementsAre("safety.one_world", "safety.rank_sanity", "safety.env_contract",
+                  "safety.round_monotonic", "safety.round_isolation", "safety.bounds",
+                  "safety.closed_is_final", "safety.eviction", "safety.close_authority",
+                  "safety.kill_safety", "safety.no_orphans", "safety.restart_budget",
+                  "safety.first_cause", "safety.no_escaped_error", "safety.exit_code_truth",
+                  "safety.gives_up_early", "safety.claims_are_true", "safety.store_lifetime",
+                  "safety.bootstrap", "safety.store_linearizable", "safety.polling",
+                  "liveness.loss_detection", "liveness.formation", "liveness.join_timeout",
+                  "liveness.admission", "liveness.free_seat", "liveness.exit",
+                  "liveness.barrier_opens", "liveness.restart_stops",
+                  "liveness.signals_take_effect", "liveness.no_livelock", "liveness.blip_tolerance",
+                  "safety.timer_safety", "liveness.timer_expiry", "safety.heartbeat_safety",
+                  "liveness.heartbeat_loss_seen", "liveness.core"));
 }
 
 TEST(InvariantRegistry, invariants_that_are_shown_every_event_without_a_set_judge_alike) {
@@ -141,21 +137,21 @@ TEST(InvariantRegistry, invariants_that_are_shown_every_event_without_a_set_judg
 /// The example of InvariantRegistry's documentation.
 class TwoRoundsAtMost final : public Judge {
  public:
-  TwoRoundsAtMost() : Judge("safety.two_rounds_at_most", "Our jobs never need a third round.") {}
-  [[nodiscard]] std::span<const sim::EventType* const> interests() const override { return kSeen; }
+  TwoRoundsAtMost()
+      : Judge("safety.two_rounds_at_most", "Our jobs never need a third round.",
+              {&ev::rendezvous_completed}) {}
 
  private:
   void judge(const sim::Event& event) override {
     if (++rounds_ == 3)
       broken(event, "node " + view().name(event.node) + " completed a third round");
   }
-  static constexpr const sim::EventType* kSeen[] = {&ev::rendezvous_completed};
   int rounds_ = 0;
 };
 
 TEST(InvariantRegistry, a_promise_of_ones_own_is_judged_with_the_builtins) {
   auto registry = InvariantRegistry::with_builtins();
-  registry.add([] { return std::make_unique<TwoRoundsAtMost>(); });
+  registry.add<TwoRoundsAtMost>();
   InvariantSet set(registry);
   const sim::FieldValue completed[] = {"job", 0, 9, 1, 4};
   for (std::uint64_t id = 1; id <= 3; ++id) {

@@ -25,10 +25,10 @@ AgentSettings two_needed() {
 TEST(JoinTimeout, a_node_that_tries_for_ever_breaks_it) {
   Script script(two_needed());
   script.agent_starts("a").at(5s).joining("a").added("a", "participants", 0).at(671s);
-  EXPECT_THAT(witnesses(script.finish(false), kJoinTimeout),
-              AllOf(HasSubstr("the agent on node a (pid 100) has tried to join since 5.000 s"),
-                    HasSubstr("gone by 670.000 s"),
-                    HasSubstr("it tried on when the run ended at 671.000 s")));
+  EXPECT_THAT(
+      witnesses(script.finish(false), kJoinTimeout),
+      AllOf(HasSubstr("the agent on node a (pid 100) has tried to join since 5.000 s"),
+            HasSubstr("gone by 670.000 s"), HasSubstr("had not when the run ended at 671.000 s")));
 }
 
 TEST(JoinTimeout, an_agent_that_joins_again_after_a_group_that_came_apart_has_its_time_anew) {
@@ -39,7 +39,7 @@ TEST(JoinTimeout, an_agent_that_joins_again_after_a_group_that_came_apart_has_it
   EXPECT_EQ(verdict(script, kJoinTimeout), "kept");
   Script late(two_needed());
   late.agent_starts("a").at(5s).joining("a").at(700s).joining("a");
-  EXPECT_THAT(witnesses(late.finish(false), kJoinTimeout), HasSubstr("it began anew"));
+  EXPECT_THAT(witnesses(late.finish(false), kJoinTimeout), HasSubstr("did so only at 700.000 s"));
 }
 
 TEST(JoinTimeout, an_agent_that_gives_up_gets_in_or_becomes_a_spare_keeps_it) {

@@ -10,6 +10,7 @@
 namespace hooke::properties::test {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 sim::WorldTime at(sim::Duration time) {
@@ -158,20 +159,19 @@ TEST(Ledger, before_a_store_is_known_a_partition_hinders_the_machines_that_it_na
 /// One obligation of an agent: 10 s from its start until it finishes.
 class EndsSoon final : public Judge {
  public:
-  EndsSoon() : Judge("liveness.ends_soon", "Agents end within 10 s.", kAsking) {}
-  void finish(const RunFacts& facts) override {
-    owed_.finish(facts.end, [&](AgentId, const Due&) { violated(facts.end, {}, "never"); });
-  }
+  EndsSoon()
+      : Judge("liveness.ends_soon", "Agents end within 10 s.",
+              {&ev::agent_started, &ev::agent_finished}, kAsking) {}
 
  private:
   void judge(const sim::Event& event) override {
     const AgentId id = view().agent_of(event);
-    if (event.type == &model::events::agent_started) owed_.owe(id, {event.at, 10s, id});
-    if (event.type == &model::events::agent_finished) {
-      owed_.met(id, event.at, [&](AgentId, const Due&) { violated(event.at, event.id, "late"); });
-    }
+    if (event.type == &ev::agent_started) return owed_.owe(id, {event.at, 10s, id});
+    owed_.met(id, event);
   }
-  Obligations<AgentId> owed_{*this};
+  Obligations<AgentId> owed_{*this, "a little", [](AgentId, const Due&) {
+                               return std::string("an agent should have ended");
+                             }};
 };
 
 Account account_of(Script& script) {
@@ -187,7 +187,7 @@ Account account_of(Script& script) {
 
 Script ends_soon() {
   InvariantRegistry registry;
-  registry.add([] { return std::make_unique<EndsSoon>(); });
+  registry.add<EndsSoon>();
   return Script({}, registry);
 }
 
@@ -206,6 +206,18 @@ TEST(Account, tells_apart_what_was_kept_broken_put_off_excused_and_open) {
   EXPECT_EQ(account.put_off, 2);
   EXPECT_EQ(account.owed(), 6);
   EXPECT_EQ(account.excused_by.at("the path to the store (net_partition)"), 1);
+}
+
+TEST(Obligations, tell_what_was_owed_until_when_and_what_happened_instead) {
+  Script script = ends_soon();
+  script.agent_starts("a").agent_starts("b");
+  script.at(20s).finishes("a", "succeeded", 0).at(30s);
+  std::vector<std::string> told;
+  for (const Violation& violation : script.finish(false)) told.push_back(violation.witness);
+  EXPECT_THAT(told, ElementsAre("an agent should have ended by 10.000 s (a little: 10.000 s), but "
+                                "did so only at 20.000 s",
+                                "an agent should have ended by 10.000 s (a little: 10.000 s), but "
+                                "had not when the run ended at 30.000 s"));
 }
 
 TEST(FaultEffects, name_each_kind_once) {

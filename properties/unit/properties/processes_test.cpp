@@ -85,9 +85,9 @@ TEST(NoOrphans, a_worker_that_runs_on_after_its_agent_breaks_it) {
   Script script = two_nodes_at_work();
   script.at(10s).kill_agent("b").at(25s).worker_ends("b", 0, 1);
   EXPECT_THAT(witnesses(script.finish(false), "safety.no_orphans"),
-              HasSubstr("worker pid 101 (rank 1) on node b ran on at 25.000 s, 15.000 s after the "
-                        "agent on node b (pid "
-                        "100) had ended at 10.000 s"));
+              HasSubstr("the agent on node b (pid 100) had ended at 10.000 s; its worker pid 101 "
+                        "(rank 1) should have ended by 11.000 s (reaping: 1.000 s), but did so "
+                        "only at 25.000 s"));
 }
 
 TEST(NoOrphans, is_owed_for_a_second_after_the_end_of_an_agent_that_leaves_any) {
@@ -103,7 +103,7 @@ TEST(NoOrphans, an_orphan_that_outlives_the_run_breaks_it) {
   Script script = two_nodes_at_work();
   script.at(10s).kill_agent("b").at(12s);
   EXPECT_THAT(witnesses(script.finish(false), "safety.no_orphans"),
-              HasSubstr("still runs at 12.000 s"));
+              HasSubstr("had not when the run ended at 12.000 s"));
 }
 
 TEST(NoOrphans, a_workers_child_is_a_descendant_too) {
@@ -116,7 +116,7 @@ TEST(NoOrphans, a_workers_child_is_a_descendant_too) {
     if (!killed) script.finishes("b", "error", 1);
     script.at(30s).process_ends("b", child, 0);
     const auto found = witnesses(script.finish(false), "safety.no_orphans");
-    EXPECT_EQ(found.find("pid 102, a worker's child, on node b") != std::string::npos, !killed)
+    EXPECT_EQ(found.find("its worker's child pid 102") != std::string::npos, !killed)
         << found << "an agent that is killed can end its workers, but not their children";
   }
 }
