@@ -106,7 +106,7 @@ std::optional<RunResult> ElasticAgent::run() {
     } catch (const SignalException& error) {
       if (handles(error.signal())) {
         // Another signal inside this shutdown escapes, and what follows below starts it anew.
-        shutdown_at_end(error.signal());
+        shutdown_at_end(error.signal(), [this] { job_.say_goodbye(); });
         shut_down = true;
       }
       throw;
@@ -171,6 +171,12 @@ bool ElasticAgent::goes_on_after(RunResult& result) {
   // Whoever cannot be ended holds on to what those started anew would need.
   const bool stops =
       context_->has_abandoned() || (silent && heartbeats_.policy() == HeartbeatPolicy::stop);
+  if (result.failed() && !stops && job_.fails_for_a_departure()) {
+    ++attempt_.incarnation;
+    if (restart_failed_group("member_left", {})) return true;
+    enter(WorkerState::failed);
+    return false;
+  }
   const RestartDecision decision = (result.failed() || silent) && !stops
                                        ? job_.decide(result, attempt_.restart_count)
                                        : RestartDecision{RestartScope::none, {}, ""};
@@ -437,7 +443,8 @@ std::string_view ElasticAgent::exit_barrier() {
   return exit_wait_.wait();
 }
 
-void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace) {
+void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace,
+                            const std::function<void()>& meanwhile) {
   ports_.fault_point.reach("agent.stopping");
   // One that came during a deaf wait which then failed.
   if (spec_.signals_interrupt_stopping()) check_signals(ports_);
@@ -445,12 +452,13 @@ void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace) {
   if (!guards_on) timers_->stop();  // before the workers: what they still guard has no server then
   health_check_.stop();
   heartbeats_.stop();
-  if (context_ != nullptr) context_->close(signal, grace);
+  if (context_ != nullptr) context_->close(signal, grace, meanwhile);
   if (guards_on) timers_->stop();
 }
 
-void ElasticAgent::shutdown_at_end(sim::Signal signal) {
-  if (!planted(Planted::agent_ends_before_workers)) shutdown(signal, spec_.grace_at_end());
+void ElasticAgent::shutdown_at_end(sim::Signal signal, const std::function<void()>& meanwhile) {
+  if (planted(Planted::agent_ends_before_workers)) return;
+  shutdown(signal, spec_.grace_at_end(), meanwhile);
 }
 
 void ElasticAgent::enter(WorkerState state) {

@@ -61,9 +61,11 @@ class ElasticAgent final : public Agent {
   bool finish(RunResult& result);
   bool form_group(bool again);
   bool restart_failed_group(const char* cause, sim::Duration delay);
-  void shutdown(sim::Signal signal, sim::Duration grace);
+  /// `meanwhile` is called when the workers have their signal.
+  void shutdown(sim::Signal signal, sim::Duration grace,
+                const std::function<void()>& meanwhile = nullptr);
   /// Of run().
-  void shutdown_at_end(sim::Signal signal);
+  void shutdown_at_end(sim::Signal signal, const std::function<void()>& meanwhile = nullptr);
   [[nodiscard]] sim::Duration monitor_interval() const;
   void install_signal_handlers();
   void enter(WorkerState state);

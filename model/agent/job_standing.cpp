@@ -7,6 +7,7 @@
 #include "model/observe/trace_events.h"
 #include "model/signals/signal_gate.h"
 #include "model/store/patient_store.h"
+#include "model/store/short_timeout.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {
@@ -14,6 +15,8 @@ namespace {
 
 /// For how long a hardened agent goes on telling a silent store that the job has failed.
 constexpr sim::Duration kUntoldMax = std::chrono::seconds(60);
+/// For how long an agent that is told to go waits for one answer of the store.
+constexpr sim::Duration kGoodbyeReply = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -89,6 +92,42 @@ RestartBudget& JobStanding::budget() {
                   : make_job_budget(restarts_allowed(), make_stepping_store(ports_, store));
   }
   return *budget_;
+}
+
+// ---- departures ---------------------------------------------------------------------------------
+
+Departure JobStanding::departure() {
+  const std::shared_ptr<Store> store = hardened() ? handler_.job_store() : nullptr;
+  return {store == nullptr ? nullptr : make_stepping_store(ports_, store), group_.round};
+}
+
+void JobStanding::say_goodbye() {
+  if (!hardened() || planted(Planted::agent_goodbye_not_said)) return;
+  const std::shared_ptr<Store> store = handler_.job_store();
+  if (store == nullptr || group_.store == nullptr) return;
+  const ShortTimeout brief(*store, kGoodbyeReply);
+  try {
+    Departure(store, group_.round).tell_of_order(group_.group_rank);
+  } catch (const StoreError&) {
+    // The others take this agent for lost.
+  }
+}
+
+bool JobStanding::follows_a_departure(const std::vector<std::int64_t>& missing) {
+  if (planted(Planted::agent_departure_costs_a_restart)) return false;
+  const bool lenient = planted(Planted::agent_loss_called_departure) && !missing.empty();
+  if (!lenient && !departure().have_all_left(missing)) return false;
+  departure().tell_of_following(group_.group_rank);
+  return true;
+}
+
+bool JobStanding::fails_for_a_departure() try {
+  if (planted(Planted::agent_departure_costs_a_restart) || !departure().one_was_ordered())
+    return false;
+  departure().tell_of_following(group_.group_rank);
+  return true;
+} catch (const StoreError&) {
+  return false;
 }
 
 // ---- the end ------------------------------------------------------------------------------------

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <vector>
 
+#include "model/agent/departure.h"
 #include "model/agent/job_failure.h"
 #include "model/agent/restart_budget.h"
 #include "model/agent/restart_policy.h"
@@ -27,6 +29,15 @@ class JobStanding {
   RestartDecision decide(const RunResult& result, std::int64_t restart_count);
   /// A lost member costs the job a restart, as its peers' failures would. False: none is left.
   bool may_restart_for_a_loss();
+  /// This agent is told to go, and tells the others that it is no loss; a store that is silent is
+  /// not waited for.
+  void say_goodbye();
+  /// Hardened: the members of the round with these ranks have left of their own accord, which costs
+  /// the job no restart; nor does this agent's following, which it tells the others. StoreError.
+  bool follows_a_departure(const std::vector<std::int64_t>& missing);
+  /// Likewise when workers here have failed and a member of the round was told to go: they miss its
+  /// workers.
+  bool fails_for_a_departure();
   /// As last heard.
   [[nodiscard]] std::int64_t remaining_restarts() const { return remaining_; }
 
@@ -50,6 +61,7 @@ class JobStanding {
  private:
   RestartBudget& budget();
   JobFailure failure();
+  Departure departure();
   [[nodiscard]] std::int64_t restarts_allowed() const;
   /// What is left for another failure of workers that were started anew `restart_count` times.
   std::int64_t remaining_after(std::int64_t restart_count);

@@ -226,6 +226,16 @@ Ending run_guarded(sim::Ports& ports, const Plugins& plugins, const LaunchConfig
   return ending;
 }
 
+/// PyTorch catches signals from its first worker start on: before that one ends an agent at
+/// once, and leaves on the lists what others take for a node that will come.
+void catch_early(sim::ProcessHost& processes, WorkerSpec& spec) {
+  if (spec.planted.has(Planted::launcher_deaf_until_workers)) return;
+  for (const sim::Signal signal : spec.signals_to_handle)
+    static_cast<void>(
+        processes.catch_signal(signal));  // refused ones are told of at the first start
+  spec.signals_caught = true;
+}
+
 /// A whole uuid4 in decimal, as PyTorch draws it, has more digits; it is only a name.
 std::string drawn_run_id(sim::Random& random) {
   const std::uint64_t bound = std::uint64_t{1} << 62U;
@@ -259,8 +269,10 @@ Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& c
     if (!told_to_go && !runs_again(plugins, config, ending, run)) {
       handler->linger();
     }
-  } catch (const SignalException& error) {  // SIGINT before there is a handler to close
-    ending = {"signalled", kInterrupted, error.what()};
+  } catch (const SignalException& error) {  // before there is a handler to close or leave
+    const bool by_signal = spec.variant == Variant::hardened;
+    ending = {"signalled", by_signal ? kSignalled + static_cast<int>(error.signal()) : kInterrupted,
+              error.what()};
   } catch (const std::exception& error) {
     ending.detail = class_of(error) + ": " + error.what();
   }
@@ -286,6 +298,7 @@ int launch_agent(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& 
   const std::string run_id = config.run_id;
   WorkerSpec spec = worker_spec(ports.processes, config);
   static_cast<void>(ports.processes.catch_signal(sim::Signal::int_));
+  if (spec.variant == Variant::hardened) catch_early(ports.processes, spec);
   for (std::int64_t run = 1;; ++run) {
     const Ending ending =
         run_once(ports, plugins, config, spec, observers == nullptr ? usual : *observers, run);

@@ -27,8 +27,8 @@ inline constexpr EventType agent_settings{"agent.settings",
 inline constexpr EventType agent_finished{"agent.finished", {"outcome", "exit_code", "detail"}};
 /// The worker group's state changed (PyTorch's WorkerState names).
 inline constexpr EventType group_state{"group.state", {"state", "restart_count"}};
-/// `cause`: worker_failure, heartbeat_loss, membership_change; hardened: member_lost,
-/// rendezvous_lost.
+/// `cause`: worker_failure, heartbeat_loss, membership_change; hardened: member_left (politely),
+/// member_lost, rendezvous_lost.
 inline constexpr EventType group_restarting{"group.restarting",
                                             {"cause", "remaining_restarts", "round"}};
 inline constexpr EventType agent_signalled{"agent.signalled", {"signal", "phase"}};

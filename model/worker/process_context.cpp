@@ -203,14 +203,19 @@ void ProcessContext::wait_for_end(const Process* which,
   }
 }
 
-void ProcessContext::close(sim::Signal signal, sim::Duration grace) {
-  end_processes(signal, grace);
+void ProcessContext::close(sim::Signal signal, sim::Duration grace,
+                           const std::function<void()>& meanwhile) {
+  end_processes(signal, grace, meanwhile);
   for (TailLog& tail : tails_) tail.stop();
   if (std::exchange(reserved_, false)) launcher_.release();
 }
 
-void ProcessContext::end_processes(sim::Signal signal, sim::Duration grace) {
-  if (reap()) return;
+void ProcessContext::end_processes(sim::Signal signal, sim::Duration grace,
+                                   const std::function<void()>& meanwhile) {
+  if (reap()) {
+    if (meanwhile) meanwhile();
+    return;
+  }
   if (planted_.has(Planted::worker_grace_skipped)) grace = 0s;
   if (planted_.has(Planted::worker_grace_ten_times)) grace *= 10;
   const bool all = planted_.has(Planted::worker_ended_ones_signalled);
@@ -218,7 +223,9 @@ void ProcessContext::end_processes(sim::Signal signal, sim::Duration grace) {
     if (all || !process.is_over()) send(process, signal, "stop");
     if (planted_.has(Planted::worker_first_one_signalled)) break;
   }
-  wait_for_end(nullptr, ports_.clock.monotonic_now() + grace);
+  const sim::MonotonicTime end = ports_.clock.monotonic_now() + grace;
+  if (meanwhile) meanwhile();
+  wait_for_end(nullptr, end);
   if (planted_.has(Planted::worker_grace_without_kill)) return;
   for (Process& process : processes_) {
     if (!process.is_over()) kill(process);

@@ -3,6 +3,7 @@
 // (torch/distributed/elastic/multiprocessing/api.py:SubprocessContext).
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <optional>
@@ -68,8 +69,10 @@ class ProcessContext {
   /// Sends `signal`, waits up to `grace` for all; then kills what is left one after the other, each
   /// with a wait without limit: one that cannot die, which is told after 30 s, keeps those behind
   /// it alive. The hardened variant goes on without it then. Harmless when nothing runs.
-  /// What the workers have written is shown before this returns. SignalException.
-  void close(sim::Signal signal, sim::Duration grace);
+  /// What the workers have written is shown before this returns. `meanwhile` is called when all
+  /// have their signal. SignalException.
+  void close(sim::Signal signal, sim::Duration grace,
+             const std::function<void()>& meanwhile = nullptr);
   /// A worker that cannot die was left behind.
   [[nodiscard]] bool has_abandoned() const;
 
@@ -84,7 +87,8 @@ class ProcessContext {
   };
   sim::Pid spawn(const WorkerStart& worker);
   void tail(const std::vector<WorkerStart>& workers);
-  void end_processes(sim::Signal signal, sim::Duration grace);
+  void end_processes(sim::Signal signal, sim::Duration grace,
+                     const std::function<void()>& meanwhile);
   void send(Process& process, sim::Signal signal, const char* reason);
   /// SIGKILL, and what there is to do when not even that ends it.
   void kill(Process& process);

@@ -19,6 +19,8 @@ void add_process_family(InvariantRegistry& registry);
 void add_failures(InvariantRegistry& registry);
 /// Agents that give up with restarts left.
 void add_giving_up(InvariantRegistry& registry);
+/// What it costs a job that a member is told to go.
+void add_polite_departure(InvariantRegistry& registry);
 /// What agents say of themselves.
 void add_claims(InvariantRegistry& registry);
 /// Where stores are, and for how long.

@@ -49,6 +49,20 @@ TEST(AgentSignals, sigint_before_the_first_worker_start_only_takes_a_hardened_no
   EXPECT_EQ(job[0].rendezvous.leaves, 1);
 }
 
+TEST(AgentSignals,
+     any_signal_before_the_first_worker_start_only_takes_a_hardened_node_out) {
+  for (const Signal signal : {Signal::term, Signal::hup, Signal::quit}) {
+    TestJob job;
+    job[0].config.variant = Variant::hardened;
+    job[0].rendezvous.join = slow_join(job);
+    job.signal_at(5s, signal);
+    job.start_and_run();
+    EXPECT_EQ(job.status(), 128 + static_cast<int>(signal));
+    EXPECT_EQ(job[0].rendezvous.shutdowns, 0);
+    EXPECT_EQ(job[0].rendezvous.leaves, 1);
+  }
+}
+
 TEST(AgentSignals, each_handled_signal_is_passed_on_and_leaves_the_rendezvous_open) {
   for (const Signal signal : {Signal::term, Signal::int_, Signal::hup, Signal::quit}) {
     const std::string number = std::to_string(static_cast<int>(signal));

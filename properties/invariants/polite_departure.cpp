@@ -1,0 +1,109 @@
+// What a member costs its job that is told to go, and goes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "properties/invariants/builtins.h"
+#include "properties/invariants/judge.h"
+
+namespace hooke::properties {
+namespace {
+
+/// A member has left politely when it was told to end, no worker of it had failed before, and it
+/// ended as signalled. Where a round has lost nothing else, its agents neither give the job up nor
+/// restart as for a loss; where no member was told to end, none restarts as for a departure. An
+/// agent that was told to end has no seat in a round that completes after its end. Who was given up
+/// as dead (PyTorch's agents take themselves off no list) counts as lost.
+class PoliteDeparture final : public Judge {
+ public:
+  PoliteDeparture()
+      : Judge("safety.polite_departure",
+              "A member that is told to go and goes costs no restart, and leaves no ghost.",
+              {&wev::process_ended, &ev::rendezvous_evicted, &ev::rendezvous_added,
+               &ev::rendezvous_left, &ev::group_restarting, &ev::rendezvous_completed,
+               &ev::job_given_up},
+              kAsking | kTasks) {}
+
+ private:
+  void judge(const sim::Event& event) override {
+    const AgentId id = view().agent_of(event);
+    if (event.type == &wev::process_ended) {
+      const Process* const worker = view().process(event.node, event.pid);
+      const bool failed = worker != nullptr && worker->worker && number(event, "status") != 0;
+      if (failed && !worker->told_to_stop) failed_.insert(worker->owner);
+    } else if (event.type == &ev::rendezvous_evicted) {
+      const AgentId evicted = view().agent_described(text(event, "descriptor"));
+      if (evicted != kNoAgent) given_up_.insert(evicted);
+    } else if (id == kNoAgent) {
+      return;
+    } else if (event.type == &ev::rendezvous_added) {
+      if (text(event, "list") == "participants") seats_[id] = number(event, "round");
+    } else if (event.type == &ev::rendezvous_left) {
+      seats_.erase(id);
+    } else if (event.type == &ev::rendezvous_completed) {
+      completed(event, view().agent(id).job);
+    } else if (event.type == &ev::job_given_up) {
+      restarts(event, id, "member_lost", "gives its job up");
+    } else {
+      restarts(event, id, text(event, "cause"), "restarts as for a loss");
+    }
+  }
+
+  void restarts(const sim::Event& event, AgentId id, std::string_view cause, const char* does) {
+    const Agent& self = view().agent(id);
+    const Round* const round = view().round(self.job, number(event, "round"));
+    if (round == nullptr || (cause != "member_lost" && cause != "member_left")) return;
+    bool all_polite = !failed_.contains(id);
+    AgentId left = kNoAgent;
+    for (const AgentId each : round->members) {
+      const Agent& member = view().agent(each);
+      const bool polite = member.signalled && !failed_.contains(each) &&
+                          (member.alive() || member.outcome == "signalled");
+      if (member.signalled) left = each;
+      all_polite = all_polite && !given_up_.contains(each) && (polite || member.alive());
+    }
+    const bool wrong = cause == "member_left" ? left == kNoAgent : left != kNoAgent && all_polite;
+    if (!wrong) return kept();
+    const auto* const by =
+        hindrance_of_any(self.job, needs(), round->completed.value_or(sim::WorldTime()), event.at);
+    if (by != nullptr) return excused(*by);
+    if (cause == "member_left")
+      return broken(event, fmt::format("{} restarts at {} as for a member that was told to go, and "
+                                       "none of its round was",
+                                       view().describe(id), seconds_text(event.at)));
+    broken(event, fmt::format("{} {} at {}, and its round has lost only {}, which was told to go "
+                              "at {}",
+                              view().describe(id), does, seconds_text(event.at),
+                              view().describe(left), seconds_text(*view().agent(left).signalled)));
+  }
+
+  void completed(const sim::Event& event, JobId job) {
+    for (const auto& [id, round] : std::exchange(seats_, {})) {
+      const Agent& agent = view().agent(id);
+      if (agent.job != job || round != number(event, "round")) {
+        seats_[id] = round;
+      } else if (agent.signalled && agent.ended && *agent.ended < event.at) {
+        const std::string witness = fmt::format(
+            "round {} completes at {} with a seat for {}, which was told to go at {} and ended at "
+            "{}",
+            round, seconds_text(event.at), view().describe(id), seconds_text(*agent.signalled),
+            seconds_text(*agent.ended));
+        broken(event, witness, hindrance(id, needs(), agent.started, *agent.ended));
+      }
+    }
+  }
+
+  std::map<AgentId, std::int64_t> seats_;  ///< in rounds that are not complete
+  std::set<AgentId> given_up_;             ///< as dead
+  std::set<AgentId> failed_;               ///< a worker of theirs has failed by itself
+};
+
+}  // namespace
+
+void add_polite_departure(InvariantRegistry& registry) {
+  registry.add<PoliteDeparture>();
+}
+
+}  // namespace hooke::properties
