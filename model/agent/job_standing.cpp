@@ -49,7 +49,7 @@ RestartDecision JobStanding::decide(const RunResult& result, std::int64_t restar
     decision = {RestartScope::none, {}, ""};
   }
   if (own_left) {
-    if (decision.reason.empty()) decision.reason = "the job's restarts are spent";
+    if (decision.reason.empty()) decision.reason = events::kRestartsSpent;
     ports_.trace.emit(events::restart_refused, {decision.reason, group_.round});
   }
   return decision;
@@ -85,7 +85,10 @@ std::int64_t JobStanding::restarts_allowed() const {
 
 RestartBudget& JobStanding::budget() {
   if (budget_ == nullptr) {
-    const bool job_wide = hardened() && !planted(Planted::agent_budget_per_agent);
+    // A static job has no rounds that would tell whether two agents restart for one failure. Where
+    // each agent restarts all its workers for it, its own count is the job's.
+    const bool counts_for_all = group_.round >= 0 || policy_.restarts_single_workers();
+    const bool job_wide = hardened() && counts_for_all && !planted(Planted::agent_budget_per_agent);
     const std::shared_ptr<Store> store = job_wide ? handler_.job_store() : nullptr;
     budget_ = store == nullptr
                   ? make_own_budget(restarts_allowed())

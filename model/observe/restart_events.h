@@ -1,6 +1,8 @@
 #pragma once
 // What restart policies other than PyTorch's add to the trace (see trace_events.h).
 
+#include <string_view>
+
 #include "sim/port/trace.h"
 
 namespace hooke::model::events {
@@ -10,6 +12,8 @@ namespace hooke::model::events {
 inline constexpr sim::EventType restart_delayed{"restart.delayed", {"delay", "round"}};
 /// Workers failed, and the agent gives up although its own restarts do not reach max_restarts.
 inline constexpr sim::EventType restart_refused{"restart.refused", {"reason", "round"}};
+/// Its reason when no policy forbids the restart: the job has none left.
+inline constexpr std::string_view kRestartsSpent = "the job's restarts are spent";
 /// The job has failed for good for this agent, which tells the others (hardened).
 inline constexpr sim::EventType job_given_up{"job.given_up", {"round"}};
 /// One failed worker is started again alone; `worker_pid` is the one that ended.
