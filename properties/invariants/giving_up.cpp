@@ -21,9 +21,9 @@ class GivesUpEarly final : public Judge {
   GivesUpEarly()
       : Judge("safety.gives_up_early",
               "An agent ends its job for failed workers only when no restart is left.",
-              {&ev::worker_started, &ev::rendezvous_completed, &ev::heartbeat_lost,
-               &ev::timer_killed, &ev::restart_refused, &ev::exit_barrier_entered,
-               &wev::process_ended, &ev::rendezvous_closed},
+              {&ev::worker_started, &ev::worker_restarting, &ev::rendezvous_completed,
+               &ev::heartbeat_lost, &ev::timer_killed, &ev::restart_refused,
+               &ev::exit_barrier_entered, &wev::process_ended, &ev::rendezvous_closed},
               kMortal) {}
 
  private:
@@ -55,6 +55,8 @@ class GivesUpEarly final : public Judge {
     JobSpent& job = jobs_[agent.job];
     if (event.type == &ev::worker_started) {
       if (std::exchange(agents_[id].failed, false)) ++agents_[id].restarts;
+    } else if (event.type == &ev::worker_restarting) {  // alone: no round tells of it
+      ++job.restarts;
     } else if (event.type == &ev::rendezvous_completed) {
       if (std::exchange(job.failed, false)) ++job.restarts;
       job.over = false;
@@ -62,7 +64,7 @@ class GivesUpEarly final : public Judge {
       agents_[id].failed = job.failed = true;
       if (event.type == &ev::heartbeat_lost) agents_[id].may_stop = true;
     } else if (event.type == &ev::restart_refused) {
-      agents_[id].may_stop = true;
+      agents_[id].may_stop |= text(event, "reason") != ev::kRestartsSpent;  // that is judged here
     } else if (event.type == &ev::exit_barrier_entered) {
       if (view().job(agent.job).over == event.at) job.over = true;
     } else {

@@ -101,18 +101,22 @@ class HeartbeatSafety final : public Judge {
     }
     if (event.type == &ev::worker_ended) {  // may be a reason of its own
       ended_.insert(agent);
+      ended_workers_.insert({event.node, pid(event, "worker_pid")});
       return;
     }
     Expected* const worker = roll_.take(event, agent);
     if (event.type == &ev::heartbeat_expected) {
       policies_[agent] = worker->policy;
       ended_.erase(agent);
+      ended_workers_.erase(worker->process);
+      lost_[agent].erase(std::string(text(event, "worker")));
     } else if (worker != nullptr && event.type == &ev::heartbeat_received) {
       worker->heard = worker->since = event.at;
       lost_[agent].erase(std::string(text(event, "worker")));
     } else if (worker != nullptr) {
       judge_loss(event, *worker);
-      lost_[agent].insert(std::string(text(event, "worker")));
+      const bool news = lost_[agent].insert(std::string(text(event, "worker"))).second;
+      if (!news || ended_workers_.contains(worker->process)) tell_needless(event, *worker, news);
     }
   }
 
@@ -126,6 +130,13 @@ class HeartbeatSafety final : public Judge {
                               "had come only {} ago",
                               view().name(event.node), worker.rank, seconds_text(event.at),
                               seconds_text(silent)));
+  }
+
+  void tell_needless(const sim::Event& event, const Expected& worker, bool news) {
+    broken(event, fmt::format("the agent on node {} gave rank {} (pid {}) up at {}, although {}",
+                              view().name(event.node), worker.rank, worker.process.pid.value,
+                              seconds_text(event.at),
+                              news ? "it had learnt of its end" : "it had done so already"));
   }
 
   void judge_restart(const sim::Event& event, AgentId agent) {
@@ -171,6 +182,7 @@ class HeartbeatSafety final : public Judge {
   Roll roll_;
   std::map<AgentId, std::string> policies_;
   std::map<AgentId, std::set<std::string>> lost_;  ///< names
+  std::set<ProcessKey> ended_workers_;             ///< of whose end their agents have told
   std::set<AgentId> ended_;  ///< a worker of theirs has ended in this incarnation
   std::map<AgentId, Blow> blows_;
 };

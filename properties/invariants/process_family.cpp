@@ -1,6 +1,7 @@
 // Who may signal whom, and who may outlive whom: an agent and what descends from it are one family.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "properties/invariants/builtins.h"
@@ -28,6 +29,10 @@ class KillSafety final : public Judge {
       reaped_.erase(worker);
     } else if (event.type == &ev::worker_ended) {
       reaped_[worker] = event.at;
+    } else if (text(event, "reason") == "grace is over" && !had_grace(event, worker)) {
+      broken(event, fmt::format("{} killed its worker pid {} at {} without the grace that it owes",
+                                view().describe(view().agent_of(event)), worker.pid.value,
+                                seconds_text(event.at)));
     } else if (const auto found = reaped_.find(worker); found != reaped_.end()) {
       const auto signal = static_cast<sim::Signal>(static_cast<int>(number(event, "signal")));
       broken(event,
@@ -36,6 +41,15 @@ class KillSafety final : public Judge {
                          view().describe(view().agent_of(event)), to_string(signal),
                          seconds_text(event.at), worker.pid.value, seconds_text(found->second)));
     }
+  }
+
+  /// Half of what was configured is enough: clocks drift.
+  [[nodiscard]] bool had_grace(const sim::Event& event, const ProcessKey& worker) const {
+    const AgentId id = view().agent_of(event);
+    const Process* const target = view().process(worker.node, worker.pid);
+    if (id == kNoAgent || target == nullptr || !target->told_to_stop) return true;
+    const sim::Duration grace = std::min(view().agent(id).timeouts.shutdown, kStopGrace);
+    return event.at - *target->told_to_stop >= grace / 2;
   }
 
   void judge_signal(const sim::Event& event) {

@@ -130,6 +130,23 @@ TEST(HeartbeatSafety, a_worker_that_has_just_beaten_is_not_lost) {
                         "ago"));
 }
 
+TEST(HeartbeatSafety, a_loss_is_told_once) {
+  Watched script;
+  script.at(8s);
+  script.lost(6s).at(9s);
+  script.lost(7s);
+  EXPECT_THAT(witnesses(script.finish(false), kSafety),
+              HasSubstr("up at 9.000 s, although it had done so already"));
+}
+
+TEST(HeartbeatSafety, a_worker_whose_end_was_told_is_not_lost) {
+  Watched script;
+  script.at(3s).worker_ends("a", 0, 0).reaps("a").at(9s);
+  script.lost(7s);
+  EXPECT_THAT(witnesses(script.finish(false), kSafety),
+              HasSubstr("up at 9.000 s, although it had learnt of its end"));
+}
+
 TEST(HeartbeatSafety, a_worker_that_may_take_any_time_to_begin_is_not_lost) {
   Script script;
   script.agent_starts("a").serves_store("a", 29400).at(1s).form(0, {"a"});

@@ -62,6 +62,22 @@ TEST(KillSafety, a_worker_that_has_been_reaped_has_no_number_any_more) {
                     ::testing::Not(HasSubstr("SIGTERM"))));
 }
 
+TEST(KillSafety, a_worker_is_killed_only_when_its_grace_is_over) {
+  for (const sim::Duration after : {2s, 30s}) {
+    Script script = two_nodes_at_work();
+    const std::int64_t worker = script.worker_pid("b", 0);
+    script.at(5s).emit("b", 100, ev::worker_signalled, {worker, 15, "stop"});
+    script.at(5s + after).emit("b", 100, ev::worker_signalled, {worker, 9, "grace is over"});
+    const std::string found = witnesses(script.finish(false), "safety.kill_safety");
+    if (after == 30s) {
+      EXPECT_THAT(found, IsEmpty());
+    } else {
+      EXPECT_THAT(found, HasSubstr("killed its worker pid 101 at 7.000 s without the grace that it "
+                                   "owes"));
+    }
+  }
+}
+
 // ---- no_escaped_error
 
 TEST(NoEscapedError, an_agent_that_ends_of_a_key_error_breaks_it) {
