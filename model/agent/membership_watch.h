@@ -27,9 +27,9 @@ class MembershipWatch {
 
   /// "membership_change", "member_left", "member_lost" or "rendezvous_lost"; null: for nothing. A
   /// failing backend ends a healthy agent. A hardened one asks again until the others must
-  /// have taken it for dead, and then meets them again, if it can (static: nobody ever takes it for
-  /// dead); between two questions, which may take long, it looks at its workers. RendezvousError:
-  /// the job is over, or has gone on without this agent.
+  /// have taken it for dead, and then meets them again, if it can (static: no agent ever takes it
+  /// for dead); between two questions, which may take long, it looks at its workers.
+  /// RendezvousError: the job is over, or has gone on without this agent.
   const char* cause_to_restart(Attempt& attempt);
   /// The others want another round with this node, or have begun one without it, to whom it comes
   /// as a newcomer does: either way that costs the job no restart.

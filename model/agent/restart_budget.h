@@ -35,12 +35,12 @@ std::unique_ptr<RestartBudget> make_own_budget(std::int64_t max_restarts);
 /// fails in a round, its consequences on other nodes included, is one restart of the job. It
 /// outlives agents: who replaces a lost one finds it as it is. Agents of torch-2.x read and write
 /// other keys only; they neither see it nor disturb it, and count for themselves as ever.
-/// A store that comes up empty is given back the count by whoever looked at it last and spends, or
-/// finds nothing left, or comes to wait beside the round of others, who may never have looked.
-/// A lost member counts, a node that waits to be let in does not. Where there are no rounds
+/// A store that comes up empty is given back the count by the agent that looked at it last and
+/// spends, or finds nothing left, or comes to wait beside the round of others, who may never have
+/// looked. A lost member counts, a node that waits to be let in does not. Where there are no rounds
 /// (static, round -1) every restart counts: that fits workers that are started again alone, not
 /// groups, of which each restarts for one failure. While the store cannot be reached the agent's
-/// own restarts count: whoever can reach neither store nor peers does not get through the next
+/// own restarts count: an agent that reaches neither store nor peers does not get through the next
 /// rendezvous anyway.
 std::unique_ptr<RestartBudget> make_job_budget(std::int64_t max_restarts,
                                                std::shared_ptr<Store> store);

@@ -26,8 +26,9 @@ class ClaimsAreTrue final : public Judge {
 
  private:
   void judge(const sim::Event& event) override {
-    if (event.type == &wev::process_ended) return process_ended(event);
-    if (event.type == &wev::listener_opened) {
+    if (event.type == &wev::process_ended) {
+      if (const Process* const worker = failed_worker(event)) failed_.insert(worker->owner);
+    } else if (event.type == &wev::listener_opened) {
       listeners_are_told_ = true;
       open_.insert({event.node, number(event, "port")});
     } else if (event.type == &wev::listener_closed) {
@@ -59,12 +60,6 @@ class ClaimsAreTrue final : public Judge {
     } else {
       finished(event, id);
     }
-  }
-
-  void process_ended(const sim::Event& event) {
-    const Process* const process = view().process(event.node, event.pid);
-    if (process == nullptr || !process->worker || number(event, "status") == 0) return;
-    if (!process->told_to_stop) failed_.insert(process->owner);
   }
 
   void serving(const sim::Event& event) {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <vector>
 
 #include "properties/invariants/builtins.h"
 #include "properties/invariants/core_excuses.h"

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <set>
 
 #include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
@@ -43,9 +42,10 @@ class GivesUpEarly final : public Judge {
     if (event.type == &ev::rendezvous_closed) {
       if (const JobId job = view().find_job(text(event, "run_id")); job != kNoJob)
         jobs_[job].over = true;
-    } else if (id == kNoAgent) {
-      worker_ended(event);
-    } else {
+    } else if (const Process* const worker = failed_worker(event)) {
+      agents_[worker->owner].failed = true;
+      jobs_[view().agent(worker->owner).job].failed = true;
+    } else if (id != kNoAgent) {
       agent_event(event, id);
     }
   }
@@ -70,15 +70,6 @@ class GivesUpEarly final : public Judge {
     } else {
       agent_ended(event, id, job);
     }
-  }
-
-  /// A worker that its agent has told to stop has not failed.
-  void worker_ended(const sim::Event& event) {
-    const Process* const worker = view().process(event.node, event.pid);
-    if (worker == nullptr || !worker->worker || worker->told_to_stop) return;
-    if (event.type != &wev::process_ended || number(event, "status") == 0) return;
-    agents_[worker->owner].failed = true;
-    jobs_[view().agent(worker->owner).job].failed = true;
   }
 
   void agent_ended(const sim::Event& event, AgentId id, JobSpent& job) {

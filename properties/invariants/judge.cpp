@@ -68,6 +68,13 @@ const Hindrance* Judge::hindrance_of_any(JobId job, Needs needs, sim::WorldTime 
   return nullptr;
 }
 
+const Process* Judge::failed_worker(const sim::Event& event) const {
+  if (event.type != &wev::process_ended || number(event, "status") == 0) return nullptr;
+  const Process* const process = view_->process(event.node, event.pid);
+  const bool failed = process != nullptr && process->worker && !process->told_to_stop;
+  return failed ? process : nullptr;
+}
+
 Judge::Settled Judge::settle(const Due& due, sim::WorldTime at, bool at_end) {
   const Ledger& ledger = view_->ledger();
   // What a clock measures may take a tenth longer: no simulated clock is wrong by more.

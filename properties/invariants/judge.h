@@ -114,6 +114,9 @@ class Judge : public Invariant {
   /// ones are usually consequences.
   void violated(sim::WorldTime at, sim::EventId event, std::string witness,
                 const Hindrance* hindrance = nullptr);
+  /// The worker whose end this is, if it failed by itself: its status is not 0, and its agent had
+  /// not told it to stop. Null: it did not, or the event is another one.
+  [[nodiscard]] const Process* failed_worker(const sim::Event& event) const;
   /// No further violation is kept: an examination that takes long may stop.
   [[nodiscard]] bool enough() const { return violations_.size() >= kKept; }
   /// A fault that took one of `needs` from the agent between the two instants; null: none did.
@@ -182,7 +185,6 @@ class Obligations {
     if (due != nullptr && event.at > due->since + due->bound) return met(key, event);
     lapse(key);
   }
-  void lapse_all() { due_.clear(); }
   /// It has happened, at `event`.
   void met(const Key& key, const sim::Event& event) {
     const auto found = due_.find(key);

@@ -1,7 +1,6 @@
 // What a member costs its job that is told to go, and goes.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -30,9 +29,7 @@ class PoliteDeparture final : public Judge {
   void judge(const sim::Event& event) override {
     const AgentId id = view().agent_of(event);
     if (event.type == &wev::process_ended) {
-      const Process* const worker = view().process(event.node, event.pid);
-      const bool failed = worker != nullptr && worker->worker && number(event, "status") != 0;
-      if (failed && !worker->told_to_stop) failed_.insert(worker->owner);
+      if (const Process* const worker = failed_worker(event)) failed_.insert(worker->owner);
     } else if (event.type == &ev::rendezvous_evicted) {
       const AgentId evicted = view().agent_described(text(event, "descriptor"));
       if (evicted != kNoAgent) given_up_.insert(evicted);

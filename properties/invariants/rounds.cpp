@@ -89,14 +89,14 @@ class RoundIsolation final : public Judge {
   }
 };
 
-/// "A surplus node harms nobody" is judged where the harm is done: a group that is full, and of
+/// What a surplus node does is judged where the harm is done: a group that is full, and of
 /// which nobody is missing, restarts for a membership change although it has no seat to give.
 class Bounds final : public Judge {
  public:
   Bounds()
       : Judge("safety.bounds",
               "A completed round has at least min and at most max participants, and a surplus node "
-              "harms nobody.",
+              "disturbs no full round.",
               {&ev::rendezvous_completed, &ev::group_restarting}) {}
 
  private:

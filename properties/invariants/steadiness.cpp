@@ -1,7 +1,6 @@
 // A job at rest stays at rest, and small disturbances leave it alone.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 
 #include "properties/invariants/builtins.h"
@@ -58,9 +57,7 @@ class NoLivelock final : public Judge {
   [[nodiscard]] bool is_news(const sim::Event& event) const {
     if (event.type != &wev::process_ended) return true;
     if (view().agent_of(event) != kNoAgent) return true;
-    const Process* const process = view().process(event.node, event.pid);
-    return process != nullptr && process->worker && !process->told_to_stop &&
-           number(event, "status") != 0;
+    return failed_worker(event) != nullptr;
   }
 
   std::map<JobId, Count> counts_;

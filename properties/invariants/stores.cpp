@@ -2,7 +2,6 @@
 // said to be.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <map>
 
