@@ -49,7 +49,7 @@ TEST(LaunchDetection, one_script_works_under_every_launcher_and_alone) {
                 {hooke_program().string(), "agent", "--standalone", "--nproc-per-node=2", program},
                 {{"PYTHON_EXEC", torch_python()}});
     std::vector<std::unique_ptr<Child>> by_hand;
-    const std::string port = std::to_string(free_port(ports));
+    const std::string port = std::to_string(free_port());
     for (const char* rank : {"0", "1"}) {
       by_hand.push_back(
           std::make_unique<Child>(ports, directory, std::string("by-hand-") + rank,

@@ -175,7 +175,7 @@ TEST_P(Etcd, that_does_not_answer_is_an_error_within_the_read_timeout) {
     EXPECT_THROW(patient->get_state(), model::RendezvousConnectionError);
     kill(etcd.pid().value, SIGCONT);
     EXPECT_EQ(patient->get_state()->bytes.bytes(), "state");
-    EXPECT_THROW(backend(ports, free_port(ports), 2s), model::RendezvousConnectionError);
+    EXPECT_THROW(backend(ports, free_port(), 2s), model::RendezvousConnectionError);
   });
 }
 
@@ -306,8 +306,8 @@ TEST(EtcdV3, is_reached_through_tls_as_a_known_user_and_not_otherwise) {
         "done";
     ASSERT_EQ(std::system(make_keys.c_str()), 0);
     const auto file = [&](const char* name) { return (directory / name).string(); };
-    const std::string url = "https://localhost:" + std::to_string(free_port(ports));
-    const std::string peers = "http://localhost:" + std::to_string(free_port(ports));
+    const std::string url = "https://localhost:" + std::to_string(free_port());
+    const std::string peers = "http://localhost:" + std::to_string(free_port());
     Child etcd(ports, directory, "etcd",
                {"etcd",
                 "--data-dir",

@@ -5,6 +5,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <vector>
+
+#include "sim/real/port_reservation.h"
 
 namespace hooke::interop {
 namespace {
@@ -56,11 +59,9 @@ void run(const std::function<void(Ports&, const fs::path&)>& body) {
   if (!testing::Test::HasFailure()) fs::remove_all(directory);
 }
 
-std::uint16_t free_port(Ports& ports) {
-  struct Nobody final : sim::AcceptHandler {
-    void on_accept(std::unique_ptr<sim::Stream>) override {}
-  } nobody;
-  return ports.network.listen(sim::PortNumber{0}, nobody).value()->local().port.value;
+std::uint16_t free_port() {
+  static std::vector<real::PortReservation> reserved;
+  return reserved.emplace_back().port().value;
 }
 
 bool eventually(Ports& ports, sim::Duration span, const std::function<bool()>& holds) {

@@ -34,8 +34,9 @@ void run(const std::function<void(Ports&, const std::filesystem::path&)>& body);
 inline sim::MonotonicTime in(Ports& ports, sim::Duration span) {
   return ports.clock.monotonic_now() + span;
 }
-/// A port that nobody listens on at this moment.
-std::uint16_t free_port(Ports& ports);
+/// A port on which nothing listens. Until the tests end the kernel gives it to no process that asks
+/// for any port: a server that is told its number can have it.
+std::uint16_t free_port();
 /// Looks every 50 ms until `holds` or until `span` has passed; whether it held.
 bool eventually(Ports& ports, sim::Duration span, const std::function<bool()>& holds);
 

@@ -26,9 +26,9 @@ INSTANTIATE_TEST_SUITE_P(, MixedJob,
                          variant_name);
 
 /// With underscores: 1.13 has no other spelling.
-std::vector<std::string> options(Ports& ports, const std::string& nnodes) {
+std::vector<std::string> options(const std::string& nnodes) {
   return {"--nnodes=" + nnodes, "--max_restarts=20", "--rdzv_backend=c10d",
-          "--rdzv_endpoint=localhost:" + std::to_string(free_port(ports)), "--rdzv_id=mixed",
+          "--rdzv_endpoint=localhost:" + std::to_string(free_port()), "--rdzv_id=mixed",
           "--monitor_interval=0.1",
           // Short enough for a test, long enough for a loaded machine.
           "--rdzv_conf=last_call_timeout=6,keep_alive_interval=2,keep_alive_max_attempt=5"};
@@ -58,7 +58,7 @@ bool shows_a_loss(const json& seen) {
 
 void four_agents_are_one_world(Variant variant, Kind host) {
   run([&](Ports& ports, const std::filesystem::path& directory) {
-    Job job(ports, directory, variant, options(ports, "4"));
+    Job job(ports, directory, variant, options("4"));
     const Kind other = host == Kind::hooke ? Kind::torchrun : Kind::hooke;
     // It would not find that it is to be hardened.
     if (host == Kind::torchrun && variant != Variant::hardened) job.lets_hooke_find_the_variant();
@@ -82,7 +82,7 @@ TEST_P(MixedJob, is_one_world_with_the_store_hosted_by_hooke) {
 
 TEST_P(MixedJob, turns_an_agent_of_the_other_generation_away_unharmed_and_with_the_reason) {
   run([this](Ports& ports, const std::filesystem::path& directory) {
-    Job job(ports, directory, GetParam(), options(ports, "1:2"));
+    Job job(ports, directory, GetParam(), options("1:2"));
     Child& a = job.start(Kind::hooke, "a");
     ASSERT_TRUE(job.becomes_one_world(1)) << a.output();
     const bool old = GetParam() == Variant::torch_1_13;
@@ -106,7 +106,7 @@ TEST_P(MixedJob, re_forms_when_a_machine_of_either_kind_is_lost) {
   run([this](Ports& ports, const std::filesystem::path& directory) {
     // Each round's rank 0 worker hosts the store of that round. In a store shared by all rounds the
     // keys of an earlier round meet the workers of a later one that counts as many restarts.
-    Job job(ports, directory, GetParam(), options(ports, "2:4"),
+    Job job(ports, directory, GetParam(), options("2:4"),
             {{"TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"}});
     Child& a = job.start_host(Kind::hooke, "a");
     Child& b = job.start(Kind::torchrun, "b");

@@ -207,7 +207,7 @@ std::string asked(Ports& ports, const fs::path& socket, const std::string& reque
 TEST(ControlSocket, of_an_agent_is_taken_over_from_a_killed_one_and_goes_with_it) {
   run([](Ports& ports, const fs::path& directory) {
     const fs::path socket = directory / "control";
-    const std::uint16_t health = free_port(ports);
+    const std::uint16_t health = free_port();
     const std::vector<std::string> command{hooke_program().string(),
                                            "agent",
                                            "--control-socket",

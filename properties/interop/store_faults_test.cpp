@@ -22,7 +22,7 @@ using model::Value;
 class StoreProcess {
  public:
   StoreProcess(Ports& ports, const fs::path& directory, int descriptors = 1024)
-      : port_(free_port(ports)),
+      : port_(free_port()),
         child_(ports, directory, "store",
                {"/bin/sh", "-c",
                 "ulimit -n " + std::to_string(descriptors) + " && exec '" +

@@ -61,7 +61,7 @@ TEST(Training,
     // again.
     Job job(ports, directory, model::Variant::torch_2_x,
             {"--nnodes=1:3", "--max-restarts=3", "--rdzv-backend=c10d", "--rdzv-id=training",
-             "--rdzv-endpoint=localhost:" + std::to_string(free_port(ports)),
+             "--rdzv-endpoint=localhost:" + std::to_string(free_port()),
              "--rdzv-conf=last_call_timeout=5,keep_alive_interval=2,keep_alive_max_attempt=5"},
             {{"TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"}});
     job.runs("train.py", {stormy.string()});
@@ -86,7 +86,7 @@ TEST(Training,
                 {{"RANK", "0"},
                  {"WORLD_SIZE", "1"},
                  {"MASTER_ADDR", "localhost"},
-                 {"MASTER_PORT", std::to_string(free_port(ports))},
+                 {"MASTER_PORT", std::to_string(free_port())},
                  {"HOOKE_REPORTS", calm.string()}});
     EXPECT_EQ(alone.end(60s), 0) << alone.output();
     const std::vector<Step> undisturbed = curve(calm);

@@ -8,7 +8,6 @@
 
 #include "model/observe/event_registry.h"
 #include "model/observe/trace_events.h"
-#include "model/store/free_port.h"
 #include "scenarios/cluster.h"
 #include "scenarios/real/worker_events.h"
 #include "scenarios/worker_program.h"
@@ -59,8 +58,7 @@ Stage::Stage(sim::Ports& ports, const Scenario& scenario, const Cast& cast, std:
       cast_(cast),
       directory_(std::move(directory)),
       node_names_(node_names),
-      chronicle_(chronicle),
-      store_port_(model::probe_free_port(ports.network)) {
+      chronicle_(chronicle) {
   const std::size_t nodes = scenario.cluster.nodes.size();
   store_machine_ = sim::NodeId{static_cast<std::uint32_t>(nodes)};
   for (std::uint32_t i = 0; i < nodes; ++i) {
@@ -69,15 +67,16 @@ Stage::Stage(sim::Ports& ports, const Scenario& scenario, const Cast& cast, std:
   }
   for (std::uint32_t i = 0; i < nodes; ++i) {
     const bool hosts = sim::NodeId{i} == store_machine_;
-    links_.push_back(
-        hosts ? nullptr
-              : std::make_unique<real::LinkProxy>(ports, sim::Endpoint{kLoopback, store_port_}));
+    links_.push_back(hosts ? nullptr
+                           : std::make_unique<real::LinkProxy>(
+                                 ports, sim::Endpoint{kLoopback, store_port_.port()}));
   }
   if (scenario.protocol.agent.heartbeats) {
     for (std::size_t i = 0; i < nodes; ++i) {
-      const sim::PortNumber port = model::probe_free_port(ports.network);
+      real::PortReservation agent;
+      const sim::Endpoint beats{kLoopback, agent.port()};
       heartbeat_links_.push_back(
-          {port, std::make_unique<real::LinkProxy>(ports, sim::Endpoint{kLoopback, port})});
+          {std::move(agent), std::make_unique<real::LinkProxy>(ports, beats)});
     }
   }
   const auto written = ports.files.write(directory_ + "/scenario.json", write_scenario(scenario));
@@ -110,7 +109,7 @@ void Stage::note(sim::NodeId node, sim::Pid pid, const sim::EventType& type,
 
 void Stage::start_store() {
   sim::SpawnRequest request;
-  request.argv = {cast_.hooke, "store", "--port", std::to_string(store_port_.value)};
+  request.argv = {cast_.hooke, "store", "--port", std::to_string(store_port_.port().value)};
   request.environment = environment(store_machine_);
   request.stdout_path = request.stderr_path = directory_ + "/store.log";
   // Agents may have found it before we do.
@@ -118,10 +117,13 @@ void Stage::start_store() {
   const auto pid = ports_.processes.spawn(request);
   if (!pid) throw std::runtime_error(pid.failure().detail);
   const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + kStorePatience;
-  const sim::Endpoint store{kLoopback, store_port_};
+  const sim::Endpoint store{kLoopback, store_port_.port()};
   while (!ports_.network.connect(store, deadline)) {
     if (ports_.clock.monotonic_now() >= deadline) {
-      throw std::runtime_error("the store does not serve: see " + request.stdout_path);
+      const auto log = ports_.files.read(request.stdout_path);
+      throw std::runtime_error(
+          "the store does not serve on port " + std::to_string(store_port_.port().value) +
+          (log && !log.value().empty() ? ": " + log.value() : ", and says nothing"));
     }
     ports_.executor.sleep_until(ports_.clock.monotonic_now() + 20ms);
   }
@@ -135,7 +137,7 @@ void Stage::start_store() {
                    store_machine_,
                    pid.value(),
                    &ev::store_serving,
-                   {std::int64_t{store_port_.value}, std::string("rendezvous")}});
+                   {std::int64_t{store_port_.port().value}, std::string("rendezvous")}});
 }
 
 // ---- agents -------------------------------------------------------------------------------------
@@ -150,7 +152,7 @@ std::map<std::string, std::string> Stage::environment(sim::NodeId node) const {
   out[kSignalFileVariable] = directory_ + "/signals-" + node_names_[node.value];
   out[kNodeVariable] = node_names_[node.value];
   out[kStoreVariable] = (store_is_external() ? kLoopback : address(store_machine_)) +
-                        std::string(":") + std::to_string(store_port_.value);
+                        std::string(":") + std::to_string(store_port_.port().value);
   out["TORCH_ELASTIC_SHUTDOWN_TIMEOUT"] =
       std::to_string(scenario_.protocol.agent.shutdown_timeout / 1s);
   if (node.value < scenario_.cluster.nodes.size()) {
@@ -184,7 +186,7 @@ std::vector<std::string> Stage::agent_command(sim::NodeId node, const std::strin
   }
   const bool hosts = node == store_machine_;
   const std::string endpoint =
-      hosts ? address(node) + ":" + std::to_string(store_port_.value)
+      hosts ? address(node) + ":" + std::to_string(store_port_.port().value)
             : kLoopback + std::string(":") + std::to_string(links_[node.value]->port().value);
   std::string configuration;
   for (const auto& [name, value] : std::map<std::string, std::string>{
@@ -216,7 +218,7 @@ std::vector<std::string> Stage::heartbeat_flags(sim::NodeId node) const {
   std::vector<std::string> out{"--heartbeat-deadline=" + decimal_seconds(plan->deadline),
                                "--heartbeat-interval=" + decimal_seconds(plan->interval),
                                "--heartbeat-policy=" + std::string(to_string(plan->policy)),
-                               "--heartbeat-port=" + std::to_string(link.agent.value),
+                               "--heartbeat-port=" + std::to_string(link.agent.port().value),
                                "--heartbeat-address=" + std::string(kLoopback) + ":" +
                                    std::to_string(link.proxy->port().value)};
   if (plan->first_beat) {

@@ -15,6 +15,7 @@
 #include "scenarios/scenario.h"
 #include "sim/port/ports.h"
 #include "sim/real/link_proxy.h"
+#include "sim/real/port_reservation.h"
 
 namespace hooke::scenario {
 
@@ -117,11 +118,11 @@ class Stage {
   const std::vector<std::string>& node_names_;
   Chronicle& chronicle_;
   sim::NodeId store_machine_{};
-  sim::PortNumber store_port_{};
+  real::PortReservation store_port_;
   std::optional<sim::Pid> store_process_;
   std::vector<std::unique_ptr<real::LinkProxy>> links_;  ///< by node; null for the store's
   struct HeartbeatLink {
-    sim::PortNumber agent{};  ///< where the node's agent listens
+    real::PortReservation agent;  ///< where the node's agent listens
     std::unique_ptr<real::LinkProxy> proxy;
   };
   std::vector<HeartbeatLink> heartbeat_links_;  ///< by node; empty without heartbeats
