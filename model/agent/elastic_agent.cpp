@@ -452,7 +452,11 @@ void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace,
   if (!guards_on) timers_->stop();  // before the workers: what they still guard has no server then
   health_check_.stop();
   heartbeats_.stop();
-  if (context_ != nullptr) context_->close(signal, grace, meanwhile);
+  if (context_ != nullptr) {
+    context_->close(signal, grace, meanwhile);
+  } else if (meanwhile) {
+    meanwhile();
+  }
   if (guards_on) timers_->stop();
 }
 

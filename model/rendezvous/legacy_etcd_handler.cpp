@@ -79,6 +79,7 @@ class LegacyEtcdHandler final : public RendezvousHandler {
   [[nodiscard]] std::optional<sim::Duration> outage_limit() const override {
     return hardened() ? std::optional(kOutageLimit) : std::nullopt;
   }
+  bool leave() override;
   bool shutdown() override;
 
  private:
@@ -214,6 +215,16 @@ void LegacyEtcdHandler::close_persistently() {
     }
     interruptible_sleep(ports_, kCloseAgain);
   }
+}
+
+bool LegacyEtcdHandler::leave() {
+  if (!hardened()) return false;
+  try {
+    rendezvous_.leave();
+  } catch (const EtcdError& error) {
+    if (error.code() != EtcdV2Client::kKeyNotFound) throw;  // else there is nothing to leave
+  }
+  return true;
 }
 
 bool LegacyEtcdHandler::shutdown() {

@@ -8,6 +8,7 @@
 
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/errors.h"
+#include "model/rendezvous/legacy_etcd_leaving.h"
 #include "model/signals/signal_gate.h"
 
 namespace hooke::model {
@@ -63,6 +64,7 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::barrier() {
       throw RendezvousTimeoutError("the rendezvous did not come about in time");
     }
     rank_renewal_ = nullptr;  // of the version before
+    joining_ = waiting_ = 0;
     bool has_changed = false;
     try {
       return init_phase();
@@ -145,6 +147,7 @@ bool LegacyEtcdRendezvous::was_before(std::int64_t version) const {
 LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::join_phase(std::int64_t version) {
   std::int64_t rank = 0;
   const Active joined = join(version, rank);
+  joining_ = version;
   ports_.trace.emit(events::rendezvous_added,
                     {settings_.run_id, version, "participants",
                      static_cast<std::int64_t>(joined.state.participants->size())});
@@ -162,6 +165,7 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::join_phase(std::int64_t versio
   place.version = version;
   place.rank = rank;
   place.world_size = wait_for_final(version);
+  joining_ = 0;
   held_version_ = place.version;
   held_size_ = place.world_size;
   return place;
@@ -311,6 +315,7 @@ void LegacyEtcdRendezvous::announce_waiting(std::int64_t version) {
     LegacyState next = seen.state;
     ++*next.num_workers_waiting;
     if (!run_.replace(seen, next)) continue;
+    waiting_ = version;
     is_spare_ = hardened() && version != held_version_ &&
                 static_cast<std::int64_t>(next.participants->size()) >= settings_.max_nodes;
     ports_.trace.emit(events::rendezvous_added,
@@ -437,6 +442,13 @@ void LegacyEtcdRendezvous::set_closed() {
   for (;; cas_delay()) {
     if (has_been_emptied() ? try_close_anew() : try_close(run_.read())) return;
   }
+}
+
+void LegacyEtcdRendezvous::leave() {
+  const bool is_member = rank_renewal_ != nullptr && joining_ == 0 && held_version_ != 0;
+  rank_renewal_ = nullptr;
+  leave_legacy_run(ports_, run_, settings_.run_id,
+                   {joining_, waiting_, is_member ? held_version_ : 0, own_keep_alive_});
 }
 
 bool LegacyEtcdRendezvous::try_close(const Active& seen) {

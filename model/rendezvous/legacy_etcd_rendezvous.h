@@ -77,6 +77,8 @@ class LegacyEtcdRendezvous {
   [[nodiscard]] const std::vector<std::int64_t>& missing_ranks() const { return missing_; }
   /// EtcdError kKeyNotFound when there is no version yet (S-L11).
   void set_closed();
+  /// Hardened: takes this node off the run, which goes on. EtcdError, EtcdConnectionError.
+  void leave();
 
   /// Where the version's store lies.
   [[nodiscard]] std::string store_path(std::int64_t version) const {
@@ -129,6 +131,8 @@ class LegacyEtcdRendezvous {
   LegacyEtcdSettings settings_;
   LegacyEtcdRun run_;
   std::string own_keep_alive_;     ///< path of this node's key in the version it is in
+  std::int64_t joining_ = 0;       ///< version that this node has joined in barrier(); 0: none
+  std::int64_t waiting_ = 0;       ///< version beside which it is counted as waiting; 0: none
   std::int64_t held_version_ = 0;  ///< the one that barrier() has returned last; 0: none
   std::int64_t held_size_ = 0;     ///< members of the held version
   std::vector<std::int64_t> missing_;

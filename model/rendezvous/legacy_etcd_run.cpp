@@ -75,6 +75,17 @@ void LegacyEtcdRun::remove(const Active& seen) {
   client_->compare_and_delete(active_path(), seen.text);
 }
 
+bool LegacyEtcdRun::try_remove(const Active& seen) {
+  try {
+    remove(seen);
+    return true;
+  } catch (const EtcdError& error) {
+    if (error.code() == EtcdV2Client::kKeyNotFound) return true;
+    if (error.code() != EtcdV2Client::kCompareFailed) throw;
+    return false;
+  }
+}
+
 // ---- versions -----------------------------------------------------------------------------------
 
 std::int64_t LegacyEtcdRun::advance_counter() {
@@ -98,6 +109,14 @@ bool LegacyEtcdRun::has_been_emptied() {
 
 void LegacyEtcdRun::put_keep_alive(const std::string& keep_alive) {
   client_->put(keep_alive, {.value = "", .ttl_seconds = kLegacyKeepAlive / 1s});
+}
+
+void LegacyEtcdRun::drop_keep_alive(const std::string& keep_alive) {
+  try {
+    client_->compare_and_delete(keep_alive, "");
+  } catch (const EtcdError& error) {
+    if (error.code() != EtcdV2Client::kKeyNotFound) throw;
+  }
 }
 
 std::vector<std::string> LegacyEtcdRun::expired(std::int64_t version,

@@ -46,6 +46,8 @@ class LegacyEtcdRun {
   /// Replaces the text that was read; false when somebody was faster. `ttl` 0: for good.
   bool replace(const Active& seen, const LegacyState& state, std::int64_t ttl = 0);
   void remove(const Active& seen);
+  /// Likewise; false when somebody was faster, true also when it is gone.
+  bool try_remove(const Active& seen);
 
   // ---- versions ----
   /// The number of the next version, which nobody else gets; hardened, above all that this node has
@@ -63,6 +65,8 @@ class LegacyEtcdRun {
   /// Path of a member's key, which lives for kLegacyKeepAlive.
   [[nodiscard]] std::string keep_alive_path(std::int64_t version, std::int64_t rank) const;
   void put_keep_alive(const std::string& keep_alive);
+  /// The member goes now; nothing when the key is not there.
+  void drop_keep_alive(const std::string& keep_alive);
   /// Those of these keep-alives that are not there.
   std::vector<std::string> expired(std::int64_t version, std::vector<std::string> keep_alives);
   /// Hardened: the member with this keep-alive waits for the next version.

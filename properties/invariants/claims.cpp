@@ -88,7 +88,7 @@ class ClaimsAreTrue final : public Judge {
   void restarting(const sim::Event& event, AgentId id) {
     const std::string_view cause = text(event, "cause");
     const bool true_cause = cause == "worker_failure"      ? failed_.contains(id)
-                            : cause == "membership_change" ? others_move(id)
+                            : cause == "membership_change" ? others_wait(id)
                             : cause == "member_lost"       ? one_is_missing(id)
                                                            : true;
     if (true_cause) return kept();
@@ -104,15 +104,15 @@ class ClaimsAreTrue final : public Judge {
                               view().describe(id), seconds_text(event.at), cause));
   }
 
-  /// Another agent of the job wants in, or has gone.
-  [[nodiscard]] bool others_move(AgentId id) const {
+  /// Another agent of the job wants in, or did so until its end, which the others find out later.
+  [[nodiscard]] bool others_wait(AgentId id) const {
     const Agent& self = view().agent(id);
     const auto& agents = view().job(self.job).agents;
     return std::any_of(agents.begin(), agents.end(), [&](AgentId each) {
       const Agent& other = view().agent(each);
-      const bool in_group = other.alive() && other.member && other.round == self.round &&
-                            other.stage == Stage::running;
-      return each != id && !in_group;
+      const bool in_group =
+          other.member && other.round == self.round && other.stage == Stage::running;
+      return each != id && !in_group && (other.alive() || other.stage == Stage::joining);
     });
   }
 

@@ -69,10 +69,11 @@ class HeartbeatSafety final : public Judge {
  public:
   HeartbeatSafety()
       : Judge("safety.heartbeat_safety",
-              "Only a silent worker is declared lost, and a loss ends workers only by policy.",
+              "Only a silent worker is lost, until it beats again; a loss ends workers only by "
+              "policy.",
               {&ev::heartbeat_expected, &ev::heartbeat_received, &ev::heartbeat_lost,
-               &ev::worker_signalled, &ev::worker_ended, &ev::group_restarting, &ev::agent_finished,
-               &wev::process_ended}) {}
+               &ev::heartbeat_returned, &ev::worker_signalled, &ev::worker_ended,
+               &ev::group_restarting, &ev::agent_finished, &wev::process_ended}) {}
 
  private:
   void at_end(const RunFacts& facts) override {
@@ -110,9 +111,11 @@ class HeartbeatSafety final : public Judge {
       ended_.erase(agent);
       ended_workers_.erase(worker->process);
       lost_[agent].erase(std::string(text(event, "worker")));
+    } else if (event.type == &ev::heartbeat_returned) {
+      lost_[agent].erase(std::string(text(event, "worker")));
     } else if (worker != nullptr && event.type == &ev::heartbeat_received) {
       worker->heard = worker->since = event.at;
-      lost_[agent].erase(std::string(text(event, "worker")));
+      judge_return(event, agent, *worker);
     } else if (worker != nullptr) {
       judge_loss(event, *worker);
       const bool news = lost_[agent].insert(std::string(text(event, "worker"))).second;
@@ -130,6 +133,14 @@ class HeartbeatSafety final : public Judge {
                               "had come only {} ago",
                               view().name(event.node), worker.rank, seconds_text(event.at),
                               seconds_text(silent)));
+  }
+
+  /// The agent tells of the return before the beat that shows it.
+  void judge_return(const sim::Event& event, AgentId agent, const Expected& worker) {
+    if (lost_[agent].erase(std::string(text(event, "worker"))) == 0) return kept();
+    broken(event, fmt::format("the agent on node {} has heard from rank {} again at {}, which it "
+                              "had given up, and does not say so",
+                              view().name(event.node), worker.rank, seconds_text(event.at)));
   }
 
   void tell_needless(const sim::Event& event, const Expected& worker, bool news) {

@@ -430,7 +430,9 @@ void JobView::enter(Agent& agent, Stage stage, sim::WorldTime at) {
   if (agent.stage == Stage::joining || stage == Stage::joining) agent.spare = false;
   if (stage == Stage::joining) ++job.joining;
   if (stage == Stage::joining || stage == Stage::finished) seat(agent, false);
+  count_leaving(agent, -1);
   agent.stage = stage;
+  count_leaving(agent, 1);
   agent.stage_since = at;
 }
 
@@ -444,10 +446,17 @@ void JobView::end_agent(Agent& agent, sim::WorldTime at) {
 
 void JobView::seat(Agent& agent, bool member) {
   if (agent.member == member) return;
+  count_leaving(agent, -1);
   agent.member = member;
+  count_leaving(agent, 1);
   Job& job = jobs_[agent.job.value];
   job.seated += member ? 1 : -1;
   job.rounds[agent.round].current_members += member ? 1 : -1;
+}
+
+void JobView::count_leaving(const Agent& agent, std::int64_t step) {
+  if (!agent.member || agent.stage != Stage::stopping) return;
+  jobs_[agent.job.value].rounds[agent.round].leaving_members += step;
 }
 
 /// What becomes of an agent without which the others have begun another round is nothing to them.

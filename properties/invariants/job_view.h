@@ -101,6 +101,7 @@ struct Round {
   std::int64_t participants = 0;      ///< as its completion says
   std::vector<AgentId> members;       ///< who returned from next_rendezvous with it
   std::int64_t current_members = 0;   ///< of those, members still
+  std::int64_t leaving_members = 0;   ///< of these, those that stop their workers for good
   std::set<std::int64_t> in_barrier;  ///< ranks of the agents that entered its exit barrier
   std::set<AgentId> earlier;          ///< members when the present store came
   std::set<AgentId> replaced;  ///< of those: another group has the round there, and they none
@@ -194,6 +195,7 @@ class JobView {
   void enter(Agent& agent, Stage stage, sim::WorldTime at);
   void end_agent(Agent& agent, sim::WorldTime at);
   void seat(Agent& agent, bool member);
+  void count_leaving(const Agent& agent, std::int64_t step);
   void decide(const Agent& agent, sim::WorldTime at, std::string why);
   void decide(Job& job, sim::WorldTime at, std::int64_t round, std::string why);
   /// Of the legacy rendezvous, by the path of its keep-alive.

@@ -12,9 +12,10 @@ namespace {
 
 /// A member has left politely when it was told to end, no worker of it had failed before, and it
 /// ended as signalled. Where a round has lost nothing else, its agents neither give the job up nor
-/// restart as for a loss; where no member was told to end, none restarts as for a departure. An
-/// agent that was told to end has no seat in a round that completes after its end. Who was given up
-/// as dead (PyTorch's agents take themselves off no list) counts as lost.
+/// restart as for a loss; where no member was told to end, none restarts as for a departure, nor
+/// for one that was on the lists until it was given up as dead. An agent that was told to end has
+/// no seat in a round that completes after its end. Who was given up as dead (PyTorch's agents take
+/// themselves off no list) counts as lost.
 class PoliteDeparture final : public Judge {
  public:
   PoliteDeparture()
@@ -53,14 +54,16 @@ class PoliteDeparture final : public Judge {
     const Round* const round = view().round(self.job, number(event, "round"));
     if (round == nullptr || (cause != "member_lost" && cause != "member_left")) return;
     bool all_polite = !failed_.contains(id);
-    AgentId left = kNoAgent;
+    AgentId left = kNoAgent, ghost = kNoAgent;
     for (const AgentId each : round->members) {
       const Agent& member = view().agent(each);
       const bool polite = member.signalled && !failed_.contains(each) &&
                           (member.alive() || member.outcome == "signalled");
       if (member.signalled) left = each;
+      if (polite && !member.alive() && given_up_.contains(each)) ghost = each;
       all_polite = all_polite && !given_up_.contains(each) && (polite || member.alive());
     }
+    if (cause == "member_left" && ghost != kNoAgent) return left_a_ghost(event, id, ghost);
     const bool wrong = cause == "member_left" ? left == kNoAgent : left != kNoAgent && all_polite;
     if (!wrong) return kept();
     const auto* const by =
@@ -74,6 +77,16 @@ class PoliteDeparture final : public Judge {
                               "at {}",
                               view().describe(id), does, seconds_text(event.at),
                               view().describe(left), seconds_text(*view().agent(left).signalled)));
+  }
+
+  void left_a_ghost(const sim::Event& event, AgentId id, AgentId ghost) {
+    const Agent& agent = view().agent(ghost);
+    broken(event,
+           fmt::format("{} restarts only at {} for the departure of {}, which ended at {} and was "
+                       "on the lists until it was given up as dead",
+                       view().describe(id), seconds_text(event.at), view().describe(ghost),
+                       seconds_text(*agent.ended)),
+           hindrance(ghost, needs(), *agent.signalled, *agent.ended));
   }
 
   void completed(const sim::Event& event, JobId job) {

@@ -127,7 +127,9 @@ class Bounds final : public Judge {
     const Agent& agent = view().agent(id);
     const Round* const round = view().round(agent.job, number(event, "round"));
     if (round == nullptr || round->participants < agent.max_nodes) return;
-    if (members_now(*round, event) < round->participants || one_is_leaving(*round)) return kept();
+    // An agent that gives its seat back hears only later that it has done so.
+    const bool one_leaves = round->leaving_members > 0;
+    if (one_leaves || members_now(*round, event) < round->participants) return kept();
     broken(
         event,
         fmt::format(
@@ -144,14 +146,6 @@ class Bounds final : public Judge {
              const Agent& agent = view().agent(id);
              return agent.member && agent.round == number(event, "round");
            });
-  }
-
-  /// Whoever gives its seat back hears only later that it has done so.
-  [[nodiscard]] bool one_is_leaving(const Round& round) const {
-    return std::any_of(round.members.begin(), round.members.end(), [&](AgentId id) {
-      const Agent& agent = view().agent(id);
-      return agent.member && agent.stage == Stage::stopping;
-    });
   }
 };
 

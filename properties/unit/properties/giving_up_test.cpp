@@ -1,5 +1,5 @@
-// safety.gives_up_early and safety.polite_departure: what an agent owes its job when workers fail
-// and when members go.
+// safety.gives_up_early, safety.polite_departure and what agents claim of both: what an agent owes
+// its job when workers fail and when members go.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,6 +33,49 @@ TEST(GivesUpEarly, a_policy_may_forbid_a_restart) {
   EXPECT_THAT(ends_without_restart("worker 0 has used up its 3 attempts"), IsEmpty());
 }
 
+TEST(GivesUpEarly, a_lost_member_leaves_the_restarts_that_there_are) {
+  Script script = two_nodes_at_work();
+  script.at(5s).kill_agent("b").at(30s);
+  script.emit("a", script.agent_pid("a"), ev::job_given_up, {0});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.gives_up_early"),
+              HasSubstr("the agent on node a (pid 100) gave its job up at 30.000 s with 0 of 3 "
+                        "restarts spent by itself and 0 by its job"));
+}
+
+/// Node a restarts for `cause` and says that `left` of 3 restarts are left.
+std::string says_left(const std::string& cause, std::int64_t left) {
+  Script script = two_nodes_at_work();
+  script.at(5s).agent_starts("c").joining("c").at(6s);
+  script.emit("a", script.agent_pid("a"), ev::group_restarting, {cause, left, 0});
+  return witnesses(script.finish(false), "safety.gives_up_early");
+}
+
+TEST(GivesUpEarly, the_restarts_that_are_said_to_be_left_are_counted) {
+  EXPECT_THAT(says_left("membership_change", 3), IsEmpty());
+  EXPECT_THAT(says_left("membership_change", 2),
+              HasSubstr("the agent on node a (pid 100) says at 6.000 s that 2 of 3 restarts are "
+                        "left, and 0 were made"));
+  EXPECT_THAT(says_left("member_lost", 2), IsEmpty());
+}
+
+/// Node a restarts for a waiting node; node b goes on, or is `gone`.
+std::string restarts_for_growth(bool newcomer, bool gone) {
+  Script script = two_nodes_at_work();
+  if (newcomer) script.at(4s).agent_starts("c").joining("c");
+  script.at(5s);
+  if (gone) script.kill_agent("b");
+  script.at(20s).restarts("a", "membership_change");
+  return witnesses(script.finish(false), "safety.claims_are_true");
+}
+
+TEST(ClaimsAreTrue, a_lost_member_is_no_node_that_waits) {
+  EXPECT_THAT(restarts_for_growth(true, false), IsEmpty());
+  EXPECT_THAT(restarts_for_growth(true, true), IsEmpty());
+  EXPECT_THAT(restarts_for_growth(false, true),
+              HasSubstr("the agent on node a (pid 100) restarts its workers at 20.000 s for "
+                        "\"membership_change\", and there is none"));
+}
+
 /// Node b goes, told to or not, and node a restarts for `cause`.
 std::string restart_of_the_other(bool told_to_go, const std::string& cause) {
   Script script = two_nodes_at_work();
@@ -58,6 +101,19 @@ TEST(PoliteDeparture, is_not_claimed_where_a_member_was_lost) {
   EXPECT_THAT(restart_of_the_other(false, "member_left"),
               HasSubstr("as for a member that was told to go, and none of its round was"));
   EXPECT_THAT(restart_of_the_other(false, "member_lost"), IsEmpty());
+}
+
+TEST(PoliteDeparture, leaves_nothing_on_the_lists_that_must_be_given_up_as_dead) {
+  Script script = two_nodes_at_work();
+  script.at(5s).signal_agent("b", sim::Signal::term).stops_workers("b");
+  script.finishes("b", "signalled", 143).at(20s);
+  script.emit("a", script.agent_pid("a"), ev::rendezvous_evicted,
+              {"job", 0, "b_100_0", sim::Duration(15s), true});
+  script.restarts("a", "member_left");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.polite_departure"),
+              HasSubstr("the agent on node a (pid 100) restarts only at 20.000 s for the departure "
+                        "of the agent on node b (pid 100), which ended at 5.000 s and was on the "
+                        "lists until it was given up as dead"));
 }
 
 }  // namespace

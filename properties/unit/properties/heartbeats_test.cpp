@@ -139,6 +139,21 @@ TEST(HeartbeatSafety, a_loss_is_told_once) {
               HasSubstr("up at 9.000 s, although it had done so already"));
 }
 
+TEST(HeartbeatSafety, a_worker_that_beats_again_is_told_to_be_back) {
+  Watched unsaid;
+  unsaid.at(8s);
+  unsaid.lost(6s).at(9s);
+  unsaid.beat();
+  EXPECT_THAT(witnesses(unsaid.finish(false), kSafety),
+              HasSubstr("the agent on node a has heard from rank 0 again at 9.000 s, which it had "
+                        "given up, and does not say so"));
+  Watched said;
+  said.at(8s);
+  said.lost(6s).at(9s);
+  said.tell(ev::heartbeat_returned, {"w", sim::Duration(7s)}).beat();
+  EXPECT_THAT(witnesses(said.finish(false), kSafety), IsEmpty());
+}
+
 TEST(HeartbeatSafety, a_worker_whose_end_was_told_is_not_lost) {
   Watched script;
   script.at(3s).worker_ends("a", 0, 0).reaps("a").at(9s);
