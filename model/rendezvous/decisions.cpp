@@ -192,6 +192,16 @@ bool last_call_is_over(const Situation& s) {
   return participants <= s.settings.max_nodes && s.state.deadline && *s.state.deadline < s.wall_now;
 }
 
+/// Hardened: a participant sees a last call that runs to its end, which comes by itself.
+/// Participants that leave one make the others begin another, in which the next join time-out ends:
+/// agents that are started again and again would never meet.
+sim::MonotonicTime end_of_joining(const Situation& s, sim::MonotonicTime deadline) {
+  const bool in_last_call = s.signs != nullptr && s.state.deadline && !s.state.complete &&
+                            s.state.participant(s.node) != nullptr &&
+                            count(s.state) >= enough_nodes(s.settings);
+  return in_last_call ? deadline + hardened_last_call(s) : deadline;
+}
+
 }  // namespace
 
 std::string_view to_string(Action action) {
@@ -220,7 +230,7 @@ sim::Duration heartbeat_interval(const RendezvousSettings& settings) {
   return configured;
 }
 
-Action decide_join(const Situation& s, sim::MonotonicTime deadline) {
+Action decide_join(const Situation& s, sim::MonotonicTime join_deadline) {
   if (const auto as_spare = decide_as_spare(s)) return *as_spare;
   const RendezvousState& state = s.state;
   if (state.closed && !s.settings.planted.has(Planted::rendezvous_closed_ignored)) {
@@ -231,6 +241,7 @@ Action decide_join(const Situation& s, sim::MonotonicTime deadline) {
   if (state.complete && participates) return Action::finish;
   const bool waits = state.waits(s.node);
   const bool tries_on = s.settings.planted.has(Planted::rendezvous_join_never_times_out);
+  const sim::MonotonicTime deadline = end_of_joining(s, join_deadline);
   if (s.mono_now > deadline && !tries_on) {
     const bool may_roll_back = s.mono_now <= deadline + kRollback;
     if (may_roll_back && participates) return Action::remove_from_participants;

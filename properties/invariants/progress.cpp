@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
@@ -209,7 +211,8 @@ class Admission final : public Judge {
 };
 
 /// Bound: join time-out + read time-out (for what the workers' meeting point takes) + slack, from
-/// the beginning of the attempt. A spare may wait for ever; when it is let in its time begins anew.
+/// the beginning of the attempt; of a participant, which may see a last call to its end, + last
+/// call. A spare may wait for ever; when it is let in its time begins anew.
 class JoinTimeout final : public Judge {
  public:
   JoinTimeout()
@@ -227,6 +230,8 @@ class JoinTimeout final : public Judge {
     if (added && text(event, "list") == "participants") seats_[id] = number(event, "round");
     if (added && text(event, "list") != "redundancy_list") {
       owe(id, event);  // what it has been trying all along it owes since then
+      const bool enough = number(event, "size") >= view().agent(id).min_nodes;
+      if (enough && seats_.contains(id)) see_last_call(id, seats_[id]);
     } else if (event.type == &ev::rendezvous_completed) {
       completed(event, view().agent(id).job);
     } else if (event.type == &wev::process_ended) {
@@ -255,18 +260,35 @@ class JoinTimeout final : public Judge {
     owed_.met(id, event);
   }
 
-  void owe(AgentId id, const sim::Event& event) {
+  /// The first one that is told of concerns all who are there, later ones their own agent only.
+  void see_last_call(AgentId id, std::int64_t round) {
+    const JobId job = view().agent(id).job;
+    const auto widen = [&](AgentId member) {
+      Due* const due = owed_.find(member);
+      if (due != nullptr) due->bound = bound_of(member) + view().agent(member).timeouts.last_call;
+    };
+    if (!last_calls_.insert({job, round}).second) return widen(id);
+    for (const auto& [member, seat] : seats_) {
+      if (view().agent(member).job == job && seat == round) widen(member);
+    }
+  }
+
+  [[nodiscard]] sim::Duration bound_of(AgentId id) const {
     const Timeouts& with = view().agent(id).timeouts;
-    owed_.owe(id, {event.at, with.join + with.read_timeout + kSlack, id, kNoAgent, event.id});
+    return with.join + with.read_timeout + kSlack;
+  }
+  void owe(AgentId id, const sim::Event& event) {
+    owed_.owe(id, {event.at, bound_of(id), id, kNoAgent, event.id});
   }
 
   Obligations<AgentId> owed_{
-      *this, "join + read + slack", [this](AgentId id, const Due& due) {
+      *this, "join + read + slack, and a last call that runs", [this](AgentId id, const Due& due) {
         return fmt::format(
             "{} has tried to join since {}; it should have been in a round, a spare or gone",
             view().describe(id), seconds_text(due.since));
       }};
   std::map<AgentId, std::int64_t> seats_;  ///< the round for which each was added last
+  std::set<std::pair<JobId, std::int64_t>> last_calls_;  ///< rounds that had enough participants
 };
 
 }  // namespace

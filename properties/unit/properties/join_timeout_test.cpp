@@ -10,6 +10,7 @@ namespace {
 namespace ev = model::events;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr const char* kJoinTimeout = "liveness.join_timeout";
@@ -40,6 +41,21 @@ TEST(JoinTimeout, an_agent_that_joins_again_after_a_group_that_came_apart_has_it
   Script late(two_needed());
   late.agent_starts("a").at(5s).joining("a").at(700s).joining("a");
   EXPECT_THAT(witnesses(late.finish(false), kJoinTimeout), HasSubstr("did so only at 700.000 s"));
+}
+
+TEST(JoinTimeout, a_participant_may_see_a_last_call_that_runs_to_its_end) {
+  const auto gives_up_at = [](sim::Duration time, bool enough) {
+    Script script(two_needed());
+    script.agent_starts("a").agent_starts("b").at(5s).joining("a").added("a", "participants", 0);
+    if (enough) {
+      script.joining("b").emit("b", 100, ev::rendezvous_added, {"job", 0, "participants", 2});
+    }
+    script.at(time).emit("a", 100, ev::rendezvous_failed, {"job", "RendezvousTimeoutError", ""});
+    return witnesses(script.finish(false), kJoinTimeout);
+  };
+  EXPECT_THAT(gives_up_at(699s, true), IsEmpty());
+  EXPECT_THAT(gives_up_at(701s, true), HasSubstr("did so only at 701.000 s"));
+  EXPECT_THAT(gives_up_at(699s, false), HasSubstr("did so only at 699.000 s"));
 }
 
 TEST(JoinTimeout, an_agent_that_gives_up_gets_in_or_becomes_a_spare_keeps_it) {
