@@ -164,6 +164,10 @@ class JobView {
   /// The agent that introduces itself as "addr_pid_localid"; kNoAgent when none does, or none does
   /// any more.
   [[nodiscard]] AgentId agent_described(std::string_view descriptor) const;
+  /// The member of a version of the legacy rendezvous to which the key at this path belongs;
+  /// kNoAgent when none has it.
+  [[nodiscard]] AgentId member_at(JobId job, std::int64_t version,
+                                  std::string_view keep_alive) const;
 
   /// What faults have taken from which agents.
   [[nodiscard]] const Ledger& ledger() const { return ledger_; }
@@ -198,8 +202,6 @@ class JobView {
   void count_leaving(const Agent& agent, std::int64_t step);
   void decide(const Agent& agent, sim::WorldTime at, std::string why);
   void decide(Job& job, sim::WorldTime at, std::int64_t round, std::string why);
-  /// Of the legacy rendezvous, by the path of its keep-alive.
-  [[nodiscard]] AgentId member_at(JobId job, std::int64_t round, std::string_view keep_alive) const;
   Machine& machine(sim::NodeId node);
   Process& process_slot(sim::NodeId node, sim::Pid pid, const sim::Event& event);
   Process* find_process(sim::NodeId node, sim::Pid pid);

@@ -266,7 +266,9 @@ class CloseAuthority final : public Judge {
 /// An agent that waits in the exit barrier or is about to end has no need of its seat. Who could
 /// not give heartbeats is excused for twice the keep-alive threshold: a missed heartbeat, and the
 /// time until that is found. The agent that evicts must see the time and the store as they are,
-/// too.
+/// too. An agent that writes itself off proves by that write that it lives: nothing excuses it. The
+/// legacy rendezvous frees a version when a member's key has expired, and names that key; a member
+/// that is on its way to the next version no longer renews it.
 class Eviction final : public Judge {
  public:
   Eviction()
@@ -276,14 +278,21 @@ class Eviction final : public Judge {
 
  private:
   void judge(const sim::Event& event) override {
-    const AgentId id = view().agent_described(text(event, "descriptor"));
     const AgentId judge = view().agent_of(event);
     if (judge == kNoAgent) return;
+    const AgentId id = evicted(event, view().agent(judge).job);
     // A process may have begun another job meanwhile, as another agent.
     if (id == kNoAgent || view().agent(id).job != view().agent(judge).job) return kept();
     const Agent& agent = view().agent(id);
     const sim::WorldTime since = event.at - 2 * agent.timeouts.keep_alive;
     if (!agent.at_work() || agent.stage == Stage::starting) return kept();
+    if (id == judge) {
+      broken(event,
+             fmt::format("{} gave itself up as dead at {}: its last heartbeat was {} old",
+                         view().describe(id), seconds_text(event.at),
+                         seconds_text(sim::Duration(number(event, "heartbeat_age")))));
+      return;
+    }
     const Hindrance* by = hindrance(id, needs(), since, event.at);
     if (by == nullptr) by = hindrance(judge, needs(), since, event.at);
     if (by != nullptr) return excused(*by);
@@ -293,6 +302,16 @@ class Eviction final : public Judge {
                        view().describe(id), seconds_text(event.at), view().name(event.node),
                        seconds_text(sim::Duration(number(event, "heartbeat_age"))),
                        seconds_text(std::max(since, sim::WorldTime()))));
+  }
+
+  [[nodiscard]] AgentId evicted(const sim::Event& event, JobId job) const {
+    const std::string_view descriptor = text(event, "descriptor");
+    const AgentId described = view().agent_described(descriptor);
+    if (described != kNoAgent) return described;
+    const AgentId member = view().member_at(job, number(event, "round"), descriptor);
+    if (member == kNoAgent) return kNoAgent;
+    const Stage stage = view().agent(member).stage;
+    return stage == Stage::joined || stage == Stage::running ? member : kNoAgent;
   }
 };
 

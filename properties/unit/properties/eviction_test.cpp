@@ -98,6 +98,39 @@ TEST(Eviction, an_agent_that_was_held_up_or_had_no_store_or_met_what_lingers_is_
   EXPECT_EQ(verdict(lingering, kEviction), "excused by the store (service_slow)");
 }
 
+TEST(Eviction, an_agent_that_gives_itself_up_proves_that_it_lives) {
+  for (const char* const kind : {"", "process_pause", "clock_jump"}) {
+    Script script = two_nodes_at_work();
+    if (*kind != '\0') script.at(35s).fault(0, kind, 10s, "b pid 100");
+    script.at(60s).emit("b", 100, ev::rendezvous_evicted,
+                        {"job", 0, "b.sim_100_0", sim::Duration(16s), 1});
+    EXPECT_THAT(witnesses(script.finish(false), kEviction),
+                HasSubstr("the agent on node b (pid 100) gave itself up as dead at 60.000 s: its "
+                          "last heartbeat was 16.000 s old"))
+        << kind;
+  }
+}
+
+TEST(Eviction, of_the_legacy_rendezvous_the_key_names_the_member) {
+  const auto verdict_of = [](const std::string& rank, auto first) {
+    Script script = two_nodes_at_work();
+    script.agent_starts("c").at(40s);
+    first(script);
+    script.at(60s).emit("c", 100, ev::rendezvous_evicted,
+                        {"job", 0, "/rdzv/job/rdzv/v_0/rank_" + rank, sim::Duration(0), 1});
+    return verdict(script, kEviction);
+  };
+  const auto nothing = [](Script&) {};
+  EXPECT_EQ(verdict_of("1", nothing), "broken");
+  EXPECT_EQ(verdict_of("11", nothing), "kept") << "that key is of another";
+  EXPECT_EQ(verdict_of("1", [](Script& script) { script.crash("b"); }), "kept");
+  EXPECT_EQ(verdict_of("1", [](Script& script) { script.restarts("b", "membership_change"); }),
+            "kept")
+      << "it leaves the version";
+  EXPECT_EQ(verdict_of("1", [](Script& script) { script.fault(0, "net_partition", 5s, "b"); }),
+            "excused by the path to the store (net_partition)");
+}
+
 // ---- close_authority
 
 constexpr const char* kCloseAuthority = "safety.close_authority";
