@@ -37,14 +37,17 @@ bool in_range(std::int64_t rank, std::int64_t size) {
 /// Unique ranks below an agreed size are contiguous once all have joined. A rank is taken only as
 /// long as its holder is a living member of the round: a relaunched agent may inherit its
 /// predecessor's seat. Who has just learned of its round does not know that the store has lost it
-/// since, and that others begin with the same number.
+/// since, and that others begin with the same number. How many take part in a round is what the
+/// write says that completed it; an agent that learns of the round when one has left it is told of
+/// fewer.
 class RankSanity final : public Judge {
  public:
   RankSanity()
       : Judge("safety.rank_sanity",
-              "Ranks of a round are unique, below the world size, and all agree on the size.",
+              "Ranks of a round are unique, below the world size, and all agree on the size, which "
+              "is the number of its participants.",
               {&ev::rendezvous_joined, &ev::rendezvous_left, &ev::rendezvous_evicted,
-               &ev::store_serving, &wev::fault_injected},
+               &ev::rendezvous_completed, &ev::store_serving, &wev::fault_injected},
               kNames | kContents) {}
 
  private:
@@ -55,6 +58,7 @@ class RankSanity final : public Judge {
   struct Table {
     std::int64_t world_size = 0;
     Holder first;
+    std::int64_t participants = 0;  ///< 0: it is not known who completed it
     bool one_left = false;
     RankTable<Holder> holders;
   };
@@ -79,9 +83,14 @@ class RankSanity final : public Judge {
         found->second.one_left = true;
       return;
     }
+    Table& table = tables_[{job, round}];
+    if (event.type == &ev::rendezvous_completed) {
+      table.participants = number(event, "participants");
+      if (table.first.agent != kNoAgent) compare_size(event, table, table.first.agent);
+      return;
+    }
     const std::int64_t rank = number(event, "rank");
     const std::int64_t size = number(event, "world_size");
-    Table& table = tables_[{job, round}];
     if (table.first.agent == kNoAgent) {
       table.world_size = size;
       table.first = {agent, event.at};
@@ -94,6 +103,7 @@ class RankSanity final : public Judge {
     } else {
       kept();
     }
+    if (table.participants != 0 && table.first.agent == agent) compare_size(event, table, agent);
     if (!in_range(rank, size)) {
       broken(event, fmt::format("{} joined round {} with rank {} in a world of {}",
                                 view().describe(agent), round, rank, size));
@@ -101,6 +111,17 @@ class RankSanity final : public Judge {
       claim(table.holders.at(rank), agent, event);
     }
     if (tables_.size() > kRoundsKept) tables_.erase(tables_.begin());
+  }
+
+  /// `told`: the agent that was told of the table's world.
+  void compare_size(const sim::Event& event, const Table& table, AgentId told) {
+    const bool one_is_missing = table.one_left && table.world_size < table.participants;
+    if (table.world_size == table.participants || one_is_missing) return;
+    broken(event,
+           fmt::format("in round {} {} was told a world of {}, and {} take part",
+                       number(event, "round"), view().describe(told), table.world_size,
+                       table.participants),
+           other_store(table.first, event));
   }
 
   /// `server`: kNoAgent for a store that is no agent's.

@@ -37,6 +37,32 @@ TEST(RankSanity, a_rank_beyond_the_world_size_and_a_disputed_size_break_it) {
           HasSubstr("joined round 0 with rank 1 in a world of 1")));
 }
 
+TEST(RankSanity, a_world_that_is_not_as_large_as_its_round_breaks_it_in_whatever_order_they_are_told) {
+  for (const bool completed_first : {true, false}) {
+    Script script;
+    script.agent_starts("a").agent_starts("b").joining("a").joining("b");
+    if (completed_first) script.completed("a", 0, 2);
+    script.joined("a", 0, 0, 3, "a.sim:1").joined("b", 0, 1, 3, "a.sim:1");
+    if (!completed_first) script.completed("a", 0, 2);
+    const std::string told = witnesses(script.finish(false), "safety.rank_sanity");
+    EXPECT_THAT(told, HasSubstr("in round 0 the agent on node a (pid 100) was told a world of 3, "
+                                "and 2 take part"));
+    EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << told;
+  }
+}
+
+TEST(RankSanity, who_hears_of_a_round_that_one_has_left_is_told_of_fewer) {
+  for (const bool one_left : {true, false}) {
+    Script script;
+    script.agent_starts("a").agent_starts("b").joining("a").joining("b").completed("a", 0, 3);
+    if (one_left) script.emit("c", 100, ev::rendezvous_left, {"job", 0, 2});
+    if (one_left)
+      script.emit("b", 100, ev::rendezvous_evicted, {"job", 0, "c.sim_100_0", sim::Duration(16s), 1});
+    script.joined("a", 0, 0, 2, "a.sim:1").joined("b", 0, 1, 2, "a.sim:1");
+    EXPECT_EQ(witnesses(script.finish(false), "safety.rank_sanity").empty(), one_left);
+  }
+}
+
 TEST(RankSanity, a_relaunched_agent_may_inherit_its_dead_predecessors_seat) {
   Script script = two_nodes_at_work();
   script.at(5s).crash("b").agent_starts("b").joining("b").joined("b", 0, 1, 2, "a.sim:29500");
