@@ -141,7 +141,8 @@ class StoreLifetime final : public Judge {
 };
 
 /// MASTER_ADDR that a worker of round r gets names the node of rank 0 of r, and MASTER_PORT no
-/// endpoint that was gone before the round was completed. A port that nobody has listened on yet is
+/// endpoint that was gone before the round was completed. A name that every machine has for itself
+/// leads a worker to its own machine: only rank 0's workers may be sent there. A port that nobody has listened on yet is
 /// allowed: where agents do not serve the workers' store, rank 0's worker opens it later. The loss
 /// of rank 0 after the completion is a loss like any other.
 class Bootstrap final : public Judge {
@@ -157,10 +158,15 @@ class Bootstrap final : public Judge {
   struct Sent {
     std::string master;
     ProcessKey worker{};
+
+    [[nodiscard]] bool to_itself() const { return host_of(master) == "localhost"; }
+    [[nodiscard]] bool as_well_as(const Sent& other) const {
+      return master == other.master && (!to_itself() || worker.node == other.worker.node);
+    }
   };
-  /// The masters of a round: those judged, and those that came before rank 0 was known.
+  /// The masters of a round: the one judged last, and those that came before rank 0 was known.
   struct Masters {
-    std::string judged;
+    Sent judged;
     std::vector<Sent> pending;
   };
   struct Endpoint {
@@ -200,13 +206,12 @@ class Bootstrap final : public Judge {
     const bool known = round != nullptr && round->first != kNoAgent;
     if (event.type == &ev::worker_started) {
       Masters& masters = masters_[key];
-      const std::string_view master = text(event, "master");
-      if (known && masters.judged == master) return;
-      const Sent sent{std::string(master), {event.node, pid(event, "worker_pid")}};
+      const Sent sent{std::string(text(event, "master")), {event.node, pid(event, "worker_pid")}};
+      if (known && masters.judged.as_well_as(sent)) return;
       if (known) {
-        masters.judged = sent.master;
+        masters.judged = sent;
         check(event, sent, key.second, *round);
-      } else if (masters.pending.empty() || masters.pending.back().master != master) {
+      } else if (masters.pending.empty() || !masters.pending.back().as_well_as(sent)) {
         masters.pending.push_back(sent);
       }
       if (masters_.size() > kRoundsKept) masters_.erase(masters_.begin());
@@ -220,7 +225,8 @@ class Bootstrap final : public Judge {
 
   void check(const sim::Event& event, const Sent& sent, std::int64_t number_of_round,
              const Round& round) {
-    const auto node = view().node_called(host_of(sent.master));
+    const auto node = sent.to_itself() ? std::optional(sent.worker.node)
+                                       : view().node_called(host_of(sent.master));
     const Agent& first = view().agent(round.first);
     const auto sent_where = [&] {
       return fmt::format("worker pid {} on node {} of round {} is sent to {}",

@@ -158,6 +158,25 @@ TEST(Bootstrap, workers_that_are_sent_to_an_earlier_rank_0_break_it) {
                         "is the agent on node b (pid 100)"));
 }
 
+TEST(Bootstrap, the_local_host_is_another_one_on_each_machine) {
+  const auto told = [](const std::vector<std::string>& order, bool rank_zero_is_known) {
+    Script script;
+    script.agent_starts("a").agent_starts("b").joining("a").joining("b").completed("a", 0, 2);
+    if (rank_zero_is_known) script.joined("a", 0, 0, 2, "localhost:29500");
+    script.joined("b", 0, 1, 2, "localhost:29500");
+    for (const std::string& node : order) script.workers_start(node);
+    if (!rank_zero_is_known) script.joined("a", 0, 0, 2, "localhost:29500");
+    return witnesses(script.finish(false), "safety.bootstrap");
+  };
+  const auto b_is_led_astray =
+      HasSubstr("worker pid 101 on node b of round 0 is sent to localhost:29500 (node b), but rank "
+                "0 of that round is the agent on node a (pid 100)");
+  EXPECT_THAT(told({"a", "b"}, true), b_is_led_astray);
+  EXPECT_THAT(told({"b", "a"}, true), b_is_led_astray);
+  EXPECT_THAT(told({"b"}, false), b_is_led_astray);
+  EXPECT_THAT(told({"a"}, true), IsEmpty());
+}
+
 TEST(Bootstrap, an_agent_that_a_name_led_astray_may_have_found_another_store) {
   for (const std::string kind : {"dns_alias", "net_partition", "not felt"}) {
     Script script;
