@@ -371,13 +371,16 @@ class FirstCause final : public Judge {
 
 /// "succeeded" and exit code 0 go together, and both mean that each worker of the last incarnation
 /// ended with 0. A spare that leaves a finished job has done its part: its graceful exit is code 0
-/// (incident 33).
+/// (incident 33). So is any other end of one that was a spare when all members had come to the exit
+/// barrier, was not told to go, and could ask the store since.
 class ExitCodeTruth final : public Judge {
  public:
   ExitCodeTruth()
       : Judge("safety.exit_code_truth",
               "Exit code 0 exactly when the agent's part of the job is done.",
-              {&ev::worker_started, &ev::worker_ended, &ev::agent_finished, &wev::process_ended}) {}
+              {&ev::worker_started, &ev::worker_ended, &ev::exit_barrier_entered,
+               &ev::agent_finished, &wev::process_ended},
+              kAsking) {}
 
  private:
   struct Ending {
@@ -397,12 +400,36 @@ class ExitCodeTruth final : public Judge {
       if (number(event, "status") == 0) return;
       ending.bad_worker = number(event, "worker_pid");
       ending.status = number(event, "status");
+    } else if (event.type == &ev::exit_barrier_entered) {
+      if (view().job(view().agent(agent).job).over == event.at) spares_are_done(event, agent);
     } else if (event.type == &ev::agent_finished) {
       ending.said = number(event, "exit_code");
       finished(event, agent, ending);
+      spare_finished(event, agent);
     } else {
       exited(event, agent, ending);
     }
+  }
+
+  void spares_are_done(const sim::Event& event, AgentId last_member) {
+    for (const AgentId id : view().job(view().agent(last_member).job).agents) {
+      if (view().agent(id).alive() && view().agent(id).spare) done_spares_[id] = event.at;
+    }
+  }
+
+  void spare_finished(const sim::Event& event, AgentId id) {
+    const auto done = done_spares_.find(id);
+    const Agent& agent = view().agent(id);
+    if (done == done_spares_.end() || view().job(agent.job).over != done->second) return;
+    const std::string_view outcome = text(event, "outcome");
+    if (agent.signalled || outcome == "graceful_exit") return;
+    if (number(event, "exit_code") == 0) return kept();
+    if (const auto* by = hindrance(id, needs(), done->second, event.at)) return excused(*by);
+    broken(event, fmt::format("{} was a spare when the members of its job were done, at {}, and "
+                              "ended as \"{}\" with exit code {} at {} ({})",
+                              view().describe(id), seconds_text(done->second), outcome,
+                              number(event, "exit_code"), seconds_text(event.at),
+                              text(event, "detail")));
   }
 
   void finished(const sim::Event& event, AgentId agent, const Ending& ending) {
@@ -433,6 +460,7 @@ class ExitCodeTruth final : public Judge {
   }
 
   std::vector<Ending> endings_;  ///< by agent
+  std::map<AgentId, sim::WorldTime> done_spares_;  ///< spares of a job that is done, and since when
 };
 
 /// Time-outs, a closed rendezvous, a lost connection and failed workers are endings that the

@@ -203,6 +203,33 @@ TEST(ExitCodeTruth, an_exit_that_contradicts_what_was_announced_or_was_never_ann
                 "node b (pid 100) exited with code 0 at 10.000 s, but never said how it ended")));
 }
 
+TEST(ExitCodeTruth, a_spare_of_a_job_that_is_done_has_not_failed) {
+  const auto verdict_of = [](const std::string& what) {
+    Script script = at_work_beside_a_store({"a", "b"});
+    script.agent_starts("c").joining("c").added("c", "redundancy_list", 0).at(60s);
+    if (what == "lost path") script.fault(0, "net_partition", 10s, "c");
+    if (what == "told to go") script.signal_agent("c", sim::Signal::term);
+    if (what == "the job fails") {
+      script.worker_ends("b", 0, 1).reaps("b").emit("b", 100, ev::failure_reported, {1, 101, 1});
+      script.finishes("b", "failed", 1);
+    } else {
+      for (const char* const node : {"a", "b"})
+        script.worker_ends(node, 0, 0).reaps(node).group(node, "SUCCEEDED").enters_barrier(node);
+      script.leaves_barrier("b", "passed").closes("b").finishes("b", "succeeded", 0);
+    }
+    if (what == "the job goes on") script.at(61s).completed("c", 1, 1);
+    const std::int64_t code = what == "exit code 0" ? 0 : 1;
+    script.at(64s).finishes("c", code == 0 ? "graceful_exit" : "error", code, "Closed");
+    return verdict(script, "safety.exit_code_truth");
+  };
+  EXPECT_EQ(verdict_of(""), "broken");
+  EXPECT_EQ(verdict_of("exit code 0"), "kept");
+  EXPECT_EQ(verdict_of("lost path"), "excused by the path to the store (net_partition)");
+  EXPECT_EQ(verdict_of("told to go"), "kept");
+  EXPECT_EQ(verdict_of("the job fails"), "kept");
+  EXPECT_EQ(verdict_of("the job goes on"), "kept");
+}
+
 TEST(ExitCodeTruth, an_agent_that_is_killed_owes_no_announcement) {
   Script script = two_nodes_at_work();
   script.at(10s).kill_agent("a").crash("b");
