@@ -261,7 +261,7 @@ void LegacyEtcdRendezvous::confirm(std::int64_t version, std::int64_t rank) {
     if (!settings_.planted.has(Planted::legacy_keep_alive_not_started)) {
       const bool too_late = settings_.planted.has(Planted::legacy_renewed_too_late);
       rank_renewal_ = std::make_unique<LegacyEtcdRenewal>(
-          ports_, client_, LegacyEtcdRenewal::Of{own, kLegacyKeepAlive * (too_late ? 4 : 1), false},
+          ports_, client_, LegacyEtcdRenewal::Of{own, kLegacyKeepAlive, false, too_late},
           settings_.variant);
     }
     if (all) {

@@ -30,7 +30,7 @@ LegacyEtcdRenewal::LegacyEtcdRenewal(sim::Ports& ports, std::shared_ptr<EtcdV2Cl
                                 .previous_exists = true};
         sim::Duration pause{};
         do {
-          pause = what.time_to_live / 2;
+          pause = what.too_late ? what.time_to_live * 2 : what.time_to_live / 2;
           try {
             client->put(what.path, renew);
           } catch (const std::runtime_error& error) {  // EtcdError or EtcdConnectionError

@@ -21,6 +21,7 @@ class LegacyEtcdRenewal {
     std::string path;
     sim::Duration time_to_live{};  ///< whole seconds
     bool may_come_again = false;   ///< somebody else may write it again
+    bool too_late = false;         ///< the planted mistake's: renewed when it has ended
   };
   LegacyEtcdRenewal(sim::Ports& ports, std::shared_ptr<EtcdV2Client> client, Of what,
                     Variant variant);
