@@ -10,8 +10,14 @@ namespace hooke::model {
 /// How long an operation that can only wait sleeps before it looks again.
 inline constexpr sim::Duration kPollInterval = std::chrono::seconds(1);
 
+/// The store is asked at each look, however young the copy of its state is.
+inline bool polls_too_often(const RendezvousSettings& settings) {
+  return settings.planted.has(Planted::rendezvous_polls_without_pause) ||
+         settings.planted.has(Planted::rendezvous_polls_ten_times);
+}
+
 inline sim::Duration poll_interval(const RendezvousSettings& settings) {
-  if (settings.planted.has(Planted::rendezvous_polls_without_pause)) return {};
+  if (settings.planted.has(Planted::rendezvous_polls_without_pause)) return kPollInterval / 1000;
   if (settings.planted.has(Planted::rendezvous_polls_ten_times)) return kPollInterval / 10;
   if (settings.planted.has(Planted::rendezvous_polls_seldom)) return kPollInterval * 10;
   return kPollInterval;
@@ -45,7 +51,10 @@ void run_operation(Operation operation, StateHolder& holder, const RendezvousSet
       case Action::finish: return;
       case Action::error_closed: throw RendezvousClosedError("");
       case Action::error_timeout: throw RendezvousTimeoutError("");
-      case Action::sync: sleep(poll_interval(settings)); break;
+      case Action::sync:
+        if (polls_too_often(settings)) holder.forget_cache();
+        sleep(poll_interval(settings));
+        break;
       default:
         holder.change(action);
         if (extend_by && extends_deadline(action)) deadline = clock.monotonic_now() + *extend_by;
