@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -36,10 +37,10 @@ class ClaimsAreTrue final : public Judge {
     } else if (event.type == &ev::store_serving) {
       serving(event);
     } else if (event.type == &ev::rendezvous_closed) {
-      closed_.insert(std::string(text(event, "run_id")));
+      closed(event, view().find_job(text(event, "run_id")));
     } else if (event.type == &ev::job_given_up) {  // hardened agents end a static job so
       const AgentId agent = view().agent_of(event);
-      if (agent != kNoAgent) closed_.insert(view().job(view().agent(agent).job).run_id);
+      if (agent != kNoAgent) closed(event, view().agent(agent).job);
     } else if (const AgentId id = view().agent_of(event); id != kNoAgent) {
       agent_event(event, id);
     }
@@ -123,6 +124,31 @@ class ClaimsAreTrue final : public Judge {
     return round == nullptr || left_behind || round->current_members < self.world_size;
   }
 
+  /// The agent that closes hears of it last: others may have seen it already.
+  void closed(const sim::Event& event, JobId job) {
+    closed_.insert(job);
+    const auto [from, to] = seen_closed_.equal_range(job);
+    for (auto seen = from; seen != to;) {
+      const bool in_time =
+          event.at - seen->second.at <= view().agent(seen->second.agent).timeouts.read_timeout;
+      if (in_time) kept();
+      seen = in_time ? seen_closed_.erase(seen) : std::next(seen);
+    }
+  }
+
+  void at_end(const RunFacts& /*facts*/) override {
+    for (const auto& [job, seen] : seen_closed_) {
+      // An agent does not say that it has closed what it was not answered about.
+      if (const auto* by = hindrance_of_any(job, kAsking, sim::WorldTime(), seen.at)) {
+        excused(*by);
+        continue;
+      }
+      broken(seen.at, seen.event,
+             fmt::format("{} says at {} that the rendezvous is closed; no agent has closed it",
+                         view().describe(seen.agent), seconds_text(seen.at)));
+    }
+  }
+
   void finished(const sim::Event& event, AgentId id) {
     const Agent& agent = view().agent(id);
     const std::string_view detail = text(event, "detail");
@@ -136,21 +162,22 @@ class ClaimsAreTrue final : public Judge {
                          seconds_text(agent.timeouts.join)),
              hindrance(id, needs(), joining->second, event.at));
     } else if (detail.starts_with("RendezvousClosedError")) {
-      if (closed_.contains(view().job(agent.job).run_id)) return kept();
-      // An agent does not say that it has closed what it was not answered about.
-      if (const auto* by = hindrance_of_any(agent.job, kAsking, sim::WorldTime(), event.at))
-        return excused(*by);
-      broken(event,
-             fmt::format("{} says at {} that the rendezvous is closed; no agent has closed it",
-                         view().describe(id), seconds_text(event.at)));
+      if (closed_.contains(agent.job)) return kept();
+      seen_closed_.insert({agent.job, {event.at, event.id, id}});
     }
   }
 
   bool listeners_are_told_ = false;                      ///< the real world does not tell of them
   std::set<std::pair<sim::NodeId, std::int64_t>> open_;  ///< ports on which a process listens
-  std::set<std::string> closed_;                         ///< run ids
-  std::set<AgentId> failed_;  ///< a worker of the present group has failed by itself
-  std::set<AgentId> silent_;  ///< what is said of a silent worker is no exit status
+  std::set<JobId> closed_;
+  struct Seen {
+    sim::WorldTime at{};
+    sim::EventId event{};
+    AgentId agent = kNoAgent;
+  };
+  std::multimap<JobId, Seen> seen_closed_;  ///< by agents, when none had said that it had closed it
+  std::set<AgentId> failed_;                ///< a worker of the present group has failed by itself
+  std::set<AgentId> silent_;                ///< what is said of a silent worker is no exit status
   std::map<AgentId, sim::WorldTime> joining_;
 };
 

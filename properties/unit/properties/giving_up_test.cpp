@@ -76,6 +76,22 @@ TEST(ClaimsAreTrue, a_lost_member_is_no_node_that_waits) {
                         "\"membership_change\", and there is none"));
 }
 
+/// Node b finds the rendezvous closed; node a says after `later` that it has closed it.
+std::string finds_it_closed(std::optional<sim::Duration> later) {
+  Script script = two_nodes_at_work();
+  script.at(5s).finishes("b", "error", 1, "RendezvousClosedError: the rendezvous is closed");
+  if (later) script.at(5s + *later).closes("a");
+  return witnesses(script.finish(false), "safety.claims_are_true");
+}
+
+TEST(ClaimsAreTrue, a_closing_is_told_last_by_the_agent_that_closes) {
+  EXPECT_THAT(finds_it_closed(1ms), IsEmpty());
+  EXPECT_THAT(finds_it_closed(120s), HasSubstr("no agent has closed it"));
+  EXPECT_THAT(finds_it_closed(std::nullopt),
+              HasSubstr("the agent on node b (pid 100) says at 5.000 s that the rendezvous is "
+                        "closed; no agent has closed it"));
+}
+
 /// Node b goes, told to or not, and node a restarts for `cause`.
 std::string restart_of_the_other(bool told_to_go, const std::string& cause) {
   Script script = two_nodes_at_work();
