@@ -425,11 +425,11 @@ class ExitCodeTruth final : public Judge {
     if (agent.signalled || outcome == "graceful_exit") return;
     if (number(event, "exit_code") == 0) return kept();
     if (const auto* by = hindrance(id, needs(), done->second, event.at)) return excused(*by);
-    broken(event, fmt::format("{} was a spare when the members of its job were done, at {}, and "
-                              "ended as \"{}\" with exit code {} at {} ({})",
-                              view().describe(id), seconds_text(done->second), outcome,
-                              number(event, "exit_code"), seconds_text(event.at),
-                              text(event, "detail")));
+    broken(event,
+           fmt::format("{} was a spare when the members of its job were done, at {}, and "
+                       "ended as \"{}\" with exit code {} at {} ({})",
+                       view().describe(id), seconds_text(done->second), outcome,
+                       number(event, "exit_code"), seconds_text(event.at), text(event, "detail")));
   }
 
   void finished(const sim::Event& event, AgentId agent, const Ending& ending) {
@@ -459,7 +459,7 @@ class ExitCodeTruth final : public Judge {
                                           : std::string("never said how it ended")));
   }
 
-  std::vector<Ending> endings_;  ///< by agent
+  std::vector<Ending> endings_;                    ///< by agent
   std::map<AgentId, sim::WorldTime> done_spares_;  ///< spares of a job that is done, and since when
 };
 

@@ -287,10 +287,9 @@ class Eviction final : public Judge {
     const sim::WorldTime since = event.at - 2 * agent.timeouts.keep_alive;
     if (!agent.at_work() || agent.stage == Stage::starting) return kept();
     if (id == judge) {
-      broken(event,
-             fmt::format("{} gave itself up as dead at {}: its last heartbeat was {} old",
-                         view().describe(id), seconds_text(event.at),
-                         seconds_text(sim::Duration(number(event, "heartbeat_age")))));
+      broken(event, fmt::format("{} gave itself up as dead at {}: its last heartbeat was {} old",
+                                view().describe(id), seconds_text(event.at),
+                                seconds_text(sim::Duration(number(event, "heartbeat_age")))));
       return;
     }
     const Hindrance* by = hindrance(id, needs(), since, event.at);

@@ -37,7 +37,8 @@ TEST(RankSanity, a_rank_beyond_the_world_size_and_a_disputed_size_break_it) {
           HasSubstr("joined round 0 with rank 1 in a world of 1")));
 }
 
-TEST(RankSanity, a_world_that_is_not_as_large_as_its_round_breaks_it_in_whatever_order_they_are_told) {
+TEST(RankSanity,
+     a_world_that_is_not_as_large_as_its_round_breaks_it_in_whatever_order_they_are_told) {
   for (const bool completed_first : {true, false}) {
     Script script;
     script.agent_starts("a").agent_starts("b").joining("a").joining("b");
@@ -57,7 +58,8 @@ TEST(RankSanity, who_hears_of_a_round_that_one_has_left_is_told_of_fewer) {
     script.agent_starts("a").agent_starts("b").joining("a").joining("b").completed("a", 0, 3);
     if (one_left) script.emit("c", 100, ev::rendezvous_left, {"job", 0, 2});
     if (one_left)
-      script.emit("b", 100, ev::rendezvous_evicted, {"job", 0, "c.sim_100_0", sim::Duration(16s), 1});
+      script.emit("b", 100, ev::rendezvous_evicted,
+                  {"job", 0, "c.sim_100_0", sim::Duration(16s), 1});
     script.joined("a", 0, 0, 2, "a.sim:1").joined("b", 0, 1, 2, "a.sim:1");
     EXPECT_EQ(witnesses(script.finish(false), "safety.rank_sanity").empty(), one_left);
   }

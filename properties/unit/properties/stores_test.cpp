@@ -168,9 +168,9 @@ TEST(Bootstrap, the_local_host_is_another_one_on_each_machine) {
     if (!rank_zero_is_known) script.joined("a", 0, 0, 2, "localhost:29500");
     return witnesses(script.finish(false), "safety.bootstrap");
   };
-  const auto b_is_led_astray =
-      HasSubstr("worker pid 101 on node b of round 0 is sent to localhost:29500 (node b), but rank "
-                "0 of that round is the agent on node a (pid 100)");
+  const auto b_is_led_astray = HasSubstr(
+      "worker pid 101 on node b of round 0 is sent to localhost:29500 (node b), but rank "
+      "0 of that round is the agent on node a (pid 100)");
   EXPECT_THAT(told({"a", "b"}, true), b_is_led_astray);
   EXPECT_THAT(told({"b", "a"}, true), b_is_led_astray);
   EXPECT_THAT(told({"b"}, false), b_is_led_astray);
