@@ -120,10 +120,11 @@ C10dStore create_c10d_store(sim::Ports& ports, const RendezvousParameters& param
   const sim::Endpoint endpoint =
       parse_endpoint(parameters.endpoint, kDefaultPort, parameters.variant);
   const std::optional<bool> configured = parameters.get_as_bool("is_host");
+  const bool all_host = parameters.planted.has(Planted::c10d_everyone_hosts);
   const bool is_host =
-      parameters.planted.has(Planted::c10d_everyone_hosts) ||
-      (configured ? *configured
-                  : matches_this_machine(ports.network, endpoint.host, parameters.variant));
+      configured
+          ? *configured
+          : all_host || matches_this_machine(ports.network, endpoint.host, parameters.variant);
   const sim::Duration read_timeout =
       parameters.get_as_seconds("read_timeout").value_or(kDefaultReadTimeout);
   if (read_timeout <= sim::Duration::zero()) {
@@ -139,7 +140,10 @@ C10dStore create_c10d_store(sim::Ports& ports, const RendezvousParameters& param
       }
       TcpStoreOptions options;
       options.endpoint = endpoint;
-      if (result.server != nullptr) options.endpoint.port = result.server->port();
+      if (result.server != nullptr) {
+        options.endpoint.port = result.server->port();
+        if (all_host) options.endpoint.host = "localhost";
+      }
       options.timeout = read_timeout;
       if (parameters.variant == Variant::hardened) {
         // Whoever serves it needs no name to find it, nor an answer from the resolver.

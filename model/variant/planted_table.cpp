@@ -226,7 +226,7 @@ constexpr std::array kTable = {
                   {"liveness.exit"}},
     PlantedDefect{Planted::c10d_everyone_hosts,
                   "planted.c10d.everyone_hosts",
-                  "Every agent hosts a rendezvous store.",
+                  "Every agent hosts a rendezvous store, and asks its own.",
                   {"safety.one_world", "safety.claims_are_true", "liveness.formation"}},
     PlantedDefect{
         Planted::c10d_hosts_when_unreachable,
