@@ -70,10 +70,11 @@ class LossDetection final : public Judge {
       }};
 };
 
-/// Bound: keep-alive threshold (until dead participants are out) + last call + stop grace + slack,
-/// from the moment when at least min agents are joining and none is a member of a round, and as
-/// long as that is so. Spares count: where there is no round, there are seats for them. When one of
-/// the joining agents goes, the round has to be formed without it, and the bound begins again.
+/// Bound: keep-alive threshold (until dead participants are out) + last call + twice slack (until
+/// all have heard that they are out, and that the last call is over), from the moment when at least
+/// min agents are joining and none is a member of a round, and as long as that is so: no agent has
+/// workers to stop then. Spares count: where there is no round, there are seats for them. When one
+/// of the joining agents goes, the round has to be formed without it, and the bound begins again.
 class Formation final : public Judge {
  public:
   Formation()
@@ -110,8 +111,8 @@ class Formation final : public Judge {
       return;
     }
     const Timeouts& with = job.timeouts;
-    owed_.owe(job_id, {event.at, with.keep_alive + with.last_call + kStopGrace + kSlack, id,
-                       kNoAgent, event.id});
+    owed_.owe(job_id,
+              {event.at, with.keep_alive + with.last_call + 2 * kSlack, id, kNoAgent, event.id});
   }
 
   /// A round needs min agents, whichever they are: it is late when that many were unhindered for
@@ -134,7 +135,7 @@ class Formation final : public Judge {
   }
 
   Obligations<JobId> owed_{
-      *this, "keep-alive + last call + grace + slack", [this](JobId id, const Due& due) {
+      *this, "keep-alive + last call + twice slack", [this](JobId id, const Due& due) {
         const Job& job = view().job(id);
         return fmt::format(
             "at least {} agents, which are enough, wanted to join job \"{}\" from {} on; a round "

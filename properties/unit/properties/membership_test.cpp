@@ -238,7 +238,8 @@ TEST(ClosedIsFinal, a_completion_of_the_same_round_may_be_told_late_but_not_for_
       .emit("a", 100, ev::rendezvous_closed, {"job", 0})
       .at(61s)
       .completed("a", 0, 2);
-  EXPECT_THAT(ids(too_late.finish(false)), ElementsAre("safety.closed_is_final"));
+  EXPECT_THAT(witnesses(too_late.finish(false), "safety.closed_is_final"),
+              HasSubstr("round 0 of job \"job\" was completed at 61.000 s"));
 }
 
 TEST(ClosedIsFinal, a_fresh_store_knows_of_no_closing) {
