@@ -9,6 +9,23 @@ namespace hooke::model {
 
 void HandlerCore::run(Operation operation, sim::MonotonicTime deadline,
                       std::optional<sim::Duration> extend_by) {
+  const bool deaf =
+      operation == &decide_join && settings.planted.has(Planted::rendezvous_deaf_while_joining);
+  if (!deaf) return run_hearing(operation, deadline, extend_by);
+  std::optional<SignalException> unheard;
+  for (bool over = false; !over;) {
+    try {
+      run_hearing(operation, deadline, extend_by);
+      over = true;
+    } catch (const SignalException& signal) {
+      unheard = signal;
+    }
+  }
+  if (unheard) throw SignalException(*unheard);
+}
+
+void HandlerCore::run_hearing(Operation operation, sim::MonotonicTime deadline,
+                              std::optional<sim::Duration> extend_by) {
   bool comes_to_wait = false;
   run_operation(
       operation, holder, settings, node, ports.clock, deadline, extend_by,
@@ -18,11 +35,7 @@ void HandlerCore::run(Operation operation, sim::MonotonicTime deadline,
         // taken for dead. It counts as waiting: then the state is looked at again.
         if (std::exchange(comes_to_wait, false) && when_waiting) return when_waiting();
         if (when_idle) when_idle();
-        if (settings.planted.has(Planted::rendezvous_deaf_while_joining)) {
-          ports.executor.sleep_until(ports.clock.monotonic_now() + span);
-        } else {
-          interruptible_sleep(ports, span);
-        }
+        interruptible_sleep(ports, span);
       },
       [&, this](Action action) {
         comes_to_wait = comes_to_wait || action == Action::add_to_redundancy_list;

@@ -45,6 +45,8 @@ struct HandlerCore {
 
  private:
   PatientBackend* make_patient();
+  void run_hearing(Operation operation, sim::MonotonicTime deadline,
+                   std::optional<sim::Duration> extend_by);
 };
 
 }  // namespace hooke::model
