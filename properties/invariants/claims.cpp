@@ -1,6 +1,4 @@
 // What agents say of themselves, compared with what processes, the wire and the store did.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -66,10 +64,10 @@ class ClaimsAreTrue final : public Judge {
   void serving(const sim::Event& event) {
     if (!listeners_are_told_) return;
     if (open_.contains({event.node, number(event, "port")})) return kept();
-    broken(event, fmt::format("pid {} on node {} says at {} that it serves a store at port {}, "
-                              "where it does not listen",
-                              event.pid.value, view().name(event.node), seconds_text(event.at),
-                              number(event, "port")));
+    broken(event,
+           "pid {} on node {} says at {} that it serves a store at port {}, "
+           "where it does not listen",
+           event.pid, event.node, event.at, number(event, "port"));
   }
 
   void of_worker(const sim::Event& event, AgentId id) {
@@ -79,11 +77,10 @@ class ClaimsAreTrue final : public Judge {
     const bool status = worker->ended && worker->status == number(event, "status");
     if (rank && status) return kept();
     broken(event,
-           fmt::format("{} says at {} that its worker pid {} ended as rank {} with status {}; it "
-                       "was rank {} and {}",
-                       view().describe(id), seconds_text(event.at), worker->pid.value,
-                       number(event, "rank"), number(event, "status"), worker->rank,
-                       worker->ended ? fmt::format("ended with {}", worker->status) : "runs"));
+           "{} says at {} that its worker pid {} ended as rank {} with status {}; it "
+           "was rank {} and {}",
+           id, event.at, worker->pid.value, number(event, "rank"), number(event, "status"),
+           worker->rank, worker->ended ? say("ended with {}", worker->status) : "runs");
   }
 
   void restarting(const sim::Event& event, AgentId id) {
@@ -101,8 +98,8 @@ class ClaimsAreTrue final : public Judge {
       by = hindrance_of_any(self.job, kAsking | kTasks, event.at - 2 * self.timeouts.keep_alive,
                             event.at, id);
     if (by != nullptr) return excused(*by);
-    broken(event, fmt::format("{} restarts its workers at {} for \"{}\", and there is none",
-                              view().describe(id), seconds_text(event.at), cause));
+    broken(event, "{} restarts its workers at {} for \"{}\", and there is none", id, event.at,
+           cause);
   }
 
   /// Another agent of the job wants in, or did so until its end, which the others find out later.
@@ -144,8 +141,8 @@ class ClaimsAreTrue final : public Judge {
         continue;
       }
       broken(seen.at, seen.event,
-             fmt::format("{} says at {} that the rendezvous is closed; no agent has closed it",
-                         view().describe(seen.agent), seconds_text(seen.at)));
+             say("{} says at {} that the rendezvous is closed; no agent has closed it", seen.agent,
+                 seen.at));
     }
   }
 
@@ -156,11 +153,9 @@ class ClaimsAreTrue final : public Judge {
     if (detail.starts_with("RendezvousTimeoutError") && joining != joining_.end()) {
       const sim::Duration tried = event.at - joining->second;
       if (tried >= agent.timeouts.join * 9 / 10) return kept();
-      broken(event,
-             fmt::format("{} says at {} that its join timed out; it had tried for {} of {}",
-                         view().describe(id), seconds_text(event.at), seconds_text(tried),
-                         seconds_text(agent.timeouts.join)),
-             hindrance(id, needs(), joining->second, event.at));
+      broken(event, hindrance(id, needs(), joining->second, event.at),
+             "{} says at {} that its join timed out; it had tried for {} of {}", id, event.at,
+             tried, agent.timeouts.join);
     } else if (detail.starts_with("RendezvousClosedError")) {
       if (closed_.contains(agent.job)) return kept();
       seen_closed_.insert({agent.job, {event.at, event.id, id}});

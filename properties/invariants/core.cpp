@@ -2,8 +2,6 @@
 // agent that is left must have an excuse.
 #include "properties/invariants/core.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -161,15 +159,13 @@ class Core final : public Judge {
   }
 
   void tell(const CoreAgent& agent, sim::WorldTime due, sim::WorldTime now, sim::EventId event) {
-    const std::string round =
-        agent.round == kNoRound ? "" : fmt::format(" of round {}", agent.round);
+    const std::string round = agent.round == kNoRound ? "" : say(" of round {}", agent.round);
     broken(due, event,
-           fmt::format("{} belongs to the core that was healed at {}, and nothing has befallen it "
-                       "since {}; it should have ended by {}, but at {} it still lived: it {}{} "
-                       "since {}",
-                       view().describe(agent.id), seconds_text(core_.since()), seconds_text(since_),
-                       seconds_text(due), seconds_text(now), text_of(agent.stage), round,
-                       seconds_text(agent.stage_since)));
+           say("{} belongs to the core that was healed at {}, and nothing has befallen it "
+               "since {}; it should have ended by {}, but at {} it still lived: it {}{} "
+               "since {}",
+               agent.id, core_.since(), since_, due, now, text_of(agent.stage), round,
+               agent.stage_since));
   }
 
   HealedCore core_;

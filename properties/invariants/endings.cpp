@@ -1,7 +1,5 @@
 // Getting out: when the job is decided, when all have come to the exit barrier, when workers are to
 // stop, when a signal says so.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -147,10 +145,10 @@ class Exit final : public Judge {
         const Agent& agent = view().agent(id);
         const Job& job = view().job(agent.job);
         const bool decided = job.over && *job.over <= due.since;
-        return fmt::format("{} at {}; {} should have ended",
-                           decided ? "job \"" + job.run_id + "\" was decided (" + job.over_by + ")"
-                                   : "the work of node " + view().name(agent.node) + " was done",
-                           seconds_text(due.since), view().describe(id));
+        return say("{} at {}; {} should have ended",
+                   decided ? "job \"" + job.run_id + "\" was decided (" + job.over_by + ")"
+                           : "the work of node " + view().name(agent.node) + " was done",
+                   due.since, id);
       }};
   std::map<JobId, std::optional<sim::WorldTime>> decided_;  ///< the decisions already seen
   std::map<JobId, AgentId> deciders_;                       ///< the agents that brought them
@@ -201,9 +199,8 @@ class BarrierOpens final : public Judge {
   std::set<std::pair<JobId, std::int64_t>> uncounted_;  ///< rounds: an agent died on coming
   Obligations<AgentId> owed_{
       *this, "reply + slack", [this](AgentId id, const Due& due) {
-        return fmt::format(
-            "{} was the last to come to the exit barrier, at {}; {} should have left it",
-            view().describe(due.about), seconds_text(due.since), view().describe(id));
+        return say("{} was the last to come to the exit barrier, at {}; {} should have left it",
+                   due.about, due.since, id);
       }};
 };
 
@@ -237,9 +234,9 @@ class RestartStops final : public Judge {
 
   Obligations<AgentId> owed_{
       *this, "grace + slack", [this](AgentId id, const Due& due) {
-        return fmt::format(
+        return say(
             "{} began to stop its workers at {} in order to restart; they should have been gone",
-            view().describe(id), seconds_text(due.since));
+            id, due.since);
       }};
 };
 
@@ -303,12 +300,11 @@ class SignalsTakeEffect final : public Judge {
     std::string name;
     Stage stage = Stage::starting;
   };
-  Obligations<AgentId> owed_{
-      *this, "grace + close + slack", [this](AgentId id, const Due& due) {
-        const Heard& heard = heard_[id];
-        return fmt::format("{} got {} at {} while it {}; it should have ended", view().describe(id),
-                           heard.name, seconds_text(due.since), doing(heard.stage));
-      }};
+  Obligations<AgentId> owed_{*this, "grace + close + slack", [this](AgentId id, const Due& due) {
+                               const Heard& heard = heard_[id];
+                               return say("{} got {} at {} while it {}; it should have ended", id,
+                                          heard.name, due.since, doing(heard.stage));
+                             }};
   std::map<AgentId, Heard> heard_;  ///< the first signal, and what it met
 };
 

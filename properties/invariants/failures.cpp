@@ -1,6 +1,4 @@
 // How often a job may fail, what it names as the cause, and what its agents' exit codes say of it.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -126,11 +124,9 @@ class RestartBudget final : public Judge {
     if (!one_remains(job)) count.restarts = 0;
     if (first || cause.empty() || unheard || !ran || !one_remains(job)) return;
     if (++count.restarts <= job.max_restarts) return kept();
-    broken(
-        event,
-        fmt::format(
-            "round {} at {} is restart {} of job \"{}\" after a failure ({}); max_restarts is {}",
-            round, seconds_text(event.at), count.restarts, job.run_id, cause, job.max_restarts));
+    broken(event,
+           "round {} at {} is restart {} of job \"{}\" after a failure ({}); max_restarts is {}",
+           round, event.at, count.restarts, job.run_id, cause, job.max_restarts);
   }
 
   /// No round tells of it. All that one agent found failed at one look are one restart.
@@ -138,10 +134,10 @@ class RestartBudget final : public Judge {
     const std::pair look{event.node, event.at};
     if (std::exchange(count.latest_alone, look) == look) return;
     if (++count.restarts <= job.max_restarts) return kept();
-    broken(event, fmt::format("rank {} is started again alone at {}, which is restart {} of job "
-                              "\"{}\" after a failure; max_restarts is {}",
-                              number(event, "rank"), seconds_text(event.at), count.restarts,
-                              job.run_id, job.max_restarts));
+    broken(event,
+           "rank {} is started again alone at {}, which is restart {} of job "
+           "\"{}\" after a failure; max_restarts is {}",
+           number(event, "rank"), event.at, count.restarts, job.run_id, job.max_restarts);
   }
 
   std::map<JobId, Count> counts_;
@@ -301,13 +297,10 @@ class FirstCause final : public Judge {
       if (round.first && round.first->agent == agent) round.named = true;
       return kept();
     }
-    broken(
-        event,
-        fmt::format(
-            "{} names rank {} (status {}) as the cause at {}, but its rank {} had failed first, at "
-            "{}, with status {}",
-            view().describe(agent), report.rank, report.status, seconds_text(event.at), first.rank,
-            seconds_text(first.at), first.status));
+    broken(event,
+           "{} names rank {} (status {}) as the cause at {}, but its rank {} had failed first, at "
+           "{}, with status {}",
+           agent, report.rank, report.status, event.at, first.rank, first.at, first.status);
   }
 
   /// The job had another round before the report: no failure of this one has ended it.
@@ -345,13 +338,11 @@ class FirstCause final : public Judge {
     if (origin.outcome == "signalled") return;
     broken(
         round.report->at, sim::kNoEvent,
-        fmt::format(
-            "the job reports rank {} of node {} (status {}) as the cause of its end in round {}, "
+        say("the job reports rank {} of node {} (status {}) as the cause of its end in round {}, "
             "but the "
             "first failure was that of rank {} on node {} at {}, with status {}; nobody reports it",
-            round.report->rank, view().name(view().agent(round.report->agent).node),
-            round.report->status, key.second, round.first->rank, view().name(origin.node),
-            seconds_text(round.first->at), round.first->status),
+            round.report->rank, view().agent(round.report->agent).node, round.report->status,
+            key.second, round.first->rank, origin.node, round.first->at, round.first->status),
         silenced(round));
   }
 
@@ -426,10 +417,9 @@ class ExitCodeTruth final : public Judge {
     if (number(event, "exit_code") == 0) return kept();
     if (const auto* by = hindrance(id, needs(), done->second, event.at)) return excused(*by);
     broken(event,
-           fmt::format("{} was a spare when the members of its job were done, at {}, and "
-                       "ended as \"{}\" with exit code {} at {} ({})",
-                       view().describe(id), seconds_text(done->second), outcome,
-                       number(event, "exit_code"), seconds_text(event.at), text(event, "detail")));
+           "{} was a spare when the members of its job were done, at {}, and ended as \"{}\" with "
+           "exit code {} at {} ({})",
+           id, done->second, outcome, number(event, "exit_code"), event.at, text(event, "detail"));
   }
 
   void finished(const sim::Event& event, AgentId agent, const Ending& ending) {
@@ -439,13 +429,12 @@ class ExitCodeTruth final : public Judge {
     const bool done = outcome == "succeeded" || outcome == "graceful_exit";
     kept();
     if (done != (code == 0)) {
-      broken(event, fmt::format("{} ended as \"{}\" at {}, but its exit code is {} ({})", who,
-                                outcome, seconds_text(event.at), code, text(event, "detail")));
+      broken(event, "{} ended as \"{}\" at {}, but its exit code is {} ({})", who, outcome,
+             event.at, code, text(event, "detail"));
     }
     if (outcome == "succeeded" && ending.bad_worker != 0) {
-      broken(event,
-             fmt::format("{} reports success at {} although its worker pid {} ended with status {}",
-                         who, seconds_text(event.at), ending.bad_worker, ending.status));
+      broken(event, "{} reports success at {} although its worker pid {} ended with status {}", who,
+             event.at, ending.bad_worker, ending.status);
     }
   }
 
@@ -453,10 +442,9 @@ class ExitCodeTruth final : public Judge {
     const std::int64_t status = number(event, "status");
     if (status < 0 || ending.said == status) return;
     if (!ending.said && status != 0) return;  // ended from outside, or before it could say anything
-    broken(event, fmt::format("{} exited with code {} at {}, but {}", view().describe(agent),
-                              status, seconds_text(event.at),
-                              ending.said ? fmt::format("had announced {}", *ending.said)
-                                          : std::string("never said how it ended")));
+    broken(event, "{} exited with code {} at {}, but {}", agent, status, event.at,
+           ending.said ? say("had announced {}", *ending.said)
+                       : std::string("never said how it ended"));
   }
 
   std::vector<Ending> endings_;                    ///< by agent
@@ -486,8 +474,7 @@ class NoEscapedError final : public Judge {
     const std::string_view name = detail.substr(0, detail.find(':'));
     const bool escaped = std::find(kEscaped.begin(), kEscaped.end(), name) != kEscaped.end();
     if (text(event, "outcome") != "error" || !escaped) return kept();
-    broken(event, fmt::format("{} ended at {} of an error that nothing catches: {}",
-                              view().describe(agent), seconds_text(event.at), detail));
+    broken(event, "{} ended at {} of an error that nothing catches: {}", agent, event.at, detail);
   }
 
   static constexpr std::array<std::string_view, 6> kEscaped{

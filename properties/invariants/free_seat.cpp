@@ -1,6 +1,4 @@
 // A seat that becomes free goes to a spare.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "properties/invariants/builtins.h"
@@ -69,9 +67,9 @@ class FreeSeat final : public Judge {
 
   Obligations<AgentId> owed_{
       *this, "keep-alive + last call + grace + slack", [this](AgentId id, const Due& due) {
-        return fmt::format(
+        return say(
             "a member of its job went at {} while {} was a spare; it should have had the seat",
-            seconds_text(due.since), view().describe(id));
+            due.since, id);
       }};
 };
 

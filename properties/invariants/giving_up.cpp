@@ -1,7 +1,5 @@
 // An agent that ends its job because workers failed or a member was lost must have spent the
 // restarts that it was given.
-#include <fmt/format.h>
-
 #include <map>
 
 #include "properties/invariants/builtins.h"
@@ -90,9 +88,8 @@ class GivesUpEarly final : public Judge {
         std::max(own.restarts + (own.failed ? 1 : 0), job.restarts + (job.failed ? 1 : 0));
     const std::int64_t said = number(event, "remaining_restarts");
     if (said >= agent.max_restarts - spent) return kept();
-    broken(event, fmt::format("{} says at {} that {} of {} restarts are left, and {} were made",
-                              view().describe(id), seconds_text(event.at), said, agent.max_restarts,
-                              spent));
+    broken(event, "{} says at {} that {} of {} restarts are left, and {} were made", id, event.at,
+           said, agent.max_restarts, spent);
   }
 
   void agent_ended(const sim::Event& event, AgentId id, JobSpent& job) {
@@ -109,11 +106,10 @@ class GivesUpEarly final : public Judge {
     if (over || spent.may_stop) return;
     if (spent.restarts >= agent.max_restarts || job.restarts >= agent.max_restarts) return kept();
     if (const auto* const by = hindrance(id, needs(), agent.started, event.at)) return excused(*by);
-    broken(event,
-           fmt::format("{} {} at {} with {} of {} restarts spent by itself and {} by its job, "
-                       "which was not over",
-                       view().describe(id), does, seconds_text(event.at), spent.restarts,
-                       agent.max_restarts, job.restarts));
+    broken(
+        event,
+        "{} {} at {} with {} of {} restarts spent by itself and {} by its job, which was not over",
+        id, does, event.at, spent.restarts, agent.max_restarts, job.restarts);
   }
 
   std::map<AgentId, Spent> agents_;

@@ -1,7 +1,5 @@
 // What the agent has heard, and what it makes of it. Beats are judged where they arrive: that a
 // worker sends them says nothing about the link.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -129,33 +127,35 @@ class HeartbeatSafety final : public Judge {
     const sim::Duration silent = event.at - worker.since;
     const int tolerance = view().ledger().drifts(event.node) ? 10 : 100;
     if (patience && silent >= *patience - *patience / tolerance) return kept();
-    broken(event, fmt::format("the agent on node {} gave rank {} up at {}, although its last beat "
-                              "had come only {} ago",
-                              view().name(event.node), worker.rank, seconds_text(event.at),
-                              seconds_text(silent)));
+    broken(event,
+           "the agent on node {} gave rank {} up at {}, although its last beat "
+           "had come only {} ago",
+           event.node, worker.rank, event.at, silent);
   }
 
   /// The agent tells of the return before the beat that shows it.
   void judge_return(const sim::Event& event, AgentId agent, const Expected& worker) {
     if (lost_[agent].erase(std::string(text(event, "worker"))) == 0) return kept();
-    broken(event, fmt::format("the agent on node {} has heard from rank {} again at {}, which it "
-                              "had given up, and does not say so",
-                              view().name(event.node), worker.rank, seconds_text(event.at)));
+    broken(
+        event,
+        "the agent on node {} has heard from rank {} again at {}, which it had given up, and does "
+        "not say so",
+        event.node, worker.rank, event.at);
   }
 
   void tell_needless(const sim::Event& event, const Expected& worker, bool news) {
-    broken(event, fmt::format("the agent on node {} gave rank {} (pid {}) up at {}, although {}",
-                              view().name(event.node), worker.rank, worker.process.pid.value,
-                              seconds_text(event.at),
-                              news ? "it had learnt of its end" : "it had done so already"));
+    broken(event, "the agent on node {} gave rank {} (pid {}) up at {}, although {}", event.node,
+           worker.rank, worker.process.pid, event.at,
+           news ? "it had learnt of its end" : "it had done so already");
   }
 
   void judge_restart(const sim::Event& event, AgentId agent) {
     if (text(event, "cause") != "heartbeat_loss") return;
     if (policies_[agent] == "restart") return kept();
-    broken(event, fmt::format("{} restarted its workers at {} for a lost heartbeat; its policy is "
-                              "\"{}\"",
-                              view().describe(agent), seconds_text(event.at), policies_[agent]));
+    broken(event,
+           "{} restarted its workers at {} for a lost heartbeat; its policy is "
+           "\"{}\"",
+           agent, event.at, policies_[agent]);
   }
 
   /// Under "mark", a signal to workers while one of them is lost needs another reason: a restart,
@@ -166,11 +166,10 @@ class HeartbeatSafety final : public Judge {
     const Agent& self = view().agent(agent);
     if (self.signalled || self.stage != Stage::running) return;
     blows_.try_emplace(agent, Blow{event.at, event.id,
-                                   fmt::format("{} signalled pid {} at {} while all it had against "
-                                               "its workers was a lost heartbeat; its policy is "
-                                               "\"mark\"",
-                                               view().describe(agent), number(event, "worker_pid"),
-                                               seconds_text(event.at))});
+                                   say("{} signalled pid {} at {} while all it had against "
+                                       "its workers was a lost heartbeat; its policy is "
+                                       "\"mark\"",
+                                       agent, number(event, "worker_pid"), event.at)});
   }
 
   void agent_finished(const sim::Event& event, AgentId agent) {
@@ -264,8 +263,8 @@ class HeartbeatLossSeen final : public Judge {
   bool requests_are_held_ = false;
   Obligations<std::string> due_{
       *this, "silence + two looks + 1 s", [this](const std::string& name, const Due& due) {
-        return fmt::format("{} last heard of its worker {} at {} and should have declared it lost",
-                           view().describe(due.who), name, seconds_text(due.since));
+        return say("{} last heard of its worker {} at {} and should have declared it lost", due.who,
+                   name, due.since);
       }};
 };
 

@@ -117,14 +117,10 @@ void JobView::see(const sim::Event& event) {
     on_agent_started(event);
   } else if (event.type == &ev::store_serving) {
     if (event.field("purpose").text() != "rendezvous") return;
-    stores_[{event.node, event.pid}] = event.field("port").number();
-    stores_served_ = true;
-    ledger_.served_by(event.node, event.pid);
-    ledger_.store_back(event.at);
-    begin_anew(agent_of(event));
+    on_store_serving(event);
   } else if (event.type == &ev::store_stopped) {
     const auto store = stores_.find({event.node, event.pid});
-    if (store != stores_.end() && store->second == event.field("port").number())
+    if (store != stores_.end() && services_[store->second].port == event.field("port").number())
       on_store_gone(event, false);
   } else if (const AgentId id = agent_of(event); id != kNoAgent) {
     on_agent_event(event, agents_[id.value], id);
@@ -190,9 +186,34 @@ void JobView::on_process_started(const sim::Event& event) {
   processes.push_back(process);
 }
 
+void JobView::on_store_serving(const sim::Event& event) {
+  const auto [store, is_new] = stores_.try_emplace({event.node, event.pid});
+  if (!is_new) services_[store->second].current = false;
+  store->second = services_.size();
+  Service service{{event.node, event.pid}, agent_of(event)};
+  if (service.agent != kNoAgent) {
+    service.job = agents_[service.agent.value].job;
+    service.is_first = std::none_of(services_.begin(), services_.end(),
+                                    [&](const Service& other) { return other.job == service.job; });
+  }
+  service.port = event.field("port").number();
+  service.since = event.at;
+  service.began = event.id;
+  services_.push_back(service);
+  ledger_.served_by(event.node, event.pid);
+  ledger_.store_back(event.at);
+  begin_anew(service.agent);
+}
+
 /// Its process ends or stops serving.
 void JobView::on_store_gone(const sim::Event& event, bool killed) {
-  if (stores_.erase({event.node, event.pid}) == 0) return;
+  const auto store = stores_.find({event.node, event.pid});
+  if (store == stores_.end()) return;
+  Service& service = services_[store->second];
+  service.to = event.at;
+  service.ended = event.id;
+  service.current = false;
+  stores_.erase(store);
   const AgentId server = agent_of(event);
   const bool told = server != kNoAgent && agents_[server.value].signalled;
   if (killed || told) ledger_.store_taken(event.at);

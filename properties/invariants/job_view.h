@@ -19,6 +19,12 @@
 
 namespace hooke::properties {
 
+/// One process: a node and a number.
+struct ProcessKey {
+  sim::NodeId node{};
+  sim::Pid pid{};
+  friend auto operator<=>(const ProcessKey&, const ProcessKey&) = default;
+};
 /// Dense number of an agent process in order of `agent.started`; never reused.
 using AgentId = sim::Id<struct AgentTag, std::uint32_t>;
 inline constexpr AgentId kNoAgent{0xffffffffU};
@@ -108,6 +114,18 @@ struct Round {
   AgentId first = kNoAgent;    ///< the member with rank 0
 };
 
+/// A process that serves, or has served, a rendezvous store.
+struct Service {
+  ProcessKey process;
+  AgentId agent = kNoAgent;  ///< that process
+  JobId job = kNoJob;        ///< of that agent
+  std::int64_t port = 0;
+  sim::WorldTime since{}, to{};
+  sim::EventId began{}, ended{};  ///< kNoEvent: it has not
+  bool current = true;            ///< it serves still, and nothing else instead
+  bool is_first = true;           ///< no agent of the job had served a store before
+};
+
 struct Job {
   std::string run_id;
   Timeouts timeouts;
@@ -174,7 +192,18 @@ class JobView {
   /// As the ledger asks for it; for kNoAgent one that only faults of everyone reach.
   [[nodiscard]] Claimant claimant(AgentId id) const;
   /// A rendezvous store has served, and none does any more.
-  [[nodiscard]] bool store_is_gone() const { return stores_served_ && stores_.empty(); }
+  [[nodiscard]] bool store_is_gone() const { return !services_.empty() && stores_.empty(); }
+  /// All that have served a rendezvous store, in the order in which they began.
+  [[nodiscard]] const std::vector<Service>& services() const { return services_; }
+  /// The one that ended at `event`; null: none did.
+  [[nodiscard]] const Service* service_ended_at(const sim::Event& event) const;
+  /// `holds(id, agent)` of an agent of the job.
+  template <class Holds>
+  [[nodiscard]] bool any_agent(JobId job, Holds holds) const {
+    const auto& ids = jobs_[job.value].agents;
+    return std::any_of(ids.begin(), ids.end(),
+                       [&](AgentId id) { return holds(id, agents_[id.value]); });
+  }
 
  private:
   struct Machine {
@@ -185,6 +214,7 @@ class JobView {
 
   void on_world_event(const sim::Event& event);
   void begin_anew(AgentId server);
+  void on_store_serving(const sim::Event& event);
   void on_store_gone(const sim::Event& event, bool killed);
   void on_process_started(const sim::Event& event);
   void on_process_ended(const sim::Event& event);
@@ -207,9 +237,8 @@ class JobView {
   Process* find_process(sim::NodeId node, sim::Pid pid);
   JobId job_named(std::string_view run_id);
 
-  /// Processes that serve a rendezvous, by the port.
-  std::map<std::pair<sim::NodeId, sim::Pid>, std::int64_t> stores_;
-  bool stores_served_ = false;
+  std::map<ProcessKey, std::size_t> stores_;  ///< which serve now: their places in services_
+  std::vector<Service> services_;
   sim::EventId seen_{};
   std::vector<Agent> agents_;
   std::vector<Job> jobs_;

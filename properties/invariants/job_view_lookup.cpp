@@ -19,18 +19,10 @@ std::string_view host_of(std::string_view endpoint) {
 }
 
 void Timeouts::widen(const Timeouts& other) {
-  const auto longer = [](sim::Duration& mine, sim::Duration theirs) {
-    mine = std::max(mine, theirs);
-  };
-  longer(join, other.join);
-  longer(last_call, other.last_call);
-  longer(close, other.close);
-  longer(heartbeat, other.heartbeat);
-  longer(keep_alive, other.keep_alive);
-  longer(read_timeout, other.read_timeout);
-  longer(monitor, other.monitor);
-  longer(exit_barrier, other.exit_barrier);
-  longer(shutdown, other.shutdown);
+  for (const auto span : {&Timeouts::join, &Timeouts::last_call, &Timeouts::close,
+                          &Timeouts::heartbeat, &Timeouts::keep_alive, &Timeouts::read_timeout,
+                          &Timeouts::monitor, &Timeouts::exit_barrier, &Timeouts::shutdown})
+    this->*span = std::max(this->*span, other.*span);
 }
 
 JobId JobView::find_job(std::string_view run_id) const {
@@ -62,6 +54,13 @@ const std::vector<Process>& JobView::processes(sim::NodeId node) const {
 AgentId JobView::agent_at(sim::NodeId node, sim::Pid pid) const {
   const Process* const found = process(node, pid);
   return found == nullptr ? kNoAgent : found->agent;
+}
+
+const Service* JobView::service_ended_at(const sim::Event& event) const {
+  const auto found =
+      std::find_if(services_.rbegin(), services_.rend(),
+                   [&](const Service& service) { return service.ended == event.id; });
+  return found == services_.rend() ? nullptr : &*found;
 }
 
 std::string JobView::name(sim::NodeId node) const {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "sim/port/check.h"
+#include "sim/port/process_host.h"
 
 namespace hooke::properties {
 
@@ -16,6 +17,34 @@ std::string seconds_text(sim::Duration span) {
 
 std::string seconds_text(sim::WorldTime at) {
   return seconds_text(at.time_since_epoch());
+}
+
+std::string Judge::filled(std::string_view form, std::initializer_list<Part> parts) const {
+  struct Words {
+    const JobView& view;
+    std::string operator()(std::int64_t number) const { return std::to_string(number); }
+    std::string operator()(std::string_view text) const { return std::string(text); }
+    std::string operator()(AgentId agent) const { return view.describe(agent); }
+    std::string operator()(sim::NodeId node) const { return view.name(node); }
+    std::string operator()(sim::Pid pid) const { return std::to_string(pid.value); }
+    std::string operator()(sim::WorldTime at) const { return seconds_text(at); }
+    std::string operator()(sim::Duration span) const { return seconds_text(span); }
+    std::string operator()(ProcessKey process) const {
+      return fmt::format("pid {} on node {}", process.pid.value, view.name(process.node));
+    }
+  };
+  std::string out;
+  for (const Part& part : parts) {
+    const std::size_t place = form.find("{}");
+    HOOKE_CHECK(place != std::string_view::npos, "a witness has a place for each of its parts");
+    out.append(form.substr(0, place)).append(std::visit(Words{*view_}, part));
+    form.remove_prefix(place + 2);
+  }
+  return out.append(form);
+}
+
+std::string_view signal_text(const sim::Event& event) {
+  return to_string(static_cast<sim::Signal>(static_cast<int>(number(event, "signal"))));
 }
 
 void Judge::on_event(const sim::Event& event) {
@@ -73,6 +102,13 @@ const Process* Judge::failed_worker(const sim::Event& event) const {
   const Process* const process = view_->process(event.node, event.pid);
   const bool failed = process != nullptr && process->worker && !process->told_to_stop;
   return failed ? process : nullptr;
+}
+
+std::optional<JobId> Judge::forgotten(const sim::Event& event) const {
+  if (event.type == &wev::fault_injected && text(event, "kind") == "etcd_expiry") return kNoJob;
+  if (!serves_rendezvous(event)) return std::nullopt;
+  const AgentId server = view_->agent_of(event);
+  return server == kNoAgent ? kNoJob : agent(server).job;
 }
 
 Judge::Settled Judge::settle(const Due& due, sim::WorldTime at, bool at_end) {

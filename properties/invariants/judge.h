@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "model/observe/restart_events.h"
@@ -45,15 +47,25 @@ inline constexpr sim::Duration kSlack = std::chrono::seconds(5);
 /// (PyTorch: agent/server/local_elastic_agent.py, _stop_workers; multiprocessing/api.py, close).
 inline constexpr sim::Duration kStopGrace = std::chrono::seconds(30);
 
-/// One process: a node and a number.
-struct ProcessKey {
-  sim::NodeId node{};
-  sim::Pid pid{};
-  friend auto operator<=>(const ProcessKey&, const ProcessKey&) = default;
-};
+inline sim::Duration span(const sim::Event& event, std::string_view field) {
+  return sim::Duration(number(event, field));
+}
 inline ProcessKey process_of(const sim::Event& event) {
   return {event.node, event.pid};
 }
+/// The worker that an agent's event names.
+inline ProcessKey worker_of(const sim::Event& event) {
+  return {event.node, pid(event, "worker_pid")};
+}
+/// "SIGTERM".
+std::string_view signal_text(const sim::Event& event);
+inline bool serves_rendezvous(const sim::Event& event) {
+  return event.type == &ev::store_serving && text(event, "purpose") == "rendezvous";
+}
+
+/// What a witness names: numbers, words, agents, machines, processes ("pid 7 on node a") and times.
+using Part = std::variant<std::int64_t, std::string_view, AgentId, sim::NodeId, sim::Pid,
+                          ProcessKey, sim::WorldTime, sim::Duration>;
 
 /// Something that an agent must do within `bound` of `since`.
 struct Due {
@@ -94,10 +106,18 @@ class Judge : public Invariant {
 
  protected:
   /// Looks at one event of a type it is interested in, which is in the view already.
-  virtual void judge(const sim::Event& event) = 0;
+  virtual void judge(const sim::Event& event) {
+    if (const AgentId id = view_->agent_of(event); id != kNoAgent) judge_agent(event, id);
+  }
+  /// Likewise, unless `judge` is overridden, at one of, or about, the agent's process.
+  virtual void judge_agent(const sim::Event& event, AgentId id) {
+    static_cast<void>(event), static_cast<void>(id);
+  }
   /// After the last event, before what is still owed is judged.
   virtual void at_end(const RunFacts& facts) { static_cast<void>(facts); }
   [[nodiscard]] const JobView& view() const { return *view_; }
+  [[nodiscard]] const Agent& agent(AgentId id) const { return view_->agent(id); }
+  [[nodiscard]] const Job& job_of(AgentId id) const { return view_->job(agent(id).job); }
 
   /// A check was made, and what it is about holds.
   void kept() { ++account_.kept; }
@@ -108,6 +128,21 @@ class Judge : public Invariant {
   }
   void broken(sim::WorldTime at, sim::EventId event, std::string witness,
               const Hindrance* hindrance = nullptr);
+  /// Likewise; the witness is `form`, with the parts in the places of its "{}".
+  template <class Form, class... Parts>
+  void broken(const sim::Event& event, const Hindrance* hindrance, const Form& form,
+              const Parts&... parts) {
+    broken(event.at, event.id, say(form, parts...), hindrance);
+  }
+  template <class First, class... Parts>
+  void broken(const sim::Event& event, std::string_view form, const First& first,
+              const Parts&... parts) {
+    broken(event.at, event.id, say(form, first, parts...));
+  }
+  template <class... Parts>
+  [[nodiscard]] std::string say(std::string_view form, const Parts&... parts) const {
+    return filled(form, {Part(parts)...});
+  }
   /// A check was made and fails, for a fault that took what it needs: nothing to tell of.
   void excused(const Hindrance& by);
   /// An obligation, which counts itself, is broken. Only the first few violations are kept: later
@@ -117,6 +152,9 @@ class Judge : public Invariant {
   /// The worker whose end this is, if it failed by itself: its status is not 0, and its agent had
   /// not told it to stop. Null: it did not, or the event is another one.
   [[nodiscard]] const Process* failed_worker(const sim::Event& event) const;
+  /// The job of which the store knows nothing any more, for it is a new one, or an etcd in which
+  /// all has expired; kNoJob: every job. nullopt: the event is another one.
+  [[nodiscard]] std::optional<JobId> forgotten(const sim::Event& event) const;
   /// No further violation is kept: an examination that takes long may stop.
   [[nodiscard]] bool enough() const { return violations_.size() >= kKept; }
   /// A fault that took one of `needs` from the agent between the two instants; null: none did.
@@ -129,6 +167,8 @@ class Judge : public Invariant {
  private:
   template <class Key>
   friend class Obligations;
+
+  [[nodiscard]] std::string filled(std::string_view form, std::initializer_list<Part> parts) const;
 
   enum class Settled : unsigned char { kept, broken, excused, open };
   /// How `due` stands at `at`: done then, or, with `at_end`, not done when the run ended.

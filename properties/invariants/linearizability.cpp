@@ -54,17 +54,6 @@ class StoreLinearizable final : public Judge {
     std::map<ProcessKey, Told> latest;
     std::vector<Told> before_deaths;  ///< what the owner of a fiber that died had told last
   };
-  /// A rendezvous store begins to serve or ends.
-  struct Change {
-    sim::WorldTime at{};
-    bool begins = false;
-    JobId job{};  ///< whose agent serves it; kNoJob: none
-  };
-  struct Server {
-    std::int64_t port = 0;
-    JobId job{};
-  };
-
   void at_end(const RunFacts& facts) override {
     static_cast<void>(facts);
     for (auto& [run_id, told] : jobs_) {
@@ -81,42 +70,21 @@ class StoreLinearizable final : public Judge {
     if (event.type == &ev::etcd_misbehaved) {
       auto& since = text(event, "how") == "expiry" ? expired_ : stale_;
       if (!since) since = event.at;
-    } else if (event.type == &ev::store_serving) {
-      if (text(event, "purpose") != "rendezvous") return;
-      const AgentId agent = view().agent_of(event);
-      const JobId job = agent == kNoAgent ? kNoJob : view().agent(agent).job;
-      servers_[process_of(event)] = {number(event, "port"), job};
-      changed({event.at, true, job});
-    } else if (const auto server = servers_.find(process_of(event)); server != servers_.end()) {
-      if (event.type == &ev::store_stopped && number(event, "port") != server->second.port) return;
-      changed({event.at, false, server->second.job});
-      servers_.erase(server);
+    } else if (serves_rendezvous(event) || view().service_ended_at(event) != nullptr) {
+      for (auto& [run_id, told] : jobs_) keep_reads(told);
     }
   }
 
   void fiber_died(std::string_view target) {
     for (auto& [run_id, told] : jobs_) {
       for (const auto& [who, latest] : told.latest) {
-        if (target == fmt::format("{} pid {}", view().name(who.node), who.pid.value))
-          told.before_deaths.push_back(latest);
+        if (target == say("{} pid {}", who.node, who.pid)) told.before_deaths.push_back(latest);
       }
     }
   }
 
-  void changed(const Change& change) {
-    changes_.push_back(change);
-    for (auto& [run_id, told] : jobs_) {
-      for (const auto& [state, reads] : std::exchange(told.reads, {})) keep(told, reads);
-    }
-  }
-
-  Register& register_of(std::string_view run_id) {
-    const auto found = jobs_.find(run_id);
-    return found != jobs_.end() ? found->second : jobs_[std::string(run_id)];
-  }
-
   void exchanged(const sim::Event& event) {
-    Register& told = register_of(text(event, "run_id"));
+    Register& told = jobs_[std::string(text(event, "run_id"))];
     const std::string_view kind = text(event, "kind");
     Told operation{kind == "read"    ? Kind::read
                    : kind == "write" ? Kind::write
@@ -124,8 +92,8 @@ class StoreLinearizable final : public Judge {
                    number(event, "expected"),
                    number(event, "value"),
                    event.at,
-                   sim::Duration(number(event, "began")),
-                   sim::Duration(number(event, "ended")),
+                   span(event, "began"),
+                   span(event, "ended"),
                    process_of(event),
                    view().agent_of(event),
                    event.id};
@@ -146,8 +114,12 @@ class StoreLinearizable final : public Judge {
     if (reads.last.event != reads.first.event) told.operations.push_back(reads.last);
   }
 
-  void examine(std::string_view run_id, Register& told) {
+  static void keep_reads(Register& told) {
     for (const auto& [state, reads] : std::exchange(told.reads, {})) keep(told, reads);
+  }
+
+  void examine(std::string_view run_id, Register& told) {
+    keep_reads(told);
     RegisterHistory history;
     history.gaps = gaps_of(view().find_job(run_id));
     history.may_vanish = expired_;
@@ -193,18 +165,24 @@ class StoreLinearizable final : public Judge {
   /// When the job's store changed, and as long as it was not clear which one that is.
   [[nodiscard]] std::vector<RegisterHistory::Span> gaps_of(JobId job) const {
     std::vector<RegisterHistory::Span> out;
+    std::map<sim::EventId, std::pair<const Service*, bool>> changes;  ///< one begins, or ends
+    for (const Service& service : view().services()) {
+      changes[service.began] = {&service, true};
+      if (service.ended != sim::kNoEvent) changes[service.ended] = {&service, false};
+    }
     std::map<JobId, std::int64_t> serving;
     std::int64_t all = 0;
     std::optional<sim::WorldTime> unclear;
-    for (const Change& change : changes_) {
-      serving[change.job] += change.begins ? 1 : -1;
-      all += change.begins ? 1 : -1;
-      // An agent of another job serves this one only if nobody else does.
+    for (const auto& [event, change] : changes) {
+      const auto& [service, begins] = change;
+      const sim::WorldTime at = begins ? service->since : service->to;
+      serving[service->job] += begins ? 1 : -1;
+      all += begins ? 1 : -1;
+      // An agent of another job serves this one only if no agent of its own does.
       const std::int64_t own = serving[job] + (job == kNoJob ? 0 : serving[kNoJob]);
       const bool is_unclear = (own > 0 ? own : all) > 1;
-      if (is_unclear && !unclear) unclear = change.at;
-      if (!is_unclear)
-        out.push_back({std::exchange(unclear, std::nullopt).value_or(change.at), change.at});
+      if (is_unclear && !unclear) unclear = at;
+      if (!is_unclear) out.push_back({std::exchange(unclear, std::nullopt).value_or(at), at});
     }
     if (unclear) out.push_back({*unclear, sim::WorldTime::max()});
     return out;
@@ -214,14 +192,14 @@ class StoreLinearizable final : public Judge {
 
   [[nodiscard]] std::string who(const Told& told) const {
     if (told.agent != kNoAgent) return view().describe(told.agent);
-    return fmt::format("process {} on node {}", told.who.pid.value, view().name(told.who.node));
+    return say("process {} on node {}", told.who.pid, told.who.node);
   }
   /// States are named by the end of their digests.
   static std::string state(std::int64_t digest) {
     return digest == 0 ? "no state" : fmt::format("state \"{:08x}\"", digest & 0xffffffff);
   }
-  static std::string when(const Told& told) {
-    return fmt::format("({} to {})", seconds_text(told.first()), seconds_text(told.last()));
+  [[nodiscard]] std::string when(const Told& told) const {
+    return say("({} to {})", told.first(), told.last());
   }
 
   /// The latest write of another state over `expected` that is over by `until`.
@@ -248,23 +226,21 @@ class StoreLinearizable final : public Judge {
 
   [[nodiscard]] std::string witness(const std::vector<Told>& all, const Told& told) const {
     if (told.kind == Kind::read) {
-      const std::string read =
-          fmt::format("{} found {} {}", who(told), state(told.value), when(told));
+      const std::string read = say("{} found {} {}", who(told), state(told.value), when(told));
       const Told* const gone = replacement(all, told, told.first());
       if (gone != nullptr && !put_back(all, told.value, gone->last(), told.last())) {
-        return fmt::format("{}, which {} had replaced {}, and which nobody had put back", read,
-                           who(*gone), when(*gone));
+        return say("{}, which {} had replaced {}, and which nobody had put back", read, who(*gone),
+                   when(*gone));
       }
-      return fmt::format("{}, {}", read, last_fitting(all, told));
+      return say("{}, {}", read, last_fitting(all, told));
     }
-    const std::string wrote =
-        fmt::format("{} replaced {} {}", who(told), state(told.expected), when(told));
+    const std::string wrote = say("{} replaced {} {}", who(told), state(told.expected), when(told));
     const Told* const other = replacement(all, told, told.last());
     if (other != nullptr && !put_back(all, told.expected, other->last(), told.last())) {
-      return fmt::format("{}, and so had {} {}: one of the two writes was lost", wrote, who(*other),
-                         when(*other));
+      return say("{}, and so had {} {}: one of the two writes was lost", wrote, who(*other),
+                 when(*other));
     }
-    return fmt::format("{}, {}", wrote, last_fitting(all, told));
+    return say("{}, {}", wrote, last_fitting(all, told));
   }
 
   [[nodiscard]] std::string last_fitting(const std::vector<Told>& all, const Told& told) const {
@@ -274,7 +250,7 @@ class StoreLinearizable final : public Judge {
       if (last == nullptr || each.last() > last->last()) last = &each;
     }
     if (last == nullptr) return "which no order of what agents did at that time explains";
-    return fmt::format(
+    return say(
         "which no order of what agents did explains: the last of them before that was {}, who {} "
         "{} {}",
         who(*last), last->kind == Kind::read ? "found" : "wrote", state(last->value), when(*last));
@@ -282,9 +258,7 @@ class StoreLinearizable final : public Judge {
 
   /// etcd keeps a state for two hours after it was written.
   static constexpr sim::Duration kLifeMin = std::chrono::hours(1);
-  std::map<std::string, Register, std::less<>> jobs_;
-  std::map<ProcessKey, Server> servers_;
-  std::vector<Change> changes_;
+  std::map<std::string, Register> jobs_;
   std::optional<sim::WorldTime> stale_, expired_;
 };
 

@@ -1,7 +1,5 @@
 // Worker sets are told apart by job, round and meeting point; a set lives from its first worker's
 // start to its last worker's end.
-#include <fmt/format.h>
-
 #include <map>
 #include <set>
 
@@ -110,17 +108,14 @@ class OneWorld final : public Judge {
       const ProcessKey old_one = one_of(old_key, old_set), new_one = one_of(new_key, new_set);
       broken(
           since + tolerance, event,
-          fmt::format(
-              "job \"{}\" had two living worlds from {} to {}: workers of round {} meeting at {} "
+          say("job \"{}\" had two living worlds from {} to {}: workers of round {} meeting at {} "
               "(pid {} on node {} is one) and workers of round {} meeting at {} (pid {} on node "
               "{}); "
               "a world that others have given up may live {} at most (keep-alive {} + monitor {} + "
               "poll {})",
-              job.run_id, seconds_text(since), seconds_text(end), old_key.round, old_key.master,
-              old_one.pid.value, view().name(old_one.node), new_key.round, new_key.master,
-              new_one.pid.value, view().name(new_one.node), seconds_text(tolerance),
-              seconds_text(job.timeouts.keep_alive), seconds_text(job.timeouts.monitor),
-              seconds_text(kPoll)));
+              job.run_id, since, end, old_key.round, old_key.master, old_one.pid, old_one.node,
+              new_key.round, new_key.master, new_one.pid, new_one.node, tolerance,
+              job.timeouts.keep_alive, job.timeouts.monitor, kPoll));
     }
   }
 

@@ -1,6 +1,4 @@
 // What a member costs its job that is told to go, and goes.
-#include <fmt/format.h>
-
 #include <map>
 #include <set>
 
@@ -70,23 +68,22 @@ class PoliteDeparture final : public Judge {
         hindrance_of_any(self.job, needs(), round->completed.value_or(sim::WorldTime()), event.at);
     if (by != nullptr) return excused(*by);
     if (cause == "member_left")
-      return broken(event, fmt::format("{} restarts at {} as for a member that was told to go, and "
-                                       "none of its round was",
-                                       view().describe(id), seconds_text(event.at)));
-    broken(event, fmt::format("{} {} at {}, and its round has lost only {}, which was told to go "
-                              "at {}",
-                              view().describe(id), does, seconds_text(event.at),
-                              view().describe(left), seconds_text(*view().agent(left).signalled)));
+      return broken(event,
+                    "{} restarts at {} as for a member that was told to go, and "
+                    "none of its round was",
+                    id, event.at);
+    broken(event,
+           "{} {} at {}, and its round has lost only {}, which was told to go "
+           "at {}",
+           id, does, event.at, left, *view().agent(left).signalled);
   }
 
   void left_a_ghost(const sim::Event& event, AgentId id, AgentId ghost) {
-    const Agent& agent = view().agent(ghost);
-    broken(event,
-           fmt::format("{} restarts only at {} for the departure of {}, which ended at {} and was "
-                       "on the lists until it was given up as dead",
-                       view().describe(id), seconds_text(event.at), view().describe(ghost),
-                       seconds_text(*agent.ended)),
-           hindrance(ghost, needs(), *agent.signalled, *agent.ended));
+    const sim::WorldTime ended = *agent(ghost).ended;
+    broken(event, hindrance(ghost, needs(), *agent(ghost).signalled, ended),
+           "{} restarts only at {} for the departure of {}, which ended at {} and was on the lists "
+           "until it was given up as dead",
+           id, event.at, ghost, ended);
   }
 
   void completed(const sim::Event& event, JobId job) {
@@ -95,11 +92,10 @@ class PoliteDeparture final : public Judge {
       if (agent.job != job || round != number(event, "round")) {
         seats_[id] = round;
       } else if (agent.signalled && agent.ended && *agent.ended < event.at) {
-        const std::string witness = fmt::format(
+        const std::string witness = say(
             "round {} completes at {} with a seat for {}, which was told to go at {} and ended at "
             "{}",
-            round, seconds_text(event.at), view().describe(id), seconds_text(*agent.signalled),
-            seconds_text(*agent.ended));
+            round, event.at, id, *agent.signalled, *agent.ended);
         broken(event, witness, hindrance(id, needs(), agent.started, *agent.ended));
       }
     }

@@ -1,6 +1,4 @@
 // Who may signal whom, and who may outlive whom: an agent and what descends from it are one family.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 
@@ -30,16 +28,14 @@ class KillSafety final : public Judge {
     } else if (event.type == &ev::worker_ended) {
       reaped_[worker] = event.at;
     } else if (text(event, "reason") == "grace is over" && !had_grace(event, worker)) {
-      broken(event, fmt::format("{} killed its worker pid {} at {} without the grace that it owes",
-                                view().describe(view().agent_of(event)), worker.pid.value,
-                                seconds_text(event.at)));
+      broken(event, "{} killed its worker pid {} at {} without the grace that it owes",
+             view().agent_of(event), worker.pid, event.at);
     } else if (const auto found = reaped_.find(worker); found != reaped_.end()) {
       const auto signal = static_cast<sim::Signal>(static_cast<int>(number(event, "signal")));
       broken(event,
-             fmt::format("{} sent {} at {} to its worker pid {}, of whose end it had learnt "
-                         "at {}: the number may be anybody's by then",
-                         view().describe(view().agent_of(event)), to_string(signal),
-                         seconds_text(event.at), worker.pid.value, seconds_text(found->second)));
+             "{} sent {} at {} to its worker pid {}, of whose end it had learnt "
+             "at {}: the number may be anybody's by then",
+             view().agent_of(event), to_string(signal), event.at, worker.pid, found->second);
     }
   }
 
@@ -63,15 +59,12 @@ class KillSafety final : public Judge {
     if (family == kNoAgent) return;
     if (family == other) return kept();
     const auto signal = static_cast<sim::Signal>(static_cast<int>(number(event, "signal")));
-    broken(
-        event,
-        fmt::format(
-            "pid {} on node {} ({}) sent {} at {} to pid {}, which {} and was started at {} (event "
-            "{}): it is not the process the signal was meant for",
-            from.value, view().name(event.node), view().describe(family), to_string(signal),
-            seconds_text(event.at), event.pid.value,
-            other == kNoAgent ? "no agent has started" : "belongs to " + view().describe(other),
-            seconds_text(target->started), number(event, "target_born")));
+    broken(event,
+           "pid {} on node {} ({}) sent {} at {} to pid {}, which {} and was started at {} (event "
+           "{}): it is not the process the signal was meant for",
+           from, event.node, family, to_string(signal), event.at, event.pid,
+           other == kNoAgent ? "no agent has started" : "belongs to " + view().describe(other),
+           target->started, number(event, "target_born"));
   }
 
   std::map<ProcessKey, sim::WorldTime> reaped_;  ///< workers, by when
@@ -106,10 +99,9 @@ class NoOrphans final : public Judge {
       *this, "reaping", [this](ProcessKey process, const Due& due) {
         const Process* const orphan = view().process(process.node, process.pid);
         const bool worker = orphan != nullptr && orphan->worker;
-        return fmt::format("{} had ended at {}; {} pid {}{} should have ended",
-                           view().describe(due.who), seconds_text(due.since),
-                           worker ? "its worker" : "its worker's child", process.pid.value,
-                           worker ? fmt::format(" (rank {})", orphan->rank) : "");
+        return say("{} had ended at {}; {} pid {}{} should have ended", due.who, due.since,
+                   worker ? "its worker" : "its worker's child", process.pid,
+                   worker ? say(" (rank {})", orphan->rank) : "");
       }};
 };
 

@@ -1,6 +1,4 @@
 // What holds of a job's rounds, one after the other.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 
@@ -26,12 +24,10 @@ class RoundMonotonic final : public Judge {
     const std::int64_t round = number(event, "round");
     kept();
     if (latest != kNoRound && round <= latest) {
-      broken(
-          event,
-          fmt::format(
-              "{} joined round {} at {} after it had been in round {}: the keys of that round are "
-              "used a second time",
-              view().describe(agent), round, seconds_text(event.at), latest));
+      broken(event,
+             "{} joined round {} at {} after it had been in round {}: the keys of that round are "
+             "used a second time",
+             agent, round, event.at, latest);
     }
     latest = round;
   }
@@ -50,22 +46,19 @@ class RoundIsolation final : public Judge {
 
  private:
   void judge(const sim::Event& event) override {
-    const std::string who =
-        fmt::format("worker pid {} on node {}", event.pid.value, view().name(event.node));
+    const std::string who = say("worker pid {} on node {}", event.pid, event.node);
     if (event.type == &ev::worker_stale_read) {
-      broken(event,
-             fmt::format("{} read at {} a value of \"{}\" that another incarnation of its group "
-                         "had written: {}",
-                         who, seconds_text(event.at), text(event, "key"), text(event, "detail")),
-             unaware(event));
+      broken(event, unaware(event),
+             "{} read at {} a value of \"{}\" that another incarnation of its group "
+             "had written: {}",
+             who, event.at, text(event, "key"), text(event, "detail"));
       return;
     }
     const Process* const self = view().process(event.node, event.pid);
     if (self == nullptr || !self->worker || self->round == number(event, "generation"))
       return kept();
-    broken(event,
-           fmt::format("{} was started for round {} but joined the process group of round {}", who,
-                       self->round, number(event, "generation")));
+    broken(event, "{} was started for round {} but joined the process group of round {}", who,
+           self->round, number(event, "generation"));
   }
 
   /// An agent that could not look does not know that the others have gone on without it; then it
@@ -114,11 +107,9 @@ class Bounds final : public Judge {
     const std::int64_t high = number(event, "max_nodes");
     if (participants >= low && participants <= high) return kept();
     broken(event,
-           fmt::format(
-               "round {} of job \"{}\" was completed on node {} with {} participants; {} to {} are "
-               "allowed",
-               number(event, "round"), text(event, "run_id"), view().name(event.node), participants,
-               low, high));
+           "round {} of job \"{}\" was completed on node {} with {} participants; {} to {} are "
+           "allowed",
+           number(event, "round"), text(event, "run_id"), event.node, participants, low, high);
   }
 
   void restarting(const sim::Event& event) {
@@ -130,13 +121,10 @@ class Bounds final : public Judge {
     // An agent that gives its seat back hears only later that it has done so.
     const bool one_leaves = round->leaving_members > 0;
     if (one_leaves || members_now(*round, event) < round->participants) return kept();
-    broken(
-        event,
-        fmt::format(
-            "{} restarts its workers at {} for a waiting node, although all {} seats of round {} "
-            "are taken by living members: nobody can be admitted",
-            view().describe(id), seconds_text(event.at), round->participants,
-            number(event, "round")));
+    broken(event,
+           "{} restarts its workers at {} for a waiting node, although all {} seats of round {} "
+           "are taken by living members: nobody can be admitted",
+           id, event.at, round->participants, number(event, "round"));
   }
 
   /// Not those who are in a round of this number that the store has forgotten.
@@ -188,14 +176,11 @@ class ClosedIsFinal final : public Judge {
     const sim::Duration slowest =
         job == kNoJob ? sim::Duration{} : view().job(job).timeouts.read_timeout;
     if (number(event, "round") <= closing.round && event.at - closing.at <= slowest) return;
-    broken(
-        event,
-        fmt::format(
-            "round {} of job \"{}\" was completed at {} although node {} had closed the rendezvous "
-            "in round {} at {}",
-            number(event, "round"), text(event, "run_id"), seconds_text(event.at),
-            view().name(closing.node), closing.round, seconds_text(closing.at)),
-        hindrance(view().agent_of(event), needs(), closing.at, event.at));
+    broken(event, hindrance(view().agent_of(event), needs(), closing.at, event.at),
+           "round {} of job \"{}\" was completed at {} although node {} had closed the rendezvous "
+           "in round {} at {}",
+           number(event, "round"), text(event, "run_id"), event.at, closing.node, closing.round,
+           closing.at);
   }
 
   /// `server`: kNoAgent for a store that is no agent's.
@@ -229,11 +214,9 @@ class CloseAuthority final : public Judge {
     for (const AgentId id : job.agents) {
       const Agent& other = view().agent(id);
       if (id == closer || !other.at_work() || other.stage == Stage::starting) continue;
-      broken(event,
-             fmt::format("{} closed the rendezvous of job \"{}\" at {} {}, while {} {}",
-                         view().describe(closer), job.run_id, seconds_text(event.at), reason(self),
-                         view().describe(id), doing(other)),
-             hindrance(closer, needs(), event.at, event.at));
+      broken(event, hindrance(closer, needs(), event.at, event.at),
+             "{} closed the rendezvous of job \"{}\" at {} {}, while {} {}", closer, job.run_id,
+             event.at, reason(self), id, doing(other));
       return;
     }
     kept();
@@ -248,17 +231,16 @@ class CloseAuthority final : public Judge {
            *job.decided_in + 1 == job.highest_completed;
   }
 
-  static std::string reason(const Agent& closer) {
-    if (closer.signalled)
-      return fmt::format("because it had been told to end at {}", seconds_text(*closer.signalled));
+  [[nodiscard]] std::string reason(const Agent& closer) const {
+    if (closer.signalled) return say("because it had been told to end at {}", *closer.signalled);
     if (closer.barrier_left) return "after it had left the exit barrier without the others";
     return "because of an error of its own";
   }
-  static std::string doing(const Agent& agent) {
+  [[nodiscard]] std::string doing(const Agent& agent) const {
     switch (agent.stage) {
       case Stage::joining: return agent.spare ? "waited as a spare" : "wanted to join";
       case Stage::restarting: return "was restarting its workers";
-      default: return fmt::format("was a healthy member of round {}", agent.round);
+      default: return say("was a healthy member of round {}", agent.round);
     }
   }
 };
@@ -287,20 +269,18 @@ class Eviction final : public Judge {
     const sim::WorldTime since = event.at - 2 * agent.timeouts.keep_alive;
     if (!agent.at_work() || agent.stage == Stage::starting) return kept();
     if (id == judge) {
-      broken(event, fmt::format("{} gave itself up as dead at {}: its last heartbeat was {} old",
-                                view().describe(id), seconds_text(event.at),
-                                seconds_text(sim::Duration(number(event, "heartbeat_age")))));
+      broken(event, "{} gave itself up as dead at {}: its last heartbeat was {} old", id, event.at,
+             sim::Duration(number(event, "heartbeat_age")));
       return;
     }
     const Hindrance* by = hindrance(id, needs(), since, event.at);
     if (by == nullptr) by = hindrance(judge, needs(), since, event.at);
     if (by != nullptr) return excused(*by);
     broken(event,
-           fmt::format("{} was given up as dead at {} by node {}, to which its last heartbeat "
-                       "was {} old, although it lived and nothing had hindered it since {}",
-                       view().describe(id), seconds_text(event.at), view().name(event.node),
-                       seconds_text(sim::Duration(number(event, "heartbeat_age"))),
-                       seconds_text(std::max(since, sim::WorldTime()))));
+           "{} was given up as dead at {} by node {}, to which its last heartbeat "
+           "was {} old, although it lived and nothing had hindered it since {}",
+           id, event.at, event.node, sim::Duration(number(event, "heartbeat_age")),
+           std::max(since, sim::WorldTime()));
   }
 
   [[nodiscard]] AgentId evicted(const sim::Event& event, JobId job) const {

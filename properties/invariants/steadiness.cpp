@@ -1,6 +1,4 @@
 // A job at rest stays at rest, and small disturbances leave it alone.
-#include <fmt/format.h>
-
 #include <map>
 
 #include "properties/invariants/builtins.h"
@@ -42,16 +40,13 @@ class NoLivelock final : public Judge {
     count.latest_round = number(event, "round");
     if (count.rounds++ == 0) count.since = event.at;
     if (count.rounds != kRoundsMax + 1) return kept();
-    broken(
-        event,
-        fmt::format(
-            "job \"{}\" completed {} rounds from {} to {}, the latest of them round {}, although "
-            "nothing had happened that calls for one: no fault, no failure, no agent that came or "
-            "went",
-            text(event, "run_id"), count.rounds, seconds_text(count.since), seconds_text(event.at),
-            count.latest_round),
-        // What keeps one agent from its store may make the others meet without it again and again.
-        hindrance_of_any(job, needs(), count.since, event.at));
+    broken(event,  // What keeps one agent from its store may make the others meet without it again
+                   // and again.
+           hindrance_of_any(job, needs(), count.since, event.at),
+           "job \"{}\" completed {} rounds from {} to {}, the latest of them round {}, although "
+           "nothing had happened that calls for one: no fault, no failure, no agent that came or "
+           "went",
+           text(event, "run_id"), count.rounds, count.since, event.at, count.latest_round);
   }
 
   [[nodiscard]] bool is_news(const sim::Event& event) const {
@@ -71,17 +66,10 @@ class BlipTolerance final : public Judge {
   BlipTolerance()
       : Judge("liveness.blip_tolerance",
               "A short fault of store or network does not end a healthy agent.",
-              {&ev::store_serving, &ev::rendezvous_failed, &ev::mark, &ev::agent_finished},
-              kAsking) {}
+              {&ev::rendezvous_failed, &ev::mark, &ev::agent_finished}, kAsking) {}
 
  private:
-  void judge(const sim::Event& event) override {
-    if (event.type == &ev::store_serving) {
-      if (text(event, "purpose") == "rendezvous") store_ = process_of(event);
-      return;
-    }
-    const AgentId id = view().agent_of(event);
-    if (id == kNoAgent) return;
+  void judge_agent(const sim::Event& event, AgentId id) override {
     if (event.type == &ev::rendezvous_failed) {
       failed_[id] = event.at;
     } else if (event.type == &ev::mark) {  // a static rendezvous tells of no failure of its own
@@ -96,9 +84,7 @@ class BlipTolerance final : public Judge {
     if (agent.round == kNoRound || agent.signalled) return;
     const auto failed = failed_.find(id);  // long before its end, where it has served others on
     const sim::WorldTime at = failed == failed_.end() ? event.at : failed->second;
-    const bool lost =
-        text(event, "outcome") == "error" && is_lost_connection(text(event, "detail"));
-    if (!lost) {
+    if (text(event, "outcome") != "error" || !is_lost_connection(text(event, "detail"))) {
       if (hindrance(id, needs(), agent.started, event.at) != nullptr) kept();  // it has endured it
       return;
     }
@@ -111,14 +97,14 @@ class BlipTolerance final : public Judge {
     const sim::Duration patience = agent.timeouts.read_timeout;
     if (held_out >= (drifts ? patience * 10 / 11 : patience)) return;  // no short fault
     const std::string blip =
-        disturbance ? fmt::format("there was only {}, which had hindered it for {}",
-                                  hindrance(id, needs(), disturbance->from, at)->text(),
-                                  seconds_text(held_out))
+        disturbance ? say("there was only {}, which had hindered it for {}",
+                          hindrance(id, needs(), disturbance->from, at)->text(), held_out)
                     : "nothing had hindered it";
-    broken(event, fmt::format("{}, a healthy member, ended at {} with \"{}\" although its store "
-                              "(pid {} on node {}) lived: {}",
-                              view().describe(id), seconds_text(at), text(event, "detail"),
-                              store_.pid.value, view().name(store_.node), blip));
+    broken(event,
+           "{}, a healthy member, ended at {} with \"{}\" although its store "
+           "({}) lived: {}",
+           id, at, text(event, "detail"),
+           view().services().empty() ? ProcessKey{} : view().services().back().process, blip);
   }
 
   static bool is_lost_connection(std::string_view detail) {
@@ -128,7 +114,6 @@ class BlipTolerance final : public Judge {
 
   /// When the rendezvous failed last; else when the agent, done for, began to serve others on.
   std::map<AgentId, sim::WorldTime> failed_;
-  ProcessKey store_;
 };
 
 }  // namespace

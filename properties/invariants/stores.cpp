@@ -1,7 +1,5 @@
 // Stores as agents and workers need them: there as long as somebody needs them, and where they are
 // said to be.
-#include <fmt/format.h>
-
 #include <charconv>
 #include <map>
 
@@ -25,68 +23,43 @@ class StoreLifetime final : public Judge {
               kAsking) {}
 
  private:
-  struct Server {
-    AgentId agent = kNoAgent;
-    std::int64_t port = 0;
-    sim::WorldTime since{};
-    bool is_first = true;  ///< no agent of the job had served a store before
-  };
-
   void judge(const sim::Event& event) override {
-    if (event.type == &ev::rendezvous_exchanged) {
-      heard_[view().agent_of(event)] = event.at;
-      return;
+    if (event.type == &ev::rendezvous_exchanged) heard_[view().agent_of(event)] = event.at;
+    const Service* const server = view().service_ended_at(event);
+    if (server == nullptr) return;
+    for (JobId job{0}; job.value < view().job_count(); ++job.value) {
+      const Service* const own = latest_of(job);
+      const bool served = own == nullptr ? serves_others(*server) : own->process == server->process;
+      if (served && !view().job(job).over) harm(event, *server, job);
     }
-    if (event.type == &ev::store_serving) {
-      if (text(event, "purpose") == "rendezvous") begin(event);
-      return;
-    }
-    const auto found = servers_.find(process_of(event));
-    if (found == servers_.end()) return;
-    if (event.type == &ev::store_stopped && number(event, "port") != found->second.port) return;
-    const Server server = found->second;
-    servers_.erase(found);
-    gone(event, server);
   }
 
-  void begin(const sim::Event& event) {
-    Server& server = servers_[process_of(event)];
-    server = {view().agent_of(event), number(event, "port"), event.at};
-    if (server.agent == kNoAgent) return;
-    const auto own =
-        own_stores_.insert_or_assign(view().agent(server.agent).job, process_of(event));
-    server.is_first = own.second;
-  }
-
-  void gone(const sim::Event& event, const Server& server) {
-    for (std::uint32_t i = 0; i < view().job_count(); ++i) {
-      const JobId job{i};
-      const auto own = own_stores_.find(job);
-      const bool served =
-          own == own_stores_.end() ? serves_others(server) : own->second == process_of(event);
-      if (served && !view().job(job).over) harm(event, server, job);
-    }
+  /// Null: no agent of the job has served a store.
+  [[nodiscard]] const Service* latest_of(JobId job) const {
+    const auto& all = view().services();
+    const auto found = std::find_if(all.rbegin(), all.rend(),
+                                    [&](const Service& service) { return service.job == job; });
+    return found == all.rend() ? nullptr : &*found;
   }
 
   /// A job without a store of its own uses an outside store, or another job's when there is no
   /// outside one.
-  [[nodiscard]] bool serves_others(const Server& server) const {
-    if (server.agent == kNoAgent) return true;
-    for (const auto& [process, other] : servers_) {
-      if (other.agent == kNoAgent) return false;
-    }
-    return true;
+  [[nodiscard]] bool serves_others(const Service& server) const {
+    const auto& all = view().services();
+    return server.agent == kNoAgent || std::none_of(all.begin(), all.end(), [](const auto& other) {
+             return other.current && other.agent == kNoAgent;
+           });
   }
 
   /// An agent does not stay for one that it cannot know: a store that came up empty has not heard
   /// of those that have not come to it.
-  [[nodiscard]] bool has_come(AgentId id, const Server& server) const {
+  [[nodiscard]] bool has_come(AgentId id, const Service& server) const {
     const auto heard = heard_.find(id);
     return server.is_first || (heard != heard_.end() && heard->second >= server.since);
   }
 
   /// What keeps the server from hearing of the agent that needs it, or takes the store itself.
-  [[nodiscard]] const Hindrance* hindrance_of(const sim::Event& event, const Server& server,
+  [[nodiscard]] const Hindrance* hindrance_of(const sim::Event& event, const Service& server,
                                               AgentId id) const {
     const Ledger& ledger = view().ledger();
     if (const auto* const taken = ledger.taken_at(event.at)) return taken;
@@ -100,7 +73,7 @@ class StoreLifetime final : public Judge {
   }
 
   /// One of those that needed it is told of: one that nothing hinders, if there is one.
-  void harm(const sim::Event& event, const Server& server, JobId job) {
+  void harm(const sim::Event& event, const Service& server, JobId job) {
     AgentId harmed = kNoAgent;
     const Hindrance* by = nullptr;
     for (const AgentId id : view().job(job).agents) {
@@ -112,12 +85,10 @@ class StoreLifetime final : public Judge {
       if (own == nullptr) break;
     }
     if (harmed == kNoAgent) return kept();
-    broken(event,
-           fmt::format("the rendezvous store on node {} (pid {}, port {}) went at {} while {} "
-                       "still needed it: {}",
-                       view().name(event.node), event.pid.value, server.port,
-                       seconds_text(event.at), view().describe(harmed), need(view().agent(harmed))),
-           by);
+    broken(event, by,
+           "the rendezvous store on node {} (pid {}, port {}) went at {} while {} still needed it: "
+           "{}",
+           event.node, event.pid, server.port, event.at, harmed, need(view().agent(harmed)));
   }
 
   [[nodiscard]] static bool needs_it(const Agent& agent) {
@@ -126,17 +97,15 @@ class StoreLifetime final : public Judge {
     return (agent.at_work() || waits) && agent.stage != Stage::starting && !given_up;
   }
 
-  static std::string need(const Agent& agent) {
+  [[nodiscard]] std::string need(const Agent& agent) const {
     switch (agent.stage) {
       case Stage::barrier: return "it waits in the exit barrier for others that are not done";
       case Stage::joining:
         return agent.spare ? "it is a spare of a job that goes on" : "it is joining";
-      default: return fmt::format("it is a member of round {} with work to do", agent.round);
+      default: return say("it is a member of round {} with work to do", agent.round);
     }
   }
 
-  std::map<ProcessKey, Server> servers_;
-  std::map<JobId, ProcessKey> own_stores_;
   std::map<AgentId, sim::WorldTime> heard_;  ///< when a rendezvous store last answered whom
 };
 
@@ -169,44 +138,31 @@ class Bootstrap final : public Judge {
     Sent judged;
     std::vector<Sent> pending;
   };
-  struct Endpoint {
-    sim::NodeId node{};
-    std::int64_t port = 0;
-    friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
-  };
+  using Endpoint = std::pair<sim::NodeId, std::int64_t>;
 
   void judge(const sim::Event& event) override {
     if (event.type == &wev::listener_opened) {
       closed_.erase({event.node, number(event, "port")});
       open_[process_of(event)].push_back(number(event, "port"));
     } else if (event.type == &wev::listener_closed) {
-      if (const auto found = open_.find(process_of(event)); found != open_.end()) {
-        std::erase(found->second, number(event, "port"));
-      }
+      std::erase(open_[process_of(event)], number(event, "port"));
       closed_[{event.node, number(event, "port")}] = event.at;
     } else if (event.type == &wev::process_ended) {
-      process_ended(event);
+      const auto ports = open_.extract(process_of(event));
+      if (ports.empty()) return;
+      for (const std::int64_t port : ports.mapped()) closed_[{event.node, port}] = event.at;
     } else {
-      agent_event(event);
+      Judge::judge(event);
     }
   }
 
-  void process_ended(const sim::Event& event) {
-    const auto found = open_.find(process_of(event));
-    if (found == open_.end()) return;
-    for (const std::int64_t port : found->second) closed_[{event.node, port}] = event.at;
-    open_.erase(found);
-  }
-
-  void agent_event(const sim::Event& event) {
-    const AgentId agent = view().agent_of(event);
-    if (agent == kNoAgent) return;
-    const std::pair key{view().agent(agent).job, number(event, "round")};
+  void judge_agent(const sim::Event& event, AgentId id) override {
+    const std::pair key{agent(id).job, number(event, "round")};
     const Round* const round = view().round(key.first, key.second);
     const bool known = round != nullptr && round->first != kNoAgent;
     if (event.type == &ev::worker_started) {
       Masters& masters = masters_[key];
-      const Sent sent{std::string(text(event, "master")), {event.node, pid(event, "worker_pid")}};
+      const Sent sent{std::string(text(event, "master")), worker_of(event)};
       if (known && masters.judged.as_well_as(sent)) return;
       if (known) {
         masters.judged = sent;
@@ -215,43 +171,29 @@ class Bootstrap final : public Judge {
         masters.pending.push_back(sent);
       }
       if (masters_.size() > kRoundsKept) masters_.erase(masters_.begin());
-    } else if (known && round->first == agent) {
-      const auto found = masters_.find(key);
-      if (found == masters_.end()) return;
-      for (const Sent& sent : std::exchange(found->second.pending, {}))
+    } else if (known && round->first == id && masters_.contains(key)) {
+      for (const Sent& sent : std::exchange(masters_[key].pending, {}))
         check(event, sent, key.second, *round);
     }
   }
 
   void check(const sim::Event& event, const Sent& sent, std::int64_t number_of_round,
              const Round& round) {
-    const auto node = sent.to_itself() ? std::optional(sent.worker.node)
-                                       : view().node_called(host_of(sent.master));
-    const Agent& first = view().agent(round.first);
-    const auto sent_where = [&] {
-      return fmt::format("worker pid {} on node {} of round {} is sent to {}",
-                         sent.worker.pid.value, view().name(sent.worker.node), number_of_round,
-                         sent.master);
-    };
+    const std::string_view host = host_of(sent.master);
+    const auto node = sent.to_itself() ? std::optional(sent.worker.node) : view().node_called(host);
     if (!node) return;  // an alias of a machine whose agents go by another name
-    if (*node != first.node) {
-      // Of two stores each may have a round of that number.
-      broken(event,
-             fmt::format("{} (node {}), but rank 0 of that round is {}", sent_where(),
-                         view().name(*node), view().describe(round.first)),
-             hindrance(round.first, needs(), event.at, event.at));
-      return;
-    }
-    const std::string_view port_text =
-        std::string_view(sent.master).substr(host_of(sent.master).size());
+    const std::string where =
+        say("worker {} of round {} is sent to {}", sent.worker, number_of_round, sent.master);
+    if (*node != agent(round.first).node)  // of two stores each may have a round of that number
+      return broken(event, hindrance(round.first, needs(), event.at, event.at),
+                    "{} (node {}), but rank 0 of that round is {}", where, *node, round.first);
+    const std::string port_text = sent.master.substr(std::min(host.size() + 1, sent.master.size()));
     std::int64_t port = 0;
-    if (port_text.size() > 1)
-      std::from_chars(port_text.data() + 1, port_text.data() + port_text.size(), port);
+    std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
     const auto closed = closed_.find({*node, port});
     if (closed == closed_.end()) return kept();
     if (round.completed && closed->second + kTold > *round.completed) return kept();
-    broken(event, fmt::format("{}, where nobody has listened since {}", sent_where(),
-                              seconds_text(closed->second)));
+    broken(event, "{}, where nobody has listened since {}", where, closed->second);
   }
 
   /// A completion is told by whoever wrote it, up to a slow acknowledgement later than others know

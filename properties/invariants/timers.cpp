@@ -1,6 +1,4 @@
 // Timers: a worker that is in time is not ended, and one that is not is.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -50,21 +48,16 @@ class TimerSafety final : public Judge {
     const ProcessKey worker{event.node, pid(event, "worker_pid")};
     const std::string scope(text(event, "scope"));
     const auto found = timers_.find({worker, scope});
-    const std::string what =
-        fmt::format("the timer \"{}\" of pid {} on node {} ended it at {}", scope, worker.pid.value,
-                    view().name(event.node), seconds_text(event.at));
+    const std::string what = say("the timer \"{}\" of pid {} on node {} ended it at {}", scope,
+                                 worker.pid, event.node, event.at);
     if (found == timers_.end()) {
       broken(event, what + ", which has never armed such a timer");
     } else if (!found->second.armed) {
-      broken(event,
-             fmt::format("{}, although it had been released at {}", what,
-                         seconds_text(found->second.since)),
-             unheard(event));
+      broken(event, unheard(event), "{}, although it had been released at {}", what,
+             found->second.since);
     } else if (found->second.expires != number(event, "expires")) {
-      broken(event,
-             fmt::format("{}, although its deadline had been moved at {}", what,
-                         seconds_text(found->second.since)),
-             unheard(event));
+      broken(event, unheard(event), "{}, although its deadline had been moved at {}", what,
+             found->second.since);
     } else if (found->second.expires * 1000 > event.wall.time_since_epoch().count()) {
       broken(event, what + ", before its deadline");
     } else {
@@ -155,11 +148,10 @@ class TimerExpiry final : public Judge {
   std::set<ProcessKey> servers_;
   std::map<ProcessKey, std::set<std::string>> scopes_;
   Obligations<TimerKey> due_{*this, "slack", [this](const TimerKey& key, const Due& due) {
-                               return fmt::format(
+                               return say(
                                    "pid {} on node {} let the deadline of its timer \"{}\" pass at "
                                    "{} and should have ended",
-                                   key.first.pid.value, view().name(key.first.node), key.second,
-                                   seconds_text(due.since));
+                                   key.first.pid, key.first.node, key.second, due.since);
                              }};
 };
 
