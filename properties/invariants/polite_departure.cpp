@@ -21,7 +21,7 @@ class PoliteDeparture final : public Judge {
               "A member that is told to go and goes costs no restart, and leaves no ghost.",
               {&wev::process_ended, &ev::rendezvous_evicted, &ev::rendezvous_added,
                &ev::rendezvous_left, &ev::group_restarting, &ev::rendezvous_completed,
-               &ev::job_given_up},
+               &ev::job_given_up, &ev::heartbeat_lost, &ev::timer_killed},
               kAsking | kTasks) {}
 
  private:
@@ -42,6 +42,9 @@ class PoliteDeparture final : public Judge {
       completed(event, view().agent(id).job);
     } else if (event.type == &ev::job_given_up) {
       restarts(event, id, "member_lost", "gives its job up");
+      failed_.insert(id);  // what it is told afterwards changes nothing
+    } else if (event.type == &ev::heartbeat_lost || event.type == &ev::timer_killed) {
+      failed_.insert(id);
     } else {
       restarts(event, id, text(event, "cause"), "restarts as for a loss");
     }
@@ -55,11 +58,12 @@ class PoliteDeparture final : public Judge {
     AgentId left = kNoAgent, ghost = kNoAgent;
     for (const AgentId each : round->members) {
       const Agent& member = view().agent(each);
-      const bool polite = member.signalled && !failed_.contains(each) &&
-                          (member.alive() || member.outcome == "signalled");
+      const bool failed = failed_.contains(each);
+      const bool polite =
+          member.signalled && !failed && (member.alive() || member.outcome == "signalled");
       if (member.signalled) left = each;
       if (polite && !member.alive() && given_up_.contains(each)) ghost = each;
-      all_polite = all_polite && !given_up_.contains(each) && (polite || member.alive());
+      all_polite = all_polite && !given_up_.contains(each) && !failed && (polite || member.alive());
     }
     if (cause == "member_left" && ghost != kNoAgent) return left_a_ghost(event, id, ghost);
     const bool wrong = cause == "member_left" ? left == kNoAgent : left != kNoAgent && all_polite;
@@ -103,7 +107,8 @@ class PoliteDeparture final : public Judge {
 
   std::map<AgentId, std::int64_t> seats_;  ///< in rounds that are not complete
   std::set<AgentId> given_up_;             ///< as dead
-  std::set<AgentId> failed_;               ///< a worker of theirs has failed by itself
+  std::set<AgentId> failed_;  ///< a worker of theirs has failed by itself, fallen silent, or been
+                              ///< ended by a timer; or they have given their job up
 };
 
 }  // namespace

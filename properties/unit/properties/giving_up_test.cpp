@@ -119,6 +119,14 @@ TEST(PoliteDeparture, is_not_claimed_where_a_member_was_lost) {
   EXPECT_THAT(restart_of_the_other(false, "member_lost"), IsEmpty());
 }
 
+TEST(PoliteDeparture, is_none_of_an_agent_that_had_given_its_job_up) {
+  Script script = two_nodes_at_work();
+  script.at(5s).emit("b", script.agent_pid("b"), ev::job_given_up, {0});
+  script.signal_agent("b", sim::Signal::term).at(6s);
+  script.emit("a", script.agent_pid("a"), ev::job_given_up, {0});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.polite_departure"), IsEmpty());
+}
+
 TEST(PoliteDeparture, leaves_nothing_on_the_lists_that_must_be_given_up_as_dead) {
   Script script = two_nodes_at_work();
   script.at(5s).signal_agent("b", sim::Signal::term).stops_workers("b");
