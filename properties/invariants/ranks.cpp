@@ -41,8 +41,9 @@ class RankSanity final : public Judge {
   struct Table {
     std::int64_t world_size = 0;
     Holder first;
-    std::int64_t participants = 0;  ///< 0: it is not known who completed it
-    bool one_left = false;
+    std::int64_t participants = 0;           ///< 0: it is not known who completed it
+    bool one_left_early = false;             ///< before the first heard of the round
+    bool one_left = false;                   ///< since then: the others may be told of another size
     std::map<std::int64_t, Holder> holders;  ///< by rank
   };
 
@@ -64,7 +65,8 @@ class RankSanity final : public Judge {
       table.participants = number(event, "participants");
       if (table.first.agent != kNoAgent) compare_size(event, table);
     } else if (const auto found = tables_.find(key); found != tables_.end()) {
-      found->second.one_left = true;
+      Table& left = found->second;
+      (left.first.agent == kNoAgent ? left.one_left_early : left.one_left) = true;
     }
   }
 
@@ -97,7 +99,8 @@ class RankSanity final : public Judge {
 
   /// What the first that joined was told is compared with what completed the round.
   void compare_size(const sim::Event& event, const Table& table) {
-    const bool one_is_missing = table.one_left && table.world_size < table.participants;
+    const bool one_is_missing =
+        (table.one_left_early || table.one_left) && table.world_size < table.participants;
     if (table.world_size == table.participants || one_is_missing) return;
     broken(event, other_store(table.first, event),
            "in round {} {} was told a world of {}, and {} take part", number(event, "round"),

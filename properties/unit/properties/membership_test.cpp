@@ -52,6 +52,15 @@ TEST(RankSanity,
   }
 }
 
+TEST(RankSanity, those_who_hear_of_a_round_after_one_has_left_must_agree_all_the_same) {
+  Script script;
+  script.agent_starts("a").agent_starts("b").joining("a").joining("b").completed("a", 0, 3);
+  script.emit("b", 100, ev::rendezvous_left, {"job", 0, 2});
+  script.joined("a", 0, 0, 2, "a.sim:1").joined("b", 0, 1, 3, "a.sim:1");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.rank_sanity"),
+              HasSubstr("node a (pid 100) was told a world of 2, but the agent on node b"));
+}
+
 TEST(RankSanity, who_hears_of_a_round_that_one_has_left_is_told_of_fewer) {
   for (const bool one_left : {true, false}) {
     Script script;
