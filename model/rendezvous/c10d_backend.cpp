@@ -121,10 +121,9 @@ C10dStore create_c10d_store(sim::Ports& ports, const RendezvousParameters& param
       parse_endpoint(parameters.endpoint, kDefaultPort, parameters.variant);
   const std::optional<bool> configured = parameters.get_as_bool("is_host");
   const bool all_host = parameters.planted.has(Planted::c10d_everyone_hosts);
-  const bool is_host =
-      configured
-          ? *configured
-          : all_host || matches_this_machine(ports.network, endpoint.host, parameters.variant);
+  const bool is_host = configured ? *configured
+                                  : all_host || matches_this_machine(ports.network, endpoint.host,
+                                                                     parameters.variant);
   const sim::Duration read_timeout =
       parameters.get_as_seconds("read_timeout").value_or(kDefaultReadTimeout);
   if (read_timeout <= sim::Duration::zero()) {
