@@ -17,6 +17,8 @@ void add_rounds(InvariantRegistry& registry);
 void add_process_family(InvariantRegistry& registry);
 /// What a failure costs, what is named as its cause, and what exit codes say.
 void add_failures(InvariantRegistry& registry);
+/// The middle one of these.
+void add_first_cause(InvariantRegistry& registry);
 /// Agents that give up with restarts left.
 void add_giving_up(InvariantRegistry& registry);
 /// What it costs a job that a member is told to go.
