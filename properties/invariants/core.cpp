@@ -69,7 +69,7 @@ class Core final : public Judge {
   }
 
   void learn_backend(const sim::Event& event) {
-    backends_[view().agent(view().agent_of(event)).job] = text(event, "backend");
+    backends_[agent(view().agent_of(event)).job] = text(event, "backend");
   }
 
   /// How its agents are is kept as it was before the event that may show one of them late.
@@ -97,9 +97,9 @@ class Core final : public Judge {
     const AgentId id = view().agent_of(event);
     if (event.type == &ev::rendezvous_evicted) {
       const AgentId gone = view().agent_described(text(event, "descriptor"));
-      return gone == kNoAgent || !core_.has(view().agent(gone).node);
+      return gone == kNoAgent || !core_.has(agent(gone).node);
     }
-    return id != kNoAgent && !core_.has(view().agent(id).node);
+    return id != kNoAgent && !core_.has(agent(id).node);
   }
 
   [[nodiscard]] bool is_news(const sim::Event& event) {
@@ -119,7 +119,7 @@ class Core final : public Judge {
   /// It was not stopped: what follows costs a restart, of which there are only so many.
   [[nodiscard]] bool has_failed(const Process& process) const {
     if (!process.worker || process.status == 0 || process.owner == kNoAgent) return false;
-    const Stage stage = view().agent(process.owner).stage;
+    const Stage stage = agent(process.owner).stage;
     return stage == Stage::running || stage == Stage::joined;
   }
 
@@ -161,9 +161,8 @@ class Core final : public Judge {
   void tell(const CoreAgent& agent, sim::WorldTime due, sim::WorldTime now, sim::EventId event) {
     const std::string round = agent.round == kNoRound ? "" : say(" of round {}", agent.round);
     broken(due, event,
-           say("{} belongs to the core that was healed at {}, and nothing has befallen it "
-               "since {}; it should have ended by {}, but at {} it still lived: it {}{} "
-               "since {}",
+           say("{} belongs to the core that was healed at {}, and nothing has befallen it since "
+               "{}; it should have ended by {}, but at {} it still lived: it {}{} since {}",
                agent.id, core_.since(), since_, due, now, text_of(agent.stage), round,
                agent.stage_since));
   }

@@ -58,9 +58,7 @@ std::string process_text(const JobView& view, sim::NodeId node, sim::Pid pid) {
 /// Members of the round that `agent` is in or waits beside, living, outside of the core and heard.
 template <class Accept>
 bool some_heard_outsider(const HealedCore& core, const JobView& view, JobId job, Accept accept) {
-  const std::vector<AgentId>& agents = view.job(job).agents;
-  return std::any_of(agents.begin(), agents.end(), [&](AgentId id) {
-    const Agent& other = view.agent(id);
+  return view.any_agent(job, [&](AgentId, const Agent& other) {
     return other.alive() && !core.has(other.node) && !is_unheard(core, view, other) &&
            accept(other);
   });
@@ -216,10 +214,7 @@ bool all_seats_are_taken(const HealedCore& core, const JobView& view, const Core
 bool work_never_ends(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
   if (agent.stage != Stage::running) return false;
   if (agent.round < 0 && core.waits_for_ever() && core.some_began_anew()) return true;
-  const Agent& self = view.agent(agent.id);
-  const std::vector<AgentId>& agents = view.job(self.job).agents;
-  return std::any_of(agents.begin(), agents.end(), [&](AgentId id) {
-    const Agent& other = view.agent(id);
+  return view.any_agent(view.agent(agent.id).job, [&](AgentId id, const Agent& other) {
     if (other.round != agent.round) return false;
     const std::string name = view.name(other.node);
     const std::vector<Process>& processes = view.processes(other.node);
@@ -242,11 +237,7 @@ bool a_member_is_broken(const HealedCore& core, const JobView& view, const CoreA
 bool others_need_its_store(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
   const Agent& self = view.agent(agent.id);
   if (agent.stage != Stage::stopping && agent.stage != Stage::finished) return false;
-  if (!core.serves(self)) return false;
-  for (std::uint32_t i = 0; i < view.agent_count(); ++i) {
-    if (AgentId{i} != agent.id && view.agent(AgentId{i}).alive()) return true;
-  }
-  return false;
+  return core.serves(self) && view.others_live(agent.id);
 }
 
 std::optional<Excuse> excuse_of(const HealedCore& core, const JobView& view,

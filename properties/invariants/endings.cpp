@@ -7,7 +7,6 @@
 
 #include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
-#include "sim/port/process_host.h"
 
 namespace hooke::properties {
 namespace {
@@ -34,30 +33,40 @@ class Exit final : public Judge {
               kItself | kPath | kNames | kTasks | kKillable) {}
 
  private:
+  struct Decision {
+    sim::WorldTime at{};
+    AgentId by = kNoAgent;
+  };
+
   void judge(const sim::Event& event) override {
-    if (event.type == &ev::store_serving && text(event, "purpose") == "rendezvous") {
-      for (std::uint32_t i = 0; i < view().job_count(); ++i)
-        begin_anew(event, view().job(JobId{i}));
+    if (serves_rendezvous(event)) {
+      for (JobId job{0}; job.value < view().job_count(); ++job.value)
+        begin_anew(event, view().job(job));
     }
-    const AgentId id = view().agent_of(event);
-    if (id == kNoAgent) return;
-    const JobId job_id = view().agent(id).job;
-    const Job& job = view().job(job_id);
+    Judge::judge(event);
+  }
+
+  void judge_agent(const sim::Event& event, AgentId id) override {
+    const Job& job = job_of(id);
     if (event.type == &ev::store_serving) {
-      if (text(event, "purpose") == "rendezvous") hosts_.insert(id);
-    } else if (event.type == &ev::agent_started) {
-      serve(id);
+      if (serves_rendezvous(event)) hosts_.insert(id);
+    } else if (event.type == &ev::agent_started) {  // a store is served to newcomers, too
+      for (const AgentId host : hosts_) {
+        if (host != id && owed_.lapse(host)) serving_.insert(host);
+      }
     } else if (event.type == &ev::rendezvous_completed) {
       for (const AgentId other : job.agents) forget(other);
-    } else if (event.type == &ev::group_restarting && (!job.over || one_was_not_counted(job_id))) {
-      forget(id);
+    } else if (event.type == &ev::group_restarting) {
+      if (!job.over || one_was_not_counted(agent(id).job)) forget(id);
     } else if (event.type == &wev::process_ended) {
-      ended(event, id);
+      owed_.met(id, event);
+      unheard(event, id);
+      for (const AgentId host : std::exchange(serving_, {})) owe(host, event, host);
       return;
     }
-    if (job.over == event.at && decided_[job_id] != event.at) {
-      decided_[job_id] = event.at;
-      deciders_[job_id] = id;
+    auto& decided = decided_[agent(id).job];
+    if (job.over == event.at && (!decided || decided->at != event.at)) {
+      decided = {event.at, id};
       for (const AgentId other : job.agents) owe(other, event, id);
     } else if (event.type == &ev::exit_barrier_entered) {
       owe(id, event, id);
@@ -65,13 +74,12 @@ class Exit final : public Judge {
   }
 
   void owe(AgentId id, const sim::Event& event, AgentId decider) {
-    const Agent& agent = view().agent(id);
-    if (agent.ended) return;
-    if (hosts_.contains(id) && others_live(id)) {
+    if (agent(id).ended) return;
+    if (hosts_.contains(id) && view().others_live(id)) {
       serving_.insert(id);
       return;
     }
-    const Timeouts& with = agent.timeouts;
+    const Timeouts& with = agent(id).timeouts;
     const sim::Duration bound =
         with.exit_barrier + 2 * with.read_timeout + with.close + with.shutdown + kSlack;
     Due due{event.at, bound, id, kNoAgent, event.id};
@@ -80,32 +88,24 @@ class Exit final : public Judge {
     owed_.owe(id, due);
   }
 
-  void ended(const sim::Event& event, AgentId id) {
-    owed_.met(id, event);
-    unheard(event, id);
-    for (const AgentId host : std::exchange(serving_, {})) owe(host, event, host);
-  }
-
   /// The agent that decided the job went without ever having been able to tell: to the others it is
   /// a lost member like any other.
   void unheard(const sim::Event& event, AgentId id) {
-    const JobId job = view().agent(id).job;
-    const auto decider = deciders_.find(job);
-    if (decider == deciders_.end() || decider->second != id) return;
+    const auto& decided = decided_[agent(id).job];
+    if (!decided || decided->by != id) return;
     const auto cut = view().ledger().disturbance(view().claimant(id), kAsking, event.at);
-    if (!cut || cut->from > *decided_[job] + kReply) return;
-    for (const AgentId other : view().job(job).agents) {
-      if (view().agent(other).stage != Stage::barrier) forget(other);
+    if (!cut || cut->from > decided->at + kReply) return;
+    for (const AgentId other : job_of(id).agents) {
+      if (agent(other).stage != Stage::barrier) forget(other);
     }
   }
 
   /// All agents of the round came to the exit barrier, but one could not say so to the store: the
   /// job goes on without it.
-  [[nodiscard]] bool one_was_not_counted(JobId id) const {
-    const Job& job = view().job(id);
-    return std::any_of(job.agents.begin(), job.agents.end(), [&](AgentId agent) {
-      return view().agent(agent).all_came &&
-             hindrance(agent, kAsking, *job.over, *job.over) != nullptr;
+  [[nodiscard]] bool one_was_not_counted(JobId job) const {
+    const sim::WorldTime over = *view().job(job).over;
+    return view().any_agent(job, [&](AgentId id, const Agent& each) {
+      return each.all_came && hindrance(id, kAsking, over, over) != nullptr;
     });
   }
 
@@ -113,15 +113,7 @@ class Exit final : public Judge {
   void begin_anew(const sim::Event& event, const Job& job) {
     if (!job.over || view().ledger().contents_lost(*job.over) == nullptr) return;
     for (const AgentId id : job.agents) {
-      if (!view().agent(id).at_work()) continue;
-      owed_.lapse_unless_late(id, event);
-    }
-  }
-
-  /// An agent that serves the store serves it to newcomers, too.
-  void serve(AgentId newcomer) {
-    for (const AgentId host : hosts_) {
-      if (host != newcomer && owed_.lapse(host)) serving_.insert(host);
+      if (agent(id).at_work()) owed_.lapse_unless_late(id, event);
     }
   }
 
@@ -130,28 +122,19 @@ class Exit final : public Judge {
     serving_.erase(id);
   }
 
-  [[nodiscard]] bool others_live(AgentId id) const {
-    for (std::uint32_t i = 0; i < view().agent_count(); ++i) {
-      if (AgentId{i} != id && view().agent(AgentId{i}).alive()) return true;
-    }
-    return false;
-  }
-
   std::set<AgentId> hosts_;    ///< of the rendezvous store
   std::set<AgentId> serving_;  ///< of those, the ones that have nothing else to do
   Obligations<AgentId> owed_{
       *this, "exit barrier + twice read + close + grace + slack",
       [this](AgentId id, const Due& due) {
-        const Agent& agent = view().agent(id);
-        const Job& job = view().job(agent.job);
+        const Job& job = job_of(id);
         const bool decided = job.over && *job.over <= due.since;
         return say("{} at {}; {} should have ended",
-                   decided ? "job \"" + job.run_id + "\" was decided (" + job.over_by + ")"
-                           : "the work of node " + view().name(agent.node) + " was done",
+                   decided ? say("job \"{}\" was decided ({})", job.run_id, job.over_by)
+                           : say("the work of node {} was done", agent(id).node),
                    due.since, id);
       }};
-  std::map<JobId, std::optional<sim::WorldTime>> decided_;  ///< the decisions already seen
-  std::map<JobId, AgentId> deciders_;                       ///< the agents that brought them
+  std::map<JobId, std::optional<Decision>> decided_;  ///< the latest that was seen
 };
 
 /// Bound: a reply + slack, from the moment when the last agent of the round has come, for each that
@@ -165,9 +148,7 @@ class BarrierOpens final : public Judge {
               {&ev::exit_barrier_entered, &ev::exit_barrier_left, &wev::process_ended}, kAsking) {}
 
  private:
-  void judge(const sim::Event& event) override {
-    const AgentId id = view().agent_of(event);
-    if (id == kNoAgent) return;
+  void judge_agent(const sim::Event& event, AgentId id) override {
     if (event.type == &ev::exit_barrier_entered) return owe(id, event);
     owed_.met(id, event);
     const Agent& agent = view().agent(id);
@@ -179,18 +160,18 @@ class BarrierOpens final : public Judge {
   }
 
   void owe(AgentId latest, const sim::Event& event) {
-    const std::pair key{view().agent(latest).job, number(event, "round")};
+    const std::pair key{agent(latest).job, number(event, "round")};
     const Round* const round = view().round(key.first, key.second);
     if (round == nullptr || std::ssize(round->in_barrier) != number(event, "world_size")) return;
     if (uncounted_.contains(key)) return;
     sim::WorldTime first_came = event.at;
     for (const AgentId id : round->members) {
-      if (view().agent(id).stage == Stage::barrier)
-        first_came = std::min(first_came, view().agent(id).stage_since);
+      if (agent(id).stage == Stage::barrier)
+        first_came = std::min(first_came, agent(id).stage_since);
     }
     if (view().ledger().contents_lost(first_came) != nullptr) return;
     for (const AgentId id : round->members) {
-      const Agent& other = view().agent(id);
+      const Agent& other = agent(id);
       if (!other.alive() || other.stage != Stage::barrier) continue;
       owed_.owe(id, {event.at, kReply + kSlack, id, latest, event.id, round->members, kAsking});
     }
@@ -217,9 +198,7 @@ class RestartStops final : public Judge {
               kItself | kKillable) {}
 
  private:
-  void judge(const sim::Event& event) override {
-    const AgentId id = view().agent_of(event);
-    if (id == kNoAgent) return;
+  void judge_agent(const sim::Event& event, AgentId id) override {
     const Agent& agent = view().agent(id);
     if (event.type == &ev::group_restarting) {
       if (agent.signalled) return;
@@ -267,8 +246,7 @@ class SignalsTakeEffect final : public Judge {
     owed_.owe(id, {event.at, agent.timeouts.shutdown + agent.timeouts.close + reconnects + kSlack,
                    id, kNoAgent, event.id});
     if (!is_new) return;
-    const auto signal = static_cast<sim::Signal>(static_cast<int>(number(event, "signal")));
-    heard_.insert_or_assign(id, Heard{std::string(to_string(signal)), agent.stage});
+    heard_.insert_or_assign(id, Heard{std::string(signal_text(event)), agent.stage});
   }
 
   /// The store goes while agents are on their way out.

@@ -133,8 +133,8 @@ class RestartBudget final : public Judge {
       if (!restarts.restarted_alone(event)) return;
       if (restarts.count() <= job.max_restarts) return kept();
       broken(event,
-             "rank {} is started again alone at {}, which is restart {} of job "
-             "\"{}\" after a failure; max_restarts is {}",
+             "rank {} is started again alone at {}, which is restart {} of job \"{}\" after a "
+             "failure; max_restarts is {}",
              number(event, "rank"), event.at, restarts.count(), job.run_id, job.max_restarts);
     } else if (self.outcome == "failed" && self.round != kNoRound) {  // process.ended
       restarts.agent_failed(event);

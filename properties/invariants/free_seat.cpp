@@ -22,9 +22,7 @@ class FreeSeat final : public Judge {
               kAsking | kTasks | kKillable) {}
 
  private:
-  void judge(const sim::Event& event) override {
-    const AgentId id = view().agent_of(event);
-    if (id == kNoAgent) return;
+  void judge_agent(const sim::Event& event, AgentId id) override {
     const Agent& agent = view().agent(id);
     if (event.type == &ev::exit_barrier_entered || event.type == &ev::rendezvous_closed) {
       lapse_all_of(agent.job);
@@ -44,19 +42,19 @@ class FreeSeat final : public Judge {
     if (round == nullptr || job.over || gone.round < job.highest_completed) return;
     if (job.seated == 0 || job.seated >= gone.max_nodes) return;
     const auto works = [&](AgentId member) {
-      const Agent& other = view().agent(member);
+      const Agent& other = agent(member);
       return !other.alive() || other.stage == Stage::running || other.stage == Stage::joined;
     };
     if (!std::all_of(round->members.begin(), round->members.end(), works)) return;
     for (const AgentId id : job.agents) {
-      const Agent& spare = view().agent(id);
+      const Agent& spare = agent(id);
       if (!spare.alive() || !spare.spare || spare.signalled) continue;
       const Timeouts& with = job.timeouts;
       Due due{event.at, with.keep_alive + with.last_call + kStopGrace + kSlack,
               id,       kNoAgent,
               event.id, round->members,
               needs()};
-      std::erase_if(due.with, [&](AgentId member) { return !view().agent(member).alive(); });
+      std::erase_if(due.with, [&](AgentId member) { return !agent(member).alive(); });
       owed_.owe(id, due);
     }
   }

@@ -197,6 +197,8 @@ class JobView {
   [[nodiscard]] const std::vector<Service>& services() const { return services_; }
   /// The one that ended at `event`; null: none did.
   [[nodiscard]] const Service* service_ended_at(const sim::Event& event) const;
+  /// Some agent of any job lives, other than `but`.
+  [[nodiscard]] bool others_live(AgentId but) const;
   /// `holds(id, agent)` of an agent of the job.
   template <class Holds>
   [[nodiscard]] bool any_agent(JobId job, Holds holds) const {

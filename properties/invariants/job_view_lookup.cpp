@@ -63,6 +63,13 @@ const Service* JobView::service_ended_at(const sim::Event& event) const {
   return found == services_.rend() ? nullptr : &*found;
 }
 
+bool JobView::others_live(AgentId but) const {
+  for (AgentId id{0}; id.value < agents_.size(); ++id.value) {
+    if (id != but && agent(id).alive()) return true;
+  }
+  return false;
+}
+
 std::string JobView::name(sim::NodeId node) const {
   if (node.value < machines_.size() && !machines_[node.value].name.empty())
     return machines_[node.value].name;

@@ -133,7 +133,7 @@ class StoreLinearizable final : public Judge {
       written = operation.at;
     }
     for (const auto& [who, latest] : told.latest) {
-      if (latest.agent != kNoAgent && view().agent(latest.agent).outcome == "succeeded") continue;
+      if (latest.agent != kNoAgent && agent(latest.agent).outcome == "succeeded") continue;
       history.operations.push_back(unseen_after(latest));
     }
     for (const Told& told_last : told.before_deaths)

@@ -49,28 +49,20 @@ class OneWorld final : public Judge {
   using Sets = std::map<SetKey, WorkerSet>;
 
   void judge(const sim::Event& event) override {
-    if (event.type == &ev::worker_started) {
-      worker_started(event);
-    } else if (event.type == &ev::worker_ended) {
-      gone({event.node, pid(event, "worker_pid")}, event);
-    } else if (event.type == &wev::process_ended) {
-      gone(process_of(event), event);
-    } else if (const Process* const target =
-                   view().process(event.node, event.pid)) {  // process.signalled
-      if (target->told_to_stop) gone(process_of(event), event);
-    }
+    if (event.type == &wev::process_ended) return gone(process_of(event), event);
+    if (event.type == &ev::worker_ended) return gone(worker_of(event), event);
+    if (event.type != &wev::process_signalled) return Judge::judge(event);
+    const Process* const target = view().process(event.node, event.pid);
+    if (target != nullptr && target->told_to_stop) gone(process_of(event), event);
   }
 
-  void worker_started(const sim::Event& event) {
-    const AgentId agent = view().agent_of(event);
-    if (agent == kNoAgent) return;
-    const ProcessKey worker{event.node, pid(event, "worker_pid")};
-    gone(worker, event);  // a reused number whose end nobody saw
-    const SetKey key{view().agent(agent).job, number(event, "round"),
-                     std::string(text(event, "master"))};
+  void judge_agent(const sim::Event& event, AgentId id) override {
+    const ProcessKey worker = worker_of(event);
+    gone(worker, event);  // a reused number, the end of which was not seen
+    const SetKey key{agent(id).job, number(event, "round"), std::string(text(event, "master"))};
     const auto set = sets_.try_emplace(key, WorkerSet{0, event.at, {}, {}}).first;
     ++set->second.workers;
-    set->second.agents.insert(agent);
+    set->second.agents.insert(id);
     set_of_[worker] = set;
   }
 
@@ -106,16 +98,14 @@ class OneWorld final : public Judge {
         continue;
       }
       const ProcessKey old_one = one_of(old_key, old_set), new_one = one_of(new_key, new_set);
-      broken(
-          since + tolerance, event,
-          say("job \"{}\" had two living worlds from {} to {}: workers of round {} meeting at {} "
-              "(pid {} on node {} is one) and workers of round {} meeting at {} (pid {} on node "
-              "{}); "
-              "a world that others have given up may live {} at most (keep-alive {} + monitor {} + "
-              "poll {})",
-              job.run_id, since, end, old_key.round, old_key.master, old_one.pid, old_one.node,
-              new_key.round, new_key.master, new_one.pid, new_one.node, tolerance,
-              job.timeouts.keep_alive, job.timeouts.monitor, kPoll));
+      broken(since + tolerance, event,
+             say("job \"{}\" had two living worlds from {} to {}: workers of round {} meeting at "
+                 "{} (pid {} on node {} is one) and workers of round {} meeting at {} (pid {} on "
+                 "node {}); a world that others have given up may live {} at most (keep-alive {} + "
+                 "monitor {} + poll {})",
+                 job.run_id, since, end, old_key.round, old_key.master, old_one.pid, old_one.node,
+                 new_key.round, new_key.master, new_one.pid, new_one.node, tolerance,
+                 job.timeouts.keep_alive, job.timeouts.monitor, kPoll));
     }
   }
 

@@ -4,7 +4,6 @@
 
 #include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
-#include "sim/port/process_host.h"
 
 namespace hooke::properties {
 namespace {
@@ -22,7 +21,7 @@ class KillSafety final : public Judge {
  private:
   void judge(const sim::Event& event) override {
     if (event.type == &wev::process_signalled) return judge_signal(event);
-    const ProcessKey worker{event.node, pid(event, "worker_pid")};
+    const ProcessKey worker = worker_of(event);
     if (event.type == &ev::worker_started) {
       reaped_.erase(worker);
     } else if (event.type == &ev::worker_ended) {
@@ -31,11 +30,10 @@ class KillSafety final : public Judge {
       broken(event, "{} killed its worker pid {} at {} without the grace that it owes",
              view().agent_of(event), worker.pid, event.at);
     } else if (const auto found = reaped_.find(worker); found != reaped_.end()) {
-      const auto signal = static_cast<sim::Signal>(static_cast<int>(number(event, "signal")));
       broken(event,
-             "{} sent {} at {} to its worker pid {}, of whose end it had learnt "
-             "at {}: the number may be anybody's by then",
-             view().agent_of(event), to_string(signal), event.at, worker.pid, found->second);
+             "{} sent {} at {} to its worker pid {}, of whose end it had learnt at {}: the number "
+             "may be anybody's by then",
+             view().agent_of(event), signal_text(event), event.at, worker.pid, found->second);
     }
   }
 
@@ -44,7 +42,7 @@ class KillSafety final : public Judge {
     const AgentId id = view().agent_of(event);
     const Process* const target = view().process(worker.node, worker.pid);
     if (id == kNoAgent || target == nullptr || !target->told_to_stop) return true;
-    const sim::Duration grace = std::min(view().agent(id).timeouts.shutdown, kStopGrace);
+    const sim::Duration grace = std::min(agent(id).timeouts.shutdown, kStopGrace);
     return event.at - *target->told_to_stop >= grace / 2;
   }
 
@@ -58,11 +56,10 @@ class KillSafety final : public Judge {
     const AgentId other = target->agent != kNoAgent ? target->agent : target->owner;
     if (family == kNoAgent) return;
     if (family == other) return kept();
-    const auto signal = static_cast<sim::Signal>(static_cast<int>(number(event, "signal")));
     broken(event,
            "pid {} on node {} ({}) sent {} at {} to pid {}, which {} and was started at {} (event "
            "{}): it is not the process the signal was meant for",
-           from, event.node, family, to_string(signal), event.at, event.pid,
+           from, event.node, family, signal_text(event), event.at, event.pid,
            other == kNoAgent ? "no agent has started" : "belongs to " + view().describe(other),
            target->started, number(event, "target_born"));
   }

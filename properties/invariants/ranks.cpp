@@ -225,10 +225,10 @@ class EnvContract final : public Judge {
     if (self == nullptr || !self->worker) return;
     const std::int64_t rank = number(event, "rank"), size = number(event, "world_size");
     if (rank != self->rank || size != self->world_size)
-      broken(event,
-             "worker {} joined its process group as rank {} of {}, but was started as rank {} of "
-             "{}",
-             process_of(event), rank, size, self->rank, self->world_size);
+      broken(
+          event,
+          "worker {} joined its process group as rank {} of {}, but was started as rank {} of {}",
+          process_of(event), rank, size, self->rank, self->world_size);
   }
 
   std::map<AgentId, Plan> plans_;

@@ -16,23 +16,19 @@ class RoundMonotonic final : public Judge {
               {&ev::rendezvous_joined}) {}
 
  private:
-  void judge(const sim::Event& event) override {
-    const AgentId agent = view().agent_of(event);
-    if (agent == kNoAgent) return;
-    if (agent.value >= latest_.size()) latest_.resize(view().agent_count(), kNoRound);
-    std::int64_t& latest = latest_[agent.value];
+  void judge_agent(const sim::Event& event, AgentId agent) override {
     const std::int64_t round = number(event, "round");
+    const auto [known, is_new] = latest_.try_emplace(agent, round);
+    const std::int64_t latest = std::exchange(known->second, round);
     kept();
-    if (latest != kNoRound && round <= latest) {
+    if (!is_new && round <= latest)
       broken(event,
              "{} joined round {} at {} after it had been in round {}: the keys of that round are "
              "used a second time",
              agent, round, event.at, latest);
-    }
-    latest = round;
   }
 
-  std::vector<std::int64_t> latest_;  ///< by agent
+  std::map<AgentId, std::int64_t> latest_;
 };
 
 /// The workers of an agent that is stopped, or has not yet found that it is cut off from the store
@@ -48,10 +44,10 @@ class RoundIsolation final : public Judge {
   void judge(const sim::Event& event) override {
     const std::string who = say("worker pid {} on node {}", event.pid, event.node);
     if (event.type == &ev::worker_stale_read) {
-      broken(event, unaware(event),
-             "{} read at {} a value of \"{}\" that another incarnation of its group "
-             "had written: {}",
-             who, event.at, text(event, "key"), text(event, "detail"));
+      broken(
+          event, unaware(event),
+          "{} read at {} a value of \"{}\" that another incarnation of its group had written: {}",
+          who, event.at, text(event, "key"), text(event, "detail"));
       return;
     }
     const Process* const self = view().process(event.node, event.pid);
@@ -155,16 +151,11 @@ class ClosedIsFinal final : public Judge {
   };
 
   void judge(const sim::Event& event) override {
-    if (event.type == &ev::store_serving) {
-      // A fresh store knows of no closing, for the jobs that use it.
-      if (text(event, "purpose") == "rendezvous") begin_anew(view().agent_of(event));
-      return;
+    if (const auto lost = forgotten(event)) {
+      std::erase_if(closed_,
+                    [&](const auto& entry) { return *lost == kNoJob || entry.first == *lost; });
     }
-    if (event.type == &wev::fault_injected) {
-      // Nor does one whose leases have all ended.
-      if (text(event, "kind") == "etcd_expiry") closed_.clear();
-      return;
-    }
+    if (event.type == &ev::store_serving || event.type == &wev::fault_injected) return;
     const JobId job = view().find_job(text(event, "run_id"));
     if (event.type == &ev::rendezvous_closed) {
       closed_.try_emplace(job, Closing{event.at, number(event, "round"), event.node});
@@ -183,12 +174,6 @@ class ClosedIsFinal final : public Judge {
            closing.at);
   }
 
-  /// `server`: kNoAgent for a store that is no agent's.
-  void begin_anew(AgentId server) {
-    if (server == kNoAgent) return closed_.clear();
-    closed_.erase(view().agent(server).job);
-  }
-
   std::map<JobId, Closing> closed_;
 };
 
@@ -205,14 +190,12 @@ class CloseAuthority final : public Judge {
               {&ev::rendezvous_closed}, kItself | kNames) {}
 
  private:
-  void judge(const sim::Event& event) override {
-    const AgentId closer = view().agent_of(event);
-    if (closer == kNoAgent) return;
-    const Agent& self = view().agent(closer);
+  void judge_agent(const sim::Event& event, AgentId closer) override {
+    const Agent& self = agent(closer);
     const Job& job = view().job(self.job);
     if (job.over || brings_the_outcome(self, job)) return kept();
     for (const AgentId id : job.agents) {
-      const Agent& other = view().agent(id);
+      const Agent& other = agent(id);
       if (id == closer || !other.at_work() || other.stage == Stage::starting) continue;
       broken(event, hindrance(closer, needs(), event.at, event.at),
              "{} closed the rendezvous of job \"{}\" at {} {}, while {} {}", closer, job.run_id,
@@ -277,8 +260,8 @@ class Eviction final : public Judge {
     if (by == nullptr) by = hindrance(judge, needs(), since, event.at);
     if (by != nullptr) return excused(*by);
     broken(event,
-           "{} was given up as dead at {} by node {}, to which its last heartbeat "
-           "was {} old, although it lived and nothing had hindered it since {}",
+           "{} was given up as dead at {} by node {}, to which its last heartbeat was {} old, "
+           "although it lived and nothing had hindered it since {}",
            id, event.at, event.node, sim::Duration(number(event, "heartbeat_age")),
            std::max(since, sim::WorldTime()));
   }

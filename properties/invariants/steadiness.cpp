@@ -40,13 +40,13 @@ class NoLivelock final : public Judge {
     count.latest_round = number(event, "round");
     if (count.rounds++ == 0) count.since = event.at;
     if (count.rounds != kRoundsMax + 1) return kept();
-    broken(event,  // What keeps one agent from its store may make the others meet without it again
-                   // and again.
-           hindrance_of_any(job, needs(), count.since, event.at),
-           "job \"{}\" completed {} rounds from {} to {}, the latest of them round {}, although "
-           "nothing had happened that calls for one: no fault, no failure, no agent that came or "
-           "went",
-           text(event, "run_id"), count.rounds, count.since, event.at, count.latest_round);
+    broken(
+        event,  // What keeps one agent from its store may make the others meet without it again
+                // and again.
+        hindrance_of_any(job, needs(), count.since, event.at),
+        "job \"{}\" completed {} rounds from {} to {}, the latest of them round {}, although "
+        "nothing had happened that calls for one: no fault, no failure, no agent that came or went",
+        text(event, "run_id"), count.rounds, count.since, event.at, count.latest_round);
   }
 
   [[nodiscard]] bool is_news(const sim::Event& event) const {
@@ -100,9 +100,7 @@ class BlipTolerance final : public Judge {
         disturbance ? say("there was only {}, which had hindered it for {}",
                           hindrance(id, needs(), disturbance->from, at)->text(), held_out)
                     : "nothing had hindered it";
-    broken(event,
-           "{}, a healthy member, ended at {} with \"{}\" although its store "
-           "({}) lived: {}",
+    broken(event, "{}, a healthy member, ended at {} with \"{}\" although its store ({}) lived: {}",
            id, at, text(event, "detail"),
            view().services().empty() ? ProcessKey{} : view().services().back().process, blip);
   }

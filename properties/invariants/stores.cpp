@@ -77,7 +77,7 @@ class StoreLifetime final : public Judge {
     AgentId harmed = kNoAgent;
     const Hindrance* by = nullptr;
     for (const AgentId id : view().job(job).agents) {
-      if (id == server.agent || !needs_it(view().agent(id)) || !has_come(id, server)) continue;
+      if (id == server.agent || !needs_it(agent(id)) || !has_come(id, server)) continue;
       const Hindrance* const own = hindrance_of(event, server, id);
       if (harmed != kNoAgent && own != nullptr) continue;
       harmed = id;
@@ -85,10 +85,10 @@ class StoreLifetime final : public Judge {
       if (own == nullptr) break;
     }
     if (harmed == kNoAgent) return kept();
-    broken(event, by,
-           "the rendezvous store on node {} (pid {}, port {}) went at {} while {} still needed it: "
-           "{}",
-           event.node, event.pid, server.port, event.at, harmed, need(view().agent(harmed)));
+    broken(
+        event, by,
+        "the rendezvous store on node {} (pid {}, port {}) went at {} while {} still needed it: {}",
+        event.node, event.pid, server.port, event.at, harmed, need(agent(harmed)));
   }
 
   [[nodiscard]] static bool needs_it(const Agent& agent) {

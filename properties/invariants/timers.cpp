@@ -45,7 +45,7 @@ class TimerSafety final : public Judge {
 
   void judge_kill(const sim::Event& event) {
     if (number(event, "there") == 0) return;
-    const ProcessKey worker{event.node, pid(event, "worker_pid")};
+    const ProcessKey worker = worker_of(event);
     const std::string scope(text(event, "scope"));
     const auto found = timers_.find({worker, scope});
     const std::string what = say("the timer \"{}\" of pid {} on node {} ended it at {}", scope,
