@@ -195,6 +195,8 @@ class JobView {
   [[nodiscard]] bool store_is_gone() const { return !services_.empty() && stores_.empty(); }
   /// All that have served a rendezvous store, in the order in which they began.
   [[nodiscard]] const std::vector<Service>& services() const { return services_; }
+  /// The latest that an agent of the job served; null: none did.
+  [[nodiscard]] const Service* latest_service(JobId job) const;
   /// The one that ended at `event`; null: none did.
   [[nodiscard]] const Service* service_ended_at(const sim::Event& event) const;
   /// Some agent of any job lives, other than `but`.

@@ -56,6 +56,12 @@ AgentId JobView::agent_at(sim::NodeId node, sim::Pid pid) const {
   return found == nullptr ? kNoAgent : found->agent;
 }
 
+const Service* JobView::latest_service(JobId job) const {
+  const auto found = std::find_if(services_.rbegin(), services_.rend(),
+                                  [&](const Service& service) { return service.job == job; });
+  return found == services_.rend() ? nullptr : &*found;
+}
+
 const Service* JobView::service_ended_at(const sim::Event& event) const {
   const auto found =
       std::find_if(services_.rbegin(), services_.rend(),

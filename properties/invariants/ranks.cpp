@@ -145,6 +145,12 @@ class Groups {
   std::map<std::tuple<JobId, std::int64_t, std::string>, Group> groups_;
 };
 
+/// What an agent has agreed with the others, and the restarts it has made for failures.
+struct Plan {
+  std::int64_t round = kNoRound, base_rank = 0, world_size = 0, failures = 0;
+  std::optional<sim::WorldTime> latest_failure;  ///< of workers that were restarted alone
+};
+
 /// What workers are told: ranks in range, unique and agreed within their round and meeting point,
 /// equal to what the agents agreed (base rank + local rank), a restart count within the budget that
 /// equals the restarts the agent made for failures, and the same numbers in the process group as in
@@ -159,11 +165,6 @@ class EnvContract final : public Judge {
               kOwnRank) {}
 
  private:
-  struct Plan {
-    std::int64_t round = kNoRound, base_rank = 0, world_size = 0, failures = 0;
-    std::optional<sim::WorldTime> latest_failure;  ///< of workers that were restarted alone
-  };
-
   void judge(const sim::Event& event) override {
     event.type == &ev::worker_initialized ? initialized(event) : Judge::judge(event);
   }

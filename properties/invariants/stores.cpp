@@ -9,6 +9,12 @@
 namespace hooke::properties {
 namespace {
 
+bool needs_it(const Agent& agent) {
+  const bool waits = agent.alive() && !agent.signalled && agent.stage == Stage::barrier;
+  const bool given_up = agent.stage == Stage::running && !agent.member;
+  return (agent.at_work() || waits) && agent.stage != Stage::starting && !given_up;
+}
+
 /// Judged for the rendezvous store. It is needed by an agent that is joining, a member, or
 /// restarting, has not been told to end, and whose job is not decided yet; an agent in the exit
 /// barrier needs it until all have come there. The job of a store is that of the agent that serves
@@ -28,18 +34,10 @@ class StoreLifetime final : public Judge {
     const Service* const server = view().service_ended_at(event);
     if (server == nullptr) return;
     for (JobId job{0}; job.value < view().job_count(); ++job.value) {
-      const Service* const own = latest_of(job);
+      const Service* const own = view().latest_service(job);
       const bool served = own == nullptr ? serves_others(*server) : own->process == server->process;
       if (served && !view().job(job).over) harm(event, *server, job);
     }
-  }
-
-  /// Null: no agent of the job has served a store.
-  [[nodiscard]] const Service* latest_of(JobId job) const {
-    const auto& all = view().services();
-    const auto found = std::find_if(all.rbegin(), all.rend(),
-                                    [&](const Service& service) { return service.job == job; });
-    return found == all.rend() ? nullptr : &*found;
   }
 
   /// A job without a store of its own uses an outside store, or another job's when there is no
@@ -91,12 +89,6 @@ class StoreLifetime final : public Judge {
         event.node, event.pid, server.port, event.at, harmed, need(agent(harmed)));
   }
 
-  [[nodiscard]] static bool needs_it(const Agent& agent) {
-    const bool waits = agent.alive() && !agent.signalled && agent.stage == Stage::barrier;
-    const bool given_up = agent.stage == Stage::running && !agent.member;
-    return (agent.at_work() || waits) && agent.stage != Stage::starting && !given_up;
-  }
-
   [[nodiscard]] std::string need(const Agent& agent) const {
     switch (agent.stage) {
       case Stage::barrier: return "it waits in the exit barrier for others that are not done";
@@ -107,6 +99,22 @@ class StoreLifetime final : public Judge {
   }
 
   std::map<AgentId, sim::WorldTime> heard_;  ///< when a rendezvous store last answered whom
+};
+
+/// What a worker was told of its meeting point.
+struct Sent {
+  std::string master;
+  ProcessKey worker{};
+
+  [[nodiscard]] bool to_itself() const { return host_of(master) == "localhost"; }
+  [[nodiscard]] bool as_well_as(const Sent& other) const {
+    return master == other.master && (!to_itself() || worker.node == other.worker.node);
+  }
+};
+/// The masters of a round: the one judged last, and those that came before rank 0 was known.
+struct Masters {
+  Sent judged;
+  std::vector<Sent> pending;
 };
 
 /// MASTER_ADDR that a worker of round r gets names the node of rank 0 of r, and MASTER_PORT no
@@ -124,20 +132,6 @@ class Bootstrap final : public Judge {
               kNames) {}
 
  private:
-  struct Sent {
-    std::string master;
-    ProcessKey worker{};
-
-    [[nodiscard]] bool to_itself() const { return host_of(master) == "localhost"; }
-    [[nodiscard]] bool as_well_as(const Sent& other) const {
-      return master == other.master && (!to_itself() || worker.node == other.worker.node);
-    }
-  };
-  /// The masters of a round: the one judged last, and those that came before rank 0 was known.
-  struct Masters {
-    Sent judged;
-    std::vector<Sent> pending;
-  };
   using Endpoint = std::pair<sim::NodeId, std::int64_t>;
 
   void judge(const sim::Event& event) override {
