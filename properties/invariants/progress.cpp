@@ -102,7 +102,7 @@ class Formation final : public Judge {
       owed_.met(job_id, event);
     }
     if (event.type == &wev::process_ended || event.type == &ev::rendezvous_failed) {
-      hand_to_quorum(job_id);
+      hand_to_quorum(job_id, id);
       owed_.lapse_unless_late(job_id, event);
     }
     const bool could = job.joining >= job.min_nodes && job.seated == 0 && !job.over;
@@ -116,14 +116,16 @@ class Formation final : public Judge {
   }
 
   /// A round needs min agents, whichever they are: it is late when that many were unhindered for
-  /// long enough. The obligation is that of the slowest of the fastest min.
-  void hand_to_quorum(JobId id) {
+  /// long enough. The obligation is that of the slowest of the fastest min. `goes`: one that was
+  /// joining until now.
+  void hand_to_quorum(JobId id, AgentId goes = kNoAgent) {
     Due* const due = owed_.find(id);
     if (due == nullptr) return;
     const Job& job = view().job(id);
     std::vector<std::pair<sim::WorldTime, AgentId>> able;
     for (const AgentId agent : job.agents) {
-      if (view().agent(agent).stage != Stage::joining || !view().agent(agent).alive()) continue;
+      const bool joins = view().agent(agent).stage == Stage::joining && view().agent(agent).alive();
+      if (!joins && agent != goes) continue;
       const auto deadline =
           view().ledger().deadline(view().claimant(agent), needs(), due->since, due->bound);
       able.emplace_back(deadline.value_or(sim::WorldTime::max()), agent);

@@ -119,6 +119,16 @@ TEST(Formation, what_hinders_an_agent_that_is_not_needed_excuses_no_other) {
   }
 }
 
+TEST(Formation, one_that_goes_because_the_others_are_cut_off_could_form_no_round) {
+  for (const char* const hindered : {"a", "c"}) {
+    Script script = two_that_never_form();
+    script.agent_starts("c").at(20s).fault(0, "net_partition", 0s, hindered).at(70s);
+    script.emit("b", 100, ev::rendezvous_failed, {"job", "RendezvousTimeoutError", ""});
+    EXPECT_EQ(verdict(script, kFormation),
+              *hindered == 'a' ? "excused by the path to the store (net_partition)" : "broken");
+  }
+}
+
 TEST(Formation, of_three_agents_of_which_two_are_needed_two_must_be_hindered) {
   for (const bool second : {false, true}) {
     Script script = two_that_never_form();
