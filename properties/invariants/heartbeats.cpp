@@ -110,7 +110,9 @@ class HeartbeatSafety final : public Judge {
       ended_workers_.erase(worker->process);
       lost_[agent].erase(std::string(text(event, "worker")));
     } else if (event.type == &ev::heartbeat_returned) {
-      lost_[agent].erase(std::string(text(event, "worker")));
+      if (lost_[agent].erase(std::string(text(event, "worker"))) > 0) return kept();
+      broken(event, "{} says at {} that its worker {} is back, which was not lost", agent, event.at,
+             text(event, "worker"));
     } else if (worker != nullptr && event.type == &ev::heartbeat_received) {
       worker->heard = worker->since = event.at;
       judge_return(event, agent, *worker);

@@ -152,6 +152,14 @@ TEST(HeartbeatSafety, a_worker_that_beats_again_is_told_to_be_back) {
   said.lost(6s).at(9s);
   said.tell(ev::heartbeat_returned, {"w", sim::Duration(7s)}).beat();
   EXPECT_THAT(witnesses(said.finish(false), kSafety), IsEmpty());
+  Watched again;
+  again.at(8s);
+  again.lost(6s).at(9s);
+  again.tell(ev::heartbeat_returned, {"w", sim::Duration(7s)}).beat().at(10s);
+  again.tell(ev::heartbeat_returned, {"w", sim::Duration(1s)}).beat();
+  EXPECT_THAT(witnesses(again.finish(false), kSafety),
+              HasSubstr("the agent on node a (pid 100) says at 10.000 s that its worker w is back, "
+                        "which was not lost"));
 }
 
 TEST(HeartbeatSafety, a_worker_whose_end_was_told_is_not_lost) {
