@@ -303,6 +303,7 @@ bool ElasticAgent::form_group(bool again) try {
   job_.settle();
   RendezvousInfo info;
   reports_.timed("RENDEZVOUS", [&] { info = handler_.next_rendezvous(); });
+  job_.has_joined(info.round, info.rank);
   check_signals(ports_);
   ports_.fault_point.reach("agent.joined");
   std::shared_ptr<Store> store = make_stepping_store(ports_, std::move(info.store));

@@ -107,10 +107,10 @@ Departure JobStanding::departure() {
 void JobStanding::say_goodbye() {
   if (!hardened() || planted(Planted::agent_goodbye_not_said)) return;
   const std::shared_ptr<Store> store = handler_.job_store();
-  if (store == nullptr || group_.store == nullptr) return;
+  if (store == nullptr || !seat_) return;
   const ShortTimeout brief(*store, kGoodbyeReply);
   try {
-    Departure(store, group_.round).tell_of_order(group_.group_rank);
+    Departure(store, seat_->first).tell_of_order(seat_->second);
   } catch (const StoreError&) {
     // The others take this agent for lost.
   }

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "model/agent/departure.h"
@@ -29,8 +31,10 @@ class JobStanding {
   RestartDecision decide(const RunResult& result, std::int64_t restart_count);
   /// A lost member costs the job a restart, as its peers' failures would. False: none is left.
   bool may_restart_for_a_loss();
+  /// This agent has got this seat of the round; its group may still have to form.
+  void has_joined(std::int64_t round, std::int64_t rank) { seat_ = {round, rank}; }
   /// This agent is told to go, and tells the others that it is no loss; a store that is silent is
-  /// not waited for.
+  /// not waited for. Nothing before its first round: then no other agent counts on it.
   void say_goodbye();
   /// Hardened: the members of the round with these ranks have left of their own accord, which costs
   /// the job no restart; nor does this agent's following, which it tells the others. StoreError.
@@ -75,7 +79,8 @@ class JobStanding {
   const RestartPolicy& policy_;
   std::unique_ptr<RestartBudget> budget_;  ///< null until the job's store is known
   std::int64_t remaining_;
-  std::map<std::int64_t, std::int64_t> attempts_failed_;  ///< by local rank
+  std::optional<std::pair<std::int64_t, std::int64_t>> seat_;  ///< round and rank, the latest
+  std::map<std::int64_t, std::int64_t> attempts_failed_;       ///< by local rank
 };
 
 }  // namespace hooke::model

@@ -87,6 +87,7 @@ class DynamicHandler final : public RendezvousHandler {
 
  private:
   RendezvousInfo join();
+  void take_seat(MonotonicTime deadline);
   void begin_after_old_rounds();
   bool was_used(std::int64_t round);
   [[nodiscard]] std::string prefix_of(std::int64_t round) const;
@@ -115,6 +116,7 @@ class DynamicHandler final : public RendezvousHandler {
   std::optional<std::pair<std::int64_t, std::int64_t>> joined_;  ///< round, and its size then
   std::function<bool(std::int64_t, Store&)> was_the_end_;
   std::optional<std::int64_t> beside_;  ///< the round of others that this node has waited beside
+  bool was_spare_ = false;              ///< since this node last began to join
 };
 
 RendezvousInfo DynamicHandler::next_rendezvous() {
@@ -179,9 +181,10 @@ RendezvousInfo DynamicHandler::join() {
       (from_last_round ? joined_at_ : ports.clock.monotonic_now()) + core.settings.timeout.join;
   joined_.reset();
   beside_.reset();
+  was_spare_ = false;
   do {
     core.run(&decide_exit, deadline);
-    core.run(&decide_join, deadline, core.settings.timeout.join);
+    take_seat(deadline);
     // A round that lost a member since it was complete is no group any more, nor is one that
     // this node has left, which another has written back into a store that came up empty.
   } while (core.hardened() && (!is_whole(core.holder.state()) || !core.holder.is_new_round() ||
@@ -211,6 +214,16 @@ RendezvousInfo DynamicHandler::join() {
   return info;
 }
 
+/// PyTorch's spare that has seen a free seat and is on its way to it fails when the job is over
+/// before it gets there; a spare that has not seen it leaves in peace.
+void DynamicHandler::take_seat(MonotonicTime deadline) try {
+  core_->run(&decide_join, deadline, core_->settings.timeout.join);
+} catch (const RendezvousClosedError&) {
+  if (!core_->hardened() || !was_spare_) throw;
+  throw RendezvousGracefulExitError(
+      "the rendezvous is closed: this node, which was a spare, leaves");
+}
+
 void DynamicHandler::when_abandoned(std::function<bool(std::int64_t, Store&)> was_the_end) {
   was_the_end_ = std::move(was_the_end);
   core_->when_idle = [this] { leave_with_those_who_have(); };
@@ -221,6 +234,7 @@ void DynamicHandler::when_abandoned(std::function<bool(std::int64_t, Store&)> wa
 void DynamicHandler::leave_with_those_who_have() {
   HandlerCore& core = *core_;
   const RendezvousState& state = core.holder.state();
+  was_spare_ = was_spare_ || state.is_redundant(core.node);
   if (state.complete) beside_ = state.round;
   if (state.complete || !beside_ || state.round != *beside_ + 1) return;
   try {
