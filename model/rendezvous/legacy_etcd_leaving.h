@@ -1,6 +1,6 @@
 #pragma once
-// A node that goes leaves its seat in the legacy rendezvous to nobody: what it has written there is
-// counted with the living until a time-to-live has passed, and below the minimum for ever (S-L7).
+// What a node has written into the legacy rendezvous stays when the node goes: it is counted with
+// the living until a time-to-live has passed, and below the minimum for ever (S-L7).
 
 #include <cstdint>
 #include <string>

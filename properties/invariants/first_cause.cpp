@@ -222,7 +222,7 @@ class FirstCause final : public Judge {
     broken(report.at, sim::kNoEvent,
            say("the job reports rank {} of node {} (status {}) as the cause of its end in round "
                "{}, but the first failure was that of rank {} on node {} at {}, with status {}; "
-               "nobody reports it",
+               "no agent reports it",
                report.rank, agent(report.agent).node, report.status, key.second, first.rank,
                origin.node, first.at, first.status),
            silenced);
@@ -235,7 +235,7 @@ class FirstCause final : public Judge {
   };
   Failures failures_;
   std::map<RoundKey, Reports> reports_;
-  std::set<std::pair<AgentId, std::int64_t>> told_;  ///< by whom, naming which rank
+  std::set<std::pair<AgentId, std::int64_t>> told_;  ///< the agent that told, and the rank it named
 };
 
 }  // namespace

@@ -229,8 +229,8 @@ class StoreLinearizable final : public Judge {
       const std::string read = say("{} found {} {}", who(told), state(told.value), when(told));
       const Told* const gone = replacement(all, told, told.first());
       if (gone != nullptr && !put_back(all, told.value, gone->last(), told.last())) {
-        return say("{}, which {} had replaced {}, and which nobody had put back", read, who(*gone),
-                   when(*gone));
+        return say("{}, which {} had replaced {}, and which no process had put back", read,
+                   who(*gone), when(*gone));
       }
       return say("{}, {}", read, last_fitting(all, told));
     }

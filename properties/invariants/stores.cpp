@@ -119,9 +119,9 @@ struct Masters {
 
 /// MASTER_ADDR that a worker of round r gets names the node of rank 0 of r, and MASTER_PORT no
 /// endpoint that was gone before the round was completed. A name that every machine has for itself
-/// leads a worker to its own machine: only rank 0's workers may be sent there. A port that nobody
-/// has listened on yet is allowed: where agents do not serve the workers' store, rank 0's worker
-/// opens it later. The loss of rank 0 after the completion is a loss like any other.
+/// leads a worker to its own machine: only rank 0's workers may be sent there. A port on which no
+/// process has listened yet is allowed: where agents do not serve the workers' store, rank 0's
+/// worker opens it later. The loss of rank 0 after the completion is a loss like any other.
 class Bootstrap final : public Judge {
  public:
   Bootstrap()

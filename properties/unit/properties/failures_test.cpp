@@ -178,7 +178,7 @@ TEST(FirstCause, a_job_that_reports_only_the_consequence_breaks_it) {
   EXPECT_THAT(
       witnesses(consequence_is_reported().finish(false), "safety.first_cause"),
       AllOf(HasSubstr("the job reports rank 1 of node b (status 1)"),
-            HasSubstr("that of rank 0 on node a at 10.000 s, with status 3; nobody reports it")));
+            HasSubstr("that of rank 0 on node a at 10.000 s, with status 3; no agent reports it")));
 }
 
 TEST(FirstCause, the_report_of_the_origin_makes_up_for_those_of_the_consequences) {
@@ -209,7 +209,7 @@ TEST(FirstCause, a_run_that_is_cut_before_the_origin_is_late_shows_nothing) {
 }
 
 TEST(FirstCause, an_origin_that_ends_or_lets_its_time_go_by_without_a_report_breaks_it) {
-  const auto told = HasSubstr("rank 0 on node a at 10.000 s, with status 3; nobody reports it");
+  const auto told = HasSubstr("rank 0 on node a at 10.000 s, with status 3; no agent reports it");
   Script ended = report_is_still_to_come();
   ended.at(39s).finishes("a", "error", 1);
   EXPECT_THAT(witnesses(ended.finish(), "safety.first_cause"), told);

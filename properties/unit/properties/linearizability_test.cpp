@@ -86,7 +86,7 @@ TEST(StoreLinearizable, a_stale_read_breaks_it_and_names_who_had_replaced_what_w
               AllOf(HasSubstr("the agent on node c (pid 100) found state \"00000001\" (5.998 s "
                               "to 6.000 s), which the agent on node b (pid 100) had "
                               "replaced (3.998 s to 4.000 s)"),
-                    HasSubstr("nobody had put back")));
+                    HasSubstr("no process had put back")));
   EXPECT_THAT(limits(broken, kId), ElementsAre(""));
 }
 
