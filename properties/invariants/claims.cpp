@@ -93,10 +93,9 @@ class ClaimsAreTrue final : public Judge {
     // An agent that stood still is lost to the others and may find so itself; one that could not be
     // heard is lost to the others, too.
     const Agent& self = view().agent(id);
-    const auto* by = hindrance(id, kItself | needs(), self.stage_since, event.at);
-    if (by == nullptr)
-      by = hindrance_of_any(self.job, kAsking | kTasks, event.at - 2 * self.timeouts.keep_alive,
-                            event.at, id);
+    const sim::WorldTime since = event.at - self.timeouts.monitor - 2 * self.timeouts.keep_alive;
+    const auto* by = hindrance(id, kItself | needs(), since, event.at);
+    if (by == nullptr) by = hindrance_of_any(self.job, kAsking | kTasks, since, event.at, id);
     if (by != nullptr) return excused(*by);
     broken(event, "{} restarts its workers at {} for \"{}\", and there is none", id, event.at,
            cause);

@@ -76,6 +76,17 @@ TEST(ClaimsAreTrue, a_lost_member_is_no_node_that_waits) {
                         "\"membership_change\", and there is none"));
 }
 
+TEST(ClaimsAreTrue, an_agent_that_stood_still_may_find_itself_lost) {
+  const auto restarts_after_a_pause = [](sim::Duration end) {
+    Script script = two_nodes_at_work();
+    script.at(10s).fault(0, "process_pause", 0s, "b pid 100").at(end);
+    script.fault_over(0, "process_pause").at(100s).restarts("b", "member_lost");
+    return witnesses(script.finish(false), "safety.claims_are_true");
+  };
+  EXPECT_THAT(restarts_after_a_pause(99s), IsEmpty());
+  EXPECT_THAT(restarts_after_a_pause(30s), HasSubstr("for \"member_lost\", and there is none"));
+}
+
 /// Node b finds the rendezvous closed; node a says after `later` that it has closed it.
 std::string finds_it_closed(std::optional<sim::Duration> later) {
   Script script = two_nodes_at_work();
