@@ -116,24 +116,27 @@ class Formation final : public Judge {
   }
 
   /// A round needs min agents, whichever they are: it is late when that many were unhindered for
-  /// long enough. The obligation is that of the slowest of the fastest min. `goes`: one that was
-  /// joining until now.
+  /// long enough since they came. The obligation is that of the slowest of the fastest min. `goes`:
+  /// one that was joining until now.
   void hand_to_quorum(JobId id, AgentId goes = kNoAgent) {
     Due* const due = owed_.find(id);
     if (due == nullptr) return;
     const Job& job = view().job(id);
+    const auto came = [&](AgentId who) { return std::max(due->since, agent(who).stage_since); };
     std::vector<std::pair<sim::WorldTime, AgentId>> able;
-    for (const AgentId agent : job.agents) {
-      const bool joins = view().agent(agent).stage == Stage::joining && view().agent(agent).alive();
-      if (!joins && agent != goes) continue;
+    for (const AgentId each : job.agents) {
+      const bool joins = agent(each).stage == Stage::joining && agent(each).alive();
+      if (!joins && each != goes) continue;
+      const sim::WorldTime since = joins ? came(each) : due->since;
       const auto deadline =
-          view().ledger().deadline(view().claimant(agent), needs(), due->since, due->bound);
-      able.emplace_back(deadline.value_or(sim::WorldTime::max()), agent);
+          view().ledger().deadline(view().claimant(each), needs(), since, due->bound);
+      able.emplace_back(deadline.value_or(sim::WorldTime::max()), each);
     }
     const auto quorum = static_cast<std::size_t>(std::max<std::int64_t>(1, job.min_nodes));
     if (able.size() < quorum) return;
     std::sort(able.begin(), able.end());
     due->who = able[quorum - 1].second;
+    if (due->who != goes) due->since = came(due->who);
   }
 
   Obligations<JobId> owed_{

@@ -68,6 +68,17 @@ TEST(Formation, too_few_nodes_or_a_run_that_is_cut_owe_nothing) {
   EXPECT_EQ(verdict(cut, kFormation), "open");
 }
 
+TEST(Formation, a_node_that_comes_for_one_that_stands_still_has_its_time_from_then_on) {
+  const auto completed_at = [](sim::Duration time) {
+    Script script = two_that_never_form();
+    script.at(11s).fault(0, "process_pause", 0s, "b pid 100");
+    script.at(100s).agent_starts("c").joining("c").at(time).completed("a", 0, 2);
+    return verdict(script, kFormation);
+  };
+  EXPECT_EQ(completed_at(154s), "kept");
+  EXPECT_EQ(completed_at(156s), "broken");
+}
+
 TEST(Formation, an_attempt_that_loses_a_node_begins_again_with_the_next) {
   Script script = two_that_never_form();
   script.at(60s).crash("b").at(80s).agent_starts("b").joining("b").at(134s).completed("a", 0, 2);
