@@ -25,7 +25,8 @@ void Roster::on_event(const sim::Event& event) {
 
 void Roster::worker_started(const sim::Event& event) {
   const sim::Pid pid{static_cast<std::int32_t>(event.field("worker_pid").number())};
-  workers_[{event.node, event.field("local_rank").number()}] = {pid, event.field("round").number()};
+  workers_[{event.node, event.field("local_rank").number()}].push_back(
+      {pid, event.field("round").number()});
 }
 
 void Roster::process_ended(const sim::Event& event) {
@@ -33,10 +34,10 @@ void Roster::process_ended(const sim::Event& event) {
   if (agents != agents_.end()) living_agents_ -= std::erase(agents->second, event.pid);
   for (auto entry = workers_.lower_bound({event.node, INT64_MIN});
        entry != workers_.end() && entry->first.first == event.node; ++entry) {
-    if (entry->second.pid == event.pid) {
-      workers_.erase(entry);
-      return;
-    }
+    const auto ended = [&](const Worker& worker) { return worker.pid == event.pid; };
+    if (std::erase_if(entry->second, ended) == 0) continue;
+    if (entry->second.empty()) workers_.erase(entry);
+    return;
   }
 }
 
@@ -51,7 +52,7 @@ std::vector<sim::Pid> Roster::workers(sim::NodeId node,
   for (auto entry = workers_.lower_bound({node, local_rank.value_or(INT64_MIN)});
        entry != workers_.end() && entry->first.first == node; ++entry) {
     if (local_rank && entry->first.second != *local_rank) break;
-    pids.push_back(entry->second.pid);
+    pids.push_back(entry->second.back().pid);
   }
   return pids;
 }
@@ -59,7 +60,9 @@ std::vector<sim::Pid> Roster::workers(sim::NodeId node,
 std::optional<std::int64_t> Roster::round_of(sim::NodeId node, sim::Pid worker) const {
   for (auto entry = workers_.lower_bound({node, INT64_MIN});
        entry != workers_.end() && entry->first.first == node; ++entry) {
-    if (entry->second.pid == worker) return entry->second.round;
+    for (const Worker& each : entry->second) {
+      if (each.pid == worker) return each.round;
+    }
   }
   return std::nullopt;
 }

@@ -20,13 +20,13 @@ class Roster final : public kernel::TraceSink {
   [[nodiscard]] std::vector<sim::Pid> agents(sim::NodeId node) const;
   /// Agents that have been started and have not ended, anywhere.
   [[nodiscard]] std::size_t living_agents() const { return living_agents_; }
-  /// The living worker of a node with that local rank that its agent started last, or all of them
-  /// in order of local rank when there is no `local_rank`.
+  /// The living worker of a node with that local rank that was started last, or that of each local
+  /// rank in order when there is no `local_rank`.
   [[nodiscard]] std::vector<sim::Pid> workers(sim::NodeId node,
                                               std::optional<std::int64_t> local_rank) const;
   /// The node that last joined a round as rank 0.
   [[nodiscard]] std::optional<sim::NodeId> rank0() const { return rank0_; }
-  /// The round for which an agent started this living worker.
+  /// The round for which an agent started this living worker; nullopt: none has said so yet.
   [[nodiscard]] std::optional<std::int64_t> round_of(sim::NodeId node, sim::Pid worker) const;
 
  private:
@@ -39,7 +39,9 @@ class Roster final : public kernel::TraceSink {
 
   std::map<sim::NodeId, std::vector<sim::Pid>> agents_;
   std::size_t living_agents_ = 0;
-  std::map<std::pair<sim::NodeId, std::int64_t>, Worker> workers_;  ///< by node and local rank
+  /// Living ones by node and local rank, in order of start: two agents of a node, or one that could
+  /// not end a worker, have several of one local rank.
+  std::map<std::pair<sim::NodeId, std::int64_t>, std::vector<Worker>> workers_;
   std::optional<sim::NodeId> rank0_;
 };
 
