@@ -96,7 +96,8 @@ class Polling final : public Judge {
   };
   struct Past {
     const Costs* costs = nullptr;
-    std::vector<Step> steps;  ///< in order; those before the present window are dropped
+    bool meets_again = false;  ///< it has stopped its workers, and asks for the others' ranks
+    std::vector<Step> steps;   ///< in order; those before the present window are dropped
   };
   struct Window {
     sim::WorldTime since{};
@@ -120,9 +121,19 @@ class Polling final : public Judge {
     }
     if (event.type == &ev::exit_barrier_entered || event.type == &ev::rendezvous_closed)
       one_is_done_.try_emplace(agent.job, event.at);
-    const bool is_step = past.steps.empty() || past.steps.back().stage != agent.stage;
-    if (is_step) past.steps.push_back({event.at, agent.stage});
+    const Stage stage = stage_of(event, agent, past);
+    const bool is_step = past.steps.empty() || past.steps.back().stage != stage;
+    if (is_step) past.steps.push_back({event.at, stage});
     if (event.type == &wev::process_asked) asked(event, id, past);
+  }
+
+  /// A static agent tells of no joining: when its workers are stopped it meets the others again,
+  /// and asks until rank 0 has come.
+  static Stage stage_of(const sim::Event& event, const Agent& agent, Past& past) {
+    const bool restarts = agent.stage == Stage::restarting && agent.round < 0;
+    const bool stopped = event.type == &ev::group_state && text(event, "state") == "STOPPED";
+    past.meets_again = restarts && (past.meets_again || stopped);
+    return past.meets_again ? Stage::joining : agent.stage;
   }
 
   void asked(const sim::Event& event, AgentId id, Past& past) {

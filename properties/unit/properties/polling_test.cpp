@@ -122,6 +122,43 @@ TEST(Polling, a_spell_of_joining_that_began_before_the_window_counts_at_its_own_
   EXPECT_EQ(script.accounts().at("safety.polling").kept, 2);
 }
 
+/// The agent of node b, of a static job of two, restarts for a failure at 20 s and has stopped its
+/// workers at 25 s; rank 0 has not come back.
+Script static_agent_meets_again() {
+  Script script;
+  for (const char* const node : {"a", "b"}) {
+    const std::int64_t pid = script.next_pid(node), rank = node[0] - 'a';
+    script.emit(node, pid, wev::process_started, {0, "agent", pid});
+    script.emit(node, pid, ev::agent_started, {"job", "static", 2, 2, 1, 3, sim::Duration(30s)});
+    script.emit(node, pid, ev::ranks_assigned, {"job", -1, rank, 2, rank, 2});
+    script.emit(node, pid, ev::group_state, {"HEALTHY", 0});
+  }
+  script.at(20s).emit("b", 100, ev::group_restarting, {"worker_failure", 2, -1});
+  script.at(25s).emit("b", 100, ev::group_state, {"STOPPED", 1});
+  return script;
+}
+
+TEST(Polling, a_static_agent_that_meets_the_others_again_asks_twice_a_second) {
+  for (const std::int64_t more : {0, 1}) {
+    Script script = static_agent_meets_again();
+    script.at(40s);
+    script.emit("b", 100, wev::process_asked, {sim::Duration(30s), 0, 3 * (1 + 10 * 2) + more});
+    EXPECT_EQ(broken(script).empty(), more == 0);
+    EXPECT_EQ(script.accounts().at("safety.polling").judged(), 1);
+  }
+}
+
+TEST(Polling, an_agent_that_stops_its_workers_asks_nothing_meanwhile) {
+  for (const std::int64_t more : {0, 1}) {
+    Script script = static_agent_meets_again();
+    script.emit("b", 100, ev::ranks_assigned, {"job", -1, 1, 2, 1, 2});
+    script.emit("b", 100, ev::group_state, {"HEALTHY", 1});
+    script.at(30s).emit("b", 100, ev::group_restarting, {"worker_failure", 1, -1});
+    script.at(42s).emit("b", 100, wev::process_asked, {sim::Duration(32s), 0, 3 + more});
+    EXPECT_EQ(broken(script).empty(), more == 0) << "it has met them once already";
+  }
+}
+
 TEST(Polling, a_store_that_does_not_answer_explains_retries_but_none_without_a_pause) {
   constexpr std::int64_t kRetries = 10 * 20 + 20 * 2;
   for (const std::int64_t more : {0, 1}) {
