@@ -138,6 +138,22 @@ TEST(PoliteDeparture, is_none_of_an_agent_that_had_given_its_job_up) {
   EXPECT_THAT(witnesses(script.finish(false), "safety.polite_departure"), IsEmpty());
 }
 
+TEST(PoliteDeparture, is_no_cause_where_an_agent_gives_up_for_workers_that_it_had_to_kill) {
+  for (const bool silent : {false, true}) {
+    Script script = two_nodes_at_work();
+    script.at(5s).signal_agent("b", sim::Signal::term).stops_workers("b");
+    script.finishes("b", "signalled", 143).at(20s);
+    const std::int64_t self = script.agent_pid("a"), worker = script.worker_pid("a", 0);
+    if (silent) {
+      script.emit("a", self, ev::heartbeat_lost, {"0-1", sim::Duration(5s)});
+    } else {
+      script.emit("a", self, ev::timer_killed, {worker, "step", 19, 9, true});
+    }
+    script.stops_workers("a").emit("a", self, ev::job_given_up, {0});
+    EXPECT_THAT(witnesses(script.finish(false), "safety.polite_departure"), IsEmpty()) << silent;
+  }
+}
+
 TEST(PoliteDeparture, leaves_nothing_on_the_lists_that_must_be_given_up_as_dead) {
   Script script = two_nodes_at_work();
   script.at(5s).signal_agent("b", sim::Signal::term).stops_workers("b");
