@@ -171,14 +171,14 @@ RendezvousInfo DynamicHandler::join() {
     const sim::Duration delay = ports.random.between("rendezvous.jitter", 0ms, 300ms);
     if (delay >= 10ms) interruptible_sleep(ports, delay);
   }
-  if (core.patient != nullptr) {
-    core.patient->outage_limit = std::max(core.settings.read_timeout, *outage_limit());
-    begin_after_old_rounds();
-  }
   const bool from_last_round =
       core.settings.planted.has(Planted::rendezvous_join_timeout_from_last_round) && joined_;
   const MonotonicTime deadline =
       (from_last_round ? joined_at_ : ports.clock.monotonic_now()) + core.settings.timeout.join;
+  if (core.patient != nullptr) {
+    core.patient->outage_limit = std::max(core.settings.read_timeout, *outage_limit());
+    begin_after_old_rounds();
+  }
   joined_.reset();
   beside_.reset();
   was_spare_ = false;

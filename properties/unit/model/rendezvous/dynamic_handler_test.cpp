@@ -124,6 +124,24 @@ TEST_F(DynamicHandlers, who_waits_misses_no_last_call_however_short_where_harden
   EXPECT_THAT(sizes, testing::ElementsAre(2, 2));
 }
 
+TEST_F(DynamicHandlers, that_cannot_ask_at_first_have_no_longer_to_join_where_hardened) {
+  serve("etcd-v2");
+  RendezvousParameters own = parameters(2, 2);
+  own.variant = Variant::hardened;
+  node("a", own, [&](Ports& ports, RendezvousHandler& handler) {
+    world_.inject(world::FaultKind::service_error, [&](world::Fault& fault) {
+      fault.node = *world_.world->find_node("s");
+      fault.port = kPort;
+      fault.duration = 40s;
+    });
+    const sim::MonotonicTime began = ports.clock.monotonic_now();
+    EXPECT_THROW(static_cast<void>(handler.next_rendezvous()), RendezvousTimeoutError);
+    EXPECT_GT(ports.clock.monotonic_now() - began, 60s);
+    EXPECT_LT(ports.clock.monotonic_now() - began, 65s) << "not 60 s after the 40 s";
+  });
+  run(1);
+}
+
 TEST_F(DynamicHandlers, of_equal_names_and_numbers_are_one_participant) {
   serve("c10d");
   std::vector<std::int64_t> sizes, ranks;
