@@ -98,7 +98,7 @@ class Formation final : public Judge {
     const bool formed =
         event.type == &ev::rendezvous_completed || event.type == &ev::rendezvous_joined;
     if (formed) {
-      hand_to_quorum(job_id);
+      hand_to_quorum(job_id, id);
       owed_.met(job_id, event);
     }
     if (event.type == &wev::process_ended || event.type == &ev::rendezvous_failed) {
@@ -116,9 +116,9 @@ class Formation final : public Judge {
   }
 
   /// A round needs min agents, whichever they are: it is late when that many were unhindered for
-  /// long enough since they came. The obligation is that of the slowest of the fastest min. `goes`:
-  /// one that was joining until now.
-  void hand_to_quorum(JobId id, AgentId goes = kNoAgent) {
+  /// long enough since they came. The obligation is that of the slowest of the fastest min.
+  /// `latest`: one that was joining until now, also when it is in the round, or has gone, since.
+  void hand_to_quorum(JobId id, AgentId latest = kNoAgent) {
     Due* const due = owed_.find(id);
     if (due == nullptr) return;
     const Job& job = view().job(id);
@@ -126,7 +126,7 @@ class Formation final : public Judge {
     std::vector<std::pair<sim::WorldTime, AgentId>> able;
     for (const AgentId each : job.agents) {
       const bool joins = agent(each).stage == Stage::joining && agent(each).alive();
-      if (!joins && each != goes) continue;
+      if (!joins && each != latest) continue;
       const sim::WorldTime since = joins ? came(each) : due->since;
       const auto deadline =
           view().ledger().deadline(view().claimant(each), needs(), since, due->bound);
@@ -136,7 +136,7 @@ class Formation final : public Judge {
     if (able.size() < quorum) return;
     std::sort(able.begin(), able.end());
     due->who = able[quorum - 1].second;
-    if (due->who != goes) due->since = came(due->who);
+    if (due->who != latest) due->since = came(due->who);
   }
 
   Obligations<JobId> owed_{

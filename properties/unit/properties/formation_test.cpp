@@ -140,6 +140,16 @@ TEST(Formation, one_that_goes_because_the_others_are_cut_off_could_form_no_round
   }
 }
 
+TEST(Formation, who_hears_first_that_the_round_is_complete_was_one_of_those_that_formed_it) {
+  for (const char* const hindered : {"a", "c"}) {
+    Script script = two_that_never_form();
+    script.agent_starts("c").at(20s).fault(0, "net_delay", 0s, hindered);
+    script.at(70s).joined("b", 0, 1, 2, "a:1").completed("a", 0, 2);
+    EXPECT_EQ(verdict(script, kFormation),
+              *hindered == 'a' ? "excused by the path to the store (net_delay)" : "broken");
+  }
+}
+
 TEST(Formation, of_three_agents_of_which_two_are_needed_two_must_be_hindered) {
   for (const bool second : {false, true}) {
     Script script = two_that_never_form();
