@@ -2,7 +2,9 @@
 #include "scenarios/healed_core.h"
 
 #include <algorithm>
+#include <set>
 
+#include "model/store/tcp_store.h"
 #include "sim/world/world_events.h"
 
 namespace hooke::scenario {
@@ -24,6 +26,29 @@ Duration time_of(const WorkersPlan& plan, const WorkerStep& step) {
     case WorkerStep::Kind::await: return plan.peer_abort.value_or(Duration::zero());
     default: return {};
   }
+}
+
+/// A worker of that program gets as far as its init, or ends well before.
+enum class Beginning : unsigned char { joins, ends_well, other };
+Beginning beginning_of(const WorkerProgram& program) {
+  for (const WorkerStep& step : program) {
+    if (step.kind == WorkerStep::Kind::init) return Beginning::joins;
+    if (step.kind == WorkerStep::Kind::exit && step.code == 0) return Beginning::ends_well;
+    const bool ends = step.kind == WorkerStep::Kind::exit || step.kind == WorkerStep::Kind::signal;
+    if (ends || step.kind == WorkerStep::Kind::hang) return Beginning::other;
+  }
+  return Beginning::ends_well;
+}
+
+/// As the agents tell their workers (RendezvousHandler::use_agent_store): rank 0 serves the store
+/// of its group itself.
+bool a_worker_serves(const ProtocolPlan& protocol) {
+  const std::string& backend = protocol.rendezvous.backend;
+  if (backend == "static") return false;
+  if (backend == "etcd" || protocol.variant == model::Variant::torch_1_13) return true;
+  const auto& environment = protocol.agent.environment;
+  const auto found = environment.find("TORCH_DISABLE_SHARE_RDZV_TCP_STORE");
+  return found != environment.end() && found->second == "1";
 }
 
 std::string names_of(const world::World& world, const std::vector<sim::NodeId>& nodes) {
@@ -65,6 +90,16 @@ WorkNeeded work_needed(const WorkersPlan& plan) {
   return needed;
 }
 
+std::optional<Duration> wait_for_peers(const Scenario& scenario) {
+  const WorkersPlan& plan = scenario.workers;
+  if (!plan.peer_abort || !a_worker_serves(scenario.protocol)) return plan.peer_abort;
+  std::set<Beginning> beginnings{beginning_of(plan.program)};
+  for (const auto& [name, program] : plan.overrides) beginnings.insert(beginning_of(program));
+  const bool in_vain =
+      beginnings.contains(Beginning::joins) && beginnings.contains(Beginning::ends_well);
+  return in_vain ? std::max(*plan.peer_abort, model::TcpStoreOptions().timeout) : plan.peer_abort;
+}
+
 void heal_core(const Scenario& scenario, world::World& world, Cluster& cluster, Actions& actions,
                Timeline& timeline, const Outcomes& outcomes) {
   const sim::NodeId store = cluster.store_machine();
@@ -79,7 +114,7 @@ void heal_core(const Scenario& scenario, world::World& world, Cluster& cluster, 
 
   timeline.stop();
   const WorkNeeded work = work_needed(scenario.workers);
-  const Duration peers = scenario.workers.peer_abort.value_or(Duration(-1));
+  const Duration peers = wait_for_peers(scenario).value_or(Duration(-1));
   world.emit(world::events::core_healed,
              {names_of(world, core), work.longest, peers, work.endless});
   world.heal_core(core);

@@ -3,6 +3,7 @@
 // so): a core of nodes is healed, with the store that they need, everything else stays broken for
 // good, and liveness.core demands that the core ends its job.
 
+#include <optional>
 #include <string>
 
 #include "scenarios/actions.h"
@@ -23,6 +24,10 @@ struct WorkNeeded {
   std::string endless;
 };
 WorkNeeded work_needed(const WorkersPlan& plan);
+/// How long a worker waits for one that does not come: peer_abort. Where rank 0 may end well
+/// without a process group of its own, and would have served the group's store, the others try to
+/// connect to that store for its time-out, which no abort cuts short. nullopt: for ever.
+std::optional<Duration> wait_for_peers(const Scenario& scenario);
 
 /// Heals `plan` now. The host of the store belongs to the core. On a machine of it that is down, or
 /// whose agent was killed or has never been started, an agent starts; one that has ended by itself

@@ -397,7 +397,7 @@ Duration Drawing::longest_end() const {
   with.exit_barrier = agent.exit_barrier_timeout;
   with.shutdown = agent.shutdown_timeout;
   const Duration work = scenario::work_needed(world_.workers).longest +
-                        world_.workers.peer_abort.value_or(Duration::zero());
+                        scenario::wait_for_peers(world_).value_or(Duration::zero());
   return properties::core_bound(rendezvous.backend, with, work) + with.join + with.read_timeout;
 }
 

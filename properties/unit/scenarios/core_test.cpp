@@ -190,6 +190,29 @@ TEST(Core, TheWorkIsThatOfTheLongestProgram) {
   EXPECT_EQ(work_needed(plan).longest, 30s);
 }
 
+TEST(Core, APeerIsWaitedForUntilTheStoreThatItWouldHaveServedIsGivenUp) {
+  Scenario scenario = healed({});
+  scenario.protocol.rendezvous.backend = "c10d";
+  scenario.workers.peer_abort = 44s;
+  scenario.workers.program = {init(), collective(6, 10ms), exit_with(0)};
+  scenario.workers.overrides["a/*"] = {work(0s), exit_with(0)};
+  EXPECT_EQ(wait_for_peers(scenario), 44s) << "the agents serve it";
+  scenario.protocol.agent.environment["TORCH_DISABLE_SHARE_RDZV_TCP_STORE"] = "1";
+  EXPECT_EQ(wait_for_peers(scenario), 300s);
+  scenario.workers.overrides["a/*"] = {exit_with(1)};
+  EXPECT_EQ(wait_for_peers(scenario), 44s) << "a worker that fails ends its group";
+  scenario.workers.overrides["a/*"] = {work(0s)};
+  EXPECT_EQ(wait_for_peers(scenario), 300s);
+  scenario.protocol.rendezvous.backend = "static";
+  EXPECT_EQ(wait_for_peers(scenario), 44s);
+  scenario.protocol.rendezvous.backend = "etcd";
+  EXPECT_EQ(wait_for_peers(scenario), 300s);
+  scenario.workers.program = {work(5s)};
+  EXPECT_EQ(wait_for_peers(scenario), 44s) << "no worker has a group";
+  scenario.workers.peer_abort.reset();
+  EXPECT_EQ(wait_for_peers(scenario), std::nullopt);
+}
+
 TEST(Core, IsWrittenAsItIsRead) {
   Scenario scenario = healed({});
   const std::string text = write_scenario(scenario);
