@@ -147,7 +147,7 @@ class RestartBudget final : public Judge {
 /// "succeeded" and exit code 0 go together, and both mean that each worker of the last incarnation
 /// ended with 0. A spare that leaves a finished job has done its part: its graceful exit is code 0
 /// (incident 33). So is any other end of one that was a spare when all members had come to the exit
-/// barrier, was not told to go, and could ask the store since.
+/// barrier, was not told to go, and could ask the store since, as the members could.
 class ExitCodeTruth final : public Judge {
  public:
   ExitCodeTruth()
@@ -196,7 +196,9 @@ class ExitCodeTruth final : public Judge {
     const std::string_view outcome = text(event, "outcome");
     if (agent.signalled || outcome == "graceful_exit") return;
     if (number(event, "exit_code") == 0) return kept();
-    if (const auto* by = hindrance(id, needs(), done->second, event.at)) return excused(*by);
+    // It hears of it from the members, which must be able to tell.
+    if (const auto* by = hindrance_of_any(agent.job, needs(), done->second, event.at))
+      return excused(*by);
     broken(event,
            "{} was a spare when the members of its job were done, at {}, and ended as \"{}\" with "
            "exit code {} at {} ({})",

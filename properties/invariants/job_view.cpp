@@ -391,13 +391,13 @@ void JobView::on_joined(const sim::Event& event, Agent& agent, AgentId id) {
   enter(agent, Stage::joined, event.at);
   Round& round = jobs_[agent.job.value].rounds[agent.round];
   if (!round.completed) round.completed = event.at;  // whoever completed it may be held up
-  // Another group has the round: who waits in its barrier is none of it.
+  // Another group has the round: an agent that waits in its barrier, or has waited there, is none
+  // of it.
+  if (!round.earlier.empty()) round.in_barrier.clear();
   for (const AgentId earlier : std::exchange(round.earlier, {})) {
     round.replaced.insert(earlier);
     Agent& other = agents_[earlier.value];
-    if (other.stage != Stage::barrier || other.round != agent.round) continue;
-    round.in_barrier.erase(other.rank);
-    seat(other, false);
+    if (other.stage == Stage::barrier && other.round == agent.round) seat(other, false);
   }
   round.replaced.erase(id);
   round.members.push_back(id);

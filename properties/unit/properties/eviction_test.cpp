@@ -171,6 +171,17 @@ TEST(CloseAuthority, in_a_new_store_the_group_that_forms_there_fills_its_own_bar
   EXPECT_THAT(witnesses(script.finish(false), kCloseAuthority), IsEmpty());
 }
 
+TEST(CloseAuthority, in_a_new_store_a_rank_that_waited_in_the_old_barrier_comes_anew) {
+  Script script;
+  script.agent_starts("a").agent_starts("b").serves_store("b", 29400).form(0, {"a", "b"});
+  script.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  script.at(20s).crash("b").at(30s).agent_starts("b").serves_store("b", 29400);
+  script.leaves_barrier("a", "others_return").restarts("a", "rendezvous_lost").joining("a");
+  script.form(0, {"b"}).at(40s).worker_ends("b", 0, 0).reaps("b").group("b", "SUCCEEDED");
+  script.enters_barrier("b").leaves_barrier("b", "passed").closes("b");
+  EXPECT_THAT(witnesses(script.finish(false), kCloseAuthority), IsEmpty());
+}
+
 TEST(CloseAuthority,
      one_that_was_there_when_all_had_come_may_say_so_to_a_store_that_has_forgotten_it) {
   const auto closed_after = [](bool all_came) {
