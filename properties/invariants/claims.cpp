@@ -16,12 +16,13 @@ namespace {
 class ClaimsAreTrue final : public Judge {
  public:
   ClaimsAreTrue()
-      : Judge("safety.claims_are_true", "What an agent says of its workers and its job happened.",
-              {&wev::process_ended, &wev::listener_opened, &wev::listener_closed,
-               &ev::store_serving, &ev::rendezvous_closed, &ev::worker_started,
-               &ev::failure_reported, &ev::worker_ended, &ev::group_restarting, &ev::agent_finished,
-               &ev::heartbeat_lost, &ev::timer_killed, &ev::rendezvous_joining, &ev::job_given_up},
-              kClock | kContents | kNames) {}
+      : Judge(
+            "safety.claims_are_true", "What an agent says of its workers and its job happened.",
+            {&wev::process_ended, &wev::listener_opened, &wev::listener_closed, &ev::store_serving,
+             &ev::rendezvous_closed, &ev::worker_started, &ev::failure_reported, &ev::worker_ended,
+             &ev::group_restarting, &ev::agent_finished, &ev::heartbeat_lost, &ev::timer_killed,
+             &ev::rendezvous_joining, &ev::job_given_up, &ev::rendezvous_failed},
+            kClock | kContents | kNames) {}
 
  private:
   void judge(const sim::Event& event) override {
@@ -49,6 +50,8 @@ class ClaimsAreTrue final : public Judge {
       failed_.erase(id);
     } else if (event.type == &ev::rendezvous_joining) {
       joining_[id] = event.at;
+    } else if (event.type == &ev::rendezvous_failed) {
+      waited_until_[id] = event.at;
     } else if (event.type == &ev::heartbeat_lost || event.type == &ev::timer_killed) {
       silent_.insert(id);
       failed_.insert(id);
@@ -86,7 +89,7 @@ class ClaimsAreTrue final : public Judge {
   void restarting(const sim::Event& event, AgentId id) {
     const std::string_view cause = text(event, "cause");
     const bool true_cause = cause == "worker_failure"      ? failed_.contains(id)
-                            : cause == "membership_change" ? others_wait(id)
+                            : cause == "membership_change" ? others_wait(id, event.at)
                             : cause == "member_lost"       ? one_is_missing(id)
                                                            : true;
     if (true_cause) return kept();
@@ -101,15 +104,19 @@ class ClaimsAreTrue final : public Judge {
            cause);
   }
 
-  /// Another agent of the job wants in, or did so until its end, which the others find out later.
-  [[nodiscard]] bool others_wait(AgentId id) const {
+  /// Another agent of the job wants in, or did so until its end, or until a moment ago, which the
+  /// others find out later.
+  [[nodiscard]] bool others_wait(AgentId id, sim::WorldTime now) const {
     const Agent& self = view().agent(id);
     const auto& agents = view().job(self.job).agents;
     return std::any_of(agents.begin(), agents.end(), [&](AgentId each) {
       const Agent& other = view().agent(each);
       const bool in_group =
           other.member && other.round == self.round && other.stage == Stage::running;
-      return each != id && !in_group && (other.alive() || other.stage == Stage::joining);
+      const auto waited = waited_until_.find(each);
+      const bool just = waited != waited_until_.end() && now - waited->second <= kSlack;
+      const bool waits = other.alive() || other.stage == Stage::joining || just;
+      return each != id && !in_group && waits;
     });
   }
 
@@ -173,6 +180,7 @@ class ClaimsAreTrue final : public Judge {
   std::set<AgentId> failed_;                ///< a worker of the present group has failed by itself
   std::set<AgentId> silent_;                ///< what is said of a silent worker is no exit status
   std::map<AgentId, sim::WorldTime> joining_;
+  std::map<AgentId, sim::WorldTime> waited_until_;  ///< agents that gave up joining, and when
 };
 
 }  // namespace

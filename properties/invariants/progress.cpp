@@ -236,8 +236,11 @@ class JoinTimeout final : public Judge {
     if (added && text(event, "list") == "participants") seats_[id] = number(event, "round");
     if (added && text(event, "list") != "redundancy_list") {
       owe(id, event);  // what it has been trying all along it owes since then
-      const bool enough = number(event, "size") >= view().agent(id).min_nodes;
-      if (enough && seats_.contains(id)) see_last_call(id, seats_[id]);
+      const auto seat = seats_.find(id);
+      if (seat == seats_.end()) return;
+      // An agent may be told late that it had been added before the others.
+      const bool called = last_calls_.contains({agent(id).job, seat->second});
+      if (called || number(event, "size") >= agent(id).min_nodes) see_last_call(id, seat->second);
     } else if (event.type == &ev::rendezvous_completed) {
       completed(event, view().agent(id).job);
     } else if (event.type == &wev::process_ended) {

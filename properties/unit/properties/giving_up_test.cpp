@@ -76,6 +76,18 @@ TEST(ClaimsAreTrue, a_lost_member_is_no_node_that_waits) {
                         "\"membership_change\", and there is none"));
 }
 
+TEST(ClaimsAreTrue, a_node_that_has_just_stopped_waiting_may_still_be_seen) {
+  const auto restarts_after = [](sim::Duration span) {
+    Script script = two_nodes_at_work();
+    script.at(4s).agent_starts("c").joining("c").at(10s);
+    script.emit("c", script.agent_pid("c"), ev::rendezvous_failed, {"job", "SignalException", ""});
+    script.finishes("c", "signalled", 143).at(10s + span).restarts("a", "membership_change");
+    return witnesses(script.finish(false), "safety.claims_are_true");
+  };
+  EXPECT_THAT(restarts_after(1s), IsEmpty());
+  EXPECT_THAT(restarts_after(20s), HasSubstr("for \"membership_change\", and there is none"));
+}
+
 TEST(ClaimsAreTrue, an_agent_that_stood_still_may_find_itself_lost) {
   const auto restarts_after_a_pause = [](sim::Duration end) {
     Script script = two_nodes_at_work();

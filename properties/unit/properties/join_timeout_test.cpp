@@ -58,6 +58,15 @@ TEST(JoinTimeout, a_participant_may_see_a_last_call_that_runs_to_its_end) {
   EXPECT_THAT(gives_up_at(699s, false), HasSubstr("did so only at 699.000 s"));
 }
 
+TEST(JoinTimeout, an_agent_that_hears_late_that_it_is_in_may_see_the_last_call_too) {
+  Script script(two_needed());
+  script.agent_starts("a").agent_starts("b").at(5s).joining("a").joining("b");
+  script.emit("b", 100, ev::rendezvous_added, {"job", 0, "participants", 2});
+  script.at(6s).added("a", "participants", 0);
+  script.at(699s).emit("a", 100, ev::rendezvous_failed, {"job", "RendezvousTimeoutError", ""});
+  EXPECT_THAT(witnesses(script.finish(false), kJoinTimeout), IsEmpty());
+}
+
 TEST(JoinTimeout, an_agent_that_gives_up_gets_in_or_becomes_a_spare_keeps_it) {
   Script script(two_needed());
   script.agent_starts("a").joining("a").agent_starts("b").joining("b").agent_starts("c");
