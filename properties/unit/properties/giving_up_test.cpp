@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <string>
+
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
 #include "properties/unit/properties/event_builder.h"
