@@ -13,7 +13,7 @@
 #include "model/observe/python_error.h"
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
-#include "model/rendezvous/bootstrap.h"
+#include "model/rendezvous/core/bootstrap.h"
 #include "model/signals/signal_gate.h"
 #include "model/store/store_helpers.h"
 #include "sim/port/check.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "model/observe/trace_events.h"
-#include "model/rendezvous/errors.h"
+#include "model/rendezvous/core/errors.h"
 #include "model/signals/signal_gate.h"
 #include "model/store/store_helpers.h"
 

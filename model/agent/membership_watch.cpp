@@ -1,6 +1,6 @@
 #include "model/agent/membership_watch.h"
 
-#include "model/rendezvous/errors.h"
+#include "model/rendezvous/core/errors.h"
 #include "model/store/store.h"
 
 namespace hooke::model {

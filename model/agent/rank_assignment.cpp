@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "model/rendezvous/decisions.h"
+#include "model/rendezvous/dynamic/decisions.h"
 #include "model/store/store_helpers.h"
 
 namespace hooke::model {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "model/heartbeat/heartbeat_plan.h"
-#include "model/rendezvous/handler.h"
+#include "model/rendezvous/core/handler.h"
 #include "model/variant/planted.h"
 #include "model/variant/variant.h"
 #include "model/worker/logs.h"

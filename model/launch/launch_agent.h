@@ -11,7 +11,7 @@
 
 #include "model/agent/agent_reports.h"
 #include "model/plugin/plugin_choice.h"
-#include "model/rendezvous/handler.h"
+#include "model/rendezvous/core/handler.h"
 #include "model/variant/variant.h"
 #include "model/worker/logs.h"
 #include "sim/port/ports.h"

@@ -9,7 +9,7 @@
 #include "model/agent/agent.h"
 #include "model/agent/restart_policy.h"
 #include "model/launch/launch_agent.h"
-#include "model/rendezvous/handler.h"
+#include "model/rendezvous/registry.h"
 #include "model/timer/worker_timers.h"
 #include "model/worker/process_launcher.h"
 

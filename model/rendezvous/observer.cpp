@@ -4,9 +4,9 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "model/rendezvous/c10d_backend.h"
-#include "model/rendezvous/key_prefix.h"
-#include "model/rendezvous/state_codec.h"
+#include "model/rendezvous/backends/c10d_backend.h"
+#include "model/rendezvous/core/key_prefix.h"
+#include "model/rendezvous/state/state_codec.h"
 
 namespace hooke::model {
 namespace {

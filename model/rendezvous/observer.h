@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "model/rendezvous/backend.h"
-#include "model/rendezvous/handler.h"
-#include "model/rendezvous/state.h"
+#include "model/rendezvous/core/handler.h"
+#include "model/rendezvous/dynamic/backend.h"
+#include "model/rendezvous/state/state.h"
 
 namespace hooke::model {
 

@@ -1,14 +1,15 @@
-// Backends by name.
+#include "model/rendezvous/registry.h"
+
 #include <stdexcept>
 
 #include "model/etcd/v2_store.h"
 #include "model/etcd/v3_store.h"
-#include "model/rendezvous/c10d_backend.h"
-#include "model/rendezvous/dynamic_handler.h"
-#include "model/rendezvous/dynamic_settings.h"
-#include "model/rendezvous/etcd_backend.h"
-#include "model/rendezvous/legacy_etcd_handler.h"
-#include "model/rendezvous/static_handler.h"
+#include "model/rendezvous/backends/c10d_backend.h"
+#include "model/rendezvous/backends/etcd_backend.h"
+#include "model/rendezvous/dynamic/dynamic_handler.h"
+#include "model/rendezvous/dynamic/dynamic_settings.h"
+#include "model/rendezvous/legacy_etcd/handler.h"
+#include "model/rendezvous/static/static_handler.h"
 
 namespace hooke::model {
 namespace {

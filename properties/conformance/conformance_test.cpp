@@ -12,8 +12,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "model/rendezvous/op_executor.h"
-#include "model/rendezvous/state_codec.h"
+#include "model/rendezvous/dynamic/op_executor.h"
+#include "model/rendezvous/state/state_codec.h"
 
 namespace hooke::model {
 namespace {

@@ -4,7 +4,7 @@
 #include <model/agent/elastic_agent.h>
 #include <model/launch/plugins.h>
 #include <model/observe/trace_events.h>
-#include <model/rendezvous/endpoint.h>
+#include <model/rendezvous/core/endpoint.h>
 #include <model/signals/signal_gate.h>
 #include <model/store/tcp_store.h>
 #include <model/timer/queue_timer.h>

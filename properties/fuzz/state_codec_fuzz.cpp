@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "model/rendezvous/state_codec.h"
+#include "model/rendezvous/state/state_codec.h"
 #include "sim/port/check.h"
 
 namespace {

@@ -14,7 +14,7 @@
 
 #include "model/observe/elastic_event.h"
 #include "model/observe/python_error.h"
-#include "model/rendezvous/legacy_state.h"
+#include "model/rendezvous/legacy_etcd/state.h"
 #include "model/worker/failure_summary.h"
 #include "model/worker/launch_environment.h"
 #include "model/worker/process_failure.h"

@@ -9,7 +9,7 @@
 #include "model/etcd/v2_store.h"
 #include "model/etcd/v3_store.h"
 #include "model/observe/python_error.h"
-#include "model/rendezvous/etcd_backend.h"
+#include "model/rendezvous/backends/etcd_backend.h"
 #include "sim/port/sync.h"
 #include "sim/real/link_proxy.h"
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "model/rendezvous/handler.h"
+#include "model/rendezvous/registry.h"
 #include "scenarios/cli/commands.h"
 #include "sim/real/real_process.h"
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "model/rendezvous/endpoint.h"
+#include "model/rendezvous/core/endpoint.h"
 #include "reports/store_load.h"
 #include "reports/text.h"
 #include "scenarios/cli/commands.h"

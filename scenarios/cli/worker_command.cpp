@@ -9,8 +9,8 @@
 #include <memory>
 #include <stdexcept>
 
-#include "model/rendezvous/endpoint.h"
-#include "model/rendezvous/errors.h"
+#include "model/rendezvous/core/endpoint.h"
+#include "model/rendezvous/core/errors.h"
 #include "model/rendezvous/observer.h"
 #include "model/store/tcp_store.h"
 #include "reports/trace_file.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/rendezvous/errors.h"
+#include "model/rendezvous/core/errors.h"
 #include "model/store/tcp_store.h"
 #include "properties/unit/scenarios/test_scenario.h"
 #include "scenarios/cluster.h"

@@ -1,6 +1,6 @@
 // The loop of the agent, row by row: what each state of the workers and each count of waiting nodes
 // leads to.
-#include "model/rendezvous/errors.h"
+#include "model/rendezvous/core/errors.h"
 #include "properties/unit/model/agent/test_job.h"
 
 namespace hooke::model {

@@ -1,6 +1,6 @@
 // What each ending of the agent means for the rendezvous and for the exit status, and what the
 // launcher says about itself.
-#include "model/rendezvous/decisions.h"
+#include "model/rendezvous/dynamic/decisions.h"
 #include "properties/unit/model/agent/test_job.h"
 
 namespace hooke::model {

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "model/agent/elastic_agent.h"
-#include "model/rendezvous/decisions.h"
+#include "model/rendezvous/dynamic/decisions.h"
 #include "properties/unit/model/agent/test_job.h"
 
 namespace hooke::model {

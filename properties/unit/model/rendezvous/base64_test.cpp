@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "model/rendezvous/state_codec.h"
+#include "model/rendezvous/state/state_codec.h"
 #include "properties/unit/model/rendezvous/state_fixtures.h"
 
 namespace hooke::model {

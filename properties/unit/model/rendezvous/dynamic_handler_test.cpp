@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "model/etcd/v2_server.h"
-#include "model/rendezvous/c10d_backend.h"
-#include "model/rendezvous/handler.h"
+#include "model/rendezvous/backends/c10d_backend.h"
+#include "model/rendezvous/registry.h"
 #include "model/store/tcp_store.h"
 #include "properties/unit/sim/world/test_world.h"
 

@@ -1,5 +1,5 @@
 // Endpoints as people write them, and who takes itself for the host.
-#include "model/rendezvous/endpoint.h"
+#include "model/rendezvous/core/endpoint.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
 // What the fences of the etcd backends hold where etcd itself begins anew.
-#include "model/rendezvous/etcd_backend.h"
+#include "model/rendezvous/backends/etcd_backend.h"
 
 #include <gtest/gtest.h>
 
 #include "model/etcd/v2_server.h"
 #include "model/etcd/v3_server.h"
-#include "model/rendezvous/errors.h"
+#include "model/rendezvous/core/errors.h"
 #include "properties/unit/sim/world/test_world.h"
 
 namespace hooke::model {

@@ -1,5 +1,5 @@
 // When the heartbeats of a node of a dynamic rendezvous end.
-#include "model/rendezvous/keep_alive.h"
+#include "model/rendezvous/dynamic/keep_alive.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "model/etcd/v2_server.h"
-#include "model/rendezvous/errors.h"
-#include "model/rendezvous/handler.h"
+#include "model/rendezvous/core/errors.h"
+#include "model/rendezvous/core/handler.h"
+#include "model/rendezvous/registry.h"
 #include "properties/unit/sim/world/test_world.h"
 
 namespace hooke::model {

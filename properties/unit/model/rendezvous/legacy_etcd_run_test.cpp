@@ -1,10 +1,9 @@
 // What a run of the legacy rendezvous keeps in etcd.
-#include "model/rendezvous/legacy_etcd_run.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "model/etcd/v2_server.h"
+#include "model/rendezvous/legacy_etcd/run.h"
 #include "properties/unit/sim/world/test_world.h"
 
 namespace hooke::model {

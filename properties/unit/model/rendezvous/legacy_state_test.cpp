@@ -1,8 +1,8 @@
 // The legacy rendezvous' state as text.
-#include "model/rendezvous/legacy_state.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "model/rendezvous/legacy_etcd/state.h"
 
 namespace hooke::model {
 namespace {

@@ -2,8 +2,8 @@
 // not depend on whether a state travelled by reference or as bytes.
 #include <gtest/gtest.h>
 
-#include "model/rendezvous/state_codec.h"
-#include "model/rendezvous/state_holder.h"
+#include "model/rendezvous/dynamic/state_holder.h"
+#include "model/rendezvous/state/state_codec.h"
 #include "properties/unit/model/rendezvous/state_fixtures.h"
 
 namespace hooke::model {

@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/rendezvous/c10d_backend.h"
-#include "model/rendezvous/errors.h"
+#include "model/rendezvous/backends/c10d_backend.h"
+#include "model/rendezvous/core/errors.h"
 #include "model/rendezvous/job_record.h"
-#include "model/rendezvous/state_codec.h"
+#include "model/rendezvous/state/state_codec.h"
 #include "properties/unit/model/agent/memory_store.h"
 #include "properties/unit/sim/world/test_world.h"
 

@@ -1,9 +1,9 @@
 // From when an outage counts.
-#include "model/rendezvous/patient_backend.h"
+#include "model/rendezvous/dynamic/patient_backend.h"
 
 #include <gtest/gtest.h>
 
-#include "model/rendezvous/errors.h"
+#include "model/rendezvous/core/errors.h"
 #include "properties/unit/sim/world/test_world.h"
 
 namespace hooke::model {

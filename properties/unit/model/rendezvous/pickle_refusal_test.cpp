@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "model/rendezvous/pickle_reader.h"
+#include "model/rendezvous/state/pickle_reader.h"
 #include "properties/unit/model/rendezvous/state_fixtures.h"
 
 namespace hooke::model {

@@ -1,5 +1,5 @@
 // Who is ordered before whom, and which time-outs are refused.
-#include "model/rendezvous/settings.h"
+#include "model/rendezvous/core/settings.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

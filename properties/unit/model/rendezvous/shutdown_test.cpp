@@ -1,10 +1,11 @@
 // The orderly end of a rendezvous, on every backend that knows who else is there.
-#include "model/rendezvous/shutdown.h"
+#include "model/rendezvous/core/shutdown.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "model/etcd/v2_server.h"
+#include "model/rendezvous/registry.h"
 #include "model/store/tcp_store.h"
 #include "properties/unit/sim/world/test_world.h"
 

@@ -1,5 +1,5 @@
 // The state's wire form against recorded pickles, and laziness that nobody can observe.
-#include "model/rendezvous/state_codec.h"
+#include "model/rendezvous/state/state_codec.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

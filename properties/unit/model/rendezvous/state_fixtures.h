@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "model/rendezvous/state.h"
+#include "model/rendezvous/state/state.h"
 
 namespace hooke::model {
 

@@ -1,5 +1,5 @@
 // Look-ups, equality and the text of a state.
-#include "model/rendezvous/state.h"
+#include "model/rendezvous/state/state.h"
 
 #include <gtest/gtest.h>
 

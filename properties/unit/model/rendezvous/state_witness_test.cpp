@@ -1,6 +1,6 @@
 // What a node tells of its exchanges with the backend: everything that another node's story could
 // contradict, and nothing that did not happen.
-#include "model/rendezvous/state_witness.h"
+#include "model/rendezvous/dynamic/state_witness.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 #include <optional>
 
 #include "model/observe/trace_events.h"
-#include "model/rendezvous/errors.h"
-#include "model/rendezvous/state_codec.h"
-#include "model/rendezvous/state_holder.h"
+#include "model/rendezvous/core/errors.h"
+#include "model/rendezvous/dynamic/state_holder.h"
+#include "model/rendezvous/state/state_codec.h"
 #include "properties/unit/model/rendezvous/state_fixtures.h"
 
 namespace hooke::model {

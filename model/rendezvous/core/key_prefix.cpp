@@ -1,0 +1,13 @@
+#include "model/rendezvous/core/key_prefix.h"
+
+namespace hooke::model {
+
+std::string round_prefix(const std::string& run_id, std::int64_t round) {
+  return "torch.rendezvous." + run_id + "." + std::to_string(round);
+}
+
+std::string job_prefix(const std::string& run_id) {
+  return "hooke." + run_id;
+}
+
+}  // namespace hooke::model

@@ -1,0 +1,22 @@
+#include "model/rendezvous/core/linger.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/observe/marks.h"
+#include "model/observe/trace_events.h"
+#include "model/rendezvous/core/settings.h"
+
+namespace hooke::model {
+
+void serve_on(sim::Ports& ports, const TcpStoreServer& server, sim::Duration alive) {
+  bool told = false;
+  for (sim::Duration pause = std::chrono::milliseconds(10);;
+       pause = std::min<sim::Duration>(2 * pause, kPollInterval)) {
+    if (ports.processes.wait_signal(ports.clock.monotonic_now() + pause)) return;
+    if (server.active_clients(alive) == 0) return;
+    if (!std::exchange(told, true)) ports.trace.emit(events::mark, {marks::kStoreLingers});
+  }
+}
+
+}  // namespace hooke::model

@@ -1,0 +1,91 @@
+// Typed access to configuration texts.
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+
+#include "model/rendezvous/core/handler.h"
+
+namespace hooke::model {
+namespace {
+
+std::optional<std::int64_t> to_integer(std::string text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string::npos) return std::nullopt;
+  text = text.substr(first, text.find_last_not_of(" \t") - first + 1);
+  std::erase(text, '_');
+  if (text.starts_with('+')) text.erase(0, 1);
+  std::int64_t number = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (result.ec != std::errc() || result.ptr != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+void RendezvousParameters::validate() const {
+  if (backend.empty())
+    throw std::invalid_argument("the rendezvous backend name must be a non-empty string");
+  if (min_nodes < 1) {
+    throw std::invalid_argument(
+        "the minimum number of rendezvous nodes must be greater than zero, it is " +
+        std::to_string(min_nodes));
+  }
+  if (max_nodes < min_nodes) {
+    throw std::invalid_argument("the maximum number of rendezvous nodes (" +
+                                std::to_string(max_nodes) + ") must not be below the minimum (" +
+                                std::to_string(min_nodes) + ")");
+  }
+}
+
+std::optional<std::string> RendezvousParameters::get(const std::string& key) const {
+  const auto found = config.find(key);
+  if (found == config.end()) return std::nullopt;
+  return found->second;
+}
+
+std::optional<bool> RendezvousParameters::get_as_bool(const std::string& key) const {
+  const auto value = get(key);
+  if (!value) return std::nullopt;
+  std::string text = *value;
+  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  for (const char* yes : {"1", "true", "t", "yes", "y"}) {
+    if (text == yes) return true;
+  }
+  for (const char* no : {"0", "false", "f", "no", "n"}) {
+    if (text == no) return false;
+  }
+  throw std::invalid_argument("the rendezvous configuration option \"" + key +
+                              "\" is no boolean: \"" + *value + "\"");
+}
+
+std::optional<std::int64_t> RendezvousParameters::get_as_int(const std::string& key) const {
+  const auto value = get(key);
+  if (!value) return std::nullopt;
+  const auto number = to_integer(*value);
+  if (!number) {
+    throw std::invalid_argument("the rendezvous configuration option \"" + key +
+                                "\" is no integer: \"" + *value + "\"");
+  }
+  return number;
+}
+
+std::optional<sim::Duration> RendezvousParameters::get_as_seconds(const std::string& key) const {
+  using namespace std::chrono_literals;
+  const auto value = get(key);
+  if (!value) return std::nullopt;
+  struct Unit {
+    std::string_view suffix;
+    sim::Duration length;
+  };
+  for (const Unit& unit : {Unit{"ns", 1ns}, Unit{"us", 1us}, Unit{"ms", 1ms}, Unit{"s", 1s}}) {
+    if (!value->ends_with(unit.suffix)) continue;
+    if (const auto number = to_integer(value->substr(0, value->size() - unit.suffix.size()))) {
+      return *number * unit.length;
+    }
+  }
+  return *get_as_int(key) * sim::Duration(1s);
+}
+
+}  // namespace hooke::model

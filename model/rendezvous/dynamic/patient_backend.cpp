@@ -1,0 +1,46 @@
+#include "model/rendezvous/dynamic/patient_backend.h"
+
+#include <algorithm>
+
+#include "model/rendezvous/core/errors.h"
+#include "model/rendezvous/core/settings.h"
+#include "model/signals/signal_gate.h"
+
+namespace hooke::model {
+
+template <class Call>
+auto PatientBackend::persistently(Call call) -> decltype(call()) {
+  const sim::MonotonicTime begin = ports_.clock.monotonic_now();
+  const sim::Duration limit = outage_limit;
+  std::optional<sim::MonotonicTime> give_up;
+  for (;;) {
+    try {
+      return call();
+    } catch (const RendezvousConnectionError&) {
+      const sim::MonotonicTime now = ports_.clock.monotonic_now();
+      // The outage may have begun when the answer was all but there.
+      if (!give_up) give_up = std::min(now, begin + kPollInterval) + limit;
+      if (now >= *give_up) throw;
+    }
+    const sim::Duration left = *give_up - ports_.clock.monotonic_now();
+    interruptible_sleep(ports_, std::min<sim::Duration>(left, kPollInterval));
+  }
+}
+
+std::optional<StoredState> PatientBackend::get_state() {
+  return persistently([&] { return backend_->get_state(); });
+}
+
+std::optional<SetStateResult> PatientBackend::set_state(const sim::Value& bytes,
+                                                        const std::optional<Token>& token) {
+  std::uint64_t attempts = 0;
+  auto result = persistently([&] {
+    ++attempts;
+    return backend_->set_state(bytes, token);
+  });
+  // What had no answer may have been carried out.
+  if (result && !result->has_set && attempts > 1) result->in_doubt = true;
+  return result;
+}
+
+}  // namespace hooke::model

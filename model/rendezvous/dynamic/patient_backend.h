@@ -1,0 +1,39 @@
+#pragma once
+// The problem: a rendezvous that cannot be reached for a moment ends whoever joins just then.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "model/rendezvous/dynamic/backend.h"
+#include "sim/port/ports.h"
+
+namespace hooke::model {
+
+/// Hardened: a backend that cannot be reached is asked again, once a second, for as long as the
+/// node that asks has nothing better to do: while it joins.
+class PatientBackend final : public RendezvousBackend {
+ public:
+  PatientBackend(sim::Ports& ports, std::unique_ptr<RendezvousBackend> backend)
+      : ports_(ports), backend_(std::move(backend)) {}
+
+  [[nodiscard]] std::string name() const override { return backend_->name(); }
+  std::optional<StoredState> get_state() override;
+  std::optional<SetStateResult> set_state(const sim::Value& bytes,
+                                          const std::optional<Token>& token) override;
+  void set_patience(sim::Duration patience) override { backend_->set_patience(patience); }
+
+  /// How long an outage is endured, from when it is felt, but at the latest from a second after the
+  /// question that met it. Zero: the first failure is the last.
+  sim::Duration outage_limit{};
+
+ private:
+  template <class Call>
+  auto persistently(Call call) -> decltype(call());
+
+  sim::Ports& ports_;
+  std::unique_ptr<RendezvousBackend> backend_;
+};
+
+}  // namespace hooke::model

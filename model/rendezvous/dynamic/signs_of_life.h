@@ -1,0 +1,44 @@
+#pragma once
+// Who is alive, as one node sees it by its own monotonic clock: what the hardened variant goes by
+// instead of comparing the wall clocks of different machines (R-7, R-8, S-16).
+
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "model/rendezvous/state/state.h"
+#include "sim/port/clock.h"
+
+namespace hooke::model {
+
+class SignsOfLife {
+ public:
+  /// `self` looks at the state at least once per `interval`, as a rule.
+  SignsOfLife(sim::Clock& clock, NodeDesc self, sim::Duration interval)
+      : clock_(clock), self_(std::move(self)), interval_(interval) {}
+
+  /// Takes in a state as the backend has it: which heartbeats are new, and whether a last call is.
+  /// Who has not looked has not heard: what is longer than an interval between two looks, for a
+  /// backend that was away or a process that stood still, is nobody else's silence.
+  void observe(const RendezvousState& state);
+  /// For how long `node` has given no new heartbeat, counted from the first look at the last one;
+  /// zero for a node that has none.
+  [[nodiscard]] sim::Duration silence(const NodeDesc& node) const;
+  /// For how long the present last call has been going on; zero when there is none.
+  [[nodiscard]] sim::Duration last_call() const;
+
+ private:
+  struct Seen {
+    sim::WallTime at;            ///< by the clock of whoever wrote it: only compared for equality
+    sim::MonotonicTime since{};  ///< first seen by this node
+  };
+
+  sim::Clock& clock_;
+  NodeDesc self_;
+  sim::Duration interval_;
+  std::optional<sim::MonotonicTime> looked_;
+  std::map<NodeDesc, Seen> heartbeats_;
+  std::optional<Seen> last_call_;
+};
+
+}  // namespace hooke::model

@@ -1,0 +1,123 @@
+// Members in PyTorch's order; those that a status does not have are not written.
+#include "model/rendezvous/legacy_etcd/state.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace hooke::model {
+namespace {
+
+using nlohmann::json;
+using Status = LegacyState::Status;
+
+constexpr std::array<std::string_view, 5> kNames{"setup", "joinable", "frozen", "final", "closed"};
+
+std::string quoted(const std::string& text) {
+  return json(text).dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
+template <class Item, class Text>
+std::string list_of(const std::vector<Item>& items, Text text) {
+  std::string out = "[";
+  for (const Item& item : items) out += (out.size() > 1 ? ", " : "") + text(item);
+  return out + "]";
+}
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw std::invalid_argument("rendezvous state: " + what);
+}
+
+std::int64_t integer_of(const json& value, const std::string& place) {
+  if (!value.is_number_integer()) refuse(place + " must be a whole number");
+  return value.get<std::int64_t>();
+}
+
+std::string text_of(const json& value, const std::string& place) {
+  if (!value.is_string()) refuse(place + " must be a text");
+  return value.get<std::string>();
+}
+
+template <class Item, class Read>
+std::vector<Item> items_of(const json& value, const std::string& place, Read read) {
+  if (!value.is_array()) refuse(place + " must be a list");
+  std::vector<Item> out;
+  for (const json& item : value)
+    out.push_back(read(item, place + "/" + std::to_string(out.size())));
+  return out;
+}
+
+}  // namespace
+
+std::string encode_legacy_state(const LegacyState& state) {
+  std::string out =
+      R"({"status": ")" + std::string(kNames[static_cast<std::size_t>(state.status)]) + "\"";
+  if (state.version) out += R"(, "version": ")" + std::to_string(*state.version) + "\"";
+  if (state.participants) {
+    out += R"(, "participants": )" +
+           list_of(*state.participants, [](std::int64_t rank) { return std::to_string(rank); });
+  }
+  if (state.keep_alives) out += R"(, "keep_alives": )" + list_of(*state.keep_alives, quoted);
+  if (state.num_workers_waiting) {
+    out += R"(, "num_workers_waiting": )" + std::to_string(*state.num_workers_waiting);
+  }
+  return out + "}";
+}
+
+LegacyState parse_legacy_state(std::string_view text) {
+  json document;
+  try {
+    document = json::parse(text);
+  } catch (const json::parse_error& error) {
+    refuse("no JSON at byte " + std::to_string(error.byte));
+  } catch (const json::exception&) {
+    refuse("a number is too large");
+  }
+  if (!document.is_object()) refuse("a JSON object was expected");
+  const auto member = [&](const char* name) -> const json* {
+    const auto found = document.find(name);
+    return found == document.end() ? nullptr : &*found;
+  };
+  LegacyState state;
+  const json* const status = member("status");
+  if (status == nullptr) refuse("/status is missing");
+  const auto name = std::find(kNames.begin(), kNames.end(), text_of(*status, "/status"));
+  if (name == kNames.end()) refuse("/status must be setup, joinable, frozen, final or closed");
+  state.status = static_cast<Status>(name - kNames.begin());
+  if (const json* const value = member("version")) {
+    state.version = parse_legacy_version(text_of(*value, "/version"), "/version");
+  }
+  if (const json* const value = member("participants")) {
+    state.participants = items_of<std::int64_t>(*value, "/participants", integer_of);
+  }
+  if (const json* const value = member("keep_alives")) {
+    state.keep_alives = items_of<std::string>(*value, "/keep_alives", text_of);
+  }
+  if (const json* const value = member("num_workers_waiting")) {
+    state.num_workers_waiting = integer_of(*value, "/num_workers_waiting");
+  }
+  const bool needs_version = state.status != Status::setup && state.status != Status::closed;
+  if (needs_version && (!state.version || !state.participants)) {
+    refuse("/version and /participants are needed when /status is " + std::string(*name));
+  }
+  const bool counts = state.status == Status::frozen || state.status == Status::final_;
+  if (counts && !state.keep_alives) refuse("/keep_alives is missing");
+  if (state.status == Status::final_ && !state.num_workers_waiting) {
+    refuse("/num_workers_waiting is missing");
+  }
+  return state;
+}
+
+std::int64_t parse_legacy_version(std::string_view text, std::string_view place) {
+  std::int64_t version = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, version);
+  if (read.ec != std::errc() || read.ptr != end || version < 0)
+    refuse(std::string(place) + " must be a whole number in digits, not \"" + std::string(text) +
+           "\"");
+  return version;
+}
+
+}  // namespace hooke::model

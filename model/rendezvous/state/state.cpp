@@ -1,0 +1,129 @@
+// Look-ups in the state's lists: sequential over hashes, which beats any index at the sizes of
+// rendezvous.
+#include "model/rendezvous/state/state.h"
+
+#include <algorithm>
+
+#include "model/rendezvous/state/pickle_writer.h"
+
+namespace hooke::model {
+namespace {
+
+class Hash {
+ public:
+  void add(std::uint64_t word) {
+    value_ = (value_ ^ word) * 0x9fb21c651e98df25ULL;
+    value_ ^= value_ >> 29U;
+  }
+  void add(std::int64_t number) { add(static_cast<std::uint64_t>(number)); }
+  void add(sim::WallTime at) { add(std::int64_t{at.time_since_epoch().count()}); }
+  [[nodiscard]] std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325ULL;
+};
+
+std::uint64_t hash_of(const NodeDesc& desc) {
+  Hash hash;
+  for (const char c : desc.addr) hash.add(std::uint64_t{static_cast<unsigned char>(c)});
+  hash.add(static_cast<std::int64_t>(desc.pid));
+  hash.add(static_cast<std::int64_t>(desc.local_id));
+  return hash.value();
+}
+
+}  // namespace
+
+NodeRef::NodeRef(NodeDesc desc)
+    : desc_(boost::make_local_shared<const NodeDesc>(std::move(desc))),
+      hash_(hash_of(*desc_)),
+      wire_bytes_(static_cast<std::uint32_t>(pickled_node_value_bytes(*desc_))) {}
+
+const Participant* RendezvousState::participant(const NodeRef& node) const {
+  for (const Participant& entry : participants) {
+    if (entry.node == node) return &entry;
+  }
+  return nullptr;
+}
+
+bool RendezvousState::waits(const NodeRef& node) const {
+  return std::find(wait_list.begin(), wait_list.end(), node) != wait_list.end();
+}
+
+bool RendezvousState::is_redundant(const NodeRef& node) const {
+  return std::find(redundancy_list.begin(), redundancy_list.end(), node) != redundancy_list.end();
+}
+
+const Heartbeat* RendezvousState::heartbeat(const NodeRef& node) const {
+  for (const Heartbeat& entry : last_heartbeats) {
+    if (entry.node == node) return &entry;
+  }
+  return nullptr;
+}
+
+sim::WallTime RendezvousState::oldest_heartbeat() const {
+  if (!oldest_) {
+    oldest_ = sim::WallTime::max();
+    for (const Heartbeat& entry : last_heartbeats) oldest_ = std::min(*oldest_, entry.at);
+  }
+  return *oldest_;
+}
+
+std::int64_t RendezvousState::digest() const {
+  if (digest_.value != 0) return digest_.value;
+  Hash hash;
+  hash.add(round);
+  hash.add(std::uint64_t{complete} << 1U | std::uint64_t{closed});
+  hash.add(deadline.value_or(sim::WallTime::max()));
+  hash.add(std::uint64_t{participants.size()});
+  for (const Participant& entry : participants) {
+    hash.add(entry.node.hash());
+    hash.add(entry.rank);
+  }
+  for (const auto* list : {&wait_list, &redundancy_list}) {
+    hash.add(std::uint64_t{list->size()});
+    for (const NodeRef& node : *list) hash.add(node.hash());
+  }
+  for (const Heartbeat& entry : last_heartbeats) {
+    hash.add(entry.node.hash());
+    hash.add(entry.at);
+  }
+  constexpr unsigned kBits = 53;
+  digest_.value =
+      std::max(static_cast<std::int64_t>(hash.value() >> (64 - kBits)), std::int64_t{1});
+  return digest_.value;
+}
+
+bool operator==(const RendezvousState& a, const RendezvousState& b) {
+  return a.round == b.round && a.complete == b.complete && a.deadline == b.deadline &&
+         a.closed == b.closed && a.participants == b.participants && a.wait_list == b.wait_list &&
+         a.redundancy_list == b.redundancy_list && a.last_heartbeats == b.last_heartbeats &&
+         a.aware_times == b.aware_times;
+}
+
+std::string to_text(const RendezvousState& state) {
+  const auto time = [](sim::WallTime at) {
+    return std::to_string(
+               std::chrono::floor<std::chrono::microseconds>(at.time_since_epoch()).count()) +
+           "us";
+  };
+  std::string out = "round " + std::to_string(state.round) +
+                    (state.complete ? " complete" : " incomplete") +
+                    (state.closed ? " closed" : " open");
+  if (state.deadline) out += " deadline " + time(*state.deadline);
+  out += state.aware_times ? " aware" : " naive";
+  out += "\nparticipants:";
+  for (const Participant& entry : state.participants) {
+    out += " " + entry.node->text() + "=" + std::to_string(entry.rank);
+  }
+  out += "\nwait_list:";
+  for (const NodeRef& node : state.wait_list) out += " " + node->text();
+  out += "\nredundancy_list:";
+  for (const NodeRef& node : state.redundancy_list) out += " " + node->text();
+  out += "\nlast_heartbeats:";
+  for (const Heartbeat& entry : state.last_heartbeats) {
+    out += " " + entry.node->text() + "=" + time(entry.at);
+  }
+  return out + "\n";
+}
+
+}  // namespace hooke::model

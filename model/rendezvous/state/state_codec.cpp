@@ -1,0 +1,77 @@
+// A state as a payload that turns into bytes only when somebody looks.
+#include "model/rendezvous/state/state_codec.h"
+
+#include <optional>
+
+#include "model/rendezvous/state/pickle_writer.h"
+
+namespace hooke::model {
+namespace {
+
+/// Certain only where a list or a flag differs that every variant writes; what changes most often
+/// comes first.
+bool are_other_bytes(const RendezvousState& a, const RendezvousState& b) {
+  return a.last_heartbeats != b.last_heartbeats || a.participants != b.participants ||
+         a.wait_list != b.wait_list || a.round != b.round || a.complete != b.complete ||
+         a.closed != b.closed || a.deadline != b.deadline;
+}
+
+class PickledState final : public sim::Payload {
+ public:
+  PickledState(StateRef state, Variant variant) : state_(std::move(state)), variant_(variant) {}
+  [[nodiscard]] std::size_t size() const override {
+    if (!size_) size_ = pickled_state_bytes(*state_, variant_);
+    return *size_;
+  }
+  [[nodiscard]] const std::string& bytes() const override {
+    if (!bytes_) bytes_ = pickle_state(*state_, variant_);
+    return *bytes_;
+  }
+  /// Other states are other bytes. Equal states need not be equal bytes: a pickle also shows which
+  /// nodes are one and the same object.
+  [[nodiscard]] std::optional<bool> same_bytes(const sim::Payload& other) const override {
+    const auto* pickled = dynamic_cast<const PickledState*>(&other);
+    if (pickled == nullptr || pickled->variant_ != variant_) return std::nullopt;
+    if (state_ == pickled->state_) return true;
+    if (are_other_bytes(*state_, *pickled->state_)) return false;
+    return std::nullopt;
+  }
+  [[nodiscard]] const StateRef& state() const { return state_; }
+  [[nodiscard]] Variant variant() const { return variant_; }
+
+ private:
+  StateRef state_;
+  Variant variant_;
+  mutable std::optional<std::size_t> size_;
+  mutable std::optional<std::string> bytes_;
+};
+
+/// A pickle without times does not say in which form they were: reading it gives the variant's.
+bool looks_the_same_when_read(const RendezvousState& state, Variant variant) {
+  return state.deadline || !state.last_heartbeats.empty() ||
+         state.aware_times == (variant != Variant::torch_1_13);
+}
+
+}  // namespace
+
+sim::Value encode_state(StateRef state, Variant variant) {
+  return sim::Value(std::make_shared<PickledState>(std::move(state), variant));
+}
+
+StateRef decode_state(const sim::Value& value, Variant variant, Foreign foreign) {
+  if (const auto* ours = dynamic_cast<const PickledState*>(value.payload().get());
+      ours != nullptr && ours->variant() == variant) {
+    if (looks_the_same_when_read(*ours->state(), variant)) return ours->state();
+  }
+  return std::make_shared<const RendezvousState>(unpickle_state(value.bytes(), variant, foreign));
+}
+
+sim::Value decode_stored(const sim::Value& text) {
+  try {
+    return base64_decode(text);
+  } catch (const Base64Error& error) {
+    throw RendezvousStateError(std::string("the stored state is ") + error.what());
+  }
+}
+
+}  // namespace hooke::model

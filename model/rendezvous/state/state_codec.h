@@ -1,0 +1,27 @@
+#pragma once
+// The state's wire form: the Python pickle PyTorch stores. Reading never executes anything: only
+// the known classes and opcodes are understood, everything else is a RendezvousStateError that
+// names the byte offset. Format: spec/rendezvous.md 5.5, spec/stores.md 7.
+
+#include "model/rendezvous/core/errors.h"
+#include "model/rendezvous/state/pickle_reader.h"
+#include "model/rendezvous/state/state.h"
+#include "model/store/base64.h"
+#include "sim/port/buffer.h"
+
+namespace hooke::model {
+
+/// Wraps `state` as a value of the exact size its pickle has; the pickle is produced only when
+/// somebody asks for the bytes. Times must be whole microseconds: checked when size or bytes are
+/// asked for.
+sim::Value encode_state(StateRef state, Variant variant);
+
+/// The state in `value`; shares it when the value was made by encode_state of the same variant and
+/// its bytes would be read as just that. Throws RendezvousStateError naming the byte offset and
+/// what was expected.
+StateRef decode_state(const sim::Value& value, Variant variant, Foreign foreign = Foreign::read);
+
+/// The bytes behind the Base64 text in which backends keep a state; RendezvousStateError.
+sim::Value decode_stored(const sim::Value& text);
+
+}  // namespace hooke::model
