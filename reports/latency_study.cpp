@@ -10,7 +10,7 @@
 #include "model/observe/trace_events.h"
 #include "reports/quantile.h"
 #include "reports/text.h"
-#include "scenarios/runner.h"
+#include "scenarios/simulated/runner.h"
 
 namespace hooke::report {
 namespace {

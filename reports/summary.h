@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "reports/style.h"
-#include "scenarios/runner.h"
+#include "scenarios/simulated/runner.h"
 
 namespace hooke::report {
 

@@ -3,8 +3,8 @@
 #include <model/observe/trace_events.h>
 #include <properties/invariants/invariant.h>
 #include <rapidcheck.h>
-#include <scenarios/loader.h>
-#include <scenarios/runner.h>
+#include <scenarios/format/loader.h>
+#include <scenarios/simulated/runner.h>
 
 extern "C" void hooke_register_plugins_1(hooke::model::Plugins& plugins);
 

@@ -5,11 +5,11 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "scenarios/format/json_reader.h"
+#include "scenarios/format/loader.h"
+#include "scenarios/format/writer.h"
 #include "scenarios/hunt/exploration.h"
 #include "scenarios/hunt/swarm.h"
-#include "scenarios/json_reader.h"
-#include "scenarios/loader.h"
-#include "scenarios/writer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace hooke;  // NOLINT

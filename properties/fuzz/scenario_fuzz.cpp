@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "scenarios/loader.h"
-#include "scenarios/writer.h"
+#include "scenarios/format/loader.h"
+#include "scenarios/format/writer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

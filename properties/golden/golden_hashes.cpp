@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/format/loader.h"
 #include "scenarios/hunt/explorer.h"
 #include "scenarios/hunt/swarm.h"
-#include "scenarios/loader.h"
-#include "scenarios/runner.h"
+#include "scenarios/simulated/runner.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 #pragma once
 // What each kind of fault hinders. An agent that is late is excused only by a fault whose line here
 // names a resource that the agent needed: the ledger (ledger.h) has no other source. A word of the
-// timeline whose kind has no line does not compile (scenarios/vocabulary.cpp).
+// timeline whose kind has no line does not compile (scenarios/format/vocabulary.cpp).
 
 #include <algorithm>
 #include <array>

@@ -21,9 +21,9 @@
 
 #include "model/variant/defects.h"
 #include "properties/planted/worlds.h"
+#include "scenarios/format/json_reader.h"
+#include "scenarios/format/loader.h"
 #include "scenarios/hunt/exploration.h"
-#include "scenarios/json_reader.h"
-#include "scenarios/loader.h"
 
 namespace {
 

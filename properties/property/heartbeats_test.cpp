@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "dice.h"
-#include "scenarios/runner.h"
-#include "scenarios/writer.h"
+#include "scenarios/format/writer.h"
+#include "scenarios/simulated/runner.h"
 
 namespace hooke::scenario {
 namespace {

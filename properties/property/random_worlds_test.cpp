@@ -9,9 +9,9 @@
 #include <fstream>
 #include <functional>
 
-#include "scenarios/loader.h"
-#include "scenarios/runner.h"
-#include "scenarios/writer.h"
+#include "scenarios/format/loader.h"
+#include "scenarios/format/writer.h"
+#include "scenarios/simulated/runner.h"
 #include "world_generator.h"
 
 namespace hooke::scenario {

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <set>
 
-#include "scenarios/loader.h"
-#include "scenarios/runner.h"
+#include "scenarios/format/loader.h"
+#include "scenarios/simulated/runner.h"
 #include "sim/world/world_events.h"
 
 namespace hooke::scenario {

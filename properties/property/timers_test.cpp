@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "dice.h"
-#include "scenarios/runner.h"
-#include "scenarios/writer.h"
+#include "scenarios/format/writer.h"
+#include "scenarios/simulated/runner.h"
 #include "sim/port/process_host.h"
 
 namespace hooke::scenario {

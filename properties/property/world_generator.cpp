@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "scenarios/vocabulary.h"
-#include "scenarios/writer.h"
+#include "scenarios/format/vocabulary.h"
+#include "scenarios/format/writer.h"
 
 namespace hooke::scenario {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <rapidcheck.h>
 
-#include "scenarios/scenario.h"
+#include "scenarios/format/scenario.h"
 
 namespace hooke::scenario {
 

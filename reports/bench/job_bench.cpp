@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "scenarios/runner.h"
+#include "scenarios/simulated/runner.h"
 
 namespace hooke::scenario {
 namespace {

@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/cli/workforce.h"
+#include "scenarios/format/writer.h"
 #include "scenarios/hunt/explorer.h"
 #include "scenarios/hunt/shrinker.h"
-#include "scenarios/writer.h"
 #include "sim/kernel/host_limits.h"
 
 namespace hooke::cli {

@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
+#include "scenarios/format/scenario.h"
 #include "scenarios/hunt/exploration.h"
-#include "scenarios/scenario.h"
 #include "sim/kernel/kernel.h"
 
 namespace hooke::cli {

@@ -15,7 +15,7 @@
 #include "scenarios/cli/progress.h"
 #include "scenarios/cli/terminal.h"
 #include "scenarios/cli/workforce.h"
-#include "scenarios/writer.h"
+#include "scenarios/format/writer.h"
 
 namespace hooke::cli {
 namespace {

@@ -14,8 +14,8 @@
 #include "scenarios/cli/seconds.h"
 #include "scenarios/cli/terminal.h"
 #include "scenarios/cli/workforce.h"
-#include "scenarios/loader.h"
-#include "scenarios/writer.h"
+#include "scenarios/format/loader.h"
+#include "scenarios/format/writer.h"
 
 namespace hooke::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "scenarios/cli/commands.h"
-#include "scenarios/json_reader.h"
+#include "scenarios/format/json_reader.h"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <string>
 
-#include "scenarios/duration.h"
-#include "scenarios/runner.h"
+#include "scenarios/format/duration.h"
+#include "scenarios/simulated/runner.h"
 
 namespace hooke::cli {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "scenarios/json_reader.h"
+#include "scenarios/format/json_reader.h"
 
 namespace hooke::cli {
 

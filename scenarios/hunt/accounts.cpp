@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-#include "scenarios/json_reader.h"
+#include "scenarios/format/json_reader.h"
 
 namespace hooke::hunt {
 

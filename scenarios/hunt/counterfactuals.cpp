@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <set>
 
-#include "scenarios/duration.h"
+#include "scenarios/format/duration.h"
+#include "scenarios/format/loader.h"
+#include "scenarios/format/writer.h"
 #include "scenarios/hunt/story.h"
-#include "scenarios/loader.h"
-#include "scenarios/writer.h"
 
 namespace hooke::hunt {
 namespace {

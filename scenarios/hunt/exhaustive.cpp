@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "model/store/wire.h"
+#include "scenarios/format/json_reader.h"
 #include "scenarios/hunt/explorer.h"
-#include "scenarios/json_reader.h"
 #include "sim/port/fnv1a.h"
 #include "sim/world/machine.h"
 #include "sim/world/request_order.h"

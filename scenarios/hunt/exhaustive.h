@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "properties/invariants/invariant.h"
+#include "scenarios/format/scenario.h"
 #include "scenarios/hunt/exploration.h"
-#include "scenarios/scenario.h"
 #include "sim/kernel/kernel.h"
 
 namespace hooke::hunt {

@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/format/scenario.h"
 #include "scenarios/hunt/failure.h"
 #include "scenarios/hunt/shrinker.h"
-#include "scenarios/runner.h"
-#include "scenarios/scenario.h"
+#include "scenarios/simulated/runner.h"
 
 namespace hooke::hunt {
 

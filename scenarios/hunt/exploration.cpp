@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "model/observe/marks.h"
-#include "scenarios/json_reader.h"
+#include "scenarios/format/json_reader.h"
 
 namespace hooke::hunt {
 namespace {

@@ -14,7 +14,7 @@
 #include "scenarios/hunt/digest.h"
 #include "scenarios/hunt/failure.h"
 #include "scenarios/hunt/museum.h"
-#include "scenarios/runner.h"
+#include "scenarios/simulated/runner.h"
 
 namespace hooke::hunt {
 

@@ -1,6 +1,6 @@
 #include "scenarios/hunt/explorer.h"
 
-#include "scenarios/verdict.h"
+#include "scenarios/outcome/verdict.h"
 
 namespace hooke::hunt {
 

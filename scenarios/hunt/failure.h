@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "properties/invariants/invariant.h"
-#include "scenarios/runner.h"
+#include "scenarios/simulated/runner.h"
 
 namespace hooke::hunt {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "properties/invariants/invariant.h"
-#include "scenarios/scenario.h"
+#include "scenarios/format/scenario.h"
 #include "sim/kernel/kernel.h"
 
 namespace hooke::hunt {

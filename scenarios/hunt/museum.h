@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/format/scenario.h"
 #include "scenarios/hunt/failure.h"
-#include "scenarios/scenario.h"
 
 namespace hooke::hunt {
 

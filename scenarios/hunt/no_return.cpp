@@ -5,7 +5,7 @@
 #include <set>
 
 #include "scenarios/hunt/story.h"
-#include "scenarios/timeline.h"
+#include "scenarios/simulated/timeline.h"
 
 namespace hooke::hunt {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "scenarios/duration.h"
-#include "scenarios/loader.h"
-#include "scenarios/timeline.h"
-#include "scenarios/writer.h"
+#include "scenarios/format/duration.h"
+#include "scenarios/format/loader.h"
+#include "scenarios/format/writer.h"
+#include "scenarios/simulated/timeline.h"
 #include "sim/kernel/trace_recorder.h"
 #include "sim/port/fnv1a.h"
 

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/format/scenario.h"
 #include "scenarios/hunt/failure.h"
-#include "scenarios/runner.h"
-#include "scenarios/scenario.h"
+#include "scenarios/simulated/runner.h"
 
 namespace hooke::hunt {
 

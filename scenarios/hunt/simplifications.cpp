@@ -8,8 +8,8 @@
 #include <array>
 #include <functional>
 
-#include "scenarios/duration.h"
-#include "scenarios/vocabulary.h"
+#include "scenarios/format/duration.h"
+#include "scenarios/format/vocabulary.h"
 
 namespace hooke::hunt {
 namespace {

@@ -8,7 +8,7 @@
 #include <cctype>
 #include <set>
 
-#include "scenarios/timeline.h"
+#include "scenarios/simulated/timeline.h"
 #include "sim/world/world_events.h"
 
 namespace hooke::hunt {

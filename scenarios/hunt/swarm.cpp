@@ -8,8 +8,8 @@
 
 #include "properties/invariants/core.h"
 #include "properties/invariants/invariant.h"
-#include "scenarios/healed_core.h"
-#include "scenarios/vocabulary.h"
+#include "scenarios/format/vocabulary.h"
+#include "scenarios/simulated/healed_core.h"
 #include "sim/port/process_host.h"
 
 namespace hooke::hunt {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/variant/variant.h"
-#include "scenarios/scenario.h"
+#include "scenarios/format/scenario.h"
 
 namespace hooke::hunt {
 

@@ -2,9 +2,9 @@
 
 #include "model/variant/defects.h"
 #include "properties/invariants/invariant.h"
+#include "scenarios/format/json_reader.h"
+#include "scenarios/format/vocabulary.h"
 #include "scenarios/hunt/swarm.h"
-#include "scenarios/json_reader.h"
-#include "scenarios/vocabulary.h"
 
 namespace hooke::hunt {
 namespace {

@@ -4,9 +4,10 @@
 #include <charconv>
 
 #include "model/observe/trace_events.h"
-#include "scenarios/cluster.h"
+#include "scenarios/format/fixed_names.h"
 #include "scenarios/real/worker_events.h"
 #include "sim/port/check.h"
+#include "sim/port/process_host.h"
 #include "sim/world/world_events.h"
 
 namespace hooke::scenario {

@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
+#include "scenarios/format/scenario.h"
 #include "scenarios/real/torchrun_log.h"
-#include "scenarios/scenario.h"
 #include "sim/kernel/trace_recorder.h"
 #include "sim/port/ids.h"
 

@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <array>
 
-#include "scenarios/actions.h"
-#include "scenarios/cluster.h"
-#include "scenarios/timeline.h"
-#include "scenarios/vocabulary.h"
+#include "scenarios/format/fixed_names.h"
+#include "scenarios/format/vocabulary.h"
+#include "scenarios/outcome/trigger.h"
 #include "sim/world/world_events.h"
 
 namespace hooke::scenario {

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/format/scenario.h"
+#include "scenarios/outcome/report.h"
+#include "scenarios/outcome/roster.h"
+#include "scenarios/outcome/timeline_log.h"
 #include "scenarios/real/stage.h"
-#include "scenarios/roster.h"
-#include "scenarios/runner.h"
-#include "scenarios/scenario.h"
-#include "scenarios/timeline_log.h"
 #include "sim/kernel/trace_recorder.h"
 
 namespace hooke::scenario {

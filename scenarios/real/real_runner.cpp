@@ -10,10 +10,10 @@
 #include <stdexcept>
 
 #include "properties/invariants/invariant_set.h"
-#include "scenarios/cluster.h"
-#include "scenarios/outcomes.h"
+#include "scenarios/format/fixed_names.h"
+#include "scenarios/outcome/outcomes.h"
+#include "scenarios/outcome/verdict.h"
 #include "scenarios/real/director.h"
-#include "scenarios/verdict.h"
 #include "sim/real/process_tree.h"
 #include "sim/real/real_process.h"
 

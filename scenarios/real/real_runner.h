@@ -6,7 +6,7 @@
 
 #include "properties/invariants/invariant.h"
 #include "scenarios/real/stage.h"
-#include "scenarios/runner.h"
+#include "scenarios/simulated/runner.h"
 
 namespace hooke::scenario {
 

@@ -8,10 +8,10 @@
 
 #include "model/observe/event_registry.h"
 #include "model/observe/trace_events.h"
-#include "scenarios/cluster.h"
+#include "scenarios/format/fixed_names.h"
+#include "scenarios/format/writer.h"
 #include "scenarios/real/worker_events.h"
-#include "scenarios/worker_program.h"
-#include "scenarios/writer.h"
+#include "scenarios/simulated/worker_program.h"
 #include "sim/real/process_tree.h"
 #include "sim/world/world_event_registry.h"
 #include "sim/world/world_events.h"

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/format/scenario.h"
 #include "scenarios/real/chronicle.h"
 #include "scenarios/real/torchrun_log.h"
-#include "scenarios/scenario.h"
 #include "sim/port/ports.h"
 #include "sim/real/link_proxy.h"
 #include "sim/real/port_reservation.h"

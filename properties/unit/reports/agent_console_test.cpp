@@ -6,8 +6,8 @@
 
 #include <sstream>
 
-#include "scenarios/loader.h"
-#include "scenarios/runner.h"
+#include "scenarios/format/loader.h"
+#include "scenarios/simulated/runner.h"
 
 namespace hooke::report {
 namespace {

@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "scenarios/healed_core.h"
-#include "scenarios/loader.h"
-#include "scenarios/writer.h"
+#include "scenarios/format/loader.h"
+#include "scenarios/format/writer.h"
+#include "scenarios/simulated/healed_core.h"
 #include "test_scenario.h"
 
 namespace hooke::scenario {

@@ -6,7 +6,7 @@
 #include "model/rendezvous/core/errors.h"
 #include "model/store/tcp_store.h"
 #include "properties/unit/scenarios/test_scenario.h"
-#include "scenarios/cluster.h"
+#include "scenarios/simulated/cluster.h"
 #include "sim/world/world.h"
 
 namespace hooke::scenario {

@@ -1,5 +1,5 @@
 // What comes from outside is refused with one message that names the place, or loaded.
-#include "scenarios/loader.h"
+#include "scenarios/format/loader.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -9,8 +9,8 @@
 #include <sstream>
 #include <thread>
 
-#include "scenarios/duration.h"
-#include "scenarios/writer.h"
+#include "scenarios/format/duration.h"
+#include "scenarios/format/writer.h"
 #include "test_files.h"
 
 namespace hooke::scenario {

@@ -1,5 +1,5 @@
 // Who is where, from events by hand.
-#include "scenarios/roster.h"
+#include "scenarios/outcome/roster.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What a run is made of besides the job: seeds, tapes, limits, verdicts.
-#include "scenarios/runner.h"
+#include "scenarios/simulated/runner.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "model/observe/trace_events.h"
 #include "properties/unit/scenarios/test_scenario.h"
-#include "scenarios/outcomes.h"
+#include "scenarios/outcome/outcomes.h"
 #include "sim/world/world.h"
 
 namespace hooke::scenario {

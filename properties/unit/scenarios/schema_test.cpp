@@ -1,6 +1,6 @@
 // The published schema says of a file's form what the loader says; a second implementation of JSON
 // Schema judges.
-#include "scenarios/schema.h"
+#include "scenarios/format/schema.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,9 +14,9 @@
 #include "model/observe/background_tasks.h"
 #include "model/observe/marks.h"
 #include "model/variant/defects.h"
-#include "scenarios/loader.h"
-#include "scenarios/vocabulary.h"
-#include "scenarios/writer.h"
+#include "scenarios/format/loader.h"
+#include "scenarios/format/vocabulary.h"
+#include "scenarios/format/writer.h"
 #include "test_files.h"
 
 namespace hooke::scenario {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "properties/invariants/invariant.h"
-#include "scenarios/runner.h"
-#include "scenarios/scenario.h"
-#include "scenarios/twin.h"
+#include "scenarios/format/scenario.h"
+#include "scenarios/simulated/runner.h"
+#include "scenarios/simulated/twin.h"
 
 namespace hooke::scenario {
 

@@ -4,8 +4,8 @@
 #include <stdexcept>
 
 #include "properties/unit/scenarios/test_scenario.h"
-#include "scenarios/actions.h"
-#include "scenarios/vocabulary.h"
+#include "scenarios/format/vocabulary.h"
+#include "scenarios/simulated/actions.h"
 
 namespace hooke::scenario {
 namespace {

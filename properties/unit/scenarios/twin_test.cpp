@@ -1,5 +1,5 @@
 // Two runs of one seed are one run; where they are not, the first different event is found.
-#include "scenarios/twin.h"
+#include "scenarios/simulated/twin.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The vocabulary names what exists: words that can be carried out, points that code passes.
-#include "scenarios/vocabulary.h"
+#include "scenarios/format/vocabulary.h"
 
 #include <gtest/gtest.h>
 

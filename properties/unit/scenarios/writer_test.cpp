@@ -1,13 +1,13 @@
 // What is written is loaded back unchanged.
-#include "scenarios/writer.h"
+#include "scenarios/format/writer.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "model/observe/marks.h"
 #include "model/variant/defects.h"
-#include "scenarios/loader.h"
-#include "scenarios/vocabulary.h"
+#include "scenarios/format/loader.h"
+#include "scenarios/format/vocabulary.h"
 #include "test_files.h"
 
 namespace hooke::scenario {

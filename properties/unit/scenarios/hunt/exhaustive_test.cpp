@@ -5,8 +5,8 @@
 
 #include <set>
 
-#include "scenarios/loader.h"
-#include "scenarios/writer.h"
+#include "scenarios/format/loader.h"
+#include "scenarios/format/writer.h"
 
 namespace hooke::hunt {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "properties/unit/scenarios/test_files.h"
 #include "properties/unit/scenarios/test_scenario.h"
+#include "scenarios/format/loader.h"
 #include "scenarios/hunt/story.h"
-#include "scenarios/loader.h"
-#include "scenarios/timeline.h"
+#include "scenarios/simulated/timeline.h"
 
 namespace hooke::hunt {
 namespace {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "model/observe/marks.h"
+#include "scenarios/format/json_reader.h"
 #include "scenarios/hunt/explorer.h"
 #include "scenarios/hunt/swarm.h"
-#include "scenarios/json_reader.h"
 
 namespace hooke::hunt {
 namespace {

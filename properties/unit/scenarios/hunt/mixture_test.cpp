@@ -6,8 +6,8 @@
 #include <set>
 
 #include "reports/mixture_table.h"
-#include "scenarios/loader.h"
-#include "scenarios/runner.h"
+#include "scenarios/format/loader.h"
+#include "scenarios/simulated/runner.h"
 
 namespace hooke::hunt {
 namespace {

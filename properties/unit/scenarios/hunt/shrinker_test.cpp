@@ -6,9 +6,9 @@
 
 #include "properties/unit/scenarios/test_files.h"
 #include "properties/unit/scenarios/test_scenario.h"
+#include "scenarios/format/loader.h"
+#include "scenarios/format/writer.h"
 #include "scenarios/hunt/shrink_search.h"
-#include "scenarios/loader.h"
-#include "scenarios/writer.h"
 
 namespace hooke::hunt {
 namespace {

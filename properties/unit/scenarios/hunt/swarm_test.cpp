@@ -5,10 +5,10 @@
 
 #include <set>
 
-#include "scenarios/json_reader.h"
-#include "scenarios/loader.h"
-#include "scenarios/vocabulary.h"
-#include "scenarios/writer.h"
+#include "scenarios/format/json_reader.h"
+#include "scenarios/format/loader.h"
+#include "scenarios/format/vocabulary.h"
+#include "scenarios/format/writer.h"
 
 namespace hooke::hunt {
 namespace {

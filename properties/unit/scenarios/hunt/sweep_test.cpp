@@ -5,9 +5,9 @@
 
 #include <set>
 
+#include "scenarios/format/loader.h"
+#include "scenarios/format/writer.h"
 #include "scenarios/hunt/explorer.h"
-#include "scenarios/loader.h"
-#include "scenarios/writer.h"
 
 namespace hooke::hunt {
 namespace {

@@ -1,0 +1,77 @@
+// hooke report: puts together what several explorations have seen.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "reports/exploration_table.h"
+#include "scenarios/cli/commands.h"
+#include "scenarios/cli/terminal.h"
+#include "scenarios/format/json_reader.h"
+#include "scenarios/hunt/exploration.h"
+
+namespace hooke::cli {
+namespace {
+
+struct ReportOptions {
+  std::vector<std::string> files;
+  std::vector<std::string> against;
+  bool json = false;
+  bool exhibits = false;
+};
+
+hunt::Exploration whole_of(const std::vector<std::string>& files) {
+  hunt::Exploration whole;
+  bool first = true;
+  for (const std::string& file : files) {
+    const hunt::Exploration part = hunt::load_exploration(scenario::read_file(file), file);
+    if (std::exchange(first, false)) whole.space = part.space;
+    whole.merge(part, file);
+  }
+  if (whole.worlds == 0) {
+    throw scenario::ScenarioError(files.front() + ": /worlds: expected at least one world, got 0");
+  }
+  return whole;
+}
+
+int compare(const hunt::Exploration& whole, const hunt::Exploration& other) {
+  std::cout << report::comparison_table(whole, other, style_of_terminal());
+  return whole.findings_beyond(other).empty() ? kAllHeld : kSomethingFell;
+}
+
+int report(const ReportOptions& options) {
+  const hunt::Exploration whole = whole_of(options.files);
+  if (!options.against.empty()) return compare(whole, whole_of(options.against));
+  std::cout << (options.exhibits ? report::exhibits_csv(whole)
+                : options.json   ? hunt::write_exploration(whole)
+                                 : report::exploration_table(whole, style_of_terminal()));
+  return exit_code_of(whole);
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<ReportOptions>();
+  CLI::App* command =
+      app.add_subcommand("report", "Put together what parts of an exploration have seen");
+  command->add_option("results", options->files, "Files that hooke explore --results has written")
+      ->required();
+  command->add_flag("--json", options->json, "Print the whole as JSON");
+  command->add_flag("--exhibits", options->exhibits,
+                    "Print a line of CSV for each exhibit of --museum: how often it was met, and "
+                    "the median number of worlds and seconds until it is found");
+  command
+      ->add_option("--against", options->against,
+                   "Results of another space: say only in how many worlds of each a promise broke, "
+                   "and in which ways that none of these has shown")
+      ->excludes(command->get_option("--json"));
+  command->footer(
+      "Example:\n"
+      "  hooke report part-*.json\n"
+      "  hooke report mixed.json --against faithful-*.json\n"
+      "Exit codes: 0 every promise was kept, or nothing is new against the others; 1 some were "
+      "broken, or some ways are new; 2 bad input, or parts that do not belong together; 3 the "
+      "harness had failed.");
+  command->callback([options, &exit_code] { exit_code = report(*options); });
+}
+
+}  // namespace hooke::cli

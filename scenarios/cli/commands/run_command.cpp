@@ -1,0 +1,213 @@
+// hooke run: collects the files, runs them one after the other, and reports.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "reports/machine.h"
+#include "reports/summary.h"
+#include "reports/timeline.h"
+#include "reports/trace_file.h"
+#include "scenarios/cli/commands.h"
+#include "scenarios/cli/real_time_limit.h"
+#include "scenarios/cli/scenario_files.h"
+#include "scenarios/cli/terminal.h"
+#include "scenarios/format/loader.h"
+#include "scenarios/real/real_runner.h"
+#include "scenarios/simulated/runner.h"
+
+namespace hooke::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RunOptions {
+  std::vector<std::string> paths;
+  std::optional<std::uint64_t> seed;
+  std::string strategy;
+  std::string trace_path;
+  std::string junit_path;
+  bool json = false;
+  bool timeline = false;
+  bool once = false;
+  bool explain = false;
+  std::optional<std::chrono::milliseconds> real_time_limit;
+  std::vector<std::string> worlds{"sim"};
+};
+
+std::vector<std::string> node_names(const scenario::Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const scenario::NodePlan& node : scenario.cluster.nodes) names.push_back(node.id);
+  if (scenario.cluster.store_host.empty()) names.emplace_back("store");
+  return names;
+}
+
+std::ofstream open_output(const std::string& path) {
+  std::ofstream out(path, std::ios::binary);
+  if (!out) throw scenario::ScenarioError(path + ": byte 0: expected a writable file, got none");
+  return out;
+}
+
+report::Result run_one(const std::string& file, const scenario::Scenario& scenario,
+                       const RunOptions& options, const properties::InvariantRegistry& invariants,
+                       std::ostream* trace, const report::Style& style) {
+  kernel::Kernel kernel;  // not longer: a real process on this thread has one of its own
+  scenario::RunOptions run_options;
+  run_options.seed = options.seed;
+  run_options.twin = !options.once;
+  if (options.real_time_limit) run_options.wall_time_max = *options.real_time_limit;
+  if (const auto strategy = kernel::strategy_from(options.strategy))
+    run_options.schedule = *strategy;
+  std::optional<report::TraceFile> trace_file;
+  std::optional<report::Timeline> timeline;
+  if (trace != nullptr)
+    run_options.sinks.push_back(&trace_file.emplace(*trace, node_names(scenario)));
+  if (options.timeline) {
+    run_options.sinks.push_back(&timeline.emplace(std::cout, node_names(scenario), style.width));
+  }
+  return {file, scenario.canary, scenario::run(kernel, scenario, run_options, invariants), "sim"};
+}
+
+/// Who plays the agents of a world that is not simulated. ScenarioError when nobody can.
+scenario::Cast cast_of(const std::string& world) {
+  scenario::Cast cast;
+  cast.hooke = fs::read_symlink("/proc/self/exe").string();
+  if (world == "real") return cast;
+  cast.kind = scenario::AgentKind::torchrun;
+  const char* const command = std::getenv("HOOKE_TORCHRUN");
+  if (command == nullptr || *command == '\0') {
+    throw scenario::ScenarioError(
+        "--world torchrun: expected HOOKE_TORCHRUN to hold torchrun's command, got nothing");
+  }
+  cast.torchrun = command;
+  return cast;
+}
+
+report::Result run_one_really(const std::string& file, const std::string& world,
+                              const scenario::Scenario& scenario, const RunOptions& options,
+                              const properties::InvariantRegistry& invariants, std::ostream* trace,
+                              const report::Style& style) {
+  scenario::RealOptions real_options;
+  real_options.cast = cast_of(world);
+  if (options.real_time_limit) real_options.time_max = *options.real_time_limit;
+  std::optional<report::TraceFile> trace_file;
+  std::optional<report::Timeline> timeline;
+  std::vector<std::string> names = node_names(scenario);
+  if (names.back() != "store") names.emplace_back("store");
+  if (trace != nullptr) real_options.sinks.push_back(&trace_file.emplace(*trace, names));
+  if (options.timeline) {
+    real_options.sinks.push_back(&timeline.emplace(std::cout, names, style.width));
+  }
+  return {file, scenario.canary, scenario::run_real(scenario, real_options, invariants), world};
+}
+
+int exit_code_of(const std::vector<report::Result>& results) {
+  bool fell = report::differing(results) > 0;
+  bool cut = false;
+  for (const report::Result& result : results) {
+    if (!result.run.harness_failure.empty() || result.run.twin_difference) return kHarnessFailed;
+    if (!result.supported()) continue;
+    cut = cut || !result.conclusive();
+    fell = fell || (result.conclusive() && !result.good());
+  }
+  return fell ? kSomethingFell : cut ? kHarnessFailed : kAllHeld;
+}
+
+int run(const RunOptions& options) {
+  const report::Style style = style_of_terminal();
+  std::vector<std::pair<std::string, scenario::Scenario>> scenarios;
+  std::size_t name_width = 20;
+  for (const std::string& file : scenario_files(options.paths)) {
+    scenarios.emplace_back(file, scenario::load_scenario_file(file));
+    name_width = std::max(name_width, scenarios.back().second.name.size());
+  }
+  name_width = std::min<std::size_t>(name_width, 48);
+  std::optional<std::ofstream> trace;
+  if (!options.trace_path.empty()) trace = open_output(options.trace_path);
+  const auto invariants = properties::InvariantRegistry::with_builtins();
+  std::vector<report::Result> results;
+  for (const std::string& world : options.worlds) {
+    if (world != "sim") static_cast<void>(cast_of(world));  // before anything has taken its time
+  }
+  const bool table = !options.json;
+  const bool compares = options.worlds.size() > 1;
+  if (table && !options.timeline) std::cout << report::table_head(style, name_width) << std::flush;
+  for (const auto& [file, scenario] : scenarios) {
+    for (const std::string& world : options.worlds) {
+      std::ostream* const trace_to = trace ? &*trace : nullptr;
+      results.push_back(
+          world == "sim"
+              ? run_one(file, scenario, options, invariants, trace_to, style)
+              : run_one_really(file, world, scenario, options, invariants, trace_to, style));
+      if (table && options.timeline) std::cout << report::table_head(style, name_width);
+      if (table) std::cout << report::row(results.back(), style, name_width) << std::flush;
+    }
+  }
+  if (table) {
+    for (const report::Result& result : results) {
+      const std::string text =
+          report::explanation(result, style, options.explain, results.size() == 1);
+      if (!text.empty()) std::cout << '\n' << text;
+    }
+    if (compares) std::cout << '\n' << report::worlds_table(results, style);
+    std::cout << '\n' << report::closing_line(results);
+  } else {
+    std::cout << report::to_json(results);
+  }
+  if (!options.junit_path.empty()) open_output(options.junit_path) << report::to_junit(results);
+  return exit_code_of(results);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand(
+      "run", "Replay scenarios, simulated or with real processes, and judge them");
+  command->add_option("paths", options->paths, "Scenario files, or directories with scenario files")
+      ->required();
+  command->add_option("--seed", options->seed, "Seed of all draws, instead of the scenario's own");
+  command
+      ->add_option(
+          "--world,--worlds", options->worlds,
+          "sim; real: hooke agents on this machine; torchrun: PyTorch's, by the command in "
+          "HOOKE_TORCHRUN. Several, with commas: all of them, compared")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"sim", "real", "torchrun"}))
+      ->capture_default_str();
+  command
+      ->add_option("--strategy", options->strategy,
+                   "Which of those who are ready at one instant runs next, instead of the "
+                   "scenario's own")
+      ->check(CLI::IsMember(kernel::strategy_names()));
+  command->add_option("--trace", options->trace_path, "Write every event of the run as JSON Lines");
+  command->add_option("--junit", options->junit_path, "Write the results as JUnit XML");
+  command->add_flag("--json", options->json, "Print the results as JSON");
+  command->add_flag("--timeline", options->timeline,
+                    "Tell the run line by line, a column per node");
+  command->add_flag("--explain", options->explain,
+                    "Also show the violations that a scenario expects");
+  add_real_time_limit(
+      *command, [options](std::chrono::milliseconds limit) { options->real_time_limit = limit; },
+      " (real processes: 5m unless this is given)");
+  command->add_flag("--once", options->once, "Run once instead of twice: no check of determinism");
+  command->footer(
+      "In the simulated world every scenario is run twice and must give the same trace hash both "
+      "times.\n"
+      "Examples:\n"
+      "  hooke run scenarios/library\n"
+      "  hooke run scenarios/library/smoke/late-joiner.json --timeline --seed 7\n"
+      "  hooke run incident.json --explain --trace incident.jsonl\n"
+      "  HOOKE_TORCHRUN=torchrun hooke run --worlds sim,real,torchrun scenarios/library/worlds\n"
+      "Exit codes: 0 all as expected; 1 an expectation or an invariant fell; 2 bad input; 3 the "
+      "harness failed, or nothing fell and a run was inconclusive.");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace hooke::cli

@@ -1,0 +1,146 @@
+// hooke worker: the worker of a scenario as a real process. Started by agents on a stage, not by
+// people.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <stdexcept>
+
+#include "model/rendezvous/core/endpoint.h"
+#include "model/rendezvous/core/errors.h"
+#include "model/rendezvous/observer.h"
+#include "model/store/tcp_store.h"
+#include "reports/trace_file.h"
+#include "scenarios/cli/commands.h"
+#include "scenarios/format/loader.h"
+#include "scenarios/real/stage.h"
+#include "scenarios/real/worker_events.h"
+#include "scenarios/simulated/cluster.h"
+#include "scenarios/simulated/worker_program.h"
+#include "sim/real/real_process.h"
+
+namespace hooke::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr sim::Duration kStorePatience = 3s;
+constexpr sim::Duration kLook = 10ms;
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  if (value == nullptr) throw std::runtime_error(std::string(name) + " is not set");
+  return value;
+}
+
+std::int64_t number(const char* name) {
+  return std::stoll(variable(name));
+}
+
+/// Opens "worker-<node>-<local rank>-<incarnation>.jsonl", the first that is not there yet, and
+/// with it takes that incarnation.
+std::ofstream open_trace(const std::string& stage, const std::string& worker, std::int64_t& count) {
+  for (count = 0;; ++count) {
+    const std::string path = stage + "/worker-" + worker + "-" + std::to_string(count) + ".jsonl";
+    if (std::FILE* const file = std::fopen(path.c_str(), "wx")) {
+      std::fclose(file);
+      std::ofstream out(path);
+      out << std::unitbuf;
+      return out;
+    }
+    if (!fs::exists(path)) throw std::runtime_error(path + ": cannot be written");
+  }
+}
+
+/// The rendezvous' round as its store has it now, past all links; -1 when it does not say.
+std::int64_t current_round(sim::Ports& ports, model::Variant variant) {
+  try {
+    model::TcpStoreOptions options;
+    options.endpoint = model::parse_endpoint(variable(scenario::kStoreVariable), 0);
+    options.timeout = kStorePatience;
+    options.variant = variant;
+    const auto store = model::connect_tcp_store(ports, options);
+    const auto view = model::observe_c10d(*store, variable("TORCHELASTIC_RUN_ID"));
+    return view && view->state ? view->state->round : -1;
+  } catch (const model::StoreError&) {
+    return -1;
+  } catch (const model::RendezvousError&) {
+    return -1;
+  }
+}
+
+/// Ends the process when the stage orders it to.
+void obey(sim::Ports& ports, const std::string& stage) {
+  const std::string order = stage + "/order-" + std::to_string(ports.processes.self().value);
+  ports.executor.spawn("orders", [&ports, order] {
+    for (;;) {
+      if (const auto text = ports.files.read(order)) {
+        const int code = std::stoi(text.value().substr(text.value().find(' ') + 1));
+        ports.trace.emit(scenario::events::worker_exits, {code});
+        std::_Exit(code);
+      }
+      ports.executor.sleep_until(ports.clock.monotonic_now() + kLook);
+    }
+  });
+}
+
+model::Variant variant_on(const scenario::Scenario& plan, const std::string& node) {
+  for (const scenario::NodePlan& each : plan.cluster.nodes) {
+    if (each.id == node) return plan.variant_of(each);
+  }
+  return plan.protocol.variant;
+}
+
+int run_worker() {
+  const std::string stage = variable(scenario::kStageVariable);
+  const std::string node = variable(scenario::kNodeVariable);
+  const std::int64_t local_rank = number("LOCAL_RANK");
+  const scenario::Scenario plan = scenario::load_scenario_file(stage + "/scenario.json");
+  const model::Variant variant = variant_on(plan, node);
+  std::int64_t incarnation = 0;
+  std::ofstream trace_file =
+      open_trace(stage, node + "-" + std::to_string(local_rank), incarnation);
+  report::TraceFile trace(trace_file, {node});
+  real::RealProcess process({"hooke"});
+  process.add_sink(trace);
+  return process.run([&](sim::Ports& ports) {
+    const std::int64_t round = current_round(ports, variant);
+    ports.trace.emit(scenario::events::worker_reported,
+                     {std::int64_t{getppid()}, local_rank, number("RANK"), number("WORLD_SIZE"),
+                      variable("GROUP_RANK") + "/" + variable("GROUP_WORLD_SIZE"),
+                      number("TORCHELASTIC_RESTART_COUNT"), round,
+                      variable("MASTER_ADDR") + ":" + variable("MASTER_PORT")});
+    obey(ports, stage);
+    scenario::WorkerConditions conditions;
+    conditions.program = scenario::program_of(plan.workers, node, local_rank, incarnation);
+    conditions.peer_abort = plan.workers.peer_abort;
+    conditions.variant = variant;
+    conditions.timers = model::TimerRegistry::with_builtins().create(
+        model::PluginChoice::parse(plan.protocol.agent.timer));
+    conditions.round = [round] { return round; };
+    const int code = scenario::WorkerRun(ports, std::move(conditions)).run();
+    ports.trace.emit(scenario::events::worker_exits, {code});
+    return code;
+  });
+}
+
+}  // namespace
+
+void add_worker(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("worker", "Play the worker of a scenario on a stage");
+  command->group("");  // agents call it
+  command->callback([&exit_code] {
+    try {
+      exit_code = run_worker();
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "hooke worker: %s\n", error.what());
+      exit_code = kBadInput;
+    }
+  });
+}
+
+}  // namespace hooke::cli

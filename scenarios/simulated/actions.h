@@ -1,0 +1,106 @@
+#pragma once
+// The words of a scenario's timeline ("node.crash", "worker.exit") put into deeds. Roles and
+// workers are resolved at the moment of acting. What is left to the world (links, clocks, signals)
+// becomes a world::Fault; starting things again is done here.
+//
+// vocabulary.h says which parameters a word has. `node` is `from`; when it is empty, the node where
+// the entry's trigger fired is meant.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/format/scenario.h"
+#include "scenarios/outcome/roster.h"
+#include "scenarios/simulated/agenda.h"
+#include "scenarios/simulated/cluster.h"
+#include "sim/world/world.h"
+
+namespace hooke::scenario {
+
+/// What came of one entry of the timeline.
+struct Effect {
+  std::vector<world::FaultId> faults;  ///< each counts itself whether it is felt
+  std::uint64_t felt = 0;              ///< what was done without the world's fault engine
+};
+
+class Actions final : public kernel::TraceSink {
+ public:
+  Actions(world::World& world, Cluster& cluster, const Roster& roster, Agenda& agenda);
+
+  /// std::invalid_argument when the word is unknown, unsupported in this world, lacks a parameter,
+  /// or names a node that does not exist.
+  void check(const TimelineEntry& entry) const;
+  /// Acts now. `there`: the node where the trigger fired, if it did on one. `effect` must outlive
+  /// the run: what an entry sets off may be felt later.
+  void act(const TimelineEntry& entry, std::optional<sim::NodeId> there, Effect& effect);
+  /// Only the nodes of `core` are sound from now on: what was set off before and has not happened
+  /// yet happens to none any more, except that an agent there is started again where a scheduler
+  /// was to do so. A store that misbehaves does so no longer.
+  void leave_to(const std::vector<sim::NodeId>& core);
+  /// Sees agents end, for those who wait for it. Must see each event before the roster does.
+  void on_event(const sim::Event& event) override;
+
+ private:
+  struct Call;
+  using Deed = void (Actions::*)(const Call&);
+  struct Way;
+  static const Way* find(std::string_view word);
+
+  [[nodiscard]] std::vector<sim::NodeId> resolve(const std::vector<std::string>& names) const;
+  void start_again(sim::NodeId node, Effect& effect);
+  void inject_at_agents(const Call& call, world::Fault fault);
+  void inject_at_workers(const Call& call, world::Fault fault);
+  void inject_at_nodes(const Call& call, world::Fault fault);
+  void inject_on_paths(const Call& call);
+  void inject_at_store(const Call& call);
+  std::int64_t announce(const std::string& kind, Duration lasts);
+
+  void agent_start(const Call& call);
+  void agent_restart(const Call& call);
+  void agent_signal(const Call& call);
+  void agent_fault(const Call& call);
+  void node_crash(const Call& call);
+  void node_restart(const Call& call);
+  void worker_fault(const Call& call);
+  void worker_slow_stop(const Call& call);
+  void worker_children(const Call& call);
+  void store_backlog(const Call& call);
+  void store_restart(const Call& call);
+  void lease_expire(const Call& call);
+  void etcd_mode(const Call& call);
+  void node_fault(const Call& call);
+  void dns_fault(const Call& call);
+  void job_collide(const Call& call);
+  void sched_relaunch(const Call& call);
+  void sched_health_kill(const Call& call);
+
+  /// A misbehaviour of etcd that goes on.
+  struct Misbehaving {
+    model::EtcdMisbehaviour::Mode mode{};
+    std::string kind;
+  };
+  void end_misbehaviour(std::int64_t fault);
+
+  struct Relaunch {
+    Duration after{};
+    std::int64_t left = 0;
+    Effect* effect = nullptr;
+  };
+
+  world::World& world_;
+  Cluster& cluster_;
+  const Roster& roster_;
+  Agenda& agenda_;
+  std::map<sim::NodeId, Effect*> restart_when_ended_;
+  std::map<sim::NodeId, Relaunch> relaunches_;
+  std::int64_t announced_ = 0;  ///< faults with numbers of their own, below zero
+  std::map<std::int64_t, Misbehaving> misbehaving_;  ///< by those
+  bool left_alone_ = false;
+};
+
+}  // namespace hooke::scenario
