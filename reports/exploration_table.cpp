@@ -29,7 +29,7 @@ std::string counted(std::uint64_t count, const std::string& what) {
 const Finding& met(const Finding& finding) {
   return finding;
 }
-const Finding& met(const hunt::Sought& sought) {
+const Finding& met(const hunt::KnownIssue& sought) {
   return sought.met;
 }
 

@@ -37,21 +37,21 @@ std::string ending(const scenario::JobResult& job) {
 }
 
 std::vector<TimelineNote> timeline_notes(const scenario::RunReport& run) {
-  struct Deeds {
+  struct Injections {
     std::string what;
     std::size_t count = 0;
     std::uint64_t felt = 0;
     sim::Duration first{};
   };
-  std::map<std::size_t, Deeds> deeds;
+  std::map<std::size_t, Injections> injections;
   for (const scenario::InjectedFault& fault : run.faults) {
-    Deeds& of_entry = deeds[fault.entry];
+    Injections& of_entry = injections[fault.entry];
     if (of_entry.count++ == 0) of_entry.first = fault.at.time_since_epoch();
     of_entry.what = fault.what;
     of_entry.felt += fault.felt;
   }
   std::vector<TimelineNote> notes;
-  for (const auto& [entry, done] : deeds) {
+  for (const auto& [entry, done] : injections) {
     if (done.felt != 0) continue;
     notes.push_back(
         {fmt::format("timeline.{} {}", entry, done.what),

@@ -6,7 +6,7 @@
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
 #include "model/signals/signal_gate.h"
-#include "model/store/patient_store.h"
+#include "model/store/retrying_store.h"
 #include "model/store/short_timeout.h"
 #include "sim/port/check.h"
 
@@ -152,7 +152,7 @@ void JobStanding::insist_that_it_is_given_up() {
   if (handler_.outage_limit()) return;
   const std::shared_ptr<Store> store = handler_.job_store();
   if (store == nullptr) return;
-  JobFailure(make_patient_store(ports_, store, kUntoldMax, [this] {
+  JobFailure(make_retrying_store(ports_, store, kUntoldMax, [this] {
     check_signals(ports_);
   })).tell(group_.round);
 }

@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// A connection may take that long at least, however often beats are due.
-constexpr sim::Duration kConnectPatience = 1s;
+constexpr sim::Duration kConnectTimeout = 1s;
 constexpr std::int64_t kMillisecondsMax = 1'000'000'000'000;
 
 template <class Integer>
@@ -98,9 +98,9 @@ class HeartbeatClient::Pulse : public std::enable_shared_from_this<Pulse> {
 
   void beat() {
     if (stream_ == nullptr) {
-      auto stream = ports_.network.connect(
-          options_.server,
-          ports_.clock.monotonic_now() + std::max(options_.interval, kConnectPatience));
+      auto stream =
+          ports_.network.connect(options_.server, ports_.clock.monotonic_now() +
+                                                      std::max(options_.interval, kConnectTimeout));
       if (!stream) return cut_off(to_string(stream.failure().fault));
       stream_ = std::move(stream).value();
       if (std::exchange(cut_off_, false)) tell("connected");

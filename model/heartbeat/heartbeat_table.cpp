@@ -28,10 +28,10 @@ std::vector<SilentWorker> HeartbeatTable::look(sim::MonotonicTime now) {
   std::vector<SilentWorker> out;
   for (auto& [name, worker] : workers_) {
     if (!listened && !worker.lost) worker.since = now;
-    const std::optional<sim::Duration> patience =
+    const std::optional<sim::Duration> limit =
         worker.count ? std::optional(terms_.deadline) : terms_.first_beat;
     const bool is_told = worker.lost && !terms_.planted.has(Planted::heartbeat_loss_told_again);
-    if (worker.ended || is_told || !patience || now - worker.since <= *patience) continue;
+    if (worker.ended || is_told || !limit || now - worker.since <= *limit) continue;
     worker.lost = true;
     out.push_back({name, now - worker.heard});
   }

@@ -112,7 +112,7 @@ class Client final : public Store {
   [[nodiscard]] bool of_1_13() const { return options_.variant == Variant::torch_1_13; }
   [[nodiscard]] bool hardened() const { return options_.variant == Variant::hardened; }
   /// Until when a reply is waited for that no caller has set a limit to.
-  [[nodiscard]] std::optional<MonotonicTime> patience() const {
+  [[nodiscard]] std::optional<MonotonicTime> request_deadline() const {
     std::optional<Duration> limit = options_.reply_limit;
     if (hardened()) {
       limit = std::min({timeout_, options_.reply_timeout, limit.value_or(options_.reply_timeout)});
@@ -248,7 +248,7 @@ void Client::send_change(Message& message) {
 }
 
 bool Client::receive(std::size_t count, std::optional<MonotonicTime> deadline) {
-  const auto until = deadline ? deadline : patience();
+  const auto until = deadline ? deadline : request_deadline();
   std::unique_ptr<sim::Stream> stream = std::move(stream_);
   bool in_time = true;
   while (in_time && received_.size() < count) {

@@ -21,8 +21,8 @@ using namespace std::chrono_literals;
 constexpr std::size_t kPipeBufBytes = 4096;
 constexpr int kOpenTries = 10;
 constexpr sim::Duration kOpenPause = 100ms;
-/// The hardened client's patience with a full FIFO, and its pause between two tries.
-constexpr sim::Duration kFullPatience = 10s;
+/// How long the hardened client tries a full FIFO, and its pause between two tries.
+constexpr sim::Duration kFullTimeout = 10s;
 constexpr sim::Duration kFullPause = 20ms;
 constexpr sim::Duration kLongestIdle = 1s;
 
@@ -75,12 +75,12 @@ void FileTimerClient::send(const TimerRequest& request) {
                                                  std::to_string(kPipeBufBytes) + ")");
   }
   line += '\n';
-  const sim::MonotonicTime patience = ports_.clock.monotonic_now() + kFullPatience;
+  const sim::MonotonicTime give_up = ports_.clock.monotonic_now() + kFullTimeout;
   for (;;) {
     const auto written = fifo->write(line);
     if (written) return;
     const bool full = written.failure().fault == sim::Fault::no_space;
-    if (full && variant_ == Variant::hardened && ports_.clock.monotonic_now() < patience) {
+    if (full && variant_ == Variant::hardened && ports_.clock.monotonic_now() < give_up) {
       ports_.executor.sleep_until(ports_.clock.monotonic_now() + kFullPause);
       continue;
     }

@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr sim::Duration kPatience = 30s;
+constexpr sim::Duration kTimeout = 30s;
 constexpr sim::Duration kLook = 100ms;
 constexpr std::int64_t kLargestPid = 0x7fffffff;
 
@@ -52,7 +52,7 @@ class PoolLauncher final : public ProcessLauncher, public sim::StreamHandler {
       message.push_back(name);
       message.push_back(value);
     }
-    const PoolMessage answer = ask(message, kPatience);
+    const PoolMessage answer = ask(message, kTimeout);
     if (answer.front() == "started" && answer.size() == 2) return pid_of(answer[1]);
     return failure(answer);
   }
@@ -71,14 +71,14 @@ class PoolLauncher final : public ProcessLauncher, public sim::StreamHandler {
   sim::Outcome<sim::Done> signal(sim::Pid worker, sim::Signal signal, bool group) override {
     const PoolMessage answer = ask({"signal", std::to_string(worker.value),
                                     std::to_string(static_cast<int>(signal)), group ? "1" : "0"},
-                                   kPatience);
+                                   kTimeout);
     if (answer.front() == "signalled") return sim::Done{};
     return failure(answer);
   }
 
   void release() override {
     if (stream_ == nullptr || over_) return;
-    static_cast<void>(ask({"release"}, kPatience));
+    static_cast<void>(ask({"release"}, kTimeout));
     ended_.clear();  // numbers may come again
   }
 
@@ -121,7 +121,7 @@ class PoolLauncher final : public ProcessLauncher, public sim::StreamHandler {
   /// The pool may be about to start, on a machine that has just come up.
   void connect() {
     if (stream_ != nullptr) return;
-    const sim::MonotonicTime give_up = ports_.clock.monotonic_now() + kPatience;
+    const sim::MonotonicTime give_up = ports_.clock.monotonic_now() + kTimeout;
     for (;;) {
       auto stream = ports_.network.connect(pool_, give_up);
       if (stream) {
@@ -138,16 +138,16 @@ class PoolLauncher final : public ProcessLauncher, public sim::StreamHandler {
     }
   }
 
-  /// Without `patience` the wait has no end, but takes signals.
-  PoolMessage ask(const PoolMessage& message, std::optional<sim::Duration> patience) {
+  /// Without `timeout` the wait has no end, but takes signals.
+  PoolMessage ask(const PoolMessage& message, std::optional<sim::Duration> timeout) {
     if (stream_ == nullptr || over_ || !stream_->write(sim::Buffer(encode_pool_message(message)))) {
       lost();
     }
     const sim::MonotonicTime begin = ports_.clock.monotonic_now();
     while (answers_.empty()) {
-      if (over_ || (patience && ports_.clock.monotonic_now() >= begin + *patience)) lost();
+      if (over_ || (timeout && ports_.clock.monotonic_now() >= begin + *timeout)) lost();
       static_cast<void>(news_.wait(ports_.clock.monotonic_now() + kLook));
-      if (!patience) check_signals(ports_);
+      if (!timeout) check_signals(ports_);
     }
     PoolMessage answer = std::move(answers_.front());
     answers_.pop_front();

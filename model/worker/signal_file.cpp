@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 using namespace std::chrono_literals;
 
-constexpr sim::Duration kLockPatience = 10s;
+constexpr sim::Duration kLockTimeout = 10s;
 /// What a text names in an error, without flooding it.
 constexpr std::size_t kSignalShownBytes = 80;
 
@@ -77,7 +77,7 @@ void SignalFile::raise(const std::string& name) {
                                                std::to_string(kSignalBytesMax));
   }
   const auto lock =
-      ports_.files.lock(path_, true, true, ports_.clock.monotonic_now() + kLockPatience);
+      ports_.files.lock(path_, true, true, ports_.clock.monotonic_now() + kLockTimeout);
   if (!lock) {
     const bool busy = lock.failure().fault == sim::Fault::timed_out;
     throw EscapedPythonError(busy ? "TimeoutError" : "OSError",

@@ -168,7 +168,7 @@ std::set<std::string> broken_in_simulation(Ports& ports, const fs::path& directo
   const std::string file = (directory / "simulated.json").string();
   for (int seed = 1; seed <= kSimulations; ++seed) {
     json world = with_slow_starts(scenario, ports.random);
-    // A stage goes on for a while when all agents are over, and what they left behind is seen
+    // A cluster goes on for a while when all agents are over, and what they left behind is seen
     // there.
     if (seed % 4 == 0) world["timeline"].push_back(kLongAfterwards);
     std::ofstream(file) << world.dump(2) << '\n';

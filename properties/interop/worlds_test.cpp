@@ -1,4 +1,4 @@
-// One scenario file, three worlds, one verdict; and a stage that leaves nothing behind.
+// One scenario file, three worlds, one verdict; and a cluster that leaves nothing behind.
 #include <csignal>
 #include <fstream>
 #include <set>
@@ -66,7 +66,7 @@ TEST(Worlds, simulated_hooke_and_torchrun_agents_give_the_same_verdict) {
   });
 }
 
-/// The promises of scenarios/library/weaknesses that a stage of torchrun agents can judge, in an
+/// The promises of scenarios/library/weaknesses that a cluster of torchrun agents can judge, in an
 /// order in which no more than four jobs start at once.
 TEST(Worlds, the_weaknesses_of_pytorch_are_there_in_real_torchrun_agents) {
   if (torch_python().empty()) GTEST_SKIP() << "needs PyTorch 2.x: HOOKE_TORCH_PYTHON";
@@ -151,7 +151,7 @@ TEST(Worlds, nothing_is_left_behind_when_hooke_itself_is_killed) {
     const std::string mark = "TMPDIR=" + directory.string();
     const auto child =
         hooke_run(ports, directory, "killed", "real", scenario("machine-lost-and-back"));
-    // The store, three agents and their workers, hooke and its warden.
+    // The store, three agents and their workers, hooke and its orphan_killer.
     ASSERT_TRUE(eventually(ports, 30s, [&] { return real::processes_marked(mark).size() >= 9; }))
         << child->output();
     child->signal(sim::Signal::kill);

@@ -42,7 +42,7 @@ void add_bench_store(CLI::App& bench, int& exit_code);
 void add_bench_node(CLI::App& bench, int& exit_code);
 /// hooke agent [OPTIONS] SCRIPT…: runs a script as torchrun does.
 void add_agent(CLI::App& app, int& exit_code);
-/// hooke worker: plays the worker of a scenario; for agents on a stage.
+/// hooke worker: plays the worker of a scenario; for agents of a real cluster.
 void add_worker(CLI::App& app, int& exit_code);
 /// hooke store: serves a TCPStore.
 void add_store(CLI::App& app, int& exit_code);

@@ -7,7 +7,7 @@
 #include "scenarios/format/duration.h"
 #include "scenarios/format/loader.h"
 #include "scenarios/format/writer.h"
-#include "scenarios/hunt/story.h"
+#include "scenarios/hunt/cause_recorder.h"
 
 namespace hooke::hunt {
 namespace {

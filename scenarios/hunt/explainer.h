@@ -31,13 +31,13 @@ struct ExplainOptions {
 };
 
 /// One thing that happened, or the same thing several times.
-struct StoryLine {
+struct CauseLine {
   sim::WorldTime at{};
   std::string node;  ///< empty: the scenario itself
   std::string what;
   std::size_t times = 1;
   sim::WorldTime until{};  ///< the last time; `at` when there is no other
-  friend bool operator==(const StoryLine&, const StoryLine&) = default;
+  friend bool operator==(const CauseLine&, const CauseLine&) = default;
 };
 
 /// How often it failed out of so many runs.
@@ -61,7 +61,7 @@ struct NoReturn {
   std::vector<Futures> futures;  ///< in order of time, the first from the beginning
   /// From then on it fails in nine of ten futures or more, with what happened just then; nullopt:
   /// no moment before the failure itself.
-  std::optional<StoryLine> as_it_goes_on, left_alone;
+  std::optional<CauseLine> as_it_goes_on, left_alone;
 };
 
 /// A change of the scenario by which the promise holds in all worlds that were tried.
@@ -71,17 +71,17 @@ struct Counterfactual {
   std::vector<std::string> broken_instead;  ///< promises that only the changed runs break
 };
 
-struct Story {
+struct CausalStory {
   std::string witness;
   sim::WorldTime at{};
-  std::vector<StoryLine> lines;
+  std::vector<CauseLine> lines;
 };
 
 /// The events from which the violation follows, and, where a promise is broken by silence, the last
 /// ones of those that it names; the timeline's doings among them. nullopt when the run does not
 /// fail as the target says.
-std::optional<Story> tell_story(const scenario::Scenario& scenario, const ExplainOptions& options,
-                                const RunScenario& run);
+std::optional<CausalStory> causes_of_failure(const scenario::Scenario& scenario,
+                                             const ExplainOptions& options, const RunScenario& run);
 
 /// `failure`: when the promise broke.
 NoReturn find_point_of_no_return(const scenario::Scenario& scenario, sim::WorldTime failure,

@@ -110,7 +110,8 @@ void Exploration::add(const WorldResult& world, const Museum& museum) {
   digest.add(world.seed, world.hash);
   for (const FailureKind& kind : world.kinds) count(findings[kind], world.seed);
   for (const Exhibit& exhibit : museum) {
-    Sought& sought = exhibits.try_emplace(exhibit.name, Sought{exhibit.kinds, {}}).first->second;
+    KnownIssue& sought =
+        exhibits.try_emplace(exhibit.name, KnownIssue{exhibit.kinds, {}}).first->second;
     if (exhibit.is_met_by(world.kinds)) count(sought.met, world.seed);
   }
   for (const std::string& mark : world.marks) ++marks[mark];
@@ -148,7 +149,7 @@ void Exploration::merge(const Exploration& other, const std::string& source) {
   wall += other.wall;
   for (const auto& [kind, theirs] : other.findings) merge_into(findings[kind], theirs);
   for (const auto& [name, theirs] : other.exhibits) {
-    const auto ours = exhibits.try_emplace(name, Sought{theirs.kinds, {}}).first;
+    const auto ours = exhibits.try_emplace(name, KnownIssue{theirs.kinds, {}}).first;
     if (ours->second.kinds != theirs.kinds) {
       throw ScenarioError(source + ": /exhibits: expected \"" + name +
                           "\" to be what it is in the other files");

@@ -45,7 +45,7 @@ struct Finding {
 };
 
 /// An exhibit that was looked for.
-struct Sought {
+struct KnownIssue {
   std::vector<FailureKind> kinds;  ///< what a world must show to have met it
   Finding met;
 };
@@ -75,7 +75,7 @@ struct Exploration {
   Digest digest;  ///< of the worlds and of what happened in each
   std::chrono::nanoseconds wall{};
   std::map<FailureKind, Finding> findings;
-  std::map<std::string, Sought> exhibits;      ///< by name
+  std::map<std::string, KnownIssue> exhibits;  ///< by name
   std::map<std::string, std::uint64_t> marks;  ///< worlds that reached each
   struct FaultCount {
     std::uint64_t happened = 0;

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "scenarios/hunt/story.h"
+#include "scenarios/hunt/cause_recorder.h"
 #include "scenarios/simulated/timeline.h"
 
 namespace hooke::hunt {
@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// How StoryRecorder begins what the timeline did.
+/// How CauseRecorder begins what the timeline did.
 constexpr const char* kFaultMark = "***";
 
 /// When each entry of the timeline acted first.
@@ -25,22 +25,22 @@ class ActedRecorder final : public kernel::TraceSink {
   std::map<std::size_t, sim::WorldTime> acted;
 };
 
-class FutureTeller {
+class FutureSampler {
  public:
-  FutureTeller(const scenario::Scenario& scenario, const ExplainOptions& options,
-               const RunScenario& run)
+  FutureSampler(const scenario::Scenario& scenario, const ExplainOptions& options,
+                const RunScenario& run)
       : scenario_(scenario), options_(options), run_(run) {}
 
   /// What happened until the failure; runs the scenario as it is.
   void live(sim::WorldTime failure) {
-    StoryRecorder recorder(options_.phrase, machine_names(scenario_));
+    CauseRecorder recorder(options_.phrase, machine_names(scenario_));
     ActedRecorder acted;
     scenario::RunOptions run_options = plain();
     run_options.sinks = {&recorder, &acted};
     static_cast<void>(run_(scenario_, run_options));
     acted_ = std::move(acted.acted);
     moments_.push_back({});
-    for (const StoryRecorder::Line& line : recorder.lines()) {
+    for (const CauseRecorder::Line& line : recorder.lines()) {
       if (line.told.at > failure) break;
       // Of one instant the fault is told, or else what came last.
       if (line.told.at != moments_.back().at) {
@@ -51,7 +51,7 @@ class FutureTeller {
     }
   }
 
-  [[nodiscard]] const std::vector<StoryLine>& moments() const { return moments_; }
+  [[nodiscard]] const std::vector<CauseLine>& moments() const { return moments_; }
   /// The scenario does something in the course of the run.
   [[nodiscard]] bool interferes() const {
     return !scenario_.timeline.empty() || scenario_.core ||
@@ -140,36 +140,36 @@ class FutureTeller {
   const ExplainOptions& options_;
   const RunScenario& run_;
   std::map<std::size_t, sim::WorldTime> acted_;
-  std::vector<StoryLine> moments_;
+  std::vector<CauseLine> moments_;
   std::map<std::pair<sim::WorldTime, bool>, Share> shares_;
 };
 
-std::optional<StoryLine> turning_point(FutureTeller& teller, const std::vector<std::size_t>& places,
-                                       bool faults) {
-  const std::vector<StoryLine>& moments = teller.moments();
+std::optional<CauseLine> turning_point(FutureSampler& sampler,
+                                       const std::vector<std::size_t>& places, bool faults) {
+  const std::vector<CauseLine>& moments = sampler.moments();
   std::size_t first = places.size();
-  while (first > 0 && teller.share(moments[places[first - 1]].at, faults).certain()) --first;
+  while (first > 0 && sampler.share(moments[places[first - 1]].at, faults).certain()) --first;
   if (first == places.size()) return std::nullopt;
   if (first == 0) return moments[places[0]];
-  return moments[teller.first_certain(places[first - 1], places[first], faults)];
+  return moments[sampler.first_certain(places[first - 1], places[first], faults)];
 }
 
 }  // namespace
 
 NoReturn find_point_of_no_return(const scenario::Scenario& scenario, sim::WorldTime failure,
                                  const ExplainOptions& options, const RunScenario& run) {
-  FutureTeller teller(scenario, options, run);
-  teller.live(failure);
-  const std::vector<StoryLine>& moments = teller.moments();
-  const std::vector<std::size_t> places = teller.places(options.moments);
+  FutureSampler sampler(scenario, options, run);
+  sampler.live(failure);
+  const std::vector<CauseLine>& moments = sampler.moments();
+  const std::vector<std::size_t> places = sampler.places(options.moments);
   NoReturn out;
   for (const std::size_t place : places) {
     const sim::WorldTime moment = moments[place].at;
-    out.futures.push_back({moment, teller.share(moment, true),
-                           teller.interferes() ? teller.share(moment, false) : Share()});
+    out.futures.push_back({moment, sampler.share(moment, true),
+                           sampler.interferes() ? sampler.share(moment, false) : Share()});
   }
-  out.as_it_goes_on = turning_point(teller, places, true);
-  if (teller.interferes()) out.left_alone = turning_point(teller, places, false);
+  out.as_it_goes_on = turning_point(sampler, places, true);
+  if (sampler.interferes()) out.left_alone = turning_point(sampler, places, false);
   return out;
 }
 

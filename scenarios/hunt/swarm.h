@@ -1,6 +1,6 @@
 #pragma once
 // The space in which a hunt draws worlds. Not every world gets a little of everything: each has its
-// own set of kinds of fault that may happen in it at all, its own length, sizes and patience
+// own set of kinds of fault that may happen in it at all, its own length, sizes and timeouts
 // (swarm testing: Groce, Zhang, Eide, Chen, Regehr, ISSTA 2012). What crowds out something else in
 // one world is absent from the next.
 

@@ -13,7 +13,7 @@
 #include "scenarios/format/fixed_names.h"
 #include "scenarios/outcome/outcomes.h"
 #include "scenarios/outcome/verdict.h"
-#include "scenarios/real/director.h"
+#include "scenarios/real/real_timeline.h"
 #include "sim/real/process_tree.h"
 #include "sim/real/real_process.h"
 
@@ -47,8 +47,9 @@ constexpr std::array<std::string_view, 13> kJudgedOfTorchrun{"safety.one_world",
 class Directory {
  public:
   Directory() {
-    std::string pattern = (fs::temp_directory_path() / "hooke-stage-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no directory for the stage");
+    std::string pattern = (fs::temp_directory_path() / "hooke-cluster-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr)
+      throw std::runtime_error("no directory for the cluster");
     path_ = pattern;
   }
   ~Directory() {
@@ -83,33 +84,33 @@ class Performance {
         begin_(now()),
         outcomes_(node_names_, scenario.expect),
         judges_(invariants),
-        chronicle_(options.cast.kind, scenario, node_names_, begin_),
-        stage_(ports, scenario, options.cast, directory, node_names_, chronicle_),
-        director_(ports, stage_, scenario, roster_, node_names_, begin_) {
+        merger_(options.program.kind, scenario, node_names_, begin_),
+        cluster_(ports, scenario, options.program, directory, node_names_, merger_),
+        timeline_(ports, cluster_, scenario, roster_, node_names_, begin_) {
     for (kernel::TraceSink* const sink :
-         std::initializer_list<kernel::TraceSink*>{&roster_, &outcomes_, &director_, &judges_}) {
-      chronicle_.add_sink(*sink);
+         std::initializer_list<kernel::TraceSink*>{&roster_, &outcomes_, &timeline_, &judges_}) {
+      merger_.add_sink(*sink);
     }
-    for (kernel::TraceSink* const sink : options.sinks) chronicle_.add_sink(*sink);
+    for (kernel::TraceSink* const sink : options.sinks) merger_.add_sink(*sink);
   }
 
   void run(RunReport& report) {
-    if (stage_.store_is_external()) stage_.start_store();
+    if (cluster_.store_is_external()) cluster_.start_store();
     const sim::WorldTime limit = begin_ + std::min(options_.time_max, scenario_.time_limit);
     // Over when nothing has been going on for a while; the end was at the beginning of that.
     sim::WorldTime busy = now();
     while (now() - busy <= kSettling && now() < limit) {
       ports_.executor.sleep_until(ports_.clock.monotonic_now() + kLook);
-      stage_.look();
-      chronicle_.tell(now() - kDelay);
+      cluster_.look();
+      merger_.tell(now() - kDelay);
       // What is started now tells of itself only later.
-      const bool had_plans = !director_.idle();
-      director_.act(now());
+      const bool had_plans = !timeline_.idle();
+      timeline_.act(now());
       const bool owed = now() - begin_ - kDelay < judges_.owed_until().time_since_epoch();
-      if (had_plans || !director_.idle() || !outcomes_.all_over() || owed) busy = now();
+      if (had_plans || !timeline_.idle() || !outcomes_.all_over() || owed) busy = now();
     }
-    stage_.look();
-    chronicle_.tell(now());
+    cluster_.look();
+    merger_.tell(now());
     const bool all_over = outcomes_.all_over();
     const bool own_limit = options_.time_max < scenario_.time_limit;
     report.end = all_over    ? kernel::RunEnd::stopped
@@ -119,17 +120,17 @@ class Performance {
     report.wall_time = report.world_time;
     report.agents = outcomes_.agents();
     report.jobs = jobs_of(report.agents);
-    report.faults = director_.done();
-    report.never_happened = director_.never_happened(sim::WorldTime(report.world_time));
+    report.faults = timeline_.done();
+    report.never_happened = timeline_.never_happened(sim::WorldTime(report.world_time));
     report.marks = outcomes_.marks();
     report.met = outcomes_.met();
     report.rounds = outcomes_.rounds();
-    report.events = chronicle_.event_count();
+    report.events = merger_.event_count();
     report.judged_at = sim::WorldTime(busy - begin_);
     report.violations = judges_.finish({report.judged_at, all_over, outcomes_.last_fault()});
     report.accounts = judges_.accounts();
     std::erase_if(report.violations, [&](const properties::Violation& violation) {
-      return !is_judged(options_.cast.kind, violation.invariant);
+      return !is_judged(options_.program.kind, violation.invariant);
     });
     judge(what_can_be_judged(), all_over, report);
   }
@@ -142,9 +143,9 @@ class Performance {
   [[nodiscard]] Scenario what_can_be_judged() const {
     Scenario out = scenario_;
     std::erase_if(out.expect.violates,
-                  [&](const std::string& id) { return !is_judged(options_.cast.kind, id); });
+                  [&](const std::string& id) { return !is_judged(options_.program.kind, id); });
     // Marks and most events are set where the protocol's code is, and that is not this code.
-    if (options_.cast.kind == AgentKind::torchrun) {
+    if (options_.program.kind == AgentKind::torchrun) {
       out.expect.marks.clear();
       out.expect.events.clear();
     }
@@ -159,9 +160,9 @@ class Performance {
   Roster roster_;
   Outcomes outcomes_;
   properties::InvariantSet judges_;
-  Chronicle chronicle_;
-  Stage stage_;
-  Director director_;
+  TraceMerger merger_;
+  RealCluster cluster_;
+  RealTimeline timeline_;
 };
 
 }  // namespace
@@ -177,7 +178,7 @@ RunReport run_real(const Scenario& scenario, const RealOptions& options,
   RunReport report;
   report.name = scenario.name;
   report.seed = scenario.seed;
-  if (const auto missing = unsupported(scenario, options.cast.kind); !missing.empty()) {
+  if (const auto missing = unsupported(scenario, options.program.kind); !missing.empty()) {
     for (const std::string& what : missing) {
       report.unsupported += (report.unsupported.empty() ? "" : ", ") + what;
     }
@@ -186,7 +187,7 @@ RunReport run_real(const Scenario& scenario, const RealOptions& options,
   Directory directory;
   real::adopt_orphans();
   {
-    const real::Warden warden(std::string(kStageVariable) + "=" + directory.path());
+    const real::OrphanKiller orphan_killer(std::string(kClusterVariable) + "=" + directory.path());
     real::RealProcess process({"hooke"});
     try {
       process.run([&](sim::Ports& ports) {

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "properties/invariants/invariant.h"
-#include "scenarios/real/stage.h"
+#include "scenarios/real/real_cluster.h"
 #include "scenarios/simulated/runner.h"
 
 namespace hooke::scenario {
 
 struct RealOptions {
-  Cast cast;
+  AgentProgram program;
   /// Also called for each event, in order of time.
   std::vector<kernel::TraceSink*> sinks;
   /// The run is cut after this, whatever the scenario's own limit.

@@ -1,4 +1,4 @@
-// One table of words; each names the deed that carries it out.
+// One table of words; each names the method that carries it out.
 #include "scenarios/simulated/actions.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ world::Fault fault_of(FaultKind kind, const TimelineEntry& entry) {
 
 }  // namespace
 
-/// One entry on its way to being done.
+/// One entry that is being carried out.
 struct Actions::Call {
   const TimelineEntry& entry;
   FaultKind kind;
@@ -43,69 +43,69 @@ struct Actions::Call {
 };
 
 /// How a word is carried out, and by which of the world's faults if by one.
-struct Actions::Way {
+struct Actions::Handler {
   std::string_view name;
-  Deed deed;
+  Method method;
   FaultKind kind = FaultKind::process_signal;
   EtcdMode mode{};  ///< of etcd, with etcd_mode
 };
 
-const Actions::Way* Actions::find(std::string_view word) {
+const Actions::Handler* Actions::find(std::string_view word) {
   using A = Actions;
   using K = FaultKind;
-  static constexpr std::array ways{
-      Way{"agent.start", &A::agent_start},
-      Way{"agent.restart", &A::agent_restart},
-      Way{"agent.kill", &A::agent_signal},
-      Way{"agent.signal", &A::agent_signal},
-      Way{"agent.pause", &A::agent_fault, K::process_pause},
-      Way{"node.crash", &A::node_crash, K::node_crash},
-      Way{"node.restart", &A::node_restart, K::node_restart},
-      Way{"node.reboot", &A::node_crash, K::node_crash},
-      Way{"worker.exit", &A::worker_fault, K::process_exit},
-      Way{"worker.signal", &A::worker_fault, K::process_signal},
-      Way{"worker.hang", &A::worker_fault, K::process_hang},
-      Way{"worker.unkillable", &A::worker_fault, K::process_unkillable},
-      Way{"worker.slow_stop", &A::worker_slow_stop, K::process_signal},
-      Way{"worker.children", &A::worker_children},
-      Way{"pid.reuse", &A::worker_fault, K::pid_reuse},
-      Way{"net.partition", &A::inject_on_paths, K::net_partition},
-      Way{"net.delay", &A::inject_on_paths, K::net_delay},
-      Way{"net.loss", &A::inject_on_paths, K::net_loss},
-      Way{"net.reset", &A::inject_on_paths, K::net_reset},
-      Way{"net.clog", &A::inject_on_paths, K::net_clog},
-      Way{"net.bandwidth", &A::inject_on_paths, K::net_bandwidth},
-      Way{"store.slow", &A::inject_at_store, K::service_slow},
-      Way{"store.stop", &A::inject_at_store, K::service_stop},
-      Way{"store.error", &A::inject_at_store, K::service_error},
-      Way{"store.reply_lost", &A::inject_at_store, K::service_reply_lost},
-      Way{"store.backlog", &A::store_backlog, K::service_stop},
-      Way{"store.restart", &A::store_restart},
-      Way{"clock.skew", &A::node_fault, K::clock_skew},
-      Way{"clock.jump", &A::node_fault, K::clock_jump},
-      Way{"clock.drift", &A::node_fault, K::clock_drift},
-      Way{"clock.freeze", &A::node_fault, K::clock_freeze},
-      Way{"dns.alias", &A::dns_fault, K::dns_alias},
-      Way{"dns.unresolvable", &A::dns_fault, K::dns_unresolvable},
-      Way{"port.busy", &A::node_fault, K::port_busy},
-      Way{"port.steal", &A::node_fault, K::port_steal},
-      Way{"job.collide", &A::job_collide},
-      Way{"disk.full", &A::node_fault, K::disk_full},
-      Way{"disk.short_write", &A::node_fault, K::disk_short_write},
-      Way{"thread.dies", &A::agent_fault, K::fiber_dies},
-      Way{"sched.relaunch", &A::sched_relaunch},
-      Way{"sched.health_kill", &A::sched_health_kill},
-      Way{"lease.expire", &A::lease_expire},
-      Way{"lease.late", &A::etcd_mode, {}, EtcdMode::late_expiry},
-      Way{"store.stale_read", &A::etcd_mode, {}, EtcdMode::stale_read},
-      Way{"store.compact", &A::etcd_mode, {}, EtcdMode::compaction},
-      Way{"store.leader_change", &A::etcd_mode, {}, EtcdMode::leader_loss},
-      Way{"store.unknown_outcome", &A::etcd_mode, {}, EtcdMode::unknown_outcome},
-      Way{"store.duplicate_events", &A::etcd_mode, {}, EtcdMode::duplicate_events},
+  static constexpr std::array handlers{
+      Handler{"agent.start", &A::agent_start},
+      Handler{"agent.restart", &A::agent_restart},
+      Handler{"agent.kill", &A::agent_signal},
+      Handler{"agent.signal", &A::agent_signal},
+      Handler{"agent.pause", &A::agent_fault, K::process_pause},
+      Handler{"node.crash", &A::node_crash, K::node_crash},
+      Handler{"node.restart", &A::node_restart, K::node_restart},
+      Handler{"node.reboot", &A::node_crash, K::node_crash},
+      Handler{"worker.exit", &A::worker_fault, K::process_exit},
+      Handler{"worker.signal", &A::worker_fault, K::process_signal},
+      Handler{"worker.hang", &A::worker_fault, K::process_hang},
+      Handler{"worker.unkillable", &A::worker_fault, K::process_unkillable},
+      Handler{"worker.slow_stop", &A::worker_slow_stop, K::process_signal},
+      Handler{"worker.children", &A::worker_children},
+      Handler{"pid.reuse", &A::worker_fault, K::pid_reuse},
+      Handler{"net.partition", &A::inject_on_paths, K::net_partition},
+      Handler{"net.delay", &A::inject_on_paths, K::net_delay},
+      Handler{"net.loss", &A::inject_on_paths, K::net_loss},
+      Handler{"net.reset", &A::inject_on_paths, K::net_reset},
+      Handler{"net.clog", &A::inject_on_paths, K::net_clog},
+      Handler{"net.bandwidth", &A::inject_on_paths, K::net_bandwidth},
+      Handler{"store.slow", &A::inject_at_store, K::service_slow},
+      Handler{"store.stop", &A::inject_at_store, K::service_stop},
+      Handler{"store.error", &A::inject_at_store, K::service_error},
+      Handler{"store.reply_lost", &A::inject_at_store, K::service_reply_lost},
+      Handler{"store.backlog", &A::store_backlog, K::service_stop},
+      Handler{"store.restart", &A::store_restart},
+      Handler{"clock.skew", &A::node_fault, K::clock_skew},
+      Handler{"clock.jump", &A::node_fault, K::clock_jump},
+      Handler{"clock.drift", &A::node_fault, K::clock_drift},
+      Handler{"clock.freeze", &A::node_fault, K::clock_freeze},
+      Handler{"dns.alias", &A::dns_fault, K::dns_alias},
+      Handler{"dns.unresolvable", &A::dns_fault, K::dns_unresolvable},
+      Handler{"port.busy", &A::node_fault, K::port_busy},
+      Handler{"port.steal", &A::node_fault, K::port_steal},
+      Handler{"job.collide", &A::job_collide},
+      Handler{"disk.full", &A::node_fault, K::disk_full},
+      Handler{"disk.short_write", &A::node_fault, K::disk_short_write},
+      Handler{"thread.dies", &A::agent_fault, K::fiber_dies},
+      Handler{"sched.relaunch", &A::sched_relaunch},
+      Handler{"sched.health_kill", &A::sched_health_kill},
+      Handler{"lease.expire", &A::lease_expire},
+      Handler{"lease.late", &A::etcd_mode, {}, EtcdMode::late_expiry},
+      Handler{"store.stale_read", &A::etcd_mode, {}, EtcdMode::stale_read},
+      Handler{"store.compact", &A::etcd_mode, {}, EtcdMode::compaction},
+      Handler{"store.leader_change", &A::etcd_mode, {}, EtcdMode::leader_loss},
+      Handler{"store.unknown_outcome", &A::etcd_mode, {}, EtcdMode::unknown_outcome},
+      Handler{"store.duplicate_events", &A::etcd_mode, {}, EtcdMode::duplicate_events},
   };
-  const auto found =
-      std::find_if(ways.begin(), ways.end(), [&](const Way& way) { return way.name == word; });
-  return found == ways.end() ? nullptr : &*found;
+  const auto found = std::find_if(handlers.begin(), handlers.end(),
+                                  [&](const Handler& handler) { return handler.name == word; });
+  return found == handlers.end() ? nullptr : &*found;
 }
 
 Actions::Actions(world::World& world, Cluster& cluster, const Roster& roster, Agenda& agenda)
@@ -160,10 +160,10 @@ std::vector<sim::NodeId> Actions::resolve(const std::vector<std::string>& names)
 }
 
 void Actions::act(const TimelineEntry& entry, std::optional<sim::NodeId> there, Effect& effect) {
-  const Way& way = *find(entry.what);
+  const Handler& handler = *find(entry.what);
   std::vector<sim::NodeId> nodes = resolve(entry.from);
   if (entry.from.empty() && there) nodes.push_back(*there);
-  (this->*way.deed)({entry, way.kind, way.mode, nodes, effect});
+  (this->*handler.method)({entry, handler.kind, handler.mode, nodes, effect});
 }
 
 // ---- faults of the world ------------------------------------------------------------------------

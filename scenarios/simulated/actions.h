@@ -1,5 +1,5 @@
 #pragma once
-// The words of a scenario's timeline ("node.crash", "worker.exit") put into deeds. Roles and
+// The words of a scenario's timeline ("node.crash", "worker.exit") carried out. Roles and
 // workers are resolved at the moment of acting. What is left to the world (links, clocks, signals)
 // becomes a world::Fault; starting things again is done here.
 //
@@ -47,9 +47,9 @@ class Actions final : public kernel::TraceSink {
 
  private:
   struct Call;
-  using Deed = void (Actions::*)(const Call&);
-  struct Way;
-  static const Way* find(std::string_view word);
+  using Method = void (Actions::*)(const Call&);
+  struct Handler;
+  static const Handler* find(std::string_view word);
 
   [[nodiscard]] std::vector<sim::NodeId> resolve(const std::vector<std::string>& names) const;
   void start_again(sim::NodeId node, Effect& effect);

@@ -191,7 +191,7 @@ bool Cluster::watch_health(sim::NodeId node, Duration period, std::function<void
 }
 
 int Cluster::run_probe(sim::Ports& ports) {
-  constexpr Duration kPatience = 5s;
+  constexpr Duration kTimeout = 5s;
   const Probe& probe = probes_.at(by_name_.find(ports.network.host_name())->second);
   const auto& environment = ports.processes.environment();
   const auto variable = environment.find("TORCHELASTIC_HEALTH_CHECK_PORT");
@@ -206,7 +206,7 @@ int Cluster::run_probe(sim::Ports& ports) {
     try {
       model::HttpClient client(ports, {{"localhost", sim::PortNumber{port}}, {}});
       const auto answer =
-          client.exchange({"GET", "/", "", "", ""}, ports.clock.monotonic_now() + kPatience);
+          client.exchange({"GET", "/", "", "", ""}, ports.clock.monotonic_now() + kTimeout);
       if (answer.status != 200) probe.silent();
     } catch (const model::HttpError&) {
       // Nobody serves it: before the workers start, and after they have been stopped.

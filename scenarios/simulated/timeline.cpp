@@ -127,10 +127,10 @@ void Timeline::act(std::size_t number, std::optional<sim::NodeId> there, std::in
 
 std::vector<InjectedFault> Timeline::done() const {
   std::vector<InjectedFault> faults;
-  for (const Deed& deed : done_) {
-    std::uint64_t felt = deed.effect.felt;
-    for (const world::FaultId fault : deed.effect.faults) felt += world_.felt(fault);
-    faults.push_back({entries_[deed.entry].what, deed.at, felt, deed.entry});
+  for (const Injection& injection : done_) {
+    std::uint64_t felt = injection.effect.felt;
+    for (const world::FaultId fault : injection.effect.faults) felt += world_.felt(fault);
+    faults.push_back({entries_[injection.entry].what, injection.at, felt, injection.entry});
   }
   return faults;
 }

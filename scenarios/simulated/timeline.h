@@ -38,7 +38,7 @@ class Timeline final : public kernel::TraceSink {
   [[nodiscard]] std::vector<NeverHappened> never_happened(sim::WorldTime end) const {
     return log_.never_happened(end);
   }
-  /// True time of the last deed; the epoch when there was none.
+  /// True time of the last injection; the epoch when there was none.
   [[nodiscard]] sim::WorldTime last() const {
     return done_.empty() ? sim::WorldTime() : done_.back().at;
   }
@@ -48,7 +48,7 @@ class Timeline final : public kernel::TraceSink {
     std::size_t entry;
     std::int64_t seen = 0;  ///< matching events or passages so far
   };
-  struct Deed {
+  struct Injection {
     std::size_t entry;
     sim::WorldTime at;
     Effect effect;
@@ -66,7 +66,7 @@ class Timeline final : public kernel::TraceSink {
   std::vector<Waiting> for_events_;
   std::vector<Waiting> for_passages_;
   bool stopped_ = false;
-  std::deque<Deed> done_;  ///< references into it stay valid
+  std::deque<Injection> done_;  ///< references into it stay valid
 };
 
 }  // namespace hooke::scenario

@@ -324,8 +324,8 @@ bool WorkerRun::use_signal_file(const WorkerStep& step) {
       signals_->raise(step.text);
       return true;
     }
-    const Duration patience = conditions_.peer_abort.value_or(kForEver);
-    return signals_->wait(step.text, ports_.clock.monotonic_now() + patience).has_value();
+    const Duration timeout = conditions_.peer_abort.value_or(kForEver);
+    return signals_->wait(step.text, ports_.clock.monotonic_now() + timeout).has_value();
   } catch (const model::EscapedPythonError&) {
     return false;
   }

@@ -92,7 +92,7 @@ std::vector<sim::Pid> processes_marked(const std::string& variable) {
   return out;
 }
 
-Warden::Warden(std::string variable) {
+OrphanKiller::OrphanKiller(std::string variable) {
   int ends[2] = {-1, -1};
   if (pipe(ends) != 0) fail("pipe");
   pid_ = fork();
@@ -114,7 +114,7 @@ Warden::Warden(std::string variable) {
   if (fcntl(pipe_, F_SETFD, FD_CLOEXEC) != 0) fail("fcntl");
 }
 
-Warden::~Warden() {
+OrphanKiller::~OrphanKiller() {
   close(pipe_);
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {

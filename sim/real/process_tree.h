@@ -25,14 +25,14 @@ std::vector<sim::Pid> processes_marked(const std::string& variable);
 
 /// Kills every process marked with a variable when its owner ends, in whatever way: a process of
 /// its own that outlives the owner for just that.
-class Warden {
+class OrphanKiller {
  public:
   /// Call before threads and event loops exist: it forks. std::system_error when that fails.
-  explicit Warden(std::string variable);
+  explicit OrphanKiller(std::string variable);
   /// Kills what is marked and waits until nothing is left.
-  ~Warden();
-  Warden(const Warden&) = delete;
-  Warden& operator=(const Warden&) = delete;
+  ~OrphanKiller();
+  OrphanKiller(const OrphanKiller&) = delete;
+  OrphanKiller& operator=(const OrphanKiller&) = delete;
 
  private:
   int pipe_ = -1;

@@ -98,9 +98,9 @@ namespace {
 /// No longer than the others take to give a silent node up: who has not heard by then is no member.
 sim::Duration reply_timeout(const RendezvousParameters& parameters, sim::Duration at_most) {
   const RendezvousSettings settings = dynamic_settings(parameters);
-  const sim::Duration patience =
+  const sim::Duration timeout =
       settings.keep_alive_interval * (settings.keep_alive_max_attempt - 1);
-  return std::min(at_most, patience);
+  return std::min(at_most, timeout);
 }
 
 }  // namespace

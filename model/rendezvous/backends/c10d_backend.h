@@ -28,7 +28,7 @@ class C10dBackend final : public RendezvousBackend {
   /// Success is inferred from the equality of values (S-5).
   std::optional<SetStateResult> set_state(const sim::Value& bytes,
                                           const std::optional<Token>& token) override;
-  void set_patience(sim::Duration patience) override { store_->set_timeout(patience); }
+  void set_read_timeout(sim::Duration timeout) override { store_->set_timeout(timeout); }
 
  private:
   /// Unless there is something already; what is there afterwards.

@@ -79,7 +79,7 @@ class EtcdV2Backend final : public RendezvousBackend {
         tells_of_its_loss_(variant == Variant::hardened),
         fenced_(!planted.has(Planted::etcd_write_without_fence)) {}
   [[nodiscard]] std::string name() const override { return "etcd-v2"; }
-  void set_patience(sim::Duration patience) override { client_->set_read_timeout(patience); }
+  void set_read_timeout(sim::Duration timeout) override { client_->set_read_timeout(timeout); }
 
   std::optional<StoredState> get_state() override {
     return asked([&]() -> std::optional<StoredState> {
@@ -155,7 +155,7 @@ class EtcdV3Backend final : public RendezvousBackend {
         tells_of_its_loss_(variant == Variant::hardened),
         fenced_(!planted.has(Planted::etcd_write_without_fence)) {}
   [[nodiscard]] std::string name() const override { return "etcd-v3"; }
-  void set_patience(sim::Duration patience) override { client_->set_read_timeout(patience); }
+  void set_read_timeout(sim::Duration timeout) override { client_->set_read_timeout(timeout); }
 
   std::optional<StoredState> get_state() override {
     return asked([&]() -> std::optional<StoredState> {

@@ -24,9 +24,9 @@ std::int64_t RendezvousShutdown::others_at_work() {
 }
 
 bool RendezvousShutdown::operator()(const ShutdownOptions& options) {
-  if (options.patience <= sim::Duration::zero()) {
-    throw std::invalid_argument("the patience of a shutdown must be greater than zero, got " +
-                                std::to_string(options.patience.count()) + " ns");
+  if (options.timeout <= sim::Duration::zero()) {
+    throw std::invalid_argument("the timeout of a shutdown must be greater than zero, got " +
+                                std::to_string(options.timeout.count()) + " ns");
   }
   if (options.graceful && options.strict) {
     throw std::invalid_argument("a shutdown is either graceful or strict, not both");
@@ -39,7 +39,7 @@ bool RendezvousShutdown::operator()(const ShutdownOptions& options) {
     }
   }
   if (options.graceful) {
-    const sim::MonotonicTime give_up = ports_.clock.monotonic_now() + options.patience;
+    const sim::MonotonicTime give_up = ports_.clock.monotonic_now() + options.timeout;
     while (others_at_work() > 0 && ports_.clock.monotonic_now() < give_up) {
       interruptible_sleep(ports_,
                           std::min<sim::Duration>(kLook, give_up - ports_.clock.monotonic_now()));

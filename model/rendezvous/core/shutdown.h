@@ -15,7 +15,7 @@ struct ShutdownOptions {
   /// Wait until the other participants of the round are done before closing for everybody.
   bool graceful = false;
   /// How long to wait for them; above 0.
-  sim::Duration patience = std::chrono::seconds(30);
+  sim::Duration timeout = std::chrono::seconds(30);
   /// Without `graceful`: refuse while other participants are still at work.
   bool strict = false;
   /// A user's own way to shut the rendezvous down, in place of closing it.
@@ -34,7 +34,7 @@ class RendezvousShutdown {
 
   /// True when the rendezvous is closed, or `instead` says so; false when it could not be closed,
   /// as with a store that is dead. It takes effect once: a second call returns the first result.
-  /// std::invalid_argument for a patience of 0 or below, or for graceful and strict together;
+  /// std::invalid_argument for a timeout of 0 or below, or for graceful and strict together;
   /// RendezvousStateError, and nothing is done, when strictness finds others at work.
   bool operator()(const ShutdownOptions& options = {});
 

@@ -38,7 +38,7 @@ class RendezvousBackend {
   virtual std::optional<SetStateResult> set_state(const sim::Value& bytes,
                                                   const std::optional<Token>& token) = 0;
   /// From now on no answer is waited for longer than this, where the variant has a say in it.
-  virtual void set_patience(sim::Duration) {}
+  virtual void set_read_timeout(sim::Duration) {}
 };
 
 }  // namespace hooke::model

@@ -28,7 +28,7 @@ std::int64_t all_seats(const RendezvousSettings& settings) {
 }
 
 /// The silence after which a node is dead.
-sim::Duration patience(const RendezvousSettings& settings) {
+sim::Duration keep_alive_threshold(const RendezvousSettings& settings) {
   const sim::Duration usual = settings.keep_alive_interval * settings.keep_alive_max_attempt;
   if (settings.planted.has(Planted::rendezvous_patience_of_one_interval))
     return settings.keep_alive_interval;
@@ -331,7 +331,7 @@ std::vector<DeadNode> dead_nodes(const RendezvousState& state, const RendezvousS
   if (settings.planted.has(Planted::rendezvous_silence_by_newest_heartbeat)) {
     for (const Heartbeat& entry : state.last_heartbeats) wall_now = std::max(wall_now, entry.at);
   }
-  const sim::WallTime limit = wall_now - patience(settings);
+  const sim::WallTime limit = wall_now - keep_alive_threshold(settings);
   std::vector<DeadNode> dead;
   if (state.oldest_heartbeat() >= limit) return dead;
   for (const Heartbeat& entry : state.last_heartbeats) {
@@ -342,7 +342,7 @@ std::vector<DeadNode> dead_nodes(const RendezvousState& state, const RendezvousS
 
 std::vector<DeadNode> dead_nodes(const RendezvousState& state, const RendezvousSettings& settings,
                                  const SignsOfLife& signs, const NodeRef& self) {
-  const sim::Duration limit = patience(settings);
+  const sim::Duration limit = keep_alive_threshold(settings);
   std::vector<DeadNode> dead;
   for (const Heartbeat& entry : state.last_heartbeats) {
     if (entry.node == self && !settings.planted.has(Planted::rendezvous_evicts_itself)) continue;

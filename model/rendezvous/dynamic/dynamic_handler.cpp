@@ -13,7 +13,7 @@
 #include "model/rendezvous/core/linger.h"
 #include "model/rendezvous/dynamic/keep_alive.h"
 #include "model/signals/signal_gate.h"
-#include "model/store/patient_store.h"
+#include "model/store/retrying_store.h"
 #include "model/store/store_helpers.h"
 #include "sim/port/sync.h"
 
@@ -175,8 +175,8 @@ RendezvousInfo DynamicHandler::join() {
       core.settings.planted.has(Planted::rendezvous_join_timeout_from_last_round) && joined_;
   const MonotonicTime deadline =
       (from_last_round ? joined_at_ : ports.clock.monotonic_now()) + core.settings.timeout.join;
-  if (core.patient != nullptr) {
-    core.patient->outage_limit = std::max(core.settings.read_timeout, *outage_limit());
+  if (core.retrying != nullptr) {
+    core.retrying->outage_limit = std::max(core.settings.read_timeout, *outage_limit());
     begin_after_old_rounds();
   }
   joined_.reset();
@@ -189,7 +189,7 @@ RendezvousInfo DynamicHandler::join() {
     // this node has left, which another has written back into a store that came up empty.
   } while (core.hardened() && (!is_whole(core.holder.state()) || !core.holder.is_new_round() ||
                                one_took_part(core.holder.dead_nodes())));
-  if (core.patient != nullptr) core.patient->outage_limit = {};
+  if (core.retrying != nullptr) core.retrying->outage_limit = {};
   forming_ = core.hardened();
   told_ = false;
   joined_at_ = heard_ = ports.clock.monotonic_now();
@@ -282,9 +282,9 @@ std::shared_ptr<Store> DynamicHandler::round_store(std::int64_t round) {
   HandlerCore& core = *core_;
   auto store = make_prefix_store(prefix_of(round), core.resources.store);
   if (!core.hardened()) return store;
-  store = make_patient_store(core.ports, std::move(store),
-                             std::max(core.settings.read_timeout, *outage_limit()),
-                             [this] { while_waiting(); });
+  store = make_retrying_store(core.ports, std::move(store),
+                              std::max(core.settings.read_timeout, *outage_limit()),
+                              [this] { while_waiting(); });
   // Whoever is waited for in vain is found dead first: that takes longer than a read may.
   store->set_timeout(std::max(store->timeout(), core.settings.timeout.join));
   return store;
@@ -483,15 +483,15 @@ bool DynamicHandler::leave() {
 bool DynamicHandler::run_to_leave(Operation operation, sim::Duration outage) {
   core_->ports.fault_point.reach("rendezvous.closing");
   if (keep_alive_ != nullptr) std::exchange(keep_alive_, nullptr)->cancel();
-  const sim::Duration patience = core_->settings.timeout.close;
-  if (core_->patient != nullptr) {
-    core_->patient->outage_limit = outage;
+  const sim::Duration timeout = core_->settings.timeout.close;
+  if (core_->retrying != nullptr) {
+    core_->retrying->outage_limit = outage;
     // Nor may a store that does not answer hold up whoever wants to go: a lost answer, the
     // connection after it and a second answer each take this at most.
-    core_->resources.backend->set_patience(patience / 3);
+    core_->resources.backend->set_read_timeout(timeout / 3);
   }
   try {
-    core_->run(operation, core_->ports.clock.monotonic_now() + patience);
+    core_->run(operation, core_->ports.clock.monotonic_now() + timeout);
     return true;
   } catch (const RendezvousError& error) {
     trace().emit(events::rendezvous_failed,
@@ -509,7 +509,7 @@ void DynamicHandler::linger() {
   const bool too_long = core.settings.planted.has(Planted::rendezvous_lingers_too_long);
   if (keep_alive_ != nullptr) std::exchange(keep_alive_, nullptr)->cancel();
   core.resources.backend = nullptr;  // this node's own connections
-  core.patient = nullptr;
+  core.retrying = nullptr;
   core.resources.store = nullptr;
   serve_on(core.ports, *core.resources.server,
            core.settings.keep_alive_interval * core.settings.keep_alive_max_attempt *

@@ -16,11 +16,11 @@ void refuse_what_cannot_work(const RendezvousSettings& settings) {
                                 ") must be longer than last_call_timeout (" +
                                 seconds(settings.timeout.last_call) + ") and a second");
   }
-  const sim::Duration patience = settings.keep_alive_interval * settings.keep_alive_max_attempt;
+  const sim::Duration threshold = settings.keep_alive_interval * settings.keep_alive_max_attempt;
   if (settings.keep_alive_interval <= sim::Duration::zero() ||
-      patience < 2 * settings.keep_alive_interval + kPollInterval) {
+      threshold < 2 * settings.keep_alive_interval + kPollInterval) {
     throw std::invalid_argument(
-        "keep_alive_interval times keep_alive_max_attempt (" + seconds(patience) +
+        "keep_alive_interval times keep_alive_max_attempt (" + seconds(threshold) +
         ") must be at least two intervals and a second: a node would be dead before its next "
         "heartbeat is due");
   }

@@ -43,9 +43,9 @@ void HandlerCore::run_hearing(Operation operation, sim::MonotonicTime deadline,
       });
 }
 
-PatientBackend* HandlerCore::make_patient() {
-  auto made = std::make_unique<PatientBackend>(ports, std::move(resources.backend));
-  PatientBackend* const out = made.get();
+RetryingBackend* HandlerCore::make_retrying() {
+  auto made = std::make_unique<RetryingBackend>(ports, std::move(resources.backend));
+  RetryingBackend* const out = made.get();
   resources.backend = std::move(made);
   return out;
 }

@@ -8,7 +8,7 @@
 
 #include "model/rendezvous/dynamic/decisions.h"
 #include "model/rendezvous/dynamic/dynamic_handler.h"
-#include "model/rendezvous/dynamic/patient_backend.h"
+#include "model/rendezvous/dynamic/retrying_backend.h"
 #include "model/rendezvous/dynamic/state_holder.h"
 #include "model/rendezvous/dynamic/write_tracer.h"
 #include "sim/port/sync.h"
@@ -22,7 +22,7 @@ struct HandlerCore {
         resources(std::move(given)),
         settings(std::move(with)),
         node(std::move(me)),
-        patient(settings.variant == Variant::hardened ? make_patient() : nullptr),
+        retrying(settings.variant == Variant::hardened ? make_retrying() : nullptr),
         tracer(in.trace, in.clock, settings),
         holder(in.clock, *resources.backend, settings, node, &tracer),
         heartbeat_lock(in.executor) {}
@@ -31,7 +31,7 @@ struct HandlerCore {
   RendezvousResources resources;
   RendezvousSettings settings;
   NodeRef node;
-  PatientBackend* patient;  ///< what `resources` has as backend; null in the faithful variants
+  RetryingBackend* retrying;  ///< what `resources` has as backend; null in the faithful variants
   WriteTracer tracer;
   StateHolder holder;
   sim::Mutex heartbeat_lock;           ///< held across store calls (R-10)
@@ -44,7 +44,7 @@ struct HandlerCore {
   [[nodiscard]] bool hardened() const { return settings.variant == Variant::hardened; }
 
  private:
-  PatientBackend* make_patient();
+  RetryingBackend* make_retrying();
   void run_hearing(Operation operation, sim::MonotonicTime deadline,
                    std::optional<sim::Duration> extend_by);
 };

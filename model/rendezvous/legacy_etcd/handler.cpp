@@ -15,7 +15,7 @@
 #include "model/rendezvous/core/key_prefix.h"
 #include "model/rendezvous/legacy_etcd/rendezvous.h"
 #include "model/signals/signal_gate.h"
-#include "model/store/patient_store.h"
+#include "model/store/retrying_store.h"
 
 namespace hooke::model {
 namespace {
@@ -152,8 +152,8 @@ RendezvousInfo LegacyEtcdHandler::next_rendezvous() {
 std::shared_ptr<Store> LegacyEtcdHandler::round_store(std::int64_t round) {
   const std::string path = rendezvous_.store_path(round);
   if (!hardened()) return make_etcd_v2_store(ports_, client_, path);
-  return make_patient_store(ports_, make_hardened_etcd_v2_store(ports_, client_, path),
-                            kStoreOutage, [this] { while_waiting(); });
+  return make_retrying_store(ports_, make_hardened_etcd_v2_store(ports_, client_, path),
+                             kStoreOutage, [this] { while_waiting(); });
 }
 
 /// As under the dynamic rendezvous, a member that dies before the group is formed leaves the others

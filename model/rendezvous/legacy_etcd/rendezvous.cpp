@@ -482,11 +482,11 @@ LegacyEtcdRun::Active LegacyEtcdRendezvous::wait_for_change(std::uint64_t index,
                                                             const std::string& path,
                                                             sim::Duration at_most) {
   if (hardened()) at_most = std::min<sim::Duration>(at_most, kWatchMax);
-  const sim::Duration patience = std::max(deadline_ - reading() + 1s, sim::Duration::zero());
+  const sim::Duration timeout = std::max(deadline_ - reading() + 1s, sim::Duration::zero());
   bool is_cut_off = false;
   try {
-    static_cast<void>(client_->watch(path, index + 1,
-                                     ports_.clock.monotonic_now() + std::min(at_most, patience)));
+    static_cast<void>(
+        client_->watch(path, index + 1, ports_.clock.monotonic_now() + std::min(at_most, timeout)));
   } catch (const EtcdError& error) {
     if (error.code() != EtcdV2Client::kIndexCleared) throw;
   } catch (const EtcdConnectionError&) {

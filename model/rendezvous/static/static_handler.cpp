@@ -8,7 +8,7 @@
 #include "model/rendezvous/core/key_prefix.h"
 #include "model/rendezvous/core/linger.h"
 #include "model/signals/signal_gate.h"
-#include "model/store/patient_store.h"
+#include "model/store/retrying_store.h"
 
 namespace hooke::model {
 namespace {
@@ -80,8 +80,8 @@ RendezvousInfo StaticHandler::next_rendezvous() {
   RendezvousInfo info;
   info.store = make_prefix_store(run_id_, store_);
   if (variant_ == Variant::hardened) {  // nobody who waits there is deaf
-    info.store = make_patient_store(ports_, std::move(info.store), kOutage,
-                                    [this] { check_signals(ports_); });
+    info.store = make_retrying_store(ports_, std::move(info.store), kOutage,
+                                     [this] { check_signals(ports_); });
   }
   info.round = -1;
   info.rank = rank_;

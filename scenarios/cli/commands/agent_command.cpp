@@ -20,7 +20,7 @@
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/seconds.h"
 #include "scenarios/real/plugin_file.h"
-#include "scenarios/real/stage.h"
+#include "scenarios/real/real_cluster.h"
 #include "sim/real/real_process.h"
 
 namespace hooke::cli {
@@ -56,7 +56,7 @@ std::string host_name() {
 
 /// The generation of PyTorch that serves the job's store already; 2.x where there is none yet.
 model::Variant variant_found(sim::Ports& ports, const TorchrunOptions& options) {
-  constexpr auto kPatience = std::chrono::seconds(5);
+  constexpr auto kTimeout = std::chrono::seconds(5);
   const auto configuration = model::parse_rendezvous_configuration(options.rdzv_conf);
   const auto type = configuration.find("store_type");
   const bool tcp = type == configuration.end() || type->second == "tcp";
@@ -64,11 +64,11 @@ model::Variant variant_found(sim::Ports& ports, const TorchrunOptions& options) 
     return model::Variant::torch_2_x;
   }
   const sim::Endpoint endpoint = model::parse_endpoint(options.rdzv_endpoint, 29400);
-  if (!ports.network.connect(endpoint, ports.clock.monotonic_now() + kPatience)) {
+  if (!ports.network.connect(endpoint, ports.clock.monotonic_now() + kTimeout)) {
     return model::Variant::torch_2_x;
   }
   try {
-    return model::detect_tcp_store(ports, endpoint, kPatience);
+    return model::detect_tcp_store(ports, endpoint, kTimeout);
   } catch (const model::StoreError&) {
     return model::Variant::torch_2_x;  // whoever joins will hear what is wrong
   }

@@ -41,7 +41,7 @@ struct ExplainFlags {
 struct Answers {
   std::string invariant;
   std::string meaning;
-  hunt::Story story;
+  hunt::CausalStory story;
   hunt::NoReturn no_return;
   std::vector<hunt::Counterfactual> counterfactuals;
   std::size_t worlds = 0;
@@ -80,10 +80,10 @@ void tell_violation(const Page& page, const Answers& answers) {
   }
 }
 
-void tell_story(const Page& page, const Answers& answers) {
+void causes_of_failure(const Page& page, const Answers& answers) {
   std::cout << page.heading("How it came about", "the causes of the failure in order of time");
   std::size_t name_width = 1;
-  for (const hunt::StoryLine& line : answers.story.lines) {
+  for (const hunt::CauseLine& line : answers.story.lines) {
     name_width = std::max(name_width, line.node.size());
   }
   name_width = std::min<std::size_t>(name_width, 16);
@@ -91,7 +91,7 @@ void tell_story(const Page& page, const Answers& answers) {
     return fmt::format("{:>13}  {}  {}", at_text(at),
                        report::pad(report::fit(node, name_width), name_width), text);
   };
-  for (const hunt::StoryLine& line : answers.story.lines) {
+  for (const hunt::CauseLine& line : answers.story.lines) {
     std::string text = line.what;
     if (line.times > 1) text += fmt::format("  ({} times)", line.times);
     if (line.until > line.at) text += "  until " + at_text(line.until);
@@ -111,7 +111,7 @@ std::string bar(const hunt::Share& share) {
 }
 
 /// One sentence about where a share rises to certainty.
-std::string verdict_on(const std::optional<hunt::StoryLine>& turn, bool certain_at_first,
+std::string verdict_on(const std::optional<hunt::CauseLine>& turn, bool certain_at_first,
                        const std::string& given) {
   if (!turn) return given + " it could be averted until the very end";
   if (certain_at_first) return given + " it was certain from the beginning";
@@ -129,7 +129,7 @@ void tell_no_return(const Page& page, const Answers& answers) {
                            faults ? report::pad("as the scenario goes on", kShareWidth + 2) : "",
                            faults ? "left alone from then on" : "drawn anew from then on");
   const auto turns_here = [](const hunt::Futures& each,
-                             const std::optional<hunt::StoryLine>& turn) {
+                             const std::optional<hunt::CauseLine>& turn) {
     return turn && turn->at <= each.moment;
   };
   bool told = false;
@@ -175,7 +175,7 @@ ordered_json share_json(const hunt::Share& share) {
   return {{"failed", share.failed}, {"runs", share.runs}};
 }
 
-ordered_json line_json(const hunt::StoryLine& line) {
+ordered_json line_json(const hunt::CauseLine& line) {
   ordered_json out{{"at_ns", line.at.time_since_epoch().count()}};
   if (!line.node.empty()) out["node"] = line.node;
   out["what"] = line.what;
@@ -189,7 +189,7 @@ std::string to_json(const Answers& answers) {
                    {"at_ns", answers.story.at.time_since_epoch().count()},
                    {"witness", answers.story.witness}};
   out["story"] = ordered_json::array();
-  for (const hunt::StoryLine& line : answers.story.lines) out["story"].push_back(line_json(line));
+  for (const hunt::CauseLine& line : answers.story.lines) out["story"].push_back(line_json(line));
   ordered_json& no_return = out["point_of_no_return"];
   no_return["futures"] = ordered_json::array();
   for (const hunt::Futures& each : answers.no_return.futures) {
@@ -256,7 +256,7 @@ int explain(const ExplainFlags& flags) {
   for (const auto& promise : invariants.make_all()) {
     if (promise->id() == target->invariant) answers.meaning = promise->meaning();
   }
-  const std::optional<hunt::Story> story = hunt::tell_story(scenario, options, run);
+  const std::optional<hunt::CausalStory> story = hunt::causes_of_failure(scenario, options, run);
   if (!story) {
     std::cerr << flags.path << ": failed once and not a second time\n";
     return kHarnessFailed;
@@ -265,7 +265,7 @@ int explain(const ExplainFlags& flags) {
   const Page page;
   if (!flags.json) {
     tell_violation(page, answers);
-    tell_story(page, answers);
+    causes_of_failure(page, answers);
     std::cout << std::flush;
   }
   answers.no_return = hunt::find_point_of_no_return(scenario, story->at, options, run);

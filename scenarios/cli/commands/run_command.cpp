@@ -74,18 +74,18 @@ report::Result run_one(const std::string& file, const scenario::Scenario& scenar
 }
 
 /// Who plays the agents of a world that is not simulated. ScenarioError when nobody can.
-scenario::Cast cast_of(const std::string& world) {
-  scenario::Cast cast;
-  cast.hooke = fs::read_symlink("/proc/self/exe").string();
-  if (world == "real") return cast;
-  cast.kind = scenario::AgentKind::torchrun;
+scenario::AgentProgram cast_of(const std::string& world) {
+  scenario::AgentProgram program;
+  program.hooke = fs::read_symlink("/proc/self/exe").string();
+  if (world == "real") return program;
+  program.kind = scenario::AgentKind::torchrun;
   const char* const command = std::getenv("HOOKE_TORCHRUN");
   if (command == nullptr || *command == '\0') {
     throw scenario::ScenarioError(
         "--world torchrun: expected HOOKE_TORCHRUN to hold torchrun's command, got nothing");
   }
-  cast.torchrun = command;
-  return cast;
+  program.torchrun = command;
+  return program;
 }
 
 report::Result run_one_really(const std::string& file, const std::string& world,
@@ -93,7 +93,7 @@ report::Result run_one_really(const std::string& file, const std::string& world,
                               const properties::InvariantRegistry& invariants, std::ostream* trace,
                               const report::Style& style) {
   scenario::RealOptions real_options;
-  real_options.cast = cast_of(world);
+  real_options.program = cast_of(world);
   if (options.real_time_limit) real_options.time_max = *options.real_time_limit;
   std::optional<report::TraceFile> trace_file;
   std::optional<report::Timeline> timeline;

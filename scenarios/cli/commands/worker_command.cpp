@@ -1,5 +1,5 @@
-// hooke worker: the worker of a scenario as a real process. Started by agents on a stage, not by
-// people.
+// hooke worker: the worker of a scenario as a real process. Started by agents of a real cluster,
+// not by people.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -16,7 +16,7 @@
 #include "reports/trace_file.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/format/loader.h"
-#include "scenarios/real/stage.h"
+#include "scenarios/real/real_cluster.h"
 #include "scenarios/real/worker_events.h"
 #include "scenarios/simulated/cluster.h"
 #include "scenarios/simulated/worker_program.h"
@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-constexpr sim::Duration kStorePatience = 3s;
+constexpr sim::Duration kStoreTimeout = 3s;
 constexpr sim::Duration kLook = 10ms;
 
 std::string variable(const char* name) {
@@ -43,9 +43,10 @@ std::int64_t number(const char* name) {
 
 /// Opens "worker-<node>-<local rank>-<incarnation>.jsonl", the first that is not there yet, and
 /// with it takes that incarnation.
-std::ofstream open_trace(const std::string& stage, const std::string& worker, std::int64_t& count) {
+std::ofstream open_trace(const std::string& cluster, const std::string& worker,
+                         std::int64_t& count) {
   for (count = 0;; ++count) {
-    const std::string path = stage + "/worker-" + worker + "-" + std::to_string(count) + ".jsonl";
+    const std::string path = cluster + "/worker-" + worker + "-" + std::to_string(count) + ".jsonl";
     if (std::FILE* const file = std::fopen(path.c_str(), "wx")) {
       std::fclose(file);
       std::ofstream out(path);
@@ -61,7 +62,7 @@ std::int64_t current_round(sim::Ports& ports, model::Variant variant) {
   try {
     model::TcpStoreOptions options;
     options.endpoint = model::parse_endpoint(variable(scenario::kStoreVariable), 0);
-    options.timeout = kStorePatience;
+    options.timeout = kStoreTimeout;
     options.variant = variant;
     const auto store = model::connect_tcp_store(ports, options);
     const auto view = model::observe_c10d(*store, variable("TORCHELASTIC_RUN_ID"));
@@ -73,9 +74,9 @@ std::int64_t current_round(sim::Ports& ports, model::Variant variant) {
   }
 }
 
-/// Ends the process when the stage orders it to.
-void obey(sim::Ports& ports, const std::string& stage) {
-  const std::string order = stage + "/order-" + std::to_string(ports.processes.self().value);
+/// Ends the process when the cluster orders it to.
+void obey(sim::Ports& ports, const std::string& cluster) {
+  const std::string order = cluster + "/order-" + std::to_string(ports.processes.self().value);
   ports.executor.spawn("orders", [&ports, order] {
     for (;;) {
       if (const auto text = ports.files.read(order)) {
@@ -96,14 +97,14 @@ model::Variant variant_on(const scenario::Scenario& plan, const std::string& nod
 }
 
 int run_worker() {
-  const std::string stage = variable(scenario::kStageVariable);
+  const std::string cluster = variable(scenario::kClusterVariable);
   const std::string node = variable(scenario::kNodeVariable);
   const std::int64_t local_rank = number("LOCAL_RANK");
-  const scenario::Scenario plan = scenario::load_scenario_file(stage + "/scenario.json");
+  const scenario::Scenario plan = scenario::load_scenario_file(cluster + "/scenario.json");
   const model::Variant variant = variant_on(plan, node);
   std::int64_t incarnation = 0;
   std::ofstream trace_file =
-      open_trace(stage, node + "-" + std::to_string(local_rank), incarnation);
+      open_trace(cluster, node + "-" + std::to_string(local_rank), incarnation);
   report::TraceFile trace(trace_file, {node});
   real::RealProcess process({"hooke"});
   process.add_sink(trace);
@@ -114,7 +115,7 @@ int run_worker() {
                       variable("GROUP_RANK") + "/" + variable("GROUP_WORLD_SIZE"),
                       number("TORCHELASTIC_RESTART_COUNT"), round,
                       variable("MASTER_ADDR") + ":" + variable("MASTER_PORT")});
-    obey(ports, stage);
+    obey(ports, cluster);
     scenario::WorkerConditions conditions;
     conditions.program = scenario::program_of(plan.workers, node, local_rank, incarnation);
     conditions.peer_abort = plan.workers.peer_abort;
@@ -131,7 +132,8 @@ int run_worker() {
 }  // namespace
 
 void add_worker(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("worker", "Play the worker of a scenario on a stage");
+  CLI::App* command = app.add_subcommand(
+      "worker", "Run the worker of a scenario as a real process; agents start it");
   command->group("");  // agents call it
   command->callback([&exit_code] {
     try {

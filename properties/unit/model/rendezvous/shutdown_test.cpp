@@ -77,7 +77,7 @@ TEST_P(Shutdown, a_graceful_one_waits_for_the_others_and_then_closes) {
   sim::Duration took{};
   node("a", [&](Ports& ports, RendezvousShutdown& shutdown) {
     const sim::MonotonicTime begin = ports.clock.monotonic_now();
-    EXPECT_TRUE(shutdown({.graceful = true, .patience = 100s}));
+    EXPECT_TRUE(shutdown({.graceful = true, .timeout = 100s}));
     took = ports.clock.monotonic_now() - begin;
     EXPECT_EQ(shutdown.handler(), nullptr) << "its stores and background work are gone";
   });
@@ -90,11 +90,11 @@ TEST_P(Shutdown, a_graceful_one_waits_for_the_others_and_then_closes) {
   EXPECT_LT(took, 45s) << "until the other's last sign of life is too old";
 }
 
-TEST_P(Shutdown, a_graceful_one_waits_no_longer_than_its_patience) {
+TEST_P(Shutdown, a_graceful_one_waits_no_longer_than_its_timeout) {
   sim::Duration took{};
   node("a", [&](Ports& ports, RendezvousShutdown& shutdown) {
     const sim::MonotonicTime begin = ports.clock.monotonic_now();
-    EXPECT_TRUE(shutdown({.graceful = true, .patience = 5s}));
+    EXPECT_TRUE(shutdown({.graceful = true, .timeout = 5s}));
     took = ports.clock.monotonic_now() - begin;
   });
   node("b", [](Ports& ports, RendezvousShutdown& shutdown) {
@@ -119,13 +119,13 @@ TEST_P(Shutdown, a_strict_one_is_refused_while_others_are_at_work) {
 
 TEST_P(Shutdown, takes_effect_once_and_refuses_arguments_that_mean_nothing) {
   node("a", [&](Ports&, RendezvousShutdown& shutdown) {
-    EXPECT_THROW(shutdown({.patience = 0s}), std::invalid_argument);
+    EXPECT_THROW(shutdown({.timeout = 0s}), std::invalid_argument);
     EXPECT_THROW(shutdown({.graceful = true, .strict = true}), std::invalid_argument);
     int calls = 0;
     const auto own = [&](RendezvousHandler&) { return ++calls > 1; };
     EXPECT_FALSE(shutdown({.instead = own}));
     EXPECT_FALSE(shutdown({.instead = own})) << "the first result stands";
-    EXPECT_FALSE(shutdown({.graceful = true, .patience = 1s}));
+    EXPECT_FALSE(shutdown({.graceful = true, .timeout = 1s}));
     EXPECT_EQ(calls, 1);
   });
   node("b", [](Ports& ports, RendezvousShutdown& shutdown) {
@@ -140,7 +140,7 @@ TEST_P(Shutdown, with_a_dead_store_ends_and_says_that_it_could_not_close) {
   node("a", [&](Ports& ports, RendezvousShutdown& shutdown) {
     sleep(ports, 10s);
     const sim::MonotonicTime begin = ports.clock.monotonic_now();
-    EXPECT_FALSE(shutdown({.graceful = true, .patience = 100s}));
+    EXPECT_FALSE(shutdown({.graceful = true, .timeout = 100s}));
     took = ports.clock.monotonic_now() - begin;
   });
   node("b", [](Ports& ports, RendezvousShutdown&) { sleep(ports, 60s); });

@@ -38,7 +38,7 @@ struct Read {
 };
 
 /// A read from LateServer, with a SIGTERM at 2.5 s if `told_to_go`.
-Read read_late(std::optional<Duration> patience, bool told_to_go) {
+Read read_late(std::optional<Duration> timeout, bool told_to_go) {
   Read result;
   world::TestWorld world;
   const auto node = world.node("n");
@@ -47,7 +47,7 @@ Read read_late(std::optional<Duration> patience, bool told_to_go) {
     LateServer server(ports);
     const sim::MonotonicTime begin = ports.clock.monotonic_now();
     std::optional<sim::MonotonicTime> deadline;
-    if (patience) deadline = begin + *patience;
+    if (timeout) deadline = begin + *timeout;
     const auto stream =
         interruptible(ports, ports.network.connect({"n", sim::PortNumber{80}}, deadline).value());
     auto more = stream->read(deadline);

@@ -5,7 +5,7 @@
 #include "properties/unit/scenarios/test_files.h"
 #include "properties/unit/scenarios/test_scenario.h"
 #include "scenarios/format/loader.h"
-#include "scenarios/hunt/story.h"
+#include "scenarios/hunt/cause_recorder.h"
 #include "scenarios/simulated/timeline.h"
 
 namespace hooke::hunt {
@@ -61,9 +61,9 @@ Scenario asleep_for_good() {
   return scenario;
 }
 
-std::vector<std::string> told(const Story& story) {
+std::vector<std::string> told(const CausalStory& story) {
   std::vector<std::string> out;
-  for (const StoryLine& line : story.lines) {
+  for (const CauseLine& line : story.lines) {
     out.push_back((line.node.empty() ? "" : line.node + " ") + line.what);
   }
   return out;
@@ -80,11 +80,11 @@ bool averts(const std::vector<Counterfactual>& changes, const std::string& chang
 
 // ---- the story ----------------------------------------------------------------------------------
 
-TEST(Story, FollowsTheCausesFromTheViolationToTheBeginning) {
+TEST(CausalStory, FollowsTheCausesFromTheViolationToTheBeginning) {
   Court court;
   const Scenario scenario = library("museum/incident-05-stale-worker-keys");
-  const auto story =
-      tell_story(scenario, court.options(scenario, "safety.round_isolation"), court.runner());
+  const auto story = causes_of_failure(scenario, court.options(scenario, "safety.round_isolation"),
+                                       court.runner());
   ASSERT_TRUE(story.has_value());
   const std::vector<std::string> lines = told(*story);
   // The reader, why it was started again, and the agent that made it so; in this order.
@@ -94,25 +94,25 @@ TEST(Story, FollowsTheCausesFromTheViolationToTheBeginning) {
   EXPECT_LT(find("a group.restarting"), find("a worker.stale_read"));
   EXPECT_EQ(lines.back(), "a worker.stale_read");
   EXPECT_TRUE(std::is_sorted(story->lines.begin(), story->lines.end(),
-                             [](const StoryLine& x, const StoryLine& y) { return x.at < y.at; }));
+                             [](const CauseLine& x, const CauseLine& y) { return x.at < y.at; }));
   EXPECT_LE(lines.size(), 40U);
   EXPECT_NE(story->witness.find("process_group"), std::string::npos);
 }
 
-TEST(Story, TellsOfASilenceTheLastThatWasHeardOfThoseItNames) {
+TEST(CausalStory, TellsOfASilenceTheLastThatWasHeardOfThoseItNames) {
   Court court;
   const Scenario scenario = library("museum/incident-01-dead-participant");
-  const auto story =
-      tell_story(scenario, court.options(scenario, "liveness.loss_detection"), court.runner());
+  const auto story = causes_of_failure(scenario, court.options(scenario, "liveness.loss_detection"),
+                                       court.runner());
   ASSERT_TRUE(story.has_value());
   const std::vector<std::string> lines = told(*story);
   EXPECT_TRUE(holds(lines, "*** node.crash b"));
   EXPECT_TRUE(holds(lines, "b process.ended"));
   EXPECT_FALSE(holds(lines, "node.crashed")) << "what the timeline did is told once";
-  for (const StoryLine& line : story->lines) EXPECT_LE(line.at, story->at) << line.what;
+  for (const CauseLine& line : story->lines) EXPECT_LE(line.at, story->at) << line.what;
 }
 
-TEST(Story, TellsWhatGoesRoundInCirclesOnce) {
+TEST(CausalStory, TellsWhatGoesRoundInCirclesOnce) {
   Court court;
   const Scenario scenario = library("museum/incident-11-endless-restarts");
   ExplainOptions options = court.options(scenario, "liveness.no_livelock");
@@ -120,7 +120,7 @@ TEST(Story, TellsWhatGoesRoundInCirclesOnce) {
     const std::string name(event.type->name);
     return name == "group.restarting" || name == "rendezvous.joined" ? name : "";
   };
-  const auto story = tell_story(scenario, options, court.runner());
+  const auto story = causes_of_failure(scenario, options, court.runner());
   ASSERT_TRUE(story.has_value());
   EXPECT_LE(story->lines.size(), 12U);
   const std::vector<std::string> lines = told(*story);
@@ -129,22 +129,22 @@ TEST(Story, TellsWhatGoesRoundInCirclesOnce) {
   }));
 }
 
-TEST(Story, HasNothingToTellOfARunThatHolds) {
+TEST(CausalStory, HasNothingToTellOfARunThatHolds) {
   Court court;
   ExplainOptions options;
   options.target = {"safety.one_world", "whatever"};
   options.phrase = [](const sim::Event&) { return ""; };
-  EXPECT_FALSE(tell_story(scenario::job(2), options, court.runner()).has_value());
+  EXPECT_FALSE(causes_of_failure(scenario::job(2), options, court.runner()).has_value());
 }
 
-TEST(Story, RecordsOnlyWhatHasAPhraseButFollowsCausesThroughAll) {
+TEST(CausalStory, RecordsOnlyWhatHasAPhraseButFollowsCausesThroughAll) {
   Court court;
   const std::function<std::string(const sim::Event&)> phrase = [](const sim::Event& event) {
     return event.type->name == "agent.started" || event.type->name == "agent.finished"
                ? std::string(event.type->name)
                : std::string();
   };
-  StoryRecorder recorder(phrase, {"a"});
+  CauseRecorder recorder(phrase, {"a"});
   scenario::RunOptions options;
   options.sinks.push_back(&recorder);
   court.runner()(scenario::job(1), options);
@@ -296,14 +296,14 @@ TEST(Counterfactuals, TryWithoutTheHealingOfACoreWhereThatCanSaySomething) {
   EXPECT_TRUE(averts(of_stops, "all nodes in the core"));
 }
 
-TEST(Story, TellsOfAHealedCore) {
+TEST(CausalStory, TellsOfAHealedCore) {
   Court court;
   const Scenario scenario = library("rendezvous/healed-core-never-told");
   ExplainOptions options = court.options(scenario, "liveness.core");
-  const auto story = tell_story(scenario, options, court.runner());
+  const auto story = causes_of_failure(scenario, options, court.runner());
   ASSERT_TRUE(story);
   EXPECT_TRUE(std::any_of(story->lines.begin(), story->lines.end(),
-                          [](const StoryLine& line) { return line.what == "core.healed"; }));
+                          [](const CauseLine& line) { return line.what == "core.healed"; }));
 }
 
 TEST(PointOfNoReturn, LeavesWhatIsBrokenBrokenWhenItIsLeftAlone) {

@@ -83,8 +83,8 @@ TEST_P(Files, are_removed_with_their_directory) {
 TEST_P(Files, are_locked_by_many_readers_or_by_one_writer) {
   run([&](Ports& ports) {
     static_cast<void>(ports.files.make_directories(place->directory()));
-    const auto lock = [&](bool exclusive, sim::Duration patience) {
-      return ports.files.lock(path("f"), exclusive, true, in(ports, patience));
+    const auto lock = [&](bool exclusive, sim::Duration timeout) {
+      return ports.files.lock(path("f"), exclusive, true, in(ports, timeout));
     };
     EXPECT_EQ(fault_of(ports.files.lock(path("f"), false, false, in(ports, 1ms))), "not found");
     auto one = lock(false, 1ms), other = lock(false, 1ms);

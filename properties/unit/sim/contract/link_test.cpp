@@ -49,9 +49,9 @@ class Link : public PortContract {
     return ports.network.connect({place->own_name(), link.port()}, in(ports, 10s)).value();
   }
   static std::string asked(Ports& ports, sim::Stream& stream, const std::string& text,
-                           sim::Duration patience) {
+                           sim::Duration timeout) {
     if (!stream.write(sim::Buffer(text))) return "<not sent>";
-    auto answer = stream.read(in(ports, patience));
+    auto answer = stream.read(in(ports, timeout));
     if (!answer) return "<" + std::string(to_string(answer.failure().fault)) + ">";
     return answer->empty() ? "<end>" : answer->take(answer->size()).bytes();
   }

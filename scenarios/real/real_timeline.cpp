@@ -1,5 +1,5 @@
 // One branch per word. A word that is not here is said to be unsupported before anything runs.
-#include "scenarios/real/director.h"
+#include "scenarios/real/real_timeline.h"
 
 #include <algorithm>
 #include <array>
@@ -73,7 +73,7 @@ std::vector<std::string> unsupported(const Scenario& scenario, AgentKind kind) {
   for (const TimelineEntry& entry : scenario.timeline) {
     if (std::find(kWords.begin(), kWords.end(), entry.what) == kWords.end()) say(entry.what);
     if (entry.trigger.fault_point) say("fault points");
-    // The links of a stage lead to the rendezvous store; the workers' own lie bare.
+    // The links of a cluster lead to the rendezvous store; the workers' own lie bare.
     if (is_network_word(entry.what) && !joins_a_node_to_itself(entry) &&
         uses_a_group_store(scenario)) {
       say(entry.what + " between workers");
@@ -96,10 +96,11 @@ std::vector<std::string> unsupported(const Scenario& scenario, AgentKind kind) {
   return out;
 }
 
-Director::Director(sim::Ports& ports, Stage& stage, const Scenario& scenario, const Roster& roster,
-                   const std::vector<std::string>& node_names, sim::WorldTime begin)
+RealTimeline::RealTimeline(sim::Ports& ports, RealCluster& cluster, const Scenario& scenario,
+                           const Roster& roster, const std::vector<std::string>& node_names,
+                           sim::WorldTime begin)
     : ports_(ports),
-      stage_(stage),
+      cluster_(cluster),
       scenario_(scenario),
       roster_(roster),
       node_names_(node_names),
@@ -108,7 +109,8 @@ Director::Director(sim::Ports& ports, Stage& stage, const Scenario& scenario, co
   for (std::uint32_t i = 0; i < scenario.cluster.nodes.size(); ++i) {
     const auto& start = scenario.cluster.nodes[i].start;
     if (!start) continue;
-    later(begin_ + *start, [this, i] { stage_.start_agent(sim::NodeId{i}, std::string(kRunId)); });
+    later(begin_ + *start,
+          [this, i] { cluster_.start_agent(sim::NodeId{i}, std::string(kRunId)); });
   }
   for (std::size_t i = 0; i < scenario.timeline.size(); ++i) {
     const TimelineEntry& entry = scenario.timeline[i];
@@ -122,22 +124,22 @@ Director::Director(sim::Ports& ports, Stage& stage, const Scenario& scenario, co
   }
 }
 
-sim::WorldTime Director::now() const {
+sim::WorldTime RealTimeline::now() const {
   return sim::WorldTime(ports_.clock.monotonic_now().time_since_epoch());
 }
 
-void Director::later(sim::WorldTime at, std::function<void()> action) {
+void RealTimeline::later(sim::WorldTime at, std::function<void()> action) {
   agenda_.emplace(at, std::move(action));
 }
 
-void Director::act(sim::WorldTime now) {
+void RealTimeline::act(sim::WorldTime now) {
   while (!agenda_.empty() && agenda_.begin()->first <= now) {
     const auto action = std::move(agenda_.extract(agenda_.begin()).mapped());
     action();
   }
 }
 
-void Director::on_event(const sim::Event& event) {
+void RealTimeline::on_event(const sim::Event& event) {
   const std::string node =
       event.node.value < node_names_.size() ? node_names_[event.node.value] : std::string();
   for (std::size_t i = 0; i < waiting_.size();) {
@@ -163,18 +165,18 @@ void Director::on_event(const sim::Event& event) {
   const sim::NodeId ended = event.node;
   if (!roster_.agents(ended).empty()) return;
   if (std::erase(restart_when_ended_, ended) > 0) {
-    later(now(), [this, ended] { stage_.start_agent(ended, std::string(kRunId)); });
+    later(now(), [this, ended] { cluster_.start_agent(ended, std::string(kRunId)); });
   }
   const auto relaunch = relaunches_.find(ended);
   if (relaunch == relaunches_.end() || relaunch->second.left == 0) return;
   if (event.field("status").number() == 0) return;
   --relaunch->second.left;
   later(now() + relaunch->second.after, [this, ended] {
-    if (roster_.agents(ended).empty()) stage_.start_agent(ended, std::string(kRunId));
+    if (roster_.agents(ended).empty()) cluster_.start_agent(ended, std::string(kRunId));
   });
 }
 
-Director::Nodes Director::resolve(const std::vector<std::string>& names) const {
+RealTimeline::Nodes RealTimeline::resolve(const std::vector<std::string>& names) const {
   Nodes nodes;
   const auto add = [&](sim::NodeId node) {
     if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) nodes.push_back(node);
@@ -183,7 +185,7 @@ Director::Nodes Director::resolve(const std::vector<std::string>& names) const {
     if (name == "all") {
       for (std::uint32_t i = 0; i < scenario_.cluster.nodes.size(); ++i) add(sim::NodeId{i});
     } else if (name == "store_host") {
-      add(stage_.store_machine());
+      add(cluster_.store_machine());
     } else if (name == "rank0") {
       if (roster_.rank0()) add(*roster_.rank0());
     } else {
@@ -196,8 +198,8 @@ Director::Nodes Director::resolve(const std::vector<std::string>& names) const {
   return nodes;
 }
 
-void Director::act_on(std::size_t number, std::optional<sim::NodeId> there,
-                      std::int64_t times_left) {
+void RealTimeline::act_on(std::size_t number, std::optional<sim::NodeId> there,
+                          std::int64_t times_left) {
   const TimelineEntry& entry = scenario_.timeline[number];
   log_.acted(number);
   Nodes nodes = resolve(entry.from);
@@ -206,8 +208,8 @@ void Director::act_on(std::size_t number, std::optional<sim::NodeId> there,
   for (const sim::NodeId node : nodes) {
     target += (target.empty() ? "" : ",") + node_names_[node.value];
   }
-  stage_.note(sim::kNoNode, sim::Pid{0}, events::timeline_acted,
-              {static_cast<std::int64_t>(number), entry.what, target});
+  cluster_.note(sim::kNoNode, sim::Pid{0}, events::timeline_acted,
+                {static_cast<std::int64_t>(number), entry.what, target});
   done_.push_back({number, sim::WorldTime(now() - begin_), 0});
   perform(entry, nodes, done_.back());
   if (entry.every && times_left > 1) {
@@ -217,28 +219,29 @@ void Director::act_on(std::size_t number, std::optional<sim::NodeId> there,
   }
 }
 
-void Director::perform(const TimelineEntry& entry, const Nodes& nodes, Deed& deed) {
+void RealTimeline::perform(const TimelineEntry& entry, const Nodes& nodes, Injection& injection) {
   const std::string& word = entry.what;
   if (word.starts_with("net.") || word == "store.slow" || word == "store.stop") {
-    return disturb(entry, nodes, deed);
+    return disturb(entry, nodes, injection);
   }
   if (word == "store.restart") {
-    if (const auto store = stage_.store_process()) {
+    if (const auto store = cluster_.store_process()) {
       at_once("process_signal", "store",
-              stage_.signal(stage_.store_machine(), *store, sim::Signal::kill), deed);
+              cluster_.signal(cluster_.store_machine(), *store, sim::Signal::kill), injection);
     }
     return later(now() + entry.duration.value_or(Duration::zero()),
-                 [this] { stage_.start_store(); });
+                 [this] { cluster_.start_store(); });
   }
   for (const sim::NodeId node : nodes) {
     const std::string& name = node_names_[node.value];
     if (word == "agent.start") {
-      deed.felt += stage_.start_agent(node, std::string(kRunId)) ? 1 : 0;
+      injection.felt += cluster_.start_agent(node, std::string(kRunId)) ? 1 : 0;
     } else if (word == "job.collide") {
-      deed.felt += stage_.start_agent(node, entry.text.value_or(std::string(kRunId))) ? 1 : 0;
+      injection.felt +=
+          cluster_.start_agent(node, entry.text.value_or(std::string(kRunId))) ? 1 : 0;
     } else if (word == "agent.restart") {
       if (roster_.agents(node).empty()) {
-        deed.felt += stage_.start_agent(node, std::string(kRunId)) ? 1 : 0;
+        injection.felt += cluster_.start_agent(node, std::string(kRunId)) ? 1 : 0;
       } else {
         restart_when_ended_.push_back(node);
       }
@@ -246,70 +249,71 @@ void Director::perform(const TimelineEntry& entry, const Nodes& nodes, Deed& dee
       const sim::Signal signal =
           *signal_named(entry.signal.value_or(word == "agent.kill" ? "KILL" : "TERM"));
       for (const sim::Pid pid : roster_.agents(node)) {
-        at_once("process_signal", name, stage_.signal(node, pid, signal), deed);
+        at_once("process_signal", name, cluster_.signal(node, pid, signal), injection);
       }
     } else if (word == "agent.pause") {
       for (const sim::Pid pid : roster_.agents(node)) {
-        pause(node, pid, entry, "process_pause", deed);
+        pause(node, pid, entry, "process_pause", injection);
       }
     } else if (word == "worker.signal") {
       for (const sim::Pid pid : roster_.workers(node, entry.local_rank)) {
         at_once("process_signal", name,
-                stage_.signal(node, pid, *signal_named(entry.signal.value_or("KILL"))), deed);
+                cluster_.signal(node, pid, *signal_named(entry.signal.value_or("KILL"))),
+                injection);
       }
     } else if (word == "worker.exit") {
       for (const sim::Pid pid : roster_.workers(node, entry.local_rank)) {
-        at_once("process_exit", name, true, deed);
-        stage_.order_exit(pid, entry.amount.value_or(1));
+        at_once("process_exit", name, true, injection);
+        cluster_.order_exit(pid, entry.amount.value_or(1));
       }
     } else if (word == "node.crash" || word == "node.reboot") {
-      at_once("node_crash", name, true, deed);
-      stage_.crash(node);
+      at_once("node_crash", name, true, injection);
+      cluster_.crash(node);
       std::optional<Duration> down = entry.duration;
       if (!down && word == "node.reboot") down = kRebootTime;
-      if (down) later(now() + *down, [this, node, &deed] { start_again(node, deed); });
+      if (down) later(now() + *down, [this, node, &injection] { start_again(node, injection); });
     } else if (word == "node.restart") {
-      start_again(node, deed);
+      start_again(node, injection);
     } else if (word == "sched.relaunch") {
       relaunches_[node] = {entry.span.value_or(kRelaunchDelay), entry.amount.value_or(1)};
-      ++deed.felt;
+      ++injection.felt;
     }
   }
 }
 
-void Director::start_again(sim::NodeId node, Deed& deed) {
-  at_once("node_restart", node_names_[node.value], true, deed);
-  if (stage_.boot(node)) stage_.start_agent(node, std::string(kRunId));
+void RealTimeline::start_again(sim::NodeId node, Injection& injection) {
+  at_once("node_restart", node_names_[node.value], true, injection);
+  if (cluster_.boot(node)) cluster_.start_agent(node, std::string(kRunId));
 }
 
-void Director::pause(sim::NodeId node, sim::Pid pid, const TimelineEntry& entry, const char* kind,
-                     Deed& deed) {
+void RealTimeline::pause(sim::NodeId node, sim::Pid pid, const TimelineEntry& entry,
+                         const char* kind, Injection& injection) {
   const Duration span = entry.duration.value_or(Duration::zero());
-  if (!stage_.signal(node, pid, sim::Signal::stop)) return;  // and nothing is to be waited for
+  if (!cluster_.signal(node, pid, sim::Signal::stop)) return;  // and nothing is to be waited for
   const std::int64_t fault = begins(kind, node_names_[node.value], span);
-  stage_.note(node, pid, wev::process_paused, {});
-  later(now() + span, [this, node, pid, fault, kind, &deed] {
-    static_cast<void>(stage_.signal(node, pid, sim::Signal::cont));
-    stage_.note(node, pid, wev::process_resumed, {});
-    ends(fault, kind, true, deed);
+  cluster_.note(node, pid, wev::process_paused, {});
+  later(now() + span, [this, node, pid, fault, kind, &injection] {
+    static_cast<void>(cluster_.signal(node, pid, sim::Signal::cont));
+    cluster_.note(node, pid, wev::process_resumed, {});
+    ends(fault, kind, true, injection);
   });
 }
 
-Director::Nodes Director::linked(const TimelineEntry& entry, const Nodes& from) const {
+RealTimeline::Nodes RealTimeline::linked(const TimelineEntry& entry, const Nodes& from) const {
   if (entry.what.starts_with("store.")) return resolve({"all"});
   const Nodes to = resolve(entry.to);
   const auto has_store = [&](const Nodes& nodes) {
-    return std::find(nodes.begin(), nodes.end(), stage_.store_machine()) != nodes.end();
+    return std::find(nodes.begin(), nodes.end(), cluster_.store_machine()) != nodes.end();
   };
   if (entry.from.empty() || has_store(from)) return to.empty() ? resolve({"all"}) : to;
   return to.empty() || has_store(to) ? from : Nodes();
 }
 
-void Director::disturb(const TimelineEntry& entry, const Nodes& nodes, Deed& deed) {
+void RealTimeline::disturb(const TimelineEntry& entry, const Nodes& nodes, Injection& injection) {
   using Way = real::LinkProxy::Way;
   const std::vector<real::LinkProxy*> links = joins_a_node_to_itself(entry)
-                                                  ? stage_.heartbeat_links(nodes)
-                                                  : stage_.links(linked(entry, nodes));
+                                                  ? cluster_.heartbeat_links(nodes)
+                                                  : cluster_.links(linked(entry, nodes));
   const std::string kind(find_word(entry.what)->kind);
   const Duration span = entry.duration.value_or(Duration::zero());
   if (entry.what == "net.reset") {
@@ -319,12 +323,12 @@ void Director::disturb(const TimelineEntry& entry, const Nodes& nodes, Deed& dee
       link->reset();
       felt = link->was_felt() || felt;
     }
-    return at_once(kind, "the links to the store", felt, deed);
+    return at_once(kind, "the links to the store", felt, injection);
   }
   const std::int64_t fault = begins(kind, "the links to the store", span);
   // One way only: from whom is said first.
   const bool from_store = entry.from.empty() || std::find(nodes.begin(), nodes.end(),
-                                                          stage_.store_machine()) != nodes.end();
+                                                          cluster_.store_machine()) != nodes.end();
   std::vector<Way> ways{Way::there, Way::back};
   if (entry.one_way) ways = {from_store ? Way::back : Way::there};
   const bool cuts =
@@ -340,7 +344,7 @@ void Director::disturb(const TimelineEntry& entry, const Nodes& nodes, Deed& dee
       link->delay(*entry.span);
     }
   }
-  const auto stop = [this, links, ways, kind, fault, cuts, &deed] {
+  const auto stop = [this, links, ways, kind, fault, cuts, &injection] {
     bool felt = false;
     for (real::LinkProxy* const link : links) {
       if (cuts) {
@@ -350,38 +354,43 @@ void Director::disturb(const TimelineEntry& entry, const Nodes& nodes, Deed& dee
       link->limit(0);
       felt = link->was_felt() || felt;
     }
-    ends(fault, kind, felt, deed);
+    ends(fault, kind, felt, injection);
   };
   if (span > Duration::zero()) {
     later(now() + span, stop);
   }
 }
 
-std::int64_t Director::begins(const std::string& kind, const std::string& target, Duration span) {
+std::int64_t RealTimeline::begins(const std::string& kind, const std::string& target,
+                                  Duration span) {
   const std::int64_t fault = faults_++;
-  stage_.note(sim::kNoNode, sim::Pid{0}, wev::fault_injected, {fault, kind, target, span.count()});
+  cluster_.note(sim::kNoNode, sim::Pid{0}, wev::fault_injected,
+                {fault, kind, target, span.count()});
   return fault;
 }
 
-void Director::at_once(const std::string& kind, const std::string& target, bool felt, Deed& deed) {
+void RealTimeline::at_once(const std::string& kind, const std::string& target, bool felt,
+                           Injection& injection) {
   const std::int64_t fault = begins(kind, target, {});
   if (!felt) return;
-  ++deed.felt;
-  stage_.note(sim::kNoNode, sim::Pid{0}, wev::fault_felt, {fault, kind});
+  ++injection.felt;
+  cluster_.note(sim::kNoNode, sim::Pid{0}, wev::fault_felt, {fault, kind});
 }
 
-void Director::ends(std::int64_t fault, const std::string& kind, bool felt, Deed& deed) {
+void RealTimeline::ends(std::int64_t fault, const std::string& kind, bool felt,
+                        Injection& injection) {
   if (felt) {
-    ++deed.felt;
-    stage_.note(sim::kNoNode, sim::Pid{0}, wev::fault_felt, {fault, kind});
+    ++injection.felt;
+    cluster_.note(sim::kNoNode, sim::Pid{0}, wev::fault_felt, {fault, kind});
   }
-  stage_.note(sim::kNoNode, sim::Pid{0}, wev::fault_ended, {fault, kind, std::int64_t{0}});
+  cluster_.note(sim::kNoNode, sim::Pid{0}, wev::fault_ended, {fault, kind, std::int64_t{0}});
 }
 
-std::vector<InjectedFault> Director::done() const {
+std::vector<InjectedFault> RealTimeline::done() const {
   std::vector<InjectedFault> faults;
-  for (const Deed& deed : done_) {
-    faults.push_back({scenario_.timeline[deed.entry].what, deed.at, deed.felt, deed.entry});
+  for (const Injection& injection : done_) {
+    faults.push_back(
+        {scenario_.timeline[injection.entry].what, injection.at, injection.felt, injection.entry});
   }
   return faults;
 }

@@ -1,5 +1,5 @@
 // Waits in slices, outages, and what is left behind.
-#include "model/store/patient_store.h"
+#include "model/store/retrying_store.h"
 
 #include <gtest/gtest.h>
 
@@ -13,23 +13,23 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct Patient {
+struct Retrying {
   std::shared_ptr<MemoryStoreData> data = std::make_shared<MemoryStoreData>();
   std::shared_ptr<Store> inner;
   std::shared_ptr<Store> store;
   std::function<void()> between = [] {};
 };
 
-/// Runs `body` in a process with a patient view of a store in memory, and says how long it took.
-sim::Duration with_patience(const std::function<void(sim::Ports&, Patient&)>& body) {
+/// Runs `body` in a process with a retrying view of a store in memory, and says how long it took.
+sim::Duration with_retries(const std::function<void(sim::Ports&, Retrying&)>& body) {
   world::TestWorld world(world::constant_latency(), 1);
   sim::Duration took{};
   static_cast<void>(world.start(world.node("a"), "client", [&](sim::Ports& ports) {
-    Patient patient;
-    patient.inner = std::make_shared<MemoryStore>(ports, patient.data);
-    patient.store = make_patient_store(ports, patient.inner, 30s, [&] { patient.between(); });
+    Retrying retrying;
+    retrying.inner = std::make_shared<MemoryStore>(ports, retrying.data);
+    retrying.store = make_retrying_store(ports, retrying.inner, 30s, [&] { retrying.between(); });
     const auto begin = ports.clock.monotonic_now();
-    body(ports, patient);
+    body(ports, retrying);
     took = ports.clock.monotonic_now() - begin;
     return 0;
   }));
@@ -37,14 +37,14 @@ sim::Duration with_patience(const std::function<void(sim::Ports&, Patient&)>& bo
   return took;
 }
 
-TEST(PatientStore, looks_up_from_a_wait_once_a_second) {
+TEST(RetryingStore, looks_up_from_a_wait_once_a_second) {
   struct Enough {};
   int looks = 0;
-  const sim::Duration took = with_patience([&](sim::Ports&, Patient& patient) {
-    patient.between = [&] {
+  const sim::Duration took = with_retries([&](sim::Ports&, Retrying& retrying) {
+    retrying.between = [&] {
       if (++looks == 3) throw Enough();
     };
-    EXPECT_THROW(static_cast<void>(patient.store->get("k")), Enough);
+    EXPECT_THROW(static_cast<void>(retrying.store->get("k")), Enough);
   });
   EXPECT_EQ(looks, 3);
   EXPECT_EQ(took, 3s);
@@ -64,12 +64,12 @@ class Forgetful final : public MemoryStore {
   bool forgets_ = true;
 };
 
-TEST(PatientStore, looks_up_when_what_it_waited_for_is_gone_before_it_is_read) {
+TEST(RetryingStore, looks_up_when_what_it_waited_for_is_gone_before_it_is_read) {
   struct Enough {};
-  const sim::Duration took = with_patience([](sim::Ports& ports, Patient& patient) {
-    const auto inner = std::make_shared<Forgetful>(ports, patient.data);
-    inner->forget = [&] { patient.data->values.clear(); };
-    const auto store = make_patient_store(ports, inner, 30s, [] { throw Enough(); });
+  const sim::Duration took = with_retries([](sim::Ports& ports, Retrying& retrying) {
+    const auto inner = std::make_shared<Forgetful>(ports, retrying.data);
+    inner->forget = [&] { retrying.data->values.clear(); };
+    const auto store = make_retrying_store(ports, inner, 30s, [] { throw Enough(); });
     store->set("k", Value("v"));
     EXPECT_THROW(static_cast<void>(store->get("k")), Enough);
     EXPECT_EQ(inner->timeout(), 300s);
@@ -77,10 +77,10 @@ TEST(PatientStore, looks_up_when_what_it_waited_for_is_gone_before_it_is_read) {
   EXPECT_EQ(took, 2s);  // a read that finds nothing, and a slice
 }
 
-TEST(PatientStore, times_out_when_it_should_and_names_the_keys) {
-  const sim::Duration took = with_patience([&](sim::Ports&, Patient& patient) {
+TEST(RetryingStore, times_out_when_it_should_and_names_the_keys) {
+  const sim::Duration took = with_retries([&](sim::Ports&, Retrying& retrying) {
     try {
-      patient.store->wait({"k", "l"}, 2500ms);
+      retrying.store->wait({"k", "l"}, 2500ms);
       ADD_FAILURE() << "nothing was there";
     } catch (const StoreTimeoutError& error) {
       EXPECT_STREQ(error.what(), "wait timeout after 2500ms, keys: k, l");
@@ -89,10 +89,10 @@ TEST(PatientStore, times_out_when_it_should_and_names_the_keys) {
   EXPECT_EQ(took, 2500ms);
 }
 
-TEST(PatientStore, leaves_no_time_out_behind_in_the_store_below) {  // S-30
-  with_patience([&](sim::Ports&, Patient& patient) {
-    EXPECT_THROW(barrier(*patient.store, 2, "end", 3s), StoreTimeoutError);
-    EXPECT_EQ(patient.inner->timeout(), 300s);
+TEST(RetryingStore, leaves_no_time_out_behind_in_the_store_below) {  // S-30
+  with_retries([&](sim::Ports&, Retrying& retrying) {
+    EXPECT_THROW(barrier(*retrying.store, 2, "end", 3s), StoreTimeoutError);
+    EXPECT_EQ(retrying.inner->timeout(), 300s);
   });
 }
 
@@ -111,13 +111,13 @@ class ForgetfulStore final : public MemoryStore {
   bool forgets_ = true;
 };
 
-TEST(PatientStore, looks_up_also_when_what_was_there_is_gone) {
+TEST(RetryingStore, looks_up_also_when_what_was_there_is_gone) {
   struct Enough {};
   int looks = 0;
-  with_patience([&](sim::Ports& ports, Patient& patient) {
-    patient.data->values["k"] = Value("v");
-    const auto forgetful =
-        make_patient_store(ports, std::make_shared<ForgetfulStore>(ports, patient.data), 30s, [&] {
+  with_retries([&](sim::Ports& ports, Retrying& retrying) {
+    retrying.data->values["k"] = Value("v");
+    const auto forgetful = make_retrying_store(
+        ports, std::make_shared<ForgetfulStore>(ports, retrying.data), 30s, [&] {
           if (++looks == 3) throw Enough();
         });
     EXPECT_THROW(static_cast<void>(forgetful->get("k")), Enough);
@@ -125,18 +125,18 @@ TEST(PatientStore, looks_up_also_when_what_was_there_is_gone) {
   EXPECT_EQ(looks, 3);
 }
 
-TEST(PatientStore, outlasts_a_store_that_cannot_be_reached_and_gives_up_after_its_time) {
-  with_patience([&](sim::Ports& ports, Patient& patient) {
-    patient.data->lost = true;
+TEST(RetryingStore, outlasts_a_store_that_cannot_be_reached_and_gives_up_after_its_time) {
+  with_retries([&](sim::Ports& ports, Retrying& retrying) {
+    retrying.data->lost = true;
     int attempts = 0;
-    patient.between = [&] { patient.data->lost = ++attempts < 20; };
-    patient.store->set("k", Value("v"));
-    EXPECT_EQ(patient.data->text("k"), "v");
+    retrying.between = [&] { retrying.data->lost = ++attempts < 20; };
+    retrying.store->set("k", Value("v"));
+    EXPECT_EQ(retrying.data->text("k"), "v");
     EXPECT_EQ(attempts, 20);
-    patient.data->lost = true;
-    patient.between = [] {};
+    retrying.data->lost = true;
+    retrying.between = [] {};
     const auto begin = ports.clock.monotonic_now();
-    EXPECT_THROW(static_cast<void>(patient.store->check({"k"})), StoreNetworkError);
+    EXPECT_THROW(static_cast<void>(retrying.store->check({"k"})), StoreNetworkError);
     EXPECT_EQ(ports.clock.monotonic_now() - begin, 30s);
   });
 }
@@ -166,11 +166,11 @@ class LateToFail final : public Store {
   sim::Duration after_;
 };
 
-TEST(PatientStore, counts_an_outage_from_when_it_is_felt_but_no_time_out_of_the_store_twice) {
+TEST(RetryingStore, counts_an_outage_from_when_it_is_felt_but_no_time_out_of_the_store_twice) {
   const auto gives_up_after = [](sim::Duration felt) {
-    return with_patience([&](sim::Ports& ports, Patient&) {
+    return with_retries([&](sim::Ports& ports, Retrying&) {
       const auto store =
-          make_patient_store(ports, std::make_shared<LateToFail>(ports, felt), 30s, [] {});
+          make_retrying_store(ports, std::make_shared<LateToFail>(ports, felt), 30s, [] {});
       EXPECT_THROW(store->wait({"k"}), StoreNetworkError);
     });
   };
@@ -198,16 +198,16 @@ class LookupStore final : public Store {
   void set_timeout(sim::Duration) override {}
 };
 
-TEST(PatientStore, times_out_alike_over_every_store) {  // S-L16
-  with_patience([&](sim::Ports& ports, Patient&) {
-    const auto store = make_patient_store(ports, std::make_shared<LookupStore>(), 30s, [] {});
+TEST(RetryingStore, times_out_alike_over_every_store) {  // S-L16
+  with_retries([&](sim::Ports& ports, Retrying&) {
+    const auto store = make_retrying_store(ports, std::make_shared<LookupStore>(), 30s, [] {});
     EXPECT_THROW(store->wait({"k"}), StoreTimeoutError);
   });
 }
 
-TEST(PatientStore, does_nothing_twice_that_may_have_been_done) {
-  const sim::Duration took = with_patience([&](sim::Ports& ports, Patient&) {
-    const auto store = make_patient_store(ports, std::make_shared<LookupStore>(), 30s, [] {});
+TEST(RetryingStore, does_nothing_twice_that_may_have_been_done) {
+  const sim::Duration took = with_retries([&](sim::Ports& ports, Retrying&) {
+    const auto store = make_retrying_store(ports, std::make_shared<LookupStore>(), 30s, [] {});
     EXPECT_THROW(static_cast<void>(store->add("n", 1)), StoreNetworkError);
   });
   EXPECT_EQ(took, 0s);

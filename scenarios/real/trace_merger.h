@@ -35,21 +35,21 @@ struct RawEvent {
   sim::Pid pid{};
   const sim::EventType* type = nullptr;
   std::vector<Field> fields;
-  /// By the clock of the process that told it; none where the stage did.
+  /// By the clock of the process that told it; none where the cluster did.
   std::optional<sim::WallTime> wall{};
 
   [[nodiscard]] std::int64_t number(std::string_view name) const;
   [[nodiscard]] const std::string& text(std::string_view name) const;
 };
 
-class Chronicle {
+class TraceMerger {
  public:
   /// `begin`: the instant that is told as zero. `node_names` by NodeId; both must outlive this.
-  Chronicle(AgentKind kind, const Scenario& scenario, const std::vector<std::string>& node_names,
-            sim::WorldTime begin);
-  ~Chronicle();
-  Chronicle(const Chronicle&) = delete;
-  Chronicle& operator=(const Chronicle&) = delete;
+  TraceMerger(AgentKind kind, const Scenario& scenario, const std::vector<std::string>& node_names,
+              sim::WorldTime begin);
+  ~TraceMerger();
+  TraceMerger(const TraceMerger&) = delete;
+  TraceMerger& operator=(const TraceMerger&) = delete;
 
   void add_sink(kernel::TraceSink& sink) { recorder_.add_sink(sink); }
   /// Notes an event, in any order.

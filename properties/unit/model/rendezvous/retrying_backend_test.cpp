@@ -1,5 +1,5 @@
 // From when an outage counts.
-#include "model/rendezvous/dynamic/patient_backend.h"
+#include "model/rendezvous/dynamic/retrying_backend.h"
 
 #include <gtest/gtest.h>
 
@@ -35,10 +35,10 @@ sim::Duration asks_for(sim::Duration first_failure, sim::Duration outage_limit) 
   world::TestWorld world;
   sim::Duration took{};
   static_cast<void>(world.start(world.node("a"), "client", [&](sim::Ports& ports) {
-    PatientBackend patient(ports, std::make_unique<OutOfReach>(ports, first_failure));
-    patient.outage_limit = outage_limit;
+    RetryingBackend retrying(ports, std::make_unique<OutOfReach>(ports, first_failure));
+    retrying.outage_limit = outage_limit;
     const sim::MonotonicTime begin = ports.clock.monotonic_now();
-    EXPECT_THROW(static_cast<void>(patient.get_state()), RendezvousConnectionError);
+    EXPECT_THROW(static_cast<void>(retrying.get_state()), RendezvousConnectionError);
     took = ports.clock.monotonic_now() - begin;
     return 0;
   }));
@@ -46,13 +46,13 @@ sim::Duration asks_for(sim::Duration first_failure, sim::Duration outage_limit) 
   return took;
 }
 
-TEST(PatientBackend, counts_an_outage_from_when_it_is_felt_but_no_time_out_twice) {
+TEST(RetryingBackend, counts_an_outage_from_when_it_is_felt_but_no_time_out_twice) {
   EXPECT_EQ(asks_for(0s, 30s), 30s);
   EXPECT_EQ(asks_for(600ms, 30s), 30600ms);
   EXPECT_EQ(asks_for(20s, 30s), 31s);
 }
 
-TEST(PatientBackend, without_a_limit_is_not_patient) {
+TEST(RetryingBackend, without_a_limit_asks_once) {
   EXPECT_EQ(asks_for(600ms, 0s), 600ms);
 }
 

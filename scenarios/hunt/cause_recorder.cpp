@@ -1,6 +1,6 @@
 // The slice is taken from the chain of causes, then read as a story: in the order of time, with
 // what repeats itself told once.
-#include "scenarios/hunt/story.h"
+#include "scenarios/hunt/cause_recorder.h"
 
 #include <fmt/format.h>
 
@@ -46,16 +46,16 @@ std::set<std::string> named_in(const std::string& witness, const std::vector<std
 }
 
 /// Equal lines of one node, whether or not others are between them, become one line.
-std::vector<StoryLine> fold(const std::vector<StoryLine>& lines) {
-  std::vector<StoryLine> out;
-  for (const StoryLine& line : lines) {
-    const auto same = std::find_if(out.rbegin(), out.rend(), [&](const StoryLine& earlier) {
+std::vector<CauseLine> fold(const std::vector<CauseLine>& lines) {
+  std::vector<CauseLine> out;
+  for (const CauseLine& line : lines) {
+    const auto same = std::find_if(out.rbegin(), out.rend(), [&](const CauseLine& earlier) {
       return earlier.node == line.node && earlier.what == line.what;
     });
     // Only what comes again at once is noise; an agent that does something else in between tells
     // of two things.
     const bool others = std::any_of(
-        out.rbegin(), same, [&](const StoryLine& between) { return between.node == line.node; });
+        out.rbegin(), same, [&](const CauseLine& between) { return between.node == line.node; });
     if (same == out.rend() || others) {
       out.push_back(line);
     } else {
@@ -67,7 +67,7 @@ std::vector<StoryLine> fold(const std::vector<StoryLine>& lines) {
 }
 
 /// The kind of a line: without its numbers, for rounds and sizes differ each time.
-std::string kind_of_line(const StoryLine& line) {
+std::string kind_of_line(const CauseLine& line) {
   std::string kind;
   for (const char c : line.what) {
     if (std::isdigit(static_cast<unsigned char>(c)) == 0) kind += c;
@@ -75,22 +75,22 @@ std::string kind_of_line(const StoryLine& line) {
   return kind;
 }
 
-StoryLine gap(const StoryLine& first, const StoryLine& last, const std::string& what) {
+CauseLine gap(const CauseLine& first, const CauseLine& last, const std::string& what) {
   return {first.at, {}, what, 1, last.at};
 }
 
 /// What goes round in circles is told once: the first turn, how many more there were, and the last.
-std::vector<StoryLine> unroll(const std::vector<StoryLine>& lines) {
+std::vector<CauseLine> unroll(const std::vector<CauseLine>& lines) {
   constexpr std::size_t kLongestTurn = 16;
   std::vector<std::string> kinds;
   kinds.reserve(lines.size());
-  for (const StoryLine& line : lines) kinds.push_back(kind_of_line(line));
+  for (const CauseLine& line : lines) kinds.push_back(kind_of_line(line));
   const auto turns_from = [&](std::size_t first, std::size_t length) {
     std::size_t end = first + length;
     while (end < lines.size() && kinds[end] == kinds[end - length]) ++end;
     return (end - first) / length;
   };
-  std::vector<StoryLine> out;
+  std::vector<CauseLine> out;
   for (std::size_t i = 0; i < lines.size();) {
     std::size_t length = 0;
     std::size_t turns = 0;
@@ -115,7 +115,7 @@ std::vector<StoryLine> unroll(const std::vector<StoryLine>& lines) {
 }
 
 /// The beginning and the end of a long story.
-std::vector<StoryLine> abridge(std::vector<StoryLine> lines) {
+std::vector<CauseLine> abridge(std::vector<CauseLine> lines) {
   if (lines.size() <= kLinesMax) return lines;
   const std::size_t head = kLinesMax / 3;
   const std::size_t left_out = lines.size() - kLinesMax + 1;
@@ -128,7 +128,7 @@ std::vector<StoryLine> abridge(std::vector<StoryLine> lines) {
 
 }  // namespace
 
-void StoryRecorder::on_event(const sim::Event& event) {
+void CauseRecorder::on_event(const sim::Event& event) {
   if (parents_.size() <= event.id.value) parents_.resize(event.id.value + 1);
   parents_[event.id.value] = event.parent.value;
   Line line;
@@ -153,7 +153,7 @@ void StoryRecorder::on_event(const sim::Event& event) {
   lines_.push_back(std::move(line));
 }
 
-std::vector<std::size_t> StoryRecorder::ancestry(std::uint64_t event) const {
+std::vector<std::size_t> CauseRecorder::ancestry(std::uint64_t event) const {
   std::vector<std::size_t> out;
   while (event != 0 && event < parents_.size()) {
     const auto line =
@@ -182,9 +182,10 @@ const properties::Violation* violation_of(const scenario::RunReport& report,
   return found == report.violations.end() ? nullptr : &*found;
 }
 
-std::optional<Story> tell_story(const scenario::Scenario& scenario, const ExplainOptions& options,
-                                const RunScenario& run) {
-  StoryRecorder recorder(options.phrase, machine_names(scenario));
+std::optional<CausalStory> causes_of_failure(const scenario::Scenario& scenario,
+                                             const ExplainOptions& options,
+                                             const RunScenario& run) {
+  CauseRecorder recorder(options.phrase, machine_names(scenario));
   scenario::RunOptions run_options;
   run_options.twin = false;
   run_options.plugins = options.plugins;
@@ -193,7 +194,7 @@ std::optional<Story> tell_story(const scenario::Scenario& scenario, const Explai
   const properties::Violation* const violation = violation_of(report, options.target);
   if (violation == nullptr) return std::nullopt;
 
-  const std::vector<StoryRecorder::Line>& lines = recorder.lines();
+  const std::vector<CauseRecorder::Line>& lines = recorder.lines();
   const auto end = static_cast<std::size_t>(
       std::partition_point(lines.begin(), lines.end(),
                            [&](const auto& line) { return line.told.at <= violation->at; }) -
@@ -216,8 +217,8 @@ std::optional<Story> tell_story(const scenario::Scenario& scenario, const Explai
   for (std::size_t i = 0; i < end; ++i) {
     if (lines[i].fault) slice.insert(i);
   }
-  Story story{violation->witness, violation->at, {}};
-  std::vector<StoryLine> told;
+  CausalStory story{violation->witness, violation->at, {}};
+  std::vector<CauseLine> told;
   for (const std::size_t i : slice) {
     if (i < end) told.push_back(lines[i].told);
   }

@@ -13,16 +13,16 @@ namespace hooke::model {
 
 /// Hardened: a backend that cannot be reached is asked again, once a second, for as long as the
 /// node that asks has nothing better to do: while it joins.
-class PatientBackend final : public RendezvousBackend {
+class RetryingBackend final : public RendezvousBackend {
  public:
-  PatientBackend(sim::Ports& ports, std::unique_ptr<RendezvousBackend> backend)
+  RetryingBackend(sim::Ports& ports, std::unique_ptr<RendezvousBackend> backend)
       : ports_(ports), backend_(std::move(backend)) {}
 
   [[nodiscard]] std::string name() const override { return backend_->name(); }
   std::optional<StoredState> get_state() override;
   std::optional<SetStateResult> set_state(const sim::Value& bytes,
                                           const std::optional<Token>& token) override;
-  void set_patience(sim::Duration patience) override { backend_->set_patience(patience); }
+  void set_read_timeout(sim::Duration timeout) override { backend_->set_read_timeout(timeout); }
 
   /// How long an outage is endured, from when it is felt, but at the latest from a second after the
   /// question that met it. Zero: the first failure is the last.

@@ -13,16 +13,16 @@
 namespace hooke::hunt {
 
 /// Keeps of a run what a person would tell, and who caused it.
-class StoryRecorder final : public kernel::TraceSink {
+class CauseRecorder final : public kernel::TraceSink {
  public:
   struct Line {
     std::uint64_t event = 0;
-    StoryLine told;
+    CauseLine told;
     bool fault = false;  ///< the timeline did it
   };
 
   /// `node_names` in the order of the scenario.
-  StoryRecorder(const std::function<std::string(const sim::Event&)>& phrase,
+  CauseRecorder(const std::function<std::string(const sim::Event&)>& phrase,
                 std::vector<std::string> node_names)
       : phrase_(phrase), node_names_(std::move(node_names)) {}
   void on_event(const sim::Event& event) override;

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "scenarios/format/scenario.h"
-#include "scenarios/real/chronicle.h"
 #include "scenarios/real/torchrun_log.h"
+#include "scenarios/real/trace_merger.h"
 #include "sim/port/ports.h"
 #include "sim/real/link_proxy.h"
 #include "sim/real/port_reservation.h"
@@ -20,26 +20,27 @@
 namespace hooke::scenario {
 
 /// What plays the agents.
-struct Cast {
+struct AgentProgram {
   AgentKind kind = AgentKind::hooke;
   std::string hooke;     ///< path of the hooke program; serves the store and runs the workers too
   std::string torchrun;  ///< command, words separated by blanks
 };
 
-/// Names in the environment of everything on a stage.
-inline constexpr const char* kStageVariable = "HOOKE_STAGE";  ///< its directory
+/// Names in the environment of every process of a real cluster.
+inline constexpr const char* kClusterVariable = "HOOKE_CLUSTER";  ///< its directory
 inline constexpr const char* kNodeVariable = "HOOKE_NODE";
 inline constexpr const char* kStoreVariable = "HOOKE_STORE";  ///< the store, past all links
 inline constexpr const char* kWallOffsetVariable = "HOOKE_WALL_OFFSET_NS";
 
-class Stage {
+class RealCluster {
  public:
-  /// `directory` is there and empty. References must outlive the stage.
-  Stage(sim::Ports& ports, const Scenario& scenario, const Cast& cast, std::string directory,
-        const std::vector<std::string>& node_names, Chronicle& chronicle);
-  ~Stage();
-  Stage(const Stage&) = delete;
-  Stage& operator=(const Stage&) = delete;
+  /// `directory` is there and empty. References must outlive the cluster.
+  RealCluster(sim::Ports& ports, const Scenario& scenario, const AgentProgram& program,
+              std::string directory, const std::vector<std::string>& node_names,
+              TraceMerger& merger);
+  ~RealCluster();
+  RealCluster(const RealCluster&) = delete;
+  RealCluster& operator=(const RealCluster&) = delete;
 
   /// The external store, empty; waits until it serves. std::runtime_error when it does not.
   void start_store();
@@ -76,7 +77,7 @@ class Stage {
     std::string log;
     std::optional<sim::Signal> told;  ///< the last signal to end that the harness sent
   };
-  struct Blow {
+  struct KillSignal {
     sim::Signal signal{};
     sim::WorldTime at{};
   };
@@ -105,7 +106,8 @@ class Stage {
   [[nodiscard]] std::string with_names(const std::string& text) const;
   void look_at_agents();
   void look_at_workers();
-  /// When a process that has ended with `status` did: at the blow that killed it, else now.
+  /// When a process that has ended with `status` did: when the signal that killed it was sent, else
+  /// now.
   [[nodiscard]] sim::WorldTime end_of(sim::Pid pid,
                                       const std::optional<sim::ExitStatus>& status) const;
   void agent_ends(const Agent& agent, const sim::ExitStatus& status);
@@ -113,10 +115,10 @@ class Stage {
 
   sim::Ports& ports_;
   const Scenario& scenario_;
-  const Cast& cast_;
+  const AgentProgram& program_;
   std::string directory_;
   const std::vector<std::string>& node_names_;
-  Chronicle& chronicle_;
+  TraceMerger& merger_;
   sim::NodeId store_machine_{};
   real::PortReservation store_port_;
   std::optional<sim::Pid> store_process_;
@@ -128,9 +130,9 @@ class Stage {
   std::vector<HeartbeatLink> heartbeat_links_;  ///< by node; empty without heartbeats
   std::vector<Agent> agents_;                   ///< living ones
   std::set<sim::NodeId> down_;
-  std::map<std::string, Tail> tails_;  ///< by path
-  std::map<sim::Pid, Gone> gone_;      ///< workers
-  std::map<sim::Pid, Blow> blows_;     ///< signals to end, by the harness
+  std::map<std::string, Tail> tails_;            ///< by path
+  std::map<sim::Pid, Gone> gone_;                ///< workers
+  std::map<sim::Pid, KillSignal> kill_signals_;  ///< signals to end, by the harness
   int started_ = 0;
 };
 

@@ -1,4 +1,4 @@
-#include "model/rendezvous/dynamic/patient_backend.h"
+#include "model/rendezvous/dynamic/retrying_backend.h"
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 namespace hooke::model {
 
 template <class Call>
-auto PatientBackend::persistently(Call call) -> decltype(call()) {
+auto RetryingBackend::persistently(Call call) -> decltype(call()) {
   const sim::MonotonicTime begin = ports_.clock.monotonic_now();
   const sim::Duration limit = outage_limit;
   std::optional<sim::MonotonicTime> give_up;
@@ -27,12 +27,12 @@ auto PatientBackend::persistently(Call call) -> decltype(call()) {
   }
 }
 
-std::optional<StoredState> PatientBackend::get_state() {
+std::optional<StoredState> RetryingBackend::get_state() {
   return persistently([&] { return backend_->get_state(); });
 }
 
-std::optional<SetStateResult> PatientBackend::set_state(const sim::Value& bytes,
-                                                        const std::optional<Token>& token) {
+std::optional<SetStateResult> RetryingBackend::set_state(const sim::Value& bytes,
+                                                         const std::optional<Token>& token) {
   std::uint64_t attempts = 0;
   auto result = persistently([&] {
     ++attempts;

@@ -1,5 +1,5 @@
 // Slices of a wait, and attempts at a call.
-#include "model/store/patient_store.h"
+#include "model/store/retrying_store.h"
 
 #include <algorithm>
 #include <optional>
@@ -13,10 +13,10 @@ namespace {
 
 constexpr sim::Duration kSlice = std::chrono::seconds(1);
 
-class PatientStore final : public Store {
+class RetryingStore final : public Store {
  public:
-  PatientStore(sim::Ports& ports, std::shared_ptr<Store> store, sim::Duration outage,
-               std::function<void()> between)
+  RetryingStore(sim::Ports& ports, std::shared_ptr<Store> store, sim::Duration outage,
+                std::function<void()> between)
       : ports_(ports),
         store_(std::move(store)),
         outage_(outage),
@@ -77,7 +77,7 @@ class PatientStore final : public Store {
 };
 
 template <class Call>
-auto PatientStore::persistently(Call call, Again again) -> decltype(call()) {
+auto RetryingStore::persistently(Call call, Again again) -> decltype(call()) {
   const sim::MonotonicTime begin = ports_.clock.monotonic_now();
   std::optional<sim::MonotonicTime> give_up;
   for (;;) {
@@ -97,7 +97,8 @@ auto PatientStore::persistently(Call call, Again again) -> decltype(call()) {
 }
 
 template <class Call>
-auto PatientStore::when_there(const std::vector<std::string>& keys, Call call) -> decltype(call()) {
+auto RetryingStore::when_there(const std::vector<std::string>& keys, Call call)
+    -> decltype(call()) {
   const sim::MonotonicTime end = ports_.clock.monotonic_now() + timeout_;
   for (;;) {
     wait(keys, std::max<sim::Duration>(end - ports_.clock.monotonic_now(), sim::Duration::zero()));
@@ -112,7 +113,7 @@ auto PatientStore::when_there(const std::vector<std::string>& keys, Call call) -
   }
 }
 
-bool PatientStore::wait_slice(const std::vector<std::string>& keys, sim::Duration slice) {
+bool RetryingStore::wait_slice(const std::vector<std::string>& keys, sim::Duration slice) {
   try {
     persistently([&] { store_->wait(keys, slice); });
     return true;
@@ -124,8 +125,8 @@ bool PatientStore::wait_slice(const std::vector<std::string>& keys, sim::Duratio
   }
 }
 
-void PatientStore::wait(const std::vector<std::string>& keys,
-                        std::optional<sim::Duration> timeout) {
+void RetryingStore::wait(const std::vector<std::string>& keys,
+                         std::optional<sim::Duration> timeout) {
   const sim::Duration whole = timeout.value_or(timeout_);
   const sim::MonotonicTime end = ports_.clock.monotonic_now() + whole;
   for (sim::Duration left = whole;; left = end - ports_.clock.monotonic_now()) {
@@ -141,9 +142,9 @@ void PatientStore::wait(const std::vector<std::string>& keys,
 
 }  // namespace
 
-std::shared_ptr<Store> make_patient_store(sim::Ports& ports, std::shared_ptr<Store> store,
-                                          sim::Duration outage, std::function<void()> between) {
-  return std::make_shared<PatientStore>(ports, std::move(store), outage, std::move(between));
+std::shared_ptr<Store> make_retrying_store(sim::Ports& ports, std::shared_ptr<Store> store,
+                                           sim::Duration outage, std::function<void()> between) {
+  return std::make_shared<RetryingStore>(ports, std::move(store), outage, std::move(between));
 }
 
 }  // namespace hooke::model

@@ -1,5 +1,5 @@
 // Starting, ending and watching processes.
-#include "scenarios/real/stage.h"
+#include "scenarios/real/real_cluster.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -22,7 +22,7 @@ namespace {
 namespace ev = model::events;
 namespace wev = world::events;
 
-constexpr Duration kStorePatience = 20s;
+constexpr Duration kStoreTimeout = 20s;
 /// Longer than it takes to be told what a process wrote before it ended, and looks enough to read
 /// it and to tell it, however long one takes on a busy machine.
 constexpr Duration kLastWords = 300ms;
@@ -51,14 +51,15 @@ const sim::EventType* event_type(std::string_view name) {
 
 }  // namespace
 
-Stage::Stage(sim::Ports& ports, const Scenario& scenario, const Cast& cast, std::string directory,
-             const std::vector<std::string>& node_names, Chronicle& chronicle)
+RealCluster::RealCluster(sim::Ports& ports, const Scenario& scenario, const AgentProgram& program,
+                         std::string directory, const std::vector<std::string>& node_names,
+                         TraceMerger& merger)
     : ports_(ports),
       scenario_(scenario),
-      cast_(cast),
+      program_(program),
       directory_(std::move(directory)),
       node_names_(node_names),
-      chronicle_(chronicle) {
+      merger_(merger) {
   const std::size_t nodes = scenario.cluster.nodes.size();
   store_machine_ = sim::NodeId{static_cast<std::uint32_t>(nodes)};
   for (std::uint32_t i = 0; i < nodes; ++i) {
@@ -83,40 +84,40 @@ Stage::Stage(sim::Ports& ports, const Scenario& scenario, const Cast& cast, std:
   if (!written) throw std::runtime_error(written.failure().detail);
 }
 
-Stage::~Stage() = default;
+RealCluster::~RealCluster() = default;
 
-bool Stage::store_is_external() const {
+bool RealCluster::store_is_external() const {
   return store_machine_.value == scenario_.cluster.nodes.size();
 }
 
 /// 127.0.1.1 and on: all of 127/8 is this machine, and everybody gets an address that is his.
-std::string Stage::address(sim::NodeId node) const {
+std::string RealCluster::address(sim::NodeId node) const {
   if (node == store_machine_ && store_is_external()) return kLoopback;
   return "127.0." + std::to_string(1 + node.value / 250) + "." +
          std::to_string(1 + node.value % 250);
 }
 
-sim::WorldTime Stage::now() const {
+sim::WorldTime RealCluster::now() const {
   return sim::WorldTime(ports_.clock.monotonic_now().time_since_epoch());
 }
 
-void Stage::note(sim::NodeId node, sim::Pid pid, const sim::EventType& type,
-                 std::vector<RawEvent::Field> fields) {
-  chronicle_.note({now(), node, pid, &type, std::move(fields)});
+void RealCluster::note(sim::NodeId node, sim::Pid pid, const sim::EventType& type,
+                       std::vector<RawEvent::Field> fields) {
+  merger_.note({now(), node, pid, &type, std::move(fields)});
 }
 
 // ---- the store ----------------------------------------------------------------------------------
 
-void Stage::start_store() {
+void RealCluster::start_store() {
   sim::SpawnRequest request;
-  request.argv = {cast_.hooke, "store", "--port", std::to_string(store_port_.port().value)};
+  request.argv = {program_.hooke, "store", "--port", std::to_string(store_port_.port().value)};
   request.environment = environment(store_machine_);
   request.stdout_path = request.stderr_path = directory_ + "/store.log";
   // Agents may have found it before we do.
   const sim::WorldTime begin = now();
   const auto pid = ports_.processes.spawn(request);
   if (!pid) throw std::runtime_error(pid.failure().detail);
-  const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + kStorePatience;
+  const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + kStoreTimeout;
   const sim::Endpoint store{kLoopback, store_port_.port()};
   while (!ports_.network.connect(store, deadline)) {
     if (ports_.clock.monotonic_now() >= deadline) {
@@ -128,27 +129,27 @@ void Stage::start_store() {
     ports_.executor.sleep_until(ports_.clock.monotonic_now() + 20ms);
   }
   store_process_ = pid.value();
-  chronicle_.note({begin,
-                   store_machine_,
-                   pid.value(),
-                   &wev::process_started,
-                   {0, std::string(kStoreProgram), pid.value().value}});
-  chronicle_.note({begin,
-                   store_machine_,
-                   pid.value(),
-                   &ev::store_serving,
-                   {std::int64_t{store_port_.port().value}, std::string("rendezvous")}});
+  merger_.note({begin,
+                store_machine_,
+                pid.value(),
+                &wev::process_started,
+                {0, std::string(kStoreProgram), pid.value().value}});
+  merger_.note({begin,
+                store_machine_,
+                pid.value(),
+                &ev::store_serving,
+                {std::int64_t{store_port_.port().value}, std::string("rendezvous")}});
 }
 
 // ---- agents -------------------------------------------------------------------------------------
 
-std::map<std::string, std::string> Stage::environment(sim::NodeId node) const {
+std::map<std::string, std::string> RealCluster::environment(sim::NodeId node) const {
   std::map<std::string, std::string> out = ports_.processes.environment();
   for (const auto& [name, value] : scenario_.protocol.agent.environment) out[name] = value;
-  if (cast_.kind == AgentKind::torchrun) {
+  if (program_.kind == AgentKind::torchrun) {
     for (const auto& [name, value] : torchrun_log_environment()) out[name] = value;
   }
-  out[kStageVariable] = directory_;
+  out[kClusterVariable] = directory_;
   out[kSignalFileVariable] = directory_ + "/signals-" + node_names_[node.value];
   out[kNodeVariable] = node_names_[node.value];
   out[kStoreVariable] = (store_is_external() ? kLoopback : address(store_machine_)) +
@@ -162,13 +163,13 @@ std::map<std::string, std::string> Stage::environment(sim::NodeId node) const {
   return out;
 }
 
-std::vector<std::string> Stage::agent_command(sim::NodeId node, const std::string& run_id,
-                                              const std::string& trace) const {
+std::vector<std::string> RealCluster::agent_command(sim::NodeId node, const std::string& run_id,
+                                                    const std::string& trace) const {
   const RendezvousPlan& plan = scenario_.protocol.rendezvous;
   const AgentPlan& agent = scenario_.protocol.agent;
   std::vector<std::string> argv;
-  if (cast_.kind == AgentKind::hooke) {
-    argv = {cast_.hooke,
+  if (program_.kind == AgentKind::hooke) {
+    argv = {program_.hooke,
             "agent",
             "--trace",
             trace,
@@ -181,7 +182,7 @@ std::vector<std::string> Stage::agent_command(sim::NodeId node, const std::strin
     const std::vector<std::string> heartbeats = heartbeat_flags(node);
     argv.insert(argv.end(), heartbeats.begin(), heartbeats.end());
   } else {
-    std::istringstream words(cast_.torchrun);
+    std::istringstream words(program_.torchrun);
     for (std::string word; words >> word;) argv.push_back(word);
   }
   const bool hosts = node == store_machine_;
@@ -207,11 +208,11 @@ std::vector<std::string> Stage::agent_command(sim::NodeId node, const std::strin
        "--max_restarts=" + std::to_string(agent.max_restarts),
        "--monitor_interval=" + decimal_seconds(agent.monitor_interval), "--rdzv_backend=c10d",
        "--rdzv_endpoint=" + endpoint, "--rdzv_id=" + run_id, "--rdzv_conf=" + configuration,
-       "--local_addr=" + address(node), "--no_python", cast_.hooke, "worker"});
+       "--local_addr=" + address(node), "--no_python", program_.hooke, "worker"});
   return argv;
 }
 
-std::vector<std::string> Stage::heartbeat_flags(sim::NodeId node) const {
+std::vector<std::string> RealCluster::heartbeat_flags(sim::NodeId node) const {
   const std::optional<model::HeartbeatPlan>& plan = scenario_.protocol.agent.heartbeats;
   if (!plan) return {};
   const HeartbeatLink& link = heartbeat_links_[node.value];
@@ -227,7 +228,7 @@ std::vector<std::string> Stage::heartbeat_flags(sim::NodeId node) const {
   return out;
 }
 
-bool Stage::start_agent(sim::NodeId node, const std::string& run_id) {
+bool RealCluster::start_agent(sim::NodeId node, const std::string& run_id) {
   if (down_.contains(node)) return false;
   const std::string name = node_names_[node.value] + "-" + std::to_string(started_++);
   const std::string trace = directory_ + "/agent-" + name + ".jsonl";
@@ -240,12 +241,12 @@ bool Stage::start_agent(sim::NodeId node, const std::string& run_id) {
   const auto pid = ports_.processes.spawn(request);
   if (!pid) throw std::runtime_error(request.argv.front() + ": " + pid.failure().detail);
   agents_.push_back({node, pid.value(), request.stderr_path, std::nullopt});
-  chronicle_.note({begin,
-                   node,
-                   pid.value(),
-                   &wev::process_started,
-                   {0, std::string(kAgentProgram), pid.value().value}});
-  if (cast_.kind == AgentKind::hooke) {
+  merger_.note({begin,
+                node,
+                pid.value(),
+                &wev::process_started,
+                {0, std::string(kAgentProgram), pid.value().value}});
+  if (program_.kind == AgentKind::hooke) {
     tails_[trace].node = node;
   } else {
     Tail& log = tails_[request.stderr_path];
@@ -257,7 +258,7 @@ bool Stage::start_agent(sim::NodeId node, const std::string& run_id) {
 }
 
 /// What a hooke agent says when it begins.
-void Stage::tell_settings(const Agent& agent, const std::string& run_id) {
+void RealCluster::tell_settings(const Agent& agent, const std::string& run_id) {
   const RendezvousPlan& plan = scenario_.protocol.rendezvous;
   const AgentPlan& config = scenario_.protocol.agent;
   note(agent.node, agent.pid, ev::agent_started,
@@ -272,46 +273,46 @@ void Stage::tell_settings(const Agent& agent, const std::string& run_id) {
        {run_id, node_names_[agent.node.value] + "_" + std::to_string(agent.pid.value) + "_0", 0});
 }
 
-bool Stage::signal(sim::NodeId node, sim::Pid pid, sim::Signal signal) {
+bool RealCluster::signal(sim::NodeId node, sim::Pid pid, sim::Signal signal) {
   // Dead already, although perhaps nobody has noticed its end.
-  const auto blow = blows_.find(pid);
-  if (blow != blows_.end() && blow->second.signal == sim::Signal::kill) return false;
+  const auto sent = kill_signals_.find(pid);
+  if (sent != kill_signals_.end() && sent->second.signal == sim::Signal::kill) return false;
   note(node, pid, wev::process_signalled, {0, pid.value, static_cast<int>(signal), 0});
   if (!ports_.processes.signal(pid, signal)) return false;
   if (signal == sim::Signal::stop || signal == sim::Signal::cont) return true;
-  blows_[pid] = {signal, now()};
+  kill_signals_[pid] = {signal, now()};
   const auto agent = std::find_if(agents_.begin(), agents_.end(),
                                   [&](const Agent& each) { return each.pid == pid; });
   if (agent != agents_.end()) agent->told = signal;
   return true;
 }
 
-void Stage::crash(sim::NodeId node) {
+void RealCluster::crash(sim::NodeId node) {
   if (!down_.insert(node).second) return;
   note(node, sim::Pid{0}, wev::node_crashed, {node_names_[node.value]});
   const std::string own = std::string(kNodeVariable) + "=" + node_names_[node.value];
-  const std::string stage = std::string(kStageVariable) + "=" + directory_;
-  const std::vector<sim::Pid> ours = real::processes_marked(stage);
+  const std::string cluster = std::string(kClusterVariable) + "=" + directory_;
+  const std::vector<sim::Pid> ours = real::processes_marked(cluster);
   for (const sim::Pid pid : real::processes_marked(own)) {
     if (std::find(ours.begin(), ours.end(), pid) == ours.end()) continue;  // another run's
     static_cast<void>(ports_.processes.signal(pid, sim::Signal::kill));
-    blows_[pid] = {sim::Signal::kill, now()};
+    kill_signals_[pid] = {sim::Signal::kill, now()};
   }
 }
 
-bool Stage::boot(sim::NodeId node) {
+bool RealCluster::boot(sim::NodeId node) {
   if (down_.erase(node) == 0) return false;
   note(node, sim::Pid{0}, wev::node_restarted, {node_names_[node.value]});
   return true;
 }
 
-void Stage::order_exit(sim::Pid worker, std::int64_t code) {
+void RealCluster::order_exit(sim::Pid worker, std::int64_t code) {
   const std::string path = directory_ + "/order-" + std::to_string(worker.value);
   static_cast<void>(ports_.files.write(path + ".part", "exit " + std::to_string(code)));
   static_cast<void>(ports_.files.rename(path + ".part", path));
 }
 
-std::vector<real::LinkProxy*> Stage::links(const std::vector<sim::NodeId>& nodes) {
+std::vector<real::LinkProxy*> RealCluster::links(const std::vector<sim::NodeId>& nodes) {
   std::vector<real::LinkProxy*> out;
   for (const sim::NodeId node : nodes) {
     if (node.value < links_.size() && links_[node.value]) out.push_back(links_[node.value].get());
@@ -319,7 +320,7 @@ std::vector<real::LinkProxy*> Stage::links(const std::vector<sim::NodeId>& nodes
   return out;
 }
 
-std::vector<real::LinkProxy*> Stage::heartbeat_links(const std::vector<sim::NodeId>& nodes) {
+std::vector<real::LinkProxy*> RealCluster::heartbeat_links(const std::vector<sim::NodeId>& nodes) {
   std::vector<real::LinkProxy*> out;
   for (const sim::NodeId node : nodes) {
     if (node.value < heartbeat_links_.size())
@@ -330,7 +331,7 @@ std::vector<real::LinkProxy*> Stage::heartbeat_links(const std::vector<sim::Node
 
 // ---- watching -----------------------------------------------------------------------------------
 
-void Stage::look() {
+void RealCluster::look() {
   find_traces();
   for (auto& [path, tail] : tails_) read_more(path, tail);
   look_at_agents();
@@ -338,7 +339,7 @@ void Stage::look() {
 }
 
 /// Workers name their files "worker-<node>-<local rank>-<incarnation>.jsonl".
-void Stage::find_traces() {
+void RealCluster::find_traces() {
   const auto names = ports_.files.list(directory_);
   if (!names) return;
   for (const std::string& name : names.value()) {
@@ -352,7 +353,7 @@ void Stage::find_traces() {
   }
 }
 
-void Stage::read_more(const std::string& path, Tail& tail) {
+void RealCluster::read_more(const std::string& path, Tail& tail) {
   for (;;) {
     const auto more = ports_.files.read_from(path, tail.read);
     if (!more || more.value().empty()) return;
@@ -372,7 +373,7 @@ void Stage::read_more(const std::string& path, Tail& tail) {
   }
 }
 
-void Stage::take_line(const std::string& line, sim::NodeId node) {
+void RealCluster::take_line(const std::string& line, sim::NodeId node) {
   const auto document = nlohmann::json::parse(line, nullptr, false);
   if (!document.is_object()) return;
   const sim::EventType* const type = event_type(document.value("type", ""));
@@ -391,11 +392,11 @@ void Stage::take_line(const std::string& line, sim::NodeId node) {
       event.fields.emplace_back(value.is_number() ? value.get<std::int64_t>() : 0);
     }
   }
-  chronicle_.note(std::move(event));
+  merger_.note(std::move(event));
 }
 
 /// Addresses become the names of the scenario's nodes.
-std::string Stage::with_names(const std::string& text) const {
+std::string RealCluster::with_names(const std::string& text) const {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     if (text.compare(at, 4, "127.") != 0) {
@@ -414,7 +415,7 @@ std::string Stage::with_names(const std::string& text) const {
   return out;
 }
 
-void Stage::look_at_agents() {
+void RealCluster::look_at_agents() {
   for (std::size_t i = 0; i < agents_.size();) {
     const auto status = ports_.processes.poll(agents_[i].pid);
     if (!status) {
@@ -436,8 +437,8 @@ void Stage::look_at_agents() {
 }
 
 /// What torchrun's end means is in its log: the exception that it died of.
-void Stage::agent_ends(const Agent& agent, const sim::ExitStatus& status) {
-  if (cast_.kind == AgentKind::torchrun && !status.signal) {
+void RealCluster::agent_ends(const Agent& agent, const sim::ExitStatus& status) {
+  if (program_.kind == AgentKind::torchrun && !status.signal) {
     const auto log = ports_.files.read(agent.log);
     const std::string text = log ? log.value() : "";
     const auto says = [&](const char* word) { return text.find(word) != std::string::npos; };
@@ -449,27 +450,28 @@ void Stage::agent_ends(const Agent& agent, const sim::ExitStatus& status) {
     note(agent.node, agent.pid, ev::agent_finished,
          {std::string(outcome), std::int64_t{status.code}, std::string("see ") + agent.log});
   }
-  chronicle_.note({end_of(agent.pid, status),
-                   agent.node,
-                   agent.pid,
-                   &wev::process_ended,
-                   {std::int64_t{status.as_python()}}});
+  merger_.note({end_of(agent.pid, status),
+                agent.node,
+                agent.pid,
+                &wev::process_ended,
+                {std::int64_t{status.as_python()}}});
 }
 
-sim::WorldTime Stage::end_of(sim::Pid pid, const std::optional<sim::ExitStatus>& status) const {
-  const auto blow = blows_.find(pid);
-  const bool killed = status && status->signal == sim::Signal::kill && blow != blows_.end() &&
-                      blow->second.signal == sim::Signal::kill;
-  return killed ? blow->second.at : now();
+sim::WorldTime RealCluster::end_of(sim::Pid pid,
+                                   const std::optional<sim::ExitStatus>& status) const {
+  const auto sent = kill_signals_.find(pid);
+  const bool killed = status && status->signal == sim::Signal::kill &&
+                      sent != kill_signals_.end() && sent->second.signal == sim::Signal::kill;
+  return killed ? sent->second.at : now();
 }
 
 /// Hooke agents tell of their workers' ends while they live. Nobody else tells of the others'.
-void Stage::look_at_workers() {
-  for (const Chronicle::Worker& worker : chronicle_.living_workers()) {
+void RealCluster::look_at_workers() {
+  for (const TraceMerger::Worker& worker : merger_.living_workers()) {
     const bool agent_lives = std::any_of(agents_.begin(), agents_.end(), [&](const Agent& agent) {
       return agent.pid == worker.agent;
     });
-    if (agent_lives && cast_.kind == AgentKind::hooke) continue;
+    if (agent_lives && program_.kind == AgentKind::hooke) continue;
     auto gone = gone_.find(worker.pid);
     if (gone == gone_.end()) {
       const auto reaped = real::reap_adopted(worker.pid);
@@ -486,10 +488,10 @@ void Stage::look_at_workers() {
       status = gone->second.status->as_python();
     } else if (worker.exit_code) {
       status = *worker.exit_code;
-    } else if (const auto blow = blows_.find(worker.pid); blow != blows_.end()) {
-      status = -static_cast<int>(blow->second.signal);
+    } else if (const auto sent = kill_signals_.find(worker.pid); sent != kill_signals_.end()) {
+      status = -static_cast<int>(sent->second.signal);
     }
-    chronicle_.note({gone->second.since, worker.node, worker.pid, &wev::process_ended, {status}});
+    merger_.note({gone->second.since, worker.node, worker.pid, &wev::process_ended, {status}});
   }
 }
 

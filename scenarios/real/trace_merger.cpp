@@ -1,5 +1,5 @@
 // The order is that of the machine's monotonic clock, which all its processes share.
-#include "scenarios/real/chronicle.h"
+#include "scenarios/real/trace_merger.h"
 
 #include <charconv>
 
@@ -57,19 +57,19 @@ const std::string& RawEvent::text(std::string_view name) const {
   return text == nullptr ? none : *text;
 }
 
-Chronicle::Chronicle(AgentKind kind, const Scenario& scenario,
-                     const std::vector<std::string>& node_names, sim::WorldTime begin)
+TraceMerger::TraceMerger(AgentKind kind, const Scenario& scenario,
+                         const std::vector<std::string>& node_names, sim::WorldTime begin)
     : kind_(kind), scenario_(scenario), node_names_(node_names), begin_(begin) {}
 
-Chronicle::~Chronicle() = default;
+TraceMerger::~TraceMerger() = default;
 
-void Chronicle::note(RawEvent event) {
+void TraceMerger::note(RawEvent event) {
   if (event.wall) ahead_[event.node] = event.wall->time_since_epoch() - event.at.time_since_epoch();
   const sim::WorldTime at = event.at;
   noted_.emplace(at, std::move(event));
 }
 
-void Chronicle::tell(sim::WorldTime until) {
+void TraceMerger::tell(sim::WorldTime until) {
   while (!noted_.empty() && noted_.begin()->first <= until) {
     RawEvent event = std::move(noted_.extract(noted_.begin()).mapped());
     const sim::Duration late = std::max(told_until_ - event.at, sim::Duration::zero());
@@ -83,13 +83,13 @@ void Chronicle::tell(sim::WorldTime until) {
   }
 }
 
-std::vector<Chronicle::Worker> Chronicle::living_workers() const {
+std::vector<TraceMerger::Worker> TraceMerger::living_workers() const {
   std::vector<Worker> out;
   for (const auto& [key, worker] : workers_) out.push_back(worker);
   return out;
 }
 
-void Chronicle::tell_one(const RawEvent& event) {
+void TraceMerger::tell_one(const RawEvent& event) {
   const Key own{event.node, event.pid};
   if (event.type == &events::worker_reported) {
     if (kind_ == AgentKind::torchrun) tell_reported(event);
@@ -128,8 +128,8 @@ void Chronicle::tell_one(const RawEvent& event) {
   }
 }
 
-void Chronicle::worker_begins(const RawEvent& like, sim::Pid worker, sim::Pid agent,
-                              std::int64_t local_rank, std::int64_t rank) {
+void TraceMerger::worker_begins(const RawEvent& like, sim::Pid worker, sim::Pid agent,
+                                std::int64_t local_rank, std::int64_t rank) {
   const Key key{like.node, worker};
   over_.erase(key);
   born_[key] =
@@ -137,8 +137,8 @@ void Chronicle::worker_begins(const RawEvent& like, sim::Pid worker, sim::Pid ag
   workers_[key] = {like.node, worker, agent, local_rank, rank, std::nullopt};
 }
 
-/// Whoever sees it first says it: the agent that reaps, or the stage that finds an orphan gone.
-void Chronicle::worker_ends(const RawEvent& like, sim::Pid worker, std::int64_t status) {
+/// Whoever sees it first says it: the agent that reaps, or the cluster that finds an orphan gone.
+void TraceMerger::worker_ends(const RawEvent& like, sim::Pid worker, std::int64_t status) {
   const auto found = workers_.extract(Key{like.node, worker});
   if (!found) return;
   const Worker& gone = found.mapped();
@@ -164,7 +164,7 @@ void Chronicle::worker_ends(const RawEvent& like, sim::Pid worker, std::int64_t 
 }
 
 /// An agent that starts its workers again leaves its round first.
-void Chronicle::leaves(const RawEvent& like, sim::Pid agent, Seat& seat, const char* cause) {
+void TraceMerger::leaves(const RawEvent& like, sim::Pid agent, Seat& seat, const char* cause) {
   seat.left = true;
   emit(like, agent, ev::group_restarting,
        {cause, scenario_.protocol.agent.max_restarts - seat.restarts, seat.round});
@@ -173,7 +173,7 @@ void Chronicle::leaves(const RawEvent& like, sim::Pid agent, Seat& seat, const c
 
 /// A worker that begins tells of its agent's round: the agent has joined it, and somebody has
 /// completed it.
-void Chronicle::tell_reported(const RawEvent& event) {
+void TraceMerger::tell_reported(const RawEvent& event) {
   const sim::Pid agent{static_cast<std::int32_t>(event.number("agent_pid"))};
   const std::int64_t round = event.number("round");
   const std::int64_t restarts = event.number("restart_count");
@@ -207,7 +207,7 @@ void Chronicle::tell_reported(const RawEvent& event) {
 }
 
 /// Whoever still has restarts has been told to leave its round already (worker_ends).
-void Chronicle::tell_logged(const RawEvent& event, Logged what) {
+void TraceMerger::tell_logged(const RawEvent& event, Logged what) {
   const Seat& seat = seats_[{event.node, event.pid}];
   switch (what) {
     case Logged::worker_failed:
@@ -227,17 +227,17 @@ void Chronicle::tell_logged(const RawEvent& event, Logged what) {
 }
 
 /// What the node's clock said, as far as one of its processes has told.
-sim::WallTime Chronicle::wall(const RawEvent& event) {
+sim::WallTime TraceMerger::wall(const RawEvent& event) {
   return sim::WallTime(event.at.time_since_epoch() + ahead_[event.node]);
 }
 
-sim::EventId Chronicle::emit(const RawEvent& like, sim::Pid pid, const sim::EventType& type,
-                             std::initializer_list<sim::FieldValue> fields) {
+sim::EventId TraceMerger::emit(const RawEvent& like, sim::Pid pid, const sim::EventType& type,
+                               std::initializer_list<sim::FieldValue> fields) {
   return recorder_.emit(cause_, sim::WorldTime(like.at - begin_), wall(like), like.node, pid, type,
                         {fields.begin(), fields.size()});
 }
 
-sim::EventId Chronicle::emit(const RawEvent& event) {
+sim::EventId TraceMerger::emit(const RawEvent& event) {
   std::vector<sim::FieldValue> fields;
   for (const RawEvent::Field& field : event.fields) {
     if (const auto* text = std::get_if<std::string>(&field)) {

@@ -1,11 +1,11 @@
 // What real processes say, told as one story.
-#include "scenarios/real/chronicle.h"
+#include "scenarios/real/trace_merger.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "model/observe/trace_events.h"
-#include "scenarios/real/director.h"
+#include "scenarios/real/real_timeline.h"
 #include "scenarios/real/worker_events.h"
 #include "sim/world/world_events.h"
 
@@ -39,22 +39,22 @@ class Notes final : public kernel::TraceSink {
   std::vector<std::string> lines;
 };
 
-class ChronicleOf {
+class TraceMergerOf {
  public:
-  explicit ChronicleOf(AgentKind kind) : chronicle(kind, scenario, names, sim::WorldTime(1000ms)) {
-    chronicle.add_sink(notes);
+  explicit TraceMergerOf(AgentKind kind) : merger(kind, scenario, names, sim::WorldTime(1000ms)) {
+    merger.add_sink(notes);
   }
   void note(int at_ms, sim::NodeId node, sim::Pid pid, const sim::EventType& type,
             std::vector<RawEvent::Field> fields) {
-    chronicle.note({sim::WorldTime(sim::Duration(std::chrono::milliseconds(1000 + at_ms))),
-                    node,
-                    pid,
-                    &type,
-                    std::move(fields),
-                    {}});
+    merger.note({sim::WorldTime(sim::Duration(std::chrono::milliseconds(1000 + at_ms))),
+                 node,
+                 pid,
+                 &type,
+                 std::move(fields),
+                 {}});
   }
   std::vector<std::string> told(int until_ms = 10'000) {
-    chronicle.tell(sim::WorldTime(sim::Duration(std::chrono::milliseconds(1000 + until_ms))));
+    merger.tell(sim::WorldTime(sim::Duration(std::chrono::milliseconds(1000 + until_ms))));
     return std::exchange(notes.lines, {});
   }
   void worker_starts(int at_ms, sim::NodeId node, sim::Pid agent, sim::Pid worker) {
@@ -70,11 +70,11 @@ class ChronicleOf {
   Scenario scenario;
   std::vector<std::string> names{"a", "b", "store"};
   Notes notes;
-  Chronicle chronicle;
+  TraceMerger merger;
 };
 
-TEST(Chronicle, tells_in_the_order_of_time_and_late_news_late) {
-  ChronicleOf of(AgentKind::hooke);
+TEST(TraceMerger, tells_in_the_order_of_time_and_late_news_late) {
+  TraceMergerOf of(AgentKind::hooke);
   of.note(30, kB, kOther, wev::process_started, {0, "agent", 20});
   of.note(10, kA, kAgent, wev::process_started, {0, "agent", 10});
   EXPECT_THAT(of.told(20), ElementsAre("10 process.started a/10"));
@@ -92,10 +92,10 @@ class Begun final : public kernel::TraceSink {
   std::vector<sim::Duration> spans;
 };
 
-TEST(Chronicle, lets_nothing_begin_later_for_being_told_late) {
-  ChronicleOf of(AgentKind::hooke);
+TEST(TraceMerger, lets_nothing_begin_later_for_being_told_late) {
+  TraceMergerOf of(AgentKind::hooke);
   Begun begun;
-  of.chronicle.add_sink(begun);
+  of.merger.add_sink(begun);
   const auto exchange = [&](int at_ms) {
     of.note(at_ms, kA, kAgent, ev::rendezvous_exchanged,
             {"job", "read", 0, 1, std::int64_t{2'000'000}, 0});
@@ -114,40 +114,40 @@ class WallTimes final : public kernel::TraceSink {
   std::vector<sim::WallTime> times;
 };
 
-TEST(Chronicle, knows_a_nodes_wall_clock_from_what_its_processes_tell) {
-  ChronicleOf of(AgentKind::hooke);
+TEST(TraceMerger, knows_a_nodes_wall_clock_from_what_its_processes_tell) {
+  TraceMergerOf of(AgentKind::hooke);
   WallTimes wall;
-  of.chronicle.add_sink(wall);
+  of.merger.add_sink(wall);
   // At 1,020 ms of the machine's clock the agent's wall clock said one hour.
-  of.chronicle.note({sim::WorldTime(1020ms), kA, kAgent, &ev::mark, {"x"}, sim::WallTime(1h)});
-  of.note(30, kA, kAgent, wev::process_ended, {0});  // the stage's news has none
+  of.merger.note({sim::WorldTime(1020ms), kA, kAgent, &ev::mark, {"x"}, sim::WallTime(1h)});
+  of.note(30, kA, kAgent, wev::process_ended, {0});  // the cluster's news has none
   static_cast<void>(of.told());
   EXPECT_THAT(wall.times, ElementsAre(sim::WallTime(1h), sim::WallTime(1h + 10ms)));
 }
 
-TEST(Chronicle, adds_the_beginning_and_the_end_of_a_worker_once) {
-  ChronicleOf of(AgentKind::hooke);
+TEST(TraceMerger, adds_the_beginning_and_the_end_of_a_worker_once) {
+  TraceMergerOf of(AgentKind::hooke);
   of.worker_starts(10, kA, kAgent, kWorker);
   EXPECT_THAT(of.told(),
               ElementsAre("10 process.started a/11", testing::HasSubstr("worker.started")));
-  ASSERT_EQ(of.chronicle.living_workers().size(), 1U);
+  ASSERT_EQ(of.merger.living_workers().size(), 1U);
   of.note(20, kA, kAgent, ev::worker_ended, {std::int64_t{11}, 0, 0, 3, 0});
-  of.note(25, kA, kWorker, wev::process_ended, {3});  // the stage found it gone as well
+  of.note(25, kA, kWorker, wev::process_ended, {3});  // the cluster found it gone as well
   EXPECT_THAT(of.told(), ElementsAre("20 process.ended a/11 status=3",
                                      testing::HasSubstr("worker.ended a/10 status=3")));
-  EXPECT_TRUE(of.chronicle.living_workers().empty());
+  EXPECT_TRUE(of.merger.living_workers().empty());
 }
 
-TEST(Chronicle, gives_the_signal_of_a_hooke_agent_to_its_worker) {
-  ChronicleOf of(AgentKind::hooke);
+TEST(TraceMerger, gives_the_signal_of_a_hooke_agent_to_its_worker) {
+  TraceMergerOf of(AgentKind::hooke);
   of.worker_starts(10, kA, kAgent, kWorker);
   static_cast<void>(of.told());
   of.note(20, kA, kAgent, ev::worker_signalled, {std::int64_t{11}, 15, "stop"});
   EXPECT_THAT(of.told(), ElementsAre("20 worker.signalled a/10", "20 process.signalled a/11"));
 }
 
-TEST(Chronicle, gathers_a_torchrun_round_from_its_workers) {
-  ChronicleOf of(AgentKind::torchrun);
+TEST(TraceMerger, gathers_a_torchrun_round_from_its_workers) {
+  TraceMergerOf of(AgentKind::torchrun);
   of.worker_reports(10, kA, kAgent, kWorker, "0/2", 0, 0);
   EXPECT_THAT(of.told(),
               ElementsAre("10 rendezvous.completed a/10 round=0 participants=2",
@@ -159,9 +159,9 @@ TEST(Chronicle, gathers_a_torchrun_round_from_its_workers) {
                           testing::HasSubstr("worker.started b/20"), "11 group.state b/20"));
 }
 
-TEST(Chronicle,
+TEST(TraceMerger,
      tells_that_a_torchrun_agent_left_when_its_worker_failed_and_others_when_they_return) {
-  ChronicleOf of(AgentKind::torchrun);
+  TraceMergerOf of(AgentKind::torchrun);
   of.worker_reports(10, kA, kAgent, kWorker, "0/2", 0, 0);
   of.worker_reports(10, kB, kOther, kOtherWorker, "1/2", 0, 0);
   static_cast<void>(of.told());
@@ -180,8 +180,8 @@ TEST(Chronicle,
                                      "30 process.started a/12", testing::_, testing::_));
 }
 
-TEST(Chronicle, a_torchrun_agent_that_is_gone_restarts_nothing) {
-  ChronicleOf of(AgentKind::torchrun);
+TEST(TraceMerger, a_torchrun_agent_that_is_gone_restarts_nothing) {
+  TraceMergerOf of(AgentKind::torchrun);
   of.worker_reports(10, kA, kAgent, kWorker, "0/1", 0, 0);
   static_cast<void>(of.told());
   of.note(20, kA, kAgent, wev::process_ended, {-9});
@@ -191,8 +191,8 @@ TEST(Chronicle, a_torchrun_agent_that_is_gone_restarts_nothing) {
                           "21 worker.ended a/10 status=-9 rank=0"));
 }
 
-TEST(Chronicle, tells_what_a_torchrun_agent_has_logged) {
-  ChronicleOf of(AgentKind::torchrun);
+TEST(TraceMerger, tells_what_a_torchrun_agent_has_logged) {
+  TraceMergerOf of(AgentKind::torchrun);
   const auto logged = [&](int at_ms, Logged what) {
     of.note(at_ms, kA, kAgent, events::agent_logged, {static_cast<std::int64_t>(what)});
   };
