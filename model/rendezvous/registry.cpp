@@ -6,8 +6,8 @@
 #include "model/etcd/v3_store.h"
 #include "model/rendezvous/backends/c10d_backend.h"
 #include "model/rendezvous/backends/etcd_backend.h"
-#include "model/rendezvous/dynamic/dynamic_handler.h"
 #include "model/rendezvous/dynamic/dynamic_settings.h"
+#include "model/rendezvous/dynamic_factory.h"
 #include "model/rendezvous/legacy_etcd/handler.h"
 #include "model/rendezvous/static/static_handler.h"
 

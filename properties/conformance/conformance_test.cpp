@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -99,10 +100,10 @@ Action action_named(const std::string& name) {
 }
 
 Operation operation_named(const std::string& name) {
-  if (name == "join") return &decide_join;
-  if (name == "exit") return &decide_exit;
-  if (name == "close") return &decide_close;
-  if (name == "keep_alive") return &decide_keep_alive;
+  if (name == "join") return &Decisions::join;
+  if (name == "exit") return &Decisions::exit;
+  if (name == "close") return &Decisions::close;
+  if (name == "keep_alive") return &Decisions::keep_alive;
   throw std::invalid_argument("unknown operation " + name);
 }
 
@@ -215,9 +216,10 @@ std::string check_decide(const json& in, Variant variant) {
   const NodeRef node = node_of(in.at("node"));
   std::string action = "null";
   std::string raised = raised_by([&] {
-    const Situation situation{state, settings, node, kWallNow, kMonoNow};
-    action =
-        to_string(operation_named(in.at("op"))(situation, kMonoNow + micros(in.at("op_deadline"))));
+    const Situation situation{state, node, kWallNow, kMonoNow};
+    const Decisions decisions(settings);
+    const Operation operation = operation_named(in.at("op"));
+    action = to_string((decisions.*operation)(situation, kMonoNow + micros(in.at("op_deadline"))));
   });
   if (action == "ERROR_CLOSED") raised = "RendezvousClosedError";
   if (action == "ERROR_TIMEOUT") raised = "RendezvousTimeoutError";
@@ -230,8 +232,8 @@ std::string check_apply(const json& in, Variant variant) {
   RendezvousState state = state_of(in.at("state"));
   const RendezvousSettings settings = settings_of(in.at("settings"), variant);
   const Action action = action_named(in.at("action"));
-  const std::string raised =
-      raised_by([&] { apply(action, state, settings, node_of(in.at("node")), kWallNow); });
+  const std::string raised = raised_by(
+      [&] { Decisions(settings).apply(action, state, node_of(in.at("node")), kWallNow); });
   const json& expect = in.at("expect");
   std::string out = compare("raises", name_or_null(expect.at("raises")), raised);
   if (expect.at("raises").is_null()) {
@@ -249,9 +251,9 @@ std::string check_apply(const json& in, Variant variant) {
 std::string check_sanitize(const json& in, Variant variant) {
   RendezvousState state = state_of(in.at("state"));
   const RendezvousSettings settings = settings_of(in.at("settings"), variant);
-  std::vector<DeadNode> dead;
-  dead = dead_nodes(state, settings, kWallNow);
-  if (!dead.empty()) sanitise(state, settings, dead);
+  const Decisions decisions(settings);
+  std::vector<DeadNode> dead = decisions.dead_nodes(state, kWallNow);
+  if (!dead.empty()) decisions.sanitise(state, dead);
   return compare("after", text_of(state_of(in.at("expect").at("after"))), text_of(state)) +
          compare("dead", dead_text(in.at("expect").at("dead")), dead_text(dead));
 }
@@ -264,7 +266,8 @@ std::string check_sync(const json& in, Variant variant) {
   FakeClock clock;
   FakeBackend backend(variant);
   const RendezvousSettings settings = settings_of(in.at("settings"), variant);
-  StateHolder holder(clock, backend, settings, node_of(in.at("node")), nullptr,
+  Decisions decisions(settings);
+  StateHolder holder(clock, backend, settings, decisions, node_of(in.at("node")), nullptr,
                      micros(in.at("cache_duration")));
   take_stored(backend, in.at("backend"));
   std::string out;
@@ -310,27 +313,45 @@ struct Turns {
 };
 Turns* running = nullptr;
 
-Action noted(const Situation& situation, sim::MonotonicTime deadline) {
-  const std::string time = std::to_string(running->clock->since.count() / 1000) + "us ";
-  const std::string call = std::exchange(running->backend->call, "null");
-  std::string action = "null";
-  try {
-    const Action decided = running->decide(situation, deadline);
-    action = to_string(decided);
-    running->lines.push_back(time + call + " " + action);
-    return decided;
-  } catch (...) {
-    running->lines.push_back(time + call + " " + action);
-    throw;
+class NotedDecisions : public Decisions {
+ public:
+  using Decisions::Decisions;
+  Action noted(const Situation& situation, sim::MonotonicTime deadline) const {
+    const std::string time = std::to_string(running->clock->since.count() / 1000) + "us ";
+    const std::string call = std::exchange(running->backend->call, "null");
+    std::string action = "null";
+    try {
+      const Action decided = (this->*running->decide)(situation, deadline);
+      action = to_string(decided);
+      running->lines.push_back(time + call + " " + action);
+      return decided;
+    } catch (...) {
+      running->lines.push_back(time + call + " " + action);
+      throw;
+    }
   }
-}
+};
+
+/// Time passes while an operation waits, and others write before each exchange.
+class NotedHooks final : public OpHooks {
+ public:
+  NotedHooks(std::function<void()> waits, std::function<void()> writes)
+      : waits_(std::move(waits)), writes_(std::move(writes)) {}
+  void pause(Duration) override { waits_(); }
+  void before_write(Action) override { writes_(); }
+
+ private:
+  std::function<void()> waits_, writes_;
+};
 
 std::string check_run(const json& in, Variant variant) {
   FakeClock clock;
   FakeBackend backend(variant);
   const RendezvousSettings settings = settings_of(in.at("settings"), variant);
   const NodeRef node = node_of(in.at("node"));
-  StateHolder holder(clock, backend, settings, node, nullptr, micros(in.at("cache_duration")));
+  NotedDecisions decisions(settings);
+  StateHolder holder(clock, backend, settings, decisions, node, nullptr,
+                     micros(in.at("cache_duration")));
   take_stored(backend, in.at("backend"));
   Turns turns{operation_named(in.at("op")), &clock, &backend, {}};
   running = &turns;
@@ -350,14 +371,15 @@ std::string check_run(const json& in, Variant variant) {
   let_others_write();
   const bool joins = in.at("op") == "join";
   const std::string raised = raised_by([&] {
-    run_operation(
-        &noted, holder, settings, node, clock, kMonoNow + micros(in.at("op_deadline")),
-        joins ? std::optional(settings.timeout.join) : std::nullopt,
-        [&](Duration) {
+    NotedHooks hooks(
+        [&] {
           clock.since += micros(in.at("wait"));
           let_others_write();
         },
-        [&](Action) { let_others_write(); });
+        let_others_write);
+    run_operation(static_cast<Operation>(&NotedDecisions::noted), decisions, holder, node, clock,
+                  kMonoNow + micros(in.at("op_deadline")),
+                  joins ? std::optional(settings.timeout.join) : std::nullopt, hooks);
   });
   const json& expect = in.at("expect");
   std::vector<std::string> expected;

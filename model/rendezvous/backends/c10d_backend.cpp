@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "model/rendezvous/core/endpoint.h"
-#include "model/rendezvous/dynamic/dynamic_handler.h"
 #include "model/rendezvous/dynamic/dynamic_settings.h"
 #include "model/rendezvous/state/state_codec.h"
 #include "model/signals/signal_gate.h"

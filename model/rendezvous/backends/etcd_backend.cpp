@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "model/rendezvous/backends/etcd_server.h"
-#include "model/rendezvous/dynamic/dynamic_handler.h"
 #include "model/rendezvous/dynamic/dynamic_settings.h"
 #include "model/rendezvous/state/state_codec.h"
 

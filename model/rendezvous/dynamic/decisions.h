@@ -1,14 +1,14 @@
 #pragma once
-// What a node does about the shared state it sees: pure functions from (state, settings, clocks) to
-// an action, and the actions' effects on a state (dynamic_rendezvous.py: _RendezvousJoinOp,
+// What a node does about the shared state it sees: functions from (state, settings, clocks) to an
+// action, and the actions' effects on a state (dynamic_rendezvous.py: _RendezvousJoinOp,
 // _RendezvousExitOp, _RendezvousCloseOp, _RendezvousKeepAliveOp, _DistributedRendezvousOpExecutor,
 // _sanitize).
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "model/observe/python_error.h"
-#include "model/rendezvous/dynamic/signs_of_life.h"
 #include "model/rendezvous/state/state.h"
 
 namespace hooke::model {
@@ -32,44 +32,18 @@ enum class Action : unsigned char {
 /// PyTorch's name, "ADD_TO_PARTICIPANTS".
 std::string_view to_string(Action action);
 
-/// Everything a decision depends on.
+/// Everything a decision depends on, besides the settings.
 struct Situation {
   const RendezvousState& state;
-  const RendezvousSettings& settings;
-  const NodeRef& node;     ///< who asks
+  const NodeRef& node;     ///< the node that asks
   sim::WallTime wall_now;  ///< of this node, whole microseconds
   sim::MonotonicTime mono_now;
-  const SignsOfLife* signs = nullptr;  ///< hardened: goes before what wall clocks say
 };
-
-/// From one heartbeat of a node to its next.
-sim::Duration heartbeat_interval(const RendezvousSettings& settings);
-
-/// One of the four operations: the next step towards its goal, given its deadline.
-using Operation = Action (*)(const Situation&, sim::MonotonicTime deadline);
-
-/// Takes part in a round. Throws RendezvousGracefulExitError for a spare that finds the rendezvous
-/// closed (2.x), EscapedPythonError where 1.13 compares an unset deadline.
-Action decide_join(const Situation& situation, sim::MonotonicTime deadline);
-/// Leaves the current round.
-Action decide_exit(const Situation& situation, sim::MonotonicTime deadline);
-/// Takes itself off all lists, for good (hardened).
-Action decide_leave(const Situation& situation, sim::MonotonicTime deadline);
-/// Closes the rendezvous.
-Action decide_close(const Situation& situation, sim::MonotonicTime deadline);
-/// Renews this node's heartbeat when it is due; a node that is not listed has nothing to renew
-///
-Action decide_keep_alive(const Situation& situation, sim::MonotonicTime deadline);
 
 /// The operation's deadline is extended by this action (a spare that is let in starts afresh).
 constexpr bool extends_deadline(Action action) {
   return action == Action::remove_from_redundancy_list;
 }
-
-/// Carries out a changing action for `node` on `state`. EscapedPythonError "KeyError" when the node
-/// or its heartbeat is missing where Python deletes it.
-void apply(Action action, RendezvousState& state, const RendezvousSettings& settings,
-           const NodeRef& node, sim::WallTime wall_now);
 
 /// A node that has not reported for longer than interval × attempts.
 struct DeadNode {
@@ -78,15 +52,94 @@ struct DeadNode {
   bool was_participant = false;
 };
 
-/// The nodes whose heartbeats are too old, in the order of their heartbeats. Constant time when
-/// there is none and the oldest heartbeat is known.
-std::vector<DeadNode> dead_nodes(const RendezvousState& state, const RendezvousSettings& settings,
-                                 sim::WallTime wall_now);
-/// Likewise by what this node has seen; never this node itself.
-std::vector<DeadNode> dead_nodes(const RendezvousState& state, const RendezvousSettings& settings,
-                                 const SignsOfLife& signs, const NodeRef& self);
-/// Removes them from `state`.
-void sanitise(RendezvousState& state, const RendezvousSettings& settings,
-              std::vector<DeadNode>& dead);
+/// The tables of PyTorch's operations. What stands in the protected part is one row or one number
+/// each; model/hardened and model/planted replace them.
+class Decisions {
+ public:
+  /// `settings` must outlive this.
+  explicit Decisions(const RendezvousSettings& settings) : settings_(settings) {}
+  virtual ~Decisions() = default;
+  Decisions(const Decisions&) = delete;
+  Decisions& operator=(const Decisions&) = delete;
+
+  // The four operations: the next step towards its goal, given its deadline.
+
+  /// Takes part in a round. Throws RendezvousGracefulExitError for a spare that finds the
+  /// rendezvous closed (2.x), EscapedPythonError where 1.13 compares an unset deadline.
+  virtual Action join(const Situation& situation, sim::MonotonicTime deadline) const;
+  /// Leaves the current round.
+  Action exit(const Situation& situation, sim::MonotonicTime deadline) const;
+  /// Closes the rendezvous.
+  Action close(const Situation& situation, sim::MonotonicTime deadline) const;
+  /// Renews this node's heartbeat when it is due; a node that is not listed has nothing to renew
+  ///
+  Action keep_alive(const Situation& situation, sim::MonotonicTime deadline) const;
+
+  /// Carries out a changing action for `node` on `state`. EscapedPythonError "KeyError" when the
+  /// node or its heartbeat is missing where Python deletes it.
+  void apply(Action action, RendezvousState& state, const NodeRef& node,
+             sim::WallTime wall_now) const;
+
+  /// The nodes whose heartbeats are too old, in the order of their heartbeats. Constant time when
+  /// there is none and the oldest heartbeat is known.
+  virtual std::vector<DeadNode> dead_nodes(const RendezvousState& state,
+                                           sim::WallTime wall_now) const;
+  /// Removes them from `state`.
+  void sanitise(RendezvousState& state, std::vector<DeadNode>& dead) const;
+  /// Takes in a state as the backend has it.
+  virtual void observe(const RendezvousState& /*state*/) {}
+
+  /// From one heartbeat of a node to its next.
+  [[nodiscard]] virtual sim::Duration heartbeat_interval() const {
+    return settings_.keep_alive_interval;
+  }
+  /// The silence after which a node is dead.
+  [[nodiscard]] virtual sim::Duration keep_alive_threshold() const {
+    return settings_.keep_alive_interval * settings_.keep_alive_max_attempt;
+  }
+
+ protected:
+  /// How many nodes are enough for a round, and how many are all that it takes.
+  [[nodiscard]] virtual std::int64_t enough_nodes() const { return settings_.min_nodes; }
+  [[nodiscard]] virtual std::int64_t all_seats() const { return settings_.max_nodes; }
+  /// What newcomers may have of a complete round.
+  [[nodiscard]] virtual std::int64_t open_seats() const { return settings_.max_nodes; }
+
+  [[nodiscard]] virtual bool heartbeat_due(const Situation& s) const;
+  /// The rows of a spare (2.x), and those when the rendezvous is open; nullopt: it is none.
+  [[nodiscard]] virtual std::optional<Action> as_spare(const Situation& s) const;
+  [[nodiscard]] virtual Action as_spare_of_open(const Situation& s) const;
+  /// No seat is free for a spare.
+  [[nodiscard]] virtual bool stays_spare(const Situation& s) const;
+  /// nullopt: the rendezvous is open.
+  [[nodiscard]] virtual std::optional<Action> when_closed(const Situation& s) const;
+  [[nodiscard]] virtual bool last_call_is_over(const Situation& s) const;
+  /// Nothing is to be done but to wait.
+  [[nodiscard]] virtual Action wait(const Situation& s) const;
+
+  virtual void renew(RendezvousState& state, const NodeRef& node, sim::WallTime now) const;
+  virtual void add_to_participants(RendezvousState& state, const NodeRef& node,
+                                   sim::WallTime now) const;
+  virtual void add_to_redundancy_list(RendezvousState& state, const NodeRef& node,
+                                      sim::WallTime now) const;
+  /// The last call begins with the participant that has just been added; `least` are enough.
+  [[nodiscard]] virtual bool begins_last_call(const RendezvousState& state,
+                                              std::int64_t least) const;
+  /// The participant that has just been added was the last one.
+  [[nodiscard]] virtual bool is_full(const RendezvousState& state) const;
+  virtual void complete(RendezvousState& state) const;
+  /// A participant has left or died: perhaps the round is over, perhaps last call is off.
+  virtual void participant_removed(RendezvousState& state) const;
+  /// Takes a dead node off every list.
+  virtual void remove_dead(RendezvousState& state, DeadNode& node) const;
+
+  const RendezvousSettings& settings_;
+};
+
+/// One of the operations.
+using Operation = Action (Decisions::*)(const Situation&, sim::MonotonicTime deadline) const;
+
+/// Takes `node` off a list of nodes; false: it is not there.
+bool erase_node(std::vector<NodeRef>& list, const NodeRef& node);
 
 }  // namespace hooke::model

@@ -2,29 +2,70 @@
 // The dynamic rendezvous as an agent sees it (dynamic_rendezvous.py:DynamicRendezvousHandler).
 
 #include <memory>
+#include <optional>
+#include <string>
 
+#include "model/rendezvous/core/bootstrap.h"
 #include "model/rendezvous/core/handler.h"
-#include "model/rendezvous/core/settings.h"
-#include "model/rendezvous/dynamic/backend.h"
-#include "model/store/tcp_store.h"
+#include "model/rendezvous/dynamic/handler_core.h"
+#include "model/rendezvous/dynamic/keep_alive.h"
 
 namespace hooke::model {
 
-/// What a handler is built over; `server` is kept alive as long as the handler when this process
-/// hosts it.
-struct RendezvousResources {
-  std::unique_ptr<RendezvousBackend> backend;
-  std::shared_ptr<Store> store;
-  std::unique_ptr<TcpStoreServer> server;
-  /// Over what job_store() lies where `store` does not compare and set; null: `store`.
-  std::shared_ptr<Store> job_store = nullptr;
-};
+/// The handler of one node. What is protected and virtual is a step of PyTorch's that others
+/// replace (model/hardened, model/planted).
+class DynamicHandler : public RendezvousHandler {
+ public:
+  /// No traffic yet.
+  explicit DynamicHandler(std::shared_ptr<HandlerCore> core);
 
-/// A handler for one node. Checks run id and limits (std::invalid_argument); no traffic yet.
-/// `local_addr` empty: the host's fully qualified name.
-std::unique_ptr<RendezvousHandler> make_dynamic_handler(sim::Ports& ports,
-                                                        RendezvousResources resources,
-                                                        RendezvousSettings settings,
-                                                        const std::string& local_addr);
+  [[nodiscard]] std::string get_backend() const override {
+    return core_->resources.backend->name();
+  }
+  [[nodiscard]] std::string get_run_id() const override { return core_->settings.run_id; }
+  [[nodiscard]] bool use_agent_store() const override;
+  RendezvousInfo next_rendezvous() override;
+  bool is_closed() override;
+  void set_closed() override;
+  std::int64_t num_nodes_waiting() override;
+  std::int64_t others_at_work() override;
+  std::vector<std::int64_t> missing_ranks() override;
+  std::shared_ptr<Store> job_store() override;
+  bool shutdown() override;
+
+ protected:
+  /// When the join that begins now must be over.
+  [[nodiscard]] virtual sim::MonotonicTime join_deadline() const;
+  /// Leaves the last round and takes a seat in the next one.
+  virtual void enter_round(sim::MonotonicTime deadline);
+  virtual void start_keep_alive();
+  [[nodiscard]] virtual std::int64_t world_size(const RendezvousState& state) const;
+  [[nodiscard]] virtual std::string prefix_of(std::int64_t round) const;
+  /// The store of one round.
+  virtual std::shared_ptr<Store> round_store(std::int64_t round);
+  /// Where the workers of the round meet; of 1.13 the agent decides that.
+  virtual void exchange_bootstrap(RendezvousInfo& info);
+  /// Nodes that want in, by the state just seen.
+  virtual std::int64_t count_waiting() const;
+  [[nodiscard]] virtual bool is_at_work(const Participant& participant) const;
+  /// Called when the heartbeats have stopped, before this node does its last thing.
+  virtual void before_leaving() {}
+  /// Stops the heartbeats and does the last thing of this node in its rendezvous.
+  bool run_to_leave(Operation operation);
+  void stop_keep_alive();
+  void close();
+  [[nodiscard]] std::optional<NodeDesc> first_member() const;
+  sim::Trace& trace() { return core_->ports.trace; }
+
+  std::shared_ptr<HandlerCore> core_;
+  Bootstrap bootstrap_;
+  std::unique_ptr<KeepAlive> keep_alive_;
+  std::vector<Participant> members_;  ///< of the round joined last
+
+ private:
+  RendezvousInfo join();
+
+  std::int64_t waiting_seen_ = 0;
+};
 
 }  // namespace hooke::model

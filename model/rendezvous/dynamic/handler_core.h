@@ -2,51 +2,56 @@
 // What the handler of a dynamic rendezvous and its keep-alive fiber share, so that either may go
 // first.
 
-#include <functional>
+#include <exception>
 #include <memory>
 #include <optional>
 
 #include "model/rendezvous/dynamic/decisions.h"
-#include "model/rendezvous/dynamic/dynamic_handler.h"
-#include "model/rendezvous/dynamic/retrying_backend.h"
+#include "model/rendezvous/dynamic/op_executor.h"
+#include "model/rendezvous/dynamic/resources.h"
 #include "model/rendezvous/dynamic/state_holder.h"
 #include "model/rendezvous/dynamic/write_tracer.h"
+#include "sim/port/ports.h"
 #include "sim/port/sync.h"
 
 namespace hooke::model {
 
 /// One node's part in a dynamic rendezvous. Built by its handler; not copied.
-struct HandlerCore {
-  HandlerCore(sim::Ports& in, RendezvousResources given, RendezvousSettings with, NodeDesc me)
-      : ports(in),
-        resources(std::move(given)),
-        settings(std::move(with)),
-        node(std::move(me)),
-        retrying(settings.variant == Variant::hardened ? make_retrying() : nullptr),
-        tracer(in.trace, in.clock, settings),
-        holder(in.clock, *resources.backend, settings, node, &tracer),
-        heartbeat_lock(in.executor) {}
+class HandlerCore : public OpHooks {
+ public:
+  /// What a node decides with and holds its copy of the state in.
+  struct Parts {
+    std::unique_ptr<Decisions> (*decisions)(HandlerCore& core);
+    std::unique_ptr<StateHolder> (*holder)(HandlerCore& core);
+  };
+  static std::unique_ptr<Decisions> faithful_decisions(HandlerCore& core);
+  static std::unique_ptr<StateHolder> faithful_holder(HandlerCore& core);
+
+  HandlerCore(sim::Ports& in, RendezvousResources given, RendezvousSettings with, NodeDesc me,
+              Parts parts = {&faithful_decisions, &faithful_holder});
 
   sim::Ports& ports;
   RendezvousResources resources;
   RendezvousSettings settings;
   NodeRef node;
-  RetryingBackend* retrying;  ///< what `resources` has as backend; null in the faithful variants
   WriteTracer tracer;
-  StateHolder holder;
-  sim::Mutex heartbeat_lock;           ///< held across store calls (R-10)
-  std::function<void()> when_waiting;  ///< see RendezvousHandler
-  std::function<void()> when_idle;     ///< called before this node sleeps; may raise
+  std::unique_ptr<Decisions> decisions;
+  std::unique_ptr<StateHolder> holder;
+  sim::Mutex heartbeat_lock;  ///< held across store calls (R-10)
 
   /// Carries `operation` out until it is done or `deadline` has passed; a caught signal ends it.
-  void run(Operation operation, sim::MonotonicTime deadline,
-           std::optional<sim::Duration> extend_by = std::nullopt);
-  [[nodiscard]] bool hardened() const { return settings.variant == Variant::hardened; }
+  virtual void run(Operation operation, sim::MonotonicTime deadline,
+                   std::optional<sim::Duration> extend_by = std::nullopt);
+  void pause(sim::Duration span) override;
+  void before_write(Action action) override;
 
- private:
-  RetryingBackend* make_retrying();
-  void run_hearing(Operation operation, sim::MonotonicTime deadline,
-                   std::optional<sim::Duration> extend_by);
+  /// From now to the next tick of the heartbeats (utils.py:_PeriodicTimer).
+  [[nodiscard]] virtual sim::Duration until_next_tick() const;
+  /// A tick is made although the heartbeats were dismissed while it waited for the lock.
+  [[nodiscard]] virtual bool ticks_when_dismissed() const { return true; }
+  /// An exception that is none of the rendezvous ends the heartbeats silently; false: told as
+  /// a failed tick, it does not.
+  [[nodiscard]] virtual bool heartbeats_die() const { return true; }
 };
 
 }  // namespace hooke::model

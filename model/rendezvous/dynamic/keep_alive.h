@@ -10,15 +10,14 @@ namespace hooke::model {
 
 /// The background task that renews the heartbeat (utils.py:_PeriodicTimer): first tick one interval
 /// after the start, never two at once, missed ticks are not made up, an unexpected exception ends
-/// it silently. Hardened: the first tick comes when the heartbeat is due, and no exception
-/// ends it.
+/// it silently.
 class KeepAlive {
  public:
   /// Begins the task, which may outlive the object: it shares `core`.
   static std::unique_ptr<KeepAlive> start(const std::shared_ptr<HandlerCore>& core);
   explicit KeepAlive(const std::shared_ptr<HandlerCore>& core)
       : executor_(core->ports.executor), stop_(std::make_shared<sim::Flag>(core->ports.executor)) {}
-  /// A running tick is the last one. Hardened: one that waits for the lock does not run any more.
+  /// A running tick is the last one.
   void dismiss() { stop_->set(); }
   /// Waits for a running tick to end.
   void cancel() {

@@ -41,66 +41,68 @@ class StateHolder {
     virtual void on_own_death() = 0;
   };
 
-  /// `cache_duration` 0: every clean sync asks the backend.
+  /// `cache_duration` 0: every clean sync asks the backend. References must outlive this.
   StateHolder(sim::Clock& clock, RendezvousBackend& backend, const RendezvousSettings& settings,
-              NodeRef node, Observer* observer,
+              Decisions& decisions, NodeRef node, Observer* observer,
               sim::Duration cache_duration = std::chrono::seconds(1));
+  virtual ~StateHolder() = default;
+  StateHolder(const StateHolder&) = delete;
+  StateHolder& operator=(const StateHolder&) = delete;
 
   [[nodiscard]] const RendezvousState& state() const { return *state_; }
   /// Applies a changing action to the local copy and marks it dirty.
-  void change(Action action);
+  virtual void change(Action action);
   void mark_dirty() { dirty_ = true; }
   /// Writes the local copy when it is dirty, reads when the cache is old, and drops dead nodes from
-  /// what came back (locally: that alone is not written). true: written; false: somebody else was
-  /// faster, the local copy is now theirs; nullopt: nothing written. RendezvousConnectionError,
-  /// RendezvousStateError: nothing has changed; what was to be written is tried
-  /// again with the next sync, or forgotten in the hardened variant.
-  std::optional<bool> sync();
+  /// what came back (locally: that alone is not written). true: written; false: another node was
+  /// faster, the local copy is now that node's; nullopt: nothing written.
+  /// RendezvousConnectionError, RendezvousStateError: nothing has changed; what was to be written
+  /// is tried again with the next sync.
+  virtual std::optional<bool> sync();
   /// The next sync asks the backend, however young the cache is.
   void forget_cache() { last_sync_.reset(); }
-
-  /// False as long as the backend has never had a state for this node to see.
-  [[nodiscard]] bool known() const { return known_; }
-  /// A job that has no state yet begins with `round`, and this node enters no earlier one
-  /// (hardened: R-41).
-  void begin_at(std::int64_t round);
-  /// The state's round is none that came before that.
-  [[nodiscard]] bool is_new_round() const { return state_->round >= first_round_; }
-
-  /// What the hardened variant judges liveness by; null in the faithful ones.
-  [[nodiscard]] const SignsOfLife* signs() const { return signs_ ? &*signs_ : nullptr; }
 
   // What the last sync left behind; for tests and status.
   [[nodiscard]] const std::optional<Token>& token() const { return token_; }
   [[nodiscard]] const std::vector<DeadNode>& dead_nodes() const { return dead_; }
 
- private:
-  [[nodiscard]] std::shared_ptr<RendezvousState> fresh_state() const;
+ protected:
+  /// The state of a job that has none.
+  [[nodiscard]] virtual std::shared_ptr<RendezvousState> fresh_state() const;
   RendezvousState& edit();
-  std::optional<bool> give_back();
+  [[nodiscard]] bool cache_is_fresh() const;
+  /// Takes what the backend has; false: it has nothing.
+  bool read();
+  /// Nothing is stored: the local copy begins afresh.
+  void start_afresh();
   /// Offers the local copy to the backend. True: it is stored.
-  bool write();
-  [[nodiscard]] bool has_landed() const;
+  virtual bool write();
+  virtual std::optional<SetStateResult> offer(const sim::Value& bytes);
+  /// No state could be produced for an offer.
+  virtual void nothing_answered(const sim::Value& offered);
+  /// Local copy and backend agree.
+  void settle();
   void adopt(const sim::Value& bytes);
-  void drop_dead_nodes();
 
-  sim::Clock& clock_;
   RendezvousBackend& backend_;
-  const RendezvousSettings& settings_;
-  NodeRef node_;
-  Observer* observer_;
-  sim::Duration cache_duration_;
-
-  std::int64_t first_round_ = 0;
   StateRef state_;
-  StateRef last_seen_;  ///< what the backend had at the latest sync; hardened
-  std::shared_ptr<RendezvousState> editable_;  ///< same as state_ while nobody else has seen it
+  std::shared_ptr<RendezvousState> editable_;  ///< same as state_ while no other owner has seen it
   std::optional<Token> token_;
-  std::optional<SignsOfLife> signs_;
   bool known_ = false;  ///< the backend has had a state
   bool dirty_ = false;
   std::optional<sim::MonotonicTime> last_sync_;
   std::vector<PendingChange> pending_;
+
+ private:
+  [[nodiscard]] bool has_landed() const;
+  void drop_dead_nodes();
+
+  sim::Clock& clock_;
+  const RendezvousSettings& settings_;
+  Decisions& decisions_;
+  NodeRef node_;
+  Observer* observer_;
+  sim::Duration cache_duration_;
   std::vector<DeadNode> dead_;
 };
 

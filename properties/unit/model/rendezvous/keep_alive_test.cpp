@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "model/rendezvous/dynamic_factory.h"
 #include "properties/unit/sim/world/test_world.h"
 
 namespace hooke::model {
@@ -44,7 +45,7 @@ int looks_of_the_dismissed(Variant variant) {
     settings.run_id = "job";
     settings.variant = variant;
     const auto core =
-        std::make_shared<HandlerCore>(ports, std::move(resources), settings, NodeDesc{"a", 100, 0});
+        make_dynamic_core(ports, std::move(resources), settings, NodeDesc{"a", 100, 0});
     core->heartbeat_lock.lock();
     const auto heartbeats = KeepAlive::start(core);
     sleep(ports, 2 * settings.keep_alive_interval);

@@ -45,8 +45,9 @@ std::string stored_after_a_rejoin(bool bytes_only) {
   settings.min_nodes = 2;
   settings.max_nodes = 3;
   settings.variant = Variant::torch_1_13;
+  Decisions decisions(settings);
   const auto holder = [&](const char* addr) {
-    return StateHolder(clock, backend, settings, NodeRef(NodeDesc{addr, 1, 0}), nullptr,
+    return StateHolder(clock, backend, settings, decisions, NodeRef(NodeDesc{addr, 1, 0}), nullptr,
                        sim::Duration(0));
   };
   StateHolder a = holder("a");

@@ -1,5 +1,5 @@
 // From when an outage counts.
-#include "model/rendezvous/dynamic/retrying_backend.h"
+#include "model/hardened/dynamic/retrying_backend.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Whose silence a node may hold against it.
-#include "model/rendezvous/dynamic/signs_of_life.h"
+#include "model/hardened/dynamic/signs_of_life.h"
 
 #include <gtest/gtest.h>
 

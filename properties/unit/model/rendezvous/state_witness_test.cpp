@@ -9,7 +9,10 @@
 #include <functional>
 #include <optional>
 
+#include "model/hardened/dynamic/hardened_decisions.h"
+#include "model/hardened/dynamic/hardened_state_holder.h"
 #include "model/observe/trace_events.h"
+#include "model/planted/planted_state_holder.h"
 #include "model/rendezvous/core/errors.h"
 #include "model/rendezvous/dynamic/state_holder.h"
 #include "model/rendezvous/state/state_codec.h"
@@ -170,7 +173,8 @@ class Holder : public testing::Test {
   /// What is told of a write of round 0 that is answered with `result`.
   std::vector<std::string> told_of(std::optional<SetStateResult> result) {
     Kinds kinds;
-    StateHolder holder(clock, backend, settings, NodeRef(NodeDesc{"a", 1, 0}), &kinds, 0s);
+    PlantedStateHolder<StateHolder> holder(settings.planted, clock, backend, settings, decisions,
+                                           NodeRef(NodeDesc{"a", 1, 0}), &kinds, 0s);
     backend.on_write = [&](const sim::Value& bytes) {
       if (result && result->has_set) result->bytes = bytes;
       return result;
@@ -182,6 +186,7 @@ class Holder : public testing::Test {
   MovedClock clock;
   ScriptedBackend backend;
   RendezvousSettings settings;
+  Decisions decisions{settings};
 };
 
 TEST_F(Holder, tells_how_a_write_ended) {
@@ -196,7 +201,7 @@ TEST_F(Holder, tells_how_a_write_ended) {
 
 TEST_F(Holder, tells_of_a_write_that_failed_that_nobody_can_tell) {
   Kinds kinds;
-  StateHolder holder(clock, backend, settings, NodeRef(NodeDesc{"a", 1, 0}), &kinds, 0s);
+  StateHolder holder(clock, backend, settings, decisions, NodeRef(NodeDesc{"a", 1, 0}), &kinds, 0s);
   backend.on_write = [](const sim::Value&) -> std::optional<SetStateResult> {
     throw RendezvousConnectionError("gone");
   };
@@ -225,10 +230,11 @@ class HolderOfALostState : public Holder {
   }
   void SetUp() override {
     settings.variant = Variant::hardened;
-    holder.emplace(clock, backend, settings, NodeRef(NodeDesc{"a", 1, 0}), &kinds, 0s);
+    holder.emplace(clock, backend, settings, hardened, NodeRef(NodeDesc{"a", 1, 0}), &kinds, 0s);
   }
   Kinds kinds;
-  std::optional<StateHolder> holder;
+  HardenedDecisions hardened{settings, clock, NodeDesc{"a", 1, 0}};
+  std::optional<HardenedStateHolder> holder;
 };
 
 TEST_F(HolderOfALostState, gives_a_complete_round_back_as_it_was) {

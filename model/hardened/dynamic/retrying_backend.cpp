@@ -1,4 +1,4 @@
-#include "model/rendezvous/dynamic/retrying_backend.h"
+#include "model/hardened/dynamic/retrying_backend.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "model/rendezvous/dynamic/signs_of_life.h"
+#include "model/hardened/dynamic/signs_of_life.h"
 
 #include <algorithm>
 #include <utility>

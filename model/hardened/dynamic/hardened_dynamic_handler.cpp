@@ -1,0 +1,309 @@
+#include "model/hardened/dynamic/hardened_dynamic_handler.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "model/observe/marks.h"
+#include "model/observe/trace_events.h"
+#include "model/rendezvous/core/key_prefix.h"
+#include "model/rendezvous/core/linger.h"
+#include "model/signals/signal_gate.h"
+#include "model/store/retrying_store.h"
+#include "model/store/store_helpers.h"
+
+namespace hooke::model {
+namespace {
+
+using sim::MonotonicTime;
+
+/// No member has left since the round was complete: ranks have no holes.
+bool is_whole(const RendezvousState& state) {
+  const auto size = static_cast<std::int64_t>(state.participants.size());
+  return std::all_of(state.participants.begin(), state.participants.end(),
+                     [&](const Participant& member) { return member.rank < size; });
+}
+
+/// This node has just given up a member, perhaps the one with the last rank.
+bool one_took_part(const std::vector<DeadNode>& dead) {
+  return std::any_of(dead.begin(), dead.end(),
+                     [](const DeadNode& node) { return node.was_participant; });
+}
+
+}  // namespace
+
+HardenedDynamicHandler::HardenedDynamicHandler(std::shared_ptr<HardenedCore> core)
+    : DynamicHandler(core), hardened_(*core) {}
+
+void HardenedDynamicHandler::when_waiting(std::function<void()> call) {
+  hardened_.when_waiting = std::move(call);
+}
+
+void HardenedDynamicHandler::enter_round(MonotonicTime deadline) {
+  hardened_.retrying->outage_limit = std::max(core_->settings.read_timeout, *outage_limit());
+  begin_after_old_rounds();
+  joined_.reset();
+  beside_.reset();
+  was_spare_ = false;
+  do {
+    core_->run(&Decisions::exit, deadline);
+    take_seat(deadline);
+    // A round that lost a member since it was complete is no group any more, nor is one that
+    // this node has left, which another has written back into a store that came up empty.
+  } while (!is_whole(core_->holder->state()) || !hardened_.state().is_new_round() ||
+           one_took_part(core_->holder->dead_nodes()));
+  hardened_.retrying->outage_limit = {};
+  forming_ = true;
+  told_ = false;
+  joined_at_ = heard_ = core_->ports.clock.monotonic_now();
+}
+
+/// PyTorch's spare that has seen a free seat and is on its way to it fails when the job is over
+/// before it gets there; a spare that has not seen it leaves in peace.
+void HardenedDynamicHandler::take_seat(MonotonicTime deadline) try {
+  core_->run(&Decisions::join, deadline, core_->settings.timeout.join);
+} catch (const RendezvousClosedError&) {
+  if (!was_spare_) throw;
+  throw RendezvousGracefulExitError(
+      "the rendezvous is closed: this node, which was a spare, leaves");
+}
+
+void HardenedDynamicHandler::when_abandoned(std::function<bool(std::int64_t, Store&)> was_the_end) {
+  was_the_end_ = std::move(was_the_end);
+  hardened_.when_idle = [this] { leave_with_those_who_have(); };
+}
+
+/// Members whose store fails just when they end cannot close the rendezvous, and spares would wait
+/// for them in a round of their own.
+void HardenedDynamicHandler::leave_with_those_who_have() {
+  HandlerCore& core = *core_;
+  const RendezvousState& state = core.holder->state();
+  was_spare_ = was_spare_ || state.is_redundant(core.node);
+  if (state.complete) beside_ = state.round;
+  if (state.complete || !beside_ || state.round != *beside_ + 1) return;
+  try {
+    const auto store = make_prefix_store(prefix_of(*beside_), core.resources.store);
+    if (!was_the_end_(*beside_, *store)) return beside_.reset();
+  } catch (const StoreError&) {
+    return;  // it cannot be known now; it is asked again
+  }
+  close();
+  throw RendezvousGracefulExitError("the job has ended with the members of round " +
+                                    std::to_string(*beside_) + ": this spare node leaves");
+}
+
+/// The keys of a job's rounds may outlive its state: a job that has none begins with the first
+/// round of which nothing is there. The node that writes the first state decides for all.
+void HardenedDynamicHandler::begin_after_old_rounds() {
+  HandlerCore& core = *core_;
+  static_cast<void>(core.holder->sync());
+  if (hardened_.state().known() || core.holder->state().round > 0) return;
+  std::int64_t round = 0;
+  try {
+    while (was_used(round)) ++round;
+  } catch (const StoreError&) {
+    return;  // what follows will tell
+  }
+  if (round > 0) hardened_.state().begin_at(round);
+}
+
+/// Its workers' address was told, or an agent came to its exit barrier: in a store that came up
+/// empty perhaps one who had been in another's.
+bool HardenedDynamicHandler::was_used(std::int64_t round) {
+  const std::string prefix = round_prefix(core_->settings.run_id, round) + "/";
+  Store& store = *core_->resources.store;
+  return store.check({prefix + "MASTER_ADDR"}) ||
+         store.check({prefix + barrier_count(kTerminalState)});
+}
+
+/// No agent that waits in it is deaf.
+std::shared_ptr<Store> HardenedDynamicHandler::round_store(std::int64_t round) {
+  joined_ = {round, world_size(core_->holder->state())};
+  hardened_.state().begin_at(round + 1);
+  auto store = make_retrying_store(core_->ports, DynamicHandler::round_store(round),
+                                   std::max(core_->settings.read_timeout, *outage_limit()),
+                                   [this] { while_waiting(); });
+  // A member that is waited for in vain is found dead first: that takes longer than a read may.
+  store->set_timeout(std::max(store->timeout(), core_->settings.timeout.join));
+  return store;
+}
+
+void HardenedDynamicHandler::exchange_bootstrap(RendezvousInfo& info) {
+  DynamicHandler::exchange_bootstrap(info);
+  told_ = bootstrap_.was_told_in_round();
+  confirm_group();
+}
+
+/// A member that dies before its first heartbeat was due leaves the others waiting for what it
+/// would have written, and a store that came up empty for what it has: they meet again
+/// instead.
+void HardenedDynamicHandler::while_waiting() {
+  check_signals(core_->ports);
+  if (!forming_) return;
+  const auto now = [&] { return core_->ports.clock.monotonic_now(); };
+  try {
+    const GroupState state = group_state();
+    // Others may have met anew, done their work and closed the rendezvous meanwhile.
+    if (state == GroupState::broken || (state == GroupState::closed && has_lost_a_member())) {
+      throw RendezvousGroupLostError("the group lost a member while it was forming");
+    }
+    if (told_ && has_been_forgotten()) {
+      throw RendezvousGroupLostError("the store was emptied while the group was forming");
+    }
+    heard_ = now();
+  } catch (const RendezvousConnectionError&) {
+    // It cannot be known now. The store is asked again, until the others must have taken this node
+    // for dead.
+    if (now() - heard_ >= *outage_limit()) {
+      throw RendezvousGroupLostError("the store fell silent while the group was forming");
+    }
+  }
+}
+
+void HardenedDynamicHandler::group_formed() {
+  confirm_group();
+  forming_ = false;
+}
+
+/// What has been read in a store that came up empty meanwhile may be what another group wrote.
+void HardenedDynamicHandler::confirm_group() {
+  core_->holder->forget_cache();
+  while_waiting();
+}
+
+/// What was told in the round's store is not there any more.
+bool HardenedDynamicHandler::has_been_forgotten() {
+  try {
+    return !core_->resources.store->check({prefix_of(joined_->first) + "/MASTER_ADDR"});
+  } catch (const StoreError&) {
+    return false;  // it cannot be known
+  }
+}
+
+/// The nodes that would be admitted if the group met again. None beyond the last seat; and
+/// of those that waited when this node joined, and have not come along, the ones that have given a
+/// sign of life since: the dead would make a group meet again and again until they are given up.
+std::int64_t HardenedDynamicHandler::count_waiting() const {
+  const RendezvousState& state = core_->holder->state();
+  const sim::Duration joined_for = core_->ports.clock.monotonic_now() - joined_at_;
+  const auto alive = std::count_if(
+      state.wait_list.begin(), state.wait_list.end(),
+      [&](const NodeRef& node) { return hardened_.judgement().silence(*node) <= joined_for; });
+  const auto seats =
+      core_->settings.max_nodes - static_cast<std::int64_t>(state.participants.size());
+  return std::clamp<std::int64_t>(alive, 0, std::max<std::int64_t>(seats, 0));
+}
+
+/// What a sync leaves in the state is alive by what was seen of it.
+bool HardenedDynamicHandler::is_at_work(const Participant& participant) const {
+  return core_->holder->state().heartbeat(participant.node) != nullptr;
+}
+
+GroupState HardenedDynamicHandler::group_state() {
+  HandlerCore& core = *core_;
+  if (!joined_) return GroupState::whole;
+  const std::lock_guard lock(core.heartbeat_lock);
+  static_cast<void>(core.holder->sync());
+  const bool forgotten =
+      hardened_.judgement().silence(*core.node) >= 2 * core.settings.keep_alive_interval;
+  if (forgotten) {
+    static_cast<void>(KeepAlive::tick(core));
+    if (keep_alive_ != nullptr) keep_alive_->dismiss();
+    keep_alive_ = KeepAlive::start(core_);
+  }
+  const RendezvousState& state = core.holder->state();
+  if (state.closed) return GroupState::closed;
+  if (state.round == joined_->first && state.participant(core.node) == nullptr) {
+    trace().emit(events::mark, {marks::kSelfEvicted});
+  }
+  return has_lost_a_member() ? GroupState::broken : GroupState::whole;
+}
+
+/// By the state that is known: it may be this node itself, or have been replaced.
+bool HardenedDynamicHandler::has_lost_a_member() const {
+  const RendezvousState& state = core_->holder->state();
+  return state.round != joined_->first || state.participant(core_->node) == nullptr ||
+         static_cast<std::int64_t>(state.participants.size()) < joined_->second || one_is_new();
+}
+
+bool HardenedDynamicHandler::round_is_taken() {
+  HandlerCore& core = *core_;
+  if (!joined_) return false;
+  const std::lock_guard lock(core.heartbeat_lock);
+  core.holder->forget_cache();
+  static_cast<void>(core.holder->sync());
+  return core.holder->state().round == joined_->first && one_is_new();
+}
+
+Successor HardenedDynamicHandler::successor() {
+  if (!joined_) return Successor::none;
+  const std::lock_guard lock(core_->heartbeat_lock);
+  try {
+    static_cast<void>(core_->holder->sync());
+  } catch (const RendezvousError&) {
+    // What was known before is known still.
+  }
+  const RendezvousState& state = core_->holder->state();
+  // In a store that came up empty the others' round may have this one's number, or a lower one.
+  const bool is_later = state.round > joined_->first || one_is_new();
+  if (!is_later || state.participant(core_->node) != nullptr) return Successor::none;
+  return state.complete ? Successor::complete : Successor::begun;
+}
+
+/// In a store that came up empty a member's successor may have its seat.
+bool HardenedDynamicHandler::one_is_new() const {
+  const auto& now = core_->holder->state().participants;
+  const auto same = [](const Participant& a, const Participant& b) { return a.node == b.node; };
+  if (std::equal(members_.begin(), members_.end(), now.begin(), now.end(), same)) return false;
+  return std::any_of(now.begin(), now.end(), [&](const Participant& present) {
+    return std::none_of(members_.begin(), members_.end(),
+                        [&](const Participant& member) { return same(member, present); });
+  });
+}
+
+std::optional<sim::Duration> HardenedDynamicHandler::outage_limit() const {
+  const RendezvousSettings& settings = core_->settings;
+  return settings.keep_alive_interval * (settings.keep_alive_max_attempt - 1);
+}
+
+bool HardenedDynamicHandler::leave() {
+  return run_to_leave_within(static_cast<Operation>(&HardenedDecisions::leave), {});
+}
+
+/// A store that fails is asked again for `outage`. Nor may a store that does not answer hold up a
+/// node that wants to go: a lost answer, the connection after it and a second answer each take this
+/// at most.
+bool HardenedDynamicHandler::run_to_leave_within(Operation operation, sim::Duration outage) {
+  outage_while_leaving_ = outage;
+  return run_to_leave(operation);
+}
+
+void HardenedDynamicHandler::before_leaving() {
+  if (hardened_.retrying == nullptr) return;
+  hardened_.retrying->outage_limit = outage_while_leaving_;
+  core_->resources.backend->set_read_timeout(core_->settings.timeout.close / 3);
+}
+
+sim::Duration HardenedDynamicHandler::longest_silence() const {
+  return core_->settings.keep_alive_interval * core_->settings.keep_alive_max_attempt;
+}
+
+/// Agents that poll their rendezvous are heard at least once per keep-alive interval; a client that
+/// has been silent for longer than the keep-alive threshold belongs to no agent any more.
+void HardenedDynamicHandler::linger() {
+  if (core_->resources.server == nullptr) return;
+  stop_keep_alive();
+  core_->resources.backend = nullptr;  // this node's own connections
+  hardened_.retrying = nullptr;
+  core_->resources.store = nullptr;
+  serve_on(core_->ports, *core_->resources.server, longest_silence());
+}
+
+/// A node that does not close leaves spares waiting for members that have gone. It is tried for as
+/// long as no other can have taken this node for dead and gone on: what comes then is not its to
+/// close.
+bool HardenedDynamicHandler::shutdown() {
+  return run_to_leave_within(&Decisions::close,
+                             std::min(*outage_limit(), core_->settings.timeout.close));
+}
+
+}  // namespace hooke::model
