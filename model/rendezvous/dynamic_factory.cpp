@@ -5,6 +5,7 @@
 
 #include "model/hardened/dynamic/hardened_core.h"
 #include "model/hardened/dynamic/hardened_dynamic_handler.h"
+#include "model/planted/planted_bootstrap.h"
 #include "model/planted/planted_core.h"
 #include "model/planted/planted_decisions.h"
 #include "model/planted/planted_dynamic_handler.h"
@@ -95,12 +96,21 @@ std::unique_ptr<RendezvousHandler> make_dynamic_handler(sim::Ports& ports,
   const bool sound = settings.planted == PlantedSet();
   if (settings.variant == Variant::hardened) {
     auto core = make_hardened_core(ports, std::move(resources), std::move(settings), node);
-    if (sound) return std::make_unique<HardenedDynamicHandler>(std::move(core));
-    return std::make_unique<PlantedHardenedHandler>(std::move(core));
+    if (sound) {
+      auto bootstrap = std::make_unique<HardenedBootstrap>(ports, node.addr, core->settings);
+      return std::make_unique<HardenedDynamicHandler>(std::move(core), std::move(bootstrap));
+    }
+    auto bootstrap =
+        std::make_unique<PlantedBootstrap<HardenedBootstrap>>(ports, node.addr, core->settings);
+    return std::make_unique<PlantedHardenedHandler>(std::move(core), std::move(bootstrap));
   }
   auto core = make_faithful_core(ports, std::move(resources), std::move(settings), node);
-  if (sound) return std::make_unique<DynamicHandler>(std::move(core));
-  return std::make_unique<PlantedFaithfulHandler>(std::move(core));
+  if (sound) {
+    auto bootstrap = std::make_unique<Bootstrap>(ports, node.addr, core->settings);
+    return std::make_unique<DynamicHandler>(std::move(core), std::move(bootstrap));
+  }
+  auto bootstrap = std::make_unique<PlantedBootstrap<Bootstrap>>(ports, node.addr, core->settings);
+  return std::make_unique<PlantedFaithfulHandler>(std::move(core), std::move(bootstrap));
 }
 
 }  // namespace hooke::model

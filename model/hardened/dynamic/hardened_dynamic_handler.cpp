@@ -31,8 +31,9 @@ bool one_took_part(const std::vector<DeadNode>& dead) {
 
 }  // namespace
 
-HardenedDynamicHandler::HardenedDynamicHandler(std::shared_ptr<HardenedCore> core)
-    : DynamicHandler(core), hardened_(*core) {}
+HardenedDynamicHandler::HardenedDynamicHandler(std::shared_ptr<HardenedCore> core,
+                                               std::unique_ptr<HardenedBootstrap> bootstrap)
+    : DynamicHandler(core, std::move(bootstrap)), hardened_(*core) {}
 
 void HardenedDynamicHandler::when_waiting(std::function<void()> call) {
   hardened_.when_waiting = std::move(call);
@@ -128,9 +129,18 @@ std::shared_ptr<Store> HardenedDynamicHandler::round_store(std::int64_t round) {
 }
 
 void HardenedDynamicHandler::exchange_bootstrap(RendezvousInfo& info) {
+  auto& bootstrap = static_cast<HardenedBootstrap&>(*bootstrap_);
+  bootstrap.expect_first(first_member());
   DynamicHandler::exchange_bootstrap(info);
-  told_ = bootstrap_.was_told_in_round();
+  told_ = bootstrap.was_told_in_round();
   confirm_group();
+}
+
+std::optional<NodeDesc> HardenedDynamicHandler::first_member() const {
+  for (const Participant& member : members_) {
+    if (member.rank == 0) return *member.node;
+  }
+  return std::nullopt;
 }
 
 /// A member that dies before its first heartbeat was due leaves the others waiting for what it

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "model/hardened/dynamic/hardened_bootstrap.h"
 #include "model/hardened/dynamic/hardened_core.h"
 #include "model/rendezvous/dynamic/dynamic_handler.h"
 
@@ -16,7 +17,8 @@ namespace hooke::model {
 
 class HardenedDynamicHandler : public DynamicHandler {
  public:
-  explicit HardenedDynamicHandler(std::shared_ptr<HardenedCore> core);
+  HardenedDynamicHandler(std::shared_ptr<HardenedCore> core,
+                         std::unique_ptr<HardenedBootstrap> bootstrap);
 
   GroupState group_state() override;
   bool round_is_taken() override;
@@ -49,6 +51,7 @@ class HardenedDynamicHandler : public DynamicHandler {
   bool has_been_forgotten();
   void leave_with_those_who_have();
   [[nodiscard]] bool one_is_new() const;
+  [[nodiscard]] std::optional<NodeDesc> first_member() const;
   bool run_to_leave_within(Operation operation, sim::Duration outage);
 
   HardenedCore& hardened_;

@@ -15,11 +15,12 @@ namespace hooke::model {
 using namespace std::chrono_literals;
 using sim::MonotonicTime;
 
-DynamicHandler::DynamicHandler(std::shared_ptr<HandlerCore> core)
-    : core_(std::move(core)), bootstrap_(core_->ports, core_->node->addr, core_->settings) {}
+DynamicHandler::DynamicHandler(std::shared_ptr<HandlerCore> core,
+                               std::unique_ptr<Bootstrap> bootstrap)
+    : core_(std::move(core)), bootstrap_(std::move(bootstrap)) {}
 
 bool DynamicHandler::use_agent_store() const {
-  return core_->settings.variant != Variant::torch_1_13 && bootstrap_.shares_store();
+  return core_->settings.variant != Variant::torch_1_13 && bootstrap_->shares_store();
 }
 
 RendezvousInfo DynamicHandler::next_rendezvous() {
@@ -118,7 +119,7 @@ std::shared_ptr<Store> DynamicHandler::round_store(std::int64_t round) {
 
 void DynamicHandler::exchange_bootstrap(RendezvousInfo& info) {
   if (core_->settings.variant != Variant::torch_1_13)
-    info.bootstrap = bootstrap_.for_round(info.rank, *info.store, first_member());
+    info.bootstrap = bootstrap_->for_round(info.rank, *info.store);
 }
 
 bool DynamicHandler::is_closed() {
@@ -171,13 +172,6 @@ std::vector<std::int64_t> DynamicHandler::missing_ranks() {
     if (!is_next && state.participant(member.node) == nullptr) missing.push_back(member.rank);
   }
   return missing;
-}
-
-std::optional<NodeDesc> DynamicHandler::first_member() const {
-  for (const Participant& member : members_) {
-    if (member.rank == 0) return *member.node;
-  }
-  return std::nullopt;
 }
 
 std::shared_ptr<Store> DynamicHandler::job_store() {

@@ -17,7 +17,7 @@ namespace hooke::model {
 class DynamicHandler : public RendezvousHandler {
  public:
   /// No traffic yet.
-  explicit DynamicHandler(std::shared_ptr<HandlerCore> core);
+  DynamicHandler(std::shared_ptr<HandlerCore> core, std::unique_ptr<Bootstrap> bootstrap);
 
   [[nodiscard]] std::string get_backend() const override {
     return core_->resources.backend->name();
@@ -54,11 +54,10 @@ class DynamicHandler : public RendezvousHandler {
   bool run_to_leave(Operation operation);
   void stop_keep_alive();
   void close();
-  [[nodiscard]] std::optional<NodeDesc> first_member() const;
   sim::Trace& trace() { return core_->ports.trace; }
 
   std::shared_ptr<HandlerCore> core_;
-  Bootstrap bootstrap_;
+  std::unique_ptr<Bootstrap> bootstrap_;
   std::unique_ptr<KeepAlive> keep_alive_;
   std::vector<Participant> members_;  ///< of the round joined last
 
