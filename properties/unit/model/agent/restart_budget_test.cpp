@@ -1,0 +1,217 @@
+// What a restart budget counts: an agent's own, and one of the whole job in its store.
+#include "model/agent/restart_budget.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <set>
+
+#include "properties/unit/model/agent/test_job.h"
+
+namespace hooke::model {
+namespace {
+
+// ---- budgets
+
+class Budget : public world::TestWorld {
+ public:
+  void with(std::function<void(Ports&)> body) {
+    world->register_program("budget", [body = std::move(body)](Ports& ports) {
+      body(ports);
+      return 0;
+    });
+    EXPECT_TRUE(world->start(node("a"), {{"budget"}, {}, true, {}, {}}).ok());
+    run();
+  }
+  std::shared_ptr<MemoryStoreData> data = std::make_shared<MemoryStoreData>();
+};
+
+TEST(RestartBudget, the_agents_own_counts_down_and_knows_no_rounds) {
+  const auto budget = make_own_budget(2);
+  EXPECT_EQ(budget->remaining(1), 2);
+  EXPECT_EQ(budget->spend(1), 1);
+  EXPECT_EQ(budget->spend(1), 0);
+  EXPECT_EQ(budget->remaining(7), 0);
+  EXPECT_EQ(budget->spend(7), std::nullopt);
+}
+
+TEST(RestartBudget, the_jobs_is_spent_once_per_round_by_whoever_comes_first) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto a = make_job_budget(2, std::make_shared<MemoryStore>(ports, test.data));
+    const auto b = make_job_budget(2, std::make_shared<MemoryStore>(ports, test.data));
+    EXPECT_EQ(a->remaining(1), 2);
+    EXPECT_EQ(a->spend(1), 1);
+    EXPECT_EQ(b->remaining(1), 2);  // of round 1 nothing more is to be paid
+    EXPECT_EQ(b->spend(1), 1);
+    EXPECT_EQ(b->remaining(2), 1);
+    EXPECT_EQ(b->spend(2), 0);
+    EXPECT_EQ(a->remaining(2), 1);
+    EXPECT_EQ(a->spend(2), 0);
+    EXPECT_EQ(a->remaining(3), 0);
+    EXPECT_EQ(a->spend(3), std::nullopt);
+    const auto replacement = make_job_budget(2, std::make_shared<MemoryStore>(ports, test.data));
+    EXPECT_EQ(replacement->remaining(3), 0);
+  });
+}
+
+TEST(RestartBudget, the_jobs_is_given_back_to_a_store_that_comes_up_empty) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto a = make_job_budget(3, std::make_shared<MemoryStore>(ports, test.data));
+    const auto b = make_job_budget(3, std::make_shared<MemoryStore>(ports, test.data));
+    EXPECT_EQ(a->spend(1), 2);
+    b->look();
+    test.data->values.clear();
+    EXPECT_EQ(b->remaining(2), 2);
+    EXPECT_EQ(b->spend(2), 1);
+    EXPECT_EQ(a->remaining(3), 1);
+    EXPECT_EQ(test.data->text("restarts"), "2 2");
+  });
+}
+
+/// Comes up empty right after it has said that something is there.
+class ForgetfulAfterCheck final : public MemoryStore {
+ public:
+  ForgetfulAfterCheck(Ports& ports, std::shared_ptr<MemoryStoreData> data)
+      : MemoryStore(ports, data), data_(std::move(data)) {}
+  bool check(const std::vector<std::string>& keys) override {
+    const bool there = MemoryStore::check(keys);
+    if (there && std::exchange(forgets_, false)) data_->values.clear();
+    return there;
+  }
+
+ private:
+  std::shared_ptr<MemoryStoreData> data_;
+  bool forgets_ = true;
+};
+
+TEST(RestartBudget, nobody_waits_for_a_count_that_went_when_it_was_asked_for) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto store = std::make_shared<ForgetfulAfterCheck>(ports, test.data);
+    const auto a = make_job_budget(3, store);
+    test.data->values["restarts"] = Value("1 1");
+    const sim::MonotonicTime before = ports.clock.monotonic_now();
+    EXPECT_EQ(a->spend(2), 2);
+    EXPECT_LE(ports.clock.monotonic_now() - before, 5s);
+    EXPECT_EQ(store->timeout(), 300s) << "its time-out is left as it was";
+  });
+}
+
+TEST(RestartBudget, what_a_store_that_came_up_empty_has_forgotten_is_spent_all_the_same) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto a = make_job_budget(2, std::make_shared<MemoryStore>(ports, test.data));
+    EXPECT_EQ(a->spend(1), 1);
+    test.data->values.clear();
+    EXPECT_EQ(a->remaining(2), 1);
+    EXPECT_EQ(a->spend(2), 0);
+    const auto b = make_job_budget(2, std::make_shared<MemoryStore>(ports, test.data));
+    EXPECT_EQ(b->remaining(3), 0) << "it has been told again";
+  });
+}
+
+TEST(RestartBudget, whoever_looks_tells_a_store_that_came_up_empty_what_he_knows) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto a = make_job_budget(2, std::make_shared<MemoryStore>(ports, test.data));
+    EXPECT_EQ(a->spend(1), 1);
+    test.data->values.clear();
+    a->look();
+    EXPECT_EQ(test.data->text("restarts"), "1 1");
+    const auto newcomer = make_job_budget(2, std::make_shared<MemoryStore>(ports, test.data));
+    EXPECT_EQ(newcomer->remaining(2), 1);
+  });
+}
+
+TEST(RestartBudget, who_goes_because_nothing_is_left_tells_those_who_have_begun_anew) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto a = make_job_budget(1, std::make_shared<MemoryStore>(ports, test.data));
+    EXPECT_EQ(a->spend(1), 0);
+    test.data->values.clear();
+    EXPECT_EQ(a->spend(2), std::nullopt);
+    const auto newcomer = make_job_budget(1, std::make_shared<MemoryStore>(ports, test.data));
+    EXPECT_EQ(newcomer->spend(1), std::nullopt) << "this round 1 is another one";
+  });
+}
+
+TEST(RestartBudget, while_the_store_is_silent_what_is_known_of_the_others_counts) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto a = make_job_budget(3, std::make_shared<MemoryStore>(ports, test.data));
+    const auto b = make_job_budget(3, std::make_shared<MemoryStore>(ports, test.data));
+    EXPECT_EQ(a->spend(1), 2);
+    EXPECT_EQ(a->spend(2), 1);
+    b->look();
+    test.data->lost = true;
+    EXPECT_EQ(b->remaining(2), 2) << "for that round it has been paid";
+    EXPECT_EQ(b->remaining(3), 1);
+    EXPECT_EQ(b->spend(3), 0);
+    EXPECT_EQ(b->remaining(4), 0);
+    test.data->lost = false;
+    b->look();
+    EXPECT_EQ(a->remaining(4), 0) << "the store has been told when it answered again";
+  });
+}
+
+TEST(RestartBudget, what_was_taken_while_the_store_was_silent_is_told_before_the_next_round) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto a = make_job_budget(2, std::make_shared<MemoryStore>(ports, test.data));
+    a->settle();
+    EXPECT_EQ(test.data->text("restarts"), "<none>") << "there is nothing to tell";
+    test.data->lost = true;
+    EXPECT_EQ(a->spend(1), 1);
+    a->settle();
+    test.data->lost = false;
+    a->settle();
+    EXPECT_EQ(test.data->text("restarts"), "1 1");
+    const auto b = make_job_budget(2, std::make_shared<MemoryStore>(ports, test.data));
+    EXPECT_EQ(b->remaining(2), 1);
+  });
+}
+
+TEST(RestartBudget, without_rounds_every_restart_of_the_job_counts) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto a = make_job_budget(2, std::make_shared<MemoryStore>(ports, test.data));
+    EXPECT_EQ(a->spend(-1), 1);
+    EXPECT_EQ(a->spend(-1), 0);
+    EXPECT_EQ(a->spend(-1), std::nullopt);
+  });
+}
+
+RC_GTEST_PROP(RestartBudget,
+              whoever_fails_in_whatever_order_the_job_is_restarted_no_more_than_allowed, ()) {
+  const auto allowed = *rc::gen::inRange<std::int64_t>(0, 5);
+  const auto failures = *rc::gen::container<std::vector<std::pair<int, int>>>(
+      rc::gen::pair(rc::gen::inRange(0, 4), rc::gen::inRange(0, 8)));  // agent, rounds since
+  std::set<std::int64_t> restarted;
+  std::set<std::int64_t> refused;
+  std::int64_t broken_promises = 0;
+  Budget test;
+  test.with([&](Ports& ports) {
+    std::vector<std::unique_ptr<RestartBudget>> agents;
+    for (int i = 0; i < 4; ++i) {
+      agents.push_back(make_job_budget(allowed, std::make_shared<MemoryStore>(ports, test.data)));
+    }
+    std::int64_t round = 0;
+    for (const auto& [agent, later] : failures) {
+      round += later / 4;  // mostly the same round again
+      RestartBudget& budget = *agents[static_cast<std::size_t>(agent)];
+      const bool promised = budget.remaining(round) > 0;
+      const bool granted = budget.spend(round).has_value();
+      if (promised != granted) ++broken_promises;
+      (granted ? restarted : refused).insert(round);
+    }
+  });
+  RC_ASSERT(broken_promises == 0);
+  RC_ASSERT(static_cast<std::int64_t>(restarted.size()) <= allowed);
+  if (!refused.empty()) RC_ASSERT(static_cast<std::int64_t>(restarted.size()) == allowed);
+  for (const std::int64_t round : refused) RC_ASSERT(!restarted.contains(round));
+}
+
+}  // namespace
+}  // namespace hooke::model

@@ -1,0 +1,161 @@
+// Members of a version that are lost, late, left out or missing (legacy rendezvous on etcd).
+#include <gmock/gmock.h>
+
+#include "model/rendezvous/core/errors.h"
+#include "properties/unit/model/rendezvous/legacy_etcd_handlers.h"
+
+namespace hooke::model {
+namespace {
+
+TEST_F(LegacyEtcdHandlers, wait_for_no_member_that_is_lost_before_the_group_is_formed) {
+  parameters_.variant = Variant::hardened;
+  node("a", [](Ports& ports, RendezvousHandler& handler) {
+    const RendezvousInfo info = handler.next_rendezvous();
+    EXPECT_EQ(info.world_size, 2);
+    const auto begin = ports.clock.monotonic_now();
+    EXPECT_THROW(static_cast<void>(info.store->get("what b would have written")),
+                 RendezvousGroupLostError);
+    EXPECT_LT(ports.clock.monotonic_now() - begin, 20s);
+  });
+  node("b", [](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 1s);  // so that a is rank 0
+    EXPECT_EQ(handler.next_rendezvous().rank, 1);
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 2);
+}
+
+TEST_F(LegacyEtcdHandlers, say_which_members_are_missing) {
+  parameters_.variant = Variant::hardened;
+  node("a", [](Ports& ports, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+    EXPECT_EQ(handler.group_state(), GroupState::whole);
+    EXPECT_THAT(handler.missing_ranks(), testing::IsEmpty());
+    sleep(ports, 20s);
+    EXPECT_EQ(handler.group_state(), GroupState::broken);
+    EXPECT_THAT(handler.missing_ranks(), testing::ElementsAre(1));
+  });
+  node("b", [](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 1s);  // so that a is rank 0
+    EXPECT_EQ(handler.next_rendezvous().rank, 1);
+    sleep(ports, 2s);
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 2);
+}
+
+/// As above, but b closes the version before it goes.
+TEST_F(LegacyEtcdHandlers, say_which_members_of_a_closed_version_are_missing) {
+  parameters_.variant = Variant::hardened;
+  node("a", [](Ports& ports, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+    sleep(ports, 5s);
+    EXPECT_EQ(handler.group_state(), GroupState::closed);
+    EXPECT_THAT(handler.missing_ranks(), testing::IsEmpty()) << "its keep-alive lives on";
+    sleep(ports, 15s);
+    EXPECT_EQ(handler.group_state(), GroupState::closed);
+    EXPECT_THAT(handler.missing_ranks(), testing::ElementsAre(1));
+  });
+  node("b", [](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 1s);  // so that a is rank 0
+    EXPECT_EQ(handler.next_rendezvous().rank, 1);
+    sleep(ports, 2s);
+    EXPECT_TRUE(handler.shutdown());
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 2);
+}
+
+/// c waits beside a and b, of whom b goes: a hears of the version that c begins.
+TEST_F(LegacyEtcdHandlers, are_waited_for_in_a_version_that_has_begun_without_them) {
+  parameters_.variant = Variant::hardened;
+  node("a", [](Ports& ports, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+    sleep(ports, 6s);
+    EXPECT_EQ(handler.num_nodes_waiting(), 0) << "for c there is no seat";
+    EXPECT_EQ(handler.successor(), Successor::none);
+    std::int64_t waiting = 0;
+    for (int i = 0; i < 100 && waiting == 0; ++i) {
+      sleep(ports, 200ms);
+      waiting = handler.num_nodes_waiting();
+    }
+    EXPECT_EQ(waiting, 1);
+    EXPECT_EQ(handler.successor(), Successor::begun);
+    EXPECT_EQ(handler.group_state(), GroupState::over);
+    EXPECT_EQ(handler.next_rendezvous().round, 2);
+  });
+  one_of_two("b", 8s);
+  node("c", [](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 5s);
+    EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 3);
+}
+
+/// As above, but a looks when c has done all the work: its own version is over all the same.
+TEST_F(LegacyEtcdHandlers, know_that_they_were_left_out_of_a_version_that_has_closed_since) {
+  parameters_.variant = Variant::hardened;
+  node("a", [](Ports& ports, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+    sleep(ports, 40s);
+    EXPECT_TRUE(handler.is_closed());
+    EXPECT_EQ(handler.group_state(), GroupState::over);
+  });
+  one_of_two("b", 8s);
+  node("c", [](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 5s);
+    EXPECT_EQ(handler.next_rendezvous().world_size, 1);
+    EXPECT_TRUE(handler.shutdown());
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 3);
+}
+
+/// As above, but c is still at work when a, which was in b's version, closes.
+TEST_F(LegacyEtcdHandlers, close_no_version_that_has_begun_without_them) {
+  parameters_.variant = Variant::hardened;
+  node("a", [](Ports& ports, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+    sleep(ports, 40s);
+    EXPECT_TRUE(handler.shutdown());
+    EXPECT_FALSE(handler.is_closed());
+  });
+  one_of_two("b", 8s);
+  node("c", [](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 5s);
+    EXPECT_EQ(handler.next_rendezvous().world_size, 1);
+    sleep(ports, 60s);
+    EXPECT_EQ(handler.group_state(), GroupState::whole);
+    EXPECT_TRUE(handler.shutdown());
+    EXPECT_TRUE(handler.is_closed());
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 3);
+}
+
+/// etcd comes up empty, and c, which has waited beside a and b, begins a version that nobody joins.
+TEST_F(LegacyEtcdHandlers, close_what_newcomers_alone_have_begun) {
+  parameters_.variant = Variant::hardened;
+  node("a", [this](Ports& ports, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+    sleep(ports, 10s);
+    modes_->expire(felt_);
+    sleep(ports, 10s);
+    EXPECT_EQ(handler.successor(), Successor::begun);
+    EXPECT_TRUE(handler.shutdown());
+    EXPECT_TRUE(handler.is_closed());
+  });
+  one_of_two("b", 30s);
+  node("c", [](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 5s);
+    EXPECT_THROW(static_cast<void>(handler.next_rendezvous()), RendezvousGracefulExitError)
+        << "it was a spare from beginning to end";
+  });
+  parameters_.min_nodes = 2;
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 3);
+}
+
+}  // namespace
+}  // namespace hooke::model
