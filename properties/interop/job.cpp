@@ -36,6 +36,10 @@ std::string torch_python(model::Variant variant) {
       .string();
 }
 
+bool is_installed(const std::string& program) {
+  return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;
+}
+
 fs::path script(const std::string& name) {
   return variable("HOOKE_SOURCE_DIR") / "properties/interop" / name;
 }

@@ -23,6 +23,8 @@ using sim::Ports;
 /// The interpreter that has a PyTorch of this generation, from HOOKE_TORCH_PYTHON or
 /// HOOKE_TORCH_1_13_PYTHON; empty when there is none.
 std::string torch_python(model::Variant variant = model::Variant::torch_2_x);
+/// Whether a program of this name is on the path.
+bool is_installed(const std::string& program);
 /// Where the scripts of this folder are.
 std::filesystem::path script(const std::string& name);
 /// The hooke program of this build.
