@@ -1,0 +1,87 @@
+// A killed group lets its fibers unwind one at a time; a paused one holds back those that are
+// ready.
+#include <algorithm>
+#include <utility>
+
+#include "sim/kernel/kernel_parts.h"
+#include "sim/port/check.h"
+
+namespace hooke::kernel {
+
+FiberGroup::FiberGroup(Kernel& kernel, HoldUpObserver on_hold_up)
+    : kernel_(kernel), on_hold_up_(std::move(on_hold_up)), number_(kernel.groups_++) {}
+
+FiberGroup::~FiberGroup() {
+  HOOKE_CHECK(fibers_.empty(), "a fiber group is destroyed only when its fibers have ended");
+}
+
+void FiberGroup::kill() {
+  if (killed_) return;
+  killed_ = true;
+  paused_ = false;
+  held_.clear();
+  bool queued = false;
+  for (FiberBlock* fiber : fibers_) {
+    if (fiber->state == FiberBlock::State::running) continue;
+    kernel_.cancel(std::exchange(fiber->held_up, {}));
+    if (fiber->state == FiberBlock::State::parked) {
+      kernel_.cancel(std::exchange(fiber->deadline, {}));
+      ++fiber->generation;
+      fiber->state = FiberBlock::State::ready;
+    } else {
+      queued = true;
+    }
+    fiber->cause = kernel_.cause_;
+    dying_.push_back(fiber);
+  }
+  if (queued) {
+    kernel_.impl_->ready.remove_if([this](FiberBlock* fiber) { return fiber->group == this; });
+  }
+  std::sort(dying_.begin(), dying_.end(),
+            [](const FiberBlock* a, const FiberBlock* b) { return a->born < b->born; });
+  let_next_unwind();
+}
+
+void FiberGroup::let_next_unwind() {
+  unwinding_ = nullptr;
+  if (dying_.empty()) return;
+  unwinding_ = dying_.back();
+  dying_.pop_back();
+  kernel_.impl_->ready.push(unwinding_);
+}
+
+bool FiberGroup::kill_fiber(std::string_view name) {
+  const auto found = std::find_if(fibers_.begin(), fibers_.end(), [&](const FiberBlock* fiber) {
+    return fiber->name == name && !fiber->doomed;
+  });
+  if (killed_ || found == fibers_.end()) return false;
+  (*found)->doomed = true;
+  if ((*found)->state == FiberBlock::State::parked) {
+    kernel_.make_ready(**found, sim::Wake::woken);
+  }
+  return true;
+}
+
+std::size_t FiberGroup::move_deadlines(const std::function<sim::WorldTime(sim::WorldTime)>& moved) {
+  std::size_t count = 0;
+  for (FiberBlock* fiber : fibers_) {
+    const bool sleeps =
+        fiber->state == FiberBlock::State::parked && kernel_.cancel(fiber->deadline);
+    if (!sleeps) continue;
+    fiber->deadline_at = std::max(moved(fiber->deadline_at), kernel_.now());
+    fiber->deadline = kernel_.at(fiber->deadline_at, {&FiberBlock::deadline_passed, fiber, 0});
+    ++count;
+  }
+  return count;
+}
+
+void FiberGroup::pause() {
+  if (!killed_) paused_ = true;
+}
+
+void FiberGroup::resume() {
+  paused_ = false;
+  for (FiberBlock* fiber : std::exchange(held_, {})) kernel_.impl_->ready.push(fiber);
+}
+
+}  // namespace hooke::kernel
