@@ -1,0 +1,168 @@
+// connect() holds PyTorch's two nested loops; the rest is one message out, one reply in.
+#include "model/store/tcp_store_connection.h"
+
+#include "model/signals/interruptible_stream.h"
+
+namespace hooke::model {
+namespace {
+
+using sim::Duration;
+using sim::MonotonicTime;
+
+/// Longest value taken from a store, in bytes: a server never sends more than it was given, but
+/// appending may exceed what one request can carry.
+constexpr std::uint64_t kReplyBytesMax = 16 * kValueBytesMax;
+
+/// How long a hardened client tries to reach a store that it has lost, and how long each attempt
+/// may take, with the store's first answer: an agent is deaf meanwhile.
+constexpr Duration kReconnectTimeout = std::chrono::seconds(5);
+
+}  // namespace
+
+std::string describe(const sim::Endpoint& endpoint) {
+  return endpoint.host + ":" + std::to_string(endpoint.port.value);
+}
+
+bool send_opening(sim::Stream& stream, std::uint32_t nonce) {
+  // Each in one write: a server of PyTorch looks at whole packets (S-7).
+  return stream.write(Message(Query::validate).u32(kValidateMagic).take()) &&
+         stream.write(Message(Query::ping).u32(nonce).take());
+}
+
+// ---- connecting ---------------------------------------------------------------------------------
+
+TcpStoreConnection::TcpStoreConnection(sim::Ports& ports, TcpStoreOptions options)
+    : ports_(ports), options_(std::move(options)), timeout_(options_.timeout) {
+  connect(options_.timeout);
+  options_.pause = nullptr;  // later calls may come from another fiber
+}
+
+void TcpStoreConnection::connect(Duration timeout) {
+  Backoff backoff(ports_.random, options_.variant);
+  const MonotonicTime deadline = ports_.clock.monotonic_now() + timeout;
+  for (;;) {
+    if (options_.interruptible && ports_.processes.signal_pending()) {
+      throw StoreNetworkError("a caught signal ends the attempts to reach the store at " +
+                              describe(options_.endpoint));
+    }
+    // The inner loop has the whole time again, so that PyTorch takes twice as long.
+    auto stream =
+        connect_socket(backoff, hardened() ? deadline - ports_.clock.monotonic_now() : timeout);
+    if (stream != nullptr && open(*stream, deadline)) {
+      stream_ = std::move(stream);
+      received_ = {};
+      return;
+    }
+    if (ports_.clock.monotonic_now() >= deadline || of_1_13()) {
+      throw StoreNetworkError("the client could not connect to the store at " +
+                              describe(options_.endpoint) + " in time");
+    }
+    const MonotonicTime again = ports_.clock.monotonic_now() + backoff.next();
+    pause_until(hardened() ? std::min(again, deadline) : again);
+  }
+}
+
+void TcpStoreConnection::pause_until(MonotonicTime until) {
+  options_.pause ? options_.pause(until) : ports_.executor.sleep_until(until);
+}
+
+/// The inner loop: attempts on one socket with a deadline of its own; null when that has passed.
+std::unique_ptr<sim::Stream> TcpStoreConnection::connect_socket(Backoff& backoff,
+                                                                Duration timeout) {
+  const MonotonicTime deadline = ports_.clock.monotonic_now() + timeout;
+  for (;;) {
+    const MonotonicTime slice = ports_.clock.monotonic_now() + kReconnectTimeout;
+    auto stream = ports_.network.connect(options_.endpoint,
+                                         hardened() ? std::min(slice, deadline) : deadline);
+    if (stream) {
+      return options_.interruptible ? interruptible(ports_, std::move(stream).value())
+                                    : std::move(stream).value();
+    }
+    const sim::Fault fault = stream.failure().fault;
+    if (fault == sim::Fault::closed) throw StoreNetworkError("the process is going down");
+    if (fault == sim::Fault::timed_out || fault == sim::Fault::unreachable) return nullptr;
+    const Duration delay = backoff.next();
+    if (ports_.clock.monotonic_now() + delay >= deadline) return nullptr;
+    pause_until(ports_.clock.monotonic_now() + delay);
+  }
+}
+
+bool TcpStoreConnection::open(sim::Stream& stream, MonotonicTime deadline) {
+  if (of_1_13()) return true;
+  const auto nonce = static_cast<std::uint32_t>(ports_.processes.self().value);
+  if (!send_opening(stream, nonce)) return false;
+  sim::Buffer echo;
+  const MonotonicTime slice = ports_.clock.monotonic_now() + kReconnectTimeout;
+  const auto until = hardened() ? std::optional(std::min(slice, deadline)) : std::nullopt;
+  while (echo.size() < sizeof(nonce)) {  // waited for without limit by PyTorch
+    auto more = stream.read(until);
+    if (!more || more->empty()) return false;
+    echo.append(std::move(more).value());
+  }
+  return take_number<std::uint32_t>(echo) == nonce;
+}
+
+// ---- messages -----------------------------------------------------------------------------------
+
+void TcpStoreConnection::broken(const std::string& why) {
+  stream_.reset();
+  received_ = {};
+  throw StoreNetworkError(
+      "the connection to the store at " + describe(options_.endpoint) + " is broken: " + why,
+      std::exchange(in_doubt_, false));
+}
+
+void TcpStoreConnection::reconnect_if_lost() {
+  if (stream_ == nullptr && hardened()) {
+    connect(std::min({timeout_, options_.reply_timeout, kReconnectTimeout}));
+  }
+}
+
+void TcpStoreConnection::send(Message& message) {
+  in_doubt_ = false;
+  reconnect_if_lost();
+  if (stream_ == nullptr) broken("an earlier call lost it");
+  std::unique_ptr<sim::Stream> stream = std::move(stream_);
+  auto written = stream->write(message.take());
+  if (!written) broken(std::string(to_string(written.failure().fault)));
+  stream_ = std::move(stream);
+}
+
+void TcpStoreConnection::send_change(Message& message) {
+  send(message);
+  in_doubt_ = true;
+}
+
+bool TcpStoreConnection::receive(std::size_t count, std::optional<MonotonicTime> deadline) {
+  const auto until = deadline ? deadline : request_deadline();
+  std::unique_ptr<sim::Stream> stream = std::move(stream_);
+  bool in_time = true;
+  while (in_time && received_.size() < count) {
+    auto more = stream->read(until);
+    if (more) {
+      if (more->empty()) broken("the store has closed it");
+      received_.append(std::move(more).value());
+    } else {
+      in_time = more.failure().fault != sim::Fault::timed_out || !deadline;
+      if (in_time) broken(std::string(to_string(more.failure().fault)));
+    }
+  }
+  stream_ = std::move(stream);
+  return in_time;
+}
+
+Value TcpStoreConnection::value() {
+  const auto length = number<std::uint64_t>();
+  if (length > kReplyBytesMax) broken("a reply of " + std::to_string(length) + " bytes");
+  receive(static_cast<std::size_t>(length), std::nullopt);
+  return received_.take(static_cast<std::size_t>(length));
+}
+
+void TcpStoreConnection::expect(std::uint8_t expected) {
+  const auto answer = number<std::uint8_t>();
+  if (answer == expected) return;
+  throw StoreError("the store answered " + std::to_string(answer) + " where " +
+                   std::to_string(expected) + " was expected");
+}
+
+}  // namespace hooke::model
