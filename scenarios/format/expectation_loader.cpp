@@ -1,0 +1,101 @@
+// Outcomes and counts of nodes and rounds, then patterns of invariants and events.
+#include "scenarios/format/expectation_loader.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "properties/invariants/invariant.h"
+
+namespace hooke::scenario {
+namespace {
+
+constexpr std::int64_t kRoundsMax = 1'000'000'000;
+const std::vector<std::string> kOutcomes{"succeeded", "failed", "signalled", "graceful_exit",
+                                         "error",     "killed", "crashed",   "running"};
+
+void load_patterns(const Place& place, std::vector<std::string>& into) {
+  static const std::vector<std::string> kIds = properties::InvariantRegistry::with_builtins().ids();
+  for (const Place& item : place.items()) {
+    const std::string text = item.text();
+    const bool known = std::any_of(kIds.begin(), kIds.end(), [&](const std::string& id) {
+      return properties::matches(text, id);
+    });
+    if (!known) item.refuse_word("an invariant or a pattern such as \"safety.*\"", text, kIds);
+    into.push_back(text);
+  }
+}
+
+/// Calls `act` for the nodes that each key of `place` selects, in the order of the keys.
+void each_node(const Place& place, const NodeNames& names,
+               const std::function<void(const std::string&, const Place&)>& act) {
+  std::set<std::string> seen;
+  for (const auto& [key, value] : place.members()) {
+    std::vector<std::string> ids = expand_range(key);
+    if (ids.empty()) ids = {key};
+    for (const std::string& id : ids) {
+      if (!names.contains(id)) names.refuse(value, "a node of the cluster as key", id);
+      if (!seen.insert(id).second) value.refuse("each node once", "\"" + id + "\" a second time");
+      act(id, value);
+    }
+  }
+}
+
+/// What must and must not be on the trace.
+void load_trace_patterns(const Place& place, const TimelineNames& names, Expectation& expect) {
+  if (place.has("marks")) {
+    for (const Place& item : place.at("marks").items()) {
+      expect.marks.push_back(load_mark(item, names.plugins));
+    }
+  }
+  if (place.has("events")) {
+    for (const Place& item : place.at("events").items()) {
+      expect.events.push_back(load_event_pattern(item, names));
+    }
+  }
+  if (place.has("never")) {
+    for (const Place& item : place.at("never").items()) {
+      if (item.has("passage"))
+        item.at("passage").refuse("no \"passage\" of what never happens", "one");
+      expect.never.push_back(load_event_pattern(item, names));
+    }
+  }
+}
+
+}  // namespace
+
+Expectation load_expectation(const Place& place, const TimelineNames& names) {
+  place.object({"outcome", "exit_code", "rounds", "within", "holds", "violates", "marks", "events",
+                "never"});
+  Expectation expect;
+  if (place.has("outcome")) {
+    each_node(place.at("outcome"), names.nodes, [&](const std::string& id, const Place& value) {
+      const std::string outcome = value.text();
+      if (std::find(kOutcomes.begin(), kOutcomes.end(), outcome) == kOutcomes.end()) {
+        value.refuse_word("an outcome", outcome, kOutcomes);
+      }
+      expect.outcome[id] = outcome;
+    });
+  }
+  if (place.has("exit_code")) {
+    each_node(place.at("exit_code"), names.nodes, [&](const std::string& id, const Place& value) {
+      expect.exit_code[id] = value.integer(-64, 255);
+    });
+  }
+  if (place.has("rounds")) {
+    const Place rounds = place.at("rounds");
+    rounds.object({"min", "max"});
+    if (rounds.has("min")) expect.rounds_min = rounds.at("min").integer(0, kRoundsMax);
+    if (rounds.has("max")) expect.rounds_max = rounds.at("max").integer(0, kRoundsMax);
+    if (expect.rounds_min && expect.rounds_max && *expect.rounds_max < *expect.rounds_min) {
+      rounds.at("max").refuse_value("at least min (" + std::to_string(*expect.rounds_min) + ")");
+    }
+  }
+  if (place.has("within")) expect.within = place.at("within").duration();
+  if (place.has("holds")) load_patterns(place.at("holds"), expect.holds);
+  if (place.has("violates")) load_patterns(place.at("violates"), expect.violates);
+  load_trace_patterns(place, names, expect);
+  return expect;
+}
+
+}  // namespace hooke::scenario
