@@ -235,6 +235,100 @@ int run_agent(TorchrunOptions options, const std::vector<std::string>& plugin_fi
   });
 }
 
+/// The job: its size, and where its agents meet.
+void add_rendezvous(CLI::App& command, TorchrunOptions& o) {
+  add(command, "nnodes", o.nnodes, "Number of nodes, or MIN:MAX");
+  add(command, "nproc-per-node", o.nproc_per_node, "Workers per node: a number, auto, cpu or gpu");
+  add(command, "rdzv-backend", o.rdzv_backend, "Rendezvous backend");
+  add(command, "rdzv-endpoint", o.rdzv_endpoint, "Rendezvous endpoint, HOST[:PORT]");
+  add(command, "rdzv-id", o.rdzv_id, "Name of the job; equal on all its nodes");
+  add(command, "rdzv-conf", o.rdzv_conf, "Rendezvous configuration, KEY=VALUE,KEY=VALUE");
+  add(command, "standalone", o.standalone, "One node, with a rendezvous of its own");
+  add(command, "max-restarts", o.max_restarts, "Restarts of the workers before giving up");
+}
+
+/// hooke's own: parts of an agent that can be replaced.
+void add_parts(CLI::App& command, TorchrunOptions& o, std::vector<std::string>& plugin_files) {
+  command
+      .add_option("--restart-policy", o.restart_policy,
+                  "What follows when workers fail: torch, backoff, per-worker, failed-only (static "
+                  "backend) or rerun, with options as in backoff:first=1s,factor=2,longest=1m")
+      ->check(is_choice)
+      ->capture_default_str();
+  command
+      .add_option("--agent-kind", o.agent_kind,
+                  "What runs this node's part: elastic, or a plug-in's")
+      ->check(is_choice)
+      ->capture_default_str();
+  command
+      .add_option("--timer", o.timer, "What ends workers that are late: file, queue or a plug-in's")
+      ->check(is_choice)
+      ->capture_default_str();
+  command
+      .add_option("--process-launcher", o.process_launcher,
+                  "Who starts the workers: local, pool:port=29600 (see hooke worker-pool) or a "
+                  "plug-in's")
+      ->check(is_choice)
+      ->capture_default_str();
+  command
+      .add_option("--plugin", plugin_files,
+                  "A shared library that registers parts of its own by name; may be repeated")
+      ->allow_extra_args(false);
+}
+
+/// What workers run, and how they are started.
+void add_workers(CLI::App& command, TorchrunOptions& o, std::string& start_method) {
+  add(command, "monitor-interval", o.monitor_interval, "Seconds between looks at the workers")
+      ->check(seconds_from(0));
+  add(command, "start-method", start_method, "Accepted for compatibility; scripts are processes")
+      ->check(CLI::IsMember({"spawn", "fork", "forkserver"}));
+  add(command, "role", o.role, "Name of the workers' role");
+  add(command, "module", o.module, "The script is a Python module", "m");
+  add(command, "no-python", o.no_python, "The script is a program of its own");
+  add(command, "run-path", o.run_path, "Run the script with runpy.run_path");
+}
+
+/// Where the output of workers goes.
+void add_logs(CLI::App& command, TorchrunOptions& o) {
+  add(command, "log-dir", o.log_dir, "Directory for logs and error files");
+  add(command, "redirects", o.redirects, "Streams to files: 0 none, 1 stdout, 2 stderr, 3 both",
+      "r");
+  add(command, "tee", o.tee, "As --redirects, and shown besides", "t");
+  add(command, "local-ranks-filter", o.local_ranks_filter, "Local ranks that are shown: 0,1");
+  add(command, "duplicate-stdout-filters", o.duplicate_stdout_filters,
+      "Teed lines with one of these texts also go to filtered_stdout.log: apple,orange");
+  add(command, "duplicate-stderr-filters", o.duplicate_stderr_filters,
+      "Teed lines with one of these texts also go to filtered_stderr.log");
+  command.add_option("--logs-specs,--logs_specs", o.logs_specs,
+                     "default; torchrun's others are Python classes");
+}
+
+/// What an agent has to know of its own machine and of node 0.
+void add_machine(CLI::App& command, TorchrunOptions& o) {
+  command
+      .add_option("--numa-binding,--numa_binding", o.numa_binding,
+                  "Bind each worker to processors near its GPU (needs numactl)")
+      ->check(CLI::IsMember({"node", "socket", "exclusive", "core-complex"}));
+  add(command, "node-rank", o.node_rank, "Rank of this node (static backend)");
+  add(command, "master-addr", o.master_addr, "Address of node 0 (static backend)");
+  add(command, "master-port", o.master_port, "Port of node 0 (static backend)");
+  add(command, "local-addr", o.local_addr, "Address under which others reach this node");
+  add(command, "signals-to-handle", o.signals_to_handle, "Signals that stop the agent orderly");
+  add(command, "shutdown-timeout", o.shutdown_timeout, "Seconds from SIGTERM to SIGKILL");
+  add(command, "virtual-local-rank", o.virtual_local_rank, "Every worker is local rank 0");
+  add(command, "event-log-handler", o.event_log_handler, "Where events go: null, console");
+}
+
+/// hooke's own: where an agent is looked into.
+void add_doors(CLI::App& command, ControlDoors& doors) {
+  command
+      .add_option("--control-port", doors.port,
+                  "Serve /metrics (Prometheus) and PyTorch's control plane; 0: a free port")
+      ->check(CLI::Range(0, 65535));
+  command.add_option("--control-socket", doors.socket_file,
+                     "Serve the same on a socket file, for this user alone");
+}
+
 }  // namespace
 
 void add_agent(CLI::App& app, int& exit_code) {
@@ -246,80 +340,13 @@ void add_agent(CLI::App& app, int& exit_code) {
   auto doors = std::make_shared<ControlDoors>();
   auto plugin_files = std::make_shared<std::vector<std::string>>();
   auto start_method = std::make_shared<std::string>("spawn");
-  TorchrunOptions& o = *options;
   command->prefix_command();
-  add(*command, "nnodes", o.nnodes, "Number of nodes, or MIN:MAX");
-  add(*command, "nproc-per-node", o.nproc_per_node, "Workers per node: a number, auto, cpu or gpu");
-  add(*command, "rdzv-backend", o.rdzv_backend, "Rendezvous backend");
-  add(*command, "rdzv-endpoint", o.rdzv_endpoint, "Rendezvous endpoint, HOST[:PORT]");
-  add(*command, "rdzv-id", o.rdzv_id, "Name of the job; equal on all its nodes");
-  add(*command, "rdzv-conf", o.rdzv_conf, "Rendezvous configuration, KEY=VALUE,KEY=VALUE");
-  add(*command, "standalone", o.standalone, "One node, with a rendezvous of its own");
-  add(*command, "max-restarts", o.max_restarts, "Restarts of the workers before giving up");
-  command
-      ->add_option(
-          "--restart-policy", o.restart_policy,
-          "What follows when workers fail: torch, backoff, per-worker, failed-only (static "
-          "backend) or rerun, with options as in backoff:first=1s,factor=2,longest=1m")
-      ->check(is_choice)
-      ->capture_default_str();
-  command
-      ->add_option("--agent-kind", o.agent_kind,
-                   "What runs this node's part: elastic, or a plug-in's")
-      ->check(is_choice)
-      ->capture_default_str();
-  command
-      ->add_option("--timer", o.timer,
-                   "What ends workers that are late: file, queue or a plug-in's")
-      ->check(is_choice)
-      ->capture_default_str();
-  command
-      ->add_option("--process-launcher", o.process_launcher,
-                   "Who starts the workers: local, pool:port=29600 (see hooke worker-pool) or a "
-                   "plug-in's")
-      ->check(is_choice)
-      ->capture_default_str();
-  command
-      ->add_option("--plugin", *plugin_files,
-                   "A shared library that registers parts of its own by name; may be repeated")
-      ->allow_extra_args(false);
-  add(*command, "monitor-interval", o.monitor_interval, "Seconds between looks at the workers")
-      ->check(seconds_from(0));
-  add(*command, "start-method", *start_method, "Accepted for compatibility; scripts are processes")
-      ->check(CLI::IsMember({"spawn", "fork", "forkserver"}));
-  add(*command, "role", o.role, "Name of the workers' role");
-  add(*command, "module", o.module, "The script is a Python module", "m");
-  add(*command, "no-python", o.no_python, "The script is a program of its own");
-  add(*command, "run-path", o.run_path, "Run the script with runpy.run_path");
-  add(*command, "log-dir", o.log_dir, "Directory for logs and error files");
-  add(*command, "redirects", o.redirects, "Streams to files: 0 none, 1 stdout, 2 stderr, 3 both",
-      "r");
-  add(*command, "tee", o.tee, "As --redirects, and shown besides", "t");
-  add(*command, "local-ranks-filter", o.local_ranks_filter, "Local ranks that are shown: 0,1");
-  add(*command, "duplicate-stdout-filters", o.duplicate_stdout_filters,
-      "Teed lines with one of these texts also go to filtered_stdout.log: apple,orange");
-  add(*command, "duplicate-stderr-filters", o.duplicate_stderr_filters,
-      "Teed lines with one of these texts also go to filtered_stderr.log");
-  command->add_option("--logs-specs,--logs_specs", o.logs_specs,
-                      "default; torchrun's others are Python classes");
-  command
-      ->add_option("--numa-binding,--numa_binding", o.numa_binding,
-                   "Bind each worker to processors near its GPU (needs numactl)")
-      ->check(CLI::IsMember({"node", "socket", "exclusive", "core-complex"}));
-  add(*command, "node-rank", o.node_rank, "Rank of this node (static backend)");
-  add(*command, "master-addr", o.master_addr, "Address of node 0 (static backend)");
-  add(*command, "master-port", o.master_port, "Port of node 0 (static backend)");
-  add(*command, "local-addr", o.local_addr, "Address under which others reach this node");
-  add(*command, "signals-to-handle", o.signals_to_handle, "Signals that stop the agent orderly");
-  add(*command, "shutdown-timeout", o.shutdown_timeout, "Seconds from SIGTERM to SIGKILL");
-  add(*command, "virtual-local-rank", o.virtual_local_rank, "Every worker is local rank 0");
-  add(*command, "event-log-handler", o.event_log_handler, "Where events go: null, console");
-  command
-      ->add_option("--control-port", doors->port,
-                   "Serve /metrics (Prometheus) and PyTorch's control plane; 0: a free port")
-      ->check(CLI::Range(0, 65535));
-  command->add_option("--control-socket", doors->socket_file,
-                      "Serve the same on a socket file, for this user alone");
+  add_rendezvous(*command, *options);
+  add_parts(*command, *options, *plugin_files);
+  add_workers(*command, *options, *start_method);
+  add_logs(*command, *options);
+  add_machine(*command, *options);
+  add_doors(*command, *doors);
   command
       ->add_option("--protocol-variant", *variant,
                    "PyTorch generation of the job; found: that of its c10d store, 2.x if there is "
