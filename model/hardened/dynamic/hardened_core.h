@@ -40,8 +40,8 @@ class HardenedCore : public HandlerCore {
   [[nodiscard]] bool heartbeats_die() const override { return false; }
 
  private:
-  HardenedCore(sim::Ports& in, std::unique_ptr<RetryingBackend> backend, RendezvousResources&& given,
-               RendezvousSettings with, NodeDesc me, Parts parts);
+  HardenedCore(sim::Ports& in, std::unique_ptr<RetryingBackend> backend,
+               RendezvousResources&& given, RendezvousSettings with, NodeDesc me, Parts parts);
 
   bool comes_to_wait_ = false;
 };
