@@ -83,21 +83,28 @@ std::string_view ExitWait::meet() {
 }
 
 /// Between two looks at the barrier a look at the rendezvous. A slow store takes its time for each
-/// question: when the time is up only the barrier is looked at, once.
+/// question: when the time is up only the barrier is looked at, once. A store that cannot be
+/// reached is asked again until then: the others wait for this agent, and have no other way to hear
+/// of it.
 std::string_view ExitWait::watch() {
   const sim::MonotonicTime end = ports_.clock.monotonic_now() + longest();
   const sim::Duration look = planted(Planted::agent_exit_barrier_without_pause) ? 0s : kLook;
   const auto left = [&] { return end - ports_.clock.monotonic_now(); };
   ExitBarrier own = barrier();
-  for (bool come = false;; come = true) {
-    if (!come || left() > 0s) come_to(own, come);
-    if (own.is_open(std::clamp<sim::Duration>(left(), 0s, look))) return "passed";
+  bool come = false;
+  for (;;) {
+    try {
+      if (!come || left() > 0s) come_to(own, std::exchange(come, true));
+      if (own.is_open(std::clamp<sim::Duration>(left(), 0s, look))) return "passed";
+    } catch (const StoreNetworkError&) {
+      if (left() <= 0s) throw;
+    }
     if (left() <= 0s) throw StoreTimeoutError("the others have not come to the barrier");
     check_signals(ports_);
     try {
       if (const std::string_view how = look_up(own); !how.empty()) return how;
     } catch (const RendezvousConnectionError&) {
-      // Nobody knows; the store is asked again.
+      // It cannot be known now; the store is asked again.
     } catch (const StoreNetworkError&) {
     }
   }

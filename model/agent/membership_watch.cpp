@@ -4,6 +4,12 @@
 #include "model/store/store.h"
 
 namespace hooke::model {
+namespace {
+
+/// How often it is asked whether the work of this agent has been done by another one.
+constexpr sim::Duration kLook = std::chrono::seconds(1);
+
+}  // namespace
 
 MembershipWatch::MembershipWatch(sim::Ports& ports, const WorkerSpec& spec,
                                  RendezvousHandler& handler, const WorkerGroup& group,
@@ -103,10 +109,16 @@ bool MembershipWatch::others_have_gone_on(std::string_view how_barrier_ended) {
   }
 }
 
-/// Where there are no rounds (static), an agent may come after another one of its rank that has
-/// signed already: once all have, its workers have nobody left to work with, nor anything to do.
+/// Where there are no rounds (static), two agents may have one rank, and the other one may do the
+/// work: once the agents of all ranks have come to the end, the workers here have none left to work
+/// with, nor anything to do. That is looked at as often as an exit barrier is, and at every look by
+/// an agent that came after the work of its rank was done.
 void MembershipWatch::leave_what_is_done() {
-  if (!was_done_before_ || !exit_wait_.barrier().have_all_come()) return;
+  if (!hardened() || group_.round >= 0) return;
+  const sim::MonotonicTime now = ports_.clock.monotonic_now();
+  if (!was_done_before_ && now - asked_ < kLook) return;
+  asked_ = now;
+  if (!exit_wait_.barrier().have_all_come()) return;
   throw RendezvousGracefulExitError("the job is done: all of its agents have come to its end");
 }
 

@@ -54,6 +54,7 @@ class MembershipWatch {
   JobStanding& job_;
   sim::MonotonicTime heard_{};    ///< when the rendezvous last answered
   bool silent_ = false;           ///< it did not when it was last asked
+  sim::MonotonicTime asked_{};    ///< when it last asked whether all is done
   bool was_done_before_ = false;  ///< another agent of this rank had done this one's work
 };
 
