@@ -99,7 +99,7 @@ class EtcdV2Store : public Store {
 
   std::map<std::string, Value> await(const std::vector<std::string>& keys, sim::Duration timeout) {
     const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + timeout;
-    for (;;) {
+    for (bool last = false;;) {
       std::uint64_t index = 0;
       const auto found = present(index);
       std::map<std::string, Value> out;
@@ -113,22 +113,25 @@ class EtcdV2Store : public Store {
         }
       }
       if (missing.empty()) return out;
-      if (ports_.clock.monotonic_now() >= deadline) {
+      if (last || ports_.clock.monotonic_now() >= deadline) {
         throw EscapedPythonError("LookupError", "no such key in time: " + missing);
       }
-      watch(index, deadline);
+      last = !watch(index, deadline);
     }
   }
 
-  void watch(std::uint64_t index, sim::MonotonicTime deadline) {
+  /// False: a caught signal has ended it, and would end the next one at once.
+  bool watch(std::uint64_t index, sim::MonotonicTime deadline) {
+    // An empty store was never listed: its index is unknown, and a look now and then has to do.
+    if (index == 0) deadline = std::min(deadline, ports_.clock.monotonic_now() + 1s);
     try {
-      // An empty store was never listed: its index is unknown, and a look now and then has to do.
-      const sim::MonotonicTime next_look = ports_.clock.monotonic_now() + 1s;
-      client_->watch(prefix_.substr(0, prefix_.size() - 1),
-                     index == 0 ? std::nullopt : std::optional(index + 1),
-                     index == 0 ? std::min(deadline, next_look) : deadline);
+      const auto change =
+          client_->watch(prefix_.substr(0, prefix_.size() - 1),
+                         index == 0 ? std::nullopt : std::optional(index + 1), deadline);
+      return change || ports_.clock.monotonic_now() >= deadline;
     } catch (const EtcdError& error) {
       if (error.code() != EtcdV2Client::kIndexCleared) throw;
+      return true;
     }
   }
 

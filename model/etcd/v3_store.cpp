@@ -187,14 +187,16 @@ class EtcdV3Store final : public Store {
     }
   }
 
+  /// A watch that a caught signal ends is the last one: with the signal pending, the next would end
+  /// at once.
   Value await(const std::string& key, sim::MonotonicTime deadline) {
-    for (;;) {
+    for (bool last = false;;) {
       EtcdV3Read read = client_->get(prefix_ + key);
       if (read.entry.exists()) return without_signature(read.entry.value);
-      if (ports_.clock.monotonic_now() >= deadline) {
+      if (last || ports_.clock.monotonic_now() >= deadline) {
         throw StoreTimeoutError("wait timeout, key: " + key);
       }
-      static_cast<void>(client_->watch(prefix_ + key, read.revision + 1, deadline));
+      last = !client_->watch(prefix_ + key, read.revision + 1, deadline);
     }
   }
 
