@@ -75,6 +75,8 @@ const char* MembershipWatch::cause_if_it_answers(Attempt& attempt) {
       (state == GroupState::closed && hardened() && !handler_.missing_ranks().empty());
   const bool broken = incomplete && !exit_wait_.barrier().may_have_seen(handler_.missing_ranks());
   if (!broken) return nullptr;
+  // To those who are at work again it is this agent that was lost: it comes back as a newcomer.
+  if (handler_.successor() == Successor::complete) return "rendezvous_lost";
   if (hardened() && job_.follows_a_departure(handler_.missing_ranks())) return "member_left";
   if (job_.may_restart_for_a_loss())
     return planted(Planted::agent_loss_called_growth) ? "membership_change" : "member_lost";
