@@ -186,15 +186,16 @@ class BarrierOpens final : public Judge {
 };
 
 /// Bound: the stop grace + slack, from group.restarting until the agent is back in the rendezvous,
-/// has said that its workers are stopped, or is gone. An agent that is told to go meanwhile stops
-/// them for that (liveness.signals_take_effect).
+/// has said that its workers are stopped, or has left: one whose worker cannot be killed goes
+/// without it, and may serve a store for others long after that. An agent that is told to go
+/// meanwhile stops them for that (liveness.signals_take_effect).
 class RestartStops final : public Judge {
  public:
   RestartStops()
       : Judge("liveness.restart_stops",
               "An agent that restarts has stopped its workers in bounded time.",
-              {&ev::group_restarting, &ev::rendezvous_joining, &ev::group_state,
-               &wev::process_signalled, &wev::process_ended},
+              {&ev::group_restarting, &ev::rendezvous_joining, &ev::rendezvous_left,
+               &ev::group_state, &wev::process_signalled, &wev::process_ended},
               kItself | kKillable) {}
 
  private:

@@ -129,9 +129,11 @@ class FirstCause final : public Judge {
       failures_.timer_expired(worker_of(event));
     } else if (event.type == &ev::heartbeat_lost) {  // a silent worker is a loss, too
       failures_.lost(round, event.at - span(event, "silent"));
+      silent_.insert(id);
     } else if (event.type == &ev::group_restarting && self.round >= 0) {
       perhaps_overtaken(event, id);
       failures_.forget(id);
+      silent_.erase(id);
     } else if (event.type == &ev::group_restarting || event.type == &ev::worker_restarting) {
       if (!failures_.mended(id, view())) return;
       const auto& first = failures_.of(round).first;
@@ -164,6 +166,7 @@ class FirstCause final : public Judge {
     const Failures::Record& round = failures_.of(key);
     Reports& reports = reports_[key];
     if (!reports.first) reports.first = report;
+    reports.of_silence |= silent_.contains(id);
     told_.insert({id, report.rank});
     if (round.is_first(id) && round.first->rank == report.rank) reports.named = true;
     const auto* const own = failures_.of(id);
@@ -212,6 +215,9 @@ class FirstCause final : public Judge {
     if (found == reports_.end() || !found->second.first || !round.first) return;
     const Failure &report = *found->second.first, &first = *round.first;
     if (found->second.named || report.agent == first.agent) return kept();
+    // A worker that fell silent ends a job by itself; a failure that its agent restarts for does
+    // not.
+    if (found->second.of_silence && failures_.of(first.agent) == nullptr) return kept();
     if (found->second.overtaken || round.lost_before(first.at)) return;
     if (report.at < first.at || went_on(key, report.at)) return;
     const Agent& origin = agent(first.agent);
@@ -230,10 +236,12 @@ class FirstCause final : public Judge {
 
   struct Reports {
     std::optional<Failure> first;
-    bool named = false;      ///< some report named the first failure
-    bool overtaken = false;  ///< that came between its agent's look and that one's restart
+    bool named = false;       ///< some report named the first failure
+    bool of_silence = false;  ///< an agent reported that had lost a worker's heartbeats
+    bool overtaken = false;   ///< that came between its agent's look and that one's restart
   };
   Failures failures_;
+  std::set<AgentId> silent_;  ///< agents that have lost a worker's heartbeats in their round
   std::map<RoundKey, Reports> reports_;
   std::set<std::pair<AgentId, std::int64_t>> told_;  ///< the agent that told, and the rank it named
 };

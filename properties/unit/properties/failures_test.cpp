@@ -181,6 +181,22 @@ TEST(FirstCause, a_job_that_reports_only_the_consequence_breaks_it) {
             HasSubstr("that of rank 0 on node a at 10.000 s, with status 3; no agent reports it")));
 }
 
+TEST(FirstCause, a_silent_worker_ends_a_job_beside_a_failure_that_is_restarted_for) {
+  const auto verdict_when = [](bool restarts) {
+    Script script = at_work_beside_a_store({"a", "b"});
+    script.at(10s).worker_ends("a", 0, 3).reaps("a");
+    if (restarts) script.restarts("a", "worker_failure").joining("a");
+    script.at(16s).emit("b", 100, ev::heartbeat_lost, {"1-7", sim::Duration(5s)});
+    script.at(17s).stops_workers("b");
+    script.emit("b", 100, ev::failure_reported, {1, script.worker_pid("b", 0), -15})
+        .finishes("b", "failed", 1);
+    if (!restarts) script.finishes("a", "error", 1);
+    return verdict(script, "safety.first_cause");
+  };
+  EXPECT_EQ(verdict_when(true), "kept");
+  EXPECT_EQ(verdict_when(false), "broken");
+}
+
 TEST(FirstCause, the_report_of_the_origin_makes_up_for_those_of_the_consequences) {
   Script script = consequence_is_reported();
   script.at(71s).emit("a", 100, ev::failure_reported, {0, script.worker_pid("a", 0), 3});

@@ -45,6 +45,9 @@ TEST(RestartStops, an_agent_that_joins_again_says_that_they_are_stopped_or_ends_
   Script ends = one_that_restarts();
   ends.at(20s).kill_agent("a").at(60s);
   EXPECT_EQ(verdict(ends, kRestartStops), "kept");
+  Script leaves = one_that_restarts();
+  leaves.at(20s).emit("a", 100, ev::rendezvous_left, {"job", 0, 1}).at(60s);
+  EXPECT_EQ(verdict(leaves, kRestartStops), "kept") << "it goes without them, and serves its store";
 }
 
 TEST(RestartStops, a_shutdown_grace_that_is_longer_counts) {
