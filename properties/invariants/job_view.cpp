@@ -352,6 +352,10 @@ void JobView::on_rendezvous_event(const sim::Event& event, Agent& agent, AgentId
     job.over.reset();
   } else if (event.type == &ev::rendezvous_left) {
     seat(agent, false);
+    // An agent that wants another round says so first: this one could not start its workers, or not
+    // stop them.
+    const bool for_good = agent.stage == Stage::joined || agent.stage == Stage::restarting;
+    if (for_good) enter(agent, Stage::stopping, event.at);
   } else if (event.type == &ev::rendezvous_failed) {
     if (agent.stage == Stage::joining) enter(agent, Stage::stopping, event.at);
   } else if (event.type == &ev::rendezvous_evicted) {

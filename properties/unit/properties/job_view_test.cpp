@@ -43,6 +43,18 @@ TEST(JobView, agents_go_through_their_stages) {
   EXPECT_EQ(script.view().agent(AgentId{0}).outcome, "succeeded");
 }
 
+TEST(JobView, an_agent_that_leaves_its_round_without_wanting_another_is_ending) {
+  const auto stage_after = [](bool joins) {
+    Script script;
+    script.agent_starts("a").joining("a").joined("a", 0, 0, 1, "a.sim:1");
+    if (joins) script.joining("a");
+    script.emit("a", 100, ev::rendezvous_left, {"job", 0, 0});
+    return script.view().agent(AgentId{0}).stage;
+  };
+  EXPECT_EQ(stage_after(false), Stage::stopping) << "it could not start its workers";
+  EXPECT_EQ(stage_after(true), Stage::joining);
+}
+
 TEST(JobView, joining_counts_who_waits_for_a_round_and_spares) {
   Script script = two_nodes_at_work();
   EXPECT_EQ(only_job(script).joining, 0);
