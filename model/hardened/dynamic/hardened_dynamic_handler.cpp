@@ -40,7 +40,8 @@ void HardenedDynamicHandler::when_waiting(std::function<void()> call) {
 }
 
 void HardenedDynamicHandler::enter_round(MonotonicTime deadline) {
-  hardened_.retrying->outage_limit = std::max(core_->settings.read_timeout, *outage_limit());
+  const sim::Duration blip = core_->settings.read_timeout;
+  hardened_.retrying->endures = {std::max(blip, *outage_limit()), deadline, blip};
   begin_after_old_rounds();
   joined_.reset();
   beside_.reset();
@@ -52,7 +53,7 @@ void HardenedDynamicHandler::enter_round(MonotonicTime deadline) {
     // this node has left, which another has written back into a store that came up empty.
   } while (!is_whole(core_->holder->state()) || !hardened_.state().is_new_round() ||
            one_took_part(core_->holder->dead_nodes()));
-  hardened_.retrying->outage_limit = {};
+  hardened_.retrying->endures = {};
   forming_ = true;
   told_ = false;
   joined_at_ = heard_ = core_->ports.clock.monotonic_now();
@@ -78,7 +79,11 @@ void HardenedDynamicHandler::when_abandoned(std::function<bool(std::int64_t, Sto
 void HardenedDynamicHandler::leave_with_those_who_have() {
   HandlerCore& core = *core_;
   const RendezvousState& state = core.holder->state();
-  was_spare_ = was_spare_ || state.is_redundant(core.node);
+  if (state.is_redundant(core.node)) {
+    was_spare_ = true;  // and has the join time-out before it when it is let in
+    hardened_.retrying->endures.deadline =
+        core.ports.clock.monotonic_now() + core.settings.timeout.join;
+  }
   if (state.complete) beside_ = state.round;
   if (state.complete || !beside_ || state.round != *beside_ + 1) return;
   try {
@@ -289,7 +294,7 @@ bool HardenedDynamicHandler::run_to_leave_within(Operation operation, sim::Durat
 
 void HardenedDynamicHandler::before_leaving() {
   if (hardened_.retrying == nullptr) return;
-  hardened_.retrying->outage_limit = outage_while_leaving_;
+  hardened_.retrying->endures = {outage_while_leaving_};
   core_->resources.backend->set_read_timeout(core_->settings.timeout.close / 3);
 }
 

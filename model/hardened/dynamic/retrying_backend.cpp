@@ -8,10 +8,15 @@
 
 namespace hooke::model {
 
+sim::MonotonicTime RetryingBackend::end_of(sim::MonotonicTime felt) const {
+  const sim::MonotonicTime end = felt + endures.limit;
+  if (!endures.deadline) return end;
+  return std::min(end, std::max(*endures.deadline, felt + endures.short_one));
+}
+
 template <class Call>
 auto RetryingBackend::persistently(Call call) -> decltype(call()) {
   const sim::MonotonicTime begin = ports_.clock.monotonic_now();
-  const sim::Duration limit = outage_limit;
   std::optional<sim::MonotonicTime> give_up;
   for (;;) {
     try {
@@ -19,7 +24,7 @@ auto RetryingBackend::persistently(Call call) -> decltype(call()) {
     } catch (const RendezvousConnectionError&) {
       const sim::MonotonicTime now = ports_.clock.monotonic_now();
       // The outage may have begun when the answer was all but there.
-      if (!give_up) give_up = std::min(now, begin + kPollInterval) + limit;
+      if (!give_up) give_up = end_of(std::min(now, begin + kPollInterval));
       if (now >= *give_up) throw;
     }
     const sim::Duration left = *give_up - ports_.clock.monotonic_now();

@@ -7,11 +7,23 @@
 #include <utility>
 
 #include "model/rendezvous/dynamic/backend.h"
+#include "sim/port/clock.h"
 #include "sim/port/ports.h"
 
 namespace hooke::model {
 
-/// Hardened: a backend that cannot be reached is asked again, once a second, for as long as the
+/// Which outage is endured.
+struct Endurance {
+  /// For how long, from when it is felt, but at the latest from a second after the question that
+  /// met it. Zero: the first failure is the last.
+  sim::Duration limit{};
+  /// Nor for longer than until then, except that a short outage is always endured; none: it is.
+  std::optional<sim::MonotonicTime> deadline = std::nullopt;
+  /// What is a short one.
+  sim::Duration short_one{};
+};
+
+/// A backend that cannot be reached is asked again, once a second, for as long as the
 /// node that asks has nothing better to do: while it joins.
 class RetryingBackend final : public RendezvousBackend {
  public:
@@ -24,11 +36,11 @@ class RetryingBackend final : public RendezvousBackend {
                                           const std::optional<Token>& token) override;
   void set_read_timeout(sim::Duration timeout) override { backend_->set_read_timeout(timeout); }
 
-  /// How long an outage is endured, from when it is felt, but at the latest from a second after the
-  /// question that met it. Zero: the first failure is the last.
-  sim::Duration outage_limit{};
+  Endurance endures;
 
  private:
+  /// When an outage that was felt at `felt` is endured no longer.
+  [[nodiscard]] sim::MonotonicTime end_of(sim::MonotonicTime felt) const;
   template <class Call>
   auto persistently(Call call) -> decltype(call());
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "model/rendezvous/core/errors.h"
 #include "properties/unit/sim/world/test_world.h"
 
@@ -31,13 +33,15 @@ class OutOfReach final : public RendezvousBackend {
 };
 
 /// How long a node asks on for whom the first failure takes so long.
-sim::Duration asks_for(sim::Duration first_failure, sim::Duration outage_limit) {
+sim::Duration asks_for(sim::Duration first_failure, sim::Duration limit,
+                       std::optional<sim::Duration> deadline = std::nullopt) {
   world::TestWorld world;
   sim::Duration took{};
   static_cast<void>(world.start(world.node("a"), "client", [&](sim::Ports& ports) {
     RetryingBackend retrying(ports, std::make_unique<OutOfReach>(ports, first_failure));
-    retrying.outage_limit = outage_limit;
     const sim::MonotonicTime begin = ports.clock.monotonic_now();
+    retrying.endures = {limit, std::nullopt, 5s};
+    if (deadline) retrying.endures.deadline = begin + *deadline;
     EXPECT_THROW(static_cast<void>(retrying.get_state()), RendezvousConnectionError);
     took = ports.clock.monotonic_now() - begin;
     return 0;
@@ -54,6 +58,13 @@ TEST(RetryingBackend, counts_an_outage_from_when_it_is_felt_but_no_time_out_twic
 
 TEST(RetryingBackend, without_a_limit_asks_once) {
   EXPECT_EQ(asks_for(600ms, 0s), 600ms);
+}
+
+TEST(RetryingBackend, endures_only_a_short_outage_beyond_its_deadline) {
+  EXPECT_EQ(asks_for(0s, 30s, 12s), 12s);
+  EXPECT_EQ(asks_for(0s, 30s, 2s), 5s);
+  EXPECT_EQ(asks_for(0s, 3s, 2s), 3s) << "no longer than the limit";
+  EXPECT_EQ(asks_for(20s, 30s, 12s), 20s) << "which was over when the first failure came";
 }
 
 }  // namespace
