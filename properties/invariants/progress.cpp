@@ -123,20 +123,26 @@ class Formation final : public Judge {
     if (due == nullptr) return;
     const Job& job = view().job(id);
     const auto came = [&](AgentId who) { return std::max(due->since, agent(who).stage_since); };
-    std::vector<std::pair<sim::WorldTime, AgentId>> able;
+    struct Able {
+      sim::WorldTime deadline;
+      AgentId who;
+      sim::WorldTime since;
+      auto operator<=>(const Able&) const = default;
+    };
+    std::vector<Able> able;
     for (const AgentId each : job.agents) {
       const bool joins = agent(each).stage == Stage::joining && agent(each).alive();
       if (!joins && each != latest) continue;
       const sim::WorldTime since = joins ? came(each) : due->since;
       const auto deadline =
           view().ledger().deadline(view().claimant(each), needs(), since, due->bound);
-      able.emplace_back(deadline.value_or(sim::WorldTime::max()), each);
+      able.push_back({deadline.value_or(sim::WorldTime::max()), each, since});
     }
     const auto quorum = static_cast<std::size_t>(std::max<std::int64_t>(1, job.min_nodes));
     if (able.size() < quorum) return;
     std::sort(able.begin(), able.end());
-    due->who = able[quorum - 1].second;
-    if (due->who != latest) due->since = came(due->who);
+    due->who = able[quorum - 1].who;
+    due->since = able[quorum - 1].since;
   }
 
   Obligations<JobId> owed_{
