@@ -57,7 +57,7 @@ class Exit final : public Judge {
     } else if (event.type == &ev::rendezvous_completed) {
       for (const AgentId other : job.agents) forget(other);
     } else if (event.type == &ev::group_restarting) {
-      if (!job.over || one_was_not_counted(agent(id).job)) forget(id);
+      if (!job.over || one_was_not_counted(agent(id).job) || was_forgotten(job)) forget(id);
     } else if (event.type == &wev::process_ended) {
       owed_.met(id, event);
       unheard(event, id);
@@ -109,9 +109,14 @@ class Exit final : public Judge {
     });
   }
 
+  /// The store has lost the outcome.
+  [[nodiscard]] bool was_forgotten(const Job& job) const {
+    return view().ledger().contents_lost(*job.over) != nullptr;
+  }
+
   /// An agent at work cannot hear of an outcome that the store has lost.
   void begin_anew(const sim::Event& event, const Job& job) {
-    if (!job.over || view().ledger().contents_lost(*job.over) == nullptr) return;
+    if (!job.over || !was_forgotten(job)) return;
     for (const AgentId id : job.agents) {
       if (agent(id).at_work()) owed_.lapse_unless_late(id, event);
     }

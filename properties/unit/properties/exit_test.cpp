@@ -207,6 +207,19 @@ TEST(Exit, no_agent_knows_that_all_have_come_when_one_could_not_say_so) {
   EXPECT_EQ(verdict_of_one_that_went_back("b <-> a"), "broken");
 }
 
+TEST(Exit, an_agent_that_finds_its_barrier_forgotten_may_go_back_to_work) {
+  for (const bool forgotten : {false, true}) {
+    Script script = at_work_beside_a_store({"a", "b"});
+    script.at(10s);
+    for (const char* const node : {"a", "b"}) comes_to_the_barrier(script, node);
+    if (forgotten) script.store_dies().at(18s).store_starts();
+    script.at(20s).leaves_barrier("b", "others_return").restarts("b", "membership_change");
+    script.joining("b").at(70s).leaves_barrier("a", "failed").finishes("a", "succeeded", 0);
+    script.at(620s).finishes("b", "succeeded", 0);
+    EXPECT_EQ(verdict(script, kExit), forgotten ? "kept" : "broken");
+  }
+}
+
 // ---- static jobs, whose agents never introduce themselves
 
 /// The workers of the last of the nodes fail for good at 10 s, and its agent goes at 70 s. a has
