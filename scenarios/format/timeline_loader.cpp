@@ -2,7 +2,6 @@
 #include "scenarios/format/timeline_loader.h"
 
 #include <algorithm>
-#include <array>
 
 #include "model/observe/background_tasks.h"
 #include "model/observe/event_registry.h"
@@ -111,22 +110,6 @@ Trigger load_trigger(const Place& place, const TimelineNames& names) {
   return trigger;
 }
 
-struct Key {
-  Parameter parameter;
-  const char* name;
-  bool needed;  ///< when its parameter is required
-};
-constexpr std::array<Key, 10> kKeys{{{kNode, "node", true},
-                                     {kPaths, "from", true},
-                                     {kPaths, "to", false},
-                                     {kPaths, "one_way", false},
-                                     {kLocalRank, "local_rank", true},
-                                     {kSignal, "signal", true},
-                                     {kFor, "for", true},
-                                     {kBy, "by", true},
-                                     {kAmount, "amount", true},
-                                     {kText, "text", true}}};
-
 /// The word of an entry; its keys must be those that the word takes.
 const Word& load_word(const Place& place) {
   const Place what = place.at("do");
@@ -138,9 +121,9 @@ const Word& load_word(const Place& place) {
     what.refuse_word("a known fault", name, words);
   }
   std::vector<std::string> keys{"at", "when", "after", "do", "every", "times"};
-  for (const Key& key : kKeys) {
-    const bool required = (word->required & key.parameter) != 0;
-    if (required || (word->optional & key.parameter) != 0) keys.emplace_back(key.name);
+  for (const ParameterKey& key : kParameterKeys) {
+    const bool required = word->needs(key.parameter);
+    if (word->takes(key.parameter)) keys.emplace_back(key.name);
     // Without a node, the one where the trigger fired is meant.
     const bool implied = key.parameter == kNode && place.has("when");
     if (required && key.needed && !implied && !place.has(key.name)) {
@@ -199,8 +182,8 @@ TimelineEntry load_timeline_entry(const Place& place, const TimelineNames& names
   const Word& word = load_word(place);
   TimelineEntry entry;
   entry.what = word.name;
-  if (word.name == "store.restart" && !names.external_store) {
-    place.at("do").refuse("an external store for \"store.restart\"",
+  if (word.external_store && !names.external_store) {
+    place.at("do").refuse("an external store for \"" + entry.what + "\"",
                           "one that lives in an agent of the job");
   }
   if (word.etcd && !names.etcd) {
@@ -226,7 +209,7 @@ TimelineEntry load_timeline_entry(const Place& place, const TimelineNames& names
   if (place.has("text")) {
     entry.text = place.at("text").text();
     if (entry.text->empty()) place.at("text").refuse_value("a text that is not empty");
-    if (entry.what == "thread.dies") check_task(place.at("text"), names.plugins);
+    if (word.text_is == TextIs::background_task) check_task(place.at("text"), names.plugins);
   }
   load_repetition(place, entry);
   return entry;

@@ -1,12 +1,14 @@
 #pragma once
-// The words of a timeline and their parameters: one table for the loader, its messages and the
-// schema's test.
+// The words of a timeline: one descriptor for each, from which everything else that is said of it
+// follows.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
 
+#include "scenarios/format/scenario.h"
 #include "sim/port/process_host.h"
 
 namespace hooke::scenario {
@@ -23,6 +25,22 @@ enum Parameter : unsigned {
   kText = 1U << 7U,       ///< text
 };
 
+struct ParameterKey {
+  Parameter parameter;
+  const char* name;
+  bool needed;  ///< when its parameter is required
+};
+inline constexpr std::array<ParameterKey, 10> kParameterKeys{{{kNode, "node", true},
+                                                              {kPaths, "from", true},
+                                                              {kPaths, "to", false},
+                                                              {kPaths, "one_way", false},
+                                                              {kLocalRank, "local_rank", true},
+                                                              {kSignal, "signal", true},
+                                                              {kFor, "for", true},
+                                                              {kBy, "by", true},
+                                                              {kAmount, "amount", true},
+                                                              {kText, "text", true}}};
+
 /// What "amount" may be, both ends included.
 struct AmountRange {
   std::int64_t min = 0;
@@ -32,19 +50,66 @@ struct AmountRange {
 /// The kind of a word that is no fault: it starts or arranges something.
 inline constexpr std::string_view kNoFault = "no fault";
 
+/// What a word acts on, where one fault of the world, of the word's kind, is all that it does. Such
+/// a word needs no code of its own in the simulated world.
+enum class Target : unsigned char {
+  own,      ///< code of its own says: scenarios/outcome/common_actions.cpp, or the world's actions
+  nodes,    ///< the machines of the nodes
+  agents,   ///< each living agent of the nodes
+  workers,  ///< the workers of the nodes, or that of each with the local rank
+  paths,    ///< the network between `from` and `to`
+  store,    ///< the service of the rendezvous store
+  etcd,     ///< a mode of the simulated etcd
+};
+
+/// What is meant by a parameter that an entry leaves out.
+struct Usual {
+  std::optional<Duration> duration{};
+  std::optional<Duration> span{};
+  std::optional<std::int64_t> amount{};
+  std::string_view signal{};
+};
+
+/// How swarm draws "amount": a number of units, both ends included. One number only: no draw.
+struct DrawnAmount {
+  std::int64_t low = 1;
+  std::int64_t high = 9;
+  std::int64_t unit = 1;
+};
+
+/// What "text" names.
+enum class TextIs : unsigned char { name, background_task };
+
+/// All that is said of a word in one place. The loader and its messages, the schema, the page of
+/// words (scenarios/words.md), the swarm and both worlds follow from it; the only other file of a
+/// new word is the one with its effect.
 struct Word {
   std::string_view name;  ///< "node.crash"
   /// The kind of the fault that it puts on the trace, whose line in
   /// properties/invariants/fault_effects.h states what it hinders; or kNoFault. A word without
   /// either does not compile.
   std::string_view kind;
-  /// Parameters without which it means nothing; `node` may be left out where a trigger names one.
-  unsigned required;
-  unsigned optional;  ///< parameters it may have besides
-  bool negative_by;   ///< "by" may be negative
   std::string_view meaning;
-  AmountRange amount{};  ///< of words with kAmount
-  bool etcd = false;     ///< only etcd does that
+  Target target = Target::own;
+  /// Parameters without which it means nothing; `node` may be left out where a trigger names one.
+  unsigned required = 0;
+  unsigned optional = 0;     ///< parameters it may have besides
+  bool negative_by = false;  ///< "by" may be negative
+  AmountRange amount{};      ///< of words with kAmount
+  Usual usual{};
+  bool etcd = false;            ///< only etcd does that
+  bool external_store = false;  ///< only a store outside the job does that
+  bool real = false;            ///< can be done to real processes (scenarios/real)
+  bool daily = false;           ///< what jobs meet every day: swarm draws it more often
+  DrawnAmount drawn{};
+  TextIs text_is = TextIs::name;
+
+  [[nodiscard]] constexpr bool takes(unsigned parameter) const {
+    return ((required | optional) & parameter) != 0;
+  }
+  [[nodiscard]] constexpr bool needs(unsigned parameter) const {
+    return (required & parameter) != 0;
+  }
 };
 
 /// Every word, in the order of the documentation.
@@ -53,6 +118,8 @@ std::span<const Word> vocabulary();
 std::span<const Word> words_of_every_store();
 /// Null for an unknown word.
 const Word* find_word(std::string_view name);
+/// The entry with what its word usually means where it leaves something out. The word is known.
+TimelineEntry with_usual(const Word& word, TimelineEntry entry);
 
 /// "SIGTERM" or "TERM"; nullopt for a name the protocol does not use.
 std::optional<sim::Signal> signal_named(std::string_view name);

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/format/duration.h"
+#include "scenarios/format/json_layout.h"
+#include "scenarios/format/vocabulary.h"
 #include "sim/port/process_host.h"
 
 namespace hooke::scenario {
@@ -197,7 +199,8 @@ ordered_json entry_json(const TimelineEntry& entry) {
     put(out, "after", trigger.after, Duration::zero());
   }
   out["do"] = entry.what;
-  const bool paths = entry.what.starts_with("net.");
+  const Word* const word = find_word(entry.what);
+  const bool paths = word != nullptr && word->takes(kPaths);
   if (!entry.from.empty()) out[paths ? "from" : "node"] = names_json(entry.from);
   if (!entry.to.empty()) out["to"] = names_json(entry.to);
   put(out, "one_way", entry.one_way, false);
@@ -227,36 +230,6 @@ ordered_json expectation_json(const Expectation& expect) {
   for (const Trigger& event : expect.events) out["events"].push_back(pattern_json(event));
   for (const Trigger& event : expect.never) out["never"].push_back(pattern_json(event));
   return out;
-}
-
-constexpr std::size_t kColumns = 100;
-
-/// On one line.
-std::string flat(const ordered_json& json) {
-  if (!json.is_structured()) return json.dump();
-  std::string text;
-  for (const auto& [key, value] : json.items()) {
-    if (!text.empty()) text += ", ";
-    if (json.is_object()) text += ordered_json(key).dump() + ": ";
-    text += flat(value);
-  }
-  return json.is_object() ? "{" + text + "}" : "[" + text + "]";
-}
-
-/// As people write it: on one line what fits there, behind `before` columns; the scenario itself
-/// never.
-std::string laid_out(const ordered_json& json, std::size_t indent, std::size_t before) {
-  const std::string line = flat(json);
-  if (!json.is_structured() || (indent > 0 && before + line.size() < kColumns)) return line;
-  const std::string margin(indent + 2, ' ');
-  std::string text;
-  for (const auto& [key, value] : json.items()) {
-    const std::string name = json.is_object() ? ordered_json(key).dump() + ": " : "";
-    text += (text.empty() ? "\n" : ",\n") + margin + name;
-    text += laid_out(value, indent + 2, indent + 2 + name.size());
-  }
-  text += "\n" + std::string(indent, ' ');
-  return json.is_object() ? "{" + text + "}" : "[" + text + "]";
 }
 
 }  // namespace
@@ -293,7 +266,7 @@ std::string write_scenario(const Scenario& scenario) {
                              {"value", choice.value}});
     }
   }
-  return laid_out(out, 0, 0) + "\n";
+  return laid_out(out);
 }
 
 }  // namespace hooke::scenario

@@ -42,27 +42,20 @@ class FaultsDrawing {
   Scenario& world_;
 };
 
-/// What jobs meet every day may happen in half of the worlds, anything else in every fifth.
-bool is_usual(const Word& word) {
-  constexpr std::array<std::string_view, 6> kUsual{"agent.kill",  "agent.signal",  "node.crash",
-                                                   "worker.exit", "net.partition", "agent.start"};
-  return std::find(kUsual.begin(), kUsual.end(), word.name) != kUsual.end();
-}
-
 /// What may happen in this world at all.
 std::vector<const Word*> FaultsDrawing::words() {
   const bool etcd = world_.protocol.rendezvous.backend.starts_with("etcd");
   std::vector<const Word*> possible;
   for (const Word& word : scenario::vocabulary()) {
     const bool here =
-        (etcd || !word.etcd) && (word.name != "store.restart" || world_.cluster.store_host.empty());
+        (etcd || !word.etcd) && (!word.external_store || world_.cluster.store_host.empty());
     if (here && matches_any(swarm_.words, word.name)) possible.push_back(&word);
   }
   if (possible.empty()) return possible;
   Stream draws(source_, "swarm.words", 0);
   std::vector<const Word*> on;
   for (const Word* const word : possible) {
-    if (one_in(draws, is_usual(*word) ? 2 : 5)) on.push_back(word);
+    if (one_in(draws, word->daily ? 2 : 5)) on.push_back(word);
   }
   if (on.empty()) on.push_back(one_of(draws, possible));
   return on;
@@ -129,12 +122,10 @@ TimelineEntry FaultsDrawing::fault(Stream& draws, const Word& word) {
 }
 
 void FaultsDrawing::parameters(Stream& draws, const Word& word, TimelineEntry& entry) {
-  const unsigned taken = word.required | word.optional;
-  const auto takes = [&](unsigned parameter) { return (taken & parameter) != 0; };
   const auto maybe = [&](unsigned parameter) {
-    return (word.required & parameter) != 0 || (takes(parameter) && one_in(draws, 2));
+    return word.needs(parameter) || (word.takes(parameter) && one_in(draws, 2));
   };
-  if (takes(scenario::kNode)) {
+  if (word.takes(scenario::kNode)) {
     // A fault point's own node is meant where none is named.
     const bool implied = entry.trigger.fault_point && one_in(draws, 2);
     const bool by_role = one_in(draws, 4);
@@ -144,7 +135,7 @@ void FaultsDrawing::parameters(Stream& draws, const Word& word, TimelineEntry& e
       entry.from = {some_node(draws, world_)};
     }
   }
-  if (takes(scenario::kPaths)) {
+  if (word.takes(scenario::kPaths)) {
     entry.from = {one_in(draws, 4) ? std::string("store_host") : some_node(draws, world_)};
     if (one_in(draws, 2)) entry.to = {one_in(draws, 4) ? "store_host" : some_node(draws, world_)};
     if (entry.to == entry.from) entry.to.clear();  // no network cuts a machine off from itself
@@ -158,25 +149,23 @@ void FaultsDrawing::parameters(Stream& draws, const Word& word, TimelineEntry& e
     entry.signal = one_of(draws, kSignals);
   }
   // What lasts for ever is rarely what a job meets.
-  if ((word.required & scenario::kFor) != 0 || (takes(scenario::kFor) && !one_in(draws, 4)))
+  if (word.needs(scenario::kFor) || (word.takes(scenario::kFor) && !one_in(draws, 4)))
     entry.duration = span(draws);
   if (maybe(scenario::kBy)) {
     entry.span = span(draws);
     if (word.negative_by && one_in(draws, 2)) entry.span = -*entry.span;
   }
   if (maybe(scenario::kAmount)) {
-    const std::int64_t usual = entry.what == "port.busy"       ? 29'400
-                               : entry.what == "net.loss"      ? between(draws, {1, 9}) * 10'000
-                               : entry.what == "net.bandwidth" ? between(draws, {1, 9}) * 100'000
-                               : entry.what == "clock.drift"   ? between(draws, {-9, 9}) * 10'000
-                                                               : between(draws, {1, 9});
-    entry.amount = std::clamp(usual, word.amount.min, word.amount.max);
+    const auto [low, high, unit] = word.drawn;
+    const std::int64_t count = low == high ? low : between(draws, {low, high});
+    entry.amount = std::clamp(count * unit, word.amount.min, word.amount.max);
   }
   if (maybe(scenario::kText)) {
-    const bool thread = entry.what == "thread.dies";
-    entry.text = !thread            ? some_node(draws, world_)
-                 : one_in(draws, 3) ? std::string("watchdog")
-                                    : std::string("keep_alive");
+    if (word.text_is == scenario::TextIs::name) {
+      entry.text = some_node(draws, world_);
+    } else {
+      entry.text = one_in(draws, 3) ? "watchdog" : "keep_alive";
+    }
   }
 }
 
