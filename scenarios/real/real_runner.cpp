@@ -14,6 +14,7 @@
 #include "scenarios/outcome/outcomes.h"
 #include "scenarios/outcome/verdict.h"
 #include "scenarios/real/real_timeline.h"
+#include "scenarios/real/unsupported.h"
 #include "sim/real/process_tree.h"
 #include "sim/real/real_process.h"
 

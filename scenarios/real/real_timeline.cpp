@@ -1,4 +1,5 @@
-// One branch per word. A word that is not here is said to be unsupported before anything runs.
+// What is the same in both worlds is in CommonActions; here is what signals, orders and links do. A
+// word that a real machine cannot carry out is refused before anything runs.
 #include "scenarios/real/real_timeline.h"
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include "scenarios/format/fixed_names.h"
 #include "scenarios/format/vocabulary.h"
 #include "scenarios/outcome/trigger.h"
+#include "scenarios/real/unsupported.h"
 #include "sim/world/world_events.h"
 
 namespace hooke::scenario {
@@ -14,86 +16,54 @@ namespace {
 
 namespace wev = world::events;
 
-constexpr Duration kRebootTime = 30s;
-constexpr Duration kRelaunchDelay = 10s;
+constexpr const char* kLinks = "the links to the store";
 
-constexpr std::array<std::string_view, 20> kWords{
-    "agent.start",   "agent.restart", "agent.kill",    "agent.signal", "agent.pause",
-    "node.crash",    "node.restart",  "node.reboot",   "worker.exit",  "worker.signal",
-    "net.partition", "net.delay",     "net.reset",     "net.clog",     "net.bandwidth",
-    "store.slow",    "store.stop",    "store.restart", "job.collide",  "sched.relaunch"};
-
-bool is_network_word(std::string_view word) {
-  return word.starts_with("net.") || word == "store.slow" || word == "store.stop";
+std::vector<sim::NodeId> agent_machines(const Scenario& scenario) {
+  std::vector<sim::NodeId> nodes;
+  for (std::uint32_t i = 0; i < scenario.cluster.nodes.size(); ++i) nodes.push_back({i});
+  return nodes;
 }
 
-/// The node's own link, over which its workers' heartbeats go.
-bool joins_a_node_to_itself(const TimelineEntry& entry) {
-  return entry.to.size() == 1 && entry.from == entry.to;
-}
-
-bool uses_a_group_store(const Scenario& scenario) {
-  const auto uses = [](const WorkerProgram& program) {
-    return std::any_of(program.begin(), program.end(), [](const WorkerStep& step) {
-      return step.kind == WorkerStep::Kind::init || step.kind == WorkerStep::Kind::collective;
-    });
-  };
-  return uses(scenario.workers.program) ||
-         std::any_of(scenario.workers.overrides.begin(), scenario.workers.overrides.end(),
-                     [&](const auto& entry) { return uses(entry.second); });
-}
-
-bool is_whole_seconds(Duration span) {
-  return span % 1s == Duration::zero();
+std::optional<sim::NodeId> node_named(const std::vector<std::string>& names,
+                                      const std::string& name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) return std::nullopt;
+  return sim::NodeId{static_cast<std::uint32_t>(found - names.begin())};
 }
 
 }  // namespace
 
-std::vector<std::string> unsupported(const Scenario& scenario, AgentKind kind) {
-  std::vector<std::string> out;
-  const auto say = [&](std::string what) {
-    if (std::find(out.begin(), out.end(), what) == out.end()) out.push_back(std::move(what));
+/// One entry that is being carried out.
+struct RealTimeline::Call {
+  const Word& word;
+  const TimelineEntry& entry;
+  const Nodes& nodes;
+  Effect& effect;
+};
+
+struct RealTimeline::Handler {
+  std::string_view word;
+  Method method;
+};
+
+const RealTimeline::Handler* RealTimeline::find(std::string_view word) {
+  using T = RealTimeline;
+  static constexpr std::array kHandlers{
+      Handler{"agent.kill", &T::signal_agents},    Handler{"agent.signal", &T::signal_agents},
+      Handler{"agent.pause", &T::pause_agents},    Handler{"worker.signal", &T::signal_workers},
+      Handler{"worker.exit", &T::end_workers},     Handler{"net.reset", &T::reset_links},
+      Handler{"net.partition", &T::disturb_links}, Handler{"net.clog", &T::disturb_links},
+      Handler{"net.delay", &T::disturb_links},     Handler{"net.bandwidth", &T::disturb_links},
+      Handler{"store.slow", &T::disturb_links},    Handler{"store.stop", &T::disturb_links},
   };
-  const RendezvousPlan& plan = scenario.protocol.rendezvous;
-  if (plan.backend != "c10d") say("backend " + plan.backend);
-  if (!scenario.protocol.defects.empty()) say("protocol.defects");
-  if (scenario.protocol.agent.exit_barrier_timeout != 300s) say("agent.exit_barrier_timeout");
-  if (!scenario.cluster.store_name.empty()) say("cluster.store_name");
-  if (scenario.tape) say("tape");
-  if (scenario.core) say("core");
-  if (scenario.schedule.strategy != kernel::Strategy::fifo) say("schedule");
-  if (scenario.protocol.agent.kind != AgentPlan().kind) say("agent.kind");
-  if (scenario.protocol.agent.process_launcher != AgentPlan().process_launcher)
-    say("agent.process_launcher");
-  if (scenario.workers.slow_stop != Duration::zero()) say("workers.slow_stop");
-  for (const NodePlan& node : scenario.cluster.nodes) {
-    if (node.clock_drift_ppm != 0) say("clock.drift_ppm");
-    if (node.clock_skew != Duration::zero() && kind == AgentKind::torchrun) say("clock.skew");
-  }
-  for (const TimelineEntry& entry : scenario.timeline) {
-    if (std::find(kWords.begin(), kWords.end(), entry.what) == kWords.end()) say(entry.what);
-    if (entry.trigger.fault_point) say("fault points");
-    // The links of a cluster lead to the rendezvous store; the workers' own lie bare.
-    if (is_network_word(entry.what) && !joins_a_node_to_itself(entry) &&
-        uses_a_group_store(scenario)) {
-      say(entry.what + " between workers");
-    }
-  }
-  if (kind == AgentKind::torchrun) {
-    if (scenario.protocol.agent.heartbeats) say("agent.heartbeats");
-    if (scenario.protocol.agent.restart_policy != AgentPlan().restart_policy)
-      say("agent.restart_policy");
-    if (scenario.protocol.agent.timer != AgentPlan().timer) say("agent.timer");
-    for (const NodePlan& node : scenario.cluster.nodes) {
-      const model::Variant variant = scenario.variant_of(node);
-      if (variant != model::Variant::torch_2_x) say("variant " + std::string(to_string(variant)));
-    }
-    for (const Duration span : {plan.join, plan.last_call, plan.close, plan.heartbeat,
-                                plan.keep_alive_interval, plan.read_timeout}) {
-      if (!is_whole_seconds(span)) say("time-outs of parts of a second");
-    }
-  }
-  return out;
+  const auto* const found =
+      std::find_if(kHandlers.begin(), kHandlers.end(),
+                   [&](const Handler& handler) { return handler.word == word; });
+  return found == kHandlers.end() ? nullptr : found;
+}
+
+bool RealTimeline::can_do(std::string_view word) {
+  return CommonActions::knows(word) || find(word) != nullptr;
 }
 
 RealTimeline::RealTimeline(sim::Ports& ports, RealCluster& cluster, const Scenario& scenario,
@@ -105,21 +75,25 @@ RealTimeline::RealTimeline(sim::Ports& ports, RealCluster& cluster, const Scenar
       roster_(roster),
       node_names_(node_names),
       begin_(begin),
-      log_(scenario.timeline) {
+      log_(scenario.timeline),
+      names_(agent_machines(scenario), cluster.store_machine(), roster,
+             [&node_names](const std::string& name) { return node_named(node_names, name); }),
+      common_(*this, roster),
+      waiting_(scenario.timeline, log_) {
   for (std::uint32_t i = 0; i < scenario.cluster.nodes.size(); ++i) {
     const auto& start = scenario.cluster.nodes[i].start;
     if (!start) continue;
-    later(begin_ + *start,
-          [this, i] { cluster_.start_agent(sim::NodeId{i}, std::string(kRunId)); });
+    agenda_.emplace(begin_ + *start,
+                    [this, i] { cluster_.start_agent(sim::NodeId{i}, std::string(kRunId)); });
   }
   for (std::size_t i = 0; i < scenario.timeline.size(); ++i) {
     const TimelineEntry& entry = scenario.timeline[i];
     if (entry.trigger.event) {
-      waiting_.push_back({i});
+      waiting_.add(i);
     } else {
       log_.due(i, sim::WorldTime(*entry.trigger.at + entry.trigger.after));
-      later(begin_ + *entry.trigger.at + entry.trigger.after,
-            [this, i, &entry] { act_on(i, std::nullopt, entry.times); });
+      agenda_.emplace(begin_ + *entry.trigger.at + entry.trigger.after,
+                      [this, i, &entry] { act_on(i, std::nullopt, entry.times); });
     }
   }
 }
@@ -128,8 +102,8 @@ sim::WorldTime RealTimeline::now() const {
   return sim::WorldTime(ports_.clock.monotonic_now().time_since_epoch());
 }
 
-void RealTimeline::later(sim::WorldTime at, std::function<void()> action) {
-  agenda_.emplace(at, std::move(action));
+void RealTimeline::later(Duration after, std::function<void()> action) {
+  agenda_.emplace(now() + after, std::move(action));
 }
 
 void RealTimeline::act(sim::WorldTime now) {
@@ -142,67 +116,25 @@ void RealTimeline::act(sim::WorldTime now) {
 void RealTimeline::on_event(const sim::Event& event) {
   const std::string node =
       event.node.value < node_names_.size() ? node_names_[event.node.value] : std::string();
-  for (std::size_t i = 0; i < waiting_.size();) {
-    Waiting& waiting = waiting_[i];
-    const std::size_t number = waiting.entry;
+  const auto met =
+      waiting_.take_met([&](const Trigger& trigger) { return fires(trigger, event, node); });
+  for (const std::size_t number : met) {
     const TimelineEntry& entry = scenario_.timeline[number];
-    if (!fires(entry.trigger, event, node)) {
-      ++i;
-      continue;
-    }
-    log_.met(number);
-    if (++waiting.seen < entry.trigger.passage) {
-      ++i;
-      continue;
-    }
     log_.due(number, sim::WorldTime(now() - begin_ + entry.trigger.after));
-    later(now() + entry.trigger.after,
+    later(entry.trigger.after,
           [this, number, there = event.node, &entry] { act_on(number, there, entry.times); });
-    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
   }
   if (event.type != &wev::process_ended) return;
   // The roster, which is told first, knows no living agent of this node any more.
-  const sim::NodeId ended = event.node;
-  if (!roster_.agents(ended).empty()) return;
-  if (std::erase(restart_when_ended_, ended) > 0) {
-    later(now(), [this, ended] { cluster_.start_agent(ended, std::string(kRunId)); });
-  }
-  const auto relaunch = relaunches_.find(ended);
-  if (relaunch == relaunches_.end() || relaunch->second.left == 0) return;
-  if (event.field("status").number() == 0) return;
-  --relaunch->second.left;
-  later(now() + relaunch->second.after, [this, ended] {
-    if (roster_.agents(ended).empty()) cluster_.start_agent(ended, std::string(kRunId));
-  });
-}
-
-RealTimeline::Nodes RealTimeline::resolve(const std::vector<std::string>& names) const {
-  Nodes nodes;
-  const auto add = [&](sim::NodeId node) {
-    if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) nodes.push_back(node);
-  };
-  for (const std::string& name : names) {
-    if (name == "all") {
-      for (std::uint32_t i = 0; i < scenario_.cluster.nodes.size(); ++i) add(sim::NodeId{i});
-    } else if (name == "store_host") {
-      add(cluster_.store_machine());
-    } else if (name == "rank0") {
-      if (roster_.rank0()) add(*roster_.rank0());
-    } else {
-      const auto found = std::find(node_names_.begin(), node_names_.end(), name);
-      if (found != node_names_.end()) {
-        add(sim::NodeId{static_cast<std::uint32_t>(found - node_names_.begin())});
-      }
-    }
-  }
-  return nodes;
+  if (!roster_.agents(event.node).empty()) return;
+  common_.last_agent_ended(event.node, event.field("status").number());
 }
 
 void RealTimeline::act_on(std::size_t number, std::optional<sim::NodeId> there,
                           std::int64_t times_left) {
   const TimelineEntry& entry = scenario_.timeline[number];
   log_.acted(number);
-  Nodes nodes = resolve(entry.from);
+  Nodes nodes = names_.resolve(entry.from);
   if (entry.from.empty() && there) nodes.push_back(*there);
   std::string target;
   for (const sim::NodeId node : nodes) {
@@ -210,141 +142,146 @@ void RealTimeline::act_on(std::size_t number, std::optional<sim::NodeId> there,
   }
   cluster_.note(sim::kNoNode, sim::Pid{0}, events::timeline_acted,
                 {static_cast<std::int64_t>(number), entry.what, target});
-  done_.push_back({number, sim::WorldTime(now() - begin_), 0});
-  perform(entry, nodes, done_.back());
+  done_.push_back({number, sim::WorldTime(now() - begin_)});
+  const Word& word = *find_word(entry.what);
+  const TimelineEntry whole = with_usual(word, entry);
+  if (CommonActions::knows(entry.what)) {
+    common_.act(whole, nodes, done_.back().effect);
+  } else {
+    (this->*find(entry.what)->method)({word, whole, nodes, done_.back().effect});
+  }
   if (entry.every && times_left > 1) {
     log_.due(number, sim::WorldTime(now() - begin_ + *entry.every));
-    later(now() + *entry.every,
+    later(*entry.every,
           [this, number, there, times_left] { act_on(number, there, times_left - 1); });
   }
 }
 
-void RealTimeline::perform(const TimelineEntry& entry, const Nodes& nodes, Injection& injection) {
-  const std::string& word = entry.what;
-  if (word.starts_with("net.") || word == "store.slow" || word == "store.stop") {
-    return disturb(entry, nodes, injection);
-  }
-  if (word == "store.restart") {
-    if (const auto store = cluster_.store_process()) {
-      at_once("process_signal", "store",
-              cluster_.signal(cluster_.store_machine(), *store, sim::Signal::kill), injection);
-    }
-    return later(now() + entry.duration.value_or(Duration::zero()),
-                 [this] { cluster_.start_store(); });
-  }
-  for (const sim::NodeId node : nodes) {
-    const std::string& name = node_names_[node.value];
-    if (word == "agent.start") {
-      injection.felt += cluster_.start_agent(node, std::string(kRunId)) ? 1 : 0;
-    } else if (word == "job.collide") {
-      injection.felt +=
-          cluster_.start_agent(node, entry.text.value_or(std::string(kRunId))) ? 1 : 0;
-    } else if (word == "agent.restart") {
-      if (roster_.agents(node).empty()) {
-        injection.felt += cluster_.start_agent(node, std::string(kRunId)) ? 1 : 0;
-      } else {
-        restart_when_ended_.push_back(node);
-      }
-    } else if (word == "agent.kill" || word == "agent.signal") {
-      const sim::Signal signal =
-          *signal_named(entry.signal.value_or(word == "agent.kill" ? "KILL" : "TERM"));
-      for (const sim::Pid pid : roster_.agents(node)) {
-        at_once("process_signal", name, cluster_.signal(node, pid, signal), injection);
-      }
-    } else if (word == "agent.pause") {
-      for (const sim::Pid pid : roster_.agents(node)) {
-        pause(node, pid, entry, "process_pause", injection);
-      }
-    } else if (word == "worker.signal") {
-      for (const sim::Pid pid : roster_.workers(node, entry.local_rank)) {
-        at_once("process_signal", name,
-                cluster_.signal(node, pid, *signal_named(entry.signal.value_or("KILL"))),
-                injection);
-      }
-    } else if (word == "worker.exit") {
-      for (const sim::Pid pid : roster_.workers(node, entry.local_rank)) {
-        at_once("process_exit", name, true, injection);
-        cluster_.order_exit(pid, entry.amount.value_or(1));
-      }
-    } else if (word == "node.crash" || word == "node.reboot") {
-      at_once("node_crash", name, true, injection);
-      cluster_.crash(node);
-      std::optional<Duration> down = entry.duration;
-      if (!down && word == "node.reboot") down = kRebootTime;
-      if (down) later(now() + *down, [this, node, &injection] { start_again(node, injection); });
-    } else if (word == "node.restart") {
-      start_again(node, injection);
-    } else if (word == "sched.relaunch") {
-      relaunches_[node] = {entry.span.value_or(kRelaunchDelay), entry.amount.value_or(1)};
-      ++injection.felt;
+// ---- what the common words need -----------------------------------------------------------------
+
+bool RealTimeline::start_agent(sim::NodeId node, const std::string& run_id) {
+  return cluster_.start_agent(node, run_id);
+}
+
+void RealTimeline::crash(sim::NodeId node, Effect& effect) {
+  at_once("node_crash", node_names_[node.value], true, effect);
+  cluster_.crash(node);
+}
+
+bool RealTimeline::boot(sim::NodeId node, Effect& effect) {
+  at_once("node_restart", node_names_[node.value], true, effect);
+  return cluster_.boot(node);
+}
+
+void RealTimeline::kill_store(Effect& effect) {
+  const auto store = cluster_.store_process();
+  if (!store) return;
+  at_once("process_signal", "store",
+          cluster_.signal(cluster_.store_machine(), *store, sim::Signal::kill), effect);
+}
+
+bool RealTimeline::is_external_store(sim::NodeId node) const {
+  return node == cluster_.store_machine() && cluster_.store_is_external();
+}
+
+// ---- processes ----------------------------------------------------------------------------------
+
+void RealTimeline::signal_agents(const Call& call) {
+  for (const sim::NodeId node : call.nodes) {
+    for (const sim::Pid pid : roster_.agents(node)) {
+      at_once(call.word.kind, node_names_[node.value],
+              cluster_.signal(node, pid, *signal_named(*call.entry.signal)), call.effect);
     }
   }
 }
 
-void RealTimeline::start_again(sim::NodeId node, Injection& injection) {
-  at_once("node_restart", node_names_[node.value], true, injection);
-  if (cluster_.boot(node)) cluster_.start_agent(node, std::string(kRunId));
+void RealTimeline::pause_agents(const Call& call) {
+  const Duration span = call.entry.duration.value_or(Duration::zero());
+  for (const sim::NodeId node : call.nodes) {
+    for (const sim::Pid pid : roster_.agents(node)) {
+      if (!cluster_.signal(node, pid, sim::Signal::stop)) continue;  // gone: no end to wait for
+      const std::int64_t fault = begins(call.word.kind, node_names_[node.value], span);
+      cluster_.note(node, pid, wev::process_paused, {});
+      later(span, [this, node, pid, fault, kind = call.word.kind, &effect = call.effect] {
+        static_cast<void>(cluster_.signal(node, pid, sim::Signal::cont));
+        cluster_.note(node, pid, wev::process_resumed, {});
+        ends(fault, kind, true, effect);
+      });
+    }
+  }
 }
 
-void RealTimeline::pause(sim::NodeId node, sim::Pid pid, const TimelineEntry& entry,
-                         const char* kind, Injection& injection) {
-  const Duration span = entry.duration.value_or(Duration::zero());
-  if (!cluster_.signal(node, pid, sim::Signal::stop)) return;  // and nothing is to be waited for
-  const std::int64_t fault = begins(kind, node_names_[node.value], span);
-  cluster_.note(node, pid, wev::process_paused, {});
-  later(now() + span, [this, node, pid, fault, kind, &injection] {
-    static_cast<void>(cluster_.signal(node, pid, sim::Signal::cont));
-    cluster_.note(node, pid, wev::process_resumed, {});
-    ends(fault, kind, true, injection);
-  });
+void RealTimeline::signal_workers(const Call& call) {
+  for (const sim::NodeId node : call.nodes) {
+    for (const sim::Pid pid : roster_.workers(node, call.entry.local_rank)) {
+      at_once(call.word.kind, node_names_[node.value],
+              cluster_.signal(node, pid, *signal_named(*call.entry.signal)), call.effect);
+    }
+  }
 }
+
+void RealTimeline::end_workers(const Call& call) {
+  for (const sim::NodeId node : call.nodes) {
+    for (const sim::Pid pid : roster_.workers(node, call.entry.local_rank)) {
+      at_once(call.word.kind, node_names_[node.value], true, call.effect);
+      cluster_.order_exit(pid, *call.entry.amount);
+    }
+  }
+}
+
+// ---- links --------------------------------------------------------------------------------------
 
 RealTimeline::Nodes RealTimeline::linked(const TimelineEntry& entry, const Nodes& from) const {
-  if (entry.what.starts_with("store.")) return resolve({"all"});
-  const Nodes to = resolve(entry.to);
+  if (find_word(entry.what)->target == Target::store) return names_.resolve({"all"});
+  const Nodes to = names_.resolve(entry.to);
   const auto has_store = [&](const Nodes& nodes) {
     return std::find(nodes.begin(), nodes.end(), cluster_.store_machine()) != nodes.end();
   };
-  if (entry.from.empty() || has_store(from)) return to.empty() ? resolve({"all"}) : to;
+  if (entry.from.empty() || has_store(from)) return to.empty() ? names_.resolve({"all"}) : to;
   return to.empty() || has_store(to) ? from : Nodes();
 }
 
-void RealTimeline::disturb(const TimelineEntry& entry, const Nodes& nodes, Injection& injection) {
-  using Way = real::LinkProxy::Way;
-  const std::vector<real::LinkProxy*> links = joins_a_node_to_itself(entry)
-                                                  ? cluster_.heartbeat_links(nodes)
-                                                  : cluster_.links(linked(entry, nodes));
-  const std::string kind(find_word(entry.what)->kind);
-  const Duration span = entry.duration.value_or(Duration::zero());
-  if (entry.what == "net.reset") {
-    bool felt = false;
-    for (real::LinkProxy* const link : links) {
-      static_cast<void>(link->was_felt());
-      link->reset();
-      felt = link->was_felt() || felt;
-    }
-    return at_once(kind, "the links to the store", felt, injection);
+std::vector<real::LinkProxy*> RealTimeline::links(const Call& call) {
+  return joins_a_node_to_itself(call.entry) ? cluster_.heartbeat_links(call.nodes)
+                                            : cluster_.links(linked(call.entry, call.nodes));
+}
+
+void RealTimeline::reset_links(const Call& call) {
+  bool felt = false;
+  for (real::LinkProxy* const link : links(call)) {
+    static_cast<void>(link->was_felt());
+    link->reset();
+    felt = link->was_felt() || felt;
   }
-  const std::int64_t fault = begins(kind, "the links to the store", span);
+  at_once(call.word.kind, kLinks, felt, call.effect);
+}
+
+void RealTimeline::disturb_links(const Call& call) {
+  using Way = real::LinkProxy::Way;
+  const TimelineEntry& entry = call.entry;
+  const std::vector<real::LinkProxy*> links = this->links(call);
+  const Duration span = entry.duration.value_or(Duration::zero());
+  const std::int64_t fault = begins(call.word.kind, kLinks, span);
   // One way only: from whom is said first.
-  const bool from_store = entry.from.empty() || std::find(nodes.begin(), nodes.end(),
-                                                          cluster_.store_machine()) != nodes.end();
+  const bool from_store =
+      entry.from.empty() ||
+      std::find(call.nodes.begin(), call.nodes.end(), cluster_.store_machine()) != call.nodes.end();
   std::vector<Way> ways{Way::there, Way::back};
   if (entry.one_way) ways = {from_store ? Way::back : Way::there};
-  const bool cuts =
-      entry.what == "net.partition" || entry.what == "net.clog" || entry.what == "store.stop";
+  const bool cuts = !entry.amount && !entry.span;
   for (real::LinkProxy* const link : links) {
     static_cast<void>(link->was_felt());
     if (cuts) {
       for (const Way way : ways) link->cut(way);
-    } else if (entry.what == "net.bandwidth") {
+    } else if (entry.amount) {
       constexpr std::int64_t kBitsPerByte = 8;
       link->limit(std::max<std::int64_t>(1, *entry.amount / kBitsPerByte));
     } else {
       link->delay(*entry.span);
     }
   }
-  const auto stop = [this, links, ways, kind, fault, cuts, &injection] {
+  if (span == Duration::zero()) return;
+  later(span, [this, links, ways, kind = call.word.kind, fault, cuts, &effect = call.effect] {
     bool felt = false;
     for (real::LinkProxy* const link : links) {
       if (cuts) {
@@ -354,43 +291,39 @@ void RealTimeline::disturb(const TimelineEntry& entry, const Nodes& nodes, Injec
       link->limit(0);
       felt = link->was_felt() || felt;
     }
-    ends(fault, kind, felt, injection);
-  };
-  if (span > Duration::zero()) {
-    later(now() + span, stop);
-  }
+    ends(fault, kind, felt, effect);
+  });
 }
 
-std::int64_t RealTimeline::begins(const std::string& kind, const std::string& target,
-                                  Duration span) {
+std::int64_t RealTimeline::begins(std::string_view kind, const std::string& target, Duration span) {
   const std::int64_t fault = faults_++;
   cluster_.note(sim::kNoNode, sim::Pid{0}, wev::fault_injected,
-                {fault, kind, target, span.count()});
+                {fault, std::string(kind), target, span.count()});
   return fault;
 }
 
-void RealTimeline::at_once(const std::string& kind, const std::string& target, bool felt,
-                           Injection& injection) {
+void RealTimeline::at_once(std::string_view kind, const std::string& target, bool felt,
+                           Effect& effect) {
   const std::int64_t fault = begins(kind, target, {});
   if (!felt) return;
-  ++injection.felt;
-  cluster_.note(sim::kNoNode, sim::Pid{0}, wev::fault_felt, {fault, kind});
+  ++effect.felt;
+  cluster_.note(sim::kNoNode, sim::Pid{0}, wev::fault_felt, {fault, std::string(kind)});
 }
 
-void RealTimeline::ends(std::int64_t fault, const std::string& kind, bool felt,
-                        Injection& injection) {
+void RealTimeline::ends(std::int64_t fault, std::string_view kind, bool felt, Effect& effect) {
   if (felt) {
-    ++injection.felt;
-    cluster_.note(sim::kNoNode, sim::Pid{0}, wev::fault_felt, {fault, kind});
+    ++effect.felt;
+    cluster_.note(sim::kNoNode, sim::Pid{0}, wev::fault_felt, {fault, std::string(kind)});
   }
-  cluster_.note(sim::kNoNode, sim::Pid{0}, wev::fault_ended, {fault, kind, std::int64_t{0}});
+  cluster_.note(sim::kNoNode, sim::Pid{0}, wev::fault_ended,
+                {fault, std::string(kind), std::int64_t{0}});
 }
 
 std::vector<InjectedFault> RealTimeline::done() const {
   std::vector<InjectedFault> faults;
   for (const Injection& injection : done_) {
-    faults.push_back(
-        {scenario_.timeline[injection.entry].what, injection.at, injection.felt, injection.entry});
+    faults.push_back({scenario_.timeline[injection.entry].what, injection.at, injection.effect.felt,
+                      injection.entry});
   }
   return faults;
 }

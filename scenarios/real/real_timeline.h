@@ -10,19 +10,18 @@
 #include <vector>
 
 #include "scenarios/format/scenario.h"
+#include "scenarios/outcome/common_actions.h"
+#include "scenarios/outcome/node_resolver.h"
 #include "scenarios/outcome/report.h"
 #include "scenarios/outcome/roster.h"
 #include "scenarios/outcome/timeline_log.h"
+#include "scenarios/outcome/waiting_entries.h"
 #include "scenarios/real/real_cluster.h"
 #include "sim/kernel/trace_recorder.h"
 
 namespace hooke::scenario {
 
-/// What of this scenario cannot be played with these agents on a real machine, a sentence each;
-/// empty: all of it can.
-std::vector<std::string> unsupported(const Scenario& scenario, AgentKind kind);
-
-class RealTimeline final : public kernel::TraceSink {
+class RealTimeline final : public kernel::TraceSink, private Machines {
  public:
   /// References must outlive the timeline.
   RealTimeline(sim::Ports& ports, RealCluster& cluster, const Scenario& scenario,
@@ -33,6 +32,8 @@ class RealTimeline final : public kernel::TraceSink {
   void on_event(const sim::Event& event) override;
   /// Does what is due.
   void act(sim::WorldTime now);
+  /// The word can be carried out here; its descriptor says so too.
+  [[nodiscard]] static bool can_do(std::string_view word);
   /// Nothing is left to come but what waits for an event.
   [[nodiscard]] bool idle() const { return agenda_.empty(); }
   /// What has been done so far, in order, and how often it was felt.
@@ -43,36 +44,42 @@ class RealTimeline final : public kernel::TraceSink {
   }
 
  private:
-  struct Waiting {
-    std::size_t entry;
-    std::int64_t seen = 0;
-  };
   struct Injection {
     std::size_t entry = 0;
     sim::WorldTime at{};
-    std::uint64_t felt = 0;
+    Effect effect{};
   };
-  struct Relaunch {
-    Duration after{};
-    std::int64_t left = 0;
-  };
+  struct Call;
+  using Method = void (RealTimeline::*)(const Call&);
+  struct Handler;
+  static const Handler* find(std::string_view word);
   using Nodes = std::vector<sim::NodeId>;
 
-  void later(sim::WorldTime at, std::function<void()> action);
+  // Machines
+  bool start_agent(sim::NodeId node, const std::string& run_id) override;
+  void crash(sim::NodeId node, Effect& effect) override;
+  bool boot(sim::NodeId node, Effect& effect) override;
+  void kill_store(Effect& effect) override;
+  void start_store() override { cluster_.start_store(); }
+  [[nodiscard]] bool is_external_store(sim::NodeId node) const override;
+  void later(Duration after, std::function<void()> action) override;
+
   void act_on(std::size_t entry, std::optional<sim::NodeId> there, std::int64_t times_left);
-  void perform(const TimelineEntry& entry, const Nodes& nodes, Injection& injection);
-  [[nodiscard]] Nodes resolve(const std::vector<std::string>& names) const;
+  void signal_agents(const Call& call);
+  void pause_agents(const Call& call);
+  void signal_workers(const Call& call);
+  void end_workers(const Call& call);
+  void reset_links(const Call& call);
+  void disturb_links(const Call& call);
+  /// The links to the store, or to workers' heartbeats, that the entry means.
+  [[nodiscard]] std::vector<real::LinkProxy*> links(const Call& call);
   /// The nodes whose link to the store lies between these.
   [[nodiscard]] Nodes linked(const TimelineEntry& entry, const Nodes& from) const;
-  void disturb(const TimelineEntry& entry, const Nodes& nodes, Injection& injection);
-  void pause(sim::NodeId node, sim::Pid pid, const TimelineEntry& entry, const char* kind,
-             Injection& injection);
-  void start_again(sim::NodeId node, Injection& injection);
   /// Notes a fault that takes no time.
-  void at_once(const std::string& kind, const std::string& target, bool felt, Injection& injection);
+  void at_once(std::string_view kind, const std::string& target, bool felt, Effect& effect);
   /// Notes that a fault begins; its number.
-  std::int64_t begins(const std::string& kind, const std::string& target, Duration span);
-  void ends(std::int64_t fault, const std::string& kind, bool felt, Injection& injection);
+  std::int64_t begins(std::string_view kind, const std::string& target, Duration span);
+  void ends(std::int64_t fault, std::string_view kind, bool felt, Effect& effect);
   [[nodiscard]] sim::WorldTime now() const;
 
   sim::Ports& ports_;
@@ -83,10 +90,10 @@ class RealTimeline final : public kernel::TraceSink {
   sim::WorldTime begin_;
   TimelineLog log_;
   std::multimap<sim::WorldTime, std::function<void()>> agenda_;
-  std::vector<Waiting> waiting_;
+  NodeResolver names_;
+  CommonActions common_;
+  WaitingEntries waiting_;
   std::deque<Injection> done_;  ///< references into it stay valid
-  std::map<sim::NodeId, Relaunch> relaunches_;
-  std::vector<sim::NodeId> restart_when_ended_;
   std::int64_t faults_ = 0;
 };
 

@@ -9,12 +9,15 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "scenarios/format/scenario.h"
+#include "scenarios/format/vocabulary.h"
+#include "scenarios/outcome/common_actions.h"
+#include "scenarios/outcome/effect.h"
+#include "scenarios/outcome/node_resolver.h"
 #include "scenarios/outcome/roster.h"
 #include "scenarios/simulated/agenda.h"
 #include "scenarios/simulated/cluster.h"
@@ -22,13 +25,7 @@
 
 namespace hooke::scenario {
 
-/// What came of one entry of the timeline.
-struct Effect {
-  std::vector<world::FaultId> faults;  ///< each counts itself whether it is felt
-  std::uint64_t felt = 0;              ///< what was done without the world's fault engine
-};
-
-class Actions final : public kernel::TraceSink {
+class Actions final : public kernel::TraceSink, private Machines {
  public:
   Actions(world::World& world, Cluster& cluster, const Roster& roster, Agenda& agenda);
 
@@ -49,34 +46,33 @@ class Actions final : public kernel::TraceSink {
   struct Call;
   using Method = void (Actions::*)(const Call&);
   struct Handler;
-  static const Handler* find(std::string_view word);
+  static const Handler* find_own(std::string_view word);
+  [[nodiscard]] static bool can_be_done(const Word& word);
 
-  [[nodiscard]] std::vector<sim::NodeId> resolve(const std::vector<std::string>& names) const;
-  void start_again(sim::NodeId node, Effect& effect);
-  void inject_at_agents(const Call& call, world::Fault fault);
-  void inject_at_workers(const Call& call, world::Fault fault);
-  void inject_at_nodes(const Call& call, world::Fault fault);
+  // Machines
+  bool start_agent(sim::NodeId node, const std::string& run_id) override;
+  void crash(sim::NodeId node, Effect& effect) override;
+  bool boot(sim::NodeId node, Effect& effect) override;
+  void kill_store(Effect& effect) override;
+  void start_store() override;
+  [[nodiscard]] bool is_external_store(sim::NodeId node) const override;
+  void later(Duration after, std::function<void()> action) override;
+
+  // Where one fault of the world is all that a word does: one per target.
+  void inject_at_nodes(const Call& call);
+  void inject_at_agents(const Call& call);
+  void inject_at_workers(const Call& call);
   void inject_on_paths(const Call& call);
   void inject_at_store(const Call& call);
-  std::int64_t announce(const std::string& kind, Duration lasts);
+  void begin_etcd_mode(const Call& call);
+  void inject(world::Fault fault, Effect& effect);
 
-  void agent_start(const Call& call);
-  void agent_restart(const Call& call);
-  void agent_signal(const Call& call);
-  void agent_fault(const Call& call);
-  void node_crash(const Call& call);
-  void node_restart(const Call& call);
-  void worker_fault(const Call& call);
+  // Words with code of their own.
   void worker_slow_stop(const Call& call);
   void worker_children(const Call& call);
   void store_backlog(const Call& call);
-  void store_restart(const Call& call);
   void lease_expire(const Call& call);
-  void etcd_mode(const Call& call);
-  void node_fault(const Call& call);
-  void dns_fault(const Call& call);
-  void job_collide(const Call& call);
-  void sched_relaunch(const Call& call);
+  void dns_unresolvable(const Call& call);
   void sched_health_kill(const Call& call);
 
   /// A misbehaviour of etcd that goes on.
@@ -84,20 +80,15 @@ class Actions final : public kernel::TraceSink {
     model::EtcdMisbehaviour::Mode mode{};
     std::string kind;
   };
+  std::int64_t announce(const std::string& kind, Duration lasts);
   void end_misbehaviour(std::int64_t fault);
-
-  struct Relaunch {
-    Duration after{};
-    std::int64_t left = 0;
-    Effect* effect = nullptr;
-  };
 
   world::World& world_;
   Cluster& cluster_;
   const Roster& roster_;
   Agenda& agenda_;
-  std::map<sim::NodeId, Effect*> restart_when_ended_;
-  std::map<sim::NodeId, Relaunch> relaunches_;
+  NodeResolver names_;
+  CommonActions common_;
   std::int64_t announced_ = 0;  ///< faults with numbers of their own, below zero
   std::map<std::int64_t, Misbehaving> misbehaving_;  ///< by those
   bool left_alone_ = false;

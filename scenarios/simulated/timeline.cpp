@@ -21,7 +21,13 @@ std::string target_of(const TimelineEntry& entry) {
 
 Timeline::Timeline(world::World& world, Actions& actions, Agenda& agenda,
                    const std::vector<TimelineEntry>& entries)
-    : world_(world), actions_(actions), agenda_(agenda), entries_(entries), log_(entries) {
+    : world_(world),
+      actions_(actions),
+      agenda_(agenda),
+      entries_(entries),
+      log_(entries),
+      for_events_(entries, log_),
+      for_passages_(entries, log_) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const TimelineEntry& entry = entries[i];
     const Trigger& trigger = entry.trigger;
@@ -35,8 +41,8 @@ Timeline::Timeline(world::World& world, Actions& actions, Agenda& agenda,
       throw std::invalid_argument("timeline: no node \"" + trigger.on_node + "\"");
     }
     actions.check(entry);
-    if (trigger.event) for_events_.push_back({i});
-    if (trigger.fault_point) for_passages_.push_back({i});
+    if (trigger.event) for_events_.add(i);
+    if (trigger.fault_point) for_passages_.add(i);
   }
 }
 
@@ -52,45 +58,26 @@ void Timeline::arm() {
 }
 
 void Timeline::on_event(const sim::Event& event) {
-  for (std::size_t i = 0; i < for_events_.size();) {
-    Waiting& waiting = for_events_[i];
-    const TimelineEntry& entry = entries_[waiting.entry];
-    const std::string node = event.node == sim::kNoNode ? "" : world_.node_name(event.node);
-    if (!fires(entry.trigger, event, node)) {
-      ++i;
-      continue;
-    }
-    log_.met(waiting.entry);
-    if (++waiting.seen < entry.trigger.passage) {
-      ++i;
-      continue;
-    }
-    const bool somewhere = event.node != sim::kNoNode;
-    later(entry.trigger.after, waiting.entry, somewhere ? std::optional(event.node) : std::nullopt,
-          event.id, entry.times);
-    for_events_.erase(for_events_.begin() + static_cast<std::ptrdiff_t>(i));
+  if (for_events_.empty()) return;
+  const bool somewhere = event.node != sim::kNoNode;
+  const std::string node = somewhere ? world_.node_name(event.node) : "";
+  const auto met =
+      for_events_.take_met([&](const Trigger& trigger) { return fires(trigger, event, node); });
+  for (const std::size_t entry : met) {
+    later(entries_[entry].trigger.after, entry,
+          somewhere ? std::optional(event.node) : std::nullopt, event.id, entries_[entry].times);
   }
 }
 
 void Timeline::on_fault_point(sim::NodeId node, sim::Pid, std::string_view name) {
-  for (std::size_t i = 0; i < for_passages_.size();) {
-    Waiting& waiting = for_passages_[i];
-    const TimelineEntry& entry = entries_[waiting.entry];
-    const Trigger& trigger = entry.trigger;
+  const auto met = for_passages_.take_met([&](const Trigger& trigger) {
     const bool here = trigger.on_node.empty() || world_.find_node(trigger.on_node) == node;
-    if (!here || *trigger.fault_point != name) {
-      ++i;
-      continue;
-    }
-    log_.met(waiting.entry);
-    if (++waiting.seen < trigger.passage) {
-      ++i;
-      continue;
-    }
-    const std::size_t number = waiting.entry;
-    for_passages_.erase(for_passages_.begin() + static_cast<std::ptrdiff_t>(i));
-    if (trigger.after > Duration::zero()) {
-      later(trigger.after, number, node, world_.kernel().cause(), entry.times);
+    return here && *trigger.fault_point == name;
+  });
+  for (const std::size_t number : met) {
+    const TimelineEntry& entry = entries_[number];
+    if (entry.trigger.after > Duration::zero()) {
+      later(entry.trigger.after, number, node, world_.kernel().cause(), entry.times);
     } else {
       act(number, node, entry.times);
     }

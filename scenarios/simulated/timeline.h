@@ -11,6 +11,7 @@
 #include "scenarios/format/scenario.h"
 #include "scenarios/outcome/timeline_log.h"
 #include "scenarios/outcome/trigger.h"
+#include "scenarios/outcome/waiting_entries.h"
 #include "scenarios/simulated/actions.h"
 #include "scenarios/simulated/agenda.h"
 #include "scenarios/simulated/runner.h"
@@ -44,10 +45,6 @@ class Timeline final : public kernel::TraceSink {
   }
 
  private:
-  struct Waiting {
-    std::size_t entry;
-    std::int64_t seen = 0;  ///< matching events or passages so far
-  };
   struct Injection {
     std::size_t entry;
     sim::WorldTime at;
@@ -63,8 +60,8 @@ class Timeline final : public kernel::TraceSink {
   Agenda& agenda_;
   const std::vector<TimelineEntry>& entries_;
   TimelineLog log_;
-  std::vector<Waiting> for_events_;
-  std::vector<Waiting> for_passages_;
+  WaitingEntries for_events_;
+  WaitingEntries for_passages_;
   bool stopped_ = false;
   std::deque<Injection> done_;  ///< references into it stay valid
 };
