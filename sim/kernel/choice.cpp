@@ -46,6 +46,7 @@ std::uint64_t SeededSource::choose(const ChoicePoint& point, std::uint64_t bound
 
 std::uint64_t RecordingSource::choose(const ChoicePoint& point, std::uint64_t bound) {
   const std::uint64_t value = inner_.choose(point, bound);
+  HOOKE_CHECK(value < bound, "a choice is one of its alternatives");
   if (value != 0) {
     tape_.push_back({std::string(point.purpose), point.owner, point.part, point.occurrence, value});
   }
@@ -59,6 +60,7 @@ ReplaySource::ReplaySource(const Tape& tape) {
 }
 
 std::uint64_t ReplaySource::choose(const ChoicePoint& point, std::uint64_t bound) {
+  HOOKE_CHECK(bound >= 1, "a choice needs at least one alternative");
   const auto found =
       values_.find({std::string(point.purpose), point.owner, point.part, point.occurrence});
   return found == values_.end() ? 0 : found->second % bound;

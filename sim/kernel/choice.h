@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/port/check.h"
+
 namespace hooke::kernel {
 
 /// Where a choice is made: a purpose (string literal), and two numbers that say whose it is (node
@@ -93,6 +95,7 @@ class Stream {
   /// The next draw in [0, bound).
   std::uint64_t below(std::uint64_t bound) {
     const std::uint64_t value = source_->choose(point_, bound);
+    HOOKE_CHECK(value < bound, "a draw is below its bound");
     ++point_.occurrence;
     return value;
   }

@@ -138,11 +138,13 @@ Contexts::Contexts() : algorithm_(&Algorithm::of_this_thread()), exceptions_(&th
   }
   pthread_attr_getstack(&attributes, &bottom, &bytes);
   pthread_attr_destroy(&attributes);
+  HOOKE_CHECK(bottom != nullptr && bytes > 0, "the main stack has bounds");
   main_.stack_bottom = bottom;
   main_.stack_bytes = bytes;
 }
 
 Contexts::~Contexts() {
+  HOOKE_CHECK(!shutting_down_, "the pool is shut down once");
   shutting_down_ = true;
   for (const auto& pooled : pooled_) {
     switch_to(main_, pooled->context);  // its body returns, Boost ends it and comes back here
@@ -154,6 +156,7 @@ Contexts::~Contexts() {
 Context* Contexts::create(Body body, void* argument) {
   auto pooled = std::make_unique<Pooled>();
   const StackArena::Slot slot = arena_.take();
+  HOOKE_CHECK(slot.size() > 0, "a stack has room");
   Context* const self = &pooled->context;
   self->stack_bottom = slot.bottom;
   self->stack_bytes = slot.size();
@@ -167,12 +170,14 @@ Context* Contexts::create(Body body, void* argument) {
                              announce_leaving(nullptr, main_.stack_bottom, main_.stack_bytes);
                            });
   self->boost = algorithm_->take_newest();
+  HOOKE_CHECK(self->boost != nullptr, "a fresh fiber has a context");
   pooled_.push_back(std::move(pooled));
   return self;
 }
 
 void Contexts::switch_to(Context& from, Context& to) {
   HOOKE_CHECK(&from != &to, "switching to oneself is the caller's business");
+  HOOKE_CHECK(from.boost != nullptr && to.boost != nullptr, "both ends of a switch have a context");
   ExceptionState& exceptions = *exceptions_;
   from.exceptions = exceptions;
   exceptions = to.exceptions;

@@ -13,6 +13,8 @@ FiberGroup::FiberGroup(Kernel& kernel, HoldUpObserver on_hold_up)
 
 FiberGroup::~FiberGroup() {
   HOOKE_CHECK(fibers_.empty(), "a fiber group is destroyed only when its fibers have ended");
+  HOOKE_CHECK(held_.empty() && dying_.empty() && unwinding_ == nullptr,
+              "no ended fiber is held back or about to unwind");
 }
 
 void FiberGroup::kill() {
@@ -22,6 +24,7 @@ void FiberGroup::kill() {
   held_.clear();
   bool queued = false;
   for (FiberBlock* fiber : fibers_) {
+    HOOKE_CHECK(fiber->state != FiberBlock::State::free, "a fiber of a group has not ended");
     if (fiber->state == FiberBlock::State::running) continue;
     kernel_.cancel(std::exchange(fiber->held_up, {}));
     if (fiber->state == FiberBlock::State::parked) {
@@ -45,6 +48,7 @@ void FiberGroup::kill() {
 void FiberGroup::let_next_unwind() {
   unwinding_ = nullptr;
   if (dying_.empty()) return;
+  HOOKE_CHECK(killed_, "fibers unwind when their group is killed");
   unwinding_ = dying_.back();
   dying_.pop_back();
   kernel_.impl_->ready.push(unwinding_);
@@ -55,6 +59,7 @@ bool FiberGroup::kill_fiber(std::string_view name) {
     return fiber->name == name && !fiber->doomed;
   });
   if (killed_ || found == fibers_.end()) return false;
+  HOOKE_CHECK((*found)->state != FiberBlock::State::free, "a fiber that is killed lives");
   (*found)->doomed = true;
   if ((*found)->state == FiberBlock::State::parked) {
     kernel_.make_ready(**found, sim::Wake::woken);
@@ -65,6 +70,7 @@ bool FiberGroup::kill_fiber(std::string_view name) {
 std::size_t FiberGroup::move_deadlines(const std::function<sim::WorldTime(sim::WorldTime)>& moved) {
   std::size_t count = 0;
   for (FiberBlock* fiber : fibers_) {
+    HOOKE_CHECK(fiber->group == this, "a fiber is in the group that lists it");
     const bool sleeps =
         fiber->state == FiberBlock::State::parked && kernel_.cancel(fiber->deadline);
     if (!sleeps) continue;

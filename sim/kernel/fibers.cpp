@@ -13,6 +13,7 @@ namespace hooke::kernel {
 sim::FiberId Kernel::spawn(FiberGroup& group, std::string name, std::function<void()> body) {
   Impl& impl = *impl_;
   if (group.killed_) return sim::FiberId{UINT64_MAX};
+  HOOKE_CHECK(body != nullptr, "a fiber has something to do");
   if (impl.free_blocks.empty()) {
     auto block = std::make_unique<FiberBlock>();
     block->kernel = this;
@@ -23,6 +24,8 @@ sim::FiberId Kernel::spawn(FiberGroup& group, std::string name, std::function<vo
   }
   FiberBlock& fiber = *impl.free_blocks.back();
   impl.free_blocks.pop_back();
+  HOOKE_CHECK(fiber.state == FiberBlock::State::free && fiber.joiners.empty(),
+              "a block is free before it is used again");
   fiber.id += std::uint64_t{1} << 32U;
   fiber.generation = 1;
   fiber.woken_early = fiber.doomed = false;
@@ -63,9 +66,11 @@ void Kernel::end_task(FiberBlock& self) {
   const auto* globals = reinterpret_cast<const ExceptionState*>(abi::__cxa_get_globals());
   HOOKE_CHECK(globals->caught == nullptr && globals->uncaught == 0,
               "a finished task leaves no exception behind");
+  HOOKE_CHECK(self.state == FiberBlock::State::running, "a task ends while it runs");
   self.body = nullptr;
   FiberGroup& group = *self.group;
   std::vector<FiberBlock*>& siblings = group.fibers_;
+  HOOKE_CHECK(siblings[self.index_in_group] == &self, "a fiber knows its place in its group");
   siblings[self.index_in_group] = siblings.back();
   siblings[self.index_in_group]->index_in_group = self.index_in_group;
   siblings.pop_back();
@@ -73,6 +78,7 @@ void Kernel::end_task(FiberBlock& self) {
   self.group = nullptr;
   self.state = FiberBlock::State::free;
   ++self.generation;
+  HOOKE_CHECK(impl.live_fibers > 0, "a fiber that ends was counted");
   --impl.live_fibers;
   for (const sim::ParkTicket& joiner : std::exchange(self.joiners, {})) wake(joiner);
   impl.free_blocks.push_back(&self);
@@ -90,6 +96,7 @@ sim::Wake Kernel::park(sim::ParkTicket ticket, std::optional<sim::WorldTime> dea
   FiberBlock& self = *running_;
   HOOKE_CHECK(ticket.fiber.value == self.id && ticket.generation == self.generation,
               "a fiber parks with its own, current ticket");
+  HOOKE_CHECK(self.state == FiberBlock::State::running, "only a running fiber parks");
   if (self.killed()) die(self);
   if (self.woken_early) {
     self.woken_early = false;
@@ -111,6 +118,7 @@ sim::Wake Kernel::park(sim::ParkTicket ticket, std::optional<sim::WorldTime> dea
 /// Unwinds the calling fiber; one that was running when its group was killed lets younger ones end
 /// first.
 void Kernel::die(FiberBlock& self) {
+  HOOKE_CHECK(self.killed(), "only a killed fiber unwinds");
   FiberGroup& group = *self.group;
   if (group.unwinding_ != nullptr && group.unwinding_ != &self) {
     const auto older = [](const FiberBlock* a, const FiberBlock* b) { return a->born < b->born; };
@@ -139,6 +147,7 @@ bool Kernel::wake(sim::ParkTicket ticket) {
 /// Ends a suspension: from here on the fiber's old tickets are stale.
 void Kernel::make_ready(FiberBlock& fiber, sim::Wake wake) {
   HOOKE_CHECK(fiber.state == FiberBlock::State::parked, "only a parked fiber becomes ready");
+  HOOKE_CHECK(fiber.group != nullptr, "a fiber that becomes ready has a group");
   if (wake == sim::Wake::woken) cancel(fiber.deadline);
   fiber.deadline = {};
   fiber.wake = wake;
@@ -157,6 +166,7 @@ void Kernel::join(sim::FiberId id) {
   if (fiber == nullptr || fiber->state == FiberBlock::State::free) return;
   HOOKE_CHECK(fiber != running_, "a fiber cannot wait for its own end");
   const sim::ParkTicket mine = ticket();
+  HOOKE_CHECK(fiber->group != nullptr, "a fiber that is waited for lives");
   fiber->joiners.push_back(mine);
   static_cast<void>(park(mine, std::nullopt));
 }

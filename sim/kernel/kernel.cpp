@@ -64,6 +64,8 @@ void Kernel::begin(ChoiceSource& choices, TraceRecorder& trace, RunLimits limits
                    Schedule schedule) {
   HOOKE_CHECK(impl_->live_fibers == 0, "no fiber of an earlier run is left");
   HOOKE_CHECK(!impl_->in_run, "a run cannot begin inside a run");
+  HOOKE_CHECK(limits.world_time_max.value_or(sim::WorldTime{}) >= sim::WorldTime{},
+              "a run is not cut before it begins");
   impl_->timers.clear();
   impl_->pending_callback.reset();
   impl_->ready.clear();
@@ -139,6 +141,8 @@ void Kernel::drain() {
 }
 
 void Kernel::run_callback() {
+  HOOKE_CHECK(impl_->pending_callback.has_value(), "a callback that runs is due");
+  HOOKE_CHECK(running_ == nullptr, "callbacks run on the main stack");
   const TimerQueue::Due due = *std::exchange(impl_->pending_callback, std::nullopt);
   count_step(0);
   cause_ = due.cause;
@@ -160,6 +164,7 @@ void Kernel::look_outside() {
   } else if (const auto next = impl.timers.next_time()) {
     until = std::min(until.value_or(sim::WorldTime::max()), sim::WorldTime(sim::Duration(*next)));
   }
+  HOOKE_CHECK(running_ == nullptr, "the outside is looked at from the main stack");
   cause_ = sim::kNoEvent;
   try {
     now_ = std::max(now_, impl.outside->wait(until));
@@ -184,6 +189,7 @@ FiberBlock* Kernel::next_fiber() {
     if (impl.outside != nullptr && !impl.draining && impl.steps_until_look == 0) return nullptr;
     while (!impl.ready.empty()) {
       FiberBlock* const fiber = take_ready();
+      HOOKE_CHECK(fiber->state == FiberBlock::State::ready, "what waits in the queue is ready");
       if (fiber->group->paused_) {
         fiber->group->held_.push_back(fiber);
         continue;
@@ -194,6 +200,7 @@ FiberBlock* Kernel::next_fiber() {
     }
     if (impl.outside != nullptr || impl.timers.empty() || impl.draining) return nullptr;
     const TimerQueue::Due due = impl.timers.pop();
+    HOOKE_CHECK(due.time >= now_.time_since_epoch().count(), "virtual time does not go back");
     now_ = sim::WorldTime(sim::Duration(due.time));
     if (impl.limits.world_time_max && now_ > *impl.limits.world_time_max) {
       now_ = *impl.limits.world_time_max;
@@ -212,6 +219,7 @@ bool Kernel::Impl::fire(Kernel& kernel, const TimerQueue::Due& due) {
     return false;
   }
   auto& fiber = *static_cast<FiberBlock*>(due.callback.context);
+  HOOKE_CHECK(fiber.group != nullptr, "only a living fiber has a deadline");
   kernel.cause_ = due.cause;
   kernel.make_ready(fiber, sim::Wake::timed_out);
   return true;
@@ -235,6 +243,7 @@ bool Kernel::hold_up(FiberBlock& fiber) {
   if (fiber.killed() || impl_->draining) return false;
   const sim::Duration span = impl_->scheduler->hold_up();
   if (span == sim::Duration::zero()) return false;
+  HOOKE_CHECK(span > sim::Duration::zero(), "a fiber is held up for some time");
   fiber.held_up = at(now_ + span, {&FiberBlock::let_go, &fiber, 0});
   if (fiber.group->on_hold_up_) fiber.group->on_hold_up_(fiber.name, span);
   return true;
@@ -242,11 +251,13 @@ bool Kernel::hold_up(FiberBlock& fiber) {
 
 void FiberBlock::let_go(void* self, std::uint64_t) {
   auto& fiber = *static_cast<FiberBlock*>(self);
+  HOOKE_CHECK(fiber.state == State::ready, "a fiber that was held up is ready");
   fiber.held_up = {};
   fiber.kernel->impl_->ready.push(&fiber);
 }
 
 void Kernel::resume(FiberBlock& fiber, Context& from) {
+  HOOKE_CHECK(fiber.state == FiberBlock::State::ready, "only a ready fiber is resumed");
   count_step(fiber.id + 1);
   fiber.state = FiberBlock::State::running;
   running_ = &fiber;
@@ -271,6 +282,7 @@ void Kernel::count_step(std::uint64_t who) {
 void Kernel::leave(FiberBlock& self) {
   FiberBlock* const next = next_fiber();
   if (next == &self) {  // its own deadline, or it was woken meanwhile: nothing to switch
+    HOOKE_CHECK(self.state == FiberBlock::State::ready, "a fiber goes on when it is ready");
     count_step(self.id + 1);
     self.state = FiberBlock::State::running;
     cause_ = self.cause;

@@ -4,6 +4,8 @@
 #include <array>
 #include <functional>
 
+#include "sim/port/check.h"
+
 namespace hooke::kernel {
 namespace {
 
@@ -40,6 +42,8 @@ Scheduler::Scheduler(ChoiceSource& choices, Schedule schedule)
     : schedule_(schedule), choices_(choices), draws_(choices, "kernel.schedule", 0) {
   const bool has_moments =
       schedule.strategy == Strategy::pct || schedule.strategy == Strategy::delays;
+  HOOKE_CHECK(schedule.depth >= 0 && schedule.depth <= Schedule::kDepthMax,
+              "the depth of a schedule is within its bounds");
   if (!has_moments) return;
   Stream moments(choices, "kernel.moment", 0);
   for (std::int64_t i = 0; i < schedule.depth; ++i) {
@@ -50,6 +54,8 @@ Scheduler::Scheduler(ChoiceSource& choices, Schedule schedule)
 }
 
 std::size_t Scheduler::pick(std::span<const ReadyFiber> ready) {
+  HOOKE_CHECK(ready.size() >= 2 && ready.size() <= kSeen,
+              "there is a choice, among as many as are looked at");
   switch (schedule_.strategy) {
     case Strategy::walk: return pick_process(ready);
     case Strategy::pct: return pick_by_priority(ready);
@@ -71,6 +77,7 @@ std::size_t Scheduler::pick_process(std::span<const ReadyFiber> ready) {
     });
     if (!seen) oldest[processes++] = i;
   }
+  HOOKE_CHECK(processes >= 1 && processes <= ready.size(), "each ready fiber is of a process");
   return oldest[draws_.below(processes)];
 }
 
@@ -79,6 +86,7 @@ std::size_t Scheduler::pick_by_priority(std::span<const ReadyFiber> ready) {
   for (std::size_t i = 1; i < ready.size(); ++i) {
     if (priority_of(ready[i].fiber) > priority_of(ready[best].fiber)) best = i;
   }
+  HOOKE_CHECK(best < ready.size(), "the fiber that wins is one of the ready ones");
   // The one that would win from now on loses against all others.
   if (moment_has_come()) priorities_[ready[best].fiber] = 0;
   return best;
@@ -94,6 +102,7 @@ std::uint64_t Scheduler::priority_of(std::uint64_t fiber) {
 
 sim::Duration Scheduler::hold_up() {
   if (schedule_.strategy != Strategy::delays || !moment_has_come()) return {};
+  HOOKE_CHECK(schedule_.strategy == Strategy::delays, "only delays hold a fiber up");
   return std::chrono::milliseconds(by_magnitude(draws_, kSpanMagnitudes));
 }
 

@@ -45,6 +45,7 @@ StackArena::~StackArena() {
 StackArena::Slot StackArena::take() {
   if (free_.empty()) map_more();
   const Slot slot = free_.back();
+  HOOKE_CHECK(slot.bottom < slot.top, "a stack has a top above its bottom");
   free_.pop_back();
 #ifdef HOOKE_ADDRESS_SANITIZER
   // A fiber that ended by its last switch has left the marks of its frames behind.
@@ -55,6 +56,7 @@ StackArena::Slot StackArena::take() {
 
 void StackArena::give_back(const Slot& slot) {
   HOOKE_CHECK(intact(slot), "a fiber has overflowed its stack");
+  HOOKE_CHECK(free_.size() < all_.size(), "no stack is given back twice");
   free_.push_back(slot);
 }
 
@@ -85,6 +87,8 @@ void StackArena::map_more() {
     if (guarded_) mprotect(bottom, kPageBytes, PROT_NONE);
     const std::size_t colour = (all_.size() % kColours) * kCacheLineBytes;
     const Slot slot{bottom + (guarded_ ? kPageBytes : 0), bottom + kSlotBytes - colour};
+    HOOKE_CHECK(slot.size() + kPageBytes + kColours * kCacheLineBytes >= kSlotBytes,
+                "a colour costs a stack no more than its lines");
     all_.push_back(slot);
     free_.push_back(slot);
   }

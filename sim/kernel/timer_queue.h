@@ -28,6 +28,7 @@ class TimerQueue {
   /// than the clock shows: what is armed between the two (while the world is taken down) counts as
   /// due at the queue's time.
   TimerId arm(std::int64_t time, const Callback& callback, sim::EventId cause) {
+    HOOKE_CHECK(time >= 0, "no timer is due before the run begins");
     time = std::max(time, last_);
     std::uint32_t slot = free_;
     if (slot == kNone) {
@@ -35,6 +36,7 @@ class TimerQueue {
       slots_.emplace_back();
     } else {
       free_ = slots_[slot].next_free;
+      HOOKE_CHECK(free_ == kNone || free_ < slots_.size(), "a free slot is one of the queue");
     }
     Slot& timer = slots_[slot];
     timer.callback = callback;
@@ -48,6 +50,7 @@ class TimerQueue {
   bool cancel(TimerId timer) {
     if (timer.slot >= slots_.size() || slots_[timer.slot].generation != timer.generation)
       return false;
+    HOOKE_CHECK(live_ > 0, "a pending timer is counted");
     release(timer.slot);
     if (++stale_ > live_ + 4096) drop_stale();
     return true;
@@ -73,13 +76,16 @@ class TimerQueue {
 
   /// Removes and returns the earliest timer; requires !empty().
   Due pop() {
+    HOOKE_CHECK(live_ > 0, "only a queue with a pending timer has an earliest one");
     for (;;) {
       if (head_ == buckets_[0].size()) refill();
       const Entry entry = buckets_[0][head_++];
       if (slots_[entry.slot].generation != entry.generation) {
+        HOOKE_CHECK(stale_ > 0, "a cancelled timer is counted until it is dropped");
         --stale_;
         continue;
       }
+      HOOKE_CHECK(entry.time == last_, "the first bucket holds what is due now");
       const Slot& timer = slots_[entry.slot];
       const Due due{entry.time, timer.callback, timer.cause};
       release(entry.slot);
@@ -121,6 +127,7 @@ class TimerQueue {
   }
 
   void push(const Entry& entry) {
+    HOOKE_CHECK(entry.time >= last_, "a timer is never filed before the present");
     const auto difference = static_cast<std::uint64_t>(entry.time ^ last_);
     const auto bucket = static_cast<std::size_t>(std::bit_width(difference));
     buckets_[bucket].push_back(entry);
@@ -145,6 +152,7 @@ class TimerQueue {
       for (const Entry& entry : moving_) {
         if (is_live(entry) && entry.time < earliest) earliest = entry.time;
       }
+      HOOKE_CHECK(earliest >= last_, "time does not go back");
       if (earliest != INT64_MAX) last_ = earliest;
       for (const Entry& entry : moving_) {
         if (is_live(entry)) {

@@ -33,7 +33,9 @@ sim::EventId TraceRecorder::emit(sim::EventId& cause, sim::WorldTime at, sim::Wa
                                  sim::NodeId node, sim::Pid pid, const sim::EventType& type,
                                  std::span<const sim::FieldValue> fields) {
   HOOKE_CHECK(fields.size() == type.field_count, "an event carries exactly the fields of its type");
+  HOOKE_CHECK(cause.value < next_id_, "the cause of an event comes before it");
   const sim::Event event{sim::EventId{next_id_++}, cause, at, wall, node, pid, &type, fields};
+  HOOKE_CHECK(!type.name.empty(), "a type of event has a name");
   hash_.add(type.name);
   hash_.add(event.parent.value);
   hash_.add(static_cast<std::uint64_t>(at.time_since_epoch().count()));
