@@ -3,6 +3,7 @@
 // injections only, and needs to know nothing of cores.
 #include <algorithm>
 
+#include "sim/port/check.h"
 #include "sim/world/fault_engine.h"
 
 namespace hooke::world {
@@ -39,6 +40,7 @@ bool acts_on_paths(FaultKind kind) {
 }  // namespace
 
 void FaultEngine::heal_core(const Core& core) {
+  HOOKE_CHECK(!core.empty(), "a core has a machine");
   const std::map<FaultId, Fault> before = lasting_;
   for (const auto& [id, fault] : before) {
     if (lasts(fault.kind)) heal_for(core, id, fault);
@@ -47,6 +49,7 @@ void FaultEngine::heal_core(const Core& core) {
 }
 
 void FaultEngine::heal_for(const Core& core, FaultId id, const Fault& fault) {
+  HOOKE_CHECK(lasting_.contains(id), "a fault that is healed lasts");
   if (acts_on_paths(fault.kind)) return heal_paths(core, id, fault);
   if (fault.kind == FaultKind::dns_unresolvable) return heal_name(core, id, fault);
   // A name that hides another machine leads astray whoever asks for it. One that no machine has of
@@ -70,6 +73,7 @@ void FaultEngine::heal_paths(const Core& core, FaultId id, const Fault& fault) {
     std::erase_if(nodes, [&](sim::NodeId node) { return is_in(core, node) != inside; });
     return nodes;
   };
+  HOOKE_CHECK(acts_on_paths(fault.kind), "a fault of paths is healed path by path");
   const std::vector<sim::NodeId> from = all_if_empty(fault.paths.from);
   const std::vector<sim::NodeId> to = fault.paths.loopback ? from : all_if_empty(fault.paths.to);
   const bool hinders_core =
@@ -94,6 +98,7 @@ void FaultEngine::heal_paths(const Core& core, FaultId id, const Fault& fault) {
 }
 
 void FaultEngine::heal_name(const Core& core, FaultId id, const Fault& fault) {
+  HOOKE_CHECK(fault.kind == FaultKind::dns_unresolvable, "a name that leads nowhere is healed");
   if (fault.node) {
     if (is_in(core, *fault.node)) return heal(id);
     return make_permanent(id, fault);
@@ -112,6 +117,7 @@ void FaultEngine::heal_name(const Core& core, FaultId id, const Fault& fault) {
 /// so that nothing slips through between them.
 void FaultEngine::make_permanent(FaultId id, const Fault& fault) {
   if (fault.duration == sim::Duration::zero()) return;
+  HOOKE_CHECK(fault.duration > sim::Duration::zero(), "a fault that is to end has a time");
   Fault rest = fault;
   rest.duration = sim::Duration::zero();
   continue_with(id, rest);
@@ -126,7 +132,10 @@ void FaultEngine::continue_with(FaultId id, const Fault& rest) {
 /// To go on after it was stopped twice a process needs one signal only: here the new fault takes
 /// over what the old one has done.
 void FaultEngine::continue_at_process(FaultId id, const Fault& rest) {
+  HOOKE_CHECK(rest.node && rest.pid && lasting_.contains(id),
+              "a fault that goes on at a process names it");
   const FaultId next = log_.add(rest.kind);
+  HOOKE_CHECK(next.value > id.value, "what is left of a fault comes after it");
   log_.continues(next, id);
   world_.emit(events::fault_injected,
               {next.value, to_string(rest.kind), describe_target(rest), rest.duration});

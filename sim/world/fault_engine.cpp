@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "sim/port/check.h"
+
 namespace hooke::world {
 namespace {
 
@@ -50,9 +52,11 @@ void require_parameters(const Fault& fault) {
 
 FaultId FaultEngine::inject(const Fault& fault) {
   require_parameters(fault);
+  HOOKE_CHECK(fault.duration >= sim::Duration::zero(), "a fault does not end before it begins");
   const FaultId id = log_.add(fault.kind);
   world_.emit(events::fault_injected,
               {id.value, to_string(fault.kind), describe_target(fault), fault.duration});
+  HOOKE_CHECK(!lasting_.contains(id), "a fault is injected once");
   lasting_[id] = fault;
   act(id, fault);
   if (fault.duration > sim::Duration::zero()) {
@@ -73,6 +77,7 @@ std::string FaultEngine::describe_target(const Fault& fault) const {
 }
 
 void FaultEngine::on_time_over(void* self, std::uint64_t fault) {
+  HOOKE_CHECK(fault <= UINT32_MAX, "a timer carries the number of a fault");
   static_cast<FaultEngine*>(self)->heal(FaultId{static_cast<std::uint32_t>(fault)});
 }
 
@@ -81,6 +86,7 @@ void FaultEngine::heal(FaultId fault) {
   if (found == lasting_.end()) return;
   const Fault what = found->second;
   lasting_.erase(found);
+  HOOKE_CHECK(log_.kind(fault) == what.kind, "a fault ends as what it began");
   log_.end(fault, lingers(fault, what));
   undo(fault, what);
 }
@@ -124,11 +130,13 @@ void FaultEngine::act(FaultId id, const Fault& fault) {
 
 void FaultEngine::act_on_process(FaultId id, const Fault& fault, SimProcess& process) {
   if (process.dead()) return;
+  HOOKE_CHECK(!victims_.contains(id), "a fault has one victim");
   victims_[id] = &process;
   if (fault.kind == FaultKind::fiber_dies) {
     if (processes_.kill_fiber(process, fault.text)) log_.feel(id);
     return;
   }
+  HOOKE_CHECK(fault.pid == process.self(), "a fault hits the process that it names");
   log_.feel(id);
   switch (fault.kind) {
     case FaultKind::process_signal:
@@ -173,6 +181,7 @@ void FaultEngine::crash(FaultId id, Machine& machine) {
   const bool alive = std::any_of(machine.table.begin(), machine.table.end(),
                                  [](const auto& entry) { return !entry.second->dead(); });
   if (alive) log_.feel(id);
+  HOOKE_CHECK(!machine.crash, "a machine that is up has no crash");
   machine.crash = id;
   world_.emit(events::node_crashed, {machine.name});
   processes_.crash(machine);
@@ -180,6 +189,7 @@ void FaultEngine::crash(FaultId id, Machine& machine) {
 
 void FaultEngine::restart(FaultId id, Machine& machine) {
   if (machine.up) return;
+  HOOKE_CHECK(machine.table.empty(), "a machine that is down has no process");
   log_.feel(id);
   machine.up = true;
   machine.crash.reset();
@@ -199,6 +209,8 @@ bool FaultEngine::move_sleepers(Machine& machine, const NodeClock& before) {
 void FaultEngine::hold_clock(Machine& machine) {
   sim::WorldTime until{};
   for (const auto& [fault, end] : machine.clock_holds) until = std::max(until, end);
+  HOOKE_CHECK(machine.clock_holds.empty() || until > sim::WorldTime{},
+              "a clock that is held is held for some time");
   machine.clock.hold_until(until, kernel_.now());
 }
 
@@ -210,11 +222,13 @@ void FaultEngine::act_on_clock(FaultId id, const Fault& fault, Machine& machine)
     } else {
       machine.clock.jump(fault.span);
     }
+    HOOKE_CHECK(!fault.pid, "a fault of a clock names no process");
     machine.unfelt_wall_faults.push_back(id);
     return;
   }
   const NodeClock before = machine.clock;
   if (fault.kind == FaultKind::clock_drift) {
+    HOOKE_CHECK(NodeClock::can_drift(fault.amount), "a clock that drifts goes on");
     machine.clock.set_drift(fault.amount, now);
   } else {
     const bool ends = fault.duration > sim::Duration::zero();
@@ -233,6 +247,7 @@ void FaultEngine::act_on_disk(FaultId id, const Fault& fault, Machine& machine) 
   if (fault.kind == FaultKind::disk_full) {
     machine.disk.full_because.push_back(id);
   } else {
+    HOOKE_CHECK(fault.amount >= 0, "a short write stores something or nothing");
     machine.disk.next_write = Disk::ShortWrite{id, static_cast<std::size_t>(fault.amount)};
   }
 }
@@ -265,6 +280,7 @@ void FaultEngine::undo(FaultId id, const Fault& fault) {
 }
 
 void FaultEngine::undo_on_machine(FaultId id, const Fault& fault, Machine& machine) {
+  HOOKE_CHECK(!lasting_.contains(id), "a fault that is undone lasts no more");
   std::erase_if(network_.aliases, [&](const auto& entry) { return entry.fault == id; });
   std::erase_if(machine.busy_ports, [&](const auto& entry) { return entry.second == id; });
   std::erase(machine.port_thieves, id);

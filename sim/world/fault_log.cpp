@@ -1,6 +1,8 @@
 // Names of faults, and the events about them.
 #include "sim/world/fault_log.h"
 
+#include "sim/port/check.h"
+
 namespace hooke::world {
 
 std::string_view to_string(FaultKind kind) {
@@ -39,6 +41,7 @@ std::string_view to_string(FaultKind kind) {
 }
 
 void FaultLog::feel(FaultId fault) {
+  HOOKE_CHECK(fault.value < entries_.size(), "a fault that is felt was injected");
   Entry& entry = entries_[fault.value];
   if (entry.felt++ == 0) world_.emit(events::fault_felt, {fault.value, to_string(entry.kind)});
   for (auto earlier = entry.earlier; earlier; earlier = entries_[earlier->value].earlier) {
@@ -47,6 +50,7 @@ void FaultLog::feel(FaultId fault) {
 }
 
 void FaultLog::end(FaultId fault, sim::Duration lingers) {
+  HOOKE_CHECK(lingers >= sim::Duration::zero(), "what a fault slowed down is not early");
   world_.emit(events::fault_ended, {fault.value, to_string(kind(fault)), lingers});
 }
 

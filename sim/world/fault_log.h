@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/port/check.h"
 #include "sim/world/world.h"
 #include "sim/world/world_events.h"
 
@@ -15,6 +16,7 @@ class FaultLog {
   explicit FaultLog(World& world) : world_(world) {}
 
   FaultId add(FaultKind kind) {
+    HOOKE_CHECK(entries_.size() < UINT32_MAX, "faults can be numbered");
     entries_.push_back({kind, 0, std::nullopt});
     return FaultId{static_cast<std::uint32_t>(entries_.size() - 1)};
   }

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/port/check.h"
+
 namespace hooke::world {
 
 template <class T>
@@ -24,6 +26,7 @@ class Fifo {
     return false;
   }
   T pop() {
+    HOOKE_CHECK(first_ < items_.size(), "only a queue with an element gives one");
     T item = std::move(items_[first_]);
     if (++first_ == items_.size()) {
       items_.clear();

@@ -1,6 +1,7 @@
 // FIFOs of a simulated machine: who has which end open, and who waits for the other one.
 #include <algorithm>
 
+#include "sim/port/check.h"
 #include "sim/world/files.h"
 
 namespace hooke::world {
@@ -30,6 +31,9 @@ class SimFiles::PipeEnd {
   void close() {
     if (files_ == nullptr) return;
     std::erase_if(pipe_->waiting, [&](const auto& entry) { return entry.first == files_; });
+    HOOKE_CHECK(std::find(files_->open_pipes_.begin(), files_->open_pipes_.end(), this) !=
+                    files_->open_pipes_.end(),
+                "an open end of a FIFO is listed at its process");
     leave();
     std::erase(files_->open_pipes_, this);
     files_ = nullptr;
@@ -47,6 +51,7 @@ class SimFiles::PipeEnd {
   }
   /// False when `deadline` passes first.
   bool wait_for_change(std::optional<sim::MonotonicTime> deadline) {
+    HOOKE_CHECK(is_open(), "only an open end of a FIFO waits");
     const sim::ParkTicket ticket = files_->executor_.ticket();
     pipe_->waiting.emplace_back(files_, ticket);
     const bool in_time = files_->executor_.park(ticket, deadline) == sim::Wake::woken;
@@ -90,6 +95,7 @@ class SimFiles::PipeReader final : public sim::FifoReader, private PipeEnd {
 
  private:
   void leave() override {
+    HOOKE_CHECK(pipe().readers > 0, "a reader that leaves was counted");
     if (--pipe().readers == 0) pipe().contents.clear();
   }
 
@@ -101,6 +107,7 @@ class SimFiles::PipeWriter final : public sim::FifoWriter, private PipeEnd {
   PipeWriter(SimFiles& files, std::shared_ptr<Pipe> pipe) : PipeEnd(files, std::move(pipe)) {
     ++this->pipe().writers;
     ++this->pipe().writers_ever;
+    HOOKE_CHECK(this->pipe().writers <= this->pipe().writers_ever, "each writer has come once");
     wake_all();
   }
   ~PipeWriter() override { close(); }
@@ -111,12 +118,14 @@ class SimFiles::PipeWriter final : public sim::FifoWriter, private PipeEnd {
       return fifo_failure(sim::Fault::no_space, "FIFO");
     }
     pipe().contents.append(bytes);
+    HOOKE_CHECK(pipe().contents.size() <= kFifoCapacityBytes, "a FIFO holds no more than it can");
     wake_all();
     return sim::Done{};
   }
 
  private:
   void leave() override {
+    HOOKE_CHECK(pipe().writers > 0, "a writer that leaves was counted");
     --pipe().writers;
     wake_all();
   }

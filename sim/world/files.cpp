@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/port/check.h"
 #include "sim/port/network.h"
 
 namespace hooke::world {
@@ -77,6 +78,7 @@ sim::Outcome<sim::Done> SimFiles::rename(const std::string& from, const std::str
   const auto target = disk_.files.find(to);
   const bool over_directory = target != disk_.files.end() && target->second.is_directory;
   if (over_directory || to.starts_with(below)) return failure(sim::Fault::denied, to);
+  HOOKE_CHECK(from != to, "a file that is renamed gets another name");
   disk_.files[to] = std::move(found->second);
   disk_.files.erase(found);
   for (auto entry = disk_.files.lower_bound(below);
@@ -114,12 +116,15 @@ sim::Outcome<Disk::File*> SimFiles::writable(const std::string& path) {
 
 sim::Outcome<sim::Done> SimFiles::store(const std::string& path, Disk::File& file,
                                         std::string_view bytes) {
+  HOOKE_CHECK(file.is_regular(), "bytes are stored in a file");
   if (bytes.empty()) return sim::Done{};
   if (!disk_.full_because.empty()) {
+    HOOKE_CHECK(disk_.felt != nullptr, "a full disk tells who feels it");
     disk_.felt(disk_.full_because.front());
     return failure(sim::Fault::no_space, path);
   }
   if (disk_.next_write) {
+    HOOKE_CHECK(disk_.felt != nullptr, "a short write tells who feels it");
     const Disk::ShortWrite cut = *std::exchange(disk_.next_write, std::nullopt);
     file.contents.append(bytes.substr(0, cut.bytes_kept));
     disk_.felt(cut.fault);
@@ -165,6 +170,7 @@ sim::Outcome<sim::Done> SimFiles::make_socket(const std::string& path, std::uint
   if (path.size() > sim::kSocketPathBytesMax) return failure(sim::Fault::denied, path);
   if (auto parent = has_parent(path); !parent) return parent;
   if (disk_.files.contains(path)) return failure(sim::Fault::address_in_use, path);
+  HOOKE_CHECK(number != 0, "a socket file has a number");
   disk_.files[path].socket = number;
   return sim::Done{};
 }
@@ -185,6 +191,7 @@ class SimFiles::HeldLock final : public sim::FileLock {
  public:
   HeldLock(SimFiles& files, std::string path, bool exclusive)
       : files_(&files), path_(std::move(path)), exclusive_(exclusive) {
+    HOOKE_CHECK(!files.closed_, "only a living process holds a lock");
     files.held_.push_back(this);
   }
   ~HeldLock() override {
@@ -215,6 +222,7 @@ sim::Outcome<std::unique_ptr<sim::FileLock>> SimFiles::lock(
     Disk::Lock& lock = disk_.locks[path];
     const bool is_free = lock.writer == nullptr && (!exclusive || lock.readers.empty());
     if (is_free) {
+      HOOKE_CHECK(lock.writer == nullptr, "a lock that is taken is free of writers");
       if (exclusive) {
         lock.writer = this;
       } else {
@@ -235,6 +243,7 @@ sim::Outcome<std::unique_ptr<sim::FileLock>> SimFiles::lock(
 void SimFiles::unlock(const std::string& path, bool exclusive) {
   Disk::Lock& lock = disk_.locks[path];
   if (exclusive) {
+    HOOKE_CHECK(lock.writer == this, "a lock is given back by the one that holds it");
     lock.writer = nullptr;
   } else if (const auto own = std::find(lock.readers.begin(), lock.readers.end(), this);
              own != lock.readers.end()) {
@@ -253,6 +262,7 @@ void SimFiles::close() {
     std::erase_if(lock.waiting, [&](const auto& entry) { return entry.first == this; });
   }
   for (HeldLock* const lock : std::exchange(held_, {})) lock->give_back();
+  HOOKE_CHECK(held_.empty(), "an ended process holds no lock");
   close_pipes();
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "sim/port/check.h"
+
 namespace hooke::world {
 namespace {
 
@@ -24,10 +26,13 @@ sim::Duration quantile(const LatencyModel& model, std::uint64_t q) {
                         {922, model.median + (model.p99 - model.median) / 4},
                         {1014, model.p99},
                         {1024, model.p99 * 2}};
+  HOOKE_CHECK(q <= 1024 && model.median <= model.p99,
+              "a quantile is one of a distribution in order");
   std::size_t i = 1;
   while (q > knots[i].q) ++i;
   const Knot& low = knots[i - 1];
   const Knot& high = knots[i];
+  HOOKE_CHECK(q >= low.q && low.value <= high.value, "a latency lies between its knots");
   const auto part = static_cast<std::int64_t>(q - low.q);
   return low.value + (high.value - low.value) * part / static_cast<std::int64_t>(high.q - low.q);
 }
@@ -55,6 +60,8 @@ const LinkFault* Link::blocked() const {
 
 Link& Links::between(const Machine& from, const Machine& to) {
   const auto [entry, created] = links_.try_emplace(std::pair(from.id, to.id), from, to);
+  HOOKE_CHECK(entry->second.from == from.id && entry->second.to == to.id,
+              "a link leads where it is looked for");
   if (created) {
     for (const auto& [paths, fault] : active_) {
       if (covers(paths, from.id, to.id)) entry->second.faults.push_back(fault);
@@ -74,6 +81,7 @@ sim::Duration Links::draw_latency(Link& link) const {
 }
 
 bool Links::draw_loss(Link& link, std::int64_t ratio_ppm) const {
+  HOOKE_CHECK(ratio_ppm >= 0 && ratio_ppm <= 1'000'000, "a loss is a share of all writes");
   constexpr std::uint64_t kMillion = 1'000'000;
   const std::uint64_t drawn =
       choices_.choose({"network.loss", link.from_key, link.to_key, link.losses_drawn++}, kMillion);
@@ -81,6 +89,7 @@ bool Links::draw_loss(Link& link, std::int64_t ratio_ppm) const {
 }
 
 void Links::add(const PathSet& paths, const LinkFault& fault) {
+  HOOKE_CHECK(fault.span >= sim::Duration::zero(), "a fault of a path makes nothing faster");
   active_.emplace_back(paths, fault);
   for (auto& [ends, link] : links_) {
     if (covers(paths, ends.first, ends.second)) link.faults.push_back(fault);

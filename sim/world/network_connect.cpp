@@ -74,6 +74,7 @@ struct SimNetwork::Attempt {
 
 std::string SimNetwork::address_of(sim::NodeId node) {
   const std::uint32_t number = node.value + 1;
+  HOOKE_CHECK(number < 1U << 24U, "a node has an address in 10/8");
   return "10." + std::to_string(number >> 16U) + "." + std::to_string(number >> 8U & 255U) + "." +
          std::to_string(number & 255U);
 }
@@ -94,6 +95,7 @@ sim::Outcome<Machine*> SimNetwork::resolve(const Machine& asking, const std::str
       return sim::Failure{sim::Fault::unresolvable, host, false};
     }
   }
+  HOOKE_CHECK(asking.id.value < machines_.size(), "a machine that asks is one of the world");
   if (is_loopback(host)) return machines_[asking.id.value].get();
   for (auto alias = aliases.rbegin(); alias != aliases.rend(); ++alias) {
     if (alias->name != host) continue;
@@ -117,6 +119,7 @@ sim::Outcome<std::unique_ptr<sim::Listener>> SimNetwork::listen(SimProcess& owne
                                                                 sim::AcceptHandler& handler) {
   Machine& machine = owner.machine();
   const bool ephemeral = door.number == 0;
+  HOOKE_CHECK(!owner.dead() && machine.up, "only a living process listens");
   if (ephemeral) {
     do {
       door.number = machine.next_ephemeral_port++;
@@ -129,6 +132,9 @@ sim::Outcome<std::unique_ptr<sim::Listener>> SimNetwork::listen(SimProcess& owne
     return sim::Failure{sim::Fault::address_in_use,
                         machine.name + ":" + std::to_string(door.number), false};
   }
+  HOOKE_CHECK(door.number != 0, "a listener has a door");
+  HOOKE_CHECK(door.is_file() != door.path.empty(),
+              "a door is a port, or a socket file with a path");
   auto state = std::make_unique<ListenerState>();
   state->owner = &owner;
   state->machine = &machine;
@@ -145,12 +151,15 @@ void SimNetwork::close_listener(ListenerState& listener) {
   if (listener.handler == nullptr) return;
   Machine& machine = *listener.machine;
   SimProcess& owner = *listener.owner;
+  HOOKE_CHECK(machine.listeners.at(listener.door.number) == &listener,
+              "a listener that is open is at its door");
   machine.listeners.erase(listener.door.number);
   listener.handler = nullptr;
   for (const SocketId id : std::vector<SocketId>(owner.sockets)) {
     const Socket* const socket = find(id);
     if (socket != nullptr && socket->listener == &listener) close(id);  // resets: never accepted
   }
+  HOOKE_CHECK(listener.unaccepted == 0, "a closed listener leaves no connection unaccepted");
   listener.waiting.clear();
   if (listener.ephemeral && !machine.port_thieves.empty()) {
     const FaultId thief = machine.port_thieves.front();
@@ -182,6 +191,7 @@ sim::Outcome<std::unique_ptr<sim::Stream>> SimNetwork::connect(
     attempt.ticket = owner.ticket();
   }
   if (attempt.refusal) return sim::Failure{*attempt.refusal, where, false};
+  HOOKE_CHECK(attempt.answered, "an attempt ends when it is answered");
   Socket* const socket = find(attempt.client_side);
   if (socket == nullptr || socket->broken) {
     return sim::Failure{sim::Fault::connection_reset, where, false};
@@ -191,6 +201,7 @@ sim::Outcome<std::unique_ptr<sim::Stream>> SimNetwork::connect(
 }
 
 void SimNetwork::launch_syn(Attempt& attempt) {
+  HOOKE_CHECK(!attempt.answered, "an attempt that has its answer asks no more");
   for (const Link* link : {&attempt.out, &attempt.back}) {
     if (const LinkFault* const blocked = link->blocked()) {
       faults_.feel(blocked->id);
@@ -209,6 +220,7 @@ void SimNetwork::relaunch_attempts() {
 void SimNetwork::on_syn(void* context, std::uint64_t) {
   auto& attempt = *static_cast<Attempt*>(context);
   SimNetwork& network = attempt.network;
+  HOOKE_CHECK(!attempt.answered && !attempt.refusal, "a SYN arrives before its answer");
   if (!attempt.to.up) {  // silence; the SYN is repeated
     if (attempt.to.crash) network.faults_.feel(*attempt.to.crash);
     network.blocked_attempts_[attempt.number] = &attempt;
@@ -225,6 +237,8 @@ void SimNetwork::on_syn(void* context, std::uint64_t) {
 }
 
 void SimNetwork::meet_listener(Attempt& attempt, ListenerState& listener) {
+  HOOKE_CHECK(listener.handler != nullptr && listener.machine == &attempt.to,
+              "a listener that is met is open, on the machine that was asked");
   ServiceState& service = this->service(attempt.to, attempt.door.number);
   if (listener.unaccepted >= service.model.backlog) {
     attempt.refusal = sim::Fault::connection_refused;
@@ -232,6 +246,7 @@ void SimNetwork::meet_listener(Attempt& attempt, ListenerState& listener) {
   }
   Socket& server = create(*listener.owner, attempt.to, attempt.client.machine());
   Socket& client = create(attempt.client, attempt.client.machine(), attempt.to);
+  HOOKE_CHECK(&client != &server && client.self != server.self, "a connection has two ends");
   server.peer = client.self;
   client.peer = server.self;
   server.service = &service;
@@ -252,6 +267,7 @@ void SimNetwork::meet_listener(Attempt& attempt, ListenerState& listener) {
 
 void SimNetwork::on_syn_answer(void* context, std::uint64_t) {
   auto& attempt = *static_cast<Attempt*>(context);
+  HOOKE_CHECK(!attempt.answered, "an attempt is answered once");
   attempt.answered = true;
   attempt.network.kernel_.wake(attempt.ticket);
 }
@@ -265,9 +281,11 @@ void SimNetwork::on_accept_turn(void* self, std::uint64_t packed) {
     listener.waiting.push_back(socket->self);
     return;
   }
+  HOOKE_CHECK(listener.unaccepted > 0, "a connection that is accepted was waiting");
   socket->listener = nullptr;
   --listener.unaccepted;
   if (socket->broken) return network.release(*socket);
+  HOOKE_CHECK(listener.handler != nullptr && !listener.owner->dead(), "a living listener accepts");
   listener.handler->on_accept(std::make_unique<SimStream>(network, *listener.owner, socket->self));
 }
 

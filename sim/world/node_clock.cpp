@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "sim/port/check.h"
+
 namespace hooke::world {
 namespace {
 
@@ -24,6 +26,7 @@ std::int64_t world_span(std::int64_t local, std::int64_t drift_ppb) {
   if (drift_ppb == 0) return local;
   const std::int64_t rate =
       kBillion + drift_ppb;  // in (0, 2e9], so that a remainder times 1e9 fits
+  HOOKE_CHECK(rate > 0 && local >= 0, "a clock moves forwards");
   if (local / rate >= kLongestSpan / kBillion) return kLongestSpan;
   if (drift_ppb > 0) {  // local * 1e9 / rate, rounded up
     return local / rate * kBillion + (local % rate * kBillion + rate - 1) / rate;
@@ -40,6 +43,7 @@ NodeClock::NodeClock(sim::WallTime wall_at_start, std::int64_t drift_ppb)
 
 sim::MonotonicTime NodeClock::monotonic(sim::WorldTime now) const {
   const std::int64_t elapsed = std::max<std::int64_t>((now - base_world_).count(), 0);
+  HOOKE_CHECK(can_drift(drift_ppb_), "a clock goes on");
   return sim::MonotonicTime(base_monotonic_ + sim::Duration(elapsed + scaled(elapsed, drift_ppb_)));
 }
 
@@ -50,15 +54,18 @@ sim::WallTime NodeClock::wall(sim::WorldTime now) const {
 sim::WorldTime NodeClock::world_time_of(sim::MonotonicTime local, sim::WorldTime now) const {
   if (local <= monotonic(now)) return now;
   const std::int64_t span = (local.time_since_epoch() - base_monotonic_).count();
+  HOOKE_CHECK(span > 0, "a time that is to come lies after the last change of the clock");
   return std::max(base_world_ + sim::Duration(world_span(span, drift_ppb_)), now);
 }
 
 void NodeClock::rebase(sim::WorldTime now) {
   base_monotonic_ = monotonic(now).time_since_epoch();
   base_world_ = std::max(base_world_, now);
+  HOOKE_CHECK(base_monotonic_ >= sim::Duration::zero(), "a monotonic clock is never negative");
 }
 
 void NodeClock::set_drift(std::int64_t ppb, sim::WorldTime now) {
+  HOOKE_CHECK(can_drift(ppb), "no clock stands still or goes back by drifting");
   rebase(now);
   drift_ppb_ = ppb;
 }

@@ -22,11 +22,13 @@ sim::Pid ProcessTable::next_pid(Machine& machine) {
     const auto [fault, pid] = machine.reused_pids.front();
     if (!machine.table.contains(pid)) {
       machine.reused_pids.erase(machine.reused_pids.begin());
+      HOOKE_CHECK(pid.value > 0, "a number that is used again is one of a process");
       faults_.feel(fault);
       return pid;
     }
   }
   while (machine.table.contains(sim::Pid{machine.next_pid})) ++machine.next_pid;
+  HOOKE_CHECK(machine.next_pid > 0, "numbers of processes do not run out");
   return sim::Pid{machine.next_pid++};
 }
 
@@ -37,6 +39,8 @@ sim::Outcome<sim::Pid> ProcessTable::start(Machine& machine, SimProcess* parent,
     return sim::Failure{sim::Fault::not_found, request.argv.empty() ? "" : request.argv[0], false};
   }
   if (!machine.up) return sim::Failure{sim::Fault::unreachable, machine.name, false};
+  HOOKE_CHECK(parent == nullptr || (!parent->dead() && &parent->machine_ == &machine),
+              "a parent lives, on the same machine");
   processes_.push_back(
       std::make_unique<SimProcess>(*this, machine, next_pid(machine), parent, request));
   SimProcess& process = *processes_.back();
@@ -47,6 +51,7 @@ sim::Outcome<sim::Pid> ProcessTable::start(Machine& machine, SimProcess* parent,
     process.ended_ = sim::ExitStatus{};  // never lived
     return opened.failure();
   }
+  HOOKE_CHECK(!machine.table.contains(process.pid_), "a number is given to one process at a time");
   machine.table[process.pid_] = &process;
   if (parent != nullptr) parent->children_.push_back(&process);
   process.born_ = process.emit_fixed(
@@ -54,6 +59,7 @@ sim::Outcome<sim::Pid> ProcessTable::start(Machine& machine, SimProcess* parent,
       {parent == nullptr ? 0 : parent->pid_.value, request.argv[0], process.process_group_.value});
   const Program& code = program->second;
   kernel_.spawn(process.group_, request.argv[0], [this, &process, &code] {
+    HOOKE_CHECK(!process.dead(), "a process lives when its program begins");
     const int exit_code = code(process.ports());
     end(process, {exit_code & kExitCodeMask, std::nullopt});
   });
@@ -61,6 +67,7 @@ sim::Outcome<sim::Pid> ProcessTable::start(Machine& machine, SimProcess* parent,
 }
 
 SimProcess* ProcessTable::find(Machine& machine, sim::Pid pid) {
+  HOOKE_CHECK(pid.value != 0, "a process is looked for by its number");
   const auto found = machine.table.find(pid);
   return found == machine.table.end() ? nullptr : found->second;
 }
@@ -80,6 +87,7 @@ sim::Outcome<sim::Done> ProcessTable::signal(SimProcess& target, sim::Signal sig
 }
 
 void ProcessTable::act_on(SimProcess& process, sim::Signal signal) {
+  HOOKE_CHECK(!process.dead() && signal != sim::Signal::none, "a signal acts on a living process");
   if (signal == sim::Signal::stop) return pause(process);
   if (signal == sim::Signal::cont) resume(process);
   const bool waits = process.unkillable_ || (process.stopped_ && signal != sim::Signal::kill);
@@ -95,6 +103,7 @@ void ProcessTable::act_on(SimProcess& process, sim::Signal signal) {
 
 /// The fibers run unless something holds them: a stop, a hang, or an uninterruptible sleep.
 void ProcessTable::hold_or_let_go(SimProcess& process) {
+  HOOKE_CHECK(!process.dead(), "only a living process is held or let go");
   const bool holds = process.stopped_ || process.hung_ || process.unkillable_;
   if (holds == process.group_.paused()) return;
   if (holds) {
@@ -145,12 +154,15 @@ void ProcessTable::set_unkillable(SimProcess& process, bool unkillable) {
 void ProcessTable::end(SimProcess& process, sim::ExitStatus status) {
   if (process.dead()) return;
   process.tell_requests();
+  HOOKE_CHECK(process.machine_.up || status.signal == sim::Signal::kill,
+              "what ends on a machine that is down was killed");
   process.ended_ = status;
   process.emit_fixed(events::process_ended, {status.as_python()});
   network_.process_died(process);
   process.files_.close();
   process.group_.kill();
   for (SimProcess* child : std::exchange(process.children_, {})) {
+    HOOKE_CHECK(child->parent_ == &process, "a child knows its parent");
     child->parent_ = nullptr;
     if (child->dead()) {
       reap(*child);
@@ -171,11 +183,15 @@ void ProcessTable::end(SimProcess& process, sim::ExitStatus status) {
 void ProcessTable::reap(SimProcess& process) {
   if (process.reaped_) return;
   process.reaped_ = true;
+  HOOKE_CHECK(process.dead(), "only an ended process is reaped");
+  HOOKE_CHECK(process.machine_.table.at(process.pid_) == &process,
+              "a process that is reaped still has its number");
   process.machine_.table.erase(process.pid_);
   if (process.parent_ != nullptr) std::erase(process.parent_->children_, &process);
 }
 
 void ProcessTable::crash(Machine& machine) {
+  HOOKE_CHECK(machine.up, "a machine that crashes was up");
   machine.up = false;
   network_.machine_crashed(machine);
   std::vector<SimProcess*> all;
@@ -190,6 +206,7 @@ void ProcessTable::crash(Machine& machine) {
 
 bool ProcessTable::move_deadlines(Machine& machine,
                                   const std::function<sim::WorldTime(sim::WorldTime)>& moved) {
+  HOOKE_CHECK(moved != nullptr, "a deadline moves somewhere");
   std::size_t count = 0;
   for (const auto& [pid, process] : machine.table) count += process->group_.move_deadlines(moved);
   return count > 0;

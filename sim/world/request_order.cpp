@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/port/check.h"
 #include "sim/world/sim_network.h"
 #include "sim/world/sim_process.h"
 #include "sim/world/world_events.h"
@@ -34,6 +35,7 @@ std::string beginning(sim::Buffer bytes) {
 /// A new request of `socket`, or what follows one that is held. True: it is held. Where only one
 /// machine can ask there are no others to wait for.
 bool SimNetwork::hold(ServiceState& service, Socket& socket, Segment& segment) {
+  HOOKE_CHECK(socket.service == &service, "a request is held at the service that it asks");
   if (socket.from_within) return false;
   const bool follows =
       std::any_of(service.held.begin(), service.held.end(),
@@ -52,6 +54,7 @@ bool SimNetwork::hold(ServiceState& service, Socket& socket, Segment& segment) {
     behind = drawn <= kHeldBehindMax ? drawn : 0;
   }
   if (behind == 0 && !follows) return false;
+  HOOKE_CHECK(follows || behind <= kHeldBehindMax, "a request waits for a few others only");
   service.held.push_back({socket.self, std::move(segment), behind, socket.peer_machine});
   kernel_.at(kernel_.now() + kHeldAtMost, {&SimNetwork::on_held_long, this, socket.self.packed()});
   return true;
@@ -76,6 +79,7 @@ void SimNetwork::release_held(ServiceState& service) {
       ++i;
       continue;
     }
+    HOOKE_CHECK(service.held[i].behind == 0, "what is let go waits for no other");
     service.queue.push({from, std::move(service.held[i].segment)});
     service.held.erase(service.held.begin() + static_cast<std::ptrdiff_t>(i));
   }

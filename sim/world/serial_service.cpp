@@ -2,6 +2,7 @@
 // and its answers leave when that time is over.
 #include <algorithm>
 
+#include "sim/port/check.h"
 #include "sim/world/sim_network.h"
 #include "sim/world/sim_process.h"
 
@@ -31,6 +32,8 @@ ServiceState& SimNetwork::service(Machine& machine, std::uint32_t door) {
 
 void SimNetwork::set_service(Machine& machine, std::uint32_t door, const ServiceModel& model) {
   ServiceState& entry = service(machine, door);
+  HOOKE_CHECK(model.per_request >= Duration::zero() && model.per_byte >= Duration::zero(),
+              "a service takes no negative time");
   entry.model = model;
   entry.own_model = true;
 }
@@ -46,6 +49,7 @@ void SimNetwork::set_default_service(const ServiceModel& model) {
 
 /// Does what can be done now. Called whenever something that may have hindered it has changed.
 void SimNetwork::run(ServiceState& service) {
+  HOOKE_CHECK(service.network == this, "a service is of this network");
   if (service.busy_until) return;
   if (!service.answers.empty()) {
     const Socket* const served = find(service.answers.front().first);
@@ -62,6 +66,8 @@ void SimNetwork::run(ServiceState& service) {
     if (socket != nullptr && socket->owner->held()) return;
     Segment segment = service.queue.pop().second;
     if (socket == nullptr) continue;
+    HOOKE_CHECK(socket->unserved > 0 && socket->service == &service,
+                "a segment in the queue is counted at its socket");
     --socket->unserved;
     if (!socket->broken) serve(service, *socket, std::move(segment));
   }
@@ -69,11 +75,14 @@ void SimNetwork::run(ServiceState& service) {
 
 void SimNetwork::on_served(void* context, std::uint64_t) {
   auto& service = *static_cast<ServiceState*>(context);
+  HOOKE_CHECK(service.busy_until.has_value(), "a service whose time is over was busy");
   service.busy_until.reset();
   service.network->run(service);
 }
 
 void SimNetwork::serve(ServiceState& service, Socket& socket, Segment&& segment) {
+  HOOKE_CHECK(!service.busy_until && service.answers.empty(),
+              "a service serves one request at a time");
   const SocketId id = socket.self;
   if (const LinkFault* const error = find_fault(service, FaultKind::service_error)) {
     faults_.feel(error->id);
@@ -83,6 +92,7 @@ void SimNetwork::serve(ServiceState& service, Socket& socket, Segment&& segment)
   }
   std::size_t bytes = segment.bytes.size();
   const Machine* const client = socket.peer_machine;
+  HOOKE_CHECK(serving_ == nullptr, "one service serves at a time");
   serving_ = &service;
   deliver(socket, std::move(segment));
   serving_ = nullptr;
@@ -90,6 +100,7 @@ void SimNetwork::serve(ServiceState& service, Socket& socket, Segment&& segment)
   Duration cost = Duration::zero();
   if (bytes > 0) {  // the mere end of a stream costs nothing
     for (const auto& [to, answer] : service.answers) bytes += answer.bytes.size();
+    HOOKE_CHECK(service.network == this && client != nullptr, "a request comes from a machine");
     cost = service.model.per_request + service.model.per_byte * static_cast<std::int64_t>(bytes);
     if (!service.faults.empty()) {
       if (const LinkFault* const slow = find_fault(service, FaultKind::service_slow)) {
@@ -100,6 +111,7 @@ void SimNetwork::serve(ServiceState& service, Socket& socket, Segment&& segment)
     }
   }
   if (cost > Duration::zero()) {
+    HOOKE_CHECK(!service.busy_until, "a service that begins to be busy was not");
     service.served_at = kernel_.now() + cost;
     service.busy_until = kernel_.at(service.served_at, {&SimNetwork::on_served, &service, 0});
   } else {
@@ -111,6 +123,7 @@ void SimNetwork::serve(ServiceState& service, Socket& socket, Segment&& segment)
 void SimNetwork::lose_reply(ServiceState& service, SocketId to) {
   LinkFault* const lost = find_fault(service, FaultKind::service_reply_lost);
   if (lost == nullptr) return;
+  HOOKE_CHECK(lost->amount > 0, "a fault that loses replies has some left to lose");
   const auto answers_it = [&](const auto& answer) { return answer.first == to; };
   const std::size_t answers = std::erase_if(service.answers, answers_it);
   if (answers == 0) return;
@@ -130,6 +143,7 @@ void SimNetwork::forget_answers(Socket& socket) {
   if (socket.unsent == 0) return;
   std::erase_if(socket.service->answers,
                 [&](const auto& answer) { return answer.first == socket.self; });
+  HOOKE_CHECK(socket.service != nullptr, "only a served socket has answers");
   socket.unsent = 0;
 }
 
@@ -139,6 +153,7 @@ void SimNetwork::release_answers(ServiceState& service) {
     Socket* const socket = find(service.answers[i].first);
     if (socket == nullptr) continue;
     Segment segment = std::move(service.answers[i].second);
+    HOOKE_CHECK(socket->unsent > 0, "an answer is counted at its socket");
     --socket->unsent;
     if (socket->broken) continue;
     const bool resets = segment.end == Segment::End::reset;

@@ -25,6 +25,7 @@ Duration transmission_time(std::size_t bytes, std::int64_t bits_per_s) {
     return static_cast<std::int64_t>(bytes / kGiB) * transmission_time(kGiB, bits_per_s) +
            transmission_time(bytes % kGiB, bits_per_s);
   }
+  HOOKE_CHECK(bits_per_s > 0, "a network card sends something");
   return Duration(static_cast<std::int64_t>(bytes) * 8 * 1'000'000'000 / bits_per_s);
 }
 
@@ -47,6 +48,7 @@ sim::Outcome<sim::Done> SimNetwork::write(Socket& socket, sim::Buffer bytes) {
   if (socket.broken) return sim::Failure{sim::Fault::connection_reset, "write", false};
   if (socket.writing_done) return sim::Failure{sim::Fault::closed, "write", false};
   if (bytes.empty()) return sim::Done{};
+  HOOKE_CHECK(!socket.owner->dead() && socket.machine->up, "only a living process writes");
   if (socket.service == nullptr) socket.owner->count_request(1, 0);
   ++socket.machine->traffic.writes;
   socket.machine->traffic.bytes_sent += bytes.size();
@@ -55,12 +57,14 @@ sim::Outcome<sim::Done> SimNetwork::write(Socket& socket, sim::Buffer bytes) {
 }
 
 void SimNetwork::finish(Socket& socket) {
+  HOOKE_CHECK(socket.in_use, "a stream that finishes is open");
   if (socket.broken || socket.writing_done) return;
   socket.writing_done = true;
   leave(socket, {{}, Segment::End::finished});
 }
 
 void SimNetwork::reset(Socket& socket) {
+  HOOKE_CHECK(socket.in_use, "a stream that is reset is open");
   if (socket.broken) return;
   send(socket, {{}, Segment::End::reset});
   socket.broken = true;
@@ -72,6 +76,7 @@ void SimNetwork::reset(Socket& socket) {
 
 /// Sends now, or with the other answers of a server that is serving.
 void SimNetwork::leave(Socket& from, Segment&& segment) {
+  HOOKE_CHECK(!from.broken && !from.lingering, "a broken or closed stream writes no more");
   ServiceState* const service = from.service;
   if (service != nullptr && (service == serving_ || !service->answers.empty())) {
     ++from.unsent;
@@ -82,6 +87,7 @@ void SimNetwork::leave(Socket& from, Segment&& segment) {
 }
 
 void SimNetwork::send(Socket& from, Segment&& segment) {
+  HOOKE_CHECK(from.in_use && from.out != nullptr, "what is sent has a way out");
   const LinkFault* const blocked = from.out->blocked();
   if (blocked == nullptr) return transmit(from, std::move(segment));
   faults_.feel(blocked->id);
@@ -94,6 +100,7 @@ Duration SimNetwork::path_delay(Link& link) {
   if (link.faults.empty()) return delay;
   for (const LinkFault& fault : link.faults) {
     if (fault.kind != FaultKind::net_delay) continue;
+    HOOKE_CHECK(fault.span >= Duration::zero(), "a delay makes nothing faster");
     delay += fault.span;
     faults_.feel(fault.id);
   }
@@ -103,6 +110,7 @@ Duration SimNetwork::path_delay(Link& link) {
 void SimNetwork::transmit(Socket& from, Segment&& segment) {
   Socket* const to = find(from.peer);
   if (to == nullptr) return send_to_nobody(from, segment);
+  HOOKE_CHECK(to->peer == from.self, "both ends of a connection name each other");
   Link& link = *from.out;
   WorldTime sent = kernel_.now();
   if (link.from != link.to) {
@@ -125,6 +133,7 @@ void SimNetwork::transmit(Socket& from, Segment&& segment) {
     }
   }
   const WorldTime arrival = std::max(sent + path_delay(link), to->last_arrival);
+  HOOKE_CHECK(arrival >= kernel_.now(), "nothing arrives before it is sent");
   to->last_arrival = arrival;
   to->arriving.push(std::move(segment));
   kernel_.at(arrival, {&SimNetwork::on_arrival, this, to->self.packed()});
@@ -133,6 +142,8 @@ void SimNetwork::transmit(Socket& from, Segment&& segment) {
 /// The other end of the connection is gone without this end knowing yet.
 void SimNetwork::send_to_nobody(Socket& from, const Segment& segment) {
   Machine& peer = *from.peer_machine;
+  HOOKE_CHECK(from.peer_boots <= peer.boots,
+              "a connection is of this boot of its peer or an earlier one");
   if (segment.end == Segment::End::reset) return;
   if (!peer.up) {
     wait_in_silence(from);
@@ -143,12 +154,14 @@ void SimNetwork::send_to_nobody(Socket& from, const Segment& segment) {
 
 /// The peer's machine is down: what was sent is repeated until it is up, or for so long.
 void SimNetwork::wait_in_silence(Socket& socket) {
+  HOOKE_CHECK(!socket.peer_machine->up, "only a machine that is down is silent");
   if (socket.peer_machine->crash) faults_.feel(*socket.peer_machine->crash);
   if (std::exchange(socket.unanswered, true)) return;
   send_reset_to(socket, kRetransmissionLimit);
 }
 
 void SimNetwork::send_reset_to(Socket& socket, Duration after) {
+  HOOKE_CHECK(after >= Duration::zero(), "a reset does not arrive in the past");
   kernel_.at(kernel_.now() + after, {&SimNetwork::on_reset, this, socket.self.packed()});
 }
 
@@ -199,10 +212,12 @@ void SimNetwork::arrive(Socket& socket, Segment&& segment) {
     if (carries_data(segment)) refuse_data(socket, Duration::zero());
     return;
   }
+  HOOKE_CHECK(socket.machine->up, "only a machine that is up receives");
   socket.machine->traffic.bytes_received += segment.bytes.size();
   if (socket.service != nullptr) {
     ServiceState& service = *socket.service;
     ++socket.unserved;
+    HOOKE_CHECK(service.network == this, "a service is of this network");
     if (options_.holds && hold(service, socket, segment)) return;
     service.queue.push({socket.self, std::move(segment)});
     run(service);
@@ -212,11 +227,13 @@ void SimNetwork::arrive(Socket& socket, Segment&& segment) {
 }
 
 void SimNetwork::deliver(Socket& socket, Segment&& segment) {
+  HOOKE_CHECK(socket.in_use && !socket.broken, "what is delivered has an open end");
   if (socket.received.empty()) {
     socket.received = std::move(segment.bytes);
   } else {
     socket.received.append(std::move(segment.bytes));
   }
+  HOOKE_CHECK(segment.end != Segment::End::reset, "a reset is not delivered");
   if (segment.end == Segment::End::finished) socket.finished = true;
   if (socket.reader) {
     kernel_.wake(*std::exchange(socket.reader, std::nullopt));
@@ -227,6 +244,8 @@ void SimNetwork::deliver(Socket& socket, Segment&& segment) {
 
 void SimNetwork::call_handler(Socket& socket) {
   if (socket.owner->held()) return;  // process_resumed() comes back to it
+  HOOKE_CHECK(socket.handler != nullptr && !socket.owner->dead(),
+              "a handler that is called belongs to a living process");
   const SocketId id = socket.self;
   sim::StreamHandler& handler = *socket.handler;
   if (!socket.received.empty()) {
@@ -244,6 +263,7 @@ void SimNetwork::call_handler(Socket& socket) {
 }
 
 void SimNetwork::set_handler(Socket& socket, sim::StreamHandler& handler) {
+  HOOKE_CHECK(!socket.end_told, "a handler comes before the end is told");
   socket.handler = &handler;
   if (!socket.received.empty() || socket.finished || socket.broken) {
     kernel_.at(kernel_.now(), {&SimNetwork::on_handler_turn, this, socket.self.packed()});
@@ -269,6 +289,7 @@ void SimNetwork::break_connection(Socket& socket) {
   if (socket.broken) return;
   socket.broken = true;
   socket.arriving.clear();
+  HOOKE_CHECK(socket.in_use, "a connection that breaks was open");
   socket.held.clear();
   socket.received = {};
   if (socket.reader) kernel_.wake(*std::exchange(socket.reader, std::nullopt));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/port/check.h"
 #include "sim/world/process_table.h"
 
 namespace hooke::world {
@@ -47,6 +48,7 @@ sim::WallTime SimProcess::wall_now() const {
 
 void SimProcess::feel_clock_faults(std::vector<FaultId>& unfelt) const {
   if (dead()) return;
+  HOOKE_CHECK(machine_.up, "a living process runs on a machine that is up");
   for (const FaultId fault : std::exchange(unfelt, {})) table_.faults().feel(fault);
 }
 
@@ -66,6 +68,7 @@ sim::Wake SimProcess::park(sim::ParkTicket ticket, std::optional<sim::MonotonicT
   kernel::Kernel& kernel = table_.kernel();
   if (!deadline || *deadline == sim::MonotonicTime::max()) return kernel.park(ticket, std::nullopt);
   const sim::WorldTime due = machine_.clock.world_time_of(*deadline, kernel.now());
+  HOOKE_CHECK(due >= kernel.now(), "a deadline does not lie in the past");
   return kernel.park(ticket, due > kernel.now() ? due + table_.timer_slack() : due);
 }
 
@@ -98,6 +101,8 @@ sim::Outcome<std::unique_ptr<sim::Listener>> SimProcess::listen_local(const std:
   if (dead()) return sim::Failure{sim::Fault::closed, "listen", false};
   const auto old = files_.socket(path);
   if (old && !machine_.listeners.contains(old.value())) static_cast<void>(files_.remove(path));
+  HOOKE_CHECK(machine_.next_socket_file >= kFirstSocketFile,
+              "socket files are numbered above all ports");
   const Door door{machine_.next_socket_file++, path};
   if (const auto made = files_.make_socket(path, door.number); !made) return made.failure();
   return table_.network().listen(*this, door, handler);
@@ -136,6 +141,7 @@ void SimProcess::count_request(std::uint32_t messages, std::uint32_t connects) {
   if (!from_outside_) return;
   const sim::WorldTime now = table_.kernel().now();
   if (now >= requests_.since + kRequestWindow) tell_requests();
+  HOOKE_CHECK(now >= requests_.since, "requests are counted forwards");
   if (requests_.messages == 0 && requests_.connects == 0) requests_.since = now;
   requests_.messages += messages;
   requests_.connects += connects;
@@ -144,6 +150,7 @@ void SimProcess::count_request(std::uint32_t messages, std::uint32_t connects) {
 void SimProcess::tell_requests() {
   const Requests told = std::exchange(requests_, {});
   if (told.messages == 0 && told.connects == 0) return;
+  HOOKE_CHECK(from_outside_, "only processes that the harness started tell what they ask");
   emit_fixed(events::process_asked, {told.since.time_since_epoch(), told.connects, told.messages});
 }
 
@@ -197,6 +204,8 @@ std::optional<char> SimProcess::state(sim::Pid pid) {
 std::optional<sim::ExitStatus> SimProcess::poll(sim::Pid child) {
   SimProcess* const process = table_.find(machine_, child);
   if (process == nullptr || process->parent_ != this || !process->ended_) return std::nullopt;
+  HOOKE_CHECK(process != this && &process->machine_ == &machine_,
+              "a child is another process of the machine");
   const sim::ExitStatus status = *process->ended_;
   table_.reap(*process);
   return status;
@@ -209,6 +218,7 @@ std::optional<sim::ExitStatus> SimProcess::wait(sim::Pid child,
     SimProcess* const process = table_.find(machine_, child);
     if (process == nullptr || process->parent_ != this) return std::nullopt;
     const sim::ParkTicket mine = ticket();
+    HOOKE_CHECK(!process->dead(), "only a living child is waited for");
     process->waiters_.push_back(mine);
     if (park(mine, deadline) == sim::Wake::woken) continue;
     std::erase_if(process->waiters_, [&](const sim::ParkTicket& waiter) {
@@ -229,6 +239,8 @@ sim::Outcome<sim::Done> SimProcess::catch_signal(sim::Signal signal) {
 std::optional<sim::Signal> SimProcess::take_signal() {
   if (dead() || pending_.empty()) return std::nullopt;
   const sim::Signal oldest = pending_.front();
+  HOOKE_CHECK(std::find(caught_.begin(), caught_.end(), oldest) != caught_.end(),
+              "a signal that is taken was caught");
   pending_.erase(pending_.begin());
   return oldest;
 }
@@ -236,6 +248,7 @@ std::optional<sim::Signal> SimProcess::take_signal() {
 bool SimProcess::wait_signal(std::optional<sim::MonotonicTime> deadline) {
   while (pending_.empty()) {
     const sim::ParkTicket mine = ticket();
+    HOOKE_CHECK(!signal_waiter_ || dead(), "one fiber waits for signals");
     signal_waiter_ = mine;
     const sim::Wake wake = park(mine, deadline);
     signal_waiter_.reset();
@@ -248,6 +261,7 @@ bool SimProcess::wait_signal(std::optional<sim::MonotonicTime> deadline) {
 // -------------------------------------------------------------------
 
 std::uint64_t SimProcess::below(std::string_view purpose, std::uint64_t bound) {
+  HOOKE_CHECK(bound >= 1 && !purpose.empty(), "a draw has a purpose and an alternative");
   if (dead()) return 0;
   for (Draws& draws : draws_) {
     if (draws.purpose == purpose) return draws.stream.below(bound);
@@ -264,6 +278,7 @@ sim::EventId SimProcess::emit(const sim::EventType& type,
 
 sim::EventId SimProcess::emit_fixed(const sim::EventType& type,
                                     std::initializer_list<sim::FieldValue> fields) {
+  HOOKE_CHECK(pid_.value > 0, "a process has a number");
   kernel::Kernel& kernel = table_.kernel();
   return kernel.trace().emit(kernel.cause(), kernel.now(), machine_.clock.wall(kernel.now()),
                              machine_.id, pid_, type, {fields.begin(), fields.size()});
@@ -271,6 +286,7 @@ sim::EventId SimProcess::emit_fixed(const sim::EventType& type,
 
 void SimProcess::reach(std::string_view name) {
   if (dead() || !table_.fault_point_observer) return;
+  HOOKE_CHECK(!name.empty(), "a fault point has a name");
   const std::uint64_t passage = ++table_.passages[{machine_.id, std::string(name)}];
   emit(events::fault_point_passed, {name, passage});
   table_.fault_point_observer(*this, name, passage);

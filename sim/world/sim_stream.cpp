@@ -1,6 +1,7 @@
 // Streams are handles: when their process has died the socket is gone and every call says "closed".
 #include "sim/world/sim_stream.h"
 
+#include "sim/port/check.h"
 #include "sim/world/sim_process.h"
 
 namespace hooke::world {
@@ -29,6 +30,7 @@ sim::Outcome<sim::Buffer> SimStream::read(std::optional<sim::MonotonicTime> dead
       socket->reader.reset();
       return sim::Failure{sim::Fault::timed_out, "read", false};
     }
+    HOOKE_CHECK(&owner_ == socket->owner, "a stream is read by its owner");
     const sim::ParkTicket ticket = owner_.ticket();
     socket->reader = ticket;
     in_time = owner_.park(ticket, deadline) == sim::Wake::woken;

@@ -6,6 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "sim/port/check.h"
+
 namespace hooke::world {
 
 template <class T>
@@ -16,6 +18,7 @@ class Slab {
   /// Adds an object; its number is the former size().
   void grow() {
     if (size_ % kBlock == 0) blocks_.push_back(std::make_unique<T[]>(kBlock));
+    HOOKE_CHECK(size_ < blocks_.size() * kBlock, "a block has room for one more");
     ++size_;
   }
 

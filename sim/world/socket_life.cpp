@@ -21,7 +21,10 @@ Socket& SimNetwork::create(SimProcess& owner, Machine& machine, Machine& peer) {
   const std::uint32_t slot = free_sockets_.back();
   free_sockets_.pop_back();
   Socket& socket = sockets_[slot];
+  HOOKE_CHECK(!owner.dead() && &owner.machine() == &machine && machine.up,
+              "a socket belongs to a living process of its machine");
   const std::uint32_t generation = socket.self.generation + 1;
+  HOOKE_CHECK(!socket.in_use, "a free socket is in no use");
   socket = Socket{};
   socket.self = {slot, generation};
   socket.in_use = true;
@@ -39,10 +42,14 @@ Socket& SimNetwork::create(SimProcess& owner, Machine& machine, Machine& peer) {
 void SimNetwork::detach(Socket& socket) {
   if (!socket.lingering) {
     std::vector<SocketId>& siblings = socket.owner->sockets;
+    HOOKE_CHECK(siblings.at(socket.index_in_owner) == socket.self,
+                "a socket knows its place at its owner");
     siblings[socket.index_in_owner] = siblings.back();
     sockets_[siblings.back().slot].index_in_owner = socket.index_in_owner;
     siblings.pop_back();
   }
+  HOOKE_CHECK(socket.listener == nullptr || socket.listener->unaccepted > 0,
+              "a connection that was not accepted is counted");
   if (socket.listener != nullptr) --std::exchange(socket.listener, nullptr)->unaccepted;
   socket.handler = nullptr;
   socket.received = {};
@@ -50,6 +57,7 @@ void SimNetwork::detach(Socket& socket) {
 }
 
 void SimNetwork::release(Socket& socket) {
+  HOOKE_CHECK(socket.in_use, "a socket is released once");
   detach(socket);
   socket.in_use = false;
   socket.arriving.clear();
@@ -67,6 +75,7 @@ void SimNetwork::close(SocketId id) {
   } else if (!socket->broken) {
     if (!socket->writing_done) leave(*socket, {{}, Segment::End::finished});
     if (!socket->held.empty() || socket->unsent > 0) {
+      HOOKE_CHECK(!socket->broken, "only a connection that holds lingers");
       detach(*socket);
       socket->lingering = true;
       return;
@@ -80,6 +89,7 @@ void SimNetwork::close(SocketId id) {
 
 /// Lets a closed socket go when the last thing it had to say has left.
 void SimNetwork::leave_lingering(Socket& socket) {
+  HOOKE_CHECK(socket.in_use, "a socket that lingers is in use");
   if (socket.lingering && socket.held.empty() && socket.unsent == 0) release(socket);
 }
 
@@ -87,6 +97,7 @@ void SimNetwork::leave_lingering(Socket& socket) {
 // ----------------------------------------------------------------------------------------
 
 void SimNetwork::process_died(SimProcess& process) {
+  HOOKE_CHECK(process.dead(), "a process has ended before its sockets close");
   for (const SocketId id : std::vector<SocketId>(process.sockets)) {
     if (Socket* const socket = find(id)) forget_answers(*socket);
     close(id);
@@ -99,6 +110,7 @@ void SimNetwork::process_died(SimProcess& process) {
 }
 
 void SimNetwork::process_resumed(SimProcess& process) {
+  HOOKE_CHECK(!process.dead() && !process.held(), "a process that goes on lives and is not held");
   for (const SocketId id : process.sockets) {
     const Socket* const socket = find(id);
     if (socket == nullptr) continue;
@@ -125,6 +137,7 @@ void SimNetwork::machine_crashed(Machine& machine) {
     Socket* const peer = find(socket.peer);
     if (peer != nullptr && expects_answer && peer->machine != &machine) wait_in_silence(*peer);
   }
+  HOOKE_CHECK(free_sockets_.size() <= sockets_.size(), "each socket is free once");
   machine.network_free_at = kernel_.now();
   for (const auto& [port, service] : machine.services) {
     service->queue.clear();
@@ -135,6 +148,8 @@ void SimNetwork::machine_crashed(Machine& machine) {
 }
 
 void SimNetwork::machine_restarted(Machine& machine) {
+  HOOKE_CHECK(machine.up && machine.listeners.empty(),
+              "a machine that is up again has no listener yet");
   for (std::size_t slot = 0; slot < sockets_.size(); ++slot) {
     Socket& socket = sockets_[slot];
     if (!socket.in_use || socket.peer_machine != &machine) continue;

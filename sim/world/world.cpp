@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "sim/port/check.h"
 #include "sim/world/fault_engine.h"
 #include "sim/world/process_table.h"
 
@@ -43,9 +44,11 @@ sim::NodeId World::add_node(NodeOptions options) {
   if (!NodeClock::can_drift(options.clock_drift_ppb)) {
     throw std::invalid_argument("the clock of " + options.name + " would not move");
   }
+  HOOKE_CHECK(!options.name.empty(), "a machine has a name");
   const sim::NodeId id{static_cast<std::uint32_t>(impl_->machines.size())};
   const sim::WallTime wall = impl_->options.wall_epoch + options.clock_skew;
   impl_->machines.push_back(std::make_unique<Machine>(id, std::move(options), wall));
+  HOOKE_CHECK(impl_->machines.back()->id == id, "machines are numbered as they come");
   impl_->network.add_machine(*impl_->machines.back());
   return id;
 }
@@ -98,6 +101,7 @@ const std::map<std::string, std::string>& World::environment(sim::NodeId node, s
 }
 
 void World::set_service(sim::NodeId node, sim::PortNumber port, ServiceModel model) {
+  HOOKE_CHECK(port.value != 0, "a service has a port");
   impl_->network.set_service(impl_->machine(node), port.value, model);
 }
 
