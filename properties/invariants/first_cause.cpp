@@ -111,6 +111,17 @@ class FirstCause final : public Judge {
               kAsking | kMortal) {}
 
  private:
+  struct Reports {
+    std::optional<Failure> first;
+    bool named = false;  ///< some report named the first failure
+    struct Silence {
+      sim::WorldTime at{};      ///< a worker's, when its agent saw it
+      sim::Duration monitor{};  ///< between two looks of that agent
+    };
+    std::optional<Silence> silence;
+    bool overtaken = false;  ///< that came between its agent's look and that one's restart
+  };
+
   void judge(const sim::Event& event) override {
     if (event.type == &wev::process_ended) return failures_.process_ended(event, view());
     Judge::judge(event);
@@ -129,11 +140,12 @@ class FirstCause final : public Judge {
       failures_.timer_expired(worker_of(event));
     } else if (event.type == &ev::heartbeat_lost) {  // a silent worker is a loss, too
       failures_.lost(round, event.at - span(event, "silent"));
-      silent_.insert(id);
+      silent_.try_emplace(id, event.at);
     } else if (event.type == &ev::group_restarting && self.round >= 0) {
       perhaps_overtaken(event, id);
       failures_.forget(id);
       silent_.erase(id);
+      restarted_[id] = event.at;
     } else if (event.type == &ev::group_restarting || event.type == &ev::worker_restarting) {
       if (!failures_.mended(id, view())) return;
       const auto& first = failures_.of(round).first;
@@ -166,7 +178,8 @@ class FirstCause final : public Judge {
     const Failures::Record& round = failures_.of(key);
     Reports& reports = reports_[key];
     if (!reports.first) reports.first = report;
-    reports.of_silence |= silent_.contains(id);
+    if (const auto silent = silent_.find(id); silent != silent_.end() && !reports.silence)
+      reports.silence = {silent->second, agent(id).timeouts.monitor};
     told_.insert({id, report.rank});
     if (round.is_first(id) && round.first->rank == report.rank) reports.named = true;
     const auto* const own = failures_.of(id);
@@ -209,15 +222,21 @@ class FirstCause final : public Judge {
     });
   }
 
+  /// A worker that falls silent ends a job by itself. A failure that its agent restarts for does
+  /// not, and others hear of it at their next look: the silence was seen before.
+  [[nodiscard]] bool was_silent_before_restart(const Reports& reports, AgentId failed) const {
+    const auto restart = restarted_.find(failed);
+    return reports.silence && restart != restarted_.end() &&
+           reports.silence->at <= restart->second + reports.silence->monitor + kSlack;
+  }
+
   void judge_round(const RoundKey& key) {
     const auto found = reports_.find(key);
     const Failures::Record& round = failures_.of(key);
     if (found == reports_.end() || !found->second.first || !round.first) return;
     const Failure &report = *found->second.first, &first = *round.first;
     if (found->second.named || report.agent == first.agent) return kept();
-    // A worker that fell silent ends a job by itself; a failure that its agent restarts for does
-    // not.
-    if (found->second.of_silence && failures_.of(first.agent) == nullptr) return kept();
+    if (was_silent_before_restart(found->second, first.agent)) return kept();
     if (found->second.overtaken || round.lost_before(first.at)) return;
     if (report.at < first.at || went_on(key, report.at)) return;
     const Agent& origin = agent(first.agent);
@@ -234,14 +253,9 @@ class FirstCause final : public Judge {
            silenced);
   }
 
-  struct Reports {
-    std::optional<Failure> first;
-    bool named = false;       ///< some report named the first failure
-    bool of_silence = false;  ///< an agent reported that had lost a worker's heartbeats
-    bool overtaken = false;   ///< that came between its agent's look and that one's restart
-  };
   Failures failures_;
-  std::set<AgentId> silent_;  ///< agents that have lost a worker's heartbeats in their round
+  std::map<AgentId, sim::WorldTime> silent_;     ///< when they lost heartbeats in their round
+  std::map<AgentId, sim::WorldTime> restarted_;  ///< when they last began to
   std::map<RoundKey, Reports> reports_;
   std::set<std::pair<AgentId, std::int64_t>> told_;  ///< the agent that told, and the rank it named
 };

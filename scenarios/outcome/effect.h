@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/world/world.h"
+#include "sim/world/fault_id.h"
 
 namespace hooke::scenario {
 

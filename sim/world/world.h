@@ -12,6 +12,7 @@
 
 #include "sim/kernel/kernel.h"
 #include "sim/port/ports.h"
+#include "sim/world/fault_id.h"
 
 namespace hooke::world {
 
@@ -124,9 +125,6 @@ struct Fault {
   std::int64_t ratio_ppm = 0;
   std::string text;
 };
-
-/// Number of an injected fault, in order of injection.
-using FaultId = sim::Id<struct FaultTag, std::uint32_t>;
 
 class World {
  public:

@@ -125,7 +125,7 @@ TEST(Formation, what_hinders_an_agent_that_is_needed_puts_it_off) {
 TEST(Formation, an_agent_that_comes_in_place_of_a_hindered_one_is_owed_from_when_it_came) {
   const auto completed_by_c = [](sim::Duration comes, sim::Duration completes) {
     Script script = two_that_never_form();
-    script.at(5s).fault(0, "net_partition", 0s, "b");
+    script.at(20s).fault(0, "net_partition", 0s, "b");
     script.at(comes).agent_starts("c").joining("c").at(completes).completed("c", 0, 2);
     return verdict(script, kFormation);
   };
