@@ -5,6 +5,8 @@
 #include <charconv>
 #include <utility>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -35,6 +37,7 @@ std::optional<HttpServer> server_of(std::string_view url, const HttpServer& name
   }
   if (url.starts_with('[') && url.ends_with(']')) url = url.substr(1, url.size() - 2);
   if (url.empty()) return std::nullopt;
+  HOOKE_CHECK(!url.empty(), "a member has a host");
   server.endpoint = {std::string(url), sim::PortNumber{port}};
   return server;
 }
@@ -52,6 +55,7 @@ void EtcdCluster::learn(const std::string& urls) {
     std::string_view url = left.substr(0, comma);
     left.remove_prefix(comma == std::string_view::npos ? left.size() : comma + 1);
     while (url.starts_with(' ')) url.remove_prefix(1);
+    HOOKE_CHECK(!members_.empty(), "a cluster has a member");
     const auto server = server_of(url, members_.front()->server());
     if (!server) continue;
     const bool known = std::any_of(members_.begin(), members_.end(), [&](const auto& member) {
@@ -65,6 +69,8 @@ HttpResponse EtcdCluster::exchange(const HttpRequest& request, sim::MonotonicTim
                                    bool repeatable) {
   // Once more than there are members: the first may just have closed a connection that was kept.
   for (std::size_t tries = members_.size() + 1;; --tries) {
+    HOOKE_CHECK(current_ < members_.size() && tries >= 1,
+                "the member that is asked is one of the cluster");
     HttpClient& member = *members_[current_];
     try {
       return member.exchange(request, deadline);

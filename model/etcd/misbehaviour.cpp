@@ -1,15 +1,19 @@
 // Switches, and who is told of them.
 #include "model/etcd/misbehaviour.h"
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 
 void EtcdMisbehaviour::begin(Mode mode, std::uint64_t& felt) {
+  HOOKE_CHECK(of(mode).depth >= 0, "a mode is off or on");
   ++of(mode).depth;
   of(mode).felt = &felt;
   if (changed_) changed_();
 }
 
 void EtcdMisbehaviour::end(Mode mode) {
+  HOOKE_CHECK(of(mode).depth > 0, "a mode that ends has begun");
   --of(mode).depth;
   if (changed_) changed_();
 }
@@ -27,6 +31,7 @@ bool EtcdMisbehaviour::take_expiry(std::size_t count) {
 
 bool EtcdMisbehaviour::strikes(Mode mode) {
   if (!on(mode)) return false;
+  HOOKE_CHECK(of(mode).felt != nullptr, "a mode that is on counts where it is felt");
   ++*of(mode).felt;
   return true;
 }

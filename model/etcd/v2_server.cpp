@@ -11,6 +11,7 @@
 #include "model/etcd/v2_parameters.h"
 #include "model/etcd/v2_tree.h"
 #include "model/observe/trace_events.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -43,6 +44,7 @@ class EtcdV2Server::Service : public std::enable_shared_from_this<Service> {
   void expire_for_ever();
   void close() {
     misbehaviour_->observe(nullptr);
+    HOOKE_CHECK(!closed_, "a service is closed once");
     closed_ = true;
     sooner_.wake_all();
   }
@@ -111,6 +113,7 @@ void EtcdV2Server::Service::handle(const Exchange& exchange) {
     return exchange->answer(404, "404 page not found\n", {{"Content-Type", "text/plain"}});
   }
   const std::string key = cleaned(std::string_view(query.path).substr(prefix.size()));
+  HOOKE_CHECK(key.front() == '/', "a key begins with a slash");
   expire();
   try {
     if (query.method == "GET" && is_set(query, "wait")) return watch(exchange, key);
@@ -156,6 +159,7 @@ void EtcdV2Server::Service::set_ttl(Node& node, const std::string* ttl) {
     throw Refusal{400, 202, "The given TTL in POST form is not a number",
                   R"(invalid value for "ttl")"};
   }
+  HOOKE_CHECK(!node.expires, "a time to live is set once");
   node.expires = ports_.clock.monotonic_now() + std::chrono::seconds(*seconds);
   sooner_.wake_all();
 }
@@ -320,6 +324,7 @@ void EtcdV2Server::Service::expire_for_ever() {
     // What is over may have to wait: one tick at least.
     const sim::Duration span =
         std::max(*next, ports_.clock.monotonic_now() + 1ns).time_since_epoch();
+    HOOKE_CHECK(span > sim::Duration::zero(), "what expires lies ahead");
     const sim::Duration ticks = (span + kExpiryTick - 1ns) / kExpiryTick * kExpiryTick;
     static_cast<void>(sooner_.wait(sim::MonotonicTime(ticks)));
   }
@@ -329,6 +334,7 @@ void EtcdV2Server::Service::look_at_modes() {
   if (!misbehaviour_->on(Mode::stale_read)) {
     stale_.reset();
   } else if (!stale_) {
+    HOOKE_CHECK(!stale_, "reads become stale once");
     stale_.emplace(tree_);
     told_stale_ = false;
   }

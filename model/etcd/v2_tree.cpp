@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -73,6 +75,7 @@ bool EtcdV2Tree::Change::concerns(const std::string& path, bool recursive) const
 }
 
 const Node* EtcdV2Tree::find(const std::string& key) const {
+  HOOKE_CHECK(!key.empty() && key.front() == '/', "a key begins with a slash");
   static const Node kRoot{true, "", 0, 0, std::nullopt};
   if (key == "/") return &kRoot;
   const auto found = nodes_.find(key);
@@ -91,6 +94,7 @@ const Node& EtcdV2Tree::require(const std::string& key) const {
 }
 
 bool EtcdV2Tree::has_children(const std::string& directory) const {
+  HOOKE_CHECK(directory != "/", "the root is not asked for its children");
   const auto child = nodes_.lower_bound(directory + "/");
   return child != nodes_.end() && child->first.starts_with(directory + "/");
 }
@@ -113,6 +117,7 @@ std::string EtcdV2Tree::write(const std::string& action, const std::string& key,
   for (std::string up = parent_of(key); find(up) == nullptr; up = parent_of(up)) {
     nodes_[up] = {true, "", index_, index_, std::nullopt};
   }
+  HOOKE_CHECK(key != "/", "the root is written by none");
   node.modified = index_;
   if (node.created == 0) node.created = index_;
   const sim::MonotonicTime now = clock_.monotonic_now();
@@ -121,6 +126,7 @@ std::string EtcdV2Tree::write(const std::string& action, const std::string& key,
   if (present != nodes_.end()) previous = json_of(key, present->second, now);
   std::string text = change_text(action, json_of(key, node, now), std::move(previous));
   // A directory's own index stays where it was, although the change has one.
+  HOOKE_CHECK(action != "update" || present != nodes_.end(), "only a key that is there is updated");
   if (action == "update" && node.is_directory) node.modified = present->second.modified;
   if (present != nodes_.end()) forget_expiry(key, present->second);
   if (node.expires) expiries_.emplace(*node.expires, key);
@@ -131,6 +137,7 @@ std::string EtcdV2Tree::write(const std::string& action, const std::string& key,
 
 std::string EtcdV2Tree::remove(const std::string& action, const std::string& key) {
   const auto found = nodes_.find(key);
+  HOOKE_CHECK(found != nodes_.end(), "only a key that is there is removed");
   const Node before = std::move(found->second);
   forget_expiry(key, before);
   nodes_.erase(found);
@@ -154,12 +161,16 @@ std::string EtcdV2Tree::remove(const std::string& action, const std::string& key
 void EtcdV2Tree::record(const std::string& key, bool removes, bool silent,
                         const std::string& text) {
   history_.push_back({index_, key, removes, silent, text});
+  HOOKE_CHECK(history_.size() < 2 || history_[history_.size() - 2].index < index_,
+              "each change has an index of its own");
   if (history_.size() > kHistoryMax) history_.pop_front();
+  HOOKE_CHECK(history_.size() <= kHistoryMax, "a history is no longer than etcd keeps");
   changed_();
 }
 
 void EtcdV2Tree::forget() {
   while (history_.size() > 1) history_.pop_front();
+  HOOKE_CHECK(history_.size() <= 1, "all changes but the last are forgotten");
   forgotten_ = history_.empty() ? 0 : history_.front().index - 1;
 }
 
@@ -189,6 +200,7 @@ void EtcdV2Tree::expire(sim::MonotonicTime time) {
   for (const auto& [when, key] : ends) {
     const auto found = nodes_.find(key);
     if (found == nodes_.end()) continue;  // went with its directory
+    HOOKE_CHECK(found->second.expires == when, "a key ends at its own time");
     forget_expiry(key, found->second);
     found->second.expires.reset();
     remove("expire", key);

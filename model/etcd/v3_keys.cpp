@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 
 EtcdV3Range EtcdV3Range::of(const std::string& key, const std::string& range_end) {
@@ -17,6 +19,7 @@ std::vector<EtcdV3KeyValue> EtcdV3Keys::range(const EtcdV3Range& range, std::int
   if (range.empty()) return out;
   for (auto key = keys_.lower_bound(range.from); key != keys_.end() && range.contains(key->first);
        ++key) {
+    HOOKE_CHECK(!key->second.empty(), "a key that is kept has a history");
     const std::vector<EtcdV3KeyValue>& history = key->second;
     auto end = history.end();
     if (at > 0) {
@@ -42,6 +45,7 @@ std::optional<EtcdV3KeyValue> EtcdV3Keys::put(const std::string& key, sim::Value
                                               std::int64_t lease) {
   std::optional<EtcdV3KeyValue> before = find(key);
   const std::int64_t revision = revision_ + 1;
+  HOOKE_CHECK(!before || before->mod_revision <= revision, "a key changes in later revisions only");
   change({key, std::move(value), before ? before->create_revision : revision, revision,
           before ? before->version + 1 : 1, lease});
   return before;
@@ -54,6 +58,8 @@ std::vector<EtcdV3KeyValue> EtcdV3Keys::remove(const EtcdV3Range& range) {
 }
 
 void EtcdV3Keys::change(EtcdV3KeyValue change) {
+  HOOKE_CHECK(!change.key.empty() && change.mod_revision == revision_ + 1,
+              "a change has a key and the revision that comes next");
   keys_[change.key].push_back(change);
   log_.push_back(std::move(change));
   ++open_;
@@ -61,6 +67,8 @@ void EtcdV3Keys::change(EtcdV3KeyValue change) {
 
 bool EtcdV3Keys::commit() {
   if (open_ == 0) return false;
+  HOOKE_CHECK(!log_.empty() && log_.back().mod_revision == revision_ + 1,
+              "what is committed was changed");
   ++revision_;
   open_ = 0;
   return true;
@@ -75,6 +83,8 @@ std::vector<EtcdV3KeyValue> EtcdV3Keys::since(std::int64_t revision) const {
 }
 
 void EtcdV3Keys::compact(std::int64_t revision) {
+  HOOKE_CHECK(revision >= compacted_ && revision <= revision_,
+              "a revision that is compacted lies between the last and the present one");
   compacted_ = revision;
   while (!log_.empty() && log_.front().mod_revision < revision) log_.pop_front();
   for (auto key = keys_.begin(); key != keys_.end();) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 
 const EtcdV3Lease* EtcdV3Leases::find(std::int64_t id) const {
@@ -12,9 +14,11 @@ const EtcdV3Lease* EtcdV3Leases::find(std::int64_t id) const {
 }
 
 const EtcdV3Lease& EtcdV3Leases::grant(std::int64_t id, std::int64_t ttl, sim::MonotonicTime now) {
+  HOOKE_CHECK(id != 0 && !leases_.contains(id), "a lease that is granted is a new one");
   EtcdV3Lease& lease = leases_[id];
   lease.ttl = std::max(ttl, kTtlMin);
   renew(id, now);
+  HOOKE_CHECK(lease.expires > now, "a lease that is granted lasts");
   return lease;
 }
 
@@ -22,10 +26,12 @@ bool EtcdV3Leases::renew(std::int64_t id, sim::MonotonicTime now) {
   const auto found = leases_.find(id);
   if (found == leases_.end()) return false;
   found->second.expires = now + std::chrono::seconds(found->second.ttl);
+  HOOKE_CHECK(found->second.ttl >= kTtlMin, "a lease lasts the least time at least");
   return true;
 }
 
 std::set<std::string> EtcdV3Leases::revoke(std::int64_t id) {
+  HOOKE_CHECK(leases_.contains(id), "a lease that is revoked is there");
   std::set<std::string> keys = std::move(leases_.extract(id).mapped().keys);
   for (const std::string& key : keys) lease_of_.erase(key);
   return keys;
@@ -34,6 +40,7 @@ std::set<std::string> EtcdV3Leases::revoke(std::int64_t id) {
 void EtcdV3Leases::attach(const std::string& key, std::int64_t lease) {
   if (const auto before = lease_of_.extract(key)) leases_.at(before.mapped()).keys.erase(key);
   if (lease == 0) return;
+  HOOKE_CHECK(leases_.contains(lease), "a key is attached to a lease that is there");
   leases_.at(lease).keys.insert(key);
   lease_of_[key] = lease;
 }

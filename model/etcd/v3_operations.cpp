@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 
 using Json = EtcdV3Json;
@@ -267,6 +269,7 @@ Json EtcdV3Operations::apply(const Branch& branch) {
     }
   }
   if (!responses.empty()) answer["responses"] = std::move(responses);
+  HOOKE_CHECK(nested == branch.nested.end(), "each nested transaction is applied once");
   return answer;
 }
 
@@ -275,6 +278,7 @@ Json EtcdV3Operations::apply_range(const EtcdV3RangeRequest& request) {
                              std::max<std::int64_t>(request.revision, 0));
   Json answer = with_revision(keys_.seen_revision());
   const auto count = static_cast<std::int64_t>(entries.size());
+  HOOKE_CHECK(request.revision <= keys_.seen_revision(), "what is read is no future");
   if (!request.count_only) {
     const auto beyond = [](std::int64_t revision, std::int64_t min, std::int64_t max) {
       return (min != 0 && revision < min) || (max != 0 && revision > max);
@@ -302,6 +306,7 @@ Json EtcdV3Operations::apply_put(const EtcdV3PutRequest& request) {
   // A transaction may have removed the key that it wants to keep parts of: etcd 3.4 crashes of
   // that, here they are empty.
   const EtcdV3KeyValue kept = present.value_or(EtcdV3KeyValue{});
+  HOOKE_CHECK(!request.key.empty(), "a key that is put has a name");
   const std::int64_t lease = request.ignore_lease ? kept.lease : request.lease;
   keys_.put(request.key, request.ignore_value ? kept.value : request.value, lease);
   leases_.attach(request.key, lease);

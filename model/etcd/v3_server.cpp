@@ -10,6 +10,7 @@
 #include "model/etcd/v3_operations.h"
 #include "model/etcd/v3_watches.h"
 #include "model/observe/trace_events.h"
+#include "sim/port/check.h"
 #include "sim/port/sync.h"
 
 namespace hooke::model {
@@ -49,6 +50,7 @@ class EtcdV3Server::Service : public std::enable_shared_from_this<Service> {
   void expire_for_ever();
   void close() {
     misbehaviour_->observe(nullptr);
+    HOOKE_CHECK(!closed_, "a service is closed once");
     closed_ = true;
     sooner_.wake_all();
   }
@@ -137,6 +139,7 @@ void EtcdV3Server::Service::handle(const Exchange& exchange) {
   if (query.method != "POST") return exchange->answer(405, "Method Not Allowed\n", text);
   try {
     if (watches) return watches_.open(exchange);
+    HOOKE_CHECK(keeps_alive || call != nullptr, "a call is one of the API");
     if (keeps_alive || call->needs_leader) require_leader();
     if (keeps_alive) return keep_alive(exchange);
     const std::int64_t before = keys_.revision();
@@ -176,6 +179,7 @@ Json EtcdV3Server::Service::range(const std::string& body) {
   }
   misbehaviour_->strikes(Mode::stale_read);
   if (!std::exchange(told_stale_, true)) ports_.trace.emit(events::etcd_misbehaved, {"stale_read"});
+  HOOKE_CHECK(*stale_ <= keys_.revision(), "a stale read sees the past");
   request.revision = std::max(*stale_, keys_.compacted());
   Json answer = operations_.range(request);
   answer["header"] = etcd_header(request.revision);
@@ -242,6 +246,7 @@ Json EtcdV3Server::Service::grant(const std::string& body) {
     throw Refusal{Refusal::kFailedPrecondition, "etcdserver: lease already exists"};
   }
   const EtcdV3Lease& lease = leases_.grant(request.id, request.ttl, ports_.clock.monotonic_now());
+  HOOKE_CHECK(lease.ttl >= request.ttl, "a lease lasts as long as was asked for, or longer");
   sooner_.wake_all();
   Json out = with_header(keys_.revision());
   put_number(out, "ID", request.id);
@@ -324,6 +329,7 @@ void EtcdV3Server::Service::expire_for_ever() {
     // What is over may have to wait: one tick at least.
     const sim::Duration span =
         std::max(*next, ports_.clock.monotonic_now() + 1ns).time_since_epoch();
+    HOOKE_CHECK(span > sim::Duration::zero(), "what expires lies ahead");
     const sim::Duration ticks = (span + kExpiryTick - 1ns) / kExpiryTick * kExpiryTick;
     static_cast<void>(sooner_.wait(sim::MonotonicTime(ticks)));
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/etcd/v3_messages.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
@@ -86,6 +87,7 @@ void EtcdV3Watches::Stream::create(const EtcdV3WatchRequest& request) {
   created["created"] = true;
   send(std::move(created));
   if (watch.start_revision < keys_.compacted()) return compacted(watch.watch_id);
+  HOOKE_CHECK(!watches_.contains(watch.watch_id), "a watch has a number of its own");
   watches_[watch.watch_id] = watch;
   auto past = keys_.since(watch.start_revision);
   std::erase_if(past, [&](const auto& change) { return change.mod_revision > all_.told_; });
@@ -117,6 +119,7 @@ void EtcdV3Watches::Stream::tell(std::int64_t id, const EtcdV3WatchRequest& watc
     events.push_back(event_of(change, watch.prev_kv));
   }
   if (events.empty()) return;
+  HOOKE_CHECK(!range.empty(), "a watch is for some key");
   Json result = result_of(all_.told_, id);
   result["events"] = std::move(events);
   if (all_.misbehaviour_.strikes(EtcdMisbehaviour::Mode::duplicate_events)) send(result);
@@ -128,6 +131,7 @@ Json EtcdV3Watches::Stream::event_of(const EtcdV3KeyValue& change, bool with_pre
   if (change.create_revision == 0) out["type"] = "DELETE";
   out["kv"] = json_of(change);
   const std::int64_t before = change.mod_revision - 1;
+  HOOKE_CHECK(before >= 0, "a change comes after the empty store");
   if (with_previous && before >= keys_.compacted()) {
     const auto previous = keys_.range(EtcdV3Range::of(change.key, ""), before);
     if (!previous.empty()) out["prev_kv"] = json_of(previous.front());
@@ -147,6 +151,7 @@ void EtcdV3Watches::open(const std::shared_ptr<HttpExchange>& exchange) {
 
 void EtcdV3Watches::tell() {
   if (told_ == keys_.revision()) return;
+  HOOKE_CHECK(told_ < keys_.revision(), "no watcher hears of what is to come");
   const std::int64_t next = told_ + 1;
   told_ = keys_.revision();
   const auto changes = keys_.since(next);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "model/signals/interruptible_stream.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -109,6 +110,7 @@ class HttpAnswer {
     while (!pending_.empty() && !parser_.is_done()) {
       const std::size_t used =
           parser_.put(boost::beast::net::const_buffer(pending_.data(), pending_.size()), error);
+      HOOKE_CHECK(used <= pending_.size(), "no more is understood than was read");
       pending_.erase(0, used);
       if (error == http::error::need_more) break;
       if (error) fail(sim::Fault::malformed, "the answer is no HTTP: " + error.message());
@@ -157,12 +159,14 @@ HttpResponse HttpClient::exchange(const HttpRequest& request, sim::MonotonicTime
   // Out of the way until the answer is whole: what fails in between must not be used again.
   std::unique_ptr<sim::Stream> stream = std::move(stream_);
   if (stream == nullptr) stream = connected(ports_, server_, deadline);
+  HOOKE_CHECK(stream != nullptr, "a request is sent on a connection");
   if (const auto sent = stream->write(bytes_of(request, server_)); !sent) {
     fail(sent.failure().fault, sent.failure().detail);
   }
   HttpAnswer answer;
   while (answer.read_more(*stream, deadline)) {
   }
+  HOOKE_CHECK(answer.is_done() || answer.status() != 0, "an answer that ends has a status");
   HttpResponse response{answer.status(), answer.headers(), answer.take_body()};
   if (answer.may_keep_connection()) stream_ = std::move(stream);
   return response;

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -53,6 +55,7 @@ void add_parameters(std::string_view text, std::map<std::string, std::string>& o
 }
 
 std::string head_of(int status, HttpHeaders headers) {
+  HOOKE_CHECK(status >= 100 && status < 600, "an answer has a status of HTTP");
   headers.try_emplace("Content-Type", "application/json");
   std::string out = "HTTP/1.1 " + std::to_string(status) + " " +
                     std::string(http::obsolete_reason(static_cast<http::status>(status))) + "\r\n";
@@ -97,6 +100,7 @@ class HttpService::Connection final : public sim::StreamHandler,
   void send(std::string bytes) { static_cast<void>(stream_->write(sim::Buffer(std::move(bytes)))); }
   /// The request is answered; the next one may come.
   void answered() {
+    HOOKE_CHECK(busy_, "a request is answered once");
     busy_ = false;
     if (!keep_) {
       stream_->finish_writing();
@@ -108,6 +112,7 @@ class HttpService::Connection final : public sim::StreamHandler,
 
  private:
   void begin_request() {
+    HOOKE_CHECK(!busy_, "a request begins when the last is answered");
     parser_.emplace();
     parser_->body_limit(kBodyBytesMax);
     parser_->header_limit(kHeaderBytesMax);
@@ -166,6 +171,7 @@ HttpQuery HttpService::Connection::query() const {
   const auto& message = parser_->get();
   const std::string target(message.target());
   const std::size_t mark = std::min(target.find('?'), target.size());
+  HOOKE_CHECK(parser_->is_done(), "a query is read when its request is whole");
   HttpQuery out;
   out.method = std::string(message.method_string());
   out.path = unescaped(std::string_view(target).substr(0, mark), false);
@@ -180,6 +186,7 @@ HttpQuery HttpService::Connection::query() const {
 }
 
 void HttpService::Connection::read_requests() {
+  HOOKE_CHECK(!reading_, "requests are read one after the other");
   reading_ = true;
   boost::system::error_code error;
   std::size_t done = 0;
@@ -201,10 +208,12 @@ void HttpService::Connection::read_requests() {
       if (error == http::error::need_more) break;
       continue;
     }
+    HOOKE_CHECK(open_ && !busy_, "a request is taken when the last is answered");
     busy_ = true;
     keep_ = parser_->get().keep_alive();
     service_.handler_(std::make_shared<Exchange>(weak_from_this(), query()));
   }
+  HOOKE_CHECK(done <= unread_.size(), "no more is understood than was read");
   unread_.erase(0, done);
   reading_ = false;
 }
@@ -240,6 +249,7 @@ HttpService::~HttpService() {
 void HttpService::on_accept(std::unique_ptr<sim::Stream> stream) {
   const std::uint64_t number = next_connection_++;
   const auto connection = std::make_shared<Connection>(*this, number, std::move(stream));
+  HOOKE_CHECK(!connections_.contains(number), "a connection that is accepted is a new one");
   connections_[number] = connection;
   connection->start();
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "model/variant/variant.h"
+#include "sim/port/check.h"
 #include "sim/port/random.h"
 #include "sim/port/time.h"
 
@@ -23,6 +24,7 @@ class Backoff {
     const sim::Duration centre = centre_;
     const sim::Duration centre_max = variant_ == Variant::hardened ? 5s : 60s;
     centre_ = std::min(centre_ * 3 / 2, centre_max);
+    HOOKE_CHECK(centre <= centre_max, "a wait is no longer than the longest");
     return random_.between("store.backoff", centre / 2, centre * 3 / 2);
   }
 

@@ -5,6 +5,8 @@
 #include <array>
 #include <optional>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -33,6 +35,7 @@ std::string to_base64(const std::string& bytes) {
   std::size_t to = 0;
   for (std::size_t i = 0; i < bytes.size(); i += 3, to += 4) {
     const unsigned word = at(i) << 16U | at(i + 1) << 8U | at(i + 2);
+    HOOKE_CHECK(to + 4 <= out.size(), "a group of digits has its place");
     out[to] = kAlphabet[word >> 18U];
     out[to + 1] = kAlphabet[word >> 12U & 63U];
     if (i + 1 < bytes.size()) out[to + 2] = kAlphabet[word >> 6U & 63U];
@@ -61,6 +64,7 @@ std::string from_base64(const std::string& text) {
     word = word << 6U | value;
     digits = (digits + 1) % 4;
     // The second, third and fourth digit of a group each complete a byte.
+    HOOKE_CHECK(size < out.size(), "a byte has its place");
     if (digits != 1) out[size++] = static_cast<char>(word >> (4 - digits) % 4 * 2 & 255U);
   }
   if (digits != 0) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/store/decimal.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -17,6 +18,7 @@ constexpr std::size_t kLengthBytes = 4;
 constexpr char kDeleted = '-';
 
 void put_text(std::string& out, const std::string& text) {
+  HOOKE_CHECK(text.size() <= 0xffffffffU, "a length fits the field that holds it");
   for (unsigned shift = 0; shift < 32; shift += 8) {
     out += static_cast<char>(text.size() >> shift & 0xffU);
   }
@@ -128,6 +130,7 @@ class FileStore final : public Store {
 
   void await(const std::vector<std::string>& keys, sim::Duration timeout, const char* complaint) {
     // Rounded up to whole seconds, as PyTorch counts them.
+    HOOKE_CHECK(complaint != nullptr, "a wait that fails says so");
     const sim::Duration span = (timeout + 1s) / 1s * sim::Duration(1s);
     const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + span;
     for (;;) {
@@ -152,6 +155,7 @@ class FileStore final : public Store {
       if (!more) throw StoreError(more.failure().detail);
       if (more.value().empty()) break;
       pending_ += more.value();
+      HOOKE_CHECK(!pending_.empty(), "what was read is there");
       take_records();
     }
     if (pending_.empty()) return;
@@ -173,6 +177,7 @@ class FileStore final : public Store {
         entries_[*key] = *value;
       }
     }
+    HOOKE_CHECK(at <= pending_.size(), "no more is taken in than was read");
     pending_.erase(0, at);
     read_ += at;
   }
@@ -187,10 +192,12 @@ class FileStore final : public Store {
     if (pending_.size() - at - kLengthBytes < length) return std::nullopt;
     std::string text = pending_.substr(at + kLengthBytes, length);
     at += kLengthBytes + length;
+    HOOKE_CHECK(at <= pending_.size(), "a text ends where its length says");
     return text;
   }
 
   void append_record(const std::string& key, const std::string& value) {
+    HOOKE_CHECK(!key.empty(), "a record has a key");
     std::string record;
     put_text(record, key);
     put_text(record, value);

@@ -3,6 +3,8 @@
 
 #include <stdexcept>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -17,6 +19,7 @@ sim::PortNumber probe_free_port(sim::Network& network) {
   NobodyHome nobody;
   const auto listener = network.listen(sim::PortNumber{0}, nobody);
   if (!listener) throw std::runtime_error("no port is free");
+  HOOKE_CHECK(listener.value()->local().port.value != 0, "a port that is free has a number");
   return listener.value()->local().port;
 }
 

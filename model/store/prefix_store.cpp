@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "model/store/store.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -46,6 +47,7 @@ class PrefixStore final : public Store {
 
  private:
   [[nodiscard]] std::vector<std::string> prefixed(const std::vector<std::string>& keys) const {
+    HOOKE_CHECK(!prefix_.empty() && prefix_.back() == '/', "a prefix ends in a slash");
     std::vector<std::string> out;
     out.reserve(keys.size());
     for (const std::string& key : keys) out.push_back(prefix_ + key);

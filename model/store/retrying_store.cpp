@@ -7,6 +7,7 @@
 
 #include "model/observe/python_error.h"
 #include "model/store/short_timeout.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -78,6 +79,7 @@ class RetryingStore final : public Store {
 
 template <class Call>
 auto RetryingStore::persistently(Call call, Again again) -> decltype(call()) {
+  HOOKE_CHECK(outage_ >= sim::Duration::zero(), "an outage that is endured has a length");
   const sim::MonotonicTime begin = ports_.clock.monotonic_now();
   std::optional<sim::MonotonicTime> give_up;
   for (;;) {
@@ -88,8 +90,10 @@ auto RetryingStore::persistently(Call call, Again again) -> decltype(call()) {
       const sim::MonotonicTime now = ports_.clock.monotonic_now();
       // The outage may have begun when a slice of a wait was all but over.
       if (!give_up) give_up = std::min(now, begin + kSlice) + outage_;
+      HOOKE_CHECK(now >= begin, "time does not go back");
       if (now >= *give_up) throw;
     }
+    HOOKE_CHECK(give_up.has_value(), "an attempt that is repeated has a last moment");
     between_();
     ports_.executor.sleep_until(std::min(ports_.clock.monotonic_now() + kSlice, *give_up));
     between_();
@@ -131,6 +135,7 @@ void RetryingStore::wait(const std::vector<std::string>& keys,
   const sim::MonotonicTime end = ports_.clock.monotonic_now() + whole;
   for (sim::Duration left = whole;; left = end - ports_.clock.monotonic_now()) {
     if (wait_slice(keys, std::clamp(left, sim::Duration::zero(), kSlice))) return;
+    HOOKE_CHECK(left <= whole, "no more time is left than there was");
     if (left <= kSlice) break;
     between_();
   }

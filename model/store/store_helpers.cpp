@@ -1,10 +1,13 @@
 // Both generations of the helpers, and the search for those who stayed away from a barrier.
 #include "model/store/store_helpers.h"
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
 std::vector<std::string> numbered(const std::string& prefix, std::int64_t count) {
+  HOOKE_CHECK(count >= 0, "a world has no negative size");
   std::vector<std::string> keys;
   keys.reserve(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) keys.push_back(prefix + std::to_string(i));
@@ -81,6 +84,7 @@ void give_barrier_sign(Store& store, const std::string& prefix) {
 }
 
 std::string arrive(Store& store, std::int64_t world_size, const std::string& prefix) {
+  HOOKE_CHECK(world_size >= 1, "a barrier is for somebody");
   if (store.add(barrier_count(prefix), 1) == world_size) give_barrier_sign(store, prefix);
   return barrier_sign(prefix);
 }
@@ -88,6 +92,8 @@ std::string arrive(Store& store, std::int64_t world_size, const std::string& pre
 std::vector<Value> get_all(Store& store, std::int64_t rank, const std::string& prefix,
                            std::int64_t world_size) {
   std::vector<Value> values = store.multi_get(numbered(prefix, world_size));
+  HOOKE_CHECK(static_cast<std::int64_t>(values.size()) == world_size,
+              "there is one value for each rank");
   const std::string sign = arrive(store, world_size, prefix + "/finished");
   if (rank == 0) store.wait({sign});
   return values;

@@ -5,6 +5,7 @@
 #include "model/store/tcp_store.h"
 #include "model/store/tcp_store_connection.h"
 #include "model/store/wire.h"
+#include "sim/port/check.h"
 #include "sim/port/sync.h"
 
 namespace hooke::model {
@@ -75,12 +76,15 @@ auto Client::persistently(Call call) -> decltype(call()) {
   } catch (const StoreNetworkError&) {
     if (!connection_.hardened()) throw;
   }
+  HOOKE_CHECK(connection_.hardened(), "only a hardened client does a request again");
   ++repeats_;
   connection_.reconnect_if_lost();
   return call();
 }
 
 Message Client::key_list(Query query, const std::vector<std::string>& keys) const {
+  HOOKE_CHECK(query == Query::check || query == Query::wait || query == Query::multi_get,
+              "a list of keys belongs to a query that takes one");
   Message message = connection_.request(query);
   message.u64(keys.size());
   for (const std::string& key : keys) message.key(key);
@@ -135,6 +139,7 @@ void Client::wait(const std::vector<std::string>& keys, std::optional<Duration> 
 }
 
 void Client::wait_locked(const std::vector<std::string>& keys, Duration timeout) {
+  HOOKE_CHECK(!keys.empty(), "a wait is for some key");
   const MonotonicTime end = ports_.clock.monotonic_now() + timeout;
   for (Duration left = timeout;; left = end - ports_.clock.monotonic_now()) {
     // Nothing comes from a machine that was rebooted meanwhile: a hardened client asks in between
@@ -151,6 +156,7 @@ void Client::wait_locked(const std::vector<std::string>& keys, Duration timeout)
 
 bool Client::wait_once(const std::vector<std::string>& keys, Duration timeout) {
   Message message = key_list(Query::wait, keys);
+  HOOKE_CHECK(!keys.empty(), "a wait is sent for some key");
   connection_.send(message);
   std::optional<MonotonicTime> deadline = ports_.clock.monotonic_now() + timeout;
   if (connection_.options().planted.has(Planted::store_waits_for_ever)) deadline.reset();
@@ -163,6 +169,7 @@ bool Client::wait_once(const std::vector<std::string>& keys, Duration timeout) {
   // The wait may have been satisfied just now: its answer then comes before that of the
   // cancellation. To PyTorch it has timed out all the same, so that whoever waits in slices that
   // are shorter than a slow store's answer waits for ever.
+  HOOKE_CHECK(!connection_.of_1_13(), "a wait of 1.13 cannot be cancelled");
   const bool satisfied = connection_.number<std::uint8_t>() != kWaitCanceled;
   if (satisfied) connection_.expect(kWaitCanceled);
   return satisfied && connection_.hardened();
@@ -208,6 +215,7 @@ void Client::multi_set(const std::vector<std::pair<std::string, Value>>& items) 
   }
   const std::lock_guard lock(mutex_);
   persistently([&] {
+    HOOKE_CHECK(!connection_.of_1_13(), "a store of 1.13 takes one key at a time");
     Message message = connection_.request(Query::multi_set);
     message.u64(items.size());
     for (const auto& [key, item] : items) message.key(key).value(item);

@@ -2,6 +2,7 @@
 #include "model/store/tcp_store_connection.h"
 
 #include "model/signals/interruptible_stream.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -35,9 +36,11 @@ TcpStoreConnection::TcpStoreConnection(sim::Ports& ports, TcpStoreOptions option
     : ports_(ports), options_(std::move(options)), timeout_(options_.timeout) {
   connect(options_.timeout);
   options_.pause = nullptr;  // later calls may come from another fiber
+  HOOKE_CHECK(stream_ != nullptr, "a client that is made is connected");
 }
 
 void TcpStoreConnection::connect(Duration timeout) {
+  HOOKE_CHECK(stream_ == nullptr, "only a client without a connection connects");
   Backoff backoff(ports_.random, options_.variant);
   const MonotonicTime deadline = ports_.clock.monotonic_now() + timeout;
   for (;;) {
@@ -89,6 +92,7 @@ std::unique_ptr<sim::Stream> TcpStoreConnection::connect_socket(Backoff& backoff
 
 bool TcpStoreConnection::open(sim::Stream& stream, MonotonicTime deadline) {
   if (of_1_13()) return true;
+  HOOKE_CHECK(ports_.processes.self().value > 0, "a process has a number");
   const auto nonce = static_cast<std::uint32_t>(ports_.processes.self().value);
   if (!send_opening(stream, nonce)) return false;
   sim::Buffer echo;
@@ -99,6 +103,7 @@ bool TcpStoreConnection::open(sim::Stream& stream, MonotonicTime deadline) {
     if (!more || more->empty()) return false;
     echo.append(std::move(more).value());
   }
+  HOOKE_CHECK(echo.size() >= sizeof(nonce), "an echo is read when it is whole");
   return take_number<std::uint32_t>(echo) == nonce;
 }
 
@@ -123,6 +128,8 @@ void TcpStoreConnection::send(Message& message) {
   reconnect_if_lost();
   if (stream_ == nullptr) broken("an earlier call lost it");
   std::unique_ptr<sim::Stream> stream = std::move(stream_);
+  HOOKE_CHECK(stream != nullptr && received_.empty(),
+              "a request is sent when the last answer has been read");
   auto written = stream->write(message.take());
   if (!written) broken(std::string(to_string(written.failure().fault)));
   stream_ = std::move(stream);
@@ -130,12 +137,14 @@ void TcpStoreConnection::send(Message& message) {
 
 void TcpStoreConnection::send_change(Message& message) {
   send(message);
+  HOOKE_CHECK(stream_ != nullptr, "a change that was sent is in doubt");
   in_doubt_ = true;
 }
 
 bool TcpStoreConnection::receive(std::size_t count, std::optional<MonotonicTime> deadline) {
   const auto until = deadline ? deadline : request_deadline();
   std::unique_ptr<sim::Stream> stream = std::move(stream_);
+  HOOKE_CHECK(stream != nullptr, "an answer is waited for on a connection");
   bool in_time = true;
   while (in_time && received_.size() < count) {
     auto more = stream->read(until);
@@ -148,6 +157,8 @@ bool TcpStoreConnection::receive(std::size_t count, std::optional<MonotonicTime>
     }
   }
   stream_ = std::move(stream);
+  HOOKE_CHECK(stream_ != nullptr && (!in_time || received_.size() >= count),
+              "what is received in time is whole");
   return in_time;
 }
 

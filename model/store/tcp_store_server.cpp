@@ -11,6 +11,7 @@
 #include "model/store/decimal.h"
 #include "model/store/tcp_store.h"
 #include "model/store/wire.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -112,6 +113,7 @@ Server::Server(sim::Ports& ports, sim::PortNumber port, const std::string& purpo
                             std::string(to_string(listener.failure().fault)));
   }
   listener_ = std::move(listener).value();
+  HOOKE_CHECK(listener_->local().port.value != 0, "a server has a port");
   ports.trace.emit(events::store_serving, {std::uint32_t{listener_->local().port.value}, purpose});
 }
 
@@ -121,6 +123,8 @@ Server::~Server() {
 
 void Server::on_accept(std::unique_ptr<sim::Stream> stream) {
   const std::uint64_t number = next_connection_++;
+  HOOKE_CHECK(stream != nullptr && !connections_.contains(number),
+              "a connection that is accepted is a new one");
   connections_[number] = std::make_unique<Connection>(*this, number, std::move(stream));
 }
 
@@ -134,12 +138,15 @@ std::size_t Server::active_clients(sim::Duration span) const {
 
 void Server::drop(std::uint64_t connection) {
   const auto found = connections_.find(connection);
+  HOOKE_CHECK(found != connections_.end(), "a connection is dropped once");
   found->second->forget_waits();
+  HOOKE_CHECK(connection < next_connection_, "connections are numbered as they come");
   connections_.erase(found);
 }
 
 void Connection::on_data(sim::Buffer& received) {
   latest_ = server_.ports_.clock.monotonic_now();
+  HOOKE_CHECK(latest_ >= sim::MonotonicTime{}, "a monotonic clock is never negative");
   if (!dialect_) dialect_ = dialect_of(received);
   if (!dialect_) return;
   try {
@@ -154,6 +161,7 @@ void Connection::on_data(sim::Buffer& received) {
 }
 
 bool Connection::handle(Request& request) {
+  HOOKE_CHECK(dialect_.has_value(), "a request is taken in a dialect");
   switch (request.query) {
     case Query::validate: return request.number == kValidateMagic;
     case Query::ping: reply(Message().u32(static_cast<std::uint32_t>(request.number))); return true;
@@ -215,6 +223,8 @@ Value Connection::stored(const std::string& key) const {
 }
 
 void Connection::store(const std::string& key, Value value) {
+  HOOKE_CHECK(key.size() <= kKeyBytesMax,
+              "a key that is stored is no longer than a request allows");
   server_.keys_[key] = std::move(value);
   const bool any = planted(Planted::store_wakes_for_any_key) && !server_.waiting_.empty();
   wake_waiters(any ? std::string(server_.waiting_.begin()->first) : key);
@@ -271,10 +281,13 @@ void Connection::wait(const Request& request) {
     wait_for(key);
     ++missing;
   }
+  HOOKE_CHECK(missing <= request.keys.size(), "no more keys are missing than were asked for");
   awaited_ = missing;  // replaces the count of an open WAIT, its registrations stay
 }
 
 void Connection::wait_for(const std::string& key) {
+  HOOKE_CHECK(server_.connections_.contains(number_),
+              "a connection that waits is one of the server");
   server_.waiting_[key].push_back(number_);
   registered_.insert(key);
 }
@@ -282,6 +295,8 @@ void Connection::wait_for(const std::string& key) {
 void Connection::forget_waits() {
   for (const std::string& key : registered_) {
     const auto entry = server_.waiting_.find(key);
+    HOOKE_CHECK(entry != server_.waiting_.end(),
+                "a registered key is one that the server waits for");
     std::erase(entry->second, number_);
     if (entry->second.empty()) server_.waiting_.erase(entry);
   }
@@ -294,6 +309,7 @@ void Connection::wake_waiters(const std::string& key) {
   if (found == server_.waiting_.end()) return;
   for (const std::uint64_t number : found->second) {
     Connection& waiter = *server_.connections_.at(number);
+    HOOKE_CHECK(&waiter.server_ == &server_, "a waiter is a connection of this server");
     waiter.registration_gone(key);
     const bool overlooked =
         planted(Planted::store_wakes_one_waiter) && number != found->second.front();
@@ -318,6 +334,7 @@ void Connection::queue_push(Request& request) {
   server_.queues_[request.key].push_back(std::move(request.value));
   const auto found = server_.waiting_.find(request.key);
   if (found == server_.waiting_.end()) return;
+  HOOKE_CHECK(!found->second.empty(), "a key that is waited for has a waiter");
   // One is woken, and it stays registered, so that a later wait of its may end too early (S-14).
   for (const std::uint64_t number : found->second) {
     if (server_.connections_.at(number)->key_appeared()) return;
@@ -327,6 +344,7 @@ void Connection::queue_push(Request& request) {
 void Connection::queue_pop(const Request& request) {
   const auto queue = server_.queues_.find(request.key);
   if (queue == server_.queues_.end()) return reply(Message().i64(0));
+  HOOKE_CHECK(!queue->second.empty(), "no queue of the server is empty");
   reply(
       Message().i64(static_cast<std::int64_t>(queue->second.size())).value(queue->second.front()));
   queue->second.pop_front();
@@ -343,6 +361,7 @@ void Connection::list_keys() {
 bool Connection::barrier(const Request& request) {
   std::int64_t arrived = 1;
   const auto found = server_.keys_.find(request.key);
+  HOOKE_CHECK(request.query == Query::barrier, "a barrier counts its own requests");
   if (found != server_.keys_.end()) {
     const auto before = leading_number(found->second.bytes());
     if (!before) return false;

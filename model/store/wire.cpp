@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -17,6 +19,7 @@ class Lookahead {
   bool skip(std::uint64_t count) {
     if (count > bytes_.size() - position_) return false;
     position_ += static_cast<std::size_t>(count);
+    HOOKE_CHECK(position_ <= bytes_.size(), "what is skipped is there");
     return true;
   }
   std::optional<std::uint64_t> u64() {
@@ -24,6 +27,7 @@ class Lookahead {
     unsigned char raw[8];
     bytes_.peek(position_, 8, reinterpret_cast<char*>(raw));
     position_ += 8;
+    HOOKE_CHECK(position_ <= bytes_.size(), "looking ahead stays in the buffer");
     std::uint64_t number = 0;
     for (std::size_t i = 0; i < 8; ++i) number |= std::uint64_t{raw[i]} << (8 * i);
     return number;
@@ -78,6 +82,7 @@ std::optional<Query> query_of(std::uint8_t number, Variant dialect) {
 
 /// The query at the front; WireError when the dialect has none of that number.
 Query front_query(const sim::Buffer& bytes, Variant dialect) {
+  HOOKE_CHECK(!bytes.empty(), "a query stands at the front of some bytes");
   char first = 0;
   bytes.peek(0, 1, &first);
   const auto number = static_cast<std::uint8_t>(first);
@@ -117,11 +122,13 @@ bool complete(const sim::Buffer& bytes, Query query) {
 
 std::string take_text(sim::Buffer& bytes) {
   const auto length = take_number<std::uint64_t>(bytes);
+  HOOKE_CHECK(length <= bytes.size(), "a text is taken when it is whole");
   return bytes.take_bytes(static_cast<std::size_t>(length));
 }
 
 sim::Value take_value(sim::Buffer& bytes) {
   const auto length = take_number<std::uint64_t>(bytes);
+  HOOKE_CHECK(length <= bytes.size(), "a value is taken when it is whole");
   return bytes.take(static_cast<std::size_t>(length));
 }
 
@@ -156,6 +163,8 @@ std::optional<Request> take_request(sim::Buffer& bytes, Variant dialect) {
   if (!complete(bytes, query)) return std::nullopt;
   Request request;
   request.query = query;
+  HOOKE_CHECK(static_cast<std::uint8_t>(query) <= static_cast<std::uint8_t>(Query::barrier),
+              "a request has a query of the protocol");
   bytes.drop(1);
   switch (request.query) {
     case Query::validate:
@@ -185,12 +194,14 @@ std::optional<Request> take_request(sim::Buffer& bytes, Variant dialect) {
     case Query::multi_get: {
       const auto count = take_number<std::uint64_t>(bytes);
       for (std::uint64_t i = 0; i < count; ++i) request.keys.push_back(take_text(bytes));
+      HOOKE_CHECK(count <= kKeysMax, "a list has no more keys than are allowed");
       break;
     }
     case Query::multi_set: {
       const auto count = take_number<std::uint64_t>(bytes);
       for (std::uint64_t i = 0; i < count; ++i) {
         std::string key = take_text(bytes);
+        HOOKE_CHECK(count <= kKeysMax, "a list has no more items than are allowed");
         request.items.emplace_back(std::move(key), take_value(bytes));
       }
       break;

@@ -11,6 +11,7 @@
 #include "model/observe/python_error.h"
 #include "model/observe/trace_events.h"
 #include "model/timer/timer_table.h"
+#include "sim/port/check.h"
 #include "sim/port/sync.h"
 
 namespace hooke::model {
@@ -55,6 +56,7 @@ std::unique_ptr<sim::FifoWriter> FileTimerClient::open() {
   for (int i = 1;; ++i) {
     auto fifo = ports_.files.open_fifo_writer(path_);
     if (fifo) return std::move(fifo).value();
+    HOOKE_CHECK(i <= tries, "a FIFO is tried no more often than allowed");
     if (i == tries) {
       throw EscapedPythonError("BrokenPipeError", "no timer server reads " + path_ + " (" +
                                                       std::string(to_string(fifo.failure().fault)) +
@@ -74,6 +76,7 @@ void FileTimerClient::send(const TimerRequest& request) {
                                                  " bytes is longer than PIPE_BUF (" +
                                                  std::to_string(kPipeBufBytes) + ")");
   }
+  HOOKE_CHECK(line.size() + newline <= kPipeBufBytes, "a line is written in one piece");
   line += '\n';
   const sim::MonotonicTime give_up = ports_.clock.monotonic_now() + kFullTimeout;
   for (;;) {
@@ -164,6 +167,7 @@ std::unique_ptr<sim::FifoReader> FileTimerServer::Watch::open() {
 
 void FileTimerServer::Watch::run() {
   if (const std::unique_ptr<sim::FifoReader> fifo = open()) {
+    HOOKE_CHECK(!client_came, "a client comes once");
     client_came = true;
     while (!stopping_) {
       const bool last = once_;
@@ -192,6 +196,7 @@ bool FileTimerServer::Watch::step(sim::FifoReader& fifo) {
   }
   signal_sent_ = 0;
   std::vector<std::int64_t> done = judge();
+  HOOKE_CHECK(signal_sent_ >= 0, "a signal has a number");
   if (signal_sent_ != 0 && options_.signals_itself && !is_1_13() && !hardened()) {
     static_cast<void>(
         ports_.processes.signal(ports_.processes.self(), static_cast<sim::Signal>(signal_sent_)));
@@ -246,6 +251,7 @@ void FileTimerServer::Watch::take_text(const std::string& text,
   unread_ += text;
   for (std::size_t newline = 0; (newline = unread_.find('\n')) != std::string::npos;) {
     const std::string line = unread_.substr(0, newline);
+    HOOKE_CHECK(newline < unread_.size(), "a line that is taken is there");
     unread_.erase(0, newline + 1);
     take_line(line, requests);
   }
@@ -263,6 +269,7 @@ void FileTimerServer::Watch::take_line(std::string_view line, std::vector<TimerR
       throw std::invalid_argument("/pid: " + std::to_string(request.worker_id) +
                                   " is not the number of one process");
     }
+    HOOKE_CHECK(request.worker_id > 0, "a request is of one process");
     requests.push_back(std::move(request));
   } catch (const std::invalid_argument& error) {
     if (!hardened()) throw;
@@ -281,6 +288,7 @@ std::vector<std::int64_t> FileTimerServer::Watch::judge() {
 
 bool FileTimerServer::Watch::end_worker(std::int64_t worker,
                                         const std::vector<TimerRequest>& expired) {
+  HOOKE_CHECK(worker > 0 && !expired.empty(), "a worker that is ended let a timer expire");
   for (const TimerRequest& timer : expired) {
     ports_.trace.emit(events::timer_expired,
                       {worker, timer.scope_id, micros(timer.expires), timer.signal});
@@ -293,6 +301,7 @@ bool FileTimerServer::Watch::end_worker(std::int64_t worker,
       ports_.trace.emit(events::timer_killed,
                         {worker, timer.scope_id, micros(timer.expires), timer.signal, sent.ok()});
       tell("kill worker process", timer);
+      HOOKE_CHECK(timer.signal > 0, "a worker is ended by a signal");
       signal_sent_ = timer.signal;
       return true;
     }
@@ -306,6 +315,7 @@ bool FileTimerServer::Watch::end_worker(std::int64_t worker,
 }
 
 bool FileTimerServer::Watch::is_running(std::int64_t worker) const {
+  HOOKE_CHECK(worker > 0, "a worker is one process");
   if (worker > std::numeric_limits<std::int32_t>::max()) return false;
   return ports_.processes.signal(sim::Pid{static_cast<std::int32_t>(worker)}, sim::Signal::none)
       .ok();
@@ -321,6 +331,7 @@ FileTimerServer::FileTimerServer(sim::Ports& ports, FileTimerOptions options)
                              std::string(to_string(made.failure().fault)));
   }
   watch_ = std::make_shared<Watch>(ports, options_);
+  HOOKE_CHECK(options_.max_interval > sim::Duration::zero(), "a watch looks again and again");
   watch_->last_progress = ports.clock.wall_now();
 }
 
@@ -330,6 +341,7 @@ FileTimerServer::~FileTimerServer() {
 
 void FileTimerServer::start() {
   ports_.executor.spawn(std::string(tasks::kWatchdog), [watch = watch_] { watch->run(); });
+  HOOKE_CHECK(!started_, "a watch is started once");
   started_ = true;
   tell("watchdog started");
 }

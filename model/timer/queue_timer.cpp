@@ -9,6 +9,7 @@
 #include "model/observe/background_tasks.h"
 #include "model/observe/python_error.h"
 #include "model/observe/trace_events.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -31,6 +32,7 @@ std::vector<TimerRequest> TimerQueue::get(std::size_t count, sim::MonotonicTime 
   while (out.size() < count) {
     std::optional<TimerRequest> next = requests_.pop(deadline);
     if (!next) break;
+    HOOKE_CHECK(size_ > 0, "a request that is taken was counted");
     --size_;
     out.push_back(std::move(*next));
   }
@@ -45,6 +47,8 @@ QueueTimerServer::QueueTimerServer(sim::Ports& ports, std::shared_ptr<TimerQueue
       timers_(planted),
       variant_(variant),
       life_(std::make_shared<Life>(ports.executor)) {
+  HOOKE_CHECK(queue_ != nullptr && max_interval_ > sim::Duration::zero(),
+              "a server of timers has a queue and looks again and again");
   life_->progress = ports.clock.wall_now();
 }
 
@@ -53,6 +57,7 @@ QueueTimerServer::~QueueTimerServer() {
 }
 
 void QueueTimerServer::start() {
+  HOOKE_CHECK(!started_, "a server of timers is started once");
   started_ = true;
   ports_.executor.spawn(std::string(tasks::kTimerServer), [this, life = life_] {
     while (!life->stopping) {
@@ -94,7 +99,9 @@ void QueueTimerServer::step() {
   const bool acts = !timers_.expired(ports_.clock.wall_now()).empty();
   if (acts && variant_ == Variant::hardened && !hear_the_rest()) return;
   for (const auto& [worker, expired] : timers_.expired(ports_.clock.wall_now())) {
+    HOOKE_CHECK(!expired.empty(), "a worker that is late has a timer that is over");
     const TimerRequest& first = expired.front();
+    HOOKE_CHECK(first.expires.has_value(), "a timer that is over had a time");
     ports_.trace.emit(events::timer_expired,
                       {worker, first.scope_id, micros_of(*first.expires), first.signal});
     bool done = true;
@@ -159,12 +166,15 @@ TimerListener::TimerListener(sim::Ports& ports, sim::PortNumber port,
                              std::string(to_string(listener.failure().fault)));
   }
   listener_ = std::move(listener).value();
+  HOOKE_CHECK(listener_->local().port.value != 0, "a listener has a port");
 }
 
 TimerListener::~TimerListener() = default;
 
 void TimerListener::on_accept(std::unique_ptr<sim::Stream> stream) {
   const std::uint64_t number = next_connection_++;
+  HOOKE_CHECK(stream != nullptr && !connections_.contains(number),
+              "a connection that is accepted is a new one");
   connections_[number] = std::make_unique<Connection>(*this, number, std::move(stream));
 }
 
@@ -193,6 +203,7 @@ void QueueTimerClient::send(const TimerRequest& request) {
     }
     stream_ = std::move(stream).value();
   }
+  HOOKE_CHECK(stream_ != nullptr, "a request is sent on a connection");
   if (const auto sent = stream_->write(sim::Buffer(encode_timer_request(request) + "\n")); !sent) {
     stream_ = nullptr;
     throw EscapedPythonError("BrokenPipeError", "the timer server has gone");

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 
 void TimerTable::apply(const TimerRequest& request, sim::MonotonicTime not_before) {
@@ -22,10 +24,12 @@ std::map<std::int64_t, std::vector<TimerRequest>> TimerTable::expired(
   if (planted_.has(Planted::timer_expires_early)) now += std::chrono::seconds(1);
   if (planted_.has(Planted::timer_expires_late)) now -= std::chrono::seconds(10);
   for (const auto& [key, timer] : timers_) {
+    HOOKE_CHECK(timer.request.expires.has_value(), "a timer of the table has a time");
     if (*timer.request.expires > now || timer.not_before > monotonic_now) continue;
     out[timer.request.worker_id].push_back(timer.request);
   }
   for (auto& [worker, timers] : out) {
+    HOOKE_CHECK(!timers.empty(), "a worker that is late has a timer that is over");
     std::stable_sort(
         timers.begin(), timers.end(),
         [](const TimerRequest& a, const TimerRequest& b) { return *a.expires < *b.expires; });

@@ -1,6 +1,8 @@
 // One server per worker start, with PyTorch's names.
 #include "model/timer/watchdog.h"
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -36,6 +38,7 @@ std::string Watchdog::serve(std::string path, const std::string& run_id) {
   if (variant_ == Variant::hardened && ports_.files.open_fifo_writer(path)) {
     path += "." + std::to_string(ports_.processes.self().value);
   }
+  HOOKE_CHECK(!path.empty(), "a watchdog serves a file");
   FileTimerOptions options;
   options.path = path;
   options.run_id = run_id;
@@ -43,6 +46,7 @@ std::string Watchdog::serve(std::string path, const std::string& run_id) {
   options.variant = variant_;
   options.on_event = told_;
   options.planted = planted_;
+  HOOKE_CHECK(server_ == nullptr, "a watchdog serves one file");
   server_ = std::make_unique<FileTimerServer>(ports_, std::move(options));
   server_->start();
   return path;

@@ -7,6 +7,7 @@
 #include "model/observe/python_error.h"
 #include "model/timer/queue_timer.h"
 #include "model/timer/watchdog.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -47,6 +48,7 @@ class QueueWatch final : public WorkerTimers {
     listener_ = std::make_unique<TimerListener>(ports_, sim::PortNumber{0}, queue);
     server_ =
         std::make_unique<QueueTimerServer>(ports_, std::move(queue), interval_, planted_, variant_);
+    HOOKE_CHECK(listener_ != nullptr, "a server of timers is told of them");
     server_->start();
     return {
         {kTimerServer, std::string(kThisMachine) + ":" + std::to_string(listener_->port().value)}};
