@@ -7,6 +7,8 @@
 #include <system_error>
 #include <utility>
 
+#include "sim/port/check.h"
+
 namespace hooke::real {
 namespace {
 
@@ -35,6 +37,7 @@ sim::WorldTime EventLoop::now() const {
 }
 
 WatchId EventLoop::watch(int fd, Watcher& watcher) {
+  HOOKE_CHECK(fd >= 0, "a descriptor that is watched is open");
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(slots_.size()));
     slots_.emplace_back();
@@ -45,6 +48,7 @@ WatchId EventLoop::watch(int fd, Watcher& watcher) {
   event.data.u64 = std::uint64_t{id.generation} << 32U | id.slot;
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) fail("epoll_ctl");
   free_.pop_back();
+  HOOKE_CHECK(slots_[id.slot].watcher == nullptr, "a free slot has no watcher");
   slots_[id.slot].watcher = &watcher;
   return id;
 }
@@ -53,21 +57,26 @@ void EventLoop::forget(int fd, WatchId id) {
   if (id.slot >= slots_.size() || slots_[id.slot].generation != id.generation) return;
   epoll_event ignored{};
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, &ignored);
+  HOOKE_CHECK(slots_[id.slot].watcher != nullptr, "a watch that is forgotten has a watcher");
   ++slots_[id.slot].generation;
   slots_[id.slot].watcher = nullptr;
   free_.push_back(id.slot);
 }
 
 void EventLoop::again(WatchId id, std::uint32_t events) {
+  HOOKE_CHECK(id.slot < slots_.size() && events != 0,
+              "what is told again is a watch, of something");
   again_.push_back({id, events});
 }
 
 void EventLoop::tell(WatchId id, std::uint32_t events) {
   if (id.slot >= slots_.size() || slots_[id.slot].generation != id.generation) return;
+  HOOKE_CHECK(slots_[id.slot].watcher != nullptr, "a watch that is told has a watcher");
   slots_[id.slot].watcher->on_ready(events);
 }
 
 std::size_t EventLoop::look(std::optional<sim::Duration> at_most) {
+  HOOKE_CHECK(!at_most || *at_most >= sim::Duration::zero(), "the loop does not sleep backwards");
   timespec span{};
   if (at_most) {
     const auto seconds = std::chrono::floor<std::chrono::seconds>(*at_most);
@@ -77,6 +86,8 @@ std::size_t EventLoop::look(std::optional<sim::Duration> at_most) {
   const int count = epoll_pwait2(epoll_.get(), arrived_.data(), static_cast<int>(arrived_.size()),
                                  at_most ? &span : nullptr, nullptr);
   if (count < 0 && errno != EINTR) fail("epoll_pwait2");
+  HOOKE_CHECK(count <= static_cast<int>(arrived_.size()),
+              "no more events come than there is room for");
   return count < 0 ? 0 : static_cast<std::size_t>(count);
 }
 

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "sim/port/check.h"
 #include "sim/port/sync.h"
 
 namespace hooke::real {
@@ -33,6 +34,7 @@ class LinkProxy::Impl final : public sim::AcceptHandler,
   [[nodiscard]] sim::PortNumber port() const { return listener_->local().port; }
 
   void on_accept(std::unique_ptr<sim::Stream> stream) override {
+    HOOKE_CHECK(stream != nullptr, "a connection that is carried is there");
     // Called outside of fibers: what connects on is one.
     ports_.executor.spawn(
         "link", [self = shared_from_this(),
@@ -41,6 +43,7 @@ class LinkProxy::Impl final : public sim::AcceptHandler,
 
   enum class Flow : unsigned char { open, held, swallowed };
   void set_flow(Way way, Flow flow) {
+    HOOKE_CHECK(!closed_, "a link that is cut or mended is open");
     flows_[index(way)] = flow;
     changed_.wake_all();
   }
@@ -69,6 +72,7 @@ class LinkProxy::Impl final : public sim::AcceptHandler,
       near->reset();  // the nearest that user space comes to a refused connection
       return;
     }
+    HOOKE_CHECK(connected.value() != nullptr, "a link that is made has two ends");
     const std::shared_ptr<sim::Stream> far(std::move(connected).value());
     streams_.insert({near.get(), far.get()});
     const sim::FiberId back = ports_.executor.spawn(
@@ -76,6 +80,8 @@ class LinkProxy::Impl final : public sim::AcceptHandler,
         [self = shared_from_this(), near, far] { self->pump(*far, *near, Way::back); });
     pump(*near, *far, Way::there);
     ports_.executor.join(back);
+    HOOKE_CHECK(streams_.contains(near.get()) && streams_.contains(far.get()),
+                "both ends of a link are known");
     streams_.erase(near.get());
     streams_.erase(far.get());
   }
@@ -92,6 +98,7 @@ class LinkProxy::Impl final : public sim::AcceptHandler,
 
   /// Takes the time the bytes take; false when they do not arrive.
   bool travel(Way way, std::size_t bytes) {
+    HOOKE_CHECK(bytes > 0 && delay_ >= sim::Duration::zero(), "bytes travel forwards");
     sim::Duration span = delay_;
     if (limit_ > 0) span += sim::Duration(1s) * static_cast<std::int64_t>(bytes) / limit_;
     if (span > sim::Duration::zero()) {

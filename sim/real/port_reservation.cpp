@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "sim/port/check.h"
+
 namespace hooke::real {
 
 PortReservation::PortReservation() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -20,6 +22,7 @@ PortReservation::PortReservation() : socket_(::socket(AF_INET, SOCK_STREAM | SOC
       bind(socket_.get(), bytes, size) != 0 || getsockname(socket_.get(), bytes, &size) != 0) {
     throw std::system_error(errno, std::generic_category(), "no port can be reserved");
   }
+  HOOKE_CHECK(address.sin_port != 0, "a port that is reserved has a number");
   port_ = sim::PortNumber{ntohs(address.sin_port)};
 }
 

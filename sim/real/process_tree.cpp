@@ -15,6 +15,8 @@
 #include <system_error>
 #include <utility>
 
+#include "sim/port/check.h"
+
 namespace hooke::real {
 namespace {
 
@@ -53,6 +55,8 @@ void kill_all_marked(const std::string& variable) {
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
     const std::vector<sim::Pid> left = processes_marked(variable);
     if (left.empty()) return;
+    HOOKE_CHECK(left.front().value > 1,
+                "a process that is killed is one process, and not the first");
     for (const sim::Pid pid : left) kill(pid.value, SIGKILL);
     usleep(kPause);
   }
@@ -80,6 +84,8 @@ bool is_running(sim::Pid pid) {
 }
 
 std::vector<sim::Pid> processes_marked(const std::string& variable) {
+  HOOKE_CHECK(variable.find('=') != std::string::npos,
+              "processes are marked by a variable and its value");
   std::vector<sim::Pid> out;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/proc", error)) {
@@ -93,6 +99,8 @@ std::vector<sim::Pid> processes_marked(const std::string& variable) {
 }
 
 OrphanKiller::OrphanKiller(std::string variable) {
+  HOOKE_CHECK(variable.find('=') != std::string::npos,
+              "orphans are marked by a variable and its value");
   int ends[2] = {-1, -1};
   if (pipe(ends) != 0) fail("pipe");
   pid_ = fork();

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "sim/port/check.h"
 #include "sim/real/real_stream.h"
 #include "sim/real/resolver.h"
 #include "sim/real/tls_stream.h"
@@ -28,6 +29,7 @@ constexpr int kBacklog = 2048;
 constexpr std::chrono::milliseconds kLastWords{2000};
 
 sim::Failure failure_of(int error, const std::string& what) {
+  HOOKE_CHECK(error != 0, "a failure has a reason");
   const std::string detail = what + ": " + std::strerror(error);
   switch (error) {
     case ECONNREFUSED: return {sim::Fault::connection_refused, detail, false};
@@ -103,6 +105,7 @@ Descriptor bind_all(int family, sim::PortNumber port) {
 sockaddr_un file_address(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
+  HOOKE_CHECK(path.size() <= sim::kSocketPathBytesMax, "a path fits the address of a socket file");
   path.copy(address.sun_path, sim::kSocketPathBytesMax);
   return address;
 }
@@ -130,6 +133,7 @@ class RealListener final : public sim::Listener, private Watcher {
  public:
   RealListener(RealNetwork& network, Descriptor socket, sim::AcceptHandler& handler)
       : network_(network), socket_(std::move(socket)), handler_(handler), reserve_(spare()) {
+    HOOKE_CHECK(socket_.get() >= 0, "a listener has a socket");
     watch_ = network_.loop().watch(socket_.get(), *this);
   }
   ~RealListener() override {
@@ -161,6 +165,7 @@ class RealListener final : public sim::Listener, private Watcher {
   /// All descriptors are in use: a client that can wait for nothing is better told so. False when
   /// not even that is possible now.
   bool turn_one_away() {
+    HOOKE_CHECK(*here_, "a listener that turns a client away is there");
     reserve_.close();
     // Closed before the reserve is taken again: there is one descriptor for the two.
     const bool told =
@@ -223,6 +228,7 @@ class RealNetwork::Lingering final : public Watcher {
 
   /// Sends what it can; true when nothing more is to be done.
   bool send_more() {
+    HOOKE_CHECK(sent_ <= rest_.size(), "no more is sent than was left");
     while (sent_ < rest_.size()) {
       const ssize_t count =
           send(socket_.get(), rest_.data() + sent_, rest_.size() - sent_, MSG_NOSIGNAL);
@@ -260,6 +266,7 @@ RealNetwork::~RealNetwork() {
 }
 
 void RealNetwork::linger(Descriptor socket, std::string rest) {
+  HOOKE_CHECK(!rest.empty() && socket.get() >= 0, "a connection lingers for what was not sent");
   lingering_.push_back(std::make_unique<Lingering>(*this, std::move(socket), std::move(rest)));
 }
 

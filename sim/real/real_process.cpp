@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "sim/kernel/kernel.h"
+#include "sim/port/check.h"
 #include "sim/real/event_loop.h"
 #include "sim/real/real_files.h"
 #include "sim/real/real_network.h"
@@ -72,6 +73,7 @@ class RealRandom final : public sim::Random {
  public:
   explicit RealRandom(kernel::ChoiceSource& source) : source_(source) {}
   std::uint64_t below(std::string_view purpose, std::uint64_t bound) override {
+    HOOKE_CHECK(bound >= 1 && !purpose.empty(), "a draw has a purpose and an alternative");
     return streams_.try_emplace(purpose, source_, purpose, 0).first->second.below(bound);
   }
 
@@ -86,6 +88,7 @@ class RealTrace final : public sim::Trace {
       : kernel_(kernel), clock_(clock), loop_(loop), pid_(pid) {}
   sim::EventId emit(const sim::EventType& type,
                     std::initializer_list<sim::FieldValue> fields) override {
+    HOOKE_CHECK(pid_.value > 0, "a process has a number");
     return kernel_.trace().emit(kernel_.cause(), loop_.now(), clock_.wall_now(), sim::NodeId{0},
                                 pid_, type, {fields.begin(), fields.size()});
   }

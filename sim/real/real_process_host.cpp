@@ -16,6 +16,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "sim/port/check.h"
 #include "sim/port/sync.h"
 
 extern char** environ;
@@ -104,6 +105,7 @@ class RealProcessHost::Child final : public Watcher {
         pid_(pid),
         ended_(executor),
         descriptor_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))) {
+    HOOKE_CHECK(pid_ > 0, "a child has a number");
     if (!descriptor_) throw std::system_error(errno, std::generic_category(), "pidfd_open");
     watch_ = loop_.watch(descriptor_.get(), *this);
   }
@@ -141,6 +143,7 @@ class RealProcessHost::SignalQueue final : public Watcher {
   SignalQueue& operator=(const SignalQueue&) = delete;
 
   void add(int signal) {
+    HOOKE_CHECK(signal > 0, "a signal that is caught has a number");
     sigaddset(&caught_, signal);
     pthread_sigmask(SIG_BLOCK, &caught_, nullptr);
     const int fd = signalfd(descriptor_.get(), &caught_, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -202,6 +205,7 @@ sim::Pid RealProcessHost::self() const {
 }
 
 sim::Outcome<sim::Pid> RealProcessHost::spawn(const sim::SpawnRequest& request) {
+  HOOKE_CHECK(!request.argv.empty(), "a process that is started has a program");
   SpawnParameters parameters;
   sigset_t none;
   sigset_t all;
@@ -237,16 +241,19 @@ sim::Outcome<sim::Pid> RealProcessHost::spawn(const sim::SpawnRequest& request) 
   const int error = posix_spawnp(&pid, argv[0].c_str(), &parameters.actions, &parameters.attributes,
                                  pointers(argv).data(), pointers(variables).data());
   if (error != 0) return failure_of(error, "starting " + request.argv[0]);
+  HOOKE_CHECK(pid > 0 && !children_.contains(sim::Pid{pid}), "a child has a number of its own");
   children_[sim::Pid{pid}] = std::make_unique<Child>(loop_, executor_, pid);
   return sim::Pid{pid};
 }
 
 sim::Outcome<sim::Done> RealProcessHost::signal(sim::Pid pid, sim::Signal signal) {
+  HOOKE_CHECK(pid.value > 0, "a signal is for one process: kill(2) takes other numbers for groups");
   if (kill(pid.value, static_cast<int>(signal)) == 0) return sim::Done{};
   return failure_of(errno, "signalling process " + std::to_string(pid.value));
 }
 
 sim::Outcome<sim::Done> RealProcessHost::signal_group(sim::Pid leader, sim::Signal signal) {
+  HOOKE_CHECK(leader.value > 1, "a signal is for the group of a leader, and never for all");
   if (killpg(leader.value, static_cast<int>(signal)) == 0) return sim::Done{};
   return failure_of(errno, "signalling process group " + std::to_string(leader.value));
 }

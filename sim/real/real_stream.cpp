@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 
+#include "sim/port/check.h"
 #include "sim/real/real_network.h"
 
 namespace hooke::real {
@@ -29,6 +30,7 @@ RealStream::RealStream(RealNetwork& network, Descriptor socket)
       socket_(std::move(socket)),
       local_(network_.local_of(socket_.get())),
       peer_(network_.peer_of(socket_.get())) {
+  HOOKE_CHECK(socket_.get() >= 0, "a stream has a socket");
   watch_ = network_.loop().watch(socket_.get(), *this);
 }
 
@@ -41,6 +43,7 @@ RealStream::~RealStream() {
 sim::Outcome<sim::Done> RealStream::write(sim::Buffer bytes) {
   if (broken_) return sim::Failure{sim::Fault::connection_reset, "write", false};
   if (finish_when_sent_) return sim::Failure{sim::Fault::closed, "write", false};
+  HOOKE_CHECK(sent_ <= out_.size(), "no more is sent than was written");
   if (sent_ == out_.size()) {
     out_.clear();
     sent_ = 0;
@@ -59,6 +62,7 @@ bool RealStream::backed_up() const {
 }
 
 void RealStream::flush() {
+  HOOKE_CHECK(sent_ <= out_.size(), "no more is sent than was written");
   while (!broken_ && sent_ < out_.size()) {
     const ssize_t count =
         send(socket_.get(), out_.data() + sent_, out_.size() - sent_, MSG_NOSIGNAL);
@@ -85,6 +89,7 @@ ssize_t RealStream::receive() {
     errno = EAGAIN;
     return -1;
   }
+  HOOKE_CHECK(socket_.get() >= 0, "bytes are received from an open socket");
   const ssize_t count = recv(socket_.get(), scratch().data(), kReadBytes, 0);
   // A short read has emptied the socket, and what comes after it is told anew (epoll(7)); an end
   // that was told before is only found by reading on.
@@ -141,6 +146,7 @@ void RealStream::on_ready(std::uint32_t events) {
 }
 
 void RealStream::feed_handler() {
+  HOOKE_CHECK(handler_ != nullptr && destroyed_ == nullptr, "a handler is fed by one at a time");
   bool gone = false;
   destroyed_ = &gone;
   if (std::exchange(starved_, backed_up()) && !starved_ && !ended_) handler_->on_data(received_);
@@ -173,6 +179,7 @@ void RealStream::finish_writing() {
 
 void RealStream::reset() {
   if (broken_) return;
+  HOOKE_CHECK(socket_.get() >= 0, "a stream that is reset has a socket");
   const linger abort_at_close{1, 0};
   setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &abort_at_close, sizeof(abort_at_close));
   network_.loop().forget(socket_.get(), watch_);
