@@ -199,7 +199,10 @@ int Hunt::run(const HuntOptions& options) {
   }
   if (given < planned) shard.count = given == 0 ? 0 : number_of(given - 1) + 1 - shard.first;
   exploration.shards = {shard};
+  return tell(exploration, options, results);
+}
 
+int Hunt::tell(hunt::Exploration& exploration, const HuntOptions& options, std::ostream& results) {
   if (!options.capsules.empty()) {
     write_capsules(
         exploration,
@@ -208,7 +211,7 @@ int Hunt::run(const HuntOptions& options) {
         },
         options.capsules, options.jobs, options.json);
   }
-  if (results.is_open()) results << hunt::write_exploration(exploration);
+  if (!options.results.empty()) results << hunt::write_exploration(exploration);
   std::cout << (options.json ? hunt::write_exploration(exploration)
                              : report::exploration_table(exploration, style_of_terminal()));
   return exit_code_of(exploration);

@@ -46,6 +46,10 @@ struct Hunt {
 
   /// Returns the exit code.
   int run(const HuntOptions& options);
+
+ private:
+  /// Writes what was seen where the options say so.
+  int tell(hunt::Exploration& exploration, const HuntOptions& options, std::ostream& results);
 };
 
 }  // namespace hooke::cli

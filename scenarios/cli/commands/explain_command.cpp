@@ -212,6 +212,35 @@ std::string to_json(const Answers& answers) {
   return out.dump(2) + "\n";
 }
 
+/// Finds the answers one after the other, and tells each as soon as it is there.
+int answer(const scenario::Scenario& scenario, const hunt::ExplainOptions& options,
+           const hunt::RunScenario& run, const ExplainFlags& flags, Answers answers) {
+  const std::optional<hunt::CausalStory> story = hunt::causes_of_failure(scenario, options, run);
+  if (!story) {
+    std::cerr << flags.path << ": failed once and not a second time\n";
+    return kHarnessFailed;
+  }
+  answers.story = *story;
+  const Page page;
+  if (!flags.json) {
+    tell_violation(page, answers);
+    causes_of_failure(page, answers);
+    std::cout << std::flush;
+  }
+  answers.no_return = hunt::find_point_of_no_return(scenario, story->at, options, run);
+  if (!flags.json) {
+    tell_no_return(page, answers);
+    std::cout << std::flush;
+  }
+  answers.counterfactuals = hunt::find_counterfactuals(scenario, options, run);
+  if (flags.json) {
+    std::cout << to_json(answers);
+  } else {
+    tell_counterfactuals(page, answers);
+  }
+  return kAllHeld;
+}
+
 int explain(const ExplainFlags& flags) {
   scenario::Scenario scenario = scenario::load_scenario_file(flags.path);
   if (flags.seed) {
@@ -256,30 +285,7 @@ int explain(const ExplainFlags& flags) {
   for (const auto& promise : invariants.make_all()) {
     if (promise->id() == target->invariant) answers.meaning = promise->meaning();
   }
-  const std::optional<hunt::CausalStory> story = hunt::causes_of_failure(scenario, options, run);
-  if (!story) {
-    std::cerr << flags.path << ": failed once and not a second time\n";
-    return kHarnessFailed;
-  }
-  answers.story = *story;
-  const Page page;
-  if (!flags.json) {
-    tell_violation(page, answers);
-    causes_of_failure(page, answers);
-    std::cout << std::flush;
-  }
-  answers.no_return = hunt::find_point_of_no_return(scenario, story->at, options, run);
-  if (!flags.json) {
-    tell_no_return(page, answers);
-    std::cout << std::flush;
-  }
-  answers.counterfactuals = hunt::find_counterfactuals(scenario, options, run);
-  if (flags.json) {
-    std::cout << to_json(answers);
-  } else {
-    tell_counterfactuals(page, answers);
-  }
-  return kAllHeld;
+  return answer(scenario, options, run, flags, std::move(answers));
 }
 
 }  // namespace

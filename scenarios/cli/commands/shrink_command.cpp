@@ -86,6 +86,65 @@ std::string table(const scenario::Scenario& before, const scenario::Scenario& af
   return text;
 }
 
+/// Plays scenarios, each for no longer than the flags allow.
+struct Player {
+  kernel::Kernel& kernel;
+  const properties::InvariantRegistry& invariants;
+  std::chrono::milliseconds real_time_limit;
+
+  [[nodiscard]] scenario::RunReport play(const scenario::Scenario& scenario,
+                                         scenario::RunOptions options) const {
+    options.wall_time_max = real_time_limit;
+    return scenario::run(kernel, scenario, options, invariants);
+  }
+};
+
+/// What fails in `start`, in one run, or else in two that must be equal; `report` is of the last.
+std::optional<hunt::FailureKind> first_failure(const Player& player,
+                                               const scenario::Scenario& start,
+                                               const std::string& invariant,
+                                               scenario::RunReport& report) {
+  scenario::RunOptions options;
+  for (const bool twice : {false, true}) {
+    options.twin = twice;
+    report = player.play(start, options);
+    const auto target = hunt::target_of(start, report, invariant);
+    if (target) return target;
+  }
+  return std::nullopt;
+}
+
+/// The search, with its progress on standard error; nullopt when the failure does not come again.
+std::optional<hunt::Shrunk> search(const Player& player, const scenario::Scenario& start,
+                                   hunt::ShrinkOptions options, double seconds,
+                                   const kernel::Stopwatch& stopwatch) {
+  ShrinkProgress progress(stopwatch);
+  std::size_t runs = 0;
+  options.on_step = [&](const hunt::ShrinkStep& step) { progress.step(step); };
+  options.enough = [&] {
+    progress.run(runs);
+    return stopwatch.elapsed() > span_of(seconds);
+  };
+  return hunt::shrink(start, options,
+                      [&](const auto& scenario, const scenario::RunOptions& run_options) {
+                        ++runs;
+                        return player.play(scenario, run_options);
+                      });
+}
+
+/// How the written scenario is judged.
+report::Result judged(const Player& player, const std::string& text, const std::string& out,
+                      std::ostream& tell) {
+  const report::Result result{
+      out, false, player.play(scenario::load_scenario(text, out), scenario::RunOptions()), "sim"};
+  report::Style style;
+  style.colour = isatty(out.empty() ? STDERR_FILENO : STDOUT_FILENO) != 0;
+  const std::size_t name_width = std::max<std::size_t>(20, result.run.name.size());
+  tell << report::table_head(style, name_width) << report::row(result, style, name_width) << '\n'
+       << report::explanation(result, style, true);
+  return result;
+}
+
 int shrink(const ShrinkFlags& flags) {
   scenario::Scenario start = scenario::load_scenario_file(flags.path);
   if (flags.seed) {
@@ -99,18 +158,10 @@ int shrink(const ShrinkFlags& flags) {
   kernel::Kernel kernel;
   const auto invariants = properties::InvariantRegistry::with_builtins();
   const kernel::Stopwatch stopwatch;
-  scenario::RunOptions first;
+  const Player player{kernel, invariants, flags.real_time_limit};
   if (const auto strategy = kernel::strategy_from(flags.strategy)) start.schedule = *strategy;
-  first.twin = false;
-  first.wall_time_max = flags.real_time_limit;
-  scenario::RunReport report = scenario::run(kernel, start, first, invariants);
-  std::optional<hunt::FailureKind> target = hunt::target_of(start, report, flags.invariant);
-  if (!target) {
-    // Two runs that differ are a failure, too, and take twice the time to see.
-    first.twin = true;
-    report = scenario::run(kernel, start, first, invariants);
-    target = hunt::target_of(start, report, flags.invariant);
-  }
+  scenario::RunReport report;
+  const auto target = first_failure(player, start, flags.invariant, report);
   if (!target && !report.inconclusive.empty()) {
     std::cerr << fmt::format("{}: inconclusive: {}\n", flags.path, report.inconclusive);
     return kHarnessFailed;
@@ -130,22 +181,7 @@ int shrink(const ShrinkFlags& flags) {
   options.start = report;
   options.any_cause = flags.any_cause;
   options.runs_max = flags.runs;
-  std::optional<hunt::Shrunk> shrunk;
-  {
-    ShrinkProgress progress(stopwatch);
-    std::size_t runs = 0;
-    options.on_step = [&](const hunt::ShrinkStep& step) { progress.step(step); };
-    options.enough = [&] {
-      progress.run(runs);
-      return stopwatch.elapsed() > span_of(flags.seconds);
-    };
-    shrunk =
-        hunt::shrink(start, options, [&](const auto& scenario, scenario::RunOptions run_options) {
-          ++runs;
-          run_options.wall_time_max = flags.real_time_limit;
-          return scenario::run(kernel, scenario, run_options, invariants);
-        });
-  }
+  const auto shrunk = search(player, start, std::move(options), flags.seconds, stopwatch);
   if (!shrunk) {
     std::cerr << flags.path << ": failed once and not a second time\n";
     return kHarnessFailed;
@@ -163,16 +199,7 @@ int shrink(const ShrinkFlags& flags) {
                       shrunk->minimal ? "without any line of it this failure is gone"
                                       : "the budget was used up, it may become smaller still");
 
-  scenario::RunOptions last;
-  last.wall_time_max = flags.real_time_limit;
-  const report::Result result{
-      flags.out, false,
-      scenario::run(kernel, scenario::load_scenario(text, flags.out), last, invariants), "sim"};
-  report::Style style;
-  style.colour = isatty(flags.out.empty() ? STDERR_FILENO : STDOUT_FILENO) != 0;
-  const std::size_t name_width = std::max<std::size_t>(20, result.run.name.size());
-  tell << report::table_head(style, name_width) << report::row(result, style, name_width) << '\n'
-       << report::explanation(result, style, true);
+  const report::Result result = judged(player, text, flags.out, tell);
   const bool verified = result.run.harness_failure.empty() || target->invariant == "harness";
   return result.run.passed && verified ? kAllHeld : kHarnessFailed;
 }
