@@ -263,6 +263,7 @@ void EtcdV2Server::Service::watch(const Exchange& exchange, const std::string& k
       return exchange->finish(last->text);
     }
   }
+  HOOKE_CHECK(key.front() == '/', "a key that is waited for begins with a slash");
   waiters_.push_back({exchange, key, recursive, since > 0 ? since : seen_index() + 1});
   tell();
 }
@@ -297,6 +298,8 @@ void EtcdV2Server::Service::tell() {
     waiter.since = std::max(waiter.since, seen_index() + 1);  // nothing up to here concerns it
     waiting.push_back(std::move(waiter));
   }
+  HOOKE_CHECK(waiting.size() + told.size() <= waiters_.size(),
+              "a waiter is told, or waits on, or is gone");
   waiters_ = std::move(waiting);
   // An answer may let the next request of its connection in, which may change the tree.
   for (const auto& [exchange, text] : told) exchange->finish(text);

@@ -128,6 +128,7 @@ std::string EtcdV2Tree::write(const std::string& action, const std::string& key,
   // A directory's own index stays where it was, although the change has one.
   HOOKE_CHECK(action != "update" || present != nodes_.end(), "only a key that is there is updated");
   if (action == "update" && node.is_directory) node.modified = present->second.modified;
+  HOOKE_CHECK(node.modified != 0 && node.created <= index_, "a node has been made and changed");
   if (present != nodes_.end()) forget_expiry(key, present->second);
   if (node.expires) expiries_.emplace(*node.expires, key);
   nodes_[key] = std::move(node);
@@ -152,6 +153,7 @@ std::string EtcdV2Tree::remove(const std::string& action, const std::string& key
   if (before.is_directory) node["dir"] = true;
   node["modifiedIndex"] = index_;
   node["createdIndex"] = before.created;
+  HOOKE_CHECK(before.created <= index_, "a node that is removed was made before");
   std::string text =
       change_text(action, std::move(node), json_of(key, before, clock_.monotonic_now()));
   record(key, true, false, text);

@@ -33,6 +33,9 @@ bool EtcdV3Leases::renew(std::int64_t id, sim::MonotonicTime now) {
 std::set<std::string> EtcdV3Leases::revoke(std::int64_t id) {
   HOOKE_CHECK(leases_.contains(id), "a lease that is revoked is there");
   std::set<std::string> keys = std::move(leases_.extract(id).mapped().keys);
+  HOOKE_CHECK(std::all_of(keys.begin(), keys.end(),
+                          [&](const std::string& key) { return lease_of_.contains(key); }),
+              "a key of a lease knows its lease");
   for (const std::string& key : keys) lease_of_.erase(key);
   return keys;
 }

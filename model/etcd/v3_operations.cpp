@@ -316,6 +316,7 @@ Json EtcdV3Operations::apply_put(const EtcdV3PutRequest& request) {
 }
 
 Json EtcdV3Operations::apply_remove(const EtcdV3DeleteRequest& request) {
+  HOOKE_CHECK(!request.key.empty(), "a key that is removed has a name");
   const auto gone = keys_.remove(EtcdV3Range::of(request.key, request.range_end));
   Json answer = with_revision(keys_.seen_revision());
   put_number(answer, "deleted", static_cast<std::int64_t>(gone.size()));
@@ -327,6 +328,7 @@ Json EtcdV3Operations::apply_remove(const EtcdV3DeleteRequest& request) {
 }
 
 void EtcdV3Operations::revoke(std::int64_t lease) {
+  HOOKE_CHECK(leases_.contains(lease), "a lease that is revoked is there");
   for (const std::string& key : leases_.revoke(lease)) {
     keys_.remove(EtcdV3Range::of(key, ""));
   }

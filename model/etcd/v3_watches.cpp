@@ -144,6 +144,7 @@ EtcdV3Watches::~EtcdV3Watches() = default;
 void EtcdV3Watches::open(const std::shared_ptr<HttpExchange>& exchange) {
   const auto requests = read_etcd_watches(exchange->query().body);
   std::erase_if(streams_, [](const auto& stream) { return stream->gone(); });
+  HOOKE_CHECK(exchange != nullptr, "a stream of watches has a client");
   streams_.push_back(std::make_shared<Stream>(*this, exchange));
   const auto stream = streams_.back();
   for (const EtcdV3WatchRequest& request : requests) stream->ask(request);
@@ -153,6 +154,8 @@ void EtcdV3Watches::tell() {
   if (told_ == keys_.revision()) return;
   HOOKE_CHECK(told_ < keys_.revision(), "no watcher hears of what is to come");
   const std::int64_t next = told_ + 1;
+  HOOKE_CHECK(next > keys_.compacted() || keys_.compacted() <= keys_.revision(),
+              "no revision to come is compacted");
   told_ = keys_.revision();
   const auto changes = keys_.since(next);
   std::erase_if(streams_, [](const auto& stream) { return stream->gone(); });

@@ -67,6 +67,7 @@ std::string head_of(int status, HttpHeaders headers) {
 std::string chunk_of(const std::string& piece) {
   if (piece.empty()) return "";
   constexpr std::string_view kDigits = "0123456789abcdef";
+  HOOKE_CHECK(!piece.empty(), "a piece that ends no body has bytes");
   std::string size;
   for (std::size_t left = piece.size(); left > 0; left >>= 4U) {
     size.insert(size.begin(), kDigits[left & 15U]);
@@ -94,6 +95,7 @@ class HttpService::Connection final : public sim::StreamHandler,
   void on_end() override { drop(); }
   void drop() {
     open_ = false;
+    HOOKE_CHECK(service_.connections_.contains(number_), "a connection is dropped once");
     service_.connections_.erase(number_);
   }
 

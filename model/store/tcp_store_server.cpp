@@ -315,6 +315,7 @@ void Connection::wake_waiters(const std::string& key) {
         planted(Planted::store_wakes_one_waiter) && number != found->second.front();
     if (!overlooked) static_cast<void>(waiter.key_appeared());
   }
+  HOOKE_CHECK(!found->second.empty(), "a key that is waited for has a waiter");
   server_.waiting_.erase(found);
 }
 

@@ -68,6 +68,7 @@ std::unique_ptr<sim::FifoWriter> FileTimerClient::open() {
 
 void FileTimerClient::send(const TimerRequest& request) {
   const std::unique_ptr<sim::FifoWriter> fifo = open();
+  HOOKE_CHECK(fifo != nullptr, "a request is written to an open FIFO");
   std::string line = encode_timer_request(request);
   // PyTorch forgets the newline, so that the longest line is not written in one piece (T-5).
   const std::size_t newline = variant_ == Variant::hardened ? 1 : 0;
@@ -212,6 +213,7 @@ bool FileTimerServer::Watch::step(sim::FifoReader& fifo) {
 
 bool FileTimerServer::Watch::take_requests(sim::FifoReader& fifo,
                                            std::vector<TimerRequest>& requests) {
+  HOOKE_CHECK(!hardened(), "only PyTorch's watch reads so");
   const sim::MonotonicTime end = in(options_.max_interval);
   while (!stopping_) {
     // Waits for as long as a writer has the FIFO open, whatever expires meanwhile (T-11).
@@ -232,6 +234,7 @@ bool FileTimerServer::Watch::take_requests(sim::FifoReader& fifo,
 
 bool FileTimerServer::Watch::take_all_requests(sim::FifoReader& fifo,
                                                std::vector<TimerRequest>& requests) {
+  HOOKE_CHECK(hardened(), "only a hardened watch reads so");
   if (!once_) ports_.executor.sleep_until(in(std::min(options_.max_interval, kLongestIdle)));
   for (const sim::MonotonicTime end = in(options_.max_interval);
        ports_.clock.monotonic_now() < end;) {
@@ -356,6 +359,7 @@ void FileTimerServer::stop() {
 }
 
 void FileTimerServer::run_once() {
+  HOOKE_CHECK(watch_ != nullptr, "a server has a watch");
   watch_->run_once();
   if (std::exchange(started_, false)) {
     static_cast<void>(watch_->wait(std::nullopt));

@@ -35,6 +35,7 @@ std::vector<TimerRequest> TimerQueue::get(std::size_t count, sim::MonotonicTime 
     HOOKE_CHECK(size_ > 0, "a request that is taken was counted");
     --size_;
     out.push_back(std::move(*next));
+    HOOKE_CHECK(out.size() <= count, "no more requests are taken than were asked for");
   }
   return out;
 }

@@ -95,6 +95,7 @@ std::string failure_summary(const std::string& name, const ProcessFailures& fail
     }
   }
   width = std::min(width, kWidthMax);
+  HOOKE_CHECK(width >= std::min(title.size(), kWidthMax), "a border is as wide as the title");
   const std::string border = std::string(width, '=') + "\n";
   const std::string section = std::string(width, '-') + "\n";
   return "\n" + border + title + "\n" + section + "Failures:\n" +

@@ -6,11 +6,13 @@
 #include <stdexcept>
 
 #include "model/observe/trace_events.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
 void Holdings::hold(std::string name, std::function<void()> release) {
   if (holds(name)) throw std::invalid_argument("\"" + name + "\" is held already");
+  HOOKE_CHECK(!name.empty() && release != nullptr, "what is held has a name and can be given back");
   holdings_.push_back({std::move(name), std::move(release)});
 }
 

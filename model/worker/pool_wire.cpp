@@ -5,6 +5,8 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -17,6 +19,7 @@ void put_word(std::string& out, std::size_t number) {
 
 std::size_t word_at(const sim::Buffer& from, std::size_t position) {
   std::array<char, kWord> bytes{};
+  HOOKE_CHECK(position + kWord <= from.size(), "a word is read when it is whole");
   from.peek(position, kWord, bytes.data());
   std::size_t number = 0;
   for (const char byte : bytes) number = number << 8U | static_cast<unsigned char>(byte);
@@ -44,6 +47,7 @@ std::string encode_pool_message(const PoolMessage& message) {
     put_word(out, text.size());
     out += text;
   }
+  HOOKE_CHECK(out.size() == bytes, "a message is as long as was counted");
   return out;
 }
 
@@ -63,6 +67,7 @@ std::optional<PoolMessage> take_pool_message(sim::Buffer& received) {
     check_size(bytes);
   }
   if (received.size() < bytes) return std::nullopt;
+  HOOKE_CHECK(sizes.size() == count, "a message has as many texts as it says");
   received.drop(kWord);
   PoolMessage message;
   for (const std::size_t size : sizes) {

@@ -35,6 +35,8 @@ ProcessContext::ProcessContext(sim::Ports& ports, ProcessLauncher& launcher, Var
       workers_(std::move(workers)) {}
 
 sim::Pid ProcessContext::spawn(const WorkerStart& worker) {
+  HOOKE_CHECK(!worker.argv.empty() && worker.local_rank >= 0,
+              "a worker has a program and a local rank");
   sim::SpawnRequest request;
   request.argv = worker.argv;
   request.environment = worker.environment;
@@ -63,6 +65,7 @@ void ProcessContext::start() {
     known.emplace_back().pid = pid;
   }
   if (variant_ != Variant::hardened) processes_ = std::move(started);
+  HOOKE_CHECK(processes_.size() == workers_.size(), "an incarnation has a process for each worker");
   tail(workers_);
 }
 
@@ -70,6 +73,8 @@ void ProcessContext::start_again(WorkerStart worker) {
   const auto index = static_cast<std::size_t>(worker.local_rank);
   HOOKE_CHECK(index < processes_.size() && processes_[index].ended,
               "only a worker that has ended is started again");
+  HOOKE_CHECK(worker.local_rank == workers_[index].local_rank,
+              "a worker is started again in its own place");
   processes_[index] = {};
   processes_[index].pid = spawn(worker);
   tail({worker});
@@ -95,6 +100,7 @@ const std::optional<sim::ExitStatus>& ProcessContext::status(std::size_t local_r
 }
 
 bool ProcessContext::reap() {
+  HOOKE_CHECK(processes_.size() <= workers_.size(), "each process is that of a worker");
   bool all_ended = true;
   for (std::size_t i = 0; i < processes_.size(); ++i) {
     Process& process = processes_[i];
@@ -104,6 +110,7 @@ bool ProcessContext::reap() {
       all_ended = all_ended && process.abandoned;
       continue;
     }
+    HOOKE_CHECK(!process.abandoned || process.pid.value > 0, "a worker that ends had a number");
     ports_.trace.emit(events::worker_ended,
                       {process.pid.value, workers_[i].local_rank, workers_[i].rank,
                        process.ended->as_python(), process.told_to_stop});
@@ -133,6 +140,7 @@ bool ProcessContext::one_has_failed() const {
 }
 
 int ProcessContext::exit_code_of(const Process& process) const {
+  HOOKE_CHECK(process.ended.has_value(), "only a worker that has ended has an exit code");
   const int code = process.ended->as_python();
   const bool as_shell = code < 0 && planted_.has(Planted::worker_exit_code_of_a_shell);
   return as_shell ? 128 - code : code;
@@ -146,6 +154,8 @@ void ProcessContext::note_failures(ProcessFailures& failures) const {
         failures.begin(), failures.end(),
         [&](const ProcessFailure& failure) { return failure.local_rank == worker.local_rank; });
     if (noted || !has_failed(process)) continue;
+    HOOKE_CHECK(process.ended && !process.ended->success(),
+                "a failure is of a worker that ended badly");
     ProcessFailure failure;
     failure.local_rank = worker.local_rank;
     failure.rank = worker.rank;
@@ -176,6 +186,7 @@ std::optional<ProcessesResult> ProcessContext::poll_each() {
 }
 
 void ProcessContext::send(Process& process, sim::Signal signal, const char* reason) {
+  HOOKE_CHECK(process.pid.value > 0, "a worker that is signalled has a number");
   process.told_to_stop = true;
   ports_.trace.emit(events::worker_signalled,
                     {process.pid.value, static_cast<int>(signal), reason});
@@ -193,6 +204,7 @@ void ProcessContext::wait_for_end(const Process* which,
     if (over || (which != nullptr && which->ended)) return;
     const sim::MonotonicTime now = ports_.clock.monotonic_now();
     if (deadline && now >= *deadline) return;
+    HOOKE_CHECK(pause > sim::Duration::zero(), "a look at workers is followed by a pause");
     const sim::Duration span = deadline ? std::min(pause, *deadline - now) : pause;
     if (variant_ == Variant::hardened) {
       ports_.executor.sleep_until(now + span);  // first the workers, then whatever was signalled
@@ -237,6 +249,7 @@ void ProcessContext::kill(Process& process) {
   const sim::MonotonicTime killed = ports_.clock.monotonic_now();
   wait_for_end(&process, killed + kKillGrace);
   if (!process.ended && ports_.processes.state(process.pid) == kUninterruptible) {
+    HOOKE_CHECK(!process.abandoned, "a worker is given up once");
     process.abandoned = variant_ == Variant::hardened;
     tell_uninterruptible(process, ports_.clock.monotonic_now() - killed,
                          process.abandoned ? "abandoned" : "waited_for");
@@ -271,6 +284,8 @@ bool ProcessContext::is_stuck_for(sim::Duration limit) {
 
 void ProcessContext::tell_uninterruptible(const Process& process, sim::Duration span,
                                           const char* consequence) {
+  HOOKE_CHECK(&process >= processes_.data() && &process < processes_.data() + processes_.size(),
+              "a process that is told of is one of these");
   const WorkerStart& worker = workers_[static_cast<std::size_t>(&process - processes_.data())];
   ports_.trace.emit(events::worker_uninterruptible,
                     {process.pid.value, worker.local_rank, worker.rank, span, consequence});

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/observe/python_error.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
@@ -31,6 +32,7 @@ void ProcessGroup::init(const ProcessGroupOptions& options) {
                               store);
   }
   store_ = make_prefix_store("process_group", store);
+  HOOKE_CHECK(store_ != nullptr && server_ == nullptr, "a group that comes about has a store");
   server_ = std::move(server);
   launch_ = std::move(launch);
   backend_ = options.backend;

@@ -146,6 +146,7 @@ class WorkerPool::Impl final : public sim::AcceptHandler {
       return say(number, {"refused", "it has " + std::to_string(slots_) + " slots"});
     }
     if (owners_[number].leased > 0) throw std::invalid_argument("a second lease");
+    HOOKE_CHECK(count >= 1 && count <= slots_, "a lease that waits can be had");
     waiting_.push_back({number, count});
     grant();
   }
@@ -154,8 +155,11 @@ class WorkerPool::Impl final : public sim::AcceptHandler {
   void grant() {
     while (!waiting_.empty() && waiting_.front().second <= free_) {
       const auto [number, count] = waiting_.front();
+      HOOKE_CHECK(count > 0 && count <= free_ && free_ <= slots_,
+                  "a lease is of slots that are free");
       waiting_.pop_front();
       free_ -= count;
+      HOOKE_CHECK(owners_[number].leased == 0, "an owner has one lease");
       owners_[number].leased = count;
       ports_.trace.emit(events::pool_leased, {number, count, free_});
       say(number, {"leased"});
@@ -184,6 +188,7 @@ class WorkerPool::Impl final : public sim::AcceptHandler {
       return say(number,
                  {"failed", std::string(to_string(pid.failure().fault)), pid.failure().detail});
     }
+    HOOKE_CHECK(pid.value().value > 0, "a worker that was started has a number");
     owner.running.push_back(pid.value());
     say(number, {"started", std::to_string(pid.value().value)});
   }
@@ -230,8 +235,10 @@ class WorkerPool::Impl final : public sim::AcceptHandler {
     const std::size_t killed = found->second.running.size();
     end_all(found->second);
     free_ += found->second.leased;
+    HOOKE_CHECK(free_ <= slots_, "no more slots are free than there are");
     if (found->second.leased > 0)
       ports_.trace.emit(events::pool_reclaimed, {number, found->second.leased, killed});
+    HOOKE_CHECK(found->second.running.empty(), "a lease that is given back runs nothing");
     owners_.erase(found);
     grant();
   }
