@@ -1,7 +1,7 @@
 #pragma once
 // What an agent tells of itself through PyTorch's events and metrics, at PyTorch's points
 // (torch/distributed/elastic/agent/server/api.py: record_*_event, _construct_event,
-// _record_metrics; spec/agent.md 3.8 and 3.9).
+// _record_metrics).
 
 #include <string>
 #include <vector>

@@ -43,7 +43,7 @@ struct WorkerSpec {
   std::vector<sim::Signal> signals_to_handle;
   bool signals_caught = false;    ///< by an earlier run of this process, before the first start
   bool worker_identical = false;  ///< TORCH_ELASTIC_WORKER_IDENTICAL: no exchange of role infos
-  /// Every worker believes to be local rank 0 of the one device it sees (agent.md 4.3).
+  /// Every worker believes to be local rank 0 of the one device it sees.
   bool virtual_local_rank = false;
   /// What the launcher has put into the agent's own environment, on top of what it was given.
   std::map<std::string, std::string> environment;

@@ -1,6 +1,6 @@
 #pragma once
 // etcd's v2 API: a tree of directories and text values, with indices as fences. PyTorch speaks it
-// through python-etcd (spec/legacy-etcd.md 8).
+// through python-etcd.
 
 #include <algorithm>
 #include <cstdint>

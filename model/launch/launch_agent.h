@@ -54,8 +54,8 @@ struct LaunchConfig {
 
 struct Plugins;
 
-/// Runs the agent in the calling fiber until it is over and returns torchrun's exit status
-/// (launcher.md 5); 130 stands for Python's death of a keyboard interrupt. Death by a signal's
+/// Runs the agent in the calling fiber until it is over and returns torchrun's exit status;
+/// 130 stands for Python's death of a keyboard interrupt. Death by a signal's
 /// default action never returns: the process is gone. Where the restart policy wants a failed job
 /// run again, the next run has the run id with ".run2", ".run3" … behind it, a handler and an agent
 /// of its own; agents with equal policies meet there. The status is that of the last run.

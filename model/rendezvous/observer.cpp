@@ -26,7 +26,7 @@ std::optional<RendezvousStoreInfo> published_master(Store& store, const std::str
   return info;
 }
 
-/// The second number of what the agent of rank 0 was told (agent.md 2.1).
+/// The second number of what the agent of rank 0 was told.
 std::optional<std::int64_t> published_world_size(Store& store, const std::string& run_id,
                                                  std::int64_t round) {
   const std::string key = round_prefix(run_id, round) + "/torchelastic/assigned_ranks/0";

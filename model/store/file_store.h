@@ -1,6 +1,6 @@
 #pragma once
 // PyTorch's FileStore: keys and values as a log of records in one file that all processes share
-// (torch/csrc/distributed/c10d/FileStore.cpp; spec/stores.md 5).
+// (torch/csrc/distributed/c10d/FileStore.cpp).
 
 #include <memory>
 #include <string>

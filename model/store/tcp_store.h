@@ -41,7 +41,7 @@ std::unique_ptr<TcpStoreServer> serve_tcp_store(sim::Ports& ports, sim::PortNumb
 
 struct TcpStoreOptions {
   sim::Endpoint endpoint;
-  /// Bound of connecting (see the two nested loops, spec/stores.md 3.1) and initial timeout().
+  /// Bound of connecting and initial timeout().
   sim::Duration timeout = std::chrono::seconds(300);
   /// Hardened: for how long a reply is waited for that has no limit of its own.
   sim::Duration reply_timeout = std::chrono::seconds(10);

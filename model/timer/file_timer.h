@@ -1,6 +1,6 @@
 #pragma once
 // Timers over a FIFO, as torchrun's agents watch their workers
-// (torch/distributed/elastic/timer/file_based_local_timer.py; spec/timers.md 3). One line is one
+// (torch/distributed/elastic/timer/file_based_local_timer.py). One line is one
 // request; there is no answer.
 
 #include <functional>

@@ -122,7 +122,7 @@ struct RendezvousParameters {
   void validate() const;
   [[nodiscard]] std::optional<std::string> get(const std::string& key) const;
   /// std::invalid_argument naming the key when the text is neither true nor false
-  /// (spec/rendezvous.md 2).
+  /// (torch/distributed/elastic/rendezvous/api.py:RendezvousParameters.get_as_bool).
   [[nodiscard]] std::optional<bool> get_as_bool(const std::string& key) const;
   [[nodiscard]] std::optional<std::int64_t> get_as_int(const std::string& key) const;
   /// Like get_as_int, in seconds; additionally accepts a number with unit (us, ms, s) so that

@@ -87,8 +87,8 @@ class LegacyEtcdHandler final : public RendezvousHandler {
   void while_waiting();
   void close_persistently();
   [[nodiscard]] bool hardened() const { return variant_ == Variant::hardened; }
-  /// Nothing of etcd is made a rendezvous error here (spec/legacy-etcd.md 1), but for the hardened
-  /// agent, which outlasts an etcd that cannot be reached for a moment.
+  /// Nothing of etcd is made a rendezvous error here, but for the
+  /// hardened agent, which outlasts an etcd that cannot be reached for a moment.
   template <class Call>
   auto raised(Call call) -> decltype(call()) {
     try {

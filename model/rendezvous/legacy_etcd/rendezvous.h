@@ -1,7 +1,7 @@
 #pragma once
 // The legacy rendezvous of PyTorch over etcd's v2 API: versions that are set up, joined, frozen,
 // confirmed and final, with etcd's own time-to-live in place of heartbeats
-// (torch/distributed/elastic/rendezvous/etcd_rendezvous.py:EtcdRendezvous; spec/legacy-etcd.md).
+// (torch/distributed/elastic/rendezvous/etcd_rendezvous.py:EtcdRendezvous).
 
 #include <cstdint>
 #include <functional>

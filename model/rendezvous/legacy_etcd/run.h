@@ -1,7 +1,7 @@
 #pragma once
 // Where a run of the legacy rendezvous keeps what in etcd, and how it is read and written. Each of
 // these is a request or a few, and decides nothing: what they mean to a node is
-// legacy_etcd_rendezvous.h (etcd_rendezvous.py:EtcdRendezvous; spec/legacy-etcd.md 2).
+// rendezvous.h (etcd_rendezvous.py:EtcdRendezvous).
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
 // What the legacy etcd rendezvous keeps under active_version
-// (torch/distributed/elastic/rendezvous/etcd_rendezvous.py; spec/legacy-etcd.md 3).
+// (torch/distributed/elastic/rendezvous/etcd_rendezvous.py).
 
 #include <cstdint>
 #include <optional>

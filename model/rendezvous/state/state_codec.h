@@ -1,7 +1,7 @@
 #pragma once
 // The state's wire form: the Python pickle PyTorch stores. Reading never executes anything: only
 // the known classes and opcodes are understood, everything else is a RendezvousStateError that
-// names the byte offset. Format: spec/rendezvous.md 5.5, spec/stores.md 7.
+// names the byte offset.
 
 #include "model/rendezvous/core/errors.h"
 #include "model/rendezvous/state/pickle_reader.h"
