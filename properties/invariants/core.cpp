@@ -15,8 +15,8 @@ namespace {
 
 /// Polls, state caches and network in between.
 constexpr sim::Duration kCoreSlack = std::chrono::seconds(10);
-/// Workers that are stopped for a restart get this at least, whatever was configured (agent.md,
-///
+/// Workers that are stopped for a restart get this at least, whatever was configured (weakness
+/// A-5 in scenarios/library/README.md).
 constexpr sim::Duration kLeastGrace = std::chrono::seconds(30);
 
 /// Excuses hold for long, and events are many.
