@@ -1,6 +1,6 @@
 // Histories of one register: made by hand, and drawn at random beside a judge that tries every
 // order.
-#include "properties/invariants/register_history.h"
+#include "properties/linearizability/register_history.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
