@@ -16,54 +16,41 @@ namespace {
 class ClaimsAreTrue final : public Judge {
  public:
   ClaimsAreTrue()
-      : Judge(
-            "safety.claims_are_true", "What an agent says of its workers and its job happened.",
-            {&wev::process_ended, &wev::listener_opened, &wev::listener_closed, &ev::store_serving,
-             &ev::rendezvous_closed, &ev::worker_started, &ev::failure_reported, &ev::worker_ended,
-             &ev::group_restarting, &ev::agent_finished, &ev::heartbeat_lost, &ev::timer_killed,
-             &ev::rendezvous_joining, &ev::job_given_up, &ev::rendezvous_failed},
-            kClock | kContents | kNames) {}
-
- private:
-  void judge(const sim::Event& event) override {
-    if (event.type == &wev::process_ended) {
+      : Judge("safety.claims_are_true", "What an agent says of its workers and its job happened.",
+              {}, kClock | kContents | kNames) {
+    on({&wev::process_ended}, [this](const auto& event) {
       if (const Process* const worker = failed_worker(event)) failed_.insert(worker->owner);
-    } else if (event.type == &wev::listener_opened) {
+    });
+    on({&wev::listener_opened}, [this](const auto& event) {
       listeners_are_told_ = true;
       open_.insert({event.node, number(event, "port")});
-    } else if (event.type == &wev::listener_closed) {
+    });
+    on({&wev::listener_closed}, [this](const auto& event) {
       open_.erase({event.node, number(event, "port")});
-    } else if (event.type == &ev::store_serving) {
-      serving(event);
-    } else if (event.type == &ev::rendezvous_closed) {
-      closed(event, view().find_job(text(event, "run_id")));
-    } else if (event.type == &ev::job_given_up) {  // hardened agents end a static job so
-      const AgentId agent = view().agent_of(event);
-      if (agent != kNoAgent) closed(event, view().agent(agent).job);
-    } else if (const AgentId id = view().agent_of(event); id != kNoAgent) {
-      agent_event(event, id);
-    }
-  }
-
-  void agent_event(const sim::Event& event, AgentId id) {
-    if (event.type == &ev::worker_started) {
-      failed_.erase(id);
-    } else if (event.type == &ev::rendezvous_joining) {
-      joining_[id] = event.at;
-    } else if (event.type == &ev::rendezvous_failed) {
-      waited_until_[id] = event.at;
-    } else if (event.type == &ev::heartbeat_lost || event.type == &ev::timer_killed) {
+    });
+    on({&ev::store_serving}, [this](const auto& event) { serving(event); });
+    on({&ev::rendezvous_closed},
+       [this](const auto& event) { closed(event, view().find_job(text(event, "run_id"))); });
+    // Hardened agents end a static job so.
+    on_agent({&ev::job_given_up},
+             [this](const auto& event, AgentId id) { closed(event, agent(id).job); });
+    on_agent({&ev::worker_started}, [this](const auto&, AgentId id) { failed_.erase(id); });
+    on_agent({&ev::rendezvous_joining},
+             [this](const auto& event, AgentId id) { joining_[id] = event.at; });
+    on_agent({&ev::rendezvous_failed},
+             [this](const auto& event, AgentId id) { waited_until_[id] = event.at; });
+    on_agent({&ev::heartbeat_lost, &ev::timer_killed}, [this](const auto&, AgentId id) {
       silent_.insert(id);
       failed_.insert(id);
-    } else if (event.type == &ev::failure_reported || event.type == &ev::worker_ended) {
-      of_worker(event, id);
-    } else if (event.type == &ev::group_restarting) {
-      restarting(event, id);
-    } else {
-      finished(event, id);
-    }
+    });
+    on_agent({&ev::failure_reported, &ev::worker_ended},
+             [this](const auto& event, AgentId id) { of_worker(event, id); });
+    on_agent({&ev::group_restarting},
+             [this](const auto& event, AgentId id) { restarting(event, id); });
+    on_agent({&ev::agent_finished}, [this](const auto& event, AgentId id) { finished(event, id); });
   }
 
+ private:
   void serving(const sim::Event& event) {
     if (!listeners_are_told_) return;
     if (open_.contains({event.node, number(event, "port")})) return kept();

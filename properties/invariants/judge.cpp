@@ -49,6 +49,9 @@ std::string_view signal_text(const sim::Event& event) {
 
 void Judge::on_event(const sim::Event& event) {
   view_->see(event);
+  for (const auto& [type, handle] : handlers_) {
+    if (type == event.type) return handle(event);
+  }
   const bool wanted =
       std::find(interests_.begin(), interests_.end(), event.type) != interests_.end();
   if (wanted || interests_.empty()) judge(event);

@@ -113,6 +113,22 @@ class Judge : public Invariant {
   virtual void judge_agent(const sim::Event& event, AgentId id) {
     static_cast<void>(event), static_cast<void>(id);
   }
+  /// Says in a constructor which events are shown to `handle(event)`. Each type once; of what is
+  /// declared so, `judge` and `judge_agent` are told nothing.
+  template <class Handle>
+  void on(std::initializer_list<const sim::EventType*> types, Handle handle) {
+    for (const sim::EventType* const type : types) {
+      interests_.push_back(type);
+      handlers_.emplace_back(type, handle);
+    }
+  }
+  /// Likewise to `handle(event, agent)`, unless the event is of, or about, no agent's process.
+  template <class Handle>
+  void on_agent(std::initializer_list<const sim::EventType*> types, Handle handle) {
+    on(types, [this, handle](const sim::Event& event) {
+      if (const AgentId id = view_->agent_of(event); id != kNoAgent) handle(event, id);
+    });
+  }
   /// After the last event, before what is still owed is judged.
   virtual void at_end(const RunFacts& facts) { static_cast<void>(facts); }
   [[nodiscard]] const JobView& view() const { return *view_; }
@@ -181,6 +197,7 @@ class Judge : public Invariant {
   std::string_view id_;
   std::string_view meaning_;
   Interests interests_;
+  std::vector<std::pair<const sim::EventType*, std::function<void(const sim::Event&)>>> handlers_;
   Needs needs_;
   std::vector<std::function<void(const RunFacts&)>> obligations_;  ///< end each kind of them
   std::vector<Violation> violations_;
