@@ -4,6 +4,7 @@
 
 #include "model/observe/background_tasks.h"
 #include "model/observe/trace_events.h"
+#include "model/rendezvous/core/errors.h"
 
 namespace hooke::model {
 std::unique_ptr<KeepAlive> KeepAlive::start(const std::shared_ptr<HandlerCore>& core) {
