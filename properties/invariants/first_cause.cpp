@@ -223,11 +223,12 @@ class FirstCause final : public Judge {
   }
 
   /// A worker that falls silent ends a job by itself. A failure that its agent restarts for does
-  /// not, and others hear of it at their next look: the silence was seen before.
-  [[nodiscard]] bool was_silent_before_restart(const Reports& reports, AgentId failed) const {
-    const auto restart = restarted_.find(failed);
-    return reports.silence && restart != restarted_.end() &&
-           reports.silence->at <= restart->second + reports.silence->monitor + kSlack;
+  /// not, and others hear of that restart at their next look: until then the silence is a cause.
+  [[nodiscard]] bool silence_ended_it(const Reports& reports, const Failure& first) const {
+    const auto restart = restarted_.find(first.agent);
+    if (!reports.silence || restart == restarted_.end()) return false;
+    const bool is_for_it = first.at <= restart->second && restart->second <= reports.first->at;
+    return is_for_it && reports.silence->at <= restart->second + reports.silence->monitor + kSlack;
   }
 
   void judge_round(const RoundKey& key) {
@@ -236,7 +237,7 @@ class FirstCause final : public Judge {
     if (found == reports_.end() || !found->second.first || !round.first) return;
     const Failure &report = *found->second.first, &first = *round.first;
     if (found->second.named || report.agent == first.agent) return kept();
-    if (was_silent_before_restart(found->second, first.agent)) return kept();
+    if (silence_ended_it(found->second, first)) return kept();
     if (found->second.overtaken || round.lost_before(first.at)) return;
     if (report.at < first.at || went_on(key, report.at)) return;
     const Agent& origin = agent(first.agent);

@@ -199,6 +199,28 @@ TEST(FirstCause, a_silent_worker_ends_a_job_beside_a_failure_that_is_restarted_f
   EXPECT_EQ(verdict_when(true, 20s), "broken") << "b had time to follow a, which has gone";
 }
 
+TEST(FirstCause, a_restart_before_the_failure_or_after_the_report_is_not_for_that_failure) {
+  // The agent on a restarts at 5 s, or 25 s; its worker fails at 10 s, and b reports a silence.
+  const auto verdict_when = [](sim::Duration restarts) {
+    Script script = at_work_beside_a_store({"a", "b"});
+    const auto restart = [&] { script.restarts("a", "membership_change").joining("a"); };
+    if (restarts == 5s) {
+      script.at(5s).stops_workers("a").stops_workers("b").restarts("b", "membership_change");
+      restart();
+      script.joining("b").at(8s).form(1, {"a", "b"});
+    }
+    script.at(10s).worker_ends("a", 0, 3).reaps("a").at(11s);
+    script.emit("b", 100, ev::heartbeat_lost, {"1-7", sim::Duration(0s)}).at(20s);
+    script.emit("b", 100, ev::failure_reported, {1, script.worker_pid("b", 0), -15})
+        .finishes("b", "failed", 1)
+        .at(25s);
+    restarts == 25s ? restart() : static_cast<void>(script.finishes("a", "error", 1));
+    return verdict(script.at(60s), "safety.first_cause");
+  };
+  EXPECT_EQ(verdict_when(5s), "broken");
+  EXPECT_EQ(verdict_when(25s), "broken");
+}
+
 TEST(FirstCause, the_report_of_the_origin_makes_up_for_those_of_the_consequences) {
   Script script = consequence_is_reported();
   script.at(71s).emit("a", 100, ev::failure_reported, {0, script.worker_pid("a", 0), 3});
