@@ -27,8 +27,8 @@ class Exit final : public Judge {
  public:
   Exit()
       : Judge("liveness.exit", "After a terminal outcome every agent ends in bounded time.",
-              {&ev::group_restarting, &ev::exit_barrier_entered, &ev::group_state,
-               &ev::rendezvous_completed, &ev::agent_started, &ev::store_serving,
+              {&ev::group_restarting, &ev::exit_barrier_entered, &ev::exit_barrier_left,
+               &ev::group_state, &ev::rendezvous_completed, &ev::agent_started, &ev::store_serving,
                &ev::failure_reported, &wev::process_ended},
               kItself | kPath | kNames | kTasks | kKillable) {}
 
@@ -56,8 +56,12 @@ class Exit final : public Judge {
       }
     } else if (event.type == &ev::rendezvous_completed) {
       for (const AgentId other : job.agents) forget(other);
+    } else if (event.type == &ev::exit_barrier_left) {
+      if (text(event, "result") == "passed") passed_.insert({id, agent(id).round});
     } else if (event.type == &ev::group_restarting) {
-      if (!job.over || one_was_not_counted(agent(id).job) || was_forgotten(job)) forget(id);
+      const bool knows = passed_.contains({id, agent(id).round});
+      if (!job.over || (!knows && (one_was_not_counted(agent(id).job) || was_forgotten(job))))
+        forget(id);
     } else if (event.type == &wev::process_ended) {
       owed_.met(id, event);
       unheard(event, id);
@@ -129,6 +133,7 @@ class Exit final : public Judge {
 
   std::set<AgentId> hosts_;    ///< of the rendezvous store
   std::set<AgentId> serving_;  ///< of those, the ones that have nothing else to do
+  std::set<std::pair<AgentId, std::int64_t>> passed_;  ///< who has seen the barrier of a round open
   Obligations<AgentId> owed_{
       *this, "exit barrier + twice read + close + grace + slack",
       [this](AgentId id, const Due& due) {
@@ -191,9 +196,9 @@ class BarrierOpens final : public Judge {
 };
 
 /// Bound: the stop grace + slack, from group.restarting until the agent is back in the rendezvous,
-/// has said that its workers are stopped, or has left: one whose worker cannot be killed goes
-/// without it, and may serve a store for others long after that. An agent that is told to go
-/// meanwhile stops them for that (liveness.signals_take_effect).
+/// has said that its workers are stopped, or, while a fault keeps its worker from being killed, has
+/// left: it goes without that worker, and may serve a store for others long after that. An agent
+/// that is told to go meanwhile stops them for that (liveness.signals_take_effect).
 class RestartStops final : public Judge {
  public:
   RestartStops()
@@ -212,6 +217,8 @@ class RestartStops final : public Judge {
       owed_.owe(id, {event.at, grace + kSlack, id, kNoAgent, event.id});
     } else if (event.type == &wev::process_signalled) {
       if (agent.signalled) owed_.lapse(id);
+    } else if (event.type == &ev::rendezvous_left) {
+      if (hindrance(id, kKillable, event.at, event.at) != nullptr) owed_.met(id, event);
     } else if (event.type != &ev::group_state || text(event, "state") == "STOPPED") {
       owed_.met(id, event);
     }

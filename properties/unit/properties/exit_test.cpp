@@ -220,6 +220,19 @@ TEST(Exit, an_agent_that_finds_its_barrier_forgotten_may_go_back_to_work) {
   }
 }
 
+TEST(Exit, an_agent_that_saw_its_barrier_open_knows_the_outcome_that_the_store_forgets) {
+  for (const char* const result : {"passed", "others_return"}) {
+    Script script = at_work_beside_a_store({"a", "b"});
+    script.at(10s);
+    for (const char* const node : {"a", "b"}) comes_to_the_barrier(script, node);
+    script.store_dies().at(18s).store_starts();
+    script.at(20s).leaves_barrier("b", result).restarts("b", "membership_change").joining("b");
+    script.at(70s).leaves_barrier("a", "failed").finishes("a", "succeeded", 0);
+    script.at(620s).finishes("b", "succeeded", 0);
+    EXPECT_EQ(verdict(script, kExit), std::string_view(result) == "passed" ? "broken" : "kept");
+  }
+}
+
 // ---- static jobs, whose agents never introduce themselves
 
 /// The workers of the last of the nodes fail for good at 10 s, and its agent goes at 70 s. a has

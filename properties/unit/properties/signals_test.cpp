@@ -45,9 +45,15 @@ TEST(RestartStops, an_agent_that_joins_again_says_that_they_are_stopped_or_ends_
   Script ends = one_that_restarts();
   ends.at(20s).kill_agent("a").at(60s);
   EXPECT_EQ(verdict(ends, kRestartStops), "kept");
-  Script leaves = one_that_restarts();
-  leaves.at(20s).emit("a", 100, ev::rendezvous_left, {"job", 0, 1}).at(60s);
-  EXPECT_EQ(verdict(leaves, kRestartStops), "kept") << "it goes without them, and serves its store";
+}
+
+TEST(RestartStops, an_agent_may_leave_only_without_a_worker_that_cannot_be_killed) {
+  for (const bool killable : {true, false}) {
+    Script script = one_that_restarts();
+    if (!killable) script.fault(0, "process_unkillable", 0s, "a pid 101");
+    script.at(20s).emit("a", 100, ev::rendezvous_left, {"job", 0, 1}).at(60s);
+    EXPECT_EQ(verdict(script, kRestartStops), killable ? "broken" : "kept");
+  }
 }
 
 TEST(RestartStops, a_shutdown_grace_that_is_longer_counts) {
