@@ -213,8 +213,11 @@ bool all_seats_are_taken(const HealedCore& core, const JobView& view, const Core
 
 bool work_never_ends(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
   if (agent.stage != Stage::running) return false;
-  if (agent.round < 0 && core.waits_for_ever() && core.some_began_anew()) return true;
-  return view.any_agent(view.agent(agent.id).job, [&](AgentId id, const Agent& other) {
+  const Agent& self = view.agent(agent.id);
+  const auto have_come = std::ssize(view.job(self.job).static_ranks);
+  const bool cannot_know = core.some_began_anew() || have_come < self.world_size;
+  if (agent.round < 0 && core.waits_for_ever() && cannot_know) return true;
+  return view.any_agent(self.job, [&](AgentId id, const Agent& other) {
     if (other.round != agent.round) return false;
     const std::string name = view.name(other.node);
     const std::vector<Process>& processes = view.processes(other.node);

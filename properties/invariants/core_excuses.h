@@ -92,7 +92,7 @@ bool all_seats_are_taken(const HealedCore& core, const JobView& view, const Core
 /// The agent runs a group in which a living worker never ends by itself: its program has no end; or
 /// a fault that never ends keeps it from going on outside of the core; or it may wait for ever for
 /// a peer whose program has ended well without having met it, or, where a static rendezvous has no
-/// word for a restart, for one that has been started anew. An agent may end only when its workers
+/// word for either, for one that has been started anew or whose agent never got its rank. An agent may end only when its workers
 /// have ended, and a group whose workers live is healthy.
 bool work_never_ends(const HealedCore& core, const JobView& view, const CoreAgent& agent);
 

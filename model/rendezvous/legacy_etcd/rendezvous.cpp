@@ -59,6 +59,7 @@ LegacyEtcdRendezvous::~LegacyEtcdRendezvous() = default;
 LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::barrier() {
   deadline_ = reading() + settings_.timeout;
   is_spare_ = false;
+  was_called_ = false;
   for (;;) {
     if (reading() > deadline_) {
       throw RendezvousTimeoutError("the rendezvous did not come about in time");
@@ -156,7 +157,7 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::join_phase(std::int64_t versio
   const std::int64_t caller = std::max<std::int64_t>(settings_.min_nodes - (too_soon ? 2 : 1), 0);
   if (rank == caller && joined.state.status == Status::joinable) {
     const bool skipped = settings_.planted.has(Planted::legacy_last_call_skipped);
-    last_call(version, rank, reading() + (skipped ? sim::Duration() : settings_.last_call));
+    last_call(version, rank, reading() + (skipped ? sim::Duration() : span_of_call()));
   }
   wait_for_peers(version, rank);
   confirm(version, rank);
@@ -196,6 +197,11 @@ LegacyEtcdRun::Active LegacyEtcdRendezvous::join(std::int64_t version, std::int6
     }  // below the minimum it lives for ever, and so do the dead in it (S-L7)
     if (run_.replace(seen, next.state, ttl)) return next;
   }
+}
+
+sim::Duration LegacyEtcdRendezvous::span_of_call() const {
+  return hardened() && was_called_ ? std::min(settings_.last_call, kFormingMax)
+                                   : settings_.last_call;
 }
 
 bool LegacyEtcdRendezvous::has_lost_place(const LegacyState& state, std::int64_t rank) const {
@@ -246,6 +252,7 @@ void LegacyEtcdRendezvous::confirm(std::int64_t version, std::int64_t rank) {
     if (seen.state.status != Status::frozen || seen.state.version != version) {
       throw RetryImmediately();
     }
+    was_called_ = true;
     const std::string own = run_.keep_alive_path(version, rank);
     run_.put_keep_alive(own);
     LegacyState next = seen.state;

@@ -100,6 +100,9 @@ class LegacyEtcdRendezvous {
   [[nodiscard]] Successor successor_in(const LegacyState& state) const;
   Place join_phase(std::int64_t version);
   Active join(std::int64_t version, std::int64_t& rank);
+  /// Hardened: where a member died after the last call, the version that follows is not kept open
+  /// for as long again. All who came to the call that failed come at once.
+  [[nodiscard]] sim::Duration span_of_call() const;
   void last_call(std::int64_t version, std::int64_t rank, sim::Duration deadline);
   void wait_for_peers(std::int64_t version, std::int64_t rank);
   /// Hardened: this is another version of the same number, begun in an etcd that had lost its data.
@@ -139,6 +142,7 @@ class LegacyEtcdRendezvous {
   std::function<void()> when_waiting_;
   std::function<bool(std::int64_t)> was_the_end_;
   bool is_spare_ = false;     ///< has found, in this barrier(), a full version
+  bool was_called_ = false;   ///< has come, in this barrier(), through the last call of a version
   sim::Duration deadline_{};  ///< a reading()
   std::unique_ptr<LegacyEtcdRenewal> rank_renewal_;
 };

@@ -160,6 +160,19 @@ TEST(Core, a_static_rendezvous_has_no_word_for_a_restart_so_that_peers_may_wait_
   EXPECT_THAT(with(0), Not(IsEmpty()));
 }
 
+TEST(Core, a_static_rendezvous_has_no_word_for_a_member_that_never_came) {
+  const auto with = [](std::int64_t round, sim::Duration peers) {
+    Script script;
+    script.agent_starts("a").agent_starts("b").joining("a").added("a", "participants", round);
+    script.completed("a", round, 2).joined("a", round, 0, 2, "a.sim:29500").workers_start("a");
+    script.at(10s).finishes("b", "error", 1);
+    return told(script.at(100s).core_healed("a,b", 20s, peers).at(5000s));
+  };
+  EXPECT_THAT(with(-1, -1s), IsEmpty());
+  EXPECT_THAT(with(-1, 60s), Not(IsEmpty())) << "workers give the peer up, and their agent ends";
+  EXPECT_THAT(with(0, -1s), Not(IsEmpty())) << "the others see who has come";
+}
+
 TEST(Core, a_worker_outside_that_stands_still_for_good_excuses_its_peers) {
   for (const char* const kind : {"process_hang", "process_unkillable", "process_pause"}) {
     Script script = two_nodes_at_work();
