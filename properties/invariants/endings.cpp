@@ -155,11 +155,22 @@ class BarrierOpens final : public Judge {
   BarrierOpens()
       : Judge("liveness.barrier_opens",
               "The exit barrier opens when all agents of the round have come.",
-              {&ev::exit_barrier_entered, &ev::exit_barrier_left, &wev::process_ended}, kAsking) {}
+              {&ev::exit_barrier_entered, &ev::exit_barrier_left, &ev::store_serving,
+               &wev::process_ended, &wev::fault_injected},
+              kAsking) {}
 
  private:
+  void judge(const sim::Event& event) override {
+    if (const auto lost = forgotten(event)) {
+      const auto concerned = [&](AgentId id) { return lost == kNoJob || agent(id).job == *lost; };
+      owed_.lapse_unless_late_if(concerned, event);
+    }
+    Judge::judge(event);
+  }
+
   void judge_agent(const sim::Event& event, AgentId id) override {
     if (event.type == &ev::exit_barrier_entered) return owe(id, event);
+    if (event.type != &ev::exit_barrier_left && event.type != &wev::process_ended) return;
     owed_.met(id, event);
     const Agent& agent = view().agent(id);
     if (event.type != &wev::process_ended || agent.stage != Stage::barrier) return;
@@ -233,8 +244,9 @@ class RestartStops final : public Judge {
 };
 
 /// Bound: shutdown grace + close + slack from the first signal (TERM, INT, HUP, QUIT) to the end of
-/// the agent's process, whatever it was doing. A second signal does not put it off. Where no store
-/// is left, each of the last two questions takes the time of a lost connection besides.
+/// the agent's process, whatever it was doing. A second signal does not put it off. Where a fault
+/// keeps the store from answering, each of the last two questions takes the time of a lost
+/// connection besides.
 class SignalsTakeEffect final : public Judge {
  public:
   SignalsTakeEffect()
@@ -243,34 +255,16 @@ class SignalsTakeEffect final : public Judge {
               {&wev::process_signalled, &wev::process_ended}, kItself | kKillable) {}
 
  private:
-  void judge(const sim::Event& event) override {
-    const AgentId id = view().agent_of(event);
-    if (event.type == &wev::process_ended && view().store_is_gone()) lengthen(event.at);
-    if (id == kNoAgent) return;
-    if (event.type == &wev::process_ended) {
-      owed_.met(id, event);
-      return;
-    }
+  void judge_agent(const sim::Event& event, AgentId id) override {
+    if (event.type == &wev::process_ended) return owed_.met(id, event);
     const Agent& agent = view().agent(id);
-    if (agent.ended || agent.signalled != event.at) return;
-    const sim::Duration reconnects =
-        view().store_is_gone() ? 2 * kReconnect : sim::Duration::zero();
-    const bool is_new = owed_.find(id) == nullptr;
-    owed_.owe(id, {event.at, agent.timeouts.shutdown + agent.timeouts.close + reconnects + kSlack,
-                   id, kNoAgent, event.id});
-    if (!is_new) return;
+    if (agent.ended || agent.signalled != event.at || owed_.find(id) != nullptr) return;
+    Due due{event.at, agent.timeouts.shutdown + agent.timeouts.close + kSlack, id, kNoAgent,
+            event.id};
+    due.lost = 2 * kReconnect;
+    due.lost_needs = kAsking;
+    owed_.owe(id, due);
     heard_.insert_or_assign(id, Heard{std::string(signal_text(event)), agent.stage});
-  }
-
-  /// The store goes while agents are on their way out.
-  void lengthen(sim::WorldTime gone) {
-    for (const auto& [id, heard] : heard_) {
-      Due* const due = owed_.find(id);
-      const Agent& agent = view().agent(id);
-      const sim::Duration bound =
-          agent.timeouts.shutdown + agent.timeouts.close + 2 * kReconnect + kSlack;
-      if (due != nullptr && gone <= due->since + due->bound) due->bound = bound;
-    }
   }
 
   static const char* doing(Stage stage) {

@@ -120,7 +120,10 @@ Judge::Settled Judge::settle(const Due& due, sim::WorldTime at, bool at_end) {
   const bool measured = ((needs_ | due.with_needs) & kClock) != 0;
   const bool drifts = measured && ledger.drifts(std::nullopt);
   const sim::Duration drift = drifts ? due.bound / 10 : sim::Duration();
-  const sim::WorldTime configured = due.since + due.bound + drift;
+  const bool has_lost =
+      ledger.find(view_->claimant(due.who), due.lost_needs, due.since, due.since + due.bound);
+  const sim::Duration bound = due.bound + drift + (has_lost ? due.lost : sim::Duration());
+  const sim::WorldTime configured = due.since + bound;
   if (at <= configured) {
     ++(at_end ? account_.open : account_.kept);
     return at_end ? Settled::open : Settled::kept;
@@ -130,7 +133,7 @@ Judge::Settled Judge::settle(const Due& due, sim::WorldTime at, bool at_end) {
   const auto wait_for = [&](AgentId agent, Needs own_needs) {
     Claimant claimant = view_->claimant(agent);
     if (agent != due.who) claimant.until = view_->agent(agent).ended.value_or(claimant.until);
-    const auto own = ledger.deadline(claimant, own_needs, due.since, due.bound + drift);
+    const auto own = ledger.deadline(claimant, own_needs, due.since, bound);
     if (!own && for_good == nullptr) for_good = ledger.endless(claimant, own_needs);
     if (!own || (deadline && *own > *deadline)) deadline = own;
   };

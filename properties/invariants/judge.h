@@ -77,6 +77,9 @@ struct Due {
   /// Other agents that must be able to do their part, and what they need for it.
   std::vector<AgentId> with{};
   Needs with_needs = 0;
+  /// The bound is longer by this where a fault takes one of the needs from `who` before it is over.
+  sim::Duration lost{};
+  Needs lost_needs = 0;
 };
 
 /// An invariant that keeps its violations and its account, and looks at the jobs through the shared
@@ -241,6 +244,15 @@ class Obligations {
     const Due* const due = find(key);
     if (due != nullptr && event.at > due->since + due->bound) return met(key, event);
     lapse(key);
+  }
+  /// Likewise for each key that `concerned` names.
+  template <class Concerned>
+  void lapse_unless_late_if(Concerned concerned, const sim::Event& event) {
+    std::vector<Key> keys;
+    for (const auto& [key, due] : due_) {
+      if (concerned(key)) keys.push_back(key);
+    }
+    for (const Key& key : keys) lapse_unless_late(key, event);
   }
   /// It has happened, at `event`.
   void met(const Key& key, const sim::Event& event) {

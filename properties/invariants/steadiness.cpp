@@ -60,7 +60,8 @@ class NoLivelock final : public Judge {
 
 /// A healthy agent ends with a connection error although its store lives: broken, unless something
 /// had kept the agent from the store for its read time-out, by its own clock. What lies no further
-/// apart than the time for a caught request is one disturbance.
+/// apart than the time for a caught request is one disturbance. A wait for what another member
+/// has to write ends likewise while a fault keeps that member from writing it.
 class BlipTolerance final : public Judge {
  public:
   BlipTolerance()
@@ -96,6 +97,9 @@ class BlipTolerance final : public Judge {
     const bool drifts = view().ledger().drifts(agent.node);
     const sim::Duration patience = agent.timeouts.read_timeout;
     if (held_out >= (drifts ? patience * 10 / 11 : patience)) return;  // no short fault
+    if (text(event, "detail").starts_with("DistStoreError: wait timeout")) {
+      if (const auto* const other = hindrance_of_a_member(agent, at)) return excused(*other);
+    }
     const std::string blip =
         disturbance ? say("there was only {}, which had hindered it for {}",
                           hindrance(id, needs(), disturbance->from, at)->text(), held_out)
@@ -103,6 +107,19 @@ class BlipTolerance final : public Judge {
     broken(event, "{}, a healthy member, ended at {} with \"{}\" although its store ({}) lived: {}",
            id, at, text(event, "detail"),
            view().services().empty() ? ProcessKey{} : view().services().back().process, blip);
+  }
+
+  /// Of what the members of its round needed while it waited.
+  [[nodiscard]] const Hindrance* hindrance_of_a_member(const Agent& agent,
+                                                       sim::WorldTime at) const {
+    const Round* const round = view().round(agent.job, agent.round);
+    if (round == nullptr) return nullptr;
+    for (const AgentId member : round->members) {
+      if (const auto* const found =
+              hindrance(member, needs(), at - agent.timeouts.read_timeout, at))
+        return found;
+    }
+    return nullptr;
   }
 
   static bool is_lost_connection(std::string_view detail) {

@@ -113,6 +113,9 @@ TEST(BarrierOpens, a_store_that_forgets_one_that_had_come_opens_nothing) {
   Script afterwards = two_in_the_barrier();
   afterwards.at(21s).store_dies().at(900s);
   EXPECT_EQ(verdict(afterwards, kBarrierOpens), "excused by the store (store_gone)");
+  Script empty = two_in_the_barrier();
+  empty.at(21s).store_dies().at(50s).store_starts().at(900s);
+  EXPECT_EQ(verdict(empty, kBarrierOpens), "kept") << "it was put off until then";
 }
 
 }  // namespace

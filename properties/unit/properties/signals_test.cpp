@@ -153,6 +153,13 @@ TEST(SignalsTakeEffect, what_hinders_the_agent_excuses_and_the_same_fault_elsewh
   EXPECT_EQ(verdict_of_a_deaf_agent("service_slow", "s"), "broken");
 }
 
+TEST(SignalsTakeEffect, a_store_that_does_not_answer_costs_a_lost_connection_twice) {
+  EXPECT_EQ(verdict_of_a_deaf_agent("service_stop", "s", 95s), "kept");
+  EXPECT_EQ(verdict_of_a_deaf_agent("service_stop", "s", 96s), "broken");
+  EXPECT_EQ(verdict_of_a_deaf_agent("net_partition", "b", 95s), "kept");
+  EXPECT_EQ(verdict_of_a_deaf_agent("net_partition", "a", 86s), "broken") << "another path";
+}
+
 TEST(SignalsTakeEffect, a_pause_of_one_agent_puts_off_its_own_end_and_not_that_of_another) {
   Script script = at_work_beside_a_store({"a", "b"});
   script.at(20s).signal_agent("a", sim::Signal::term).signal_agent("b", sim::Signal::term);

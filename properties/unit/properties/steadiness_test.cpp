@@ -136,6 +136,18 @@ TEST(BlipTolerance, a_lasting_disturbance_of_another_agent_or_path_is_no_excuse)
   EXPECT_EQ(verdict_of_a_lost_connection(paused, 90s), "broken");
 }
 
+TEST(BlipTolerance, a_wait_for_a_member_ends_as_well_while_that_cannot_write) {
+  const auto with = [](const char* target, const std::string& detail) {
+    Script script = disturbed("net_delay", target, 1000s);
+    script.at(90s).stops_workers("b").finishes("b", "error", 1, detail);
+    return verdict(script, kBlip);
+  };
+  const std::string waited = "DistStoreError: wait timeout after 60000ms, keys: x/role_info/0";
+  EXPECT_EQ(with("a", waited), "excused by the path to the store (net_delay)");
+  EXPECT_EQ(with("a", kLost), "broken") << "its own connection";
+  EXPECT_EQ(with("c", waited), "broken") << "no member";
+}
+
 TEST(BlipTolerance, an_agent_that_waits_by_a_clock_that_drifts_may_give_up_a_little_sooner) {
   const auto verdict_by = [](const std::string& whose_clock, sim::Duration held_out) {
     Script script = two_nodes_at_work();
