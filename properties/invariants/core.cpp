@@ -63,13 +63,8 @@ class Core final : public Judge {
   void judge(const sim::Event& event) override {
     if (core_.is_healed() && !is_of_outsiders(event)) examine(event.at, event.id);
     core_.see(event, view());
-    if (event.type == &ev::agent_started) learn_backend(event);
     take_in(event);
     if (core_.is_healed() && is_news(event)) begin_anew(event);
-  }
-
-  void learn_backend(const sim::Event& event) {
-    backends_[agent(view().agent_of(event)).job] = text(event, "backend");
   }
 
   /// How its agents are is kept as it was before the event that may show one of them late.
@@ -130,15 +125,14 @@ class Core final : public Judge {
   }
 
   [[nodiscard]] sim::Duration bound_of(const CoreAgent& agent) const {
-    const JobId job = view().agent(agent.id).job;
-    return core_bound(backends_.at(job), view().job(job).timeouts, core_.work());
+    const Job& job = job_of(agent.id);
+    return core_bound(job.backend, job.timeouts, core_.work());
   }
   /// How long it may try to get into a round.
   [[nodiscard]] sim::Duration patience_of(const CoreAgent& agent) const {
-    const JobId job = view().agent(agent.id).job;
-    const Timeouts& with = view().job(job).timeouts;
-    if (backends_.at(job) == "static") return wait_for_ranks("static", with);
-    return with.join + with.read_timeout;
+    const Job& job = job_of(agent.id);
+    if (job.backend == "static") return wait_for_ranks("static", job.timeouts);
+    return job.timeouts.join + job.timeouts.read_timeout;
   }
 
   // ---- the end of the span
@@ -173,7 +167,6 @@ class Core final : public Judge {
   sim::WorldTime next_look_{};
   std::set<AgentId> came_;  ///< to a round, since the healing
   std::set<AgentId> told_;
-  std::map<JobId, std::string> backends_;
 };
 
 }  // namespace

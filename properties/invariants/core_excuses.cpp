@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 
 #include "model/observe/trace_events.h"
@@ -129,9 +130,8 @@ bool HealedCore::has_store(std::string_view machine) const {
 }
 
 bool HealedCore::some_began_anew() const {
-  return std::any_of(runs_.begin(), runs_.end(), [&](const auto& run) {
-    return run.second.number != runs_.begin()->second.number;
-  });
+  return std::any_of(runs_.begin(), runs_.end(),
+                     [](const auto& run) { return run.second.number > 0; });
 }
 
 bool HealedCore::is_endless(sim::NodeId node, const std::string& name,
@@ -185,12 +185,17 @@ bool is_unheard(const HealedCore& core, const JobView& view, const Agent& agent)
 
 bool too_few_are_left(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
   const Agent& self = view.agent(agent.id);
-  const std::vector<AgentId>& agents = view.job(self.job).agents;
-  const auto left = std::count_if(agents.begin(), agents.end(), [&](AgentId id) {
+  std::set<sim::NodeId> nodes;
+  std::int64_t left = 0;
+  const Job& job = view.job(self.job);
+  for (const AgentId id : job.agents) {
     const Agent& other = view.agent(id);
-    return id == agent.id || (other.alive() && !is_unheard(core, view, other));
-  });
-  return left < self.min_nodes;
+    const bool goes = other.stage == Stage::stopping || other.stage == Stage::finished;
+    if (id != agent.id && (!other.alive() || goes || is_unheard(core, view, other))) continue;
+    nodes.insert(other.node);
+    ++left;
+  }
+  return (job.backend == "static" ? std::ssize(nodes) : left) < self.min_nodes;
 }
 
 bool an_outsider_holds_a_seat(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
@@ -216,7 +221,7 @@ bool work_never_ends(const HealedCore& core, const JobView& view, const CoreAgen
   const Agent& self = view.agent(agent.id);
   const auto have_come = std::ssize(view.job(self.job).static_ranks);
   const bool cannot_know = core.some_began_anew() || have_come < self.world_size;
-  if (agent.round < 0 && core.waits_for_ever() && cannot_know) return true;
+  if (view.job(self.job).backend == "static" && core.waits_for_ever() && cannot_know) return true;
   return view.any_agent(self.job, [&](AgentId id, const Agent& other) {
     if (other.round != agent.round) return false;
     const std::string name = view.name(other.node);

@@ -27,7 +27,7 @@ class HealedCore {
   [[nodiscard]] sim::Duration work() const { return work_; }
   /// A worker never gives up a peer.
   [[nodiscard]] bool waits_for_ever() const { return waits_for_ever_; }
-  /// A worker has been started anew, and another one has not been so as often.
+  /// A worker has been started anew.
   [[nodiscard]] bool some_began_anew() const;
   [[nodiscard]] bool has(sim::NodeId node) const { return nodes_.contains(node); }
   /// A process on that machine serves a rendezvous store.
@@ -74,8 +74,10 @@ bool is_unheard(const HealedCore& core, const JobView& view, const Agent& agent)
 
 // ---- excuses -----------------------------------------------------------------------------------
 
-/// The living agents that can be heard are fewer than min_nodes. No round can be complete without
-/// min_nodes members, so the agent can end only by giving up, for which it has its join time-out.
+/// The living agents that can be heard, and are not about to end, are fewer than min_nodes; those
+/// that a static job has on one machine share a rank and count once. No round can be complete
+/// without min_nodes members, so the agent can end only by giving up, for which it has its join
+/// time-out.
 bool too_few_are_left(const HealedCore& core, const JobView& view, const CoreAgent& agent);
 
 /// The agent wants to get into a round of which an agent outside of the core is a member that is
@@ -91,9 +93,10 @@ bool all_seats_are_taken(const HealedCore& core, const JobView& view, const Core
 
 /// The agent runs a group in which a living worker never ends by itself: its program has no end; or
 /// a fault that never ends keeps it from going on outside of the core; or it may wait for ever for
-/// a peer whose program has ended well without having met it, or, where a static rendezvous has no
-/// word for either, for one that has been started anew or whose agent never got its rank. An agent may end only when its workers
-/// have ended, and a group whose workers live is healthy.
+/// a peer whose program has ended well without having met it. Where a static rendezvous has no word
+/// for it, it may also wait for one whose agent never got its rank, and, once one of them has been
+/// started anew in a store that keeps the keys of the earlier run, for each other. An agent may end
+/// only when its workers have ended, and a group whose workers live is healthy.
 bool work_never_ends(const HealedCore& core, const JobView& view, const CoreAgent& agent);
 
 /// The agent runs a group of which a member outside of the core is alive, is heard, and is broken

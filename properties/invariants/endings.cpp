@@ -39,9 +39,11 @@ class Exit final : public Judge {
   };
 
   void judge(const sim::Event& event) override {
-    if (serves_rendezvous(event)) {
-      for (JobId job{0}; job.value < view().job_count(); ++job.value)
-        begin_anew(event, view().job(job));
+    const bool is_empty = serves_rendezvous(event);
+    const bool is_gone = event.type == &wev::process_ended && view().store_is_gone();
+    for (JobId id{0}; (is_empty || is_gone) && id.value < view().job_count(); ++id.value) {
+      const Job& job = view().job(id);
+      if (is_empty || job.backend == "static") cannot_hear(event, job);
     }
     Judge::judge(event);
   }
@@ -118,8 +120,9 @@ class Exit final : public Judge {
     return view().ledger().contents_lost(*job.over) != nullptr;
   }
 
-  /// An agent at work cannot hear of an outcome that the store has lost.
-  void begin_anew(const sim::Event& event, const Job& job) {
+  /// An agent at work cannot hear of an outcome that the store has lost. Where there is no store
+  /// any more, that of a static rendezvous does not miss it.
+  void cannot_hear(const sim::Event& event, const Job& job) {
     if (!job.over || !was_forgotten(job)) return;
     for (const AgentId id : job.agents) {
       if (agent(id).at_work()) owed_.lapse_unless_late(id, event);
@@ -262,7 +265,7 @@ class SignalsTakeEffect final : public Judge {
     Due due{event.at, agent.timeouts.shutdown + agent.timeouts.close + kSlack, id, kNoAgent,
             event.id};
     due.lost = 2 * kReconnect;
-    due.lost_needs = kAsking;
+    due.lost_needs = kAnswers;
     owed_.owe(id, due);
     heard_.insert_or_assign(id, Heard{std::string(signal_text(event)), agent.stage});
   }

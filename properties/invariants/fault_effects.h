@@ -41,8 +41,10 @@ inline constexpr std::chrono::seconds kGiveUp{60};
 
 /// To go on by itself.
 inline constexpr Needs kItself = kRun | kClock;
-/// To ask the rendezvous store and to be answered.
-inline constexpr Needs kAsking = kItself | kPath | kStore | kNames | kContents;
+/// To be answered by the rendezvous store.
+inline constexpr Needs kAnswers = kPath | kStore | kNames | kContents;
+/// To ask it and to be answered.
+inline constexpr Needs kAsking = kItself | kAnswers;
 
 /// "the store", "the agent's clock".
 std::string_view name_of_first(Needs needs);

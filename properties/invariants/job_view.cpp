@@ -263,6 +263,7 @@ void JobView::on_agent_started(const sim::Event& event) {
     job.over.reset();
     for (auto& [number, round] : job.rounds) round.in_barrier.clear();
   }
+  job.backend = event.field("backend").text();
   job.max_restarts = std::max(job.max_restarts, agent.max_restarts);
   job.min_nodes = agent.min_nodes;
   job.timeouts.widen(agent.timeouts);

@@ -128,6 +128,7 @@ struct Service {
 
 struct Job {
   std::string run_id;
+  std::string backend;  ///< of its latest agent
   Timeouts timeouts;
   std::int64_t max_restarts = 0;  ///< the largest of its agents
   std::int64_t min_nodes = 0;     ///< of its latest agent

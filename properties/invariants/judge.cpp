@@ -120,8 +120,9 @@ Judge::Settled Judge::settle(const Due& due, sim::WorldTime at, bool at_end) {
   const bool measured = ((needs_ | due.with_needs) & kClock) != 0;
   const bool drifts = measured && ledger.drifts(std::nullopt);
   const sim::Duration drift = drifts ? due.bound / 10 : sim::Duration();
+  const sim::WorldTime last = due.since + std::max(due.bound - due.lost, sim::Duration());
   const bool has_lost =
-      ledger.find(view_->claimant(due.who), due.lost_needs, due.since, due.since + due.bound);
+      ledger.find(view_->claimant(due.who), due.lost_needs, last, due.since + due.bound);
   const sim::Duration bound = due.bound + drift + (has_lost ? due.lost : sim::Duration());
   const sim::WorldTime configured = due.since + bound;
   if (at <= configured) {

@@ -77,7 +77,8 @@ struct Due {
   /// Other agents that must be able to do their part, and what they need for it.
   std::vector<AgentId> with{};
   Needs with_needs = 0;
-  /// The bound is longer by this where a fault takes one of the needs from `who` before it is over.
+  /// The bound is longer by this where a fault takes one of the needs from `who` in its last part,
+  /// which is as long.
   sim::Duration lost{};
   Needs lost_needs = 0;
 };

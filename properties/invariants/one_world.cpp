@@ -17,6 +17,7 @@ constexpr sim::Duration kPoll = std::chrono::seconds(1);
 /// A worker that its own agent has told to stop no longer counts, so a restart, however slowly its
 /// workers stop, is no second world; a worker whose agent has died counts as long as it runs, for
 /// nobody tells it. Two sets of one round that meet at different places are two worlds as well.
+/// Agents that a name led to different stores cannot learn of each other.
 class OneWorld final : public Judge {
  public:
   OneWorld()
@@ -97,6 +98,10 @@ class OneWorld final : public Judge {
         kept();
         continue;
       }
+      if (const auto* const astray = led_astray(old_set, new_set, since)) {
+        excused(*astray);
+        continue;
+      }
       const ProcessKey old_one = one_of(old_key, old_set), new_one = one_of(new_key, new_set);
       broken(since + tolerance, event,
              say("job \"{}\" had two living worlds from {} to {}: workers of round {} meeting at "
@@ -138,6 +143,17 @@ class OneWorld final : public Judge {
       latest = std::max(latest, *own);
     }
     return latest;
+  }
+
+  /// A name that was wrong since an agent of one of the two had started.
+  [[nodiscard]] const Hindrance* led_astray(const WorkerSet& one, const WorkerSet& other,
+                                            sim::WorldTime since) const {
+    for (const WorkerSet* const set : {&one, &other}) {
+      for (const AgentId id : set->agents) {
+        if (const auto* const found = hindrance(id, kNames, agent(id).started, since)) return found;
+      }
+    }
+    return nullptr;
   }
 
   Sets sets_;

@@ -224,7 +224,8 @@ class Admission final : public Judge {
 
 /// Bound: join time-out + read time-out (for what the workers' meeting point takes) + slack, from
 /// the beginning of the attempt; of a participant, which may see a last call to its end, + last
-/// call. A spare may wait for ever; when it is let in its time begins anew.
+/// call. A question that a fault keeps from being answered is asked twice. A spare may wait for
+/// ever; when it is let in its time begins anew.
 class JoinTimeout final : public Judge {
  public:
   JoinTimeout()
@@ -293,7 +294,10 @@ class JoinTimeout final : public Judge {
     return with.join + with.read_timeout + kSlack;
   }
   void owe(AgentId id, const sim::Event& event) {
-    owed_.owe(id, {event.at, bound_of(id), id, kNoAgent, event.id});
+    Due due{event.at, bound_of(id), id, kNoAgent, event.id};
+    due.lost = view().agent(id).timeouts.read_timeout;
+    due.lost_needs = kAnswers;
+    owed_.owe(id, due);
   }
 
   Obligations<AgentId> owed_{

@@ -33,7 +33,7 @@ class RoundMonotonic final : public Judge {
 
 /// The workers of an agent that is stopped, or has not yet found that it is cut off from the store
 /// and given up by the others, go on without it, and may meet those who come after them at the same
-/// address.
+/// address. A name that leads astray leads a worker to another group's store.
 class RoundIsolation final : public Judge {
  public:
   RoundIsolation()
@@ -64,6 +64,8 @@ class RoundIsolation final : public Judge {
     const Process* const reader = view().process(event.node, event.pid);
     if (reader == nullptr || reader->owner == kNoAgent) return nullptr;
     const Timeouts& with = view().agent(reader->owner).timeouts;
+    if (const auto* const name = hindrance(reader->owner, kNames, reader->started, event.at))
+      return name;  // that of its own machine may be another's
     const sim::Duration looks = with.monitor + with.heartbeat + kStopGrace;
     const Job& job = view().job(view().agent(reader->owner).job);
     for (const AgentId id : job.agents) {

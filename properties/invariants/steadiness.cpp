@@ -109,17 +109,16 @@ class BlipTolerance final : public Judge {
            view().services().empty() ? ProcessKey{} : view().services().back().process, blip);
   }
 
-  /// Of what the members of its round needed while it waited.
+  /// Of what another agent that had come to the rendezvous needed while it waited.
   [[nodiscard]] const Hindrance* hindrance_of_a_member(const Agent& agent,
                                                        sim::WorldTime at) const {
-    const Round* const round = view().round(agent.job, agent.round);
-    if (round == nullptr) return nullptr;
-    for (const AgentId member : round->members) {
-      if (const auto* const found =
-              hindrance(member, needs(), at - agent.timeouts.read_timeout, at))
-        return found;
-    }
-    return nullptr;
+    const Hindrance* found = nullptr;
+    static_cast<void>(view().any_agent(agent.job, [&](AgentId id, const Agent& other) {
+      if (other.stage == Stage::starting) return false;
+      found = hindrance(id, needs(), at - agent.timeouts.read_timeout, at);
+      return found != nullptr;
+    }));
+    return found;
   }
 
   static bool is_lost_connection(std::string_view detail) {

@@ -148,9 +148,15 @@ TEST(Core, a_worker_that_waits_for_ever_is_excused_once_a_peer_has_ended_well) {
   EXPECT_THAT(told(nobody_has), Not(IsEmpty()));
 }
 
+AgentSettings a_backend_of(std::int64_t round) {
+  AgentSettings settings;
+  if (round < 0) settings.backend = "static";
+  return settings;
+}
+
 TEST(Core, a_static_rendezvous_has_no_word_for_a_restart_so_that_peers_may_wait_for_ever) {
   const auto with = [](std::int64_t round) {
-    Script script;
+    Script script(a_backend_of(round));
     script.agent_starts("a").agent_starts("b").form(round, {"a", "b"});
     script.at(10s).worker_ends("b", 0, 1).reaps("b").restarts("b", "worker_failure");
     script.at(20s).workers_start("b").at(100s).core_healed("a,b", 20s, -1s).at(5000s);
@@ -162,7 +168,7 @@ TEST(Core, a_static_rendezvous_has_no_word_for_a_restart_so_that_peers_may_wait_
 
 TEST(Core, a_static_rendezvous_has_no_word_for_a_member_that_never_came) {
   const auto with = [](std::int64_t round, sim::Duration peers) {
-    Script script;
+    Script script(a_backend_of(round));
     script.agent_starts("a").agent_starts("b").joining("a").added("a", "participants", round);
     script.completed("a", round, 2).joined("a", round, 0, 2, "a.sim:29500").workers_start("a");
     script.at(10s).finishes("b", "error", 1);
@@ -219,6 +225,23 @@ TEST(Core, too_few_agents_may_wait_for_as_long_as_they_may_join) {
   };
   EXPECT_THAT(until(100s + kBound + 660s), IsEmpty());
   EXPECT_THAT(until(100s + kBound + 661s), HasSubstr("it wants to join"));
+}
+
+TEST(Core, an_agent_that_is_about_to_end_and_one_that_shares_a_rank_are_none_of_those_left) {
+  AgentSettings two;
+  two.min_nodes = 2;
+  Script goes = two_nodes_at_work(two);
+  goes.at(50s).stops_workers("a").restarts("a", "membership_change").joining("a");
+  goes.stops_workers("b").finishes("b", "error", 1).at(100s).core_healed("a", 20s);
+  EXPECT_THAT(told(goes.at(100s + kBound + 660s)), IsEmpty());
+  const auto two_on_one_node = [&](const std::string& backend) {
+    two.backend = backend;
+    Script script(two);
+    script.agent_starts("a").agent_starts("a").at(100s).core_healed("a", 20s).at(1700s);
+    return told(script);
+  };
+  EXPECT_THAT(two_on_one_node("static"), IsEmpty());
+  EXPECT_THAT(two_on_one_node("c10d"), HasSubstr("it starts since"));
 }
 
 TEST(Core, who_waits_beside_a_round_of_an_outsider_that_does_no_work_may_do_so_until_it_gives_up) {

@@ -82,7 +82,7 @@ Script& Script::agent_starts(const std::string& name) {
   here.workers.clear();
   const AgentSettings& with = settings;
   emit(name, here.agent, ev::agent_started,
-       {with.run_id, "c10d", with.min_nodes, with.max_nodes, with.local_world_size,
+       {with.run_id, with.backend, with.min_nodes, with.max_nodes, with.local_world_size,
         with.max_restarts, with.shutdown});
   return emit(name, here.agent, ev::agent_settings,
               {with.join, with.last_call, with.close, with.heartbeat, with.keep_alive,

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 /// Settings of the agents of a script; PyTorch's defaults.
 struct AgentSettings {
-  std::string run_id = "job";
+  std::string run_id = "job", backend = "c10d";
   std::int64_t min_nodes = 1, max_nodes = 4, local_world_size = 1, max_restarts = 3;
   sim::Duration shutdown = 30s, join = 600s, last_call = 30s, close = 30s, heartbeat = 5s;
   sim::Duration keep_alive = 15s, read_timeout = 60s, monitor = 100ms, exit_barrier = 300s;

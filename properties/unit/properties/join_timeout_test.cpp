@@ -108,9 +108,13 @@ TEST(JoinTimeout, the_same_fault_elsewhere_does_not) {
   EXPECT_EQ(verdict_of_one_that_tries_until(671s, "clock_freeze", "b"), "broken");
 }
 
-TEST(JoinTimeout, an_agent_that_cannot_ask_gives_up_by_its_own_clock) {
-  EXPECT_EQ(verdict_of_one_that_tries_until(671s, "net_partition", "a"), "broken");
-  EXPECT_EQ(verdict_of_one_that_tries_until(671s, "service_stop", "s"), "broken");
+TEST(JoinTimeout, an_agent_that_cannot_ask_gives_up_by_its_own_clock_after_it_has_asked_twice) {
+  for (const auto& [kind, target] :
+       {std::pair("net_partition", "a"), std::pair("service_stop", "s")}) {
+    EXPECT_EQ(verdict_of_one_that_tries_until(730s, kind, target), "kept") << kind;
+    EXPECT_EQ(verdict_of_one_that_tries_until(731s, kind, target), "broken") << kind;
+    EXPECT_EQ(verdict_of_one_that_tries_until(671s, kind, target, 50s), "broken") << "long over";
+  }
 }
 
 TEST(JoinTimeout, one_that_is_stopped_for_good_is_excused_and_the_one_beside_it_is_not) {
