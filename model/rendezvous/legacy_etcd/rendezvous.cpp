@@ -41,6 +41,11 @@ LegacyState joinable(std::int64_t version) {
   return state;
 }
 
+/// Another node was faster, or what was read has expired.
+bool is_gone_or_changed(const EtcdError& error) {
+  return error.code() == EtcdV2Client::kKeyNotFound || error.code() == EtcdV2Client::kCompareFailed;
+}
+
 /// The phase did not come to its end; the barrier begins anew, at once or after a second.
 struct RetryImmediately {};
 struct RetryableFailure {};
@@ -75,8 +80,7 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::barrier() {
     } catch (const RetryableFailure&) {
       has_changed = true;
     } catch (const EtcdError& error) {
-      has_changed = error.code() == EtcdV2Client::kKeyNotFound ||
-                    error.code() == EtcdV2Client::kCompareFailed;
+      has_changed = is_gone_or_changed(error);
     } catch (const RendezvousError&) {
       throw;
     } catch (const SignalException&) {
@@ -130,9 +134,11 @@ std::int64_t LegacyEtcdRendezvous::next_version() {
   std::int64_t version = 0;
   try {
     version = run_.advance_counter();
-  } catch (const EtcdError&) {
-    // Fatal by design, although it may only mean that this node was slow (S-L17).
+  } catch (const EtcdError& error) {
     if (hardened()) throw RetryableFailure();
+    // What else etcd refuses, for want of a leader say, is tried again by barrier().
+    if (!is_gone_or_changed(error)) throw;
+    // Fatal by design, although it may only mean that this node was slow (S-L17).
     throw RendezvousError("the version counter cannot be advanced: this worker needs to die");
   }
   run_.create_version(version);

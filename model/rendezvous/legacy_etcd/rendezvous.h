@@ -91,7 +91,9 @@ class LegacyEtcdRendezvous {
   Place init_phase();
   /// False when a version is there already.
   bool try_create();
-  /// Advances the counter of versions and makes the directory of the next one. EtcdError.
+  /// Advances the counter of versions and makes the directory of the next one. RendezvousError when
+  /// the counter is gone or another node has advanced it meanwhile; EtcdError for anything else that
+  /// etcd refuses (etcd_rendezvous.py:try_create_rendezvous).
   std::int64_t next_version();
   /// Hardened: an etcd that has lost its keys begins again with versions that there were; who meets
   /// one of them that is still joinable takes it to where the versions go on.

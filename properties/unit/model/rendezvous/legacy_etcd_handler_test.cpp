@@ -117,6 +117,24 @@ TEST_F(LegacyEtcdHandlers, ask_how_a_version_ended_before_they_take_it_away) {
   EXPECT_EQ(asked, 1);
 }
 
+/// Of what etcd may refuse a node that advances the counter of versions, only a counter that is gone
+/// or changed is fatal; one without a leader is asked again.
+TEST_F(LegacyEtcdHandlers, ask_again_where_etcd_has_no_leader_when_they_count_a_version) {
+  parameters_.max_nodes = 1;
+  world_.world->on_fault_point([&](sim::NodeId, sim::Pid, std::string_view name, std::uint64_t n) {
+    if (name == "legacy.setup" && n == 1) {
+      modes_->begin(EtcdMisbehaviour::Mode::leader_loss, felt_);
+    }
+  });
+  world_.at(10s, [&] { modes_->end(EtcdMisbehaviour::Mode::leader_loss); });
+  node("a", [](Ports&, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().world_size, 1);
+  });
+  world_.run_for(10min);
+  EXPECT_GT(felt_, 1U);
+  EXPECT_EQ(done_, 1);
+}
+
 /// a and b make room for c, a only when b's seat has long expired.
 TEST_F(LegacyEtcdHandlers, begin_no_version_without_a_member_that_takes_long_to_come_back) {
   parameters_.variant = Variant::hardened;
