@@ -354,7 +354,8 @@ std::vector<WorkerStart> ElasticAgent::worker_starts() {
 
 void ElasticAgent::start_workers() {
   context_ = std::make_unique<ProcessContext>(ports_, launcher_, spec_.variant, spec_.grace(),
-                                              worker_starts(), spec_.planted);
+                                              worker_starts(), spec_.planted,
+                                              spec_.waits_without_limit_for_the_killed);
   silent_since_.reset();
   health_check_.start([this] {
     if (silent_since_) return *silent_since_;

@@ -55,6 +55,8 @@ struct WorkerSpec {
   Variant variant = Variant::torch_2_x;
   /// Known defect: the health check sees no progress of an agent in the exit barrier (#178197).
   bool silent_in_exit_barrier = false;
+  /// Known defect of the releases up to 2.12: see waits_without_limit_for_the_killed() (#185414).
+  bool waits_without_limit_for_the_killed = false;
   PlantedSet planted{};
 
   /// Between signal and SIGKILL wherever workers are stopped before the end of run(): 30 s,

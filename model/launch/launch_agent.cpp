@@ -76,6 +76,9 @@ WorkerSpec worker_spec(const sim::ProcessHost& processes, const LaunchConfig& co
   spec.heartbeats = config.heartbeats;
   spec.variant = config.variant;
   spec.silent_in_exit_barrier = config.defects.contains("health_check.silent_in_exit_barrier");
+  spec.waits_without_limit_for_the_killed =
+      waits_without_limit_for_the_killed(config.variant) ||
+      config.defects.contains("worker.killed_waited_for_without_limit");
   spec.planted = planted_among(config.defects);
   return spec;
 }

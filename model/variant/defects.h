@@ -17,7 +17,7 @@ struct Defect {
   std::string_view reference;
 };
 
-inline constexpr std::array<Defect, 5> kDefects{{
+inline constexpr std::array<Defect, 6> kDefects{{
     {"launcher.shutdown_on_signal",
      "An agent that leaves on a signal closes the rendezvous for everybody.",
      "pytorch/pytorch#67742, #150916"},
@@ -33,6 +33,9 @@ inline constexpr std::array<Defect, 5> kDefects{{
     {"health_check.silent_in_exit_barrier",
      "The health check counts an agent that waits in the exit barrier as one without progress.",
      "pytorch/pytorch#178197"},
+    {"worker.killed_waited_for_without_limit",
+     "An agent waits without limit for a worker that not even SIGKILL ends.",
+     "pytorch/pytorch#185414"},
 }};
 
 /// The names of all known failures, then those of all planted ones.

@@ -23,4 +23,8 @@ bool share_a_job(Variant one, Variant other) {
   return one == other || (one != Variant::torch_1_13 && other != Variant::torch_1_13);
 }
 
+bool waits_without_limit_for_the_killed(Variant variant) {
+  return variant == Variant::torch_1_13;
+}
+
 }  // namespace hooke::model

@@ -9,7 +9,7 @@ namespace hooke::model {
 
 enum class Variant : unsigned char {
   torch_1_13,  ///< PyTorch 1.13
-  torch_2_x,   ///< PyTorch of the 2.10-2.12 era, faithful including its faults (default)
+  torch_2_x,   ///< PyTorch 2.13, faithful including its faults (default)
   hardened,    ///< torch_2_x on every wire, without the weaknesses that one side can mend
 };
 
@@ -20,5 +20,12 @@ std::optional<Variant> variant_from(std::string_view name);
 /// Agents of both understand each other's state. 1.13 writes other times and another name of the
 /// host than all that came later.
 bool share_a_job(Variant one, Variant other);
+
+// ---- which release changed it -------------------------------------------------------------------
+
+/// A worker that not even SIGKILL ends is waited for without limit up to 2.12. Since 2.13
+/// (pytorch/pytorch#185414) it is waited for once more for the grace of that stop, and the stop goes
+/// on without it (multiprocessing/api.py:SubprocessContext._close).
+bool waits_without_limit_for_the_killed(Variant variant);
 
 }  // namespace hooke::model

@@ -26,12 +26,13 @@ constexpr sim::Duration kLongestPause = 50ms;
 
 ProcessContext::ProcessContext(sim::Ports& ports, ProcessLauncher& launcher, Variant variant,
                                sim::Duration sibling_grace, std::vector<WorkerStart> workers,
-                               PlantedSet planted)
+                               PlantedSet planted, bool waits_without_limit)
     : ports_(ports),
       launcher_(launcher),
       variant_(variant),
       sibling_grace_(sibling_grace),
       planted_(planted),
+      waits_without_limit_(waits_without_limit),
       workers_(std::move(workers)) {}
 
 sim::Pid ProcessContext::spawn(const WorkerStart& worker) {
@@ -228,6 +229,7 @@ void ProcessContext::end_processes(sim::Signal signal, sim::Duration grace,
     if (meanwhile) meanwhile();
     return;
   }
+  const sim::Duration after_kill = grace;
   if (planted_.has(Planted::worker_grace_skipped)) grace = 0s;
   if (planted_.has(Planted::worker_grace_ten_times)) grace *= 10;
   const bool all = planted_.has(Planted::worker_ended_ones_signalled);
@@ -240,21 +242,24 @@ void ProcessContext::end_processes(sim::Signal signal, sim::Duration grace,
   wait_for_end(nullptr, end);
   if (planted_.has(Planted::worker_grace_without_kill)) return;
   for (Process& process : processes_) {
-    if (!process.is_over()) kill(process);
+    if (!process.is_over()) kill(process, after_kill);
   }
 }
 
-void ProcessContext::kill(Process& process) {
+void ProcessContext::kill(Process& process, sim::Duration grace) {
   send(process, sim::Signal::kill, "grace is over");
+  const bool hardened = variant_ == Variant::hardened;
   const sim::MonotonicTime killed = ports_.clock.monotonic_now();
-  wait_for_end(&process, killed + kKillGrace);
-  if (!process.ended && ports_.processes.state(process.pid) == kUninterruptible) {
-    HOOKE_CHECK(!process.abandoned, "a worker is given up once");
-    process.abandoned = variant_ == Variant::hardened;
+  wait_for_end(&process, killed + (hardened || waits_without_limit_ ? kKillGrace : grace));
+  if (process.ended) return;
+  if (ports_.processes.state(process.pid) == kUninterruptible) {
+    HOOKE_CHECK(!process.abandoned, "a worker is given up for good once");
+    process.abandoned = hardened;
     tell_uninterruptible(process, ports_.clock.monotonic_now() - killed,
-                         process.abandoned ? "abandoned" : "waited_for");
+                         waits_without_limit_ ? "waited_for" : "abandoned");
   }
-  if (!process.is_over()) wait_for_end(&process, std::nullopt);
+  const bool without_limit = hardened ? !process.abandoned : waits_without_limit_;
+  if (without_limit) wait_for_end(&process, std::nullopt);
 }
 
 bool ProcessContext::has_abandoned() const {

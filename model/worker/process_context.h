@@ -40,10 +40,10 @@ struct ProcessesResult {
 class ProcessContext {
  public:
   /// `launcher` outlives the context. `sibling_grace`: between SIGTERM and SIGKILL to those whose
-  /// sibling has failed.
+  /// sibling has failed. `waits_without_limit`: for a worker that not even SIGKILL ends.
   ProcessContext(sim::Ports& ports, ProcessLauncher& launcher, Variant variant,
-                 sim::Duration sibling_grace, std::vector<WorkerStart> workers,
-                 PlantedSet planted = {});
+                 sim::Duration sibling_grace, std::vector<WorkerStart> workers, PlantedSet planted,
+                 bool waits_without_limit);
 
   /// Starts the workers in order of local rank, for 2.x each in a session of its own.
   /// std::runtime_error when one cannot be started: those before it keep running and belong to
@@ -66,14 +66,15 @@ class ProcessContext {
   /// Starts a worker that has ended anew, in the place of the old one. std::runtime_error when it
   /// cannot be started.
   void start_again(WorkerStart worker);
-  /// Sends `signal`, waits up to `grace` for all; then kills what is left one after the other, each
-  /// with a wait without limit: one that cannot die, which is told after 30 s, keeps those behind
-  /// it alive. The hardened variant goes on without it then. Harmless when nothing runs.
+  /// Sends `signal`, waits up to `grace` for all; then kills what is left one after the other, and
+  /// waits up to `grace` for each. One that cannot die keeps those behind it alive for as long, and
+  /// is tried again by the next call. Up to 2.12 it is waited for without limit, and told after
+  /// 30 s; the hardened variant leaves it behind for good then. Harmless when nothing runs.
   /// What the workers have written is shown before this returns. `meanwhile` is called when all
   /// have their signal. SignalException.
   void close(sim::Signal signal, sim::Duration grace,
              const std::function<void()>& meanwhile = nullptr);
-  /// A worker that cannot die was left behind.
+  /// Hardened: a worker that cannot die was left behind for good.
   [[nodiscard]] bool has_abandoned() const;
 
  private:
@@ -90,8 +91,8 @@ class ProcessContext {
   void end_processes(sim::Signal signal, sim::Duration grace,
                      const std::function<void()>& meanwhile);
   void send(Process& process, sim::Signal signal, const char* reason);
-  /// SIGKILL, and what there is to do when not even that ends it.
-  void kill(Process& process);
+  /// SIGKILL, and what there is to do when not even that ends it within the grace.
+  void kill(Process& process, sim::Duration grace);
   void tell_uninterruptible(const Process& process, sim::Duration span, const char* consequence);
   /// Reaps what has ended; true when nothing runs any more that somebody waits for.
   bool reap();
@@ -109,6 +110,7 @@ class ProcessContext {
   Variant variant_;
   sim::Duration sibling_grace_;
   PlantedSet planted_;
+  bool waits_without_limit_;
   std::vector<WorkerStart> workers_;
   std::vector<Process> processes_;
   std::list<TailLog> tails_;

@@ -184,6 +184,29 @@ TEST(Output, of_a_worker_asleep_in_the_kernel_calls_it_unhealthy_and_the_job_a_s
   });
 }
 
+/// Since 2.13 (pytorch/pytorch#185414) for the grace that it has, and then goes on.
+TEST(Output, of_an_agent_that_is_told_to_go_comes_although_a_killed_worker_cannot_be_reaped) {
+  if (torch_python().empty()) GTEST_SKIP() << "HOOKE_TORCH_PYTHON names no interpreter";
+  run([](Ports& ports, const fs::path& directory) {
+    const auto ends = [&](const std::string& name, std::vector<std::string> launcher) {
+      launcher.insert(launcher.end(),
+                      {"--shutdown-timeout=2", script("unreaped.py").string(), "40"});
+      Child agent(ports, directory, name, launcher, {{"PYTHON_EXEC", torch_python()}});
+      EXPECT_TRUE(eventually(ports, 60s, [&] {
+        return !lines_with(agent.output(), "begins").empty();
+      })) << agent.output();
+      agent.signal(sim::Signal::term);
+      EXPECT_EQ(agent.end(25s), 1) << name << " waits for a worker that it has killed\n"
+                                   << agent.output();
+      return agent.output();
+    };
+    const std::string theirs = ends("torchrun", {torch_python(), "-m", "torch.distributed.run"});
+    EXPECT_THAT(theirs, HasSubstr("did not exit after SIGKILL within 2s; abandoning"));
+    const std::string ours = ends("hooke", {hooke_program().string(), "agent"});
+    EXPECT_THAT(ours, HasSubstr("is sent SIGKILL: grace is over\n"));
+  });
+}
+
 // ---- what monitors ask
 
 /// Status and body of an answer to a request on a socket file; "" when nobody answers.

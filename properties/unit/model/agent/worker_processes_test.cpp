@@ -103,34 +103,100 @@ void make_unkillable(TestJob& job, std::int32_t rank, Duration span) {
   });
 }
 
-TEST(WorkerProcesses, an_unkillable_worker_hangs_the_agent_without_limit) {
+/// The releases up to 2.12 (pytorch/pytorch#185414).
+constexpr char kWithoutLimit[] = "worker.killed_waited_for_without_limit";
+
+TEST(WorkerProcesses, an_unkillable_worker_hangs_an_agent_before_2_13_without_limit) {
+  for (const Variant variant : {Variant::torch_1_13, Variant::torch_2_x}) {
+    TestJob job;
+    job[0].config.variant = variant;
+    if (variant == Variant::torch_2_x) job[0].config.defects = {kWithoutLimit};
+    job[0].config.nproc_per_node = 2;
+    job.worker = one_fails(0, park);
+    make_unkillable(job, 1, Duration::zero());
+    job.start();
+    job.run_for(24h);
+    EXPECT_EQ(job.status(), std::nullopt);
+    EXPECT_EQ(job.texts("worker.signalled", "signal"), (Texts{"15", "9"}));
+    EXPECT_TRUE(job.events_named("agent.finished").empty());
+    const auto told = job.events_named("worker.uninterruptible");
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(told[0]["local_rank"], "1");
+    EXPECT_EQ(told[0]["consequence"], "waited_for");
+    EXPECT_EQ(told[0].at - job.events_named("worker.signalled").at(1).at, 30s);
+  }
+}
+
+/// It is waited for once more for the grace of that stop: of the look that finds the failure and of
+/// the end of the loop 30 s, of the end of the run what was configured.
+TEST(WorkerProcesses, an_unkillable_worker_is_waited_for_once_more_and_then_left) {
   TestJob job;
   job[0].config.nproc_per_node = 2;
+  job[0].config.max_restarts = 0;
+  job[0].config.shutdown_timeout = 2s;
   job.worker = one_fails(0, park);
   make_unkillable(job, 1, Duration::zero());
   job.start();
   job.run_for(24h);
-  EXPECT_EQ(job.status(), std::nullopt);
-  EXPECT_EQ(job.texts("worker.signalled", "signal"), (Texts{"15", "9"}));
-  EXPECT_TRUE(job.events_named("agent.finished").empty());
+  EXPECT_EQ(job.ending().substr(0, 8), "failed 1");
+  EXPECT_EQ(job.texts("failure.reported", "rank"), (Texts{"0"})) << "the other one has not ended";
+  const auto signals = job.events_named("worker.signalled");
+  const auto told = job.events_named("worker.uninterruptible");
+  ASSERT_EQ(signals.size(), 6U);
+  ASSERT_EQ(told.size(), 3U);
+  for (std::size_t stop = 0; stop < 3; ++stop) {
+    const Duration grace = stop < 2 ? 30s : 2s;
+    EXPECT_EQ(signals[2 * stop]["signal"], "15");
+    EXPECT_EQ(signals[2 * stop + 1]["signal"], "9");
+    EXPECT_EQ(signals[2 * stop + 1].at - signals[2 * stop].at, grace);
+    EXPECT_EQ(told[stop].at - signals[2 * stop + 1].at, grace);
+    EXPECT_EQ(told[stop]["consequence"], "abandoned");
+  }
+  EXPECT_EQ(job.living(), 1U);
+}
+
+TEST(WorkerProcesses, an_unkillable_worker_gets_a_successor_beside_it) {
+  TestJob job;
+  job[0].config.max_restarts = 0;
+  job[0].rendezvous.waiting = [&](Ports&) { return job[0].rendezvous.looks == 11 ? 1 : 0; };
+  job.worker = park;
+  make_unkillable(job, 0, Duration::zero());
+  job.start();
+  job.run_for(1h);
+  EXPECT_EQ(job[0].rendezvous.joins, 2);
+  EXPECT_EQ(job.events_named("worker.started").size(), 2U);
+  EXPECT_EQ(job.living(), 3U) << "the agent and both workers";
 }
 
 TEST(WorkerProcesses, an_unkillable_worker_keeps_those_behind_it_alive) {
-  TestJob job;
-  job[0].config.nproc_per_node = 3;
-  job.worker = one_fails(0, ignores_sigterm);
-  make_unkillable(job, 1, 1000s);
-  job.start_and_run();
-  const auto ended = job.events_named("worker.ended");
-  ASSERT_EQ(ended.size(), 3U);
-  EXPECT_EQ(ended[1]["local_rank"], "1");
-  EXPECT_EQ(ended[2]["local_rank"], "2");
-  EXPECT_GE(ended[2].at, 1000s);
-  EXPECT_EQ(job.ending().substr(0, 8), "failed 1");
+  for (const bool without_limit : {true, false}) {
+    TestJob job;
+    if (without_limit) job[0].config.defects = {kWithoutLimit};
+    job[0].config.nproc_per_node = 3;
+    job[0].config.max_restarts = 0;
+    job.worker = one_fails(0, ignores_sigterm);
+    make_unkillable(job, 1, 1000s);
+    job.start();
+    job.run_for(1h);
+    const auto ended = job.events_named("worker.ended");
+    ASSERT_GE(ended.size(), 2U);
+    const std::size_t last = without_limit ? 2 : 1;
+    ASSERT_GT(ended.size(), last);
+    EXPECT_EQ(ended[last]["local_rank"], "2");
+    if (without_limit) {
+      EXPECT_EQ(ended[1]["local_rank"], "1");
+      EXPECT_GE(ended[last].at, 1000s);
+    } else {  // after the grace of its own and that of the one before
+      EXPECT_GE(ended[last].at - ended[0].at, 60s);
+      EXPECT_LT(ended[last].at - ended[0].at, 61s);
+    }
+    EXPECT_EQ(job.ending().substr(0, 8), "failed 1");
+  }
 }
 
 TEST(WorkerProcesses, a_signal_still_reaches_an_agent_that_waits_for_an_unkillable_worker) {
   TestJob job;
+  job[0].config.defects = {kWithoutLimit};
   job[0].config.nproc_per_node = 2;
   job.worker = one_fails(0, park);
   make_unkillable(job, 1, Duration::zero());
@@ -139,20 +205,6 @@ TEST(WorkerProcesses, a_signal_still_reaches_an_agent_that_waits_for_an_unkillab
   job.run_for(1h);
   EXPECT_EQ(job.status(), std::nullopt);  // and the wait begins again, twice
   EXPECT_EQ(job.texts("worker.signalled", "signal"), (Texts{"15", "9", "15", "9", "15", "9"}));
-}
-
-TEST(WorkerProcesses, what_not_even_sigkill_ends_is_told_once_and_waited_for) {
-  TestJob job;
-  job[0].config.nproc_per_node = 2;
-  job.worker = one_fails(0, park);
-  make_unkillable(job, 1, Duration::zero());
-  job.start();
-  job.run_for(24h);
-  const auto told = job.events_named("worker.uninterruptible");
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0]["local_rank"], "1");
-  EXPECT_EQ(told[0]["consequence"], "waited_for");
-  EXPECT_EQ(told[0].at - job.events_named("worker.signalled").at(1).at, 30s);
 }
 
 TEST(WorkerProcesses, a_worker_that_dies_late_for_another_reason_is_not_told) {
@@ -205,7 +257,7 @@ TEST(UninterruptibleWorkers, make_the_group_unhealthy_when_the_limit_is_over) { 
   make_unkillable(job, 0, 100s);
   job.start_and_run();
   EXPECT_EQ(job.texts("worker.uninterruptible", "consequence"),
-            (Texts{"watched", "unhealthy", "waited_for"}));
+            (Texts{"watched", "unhealthy", "abandoned"}));
   const auto told = job.events_named("worker.uninterruptible");
   EXPECT_GE(told.at(1).at - told.at(0).at, 10500ms);
   EXPECT_LT(told.at(1).at - told.at(0).at, 10700ms);
