@@ -125,7 +125,8 @@ void AgentReports::ended(const RunResult& result, std::int64_t remaining_restart
     Words words;
     words.local_rank = i;
     words.failure = failure_of(result, i);
-    const bool terminated = result.failed() && words.failure == nullptr;
+    const bool ended_badly = result.failed() || result.state == WorkerState::unhealthy;
+    const bool terminated = ended_badly && words.failure == nullptr;
     const std::string state(to_string(result.state));
     words.state = terminated ? "TERMINATED" : state.c_str();
     if (words.failure != nullptr) words.raw_error = words.failure->error_data;

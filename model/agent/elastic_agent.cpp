@@ -239,6 +239,9 @@ std::optional<RunResult> ElasticAgent::monitor() {
       policy_.restarts_single_workers() ? context_->poll_each() : context_->poll();
   if (!ended && uninterruptible_limit_ && context_->is_stuck_for(*uninterruptible_limit_)) {
     silent_.clear();
+    // Workers started anew beside it would need what it holds on to (a GPU, a port).
+    job_.forfeit_restarts();
+    reports_.restarts(spec_.max_restarts);
     return RunResult{WorkerState::unhealthy, {}};
   }
   if (!ended) return look_at_heartbeats();

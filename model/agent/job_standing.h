@@ -42,6 +42,9 @@ class JobStanding {
   /// Likewise when workers here have failed and a member of the round was told to go: they miss its
   /// workers.
   bool fails_for_a_departure();
+  /// This agent asks for none of the restarts that are left
+  /// (local_elastic_agent.py:_check_uninterruptible_state_timeout).
+  void forfeit_restarts() { remaining_ = 0; }
   /// As last heard.
   [[nodiscard]] std::int64_t remaining_restarts() const { return remaining_; }
 

@@ -35,28 +35,50 @@ std::vector<json> events_of(const std::string& output) {
   return events;
 }
 
+/// Runs the same command under both, which end with `code`; the events of hooke's agent, which are
+/// those of torchrun.
+std::vector<json> events_of_both(Ports& ports, const fs::path& directory, int code,
+                                 std::vector<std::string> options,
+                                 std::map<std::string, std::string> environment = {}) {
+  options.insert(options.begin(), "--event-log-handler=console");
+  environment["PYTHON_EXEC"] = torch_python();
+  std::vector<std::string> hooke{hooke_program().string(), "agent"};
+  std::vector<std::string> torchrun{torch_python(), "-m", "torch.distributed.run"};
+  hooke.insert(hooke.end(), options.begin(), options.end());
+  torchrun.insert(torchrun.end(), options.begin(), options.end());
+  Child ours(ports, directory, "hooke", hooke, environment);
+  EXPECT_EQ(ours.end(60s), code) << ours.output();
+  Child theirs(ports, directory, "torchrun", torchrun, environment);
+  EXPECT_EQ(theirs.end(60s), code) << theirs.output();
+  std::vector<json> events = events_of(ours.output());
+  EXPECT_EQ(events, events_of(theirs.output()));
+  return events;
+}
+
 TEST(Events, are_those_of_torchrun) {
-  const std::string python = torch_python();
-  if (python.empty()) GTEST_SKIP() << "HOOKE_TORCH_PYTHON names no interpreter";
+  if (torch_python().empty()) GTEST_SKIP() << "HOOKE_TORCH_PYTHON names no interpreter";
   run([&](Ports& ports, const fs::path& directory) {
     const fs::path fails = directory / "fails.py";
     std::ofstream(fails) << "import os, sys, time\n"
                             "if os.environ['RANK'] == '1': time.sleep(0.5); sys.exit(3)\n"
                             "time.sleep(30)\n";
-    const std::vector<std::string> options{"--event-log-handler=console", "--max-restarts=1",
-                                           "--nproc-per-node=2", fails.string()};
-    std::map<std::string, std::string> environment{{"PYTHON_EXEC", python}};
-    std::vector<std::string> hooke{hooke_program().string(), "agent"};
-    std::vector<std::string> torchrun{python, "-m", "torch.distributed.run"};
-    hooke.insert(hooke.end(), options.begin(), options.end());
-    torchrun.insert(torchrun.end(), options.begin(), options.end());
-    Child ours(ports, directory, "hooke", hooke, environment);
-    EXPECT_EQ(ours.end(60s), 1) << ours.output();
-    Child theirs(ports, directory, "torchrun", torchrun, environment);
-    EXPECT_EQ(theirs.end(60s), 1) << theirs.output();
-    const std::vector<json> events = events_of(ours.output());
-    EXPECT_EQ(events, events_of(theirs.output()));
-    EXPECT_EQ(events.size(), 11U) << ours.output();
+    const auto events = events_of_both(ports, directory, 1,
+                                       {"--max-restarts=1", "--nproc-per-node=2", fails.string()});
+    EXPECT_EQ(events.size(), 11U);
+  });
+}
+
+/// Its workers were terminated, and no restart is left.
+TEST(Events, of_a_group_with_a_worker_asleep_in_the_kernel_are_those_of_torchrun) {
+  if (torch_python().empty()) GTEST_SKIP() << "HOOKE_TORCH_PYTHON names no interpreter";
+  run([&](Ports& ports, const fs::path& directory) {
+    const auto events =
+        events_of_both(ports, directory, 0, {"--max-restarts=3", script("asleep.py").string()},
+                       {{"TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT", "1.5"}});
+    ASSERT_GE(events.size(), 2U);
+    const json& worker = events[events.size() - 2];
+    EXPECT_EQ(worker["metadata"]["state"], "TERMINATED") << worker;
+    EXPECT_EQ(worker["metadata"]["agent_restarts"], 3) << worker;
   });
 }
 

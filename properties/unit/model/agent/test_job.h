@@ -247,4 +247,13 @@ inline int ignores_sigterm(Ports& ports) {
   return 0;
 }
 
+/// Injects a sleep in the kernel into the process of local rank `rank` at 500 ms.
+inline void make_unkillable(TestJob& job, std::int32_t rank, Duration span) {
+  job.inject_at(500ms, world::FaultKind::process_unkillable, [&job, rank, span](world::Fault& f) {
+    f.node = job[0].node;
+    f.pid = sim::Pid{101 + rank};
+    f.duration = span;
+  });
+}
+
 }  // namespace hooke::model

@@ -94,15 +94,6 @@ TEST(WorkerProcesses, a_worker_that_ends_in_time_gets_no_second_signal) {
   EXPECT_EQ(job.texts("worker.ended", "status"), (Texts{"1", "0"}));
 }
 
-/// Injects a sleep in the kernel into the process of local rank `rank` at 500 ms.
-void make_unkillable(TestJob& job, std::int32_t rank, Duration span) {
-  job.inject_at(500ms, world::FaultKind::process_unkillable, [&job, rank, span](world::Fault& f) {
-    f.node = job[0].node;
-    f.pid = sim::Pid{101 + rank};
-    f.duration = span;
-  });
-}
-
 /// The releases up to 2.12 (pytorch/pytorch#185414).
 constexpr char kWithoutLimit[] = "worker.killed_waited_for_without_limit";
 
@@ -243,64 +234,6 @@ TEST(WorkerProcesses, hardened_ends_when_a_new_round_would_need_what_cannot_be_e
   EXPECT_EQ(job.ending(),
             "error 1 RuntimeError: a worker cannot be ended: it is asleep in the kernel (state D)");
   EXPECT_EQ(job[0].rendezvous.joins, 1);
-}
-
-// ---- workers asleep in the kernel
-
-constexpr char kLimit[] = "TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT";
-
-TEST(UninterruptibleWorkers, make_the_group_unhealthy_when_the_limit_is_over) {
-  TestJob job;
-  job[0].config.max_restarts = 3;
-  job[0].environment[kLimit] = "10.5";
-  job.worker = park;
-  make_unkillable(job, 0, 100s);
-  job.start_and_run();
-  EXPECT_EQ(job.texts("worker.uninterruptible", "consequence"),
-            (Texts{"watched", "unhealthy", "abandoned"}));
-  const auto told = job.events_named("worker.uninterruptible");
-  EXPECT_GE(told.at(1).at - told.at(0).at, 10500ms);
-  EXPECT_LT(told.at(1).at - told.at(0).at, 10700ms);
-  EXPECT_EQ(job.states(), (Texts{"HEALTHY", "UNHEALTHY", "FAILED"})) << "no restart";
-  EXPECT_EQ(job.ending(), "succeeded 0 ") << "nobody has failed, so all is well";
-}
-
-TEST(UninterruptibleWorkers, are_an_error_when_hardened) {
-  TestJob job;
-  job[0].config.variant = Variant::hardened;
-  job[0].environment[kLimit] = "10";
-  job.worker = park;
-  make_unkillable(job, 0, Duration::zero());
-  job.start();
-  job.run_for(1h);
-  EXPECT_EQ(job.ending(), "error 1 RuntimeError: a worker is asleep in the kernel (state D)");
-}
-
-TEST(UninterruptibleWorkers, that_wake_up_in_time_are_as_if_nothing_had_been) {
-  TestJob job;
-  job[0].environment[kLimit] = "10";
-  job.worker = exits(60s, 0);
-  make_unkillable(job, 0, 8s);
-  job.inject_at(15s, world::FaultKind::process_unkillable, [&](world::Fault& fault) {
-    fault.node = job[0].node;
-    fault.pid = sim::Pid{101};
-    fault.duration = 8s;
-  });
-  job.start_and_run();
-  EXPECT_EQ(job.texts("worker.uninterruptible", "consequence"), (Texts{"watched", "watched"}));
-  EXPECT_EQ(job.ending(), "succeeded 0 ");
-}
-
-TEST(UninterruptibleWorkers, are_not_looked_for_without_a_limit) {
-  for (const char* limit : {"", "0", "-3", "x", "nan", "1s"}) {
-    TestJob job;
-    job[0].environment[kLimit] = limit;
-    job.worker = exits(60s, 0);
-    make_unkillable(job, 0, 30s);
-    job.start_and_run();
-    EXPECT_TRUE(job.events_named("worker.uninterruptible").empty()) << limit;
-    EXPECT_EQ(job.states(), (Texts{"HEALTHY", "SUCCEEDED"})) << limit;
-  }
 }
 
 TEST(WorkerProcesses, those_started_before_one_that_cannot_be_started_belong_to_nobody) {
