@@ -73,6 +73,20 @@ INSTANTIATE_TEST_SUITE_P(, Shutdown, testing::Values("c10d", "etcd-v2", "etcd"),
                            return name;
                          });
 
+TEST_P(Shutdown, a_users_own_one_ends_the_heartbeats_with_the_handler) {
+  node("a", [](Ports& ports, RendezvousShutdown& shutdown) {
+    EXPECT_TRUE(shutdown({.instead = [](RendezvousHandler&) { return true; }}));
+    EXPECT_EQ(shutdown.handler(), nullptr);
+    sleep(ports, 2min);
+  });
+  node("b", [](Ports& ports, RendezvousShutdown& shutdown) {
+    EXPECT_EQ(shutdown.handler()->others_at_work(), 1);
+    sleep(ports, 40s);
+    EXPECT_EQ(shutdown.handler()->others_at_work(), 0);
+  });
+  run(2);
+}
+
 TEST_P(Shutdown, a_graceful_one_waits_for_the_others_and_then_closes) {
   sim::Duration took{};
   node("a", [&](Ports& ports, RendezvousShutdown& shutdown) {
