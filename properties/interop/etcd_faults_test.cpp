@@ -90,5 +90,24 @@ TEST_F(EtcdFaults, an_election_while_a_legacy_version_is_counted_is_waited_out) 
   });
 }
 
+/// Its worker fails, and the version that follows is open for eight seconds: there the agent is told
+/// to go. It takes that for an attempt that failed, and starts its worker again.
+TEST_F(EtcdFaults, a_signal_in_the_legacy_barrier_is_swallowed) {
+  for_each_agent([](Ports& ports, model::EmbeddedEtcd& etcd, const fs::path& directory, Kind kind) {
+    std::vector<std::string> with = options("etcd", etcd.endpoint().port.value);
+    with.insert(with.end(), {"--nnodes=1:2", "--max-restarts=1", "--monitor-interval=0.2",
+                             "--rdzv-conf=last_call_timeout=8"});
+    const auto agent_of = agent(ports, directory, kind, with,
+                                "echo begins $TORCHELASTIC_RESTART_COUNT; "
+                                "test $TORCHELASTIC_RESTART_COUNT = 1 || { sleep 1; exit 1; }");
+    const auto begun = [&] { return times(agent_of->output(), "begins 0\n") == 1; };
+    ASSERT_TRUE(eventually(ports, 60s, begun)) << agent_of->output();
+    ports.executor.sleep_until(in(ports, 5s));
+    agent_of->signal(sim::Signal::term);
+    EXPECT_EQ(agent_of->end(60s), 0) << agent_of->output();
+    EXPECT_EQ(times(agent_of->output(), "begins 1\n"), 1U) << agent_of->output();
+  });
+}
+
 }  // namespace
 }  // namespace hooke::interop

@@ -232,8 +232,11 @@ bool LegacyEtcdHandler::shutdown() {
   try {
     close_persistently();
     return true;
-  } catch (const SignalException&) {
-    throw;
+  } catch (const SignalException& error) {
+    if (hardened()) throw;
+    // PyTorch's shutdown catches every exception there is (S-L19).
+    ports_.trace.emit(events::rendezvous_failed, {run_id_, "SignalException", error.what()});
+    return false;
   } catch (const std::exception& error) {
     ports_.trace.emit(events::rendezvous_failed, {run_id_, "EtcdException", error.what()});
     const auto* const refused = dynamic_cast<const EtcdError*>(&error);

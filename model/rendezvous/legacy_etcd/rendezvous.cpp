@@ -73,9 +73,9 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::barrier() {
     joining_ = waiting_ = 0;
     bool has_changed = false;
     try {
+      check_signals(ports_);
       return init_phase();
     } catch (const RetryImmediately&) {
-      check_signals(ports_);
       continue;
     } catch (const RetryableFailure&) {
       has_changed = true;
@@ -84,7 +84,9 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::barrier() {
     } catch (const RendezvousError&) {
       throw;
     } catch (const SignalException&) {
-      throw;
+      // PyTorch takes a signal for one of those failures that are tried again, and nobody hears of
+      // it, unless it comes in the pause below (S-L19).
+      if (hardened()) throw;
     } catch (const std::exception&) {
       // Whatever else happens is tried again, an etcd that is gone too: the deadline ends it.
     }

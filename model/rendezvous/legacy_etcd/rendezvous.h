@@ -48,9 +48,10 @@ class LegacyEtcdRendezvous {
   LegacyEtcdRendezvous& operator=(const LegacyEtcdRendezvous&) = delete;
 
   /// Blocks until this node is in a final version. RendezvousClosedError, RendezvousTimeoutError
-  /// (also for an etcd that cannot be reached), RendezvousError (S-L17), SignalException; hardened,
-  /// RendezvousGracefulExitError for who has waited beside a full version until the end of the job,
-  /// as a spare of the dynamic rendezvous does.
+  /// (also for an etcd that cannot be reached), RendezvousError (S-L17). A caught signal is
+  /// swallowed, unless it comes in the pause between two attempts (SignalException; S-L19).
+  /// Hardened, it is always raised, and RendezvousGracefulExitError for who has waited beside a full
+  /// version until the end of the job, as a spare of the dynamic rendezvous does.
   Place barrier();
   /// Hardened: called in barrier() whenever this node is about to wait beside a version that it has
   /// not been in.
