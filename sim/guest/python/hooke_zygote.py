@@ -1,0 +1,127 @@
+"""Imports the program with everything replaced, then forks a guest for each message."""
+import array
+import faulthandler
+import gc
+import marshal
+import os
+import signal
+import socket
+import sys
+import threading
+import traceback
+
+import hooke_channel as hooke
+import hooke_clocks
+import hooke_guards
+import hooke_host
+import hooke_processes
+import hooke_threads
+
+DESCRIPTORS_MAX = 64
+LEAST_OUTPUT = 100       # the descriptor under which every guest has its output
+
+
+def receive(control):
+    """Like socket.recv_fds, which waits for 3.9's successors to take its flags: (message, descriptors)."""
+    numbers = array.array('i')
+    data, extra, _, _ = control.recvmsg(hooke.MAX_MESSAGE, socket.CMSG_LEN(DESCRIPTORS_MAX * numbers.itemsize))
+    for level, kind, content in extra:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            numbers.frombytes(content[:len(content) - len(content) % numbers.itemsize])
+    return (marshal.loads(data) if data else None), list(numbers)
+
+
+def serve(control, program):
+    """Never returns, but for an error at the start."""
+    hooke_processes.REAL['signal'](signal.SIGINT, signal.SIG_IGN)
+    greeting = program.prepare()
+    left = hooke_guards.left_over()
+    if left:
+        raise RuntimeError('these names still reach outside of the simulated world: ' + ', '.join(left))
+    sys.addaudithook(hooke_guards.audit)
+    output = os.dup2(2, LEAST_OUTPUT, inheritable=True)
+    faulthandler.register(signal.SIGUSR2, file=output, all_threads=True)
+    faulthandler.enable(file=output)
+    tasks = len(os.listdir('/proc/self/task'))
+    if tasks != 1:
+        raise RuntimeError('the imports have started threads, which no fork keeps: %d of them' % (tasks - 1))
+    gc.collect()
+    gc.freeze()                           # shared pages stay shared
+    control.send(marshal.dumps((True, greeting), 2))
+    living = set()
+    while True:
+        message, descriptors = receive(control)
+        if message is None:
+            end(living)
+        reap(living)
+        if message[0] == 'kill':
+            if message[1] in living:
+                hooke_processes.REAL['kill'](message[1], message[2])
+            continue
+        pid = os.fork()
+        if pid == 0:
+            control.close()
+            begin(message[1], descriptors, program)
+        living.add(pid)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        control.send(marshal.dumps((True, pid), 2))
+
+
+def reap(living):
+    """Only here do numbers of guests become free, so that no other process is ever killed in their place."""
+    while living:
+        pid, _ = os.waitpid(-1, os.WNOHANG)
+        if pid == 0:
+            return
+        living.discard(pid)
+
+
+def end(living):
+    for pid in living:
+        hooke_processes.REAL['kill'](pid, signal.SIGKILL)
+    os._exit(0)
+
+
+def begin(word, descriptors, program):
+    """In the forked process: becomes the guest. Never returns."""
+    config, directory, hooke.NODE, hooke.FULL_NAME, hooke.PID, environment = word
+    hooke.CHANNELS[:] = descriptors[:-1]
+    for target in (LEAST_OUTPUT, 1, 2):
+        os.dup2(descriptors[-1], target)
+    os.chdir(directory)
+    os.environ.clear()
+    # The directory's real name differs from run to run; this one does not.
+    os.environ.update({'PATH': '/usr/bin:/bin', 'HOME': '/', 'TMPDIR': '/proc/self/cwd'})
+    os.environ.update(environment)
+    hooke_threads.begin()
+    hooke.receive(0)
+    hooke.ON = True
+    hooke_processes.begin()
+    hooke_host.begin()
+    code = run(program, config)
+    for stream in (sys.stdout, sys.stderr):
+        stream.finish()
+    hooke.ask('exit', code)
+    os._exit(99)
+
+
+def run(program, config):
+    """The exit code, as the interpreter would end with."""
+    try:
+        try:
+            program.main(config)
+        finally:
+            threading._shutdown()
+    except SystemExit as ended:
+        if ended.code is None or isinstance(ended.code, int):
+            return ended.code or 0
+        print(ended.code, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        traceback.print_exc()
+        return 130
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
