@@ -55,8 +55,12 @@ world::WorldOptions world_options(const ClusterPlan& plan, kernel::Strategy stra
 }
 
 Cluster::Cluster(world::World& world, const Scenario& scenario, const Roster& roster,
-                 const model::Plugins& plugins)
-    : world_(world), scenario_(scenario), roster_(roster), plugins_(plugins) {
+                 const model::Plugins& plugins, AgentBody agent)
+    : world_(world),
+      scenario_(scenario),
+      roster_(roster),
+      plugins_(plugins),
+      agent_(std::move(agent)) {
   if (scenario.cluster.nodes.empty()) throw std::invalid_argument("cluster.nodes: is empty");
   const std::vector<std::string_view> known = model::defect_names();
   for (const std::string& defect : scenario.protocol.defects) {
@@ -228,8 +232,8 @@ bool Cluster::start_agent(sim::NodeId node, const std::string& run_id) {
 
 int Cluster::run_agent(sim::Ports& ports) {
   const sim::NodeId node = by_name_.find(ports.network.host_name())->second;
-  return model::launch_agent(ports, plugins_,
-                             launch_config(node, ports.processes.arguments().at(1)));
+  const model::LaunchConfig config = launch_config(node, ports.processes.arguments().at(1));
+  return agent_ ? agent_(ports, config) : model::launch_agent(ports, plugins_, config);
 }
 
 std::optional<sim::Pid> Cluster::store_process() const {

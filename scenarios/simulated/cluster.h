@@ -25,12 +25,16 @@ namespace hooke::scenario {
 /// The network of a scenario, for whoever makes its world.
 world::WorldOptions world_options(const ClusterPlan& plan, kernel::Strategy strategy);
 
+/// What runs in the process of an agent that is started with that configuration; its exit code.
+using AgentBody = std::function<int(sim::Ports&, const model::LaunchConfig&)>;
+
 class Cluster {
  public:
-  /// Adds the machines and registers the programs. `scenario`, `roster` and `plugins` must outlive
-  /// the world. std::invalid_argument naming what no loader would have let through.
+  /// Adds the machines and registers the programs. `agent` empty: hooke's own, of `plugins`.
+  /// `scenario`, `roster` and `plugins` must outlive the world. std::invalid_argument naming what
+  /// no loader would have let through.
   Cluster(world::World& world, const Scenario& scenario, const Roster& roster,
-          const model::Plugins& plugins);
+          const model::Plugins& plugins, AgentBody agent = {});
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
@@ -84,6 +88,7 @@ class Cluster {
   const Scenario& scenario_;
   const Roster& roster_;
   const model::Plugins& plugins_;
+  AgentBody agent_;
   std::vector<sim::NodeId> nodes_;
   std::map<std::string, sim::NodeId, std::less<>> by_name_;
   sim::NodeId store_machine_{};

@@ -140,7 +140,8 @@ class Execution {
     agenda_ = std::make_unique<Agenda>(kernel_);
     world_ =
         std::make_unique<world::World>(kernel_, world_options(scenario.cluster, schedule.strategy));
-    cluster_ = std::make_unique<Cluster>(*world_, scenario, roster_, options_.plugins);
+    cluster_ =
+        std::make_unique<Cluster>(*world_, scenario, roster_, options_.plugins, options_.agent);
     for (std::uint32_t i = 0; i < world_->node_count(); ++i) {
       node_names_.push_back(world_->node_name(sim::NodeId{i}));
     }

@@ -13,6 +13,7 @@
 #include "properties/invariants/invariant.h"
 #include "scenarios/format/scenario.h"
 #include "scenarios/outcome/report.h"
+#include "scenarios/simulated/cluster.h"
 #include "sim/kernel/kernel.h"
 
 namespace hooke::world {
@@ -50,6 +51,9 @@ struct RunOptions {
   bool record_tape = false;
   /// What the scenario's agents are made from.
   model::Plugins plugins;
+  /// Plays a node's agent instead of model::launch_agent, in the fiber of its process; returns the
+  /// exit code. Empty: hooke's own agents.
+  AgentBody agent;
   /// Called once per run, also of the second, when the world stands and before anything runs in it:
   /// for programs and faults of one's own.
   std::function<void(world::World&)> prepare;

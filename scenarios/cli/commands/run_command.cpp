@@ -18,6 +18,7 @@
 #include "scenarios/cli/scenario_files.h"
 #include "scenarios/cli/terminal.h"
 #include "scenarios/format/loader.h"
+#include "scenarios/guest/guest_runner.h"
 #include "scenarios/real/real_runner.h"
 #include "scenarios/simulated/runner.h"
 
@@ -53,9 +54,30 @@ std::ofstream open_output(const std::string& path) {
   return out;
 }
 
+/// PyTorch's agents in the simulated world. ScenarioError when there are none here.
+std::unique_ptr<guest::Zygote> guests_of_this_machine() {
+  const char* const python = std::getenv("HOOKE_TORCH_PYTHON");
+  if (python == nullptr || *python == '\0') {
+    throw scenario::ScenarioError(
+        "--world pytorch: not available here: expected HOOKE_TORCH_PYTHON to name a Python with "
+        "PyTorch, got nothing");
+  }
+  try {
+    return scenario::start_torch(python);
+  } catch (const guest::GuestError& error) {
+    throw scenario::ScenarioError("--world pytorch: not available here: " +
+                                  std::string(error.what()));
+  }
+}
+
+bool is_simulated(const std::string& world) {
+  return world == "sim" || world == "pytorch";
+}
+
+/// `zygote`: whose guests are the agents; null: hooke's own are.
 report::Result run_one(const std::string& file, const scenario::Scenario& scenario,
                        const RunOptions& options, const properties::InvariantRegistry& invariants,
-                       std::ostream* trace, const report::Style& style) {
+                       std::ostream* trace, const report::Style& style, guest::Zygote* zygote) {
   kernel::Kernel kernel;  // not longer: a real process on this thread has one of its own
   scenario::RunOptions run_options;
   run_options.seed = options.seed;
@@ -70,7 +92,11 @@ report::Result run_one(const std::string& file, const scenario::Scenario& scenar
   if (options.timeline) {
     run_options.sinks.push_back(&timeline.emplace(std::cout, node_names(scenario), style.width));
   }
-  return {file, scenario.canary, scenario::run(kernel, scenario, run_options, invariants), "sim"};
+  if (zygote == nullptr) {
+    return {file, scenario.canary, scenario::run(kernel, scenario, run_options, invariants), "sim"};
+  }
+  return {file, scenario.canary,
+          scenario::run_with_guests(kernel, scenario, run_options, invariants, *zygote), "pytorch"};
 }
 
 /// Who plays the agents of a world that is not simulated. ScenarioError when nobody can.
@@ -131,8 +157,10 @@ int run(const RunOptions& options) {
   if (!options.trace_path.empty()) trace = open_output(options.trace_path);
   const auto invariants = properties::InvariantRegistry::with_builtins();
   std::vector<report::Result> results;
+  std::unique_ptr<guest::Zygote> zygote;
   for (const std::string& world : options.worlds) {
-    if (world != "sim") static_cast<void>(cast_of(world));  // before anything has taken its time
+    if (!is_simulated(world)) static_cast<void>(cast_of(world));  // before anything takes its time
+    if (world == "pytorch") zygote = guests_of_this_machine();
   }
   const bool table = !options.json;
   const bool compares = options.worlds.size() > 1;
@@ -141,8 +169,9 @@ int run(const RunOptions& options) {
     for (const std::string& world : options.worlds) {
       std::ostream* const trace_to = trace ? &*trace : nullptr;
       results.push_back(
-          world == "sim"
-              ? run_one(file, scenario, options, invariants, trace_to, style)
+          is_simulated(world)
+              ? run_one(file, scenario, options, invariants, trace_to, style,
+                        world == "pytorch" ? zygote.get() : nullptr)
               : run_one_really(file, world, scenario, options, invariants, trace_to, style));
       if (table && options.timeline) std::cout << report::table_head(style, name_width);
       if (table) std::cout << report::row(results.back(), style, name_width) << std::flush;
@@ -175,11 +204,12 @@ void add_run(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "--world,--worlds", options->worlds,
-          "sim; real: hooke agents on this machine; torchrun: PyTorch's, by the command in "
+          "sim; pytorch: simulated, but PyTorch's own agents, of the Python in HOOKE_TORCH_PYTHON; "
+          "real: hooke agents on this machine; torchrun: PyTorch's, by the command in "
           "HOOKE_TORCHRUN. Several, with commas: all of them, compared")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({"sim", "real", "torchrun"}))
+      ->check(CLI::IsMember({"sim", "pytorch", "real", "torchrun"}))
       ->capture_default_str();
   command
       ->add_option("--strategy", options->strategy,

@@ -99,7 +99,7 @@ def left_over():
         for name, value in sorted(getattr(module, '__dict__', {}).items(), key=lambda item: str(item[0])):
             if id(value) in real and (module_name, name) not in ALLOWED:
                 out.append('%s.%s' % (module_name, name))
-            if isinstance(value, type) and getattr(value, '__module__', None) == module_name:
+            if issubclass(type(value), type) and getattr(value, '__module__', None) == module_name:
                 out.extend('%s.%s.%s' % (module_name, name, inner) for inner, held in vars(value).items()
                            if id(held) in real and not (module_name == 'random' and inner == 'seed'))
     return out

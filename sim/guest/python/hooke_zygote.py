@@ -113,15 +113,18 @@ def run(program, config):
             program.main(config)
         finally:
             threading._shutdown()
-    except SystemExit as ended:
-        if ended.code is None or isinstance(ended.code, int):
-            return ended.code or 0
-        print(ended.code, file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
+    except SystemExit as error:
+        if error.code is not None and not isinstance(error.code, int):
+            print(error.code, file=sys.stderr)
+        return exit_code(error)
+    except BaseException as error:
         traceback.print_exc()
-        return 130
-    except BaseException:
-        traceback.print_exc()
-        return 1
+        return exit_code(error)
     return 0
+
+
+def exit_code(error):
+    """Of an interpreter whose main module has raised that; None: nothing."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 0 if error.code is None else 1
+    return 0 if error is None else 130 if isinstance(error, KeyboardInterrupt) else 1

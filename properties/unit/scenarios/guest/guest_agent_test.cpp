@@ -1,0 +1,144 @@
+// What a Python agent is told, what is refused to it, and what is read off it. No Python is needed.
+#include "scenarios/guest/guest_agent.h"
+
+#include "properties/unit/sim/world/test_world.h"
+#include "scenarios/format/fixed_names.h"
+#include "scenarios/guest/agent_watch.h"
+#include "scenarios/guest/guest_runner.h"
+
+namespace hooke::scenario {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+model::LaunchConfig config() {
+  model::LaunchConfig out;
+  out.min_nodes = 2;
+  out.max_nodes = 4;
+  out.nproc_per_node = 2;
+  out.run_id = "job";
+  out.rdzv_endpoint = "a:29400";
+  out.rdzv_configs = {{"join_timeout", "600s"}, {"keep_alive_max_attempt", "3"}, {"is_host", "0"}};
+  out.max_restarts = 5;
+  out.command = {"worker"};
+  return out;
+}
+
+TEST(GuestAgent, is_told_what_torchrun_takes) {
+  EXPECT_THAT(torchrun_arguments(config()),
+              ElementsAre("--nnodes=2:4", "--nproc_per_node=2", "--max_restarts=5",
+                          "--monitor_interval=0.100000000", "--rdzv_backend=c10d",
+                          "--rdzv_endpoint=a:29400", "--rdzv_id=job",
+                          "--rdzv_conf=is_host=0,join_timeout=600,keep_alive_max_attempt=3",
+                          "--no_python", "worker"));
+}
+
+TEST(GuestAgent, is_told_no_parts_of_a_second) {
+  model::LaunchConfig fine = config();
+  fine.rdzv_configs["join_timeout"] = "1500ms";
+  EXPECT_THROW(static_cast<void>(torchrun_arguments(fine)), std::invalid_argument);
+}
+
+TEST(GuestAgent, cannot_play_everything) {
+  Scenario scenario;
+  scenario.cluster.nodes.resize(2);
+  EXPECT_THAT(unsupported_by_guests(scenario), IsEmpty());
+  scenario.protocol.rendezvous.backend = "etcd-v2";
+  scenario.protocol.rendezvous.join = 1500ms;
+  scenario.protocol.agent.environment["TORCHELASTIC_HEALTH_CHECK_PORT"] = "8080";
+  scenario.workers.overrides["a"] = {{WorkerStep::Kind::acquire, 1s}};
+  TimelineEntry dies;
+  dies.what = "thread.dies";
+  scenario.timeline = {dies};
+  EXPECT_THAT(unsupported_by_guests(scenario),
+              ElementsAre("backend etcd-v2", "TORCHELASTIC_HEALTH_CHECK_PORT",
+                          "time-outs of parts of a second", "timers of workers", "thread.dies"));
+}
+
+/// An agent that says `lines` and whose store says where the workers meet.
+std::vector<std::string> events_of(const std::function<void(AgentWatch&)>& agent) {
+  world::TestWorld test;
+  const model::LaunchConfig settings = config();
+  const sim::NodeId node = test.node("a");
+  test.start(node, "agent", [&](sim::Ports& ports) {
+    AgentWatch watch(ports, settings);
+    agent(watch);
+    return 0;
+  });
+  test.run();
+  return test.events.lines;
+}
+
+TEST(GuestAgent, is_known_by_its_log_and_its_workers) {
+  const auto events = events_of([](AgentWatch& watch) {
+    watch.on_line(
+        "I0115 dynamic_rendezvous.py:1155] The node 'a_100_0' attempts to join the next "
+        "round of the rendezvous 'job'.");
+    watch.on_line(
+        "I0115 dynamic_rendezvous.py:1191] The node 'a_100_0' has joined round 7 of the "
+        "rendezvous 'job' as rank 1 in a world of size 3.");
+    watch.on_store({"get", "/torch.rendezvous.job.7/MASTER_ADDR", {}, {}, sim::Value("b"), {}});
+    watch.on_store({"get", "/torch.rendezvous.job.7/MASTER_PORT", {}, {}, sim::Value("1234"), {}});
+    for (int local = 0; local < 2; ++local) {
+      sim::SpawnRequest request;
+      request.environment = {{"LOCAL_RANK", std::to_string(local)},
+                             {"RANK", std::to_string(2 + local)},
+                             {"WORLD_SIZE", "6"},
+                             {"TORCHELASTIC_RESTART_COUNT", "0"},
+                             {"MASTER_ADDR", "b"},
+                             {"MASTER_PORT", "1234"}};
+      watch.on_spawned(sim::Pid{101 + local}, request);
+    }
+    watch.on_reaped(sim::Pid{102}, -9);
+    watch.on_line(
+        "I0115 api.py:942] [default] Worker group FAILED. 5/5 attempts left; will restart "
+        "worker group");
+    watch.on_signalled(sim::Pid{101}, sim::Signal::term);
+    watch.on_ended("ChildFailedError", "why", 0, 1);
+  });
+  const std::string agent = " 0/100 ";
+  EXPECT_THAT(events, Contains("rendezvous.joining" + agent +
+                               "run_id=job descriptor=a_100_0 held_round=0"));
+  EXPECT_THAT(events, Contains("rendezvous.joined" + agent +
+                               "run_id=job descriptor=a_100_0 round=7 rank=1 world_size=3 "
+                               "master_addr=b master_port=1234"));
+  EXPECT_THAT(events, Contains("ranks.assigned" + agent +
+                               "run_id=job round=7 group_rank=1 group_world_size=3 base_rank=2 "
+                               "world_size=6"));
+  EXPECT_THAT(events, Contains("worker.started" + agent +
+                               "run_id=job round=7 worker_pid=102 local_rank=1 rank=3 world_size=6 "
+                               "restart_count=0 master=b:1234"));
+  EXPECT_THAT(events, Contains("group.state" + agent + "state=HEALTHY restart_count=0"));
+  EXPECT_THAT(events, Contains("worker.ended" + agent +
+                               "worker_pid=102 local_rank=1 rank=3 status=-9 stopped=0"));
+  EXPECT_THAT(events, Contains("group.restarting" + agent +
+                               "cause=worker_failure remaining_restarts=4 round=7"));
+  EXPECT_THAT(events,
+              Contains("worker.signalled" + agent + "worker_pid=101 signal=15 reason=stop"));
+  EXPECT_THAT(events, Contains("agent.finished" + agent +
+                               "outcome=failed exit_code=1 detail=ChildFailedError: why"));
+}
+
+TEST(GuestAgent, ends_as_torchrun_says) {
+  const auto outcome = [](const std::string& error, std::int64_t signal, bool gracefully) {
+    std::string found;
+    for (const std::string& line : events_of([&](AgentWatch& watch) {
+           if (gracefully) watch.on_line("api.py:751] Rendezvous gracefully exited: x");
+           watch.on_ended(error, "x", signal, 1);
+         })) {
+      if (line.starts_with("agent.finished")) found = line.substr(line.find("outcome="));
+    }
+    return found.substr(0, found.find(' '));
+  };
+  EXPECT_EQ(outcome("", 0, false), "outcome=succeeded");
+  EXPECT_EQ(outcome("ChildFailedError", 0, false), "outcome=failed");
+  EXPECT_EQ(outcome("SignalException", 15, false), "outcome=signalled");
+  EXPECT_EQ(outcome("AttributeError", 0, true), "outcome=graceful_exit");
+  EXPECT_EQ(outcome("RendezvousTimeoutError", 0, false), "outcome=error");
+}
+
+}  // namespace
+}  // namespace hooke::scenario

@@ -1,0 +1,71 @@
+#pragma once
+// What a Python agent does, in the vocabulary of the model, so that the same promises are judged:
+// from what it says to its store, from the workers that it starts and stops, and from its log.
+// Nothing of PyTorch is changed for it.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "model/launch/launch_agent.h"
+#include "scenarios/guest/guest_stores.h"
+#include "scenarios/guest/state_watch.h"
+#include "sim/port/ports.h"
+
+namespace hooke::scenario {
+
+class AgentWatch {
+ public:
+  /// Tells that the agent has started, and with which settings. Both must outlive this.
+  AgentWatch(sim::Ports& ports, const model::LaunchConfig& config);
+
+  void on_line(std::string_view line);
+  void on_store(const StoreCall& call);
+  void on_spawned(sim::Pid child, const sim::SpawnRequest& request);
+  void on_signalled(sim::Pid target, sim::Signal signal);
+  void on_reaped(sim::Pid child, int status);
+  /// torchrun names that worker's failure as the first.
+  void on_failure(std::int64_t rank, std::int64_t pid, std::int64_t status);
+  /// torchrun's main function has returned, or has raised an exception of that class, with which
+  /// the interpreter ends; `signal` is the one that it was raised for, 0 for none.
+  void on_ended(const std::string& error, const std::string& text, std::int64_t signal,
+                std::int64_t exit_code);
+
+ private:
+  struct Worker {
+    std::int64_t local_rank = 0, rank = 0;
+    bool stopped = false;
+  };
+  struct Group {
+    std::int64_t rank = 0, size = 0, round = -1, restarts = 0;
+    std::int64_t started = 0;  ///< workers of the present attempt
+    std::string state;
+  };
+  void announce();
+  void on_joining(std::string_view line);
+  void on_joined(std::string_view line);
+  void on_exit_barrier(std::string_view line);
+  void tell_joined();
+  void enter(const char* state);
+  void restarts(const char* cause, std::int64_t remaining);
+
+  sim::Ports& ports_;
+  const model::LaunchConfig& config_;
+  bool shares_store_;
+  StateWatch state_;
+  std::string descriptor_;
+  std::optional<Group> joining_;  ///< has a seat, and does not know yet where the workers meet
+  bool knows_master_ = false;
+  bool serves_workers_ = false;  ///< as rank 0 it has said where they meet
+  std::string master_addr_;
+  std::int64_t master_port_ = 0;
+  Group group_;
+  std::map<sim::Pid, Worker> workers_;
+  std::int64_t remaining_restarts_;
+  std::optional<sim::MonotonicTime> in_exit_barrier_;
+  bool left_gracefully_ = false;
+};
+
+}  // namespace hooke::scenario

@@ -1,0 +1,115 @@
+// The requests of PyTorch's modules (python/), each to who serves it.
+#include "scenarios/guest/guest_agent.h"
+
+#include <stdexcept>
+
+#include "scenarios/guest/agent_watch.h"
+#include "scenarios/guest/guest_stores.h"
+
+namespace hooke::scenario {
+namespace {
+
+using guest::Message;
+
+constexpr std::string_view kStorePrefix = "store.";
+
+class AgentServices final : public guest::Services {
+ public:
+  AgentServices(sim::Ports& ports, const model::LaunchConfig& config)
+      : ports_(ports),
+        watch_(ports, config),
+        stores_(ports, [this](const StoreCall& call) { watch_.on_store(call); }) {}
+
+  Message request(const std::string& name, const Message& arguments) override {
+    if (name.starts_with(kStorePrefix)) {
+      return stores_.request(name.substr(kStorePrefix.size()), arguments);
+    }
+    if (name == "jitter") {
+      const sim::Duration low(arguments.at(0).number());
+      const sim::Duration high(arguments.at(1).number());
+      if (low > high) throw guest::GuestError("the guest draws from an empty range");
+      return ports_.random.between("rendezvous.jitter", low, high).count();
+    }
+    throw guest::GuestError("the guest made an unknown request, " + name);
+  }
+
+  void note(const std::string& name, const Message& arguments) override {
+    if (name == "store.close") {
+      stores_.close(arguments.at(0).number());
+    } else if (name == "agent.failure") {
+      watch_.on_failure(arguments.at(0).number(), arguments.at(1).number(),
+                        arguments.at(2).number());
+    } else if (name == "agent.ended") {
+      watch_.on_ended(arguments.at(0).text(), arguments.at(1).text(), arguments.at(2).number(),
+                      arguments.at(3).number());
+    } else {
+      throw guest::GuestError("the guest made an unknown note, " + name);
+    }
+  }
+
+  void on_line(std::string_view line) override { watch_.on_line(line); }
+  void on_spawned(sim::Pid child, const sim::SpawnRequest& request) override {
+    watch_.on_spawned(child, request);
+  }
+  void on_signalled(sim::Pid target, sim::Signal signal, bool) override {
+    watch_.on_signalled(target, signal);
+  }
+  void on_reaped(sim::Pid child, int status) override { watch_.on_reaped(child, status); }
+  void on_signal(sim::Signal) override {}
+
+ private:
+  sim::Ports& ports_;
+  AgentWatch watch_;
+  GuestStores stores_;
+};
+
+/// "600" of "600s": PyTorch takes whole seconds.
+std::string whole_seconds(const std::string& key, const std::string& text) {
+  const bool digits = text.find_first_not_of("0123456789") == text.size() - 1;
+  if (digits && text.back() == 's') return text.substr(0, text.size() - 1);
+  if (text.find_first_not_of("0123456789") == std::string::npos) return text;
+  throw std::invalid_argument(key + ": torchrun takes whole seconds, not \"" + text + "\"");
+}
+
+std::string seconds(sim::Duration span) {
+  constexpr std::int64_t kPerSecond = 1'000'000'000;
+  std::string fraction = std::to_string(span.count() % kPerSecond);
+  fraction.insert(0, 9 - fraction.size(), '0');
+  return std::to_string(span.count() / kPerSecond) + "." + fraction;
+}
+
+}  // namespace
+
+std::vector<std::string> torchrun_arguments(const model::LaunchConfig& config) {
+  std::string configuration;
+  for (const auto& [key, value] : config.rdzv_configs) {
+    const bool number = key != "is_host" && key != "store_type";
+    configuration += (configuration.empty() ? "" : ",") + key + "=" +
+                     (number ? whole_seconds(key, value) : value);
+  }
+  std::vector<std::string> out{
+      "--nnodes=" + std::to_string(config.min_nodes) + ":" + std::to_string(config.max_nodes),
+      "--nproc_per_node=" + std::to_string(config.nproc_per_node),
+      "--max_restarts=" + std::to_string(config.max_restarts),
+      "--monitor_interval=" + seconds(config.monitor_interval),
+      "--rdzv_backend=" + config.rdzv_backend,
+      "--rdzv_endpoint=" + config.rdzv_endpoint,
+      "--rdzv_id=" + config.run_id,
+      "--rdzv_conf=" + configuration,
+      "--no_python"};
+  out.insert(out.end(), config.command.begin(), config.command.end());
+  return out;
+}
+
+int run_guest_agent(sim::Ports& ports, guest::Zygote& zygote, const model::LaunchConfig& config,
+                    const std::string& directory) {
+  Message::List arguments;
+  for (const std::string& argument : torchrun_arguments(config)) arguments.emplace_back(argument);
+  AgentServices services(ports, config);
+  guest::GuestOptions options;
+  options.config = std::move(arguments);
+  options.directory = directory;
+  return guest::run_guest(ports, zygote, services, options);
+}
+
+}  // namespace hooke::scenario

@@ -1,0 +1,96 @@
+// The simulated runner with other agents, fewer promises and real directories.
+#include "scenarios/guest/guest_runner.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+
+#include "scenarios/guest/guest_agent.h"
+#include "scenarios/guest/python_sources.h"
+
+namespace hooke::scenario {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Where the guests of one scenario are at home; gone with the object.
+class Homes {
+ public:
+  Homes() {
+    std::string pattern = (fs::temp_directory_path() / "hooke-guests-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr)
+      throw guest::GuestError("no directory for the guests in " +
+                              fs::temp_directory_path().string());
+    path_ = pattern;
+  }
+  ~Homes() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Homes(const Homes&) = delete;
+  Homes& operator=(const Homes&) = delete;
+
+  /// A new one.
+  std::string next() {
+    const fs::path home = path_ / std::to_string(++count_);
+    fs::create_directory(home);
+    return home.string();
+  }
+
+ private:
+  fs::path path_;
+  int count_ = 0;
+};
+
+properties::InvariantRegistry judged(const properties::InvariantRegistry& all) {
+  properties::InvariantRegistry out;
+  for (const std::string& id : all.ids()) {
+    if (!is_judged_of_guests(id)) continue;
+    out.add([&all, id] {
+      auto made = all.make_all();
+      const auto found = std::find_if(made.begin(), made.end(),
+                                      [&](const auto& invariant) { return invariant->id() == id; });
+      return std::move(*found);
+    });
+  }
+  return out;
+}
+
+/// Without the expectations that nobody here could see come true.
+Scenario what_can_be_judged(const Scenario& scenario) {
+  Scenario out = scenario;
+  std::erase_if(out.expect.violates,
+                [](const std::string& id) { return !is_judged_of_guests(id); });
+  // Most marks are set where the protocol's code is, and that is not this code.
+  out.expect.marks.clear();
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<guest::Zygote> start_torch(const std::string& python) {
+  guest::ZygoteOptions options;
+  options.python = python;
+  options.modules = torch_modules();
+  return std::make_unique<guest::Zygote>(options);
+}
+
+RunReport run_with_guests(kernel::Kernel& kernel, const Scenario& scenario, RunOptions options,
+                          const properties::InvariantRegistry& invariants, guest::Zygote& zygote) {
+  RunReport report;
+  report.name = scenario.name;
+  report.seed = options.seed.value_or(scenario.seed);
+  for (const std::string& what : unsupported_by_guests(scenario)) {
+    report.unsupported += (report.unsupported.empty() ? "" : ", ") + what;
+  }
+  if (!report.unsupported.empty()) return report;
+  Homes homes;
+  options.agent = [&](sim::Ports& ports, const model::LaunchConfig& config) {
+    return run_guest_agent(ports, zygote, config, homes.next());
+  };
+  return run(kernel, what_can_be_judged(scenario), options, judged(invariants));
+}
+
+}  // namespace hooke::scenario

@@ -1,0 +1,33 @@
+#pragma once
+// Runs one scenario in the simulated world with PyTorch's own agents, and judges it by the same
+// promises.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "properties/invariants/invariant.h"
+#include "scenarios/format/scenario.h"
+#include "scenarios/outcome/report.h"
+#include "scenarios/simulated/runner.h"
+#include "sim/guest/zygote.h"
+
+namespace hooke::scenario {
+
+/// Starts the interpreter whose PyTorch is to play the agents; its greeting is PyTorch's version.
+/// guest::GuestError.
+std::unique_ptr<guest::Zygote> start_torch(const std::string& python);
+
+/// What of this scenario PyTorch's agents cannot play here, a few words each; empty: all of it.
+std::vector<std::string> unsupported_by_guests(const Scenario& scenario);
+
+/// True if the events that agents can be seen to cause without a change of theirs are enough to
+/// judge that promise.
+bool is_judged_of_guests(std::string_view invariant);
+
+/// Like run(), with guests of `zygote` as the agents. A scenario of which something is unsupported
+/// is not run: RunReport::unsupported says what.
+RunReport run_with_guests(kernel::Kernel& kernel, const Scenario& scenario, RunOptions options,
+                          const properties::InvariantRegistry& invariants, guest::Zygote& zygote);
+
+}  // namespace hooke::scenario

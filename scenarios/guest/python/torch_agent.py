@@ -1,0 +1,50 @@
+"""PyTorch's agent as a guest: torch.distributed.run, of which not a line is changed."""
+import importlib
+import sys
+
+import hooke_channel as hooke
+import hooke_zygote
+
+
+def prepare():
+    """Imports everything, what torch imports late included: each agent would do it by itself."""
+    import torch
+    import torch.distributed.run           # after torch_store: the elastic modules take its names
+    for late in ('torch._dynamo.config', 'torch.distributed.launcher.api', 'runpy', 'traceback', 'pickle'):
+        try:
+            importlib.import_module(late)
+        except ImportError:
+            pass
+    spread_first_joins()
+    return str(torch.__version__)
+
+
+def spread_first_joins():
+    """The one draw that the protocol makes comes from hooke's stream for it."""
+    import random
+    uniform = random.uniform
+    random.uniform = lambda a, b: (
+        hooke.call('jitter', round(a * 1e9), round(b * 1e9)) / 1e9 if hooke.ON else uniform(a, b))
+
+
+def main(arguments):
+    sys.argv = ['torchrun'] + list(arguments)
+    from torch.distributed.run import main as torchrun
+    try:
+        torchrun(list(arguments))
+    except BaseException as error:
+        tell_end(error)
+        raise
+    tell_end(None)
+
+
+def tell_end(error):
+    """For the trace: with which exception torchrun has ended, and whose failure it names."""
+    first = getattr(error, 'get_first_failure', None)
+    number = int(getattr(error, 'sigval', 2 if isinstance(error, KeyboardInterrupt) else 0))
+    kind, text = ('', '') if error is None else (type(error).__name__, str(error).split('\n')[0])
+    # Before the stores that went with torchrun's last frame, at the same instant.
+    hooke.NOTES.insert(0, ('agent.ended', kind, text, number, hooke_zygote.exit_code(error)))
+    if first is not None:
+        rank, failure = first()
+        hooke.NOTES.insert(0, ('agent.failure', rank, failure.pid, failure.exitcode))

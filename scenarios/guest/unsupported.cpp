@@ -1,0 +1,92 @@
+// What PyTorch's agents cannot play in the simulated world, and of which promises they show enough.
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "scenarios/format/vocabulary.h"
+#include "scenarios/guest/guest_runner.h"
+
+namespace hooke::scenario {
+namespace {
+
+/// Each thing once, in order of discovery.
+class Reasons {
+ public:
+  void say(const std::string& what) {
+    if (std::find(list.begin(), list.end(), what) == list.end()) list.push_back(what);
+  }
+  std::vector<std::string> list;
+};
+
+bool needs_the_timer_file(const WorkerStep& step) {
+  using Kind = WorkerStep::Kind;
+  return step.kind == Kind::acquire || step.kind == Kind::release || step.kind == Kind::scribble ||
+         step.kind == Kind::hold_timer;
+}
+
+void look_at_settings(const Scenario& scenario, Reasons& reasons) {
+  const AgentPlan& agent = scenario.protocol.agent;
+  const AgentPlan usual;
+  const RendezvousPlan& plan = scenario.protocol.rendezvous;
+  if (plan.backend != "c10d") reasons.say("backend " + plan.backend);
+  if (!scenario.protocol.defects.empty()) reasons.say("protocol.defects");
+  if (agent.kind != usual.kind) reasons.say("agent.kind");
+  if (agent.restart_policy != usual.restart_policy) reasons.say("agent.restart_policy");
+  if (agent.timer != usual.timer) reasons.say("agent.timer");
+  if (agent.process_launcher != usual.process_launcher) reasons.say("agent.process_launcher");
+  if (agent.heartbeats) reasons.say("agent.heartbeats");
+  if (agent.exit_barrier_timeout != usual.exit_barrier_timeout)
+    reasons.say("agent.exit_barrier_timeout");
+  if (agent.shutdown_timeout != usual.shutdown_timeout) reasons.say("agent.shutdown_timeout");
+  for (const char* const server :
+       {"TORCHELASTIC_ENABLE_FILE_TIMER", "TORCHELASTIC_HEALTH_CHECK_PORT"}) {
+    if (agent.environment.contains(server)) reasons.say(server);
+  }
+  for (const NodePlan& node : scenario.cluster.nodes) {
+    const model::Variant variant = scenario.variant_of(node);
+    if (variant != model::Variant::torch_2_x) {
+      reasons.say("variant " + std::string(to_string(variant)));
+    }
+  }
+  for (const Duration span : {plan.join, plan.last_call, plan.close, plan.heartbeat,
+                              plan.keep_alive_interval, plan.read_timeout}) {
+    if (span % 1s != Duration::zero()) reasons.say("time-outs of parts of a second");
+  }
+}
+
+void look_at_workers(const Scenario& scenario, Reasons& reasons) {
+  const auto look = [&](const WorkerProgram& program) {
+    if (std::any_of(program.begin(), program.end(), needs_the_timer_file)) {
+      reasons.say("timers of workers");
+    }
+  };
+  look(scenario.workers.program);
+  for (const auto& [worker, program] : scenario.workers.overrides) look(program);
+}
+
+void look_at_timeline(const Scenario& scenario, Reasons& reasons) {
+  // Hooke's own background tasks, its points of failure, and a disk that the guests do not use.
+  static const std::set<std::string, std::less<>> kWords{"thread.dies", "disk.full",
+                                                         "disk.short_write", "sched.health_kill"};
+  for (const TimelineEntry& entry : scenario.timeline) {
+    if (kWords.contains(entry.what)) reasons.say(entry.what);
+    if (entry.trigger.fault_point) reasons.say("fault points");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> unsupported_by_guests(const Scenario& scenario) {
+  Reasons reasons;
+  look_at_settings(scenario, reasons);
+  look_at_workers(scenario, reasons);
+  look_at_timeline(scenario, reasons);
+  return std::move(reasons.list);
+}
+
+bool is_judged_of_guests(std::string_view invariant) {
+  static_cast<void>(invariant);
+  return true;
+}
+
+}  // namespace hooke::scenario
