@@ -9,6 +9,7 @@
 #include <string>
 
 #include "model/store/store.h"
+#include "model/store/tcp_store_limits.h"
 #include "model/variant/planted.h"
 #include "model/variant/variant.h"
 #include "sim/port/ports.h"
@@ -33,11 +34,11 @@ class TcpStoreServer {
   [[nodiscard]] virtual std::size_t active_clients(sim::Duration span) const = 0;
 };
 
-/// Binds `port` (0: ephemeral). `purpose` is for the trace ("rendezvous", "workers"). Throws
-/// StoreNetworkError when the port is taken.
+/// Binds `port` (0: ephemeral). `purpose` is for the trace ("rendezvous", "workers"). A client
+/// that goes beyond `limits` loses its connection. Throws StoreNetworkError when the port is taken.
 std::unique_ptr<TcpStoreServer> serve_tcp_store(sim::Ports& ports, sim::PortNumber port,
-                                                const std::string& purpose,
-                                                PlantedSet planted = {});
+                                                const std::string& purpose, PlantedSet planted = {},
+                                                TcpStoreLimits limits = {});
 
 struct TcpStoreOptions {
   sim::Endpoint endpoint;

@@ -1,15 +1,15 @@
 // The server with the behaviour of PyTorch's libuv daemon (TCPStoreLibUvBackend.cpp), and towards
 // clients of 1.13 with that of their daemon (TCPStore.cpp). One Connection per client parses and
-// answers; the Server holds what they share: keys, queues and who
-// waits for what. A barrier is a counter plus a wait for its key, as there.
+// answers; the Server holds what they share: the contents of the store and who waits for what. A
+// barrier is a counter plus a wait for its key, as there.
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <set>
 
 #include "model/observe/trace_events.h"
 #include "model/store/decimal.h"
 #include "model/store/tcp_store.h"
+#include "model/store/tcp_store_contents.h"
 #include "model/store/wire.h"
 #include "sim/port/check.h"
 
@@ -20,11 +20,12 @@ class Connection;
 
 class Server final : public TcpStoreServer, public sim::AcceptHandler {
  public:
-  Server(sim::Ports& ports, sim::PortNumber port, const std::string& purpose, PlantedSet planted);
+  Server(sim::Ports& ports, sim::PortNumber port, const std::string& purpose, PlantedSet planted,
+         TcpStoreLimits limits);
   ~Server() override;
 
   [[nodiscard]] sim::PortNumber port() const override { return listener_->local().port; }
-  [[nodiscard]] std::size_t key_count() const override { return keys_.size(); }
+  [[nodiscard]] std::size_t key_count() const override { return contents_.keys().size(); }
   [[nodiscard]] std::size_t active_clients(sim::Duration span) const override;
   void on_accept(std::unique_ptr<sim::Stream> stream) override;
   /// Destroys the connection; nothing of it may be used afterwards.
@@ -34,16 +35,14 @@ class Server final : public TcpStoreServer, public sim::AcceptHandler {
   friend class Connection;
   sim::Ports& ports_;
   PlantedSet planted_;
+  StoreAccount account_;
+  StoreContents contents_{account_};
+  StoreWaits waits_{account_};
   std::unique_ptr<sim::Listener> listener_;
   std::map<std::uint64_t, std::unique_ptr<Connection>> connections_;
   std::uint64_t next_connection_ = 1;
   std::optional<sim::MonotonicTime>
       latest_broken_;  ///< when a connection that broke was last heard
-
-  std::map<std::string, Value, std::less<>> keys_;
-  std::map<std::string, std::deque<Value>, std::less<>> queues_;  ///< none is empty
-  /// Connections registered for a key, one entry per registration, in order; no entry is empty.
-  std::map<std::string, std::vector<std::uint64_t>, std::less<>> waiting_;
 };
 
 /// Who waits says nothing. Nor does a machine that is down, whose connections nobody closes.
@@ -77,22 +76,27 @@ class Connection final : public sim::StreamHandler {
   /// Acts on one request; false when the protocol demands that the connection be closed.
   bool handle(Request& request);
   bool get(const Request& request);
+  bool append(const Request& request);
   bool compare_set(Request& request);
   bool add(const Request& request);
-  void wait(const Request& request);
-  void wait_for(const std::string& key);
-  void multi_get(const Request& request);
+  bool wait(const Request& request);
+  bool wait_for(const std::string& key);
+  bool multi_get(const Request& request);
+  bool multi_set(Request& request);
   bool barrier(const Request& request);
-  void queue_push(Request& request);
+  bool queue_push(Request& request);
   void queue_pop(const Request& request);
-  void list_keys();
+  bool list_keys();
   void wake_waiters(const std::string& key);
-  void store(const std::string& key, Value value);
-  [[nodiscard]] bool all_present(const std::vector<std::string>& keys) const;
-  [[nodiscard]] bool present(const std::string& key) const;
+  /// Writes and wakes; false when the store is full.
+  bool store(const std::string& key, Value value);
   [[nodiscard]] Value stored(const std::string& key) const;
   [[nodiscard]] bool planted(Planted which) const { return server_.planted_.has(which); }
   void reply(Message& message) { static_cast<void>(stream_->write(message.take())); }
+  bool reply_count(std::size_t count) {
+    reply(Message().i64(static_cast<std::int64_t>(count)));
+    return true;
+  }
 
   Server& server_;
   std::uint64_t number_;
@@ -100,13 +104,13 @@ class Connection final : public sim::StreamHandler {
   std::optional<Variant> dialect_;  ///< known once enough has come to tell
   sim::MonotonicTime latest_{};     ///< when something last came
   std::size_t awaited_ = 0;         ///< keys of the latest WAIT that have not appeared yet
-  /// Keys under which the server's waiting_ knows this connection.
+  /// Keys under which the server's waits_ know this connection.
   std::set<std::string, std::less<>> registered_;
 };
 
 Server::Server(sim::Ports& ports, sim::PortNumber port, const std::string& purpose,
-               PlantedSet planted)
-    : ports_(ports), planted_(planted) {
+               PlantedSet planted, TcpStoreLimits limits)
+    : ports_(ports), planted_(planted), account_(std::move(limits), ports.clock) {
   auto listener = ports.network.listen(port, *this);
   if (!listener) {
     throw StoreNetworkError("the store cannot listen on port " + std::to_string(port.value) + ": " +
@@ -122,6 +126,7 @@ Server::~Server() {
 }
 
 void Server::on_accept(std::unique_ptr<sim::Stream> stream) {
+  if (!account_.allows_connection(connections_.size())) return;
   const std::uint64_t number = next_connection_++;
   HOOKE_CHECK(stream != nullptr && !connections_.contains(number),
               "a connection that is accepted is a new one");
@@ -152,7 +157,10 @@ void Connection::on_data(sim::Buffer& received) {
   try {
     while (!stream_->backed_up()) {
       auto request = take_request(received, *dialect_);
-      if (!request) break;
+      if (!request) {
+        if (!server_.account_.allows_request(received.size())) server_.drop(number_);
+        return;
+      }
       if (!handle(*request)) return server_.drop(number_);
     }
   } catch (const WireError&) {
@@ -165,92 +173,79 @@ bool Connection::handle(Request& request) {
   switch (request.query) {
     case Query::validate: return request.number == kValidateMagic;
     case Query::ping: reply(Message().u32(static_cast<std::uint32_t>(request.number))); return true;
-    case Query::set: store(request.key, std::move(request.value)); return true;
+    case Query::set: return store(request.key, std::move(request.value));
     case Query::compare_set: return compare_set(request);
     case Query::get: return get(request);
     case Query::add: return add(request);
     case Query::check:
-      reply(Message().u8(all_present(request.keys) ? kCheckReady : kCheckNotReady));
+      reply(
+          Message().u8(server_.contents_.all_present(request.keys) ? kCheckReady : kCheckNotReady));
       return true;
-    case Query::wait: wait(request); return true;
+    case Query::wait: return wait(request);
     case Query::cancel_wait:
       forget_waits();
       reply(Message().u8(kWaitCanceled));
       return true;
-    case Query::get_num_keys:
-      reply(Message().i64(static_cast<std::int64_t>(server_.keys_.size())));
-      return true;
-    case Query::delete_key:
-      reply(Message().i64(server_.keys_.erase(request.key) > 0 ? 1 : 0));
-      return true;
-    case Query::append: {
-      const Value old = stored(request.key);
-      store(request.key, Value(old.bytes() + request.value.bytes()));
-      return true;
-    }
-    case Query::multi_get: multi_get(request); return true;
-    case Query::multi_set:
-      if (planted(Planted::store_multi_set_drops_last) && request.items.size() > 1)
-        request.items.pop_back();
-      for (auto& [key, value] : request.items) store(key, std::move(value));
-      return true;
-    case Query::queue_push: queue_push(request); return true;
+    case Query::get_num_keys: return reply_count(server_.contents_.keys().size());
+    case Query::delete_key: reply(Message().i64(server_.contents_.erase(request.key))); return true;
+    case Query::append: return append(request);
+    case Query::multi_get: return multi_get(request);
+    case Query::multi_set: return multi_set(request);
+    case Query::queue_push: return queue_push(request);
     case Query::queue_pop: queue_pop(request); return true;
-    case Query::queue_len: {
-      const auto queue = server_.queues_.find(request.key);
-      const std::size_t length = queue == server_.queues_.end() ? 0 : queue->second.size();
-      reply(Message().i64(static_cast<std::int64_t>(length)));
-      return true;
-    }
-    case Query::list_keys: list_keys(); return true;
+    case Query::queue_len: return reply_count(server_.contents_.queue_length(request.key));
+    case Query::list_keys: return list_keys();
     case Query::barrier: return barrier(request);
   }
   return false;
 }
 
-bool Connection::present(const std::string& key) const {
-  return server_.keys_.contains(key) || server_.queues_.contains(key);
-}
-
-bool Connection::all_present(const std::vector<std::string>& keys) const {
-  return std::all_of(keys.begin(), keys.end(),
-                     [&](const std::string& key) { return present(key); });
-}
-
 Value Connection::stored(const std::string& key) const {
-  const auto found = server_.keys_.find(key);
-  return found == server_.keys_.end() ? Value() : found->second;
+  const Value* found = server_.contents_.find(key);
+  return found == nullptr ? Value() : *found;
 }
 
-void Connection::store(const std::string& key, Value value) {
+bool Connection::store(const std::string& key, Value value) {
   HOOKE_CHECK(key.size() <= kKeyBytesMax,
               "a key that is stored is no longer than a request allows");
-  server_.keys_[key] = std::move(value);
-  const bool any = planted(Planted::store_wakes_for_any_key) && !server_.waiting_.empty();
-  wake_waiters(any ? std::string(server_.waiting_.begin()->first) : key);
+  if (!server_.contents_.put(key, std::move(value))) return false;
+  if (planted(Planted::store_wakes_for_any_key) && !server_.waits_.empty()) {
+    wake_waiters(std::string(server_.waits_.first_key()));
+  } else {
+    wake_waiters(key);
+  }
+  return true;
+}
+
+bool Connection::append(const Request& request) {
+  const Value old = stored(request.key);
+  return server_.account_.allows_reply(8 + old.size() + request.value.size()) &&
+         store(request.key, Value(old.bytes() + request.value.bytes()));
 }
 
 bool Connection::get(const Request& request) {
   // 1.13 closes the connection; 2.x sends nothing as if it were a value.
-  if (*dialect_ == Variant::torch_1_13 && !server_.keys_.contains(request.key)) return false;
+  if (*dialect_ == Variant::torch_1_13 && server_.contents_.find(request.key) == nullptr)
+    return false;
   reply(Message().value(stored(request.key)));
   return true;
 }
 
 bool Connection::compare_set(Request& request) {
-  const auto found = server_.keys_.find(request.key);
+  const Value* found = server_.contents_.find(request.key);
   Value answer;
-  if (found == server_.keys_.end()) {
+  if (found == nullptr) {
     if (request.expected.empty()) {
       answer = request.value;
-      server_.keys_[request.key] = std::move(request.value);
+      if (!server_.contents_.put(request.key, std::move(request.value))) return false;
     } else {
       answer = request.expected;  // says "as you expected" although nothing is stored (S-4)
     }
-  } else if (found->second == request.expected || planted(Planted::store_compare_ignored)) {
-    answer = found->second = std::move(request.value);
+  } else if (*found == request.expected || planted(Planted::store_compare_ignored)) {
+    answer = request.value;
+    if (!server_.contents_.put(request.key, std::move(request.value))) return false;
   } else {
-    answer = found->second;
+    answer = *found;
   }
   // In 2.x even when nothing was written (S-27), in 1.13 never.
   if (*dialect_ != Variant::torch_1_13) wake_waiters(request.key);
@@ -259,64 +254,55 @@ bool Connection::compare_set(Request& request) {
 }
 
 bool Connection::add(const Request& request) {
-  std::int64_t number = 0;
-  const auto found = server_.keys_.find(request.key);
-  if (found != server_.keys_.end()) {
-    const auto old = leading_number(found->second.bytes());
-    if (!old) return false;
-    number = *old;
-  }
-  const std::int64_t before = number;
-  number = wrapping_sum(number, request.number);
-  store(request.key, Value(std::to_string(number)));
-  reply(Message().i64(planted(Planted::store_add_answers_old) ? before : number));
+  const auto before = server_.contents_.number_at(request.key);
+  if (!before) return false;
+  const std::int64_t number = wrapping_sum(*before, request.number);
+  if (!store(request.key, Value(std::to_string(number)))) return false;
+  reply(Message().i64(planted(Planted::store_add_answers_old) ? *before : number));
   return true;
 }
 
-void Connection::wait(const Request& request) {
-  if (all_present(request.keys)) return reply(Message().u8(kStopWaiting));
+bool Connection::wait(const Request& request) {
+  if (server_.contents_.all_present(request.keys)) {
+    reply(Message().u8(kStopWaiting));
+    return true;
+  }
   std::size_t missing = 0;
   for (const std::string& key : request.keys) {
-    if (server_.keys_.contains(key)) continue;  // a queue counts as missing here (S-14)
-    wait_for(key);
+    if (server_.contents_.find(key) != nullptr) continue;  // a queue counts as missing here (S-14)
+    if (!wait_for(key)) return false;
     ++missing;
   }
   HOOKE_CHECK(missing <= request.keys.size(), "no more keys are missing than were asked for");
   awaited_ = missing;  // replaces the count of an open WAIT, its registrations stay
+  return true;
 }
 
-void Connection::wait_for(const std::string& key) {
+bool Connection::wait_for(const std::string& key) {
   HOOKE_CHECK(server_.connections_.contains(number_),
               "a connection that waits is one of the server");
-  server_.waiting_[key].push_back(number_);
+  if (!server_.waits_.add(key, number_)) return false;
   registered_.insert(key);
+  return true;
 }
 
 void Connection::forget_waits() {
-  for (const std::string& key : registered_) {
-    const auto entry = server_.waiting_.find(key);
-    HOOKE_CHECK(entry != server_.waiting_.end(),
-                "a registered key is one that the server waits for");
-    std::erase(entry->second, number_);
-    if (entry->second.empty()) server_.waiting_.erase(entry);
-  }
+  for (const std::string& key : registered_) server_.waits_.withdraw(key, number_);
   registered_.clear();
   awaited_ = 0;
 }
 
 void Connection::wake_waiters(const std::string& key) {
-  const auto found = server_.waiting_.find(key);
-  if (found == server_.waiting_.end()) return;
-  for (const std::uint64_t number : found->second) {
+  const StoreWaits::Waiters* found = server_.waits_.find(key);
+  if (found == nullptr) return;
+  for (const std::uint64_t number : *found) {
     Connection& waiter = *server_.connections_.at(number);
     HOOKE_CHECK(&waiter.server_ == &server_, "a waiter is a connection of this server");
     waiter.registration_gone(key);
-    const bool overlooked =
-        planted(Planted::store_wakes_one_waiter) && number != found->second.front();
+    const bool overlooked = planted(Planted::store_wakes_one_waiter) && number != found->front();
     if (!overlooked) static_cast<void>(waiter.key_appeared());
   }
-  HOOKE_CHECK(!found->second.empty(), "a key that is waited for has a waiter");
-  server_.waiting_.erase(found);
+  server_.waits_.withdraw_all(key);
 }
 
 bool Connection::key_appeared() {
@@ -325,56 +311,74 @@ bool Connection::key_appeared() {
   return true;
 }
 
-void Connection::multi_get(const Request& request) {
-  Message message;
-  for (const std::string& key : request.keys) message.value(stored(key));
+bool Connection::multi_get(const Request& request) {
+  std::uint64_t bytes = 0;
+  Message message;  // values travel by reference: nothing is copied before the reply is written
+  for (const std::string& key : request.keys) {
+    const Value value = stored(key);
+    bytes += 8 + value.size();
+    message.value(value);
+  }
+  if (!server_.account_.allows_reply(bytes)) return false;
   reply(message);
+  return true;
 }
 
-void Connection::queue_push(Request& request) {
-  server_.queues_[request.key].push_back(std::move(request.value));
-  const auto found = server_.waiting_.find(request.key);
-  if (found == server_.waiting_.end()) return;
-  HOOKE_CHECK(!found->second.empty(), "a key that is waited for has a waiter");
-  // One is woken, and it stays registered, so that a later wait of its may end too early (S-14).
-  for (const std::uint64_t number : found->second) {
-    if (server_.connections_.at(number)->key_appeared()) return;
+bool Connection::multi_set(Request& request) {
+  // All of it or nothing: a store that is full must not be left with the half.
+  if (!server_.contents_.has_room_for(request.items)) return false;
+  if (planted(Planted::store_multi_set_drops_last) && request.items.size() > 1)
+    request.items.pop_back();
+  for (auto& [key, value] : request.items) {
+    const bool stored = store(key, std::move(value));
+    HOOKE_CHECK(stored, "what has room is stored");
   }
+  return true;
+}
+
+bool Connection::queue_push(Request& request) {
+  if (!server_.contents_.push(request.key, std::move(request.value))) return false;
+  const StoreWaits::Waiters* found = server_.waits_.find(request.key);
+  if (found == nullptr) return true;
+  // One is woken, and it stays registered, so that a later wait of its may end too early (S-14).
+  for (const std::uint64_t number : *found) {
+    if (server_.connections_.at(number)->key_appeared()) return true;
+  }
+  return true;
 }
 
 void Connection::queue_pop(const Request& request) {
-  const auto queue = server_.queues_.find(request.key);
-  if (queue == server_.queues_.end()) return reply(Message().i64(0));
-  HOOKE_CHECK(!queue->second.empty(), "no queue of the server is empty");
-  reply(
-      Message().i64(static_cast<std::int64_t>(queue->second.size())).value(queue->second.front()));
-  queue->second.pop_front();
-  if (queue->second.empty()) server_.queues_.erase(queue);
-}
-
-void Connection::list_keys() {
+  const std::size_t length = server_.contents_.queue_length(request.key);
   Message message;
-  message.i64(static_cast<std::int64_t>(server_.keys_.size()));
-  for (const auto& [key, value] : server_.keys_) message.text(key);
+  message.i64(static_cast<std::int64_t>(length));
+  if (length > 0) message.value(*server_.contents_.pop(request.key));
   reply(message);
 }
 
+bool Connection::list_keys() {
+  std::uint64_t bytes = 8;
+  for (const auto& [key, value] : server_.contents_.keys()) bytes += 8 + key.size();
+  if (!server_.account_.allows_reply(bytes)) return false;
+  Message message;
+  message.i64(static_cast<std::int64_t>(server_.contents_.keys().size()));
+  for (const auto& [key, value] : server_.contents_.keys()) message.text(key);
+  reply(message);
+  return true;
+}
+
 bool Connection::barrier(const Request& request) {
-  std::int64_t arrived = 1;
-  const auto found = server_.keys_.find(request.key);
   HOOKE_CHECK(request.query == Query::barrier, "a barrier counts its own requests");
-  if (found != server_.keys_.end()) {
-    const auto before = leading_number(found->second.bytes());
-    if (!before) return false;
-    arrived = wrapping_sum(*before, 1);
-  }
+  const auto before = server_.contents_.number_at(request.key);
+  if (!before) return false;
+  const std::int64_t arrived = wrapping_sum(*before, 1);
   // Not by store(): only the last arrival wakes, so a WAIT for the key does not see the first one.
-  server_.keys_[request.key] = Value(std::to_string(arrived));
+  if (!server_.contents_.put(request.key, Value(std::to_string(arrived)))) return false;
   if (arrived >= request.number) {
     wake_waiters(request.key);  // the others first, then the last to arrive
     reply(Message().u8(kStopWaiting));
   } else {
-    wait_for(request.key);  // like any waiter, and so released by any write to the counter (S-32)
+    // Like any waiter, and so released by any write to the counter (S-32).
+    if (!wait_for(request.key)) return false;
     awaited_ = 1;
   }
   return true;
@@ -383,8 +387,9 @@ bool Connection::barrier(const Request& request) {
 }  // namespace
 
 std::unique_ptr<TcpStoreServer> serve_tcp_store(sim::Ports& ports, sim::PortNumber port,
-                                                const std::string& purpose, PlantedSet planted) {
-  return std::make_unique<Server>(ports, port, purpose, planted);
+                                                const std::string& purpose, PlantedSet planted,
+                                                TcpStoreLimits limits) {
+  return std::make_unique<Server>(ports, port, purpose, planted, std::move(limits));
 }
 
 }  // namespace hooke::model

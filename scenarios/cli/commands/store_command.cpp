@@ -47,13 +47,17 @@ int serve_etcd(std::uint16_t port) {
   });
 }
 
-int serve(std::uint16_t port) {
+int serve(std::uint16_t port, model::TcpStoreLimits limits) {
+  limits.refused = [](const std::string& text) {
+    std::fprintf(stderr, "hooke store: %s\n", text.c_str());
+  };
   real::allow_many_descriptors();
   real::RealProcess process({"hooke"});
-  return process.run([port](sim::Ports& ports) {
+  return process.run([port, &limits](sim::Ports& ports) {
     std::unique_ptr<model::TcpStoreServer> server;
     try {
-      server = model::serve_tcp_store(ports, sim::PortNumber{port}, "stand-alone");
+      server = model::serve_tcp_store(ports, sim::PortNumber{port}, "stand-alone",
+                                      model::PlantedSet{}, limits);
     } catch (const model::StoreError& error) {
       std::fprintf(stderr, "hooke store: --port: expected a free port: %s\n", error.what());
       return kBadInput;
@@ -64,24 +68,45 @@ int serve(std::uint16_t port) {
   });
 }
 
+/// What is served and within which limits.
+struct StoreFlags {
+  std::uint16_t port = 29400;
+  bool etcd = false;
+  model::TcpStoreLimits limits{};
+};
+
+void add_limits(CLI::App& command, model::TcpStoreLimits& limits) {
+  const auto add = [&](const char* name, auto& limit, const char* help) {
+    command.add_option(std::string("--limit-") + name, limit, help)
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62U, "AT LEAST 1"))
+        ->capture_default_str()
+        ->group("Limits: a client that goes beyond one loses its connection");
+  };
+  add("connections", limits.connections, "Connections at a time");
+  add("request-bytes", limits.request_bytes, "Bytes of one request");
+  add("reply-bytes", limits.reply_bytes, "Bytes of one reply, and of a value that APPEND makes");
+  add("held-bytes", limits.held_bytes, "Bytes of all keys, values, queues and waits");
+}
+
 }  // namespace
 
 void add_store(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("store", "Serve a TCPStore for PyTorch and hooke clients until a signal");
-  auto port = std::make_shared<std::uint16_t>(29400);
-  command->add_option("--port", *port, "Port on all interfaces; 0: a free one")
+  auto flags = std::make_shared<StoreFlags>();
+  command->add_option("--port", flags->port, "Port on all interfaces; 0: a free one")
       ->capture_default_str();
-  auto etcd = std::make_shared<bool>(false);
-  command->add_flag("--etcd", *etcd,
+  command->add_flag("--etcd", flags->etcd,
                     "Serve etcd instead, by the program of TORCHELASTIC_ETCD_BINARY_PATH or the "
                     "PATH; its data goes with it");
+  add_limits(*command, flags->limits);
   command->footer(
       "Examples:\n  hooke store --port 29400\n  hooke store --etcd --port 2379\nExit codes: 0 "
       "stopped by SIGTERM or SIGINT; "
       "2 the port is taken or the usage wrong.");
-  command->callback(
-      [port, etcd, &exit_code] { exit_code = *etcd ? serve_etcd(*port) : serve(*port); });
+  command->callback([flags, &exit_code] {
+    exit_code = flags->etcd ? serve_etcd(flags->port) : serve(flags->port, flags->limits);
+  });
 }
 
 }  // namespace hooke::cli

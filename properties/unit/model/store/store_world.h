@@ -15,10 +15,10 @@ inline constexpr sim::PortNumber kStorePort{29400};
 class StoreWorld : public world::TestWorld {
  public:
   /// The server starts at `begin`.
-  explicit StoreWorld(std::uint64_t seed = 1, sim::Duration begin = {})
+  explicit StoreWorld(std::uint64_t seed = 1, sim::Duration begin = {}, TcpStoreLimits limits = {})
       : TestWorld(world::constant_latency(), seed), server_node(node("s")) {
-    world->register_program("server", [](sim::Ports& ports) {
-      const auto server = serve_tcp_store(ports, kStorePort, "rendezvous");
+    world->register_program("server", [limits = std::move(limits)](sim::Ports& ports) {
+      const auto server = serve_tcp_store(ports, kStorePort, "rendezvous", {}, limits);
       world::park_for_ever(ports);
       return 0;
     });
