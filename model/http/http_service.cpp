@@ -245,7 +245,7 @@ HttpService::HttpService(sim::Ports& ports, const std::string& socket_file, Hand
 }
 
 HttpService::~HttpService() {
-  if (!socket_file_.empty()) static_cast<void>(ports_.files.remove(socket_file_));
+  if (!socket_file_.empty()) static_cast<void>(ports_.files.remove_file(socket_file_));
 }
 
 void HttpService::on_accept(std::unique_ptr<sim::Stream> stream) {

@@ -328,7 +328,11 @@ bool FileTimerServer::Watch::is_running(std::int64_t worker) const {
 
 FileTimerServer::FileTimerServer(sim::Ports& ports, FileTimerOptions options)
     : ports_(ports), options_(std::move(options)) {
-  static_cast<void>(ports.files.remove(options_.path));
+  // Not a directory, for which os.remove of PyTorch is an error, too.
+  if (const auto gone = ports.files.remove_file(options_.path); !gone) {
+    throw std::runtime_error("timer server: " + options_.path +
+                             ": expected a FIFO or nothing: " + gone.failure().detail);
+  }
   if (const auto made = ports.files.make_fifo(options_.path); !made) {
     throw std::runtime_error("timer server: " + options_.path + ": " +
                              std::string(to_string(made.failure().fault)));
@@ -354,7 +358,7 @@ void FileTimerServer::stop() {
   if (std::exchange(started_, false)) {
     static_cast<void>(watch_->wait(ports_.clock.monotonic_now() + options_.max_interval));
   }
-  static_cast<void>(ports_.files.remove(options_.path));
+  static_cast<void>(ports_.files.remove_file(options_.path));
   tell("watchdog stopped");
 }
 
@@ -366,7 +370,7 @@ void FileTimerServer::run_once() {
   } else {
     watch_->run();
   }
-  static_cast<void>(ports_.files.remove(options_.path));
+  static_cast<void>(ports_.files.remove_file(options_.path));
 }
 
 sim::WallTime FileTimerServer::last_progress_time() const {

@@ -59,6 +59,9 @@ class FileSystem {
   virtual Outcome<Done> rename(const std::string& from, const std::string& to) = 0;
   /// Removes a file, or a directory with its contents; success when there is nothing.
   virtual Outcome<Done> remove(const std::string& path) = 0;
+  /// Removes what is no directory: a file, FIFO, socket file or link, not what a link leads to.
+  /// Success when there is nothing; denied, and nothing is removed, when it is a directory.
+  virtual Outcome<Done> remove_file(const std::string& path) = 0;
   [[nodiscard]] virtual bool exists(const std::string& path) = 0;
   /// Names (not paths) in a directory, sorted; not_found.
   virtual Outcome<std::vector<std::string>> list(const std::string& path) = 0;
@@ -69,7 +72,7 @@ class FileSystem {
                                                   bool create,
                                                   std::optional<MonotonicTime> deadline) = 0;
 
-  /// Creates a FIFO; exists when the path is taken.
+  /// Creates a FIFO for this process' user alone; exists when the path is taken, be it by a link.
   virtual Outcome<Done> make_fifo(const std::string& path) = 0;
   /// Opens a FIFO for reading and does not block; not_found, denied.
   virtual Outcome<std::unique_ptr<FifoReader>> open_fifo_reader(const std::string& path) = 0;

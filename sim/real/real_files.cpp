@@ -201,6 +201,12 @@ sim::Outcome<sim::Done> RealFiles::remove(const std::string& path) {
   return done_unless(error, path);
 }
 
+sim::Outcome<sim::Done> RealFiles::remove_file(const std::string& path) {
+  if (unlink(path.c_str()) != 0 && errno != ENOENT && errno != ENOTDIR)
+    return failure_of(errno, path);
+  return sim::Done{};
+}
+
 bool RealFiles::exists(const std::string& path) {
   std::error_code error;
   return fs::exists(path, error);
@@ -235,7 +241,7 @@ sim::Outcome<std::unique_ptr<sim::FileLock>> RealFiles::lock(
 }
 
 sim::Outcome<sim::Done> RealFiles::make_fifo(const std::string& path) {
-  if (mkfifo(path.c_str(), 0666) != 0) return failure_of(errno, path);
+  if (mkfifo(path.c_str(), S_IRUSR | S_IWUSR) != 0) return failure_of(errno, path);
   return sim::Done{};
 }
 

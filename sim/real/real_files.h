@@ -20,6 +20,7 @@ class RealFiles final : public sim::FileSystem {
   sim::Outcome<std::string> read_from(const std::string& path, std::uint64_t offset) override;
   sim::Outcome<sim::Done> rename(const std::string& from, const std::string& to) override;
   sim::Outcome<sim::Done> remove(const std::string& path) override;
+  sim::Outcome<sim::Done> remove_file(const std::string& path) override;
   [[nodiscard]] bool exists(const std::string& path) override;
   sim::Outcome<std::vector<std::string>> list(const std::string& path) override;
   sim::Outcome<std::unique_ptr<sim::FileLock>> lock(

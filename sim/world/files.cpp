@@ -100,6 +100,15 @@ sim::Outcome<sim::Done> SimFiles::remove(const std::string& path) {
   return sim::Done{};
 }
 
+sim::Outcome<sim::Done> SimFiles::remove_file(const std::string& path) {
+  if (closed_) return failure(sim::Fault::closed, path);
+  const auto found = disk_.files.find(path);
+  if (found == disk_.files.end()) return sim::Done{};
+  if (found->second.is_directory) return failure(sim::Fault::denied, path);
+  disk_.files.erase(found);
+  return sim::Done{};
+}
+
 bool SimFiles::exists(const std::string& path) {
   return !closed_ && disk_.files.contains(path);
 }

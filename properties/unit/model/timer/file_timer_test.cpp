@@ -172,6 +172,27 @@ TEST_F(FileTimer, whatever_lies_at_its_path_gives_way) {
   EXPECT_EQ(code(worker), -9);
 }
 
+TEST_F(FileTimer, a_directory_at_its_path_is_refused_with_all_that_is_in_it) {
+  std::string refusal, kept;
+  world_.start(node_, "server", [&](Ports& ports) {
+    static_cast<void>(ports.files.make_directories(std::string(kPath) + "/home"));
+    static_cast<void>(ports.files.write(std::string(kPath) + "/home/thesis", "ten years"));
+    FileTimerOptions options;
+    options.path = kPath;
+    try {
+      const FileTimerServer server(ports, options);
+    } catch (const std::runtime_error& error) {
+      refusal = error.what();
+    }
+    const auto thesis = ports.files.read(std::string(kPath) + "/home/thesis");
+    kept = thesis ? thesis.value() : "gone";
+    return 0;
+  });
+  world_.run_for(1s);
+  EXPECT_THAT(refusal, HasSubstr("/timers: expected a FIFO or nothing"));
+  EXPECT_EQ(kept, "ten years");
+}
+
 TEST_F(FileTimer, a_request_as_long_as_pipe_buf_is_whole_only_when_hardened) {
   serve(Variant::hardened);
   const std::size_t rest =

@@ -1,4 +1,6 @@
 // Files and FIFOs.
+#include <sys/stat.h>
+
 #include "contract_world.h"
 #include "sim/port/sync.h"
 
@@ -80,6 +82,20 @@ TEST_P(Files, are_removed_with_their_directory) {
   });
 }
 
+TEST_P(Files, are_removed_alone_and_never_a_directory) {
+  run([&](Ports& ports) {
+    static_cast<void>(ports.files.make_directories(path("d/e")));
+    static_cast<void>(ports.files.write(path("d/e/f"), "x"));
+    EXPECT_EQ(fault_of(ports.files.remove_file(path("d"))), "denied");
+    EXPECT_EQ(fault_of(ports.files.remove_file(path("d/e"))), "denied");
+    EXPECT_EQ(contents(ports, path("d/e/f")), "x");
+    EXPECT_EQ(fault_of(ports.files.remove_file(path("d/e/f"))), "ok");
+    EXPECT_FALSE(ports.files.exists(path("d/e/f")));
+    EXPECT_EQ(fault_of(ports.files.remove_file(path("d/e/f"))), "ok");
+    EXPECT_TRUE(ports.files.exists(path("d/e")));
+  });
+}
+
 TEST_P(Files, are_locked_by_many_readers_or_by_one_writer) {
   run([&](Ports& ports) {
     static_cast<void>(ports.files.make_directories(place->directory()));
@@ -134,6 +150,23 @@ TEST_P(Files, a_fifo_hands_over_what_is_written) {
     EXPECT_EQ((*reader)->read(std::nullopt).value(), "");
     scope.join();
   });
+}
+
+TEST(RealFiles, a_fifo_is_of_its_user_alone_and_is_made_through_no_link) {
+  const mode_t mask = umask(0);
+  RealPlace place;
+  place.run([&](Ports& ports) {
+    const std::string fifo = place.directory() + "/fifo", link = place.directory() + "/link";
+    ASSERT_TRUE(ports.files.make_fifo(fifo).ok());
+    struct stat kind {};
+    ASSERT_EQ(stat(fifo.c_str(), &kind), 0);
+    EXPECT_EQ(kind.st_mode & 0777U, 0600U);
+    std::filesystem::create_symlink(place.directory() + "/elsewhere", link);
+    EXPECT_EQ(fault_of(ports.files.make_fifo(link)), "already exists");
+    ASSERT_TRUE(ports.files.remove_file(link).ok());
+    EXPECT_FALSE(std::filesystem::is_symlink(link));
+  });
+  umask(mask);
 }
 
 TEST_P(Files, a_fifo_outlives_its_path_and_not_its_reader) {
