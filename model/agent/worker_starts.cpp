@@ -21,16 +21,38 @@ void WorkerStarts::make_room(const Attempt& attempt) {
   static_cast<void>(ports_.files.remove(directory_of(attempt)));
 }
 
-/// Of this agent alone: a drawn name, since others on this machine make theirs at the same moment.
+/// Of this agent alone, as by Python's mkdtemp: others on this machine make theirs at the same
+/// moment, and where everybody may write, somebody may have made one, or a link, beforehand.
 void WorkerStarts::make_run_directory() {
   constexpr std::uint64_t kNames = 1'000'000'000'000;
-  const std::string name = spec_.logs.directory + "/" + handler_.get_run_id() + "_" +
-                           std::to_string(ports_.random.below("agent.run_directory", kNames));
-  run_directory_ = name;
-  for (int i = 1; ports_.files.exists(run_directory_); ++i) {
-    run_directory_ = name + "_" + std::to_string(i);
+  const std::string drawn = std::to_string(ports_.random.below("agent.run_directory", kNames));
+  std::string parent = spec_.logs.directory;
+  if (parent.empty()) {
+    const std::string temporary = temporary_directory();
+    require(ports_.files.make_directories(temporary), temporary);
+    parent = make_private(temporary + "/torchelastic_" + drawn);
   }
-  require(ports_.files.make_directories(run_directory_), run_directory_);
+  const std::string name = parent + "/" + handler_.get_run_id() + "_" + drawn;
+  const std::string above = name.substr(0, name.rfind('/'));
+  require(ports_.files.make_directories(above), above);
+  run_directory_ = make_private(name);
+}
+
+std::string WorkerStarts::temporary_directory() const {
+  const auto& environment = ports_.processes.environment();
+  const auto found = environment.find("TMPDIR");
+  return found == environment.end() || found->second.empty() ? "/tmp" : found->second;
+}
+
+/// The path of a new directory: `name`, or the first of `name`_1, `name`_2 … that is not taken.
+std::string WorkerStarts::make_private(const std::string& name) {
+  std::string path = name;
+  for (int i = 1;; ++i) {
+    const auto made = ports_.files.make_private_directory(path);
+    if (made) return path;
+    if (made.failure().fault != sim::Fault::exists) require(made, path);
+    path = name + "_" + std::to_string(i);
+  }
 }
 
 std::string WorkerStarts::directory_of(const Attempt& attempt) const {

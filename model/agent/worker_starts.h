@@ -41,6 +41,8 @@ class WorkerStarts {
 
  private:
   void make_run_directory();
+  [[nodiscard]] std::string temporary_directory() const;
+  std::string make_private(const std::string& name);
   /// Where the workers of this attempt leave what they leave; /dev/null when nothing is kept.
   [[nodiscard]] std::string directory_of(const Attempt& attempt) const;
 

@@ -33,8 +33,9 @@ class StdMap {
 };
 
 struct LogsSpec {
-  /// Every agent makes a directory of its own in there; /dev/null: no file is kept (2.x).
-  std::string directory = "/tmp/torchelastic";
+  /// Every agent makes a directory of its own in there; /dev/null: no file is kept (2.x). Empty:
+  /// in one of its own below TMPDIR, or /tmp.
+  std::string directory;
   StdMap redirects;  ///< to files in the directory
   StdMap tee;        ///< to files, and from there to the agent's own streams
   /// The local ranks whose output is shown; none: all are.

@@ -47,6 +47,9 @@ class FileSystem {
   virtual ~FileSystem() = default;
   /// Creates the directory and its parents; success if it is there already.
   virtual Outcome<Done> make_directories(const std::string& path) = 0;
+  /// Creates one directory that only this process' user may enter, list and write (and root). Fails
+  /// with exists when the path is taken, be it by a link, and with not_found without a parent.
+  virtual Outcome<Done> make_private_directory(const std::string& path) = 0;
   /// Truncates and writes. On no_space a prefix of `bytes` may be in the file.
   virtual Outcome<Done> write(const std::string& path, std::string_view bytes) = 0;
   /// Appends, creating the file when missing. On no_space a prefix may have been appended.

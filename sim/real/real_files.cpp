@@ -154,6 +154,11 @@ sim::Outcome<sim::Done> RealFiles::make_directories(const std::string& path) {
   return done_unless(error, path);
 }
 
+sim::Outcome<sim::Done> RealFiles::make_private_directory(const std::string& path) {
+  if (mkdir(path.c_str(), S_IRWXU) != 0) return failure_of(errno, path);
+  return sim::Done{};
+}
+
 sim::Outcome<sim::Done> RealFiles::write(const std::string& path, std::string_view bytes) {
   return write_all(path, O_TRUNC, bytes);
 }

@@ -14,6 +14,7 @@ class RealFiles final : public sim::FileSystem {
   RealFiles(EventLoop& loop, sim::Executor& executor) : loop_(loop), executor_(executor) {}
 
   sim::Outcome<sim::Done> make_directories(const std::string& path) override;
+  sim::Outcome<sim::Done> make_private_directory(const std::string& path) override;
   sim::Outcome<sim::Done> write(const std::string& path, std::string_view bytes) override;
   sim::Outcome<sim::Done> append(const std::string& path, std::string_view bytes) override;
   sim::Outcome<std::string> read(const std::string& path) override;

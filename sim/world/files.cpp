@@ -43,6 +43,12 @@ sim::Outcome<sim::Done> SimFiles::make_directories(const std::string& path) {
   return sim::Done{};
 }
 
+sim::Outcome<sim::Done> SimFiles::make_private_directory(const std::string& path) {
+  if (auto parent = has_parent(path); !parent) return parent;
+  if (disk_.files.contains(path)) return failure(sim::Fault::exists, path);
+  return make_directories(path);
+}
+
 sim::Outcome<sim::Done> SimFiles::has_parent(const std::string& path) const {
   if (closed_) return failure(sim::Fault::closed, path);
   const std::string parent = parent_of(path);

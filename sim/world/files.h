@@ -61,6 +61,7 @@ class SimFiles final : public sim::FileSystem {
   SimFiles(Disk& disk, sim::Executor& executor) : disk_(disk), executor_(executor) {}
 
   sim::Outcome<sim::Done> make_directories(const std::string& path) override;
+  sim::Outcome<sim::Done> make_private_directory(const std::string& path) override;
   sim::Outcome<sim::Done> write(const std::string& path, std::string_view bytes) override;
   sim::Outcome<sim::Done> append(const std::string& path, std::string_view bytes) override;
   sim::Outcome<std::string> read(const std::string& path) override;

@@ -69,7 +69,8 @@ TEST(AttemptDirectory, an_agent_started_anew_takes_another_one_than_its_predeces
   job.start_and_run();
   const Texts files = job.variable("TORCHELASTIC_ERROR_FILE");
   ASSERT_EQ(files.size(), 2U);
-  EXPECT_THAT(files, testing::Each(testing::StartsWith("/tmp/torchelastic/job_")));
+  EXPECT_THAT(files,
+              testing::Each(testing::MatchesRegex("/tmp/torchelastic_[0-9]+/job_[0-9]+/.*")));
   EXPECT_NE(directory_of(files[0]), directory_of(files[1]));
 }
 

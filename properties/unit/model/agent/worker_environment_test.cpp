@@ -23,7 +23,7 @@ TEST(WorkerEnvironment, is_complete) {
                    [](const Environment& environment) { return environment.at("RANK") == "3"; });
   ASSERT_NE(last, job.environments.end());
   const std::string error_file = last->at("TORCHELASTIC_ERROR_FILE");
-  EXPECT_TRUE(error_file.starts_with("/tmp/torchelastic/job_")) << error_file;
+  EXPECT_THAT(error_file, testing::MatchesRegex("/tmp/torchelastic_[0-9]+/job_[0-9]+/.*"));
   EXPECT_TRUE(error_file.ends_with("/attempt_0/1/error.json")) << error_file;
   const Environment expected{
       {"PATH", "/bin"},

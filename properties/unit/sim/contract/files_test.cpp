@@ -169,6 +169,23 @@ TEST(RealFiles, a_fifo_is_of_its_user_alone_and_is_made_through_no_link) {
   umask(mask);
 }
 
+TEST(RealFiles, a_private_directory_is_of_its_user_alone_and_is_made_through_no_link) {
+  const mode_t mask = umask(0);
+  RealPlace place;
+  place.run([&](Ports& ports) {
+    const std::string own = place.directory() + "/own", link = place.directory() + "/link";
+    ASSERT_TRUE(ports.files.make_private_directory(own).ok());
+    struct stat kind {};
+    ASSERT_EQ(stat(own.c_str(), &kind), 0);
+    EXPECT_EQ(kind.st_mode & 0777U, 0700U);
+    EXPECT_EQ(fault_of(ports.files.make_private_directory(own)), "already exists");
+    std::filesystem::create_symlink(own, link);
+    EXPECT_EQ(fault_of(ports.files.make_private_directory(link)), "already exists");
+    EXPECT_EQ(fault_of(ports.files.make_private_directory(own + "/a/b")), "not found");
+  });
+  umask(mask);
+}
+
 TEST_P(Files, a_fifo_outlives_its_path_and_not_its_reader) {
   run([&](Ports& ports) {
     static_cast<void>(ports.files.make_directories(place->directory()));
