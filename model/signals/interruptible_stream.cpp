@@ -20,6 +20,10 @@ class InterruptibleStream final : public sim::Stream {
 
   Outcome<sim::Done> write(sim::Buffer bytes) override { return stream_->write(std::move(bytes)); }
   [[nodiscard]] bool backed_up() const override { return stream_->backed_up(); }
+  [[nodiscard]] std::size_t unsent() const override { return stream_->unsent(); }
+  [[nodiscard]] bool peer_is_of_this_user() const override {
+    return stream_->peer_is_of_this_user();
+  }
   Outcome<sim::Buffer> read(std::optional<MonotonicTime> deadline) override;
   void set_handler(sim::StreamHandler& handler) override { stream_->set_handler(handler); }
   void finish_writing() override { stream_->finish_writing(); }

@@ -160,7 +160,7 @@ class TimerListener::Connection final : public sim::StreamHandler {
 TimerListener::TimerListener(sim::Ports& ports, sim::PortNumber port,
                              std::shared_ptr<TimerQueue> queue)
     : ports_(ports), queue_(std::move(queue)) {
-  auto listener = ports.network.listen(port, *this);
+  auto listener = ports.network.listen_loopback(port, *this);
   if (!listener) {
     throw std::runtime_error("the timer server cannot listen on port " +
                              std::to_string(port.value) + ": " +
@@ -173,6 +173,8 @@ TimerListener::TimerListener(sim::Ports& ports, sim::PortNumber port,
 TimerListener::~TimerListener() = default;
 
 void TimerListener::on_accept(std::unique_ptr<sim::Stream> stream) {
+  // What a client says has processes killed, as it could by itself: another user's could not.
+  if (!stream->peer_is_of_this_user()) return stream->reset();
   const std::uint64_t number = next_connection_++;
   HOOKE_CHECK(stream != nullptr && !connections_.contains(number),
               "a connection that is accepted is a new one");

@@ -75,8 +75,9 @@ class QueueTimerServer : public TimerServer {
   bool started_ = false;
 };
 
-/// Feeds a queue with the requests that clients of this machine send to a port: one line each, as
-/// in a FIFO, but on a connection that is kept. A malformed line ends its connection and nothing
+/// Feeds a queue with the requests that clients of this machine and user send to a port of the
+/// loopback interface: one line each, as in a FIFO, but on a connection that is kept. Any other
+/// client's connection is reset. A malformed line ends its connection and nothing
 /// else.
 class TimerListener final : public sim::AcceptHandler {
  public:

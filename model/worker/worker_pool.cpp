@@ -41,9 +41,10 @@ class WorkerPool::Impl final : public sim::AcceptHandler {
 
   [[nodiscard]] sim::PortNumber port() const { return listener_->local().port; }
 
-  /// Whoever is heard may start processes: nobody from another machine is.
+  /// A client starts processes, which it must be able to do without us: another machine's or
+  /// another user's is not heard.
   void on_accept(std::unique_ptr<sim::Stream> stream) override {
-    if (stream->peer().host != stream->local().host) return stream->reset();
+    if (!stream->peer_is_of_this_user()) return stream->reset();
     const std::uint64_t number = next_owner_++;
     connections_[number] = std::make_unique<Connection>(*this, number, std::move(stream));
   }

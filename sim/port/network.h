@@ -48,6 +48,12 @@ class Stream {
   /// here, lest one that never reads costs memory without bound. Never so where the network takes
   /// all that is written.
   [[nodiscard]] virtual bool backed_up() const { return false; }
+  /// Bytes written that this process still holds because the peer has not made room for them. 0
+  /// where the network takes all that is written.
+  [[nodiscard]] virtual std::size_t unsent() const { return 0; }
+  /// The peer is a process of this machine, and of this process' user or of root. False when that
+  /// cannot be told. Reads a table of the machine: to be asked once per connection.
+  [[nodiscard]] virtual bool peer_is_of_this_user() const { return false; }
   /// Blocks until bytes are there and returns all that have arrived (at least one); an empty buffer
   /// means orderly end of stream. Fails with timed_out (nothing consumed) or connection_reset.
   virtual Outcome<Buffer> read(std::optional<MonotonicTime> deadline) = 0;
@@ -95,6 +101,12 @@ class Network {
   /// Binds all interfaces of this host on `port` (0: an ephemeral one) and serves with `handler`,
   /// which must outlive the listener. Fails with address_in_use.
   virtual Outcome<std::unique_ptr<Listener>> listen(PortNumber port, AcceptHandler& handler) = 0;
+  /// Like listen(), but nobody from another machine can connect, and processes of this one only by
+  /// "localhost" or "127.0.0.1".
+  virtual Outcome<std::unique_ptr<Listener>> listen_loopback(PortNumber port,
+                                                             AcceptHandler& handler) {
+    return listen(port, handler);  // right where there is no other machine
+  }
   /// Makes a socket file that this machine's processes of the same user can connect to, and serves
   /// with `handler` likewise. The file stays when the listener goes; one on which nobody listens
   /// any more is replaced. Fails with address_in_use (anything else is there), not_found (no such

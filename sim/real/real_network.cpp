@@ -1,10 +1,9 @@
-// Listeners, connecting, and sockets that outlive their streams.
+// Listeners and connecting.
 #include "sim/real/real_network.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -26,7 +25,6 @@ namespace {
 
 /// As many as PyTorch's store lets wait (torch/csrc/distributed/c10d: DEFAULT_BACKLOG).
 constexpr int kBacklog = 2048;
-constexpr std::chrono::milliseconds kLastWords{2000};
 
 sim::Failure failure_of(int error, const std::string& what) {
   HOOKE_CHECK(error != 0, "a failure has a reason");
@@ -72,8 +70,8 @@ void send_at_once(int socket) {
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-/// A bound socket of one family; none with errno set.
-Descriptor bind_all(int family, sim::PortNumber port) {
+/// A bound socket of one family, on all interfaces or on loopback alone; none with errno set.
+Descriptor bind_port(int family, sim::PortNumber port, bool loopback) {
   Descriptor socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket) return socket;
   const int on = 1;
@@ -86,11 +84,13 @@ Descriptor bind_all(int family, sim::PortNumber port) {
     auto& v6 = reinterpret_cast<sockaddr_in6&>(address);
     v6.sin6_family = AF_INET6;
     v6.sin6_port = htons(port.value);
+    if (loopback) v6.sin6_addr = in6addr_loopback;
     size = sizeof(v6);
   } else {
     auto& v4 = reinterpret_cast<sockaddr_in&>(address);
     v4.sin_family = AF_INET;
     v4.sin_port = htons(port.value);
+    if (loopback) v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   }
   if (bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
       ::listen(socket.get(), kBacklog) != 0) {
@@ -215,60 +215,8 @@ class Connecting final : public Watcher {
 
 }  // namespace
 
-class RealNetwork::Lingering final : public Watcher {
- public:
-  Lingering(RealNetwork& network, Descriptor socket, std::string rest)
-      : network_(network),
-        socket_(std::move(socket)),
-        rest_(std::move(rest)),
-        watch_(network.loop().watch(socket_.get(), *this)) {}
-  ~Lingering() override { network_.loop().forget(socket_.get(), watch_); }
-  Lingering(const Lingering&) = delete;
-  Lingering& operator=(const Lingering&) = delete;
-
-  /// Sends what it can; true when nothing more is to be done.
-  bool send_more() {
-    HOOKE_CHECK(sent_ <= rest_.size(), "no more is sent than was left");
-    while (sent_ < rest_.size()) {
-      const ssize_t count =
-          send(socket_.get(), rest_.data() + sent_, rest_.size() - sent_, MSG_NOSIGNAL);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return errno != EAGAIN && errno != EWOULDBLOCK;
-      sent_ += static_cast<std::size_t>(count);
-    }
-    return true;
-  }
-  [[nodiscard]] int socket() const { return socket_.get(); }
-
-  void on_ready(std::uint32_t) override {
-    if (!send_more()) return;
-    std::erase_if(network_.lingering_, [this](const auto& other) { return other.get() == this; });
-  }
-
- private:
-  RealNetwork& network_;
-  Descriptor socket_;
-  std::string rest_;
-  std::size_t sent_ = 0;
-  WatchId watch_;
-};
-
 RealNetwork::RealNetwork(EventLoop& loop, sim::Executor& executor)
-    : loop_(loop), executor_(executor) {}
-
-RealNetwork::~RealNetwork() {
-  const sim::WorldTime end = loop_.now() + kLastWords;
-  while (!lingering_.empty() && loop_.now() < end) {
-    pollfd waiting{lingering_.back()->socket(), POLLOUT, 0};
-    poll(&waiting, 1, static_cast<int>((end - loop_.now()) / std::chrono::milliseconds(1)));
-    if (lingering_.back()->send_more()) lingering_.pop_back();
-  }
-}
-
-void RealNetwork::linger(Descriptor socket, std::string rest) {
-  HOOKE_CHECK(!rest.empty() && socket.get() >= 0, "a connection lingers for what was not sent");
-  lingering_.push_back(std::make_unique<Lingering>(*this, std::move(socket), std::move(rest)));
-}
+    : loop_(loop), executor_(executor), last_words_(loop) {}
 
 sim::Endpoint RealNetwork::local_of(int socket) const {
   sockaddr_storage address{};
@@ -286,8 +234,21 @@ sim::Endpoint RealNetwork::peer_of(int socket) const {
 
 sim::Outcome<std::unique_ptr<sim::Listener>> RealNetwork::listen(sim::PortNumber port,
                                                                  sim::AcceptHandler& handler) {
-  Descriptor socket = bind_all(AF_INET6, port);
-  if (!socket && errno != EADDRINUSE && errno != EACCES) socket = bind_all(AF_INET, port);
+  return serve(bind_port(AF_INET6, port, false), AF_INET, port, false, handler);
+}
+
+sim::Outcome<std::unique_ptr<sim::Listener>> RealNetwork::listen_loopback(
+    sim::PortNumber port, sim::AcceptHandler& handler) {
+  return serve(bind_port(AF_INET, port, true), AF_INET6, port, true, handler);
+}
+
+/// `socket`, or one of the other family where there is none of its family.
+sim::Outcome<std::unique_ptr<sim::Listener>> RealNetwork::serve(Descriptor socket, int other_family,
+                                                                sim::PortNumber port, bool loopback,
+                                                                sim::AcceptHandler& handler) {
+  if (!socket && errno != EADDRINUSE && errno != EACCES) {
+    socket = bind_port(other_family, port, loopback);
+  }
   if (!socket) return failure_of(errno, "listening on port " + std::to_string(port.value));
   return std::unique_ptr<sim::Listener>(
       std::make_unique<RealListener>(*this, std::move(socket), handler));

@@ -4,25 +4,29 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/port/executor.h"
 #include "sim/port/network.h"
 #include "sim/real/event_loop.h"
+#include "sim/real/last_words.h"
 
 namespace hooke::real {
 
 class RealNetwork final : public sim::Network {
  public:
   RealNetwork(EventLoop& loop, sim::Executor& executor);
-  /// Sends what closed connections still have to say, for at most two seconds.
-  ~RealNetwork() override;
+  ~RealNetwork() override = default;
   RealNetwork(const RealNetwork&) = delete;
   RealNetwork& operator=(const RealNetwork&) = delete;
 
   /// All interfaces, IPv6 and IPv4 on one port. Also fails with denied (a privileged port).
   sim::Outcome<std::unique_ptr<sim::Listener>> listen(sim::PortNumber port,
                                                       sim::AcceptHandler& handler) override;
+  /// 127.0.0.1, or ::1 on a machine without IPv4.
+  sim::Outcome<std::unique_ptr<sim::Listener>> listen_loopback(
+      sim::PortNumber port, sim::AcceptHandler& handler) override;
   /// Tries all addresses of the host in the resolver's order; the failure is that of the last.
   sim::Outcome<std::unique_ptr<sim::Stream>> connect(
       const sim::Endpoint& to, std::optional<sim::MonotonicTime> deadline) override;
@@ -45,14 +49,18 @@ class RealNetwork final : public sim::Network {
   [[nodiscard]] sim::Endpoint local_of(int socket) const;
   [[nodiscard]] sim::Endpoint peer_of(int socket) const;
   /// Takes over a socket whose stream is gone, until `rest` is sent.
-  void linger(Descriptor socket, std::string rest);
+  void linger(Descriptor socket, std::string rest) {
+    last_words_.take_over(std::move(socket), std::move(rest));
+  }
 
  private:
-  class Lingering;
+  sim::Outcome<std::unique_ptr<sim::Listener>> serve(Descriptor socket, int other_family,
+                                                     sim::PortNumber port, bool loopback,
+                                                     sim::AcceptHandler& handler);
 
   EventLoop& loop_;
   sim::Executor& executor_;
-  std::vector<std::unique_ptr<Lingering>> lingering_;
+  LastWords last_words_;
 };
 
 }  // namespace hooke::real

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "sim/port/check.h"
+#include "sim/real/peer_user.h"
 #include "sim/real/real_network.h"
 
 namespace hooke::real {
@@ -59,6 +60,10 @@ sim::Outcome<sim::Done> RealStream::write(sim::Buffer bytes) {
 
 bool RealStream::backed_up() const {
   return unsent() > kUnsentBytesMax;
+}
+
+bool RealStream::peer_is_of_this_user() const {
+  return real::peer_is_of_this_user(socket_.get());
 }
 
 void RealStream::flush() {

@@ -25,6 +25,8 @@ class RealStream final : public sim::Stream, private Watcher {
 
   sim::Outcome<sim::Done> write(sim::Buffer bytes) override;
   [[nodiscard]] bool backed_up() const override;
+  [[nodiscard]] std::size_t unsent() const override { return out_.size() - sent_; }
+  [[nodiscard]] bool peer_is_of_this_user() const override;
   sim::Outcome<sim::Buffer> read(std::optional<sim::MonotonicTime> deadline) override;
   void set_handler(sim::StreamHandler& handler) override;
   void finish_writing() override;
@@ -42,7 +44,6 @@ class RealStream final : public sim::Stream, private Watcher {
   void feed_handler();
   /// The connection is of no more use; the descriptor stays until the end.
   void break_off() { broken_ = true; }
-  [[nodiscard]] std::size_t unsent() const { return out_.size() - sent_; }
 
   RealNetwork& network_;
   Descriptor socket_;

@@ -24,8 +24,10 @@ inline constexpr std::uint32_t kFirstSocketFile = 65'536;
 /// Where a listener is met: a port, or a socket file of that number.
 struct Door {
   std::uint32_t number = 0;
-  std::string path;          ///< of the file; empty for a port
-  bool from_within = false;  ///< of whoever knocks: by a name that only this machine can mean
+  std::string path;  ///< of the file; empty for a port
+  /// Of a client: it came by a name that only this machine can mean. Of a listener: no other is
+  /// let in.
+  bool from_within = false;
   [[nodiscard]] bool is_file() const { return number >= kFirstSocketFile; }
   [[nodiscard]] sim::Endpoint on(const std::string& machine) const {
     if (is_file()) return {path, sim::PortNumber{0}};

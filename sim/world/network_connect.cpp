@@ -227,7 +227,8 @@ void SimNetwork::on_syn(void* context, std::uint64_t) {
     return;
   }
   const auto found = attempt.to.listeners.find(attempt.door.number);
-  if (found == attempt.to.listeners.end()) {
+  if (found == attempt.to.listeners.end() ||
+      (found->second->door.from_within && !attempt.door.from_within)) {
     attempt.refusal = sim::Fault::connection_refused;
   } else {
     network.meet_listener(attempt, *found->second);

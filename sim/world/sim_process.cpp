@@ -85,6 +85,12 @@ sim::Outcome<std::unique_ptr<sim::Listener>> SimProcess::listen(sim::PortNumber 
   return table_.network().listen(*this, {port.value, {}}, handler);
 }
 
+sim::Outcome<std::unique_ptr<sim::Listener>> SimProcess::listen_loopback(
+    sim::PortNumber port, sim::AcceptHandler& handler) {
+  if (dead()) return sim::Failure{sim::Fault::closed, "listen", false};
+  return table_.network().listen(*this, {port.value, {}, true}, handler);
+}
+
 sim::Outcome<std::unique_ptr<sim::Stream>> SimProcess::connect(
     const sim::Endpoint& to, std::optional<sim::MonotonicTime> deadline) {
   if (dead()) return sim::Failure{sim::Fault::closed, "connect", false};

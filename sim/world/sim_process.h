@@ -36,6 +36,8 @@ class SimProcess final : public sim::Clock,
   sim::Wake park(sim::ParkTicket ticket, std::optional<sim::MonotonicTime> deadline) override;
   bool wake(sim::ParkTicket ticket) override;
   // Network
+  sim::Outcome<std::unique_ptr<sim::Listener>> listen_loopback(
+      sim::PortNumber port, sim::AcceptHandler& handler) override;
   sim::Outcome<std::unique_ptr<sim::Listener>> listen(sim::PortNumber port,
                                                       sim::AcceptHandler& handler) override;
   sim::Outcome<std::unique_ptr<sim::Stream>> connect(

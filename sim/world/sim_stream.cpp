@@ -54,6 +54,12 @@ sim::Endpoint SimStream::local() const {
   return socket == nullptr ? sim::Endpoint{} : socket->local;
 }
 
+bool SimStream::peer_is_of_this_user() const {
+  const sim::Endpoint here = local();
+  const bool by_file = here.port.value == 0 && !here.host.empty();
+  return by_file || (!here.host.empty() && peer().host == here.host);
+}
+
 sim::Endpoint SimStream::peer() const {
   const Socket* const socket = network_.open_socket(socket_);
   return socket == nullptr ? sim::Endpoint{} : socket->remote;

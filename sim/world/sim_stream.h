@@ -13,6 +13,8 @@ class SimStream final : public sim::Stream {
   ~SimStream() override { network_.close(socket_); }
 
   sim::Outcome<sim::Done> write(sim::Buffer bytes) override;
+  /// Simulated machines have one user each.
+  [[nodiscard]] bool peer_is_of_this_user() const override;
   sim::Outcome<sim::Buffer> read(std::optional<sim::MonotonicTime> deadline) override;
   void set_handler(sim::StreamHandler& handler) override;
   void finish_writing() override;

@@ -45,7 +45,7 @@ class QueueTimer : public testing::Test {
   }
   Pid work(const std::function<void(Ports&, QueueTimerClient&)>& body) {
     return world_.start(node_, "worker " + std::to_string(++workers_), [=](Ports& ports) {
-      QueueTimerClient client(ports, {"n", kPort});
+      QueueTimerClient client(ports, {"localhost", kPort});
       try {
         body(ports, client);
       } catch (const EscapedPythonError&) {
@@ -61,6 +61,28 @@ class QueueTimer : public testing::Test {
   sim::NodeId node_ = world_.node("n");
   int workers_ = 0;
 };
+
+TEST_F(QueueTimer, no_other_machine_is_heard) {
+  const Pid server = serve(2min);
+  const Pid victim = world_.start(node_, "victim", [](Ports& ports) {
+    sleep(ports, 1min);
+    return 0;
+  });
+  const sim::NodeId far = world_.node("far");
+  const Pid attacker = world_.start(far, "attacker", [=](Ports& ports) {
+    sleep(ports, 100ms);
+    auto stream = ports.network.connect({"n", kPort}, ports.clock.monotonic_now() + 10s);
+    if (!stream) return stream.failure().fault == sim::Fault::connection_refused ? 0 : 1;
+    const TimerRequest past{victim.value, "x", ports.clock.wall_now() - 1s};
+    static_cast<void>(stream.value()->write(sim::Buffer(encode_timer_request(past) + "\n")));
+    sleep(ports, 10s);
+    return 2;
+  });
+  world_.run_for(3min);
+  EXPECT_EQ(code(victim), 0);
+  EXPECT_EQ(world_.exit_code(far, attacker), 0);
+  EXPECT_EQ(code(server), 0);
+}
 
 TEST_F(QueueTimer, ends_only_the_worker_that_let_its_deadline_pass) {
   const Pid server = serve(2min);
@@ -135,7 +157,7 @@ TEST_F(QueueTimer, without_a_server_the_worker_is_told) {
 TEST_F(QueueTimer, a_malformed_line_ends_its_connection_and_nobody_else) {
   serve(2min);
   world_.start(node_, "stranger", [](Ports& ports) {
-    auto stream = std::move(ports.network.connect({"n", kPort}, std::nullopt)).value();
+    auto stream = std::move(ports.network.connect({"localhost", kPort}, std::nullopt)).value();
     static_cast<void>(stream->write(sim::Buffer(std::string("hello\n"))));
     return world::read_text(*stream) == "<end>" ? 0 : 1;
   });
