@@ -34,7 +34,7 @@ class TcpStoreServer {
   [[nodiscard]] virtual std::size_t active_clients(sim::Duration span) const = 0;
 };
 
-/// Binds `port` (0: ephemeral). `purpose` is for the trace ("rendezvous", "workers"). A client
+/// Binds `port` (0: ephemeral) on the interfaces that the limits name. `purpose` is for the trace ("rendezvous", "workers"). A client
 /// that goes beyond `limits` loses its connection. Throws StoreNetworkError when the port is taken.
 std::unique_ptr<TcpStoreServer> serve_tcp_store(sim::Ports& ports, sim::PortNumber port,
                                                 const std::string& purpose, PlantedSet planted = {},

@@ -36,6 +36,11 @@ class StoreContents {
   [[nodiscard]] bool all_present(const std::vector<std::string>& keys) const;
   /// Null when the key has no value.
   [[nodiscard]] const sim::Value* find(const std::string& key) const;
+  /// The empty value for a key without one.
+  [[nodiscard]] sim::Value value(const std::string& key) const {
+    const sim::Value* found = find(key);
+    return found == nullptr ? sim::Value() : *found;
+  }
   /// 0 for a key without a value; nullopt for a value that is no number.
   [[nodiscard]] std::optional<std::int64_t> number_at(const std::string& key) const;
   /// False when the limit is met.

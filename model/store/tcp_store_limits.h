@@ -20,12 +20,15 @@ namespace hooke::model {
 /// that the protocol has for a refusal; what is stored stays as it was. The defaults have room for
 /// a job of 10,000 nodes with 8 workers each, of 2.x or of 1.13 (two connections per client).
 struct TcpStoreLimits {
+  /// Clients of this machine alone, by "localhost". PyTorch's daemon serves all machines.
+  bool loopback = false;
   std::size_t connections = 262'144;
   /// Of one request that has begun to arrive.
   std::uint64_t request_bytes = 1ULL << 30U;
   /// Of one reply, and so of a value that grows by APPEND.
   std::uint64_t reply_bytes = 1ULL << 30U;
-  /// Of keys, values, queues and registered waits together, each entry with kStoreEntryBytes.
+  /// Of keys, values, queues and registered waits together, each entry with kStoreEntryBytes, and
+  /// of half requests and of replies that clients do not read (beyond 1 MiB per client).
   std::uint64_t held_bytes = 16ULL << 30U;
   /// Is told the limit and what met it, in words, at most once per minute for each limit. Empty:
   /// the server says nothing.
@@ -80,6 +83,26 @@ class StoreAccount {
   const sim::Clock& clock_;
   std::uint64_t held_ = 0;
   std::map<std::string, sim::MonotonicTime, std::less<>> told_;
+};
+
+/// A number of bytes held that changes, and ends with this object.
+class HeldBytes {
+ public:
+  /// `account` must outlive it.
+  explicit HeldBytes(StoreAccount& account) : account_(account) {}
+  ~HeldBytes() { account_.release(bytes_); }
+  HeldBytes(const HeldBytes&) = delete;
+  HeldBytes& operator=(const HeldBytes&) = delete;
+  /// Nothing changes when it is refused.
+  bool become(std::uint64_t bytes) {
+    if (!account_.hold(bytes, bytes_)) return false;
+    bytes_ = bytes;
+    return true;
+  }
+
+ private:
+  StoreAccount& account_;
+  std::uint64_t bytes_ = 0;
 };
 
 }  // namespace hooke::model

@@ -51,7 +51,7 @@ constexpr sim::Duration kLongestSilence = std::chrono::minutes(1);
 class Connection final : public sim::StreamHandler {
  public:
   Connection(Server& server, std::uint64_t number, std::unique_ptr<sim::Stream> stream)
-      : server_(server), number_(number), stream_(std::move(stream)) {
+      : server_(server), number_(number), stream_(std::move(stream)), unfinished_(server.account_) {
     stream_->set_handler(*this);
   }
 
@@ -73,6 +73,13 @@ class Connection final : public sim::StreamHandler {
   }
 
  private:
+  /// Acts on the requests that have come whole; false when the connection must be closed.
+  bool answer_all(sim::Buffer& received);
+  /// Of replies that the client does not read. Not below the limit at which a stream is backed up:
+  /// only then it says when that is over, and what is counted must not stay so for ever.
+  [[nodiscard]] std::uint64_t unheard_bytes() const {
+    return stream_->backed_up() ? stream_->unsent() : 0;
+  }
   /// Acts on one request; false when the protocol demands that the connection be closed.
   bool handle(Request& request);
   bool get(const Request& request);
@@ -90,7 +97,6 @@ class Connection final : public sim::StreamHandler {
   void wake_waiters(const std::string& key);
   /// Writes and wakes; false when the store is full.
   bool store(const std::string& key, Value value);
-  [[nodiscard]] Value stored(const std::string& key) const;
   [[nodiscard]] bool planted(Planted which) const { return server_.planted_.has(which); }
   void reply(Message& message) { static_cast<void>(stream_->write(message.take())); }
   bool reply_count(std::size_t count) {
@@ -103,6 +109,7 @@ class Connection final : public sim::StreamHandler {
   std::unique_ptr<sim::Stream> stream_;
   std::optional<Variant> dialect_;  ///< known once enough has come to tell
   sim::MonotonicTime latest_{};     ///< when something last came
+  HeldBytes unfinished_;            ///< the beginning of a request, and replies that are not read
   std::size_t awaited_ = 0;         ///< keys of the latest WAIT that have not appeared yet
   /// Keys under which the server's waits_ know this connection.
   std::set<std::string, std::less<>> registered_;
@@ -110,8 +117,9 @@ class Connection final : public sim::StreamHandler {
 
 Server::Server(sim::Ports& ports, sim::PortNumber port, const std::string& purpose,
                PlantedSet planted, TcpStoreLimits limits)
-    : ports_(ports), planted_(planted), account_(std::move(limits), ports.clock) {
-  auto listener = ports.network.listen(port, *this);
+    : ports_(ports), planted_(planted), account_(limits, ports.clock) {
+  auto listener = limits.loopback ? ports.network.listen_loopback(port, *this)
+                                  : ports.network.listen(port, *this);
   if (!listener) {
     throw StoreNetworkError("the store cannot listen on port " + std::to_string(port.value) + ": " +
                             std::string(to_string(listener.failure().fault)));
@@ -145,7 +153,6 @@ void Server::drop(std::uint64_t connection) {
   const auto found = connections_.find(connection);
   HOOKE_CHECK(found != connections_.end(), "a connection is dropped once");
   found->second->forget_waits();
-  HOOKE_CHECK(connection < next_connection_, "connections are numbered as they come");
   connections_.erase(found);
 }
 
@@ -154,18 +161,21 @@ void Connection::on_data(sim::Buffer& received) {
   HOOKE_CHECK(latest_ >= sim::MonotonicTime{}, "a monotonic clock is never negative");
   if (!dialect_) dialect_ = dialect_of(received);
   if (!dialect_) return;
+  if (!answer_all(received) || !unfinished_.become(received.size() + unheard_bytes()))
+    server_.drop(number_);
+}
+
+bool Connection::answer_all(sim::Buffer& received) {
   try {
     while (!stream_->backed_up()) {
       auto request = take_request(received, *dialect_);
-      if (!request) {
-        if (!server_.account_.allows_request(received.size())) server_.drop(number_);
-        return;
-      }
-      if (!handle(*request)) return server_.drop(number_);
+      if (!request) return server_.account_.allows_request(received.size());
+      if (!handle(*request)) return false;
     }
   } catch (const WireError&) {
-    server_.drop(number_);
+    return false;
   }
+  return true;
 }
 
 bool Connection::handle(Request& request) {
@@ -200,11 +210,6 @@ bool Connection::handle(Request& request) {
   return false;
 }
 
-Value Connection::stored(const std::string& key) const {
-  const Value* found = server_.contents_.find(key);
-  return found == nullptr ? Value() : *found;
-}
-
 bool Connection::store(const std::string& key, Value value) {
   HOOKE_CHECK(key.size() <= kKeyBytesMax,
               "a key that is stored is no longer than a request allows");
@@ -218,7 +223,7 @@ bool Connection::store(const std::string& key, Value value) {
 }
 
 bool Connection::append(const Request& request) {
-  const Value old = stored(request.key);
+  const Value old = server_.contents_.value(request.key);
   return server_.account_.allows_reply(8 + old.size() + request.value.size()) &&
          store(request.key, Value(old.bytes() + request.value.bytes()));
 }
@@ -227,7 +232,7 @@ bool Connection::get(const Request& request) {
   // 1.13 closes the connection; 2.x sends nothing as if it were a value.
   if (*dialect_ == Variant::torch_1_13 && server_.contents_.find(request.key) == nullptr)
     return false;
-  reply(Message().value(stored(request.key)));
+  reply(Message().value(server_.contents_.value(request.key)));
   return true;
 }
 
@@ -315,7 +320,7 @@ bool Connection::multi_get(const Request& request) {
   std::uint64_t bytes = 0;
   Message message;  // values travel by reference: nothing is copied before the reply is written
   for (const std::string& key : request.keys) {
-    const Value value = stored(key);
+    const Value value = server_.contents_.value(key);
     bytes += 8 + value.size();
     message.value(value);
   }

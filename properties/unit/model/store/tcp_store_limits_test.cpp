@@ -131,6 +131,29 @@ TEST(TcpStoreLimits, a_list_of_which_not_all_can_be_held_sets_none_and_wakes_no_
   EXPECT_EQ(told.size(), 1U);
 }
 
+TEST(TcpStoreLimits, half_requests_of_many_clients_are_bounded_together) {
+  TcpStoreLimits limits;
+  limits.held_bytes = 5000;
+  std::vector<std::string> ends;
+  std::string honest;
+  const Texts told = talk_within(limits, [&](sim::Ports& ports) {
+    const std::string half = set("/k", std::string(2000, 'x')).substr(0, 1500);
+    {
+      std::vector<std::unique_ptr<RawClient>> clients;
+      for (int i = 0; i < 5; ++i) {
+        clients.push_back(std::make_unique<RawClient>(ports));
+        ends.push_back(clients.back()->call(half));
+      }
+      honest = RawClient(ports).call(set("/a", "1") + get("/a"));
+    }
+    world::sleep(ports, 10ms);
+    ends.push_back(RawClient(ports).call(half));  // what clients held that have gone is free again
+  });
+  EXPECT_EQ(ends, (Texts{"", "", "", "<end>", "<end>", ""}));
+  EXPECT_EQ(honest, value_text("1"));
+  EXPECT_EQ(told.size(), 1U);
+}
+
 TEST(TcpStoreLimits, what_is_taken_back_makes_room_again) {
   TcpStoreLimits limits;
   limits.held_bytes = 2 * (kEntry + 10);
