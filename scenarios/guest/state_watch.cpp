@@ -51,7 +51,11 @@ void StateWatch::on_store(const StoreCall& call) {
   const RendezvousState none;
   const RendezvousState& from = before == nullptr ? none : *before;
   const std::size_t bytes = model::decode_stored(call.value).size();
-  tracer_.on_write({change(from, *offered)}, evicted(from, *offered), accepted, bytes);
+  const std::vector<model::DeadNode> dead = evicted(from, *offered);
+  tracer_.on_write({change(from, *offered)}, dead, accepted, bytes);
+  for (const model::DeadNode& node : dead) {
+    if (accepted && node.node->text() == self_) tracer_.on_own_death();
+  }
   known_ = decode(call.answer);
   if (accepted) {
     tracer_.on_offered(*offered, true, call.began);
@@ -95,14 +99,20 @@ std::optional<PendingChange> StateWatch::own_seat(const RendezvousState& before,
   return seat;
 }
 
-/// Others whose heartbeats are gone: a node removes nobody else but the dead.
+/// Others whose heartbeats are gone: a node removes nobody else but the dead. Of itself it takes the
+/// seat either way; it has taken itself for dead when its heartbeat was as old as that of the dead.
 std::vector<model::DeadNode> StateWatch::evicted(const RendezvousState& before,
                                                  const RendezvousState& after) const {
   std::vector<model::DeadNode> out;
   const sim::WallTime now = ports_.clock.wall_now();
+  const sim::Duration longest_silence =
+      settings_.keep_alive_interval * settings_.keep_alive_max_attempt;
   for (const model::Heartbeat& beat : before.last_heartbeats) {
-    if (beat.node->text() == self_ || after.heartbeat(beat.node) != nullptr) continue;
-    out.push_back({beat.node, now - beat.at, before.participant(beat.node) != nullptr});
+    const sim::Duration silence = now - beat.at;
+    const bool gone = beat.node->text() == self_
+                          ? own_seat(before, after) && silence > longest_silence
+                          : after.heartbeat(beat.node) == nullptr;
+    if (gone) out.push_back({beat.node, silence, before.participant(beat.node) != nullptr});
   }
   return out;
 }

@@ -80,6 +80,16 @@ TEST(StateWatch, a_node_that_leaves_is_not_dead) {
   EXPECT_THAT(events, Not(Contains(StartsWith("rendezvous.evicted"))));
 }
 
+/// One that wakes up after its own heartbeat has run out removes itself like any dead node.
+TEST(StateWatch, a_node_that_takes_itself_for_dead) {
+  model::RendezvousState before = with({kSelf, kOther}, true);
+  before.last_heartbeats.front().at -= std::chrono::seconds(30);
+  const auto events = events_of(stored(before), with({kOther}, true));
+  EXPECT_THAT(events, Contains("rendezvous.evicted 0/100 run_id=job round=0 descriptor=a_100_0 "
+                               "heartbeat_age=40000000000 was_participant=1"));
+  EXPECT_THAT(events, Contains("mark 0/100 name=self_evicted"));
+}
+
 TEST(StateWatch, a_closed_rendezvous) {
   model::RendezvousState closed = with({kSelf}, true);
   closed.closed = true;
