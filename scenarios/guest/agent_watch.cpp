@@ -144,7 +144,9 @@ void AgentWatch::enter(const char* state) {
 
 void AgentWatch::restarts(const char* cause, std::int64_t remaining) {
   // The line is written before this restart is taken off.
-  remaining_restarts_ = std::string_view(cause) == "worker_failure" ? remaining - 1 : remaining;
+  const bool counts = std::string_view(cause) == "worker_failure";
+  remaining_restarts_ = counts ? remaining - 1 : remaining;
+  group_.restarts += counts ? 1 : 0;
   ports_.trace.emit(ev::group_restarting, {cause, remaining_restarts_, group_.round});
 }
 

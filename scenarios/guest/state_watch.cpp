@@ -30,7 +30,8 @@ StateWatch::StateWatch(sim::Ports& ports, model::RendezvousSettings settings)
     : ports_(ports),
       settings_(std::move(settings)),
       key_(model::c10d_state_key(settings_.run_id)),
-      tracer_(ports.trace, ports.clock, settings_) {}
+      tracer_(ports.trace, ports.clock, settings_),
+      seen_at_(now()) {}
 
 /// Null for the value that stands for no state.
 model::StateRef StateWatch::decode(const sim::Value& stored) const {
@@ -42,6 +43,7 @@ void StateWatch::on_store(const StoreCall& call) {
   if (call.key != key_) return;
   if (call.operation == "get") {
     known_ = decode(call.answer);
+    seen_at_ = now();
     return tracer_.on_read(known_.get(), call.began);
   }
   if (call.operation != "compare_set" || call.value == model::c10d_no_state()) return;
@@ -52,16 +54,17 @@ void StateWatch::on_store(const StoreCall& call) {
   const RendezvousState& from = before == nullptr ? none : *before;
   const std::size_t bytes = model::decode_stored(call.value).size();
   const std::vector<model::DeadNode> dead = evicted(from, *offered);
-  tracer_.on_write({change(from, *offered)}, dead, accepted, bytes);
-  for (const model::DeadNode& node : dead) {
-    if (accepted && node.node->text() == self_) tracer_.on_own_death();
-  }
   known_ = decode(call.answer);
   if (accepted) {
     tracer_.on_offered(*offered, true, call.began);
   } else if (known_ != nullptr) {
     tracer_.on_lost(*known_, call.began);
   }
+  tracer_.on_write({change(from, *offered)}, dead, accepted, bytes);
+  for (const model::DeadNode& node : dead) {
+    if (accepted && node.node->text() == self_) tracer_.on_own_death();
+  }
+  seen_at_ = now();
 }
 
 PendingChange StateWatch::change(const RendezvousState& before,
@@ -82,7 +85,10 @@ std::optional<PendingChange> StateWatch::own_seat(const RendezvousState& before,
                                                   const RendezvousState& after) const {
   const auto moved = [&](const auto& was, const auto& is, Action came,
                          Action went) -> std::optional<PendingChange> {
-    if (has(was, self_) == has(is, self_)) return std::nullopt;
+    // A seat of another round is another seat.
+    if (has(was, self_) == has(is, self_) && !(has(is, self_) && before.round != after.round)) {
+      return std::nullopt;
+    }
     return PendingChange{has(is, self_) ? came : went, after.round, is.size(), false};
   };
   // Who takes a seat leaves the wait list, and so the participants come first.
@@ -104,11 +110,10 @@ std::optional<PendingChange> StateWatch::own_seat(const RendezvousState& before,
 std::vector<model::DeadNode> StateWatch::evicted(const RendezvousState& before,
                                                  const RendezvousState& after) const {
   std::vector<model::DeadNode> out;
-  const sim::WallTime now = ports_.clock.wall_now();
   const sim::Duration longest_silence =
       settings_.keep_alive_interval * settings_.keep_alive_max_attempt;
   for (const model::Heartbeat& beat : before.last_heartbeats) {
-    const sim::Duration silence = now - beat.at;
+    const sim::Duration silence = seen_at_ - beat.at;
     const bool gone = beat.node->text() == self_
                           ? own_seat(before, after) && silence > longest_silence
                           : after.heartbeat(beat.node) == nullptr;

@@ -25,6 +25,9 @@ class StateWatch {
   [[nodiscard]] std::int64_t round() const { return known_ == nullptr ? 0 : known_->round; }
 
  private:
+  [[nodiscard]] sim::WallTime now() const {
+    return model::truncate_to_microseconds(ports_.clock.wall_now());
+  }
   [[nodiscard]] model::StateRef decode(const sim::Value& stored) const;
   [[nodiscard]] model::PendingChange change(const model::RendezvousState& before,
                                             const model::RendezvousState& after) const;
@@ -39,6 +42,8 @@ class StateWatch {
   model::WriteTracer tracer_;
   std::string self_;
   model::StateRef known_;  ///< null: none
+  /// When it was learnt, which is when PyTorch looks for the dead in it (_sanitize).
+  sim::WallTime seen_at_;
 };
 
 }  // namespace hooke::scenario

@@ -90,6 +90,18 @@ TEST(StateWatch, a_node_that_takes_itself_for_dead) {
   EXPECT_THAT(events, Contains("mark 0/100 name=self_evicted"));
 }
 
+/// In the same write it takes a seat of the next round.
+TEST(StateWatch, a_node_that_takes_itself_for_dead_and_joins_anew) {
+  model::RendezvousState before = with({kSelf}, true);
+  before.last_heartbeats.front().at -= std::chrono::seconds(30);
+  model::RendezvousState after = with({kSelf}, false);
+  after.round = 1;
+  const auto events = events_of(stored(before), after);
+  EXPECT_THAT(events,
+              Contains("rendezvous.added 0/100 run_id=job round=1 list=participants size=1"));
+  EXPECT_THAT(events, Contains(StartsWith("rendezvous.evicted 0/100 run_id=job round=1")));
+}
+
 TEST(StateWatch, a_closed_rendezvous) {
   model::RendezvousState closed = with({kSelf}, true);
   closed.closed = true;
