@@ -62,7 +62,7 @@ class Exit final : public Judge {
       if (text(event, "result") == "passed") passed_.insert({id, agent(id).round});
     } else if (event.type == &ev::group_restarting) {
       const bool knows = passed_.contains({id, agent(id).round});
-      if (!job.over || (!knows && (one_was_not_counted(agent(id).job) || was_forgotten(job))))
+      if (!job.over || (!knows && (one_was_not_counted(agent(id).job) || forgotten_by(job))))
         forget(id);
     } else if (event.type == &wev::process_ended) {
       owed_.met(id, event);
@@ -115,18 +115,19 @@ class Exit final : public Judge {
     });
   }
 
-  /// The store has lost the outcome.
-  [[nodiscard]] bool was_forgotten(const Job& job) const {
-    return view().ledger().contents_lost(*job.over) != nullptr;
+  /// By the fault for which the store has lost the outcome.
+  [[nodiscard]] const Hindrance* forgotten_by(const Job& job) const {
+    return view().ledger().contents_lost(*job.over);
   }
 
   /// An agent at work cannot hear of an outcome that the store has lost. Where there is no store
   /// any more, that of a static rendezvous does not miss it.
   void cannot_hear(const sim::Event& event, const Job& job) {
-    if (!job.over || !was_forgotten(job)) return;
-    for (const AgentId id : job.agents) {
-      if (agent(id).at_work()) owed_.lapse_unless_late(id, event);
-    }
+    const Hindrance* const by = job.over ? forgotten_by(job) : nullptr;
+    const auto excuse = [&](AgentId id, const Due&) {
+      return &job_of(id) == &job && agent(id).at_work() ? by : nullptr;
+    };
+    owed_.excuse(excuse, event);
   }
 
   void forget(AgentId id) {
@@ -165,8 +166,11 @@ class BarrierOpens final : public Judge {
  private:
   void judge(const sim::Event& event) override {
     if (const auto lost = forgotten(event)) {
-      const auto concerned = [&](AgentId id) { return lost == kNoJob || agent(id).job == *lost; };
-      owed_.lapse_unless_late_if(concerned, event);
+      const auto excuse = [&](AgentId id, const Due& due) {
+        const bool concerned = lost == kNoJob || agent(id).job == *lost;
+        return concerned ? view().ledger().contents_lost(due.since) : nullptr;
+      };
+      owed_.excuse(excuse, event);
     }
     Judge::judge(event);
   }

@@ -129,6 +129,10 @@ Judge::Settled Judge::settle(const Due& due, sim::WorldTime at, bool at_end) {
     ++(at_end ? account_.open : account_.kept);
     return at_end ? Settled::open : Settled::kept;
   }
+  if (due.excuse) {
+    excused(*due.excuse);
+    return Settled::excused;
+  }
   auto deadline = std::optional(configured);
   const Hindrance* for_good = nullptr;
   const auto wait_for = [&](AgentId agent, Needs own_needs) {

@@ -81,6 +81,8 @@ struct Due {
   /// which is as long.
   sim::Duration lost{};
   Needs lost_needs = 0;
+  /// A fault after which it cannot be demanded. Done in time all the same, it counts as kept.
+  std::optional<Hindrance> excuse{};
 };
 
 /// An invariant that keeps its violations and its account, and looks at the jobs through the shared
@@ -225,7 +227,12 @@ class Obligations {
     });
   }
 
-  void owe(const Key& key, const Due& due) { due_.try_emplace(key, due); }
+  void owe(const Key& key, const Due& due) {
+    const auto [found, is_new] = due_.try_emplace(key, due);
+    if (is_new || !found->second.excuse) return;
+    judge_.excused(*found->second.excuse);
+    found->second = due;
+  }
   /// The first instant at which all that is owed now would be overdue; the epoch when nothing is.
   [[nodiscard]] sim::WorldTime latest() const {
     sim::WorldTime out{};
@@ -246,14 +253,21 @@ class Obligations {
     if (due != nullptr && event.at > due->since + due->bound) return met(key, event);
     lapse(key);
   }
-  /// Likewise for each key that `concerned` names.
-  template <class Concerned>
-  void lapse_unless_late_if(Concerned concerned, const sim::Event& event) {
-    std::vector<Key> keys;
-    for (const auto& [key, due] : due_) {
-      if (concerned(key)) keys.push_back(key);
+  /// At `event`, the fault that `by(key, due)` names, if any, excuses what is owed, unless that was
+  /// overdue by then.
+  template <class By>
+  void excuse(By by, const sim::Event& event) {
+    std::vector<Key> overdue;
+    for (auto& [key, due] : due_) {
+      const Hindrance* const fault = due.excuse ? nullptr : by(key, due);
+      if (fault == nullptr) continue;
+      if (event.at > due.since + due.bound) {
+        overdue.push_back(key);
+      } else {
+        due.excuse = *fault;
+      }
     }
-    for (const Key& key : keys) lapse_unless_late(key, event);
+    for (const Key& key : overdue) met(key, event);
   }
   /// It has happened, at `event`.
   void met(const Key& key, const sim::Event& event) {

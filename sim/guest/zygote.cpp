@@ -7,10 +7,13 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 #include "sim/guest/python_sources.h"
 
@@ -42,7 +45,21 @@ std::vector<std::string> environment() {
           "HOME=/"};
 }
 
-pid_t start(const std::string& python, int control) {
+/// `command` as a path, looked for as a shell does. Python finds its own library beside argv[0], and
+/// the PATH of the guests need not lead there.
+std::string path_of(const std::string& command) {
+  const char* const path = std::getenv("PATH");
+  if (command.find('/') != std::string::npos || path == nullptr) return command;
+  std::istringstream folders(path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    std::string file = (folder.empty() ? "." : folder) + "/" + command;
+    if (access(file.c_str(), X_OK) == 0) return file;
+  }
+  return command;
+}
+
+pid_t start(const std::string& command, int control) {
+  const std::string python = path_of(command);
   std::vector<std::string> argv{python, "-c", std::string(bootstrap_source()),
                                 std::to_string(kControl)};
   std::vector<std::string> variables = environment();
@@ -69,7 +86,7 @@ pid_t start(const std::string& python, int control) {
       posix_spawnp(&pid, python.c_str(), &actions, &attributes, arguments.data(), entries.data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
-  if (error != 0) throw GuestError("cannot start \"" + python + "\": " + std::strerror(error));
+  if (error != 0) throw GuestError("cannot start \"" + command + "\": " + std::strerror(error));
   return pid;
 }
 

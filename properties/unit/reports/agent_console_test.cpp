@@ -12,15 +12,16 @@
 namespace hooke::report {
 namespace {
 
-std::string told(const std::string& workers,
-                 const std::string& more = ", \"time_limit\": \"60s\"") {
-  const scenario::Scenario scenario = scenario::load_scenario(
+std::string told(const std::string& workers, const std::string& more = ", \"time_limit\": \"60s\"",
+                 const std::vector<std::string>& defects = {}) {
+  scenario::Scenario scenario = scenario::load_scenario(
       R"({"version": 1, "name": "x", "cluster": {"nodes": [{"id": "a"}], "store_host": "a"},
           "protocol": {"rendezvous": {"min_nodes": 1, "max_nodes": 1, "timeouts": {"last_call": "1s"}},
                        "agent": {"max_restarts": 1}},
           "workers": {"per_node": 2, )" +
           workers + "}" + more + "}",
       "x");
+  scenario.protocol.defects = defects;
   std::ostringstream out;
   AgentConsole console(out);
   kernel::Kernel kernel;
@@ -48,16 +49,24 @@ TEST(AgentConsole, of_a_job_that_fails_tells_who_ended_how_and_why_it_was_over) 
   EXPECT_THAT(text, testing::HasSubstr("hooke: failed: ChildFailedError: rank 1: "));
 }
 
-TEST(AgentConsole, of_a_worker_that_cannot_be_ended_tells_what_is_waited_for) {
-  const std::string text =
-      told(R"("program": [{"run": "600s"}], "overrides": {"a/1/*": [{"run": "10s"}, {"exit": 3}]})",
-           R"(, "timeline": [{"at": "5s", "do": "worker.unkillable", "node": "a", "local_rank": 0}],
-              "time_limit": "200s")");
+/// The second worker fails, and the first cannot be ended.
+std::string told_of_a_sleeper(const std::vector<std::string>& defects) {
+  return told(
+      R"("program": [{"run": "600s"}], "overrides": {"a/1/*": [{"run": "10s"}, {"exit": 3}]})",
+      R"(, "timeline": [{"at": "5s", "do": "worker.unkillable", "node": "a", "local_rank": 0}],
+         "time_limit": "200s")",
+      defects);
+}
+
+TEST(AgentConsole, of_a_worker_that_cannot_be_ended_tells_what_comes_of_it) {
+  const std::string asleep =
+      "worker 0 .local rank 0, process [0-9]+. is asleep in the kernel, where no signal reaches it "
+      ".state D.: not even SIGKILL, 30.0 s ago; it is ";
+  const std::string text = told_of_a_sleeper({});
   EXPECT_THAT(text, testing::ContainsRegex("process [0-9]+ is sent SIGKILL: grace is over\n"));
-  EXPECT_THAT(text, testing::ContainsRegex(
-                        "worker 0 .local rank 0, process [0-9]+. is asleep in the kernel, where no "
-                        "signal reaches it .state D.: not even SIGKILL, 30.0 s ago; it is waited "
-                        "for\n"));
+  EXPECT_THAT(text, testing::ContainsRegex(asleep + "left behind\n"));
+  const std::string up_to_2_12 = told_of_a_sleeper({"worker.killed_waited_for_without_limit"});
+  EXPECT_THAT(up_to_2_12, testing::ContainsRegex(asleep + "waited for\n"));
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ Scenario library(const std::string& name) {
 /// A worker that cannot be killed for a while, and for good once only the others are healed.
 Scenario asleep_for_good() {
   Scenario scenario = scenario::job(3);
+  scenario.protocol.defects = {"worker.killed_waited_for_without_limit"};
   scenario.protocol.rendezvous.min_nodes = 2;
   scenario.workers.peer_abort = 5s;
   scenario.timeline = {scenario::at(5s, "worker.unkillable", {"c"}),
