@@ -7,15 +7,13 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <sstream>
 
 #include "sim/guest/python_sources.h"
+#include "sim/real/executable.h"
 
 namespace hooke::guest {
 namespace {
@@ -45,21 +43,14 @@ std::vector<std::string> environment() {
           "HOME=/"};
 }
 
-/// `command` as a path, looked for as a shell does. Python finds its own library beside argv[0], and
-/// the PATH of the guests need not lead there.
-std::string path_of(const std::string& command) {
-  const char* const path = std::getenv("PATH");
-  if (command.find('/') != std::string::npos || path == nullptr) return command;
-  std::istringstream folders(path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    std::string file = (folder.empty() ? "." : folder) + "/" + command;
-    if (access(file.c_str(), X_OK) == 0) return file;
-  }
-  return command;
-}
-
+/// The interpreter has its full path as argv[0]: Python finds its own library beside that, and the
+/// PATH of the guests need not lead there.
 pid_t start(const std::string& command, int control) {
-  const std::string python = path_of(command);
+  const real::Executable found = real::find_executable(command);
+  if (found.error != 0) {
+    throw GuestError("cannot start \"" + command + "\": " + std::strerror(found.error));
+  }
+  const std::string& python = found.path;
   std::vector<std::string> argv{python, "-c", std::string(bootstrap_source()),
                                 std::to_string(kControl)};
   std::vector<std::string> variables = environment();
@@ -83,7 +74,7 @@ pid_t start(const std::string& command, int control) {
   posix_spawn_file_actions_adddup2(&actions, control, kControl);
   pid_t pid = 0;
   const int error =
-      posix_spawnp(&pid, python.c_str(), &actions, &attributes, arguments.data(), entries.data());
+      posix_spawn(&pid, python.c_str(), &actions, &attributes, arguments.data(), entries.data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) throw GuestError("cannot start \"" + command + "\": " + std::strerror(error));

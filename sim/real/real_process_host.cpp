@@ -10,14 +10,13 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 #include <system_error>
 
 #include "sim/port/check.h"
 #include "sim/port/sync.h"
+#include "sim/real/executable.h"
 
 extern char** environ;
 
@@ -70,22 +69,6 @@ class SpawnParameters {
   posix_spawnattr_t attributes{};
   posix_spawn_file_actions_t actions{};
 };
-
-/// 0, or why posix_spawnp would refuse to start it.
-int not_executable(const std::string& program) {
-  if (program.find('/') != std::string::npos) {
-    return access(program.c_str(), X_OK) == 0 ? 0 : errno;
-  }
-  const char* const path = std::getenv("PATH");
-  std::istringstream directories(path == nullptr ? "/bin:/usr/bin" : path);
-  int error = ENOENT;
-  for (std::string directory; std::getline(directories, directory, ':');) {
-    const std::string file = (directory.empty() ? "." : directory) + "/" + program;
-    if (access(file.c_str(), X_OK) == 0) return 0;
-    if (errno == EACCES) error = EACCES;
-  }
-  return error;
-}
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> out;
@@ -229,7 +212,7 @@ sim::Outcome<sim::Pid> RealProcessHost::spawn(const sim::SpawnRequest& request) 
   }
   std::vector<std::string> argv = request.argv;
   if (request.dies_with_parent) {
-    if (const int error = not_executable(argv[0])) {
+    if (const int error = find_executable(argv[0]).error) {
       return failure_of(error, "starting " + request.argv[0]);
     }
     // Between fork and exec only the child itself can ask for it, which posix_spawn cannot say.
