@@ -36,6 +36,9 @@ inline constexpr Needs kOwnRank = 1U << 8U;
 /// The end of a process on its machine: where there is no giving up.
 inline constexpr Needs kMortal = 1U << 9U;
 
+/// Keys end in the store when the time for which they live is over, by the store's clock.
+inline constexpr Needs kExpiry = 1U << 10U;
+
 /// The grace of a worker that is told to stop, and the wait behind SIGKILL.
 inline constexpr std::chrono::seconds kGiveUp{60};
 
@@ -80,6 +83,9 @@ inline constexpr std::string_view kStoreGone = "store_gone";
 inline constexpr std::string_view kStoreTaken = "store_taken";
 /// The process that serves it does not run.
 inline constexpr std::string_view kStoreStopped = "store_stopped";
+/// The clock of a legacy etcd stands still: no key of a dead member ends. The ledger adds it to the
+/// fault that stops the clock.
+inline constexpr std::string_view kLeasesStopped = "leases_stopped";
 /// The schedule keeps a fiber of a process from running, as a busy machine would.
 inline constexpr std::string_view kHoldUp = "hold_up";
 /// Two living agents of a static job were started with one rank.
@@ -125,6 +131,7 @@ inline constexpr std::array kFaultEffects{
     FaultEffect{kStoreGone, kStore | kContents, Reach::everyone, Span::until_over},
     FaultEffect{kStoreStopped, kStore, Reach::everyone, Span::until_over},
     FaultEffect{kStoreTaken, kStore, Reach::everyone, Span::instant},
+    FaultEffect{kLeasesStopped, kExpiry, Reach::everyone, Span::until_over},
     FaultEffect{kHoldUp, kRun, Reach::process, Span::until_over},
     FaultEffect{kRankShared, kOwnRank, Reach::everyone, Span::until_over},
 };

@@ -135,10 +135,7 @@ void JobView::on_world_event(const sim::Event& event) {
   } else if (event.type == &wev::process_signalled) {
     on_process_signalled(event);
   } else if (event.type == &wev::fault_injected) {
-    ledger_.begin(event.field("fault").number(), event.field("kind").text(),
-                  event.field("target").text(), event.at,
-                  sim::Duration(event.field("for").number()),
-                  [this](std::string_view name) { return node_called(name); });
+    on_fault(event);
   } else if (event.type == &wev::fault_felt) {
     ledger_.felt(event.field("fault").number(), event.at);
   } else if (event.type == &wev::fault_ended) {
@@ -148,6 +145,19 @@ void JobView::on_world_event(const sim::Event& event) {
     ledger_.hold_up(event.node, event.pid, event.at,
                     event.at + sim::Duration(event.field("span").number()));
   }
+}
+
+void JobView::on_fault(const sim::Event& event) {
+  const std::int64_t fault = event.field("fault").number();
+  const std::string_view kind = event.field("kind").text(), target = event.field("target").text();
+  ledger_.begin(fault, kind, target, event.at, sim::Duration(event.field("for").number()),
+                [this](std::string_view name) { return node_called(name); });
+  const bool of_store = std::any_of(services_.begin(), services_.end(), [&](const Service& each) {
+    return each.current && name(each.process.node) == target;
+  });
+  const bool legacy =
+      std::any_of(jobs_.begin(), jobs_.end(), [](const Job& job) { return job.backend == "etcd"; });
+  if (kind == "clock_freeze" && of_store && legacy) ledger_.leases_stopped(fault);
 }
 
 /// What a new store knows, for an agent's own job or for all: the round of those who live, and in

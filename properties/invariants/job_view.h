@@ -218,6 +218,7 @@ class JobView {
   };
 
   void on_world_event(const sim::Event& event);
+  void on_fault(const sim::Event& event);
   void begin_anew(AgentId server);
   void on_store_serving(const sim::Event& event);
   void on_store_gone(const sim::Event& event, bool killed);

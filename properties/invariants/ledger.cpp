@@ -11,7 +11,7 @@
 namespace hooke::properties {
 
 std::string_view name_of_first(Needs needs) {
-  constexpr std::array<std::pair<Needs, std::string_view>, 10> kNamed{{
+  constexpr std::array<std::pair<Needs, std::string_view>, 11> kNamed{{
       {kRun, "the agent's process"},
       {kClock, "the agent's clock"},
       {kPath, "the path to the store"},
@@ -22,6 +22,7 @@ std::string_view name_of_first(Needs needs) {
       {kKillable, "a worker that cannot be killed"},
       {kOwnRank, "the rank of a static agent"},
       {kMortal, "a process that cannot be killed"},
+      {kExpiry, "the end of keys in the store"},
   }};
   for (const auto& [need, name] : kNamed) {
     if ((needs & need) != 0) return name;
@@ -78,6 +79,13 @@ void Ledger::perhaps_silence_store(const Hindrance& stopped) {
   if (!servers_.contains({stopped.side.front(), *stopped.pid})) return;
   Hindrance& store = hindrances_.emplace_back(stopped);
   store.effect = find_effect(kStoreStopped);
+}
+
+void Ledger::leases_stopped(std::int64_t fault) {
+  Hindrance leases = hindrances_.back();
+  HOOKE_CHECK(leases.fault == fault, "the fault that stops the clock has just begun");
+  leases.effect = find_effect(kLeasesStopped);
+  hindrances_.push_back(std::move(leases));
 }
 
 void Ledger::store_gone(sim::WorldTime at) {

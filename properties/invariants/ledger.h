@@ -72,6 +72,8 @@ class Ledger {
     store_machines_.insert(machine);
     servers_.insert({machine, pid});
   }
+  /// The fault that has just begun stops the clock of the store besides.
+  void leases_stopped(std::int64_t fault);
   void rank_shared(sim::WorldTime at);
   /// The process that serves the store is killed, or told to end, from outside.
   void store_taken(sim::WorldTime at);

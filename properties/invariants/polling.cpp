@@ -86,8 +86,9 @@ class Polling final : public Judge {
       : Judge("safety.polling", "An agent asks its store no more often than its settings explain.",
               {&wev::process_asked, &wev::process_ended, &ev::agent_started, &ev::rendezvous_closed,
                &ev::rendezvous_joining, &ev::rendezvous_joined, &ev::rendezvous_failed,
-               &ev::ranks_assigned, &ev::group_state, &ev::group_restarting, &ev::job_given_up,
-               &ev::exit_barrier_entered, &ev::exit_barrier_left, &ev::agent_finished}) {}
+               &ev::rendezvous_evicted, &ev::ranks_assigned, &ev::group_state,
+               &ev::group_restarting, &ev::job_given_up, &ev::exit_barrier_entered,
+               &ev::exit_barrier_left, &ev::agent_finished}) {}
 
  private:
   struct Step {
@@ -119,6 +120,7 @@ class Polling final : public Judge {
       std::int64_t& most = most_living_[agent.job];
       most = std::max(most, view().job(agent.job).living);
     }
+    if (event.type == &ev::rendezvous_evicted) fell_apart_[agent.job].push_back(event.at);
     if (event.type == &ev::exit_barrier_entered || event.type == &ev::rendezvous_closed)
       one_is_done_.try_emplace(agent.job, event.at);
     const Stage stage = stage_of(event, agent, past);
@@ -183,13 +185,24 @@ class Polling final : public Judge {
       sum += per_second(costs, steps[i].stage) * (to - from) / 1s;
       if (steps[i].stage == Stage::running) sum += look * ((to - from) / between);
     }
+    sum += (costs.step + costs.peer * peers) * fell_apart(agent.job, window);
     const bool hindered =
         view().ledger().find(view().claimant(id), kAnswers, window.since, window.to) != nullptr;
     if (!hindered) return sum;
     return sum + window.length() / kRetryPause + kKeepAliveRetries * window.length() / interval;
   }
 
+  [[nodiscard]] std::int64_t fell_apart(JobId job, const Window& window) const {
+    const auto found = fell_apart_.find(job);
+    if (found == fell_apart_.end()) return 0;
+    return std::count_if(found->second.begin(), found->second.end(), [&](sim::WorldTime at) {
+      return at >= window.since - kTold && at <= window.to;
+    });
+  }
+
   std::map<ProcessKey, Past> past_;
+  /// When a member of a round was told to be dead: those who waited for its end enter the next.
+  std::map<JobId, std::vector<sim::WorldTime>> fell_apart_;
   std::map<JobId, std::int64_t> most_living_;  ///< agents of a job at one time
   /// Since when a member is done, or the rendezvous closed: each look of a hardened agent asks what
   /// became of each of the others then, and no cache answers that.

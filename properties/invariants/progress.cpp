@@ -25,7 +25,7 @@ class LossDetection final : public Judge {
               "A lost participant leads to a new round or to the end within bounded time.",
               {&ev::group_restarting, &ev::rendezvous_joining, &ev::worker_signalled,
                &ev::agent_finished, &ev::exit_barrier_entered, &wev::process_ended},
-              kAsking | kTasks) {}
+              kAsking | kTasks | kExpiry) {}
 
  private:
   void judge(const sim::Event& event) override {
@@ -82,7 +82,7 @@ class Formation final : public Judge {
               "If enough nodes want to join, a round completes in bounded time.",
               {&ev::rendezvous_joining, &ev::rendezvous_completed, &ev::rendezvous_joined,
                &ev::rendezvous_failed, &ev::rendezvous_added, &wev::process_ended},
-              kAsking | kTasks | kKillable) {}
+              kAsking | kTasks | kKillable | kExpiry) {}
 
  private:
   void at_end(const RunFacts& facts) override {

@@ -57,6 +57,26 @@ TEST(Formation, a_round_in_time_keeps_it) {
   EXPECT_EQ(verdict(script, kFormation), "kept");
 }
 
+TEST(Formation, where_keys_must_end_first_the_clock_of_the_store_has_to_go) {
+  for (const char* const backend : {"etcd", "c10d"}) {
+    for (const char* const target : {"s", "a"}) {
+      AgentSettings settings;
+      settings.min_nodes = 2;
+      settings.backend = backend;
+      Script script(settings);
+      script.store_starts().agent_starts("a").agent_starts("b").at(4s);
+      script.fault(1, "clock_freeze", {}, target);
+      script.at(5s).joining("a").at(10s).joining("b").at(590s);
+      const std::string why = target == std::string("a")
+                                  ? "the agent's clock (clock_freeze)"
+                                  : "the end of keys in the store (leases_stopped)";
+      const bool excused = target == std::string("a") || backend == std::string("etcd");
+      EXPECT_EQ(verdict(script, kFormation), excused ? "excused by " + why : "broken")
+          << backend << " " << target;
+    }
+  }
+}
+
 TEST(Formation, too_few_nodes_or_a_run_that_is_cut_owe_nothing) {
   AgentSettings settings;
   settings.min_nodes = 2;
