@@ -29,7 +29,7 @@ std::string counted(std::uint64_t count, const std::string& what) {
 const Finding& met(const Finding& finding) {
   return finding;
 }
-const Finding& met(const hunt::KnownIssue& sought) {
+const Finding& met(const hunt::KnownIssueCount& sought) {
   return sought.met;
 }
 
@@ -43,11 +43,11 @@ std::vector<std::pair<Key, Item>> by_worlds(const std::map<Key, Item>& items) {
   return out;
 }
 
-/// Other exhibits that fail in all the ways of this one: who has met them has met it.
+/// Other known issues that fail in all the ways of this one: who has met them has met it.
 std::vector<std::string> doubles_of(const std::string& name, const Exploration& exploration) {
-  const std::vector<FailureKind>& own = exploration.exhibits.at(name).kinds;
+  const std::vector<FailureKind>& own = exploration.known_issues.at(name).kinds;
   std::vector<std::string> out;
-  for (const auto& [other, sought] : exploration.exhibits) {
+  for (const auto& [other, sought] : exploration.known_issues) {
     const std::vector<FailureKind>& theirs = sought.kinds;
     if (other != name && std::includes(theirs.begin(), theirs.end(), own.begin(), own.end()))
       out.push_back(other);
@@ -70,18 +70,18 @@ std::string broken_of(const Exploration& exploration) {
                      counted(exploration.worlds, "world"), part);
 }
 
-/// Of the failures, or of what is none because nobody could have kept the promise.
+/// Of the failures, or of what is none because no agent could have kept the invariant.
 std::string findings_table(const std::map<FailureKind, Finding>& findings, const Style& style,
                            bool limits) {
   std::string out = paint(style, "1",
                           fmt::format("\n{:>7}  {:>10}  {}\n", "worlds", "first seed",
-                                      limits ? "promise that nobody could keep" : "promise"));
+                                      limits ? "unavoidable violation" : "invariant"));
   for (const auto& [kind, finding] : by_worlds(findings)) {
     if (kind.limit.empty() == limits) continue;
     out += fmt::format("{:>7}  {:>10}  {}", grouped(finding.worlds), finding.first_seed,
                        paint(style, limits ? "1" : "31;1", kind.invariant));
     if (limits) out += ": " + kind.limit;
-    if (!finding.capsule.empty()) out += "  " + finding.capsule;
+    if (!finding.reproducer.empty()) out += "  " + finding.reproducer;
     const std::string indent(21, ' ');
     std::string cause = indent + wrap(kind.cause, style.width - indent.size(), "");
     for (std::size_t at = 0; (at = cause.find('\n', at)) != std::string::npos;) {
@@ -92,16 +92,16 @@ std::string findings_table(const std::map<FailureKind, Finding>& findings, const
   return out;
 }
 
-std::string exhibits_table(const Exploration& exploration, const Style& style) {
-  const auto count = std::count_if(exploration.exhibits.begin(), exploration.exhibits.end(),
+std::string known_issues_table(const Exploration& exploration, const Style& style) {
+  const auto count = std::count_if(exploration.known_issues.begin(), exploration.known_issues.end(),
                                    [](const auto& item) { return item.second.met.worlds != 0; });
   constexpr const char* kLine = "{:>7}  {:>10}  {:>12}  {:>12}  {}\n";
   std::string out =
       "\n" + paint(style, "1",
                    fmt::format(kLine, "worlds", "first seed", "median seeds", "median",
-                               fmt::format("of {} looked for, {} met", exploration.exhibits.size(),
-                                           count)));
-  for (const auto& [name, sought] : by_worlds(exploration.exhibits)) {
+                               fmt::format("of {} looked for, {} met",
+                                           exploration.known_issues.size(), count)));
+  for (const auto& [name, sought] : by_worlds(exploration.known_issues)) {
     const Finding& finding = sought.met;
     const std::size_t doubles = doubles_of(name, exploration).size();
     const std::string title = doubles == 0 ? name : fmt::format("{}, or {} like it", name, doubles);
@@ -137,13 +137,15 @@ std::string exploration_table(const Exploration& exploration, const Style& style
       fmt::format("{} in {} ({:.1f}/s, {} events)", counted(exploration.worlds, "world"),
                   short_time(exploration.wall), per_second(exploration.worlds, exploration.wall),
                   grouped(exploration.events));
-  if (exploration.twins_differ != 0) {
-    out +=
-        ", " + paint(style, "31;1", counted(exploration.twins_differ, "pair") + " of twins differ");
-  } else if (exploration.twins != 0) {
-    out +=
-        fmt::format(", {} run twice with the same trace hash",
-                    exploration.twins == exploration.worlds ? "each" : grouped(exploration.twins));
+  if (exploration.determinism_failures != 0) {
+    out += ", " + paint(style, "31;1",
+                        counted(exploration.determinism_failures, "pair") +
+                            " of determinism checks differ");
+  } else if (exploration.determinism_checks != 0) {
+    out += fmt::format(", {} run twice with the same trace hash",
+                       exploration.determinism_checks == exploration.worlds
+                           ? "each"
+                           : grouped(exploration.determinism_checks));
   }
   out += "\n";
   if (exploration.worlds != 0) out += "digest " + exploration.digest.hex() + "\n";
@@ -154,27 +156,27 @@ std::string exploration_table(const Exploration& exploration, const Style& style
   if (exploration.ways() == 0) {
     const char* const limits = exploration.findings.empty() ? "" : " that anybody could keep";
     out +=
-        paint(style, "32", fmt::format("every promise{} was kept in every world", limits)) + "\n";
+        paint(style, "32", fmt::format("every invariant{} was kept in every world", limits)) + "\n";
   } else {
-    out += fmt::format("{} broke a promise, in {}\n", counted(exploration.broken, "world"),
+    out += fmt::format("{} violated an invariant, in {}\n", counted(exploration.broken, "world"),
                        counted(exploration.ways(), "way"));
     out += findings_table(exploration.findings, style, false);
   }
   if (exploration.ways() < exploration.findings.size()) {
     out += findings_table(exploration.findings, style, true);
   }
-  if (!exploration.exhibits.empty()) out += exhibits_table(exploration, style);
+  if (!exploration.known_issues.empty()) out += known_issues_table(exploration, style);
   if (!exploration.accounts.empty()) out += account_table(exploration.accounts, style);
   std::vector<std::string> unfelt;
   for (const auto& [word, count] : exploration.faults) {
     if (count.felt == 0) unfelt.push_back(word);
   }
-  const std::vector<std::string> never = exploration.marks_never_reached();
+  const std::vector<std::string> never = exploration.coverage_never_reached();
   out += "\n";
   out += unfelt.empty() ? "every kind of fault that happened was felt\n"
-                        : "faults that nobody felt: " + joined(unfelt) + "\n";
-  out +=
-      never.empty() ? "every mark was reached\n" : "marks never reached: " + joined(never) + "\n";
+                        : "faults without effect: " + joined(unfelt) + "\n";
+  out += never.empty() ? "every coverage point was reached\n"
+                       : "coverage points never reached: " + joined(never) + "\n";
   return out;
 }
 
@@ -184,9 +186,9 @@ std::uint64_t median_worlds(std::uint64_t met, std::uint64_t of) {
   return static_cast<std::uint64_t>(std::ceil(std::log(0.5) / std::log1p(-rate)));
 }
 
-std::string exhibits_csv(const Exploration& exploration) {
-  std::string out = "exhibit,met,worlds,median_worlds,median_seconds,fails_like\n";
-  for (const auto& [name, sought] : exploration.exhibits) {
+std::string known_issues_csv(const Exploration& exploration) {
+  std::string out = "known_issue,met,worlds,median_worlds,median_seconds,fails_like\n";
+  for (const auto& [name, sought] : exploration.known_issues) {
     out += fmt::format("{},{},{},", name, sought.met.worlds, exploration.worlds);
     out += sought.met.worlds == 0
                ? std::string(",")

@@ -92,7 +92,7 @@ StudyPoint measure(kernel::Kernel& kernel, const StudyPlan& plan, std::int64_t n
     JoinWatch watch(kernel, static_cast<std::size_t>(nodes));
     scenario::RunOptions options;
     options.seed = static_cast<std::uint64_t>(seed);
-    options.twin = false;
+    options.determinism_check = false;
     options.sinks = {&watch};
     options.steps_max = 0;
     options.wall_time_max = 3'600'000ms;

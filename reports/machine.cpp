@@ -45,10 +45,10 @@ ordered_json result_json(const Result& result) {
   if (!result.conclusive()) json["inconclusive"] = run.inconclusive;
   if (!result.supported()) json["unsupported"] = run.unsupported;
   if (!run.logs.empty()) json["logs"] = run.logs;
-  if (run.twin_difference) {
-    json["twin_difference"] = {{"event", run.twin_difference->event_number},
-                               {"first", run.twin_difference->first},
-                               {"second", run.twin_difference->second}};
+  if (run.trace_difference) {
+    json["trace_difference"] = {{"event", run.trace_difference->event_number},
+                                {"first", run.trace_difference->first},
+                                {"second", run.trace_difference->second}};
   }
   json["unmet"] = ordered_json::array();
   for (const scenario::Unmet& unmet : run.unmet) {
@@ -85,7 +85,7 @@ ordered_json result_json(const Result& result) {
     json["never_happened"].push_back(
         {{"entry", entry.entry}, {"what", entry.what}, {"why", entry.why}});
   }
-  json["marks"] = run.marks;
+  json["coverage"] = run.coverage;
   return json;
 }
 

@@ -25,12 +25,12 @@ std::string agents_of(const Mixture& mixture) {
 }
 
 /// "0/3 2/3 1/1": of the placements of one hardened agent, of two, and so on, those in which the
-/// promise is kept.
-std::string kept_by_number(const Mixture& mixture, const std::string& promise) {
+/// invariant is kept.
+std::string kept_by_number(const Mixture& mixture, const std::string& invariant) {
   std::map<std::size_t, std::pair<int, int>> kept;
   for (const Trial& trial : mixture.trials) {
     auto& [good, all] = kept[trial.hardened.size()];
-    good += Mixture::keeps(trial, promise) ? 1 : 0;
+    good += Mixture::keeps(trial, invariant) ? 1 : 0;
     ++all;
   }
   std::vector<std::string> out;
@@ -53,32 +53,32 @@ std::string placements_text(const Mixture& mixture, const std::vector<Placement>
 
 std::string mixture_rows(const Mixture& mixture, const std::string& name) {
   std::string out;
-  for (const std::string& promise : mixture.promises) {
-    out += fmt::format("| `{}` | `{}` | {} | {}/{} | {} | {} |\n", name, promise,
-                       agents_of(mixture), mixture.trials.front().broken.at(promise), mixture.runs,
-                       kept_by_number(mixture, promise),
-                       placements_text(mixture, mixture.enough(promise)));
+  for (const std::string& invariant : mixture.invariants) {
+    out += fmt::format("| `{}` | `{}` | {} | {}/{} | {} | {} |\n", name, invariant,
+                       agents_of(mixture), mixture.trials.front().broken.at(invariant),
+                       mixture.runs, kept_by_number(mixture, invariant),
+                       placements_text(mixture, mixture.enough(invariant)));
   }
   return out;
 }
 
 std::string only_mixed_rows(const Mixture& mixture, const std::string& name) {
   std::string out;
-  for (const std::string& promise : mixture.only_mixed()) {
-    out += fmt::format("| `{}` | `{}` | {} | {} |\n", name, promise, agents_of(mixture),
-                       kept_by_number(mixture, promise));
+  for (const std::string& invariant : mixture.only_mixed()) {
+    out += fmt::format("| `{}` | `{}` | {} | {} |\n", name, invariant, agents_of(mixture),
+                       kept_by_number(mixture, invariant));
   }
   return out;
 }
 
 std::string mixture_tables(const std::string& rows, const std::string& only_mixed) {
   std::string out =
-      "| scenario | promise | agents | broken with none | kept with 1, 2, … | enough |\n"
+      "| scenario | invariant | agents | broken with none | kept with 1, 2, … | enough |\n"
       "|---|---|---|---|---|---|\n" +
       rows;
   if (!only_mixed.empty()) {
     out +=
-        "\n| scenario | promise | agents | kept with 1, 2, … |\n"
+        "\n| scenario | invariant | agents | kept with 1, 2, … |\n"
         "|---|---|---|---|\n" +
         only_mixed;
   }

@@ -8,10 +8,10 @@
 
 namespace hooke::report {
 
-/// One line for each promise that the scenario of `mixture` breaks. `name`: what it is called
+/// One line for each invariant that the scenario of `mixture` breaks. `name`: what it is called
 /// there.
 std::string mixture_rows(const hunt::Mixture& mixture, const std::string& name);
-/// One line for each promise that only mixtures break.
+/// One line for each invariant that only mixtures break.
 std::string only_mixed_rows(const hunt::Mixture& mixture, const std::string& name);
 
 /// Both tables, of the rows of all scenarios; the second only where there is anything in it.

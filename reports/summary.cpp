@@ -162,12 +162,12 @@ std::string explanation(const Result& result, const Style& style, bool expected_
     return paint(style, "1", run.name) + fmt::format("  {} in {}\n", result.file, result.world) +
            out;
   }
-  if (run.twin_difference) {
+  if (run.trace_difference) {
     line("31",
          fmt::format("two runs of seed {} differ at event {}", run.seed,
-                     run.twin_difference->event_number),
-         "first run:  " + run.twin_difference->first);
-    out += indent + "second run: " + run.twin_difference->second + "\n";
+                     run.trace_difference->event_number),
+         "first run:  " + run.trace_difference->first);
+    out += indent + "second run: " + run.trace_difference->second + "\n";
   }
   if (!result.conclusive()) line("33", "inconclusive", run.inconclusive);
   for (const scenario::Unmet& unmet : run.unmet) {

@@ -178,6 +178,6 @@ inline constexpr EventType etcd_misbehaved{"etcd.misbehaved", {"how"}};
 // ---- marks
 // ----------------------------------------------------------------------------------------
 /// A `sometimes` point: something interesting happened that a search should see at least once.
-inline constexpr EventType mark{"mark", {"name"}};
+inline constexpr EventType coverage_point{"mark", {"name"}};
 
 }  // namespace hooke::model::events

@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   bool kept = true;
   for (int i = 1; i < argc; ++i) {
     const auto scenario = hooke::scenario::load_scenario_file(argv[i], options.plugins);
-    kept &= rc::check(scenario.name + " keeps its promises under every seed", [&] {
+    kept &= rc::check(scenario.name + " keeps its invariants under every seed", [&] {
       options.seed = *rc::gen::arbitrary<std::uint64_t>();
       RC_ASSERT(hooke::scenario::run(kernel, scenario, options, invariants).passed);
     });

@@ -15,7 +15,7 @@ using namespace hooke;
 using namespace std::chrono_literals;
 
 void mark(sim::Ports& ports, const char* what) {
-  ports.trace.emit(model::events::mark, {what});
+  ports.trace.emit(model::events::coverage_point, {what});
 }
 
 /// Rounds by arrival at a counter: every max_nodes arrivals are a round, in their order.
@@ -152,7 +152,7 @@ class SigningLauncher final : public model::ProcessLauncher {
 }  // namespace
 
 extern "C" void hooke_register_plugins_1(model::Plugins& plugins) {
-  plugins.marks = {"own_rendezvous", "own_agent", "own_timer", "own_launcher"};
+  plugins.coverage = {"own_rendezvous", "own_agent", "own_timer", "own_launcher"};
   plugins.rendezvous.add("counting", [](sim::Ports& ports, const auto& parameters) {
     return std::make_unique<CountingRendezvous>(ports, parameters);
   });

@@ -32,7 +32,7 @@ void print_library(hooke::kernel::Kernel& kernel, const std::filesystem::path& r
   for (const std::filesystem::path& file : files) {
     const hooke::scenario::Scenario scenario = hooke::scenario::load_scenario_file(file.string());
     hooke::scenario::RunOptions options;
-    options.twin = false;
+    options.determinism_check = false;
     // About every other run draws the order of ready fibers as well, always the same ones.
     const std::string name = file.lexically_relative(root).string();
     if (std::accumulate(name.begin(), name.end(), 0) % 2 == 1) {

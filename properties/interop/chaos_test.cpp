@@ -1,4 +1,4 @@
-// Random worlds played with real agents: they break no promise that the simulation of the same
+// Random worlds played with real agents: they violate no invariant that the simulation of the same
 // world does not break too, and leave nothing behind. HOOKE_CHAOS_SECONDS says for how long.
 #include <algorithm>
 #include <cstdlib>
@@ -161,7 +161,7 @@ json with_slow_starts(json scenario, sim::Random& random) {
 const json kLongAfterwards{{"at", "50s"}, {"do", "net.delay"},      {"for", "1ms"},
                            {"by", "0ms"}, {"from", {"store_host"}}, {"to", {"store_host"}}};
 
-/// Every promise that some simulation of the file breaks: other seeds are other interleavings.
+/// Every invariant that some simulation of the file breaks: other seeds are other interleavings.
 std::set<std::string> broken_in_simulation(Ports& ports, const fs::path& directory,
                                            const json& scenario) {
   std::set<std::string> out;
@@ -186,7 +186,7 @@ TEST(Chaos, breaks_nothing_that_the_simulation_does_not_break_too) {
     const auto end = in(ports, how_long());
     int worlds = 0;
     int once = 0;                       // worlds with a difference that did not come again
-    std::map<std::string, int> counts;  // worlds in which a promise was broken
+    std::map<std::string, int> counts;  // worlds in which an invariant was violated
     const auto play_once = [&](const fs::path& place, const std::string& file) {
       Child child(ports, place, "real",
                   {hooke_program().string(), "run", "--world", "real", "--json", file},
@@ -205,7 +205,7 @@ TEST(Chaos, breaks_nothing_that_the_simulation_does_not_break_too) {
         const json scenario = draw.scenario(name);
         std::ofstream(file) << scenario.dump(2) << '\n';
         const std::set<std::string> really = play_once(place, file);
-        for (const std::string& promise : really) ++counts[promise];
+        for (const std::string& invariant : really) ++counts[invariant];
         std::set<std::string> only_really;
         if (!really.empty()) {
           const std::set<std::string> simulated = broken_in_simulation(ports, place, scenario);
@@ -215,7 +215,8 @@ TEST(Chaos, breaks_nothing_that_the_simulation_does_not_break_too) {
         // A machine that stood still for a moment does so once.
         for (int again = 0; again < 2 && !only_really.empty(); ++again) {
           const std::set<std::string> now = play_once(place, file);
-          std::erase_if(only_really, [&](const auto& promise) { return !now.contains(promise); });
+          std::erase_if(only_really,
+                        [&](const auto& invariant) { return !now.contains(invariant); });
           if (only_really.empty()) ++once;
         }
         EXPECT_THAT(only_really, testing::IsEmpty())
@@ -228,8 +229,8 @@ TEST(Chaos, breaks_nothing_that_the_simulation_does_not_break_too) {
     for (const sim::FiberId player : players) ports.executor.join(player);
     std::printf("chaos: %d worlds played, %d with a difference that did not come again\n", worlds,
                 once);
-    for (const auto& [promise, count] : counts) {
-      std::printf("chaos: %s broken in %d\n", promise.c_str(), count);
+    for (const auto& [invariant, count] : counts) {
+      std::printf("chaos: %s broken in %d\n", invariant.c_str(), count);
     }
     EXPECT_GE(worlds, kAtOnce);
   });

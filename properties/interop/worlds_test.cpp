@@ -66,7 +66,7 @@ TEST(Worlds, simulated_hooke_and_torchrun_agents_give_the_same_verdict) {
   });
 }
 
-/// The promises of scenarios/library/weaknesses that a cluster of torchrun agents can judge, in an
+/// The invariants of scenarios/library/weaknesses that a cluster of torchrun agents can judge, in an
 /// order in which no more than four jobs start at once.
 TEST(Worlds, the_weaknesses_of_pytorch_are_there_in_real_torchrun_agents) {
   if (torch_python().empty()) GTEST_SKIP() << "needs PyTorch 2.x: HOOKE_TORCH_PYTHON";
@@ -83,11 +83,11 @@ TEST(Worlds, the_weaknesses_of_pytorch_are_there_in_real_torchrun_agents) {
   run([&](Ports& ports, const fs::path& directory) {
     for (const auto& batch : batches) {
       std::map<std::string, std::unique_ptr<Child>> runs;
-      for (const auto& [name, promises] : batch) {
+      for (const auto& [name, invariants] : batch) {
         runs[name] =
             hooke_run(ports, directory, name, "torchrun", scenario("../weaknesses/" + name));
       }
-      for (const auto& [name, promises] : batch) {
+      for (const auto& [name, invariants] : batch) {
         EXPECT_EQ(runs[name]->end(150s), 0) << name << ":\n" << told(runs[name]->output());
         const json report = json::parse(runs[name]->output(), nullptr, false);
         ASSERT_TRUE(report.is_object()) << runs[name]->output();
@@ -95,7 +95,7 @@ TEST(Worlds, the_weaknesses_of_pytorch_are_there_in_real_torchrun_agents) {
         for (const json& violation : report["results"][0]["violations"]) {
           broken.insert(violation["invariant"].get<std::string>());
         }
-        EXPECT_THAT(broken, testing::IsSupersetOf(promises)) << name;
+        EXPECT_THAT(broken, testing::IsSupersetOf(invariants)) << name;
       }
     }
   });

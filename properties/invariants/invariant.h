@@ -1,5 +1,5 @@
 #pragma once
-// A promise judged on the trace alone, so that simulated and real runs are judged by the same code.
+// An invariant judged on the trace alone, so that simulated and real runs are judged by the same code.
 // An invariant sees every event once, in order, and says at which event it broke and by what.
 
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace hooke::properties {
 
-/// One broken promise.
+/// One violation of an invariant.
 struct Violation {
   std::string invariant;  ///< "safety.one_world"
   std::string witness;    ///< what a person must know to believe it: who, when, which values

@@ -1,5 +1,5 @@
 #pragma once
-// Judges a stream of events by many promises at once. Most events concern only a few of them, and
+// Judges a stream of events by many invariants at once. Most events concern only a few of them, and
 // runs have 10^8 events: each type of event is looked up once and shown only to those that declared
 // an interest.
 

@@ -67,13 +67,14 @@ class BlipTolerance final : public Judge {
   BlipTolerance()
       : Judge("liveness.blip_tolerance",
               "A short fault of store or network does not end a healthy agent.",
-              {&ev::rendezvous_failed, &ev::mark, &ev::agent_finished}, kAsking) {}
+              {&ev::rendezvous_failed, &ev::coverage_point, &ev::agent_finished}, kAsking) {}
 
  private:
   void judge_agent(const sim::Event& event, AgentId id) override {
     if (event.type == &ev::rendezvous_failed) {
       failed_[id] = event.at;
-    } else if (event.type == &ev::mark) {  // a static rendezvous tells of no failure of its own
+    } else if (event.type ==
+               &ev::coverage_point) {  // a static rendezvous tells of no failure of its own
       if (text(event, "name") == "store_lingers") failed_.try_emplace(id, event.at);
     } else {
       finished(event, id);

@@ -121,7 +121,7 @@ TEST(RandomHeartbeats, lose_a_worker_if_and_only_if_nothing_comes_from_it_and_en
   for (std::uint32_t seed = 0; seed < 1000; ++seed) {
     const Scenario scenario = random_heartbeats(seed);
     RunOptions options;
-    options.twin = false;
+    options.determinism_check = false;
     options.sinks.push_back(&tally);
     const RunReport report =
         run(kernel, scenario, options, properties::InvariantRegistry::with_builtins());

@@ -82,9 +82,9 @@ std::string first_violation(const RunReport& report, const std::vector<std::stri
 
 std::string harness_trouble(const RunReport& report) {
   if (!report.harness_failure.empty()) return "the harness failed: " + report.harness_failure;
-  if (report.twin_difference) {
-    return "two runs differ at event " + std::to_string(report.twin_difference->event_number) +
-           ": " + report.twin_difference->first + " against " + report.twin_difference->second;
+  if (report.trace_difference) {
+    return "two runs differ at event " + std::to_string(report.trace_difference->event_number) +
+           ": " + report.trace_difference->first + " against " + report.trace_difference->second;
   }
   return {};
 }
@@ -99,7 +99,7 @@ class RandomWorlds : public testing::Test {
   properties::InvariantRegistry invariants_ = properties::InvariantRegistry::with_builtins();
 };
 
-TEST_F(RandomWorlds, without_faults_every_promise_is_kept_and_both_runs_are_equal) {
+TEST_F(RandomWorlds, without_faults_every_invariant_is_kept_and_both_runs_are_equal) {
   const auto failure =
       check_worlds("quiet-world", quiet_world(), worlds() / 3, [&](const Scenario& scenario) {
         const RunReport report = run_twice(scenario);
@@ -109,8 +109,7 @@ TEST_F(RandomWorlds, without_faults_every_promise_is_kept_and_both_runs_are_equa
   EXPECT_FALSE(failure);
 }
 
-TEST_F(RandomWorlds,
-       with_faults_both_runs_are_equal_and_what_the_faithful_protocol_does_promise_is_kept) {
+TEST_F(RandomWorlds, with_faults_both_runs_are_equal_and_what_the_faithful_protocol_keeps_is_kept) {
   const auto failure = check_worlds(
       "faulty-world", faulty_world(), worlds() - worlds() / 3, [&](const Scenario& scenario) {
         const RunReport report = run_twice(scenario);
@@ -130,7 +129,7 @@ rc::Gen<Scenario> hardened(const rc::Gen<Scenario>& worlds_gen) {
   });
 }
 
-TEST_F(RandomWorlds, hardened_agents_keep_every_promise_without_faults) {
+TEST_F(RandomWorlds, hardened_agents_keep_every_invariant_without_faults) {
   const auto failure =
       check_worlds("quiet-world-hardened", hardened(quiet_world()), worlds() / 10,
                    [&](const Scenario& scenario) {
@@ -159,7 +158,7 @@ TEST_F(RandomWorlds, hardened_agents_hear_every_signal_in_time_and_close_nothing
 TEST_F(RandomWorlds,
        a_failing_property_leaves_a_shrunk_world_that_replays_to_the_same_verdict_and_hash) {
   std::string hash;
-  // A promise that is false on purpose: no world ever completes a round with three or more
+  // An invariant that is false on purpose: no world ever completes a round with three or more
   // participants.
   const auto failure =
       check_worlds("planted-failure", quiet_world(), 200, [&](const Scenario& scenario) {

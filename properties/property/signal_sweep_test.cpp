@@ -64,7 +64,7 @@ class SignalSweep : public testing::TestWithParam<Sweep> {
 
   RunReport play(const Scenario& scenario, kernel::TraceSink& sink) {
     RunOptions options;
-    options.twin = false;
+    options.determinism_check = false;
     options.sinks.push_back(&sink);
     return run(kernel_, scenario, options, properties::InvariantRegistry::with_builtins());
   }

@@ -88,10 +88,10 @@ class TimerTally final : public kernel::TraceSink {
   int kills = 0, releases = 0, servers = 0;
 };
 
-/// What the promises about timers say of that world; empty when they hold.
+/// What the invariants about timers say of that world; empty when they hold.
 std::string broken(kernel::Kernel& kernel, const Scenario& scenario, TimerTally& tally) {
   RunOptions options;
-  options.twin = false;
+  options.determinism_check = false;
   options.sinks.push_back(&tally);
   const RunReport report =
       run(kernel, scenario, options, properties::InvariantRegistry::with_builtins());
@@ -123,7 +123,7 @@ TEST(RandomTimers, of_pytorch_end_workers_that_were_in_time) {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     if (!broken(kernel, random_timers(seed, Variant::torch_2_x), tally).empty()) ++wrong;
   }
-  EXPECT_GT(wrong, 10) << "the promises must see what the faithful variant breaks";
+  EXPECT_GT(wrong, 10) << "the invariants must see what the faithful variant breaks";
 }
 
 }  // namespace

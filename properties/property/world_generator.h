@@ -9,7 +9,7 @@
 
 namespace hooke::scenario {
 
-/// Worlds in which nothing goes wrong: every promise must hold.
+/// Worlds in which nothing goes wrong: every invariant must hold.
 rc::Gen<Scenario> quiet_world();
 
 /// Worlds with up to four faults of every kind the timeline knows.

@@ -1,4 +1,4 @@
-// Whole jobs: how much virtual time a second of real time buys, and how many twin runs of a small
+// Whole jobs: how much virtual time a second of real time buys, and how many determinism checks of a small
 // faulty world.
 #include <benchmark/benchmark.h>
 
@@ -44,7 +44,7 @@ void virtual_time(benchmark::State& state) {
   double virtual_seconds = 0;
   for (auto _ : state) {
     RunOptions options;
-    options.twin = false;
+    options.determinism_check = false;
     options.steps_max = 0;
     options.wall_time_max = 600'000ms;
     const RunReport report = run(kernel, scenario, options, invariants);
@@ -55,7 +55,7 @@ void virtual_time(benchmark::State& state) {
 }
 
 /// Eight agents, one crash, one restart: each seed run twice.
-void twin_seeds(benchmark::State& state) {
+void checked_seeds(benchmark::State& state) {
   kernel::Kernel kernel;
   const auto invariants = properties::InvariantRegistry::with_builtins();
   Scenario scenario = job(8);
@@ -76,12 +76,12 @@ void twin_seeds(benchmark::State& state) {
     options.seed = ++seed;
     benchmark::DoNotOptimize(run(kernel, scenario, options, invariants).events);
   }
-  state.counters["twin_seeds_per_day_per_core"] = benchmark::Counter(
+  state.counters["checked_seeds_per_day_per_core"] = benchmark::Counter(
       static_cast<double>(state.iterations()) * 86'400, benchmark::Counter::kIsRate);
 }
 
 BENCHMARK(virtual_time)->Arg(64)->Arg(1024)->Unit(benchmark::kMillisecond);
-BENCHMARK(twin_seeds)->Unit(benchmark::kMillisecond);
+BENCHMARK(checked_seeds)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace hooke::scenario

@@ -8,11 +8,11 @@
 
 #include "reports/exploration_table.h"
 #include "reports/text.h"
-#include "scenarios/cli/capsules.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/interruption.h"
 #include "scenarios/cli/output_file.h"
 #include "scenarios/cli/progress.h"
+#include "scenarios/cli/reproducers.h"
 #include "scenarios/cli/terminal.h"
 #include "scenarios/cli/workforce.h"
 #include "scenarios/format/writer.h"
@@ -110,13 +110,13 @@ int search_exhaustively(const scenario::Scenario& root, const hunt::Bounds& boun
   Search search(root, bounds, options);
   search.seen.space = "exhaustive search of " + scenario::write_scenario(root);
   search.run();
-  if (!options.capsules.empty()) {
-    write_capsules(
+  if (!options.reproducers.empty()) {
+    write_reproducers(
         search.seen,
         [&](kernel::Kernel&, const hunt::FailureKind& kind, const hunt::Finding&) {
           return hunt::world_of(root, search.first.at(kind));
         },
-        options.capsules, options.jobs, options.json);
+        options.reproducers, options.jobs, options.json);
   }
   if (results.is_open()) results << hunt::write_exploration(search.seen);
   if (options.json) {

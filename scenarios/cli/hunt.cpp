@@ -6,11 +6,11 @@
 #include <memory>
 
 #include "reports/exploration_table.h"
-#include "scenarios/cli/capsules.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/interruption.h"
 #include "scenarios/cli/output_file.h"
 #include "scenarios/cli/progress.h"
+#include "scenarios/cli/reproducers.h"
 #include "scenarios/cli/seconds.h"
 #include "scenarios/cli/terminal.h"
 #include "scenarios/cli/workforce.h"
@@ -51,11 +51,12 @@ std::pair<std::uint64_t, std::uint64_t> shard_of_environment() {
       "--shard", "expected the variables of a Slurm array, GitLab or CircleCI for \"auto\"");
 }
 
-hunt::Museum museum_below(const std::string& directory,
-                          const std::function<bool(const scenario::Scenario&)>& could_be_met,
-                          const properties::InvariantRegistry& invariants) {
-  hunt::Museum museum;
-  if (directory.empty()) return museum;
+hunt::KnownIssues known_issues_below(
+    const std::string& directory,
+    const std::function<bool(const scenario::Scenario&)>& could_be_met,
+    const properties::InvariantRegistry& invariants) {
+  hunt::KnownIssues known_issues;
+  if (directory.empty()) return known_issues;
   std::vector<std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(directory)) {
     if (entry.path().extension() == ".json") files.push_back(entry.path().string());
@@ -65,10 +66,10 @@ hunt::Museum museum_below(const std::string& directory,
   for (const std::string& file : files) {
     const scenario::Scenario scenario = scenario::load_scenario_file(file);
     if (!could_be_met(scenario)) continue;
-    const hunt::Exhibit exhibit = hunt::exhibit_of(kernel, scenario, invariants);
-    if (!exhibit.kinds.empty()) museum.push_back(exhibit);
+    const hunt::KnownIssue known_issue = hunt::known_issue_of(kernel, scenario, invariants);
+    if (!known_issue.kinds.empty()) known_issues.push_back(known_issue);
   }
-  return museum;
+  return known_issues;
 }
 
 std::string write_worlds(const std::vector<hunt::WorldResult>& worlds) {
@@ -101,13 +102,18 @@ void add_hunt_options(CLI::App& command, HuntOptions& options) {
                      "INDEX/COUNT: only this part; /COUNT: with the index of a Kubernetes indexed "
                      "job; auto: from a Slurm array, GitLab or CircleCI");
   command
-      .add_option("--museum", options.museum,
+      .add_option("--known-issues", options.known_issues,
                   "Directory of scenarios: count the worlds that fail like them")
       ->check(CLI::ExistingDirectory);
   command.add_option("--results", options.results, "Write what was seen as JSON, for hooke report");
-  command.add_option("--capsules", options.capsules,
-                     "Write for each way in which promises broke one world, made small, into this "
-                     "directory");
+  command.add_option(
+      "--reproducers", options.reproducers,
+      "Write for each way in which invariants were violated one world, made small, into this "
+      "directory");
+  // The words of earlier versions.
+  CLI::deprecate_option(command.add_option("--museum", options.known_issues)->check(CLI::ExistingDirectory),
+                        "--known-issues");
+  CLI::deprecate_option(command.add_option("--capsules", options.reproducers), "--reproducers");
   command.add_option("--print", options.print,
                      "Only print the world of this number, as a scenario file");
   command.add_flag("--json", options.json, "Print what was seen as JSON");
@@ -155,7 +161,8 @@ int Hunt::run(const HuntOptions& options) {
   }
   std::ofstream results = open_for("--results", options.results);
   const auto invariants = properties::InvariantRegistry::with_builtins();
-  const hunt::Museum museum = museum_below(options.museum, could_be_met, invariants);
+  const hunt::KnownIssues known_issues =
+      known_issues_below(options.known_issues, could_be_met, invariants);
   hunt::Exploration exploration;
   exploration.space = space;
   const auto number_of = [&](std::uint64_t task) {
@@ -175,14 +182,14 @@ int Hunt::run(const HuntOptions& options) {
   };
   workforce.done = [&](std::uint64_t, const std::string& line) {
     ++over;
-    for (const hunt::WorldResult& result : load_worlds(line)) exploration.add(result, museum);
+    for (const hunt::WorldResult& result : load_worlds(line)) exploration.add(result, known_issues);
   };
   workforce.crashed = [&](std::uint64_t task, const std::string& how) {
     ++over;
     hunt::WorldResult result;
     result.seed = number_of(task);
     result.kinds = {{"harness", "the process that played the world was " + how}};
-    exploration.add(result, museum);
+    exploration.add(result, known_issues);
   };
   workforce.more = [&] {
     progress.show(exploration, over, planned);
@@ -203,13 +210,13 @@ int Hunt::run(const HuntOptions& options) {
 }
 
 int Hunt::tell(hunt::Exploration& exploration, const HuntOptions& options, std::ostream& results) {
-  if (!options.capsules.empty()) {
-    write_capsules(
+  if (!options.reproducers.empty()) {
+    write_reproducers(
         exploration,
         [&](kernel::Kernel& kernel, const hunt::FailureKind&, const hunt::Finding& finding) {
           return world(kernel, finding.first_seed);
         },
-        options.capsules, options.jobs, options.json);
+        options.reproducers, options.jobs, options.json);
   }
   if (!options.results.empty()) results << hunt::write_exploration(exploration);
   std::cout << (options.json ? hunt::write_exploration(exploration)
@@ -218,7 +225,7 @@ int Hunt::tell(hunt::Exploration& exploration, const HuntOptions& options, std::
 }
 
 int exit_code_of(const hunt::Exploration& exploration) {
-  if (exploration.twins_differ != 0) return kHarnessFailed;
+  if (exploration.determinism_failures != 0) return kHarnessFailed;
   for (const auto& [kind, finding] : exploration.findings) {
     if (kind.invariant == "harness") return kHarnessFailed;
   }

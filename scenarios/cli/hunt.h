@@ -18,14 +18,14 @@ struct HuntOptions {
   unsigned jobs = 1;
   double seconds = 0;  ///< 0: no limit
   std::string shard;
-  std::string museum;
+  std::string known_issues;
   std::string results;
-  std::string capsules;
+  std::string reproducers;
   bool json = false;
   std::optional<std::uint64_t> print;
 };
 
-/// --jobs, --time, --shard, --museum, --results, --capsules, --print, --json.
+/// --jobs, --time, --shard, --known-issues, --results, --reproducers, --print, --json.
 void add_hunt_options(CLI::App& command, HuntOptions& options);
 
 /// The part of `count` numbers from `first` on that `text` (a --shard) means.
@@ -35,7 +35,7 @@ hunt::Shard shard_of(const std::string& text, std::uint64_t first, std::uint64_t
 struct Hunt {
   std::string space;  ///< as in hunt::Exploration
   hunt::Shard shard;
-  /// Which scenarios below --museum could be met here at all.
+  /// Which scenarios below --known-issues could be met here at all.
   std::function<bool(const scenario::Scenario&)> could_be_met;
   /// The world with that number, as results name it.
   std::function<scenario::Scenario(kernel::Kernel&, std::uint64_t number)> world;

@@ -43,9 +43,10 @@ void each_node(const Place& place, const NodeNames& names,
 
 /// What must and must not be on the trace.
 void load_trace_patterns(const Place& place, const TimelineNames& names, Expectation& expect) {
-  if (place.has("marks")) {
-    for (const Place& item : place.at("marks").items()) {
-      expect.marks.push_back(load_mark(item, names.plugins));
+  for (const char* const key : {"coverage", "marks"}) {  // "marks": the word of earlier versions
+    if (!place.has(key)) continue;
+    for (const Place& item : place.at(key).items()) {
+      expect.coverage.push_back(load_coverage_point(item, names.plugins));
     }
   }
   if (place.has("events")) {
@@ -65,8 +66,8 @@ void load_trace_patterns(const Place& place, const TimelineNames& names, Expecta
 }  // namespace
 
 Expectation load_expectation(const Place& place, const TimelineNames& names) {
-  place.object({"outcome", "exit_code", "rounds", "within", "holds", "violates", "marks", "events",
-                "never"});
+  place.object({"outcome", "exit_code", "rounds", "within", "holds", "violates", "coverage",
+                "marks", "events", "never"});
   Expectation expect;
   if (place.has("outcome")) {
     each_node(place.at("outcome"), names.nodes, [&](const std::string& id, const Place& value) {

@@ -175,7 +175,7 @@ struct Expectation {
   std::optional<Duration> within;
   std::vector<std::string> holds;     ///< patterns of invariant ids that must hold
   std::vector<std::string> violates;  ///< ids that must be broken
-  std::vector<std::string> marks;
+  std::vector<std::string> coverage;
   std::vector<Trigger> events;  ///< that must be on the trace, each at least `passage` times
   std::vector<Trigger> never;   ///< that must not be on the trace
   friend bool operator==(const Expectation&, const Expectation&) = default;

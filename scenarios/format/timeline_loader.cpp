@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "model/observe/background_tasks.h"
+#include "model/observe/coverage_points.h"
 #include "model/observe/event_registry.h"
-#include "model/observe/marks.h"
 #include "model/observe/trace_events.h"
 #include "scenarios/format/duration.h"
 #include "scenarios/format/vocabulary.h"
@@ -59,8 +59,8 @@ void load_event(const Place& place, Trigger& trigger, const std::vector<std::str
   place.object(keys);
   for (const auto& [key, value] : place.members()) {
     if (std::find(own.begin(), own.end(), key) != own.end()) continue;
-    if (type == &model::events::mark && key == "name") {
-      trigger.fields[key] = load_mark(value, plugins);
+    if (type == &model::events::coverage_point && key == "name") {
+      trigger.fields[key] = load_coverage_point(value, plugins);
     } else if (value.json().is_string()) {
       trigger.fields[key] = value.text();
     } else if (value.json().is_number_integer()) {
@@ -154,9 +154,9 @@ void load_repetition(const Place& place, TimelineEntry& entry) {
 
 }  // namespace
 
-std::string load_mark(const Place& place, const model::Plugins& plugins) {
+std::string load_coverage_point(const Place& place, const model::Plugins& plugins) {
   const std::string name = place.text();
-  const std::vector<std::string> known = names_of(model::marks::kAll, plugins.marks);
+  const std::vector<std::string> known = names_of(model::coverage::kAll, plugins.coverage);
   if (std::find(known.begin(), known.end(), name) == known.end()) {
     place.refuse_word("a coverage point that the model sets", name, known);
   }

@@ -30,6 +30,6 @@ TimelineEntry load_timeline_entry(const Place& place, const TimelineNames& names
 /// ScenarioError for an unknown type, field, node or coverage point.
 Trigger load_event_pattern(const Place& place, const TimelineNames& names);
 /// The name of a coverage point. ScenarioError for one that nothing sets.
-std::string load_mark(const Place& place, const model::Plugins& plugins);
+std::string load_coverage_point(const Place& place, const model::Plugins& plugins);
 
 }  // namespace hooke::scenario

@@ -226,7 +226,7 @@ ordered_json expectation_json(const Expectation& expect) {
   if (expect.within) out["within"] = duration_text(*expect.within);
   put(out, "holds", expect.holds, {});
   put(out, "violates", expect.violates, {});
-  put(out, "marks", expect.marks, {});
+  put(out, "coverage", expect.coverage, {});
   for (const Trigger& event : expect.events) out["events"].push_back(pattern_json(event));
   for (const Trigger& event : expect.never) out["never"].push_back(pattern_json(event));
   return out;

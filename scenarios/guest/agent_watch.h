@@ -1,5 +1,5 @@
 #pragma once
-// What a Python agent does, in the vocabulary of the model, so that the same promises are judged:
+// What a Python agent does, in the vocabulary of the model, so that the same invariants are judged:
 // from what it says to its store, from the workers that it starts and stops, and from its log.
 // Nothing of PyTorch is changed for it.
 

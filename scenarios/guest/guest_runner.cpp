@@ -1,4 +1,4 @@
-// The simulated runner with other agents, fewer promises and real directories.
+// The simulated runner with other agents, fewer invariants and real directories.
 #include "scenarios/guest/guest_runner.h"
 
 #include <algorithm>
@@ -63,8 +63,8 @@ Scenario what_can_be_judged(const Scenario& scenario) {
   Scenario out = scenario;
   std::erase_if(out.expect.violates,
                 [](const std::string& id) { return !is_judged_of_guests(id); });
-  // Most marks are set where the protocol's code is, and that is not this code.
-  out.expect.marks.clear();
+  // Most coverage points are set where the protocol's code is, and that is not this code.
+  out.expect.coverage.clear();
   return out;
 }
 

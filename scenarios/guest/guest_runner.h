@@ -1,6 +1,6 @@
 #pragma once
 // Runs one scenario in the simulated world with PyTorch's own agents, and judges it by the same
-// promises.
+// invariants.
 
 #include <string>
 #include <string_view>
@@ -22,7 +22,7 @@ std::unique_ptr<guest::Zygote> start_torch(const std::string& python);
 std::vector<std::string> unsupported_by_guests(const Scenario& scenario);
 
 /// True if the events that agents can be seen to cause without a change of theirs are enough to
-/// judge that promise.
+/// judge that invariant.
 bool is_judged_of_guests(std::string_view invariant);
 
 /// Like run(), with guests of `zygote` as the agents. A scenario of which something is unsupported

@@ -187,7 +187,7 @@ std::optional<CausalStory> causes_of_failure(const scenario::Scenario& scenario,
                                              const RunScenario& run) {
   CauseRecorder recorder(options.phrase, machine_names(scenario));
   scenario::RunOptions run_options;
-  run_options.twin = false;
+  run_options.determinism_check = false;
   run_options.plugins = options.plugins;
   run_options.sinks.push_back(&recorder);
   const scenario::RunReport report = run(scenario, run_options);

@@ -227,9 +227,10 @@ class Worlds {
   Worlds(const ExplainOptions& options, const RunScenario& run) : options_(options), run_(run) {}
 
   /// The first is the scenario's own, with its tape if it has one.
-  scenario::RunReport live(const Scenario& scenario, std::size_t world, bool twin) const {
+  scenario::RunReport live(const Scenario& scenario, std::size_t world,
+                           bool determinism_check) const {
     scenario::RunOptions run_options;
-    run_options.twin = twin;
+    run_options.determinism_check = determinism_check;
     run_options.plugins = options_.plugins;
     if (world == 0) return run_(scenario, run_options);
     Scenario other = scenario;

@@ -64,11 +64,11 @@ struct NoReturn {
   std::optional<CauseLine> as_it_goes_on, left_alone;
 };
 
-/// A change of the scenario by which the promise holds in all worlds that were tried.
+/// A change of the scenario by which the invariant holds in all worlds that were tried.
 struct Counterfactual {
   std::string change;   ///< "last_call 60s instead of 30s"
-  Share before, after;  ///< how often the promise is broken, over the same seeds
-  std::vector<std::string> broken_instead;  ///< promises that only the changed runs break
+  Share before, after;  ///< how often the invariant is violated, over the same seeds
+  std::vector<std::string> broken_instead;  ///< invariants that only the changed runs break
 };
 
 struct CausalStory {
@@ -77,13 +77,13 @@ struct CausalStory {
   std::vector<CauseLine> lines;
 };
 
-/// The events from which the violation follows, and, where a promise is broken by silence, the last
+/// The events from which the violation follows, and, where an invariant is violated by silence, the last
 /// ones of those that it names; the timeline's doings among them. nullopt when the run does not
 /// fail as the target says.
 std::optional<CausalStory> causes_of_failure(const scenario::Scenario& scenario,
                                              const ExplainOptions& options, const RunScenario& run);
 
-/// `failure`: when the promise broke.
+/// `failure`: when the invariant was violated.
 NoReturn find_point_of_no_return(const scenario::Scenario& scenario, sim::WorldTime failure,
                                  const ExplainOptions& options, const RunScenario& run);
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/observe/marks.h"
+#include "model/observe/coverage_points.h"
 #include "scenarios/format/json_reader.h"
 
 namespace hooke::hunt {
@@ -53,7 +53,8 @@ void merge_into(Finding& ours, const Finding& theirs) {
   const bool earlier =
       theirs.worlds != 0 && (ours.worlds == 0 || theirs.first_seed < ours.first_seed);
   ours.worlds += theirs.worlds;
-  if (ours.capsule.empty() || (earlier && !theirs.capsule.empty())) ours.capsule = theirs.capsule;
+  if (ours.reproducer.empty() || (earlier && !theirs.reproducer.empty()))
+    ours.reproducer = theirs.reproducer;
   if (earlier) ours.first_seed = theirs.first_seed;
 }
 
@@ -72,7 +73,7 @@ std::vector<FailureKind> kinds_at(const Place& place) {
 ordered_json finding_json(ordered_json json, const Finding& finding) {
   json["worlds"] = finding.worlds;
   json["first_seed"] = finding.first_seed;
-  if (!finding.capsule.empty()) json["capsule"] = finding.capsule;
+  if (!finding.reproducer.empty()) json["reproducer"] = finding.reproducer;
   return json;
 }
 
@@ -82,7 +83,7 @@ Finding finding_at(const Place& place, std::uint64_t worlds) {
     place.at("worlds").refuse_value("at most all worlds, " + std::to_string(worlds));
   }
   return {place.at("worlds").unsigned_integer(), place.at("first_seed").unsigned_integer(),
-          place.has("capsule") ? place.at("capsule").text() : ""};
+          place.has("reproducer") ? place.at("reproducer").text() : ""};
 }
 
 }  // namespace
@@ -100,21 +101,21 @@ std::optional<std::uint64_t> shared_seed(const Shard& one, const Shard& other) {
   return std::nullopt;
 }
 
-void Exploration::add(const WorldResult& world, const Museum& museum) {
+void Exploration::add(const WorldResult& world, const KnownIssues& looked_for) {
   ++worlds;
   if (std::any_of(world.kinds.begin(), world.kinds.end(), is_failure)) ++broken;
-  if (world.twin) ++twins;
-  if (world.twins_differ) ++twins_differ;
+  if (world.determinism_check) ++determinism_checks;
+  if (world.determinism_failures) ++determinism_failures;
   if (world.cut) ++cut;
   events += world.events;
   digest.add(world.seed, world.hash);
   for (const FailureKind& kind : world.kinds) count(findings[kind], world.seed);
-  for (const Exhibit& exhibit : museum) {
-    KnownIssue& sought =
-        exhibits.try_emplace(exhibit.name, KnownIssue{exhibit.kinds, {}}).first->second;
-    if (exhibit.is_met_by(world.kinds)) count(sought.met, world.seed);
+  for (const KnownIssue& each : looked_for) {
+    const KnownIssueCount none{each.kinds, {}};
+    KnownIssueCount& found = known_issues.try_emplace(each.name, none).first->second;
+    if (each.is_met_by(world.kinds)) count(found.met, world.seed);
   }
-  for (const std::string& mark : world.marks) ++marks[mark];
+  for (const std::string& point : world.coverage) ++coverage[point];
   for (const WorldResult::Fault& fault : world.faults) {
     FaultCount& count = faults[fault.word];
     ++count.happened;
@@ -141,22 +142,22 @@ void Exploration::merge(const Exploration& other, const std::string& source) {
   }
   worlds += other.worlds;
   broken += other.broken;
-  twins += other.twins;
-  twins_differ += other.twins_differ;
+  determinism_checks += other.determinism_checks;
+  determinism_failures += other.determinism_failures;
   cut += other.cut;
   events += other.events;
   digest.add(other.digest);
   wall += other.wall;
   for (const auto& [kind, theirs] : other.findings) merge_into(findings[kind], theirs);
-  for (const auto& [name, theirs] : other.exhibits) {
-    const auto ours = exhibits.try_emplace(name, KnownIssue{theirs.kinds, {}}).first;
+  for (const auto& [name, theirs] : other.known_issues) {
+    const auto ours = known_issues.try_emplace(name, KnownIssueCount{theirs.kinds, {}}).first;
     if (ours->second.kinds != theirs.kinds) {
-      throw ScenarioError(source + ": /exhibits: expected \"" + name +
+      throw ScenarioError(source + ": /known_issues: expected \"" + name +
                           "\" to be what it is in the other files");
     }
     merge_into(ours->second.met, theirs.met);
   }
-  for (const auto& [name, count] : other.marks) marks[name] += count;
+  for (const auto& [name, count] : other.coverage) coverage[name] += count;
   for (const auto& [word, count] : other.faults) {
     faults[word].happened += count.happened;
     faults[word].felt += count.felt;
@@ -177,10 +178,10 @@ std::map<FailureKind, Finding> Exploration::findings_beyond(const Exploration& o
   return out;
 }
 
-std::vector<std::string> Exploration::marks_never_reached() const {
+std::vector<std::string> Exploration::coverage_never_reached() const {
   std::vector<std::string> out;
-  for (const std::string_view mark : model::marks::kAll) {
-    if (!marks.contains(std::string(mark))) out.emplace_back(mark);
+  for (const std::string_view point : model::coverage::kAll) {
+    if (!coverage.contains(std::string(point))) out.emplace_back(point);
   }
   return out;
 }
@@ -191,8 +192,8 @@ std::string write_exploration(const Exploration& exploration) {
   for (const Shard& shard : exploration.shards) out["shards"].push_back(shard_json(shard));
   out["worlds"] = exploration.worlds;
   out["broken"] = exploration.broken;
-  out["twins"] = exploration.twins;
-  out["twins_differ"] = exploration.twins_differ;
+  out["determinism_checks"] = exploration.determinism_checks;
+  out["determinism_failures"] = exploration.determinism_failures;
   out["cut"] = exploration.cut;
   out["events"] = exploration.events;
   out["digest"] = exploration.digest.hex();
@@ -201,12 +202,12 @@ std::string write_exploration(const Exploration& exploration) {
   for (const auto& [kind, finding] : exploration.findings) {
     out["findings"].push_back(finding_json(kind_json(kind), finding));
   }
-  out["exhibits"] = ordered_json::array();
-  for (const auto& [name, sought] : exploration.exhibits) {
-    out["exhibits"].push_back(
+  out["known_issues"] = ordered_json::array();
+  for (const auto& [name, sought] : exploration.known_issues) {
+    out["known_issues"].push_back(
         finding_json({{"name", name}, {"kinds", kinds_json(sought.kinds)}}, sought.met));
   }
-  out["marks"] = exploration.marks;
+  out["coverage"] = exploration.coverage;
   out["faults"] = ordered_json::object();
   for (const auto& [word, count] : exploration.faults) {
     out["faults"][word] = {{"happened", count.happened}, {"felt", count.felt}};
@@ -218,17 +219,17 @@ std::string write_exploration(const Exploration& exploration) {
 Exploration load_exploration(std::string_view text, const std::string& source) {
   const ordered_json json = scenario::parse_json(text, source);
   const Place top(json, "", source);
-  top.object({"version", "space", "shards", "worlds", "broken", "twins", "twins_differ", "cut",
-              "events", "digest", "wall_ns", "findings", "exhibits", "marks", "faults",
-              "accounts"});
+  top.object({"version", "space", "shards", "worlds", "broken", "determinism_checks",
+              "determinism_failures", "cut", "events", "digest", "wall_ns", "findings",
+              "known_issues", "coverage", "faults", "accounts"});
   if (top.at("version").unsigned_integer() != 1) top.at("version").refuse_value("1");
   Exploration out;
   out.space = top.at("space").text();
   for (const Place& item : top.at("shards").items()) out.shards.push_back(shard_at(item));
   out.worlds = top.at("worlds").unsigned_integer();
   out.broken = top.at("broken").unsigned_integer();
-  out.twins = top.at("twins").unsigned_integer();
-  out.twins_differ = top.at("twins_differ").unsigned_integer();
+  out.determinism_checks = top.at("determinism_checks").unsigned_integer();
+  out.determinism_failures = top.at("determinism_failures").unsigned_integer();
   out.cut = top.at("cut").unsigned_integer();
   out.events = top.at("events").unsigned_integer();
   const auto digest = Digest::from_hex(top.at("digest").text());
@@ -236,16 +237,16 @@ Exploration load_exploration(std::string_view text, const std::string& source) {
   out.digest = *digest;
   out.wall = std::chrono::nanoseconds(top.at("wall_ns").integer(0, INT64_MAX));
   for (const Place& item : top.at("findings").items()) {
-    item.object({"invariant", "cause", "limit", "worlds", "first_seed", "capsule"});
+    item.object({"invariant", "cause", "limit", "worlds", "first_seed", "reproducer"});
     out.findings[kind_at(item)] = finding_at(item, out.worlds);
   }
-  for (const Place& item : top.at("exhibits").items()) {
-    item.object({"name", "kinds", "worlds", "first_seed", "capsule"});
-    out.exhibits[item.at("name").text()] = {kinds_at(item.at("kinds")),
-                                            finding_at(item, out.worlds)};
+  for (const Place& item : top.at("known_issues").items()) {
+    item.object({"name", "kinds", "worlds", "first_seed", "reproducer"});
+    out.known_issues[item.at("name").text()] = {kinds_at(item.at("kinds")),
+                                                finding_at(item, out.worlds)};
   }
-  for (const auto& [name, count] : top.at("marks").members()) {
-    out.marks[name] = count.unsigned_integer();
+  for (const auto& [name, count] : top.at("coverage").members()) {
+    out.coverage[name] = count.unsigned_integer();
   }
   for (const auto& [word, count] : top.at("faults").members()) {
     count.object({"happened", "felt"});
@@ -257,11 +258,16 @@ Exploration load_exploration(std::string_view text, const std::string& source) {
 }
 
 std::string write_world(const WorldResult& world) {
-  ordered_json out{{"seed", world.seed},     {"kinds", kinds_json(world.kinds)},
-                   {"marks", world.marks},   {"faults", ordered_json::array()},
-                   {"events", world.events}, {"wall_ns", world.wall.count()},
-                   {"twin", world.twin},     {"twins_differ", world.twins_differ},
-                   {"cut", world.cut},       {"hash", world.hash}};
+  ordered_json out{{"seed", world.seed},
+                   {"kinds", kinds_json(world.kinds)},
+                   {"coverage", world.coverage},
+                   {"faults", ordered_json::array()},
+                   {"events", world.events},
+                   {"wall_ns", world.wall.count()},
+                   {"determinism_check", world.determinism_check},
+                   {"determinism_failures", world.determinism_failures},
+                   {"cut", world.cut},
+                   {"hash", world.hash}};
   for (const WorldResult::Fault& fault : world.faults) {
     out["faults"].push_back({{"word", fault.word}, {"felt", fault.felt}});
   }
@@ -272,19 +278,19 @@ std::string write_world(const WorldResult& world) {
 WorldResult load_world(std::string_view line, const std::string& source) {
   const ordered_json json = scenario::parse_json(line, source);
   const Place top(json, "", source);
-  top.object({"seed", "kinds", "marks", "faults", "events", "wall_ns", "twin", "twins_differ",
-              "cut", "hash", "accounts"});
+  top.object({"seed", "kinds", "coverage", "faults", "events", "wall_ns", "determinism_check",
+              "determinism_failures", "cut", "hash", "accounts"});
   WorldResult out;
   out.seed = top.at("seed").unsigned_integer();
   out.kinds = kinds_at(top.at("kinds"));
-  for (const Place& item : top.at("marks").items()) out.marks.push_back(item.text());
+  for (const Place& item : top.at("coverage").items()) out.coverage.push_back(item.text());
   for (const Place& item : top.at("faults").items()) {
     out.faults.push_back({item.at("word").text(), item.at("felt").truth()});
   }
   out.events = top.at("events").unsigned_integer();
   out.wall = std::chrono::nanoseconds(top.at("wall_ns").integer(0, INT64_MAX));
-  out.twin = top.at("twin").truth();
-  out.twins_differ = top.at("twins_differ").truth();
+  out.determinism_check = top.at("determinism_check").truth();
+  out.determinism_failures = top.at("determinism_failures").truth();
   out.cut = top.at("cut").truth();
   out.hash = top.at("hash").text();
   out.accounts = accounts_at(top.at("accounts"));

@@ -13,7 +13,7 @@
 #include "scenarios/hunt/accounts.h"
 #include "scenarios/hunt/digest.h"
 #include "scenarios/hunt/failure.h"
-#include "scenarios/hunt/museum.h"
+#include "scenarios/hunt/known_issues.h"
 #include "scenarios/simulated/runner.h"
 
 namespace hooke::hunt {
@@ -22,7 +22,7 @@ namespace hooke::hunt {
 struct WorldResult {
   std::uint64_t seed = 0;
   std::vector<FailureKind> kinds;
-  std::vector<std::string> marks;
+  std::vector<std::string> coverage;
   struct Fault {
     std::string word;
     bool felt = false;
@@ -31,8 +31,8 @@ struct WorldResult {
   Accounts accounts;          ///< what was judged
   std::uint64_t events = 0;
   std::chrono::nanoseconds wall{};  ///< of its first run
-  bool twin = false;                ///< it was run twice
-  bool twins_differ = false;
+  bool determinism_check = false;   ///< it was run twice
+  bool determinism_failures = false;
   bool cut = false;  ///< stopped by a limit of the harness, and judged as it stood
   std::string hash;  ///< of its trace; empty when the process that played it was lost
 };
@@ -41,11 +41,11 @@ struct WorldResult {
 struct Finding {
   std::uint64_t worlds = 0;  ///< that showed it
   std::uint64_t first_seed = 0;
-  std::string capsule;  ///< file name of its shrunk scenario, beside the results; empty: none
+  std::string reproducer;  ///< file name of its shrunk scenario, beside the results; empty: none
 };
 
-/// An exhibit that was looked for.
-struct KnownIssue {
+/// A known issue that was looked for.
+struct KnownIssueCount {
   std::vector<FailureKind> kinds;  ///< what a world must show to have met it
   Finding met;
 };
@@ -67,16 +67,16 @@ struct Exploration {
   std::string space;  ///< text of the space; empty: the default one
   std::vector<Shard> shards;
   std::uint64_t worlds = 0;
-  std::uint64_t broken = 0;  ///< worlds with a finding that is no limit
-  std::uint64_t twins = 0;   ///< worlds that were run twice
-  std::uint64_t twins_differ = 0;
+  std::uint64_t broken = 0;              ///< worlds with a finding that is no limit
+  std::uint64_t determinism_checks = 0;  ///< worlds that were run twice
+  std::uint64_t determinism_failures = 0;
   std::uint64_t cut = 0;  ///< worlds that a limit of the harness stopped
   std::uint64_t events = 0;
   Digest digest;  ///< of the worlds and of what happened in each
   std::chrono::nanoseconds wall{};
   std::map<FailureKind, Finding> findings;
-  std::map<std::string, KnownIssue> exhibits;  ///< by name
-  std::map<std::string, std::uint64_t> marks;  ///< worlds that reached each
+  std::map<std::string, KnownIssueCount> known_issues;  ///< by name
+  std::map<std::string, std::uint64_t> coverage;   ///< worlds that reached each
   struct FaultCount {
     std::uint64_t happened = 0;
     std::uint64_t felt = 0;
@@ -84,16 +84,16 @@ struct Exploration {
   std::map<std::string, FaultCount> faults;  ///< by word
   Accounts accounts;                         ///< what was judged in all worlds
 
-  void add(const WorldResult& world, const Museum& museum);
+  void add(const WorldResult& world, const KnownIssues& looked_for);
   /// scenario::ScenarioError when the other one is of another space, of seeds that are here
-  /// already, or has looked for something else under the name of an exhibit.
+  /// already, or has looked for something else under the name of a known issue.
   void merge(const Exploration& other, const std::string& source);
-  /// Ways in which promises broke that somebody could have kept.
+  /// Ways in which invariants were violated that somebody could have kept.
   [[nodiscard]] std::uint64_t ways() const;
   /// Those of kinds that `other` has not.
   [[nodiscard]] std::map<FailureKind, Finding> findings_beyond(const Exploration& other) const;
   /// Marks of the model that no world has reached, in their order.
-  [[nodiscard]] std::vector<std::string> marks_never_reached() const;
+  [[nodiscard]] std::vector<std::string> coverage_never_reached() const;
 };
 
 std::string write_exploration(const Exploration& exploration);

@@ -14,8 +14,8 @@ inline constexpr std::uint64_t kStepsMax = 400'000;
 /// Nor does a job that has met so often show anything new: no swarm has so many faults.
 inline constexpr std::int64_t kRoundsMax = 30;
 
-/// How a hunt plays a world: `twin` as scenario::RunOptions has it.
-scenario::RunOptions hunting_options(bool twin);
+/// How a hunt plays a world: `determinism check` as scenario::RunOptions has it.
+scenario::RunOptions hunting_options(bool determinism_check);
 
 /// What a run has shown; goes by `number`.
 WorldResult result_of(const scenario::RunReport& report, std::uint64_t number);

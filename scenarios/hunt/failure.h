@@ -15,14 +15,14 @@ namespace hooke::hunt {
 struct FailureKind {
   std::string invariant;  ///< "safety.one_world"; "harness" for a failure of hooke's own
   std::string cause;      ///< the witness without names, numbers and times
-  std::string limit{};    ///< why no agent could have kept the promise; empty: one could
+  std::string limit{};    ///< why no agent could have kept the invariant; empty: one could
   friend auto operator<=>(const FailureKind&, const FailureKind&) = default;
 };
 
 FailureKind kind_of(const properties::Violation& violation);
 
 /// The kinds of everything that went wrong in a run, each once, sorted. An expectation of the
-/// scenario is not looked at: whoever hunts asks about promises.
+/// scenario is not looked at: whoever hunts asks about invariants.
 std::vector<FailureKind> kinds_of(const scenario::RunReport& report);
 
 }  // namespace hooke::hunt

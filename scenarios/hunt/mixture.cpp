@@ -44,10 +44,10 @@ std::map<std::string, std::vector<std::string>> roles_of(const Scenario& scenari
   return roles;
 }
 
-bool is_expected(const Scenario& scenario, const std::string& promise) {
+bool is_expected(const Scenario& scenario, const std::string& invariant) {
   const auto& violates = scenario.expect.violates;
   return std::any_of(violates.begin(), violates.end(), [&](const std::string& pattern) {
-    return properties::matches(pattern, promise);
+    return properties::matches(pattern, invariant);
   });
 }
 
@@ -102,18 +102,18 @@ bool can_be_mixed(const Scenario& scenario) {
          scenario.protocol.variant == model::Variant::torch_2_x;
 }
 
-bool Mixture::keeps(const Trial& trial, const std::string& promise) {
-  return !trial.broken.contains(promise);
+bool Mixture::keeps(const Trial& trial, const std::string& invariant) {
+  return !trial.broken.contains(invariant);
 }
 
-std::vector<Placement> Mixture::enough(const std::string& promise) const {
+std::vector<Placement> Mixture::enough(const std::string& invariant) const {
   std::vector<Placement> out;
   for (const Trial& trial : trials) {
     const bool larger_is_known = std::any_of(out.begin(), out.end(), [&](const Placement& smaller) {
       return is_part_of(smaller, trial.hardened);
     });
     const bool lasts = std::all_of(trials.begin(), trials.end(), [&](const Trial& other) {
-      return !is_part_of(trial.hardened, other.hardened) || keeps(other, promise);
+      return !is_part_of(trial.hardened, other.hardened) || keeps(other, invariant);
     });
     if (lasts && !larger_is_known) out.push_back(trial.hardened);
   }
@@ -123,8 +123,9 @@ std::vector<Placement> Mixture::enough(const std::string& promise) const {
 std::set<std::string> Mixture::only_mixed() const {
   std::set<std::string> out;
   for (const Trial& trial : trials) {
-    for (const auto& [promise, times] : trial.broken) {
-      if (keeps(trials.front(), promise) && keeps(trials.back(), promise)) out.insert(promise);
+    for (const auto& [invariant, times] : trial.broken) {
+      if (keeps(trials.front(), invariant) && keeps(trials.back(), invariant))
+        out.insert(invariant);
     }
   }
   return out;
@@ -148,11 +149,11 @@ Mixture mix(kernel::Kernel& kernel, const Scenario& scenario, std::int64_t runs,
            kinds_of(scenario::run(kernel, world, hunting_options(false), invariants))) {
         broken.insert(kind.invariant);
       }
-      for (const std::string& promise : broken) ++trial.broken[promise];
+      for (const std::string& invariant : broken) ++trial.broken[invariant];
     }
   }
-  for (const auto& [promise, count] : mixture.trials.front().broken) {
-    if (is_expected(scenario, promise)) mixture.promises.push_back(promise);
+  for (const auto& [invariant, count] : mixture.trials.front().broken) {
+    if (is_expected(scenario, invariant)) mixture.invariants.push_back(invariant);
   }
   return mixture;
 }

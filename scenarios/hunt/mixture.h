@@ -28,14 +28,14 @@ std::vector<Placement> placements(const scenario::Scenario& scenario);
 scenario::Scenario with_hardened(const scenario::Scenario& scenario, const Placement& hardened);
 
 /// True for a scenario that is about a failure which agents can be mended against: it expects
-/// broken promises of several agents, of a variant that can be in one job with hardened ones, and
+/// violations of several agents, of a variant that can be in one job with hardened ones, and
 /// without the help of a defect.
 bool can_be_mixed(const scenario::Scenario& scenario);
 
 /// What became of a failure in one placement.
 struct Trial {
   Placement hardened;
-  /// In how many runs each promise was broken.
+  /// In how many runs each invariant was violated.
   std::map<std::string, std::int64_t> broken;
 };
 
@@ -46,16 +46,16 @@ struct Mixture {
   /// What is special about some of them: that they serve the store, come late, or what happens to
   /// them.
   std::map<std::string, std::vector<std::string>> roles;
-  std::vector<std::string> promises;  ///< that the scenario expects to be broken, and that are
-  std::int64_t runs = 0;              ///< of each placement
-  std::vector<Trial> trials;          ///< in the order of placements()
+  std::vector<std::string> invariants;  ///< that the scenario expects to be broken, and that are
+  std::int64_t runs = 0;                ///< of each placement
+  std::vector<Trial> trials;            ///< in the order of placements()
 
-  /// The promise is kept in every run of the trial.
-  [[nodiscard]] static bool keeps(const Trial& trial, const std::string& promise);
-  /// The smallest placements with which, and with all larger ones that were played, the promise is
+  /// The invariant is kept in every run of the trial.
+  [[nodiscard]] static bool keeps(const Trial& trial, const std::string& invariant);
+  /// The smallest placements with which, and with all larger ones that were played, the invariant is
   /// kept; empty when not even everybody is enough.
-  [[nodiscard]] std::vector<Placement> enough(const std::string& promise) const;
-  /// Promises that are broken in some mixture, but neither when nobody nor when everybody is
+  [[nodiscard]] std::vector<Placement> enough(const std::string& invariant) const;
+  /// Invariants that are broken in some mixture, but neither when nobody nor when everybody is
   /// hardened.
   [[nodiscard]] std::set<std::string> only_mixed() const;
 };

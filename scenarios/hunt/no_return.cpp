@@ -112,7 +112,7 @@ class FutureSampler {
   }
   [[nodiscard]] scenario::RunOptions plain() const {
     scenario::RunOptions run_options;
-    run_options.twin = false;
+    run_options.determinism_check = false;
     run_options.plugins = options_.plugins;
     return run_options;
   }

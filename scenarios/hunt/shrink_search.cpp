@@ -171,7 +171,7 @@ scenario::RunReport ShrinkSearch::run(const Scenario& scenario, std::uint64_t st
   ++runs_;
   NoteTaker taker(notes);
   scenario::RunOptions options;
-  options.twin = options_.target.invariant == "harness";
+  options.determinism_check = options_.target.invariant == "harness";
   options.steps_max = steps_max;
   options.record_tape = record;
   options.plugins = options_.plugins;

@@ -36,13 +36,13 @@ void simplify(ShrinkSearch& search) {
 }
 
 std::string meaning_of(const std::string& invariant) {
-  for (const auto& promise : properties::InvariantRegistry::with_builtins().make_all()) {
-    if (promise->id() == invariant) return std::string(promise->meaning());
+  for (const auto& each : properties::InvariantRegistry::with_builtins().make_all()) {
+    if (each->id() == invariant) return std::string(each->meaning());
   }
   return {};
 }
 
-/// The promises broken in the run that a scenario file can name, the target's first.
+/// The invariants were violatedn in the run that a scenario file can name, the target's first.
 std::vector<std::string> broken(const scenario::RunReport& report, const std::string& first) {
   std::vector<std::string> ids;
   if (!meaning_of(first).empty()) ids.push_back(first);

@@ -31,7 +31,7 @@ struct ShrinkStep {
 
 struct ShrinkOptions {
   FailureKind target;      ///< what must go on happening
-  bool any_cause = false;  ///< the same promise is enough, whatever broke it
+  bool any_cause = false;  ///< the same invariant is enough, whatever broke it
   /// What the start's run has shown, if the caller has run it already: saves a run.
   std::optional<scenario::RunReport> start;
   std::size_t runs_max = 4'000;
@@ -43,7 +43,7 @@ struct ShrinkOptions {
 };
 
 struct Shrunk {
-  /// Expects the promises that it breaks, the target's first, and says in its description how.
+  /// Expects the invariants that it breaks, the target's first, and says in its description how.
   scenario::Scenario scenario;
   std::string witness;   ///< of the failure in its run
   bool minimal = false;  ///< the search came to its end: nothing simpler is left to try
@@ -51,7 +51,7 @@ struct Shrunk {
   std::vector<ShrinkStep> steps;
 };
 
-/// The failure that a run is about: that of the promise `invariant`, or, when that is empty, the
+/// The failure that a run is about: that of the invariant `invariant`, or, when that is empty, the
 /// earliest that the scenario does not expect, or, when it expects all of them, the earliest.
 /// nullopt when there is none.
 std::optional<FailureKind> target_of(const scenario::Scenario& scenario,

@@ -36,8 +36,8 @@ void Outcomes::on_event(const sim::Event& event) {
     down_.emplace(event.field("name").text());
   } else if (event.type == &wev::node_restarted) {
     down_.erase(std::string(event.field("name").text()));
-  } else if (event.type == &ev::mark) {
-    ++marks_[std::string(event.field("name").text())];
+  } else if (event.type == &ev::coverage_point) {
+    ++coverage_[std::string(event.field("name").text())];
   } else if (event.type == &ev::rendezvous_completed) {
     const std::string run_id(event.field("run_id").text());
     if (completed_.emplace(run_id, event.field("round").number()).second) ++rounds_;

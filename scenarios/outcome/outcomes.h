@@ -31,7 +31,7 @@ class Outcomes final : public kernel::TraceSink {
 
   /// In order of start. `ended` of an agent that still runs is the epoch.
   [[nodiscard]] const std::vector<AgentResult>& agents() const { return agents_; }
-  [[nodiscard]] const std::map<std::string, std::uint64_t>& marks() const { return marks_; }
+  [[nodiscard]] const std::map<std::string, std::uint64_t>& coverage() const { return coverage_; }
   /// How often each expected event was met, then each of those that must never happen.
   [[nodiscard]] const std::vector<std::int64_t>& met() const { return met_; }
   /// Completed rounds. Several nodes may complete one and the same round; rounds of a store
@@ -51,7 +51,7 @@ class Outcomes final : public kernel::TraceSink {
   std::vector<AgentResult> agents_;
   std::map<std::pair<sim::NodeId, sim::Pid>, std::size_t> living_;  ///< index into agents_
   std::set<std::string> down_;                                      ///< crashed nodes
-  std::map<std::string, std::uint64_t> marks_;
+  std::map<std::string, std::uint64_t> coverage_;
   std::int64_t rounds_ = 0;
   std::set<std::pair<std::string, std::int64_t>> completed_;  ///< run id and round, of this store
   sim::WorldTime last_fault_{};

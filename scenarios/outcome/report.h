@@ -24,7 +24,7 @@ struct Unmet {
   std::optional<std::size_t> violation{};  ///< the one in RunReport::violations that it is
 };
 
-struct TwinDifference {
+struct TraceDifference {
   std::uint64_t event_number = 0;
   std::string first;   ///< the event as the first run had it
   std::string second;  ///< and the second
@@ -67,12 +67,12 @@ struct JobResult {
 struct RunReport {
   std::string name;
   std::uint64_t seed = 0;
-  bool passed = false;  ///< every expectation met and, with twin, both hashes equal
+  bool passed = false;  ///< every expectation met and, with determinism check, both hashes equal
   /// Not empty: which limit of the harness cut the run before anything was decided. Neither passed
   /// nor failed.
   std::string inconclusive;
   kernel::RunEnd end{};
-  bool twin_cut = false;          ///< the machine cut the second run: it was compared up to there
+  bool check_cut = false;         ///< the machine cut the second run: it was compared up to there
   bool rounds_exhausted = false;  ///< stopped for RunOptions::rounds_max
   std::string unsupported;        ///< not empty: what of it this world cannot do; nothing was run
   std::string logs;               ///< directory in which real processes have left theirs
@@ -84,10 +84,10 @@ struct RunReport {
   std::vector<JobResult> jobs;                          ///< in order of their first agent
   std::vector<InjectedFault> faults;
   std::vector<NeverHappened> never_happened;
-  std::map<std::string, std::uint64_t> marks;
+  std::map<std::string, std::uint64_t> coverage;
   /// How often each of the expected events was on the trace, then each of `never`.
   std::vector<std::int64_t> met;
-  std::optional<TwinDifference> twin_difference;
+  std::optional<TraceDifference> trace_difference;
   std::int64_t rounds = 0;  ///< completed rounds
   sim::Duration world_time{};
   /// As of when its invariants were judged: the end of the run, or the time limit when nothing

@@ -72,9 +72,9 @@ void judge_course(const Expectation& expect, bool all_over, RunReport& report) {
            true});
     }
   }
-  for (const std::string& mark : expect.marks) {
-    if (!report.marks.contains(mark)) {
-      report.unmet.push_back({"expect.marks", "\"" + mark + "\" was never reached"});
+  for (const std::string& mark : expect.coverage) {
+    if (!report.coverage.contains(mark)) {
+      report.unmet.push_back({"expect.coverage", "\"" + mark + "\" was never reached"});
     }
   }
   for (std::size_t i = 0; i < expect.events.size(); ++i) {
@@ -100,7 +100,7 @@ bool any_matches(const std::vector<std::string>& patterns, const std::string& id
 
 /// A violation is allowed when it is asked for, or when `holds` says what must hold and this is not
 /// part of it.
-void judge_promises(const Expectation& expect, RunReport& report) {
+void judge_invariants(const Expectation& expect, RunReport& report) {
   for (const std::string& wanted : expect.violates) {
     const bool broken = std::any_of(report.violations.begin(), report.violations.end(),
                                     [&](const properties::Violation& violation) {
@@ -141,7 +141,7 @@ void judge(const Scenario& scenario, bool all_over, RunReport& report) {
   const Expectation& expect = scenario.expect;
   judge_agents(expect, report);
   judge_course(expect, all_over, report);
-  judge_promises(expect, report);
+  judge_invariants(expect, report);
   if (const std::string limit = limit_reached(report); !limit.empty()) {
     std::erase_if(report.unmet, [](const Unmet& unmet) { return !unmet.decided; });
     if (report.unmet.empty()) {
@@ -149,15 +149,15 @@ void judge(const Scenario& scenario, bool all_over, RunReport& report) {
     } else {
       report.unmet.push_back({"limits", limit, true});
     }
-  } else if (report.unmet.empty() && report.twin_cut && !report.twin_difference) {
+  } else if (report.unmet.empty() && report.check_cut && !report.trace_difference) {
     report.inconclusive =
         "the limit of real time or memory was reached in the second run: whether both are the same "
         "was not seen";
   }
-  if (report.twin_difference && report.harness_failure.empty()) {
+  if (report.trace_difference && report.harness_failure.empty()) {
     report.harness_failure =
         fmt::format("two runs of seed {} are not the same run: they differ at event {}",
-                    report.seed, report.twin_difference->event_number);
+                    report.seed, report.trace_difference->event_number);
   }
   if (!report.harness_failure.empty()) report.inconclusive.clear();
   report.passed =

@@ -123,7 +123,7 @@ class Performance {
     report.jobs = jobs_of(report.agents);
     report.faults = timeline_.done();
     report.never_happened = timeline_.never_happened(sim::WorldTime(report.world_time));
-    report.marks = outcomes_.marks();
+    report.coverage = outcomes_.coverage();
     report.met = outcomes_.met();
     report.rounds = outcomes_.rounds();
     report.events = merger_.event_count();
@@ -147,7 +147,7 @@ class Performance {
                   [&](const std::string& id) { return !is_judged(options_.program.kind, id); });
     // Marks and most events are set where the protocol's code is, and that is not this code.
     if (options_.program.kind == AgentKind::torchrun) {
-      out.expect.marks.clear();
+      out.expect.coverage.clear();
       out.expect.events.clear();
     }
     return out;

@@ -18,7 +18,7 @@ struct RealOptions {
   Duration time_max = 300s;
 };
 
-/// The promises that the trace of these agents can judge: of torchrun agents, which say little of
+/// The invariants that the trace of these agents can judge: of torchrun agents, which say little of
 /// themselves, only some.
 bool is_judged(AgentKind kind, const std::string& invariant);
 

@@ -14,9 +14,9 @@
 #include "scenarios/simulated/actions.h"
 #include "scenarios/simulated/agenda.h"
 #include "scenarios/simulated/cluster.h"
+#include "scenarios/simulated/determinism_check.h"
 #include "scenarios/simulated/healed_core.h"
 #include "scenarios/simulated/timeline.h"
-#include "scenarios/simulated/twin.h"
 #include "sim/kernel/host_limits.h"
 #include "sim/world/world.h"
 #include "sim/world/world_events.h"
@@ -230,7 +230,7 @@ void take_facts(const Execution& execution, kernel::Kernel& kernel, RunReport& r
   report.jobs = jobs_of(report.agents);
   report.faults = execution.timeline().done();
   report.never_happened = execution.timeline().never_happened(kernel.now());
-  report.marks = outcomes.marks();
+  report.coverage = outcomes.coverage();
   report.met = outcomes.met();
   report.rounds = outcomes.rounds();
   report.rounds_exhausted = execution.rounds_exhausted();
@@ -248,7 +248,7 @@ RunReport run(kernel::Kernel& kernel, const Scenario& scenario, const RunOptions
   RunReport report;
   report.name = scenario.name;
   report.seed = options.seed.value_or(scenario.seed);
-  std::unique_ptr<TwinRecorder> first;
+  std::unique_ptr<FirstRun> first;
   std::unique_ptr<Execution> execution =
       std::make_unique<Execution>(kernel, scenario, options, report.seed);
   properties::InvariantSet judges(invariants);
@@ -258,8 +258,8 @@ RunReport run(kernel::Kernel& kernel, const Scenario& scenario, const RunOptions
   std::vector<sim::WorldTime> owed;  // answers, for the second run, which is not judged
   execution->wait_for([&] { return owed.emplace_back(judges.owed_until()); });
   for (kernel::TraceSink* const sink : options.sinks) execution->watch(*sink);
-  if (options.twin) {
-    first = std::make_unique<TwinRecorder>(execution->trace());
+  if (options.determinism_check) {
+    first = std::make_unique<FirstRun>(execution->trace());
     execution->watch(*first);
   }
   const kernel::Stopwatch stopwatch;
@@ -278,15 +278,15 @@ RunReport run(kernel::Kernel& kernel, const Scenario& scenario, const RunOptions
 
   if (first && !ends_where_the_machine_says(report.end)) {
     Execution second(kernel, scenario, options, report.seed);
-    TwinComparer comparer(*first, second.trace(), second.node_names(), [&] { kernel.stop(); });
+    SecondRun comparer(*first, second.trace(), second.node_names(), [&] { kernel.stop(); });
     second.watch(comparer);
     second.wait_for([&owed, next = std::size_t{0}]() mutable {
       return next < owed.size() ? owed[next++] : sim::WorldTime();
     });
     const kernel::RunEnd end = second.run();
-    report.twin_cut = ends_where_the_machine_says(end);
-    if (!report.twin_cut) comparer.finish(end);
-    report.twin_difference = comparer.difference();
+    report.check_cut = ends_where_the_machine_says(end);
+    if (!report.check_cut) comparer.finish(end);
+    report.trace_difference = comparer.difference();
   }
   judge(scenario, all_over, report);
   return report;

@@ -34,9 +34,9 @@ inline constexpr std::chrono::milliseconds kRealTimeLimit{60'000};
 struct RunOptions {
   std::optional<std::uint64_t> seed;         ///< instead of the scenario's own
   std::optional<kernel::Schedule> schedule;  ///< likewise
-  std::optional<Fork> fork;                  ///< both runs take it, a twin's too
+  std::optional<Fork> fork;                  ///< both runs take it, a determinism check's too
   /// Run it a second time and stop at the first event that differs.
-  bool twin = true;
+  bool determinism_check = true;
   /// Real-time bound of one run. What this or one of the bounds below cuts is inconclusive.
   std::chrono::milliseconds wall_time_max = kRealTimeLimit;
   std::uint64_t steps_max = 500'000'000;

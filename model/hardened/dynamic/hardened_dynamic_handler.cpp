@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "model/observe/marks.h"
+#include "model/observe/coverage_points.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/core/key_prefix.h"
 #include "model/rendezvous/core/linger.h"
@@ -228,7 +228,7 @@ GroupState HardenedDynamicHandler::group_state() {
   const RendezvousState& state = core.holder->state();
   if (state.closed) return GroupState::closed;
   if (state.round == joined_->first && state.participant(core.node) == nullptr) {
-    trace().emit(events::mark, {marks::kSelfEvicted});
+    trace().emit(events::coverage_point, {coverage::kSelfEvicted});
   }
   return has_lost_a_member() ? GroupState::broken : GroupState::whole;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/observe/marks.h"
+#include "model/observe/coverage_points.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/core/settings.h"
 
@@ -15,7 +15,8 @@ void serve_on(sim::Ports& ports, const TcpStoreServer& server, sim::Duration ali
        pause = std::min<sim::Duration>(2 * pause, kPollInterval)) {
     if (ports.processes.wait_signal(ports.clock.monotonic_now() + pause)) return;
     if (server.active_clients(alive) == 0) return;
-    if (!std::exchange(told, true)) ports.trace.emit(events::mark, {marks::kStoreLingers});
+    if (!std::exchange(told, true))
+      ports.trace.emit(events::coverage_point, {coverage::kStoreLingers});
   }
 }
 

@@ -11,7 +11,7 @@ void WriteTracer::on_write(const std::vector<PendingChange>& changes,
   cost.bytes += bytes;
   if (!accepted.value_or(false)) {
     ++cost.conflicts;
-    if (!std::exchange(lost_one_, true)) trace_.emit(events::mark, {marks::kCasLost});
+    if (!std::exchange(lost_one_, true)) trace_.emit(events::coverage_point, {coverage::kCasLost});
     return;
   }
   for (const PendingChange& change : changes) on_accepted(change, bytes);
@@ -29,21 +29,23 @@ void WriteTracer::on_accepted(const PendingChange& change, std::size_t bytes) {
     case Action::add_to_participants: added(change, "participants"); break;
     case Action::add_to_wait_list:
       added(change, "wait_list");
-      trace_.emit(events::mark, {marks::kLateJoinerWaits});
+      trace_.emit(events::coverage_point, {coverage::kLateJoinerWaits});
       break;
     case Action::add_to_redundancy_list:
       added(change, "redundancy_list");
-      trace_.emit(events::mark, {marks::kRedundancyListUsed});
+      trace_.emit(events::coverage_point, {coverage::kRedundancyListUsed});
       break;
     case Action::remove_from_participants:
       trace_.emit(events::rendezvous_left, {settings_.run_id, change.round, change.members});
       break;
-    case Action::remove_from_wait_list: trace_.emit(events::mark, {marks::kRollback}); break;
+    case Action::remove_from_wait_list:
+      trace_.emit(events::coverage_point, {coverage::kRollback});
+      break;
     case Action::remove_from_redundancy_list:
-      trace_.emit(events::mark, {marks::kDeadlineExtended});
+      trace_.emit(events::coverage_point, {coverage::kDeadlineExtended});
       break;
     case Action::mark_rendezvous_complete:
-      trace_.emit(events::mark, {marks::kLastCallExpired});
+      trace_.emit(events::coverage_point, {coverage::kLastCallExpired});
       break;
     case Action::mark_rendezvous_closed:
       trace_.emit(events::rendezvous_closed, {settings_.run_id, change.round});

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "model/observe/marks.h"
+#include "model/observe/coverage_points.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/dynamic/state_holder.h"
 #include "model/rendezvous/dynamic/state_witness.h"
@@ -37,7 +37,7 @@ class WriteTracer final : public StateHolder::Observer {
   void on_offered(const RendezvousState& offered, bool certain, sim::MonotonicTime began) override {
     witness_.offered(offered, certain, began);
   }
-  void on_own_death() override { trace_.emit(events::mark, {marks::kSelfEvicted}); }
+  void on_own_death() override { trace_.emit(events::coverage_point, {coverage::kSelfEvicted}); }
 
   WriteCost cost;
 

@@ -1,4 +1,4 @@
-// Promises about heartbeats, each broken and kept by hand.
+// Invariants about heartbeats, each broken and kept by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

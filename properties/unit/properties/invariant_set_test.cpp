@@ -50,7 +50,7 @@ void show_three_events(InvariantSet& set) {
   const sim::FieldValue mark[] = {"cas_lost"};
   set.on_event(event_of(wev::node_crashed, crash, 1));
   set.on_event(event_of(ev::rendezvous_joined, joined, 2));
-  set.on_event(event_of(ev::mark, mark, 3));
+  set.on_event(event_of(ev::coverage_point, mark, 3));
 }
 
 TEST(InvariantSet, an_invariant_sees_the_types_it_is_interested_in_and_no_others) {
@@ -78,7 +78,7 @@ TEST(InvariantSet, an_invariant_keeps_its_first_five_violations) {
   registry.add([&] { return std::make_unique<Counter>(&seen, true); });
   InvariantSet set(registry);
   const sim::FieldValue mark[] = {"cas_lost"};
-  for (std::uint64_t id = 1; id <= 9; ++id) set.on_event(event_of(ev::mark, mark, id));
+  for (std::uint64_t id = 1; id <= 9; ++id) set.on_event(event_of(ev::coverage_point, mark, id));
   const auto broken = set.finish({});
   ASSERT_EQ(broken.size(), 5U);
   EXPECT_EQ(broken.front().invariant, "safety.counter");
@@ -149,7 +149,7 @@ class TwoRoundsAtMost final : public Judge {
   int rounds_ = 0;
 };
 
-TEST(InvariantRegistry, a_promise_of_ones_own_is_judged_with_the_builtins) {
+TEST(InvariantRegistry, an_invariant_of_ones_own_is_judged_with_the_builtins) {
   auto registry = InvariantRegistry::with_builtins();
   registry.add<TwoRoundsAtMost>();
   InvariantSet set(registry);

@@ -1,4 +1,4 @@
-// Promises about rounds and who is in them, each broken once; normal_runs_test.cpp holds what must
+// Invariants about rounds and who is in them, each broken once; normal_runs_test.cpp holds what must
 // not break them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Ordinary lives of a job break no promise, whatever their order of events.
+// Ordinary lives of a job violate no invariant, whatever their order of events.
 #include <gtest/gtest.h>
 
 #include "event_builder.h"
@@ -6,20 +6,20 @@
 namespace hooke::properties::test {
 namespace {
 
-/// All promises hold; otherwise the witnesses are shown.
+/// All invariants hold; otherwise the witnesses are shown.
 void expect_all_hold(Script& script) {
   for (const Violation& violation : script.finish()) {
     ADD_FAILURE() << violation.invariant << ": " << violation.witness;
   }
 }
 
-TEST(NormalRuns, a_job_of_two_nodes_that_ends_well_keeps_every_promise) {
+TEST(NormalRuns, a_job_of_two_nodes_that_ends_well_keeps_every_invariant) {
   Script script = two_nodes_at_work();
   script.at(60s).succeed({"a", "b"});
   expect_all_hold(script);
 }
 
-TEST(NormalRuns, a_restart_for_a_failed_worker_whose_peers_abort_keeps_every_promise) {
+TEST(NormalRuns, a_restart_for_a_failed_worker_whose_peers_abort_keeps_every_invariant) {
   Script script = two_nodes_at_work();
   script.at(10s)
       .worker_ends("a", 0, 3)
@@ -32,7 +32,7 @@ TEST(NormalRuns, a_restart_for_a_failed_worker_whose_peers_abort_keeps_every_pro
   expect_all_hold(script);
 }
 
-TEST(NormalRuns, a_late_joiner_that_makes_everybody_restart_keeps_every_promise) {
+TEST(NormalRuns, a_late_joiner_that_makes_everybody_restart_keeps_every_invariant) {
   Script script = two_nodes_at_work();
   script.at(20s).agent_starts("c").joining("c").added("c", "wait_list", 0);
   script.at(21s)
@@ -65,7 +65,7 @@ TEST(NormalRuns, a_node_that_is_told_to_go_leaves_the_others_in_peace) {
   expect_all_hold(script);
 }
 
-TEST(NormalRuns, stopping_every_agent_by_signal_keeps_every_promise) {
+TEST(NormalRuns, stopping_every_agent_by_signal_keeps_every_invariant) {
   Script script = two_nodes_at_work();
   script.at(30s).signal_agent("a", sim::Signal::term).signal_agent("b", sim::Signal::term);
   script.at(31s).stops_workers("a").finishes("a", "signalled", 1);
@@ -87,7 +87,7 @@ TEST(NormalRuns, a_spent_restart_budget_ends_the_job_for_everybody) {
   expect_all_hold(script);
 }
 
-TEST(NormalRuns, a_spare_that_is_sent_home_with_exit_code_0_keeps_every_promise) {
+TEST(NormalRuns, a_spare_that_is_sent_home_with_exit_code_0_keeps_every_invariant) {
   AgentSettings settings;
   settings.max_nodes = 2;
   Script script(settings);
@@ -126,14 +126,14 @@ TEST(NormalRuns, the_store_host_may_leave_while_others_still_hear_of_the_full_ex
   expect_all_hold(script);
 }
 
-TEST(NormalRuns, a_short_partition_that_nobody_minds_keeps_every_promise) {
+TEST(NormalRuns, a_short_partition_that_nobody_minds_keeps_every_invariant) {
   Script script = two_nodes_at_work();
   script.at(20s).fault(0, "net_partition", 10s).at(30s).fault_over(0, "net_partition");
   script.at(60s).succeed({"a", "b"});
   expect_all_hold(script);
 }
 
-TEST(NormalRuns, a_crash_to_which_the_others_react_at_once_keeps_every_promise) {
+TEST(NormalRuns, a_crash_to_which_the_others_react_at_once_keeps_every_invariant) {
   Script script;
   script.agent_starts("a")
       .serves_store("a", 29400)

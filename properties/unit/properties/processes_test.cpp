@@ -1,4 +1,4 @@
-// Promises about processes, stores and reports, each broken once; normal_runs_test.cpp holds what
+// Invariants about processes, stores and reports, each broken once; normal_runs_test.cpp holds what
 // must not break them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -163,7 +163,7 @@ TEST(BlipTolerance, an_agent_that_serves_others_on_was_ended_by_what_disturbed_i
   const auto is_excused = [](sim::Duration fault_lasts) {
     Script script = two_nodes_at_work();
     script.at(20s).fault(0, "service_stop", fault_lasts, "a").at(100s).stops_workers("a");
-    script.emit("a", script.agent_pid("a"), ev::mark, {"store_lingers"});
+    script.emit("a", script.agent_pid("a"), ev::coverage_point, {"store_lingers"});
     script.at(300s).finishes("a", "error", 1, kLost);
     return witnesses(script.finish(false), kBlip).empty();
   };

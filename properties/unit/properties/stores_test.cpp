@@ -1,4 +1,4 @@
-// Promises about stores and what workers are told, each broken once.
+// Invariants about stores and what workers are told, each broken once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -26,7 +26,7 @@ std::string told(const std::string& workers, const std::string& more = ", \"time
   AgentConsole console(out);
   kernel::Kernel kernel;
   scenario::RunOptions options;
-  options.twin = false;
+  options.determinism_check = false;
   options.sinks = {&console};
   static_cast<void>(
       scenario::run(kernel, scenario, options, properties::InvariantRegistry::with_builtins()));

@@ -21,7 +21,7 @@ std::vector<model::JobRecord> records_of(Scenario scenario) {
   scenario.timeline.back().span = 1s;
   std::vector<model::JobRecord> records;
   RunOptions options;
-  options.twin = false;
+  options.determinism_check = false;
   options.prepare = [&](world::World& world) {
     world.register_program("onlooker", [&](sim::Ports& ports) -> int {
       model::TcpStoreOptions target;

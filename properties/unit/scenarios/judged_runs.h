@@ -9,7 +9,7 @@
 
 namespace hooke::scenario {
 
-/// Breaks its promise at each event of one kind.
+/// Breaks its invariant at each event of one kind.
 class Breaks final : public properties::Invariant {
  public:
   Breaks(std::string id, std::string event) : id_(std::move(id)), event_(std::move(event)) {}

@@ -22,7 +22,7 @@ std::string wrong_order(const std::string& backend, const std::string& mistake) 
   if (!mistake.empty()) scenario.protocol.defects = {mistake};
   kernel::Kernel kernel;
   RunOptions options;
-  options.twin = false;
+  options.determinism_check = false;
   const RunReport report =
       run(kernel, scenario, options, properties::InvariantRegistry::with_builtins());
   EXPECT_EQ(report.harness_failure, "");

@@ -18,7 +18,7 @@ namespace wev = world::events;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr sim::NodeId kNode{0};
+constexpr sim::NodeId kMachine{0};
 
 /// A roster that is told what the processes of one node do.
 class Told {
@@ -35,7 +35,7 @@ class Told {
   void tell(std::int32_t pid, const sim::EventType& type,
             std::initializer_list<sim::FieldValue> fields) {
     const std::span all(fields.begin(), fields.size());
-    roster.on_event({{}, sim::kNoEvent, {}, {}, kNode, sim::Pid{pid}, &type, all});
+    roster.on_event({{}, sim::kNoEvent, {}, {}, kMachine, sim::Pid{pid}, &type, all});
   }
 };
 
@@ -43,9 +43,9 @@ TEST(Roster, two_agents_of_a_node_have_a_worker_of_one_local_rank_each) {
   Told told;
   told.worker(100, 102, 0, -1);
   told.worker(101, 103, 0, 4);
-  EXPECT_EQ(told.roster.round_of(kNode, sim::Pid{102}), -1);
-  EXPECT_EQ(told.roster.round_of(kNode, sim::Pid{103}), 4);
-  EXPECT_THAT(told.roster.workers(kNode, 0), ElementsAre(sim::Pid{103})) << "the latest one";
+  EXPECT_EQ(told.roster.round_of(kMachine, sim::Pid{102}), -1);
+  EXPECT_EQ(told.roster.round_of(kMachine, sim::Pid{103}), 4);
+  EXPECT_THAT(told.roster.workers(kMachine, 0), ElementsAre(sim::Pid{103})) << "the latest one";
 }
 
 TEST(Roster, a_worker_is_there_until_it_ends_whatever_was_started_in_its_place) {
@@ -54,15 +54,15 @@ TEST(Roster, a_worker_is_there_until_it_ends_whatever_was_started_in_its_place) 
   told.worker(100, 103, 1, 1);
   told.worker(100, 104, 0, 2);
   told.ends(104);
-  EXPECT_EQ(told.roster.round_of(kNode, sim::Pid{104}), std::nullopt);
-  EXPECT_THAT(told.roster.workers(kNode, std::nullopt), ElementsAre(sim::Pid{102}, sim::Pid{103}));
+  EXPECT_EQ(told.roster.round_of(kMachine, sim::Pid{104}), std::nullopt);
+  EXPECT_THAT(told.roster.workers(kMachine, std::nullopt), ElementsAre(sim::Pid{102}, sim::Pid{103}));
   told.ends(102);
-  EXPECT_THAT(told.roster.workers(kNode, 0), IsEmpty());
-  EXPECT_THAT(told.roster.workers(kNode, std::nullopt), ElementsAre(sim::Pid{103}));
+  EXPECT_THAT(told.roster.workers(kMachine, 0), IsEmpty());
+  EXPECT_THAT(told.roster.workers(kMachine, std::nullopt), ElementsAre(sim::Pid{103}));
 }
 
 TEST(Roster, of_a_worker_that_no_agent_has_announced_the_round_is_unknown) {
-  EXPECT_EQ(Told().roster.round_of(kNode, sim::Pid{102}), std::nullopt);
+  EXPECT_EQ(Told().roster.round_of(kMachine, sim::Pid{102}), std::nullopt);
 }
 
 }  // namespace

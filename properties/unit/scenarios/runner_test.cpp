@@ -53,10 +53,10 @@ TEST(Runner, a_recorded_tape_replays_to_the_same_hash_under_any_seed) {
     options.schedule = strategy;
     const RunReport recorded = run_bare(scenario, nullptr, options);
     ASSERT_FALSE(recorded.tape.empty());
-    Scenario capsule = scenario;
-    capsule.tape = recorded.tape;
+    Scenario reproducer = scenario;
+    reproducer.tape = recorded.tape;
     options.seed = 12345;
-    EXPECT_EQ(run_bare(capsule, nullptr, options).hash, recorded.hash);
+    EXPECT_EQ(run_bare(reproducer, nullptr, options).hash, recorded.hash);
   }
 }
 
@@ -67,7 +67,7 @@ TEST(Runner, a_fork_shares_the_past_and_draws_another_future) {
   ASSERT_GT(whole.all.size(), 40U);
   options.fork = Fork{sim::WorldTime(whole.last_at["rendezvous.completed"]), 99};
   const RunReport other = run_bare(job(4), &forked, options);
-  EXPECT_TRUE(other.passed) << "its twin forks, too: " << unmet(other);
+  EXPECT_TRUE(other.passed) << "its determinism check forks, too: " << unmet(other);
   EXPECT_NE(one.hash, other.hash);
   EXPECT_EQ(run_bare(job(4), &again, options).hash, other.hash);
   // What happened until then is the same, line by line.
@@ -120,7 +120,7 @@ TEST(Runner, a_runaway_world_ends_at_its_steps_with_a_clear_verdict) {
   EXPECT_EQ(report.end, kernel::RunEnd::steps_exhausted);
   EXPECT_EQ(unmet_names(report), std::vector<std::string>());
   EXPECT_NE(report.inconclusive.find("limit of steps"), std::string::npos);
-  EXPECT_FALSE(report.twin_difference.has_value());
+  EXPECT_FALSE(report.trace_difference.has_value());
 }
 
 TEST(Runner, a_job_that_goes_round_in_circles_ends_at_its_rounds_with_a_clear_verdict) {
@@ -134,10 +134,10 @@ TEST(Runner, a_job_that_goes_round_in_circles_ends_at_its_rounds_with_a_clear_ve
   EXPECT_TRUE(report.rounds_exhausted);
   EXPECT_FALSE(report.passed);
   EXPECT_NE(report.inconclusive.find("limit of rounds"), std::string::npos) << unmet(report);
-  EXPECT_FALSE(report.twin_difference.has_value());
+  EXPECT_FALSE(report.trace_difference.has_value());
 }
 
-TEST(Runner, a_run_that_takes_too_long_is_ended_and_not_compared_with_a_twin) {
+TEST(Runner, a_run_that_takes_too_long_is_ended_and_not_repeated) {
   RunOptions options;
   options.wall_time_max = std::chrono::milliseconds(20);
   options.prepare = [](world::World& world) {
@@ -172,7 +172,7 @@ TEST(Runner, what_a_cut_run_has_not_shown_yet_is_undecided) {
   scenario.expect.rounds_min = 5;
   scenario.expect.rounds_max = 1;
   scenario.expect.within = 100s;
-  scenario.expect.marks = {"cas_lost"};
+  scenario.expect.coverage = {"cas_lost"};
   scenario.expect.violates = {"safety.x"};
   Trigger ended;
   ended.event = "worker.ended";
@@ -225,7 +225,7 @@ TEST(Runner, a_second_run_that_the_machine_cuts_leaves_the_check_of_determinism_
   const RunReport report = run_bare(scenario, nullptr, options);
   EXPECT_EQ(runs, 2);
   EXPECT_EQ(report.end, kernel::RunEnd::stopped);
-  EXPECT_TRUE(report.twin_cut);
+  EXPECT_TRUE(report.check_cut);
   EXPECT_FALSE(report.passed);
   EXPECT_NE(report.inconclusive.find("second run"), std::string::npos) << unmet(report);
   EXPECT_EQ(report.harness_failure, "");

@@ -12,7 +12,7 @@
 #include <valijson/validator.hpp>
 
 #include "model/observe/background_tasks.h"
-#include "model/observe/marks.h"
+#include "model/observe/coverage_points.h"
 #include "model/variant/defects.h"
 #include "scenarios/format/loader.h"
 #include "scenarios/format/vocabulary.h"
@@ -111,11 +111,11 @@ TEST(Schema, refuses_every_bad_file_whose_form_shows_it) {
                                                   "duration-eleven-years",
                                                   "duration-huge",
                                                   "expected-event-unknown-field",
-                                                  "expected-event-unknown-mark",
+                                                  "expected-event-unknown-coverage-point",
                                                   "expected-event-unknown-node",
                                                   "expected-event-unknown",
                                                   "expected-event-window-reversed",
-                                                  "expected-mark-unknown",
+                                                  "expected-coverage-point-unknown",
                                                   "fault-after-the-time-limit",
                                                   "fault-local-rank-range",
                                                   "fault-node-named-twice",
@@ -231,7 +231,8 @@ TEST(Schema, lists_the_fault_points_and_the_defects) {
 
 TEST(Schema, proposes_the_coverage_points_and_the_background_tasks) {
   const json& source = schema().source()["properties"];
-  EXPECT_EQ(source["expect"]["properties"]["marks"]["items"]["examples"], json(model::marks::kAll));
+  EXPECT_EQ(source["expect"]["properties"]["coverage"]["items"]["examples"],
+            json(model::coverage::kAll));
   json tasks;
   for (const json& rule : timeline_entry()["allOf"]) {
     if (rule["if"]["properties"]["do"]["const"] != "thread.dies") continue;

@@ -9,8 +9,8 @@
 
 #include "properties/invariants/invariant.h"
 #include "scenarios/format/scenario.h"
+#include "scenarios/simulated/determinism_check.h"
 #include "scenarios/simulated/runner.h"
-#include "scenarios/simulated/twin.h"
 
 namespace hooke::scenario {
 
@@ -96,8 +96,9 @@ inline RunReport run_bare(const Scenario& scenario, Lines* lines = nullptr,
 /// What did not come true, for a failing test's message.
 inline std::string unmet(const RunReport& report) {
   std::string text = report.harness_failure;
-  if (report.twin_difference)
-    text += "\n  1: " + report.twin_difference->first + "\n  2: " + report.twin_difference->second;
+  if (report.trace_difference)
+    text +=
+        "\n  1: " + report.trace_difference->first + "\n  2: " + report.trace_difference->second;
   for (const Unmet& each : report.unmet) text += "\n  " + each.expectation + ": " + each.reason;
   for (const AgentResult& agent : report.agents) {
     text += "\n  agent " + agent.node + " " + agent.outcome + " " + agent.detail;

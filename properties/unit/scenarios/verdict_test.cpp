@@ -16,7 +16,7 @@ TEST(Verdict, each_expectation_that_does_not_come_true_is_named_with_a_reason) {
   scenario.expect.exit_code = {{"b", 3}};
   scenario.expect.rounds_min = 2;
   scenario.expect.within = 5s;
-  scenario.expect.marks = {"never_reached"};
+  scenario.expect.coverage = {"never_reached"};
   Trigger completed;
   completed.event = "rendezvous.completed";
   completed.passage = 2;
@@ -25,7 +25,7 @@ TEST(Verdict, each_expectation_that_does_not_come_true_is_named_with_a_reason) {
   EXPECT_FALSE(report.passed);
   EXPECT_EQ(unmet_names(report),
             (std::vector<std::string>{"expect.outcome.a", "expect.exit_code.b", "expect.rounds.min",
-                                      "expect.within", "expect.marks", "expect.events.0"}));
+                                      "expect.within", "expect.coverage", "expect.events.0"}));
   EXPECT_EQ(report.unmet[0].reason, "expected failed, but it ended as succeeded");
   EXPECT_EQ(report.unmet[1].reason, "expected 3, but it was 0");
   EXPECT_EQ(report.unmet[5].reason, "rendezvous.completed was met 1 times, expected at least 2");
@@ -118,7 +118,7 @@ TEST(Verdict, each_job_ends_as_the_last_agents_of_its_nodes_say_together) {
   EXPECT_EQ(of({{"a", "killed"}, {"b", "crashed"}}).substr(0, 10), "job ended:");
 }
 
-TEST(Verdict, without_words_about_promises_every_promise_must_hold) {
+TEST(Verdict, without_words_about_invariants_every_invariant_must_hold) {
   const RunReport report = run_judged(job(1));
   EXPECT_EQ(report.violations.size(), 2U);
   EXPECT_EQ(unmet_names(report), (std::vector<std::string>{"safety.x", "liveness.y"}));

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "model/observe/background_tasks.h"
+#include "model/observe/coverage_points.h"
 #include "model/observe/event_registry.h"
-#include "model/observe/marks.h"
 #include "sim/world/world_event_registry.h"
 #include "test_files.h"
 
@@ -66,8 +66,9 @@ std::vector<std::string> model_files_with(const std::string& pattern) {
 }
 
 TEST(Vocabulary, every_coverage_point_is_set_by_its_name_in_the_table) {
-  EXPECT_EQ(model_files_with(R"re(events::mark,\s*\{\s*")re"), std::vector<std::string>());
-  for (const std::string_view mark : model::marks::kAll) EXPECT_FALSE(mark.empty());
+  EXPECT_EQ(model_files_with(R"re(events::coverage_point,\s*\{\s*")re"),
+            std::vector<std::string>());
+  for (const std::string_view mark : model::coverage::kAll) EXPECT_FALSE(mark.empty());
 }
 
 TEST(Vocabulary, every_background_task_of_an_agent_has_its_name_in_the_table) {

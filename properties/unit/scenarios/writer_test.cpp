@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "model/observe/marks.h"
+#include "model/observe/coverage_points.h"
 #include "model/variant/defects.h"
 #include "scenarios/format/loader.h"
 #include "scenarios/format/vocabulary.h"
@@ -244,7 +244,8 @@ class Draw {
     if (coin()) expect.holds = {"safety.*", "liveness.exit"};
     if (coin()) expect.violates = {"liveness.loss_detection"};
     if (coin())
-      expect.marks = {std::string(model::marks::kAll[static_cast<std::size_t>(number(0, 6))])};
+      expect.coverage = {
+          std::string(model::coverage::kAll[static_cast<std::size_t>(number(0, 6))])};
     if (coin()) {
       Trigger event;
       event.event = "rendezvous.evicted";

@@ -270,7 +270,7 @@ int explain(const ExplainFlags& flags) {
   if (!target) {
     std::cerr << fmt::format(
         "{}: {} here; nothing to explain\n", flags.path,
-        flags.invariant.empty() ? "every promise holds" : flags.invariant + " holds");
+        flags.invariant.empty() ? "every invariant holds" : flags.invariant + " holds");
     return kSomethingFell;
   }
   options.target = *target;
@@ -282,8 +282,8 @@ int explain(const ExplainFlags& flags) {
   Answers answers;
   answers.invariant = target->invariant;
   answers.worlds = flags.worlds;
-  for (const auto& promise : invariants.make_all()) {
-    if (promise->id() == target->invariant) answers.meaning = promise->meaning();
+  for (const auto& invariant : invariants.make_all()) {
+    if (invariant->id() == target->invariant) answers.meaning = invariant->meaning();
   }
   return answer(scenario, options, run, flags, std::move(answers));
 }
@@ -294,13 +294,13 @@ void add_explain(CLI::App& app, int& exit_code) {
   auto flags = std::make_shared<ExplainFlags>();
   CLI::App* command = app.add_subcommand(
       "explain", "Tell why a scenario fails: its causes, when it was too late, what averts it");
-  const std::vector<std::string> promises = properties::InvariantRegistry::with_builtins().ids();
-  command->add_option("scenario", flags->path, "A scenario file whose run breaks a promise")
+  const std::vector<std::string> invariants = properties::InvariantRegistry::with_builtins().ids();
+  command->add_option("scenario", flags->path, "A scenario file whose run violates an invariant")
       ->required();
   command
       ->add_option("--invariant", flags->invariant,
-                   "The broken promise to explain, instead of the first unexpected one")
-      ->check(CLI::IsMember(promises).description("PROMISE"));
+                   "The violated invariant to explain, instead of the first unexpected one")
+      ->check(CLI::IsMember(invariants).description("INVARIANT"));
   command->add_option("--moments", flags->moments, "From how many moments other futures begin")
       ->check(CLI::Range(std::size_t{2}, std::size_t{1'000}))
       ->capture_default_str();

@@ -66,7 +66,8 @@ int explore(const ExploreOptions& options) {
 void add_explore(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ExploreOptions>();
   CLI::App* command = app.add_subcommand(
-      "explore", "Play random worlds with random faults, and collect how promises break");
+      "explore",
+      "Play random worlds with random faults, and collect which invariants they violate");
   command->add_option("--seeds", options->seeds, "How many worlds")
       ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()))
       ->type_name("UINT")
@@ -97,9 +98,9 @@ void add_explore(CLI::App& app, int& exit_code) {
       "its seed alone; whoever plays the same worlds gets the same digest.\n"
       "Examples:\n"
       "  hooke explore --seeds 10000 --jobs 2\n"
-      "  hooke explore --time 3600 --variant hardened --results night.json --capsules night\n"
+      "  hooke explore --time 3600 --variant hardened --results night.json --reproducers night\n"
       "  hooke explore --seeds 1000000 --shard auto --results part-$SLURM_ARRAY_TASK_ID.json\n"
-      "Exit codes: 0 every promise was kept; 1 some were broken; 2 bad input; 3 the harness "
+      "Exit codes: 0 every invariant was kept; 1 some were broken; 2 bad input; 3 the harness "
       "failed, two runs of one world were different, or no world was played.");
   command->callback([options, &exit_code] { exit_code = explore(*options); });
 }

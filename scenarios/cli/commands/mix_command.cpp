@@ -38,7 +38,8 @@ std::vector<Subject> subjects_of(const std::vector<std::string>& paths) {
   }
   if (subjects.empty()) {
     throw scenario::ScenarioError(
-        "/expect/violates: expected a scenario of several torch-2.x agents that breaks a promise, "
+        "/expect/violates: expected a scenario of several torch-2.x agents that violates an "
+        "invariant, "
         "got none");
   }
   return subjects;
@@ -86,9 +87,10 @@ void add_mix(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "mix", "Find how many agents must be hardened, and which, for a failure to disappear");
   command
-      ->add_option("scenarios", options->paths,
-                   "Scenario files, or directories of them; those that break no promise of several "
-                   "torch-2.x agents are passed over")
+      ->add_option(
+          "scenarios", options->paths,
+          "Scenario files, or directories of them; those that violate no invariant of several "
+          "torch-2.x agents are passed over")
       ->required();
   command
       ->add_option("--runs", options->runs,
@@ -100,11 +102,11 @@ void add_mix(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->footer(
       "Plays each scenario with every choice of hardened agents among its nodes. The table, in "
-      "Markdown, says for each promise in how many of the choices of one hardened agent, of two, "
+      "Markdown, says for each invariant in how many of the choices of one hardened agent, of two, "
       "and so on, it is kept in every run, and which are enough: they keep it, and so does every "
       "larger choice. A second table has what is broken in mixtures alone.\n"
       "Example:\n"
-      "  hooke mix scenarios/library/museum --jobs 2\n"
+      "  hooke mix scenarios/library/known_issues --jobs 2\n"
       "Exit codes: 0 no mixture breaks what neither the job as it is nor an all hardened one "
       "breaks; 1 some do; 2 bad input; 3 the harness failed.");
   command->callback([options, &exit_code] { exit_code = mix(*options); });

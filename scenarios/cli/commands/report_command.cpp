@@ -16,7 +16,7 @@ struct ReportOptions {
   std::vector<std::string> files;
   std::vector<std::string> against;
   bool json = false;
-  bool exhibits = false;
+  bool known_issues = false;
 };
 
 hunt::Exploration whole_of(const std::vector<std::string>& files) {
@@ -41,9 +41,9 @@ int compare(const hunt::Exploration& whole, const hunt::Exploration& other) {
 int report(const ReportOptions& options) {
   const hunt::Exploration whole = whole_of(options.files);
   if (!options.against.empty()) return compare(whole, whole_of(options.against));
-  std::cout << (options.exhibits ? report::exhibits_csv(whole)
-                : options.json   ? hunt::write_exploration(whole)
-                                 : report::exploration_table(whole, style_of_terminal()));
+  std::cout << (options.known_issues ? report::known_issues_csv(whole)
+                : options.json       ? hunt::write_exploration(whole)
+                                     : report::exploration_table(whole, style_of_terminal()));
   return exit_code_of(whole);
 }
 
@@ -56,19 +56,22 @@ void add_report(CLI::App& app, int& exit_code) {
   command->add_option("results", options->files, "Files that hooke explore --results has written")
       ->required();
   command->add_flag("--json", options->json, "Print the whole as JSON");
-  command->add_flag("--exhibits", options->exhibits,
-                    "Print a line of CSV for each exhibit of --museum: how often it was met, and "
-                    "the median number of worlds and seconds until it is found");
+  command->add_flag(
+      "--known-issues", options->known_issues,
+      "Print a line of CSV for each known issue that was looked for: how often it was met, and "
+      "the median number of worlds and seconds until it is found");
+  CLI::deprecate_option(command->add_flag("--exhibits", options->known_issues), "--known-issues");
   command
       ->add_option("--against", options->against,
-                   "Results of another space: say only in how many worlds of each a promise broke, "
+                   "Results of another space: say only in how many worlds of each an invariant was "
+                   "violated, "
                    "and in which ways that none of these has shown")
       ->excludes(command->get_option("--json"));
   command->footer(
       "Example:\n"
       "  hooke report part-*.json\n"
       "  hooke report mixed.json --against faithful-*.json\n"
-      "Exit codes: 0 every promise was kept, or nothing is new against the others; 1 some were "
+      "Exit codes: 0 every invariant was kept, or nothing is new against the others; 1 some were "
       "broken, or some ways are new; 2 bad input, or parts that do not belong together; 3 the "
       "harness had failed.");
   command->callback([options, &exit_code] { exit_code = report(*options); });

@@ -81,7 +81,7 @@ report::Result run_one(const std::string& file, const scenario::Scenario& scenar
   kernel::Kernel kernel;  // not longer: a real process on this thread has one of its own
   scenario::RunOptions run_options;
   run_options.seed = options.seed;
-  run_options.twin = !options.once;
+  run_options.determinism_check = !options.once;
   if (options.real_time_limit) run_options.wall_time_max = *options.real_time_limit;
   if (const auto strategy = kernel::strategy_from(options.strategy))
     run_options.schedule = *strategy;
@@ -136,7 +136,7 @@ int exit_code_of(const std::vector<report::Result>& results) {
   bool fell = report::differing(results) > 0;
   bool cut = false;
   for (const report::Result& result : results) {
-    if (!result.run.harness_failure.empty() || result.run.twin_difference) return kHarnessFailed;
+    if (!result.run.harness_failure.empty() || result.run.trace_difference) return kHarnessFailed;
     if (!result.supported()) continue;
     cut = cut || !result.conclusive();
     fell = fell || (result.conclusive() && !result.good());

@@ -106,7 +106,7 @@ std::optional<hunt::FailureKind> first_failure(const Player& player,
                                                scenario::RunReport& report) {
   scenario::RunOptions options;
   for (const bool twice : {false, true}) {
-    options.twin = twice;
+    options.determinism_check = twice;
     report = player.play(start, options);
     const auto target = hunt::target_of(start, report, invariant);
     if (target) return target;
@@ -169,7 +169,7 @@ int shrink(const ShrinkFlags& flags) {
   if (!target) {
     tell << fmt::format(
         "{}: {} here; nothing to shrink\n", flags.path,
-        flags.invariant.empty() ? "every promise holds" : flags.invariant + " holds");
+        flags.invariant.empty() ? "every invariant holds" : flags.invariant + " holds");
     return kSomethingFell;
   }
   tell << fmt::format("keeps    {}\n         {}\n\n", target->invariant,
@@ -210,16 +210,16 @@ void add_shrink(CLI::App& app, int& exit_code) {
   auto flags = std::make_shared<ShrinkFlags>();
   CLI::App* command = app.add_subcommand(
       "shrink", "Make the scenario of a failure as small as it can be and still fail alike");
-  std::vector<std::string> promises = properties::InvariantRegistry::with_builtins().ids();
-  promises.emplace_back("harness");  // a failure of hooke's own
-  command->add_option("scenario", flags->path, "A scenario file whose run breaks a promise")
+  std::vector<std::string> invariants = properties::InvariantRegistry::with_builtins().ids();
+  invariants.emplace_back("harness");  // a failure of hooke's own
+  command->add_option("scenario", flags->path, "A scenario file whose run violates an invariant")
       ->required();
   command->add_option("-o,--output", flags->out,
                       "Write the small scenario there, not to the standard output");
   command
       ->add_option("--invariant", flags->invariant,
-                   "The promise that must stay broken, instead of the first unexpected one")
-      ->check(CLI::IsMember(promises).description("PROMISE"));
+                   "The invariant that must stay broken, instead of the first unexpected one")
+      ->check(CLI::IsMember(invariants).description("INVARIANT"));
   command->add_flag("--any-cause", flags->any_cause,
                     "However it is broken; without this, in the same way");
   command->add_option("--runs", flags->runs, "Give up after so many runs")

@@ -119,7 +119,7 @@ void add_sweep(CLI::App& app, int& exit_code) {
       "  hooke sweep scenarios/library/smoke/happy-path-4-nodes.json --jobs 2\n"
       "  hooke sweep job.json --words agent.kill,node.crash --pairs --time 600\n"
       "  hooke sweep job.json --print 1700000 >world.json\n"
-      "Exit codes: 0 every promise was kept; 1 some were broken; 2 bad input; 3 the harness "
+      "Exit codes: 0 every invariant was kept; 1 some were broken; 2 bad input; 3 the harness "
       "failed, two runs of one world were different, or no world was played.");
   command->callback([options, &exit_code] { exit_code = sweep(*options); });
 }

@@ -82,7 +82,7 @@ def rebind():
 
 # CPython's own: their use is replaced elsewhere, or ends in a replaced function.
 ALLOWED = {
-    ('_datetime', 'datetime'),            # C twin of the replaced class
+    ('_datetime', 'datetime'),            # C determinism check of the replaced class
     ('_random', 'Random'), ('_socket', 'socket'), ('_signal', 'signal'), ('_signal', 'getsignal'),
     ('posix', 'getpid'), ('posix', 'getppid'), ('posix', 'kill'), ('posix', 'killpg'), ('posix', 'getpgid'),
     ('posix', 'urandom'), ('_queue', 'SimpleQueue'), ('_thread', '_set_sentinel'),

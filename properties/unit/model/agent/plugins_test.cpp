@@ -240,12 +240,12 @@ class Observed final : public Agent {
   Observed(const AgentParts& parts, std::string word)
       : ports_(parts.ports), inner_(parts), word_(std::move(word)) {}
   std::optional<RunResult> run() override {
-    ports_.trace.emit(events::mark, {word_});
+    ports_.trace.emit(events::coverage_point, {word_});
     return inner_.run();
   }
   [[nodiscard]] bool handles(Signal signal) const override { return inner_.handles(signal); }
   void ended(const char* state, const std::string& error) override {
-    ports_.trace.emit(events::mark, {word_ + " " + state});
+    ports_.trace.emit(events::coverage_point, {word_ + " " + state});
     inner_.ended(state, error);
   }
 

@@ -190,7 +190,7 @@ RC_GTEST_PROP(RestartBudget,
       rc::gen::pair(rc::gen::inRange(0, 4), rc::gen::inRange(0, 8)));  // agent, rounds since
   std::set<std::int64_t> restarted;
   std::set<std::int64_t> refused;
-  std::int64_t broken_promises = 0;
+  std::int64_t broken_invariants = 0;
   Budget test;
   test.with([&](Ports& ports) {
     std::vector<std::unique_ptr<RestartBudget>> agents;
@@ -203,11 +203,11 @@ RC_GTEST_PROP(RestartBudget,
       RestartBudget& budget = *agents[static_cast<std::size_t>(agent)];
       const bool promised = budget.remaining(round) > 0;
       const bool granted = budget.spend(round).has_value();
-      if (promised != granted) ++broken_promises;
+      if (promised != granted) ++broken_invariants;
       (granted ? restarted : refused).insert(round);
     }
   });
-  RC_ASSERT(broken_promises == 0);
+  RC_ASSERT(broken_invariants == 0);
   RC_ASSERT(static_cast<std::int64_t>(restarted.size()) <= allowed);
   if (!refused.empty()) RC_ASSERT(static_cast<std::int64_t>(restarted.size()) == allowed);
   for (const std::int64_t round : refused) RC_ASSERT(!restarted.contains(round));

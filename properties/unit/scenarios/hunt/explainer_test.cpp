@@ -83,7 +83,7 @@ bool averts(const std::vector<Counterfactual>& changes, const std::string& chang
 
 TEST(CausalStory, FollowsTheCausesFromTheViolationToTheBeginning) {
   Court court;
-  const Scenario scenario = library("museum/incident-05-stale-worker-keys");
+  const Scenario scenario = library("known_issues/incident-05-stale-worker-keys");
   const auto story = causes_of_failure(scenario, court.options(scenario, "safety.round_isolation"),
                                        court.runner());
   ASSERT_TRUE(story.has_value());
@@ -102,7 +102,7 @@ TEST(CausalStory, FollowsTheCausesFromTheViolationToTheBeginning) {
 
 TEST(CausalStory, TellsOfASilenceTheLastThatWasHeardOfThoseItNames) {
   Court court;
-  const Scenario scenario = library("museum/incident-01-dead-participant");
+  const Scenario scenario = library("known_issues/incident-01-dead-participant");
   const auto story = causes_of_failure(scenario, court.options(scenario, "liveness.loss_detection"),
                                        court.runner());
   ASSERT_TRUE(story.has_value());
@@ -115,7 +115,7 @@ TEST(CausalStory, TellsOfASilenceTheLastThatWasHeardOfThoseItNames) {
 
 TEST(CausalStory, TellsWhatGoesRoundInCirclesOnce) {
   Court court;
-  const Scenario scenario = library("museum/incident-11-endless-restarts");
+  const Scenario scenario = library("known_issues/incident-11-endless-restarts");
   ExplainOptions options = court.options(scenario, "liveness.no_livelock");
   options.phrase = [](const sim::Event& event) {
     const std::string name(event.type->name);
@@ -159,7 +159,7 @@ TEST(CausalStory, RecordsOnlyWhatHasAPhraseButFollowsCausesThroughAll) {
 
 TEST(PointOfNoReturn, IsTheCrashThatNobodyNotices) {
   Court court;
-  const Scenario scenario = library("museum/incident-01-dead-participant");
+  const Scenario scenario = library("known_issues/incident-01-dead-participant");
   const ExplainOptions options = court.options(scenario, "liveness.loss_detection");
   const NoReturn found =
       find_point_of_no_return(scenario, sim::WorldTime(80s), options, court.runner());
@@ -188,7 +188,7 @@ TEST(PointOfNoReturn, IsTheStartOfAnAgentWhoseClockIsWrong) {
 
 TEST(PointOfNoReturn, CanBeTheVeryBeginning) {
   Court court;
-  Scenario scenario = library("museum/incident-01-dead-participant");
+  Scenario scenario = library("known_issues/incident-01-dead-participant");
   scenario.timeline.insert(scenario.timeline.begin(), scenario::at(0s, "disk.full", {"a"}));
   scenario.timeline[0].duration = 1s;
   const NoReturn found =
@@ -201,7 +201,7 @@ TEST(PointOfNoReturn, CanBeTheVeryBeginning) {
 }
 
 TEST(PointOfNoReturn, IsTheDrawThatDecides) {
-  // A made-up promise: no agent's start is followed by a worker's that is an even number of
+  // A made-up invariant: no agent's start is followed by a worker's that is an even number of
   // microseconds late. It is drawn when the worker starts, and not before.
   Court court;
   const Scenario scenario = scenario::job(2);
@@ -224,7 +224,7 @@ TEST(PointOfNoReturn, IsTheDrawThatDecides) {
   options.phrase = [](const sim::Event& event) { return std::string(event.type->name); };
   Scenario failing = scenario;
   scenario::RunOptions once;
-  once.twin = false;
+  once.determinism_check = false;
   while (run(failing, once).violations.empty()) ++failing.seed;
   const NoReturn found = find_point_of_no_return(failing, sim::WorldTime(3600s), options, run);
   ASSERT_TRUE(found.as_it_goes_on.has_value());
@@ -240,7 +240,7 @@ TEST(PointOfNoReturn, IsTheDrawThatDecides) {
 
 TEST(Counterfactuals, NameWhatMendsAStaleKey) {
   Court court;
-  const Scenario scenario = library("museum/stale-worker-keys-after-restart");
+  const Scenario scenario = library("known_issues/stale-worker-keys-after-restart");
   const auto changes = find_counterfactuals(
       scenario, court.options(scenario, "safety.round_isolation"), court.runner());
   EXPECT_TRUE(averts(changes, "TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1"));
@@ -270,7 +270,7 @@ TEST(Counterfactuals, HoldInRunsOfTheirOwn) {
 TEST(Counterfactuals, AreNoneThatOnlyKeepTheJobFromBeginning) {
   // Without node b no round is formed, and nobody is lost.
   Court court;
-  Scenario scenario = library("museum/incident-01-dead-participant");
+  Scenario scenario = library("known_issues/incident-01-dead-participant");
   scenario.protocol.rendezvous.min_nodes = 2;
   scenario.cluster.nodes[1].start = 5s;
   const auto changes = find_counterfactuals(
@@ -320,7 +320,7 @@ TEST(PointOfNoReturn, LeavesWhatIsBrokenBrokenWhenItIsLeftAlone) {
 TEST(Counterfactuals, SayWhatBreaksInstead) {
   // With a seat for everybody the job goes on without end, as two worlds.
   Court court;
-  const Scenario scenario = library("museum/incident-11-endless-restarts");
+  const Scenario scenario = library("known_issues/incident-11-endless-restarts");
   const auto changes = find_counterfactuals(
       scenario, court.options(scenario, "liveness.no_livelock"), court.runner());
   const auto seats = std::find_if(changes.begin(), changes.end(), [](const Counterfactual& each) {

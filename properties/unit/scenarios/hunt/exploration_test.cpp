@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/observe/marks.h"
+#include "model/observe/coverage_points.h"
 #include "scenarios/format/json_reader.h"
 #include "scenarios/hunt/explorer.h"
 #include "scenarios/hunt/swarm.h"
@@ -22,7 +22,7 @@ WorldResult world(std::uint64_t seed, std::vector<FailureKind> kinds) {
   WorldResult out;
   out.seed = seed;
   out.kinds = std::move(kinds);
-  out.marks = {"cas_lost"};
+  out.coverage = {"cas_lost"};
   out.faults = {{"net.delay", true}, {"node.crash", false}};
   out.events = 10;
   out.wall = std::chrono::milliseconds(3);
@@ -34,10 +34,11 @@ Exploration some() {
   Exploration out;
   out.shards = {{0, 10, 0, 2}};
   out.wall = std::chrono::seconds(2);
-  const Museum museum{{"too many", {kOne}}, {"both", {kOther, kOne}}, {"never", {{"x", "y"}}}};
-  out.add(world(4, {kOne}), museum);
-  out.add(world(2, {kOther, kOne}), museum);
-  out.add(world(6, {}), museum);
+  const KnownIssues known_issues{
+      {"too many", {kOne}}, {"both", {kOther, kOne}}, {"never", {{"x", "y"}}}};
+  out.add(world(4, {kOne}), known_issues);
+  out.add(world(2, {kOther, kOne}), known_issues);
+  out.add(world(6, {}), known_issues);
   return out;
 }
 
@@ -65,23 +66,23 @@ TEST(Exploration, CountsWorldsByWhatTheyShow) {
   EXPECT_EQ(seen.findings.at(kOne).worlds, 2U);
   EXPECT_EQ(seen.findings.at(kOne).first_seed, 2U);
   EXPECT_EQ(seen.findings.at(kOther).first_seed, 2U);
-  EXPECT_EQ(seen.marks.at("cas_lost"), 3U);
+  EXPECT_EQ(seen.coverage.at("cas_lost"), 3U);
   EXPECT_EQ(seen.faults.at("net.delay").felt, 3U);
   EXPECT_EQ(seen.faults.at("node.crash").felt, 0U);
   EXPECT_EQ(seen.faults.at("node.crash").happened, 3U);
-  EXPECT_EQ(seen.exhibits.at("too many").met.worlds, 2U);
-  EXPECT_EQ(seen.exhibits.at("both").met.first_seed, 2U);
-  EXPECT_EQ(seen.exhibits.at("never").met.worlds, 0U);
-  EXPECT_EQ(seen.marks_never_reached().size(), model::marks::kAll.size() - 1);
+  EXPECT_EQ(seen.known_issues.at("too many").met.worlds, 2U);
+  EXPECT_EQ(seen.known_issues.at("both").met.first_seed, 2U);
+  EXPECT_EQ(seen.known_issues.at("never").met.worlds, 0U);
+  EXPECT_EQ(seen.coverage_never_reached().size(), model::coverage::kAll.size() - 1);
 }
 
 TEST(Exploration, WhatIsWrittenIsReadBack) {
   Exploration seen = some();
-  seen.findings[kOne].capsule = "bounds-1.json";
+  seen.findings[kOne].reproducer = "bounds-1.json";
   const std::string text = write_exploration(seen);
   EXPECT_EQ(write_exploration(load_exploration(text, "x")), text);
   WorldResult one = world(9, {kOne, kOther});
-  one.twins_differ = one.cut = true;
+  one.determinism_failures = one.cut = true;
   const std::string line = write_world(one);
   EXPECT_EQ(write_world(load_world(line, "x")), line);
 }
@@ -99,7 +100,7 @@ TEST(Exploration, PartsOfOneSpaceMakeAWholeInAnyOrder) {
   EXPECT_EQ(write_exploration(forward), write_exploration(backward));
   EXPECT_EQ(forward.worlds, 4U);
   EXPECT_EQ(forward.findings.at(kOther).first_seed, 1U);
-  EXPECT_EQ(forward.exhibits.at("both").met.worlds, 1U);
+  EXPECT_EQ(forward.known_issues.at("both").met.worlds, 1U);
 }
 
 TEST(Exploration, WhatDoesNotBelongTogetherIsNotMerged) {
@@ -108,9 +109,9 @@ TEST(Exploration, WhatDoesNotBelongTogetherIsNotMerged) {
   Exploration elsewhere;
   elsewhere.space = "{}";
   EXPECT_THROW(whole.merge(elsewhere, "other.json"), ScenarioError);
-  Exploration of_another_museum;
-  of_another_museum.add(world(9, {kOther}), {{"both", {kOther}}});
-  EXPECT_THROW(whole.merge(of_another_museum, "museum.json"), ScenarioError);
+  Exploration of_other_known_issues;
+  of_other_known_issues.add(world(9, {kOther}), {{"both", {kOther}}});
+  EXPECT_THROW(whole.merge(of_other_known_issues, "known issues.json"), ScenarioError);
 }
 
 TEST(Exploration, PartsThatShareASeedAreNotMergedHoweverTheyWereDealt) {
@@ -185,18 +186,18 @@ TEST(Exploration, AWorldThatIsPlayedShowsTheSameEachTime) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     WorldResult once = play(kernel, draw(Swarm(), seed), seed, invariants);
     WorldResult again = play(kernel, draw(Swarm(), seed), seed, invariants);
-    EXPECT_FALSE(once.twins_differ);
+    EXPECT_FALSE(once.determinism_failures);
     once.wall = again.wall = {};
     EXPECT_EQ(write_world(once), write_world(again));
   }
 }
 
-TEST(Exhibit, IsMetByAWorldThatFailsInAllItsWaysAndMore) {
-  const Exhibit exhibit{"both", {kOther, kOne}};
-  EXPECT_TRUE(exhibit.is_met_by({kOther, kOne}));
-  EXPECT_TRUE(exhibit.is_met_by({kOther, {"m", "n"}, kOne}));
-  EXPECT_FALSE(exhibit.is_met_by({kOne}));
-  EXPECT_FALSE((Exhibit{"nothing", {}}.is_met_by({kOne})));
+TEST(KnownIssue, IsMetByAWorldThatFailsInAllItsWaysAndMore) {
+  const KnownIssue known_issue{"both", {kOther, kOne}};
+  EXPECT_TRUE(known_issue.is_met_by({kOther, kOne}));
+  EXPECT_TRUE(known_issue.is_met_by({kOther, {"m", "n"}, kOne}));
+  EXPECT_FALSE(known_issue.is_met_by({kOne}));
+  EXPECT_FALSE((KnownIssue{"nothing", {}}.is_met_by({kOne})));
 }
 
 }  // namespace

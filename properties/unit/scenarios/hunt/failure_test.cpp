@@ -31,7 +31,7 @@ TEST(Failure, KeepsWhatWasWrong) {
   EXPECT_NE(kind_of(violation("safety.x", "node a")), kind_of(violation("safety.y", "node a")));
 }
 
-TEST(Failure, IsAnotherWhereNobodyCouldHaveKeptThePromise) {
+TEST(Failure, IsAnotherWhereNoAgentCouldHaveKeptTheInvariant) {
   properties::Violation limited = violation("safety.x", "node a");
   limited.limit = "the store was killed";
   EXPECT_EQ(kind_of(limited).limit, "the store was killed");

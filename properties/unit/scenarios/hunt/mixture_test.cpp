@@ -58,7 +58,7 @@ Mixture of_two(const std::vector<std::map<std::string, std::int64_t>>& broken) {
   Mixture mixture;
   mixture.nodes = {"a", "b"};
   mixture.roles = {{"a", {"store", "late"}}};
-  mixture.promises = {"p"};
+  mixture.invariants = {"p"};
   mixture.runs = 5;
   const std::vector<Placement> all = placements(job_of(2));
   for (std::size_t i = 0; i < all.size(); ++i) mixture.trials.push_back({all[i], broken[i]});
@@ -81,7 +81,7 @@ TEST(Mixtures, NameWhatNeitherKindBreaksAlone) {
   EXPECT_THAT(of_two({{{"p", 5}}, {{"p", 1}}, {{"r", 2}}, {{"r", 1}}}).only_mixed(), IsEmpty());
 }
 
-TEST(Mixtures, AreOneLineForEachPromise) {
+TEST(Mixtures, AreOneLineForEachInvariant) {
   EXPECT_EQ(report::mixture_rows(of_two({{{"p", 4}}, {{"p", 1}}, {}, {}}), "x/y"),
             "| `x/y` | `p` | a (store, late), b | 4/5 | 1/2 1/1 | b |\n");
   EXPECT_THAT(report::mixture_rows(of_two({{{"p", 4}}, {}, {}, {}}), "x"),
@@ -109,7 +109,7 @@ TEST(Mixtures, OfARestartBudgetNeedEverybody) {
   ASSERT_TRUE(can_be_mixed(scenario));
   kernel::Kernel kernel;
   const Mixture mixture = mix(kernel, scenario, 2, properties::InvariantRegistry::with_builtins());
-  EXPECT_THAT(mixture.promises, ElementsAre("safety.restart_budget"));
+  EXPECT_THAT(mixture.invariants, ElementsAre("safety.restart_budget"));
   ASSERT_EQ(mixture.trials.size(), 4U);
   EXPECT_EQ(mixture.trials.front().broken.at("safety.restart_budget"), 2);
   EXPECT_THAT(mixture.trials.back().broken, IsEmpty());

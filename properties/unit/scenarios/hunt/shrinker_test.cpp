@@ -15,7 +15,7 @@
 namespace hooke::hunt {
 namespace {
 
-TEST(Shrinker, FindsTheBugsOfTheMuseumUnderTheNoise) {
+TEST(Shrinker, FindsTheKnownIssuesUnderTheNoise) {
   for (const char* name :
        {"incident-01-dead-participant", "incident-02-departure-closes",
         "incident-03-sigterm-closes-for-good", "incident-05-stale-worker-keys",
@@ -24,7 +24,7 @@ TEST(Shrinker, FindsTheBugsOfTheMuseumUnderTheNoise) {
         "incident-33-spare-crashes-on-clean-close"}) {
     SCOPED_TRACE(name);
     Laboratory laboratory;
-    const Scenario bare = museum(name);
+    const Scenario bare = known_issues(name);
     ShrinkOptions options;
     options.target.invariant = bare.expect.violates.front();
     // Some of them need the right draws, too.
@@ -69,7 +69,7 @@ TEST(Shrinker, LeavesNoLineThatIsNotNeeded) {
   ShrinkOptions options;
   options.target.invariant = "safety.bounds";
   const Shrunk small =
-      shrunk(laboratory, with_noise(museum("incident-11-endless-restarts")), options);
+      shrunk(laboratory, with_noise(known_issues("incident-11-endless-restarts")), options);
   Scenario bare = small.scenario;
   bare.description.clear();
   bare.expect = {};
@@ -100,7 +100,7 @@ TEST(Shrinker, LeavesNoLineThatIsNotNeeded) {
 }
 
 TEST(Shrinker, GivesTheSameResultEachTime) {
-  const Scenario noisy = with_noise(museum("incident-10-store-host"));
+  const Scenario noisy = with_noise(known_issues("incident-10-store-host"));
   Laboratory laboratory;
   const Shrunk first = shrunk(laboratory, noisy);
   EXPECT_EQ(laboratory.runs, first.runs + 1);
@@ -110,12 +110,12 @@ TEST(Shrinker, GivesTheSameResultEachTime) {
 }
 
 TEST(Shrinker, TakesTheCallersWordForTheStart) {
-  const Scenario noisy = with_noise(museum("incident-10-store-host"));
+  const Scenario noisy = with_noise(known_issues("incident-10-store-host"));
   Laboratory laboratory;
   const Shrunk by_itself = shrunk(laboratory, noisy);
   ShrinkOptions options;
   scenario::RunOptions once;
-  once.twin = false;
+  once.determinism_check = false;
   options.start = laboratory.run(noisy, once);
   const Shrunk told = shrunk(laboratory, noisy, options);
   EXPECT_EQ(told.scenario, by_itself.scenario);
@@ -124,18 +124,18 @@ TEST(Shrinker, TakesTheCallersWordForTheStart) {
   EXPECT_FALSE(shrink(noisy, options, laboratory.runner()).has_value());
 }
 
-TEST(Shrinker, MakesASeedOfACapsule) {
+TEST(Shrinker, MakesASeedOfAReproducer) {
   // What an explorer hands over: a random schedule, with every choice on a tape.
   Laboratory laboratory;
-  Scenario capsule = with_noise(museum("incident-05-stale-worker-keys"));
+  Scenario reproducer = with_noise(known_issues("incident-05-stale-worker-keys"));
   scenario::RunOptions recorded;
-  capsule.schedule = kernel::Strategy::random;
+  reproducer.schedule = kernel::Strategy::random;
   recorded.record_tape = true;
-  capsule.tape = laboratory.run(capsule, recorded).tape;
-  ASSERT_GT(capsule.tape->size(), 100U);
+  reproducer.tape = laboratory.run(reproducer, recorded).tape;
+  ASSERT_GT(reproducer.tape->size(), 100U);
   ShrinkOptions options;
   options.target.invariant = "safety.round_isolation";
-  const Shrunk small = shrunk(laboratory, capsule, options);
+  const Shrunk small = shrunk(laboratory, reproducer, options);
   EXPECT_TRUE(small.minimal);
   EXPECT_FALSE(small.scenario.tape.has_value());
   EXPECT_EQ(small.scenario.schedule.strategy, kernel::Strategy::fifo);
@@ -148,13 +148,14 @@ TEST(Shrinker, KeepsToItsBudgetAndSaysSo) {
   ShrinkOptions options;
   options.runs_max = 10;
   Laboratory laboratory;
-  const Shrunk small = shrunk(laboratory, with_noise(museum("incident-10-store-host")), options);
+  const Shrunk small =
+      shrunk(laboratory, with_noise(known_issues("incident-10-store-host")), options);
   EXPECT_FALSE(small.minimal);
   EXPECT_EQ(small.runs, 10U);
   expect_proof(laboratory, small, "safety.store_lifetime");
 }
 
-TEST(Shrinker, HasNothingToDoWhereEveryPromiseHolds) {
+TEST(Shrinker, HasNothingToDoWhereEveryInvariantHolds) {
   Laboratory laboratory;
   const Scenario healthy = scenario::job(2);
   EXPECT_FALSE(target_of(healthy, laboratory.run(healthy), "").has_value());
@@ -163,7 +164,7 @@ TEST(Shrinker, HasNothingToDoWhereEveryPromiseHolds) {
   EXPECT_FALSE(shrink(healthy, options, laboratory.runner()).has_value());
 }
 
-TEST(Shrinker, FollowsAPromiseThatTheScenarioDoesNotExpectToBreak) {
+TEST(Shrinker, FollowsAnInvariantThatTheScenarioDoesNotExpectToBreak) {
   scenario::RunReport report;
   report.violations = {{"safety.x", "node a", sim::WorldTime(2s), {}},
                        {"safety.y", "node b", sim::WorldTime(1s), {}},
@@ -179,7 +180,7 @@ TEST(Shrinker, FollowsAPromiseThatTheScenarioDoesNotExpectToBreak) {
 }
 
 TEST(Shrinker, TakesAnotherCauseOnlyWhenToldTo) {
-  // The same promise is broken in two ways; the simpler one is of the other kind.
+  // The same invariant is violated in two ways; the simpler one is of the other kind.
   const auto run = [](const Scenario& scenario, const scenario::RunOptions&) {
     scenario::RunReport report;
     report.violations = {{"safety.bounds",

@@ -14,7 +14,7 @@ namespace hooke::hunt {
 using namespace std::chrono_literals;
 using scenario::Scenario;
 
-/// Runs judged by every built-in promise; counts them.
+/// Runs judged by every built-in invariant; counts them.
 class Laboratory {
  public:
   scenario::RunReport run(const Scenario& scenario, const scenario::RunOptions& options = {}) {
@@ -33,9 +33,10 @@ class Laboratory {
   properties::InvariantRegistry invariants_ = properties::InvariantRegistry::with_builtins();
 };
 
-inline Scenario museum(const std::string& name) {
+inline Scenario known_issues(const std::string& name) {
   return scenario::load_scenario_file(
-      (scenario::source_directory() / "scenarios/library/museum" / (name + ".json")).string());
+      (scenario::source_directory() / "scenarios/library/known_issues" / (name + ".json"))
+          .string());
 }
 
 inline scenario::TimelineEntry fault(sim::Duration at, const std::string& what,
@@ -80,7 +81,7 @@ inline Scenario with_noise(Scenario scenario) {
 
 inline Shrunk shrunk(Laboratory& laboratory, const Scenario& start, ShrinkOptions options = {}) {
   scenario::RunOptions first;
-  first.twin = false;
+  first.determinism_check = false;
   const auto target = target_of(start, laboratory.run(start, first), options.target.invariant);
   if (!target) throw std::runtime_error(start.name + " does not fail");
   options.target = *target;

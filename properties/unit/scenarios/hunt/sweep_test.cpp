@@ -52,7 +52,7 @@ TEST_F(Sweep, EveryFaultHappensWhereItIsPut) {
     const WorldResult result = play(kernel, world, 0, invariants);
     ASSERT_EQ(result.faults.size(), 1U) << scenario::write_scenario(world);
     EXPECT_EQ(result.faults.front().word, world.timeline.back().what);
-    EXPECT_FALSE(result.twins_differ);
+    EXPECT_FALSE(result.determinism_failures);
   }
 }
 

@@ -119,7 +119,8 @@ TEST(TraceMerger, knows_a_nodes_wall_clock_from_what_its_processes_tell) {
   WallTimes wall;
   of.merger.add_sink(wall);
   // At 1,020 ms of the machine's clock the agent's wall clock said one hour.
-  of.merger.note({sim::WorldTime(1020ms), kA, kAgent, &ev::mark, {"x"}, sim::WallTime(1h)});
+  of.merger.note(
+      {sim::WorldTime(1020ms), kA, kAgent, &ev::coverage_point, {"x"}, sim::WallTime(1h)});
   of.note(30, kA, kAgent, wev::process_ended, {0});  // the cluster's news has none
   static_cast<void>(of.told());
   EXPECT_THAT(wall.times, ElementsAre(sim::WallTime(1h), sim::WallTime(1h + 10ms)));

@@ -1,5 +1,5 @@
 // Two runs of one seed are one run; where they are not, the first different event is found.
-#include "scenarios/simulated/twin.h"
+#include "scenarios/simulated/determinism_check.h"
 
 #include <gtest/gtest.h>
 
@@ -33,13 +33,13 @@ RunReport run_with(const std::function<void(sim::Ports&)>& program) {
   return run_bare(job(2), nullptr, options);
 }
 
-TEST(Twin, an_honest_job_runs_twice_alike) {
+TEST(DeterminismCheck, an_honest_job_runs_twice_alike) {
   const RunReport report = run_bare(job(4));
-  EXPECT_FALSE(report.twin_difference.has_value());
+  EXPECT_FALSE(report.trace_difference.has_value());
   EXPECT_TRUE(report.passed) << unmet(report);
 }
 
-TEST(Twin, a_planted_iteration_over_a_hash_map_of_pointers_is_located) {
+TEST(DeterminismCheck, a_planted_iteration_over_a_hash_map_of_pointers_is_located) {
   // The map is kept between the two runs, so its keys lie elsewhere in the second.
   std::vector<std::unique_ptr<std::string>> kept;
   const RunReport report = run_with([&](sim::Ports& ports) {
@@ -52,30 +52,30 @@ TEST(Twin, a_planted_iteration_over_a_hash_map_of_pointers_is_located) {
     for (std::size_t i = first; i < kept.size(); i += 2) set.insert(kept[i].get());
     for (const std::string* item : set) ports.trace.emit(kPlanted, {*item});
   });
-  ASSERT_TRUE(report.twin_difference.has_value());
+  ASSERT_TRUE(report.trace_difference.has_value());
   EXPECT_FALSE(report.passed);
   EXPECT_NE(report.harness_failure.find("not the same run"), std::string::npos);
-  const TwinDifference& difference = *report.twin_difference;
+  const TraceDifference& difference = *report.trace_difference;
   EXPECT_GT(difference.event_number, 1U);
   EXPECT_NE(difference.first.find("planted.step item="), std::string::npos) << difference.first;
   EXPECT_NE(difference.second.find("planted.step item="), std::string::npos) << difference.second;
   EXPECT_NE(difference.first, difference.second);
 }
 
-TEST(Twin, a_planted_look_at_the_real_clock_is_located) {
+TEST(DeterminismCheck, a_planted_look_at_the_real_clock_is_located) {
   const RunReport report = run_with([](sim::Ports& ports) {
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
     ports.trace.emit(kPlanted, {static_cast<std::int64_t>(now)});
   });
-  ASSERT_TRUE(report.twin_difference.has_value());
-  EXPECT_NE(report.twin_difference->first.find("10.0"), std::string::npos);
-  EXPECT_NE(report.twin_difference->first.find("a["), std::string::npos);
-  EXPECT_NE(report.twin_difference->first.find("planted.step"), std::string::npos);
-  EXPECT_NE(report.twin_difference->second.find("planted.step"), std::string::npos);
-  EXPECT_NE(report.twin_difference->first, report.twin_difference->second);
+  ASSERT_TRUE(report.trace_difference.has_value());
+  EXPECT_NE(report.trace_difference->first.find("10.0"), std::string::npos);
+  EXPECT_NE(report.trace_difference->first.find("a["), std::string::npos);
+  EXPECT_NE(report.trace_difference->first.find("planted.step"), std::string::npos);
+  EXPECT_NE(report.trace_difference->second.find("planted.step"), std::string::npos);
+  EXPECT_NE(report.trace_difference->first, report.trace_difference->second);
 }
 
-TEST(Twin, a_difference_that_no_event_shows_is_found_at_the_next_event) {
+TEST(DeterminismCheck, a_difference_that_no_event_shows_is_found_at_the_next_event) {
   int runs = 0;
   const RunReport report = run_with([&](sim::Ports& ports) {
     // A fiber more in the second run, which does nothing that anybody sees.
@@ -83,12 +83,12 @@ TEST(Twin, a_difference_that_no_event_shows_is_found_at_the_next_event) {
     ports.executor.sleep_until(ports.clock.monotonic_now() + 1s);
     ports.trace.emit(kPlanted, {"same"});
   });
-  ASSERT_TRUE(report.twin_difference.has_value());
-  EXPECT_EQ(report.twin_difference->first,
-            report.twin_difference->second + ", reached by other steps");
+  ASSERT_TRUE(report.trace_difference.has_value());
+  EXPECT_EQ(report.trace_difference->first,
+            report.trace_difference->second + ", reached by other steps");
 }
 
-TEST(Twin, a_run_that_has_an_event_more_is_told_from_one_that_was_over) {
+TEST(DeterminismCheck, a_run_that_has_an_event_more_is_told_from_one_that_was_over) {
   int runs = 0;
   const auto emit_in_run = [&](int which) {
     runs = 0;
@@ -99,14 +99,14 @@ TEST(Twin, a_run_that_has_an_event_more_is_told_from_one_that_was_over) {
     });
   };
   const RunReport more_steps_in_second = emit_in_run(2);
-  ASSERT_TRUE(more_steps_in_second.twin_difference.has_value());
-  EXPECT_NE(more_steps_in_second.twin_difference->first.find("process.ended"), std::string::npos);
+  ASSERT_TRUE(more_steps_in_second.trace_difference.has_value());
+  EXPECT_NE(more_steps_in_second.trace_difference->first.find("process.ended"), std::string::npos);
 }
 
 // ---- the recorder and the comparer alone --------------------------------------------------------
 
 struct Pair {
-  explicit Pair(std::size_t bytes_max = TwinRecorder::kBytesMax)
+  explicit Pair(std::size_t bytes_max = FirstRun::kBytesMax)
       : recorder(first_trace, bytes_max),
         comparer(recorder, second_trace, names, [this] { ++stops; }) {
     first_trace.add_sink(recorder);
@@ -120,11 +120,11 @@ struct Pair {
   std::vector<std::string> names{"a", "b"};
   kernel::TraceRecorder first_trace, second_trace;
   int stops = 0;
-  TwinRecorder recorder;
-  TwinComparer comparer;
+  FirstRun recorder;
+  SecondRun comparer;
 };
 
-TEST(Twin, a_number_and_a_text_of_the_same_digits_are_different) {
+TEST(DeterminismCheck, a_number_and_a_text_of_the_same_digits_are_different) {
   Pair pair;
   pair.emit(pair.first_trace, 5);
   pair.recorder.finish(kernel::RunEnd::stopped);
@@ -138,7 +138,7 @@ TEST(Twin, a_number_and_a_text_of_the_same_digits_are_different) {
   EXPECT_EQ(pair.stops, 1);
 }
 
-TEST(Twin, texts_are_compared_to_their_last_letter) {
+TEST(DeterminismCheck, texts_are_compared_to_their_last_letter) {
   Pair pair;
   for (const char* text : {"one", "two", "three"}) pair.emit(pair.first_trace, text);
   pair.recorder.finish(kernel::RunEnd::stopped);
@@ -148,7 +148,7 @@ TEST(Twin, texts_are_compared_to_their_last_letter) {
   EXPECT_NE(pair.comparer.difference()->first.find("three"), std::string::npos);
 }
 
-TEST(Twin, events_beyond_the_memory_limit_are_still_compared_but_not_shown) {
+TEST(DeterminismCheck, events_beyond_the_memory_limit_are_still_compared_but_not_shown) {
   Pair pair(200);
   for (int i = 0; i < 100; ++i) pair.emit(pair.first_trace, i);
   pair.recorder.finish(kernel::RunEnd::stopped);
@@ -160,7 +160,7 @@ TEST(Twin, events_beyond_the_memory_limit_are_still_compared_but_not_shown) {
   EXPECT_NE(pair.comparer.difference()->first.find("too far"), std::string::npos);
 }
 
-TEST(Twin, a_second_run_that_is_shorter_or_longer_is_different) {
+TEST(DeterminismCheck, a_second_run_that_is_shorter_or_longer_is_different) {
   Pair shorter;
   shorter.emit(shorter.first_trace, 1);
   shorter.emit(shorter.first_trace, 2);
@@ -181,7 +181,7 @@ TEST(Twin, a_second_run_that_is_shorter_or_longer_is_different) {
   EXPECT_EQ(longer.comparer.difference()->first, "the run was over");
 }
 
-TEST(Twin, equal_events_with_another_ending_are_different) {
+TEST(DeterminismCheck, equal_events_with_another_ending_are_different) {
   Pair pair;
   pair.emit(pair.first_trace, 1);
   pair.recorder.finish(kernel::RunEnd::stopped);

@@ -1,6 +1,6 @@
 // Each event is a few words: type, which fields are texts, cause, times, place, then one word per
 // field (a number, or the length of a text), the texts apart.
-#include "scenarios/simulated/twin.h"
+#include "scenarios/simulated/determinism_check.h"
 
 #include <fmt/format.h>
 
@@ -56,7 +56,7 @@ std::string describe(const sim::Event& event, const std::vector<std::string>& no
   return line + fmt::format(" (caused by event {})", event.parent.value);
 }
 
-void TwinRecorder::on_event(const sim::Event& event) {
+void FirstRun::on_event(const sim::Event& event) {
   hashes_.push_back(recorder_.hash().low());
   if (kept_ + 1 != hashes_.size()) return;  // no longer kept
   Words words;
@@ -68,12 +68,12 @@ void TwinRecorder::on_event(const sim::Event& event) {
   if (words_.size() * sizeof(words_[0]) + texts_.size() <= bytes_max_) ++kept_;
 }
 
-void TwinRecorder::finish(kernel::RunEnd end) {
+void FirstRun::finish(kernel::RunEnd end) {
   end_ = end;
   last_hash_ = recorder_.hash().hex();
 }
 
-void TwinComparer::on_event(const sim::Event& event) {
+void SecondRun::on_event(const sim::Event& event) {
   if (difference_) return;
   if (events_ >= first_.hashes_.size()) {
     return differ("the run was over", describe(event, node_names_));
@@ -105,7 +105,7 @@ void TwinComparer::on_event(const sim::Event& event) {
 }
 
 /// The event of the first run at the current place.
-std::string TwinComparer::first_event() const {
+std::string SecondRun::first_event() const {
   const std::span<const std::uint64_t> words = std::span(first_.words_).subspan(word_);
   const auto* const type = reinterpret_cast<const sim::EventType*>(words[0]);
   sim::Event event;
@@ -129,7 +129,7 @@ std::string TwinComparer::first_event() const {
   return describe(event, node_names_);
 }
 
-void TwinComparer::finish(kernel::RunEnd end) {
+void SecondRun::finish(kernel::RunEnd end) {
   if (difference_) return;
   const std::string first_end(to_string(first_.end_));
   if (events_ < first_.hashes_.size()) {
@@ -142,8 +142,8 @@ void TwinComparer::finish(kernel::RunEnd end) {
   }
 }
 
-void TwinComparer::differ(std::string first, std::string second) {
-  difference_ = TwinDifference{events_ + 1, std::move(first), std::move(second)};
+void SecondRun::differ(std::string first, std::string second) {
+  difference_ = TraceDifference{events_ + 1, std::move(first), std::move(second)};
   if (stop_) stop_();
 }
 

@@ -17,7 +17,7 @@ using FirstWorld = std::function<scenario::Scenario(kernel::Kernel&, const hunt:
 /// Shrinks the first world of each finding, `jobs` at a time, and writes them below `directory`,
 /// which is made; the findings get their names. `quiet`: no line that says how far it is.
 /// std::system_error when a file cannot be written.
-void write_capsules(hunt::Exploration& exploration, const FirstWorld& first_world,
-                    const std::string& directory, unsigned jobs, bool quiet);
+void write_reproducers(hunt::Exploration& exploration, const FirstWorld& first_world,
+                       const std::string& directory, unsigned jobs, bool quiet);
 
 }  // namespace hooke::cli

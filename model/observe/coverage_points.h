@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-namespace hooke::model::marks {
+namespace hooke::model::coverage {
 
 inline constexpr std::string_view kSelfEvicted = "self_evicted";  ///< found itself struck off
 inline constexpr std::string_view kCasLost = "cas_lost";  ///< somebody wrote the state first
@@ -21,4 +21,4 @@ inline constexpr std::array kAll{kSelfEvicted,        kCasLost,     kLateJoinerW
                                  kRedundancyListUsed, kRollback,    kDeadlineExtended,
                                  kLastCallExpired,    kStoreLingers};
 
-}  // namespace hooke::model::marks
+}  // namespace hooke::model::coverage

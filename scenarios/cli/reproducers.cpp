@@ -1,4 +1,4 @@
-#include "scenarios/cli/capsules.h"
+#include "scenarios/cli/reproducers.h"
 
 #include <fmt/format.h>
 
@@ -41,8 +41,8 @@ std::string small_world(kernel::Kernel& kernel, const hunt::FailureKind& kind,
 
 }  // namespace
 
-void write_capsules(hunt::Exploration& exploration, const FirstWorld& first_world,
-                    const std::string& directory, unsigned jobs, bool quiet) {
+void write_reproducers(hunt::Exploration& exploration, const FirstWorld& first_world,
+                       const std::string& directory, unsigned jobs, bool quiet) {
   std::filesystem::create_directories(directory);
   struct Task {
     const hunt::FailureKind& kind;
@@ -53,8 +53,8 @@ void write_capsules(hunt::Exploration& exploration, const FirstWorld& first_worl
   std::map<std::string, int> numbers;
   for (auto& [kind, finding] : exploration.findings) {
     if (!kind.limit.empty()) continue;
-    const std::string promise = kind.invariant.substr(kind.invariant.find('.') + 1);
-    tasks.push_back({kind, finding, fmt::format("{}-{}.json", promise, ++numbers[promise])});
+    const std::string invariant = kind.invariant.substr(kind.invariant.find('.') + 1);
+    tasks.push_back({kind, finding, fmt::format("{}-{}.json", invariant, ++numbers[invariant])});
   }
   const auto invariants = properties::InvariantRegistry::with_builtins();
   std::unique_ptr<kernel::Kernel> kernel;  // of the process that works
@@ -66,8 +66,8 @@ void write_capsules(hunt::Exploration& exploration, const FirstWorld& first_worl
   const auto write = [&](Task& task, const std::string& text) {
     const std::string path = (std::filesystem::path(directory) / task.name).string();
     if (!(std::ofstream(path) << text))
-      throw CLI::ValidationError("--capsules", path + " cannot be written");
-    task.finding.capsule = path;
+      throw CLI::ValidationError("--reproducers", path + " cannot be written");
+    task.finding.reproducer = path;
     ++over;
     tell();
   };
