@@ -334,8 +334,8 @@ bool ElasticAgent::form_group(bool again) try {
                      group_.group_world_size, group_.ranks.base_rank, group_.ranks.world_size});
   ports_.fault_point.reach("agent.ranks_assigned");
   handler_.group_formed();
-  if (hardened()) job_.look();
-  membership_.formed();
+  const sim::MonotonicTime formed = ports_.clock.monotonic_now();
+  membership_.formed(formed, !hardened() || job_.look());
   return true;
 } catch (const RendezvousGroupLostError&) {
   return false;

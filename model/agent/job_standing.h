@@ -48,8 +48,8 @@ class JobStanding {
   /// As last heard.
   [[nodiscard]] std::int64_t remaining_restarts() const { return remaining_; }
 
-  /// Takes note of what the job's agents have spent.
-  void look() { budget().look(); }
+  /// Takes note of what the job's agents have spent. False: the store did not answer.
+  bool look() { return budget().look(); }
   /// Likewise, of an agent that has had a group before.
   void look_again();
   /// Tells what was spent while nobody could be told.

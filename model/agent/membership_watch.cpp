@@ -1,5 +1,7 @@
 #include "model/agent/membership_watch.h"
 
+#include <utility>
+
 #include "model/rendezvous/core/errors.h"
 #include "model/store/store.h"
 
@@ -26,9 +28,9 @@ void MembershipWatch::met() {
   leave_what_is_done();
 }
 
-void MembershipWatch::formed() {
-  heard_ = ports_.clock.monotonic_now();
-  silent_ = false;
+void MembershipWatch::formed(sim::MonotonicTime at, bool heard) {
+  heard_ = heard ? ports_.clock.monotonic_now() : at;
+  silent_ = !heard;
 }
 
 const char* MembershipWatch::cause_to_restart(Attempt& attempt) {
@@ -37,11 +39,13 @@ const char* MembershipWatch::cause_to_restart(Attempt& attempt) {
   if (limit && silent_ && ports_.clock.monotonic_now() - heard_ >= *limit) {
     return "rendezvous_lost";
   }
-  silent_ = true;
+  const bool was_silent = std::exchange(silent_, true);
   try {
     const char* const cause = cause_if_it_answers(attempt);
     silent_ = false;
     heard_ = ports_.clock.monotonic_now();
+    // A store that was away may have come up empty: what was spent is told to it again.
+    if (was_silent && hardened()) static_cast<void>(job_.look());
     return cause;
   } catch (const RendezvousConnectionError&) {
   } catch (const StoreNetworkError&) {
@@ -51,7 +55,8 @@ const char* MembershipWatch::cause_to_restart(Attempt& attempt) {
 
 const char* MembershipWatch::cause_if_it_answers(Attempt& attempt) {
   if (others_wait(attempt)) {
-    if (hardened()) job_.look();  // one of them may have paid, and the store may forget it
+    if (hardened())
+      static_cast<void>(job_.look());  // one of them may have paid, and the store may forget it
     if (planted(Planted::agent_budget_renewed_by_newcomers)) {
       job_.renew();
       attempt.restart_count = 0;

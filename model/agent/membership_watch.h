@@ -22,8 +22,8 @@ class MembershipWatch {
   /// The ranks of a group are known, which is not formed before all have heard of it.
   /// RendezvousGracefulExitError when there is nothing left for it to do.
   void met();
-  /// It is formed.
-  void formed();
+  /// It was formed at `at`. Not `heard`: the store was asked since then, and did not answer.
+  void formed(sim::MonotonicTime at, bool heard);
 
   /// "membership_change", "member_left", "member_lost" or "rendezvous_lost"; null: for nothing. A
   /// failing backend ends a healthy agent. A hardened one asks again until the others must

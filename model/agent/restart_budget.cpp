@@ -68,14 +68,15 @@ class JobBudget final : public RestartBudget {
     }
   }
 
-  void look() override {
+  bool look() override {
     try {
       const Value held = stored();
       latest(held);
       give_back(held, known_.round);
       untold_ = false;
+      return true;
     } catch (const StoreError&) {
-      // What was known before is known still.
+      return false;  // what was known before is known still
     }
   }
 

@@ -19,7 +19,7 @@ class RestartBudget {
   /// Restarts that are left for workers that failed in `round`.
   virtual std::int64_t remaining(std::int64_t round) = 0;
   /// Takes note of what has been spent so far, in case that who keeps the count loses it.
-  virtual void look() {}
+  virtual bool look() { return true; }
   /// Tells the others of what was taken while they could not be told.
   virtual void settle() {}
   /// Takes one for them, and returns how many are left then. nullopt: there was none.

@@ -97,9 +97,8 @@ bool a_worker_has_ended_well(const JobView& view, const Agent& agent, AgentId id
 void HealedCore::see(const sim::Event& event, const JobView& view) {
   if (event.type == &model::events::worker_started) {
     const auto place = std::pair(event.node, event.field("local_rank").number());
-    const auto [run, first] = runs_.try_emplace(place);
-    if (!first) ++run->second.number;
-    run->second.pid = sim::Pid{static_cast<std::int32_t>(event.field("worker_pid").number())};
+    const sim::Pid pid{static_cast<std::int32_t>(event.field("worker_pid").number())};
+    numbers_[{event.node, pid}] = started_[place]++;
     return;
   }
   if (event.type == &model::events::store_serving) {
@@ -130,16 +129,16 @@ bool HealedCore::has_store(std::string_view machine) const {
 }
 
 bool HealedCore::some_began_anew() const {
-  return std::any_of(runs_.begin(), runs_.end(),
-                     [](const auto& run) { return run.second.number > 0; });
+  return std::any_of(started_.begin(), started_.end(),
+                     [](const auto& place) { return place.second > 1; });
 }
 
 bool HealedCore::is_endless(sim::NodeId node, const std::string& name,
                             const Process& worker) const {
-  const auto run = runs_.find({node, worker.local_rank});
-  if (endless_.empty() || run == runs_.end() || run->second.pid != worker.pid) return false;
+  const auto number = numbers_.find({node, worker.pid});
+  if (endless_.empty() || number == numbers_.end()) return false;
   const std::string here = name + "/" + std::to_string(worker.local_rank);
-  const bool first = run->second.number == 0;
+  const bool first = number->second == 0;
   return endless_.contains("*") || endless_.contains(here + "/*") ||
          endless_.contains(name + "/*") ||
          (first && (endless_.contains(here) || endless_.contains(name)));

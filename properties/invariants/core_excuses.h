@@ -40,17 +40,15 @@ class HealedCore {
                                 const Process& worker) const;
 
  private:
-  struct Run {
-    std::int64_t number = 0;  ///< of the worker's place on its node, from 0
-    sim::Pid pid{};
-  };
   bool healed_ = false;
   sim::WorldTime since_{};
   sim::Duration work_{};
   bool waits_for_ever_ = false;
   std::set<sim::NodeId> nodes_;
-  std::set<std::string, std::less<>> endless_;                      ///< as core.healed names them
-  std::map<std::pair<sim::NodeId, std::int64_t>, Run> runs_;        ///< by node and local rank
+  std::set<std::string, std::less<>> endless_;  ///< as core.healed names them
+  std::map<std::pair<sim::NodeId, std::int64_t>, std::int64_t> started_;  ///< by node, local rank
+  /// Of each worker: how many were started in its place before it.
+  std::map<std::pair<sim::NodeId, sim::Pid>, std::int64_t> numbers_;
   std::map<std::pair<sim::NodeId, sim::Pid>, std::string> stores_;  ///< and their machine's name
 };
 

@@ -121,6 +121,15 @@ TEST(Core, a_program_without_an_end_excuses_who_runs_it_and_its_peers) {
   EXPECT_THAT(told(of_another), Not(IsEmpty()));
 }
 
+TEST(Core, a_worker_of_another_agent_in_its_place_does_not_end_a_program_without_an_end) {
+  Script script = two_nodes_at_work();
+  script.at(50s).emit("a", 200, ev::worker_started,
+                      {"other", std::int64_t{0}, std::int64_t{201}, std::int64_t{0},
+                       std::int64_t{0}, std::int64_t{1}, std::int64_t{0}, "a:1"});
+  script.at(100s).core_healed("a,b", 20s, 60s, "a").at(5000s);
+  EXPECT_THAT(told(script), IsEmpty());
+}
+
 TEST(Core, a_first_run_without_an_end_says_nothing_of_the_second) {
   Script script = two_nodes_at_work();
   script.at(50s).worker_ends("a", 0, 1).reaps("a").restarts("a", "worker_failure");
