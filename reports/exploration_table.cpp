@@ -154,7 +154,7 @@ std::string exploration_table(const Exploration& exploration, const Style& style
            " stopped by a limit of the harness, judged up to there\n";
   }
   if (exploration.ways() == 0) {
-    const char* const limits = exploration.findings.empty() ? "" : " that anybody could keep";
+    const char* const limits = exploration.findings.empty() ? "" : " that an agent could keep";
     out +=
         paint(style, "32", fmt::format("every invariant{} was kept in every world", limits)) + "\n";
   } else {

@@ -15,19 +15,19 @@ namespace hooke::report {
 std::string progress(const hunt::Exploration& so_far, std::uint64_t done, std::uint64_t planned,
                      std::chrono::nanoseconds elapsed);
 
-/// How many worlds, how they broke, what of the known issues was met, which faults had no effect, and which
-/// coverage points were never reached.
+/// How many worlds, how they broke, what of the known issues was met, which faults had no effect,
+/// and which coverage points were never reached.
 std::string exploration_table(const hunt::Exploration& exploration, const Style& style);
 
-/// After how many worlds of this exploration's kind a known issue is found in half of all hunts, when
-/// `met` of `of` worlds have shown it: worlds are drawn independently, so that the number until the
-/// first is geometric. `met` is not 0.
+/// After how many worlds of this exploration's kind a known issue is found in half of all hunts,
+/// when `met` of `of` worlds have shown it: worlds are drawn independently, so that the number
+/// until the first is geometric. `met` is not 0.
 std::uint64_t median_worlds(std::uint64_t met, std::uint64_t of);
 
-/// A line for each known issue, after a line of names: in how many worlds of how many it was met; the
-/// median number of worlds until it is found blindly, and of seconds at this exploration's pace
-/// (both empty: not met); and which other known issues fail in all its ways, so that worlds that met
-/// them count for this one, too.
+/// A line for each known issue, after a line of names: in how many worlds of how many it was met;
+/// the median number of worlds until it is found blindly, and of seconds at this exploration's pace
+/// (both empty: not met); and which other known issues fail in all its ways, so that worlds that
+/// met them count for this one, too.
 std::string known_issues_csv(const hunt::Exploration& exploration);
 /// In how many worlds of each an invariant was violated, and the ways that only `exploration` has.
 std::string comparison_table(const hunt::Exploration& exploration, const hunt::Exploration& other,

@@ -86,7 +86,7 @@ StudyPoint measure(kernel::Kernel& kernel, const StudyPlan& plan, std::int64_t n
   std::uint64_t attempts = 0, conflicts = 0, bytes = 0;
   const scenario::Scenario scenario = join_scenario(nodes, service_us, plan.join_timeout);
   const properties::InvariantRegistry none;
-  // Where nobody gets in, another seed says the same, and such runs are long.
+  // Where no agent gets in, another seed says the same, and such runs are long.
   for (std::int64_t seed = 1; seed <= plan.seeds && (seed == 1 || !all.empty()); ++seed) {
     ++point.seeds;
     JoinWatch watch(kernel, static_cast<std::size_t>(nodes));

@@ -23,7 +23,7 @@ struct StudyPlan {
 struct StudyPoint {
   std::int64_t nodes = 0;
   std::int64_t service_us = 0;
-  std::int64_t seeds = 0;              ///< that were run: one where it let nobody in
+  std::int64_t seeds = 0;              ///< that were run: one where it let no agent in
   std::uint64_t joins = 0;             ///< nodes that got into the round
   std::uint64_t failures = 0;          ///< nodes that did not
   sim::Duration p50{}, p99{}, last{};  ///< of the time from wanting to join to being in

@@ -44,7 +44,7 @@ const char* end_text(JobStatus status) {
   switch (status) {
     case JobStatus::unknown: return ": the store knows no such job\n";
     case JobStatus::no_state: return ": no agent has written one yet\n";
-    default: return ": the job has ended, nobody can join it any more\n";
+    default: return ": the job has ended, no agent can join it any more\n";
   }
 }
 

@@ -168,7 +168,7 @@ bool ElasticAgent::goes_on_after(RunResult& result) {
   const std::int64_t before = job_.remaining_restarts();  // of this failure
   const bool silent = result.state == WorkerState::unhealthy && !silent_.empty();
   if (silent) result.failures = silent_workers();
-  // Whoever cannot be ended holds on to what those started anew would need.
+  // An agent that cannot be ended holds on to what those started anew would need.
   const bool stops =
       context_->has_abandoned() || (silent && heartbeats_.policy() == HeartbeatPolicy::stop);
   if (result.failed() && !stops && job_.fails_for_a_departure()) {
@@ -398,7 +398,7 @@ void ElasticAgent::pause(sim::Duration delay) {
 }
 
 /// One restart of the budget for all that had failed at this look. The rendezvous is not asked:
-/// the places in it stay taken, and nobody else has to know.
+/// the places in it stay taken, and no other agent has to know.
 void ElasticAgent::restart_failed(const ProcessFailures& failures, sim::Duration delay) {
   ++attempt_.restart_count;
   reports_.restarts(attempt_.restart_count);

@@ -1,4 +1,5 @@
-// Signatures first and last: they may be written twice, and whoever has none counts itself anew.
+// Signatures first and last: they may be written twice, and an agent that has none counts itself
+// anew.
 #include "model/agent/exit_barrier.h"
 
 #include <algorithm>
@@ -66,7 +67,7 @@ bool ExitBarrier::is_open(sim::Duration at_most) {
 }
 
 bool ExitBarrier::may_have_seen(const std::vector<std::int64_t>& ranks) {
-  if (!store_.check({barrier_count(prefix_)})) return false;  // nobody is done
+  if (!store_.check({barrier_count(prefix_)})) return false;  // no agent is done
   if (ranks.empty()) return true;
   const bool all_have_signed = std::all_of(ranks.begin(), ranks.end(), [&](std::int64_t rank) {
     return store_.check({signature(rank)});

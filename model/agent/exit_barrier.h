@@ -27,13 +27,13 @@ class ExitBarrier {
   void leave();
   /// One at least has done so. StoreError.
   bool has_been_left();
-  /// It was open, and nobody has gone back to work. StoreError.
+  /// It was open, and no agent has gone back to work. StoreError.
   bool has_been_passed();
-  /// Waits `at_most` for the others. Whoever finds all signatures there opens the barrier for those
-  /// who only count. StoreNetworkError.
+  /// Waits `at_most` for the others. An agent that finds all signatures there opens the barrier for
+  /// those who only count. StoreNetworkError.
   bool is_open(sim::Duration at_most);
   /// Whether all of `ranks`, which have gone, may have been done: they have signed, or somebody
-  /// counts who does not sign (torch-2.x), so that nobody knows. StoreError.
+  /// counts who does not sign (torch-2.x), so that it is unknown. StoreError.
   bool may_have_seen(const std::vector<std::int64_t>& ranks);
 
  private:

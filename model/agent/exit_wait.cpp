@@ -110,9 +110,9 @@ std::string_view ExitWait::watch() {
   }
 }
 
-/// Why not to wait any longer; empty: go on. Whoever goes back says so first: those who come later
-/// shall not take the job for done, nor wait here when there is no place for them in the round that
-/// follows.
+/// Why not to wait any longer; empty: go on. An agent that goes back says so first: those who come
+/// later shall not take the job for done, nor wait here when there is no place for them in the
+/// round that follows.
 std::string_view ExitWait::look_up(ExitBarrier& own) {
   if (handler_.is_closed() || job_has_failed_()) return "closed";
   const bool others_wait = handler_.num_nodes_waiting() > 0;
@@ -131,7 +131,7 @@ void ExitWait::come_to(ExitBarrier& own, bool again) {
     if (handler_.round_is_taken() || (again && !anew && own.has_come())) return;
     own.arrive();
   } catch (const RendezvousConnectionError&) {
-    // Nobody knows; the store is asked again.
+    // It is unknown; the store is asked again.
   }
 }
 

@@ -1,5 +1,5 @@
 // Names of workers are drawn for each incarnation, so that what an orphan of an earlier one sends
-// to a port that has found a new owner counts for nobody.
+// to a port that has found a new owner counts for no agent.
 #include "model/agent/heartbeat_watch.h"
 
 #include <stdexcept>

@@ -146,7 +146,7 @@ bool JobStanding::give_up() {
   return failure().tell(group_.round);
 }
 
-/// Where the others take for dead whom they do not hear, they need not be told. Elsewhere (static)
+/// Where the others take silent members for dead, they need not be told. Elsewhere (static)
 /// they would never find out.
 void JobStanding::insist_that_it_is_given_up() {
   if (handler_.outage_limit()) return;

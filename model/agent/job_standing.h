@@ -52,7 +52,7 @@ class JobStanding {
   bool look() { return budget().look(); }
   /// Likewise, of an agent that has had a group before.
   void look_again();
-  /// Tells what was spent while nobody could be told.
+  /// Tells what was spent while no agent could be told.
   void settle();
   /// All restarts are there again.
   void renew() { budget_ = nullptr; }
@@ -61,8 +61,8 @@ class JobStanding {
   bool has_failed(std::int64_t round) { return failure().is_told(round); }
   /// Tells the others so of the group's present round. False: the store does not answer.
   bool give_up();
-  /// Tells a silent store until it answers, for a minute at most, where nobody would ever find out
-  /// otherwise. SignalException.
+  /// Tells a silent store until it answers, for a minute at most, where no agent would ever find
+  /// out otherwise. SignalException.
   void insist_that_it_is_given_up();
 
  private:

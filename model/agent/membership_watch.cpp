@@ -74,7 +74,7 @@ const char* MembershipWatch::cause_if_it_answers(Attempt& attempt) {
   if (planted(Planted::agent_second_loss_overlooked) && attempt.incarnation > 0) return nullptr;
   if (state == GroupState::over) return "rendezvous_lost";
   // Members that have done their work go silent in the exit barrier: no loss. Nor may a
-  // closed rendezvous hide one, whoever has closed it and could not say why.
+  // closed rendezvous hide one, an agent that has closed it and could not say why.
   const bool incomplete =
       state == GroupState::broken ||
       (state == GroupState::closed && hardened() && !handler_.missing_ranks().empty());
@@ -112,7 +112,7 @@ bool MembershipWatch::others_have_gone_on(std::string_view how_barrier_ended) {
   try {
     return exit_wait_.barrier().has_been_left();
   } catch (const StoreError&) {
-    return true;  // nobody knows
+    return true;  // it is unknown
   }
 }
 

@@ -31,8 +31,8 @@ class MembershipWatch {
   /// for dead); between two questions, which may take long, it looks at its workers.
   /// RendezvousError: the job is over, or has gone on without this agent.
   const char* cause_to_restart(Attempt& attempt);
-  /// The others want another round with this node, or have begun one without it, to whom it comes
-  /// as a newcomer does: either way that costs the job no restart.
+  /// The others want another round with this node, or have begun one without it, to which it comes
+  /// back as a newcomer does: either way that costs the job no restart.
   const char* cause_to_follow();
   /// Behind an exit barrier that ended like this. Who was cut off may come last to one that the
   /// others have left for another round. What only newcomers have begun, in a store that came up

@@ -102,7 +102,7 @@ RankAssignment exchange_ranks(const WorkerSpec& spec, Store& store, std::int64_t
                          group_world_size, "torchelastic/role_info", kSynchronizeTimeout);
     return assign_ranks(parse_all(infos)).at(static_cast<std::size_t>(group_rank));
   }
-  if (spec.worker_identical) {  // nobody checks that the others agree
+  if (spec.worker_identical) {  // no code checks that the others agree
     return {group_rank * local, group_world_size * local, group_rank * local,
             group_world_size * local};
   }

@@ -96,7 +96,7 @@ class JobBudget final : public RestartBudget {
     if (const Spent spent = parse(value); spent.count > known_.count) known_ = spent;
     return known_;
   }
-  /// Whoever joins in a store that came up empty is told by those who know.
+  /// An agent that joins in a store that came up empty is told by those who know.
   void give_back(const Value& held, std::int64_t paid_for) {
     if (parse(held).count >= known_.count) return;
     static_cast<void>(store_->compare_set(kKey, held, text({known_.count, paid_for})));
@@ -105,7 +105,7 @@ class JobBudget final : public RestartBudget {
     return round != kNoRound && spent.round >= round;
   }
   /// Empty when there is none. A store that comes up empty between the two questions is asked
-  /// again: nobody may ever write what the second would wait for.
+  /// again: no agent may ever write what the second would wait for.
   Value stored() {
     while (store_->check({kKey})) {
       const ShortTimeout brief(*store_, kReplyTimeout);

@@ -67,8 +67,8 @@ struct WorkerSpec {
   /// A signal that comes while workers are being stopped begins that anew, and a third one leaves
   /// them behind; hardened, they are stopped first, within the grace that they have.
   [[nodiscard]] bool signals_interrupt_stopping() const { return variant != Variant::hardened; }
-  /// Whoever has done his work waits for the others, whatever they do; hardened, he
-  /// looks at them once a second.
+  /// An agent that has done its work waits for the others, whatever they do; hardened,
+  /// he looks at them once a second.
   [[nodiscard]] bool looks_up_in_exit_barrier() const { return variant == Variant::hardened; }
   /// Between signal and SIGKILL at the end of run(); 1.13 knows no other than 30 s.
   [[nodiscard]] sim::Duration grace_at_end() const {

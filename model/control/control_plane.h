@@ -27,7 +27,7 @@ class ControlPlane {
   /// What it raises becomes status 500.
   using Handler = std::function<ControlAnswer(const HttpQuery& query)>;
 
-  /// With "ping" (pong) and "wait_counter_values" ({}). Serves nobody yet.
+  /// With "ping" (pong) and "wait_counter_values" ({}). Serves no client yet.
   explicit ControlPlane(sim::Ports& ports);
   ControlPlane(const ControlPlane&) = delete;
   ControlPlane& operator=(const ControlPlane&) = delete;

@@ -21,7 +21,7 @@ class EtcdMisbehaviour {
     /// that was paused lags behind (etcd-io/etcd#20418; of v2 #741, unless it is read by quorum).
     stale_read,
     /// Every revision is compacted as soon as there is a later one, and v2 forgets all changes but
-    /// the last: whoever watches from an earlier one is told that it is gone.
+    /// the last: a client that watches from an earlier one is told that it is gone.
     compaction,
     /// There is no leader: what needs one is refused, whole transactions, and leases do not end.
     /// The leader that comes counts all leases anew.

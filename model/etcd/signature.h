@@ -1,6 +1,6 @@
 #pragma once
 // Whose a number is that several count: two who add to it write the same digits, and after a reply
-// was lost nobody could tell whether they were his.
+// was lost no client could tell whether they were his.
 
 #include <string>
 

@@ -200,7 +200,7 @@ std::int64_t EtcdV2Store::number_in(const std::string& encoded) {
   return *number;
 }
 
-/// How often a write is tried whose outcome nobody can tell.
+/// How often a write is tried whose outcome is unknown.
 constexpr int kAttempts = 2;
 
 class HardenedEtcdV2Store final : public EtcdV2Store {

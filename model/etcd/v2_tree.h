@@ -41,7 +41,7 @@ class EtcdV2Tree {
     std::uint64_t index;
     std::string key;
     bool removes;  ///< delete or expire: waiters below it hear of it too
-    bool silent;   ///< a refresh: nobody hears of it
+    bool silent;   ///< a refresh: no client hears of it
     std::string text;
     /// Somebody who waits at `path`, or with `recursive` for everything below it, hears of it.
     [[nodiscard]] bool concerns(const std::string& path, bool recursive) const;

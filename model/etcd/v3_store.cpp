@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 /// Pause before a lost compare-and-swap is tried again: agents that lost together do not all come
 /// back together.
 constexpr sim::Duration kCasDelayMax = 20ms;
-/// How often a count is tried whose outcome nobody can tell.
+/// How often a count is tried whose outcome is unknown.
 constexpr int kCountAttempts = 2;
 
 class EtcdV3Store final : public Store {
@@ -172,8 +172,8 @@ class EtcdV3Store final : public Store {
     }
   }
 
-  /// Writes what `next` makes of the present value, until nobody has come in between; nothing when
-  /// it makes nothing.
+  /// Writes what `next` makes of the present value, until no client has come in between; nothing
+  /// when it makes nothing.
   template <class Next>
   void change(const std::string& key, Next next) {
     EtcdV3Entry present = client_->get(prefix_ + key).entry;

@@ -1,6 +1,6 @@
 #pragma once
 // The worker's side of heartbeats. Losing the server is no reason for a worker to end: it goes on
-// trying, and nobody but the server judges.
+// trying, and no agent but the server judges.
 
 #include <map>
 #include <memory>
@@ -25,7 +25,7 @@ struct HeartbeatClientOptions {
   sim::Duration interval = std::chrono::seconds(1);
 };
 
-/// What the environment says; nullopt where nobody waits for beats. std::invalid_argument naming
+/// What the environment says; nullopt where no agent waits for beats. std::invalid_argument naming
 /// the variable that is missing or means nothing.
 std::optional<HeartbeatClientOptions> heartbeat_options(
     const std::map<std::string, std::string>& environment);
@@ -34,7 +34,7 @@ class HeartbeatClient {
  public:
   /// std::invalid_argument for an interval that is not greater than zero.
   HeartbeatClient(sim::Ports& ports, HeartbeatClientOptions options);
-  /// Falls silent; whoever wants it told calls stop() before.
+  /// Falls silent; an agent that wants it told calls stop() before.
   ~HeartbeatClient();
   HeartbeatClient(const HeartbeatClient&) = delete;
   HeartbeatClient& operator=(const HeartbeatClient&) = delete;

@@ -71,7 +71,7 @@ void HeartbeatServer::take(std::string_view line) {
   const auto heard = table_.heard(beat.worker);
   switch (table_.take(beat, now)) {
     case HeartbeatTable::Reception::unknown:
-      throw std::invalid_argument("nobody expects the worker \"" + beat.worker + "\"");
+      throw std::invalid_argument("no agent expects the worker \"" + beat.worker + "\"");
     case HeartbeatTable::Reception::old: return;
     case HeartbeatTable::Reception::returned:
       ports_.trace.emit(events::heartbeat_returned, {beat.worker, now - *heard});

@@ -28,7 +28,7 @@ class HeartbeatServer final : public sim::AcceptHandler {
   /// It has ended otherwise: its silence means nothing.
   void forget(const std::string& worker) { table_.forget(worker); }
   /// Judges now, tells of each new loss on the trace, and returns all that are lost, by name.
-  /// Whoever uses the server calls this as often as its terms say.
+  /// An agent that uses the server calls this as often as its terms say.
   std::vector<SilentWorker> look();
 
   void on_accept(std::unique_ptr<sim::Stream> stream) override;

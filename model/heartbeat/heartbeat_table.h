@@ -18,7 +18,7 @@ namespace hooke::model {
 struct HeartbeatTerms {
   sim::Duration deadline = std::chrono::seconds(10);  ///< silence after which it does; > 0
   /// Span from expect() to the first beat; nullopt: a worker is watched from its first beat on, for
-  /// nobody knows how long a program takes to start.
+  /// it is unknown how long a program takes to start.
   std::optional<sim::Duration> first_beat;
   sim::Duration looks = std::chrono::milliseconds(100);  ///< from one look to the next, as a rule
   PlantedSet planted{};
@@ -44,16 +44,16 @@ class HeartbeatTable {
     counted,
     returned,  ///< counted, of a worker that was lost
     old,       ///< not later than one seen: of a connection that has been replaced
-    unknown,   ///< nobody expects this worker
+    unknown,   ///< no agent expects this worker
   };
   Reception take(const Beat& beat, sim::MonotonicTime now);
-  /// Judges silence at `now`; returns those that are lost since this look, by name. Whoever looks
-  /// half a deadline later than usual has not listened either: everybody gets a deadline anew then,
-  /// for what they sent meanwhile may still be unread.
+  /// Judges silence at `now`; returns those that are lost since this look, by name. An agent that
+  /// looks half a deadline later than usual has not listened either: everybody gets a deadline anew
+  /// then, for what they sent meanwhile may still be unread.
   std::vector<SilentWorker> look(sim::MonotonicTime now);
   /// All that are lost as of the latest look, by name.
   [[nodiscard]] std::vector<SilentWorker> lost(sim::MonotonicTime now) const;
-  /// Since when nothing has come from a worker; nullopt when nobody expects it.
+  /// Since when nothing has come from a worker; nullopt when no agent expects it.
   [[nodiscard]] std::optional<sim::MonotonicTime> heard(const std::string& worker) const;
 
  private:
@@ -62,7 +62,7 @@ class HeartbeatTable {
     std::optional<std::uint64_t> count;
     bool ended = false;  ///< it has sent its last beat
     bool lost = false;
-    /// Silence counts from here: later than `heard` when nobody listened in between.
+    /// Silence counts from here: later than `heard` when nothing listened in between.
     sim::MonotonicTime since;
   };
   std::map<std::string, Worker> workers_;

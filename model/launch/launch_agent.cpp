@@ -90,7 +90,8 @@ struct Ending {
   bool job_failed = false;  ///< what a policy may answer by running the job again
   /// How this agent parts with the rendezvous: closes it for everybody, leaves it as it is, or
   /// (hardened) only takes itself out. Hardened agents close nothing but a job whose outcome is
-  /// decided: whoever is stopped or meets an error of his own says nothing about the others (L-2).
+  /// decided: an agent that is stopped or meets an error of its own says nothing about the others
+  /// (L-2).
   enum class Parting : unsigned char { closes, walks_off, leaves } parting = Parting::closes;
 };
 
@@ -266,8 +267,8 @@ Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& c
     if (const auto refused = plugins.refusal(config)) throw std::invalid_argument(refused->reason);
     handler = plugins.rendezvous.create(ports, parameters);
     ending = run_guarded(ports, plugins, config, spec, *handler, observers, run);
-    // Whoever was told to go goes, and the next run needs the port; everybody else serves on what
-    // the others need.
+    // An agent that was told to go goes, and the next run needs the port; everybody else serves on
+    // what the others need.
     const bool told_to_go = std::string_view(ending.outcome) == "signalled";
     if (!told_to_go && !runs_again(plugins, config, ending, run)) {
       handler->linger();

@@ -27,8 +27,8 @@ struct Plugins {
   RestartPolicyRegistry restart_policies = RestartPolicyRegistry::with_builtins();
   TimerRegistry timers = TimerRegistry::with_builtins();
   ProcessLauncherRegistry launchers = ProcessLauncherRegistry::with_builtins();
-  /// What the project's own parts add to model/observe/coverage_points.h and background_tasks.h: a scenario
-  /// that names anything else is refused.
+  /// What the project's own parts add to model/observe/coverage_points.h and background_tasks.h: a
+  /// scenario that names anything else is refused.
   std::vector<std::string> coverage{};
   std::vector<std::string> background_tasks{};
 

@@ -1,6 +1,6 @@
 #pragma once
-// The protocol's events by name: for whoever reads a name (a scenario's trigger, a trace file) and
-// needs the event type that stands behind it.
+// The protocol's events by name: for code that reads a name (a scenario's trigger, a trace file)
+// and needs the event type that stands behind it.
 
 #include <string_view>
 #include <vector>

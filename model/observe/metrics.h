@@ -25,7 +25,7 @@ using MetricHandler = std::function<void(const MetricData&)>;
 /// Writes "[timestamp][group]: name=value" lines to the standard output stream.
 MetricHandler console_metrics(sim::Ports& ports);
 
-/// Keeps the latest value of each metric and how often it was put, for whoever comes to scrape.
+/// Keeps the latest value of each metric and how often it was put, for the scraper.
 class MetricBoard {
  public:
   [[nodiscard]] MetricHandler handler();

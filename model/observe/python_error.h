@@ -8,7 +8,7 @@ namespace hooke::model {
 
 /// A raw Python exception that PyTorch lets escape; `class_name` is "TypeError", "KeyError",
 /// "AssertionError", "LookupError" and so on. Deliberately neither a RendezvousError nor a
-/// StoreError: nobody in PyTorch handles it (R-9, S-L16).
+/// StoreError: no code of PyTorch handles it (R-9, S-L16).
 class EscapedPythonError : public std::runtime_error {
  public:
   EscapedPythonError(const char* class_name, const std::string& what)

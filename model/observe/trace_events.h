@@ -66,8 +66,9 @@ inline constexpr EventType rendezvous_write{"rendezvous.write",
 inline constexpr EventType rendezvous_cost{"rendezvous.cost",
                                            {"run_id", "round", "attempts", "conflicts", "bytes"}};
 /// What this node has learnt of the place where the job's state lies. `kind`: read (`value` stands
-/// there), write (`value` was put where `expected` stood), attempt (the same, but nobody can tell
-/// whether it was, or will be, carried out). States are given by RendezvousState::digest, none by
+/// there), write (`value` was put where `expected` stood), attempt (the same, but the outcome is
+/// unknown whether it was, or will be, carried out). States are given by RendezvousState::digest,
+/// none by
 /// 0. `began`, `ended`: how long ago, on the node's monotonic clock. A read is told when it shows
 /// another state than the node knew of; before that, the last one that did not.
 inline constexpr EventType rendezvous_exchanged{
@@ -161,7 +162,7 @@ inline constexpr EventType heartbeat_received{"heartbeat.received", {"worker", "
 inline constexpr EventType heartbeat_lost{"heartbeat.lost", {"worker", "silent"}};
 /// A lost worker beats again, after `silent`.
 inline constexpr EventType heartbeat_returned{"heartbeat.returned", {"worker", "silent"}};
-/// The server cannot use what came: a malformed line, a worker that nobody expects.
+/// The server cannot use what came: a malformed line, a worker that no reader expects.
 inline constexpr EventType heartbeat_refused{"heartbeat.refused", {"detail"}};
 /// The worker's side. `change`: beats, silent, ended, connected, cut off.
 inline constexpr EventType heartbeat_client{"heartbeat.client", {"worker", "change", "detail"}};

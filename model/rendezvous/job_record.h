@@ -19,7 +19,7 @@ enum class JobStatus : unsigned char {
   gathering,  ///< the next round waits for members
   last_call,  ///< it has enough, and waits for more until its last call ends
   complete,   ///< the round has its members: they train, or are about to
-  closed,     ///< the job has ended: nobody can join any more
+  closed,     ///< the job has ended: no agent can join any more
 };
 /// "unknown", "no state", "gathering" and so on.
 std::string_view to_string(JobStatus status);

@@ -22,7 +22,7 @@ std::unique_ptr<RendezvousHandler> create_c10d(sim::Ports& ports,
                                                     parameters.variant, parameters.planted);
   resources.store = std::move(made.store);
   if (parameters.variant == Variant::hardened) {
-    // A connection apart: whoever waits on the store must not hold heartbeats up.
+    // A connection apart: an agent that waits on the store must not hold heartbeats up.
     RendezvousParameters as_client = parameters;
     as_client.config["is_host"] = "0";
     if (made.server != nullptr)  // which needs no name to find its own

@@ -1,5 +1,5 @@
 #pragma once
-// The connection of whoever asks a store and must not be deaf meanwhile.
+// The connection of a process that asks a store and must not be deaf meanwhile.
 
 #include <memory>
 
@@ -9,7 +9,7 @@ namespace hooke::model {
 
 /// The stream itself, except that a caught signal ends a read: within a second it has timed out, as
 /// if its deadline had come. PyTorch's clients go on waiting. Only reads with a deadline are
-/// ended, and the signal is left for whoever takes it. `ports` must outlive the stream.
+/// ended, and the signal is left for a process that takes it. `ports` must outlive the stream.
 std::unique_ptr<sim::Stream> interruptible(sim::Ports& ports, std::unique_ptr<sim::Stream> stream);
 
 }  // namespace hooke::model

@@ -1,4 +1,4 @@
-// Whoever connects while the port is probed is sent away.
+// A client that connects while the port is probed is sent away.
 #include "model/store/free_port.h"
 
 #include <stdexcept>

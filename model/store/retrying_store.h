@@ -1,5 +1,5 @@
 #pragma once
-// The problem: whoever waits in a store is deaf to everything else, leaves the store's
+// The problem: a client that waits in a store is deaf to everything else, leaves the store's
 // time-out changed behind it (A-19, S-30), and is lost when the store cannot be reached for a
 // moment. This view, which the hardened variant gives its agents, waits in slices of a second with
 // a time-out of its own. Towards the store it is a client like any other.

@@ -34,8 +34,9 @@ class TcpStoreServer {
   [[nodiscard]] virtual std::size_t active_clients(sim::Duration span) const = 0;
 };
 
-/// Binds `port` (0: ephemeral) on the interfaces that the limits name. `purpose` is for the trace ("rendezvous", "workers"). A client
-/// that goes beyond `limits` loses its connection. Throws StoreNetworkError when the port is taken.
+/// Binds `port` (0: ephemeral) on the interfaces that the limits name. `purpose` is for the trace
+/// ("rendezvous", "workers"). A client that goes beyond `limits` loses its connection. Throws
+/// StoreNetworkError when the port is taken.
 std::unique_ptr<TcpStoreServer> serve_tcp_store(sim::Ports& ports, sim::PortNumber port,
                                                 const std::string& purpose, PlantedSet planted = {},
                                                 TcpStoreLimits limits = {});
@@ -75,8 +76,8 @@ struct TcpStoreOptions {
 std::shared_ptr<Store> connect_tcp_store(sim::Ports& ports, const TcpStoreOptions& options);
 
 /// Which PyTorch serves the store at `endpoint`: 2.x answers the opening of a 2.x client, 1.13
-/// closes the connection. Retries for `timeout` where nobody listens; StoreNetworkError when nobody
-/// answers.
+/// closes the connection. Retries for `timeout` where nothing listens; StoreNetworkError when no
+/// client answers.
 Variant detect_tcp_store(sim::Ports& ports, const sim::Endpoint& endpoint, sim::Duration timeout);
 
 /// How many clients have counted themselves in (TcpStoreOptions::count_in) at the server of

@@ -167,8 +167,8 @@ bool Client::wait_once(const std::vector<std::string>& keys, Duration timeout) {
   if (connection_.of_1_13()) return false;  // the server goes on waiting for us (S-1)
   connection_.send(connection_.request(Query::cancel_wait));
   // The wait may have been satisfied just now: its answer then comes before that of the
-  // cancellation. To PyTorch it has timed out all the same, so that whoever waits in slices that
-  // are shorter than a slow store's answer waits for ever.
+  // cancellation. To PyTorch it has timed out all the same, so that a client that waits in slices
+  // that are shorter than a slow store's answer waits for ever.
   HOOKE_CHECK(!connection_.of_1_13(), "a wait of 1.13 cannot be cancelled");
   const bool satisfied = connection_.number<std::uint8_t>() != kWaitCanceled;
   if (satisfied) connection_.expect(kWaitCanceled);
@@ -253,7 +253,7 @@ Variant detect_tcp_store(sim::Ports& ports, const sim::Endpoint& endpoint, Durat
       why = stream ? "the connection broke" : std::string(to_string(stream.failure().fault));
     }
     if (ports.clock.monotonic_now() + between_attempts >= deadline) {
-      throw StoreNetworkError("nobody serves a store at " + describe(endpoint) + ": " + why);
+      throw StoreNetworkError("nothing serves a store at " + describe(endpoint) + ": " + why);
     }
     ports.executor.sleep_until(ports.clock.monotonic_now() + between_attempts);
   }

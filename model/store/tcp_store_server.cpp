@@ -45,7 +45,7 @@ class Server final : public TcpStoreServer, public sim::AcceptHandler {
       latest_broken_;  ///< when a connection that broke was last heard
 };
 
-/// Who waits says nothing. Nor does a machine that is down, whose connections nobody closes.
+/// Who waits says nothing. Nor does a machine that is down, whose connections no client closes.
 constexpr sim::Duration kLongestSilence = std::chrono::minutes(1);
 
 class Connection final : public sim::StreamHandler {

@@ -130,7 +130,7 @@ class FileTimerServer::Watch {
   /// cannot be read any more; std::invalid_argument for a malformed line, not from a hardened one.
   bool take_requests(sim::FifoReader& fifo, std::vector<TimerRequest>& requests);
   bool take_all_requests(sim::FifoReader& fifo, std::vector<TimerRequest>& requests);
-  /// Whole lines out of what was read, and what is left when nobody writes any more.
+  /// Whole lines out of what was read, and what is left when no process writes any more.
   void take_text(const std::string& text, std::vector<TimerRequest>& requests);
   void take_rest(std::vector<TimerRequest>& requests);
   void take_line(std::string_view line, std::vector<TimerRequest>& requests);
@@ -153,7 +153,7 @@ class FileTimerServer::Watch {
   int signal_sent_ = 0;  ///< the last one of this step
 };
 
-/// nullptr when nobody has come.
+/// nullptr when no process has come.
 std::unique_ptr<sim::FifoReader> FileTimerServer::Watch::open() {
   auto fifo = ports_.files.open_fifo_reader(options_.path);
   if (!fifo) return nullptr;

@@ -20,7 +20,7 @@ class FileTimerClient final : public TimerClient {
   FileTimerClient(sim::Ports& ports, std::string path, Variant variant = Variant::torch_2_x,
                   std::optional<sim::Signal> signal = sim::Signal::kill);
 
-  /// Both open the FIFO, write, and close it. EscapedPythonError: "BrokenPipeError" when nobody
+  /// Both open the FIFO, write, and close it. EscapedPythonError: "BrokenPipeError" when no process
   /// reads it (after ten tries within a second, in 1.13 after one), "RuntimeError" when the request
   /// is longer than PIPE_BUF, "BlockingIOError" when the FIFO is full (T-6; hardened: tried again
   /// for ten seconds).

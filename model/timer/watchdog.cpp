@@ -33,8 +33,9 @@ std::string Watchdog::serve(std::string path, const std::string& run_id) {
     path = directory + "/watchdog_timer_" +
            std::to_string(ports_.random.below("agent.timer_file", kNames));
   }
-  // PyTorch takes the file from whoever serves it already, whose workers then talk to nobody or to
-  // the wrong agent (T-14); the workers are told the path, and so can be told another one.
+  // PyTorch takes the file from a process that serves it already, whose workers then talk to no
+  // server or to the wrong agent (T-14); the workers are told the path, and so can be told another
+  // one.
   if (variant_ == Variant::hardened && ports_.files.open_fifo_writer(path)) {
     path += "." + std::to_string(ports_.processes.self().value);
   }

@@ -43,7 +43,7 @@ class TimerKind {
   virtual ~TimerKind() = default;
   [[nodiscard]] virtual std::unique_ptr<WorkerTimers> watch(const TimerParts& parts) const = 0;
   /// For a worker, by what its environment says. `signal`: what shall end it at the deadline, where
-  /// the kind can choose. EscapedPythonError when there is nobody to ask.
+  /// the kind can choose. EscapedPythonError when there is no process to ask.
   [[nodiscard]] virtual std::unique_ptr<TimerClient> client(
       sim::Ports& ports, Variant variant, std::optional<sim::Signal> signal) const = 0;
 };

@@ -24,8 +24,8 @@ bool share_a_job(Variant one, Variant other);
 // ---- which release changed it -------------------------------------------------------------------
 
 /// A worker that not even SIGKILL ends is waited for without limit up to 2.12. Since 2.13
-/// (pytorch/pytorch#185414) it is waited for once more for the grace of that stop, and the stop goes
-/// on without it (multiprocessing/api.py:SubprocessContext._close).
+/// (pytorch/pytorch#185414) it is waited for once more for the grace of that stop, and the stop
+/// goes on without it (multiprocessing/api.py:SubprocessContext._close).
 bool waits_without_limit_for_the_killed(Variant variant);
 
 }  // namespace hooke::model

@@ -1,4 +1,4 @@
-// A holding leaves the list before it is given back: whoever releases meanwhile finds nothing.
+// A holding leaves the list before it is given back: a release meanwhile finds nothing.
 #include "model/worker/holdings.h"
 
 #include <algorithm>

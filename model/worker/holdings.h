@@ -1,6 +1,6 @@
 #pragma once
 // What a worker holds and must give back: connections, a store that it serves, armed timers, its
-// heartbeats. Whoever cleans up by hand does it in any order, twice, or half; this makes each thing
+// heartbeats. Cleaning up by hand is done in any order, twice, or half; this makes each thing
 // go exactly once.
 
 #include <functional>

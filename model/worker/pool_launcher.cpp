@@ -86,7 +86,7 @@ class PoolLauncher final : public ProcessLauncher, public sim::StreamHandler {
     try {
       while (auto message = take_pool_message(received)) heard(std::move(*message));
     } catch (const std::invalid_argument&) {
-      on_end();  // whoever speaks there is no pool
+      on_end();  // a process that speaks there is no pool
     }
   }
   void on_end() override {

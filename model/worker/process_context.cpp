@@ -15,7 +15,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// From SIGKILL to the word that it has no effect. Whoever gives much memory back may take a while.
+/// From SIGKILL to the word that it has no effect. A process that gives much memory back may take a
+/// while.
 constexpr sim::Duration kKillGrace = 30s;
 /// Asleep in the kernel (sim::ProcessHost::state).
 constexpr char kUninterruptible = 'D';
@@ -44,7 +45,8 @@ sim::Pid ProcessContext::spawn(const WorkerStart& worker) {
   request.stdout_path = worker.streams.stdout_path;
   request.stderr_path = worker.streams.stderr_path;
   request.new_session = variant_ != Variant::torch_1_13;
-  request.dies_with_parent = variant_ == Variant::hardened;  // nobody else is left to end it
+  request.dies_with_parent =
+      variant_ == Variant::hardened;  // no other process is left to end it
   auto pid = launcher_.start(request);
   if (!pid) {
     throw std::runtime_error("worker " + std::to_string(worker.local_rank) +
@@ -116,7 +118,8 @@ bool ProcessContext::reap() {
                       {process.pid.value, workers_[i].local_rank, workers_[i].rank,
                        process.ended->as_python(), process.told_to_stop});
     // What a worker leaves behind keeps ports and devices: its group ends with it, now that
-    // its number still is that of its group. Whoever is to outlive it has a session of his own.
+    // its number still is that of its group. A process that is to outlive it has a session of its
+    // own.
     if (variant_ == Variant::hardened && !planted_.has(Planted::worker_group_spared)) {
       static_cast<void>(launcher_.signal(process.pid, sim::Signal::kill, true));
     }

@@ -47,7 +47,7 @@ class ProcessContext {
 
   /// Starts the workers in order of local rank, for 2.x each in a session of its own.
   /// std::runtime_error when one cannot be started: those before it keep running and belong to
-  /// nobody.
+  /// no process.
   void start();
   /// Of a started worker.
   [[nodiscard]] sim::Pid pid(std::size_t local_rank) const;
@@ -60,7 +60,7 @@ class ProcessContext {
   /// each. True when one has been so at every look for at least `limit`
   /// (local_elastic_agent.py:_check_uninterruptible_state_timeout).
   bool is_stuck_for(sim::Duration limit);
-  /// Looks once, and stops nobody. nullopt while nothing new has failed and something runs;
+  /// Looks once, and stops no process. nullopt while nothing new has failed and something runs;
   /// otherwise the failures, of which none is left out and none told after start_again().
   std::optional<ProcessesResult> poll_each();
   /// Starts a worker that has ended anew, in the place of the old one. std::runtime_error when it

@@ -47,8 +47,8 @@ ProcessFailure describe_failure(sim::Ports& ports, ProcessFailure failure,
 
 /// The failure with the smallest timestamp, ties to the one detected first
 /// (errors/__init__.py:ChildFailedError); there must be one. The clocks of two machines and whole
-/// seconds decide: a consequence can beat the cause. Hardened, whoever was stopped by his
-/// agent is a consequence.
+/// seconds decide: a consequence can beat the cause. Hardened, a worker that was stopped by
+/// its agent is a consequence.
 const ProcessFailure& first_failure(const ProcessFailures& failures,
                                     Variant variant = Variant::torch_2_x);
 

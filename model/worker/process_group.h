@@ -45,7 +45,7 @@ class ProcessGroup {
   [[nodiscard]] std::int64_t world_size() const;
   [[nodiscard]] const std::string& backend() const;
   [[nodiscard]] const LaunchEnvironment& launch() const;
-  /// Whoever waits on it holds it: destroy() may come from another fiber meanwhile.
+  /// A process that waits on it holds it: destroy() may come from another fiber meanwhile.
   [[nodiscard]] std::shared_ptr<Store> store() const;
   /// Whether this worker serves the store, so that the others need it to stay.
   [[nodiscard]] bool serves() const { return server_ != nullptr; }

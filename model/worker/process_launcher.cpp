@@ -1,4 +1,4 @@
-// The launcher that asks nobody, and the table of names.
+// The launcher of the agent's own processes, and the table of names.
 #include "model/worker/process_launcher.h"
 
 #include "model/worker/pool_launcher.h"

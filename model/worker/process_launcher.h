@@ -23,7 +23,7 @@ class ProcessLauncher {
   /// Starts one worker. The number is that of its process, on the agent's machine.
   virtual sim::Outcome<sim::Pid> start(const sim::SpawnRequest& request) = 0;
   /// How a started worker has ended, told once; nullopt while it runs. Does not block.
-  /// std::runtime_error when nobody can say any more.
+  /// std::runtime_error when no process can say any more.
   virtual std::optional<sim::ExitStatus> poll(sim::Pid worker) = 0;
   /// To a worker, or with `group` to its whole process group; not_found when it has gone.
   virtual sim::Outcome<sim::Done> signal(sim::Pid worker, sim::Signal signal, bool group) = 0;

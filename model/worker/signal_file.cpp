@@ -118,7 +118,7 @@ std::vector<FileSignal> SignalFile::look() {
       take(std::string_view(rest_).substr(begin, end - begin), out);
     }
     rest_.erase(0, begin);
-    // Nobody who means well writes that much in one line: it is dropped piece by piece, and what is
+    // No honest client writes that much in one line: it is dropped piece by piece, and what is
     // left of it is refused at its end.
     if (rest_.size() > kSignalBytesMax) rest_.erase(0, rest_.size() - 1);
   }

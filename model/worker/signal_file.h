@@ -40,7 +40,7 @@ class SignalFile {
 
   /// Appends a signal. EscapedPythonError: "ValueError" for an empty name or one that makes the
   /// line too long, "TimeoutError" when others hold the file for ten seconds, "OSError" when it
-  /// cannot be written; nobody sees the signal then.
+  /// cannot be written; the signal is lost then.
   void raise(const std::string& name);
   /// All that have been raised since the last look, one's own included, in the order of the file.
   /// None while there is no such file.

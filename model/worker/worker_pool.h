@@ -1,8 +1,9 @@
 #pragma once
 // A pool of worker slots on a machine, as a cluster manager keeps one beside its agents (Ray's
-// raylet): an actor that starts processes for whoever holds a lease, tells how they end, and ends
-// them with the lease. Agents of any job on its machine reach it over a connection (pool_wire.h);
-// connections from other machines are broken, for whoever is heard may start processes.
+// raylet): an actor that starts processes for a process that holds a lease, tells how they end, and
+// ends them with the lease. Agents of any job on its machine reach it over a connection
+// (pool_wire.h); connections from other machines are broken, for a process that is heard may start
+// processes.
 
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,5 @@
 #pragma once
-// A store without a network in between: whoever includes this is its clients, byte by byte.
+// A store without a network in between: the code that includes this is its clients, byte by byte.
 
 #include <cstdlib>
 #include <memory>

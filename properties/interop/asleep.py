@@ -1,4 +1,4 @@
-# A worker asleep in the kernel: whoever has called vfork is, until its child ends or becomes another program.
+# A worker asleep in the kernel: a process that has called vfork is, until its child ends or becomes another program.
 import ctypes
 import time
 

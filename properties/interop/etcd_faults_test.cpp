@@ -1,5 +1,5 @@
-// What agents make of an etcd that refuses, loses answers or stands still: hooke's and torchrun's, in
-// the same situation.
+// What agents make of an etcd that refuses, loses answers or stands still: hooke's and torchrun's,
+// in the same situation.
 #include "job.h"
 #include "model/etcd/embedded_server.h"
 
@@ -90,8 +90,8 @@ TEST_F(EtcdFaults, an_election_while_a_legacy_version_is_counted_is_waited_out) 
   });
 }
 
-/// Its worker fails, and the version that follows is open for eight seconds: there the agent is told
-/// to go. It takes that for an attempt that failed, and starts its worker again.
+/// Its worker fails, and the version that follows is open for eight seconds: there the agent is
+/// told to go. It takes that for an attempt that failed, and starts its worker again.
 TEST_F(EtcdFaults, a_signal_in_the_legacy_barrier_is_swallowed) {
   for_each_agent([](Ports& ports, model::EmbeddedEtcd& etcd, const fs::path& directory, Kind kind) {
     std::vector<std::string> with = options("etcd", etcd.endpoint().port.value);

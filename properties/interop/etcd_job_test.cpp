@@ -62,7 +62,7 @@ TEST_F(EtcdJob, of_both_kinds_is_one_world_on_the_legacy_backend_and_takes_a_rep
     Child& b = job.start(Kind::torchrun, "b");
     job.start(Kind::hooke, "c");
     ASSERT_TRUE(job.becomes_one_world(3)) << a.output() << b.output();
-    // Nobody misses it until somebody waits for a seat and finds its key expired.
+    // No agent misses it until somebody waits for a seat and finds its key expired.
     job.lose(b);
     Child& d = job.start(Kind::torchrun, "d");
     ASSERT_TRUE(job.becomes_one_world(3)) << a.output() << d.output();

@@ -134,7 +134,7 @@ TEST_P(Etcd, tells_whether_a_write_happened_although_its_answer_was_lost) {
     const auto far = backend(ports, etcd.endpoint().port.value);
     const auto first = near->set_state(Value("first"), std::nullopt);
     ASSERT_TRUE(first && first->has_set);
-    // Etcd hears and nobody hears etcd; then the link works again.
+    // Etcd hears and no agent hears etcd; then the link works again.
     link.swallow(real::LinkProxy::Way::back);
     ports.executor.spawn("mend", [&] {
       ports.executor.sleep_until(in(ports, 1s));

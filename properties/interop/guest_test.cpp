@@ -31,8 +31,8 @@ json results(Ports& ports, const fs::path& directory, const std::string& name,
   if (torch_python().empty()) GTEST_SKIP() << "there is no PyTorch here"
 
 /// What both draw, they draw from the same streams at the same places. What may differ is the time
-/// that a few bytes more or less take on the network: a pickle of Python's refers back to some texts
-/// that the model's writer repeats.
+/// that a few bytes more or less take on the network: a pickle of Python's refers back to some
+/// texts that the model's writer repeats.
 TEST(Guests, take_part_in_the_same_worlds_as_hookes_agents) {
   HOOKE_NEEDS_TORCH();
   run([&](Ports& ports, const fs::path& directory) {

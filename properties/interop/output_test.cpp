@@ -209,7 +209,7 @@ TEST(Output, of_an_agent_that_is_told_to_go_comes_although_a_killed_worker_canno
 
 // ---- what monitors ask
 
-/// Status and body of an answer to a request on a socket file; "" when nobody answers.
+/// Status and body of an answer to a request on a socket file; "" when no agent answers.
 std::string asked(Ports& ports, const fs::path& socket, const std::string& request) {
   auto stream = ports.network.connect_local(socket.string(), in(ports, 1s));
   if (!stream) return "";

@@ -61,7 +61,7 @@ TEST(SignalSweep, at_random_moments_nobody_hangs_and_nobody_is_left_behind) {
             << "left behind: " << next.agent->output();
       }
     }
-    EXPECT_GT(ends[1], 0) << "a sweep that stops nobody proves nothing";
+    EXPECT_GT(ends[1], 0) << "a sweep that stops no agent proves nothing";
     std::printf("signals: %d agents had ended, %d were stopped, %d were killed before workers\n",
                 ends[0], ends[1], ends[-15]);
   });

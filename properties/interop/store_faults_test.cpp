@@ -73,7 +73,7 @@ TEST(StoreFaults, without_a_free_descriptor_serves_whom_it_has_and_turns_others_
       crowd.push_back(std::move(stream).value());
     }
     EXPECT_TRUE(serves(*first, "in the crowd"));
-    // The last ones have been told so: nobody waits for an answer that does not come.
+    // The last ones have been told so: no agent waits for an answer that does not come.
     const auto told = crowd.back()->read(in(ports, 5s));
     EXPECT_TRUE(!told.ok() || told.value().empty());
     crowd.clear();

@@ -19,7 +19,7 @@ SAMPLES = 60  # a multiple of 1, 2 and 3: equal shares
 directory = sys.argv[2]
 torch.set_num_threads(1)
 
-# Whoever loses a peer in the middle of a step may wait for another one that waits as well, on its way out, for as long
+# A worker that loses a peer in the middle of a step may wait for another one that waits as well, on its way out, for as long
 # as a collective may take: half an hour unless said otherwise.
 dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=30))
 worker_report.write(sys.argv[1])

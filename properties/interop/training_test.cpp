@@ -1,5 +1,5 @@
 // A real training script under hooke agents, through the loss of a worker and of a machine and a
-// late joiner: its loss curve is that of a training nobody disturbed.
+// late joiner: its loss curve is that of an undisturbed training.
 #include <csignal>
 #include <fstream>
 

@@ -66,8 +66,8 @@ TEST(Worlds, simulated_hooke_and_torchrun_agents_give_the_same_verdict) {
   });
 }
 
-/// The invariants of scenarios/library/weaknesses that a cluster of torchrun agents can judge, in an
-/// order in which no more than four jobs start at once.
+/// The invariants of scenarios/library/weaknesses that a cluster of torchrun agents can judge, in
+/// an order in which no more than four jobs start at once.
 TEST(Worlds, the_weaknesses_of_pytorch_are_there_in_real_torchrun_agents) {
   if (torch_python().empty()) GTEST_SKIP() << "needs PyTorch 2.x: HOOKE_TORCH_PYTHON";
   using Broken = std::pair<std::string, std::vector<std::string>>;

@@ -66,7 +66,7 @@ struct CoreAgent {
 /// A fault that never ends is about the machine of `agent`: itself or a path that ends there.
 bool is_broken(const HealedCore& core, const JobView& view, const Agent& agent);
 /// Such a fault keeps all that `agent` says from the store, or the agent stands still for good.
-/// Whoever is unheard for the keep-alive threshold can be given up, so such an agent keeps no
+/// An agent that is unheard for the keep-alive threshold can be given up, so such an agent keeps no
 /// seat.
 bool is_unheard(const HealedCore& core, const JobView& view, const Agent& agent);
 
@@ -99,7 +99,7 @@ bool work_never_ends(const HealedCore& core, const JobView& view, const CoreAgen
 
 /// The agent runs a group of which a member outside of the core is alive, is heard, and is broken
 /// for good. Workers wait for each other in every collective, as long as peer_abort says, which may
-/// be for ever; nobody may give up that member, nor end workers that have not failed.
+/// be for ever; no agent may give up that member, nor end workers that have not failed.
 bool a_member_is_broken(const HealedCore& core, const JobView& view, const CoreAgent& agent);
 
 /// The agent has nothing left to do but to serve the rendezvous store, and another agent lives. The

@@ -31,7 +31,7 @@ struct Expected {
 /// The workers that are waited for, by the names under which they beat.
 class Roll {
  public:
-  /// Takes an event of heartbeats in; the worker it is about, null for one nobody waits for.
+  /// Takes an event of heartbeats in; the worker it is about, null for one no agent waits for.
   Expected* take(const sim::Event& event, AgentId agent) {
     const std::string name(text(event, "worker"));
     if (event.type == &ev::heartbeat_expected) {

@@ -1,6 +1,6 @@
 #pragma once
-// An invariant judged on the trace alone, so that simulated and real runs are judged by the same code.
-// An invariant sees every event once, in order, and says at which event it broke and by what.
+// An invariant judged on the trace alone, so that simulated and real runs are judged by the same
+// code. An invariant sees every event once, in order, and says at which event it broke and by what.
 
 #include <functional>
 #include <memory>
@@ -44,7 +44,7 @@ class Invariant {
   [[nodiscard]] virtual std::string_view id() const = 0;
   /// One sentence: what is promised.
   [[nodiscard]] virtual std::string_view meaning() const = 0;
-  /// The event types it looks at; whoever routes events (InvariantSet) shows it no others. Empty:
+  /// The event types it looks at; the router of events (InvariantSet) shows it no others. Empty:
   /// all.
   [[nodiscard]] virtual std::span<const sim::EventType* const> interests() const { return {}; }
   /// Called once before the first event with the picture of the jobs that all invariants of a run
@@ -91,11 +91,12 @@ class Invariant {
 ///   auto registry = hooke::properties::InvariantRegistry::with_builtins();
 ///   registry.add<TwoRoundsAtMost>();
 ///
-/// Then hand the registry to hooke::scenario::run, or judge any stream of events with an InvariantSet.
-/// Rules: look at the trace only. Do O(1) or O(log n) work per event, for runs have 10^5 agents. Iterate
-/// only over ordered containers. What must happen in time is an Obligation (judge.h): say which agent owes
-/// it, what that agent needs for it, and the bound that follows from the settings. Make no exception for a
-/// fault: it is in the ledger (ledger.h), or the ledger lacks a resource.
+/// Then hand the registry to hooke::scenario::run, or judge any stream of events with an
+/// InvariantSet. Rules: look at the trace only. Do O(1) or O(log n) work per event, for runs have
+/// 10^5 agents. Iterate only over ordered containers. What must happen in time is an Obligation
+/// (judge.h): say which agent owes it, what that agent needs for it, and the bound that follows
+/// from the settings. Make no exception for a fault: it is in the ledger (ledger.h), or the ledger
+/// lacks a resource.
 // clang-format on
 class InvariantRegistry {
  public:

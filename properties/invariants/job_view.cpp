@@ -405,7 +405,7 @@ void JobView::on_joined(const sim::Event& event, Agent& agent, AgentId id) {
   agent.all_came = false;
   enter(agent, Stage::joined, event.at);
   Round& round = jobs_[agent.job.value].rounds[agent.round];
-  if (!round.completed) round.completed = event.at;  // whoever completed it may be held up
+  if (!round.completed) round.completed = event.at;  // an agent that completed it may be held up
   // Another group has the round: an agent that waits in its barrier, or has waited there, is none
   // of it.
   if (!round.earlier.empty()) round.in_barrier.clear();

@@ -149,8 +149,8 @@ class JobView {
  public:
   /// The event types it follows.
   static std::span<const sim::EventType* const> interests();
-  /// Whoever names machines, as faults do, calls this one so: agents of a static rendezvous never
-  /// introduce themselves.
+  /// An agent that names machines, as faults do, calls this one so: agents of a static rendezvous
+  /// never introduce themselves.
   void call(sim::NodeId node, std::string_view name);
   /// Takes an event in; showing it again changes nothing.
   void see(const sim::Event& event);

@@ -16,7 +16,7 @@ constexpr sim::Duration kPoll = std::chrono::seconds(1);
 /// interval + one poll. Its agents must be able to notice: what hinders one of them puts that off.
 /// A worker that its own agent has told to stop no longer counts, so a restart, however slowly its
 /// workers stop, is no second world; a worker whose agent has died counts as long as it runs, for
-/// nobody tells it. Two sets of one round that meet at different places are two worlds as well.
+/// no agent tells it. Two sets of one round that meet at different places are two worlds as well.
 /// Agents that a name led to different stores cannot learn of each other.
 class OneWorld final : public Judge {
  public:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <vector>
 
@@ -185,18 +186,24 @@ class Polling final : public Judge {
       sum += per_second(costs, steps[i].stage) * (to - from) / 1s;
       if (steps[i].stage == Stage::running) sum += look * ((to - from) / between);
     }
-    sum += (costs.step + costs.peer * peers) * fell_apart(agent.job, window);
+    if (fell_apart(agent.job, steps, window)) sum += costs.step + costs.peer * peers;
     const bool hindered =
         view().ledger().find(view().claimant(id), kAnswers, window.since, window.to) != nullptr;
     if (!hindered) return sum;
     return sum + window.length() / kRetryPause + kKeepAliveRetries * window.length() / interval;
   }
 
-  [[nodiscard]] std::int64_t fell_apart(JobId job, const Window& window) const {
+  /// In the window a round fell apart whose end the agent waited for. Again and again explains
+  /// nothing more.
+  [[nodiscard]] bool fell_apart(JobId job, const std::vector<Step>& steps,
+                                const Window& window) const {
     const auto found = fell_apart_.find(job);
-    if (found == fell_apart_.end()) return 0;
-    return std::count_if(found->second.begin(), found->second.end(), [&](sim::WorldTime at) {
-      return at >= window.since - kTold && at <= window.to;
+    if (found == fell_apart_.end()) return false;
+    return std::any_of(found->second.begin(), found->second.end(), [&](sim::WorldTime at) {
+      if (at < window.since - kTold || at > window.to) return false;
+      const auto next =
+          std::find_if(steps.begin(), steps.end(), [&](const Step& step) { return step.at > at; });
+      return next != steps.begin() && std::prev(next)->stage == Stage::joining;
     });
   }
 

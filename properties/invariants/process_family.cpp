@@ -1,4 +1,5 @@
-// Who may signal whom, and who may outlive whom: an agent and what descends from it are one family.
+// Which process may signal, and which may outlive, which other: an agent and what descends from it
+// are one family.
 #include <algorithm>
 #include <map>
 
@@ -8,9 +9,9 @@
 namespace hooke::properties {
 namespace {
 
-/// A number names whoever carries it now. A process that an agent or one of its descendants signals
-/// must belong to that agent's family; signals of the harness (from 0) may go anywhere. A worker
-/// that its agent has reaped has no number any more, even if nobody else has got it yet.
+/// A number names an agent that carries it now. A process that an agent or one of its descendants
+/// signals must belong to that agent's family; signals of the harness (from 0) may go anywhere. A
+/// worker that its agent has reaped has no number any more, even if no other agent has got it yet.
 class KillSafety final : public Judge {
  public:
   KillSafety()

@@ -81,7 +81,7 @@ class RoundIsolation final : public Judge {
 };
 
 /// What a surplus node does is judged where the harm is done: a group that is full, and of
-/// which nobody is missing, restarts for a membership change although it has no seat to give.
+/// which no agent is missing, restarts for a membership change although it has no seat to give.
 class Bounds final : public Judge {
  public:
   Bounds()
@@ -121,7 +121,7 @@ class Bounds final : public Judge {
     if (one_leaves || members_now(*round, event) < round->participants) return kept();
     broken(event,
            "{} restarts its workers at {} for a waiting node, although all {} seats of round {} "
-           "are taken by living members: nobody can be admitted",
+           "are taken by living members: no agent can be admitted",
            id, event.at, round->participants, number(event, "round"));
   }
 

@@ -98,7 +98,7 @@ class StoreLifetime final : public Judge {
     }
   }
 
-  std::map<AgentId, sim::WorldTime> heard_;  ///< when a rendezvous store last answered whom
+  std::map<AgentId, sim::WorldTime> heard_;  ///< when a rendezvous store last answered each agent
 };
 
 /// What a worker was told of its meeting point.
@@ -187,11 +187,11 @@ class Bootstrap final : public Judge {
     const auto closed = closed_.find({*node, port});
     if (closed == closed_.end()) return kept();
     if (round.completed && closed->second + kTold > *round.completed) return kept();
-    broken(event, "{}, where nobody has listened since {}", where, closed->second);
+    broken(event, "{}, where nothing has listened since {}", where, closed->second);
   }
 
-  /// A completion is told by whoever wrote it, up to a slow acknowledgement later than others know
-  /// of it.
+  /// A completion is told by an agent that wrote it, up to a slow acknowledgement later than others
+  /// know of it.
   static constexpr sim::Duration kTold = std::chrono::seconds(1);
   static constexpr std::size_t kRoundsKept = 8;
   std::map<std::pair<JobId, std::int64_t>, Masters> masters_;

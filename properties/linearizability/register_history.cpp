@@ -1,6 +1,6 @@
 // The instants of the history in order. An operation has its own as late as it can: when another
 // one ends that would not be possible otherwise. Reads have theirs as soon as what they found
-// stands there, for they are in nobody's way.
+// stands there, for they are in no client's way.
 #include "properties/linearizability/register_history.h"
 
 #include <algorithm>

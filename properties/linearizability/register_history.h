@@ -18,7 +18,7 @@ struct RegisterOperation {
     read,     ///< found `value`
     write,    ///< put `value` where `expected`, `value` itself or nothing stood
     attempt,  ///< such a write at any instant after `began`, or none: `ended` says nothing
-    unseen,   ///< such an attempt of which nobody knows what it wanted to write
+    unseen,   ///< such an attempt of which it is unknown what it wanted to write
   };
   Kind kind{};
   std::int64_t expected = 0;

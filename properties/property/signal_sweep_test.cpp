@@ -130,7 +130,7 @@ TEST_P(SignalSweep, nobody_hangs_and_nobody_is_left_behind) {
     for (const AgentResult& agent : report.agents)
       signalled += agent.outcome == "signalled" ? 1 : 0;
   }
-  EXPECT_GT(signalled, 0) << "a sweep that meets nobody proves nothing";
+  EXPECT_GT(signalled, 0) << "a sweep that meets no agent proves nothing";
   RecordProperty("instants", static_cast<int>(instants.at.size()));
 }
 

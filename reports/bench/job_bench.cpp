@@ -1,5 +1,5 @@
-// Whole jobs: how much virtual time a second of real time buys, and how many determinism checks of a small
-// faulty world.
+// Whole jobs: how much virtual time a second of real time buys, and how many determinism checks of
+// a small faulty world.
 #include <benchmark/benchmark.h>
 
 #include <string>

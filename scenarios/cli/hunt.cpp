@@ -111,8 +111,9 @@ void add_hunt_options(CLI::App& command, HuntOptions& options) {
       "Write for each way in which invariants were violated one world, made small, into this "
       "directory");
   // The words of earlier versions.
-  CLI::deprecate_option(command.add_option("--museum", options.known_issues)->check(CLI::ExistingDirectory),
-                        "--known-issues");
+  CLI::deprecate_option(
+      command.add_option("--museum", options.known_issues)->check(CLI::ExistingDirectory),
+      "--known-issues");
   CLI::deprecate_option(command.add_option("--capsules", options.reproducers), "--reproducers");
   command.add_option("--print", options.print,
                      "Only print the world of this number, as a scenario file");

@@ -43,7 +43,7 @@ struct AgentPlan {
   Duration shutdown_timeout = 30s;
   std::map<std::string, std::string>
       environment;  ///< of the agent process, inherited by its workers
-  std::optional<model::HeartbeatPlan> heartbeats;  ///< nullopt: nobody waits for beats
+  std::optional<model::HeartbeatPlan> heartbeats;  ///< nullopt: no agent waits for beats
   friend bool operator==(const AgentPlan&, const AgentPlan&) = default;
 };
 

@@ -58,7 +58,7 @@ properties::InvariantRegistry judged(const properties::InvariantRegistry& all) {
   return out;
 }
 
-/// Without the expectations that nobody here could see come true.
+/// Without the expectations that no agent here could see come true.
 Scenario what_can_be_judged(const Scenario& scenario) {
   Scenario out = scenario;
   std::erase_if(out.expect.violates,

@@ -105,8 +105,9 @@ std::optional<PendingChange> StateWatch::own_seat(const RendezvousState& before,
   return seat;
 }
 
-/// Others whose heartbeats are gone: a node removes nobody else but the dead. Of itself it takes the
-/// seat either way; it has taken itself for dead when its heartbeat was as old as that of the dead.
+/// Others whose heartbeats are gone: a node removes no other agent but the dead. Of itself it takes
+/// the seat either way; it has taken itself for dead when its heartbeat was as old as that of the
+/// dead.
 std::vector<model::DeadNode> StateWatch::evicted(const RendezvousState& before,
                                                  const RendezvousState& after) const {
   std::vector<model::DeadNode> out;

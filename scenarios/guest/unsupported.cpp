@@ -1,4 +1,5 @@
-// What PyTorch's agents cannot play in the simulated world, and of which invariants they show enough.
+// What PyTorch's agents cannot play in the simulated world, and of which invariants they show
+// enough.
 #include <algorithm>
 #include <array>
 #include <set>

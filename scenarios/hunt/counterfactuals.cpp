@@ -171,7 +171,7 @@ void change_arrangement(const Scenario& scenario, Changes& changes) {
     changed.protocol.variant = model::Variant::hardened;
     for (scenario::NodePlan& node : changed.cluster.nodes) node.variant.reset();
   });
-  // One of them alone: of a large job nobody wants to read them all.
+  // One of them alone: of a large job a reader does not want them all.
   constexpr std::size_t kNodesMax = 5;
   const std::size_t nodes = scenario.cluster.nodes.size();
   for (std::size_t i = 0; i < nodes && nodes > 1 && nodes <= kNodesMax; ++i) {

@@ -1,7 +1,7 @@
 #pragma once
 // Why a run fails, told in three ways: the events that led to it, the moment from which it could no
 // longer be averted, and what would have averted it. A violation alone says what was broken;
-// whoever has to mend it asks these questions next.
+// these are the next questions of an engineer who mends it.
 //
 // All three are measured, never guessed: the story follows the causes on the trace, the moment is
 // found by living the same past with other futures, and a change counts only when its runs hold.
@@ -48,7 +48,7 @@ struct Share {
   friend bool operator==(const Share&, const Share&) = default;
 };
 
-/// Other futures of the past up to a moment. Nobody is left alone whose scenario does nothing in
+/// Other futures of the past up to a moment. No agent is left alone whose scenario does nothing in
 /// the course of the run: no runs, then.
 struct Futures {
   sim::WorldTime moment{};
@@ -77,9 +77,9 @@ struct CausalStory {
   std::vector<CauseLine> lines;
 };
 
-/// The events from which the violation follows, and, where an invariant is violated by silence, the last
-/// ones of those that it names; the timeline's doings among them. nullopt when the run does not
-/// fail as the target says.
+/// The events from which the violation follows, and, where an invariant is violated by silence, the
+/// last ones of those that it names; the timeline's doings among them. nullopt when the run does
+/// not fail as the target says.
 std::optional<CausalStory> causes_of_failure(const scenario::Scenario& scenario,
                                              const ExplainOptions& options, const RunScenario& run);
 

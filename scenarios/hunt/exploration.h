@@ -76,7 +76,7 @@ struct Exploration {
   std::chrono::nanoseconds wall{};
   std::map<FailureKind, Finding> findings;
   std::map<std::string, KnownIssueCount> known_issues;  ///< by name
-  std::map<std::string, std::uint64_t> coverage;   ///< worlds that reached each
+  std::map<std::string, std::uint64_t> coverage;        ///< worlds that reached each
   struct FaultCount {
     std::uint64_t happened = 0;
     std::uint64_t felt = 0;

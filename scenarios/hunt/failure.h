@@ -22,7 +22,7 @@ struct FailureKind {
 FailureKind kind_of(const properties::Violation& violation);
 
 /// The kinds of everything that went wrong in a run, each once, sorted. An expectation of the
-/// scenario is not looked at: whoever hunts asks about invariants.
+/// scenario is not looked at: a hunt asks about invariants.
 std::vector<FailureKind> kinds_of(const scenario::RunReport& report);
 
 }  // namespace hooke::hunt

@@ -17,8 +17,8 @@ struct KnownIssue {
 };
 using KnownIssues = std::vector<KnownIssue>;
 
-/// Plays `scenario`; what it says it breaks, and how it breaks it, is the known issue. It has no kinds
-/// when it breaks nothing of the sort.
+/// Plays `scenario`; what it says it breaks, and how it breaks it, is the known issue. It has no
+/// kinds when it breaks nothing of the sort.
 KnownIssue known_issue_of(kernel::Kernel& kernel, const scenario::Scenario& scenario,
                           const properties::InvariantRegistry& invariants);
 

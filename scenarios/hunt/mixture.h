@@ -20,7 +20,7 @@ using Placement = std::vector<std::string>;
 /// Jobs of up to so many nodes are played in every placement.
 inline constexpr std::size_t kEveryPlacementMax = 5;
 
-/// From nobody to everybody, fewer before more. In a job of more than kEveryPlacementMax nodes:
+/// From none to all, fewer before more. In a job of more than kEveryPlacementMax nodes:
 /// each node alone, all but each node, and for every number the first so many and the last.
 std::vector<Placement> placements(const scenario::Scenario& scenario);
 
@@ -52,10 +52,10 @@ struct Mixture {
 
   /// The invariant is kept in every run of the trial.
   [[nodiscard]] static bool keeps(const Trial& trial, const std::string& invariant);
-  /// The smallest placements with which, and with all larger ones that were played, the invariant is
-  /// kept; empty when not even everybody is enough.
+  /// The smallest placements with which, and with all larger ones that were played, the invariant
+  /// is kept; empty when not even everybody is enough.
   [[nodiscard]] std::vector<Placement> enough(const std::string& invariant) const;
-  /// Invariants that are broken in some mixture, but neither when nobody nor when everybody is
+  /// Invariants that are broken in some mixture, but neither when none nor when all are
   /// hardened.
   [[nodiscard]] std::set<std::string> only_mixed() const;
 };

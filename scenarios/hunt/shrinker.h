@@ -35,8 +35,8 @@ struct ShrinkOptions {
   /// What the start's run has shown, if the caller has run it already: saves a run.
   std::optional<scenario::RunReport> start;
   std::size_t runs_max = 4'000;
-  /// Asked before each run: true ends the search with what there is. Whoever looks at a clock here
-  /// gives up that two searches end alike.
+  /// Asked before each run: true ends the search with what there is. A caller that looks at a clock
+  /// here gives up that two searches end alike.
   std::function<bool()> enough;
   std::function<void(const ShrinkStep&)> on_step;
   model::Plugins plugins;

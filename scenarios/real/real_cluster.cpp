@@ -258,7 +258,7 @@ void RealCluster::tell_settings(const Agent& agent, const std::string& run_id) {
 }
 
 bool RealCluster::signal(sim::NodeId node, sim::Pid pid, sim::Signal signal) {
-  // Dead already, although perhaps nobody has noticed its end.
+  // Dead already, although perhaps no agent has noticed its end.
   const auto sent = kill_signals_.find(pid);
   if (sent != kill_signals_.end() && sent->second.signal == sim::Signal::kill) return false;
   note(node, pid, wev::process_signalled, {0, pid.value, static_cast<int>(signal), 0});

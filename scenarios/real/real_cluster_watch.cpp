@@ -165,7 +165,7 @@ sim::WorldTime RealCluster::end_of(sim::Pid pid,
   return killed ? sent->second.at : now();
 }
 
-/// Hooke agents tell of their workers' ends while they live. Nobody else tells of the others'.
+/// Hooke agents tell of their workers' ends while they live. No other agent tells of the others'.
 void RealCluster::look_at_workers() {
   for (const TraceMerger::Worker& worker : merger_.living_workers()) {
     const bool agent_lives = std::any_of(agents_.begin(), agents_.end(), [&](const Agent& agent) {

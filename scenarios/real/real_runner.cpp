@@ -140,7 +140,7 @@ class Performance {
   [[nodiscard]] sim::WorldTime now() const {
     return sim::WorldTime(ports_.clock.monotonic_now().time_since_epoch());
   }
-  /// The scenario without the expectations that nobody here could see come true.
+  /// The scenario without the expectations that no agent here could see come true.
   [[nodiscard]] Scenario what_can_be_judged() const {
     Scenario out = scenario_;
     std::erase_if(out.expect.violates,

@@ -262,7 +262,7 @@ void RealTimeline::disturb_links(const Call& call) {
   const std::vector<real::LinkProxy*> links = this->links(call);
   const Duration span = entry.duration.value_or(Duration::zero());
   const std::int64_t fault = begins(call.word.kind, kLinks, span);
-  // One way only: from whom is said first.
+  // One way only: the origin is said first.
   const bool from_store =
       entry.from.empty() ||
       std::find(call.nodes.begin(), call.nodes.end(), cluster_.store_machine()) != call.nodes.end();

@@ -137,7 +137,8 @@ void TraceMerger::worker_begins(const RawEvent& like, sim::Pid worker, sim::Pid 
   workers_[key] = {like.node, worker, agent, local_rank, rank, std::nullopt};
 }
 
-/// Whoever sees it first says it: the agent that reaps, or the cluster that finds an orphan gone.
+/// An agent that sees it first says it: the agent that reaps, or the cluster that finds an orphan
+/// gone.
 void TraceMerger::worker_ends(const RawEvent& like, sim::Pid worker, std::int64_t status) {
   const auto found = workers_.extract(Key{like.node, worker});
   if (!found) return;
@@ -206,7 +207,7 @@ void TraceMerger::tell_reported(const RawEvent& event) {
   emit(event, agent, ev::group_state, {"HEALTHY", restarts});
 }
 
-/// Whoever still has restarts has been told to leave its round already (worker_ends).
+/// An agent that still has restarts has been told to leave its round already (worker_ends).
 void TraceMerger::tell_logged(const RawEvent& event, Logged what) {
   const Seat& seat = seats_[{event.node, event.pid}];
   switch (what) {

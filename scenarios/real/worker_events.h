@@ -1,6 +1,6 @@
 #pragma once
-// What the worker of a scenario says of itself on a real machine, where nobody else can, and what
-// the log of a torchrun agent says.
+// What the worker of a scenario says of itself on a real machine, where no other agent can, and
+// what the log of a torchrun agent says.
 
 #include "sim/port/trace.h"
 

@@ -278,7 +278,7 @@ void Actions::store_backlog(const Call& call) {
   ++call.effect.felt;
 }
 
-/// What etcd itself does is no fault of the world's engine, but whoever judges must know of it.
+/// What etcd itself does is no fault of the world's engine, but the invariants must know of it.
 std::int64_t Actions::announce(const std::string& kind, Duration lasts) {
   const std::int64_t fault = -++announced_;
   world_.emit(world::events::fault_injected,

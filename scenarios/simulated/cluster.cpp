@@ -213,7 +213,7 @@ int Cluster::run_probe(sim::Ports& ports) {
           client.exchange({"GET", "/", "", "", ""}, ports.clock.monotonic_now() + kTimeout);
       if (answer.status != 200) probe.silent();
     } catch (const model::HttpError&) {
-      // Nobody serves it: before the workers start, and after they have been stopped.
+      // Nothing serves it: before the workers start, and after they have been stopped.
     }
   }
 }

@@ -22,7 +22,7 @@
 
 namespace hooke::scenario {
 
-/// The network of a scenario, for whoever makes its world.
+/// The network of a scenario, for the code that makes its world.
 world::WorldOptions world_options(const ClusterPlan& plan, kernel::Strategy strategy);
 
 /// What runs in the process of an agent that is started with that configuration; its exit code.

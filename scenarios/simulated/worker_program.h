@@ -44,8 +44,8 @@ struct WorkerConditions {
   /// How timers are asked for; null: as PyTorch's workers do.
   std::shared_ptr<const model::TimerKind> timers;
   /// The rendezvous round this worker belongs to: ground truth of the harness that no protocol
-  /// message carries. It makes every written value unique. nullopt: nobody has said yet whose this
-  /// worker is.
+  /// message carries. It makes every written value unique. nullopt: no agent has said yet whose
+  /// this worker is.
   std::function<std::optional<std::int64_t>()> round;
 };
 
@@ -88,7 +88,7 @@ class WorkerRun {
   bool meet(const std::string& key);
   /// Gives back what is named, or all; false when something could not be given back.
   bool destroy(const std::string& what);
-  /// A step on the shared file; false when it cannot be written, or nobody raised the signal.
+  /// A step on the shared file; false when it cannot be written, or no agent raised the signal.
   bool use_signal_file(const WorkerStep& step);
   void await_stop();
   void sleep(Duration span);

@@ -1,9 +1,9 @@
 #pragma once
 // A real Python process as a process of whatever world its ports belong to. Every thread of it has
-// a fiber, which answers the thread's last request, waits in real time for its next one, and carries
-// that out at the ports. Exactly one thread of the whole world runs at any time: all others wait
-// for an answer. The wait takes no time of the world's clock, and nobody else may run meanwhile, so
-// that a run with guests repeats like any other.
+// a fiber, which answers the thread's last request, waits in real time for its next one, and
+// carries that out at the ports. Exactly one thread of the whole world runs at any time: all others
+// wait for an answer. The wait takes no time of the world's clock, and no other process may run
+// meanwhile, so that a run with guests repeats like any other.
 
 #include <chrono>
 #include <map>
@@ -21,15 +21,15 @@ namespace hooke::guest {
 class Services {
  public:
   virtual ~Services() = default;
-  /// Carries out a request, whose arguments are a list, that is none of the machine's; may block the fiber. GuestError for one
-  /// that is unknown.
+  /// Carries out a request, whose arguments are a list, that is none of the machine's; may block
+  /// the fiber. GuestError for one that is unknown.
   virtual Message request(const std::string& name, const Message& arguments) = 0;
   /// The same without an answer: must not block.
   virtual void note(const std::string& name, const Message& arguments) = 0;
   /// A line on one of the guest's standard streams, without its end.
   virtual void on_line(std::string_view line) = 0;
-  /// The guest has started a child, has sent a signal to a process or (`group`) a process group, has
-  /// learnt of a child's end (Python's convention), and is about to handle a signal.
+  /// The guest has started a child, has sent a signal to a process or (`group`) a process group,
+  /// has learnt of a child's end (Python's convention), and is about to handle a signal.
   virtual void on_spawned(sim::Pid child, const sim::SpawnRequest& request) = 0;
   virtual void on_signalled(sim::Pid target, sim::Signal signal, bool group) = 0;
   virtual void on_reaped(sim::Pid child, int status) = 0;

@@ -69,8 +69,8 @@ struct Callback {
 class Outside {
  public:
   virtual ~Outside() = default;
-  /// Blocks until `until` (nullopt: without end) or until something has happened, lets whoever
-  /// waits for that know (on the main stack: wakes and callbacks), and returns the time now.
+  /// Blocks until `until` (nullopt: without end) or until something has happened, lets any process
+  /// that waits for that know (on the main stack: wakes and callbacks), and returns the time now.
   virtual sim::WorldTime wait(std::optional<sim::WorldTime> until) = 0;
 };
 

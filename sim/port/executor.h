@@ -42,7 +42,7 @@ class Executor {
   /// Parks the caller until `fiber` has ended (returns at once when it has).
   virtual void join(FiberId fiber) = 0;
 
-  /// The ticket for the calling fiber's next park. Hand it to whoever shall wake this fiber.
+  /// The ticket for the calling fiber's next park. Hand it to the fiber that wakes this one.
   [[nodiscard]] virtual ParkTicket ticket() = 0;
 
   /// Suspends the calling fiber until wake(ticket) or until `deadline` on this node's monotonic

@@ -28,8 +28,8 @@ class FifoReader {
   /// Blocks until somebody has opened the FIFO for writing since this end was opened, be it gone
   /// again. timed_out, after which it may be asked again: what is written meanwhile is kept.
   virtual Outcome<Done> wait_for_writer(std::optional<MonotonicTime> deadline) = 0;
-  /// Blocks for bytes and returns all there are; an empty text when there are none and nobody has
-  /// the FIFO open for writing. timed_out.
+  /// Blocks for bytes and returns all there are; an empty text when there are none and no process
+  /// has the FIFO open for writing. timed_out.
   virtual Outcome<std::string> read(std::optional<MonotonicTime> deadline) = 0;
 };
 
@@ -37,8 +37,8 @@ class FifoReader {
 class FifoWriter {
  public:
   virtual ~FifoWriter() = default;
-  /// Never blocks. closed when nobody has the FIFO open for reading any more; no_space when it is
-  /// full (nothing is written then: up to PIPE_BUF bytes are written whole or not at all).
+  /// Never blocks. closed when no process has the FIFO open for reading any more; no_space when it
+  /// is full (nothing is written then: up to PIPE_BUF bytes are written whole or not at all).
   virtual Outcome<Done> write(std::string_view bytes) = 0;
 };
 
@@ -79,8 +79,8 @@ class FileSystem {
   virtual Outcome<Done> make_fifo(const std::string& path) = 0;
   /// Opens a FIFO for reading and does not block; not_found, denied.
   virtual Outcome<std::unique_ptr<FifoReader>> open_fifo_reader(const std::string& path) = 0;
-  /// Opens a FIFO for writing and does not block; not_found, denied, and closed when nobody has it
-  /// open for reading.
+  /// Opens a FIFO for writing and does not block; not_found, denied, and closed when no process has
+  /// it open for reading.
   virtual Outcome<std::unique_ptr<FifoWriter>> open_fifo_writer(const std::string& path) = 0;
 };
 

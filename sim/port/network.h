@@ -33,7 +33,7 @@ class StreamHandler {
   virtual void on_data(Buffer& received) = 0;
   /// No more bytes will come. The stream may still be written until destroyed.
   virtual void on_end() = 0;
-  /// The connection has broken: an end like any other to whoever does not care why.
+  /// The connection has broken: an end like any other to a process that does not care why.
   virtual void on_reset() { on_end(); }
 };
 
@@ -44,9 +44,9 @@ class Stream {
   /// Queues `bytes` for sending; they arrive in order or the connection breaks. Never blocks. Fails
   /// with connection_reset or closed; success does not mean that the peer got anything.
   virtual Outcome<Done> write(Buffer bytes) = 0;
-  /// More is queued than a peer that reads would let stand: whoever answers many requests stops
-  /// here, lest one that never reads costs memory without bound. Never so where the network takes
-  /// all that is written.
+  /// More is queued than a peer that reads would let stand: a process that answers many requests
+  /// stops here, lest one that never reads costs memory without bound. Never so where the network
+  /// takes all that is written.
   [[nodiscard]] virtual bool backed_up() const { return false; }
   /// Bytes written that this process still holds because the peer has not made room for them. 0
   /// where the network takes all that is written.
@@ -87,7 +87,8 @@ class Listener {
 
 /// How a client of a protected connection knows its server and makes itself known. Files in PEM.
 struct TlsOptions {
-  std::string authority_file;    ///< who may vouch for the server; empty: whom the machine trusts
+  std::string
+      authority_file;  ///< who may vouch for the server; empty: those that the machine trusts
   std::string certificate_file;  ///< this client's own; empty: it stays unknown
   std::string key_file;          ///< of that certificate; empty: it is in the same file
 };
@@ -101,20 +102,20 @@ class Network {
   /// Binds all interfaces of this host on `port` (0: an ephemeral one) and serves with `handler`,
   /// which must outlive the listener. Fails with address_in_use.
   virtual Outcome<std::unique_ptr<Listener>> listen(PortNumber port, AcceptHandler& handler) = 0;
-  /// Like listen(), but nobody from another machine can connect, and processes of this one only by
-  /// "localhost" or "127.0.0.1".
+  /// Like listen(), but no process from another machine can connect, and processes of this one only
+  /// by "localhost" or "127.0.0.1".
   virtual Outcome<std::unique_ptr<Listener>> listen_loopback(PortNumber port,
                                                              AcceptHandler& handler) {
     return listen(port, handler);  // right where there is no other machine
   }
   /// Makes a socket file that this machine's processes of the same user can connect to, and serves
-  /// with `handler` likewise. The file stays when the listener goes; one on which nobody listens
+  /// with `handler` likewise. The file stays when the listener goes; one on which nothing listens
   /// any more is replaced. Fails with address_in_use (anything else is there), not_found (no such
   /// directory) or denied (a path longer than kSocketPathBytesMax, too).
   virtual Outcome<std::unique_ptr<Listener>> listen_local(const std::string& path,
                                                           AcceptHandler& handler) = 0;
   /// Connects to a socket file. Fails with not_found, denied, timed_out, and connection_refused
-  /// when nobody listens there any more.
+  /// when nothing listens there any more.
   virtual Outcome<std::unique_ptr<Stream>> connect_local(const std::string& path,
                                                          std::optional<MonotonicTime> deadline) = 0;
   /// Resolves `to.host` and connects. Fails with unresolvable, connection_refused, unreachable,

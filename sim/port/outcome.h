@@ -1,7 +1,7 @@
 #pragma once
-// Result of anything that crosses a port: it worked, it certainly did not, or nobody can tell.
-// The third value is not a nicety: a lost reply to a compare-and-set is neither success nor
-// failure, and code that folds it into either is the bug this tool exists to find (Jepsen,
+// Result of anything that crosses a port: it worked, it certainly did not, or its outcome is
+// unknown. The third value is not a nicety: a lost reply to a compare-and-set is neither success
+// nor failure, and code that folds it into either is the bug this tool exists to find (Jepsen,
 // "indeterminate").
 
 #include <string>
@@ -14,7 +14,7 @@ namespace hooke::sim {
 /// Why an operation at a port did not succeed.
 enum class Fault : unsigned char {
   timed_out,           ///< the caller's deadline passed
-  connection_refused,  ///< nobody listens there, or its backlog is full
+  connection_refused,  ///< nothing listens there, or its backlog is full
   connection_reset,    ///< the peer or the path broke an established connection
   unresolvable,        ///< the name has no address
   unreachable,         ///< no path to the address

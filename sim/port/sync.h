@@ -26,7 +26,7 @@ class WaitQueue {
     if (wake == Wake::timed_out) forget(ticket);
     return wake;
   }
-  /// Wakes the longest-waiting fiber; false if nobody waits.
+  /// Wakes the longest-waiting fiber; false if no process waits.
   bool wake_one() {
     while (!waiting_.empty()) {
       const ParkTicket ticket = waiting_.front();
@@ -74,7 +74,7 @@ class Flag {
 };
 
 /// Mutual exclusion between fibers, first come first served. Usable with std::lock_guard.
-/// Unlocking hands the lock to the longest waiter, so nobody starves.
+/// Unlocking hands the lock to the longest waiter, so no fiber starves.
 class Mutex {
  public:
   explicit Mutex(Executor& executor) : waiting_(executor) {}

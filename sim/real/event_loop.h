@@ -1,7 +1,7 @@
 #pragma once
 // What the kernel follows in the real world: the machine's monotonic clock, and epoll. Descriptors
-// are watched edge-triggered: whoever is told that something can be read or written goes on until
-// it would block.
+// are watched edge-triggered: a process that is told that something can be read or written goes on
+// until it would block.
 
 #include <sys/epoll.h>
 

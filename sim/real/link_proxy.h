@@ -28,7 +28,7 @@ class LinkProxy {
   void cut(Way way);
   void mend(Way way);
   /// Bytes that go this way are thrown away from now on, until mended: what was asked for happens,
-  /// and nobody hears of it.
+  /// and no process hears of it.
   void swallow(Way way);
   /// Holds every piece of bytes for `span` before it goes on; zero: no more.
   void delay(sim::Duration span);

@@ -118,7 +118,7 @@ OrphanKiller::OrphanKiller(std::string variable) {
   }
   close(ends[0]);
   pipe_ = ends[1];
-  // Whoever is started from here on must not hold it open.
+  // A process that is started from here on must not hold it open.
   if (fcntl(pipe_, F_SETFD, FD_CLOEXEC) != 0) fail("fcntl");
 }
 

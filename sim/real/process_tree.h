@@ -14,12 +14,12 @@ namespace hooke::real {
 /// From now on this process becomes the parent of every descendant that loses its own, and so can
 /// reap it. std::system_error when the machine refuses.
 void adopt_orphans();
-/// The end of an adopted process; nullopt while it runs or when it is nobody's we could reap.
+/// The end of an adopted process; nullopt while it runs or when it is not ours to reap.
 std::optional<sim::ExitStatus> reap_adopted(sim::Pid pid);
 
 /// True while a process with that number runs; a zombie does not.
 bool is_running(sim::Pid pid);
-/// Living processes of this user whose environment holds `variable` ("NAME=value"), whoever their
+/// Living processes of this user whose environment holds `variable` ("NAME=value"), whatever their
 /// parent is.
 std::vector<sim::Pid> processes_marked(const std::string& variable);
 

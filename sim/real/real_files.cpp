@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kReadBytes = 64UL * 1024;
-/// Pause before a lock that others hold is tried again: flock(2) tells nobody when it is free.
+/// Pause before a lock that others hold is tried again: flock(2) does not tell when it is free.
 constexpr std::chrono::milliseconds kLockPause{1};
 
 class RealFileLock final : public sim::FileLock {

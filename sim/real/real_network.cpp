@@ -110,7 +110,7 @@ sockaddr_un file_address(const std::string& path) {
   return address;
 }
 
-/// Removes a socket file on which nobody listens any more; errno is EADDRINUSE otherwise.
+/// Removes a socket file on which nothing listens any more; errno is EADDRINUSE otherwise.
 bool remove_if_deserted(const std::string& path) {
   struct stat kind {};
   const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -172,7 +172,7 @@ class RealListener final : public sim::Listener, private Watcher {
         static_cast<bool>(Descriptor(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC)));
     const bool none_waits = !told && (errno == EAGAIN || errno == EWOULDBLOCK);
     reserve_ = spare();
-    // Nobody tells of clients that wait already: have another look.
+    // No event tells of clients that wait already: have another look.
     const bool ready_for_the_next = told && reserve_;
     if (!ready_for_the_next && !none_waits) network_.loop().again(watch_, EPOLLIN);
     return ready_for_the_next;

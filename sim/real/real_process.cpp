@@ -100,7 +100,7 @@ class RealTrace final : public sim::Trace {
   sim::Pid pid_;
 };
 
-/// Nobody acts on a real process from inside.
+/// Nothing acts on a real process from inside.
 class PassedPoint final : public sim::FaultPoint {
  public:
   void reach(std::string_view) override {}

@@ -143,7 +143,8 @@ class RealProcessHost::SignalQueue final : public Watcher {
     pending_.pop_front();
     return first;
   }
-  /// Whoever asks takes what has come from the kernel, and whoever waits must hear of it.
+  /// A process that asks takes what has come from the kernel, and a process that waits must hear of
+  /// it.
   bool has_one() {
     const std::size_t known = pending_.size();
     drain();

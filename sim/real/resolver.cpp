@@ -1,4 +1,4 @@
-// A look-up that outlives its caller (a deadline, the end of the process) finishes for nobody.
+// A look-up that outlives its caller (a deadline, the end of the process) finishes without effect.
 #include "sim/real/resolver.h"
 
 #include <netdb.h>
@@ -40,7 +40,7 @@ Answer ask(const std::string& host, std::uint16_t port, int flags) {
   return answer;
 }
 
-/// Shared by the asking fiber and the answering thread; whoever lets go last frees it.
+/// Shared by the asking fiber and the answering thread; the last owner frees it.
 struct Question {
   std::string host;
   std::uint16_t port = 0;

@@ -1,5 +1,5 @@
-// OpenSSL never sees a socket: it reads and writes two pieces of memory, and whoever waits for the
-// peer is a fiber in read().
+// OpenSSL never sees a socket: it reads and writes two pieces of memory, and a process that waits
+// for the peer is a fiber in read().
 #include "sim/real/tls_stream.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 // A core of machines is healed and everything else stays as it is: each lasting fault is ended,
-// replaced by what is left of it, or deprived of its end. Whoever reads the trace sees ends and
+// replaced by what is left of it, or deprived of its end. The trace shows ends and
 // injections only, and needs to know nothing of cores.
 #include <algorithm>
 
@@ -52,8 +52,8 @@ void FaultEngine::heal_for(const Core& core, FaultId id, const Fault& fault) {
   HOOKE_CHECK(lasting_.contains(id), "a fault that is healed lasts");
   if (acts_on_paths(fault.kind)) return heal_paths(core, id, fault);
   if (fault.kind == FaultKind::dns_unresolvable) return heal_name(core, id, fault);
-  // A name that hides another machine leads astray whoever asks for it. One that no machine has of
-  // its own is how the machine is meant to be found.
+  // A name that hides another machine leads astray a process that asks for it. One that no machine
+  // has of its own is how the machine is meant to be found.
   const bool hides =
       fault.kind == FaultKind::dns_alias && network_.find_machine(fault.text) != nullptr;
   const bool names = fault.kind == FaultKind::dns_alias && !hides;

@@ -1,5 +1,5 @@
 #pragma once
-// Which faults were injected, and whether anybody felt them. A fault that nobody feels proves
+// Which faults were injected, and whether they had an effect. A fault without effect proves
 // nothing.
 
 #include <string_view>

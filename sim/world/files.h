@@ -17,7 +17,8 @@ namespace hooke::world {
 
 class SimFiles;
 
-/// What is in a FIFO and who has it open. Whoever has it open keeps it when its path is removed.
+/// What is in a FIFO and who has it open. A process that has it open keeps it when its path is
+/// removed.
 struct Pipe {
   std::string contents;
   std::size_t readers = 0;
@@ -92,7 +93,7 @@ class SimFiles final : public sim::FileSystem {
   class PipeEnd;
   class PipeReader;
   class PipeWriter;
-  /// Gives back a lock of this process and wakes whoever waits for it.
+  /// Gives back a lock of this process and wakes a process that waits for it.
   void unlock(const std::string& path, bool exclusive);
   /// The file to write to at `path`, created when missing.
   sim::Outcome<Disk::File*> writable(const std::string& path);

@@ -54,7 +54,7 @@ struct Machine {
   std::uint64_t key;
   NodeClock clock;
   std::map<FaultId, sim::WorldTime> clock_holds;  ///< clock_freeze faults, until when each lasts
-  std::vector<FaultId> unfelt_clock_faults;       ///< of both clocks: nobody has looked since
+  std::vector<FaultId> unfelt_clock_faults;       ///< of both clocks: no process has looked since
   std::vector<FaultId> unfelt_wall_faults;        ///< of the wall clock alone
   Disk disk;
   std::optional<FaultId> crash;  ///< why it is down

@@ -68,7 +68,7 @@ void SimNetwork::let_others_go(ServiceState& service, const Machine* client) {
   release_held(service);
 }
 
-/// Whatever waits for nobody any more goes into the queue, with all that follows it.
+/// Whatever waits for no agent any more goes into the queue, with all that follows it.
 void SimNetwork::release_held(ServiceState& service) {
   for (std::size_t i = 0; i < service.held.size();) {
     const SocketId from = service.held[i].from;

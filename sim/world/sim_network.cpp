@@ -165,7 +165,7 @@ void SimNetwork::send_reset_to(Socket& socket, Duration after) {
   kernel_.at(kernel_.now() + after, {&SimNetwork::on_reset, this, socket.self.packed()});
 }
 
-/// Answers bytes that reach this end `after` from now, when nobody wants them, by a reset.
+/// Answers bytes that reach this end `after` from now, when no process wants them, by a reset.
 void SimNetwork::refuse_data(Socket& socket, Duration after) {
   Socket* const peer = find(socket.peer);
   if (peer != nullptr && socket.out->blocked() == nullptr) {

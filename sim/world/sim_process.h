@@ -101,7 +101,7 @@ class SimProcess final : public sim::Clock,
   void stay_if_hit();
   /// Says what has been asked since the last time, if anything.
   void tell_requests();
-  /// Draws on a machine with clock faults: those that nobody has felt yet are felt now.
+  /// Draws on a machine with clock faults: those that no process has felt yet are felt now.
   void feel_clock_faults(std::vector<FaultId>& unfelt) const;
 
   ProcessTable& table_;

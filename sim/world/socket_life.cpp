@@ -38,7 +38,7 @@ Socket& SimNetwork::create(SimProcess& owner, Machine& machine, Machine& peer) {
   return socket;
 }
 
-/// Takes the socket away from its owner and from whoever waits on it.
+/// Takes the socket away from its owner and from a process that waits on it.
 void SimNetwork::detach(Socket& socket) {
   if (!socket.lingering) {
     std::vector<SocketId>& siblings = socket.owner->sockets;

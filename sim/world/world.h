@@ -1,6 +1,6 @@
 #pragma once
 // The simulated world: machines with clocks, disks and processes, joined by a network, all on one
-// kernel. Whoever owns the world (a scenario, a test) adds machines, registers programs, starts
+// kernel. The owner of the world (a scenario, a test) adds machines, registers programs, starts
 // processes and injects faults; the programs see only their Ports.
 
 #include <functional>
@@ -73,7 +73,7 @@ struct PathSet {
 };
 
 /// What a fault does; see World::inject. The elastic words of a scenario ("agent.kill") are
-/// translated to these by whoever knows the roles.
+/// translated to these where the roles are known.
 enum class FaultKind : unsigned char {
   process_signal,  ///< pid, signal
   process_pause,   ///< pid, duration: SIGSTOP … SIGCONT
@@ -163,8 +163,8 @@ class World {
 
   /// Injects a fault now. Emits `fault.injected`; `fault.felt` is emitted the first time it changes
   /// what some process experiences. std::invalid_argument when it lacks the node or the pid that
-  /// its kind needs, or stops a clock by drifting; a pid that nobody has, or the number of a
-  /// process that has ended, is felt by nobody.
+  /// its kind needs, or stops a clock by drifting; a pid that no process has, or the number of a
+  /// process that has ended, is felt by no process.
   FaultId inject(const Fault& fault);
   /// Ends a lasting fault early; harmless when it has ended.
   void heal(FaultId fault);

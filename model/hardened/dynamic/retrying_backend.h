@@ -1,5 +1,6 @@
 #pragma once
-// The problem: a rendezvous that cannot be reached for a moment ends whoever joins just then.
+// The problem: a rendezvous that cannot be reached for a moment ends an agent that joins just then
+//
 
 #include <memory>
 #include <optional>

@@ -19,7 +19,7 @@ class SignsOfLife {
 
   /// Takes in a state as the backend has it: which heartbeats are new, and whether a last call is.
   /// Who has not looked has not heard: what is longer than an interval between two looks, for a
-  /// backend that was away or a process that stood still, is nobody else's silence.
+  /// backend that was away or a process that stood still, is not the silence of another node.
   void observe(const RendezvousState& state);
   /// For how long `node` has given no new heartbeat, counted from the first look at the last one;
   /// zero for a node that has none.
@@ -29,7 +29,7 @@ class SignsOfLife {
 
  private:
   struct Seen {
-    sim::WallTime at;            ///< by the clock of whoever wrote it: only compared for equality
+    sim::WallTime at;  ///< by the clock of an agent that wrote it: only compared for equality
     sim::MonotonicTime since{};  ///< first seen by this node
   };
 

@@ -64,7 +64,7 @@ sim::Value C10dBackend::put_sentinel() {
 }
 
 std::optional<StoredState> C10dBackend::get_state() {
-  // In a store that has come up empty a get would wait for what nobody is going to write.
+  // In a store that has come up empty a get would wait for what no agent is going to write.
   const sim::Value stored =
       variant_ == Variant::hardened ? put_sentinel() : guarded([&] { return store_->get(key_); });
   if (stored == sentinel_) return std::nullopt;
@@ -81,7 +81,7 @@ std::optional<SetStateResult> C10dBackend::set_state(const sim::Value& bytes,
   const sim::Value& expected = token && !token->empty() ? *token : sentinel_;
   const std::uint64_t repeats = store_->repeats();
   sim::Value stored = guarded([&] { return store_->compare_set(key_, expected, offered); });
-  // Whoever loses a race is told another value; his own expectation means that there is none.
+  // An agent that loses a race is told another value; its own expectation means that there is none.
   if (variant_ == Variant::hardened && stored == expected && stored != offered) {
     put_sentinel();
     stored = guarded([&] { return store_->compare_set(key_, sentinel_, offered); });
@@ -144,7 +144,7 @@ C10dStore create_c10d_store(sim::Ports& ports, const RendezvousParameters& param
       }
       options.timeout = read_timeout;
       if (parameters.variant == Variant::hardened) {
-        // Whoever serves it needs no name to find it, nor an answer from the resolver.
+        // An agent that serves it needs no name to find it, nor an answer from the resolver.
         if (result.server != nullptr) options.endpoint.host = "localhost";
         options.reply_timeout = reply_timeout(parameters, options.reply_timeout);
         options.interruptible = true;

@@ -121,7 +121,7 @@ class EtcdV2Backend final : public RendezvousBackend {
         if (!error.outcome_unknown()) throw;
         in_doubt = true;
       }
-      // Whoever has written these very bytes since the token was read was this call.
+      // These very bytes, written since the token was read, are this call's.
       auto now = present();
       if (now && now->bytes == bytes && (!token || !(now->token == *token))) now->has_set = true;
       if (now) now->in_doubt = in_doubt && !now->has_set;
@@ -173,7 +173,7 @@ class EtcdV3Backend final : public RendezvousBackend {
       if (!fenced_) fence = client_->get(key_).entry.revision;
       EtcdV3Write write = put(bytes, fence);
       const bool in_doubt = write.in_doubt;
-      // The key's lease has ended: nobody's state is overwritten by writing it anew.
+      // The key's lease has ended: no agent's state is overwritten by writing it anew.
       const bool anew = !tells_of_its_loss_ && !write.present.exists() && fence > 0;
       if (anew) write = put(bytes, 0);
       if (!write.present.exists()) return std::nullopt;

@@ -39,7 +39,7 @@ struct RendezvousInfo {
 enum class GroupState : unsigned char {
   whole,
   broken,  ///< a member is gone, or this node itself has been given up (R-1, R-2)
-  over,    ///< nobody has its round any more: the others meet anew, if they have not done so
+  over,    ///< no agent has its round any more: the others meet anew, if they have not done so
   closed,  ///< no other round can come
 };
 
@@ -67,7 +67,7 @@ class RendezvousHandler {
   /// where it knows nothing (static).
   virtual std::int64_t others_at_work() { return 0; }
   /// What has become of the group that next_rendezvous returned. Only the hardened variant knows;
-  /// it also renews a heartbeat here that nobody else renews.
+  /// it also renews a heartbeat here that no other agent renews.
   virtual GroupState group_state() { return GroupState::whole; }
   /// In a store that came up empty another group has that group's round, as far as is known.
   virtual bool round_is_taken() { return false; }
@@ -75,12 +75,13 @@ class RendezvousHandler {
   /// tell. What becomes of a node that is not in a round that is complete decides nothing for it.
   virtual Successor successor() { return Successor::none; }
   /// Hardened: `call` is made in next_rendezvous() when this node is about to wait beside a round
-  /// of others, where these need not hear of it, since nobody is admitted to a full one.
+  /// of others, where these need not hear of it, since no agent is admitted to a full one.
   virtual void when_waiting(std::function<void()> /*call*/) {}
   /// Hardened: `was_the_end` is asked in next_rendezvous() when this node, which has waited beside
   /// `round`, is about to begin another in place of members that have gone and closed nothing.
-  /// Whoever says that the job has ended with them, by what they left in the `store` of the round,
-  /// has the rendezvous closed, and RendezvousGracefulExitError raised. It may raise StoreError.
+  /// An agent that says that the job has ended with them, by what they left in the `store` of the
+  /// round, has the rendezvous closed, and RendezvousGracefulExitError raised. It may raise
+  /// StoreError.
   virtual void when_abandoned(
       std::function<bool(std::int64_t round, Store& store)> /*was_the_end*/) {}
   /// Ranks of that group whose nodes are no participants any more; empty where that is not known.

@@ -7,7 +7,8 @@
 
 namespace hooke::model {
 
-/// Waits until nobody has asked `server` for anything for `alive`, or a caught signal comes.
+/// Waits until no agent has asked `server` for anything for `alive`, or a caught signal comes
+///
 void serve_on(sim::Ports& ports, const TcpStoreServer& server, sim::Duration alive);
 
 }  // namespace hooke::model

@@ -19,7 +19,7 @@ std::int64_t RendezvousShutdown::others_at_work() {
   } catch (const SignalException&) {
     throw;
   } catch (const std::exception&) {
-    return 0;  // nobody can be waited for over a store that is dead
+    return 0;  // no agent can be waited for over a store that is dead
   }
 }
 

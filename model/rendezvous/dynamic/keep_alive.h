@@ -13,8 +13,8 @@ namespace hooke::model {
 /// it silently.
 class KeepAlive {
  public:
-  /// Begins the task. It shares `core` and ends with the object, which waits for no running tick: in
-  /// PyTorch a finalizer does that (utils.py:_PeriodicTimer.start).
+  /// Begins the task. It shares `core` and ends with the object, which waits for no running tick:
+  /// in PyTorch a finalizer does that (utils.py:_PeriodicTimer.start).
   static std::unique_ptr<KeepAlive> start(const std::shared_ptr<HandlerCore>& core);
   explicit KeepAlive(const std::shared_ptr<HandlerCore>& core)
       : executor_(core->ports.executor), stop_(std::make_shared<sim::Flag>(core->ports.executor)) {}

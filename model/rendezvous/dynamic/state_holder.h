@@ -34,7 +34,7 @@ class StateHolder {
     virtual void on_read(const RendezvousState* stored, sim::MonotonicTime began) = 0;
     /// A write that began at `began` was lost to `stored`.
     virtual void on_lost(const RendezvousState& stored, sim::MonotonicTime began) = 0;
-    /// `offered` was written; or, not `certain`, nobody can tell whether it was or will be.
+    /// `offered` was written; or, not `certain`, it is unknown whether it was or will be.
     virtual void on_offered(const RendezvousState& offered, bool certain,
                             sim::MonotonicTime began) = 0;
     /// This node found itself dead in a state it read.

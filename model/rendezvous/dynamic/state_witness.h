@@ -28,7 +28,7 @@ class StateWitness {
   /// A write was lost to `stored`. When that is what it expected there was nothing to lose to: a
   /// c10d store answers so where the key is gone (S-4).
   void lost(const RendezvousState& stored, sim::MonotonicTime began);
-  /// `offered` was written; or, not `certain`, nobody can tell.
+  /// `offered` was written; or, not `certain`, the outcome is unknown.
   void offered(const RendezvousState& offered, bool certain, sim::MonotonicTime began);
 
  private:

@@ -148,7 +148,7 @@ RendezvousInfo LegacyEtcdHandler::next_rendezvous() {
   return info;
 }
 
-/// Hardened, nobody who waits there is deaf, or meets a LookupError (S-L16).
+/// Hardened, no agent that waits there is deaf, or meets a LookupError (S-L16).
 std::shared_ptr<Store> LegacyEtcdHandler::round_store(std::int64_t round) {
   const std::string path = rendezvous_.store_path(round);
   if (!hardened()) return make_etcd_v2_store(ports_, client_, path);
@@ -185,8 +185,9 @@ std::int64_t LegacyEtcdHandler::num_nodes_waiting() {
   return waiting;
 }
 
-/// A final version has no time to live: unless somebody waits, nobody looks whether its members are
-/// there (S-L8). Whoever misses one only has to ask for the next version, as every newcomer does.
+/// A final version has no time to live: unless somebody waits, no agent looks whether its members
+/// are there (S-L8). An agent that misses one only has to ask for the next version, as every
+/// newcomer does.
 GroupState LegacyEtcdHandler::group_state() {
   if (!hardened() || ports_.clock.monotonic_now() < next_look_) return GroupState::whole;
   next_look_ = ports_.clock.monotonic_now() + kMemberLook;
@@ -203,8 +204,8 @@ Successor LegacyEtcdHandler::successor() {
   return Successor::none;
 }
 
-/// Whoever does not close leaves newcomers waiting for agents that have gone: a hardened agent
-/// tries again when the answer is lost.
+/// An agent that does not close leaves newcomers waiting for agents that have gone: a hardened
+/// agent tries again when the answer is lost.
 void LegacyEtcdHandler::close_persistently() {
   const sim::MonotonicTime give_up = ports_.clock.monotonic_now() + kOutageLimit;
   for (;;) {

@@ -32,7 +32,7 @@ constexpr sim::Duration kReturnMax = 30s;
 /// What joining and confirming take beside the last call, at most.
 constexpr sim::Duration kFormingMax = 5s;
 
-/// A version that nobody has joined yet.
+/// A version that no agent has joined yet.
 LegacyState joinable(std::int64_t version) {
   LegacyState state;
   state.status = Status::joinable;
@@ -84,13 +84,13 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::barrier() {
     } catch (const RendezvousError&) {
       throw;
     } catch (const SignalException&) {
-      // PyTorch takes a signal for one of those failures that are tried again, and nobody hears of
-      // it, unless it comes in the pause below (S-L19).
+      // PyTorch takes a signal for one of those failures that are tried again, and no agent hears
+      // of it, unless it comes in the pause below (S-L19).
       if (hardened()) throw;
     } catch (const std::exception&) {
       // Whatever else happens is tried again, an etcd that is gone too: the deadline ends it.
     }
-    // Whoever pauses for long while the others go on may miss the last call of what comes.
+    // An agent that pauses for long while the others go on may miss the last call of what comes.
     const bool at_once = settings_.planted.has(Planted::legacy_retries_without_pause);
     has_changed&& hardened() ? cas_delay() : sleep(at_once ? 0s : kRetryPause);
   }
@@ -364,7 +364,7 @@ void LegacyEtcdRendezvous::wait_to_be_free(std::int64_t version) {
                                         std::to_string(version) + ": this spare leaves");
     }
     if (is_free) {
-      // Somebody of the version is dead: the version goes, whoever else is in it (incident 4).
+      // Somebody of the version is dead: the version goes, whichever others are in it (incident 4).
       run_.remove(seen);
       ports_.trace.emit(events::rendezvous_evicted,
                         {settings_.run_id, version, missing.front(), 0, true});
@@ -409,7 +409,7 @@ std::int64_t LegacyEtcdRendezvous::num_workers_waiting() {
     const std::int64_t waiting = unseen ? 0 : *seen.state.num_workers_waiting;
     const auto members = static_cast<std::int64_t>(seen.state.participants->size());
     if (hardened() && waiting > 0 && members >= settings_.max_nodes) {
-      // Nobody can be admitted beyond the last seat, as in R-42; but a member that is on its way
+      // No agent can be admitted beyond the last seat, as in R-42; but a member that is on its way
       // back counts itself in the same number.
       run_.require_return(*seen.state.version);
     }
@@ -438,7 +438,7 @@ GroupState LegacyEtcdRendezvous::group_state() {
     const bool closed = seen.state.status == Status::closed;
     if (closed && !seen.state.keep_alives) return GroupState::closed;
     if (!closed && seen.state.status != Status::final_) return GroupState::over;
-    // Whoever has closed it could not always say why: it may miss members all the same.
+    // An agent that has closed it could not always say why: it may miss members all the same.
     const auto gone = run_.expired(held_version_, *seen.state.keep_alives);
     for (std::int64_t rank = 0; rank < held_size_; ++rank) {
       const bool is_gone = std::find(gone.begin(), gone.end(),
@@ -505,9 +505,9 @@ LegacyEtcdRun::Active LegacyEtcdRendezvous::wait_for_change(std::uint64_t index,
   } catch (const EtcdError& error) {
     if (error.code() != EtcdV2Client::kIndexCleared) throw;
   } catch (const EtcdConnectionError&) {
-    // All whom a change wakes come back at once, and some may be refused. PyTorch begins anew then,
-    // and leaves a dead seat in the version. Whether etcd is gone is seen by looking, on the
-    // connection that is kept.
+    // All agents that a change wakes come back at once, and some may be refused. PyTorch begins
+    // anew then, and leaves a dead seat in the version. Whether etcd is gone is seen by looking, on
+    // the connection that is kept.
     if (!hardened()) throw;
     is_cut_off = true;
   }

@@ -22,7 +22,7 @@
 namespace hooke::model {
 
 struct LegacyEtcdSettings {
-  std::string prefix = "/torchelastic/p2p";  ///< must begin with "/", which nobody checks (S-L14)
+  std::string prefix = "/torchelastic/p2p";  ///< must begin with "/", which no code checks (S-L14)
   std::string run_id;
   std::int64_t min_nodes = 1;
   std::int64_t max_nodes = 1;
@@ -50,8 +50,8 @@ class LegacyEtcdRendezvous {
   /// Blocks until this node is in a final version. RendezvousClosedError, RendezvousTimeoutError
   /// (also for an etcd that cannot be reached), RendezvousError (S-L17). A caught signal is
   /// swallowed, unless it comes in the pause between two attempts (SignalException; S-L19).
-  /// Hardened, it is always raised, and RendezvousGracefulExitError for who has waited beside a full
-  /// version until the end of the job, as a spare of the dynamic rendezvous does.
+  /// Hardened, it is always raised, and RendezvousGracefulExitError for who has waited beside a
+  /// full version until the end of the job, as a spare of the dynamic rendezvous does.
   Place barrier();
   /// Hardened: called in barrier() whenever this node is about to wait beside a version that it has
   /// not been in.
@@ -93,8 +93,8 @@ class LegacyEtcdRendezvous {
   /// False when a version is there already.
   bool try_create();
   /// Advances the counter of versions and makes the directory of the next one. RendezvousError when
-  /// the counter is gone or another node has advanced it meanwhile; EtcdError for anything else that
-  /// etcd refuses (etcd_rendezvous.py:try_create_rendezvous).
+  /// the counter is gone or another node has advanced it meanwhile; EtcdError for anything else
+  /// that etcd refuses (etcd_rendezvous.py:try_create_rendezvous).
   std::int64_t next_version();
   /// Hardened: an etcd that has lost its keys begins again with versions that there were; who meets
   /// one of them that is still joinable takes it to where the versions go on.

@@ -14,7 +14,7 @@ namespace hooke::model {
 
 /// Renews a key's, or a directory's, time to live from a fiber of its own, which may outlive this.
 /// The first error ends it, silently, while the node works on (S-L4); hardened, only that the key
-/// is gone, and that only if nobody else may write it again.
+/// is gone, and that only if no other agent may write it again.
 class LegacyEtcdRenewal {
  public:
   struct Of {

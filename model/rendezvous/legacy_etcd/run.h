@@ -16,7 +16,7 @@
 
 namespace hooke::model {
 
-/// For how long a keep-alive lives that nobody renews, whatever was configured.
+/// For how long a keep-alive lives that no agent renews, whatever was configured.
 inline constexpr sim::Duration kLegacyKeepAlive = std::chrono::seconds(10);
 
 /// EtcdError and EtcdConnectionError wherever nothing else is said.
@@ -30,7 +30,7 @@ class LegacyEtcdRun {
   };
 
   /// Creates the run's directories, which live for two hours after the last renewal, and its
-  /// counter of versions. `prefix` must begin with "/", which nobody checks (S-L14).
+  /// counter of versions. `prefix` must begin with "/", which no code checks (S-L14).
   LegacyEtcdRun(sim::Ports& ports, std::shared_ptr<EtcdV2Client> client, std::string prefix,
                 const std::string& run_id, Variant variant);
 
@@ -50,8 +50,8 @@ class LegacyEtcdRun {
   bool try_remove(const Active& seen);
 
   // ---- versions ----
-  /// The number of the next version, which nobody else gets; hardened, above all that this node has
-  /// seen, also in an etcd that has lost its counter.
+  /// The number of the next version, which no other agent gets; hardened, above all that this node
+  /// has seen, also in an etcd that has lost its counter.
   std::int64_t advance_counter();
   /// Of all that this node has read.
   [[nodiscard]] std::int64_t latest_seen() const { return latest_seen_; }

@@ -1,7 +1,8 @@
 #pragma once
-// A stored state comes from whoever can reach the store, and Python's own reader would execute what
-// it says. This machine runs the opcodes of a pickle over a closed set of plain values: nothing is
-// ever looked up, imported or called, and memory and time are bounded by the size of the data.
+// A stored state comes from an agent that can reach the store, and Python's own reader would
+// execute what it says. This machine runs the opcodes of a pickle over a closed set of plain
+// values: nothing is ever looked up, imported or called, and memory and time are bounded by the
+// size of the data.
 
 #include <cstddef>
 #include <cstdint>

@@ -71,8 +71,8 @@ struct RendezvousState {
   std::vector<NodeRef> wait_list;
   std::vector<NodeRef> redundancy_list;
   std::vector<Heartbeat> last_heartbeats;
-  /// Times carry a zone (newest 2.x) or none (1.13). Whoever reads a state writes it back in the
-  /// same form.
+  /// Times carry a zone (newest 2.x) or none (1.13). An agent that reads a state writes it back in
+  /// the same form.
   bool aware_times = true;
 
   [[nodiscard]] const Participant* participant(const NodeRef& node) const;
@@ -82,10 +82,10 @@ struct RendezvousState {
   /// The oldest heartbeat, WallTime::max() when there is none; computed once per published version.
   [[nodiscard]] sim::WallTime oldest_heartbeat() const;
   /// A number for this state on the trace, where states of large clusters would be hundreds of
-  /// kilobytes: equal for equal states on every machine, never 0, and small enough for whoever
-  /// reads it as a JSON number. Computed once per published version.
+  /// kilobytes: equal for equal states on every machine, never 0, and small enough for an agent
+  /// that reads it as a JSON number. Computed once per published version.
   [[nodiscard]] std::int64_t digest() const;
-  /// Must be called by whoever changes last_heartbeats.
+  /// Must be called by an agent that changes last_heartbeats.
   void heartbeats_changed() { oldest_.reset(); }
 
   /// Field by field, in order: what a stored form must bring back.

@@ -79,7 +79,7 @@ RendezvousInfo StaticHandler::next_rendezvous() {
   }
   RendezvousInfo info;
   info.store = make_prefix_store(run_id_, store_);
-  if (variant_ == Variant::hardened) {  // nobody who waits there is deaf
+  if (variant_ == Variant::hardened) {  // no agent that waits there is deaf
     info.store = make_retrying_store(ports_, std::move(info.store), kOutage,
                                      [this] { check_signals(ports_); });
   }

@@ -71,7 +71,7 @@ TEST(RestartBudget, a_node_that_fails_and_returns_restarts_a_job_that_may_not_re
   EXPECT_THAT(
       told(false),
       HasSubstr("restart 1 of job \"job\" after a failure (the agent on node b was relaunched)"));
-  EXPECT_THAT(told(true), IsEmpty()) << "nobody can know how it ended";
+  EXPECT_THAT(told(true), IsEmpty()) << "it cannot be known how it ended";
 }
 
 TEST(RestartBudget, no_agent_counts_a_restart_of_a_node_that_is_cut_off_ever_since) {

@@ -120,7 +120,7 @@ TEST(InvariantRegistry, the_builtins_are_the_invariants_of_the_design) {
 }
 
 TEST(InvariantRegistry, invariants_that_are_shown_every_event_without_a_set_judge_alike) {
-  // Whoever drives the invariants himself gets them bound to one view.
+  // Code that drives the invariants itself gets them bound to one view.
   const auto all = InvariantRegistry::with_builtins().make_all();
   const sim::FieldValue started[] = {"job", "c10d", 1, 4, 1, 3, 0};
   const sim::FieldValue completed[] = {"job", 0, 9, 1, 4};

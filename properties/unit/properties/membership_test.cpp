@@ -1,5 +1,5 @@
-// Invariants about rounds and who is in them, each broken once; normal_runs_test.cpp holds what must
-// not break them.
+// Invariants about rounds and who is in them, each broken once; normal_runs_test.cpp holds what
+// must not break them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -205,7 +205,7 @@ TEST(Bootstrap, an_endpoint_that_was_gone_before_the_round_was_complete_breaks_i
   script.agent_starts("a").agent_starts("b").emit("a", 100, wev::listener_opened, {29500});
   script.at(5s).process_ends("a", 100, -9).at(20s).agent_starts("a").form(3, {"a", "b"});
   EXPECT_THAT(witnesses(script.finish(false), "safety.bootstrap"),
-              HasSubstr("is sent to a.sim:29500, where nobody has listened since 5.000 s"));
+              HasSubstr("is sent to a.sim:29500, where nothing has listened since 5.000 s"));
 }
 
 TEST(Bootstrap, a_rank_0_that_dies_just_after_the_completion_is_a_loss_and_no_lie) {

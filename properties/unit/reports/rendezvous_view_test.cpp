@@ -85,7 +85,7 @@ TEST(RendezvousView, of_a_job_that_has_ended_says_so_and_gives_no_stale_values) 
   view.state = std::make_shared<model::RendezvousState>(state);
   EXPECT_EQ(text_of(view),
             "job      train, c10d at head:29400\n"
-            "status   closed: the job has ended, nobody can join it any more\n");
+            "status   closed: the job has ended, no agent can join it any more\n");
   const auto json = json_of(view);
   EXPECT_EQ(json["status"], "closed");
   EXPECT_EQ(json["running"], false);

@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-/// What is wrong with the order of a meeting of four, one of whom comes late; empty when nothing
+/// What is wrong with the order of a meeting of four, and one comes late; empty when nothing
 /// is.
 std::string wrong_order(const std::string& backend, const std::string& mistake) {
   Scenario scenario = job(4);

@@ -55,7 +55,8 @@ TEST(Roster, a_worker_is_there_until_it_ends_whatever_was_started_in_its_place) 
   told.worker(100, 104, 0, 2);
   told.ends(104);
   EXPECT_EQ(told.roster.round_of(kMachine, sim::Pid{104}), std::nullopt);
-  EXPECT_THAT(told.roster.workers(kMachine, std::nullopt), ElementsAre(sim::Pid{102}, sim::Pid{103}));
+  EXPECT_THAT(told.roster.workers(kMachine, std::nullopt),
+              ElementsAre(sim::Pid{102}, sim::Pid{103}));
   told.ends(102);
   EXPECT_THAT(told.roster.workers(kMachine, 0), IsEmpty());
   EXPECT_THAT(told.roster.workers(kMachine, std::nullopt), ElementsAre(sim::Pid{103}));

@@ -70,7 +70,7 @@ model::Variant variant_found(sim::Ports& ports, const TorchrunOptions& options) 
   try {
     return model::detect_tcp_store(ports, endpoint, kTimeout);
   } catch (const model::StoreError&) {
-    return model::Variant::torch_2_x;  // whoever joins will hear what is wrong
+    return model::Variant::torch_2_x;  // the join will say what is wrong
   }
 }
 
@@ -80,7 +80,7 @@ struct ControlDoors {
   std::string socket_file;
 };
 
-/// The control plane with what `observers` measure; null when nobody asked for one.
+/// The control plane with what `observers` measure; null when no flag asked for one.
 /// std::runtime_error naming the option whose door cannot be.
 std::unique_ptr<model::ControlPlane> control_plane(sim::Ports& ports, model::Observers& observers,
                                                    const ControlDoors& doors) {
@@ -198,7 +198,7 @@ int run_agent(TorchrunOptions options, const std::vector<std::string>& plugin_fi
   std::ofstream trace_file;
   std::unique_ptr<report::TraceFile> trace;
   if (!trace_path.empty()) {
-    trace_file << std::unitbuf;  // whoever follows it sees each event at once
+    trace_file << std::unitbuf;  // a reader who follows it sees each event at once
     trace_file.open(trace_path);
     if (!trace_file) throw std::runtime_error(trace_path + ": cannot be written");
     trace = std::make_unique<report::TraceFile>(trace_file, std::vector{host_name()});

@@ -32,7 +32,7 @@ void add_bench(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--seeds", options->plan.seeds,
-                   "Seeds per number of nodes; one where nobody gets in")
+                   "Seeds per number of nodes; one where no agent gets in")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command

@@ -95,7 +95,7 @@ void add_explore(CLI::App& app, int& exit_code) {
   add_hunt_options(*command, options->hunt);
   command->footer(
       "Every world is run twice and must give the same trace both times. A world is made again by "
-      "its seed alone; whoever plays the same worlds gets the same digest.\n"
+      "its seed alone; the same worlds give the same digest.\n"
       "Examples:\n"
       "  hooke explore --seeds 10000 --jobs 2\n"
       "  hooke explore --time 3600 --variant hardened --results night.json --reproducers night\n"

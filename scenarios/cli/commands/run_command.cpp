@@ -99,7 +99,7 @@ report::Result run_one(const std::string& file, const scenario::Scenario& scenar
           scenario::run_with_guests(kernel, scenario, run_options, invariants, *zygote), "pytorch"};
 }
 
-/// Who plays the agents of a world that is not simulated. ScenarioError when nobody can.
+/// Who plays the agents of a world that is not simulated. ScenarioError when nothing can.
 scenario::AgentProgram cast_of(const std::string& world) {
   scenario::AgentProgram program;
   program.hooke = fs::read_symlink("/proc/self/exe").string();

@@ -31,7 +31,7 @@ class Lock:
             return False
         if not hooke.ON:
             raise RuntimeError('a lock is waited for outside of the world')
-        mine = [hooke.slot(), False]      # True: whoever released has handed the lock over
+        mine = [hooke.slot(), False]      # True: a process that released has handed the lock over
         self.waiters.append(mine)
         deadline = None if timeout < 0 else hooke.MONOTONIC + round(timeout * 1e9)
         try:

@@ -168,10 +168,10 @@ TEST(AgentLoop, no_worker_runs_while_the_agent_rejoins) {
 TEST(AgentLoop, a_failed_first_rendezvous_ends_the_agent_before_any_state) {
   TestJob job;
   job[0].rendezvous.join = [](Ports&, std::int64_t) -> RendezvousInfo {
-    throw RendezvousTimeoutError("nobody came");
+    throw RendezvousTimeoutError("no agent came");
   };
   job.start_and_run();
-  EXPECT_EQ(job.ending(), "error 1 RendezvousTimeoutError: nobody came");
+  EXPECT_EQ(job.ending(), "error 1 RendezvousTimeoutError: no agent came");
   EXPECT_TRUE(job.states().empty());
   EXPECT_EQ(job[0].rendezvous.shutdowns, 1);
 }

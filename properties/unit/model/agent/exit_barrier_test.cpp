@@ -160,7 +160,7 @@ TEST(ExitBarrier, is_left_by_a_hardened_agent_when_the_rendezvous_is_closed) {  
   EXPECT_EQ(left[0]["result"], "closed");
   EXPECT_EQ(left[0].at, 3s);
   EXPECT_EQ(job.status(0), 0);
-  EXPECT_EQ(job[0].rendezvous.leaves, 0);  // whoever meant to close it may have failed to
+  EXPECT_EQ(job[0].rendezvous.leaves, 0);  // an agent that meant to close it may have failed to
 }
 
 TEST(ExitBarrier, is_left_by_a_hardened_agent_for_another_round_and_the_work_done_counts) {
@@ -310,7 +310,7 @@ TEST(ExitBarrier, tells_whoever_comes_back_that_all_have_come_and_nobody_else) {
     first.arrive();
     EXPECT_FALSE(first.have_all_come());
     data.values[std::string(kPrefix) + "/last_member"] = Value(std::string("1"));
-    EXPECT_FALSE(first.have_all_come()) << "opened by whoever came twice";
+    EXPECT_FALSE(first.have_all_come()) << "opened by an agent that came twice";
     EXPECT_FALSE(second.have_all_come());
     second.arrive();
     EXPECT_TRUE(first.have_all_come());
@@ -335,7 +335,7 @@ TEST(ExitBarrier, tells_the_done_from_the_lost_as_far_as_all_have_signed) {  // 
     EXPECT_TRUE(second.may_have_seen({0}));
     EXPECT_FALSE(second.may_have_seen({1}));
     EXPECT_FALSE(second.may_have_seen({0, 1}));
-    EXPECT_TRUE(second.may_have_seen({}));  // whoever is gone
+    EXPECT_TRUE(second.may_have_seen({}));  // an agent that is gone
     Value& count = data.values[std::string(kPrefix) + "/num_members"];
     count = Value(std::to_string(std::stoi(count.bytes()) + 1));  // one of torch-2.x
     EXPECT_TRUE(second.may_have_seen({1}));

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 constexpr char kVariable[] = "TORCHELASTIC_HEALTH_CHECK_PORT";
 
-/// "200 alive" and so on; "<connection refused>" when nobody serves.
+/// "200 alive" and so on; "<connection refused>" when nothing serves.
 std::string asked(Ports& ports, std::uint16_t port) {
   HttpClient client(ports, {{"localhost", sim::PortNumber{port}}, {}});
   try {
@@ -133,7 +133,8 @@ TEST(AgentHealth, is_that_of_the_watchdog_where_there_is_one) {
   job[0].environment["TORCHELASTIC_ENABLE_FILE_TIMER"] = "1";
   job[0].environment["TORCHELASTIC_TIMER_FILE"] = "/timers";
   job.worker = [](Ports& ports) {
-    // Whoever keeps the FIFO open lets the watchdog wait for bytes, and so makes no progress of it.
+    // An agent that keeps the FIFO open lets the watchdog wait for bytes, and so makes no progress
+    // of it.
     const auto writer = ports.files.open_fifo_writer("/timers");
     EXPECT_TRUE(writer.ok());
     world::sleep(ports, 300s);

@@ -18,7 +18,7 @@ struct MemoryStoreData {
   std::map<std::string, Value> values;
   std::vector<std::string> calls;  ///< "set key", "get key", "multi_get 3" …
   bool lost = false;               ///< every call fails, waiting ones too
-  bool next_sum_is_lost = false;   ///< the next add counts, and nobody is told
+  bool next_sum_is_lost = false;   ///< the next add counts, and no agent is told
   std::vector<std::pair<sim::Executor*, sim::ParkTicket>> waiting;
 
   void wake_all() {

@@ -29,7 +29,7 @@ TEST(UninterruptibleWorkers, make_the_group_unhealthy_when_the_limit_is_over) { 
   EXPECT_GE(told.at(1).at - told.at(0).at, 10500ms);
   EXPECT_LT(told.at(1).at - told.at(0).at, 10700ms);
   EXPECT_EQ(job.states(), (Texts{"HEALTHY", "UNHEALTHY", "FAILED"})) << "no restart";
-  EXPECT_EQ(job.ending(), "succeeded 0 ") << "nobody has failed, so all is well";
+  EXPECT_EQ(job.ending(), "succeeded 0 ") << "no agent has failed, so all is well";
 }
 
 /// What an event says under `name`.

@@ -157,7 +157,7 @@ TEST_F(Heartbeat, what_a_stranger_sends_ends_his_connection_and_nothing_else) {
   const auto refused = world_.events.starting_with("heartbeat.refused");
   ASSERT_EQ(refused.size(), 4U);
   EXPECT_THAT(refused[0], HasSubstr("no JSON at byte 1"));
-  EXPECT_THAT(refused[1], HasSubstr("nobody expects the worker \"x\""));
+  EXPECT_THAT(refused[1], HasSubstr("no agent expects the worker \"x\""));
   EXPECT_THAT(refused[2], HasSubstr("a line without an end"));
   EXPECT_THAT(refused[3], HasSubstr("a line that is too long"));
   EXPECT_THAT(lost_, ElementsAre());

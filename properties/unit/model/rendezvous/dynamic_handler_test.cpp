@@ -25,7 +25,7 @@ class SteppedOver : public DynamicHandlers {
              try {
                handler.next_rendezvous();
                ++joined;
-             } catch (const RendezvousTimeoutError&) {  // nobody has begun the last call
+             } catch (const RendezvousTimeoutError&) {  // no agent has begun the last call
              }
              sleep(ports, 60s);
            });

@@ -60,7 +60,7 @@ int looks_of_the_dismissed(Variant variant) {
 
 TEST(KeepAlive, that_is_dismissed_while_it_waits_for_the_lock_is_over_where_hardened) {
   EXPECT_EQ(looks_of_the_dismissed(Variant::hardened), 0)
-      << "whoever dismissed it may use the state without the lock by now";
+      << "an agent that dismissed it may use the state without the lock by now";
 }
 
 TEST(KeepAlive, that_waits_for_the_lock_has_a_tick_more_in_pytorch) {

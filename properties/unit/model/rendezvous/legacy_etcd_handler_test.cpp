@@ -117,8 +117,8 @@ TEST_F(LegacyEtcdHandlers, ask_how_a_version_ended_before_they_take_it_away) {
   EXPECT_EQ(asked, 1);
 }
 
-/// Of what etcd may refuse a node that advances the counter of versions, only a counter that is gone
-/// or changed is fatal; one without a leader is asked again.
+/// Of what etcd may refuse a node that advances the counter of versions, only a counter that is
+/// gone or changed is fatal; one without a leader is asked again.
 TEST_F(LegacyEtcdHandlers, ask_again_where_etcd_has_no_leader_when_they_count_a_version) {
   parameters_.max_nodes = 1;
   world_.world->on_fault_point([&](sim::NodeId, sim::Pid, std::string_view name, std::uint64_t n) {
@@ -217,7 +217,7 @@ TEST_F(LegacyEtcdHandlers, hear_of_an_etcd_whose_machine_has_crashed) {
   EXPECT_EQ(done_, 2);
 }
 
-/// With a prefix that begins with no slash, one node at work and a newcomer, of whom that one
+/// With a prefix that begins with no slash, one node at work and a newcomer, and that one
 /// hears.
 class LegacyEtcdPrefix : public LegacyEtcdHandlers {
  protected:
@@ -235,7 +235,7 @@ class LegacyEtcdPrefix : public LegacyEtcdHandlers {
       sleep(ports, 1min);
       try {
         alone_ = handler.next_rendezvous().world_size == 1;
-      } catch (const RendezvousTimeoutError&) {  // nobody let it in
+      } catch (const RendezvousTimeoutError&) {  // no agent let it in
       }
     });
     world_.run_for(5min);

@@ -66,7 +66,7 @@ TEST_F(LegacyEtcdHandlers, say_which_members_of_a_closed_version_are_missing) {
   EXPECT_EQ(done_, 2);
 }
 
-/// c waits beside a and b, of whom b goes: a hears of the version that c begins.
+/// c waits beside a and b, and b goes: a hears of the version that c begins.
 TEST_F(LegacyEtcdHandlers, are_waited_for_in_a_version_that_has_begun_without_them) {
   parameters_.variant = Variant::hardened;
   node("a", [](Ports& ports, RendezvousHandler& handler) {
@@ -134,7 +134,8 @@ TEST_F(LegacyEtcdHandlers, close_no_version_that_has_begun_without_them) {
   EXPECT_EQ(done_, 3);
 }
 
-/// etcd comes up empty, and c, which has waited beside a and b, begins a version that nobody joins.
+/// etcd comes up empty, and c, which has waited beside a and b, begins a version that no agent
+/// joins.
 TEST_F(LegacyEtcdHandlers, close_what_newcomers_alone_have_begun) {
   parameters_.variant = Variant::hardened;
   node("a", [this](Ports& ports, RendezvousHandler& handler) {

@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A backend of which the first question takes a while to find that nobody can be reached.
+/// A backend of which the first question takes a while to find that no agent can be reached.
 class OutOfReach final : public RendezvousBackend {
  public:
   OutOfReach(sim::Ports& ports, sim::Duration after) : ports_(ports), after_(after) {}
@@ -32,7 +32,7 @@ class OutOfReach final : public RendezvousBackend {
   sim::Duration after_;
 };
 
-/// How long a node asks on for whom the first failure takes so long.
+/// How long a node goes on to ask after a slow first failure.
 sim::Duration asks_for(sim::Duration first_failure, sim::Duration limit,
                        std::optional<sim::Duration> deadline = std::nullopt) {
   world::TestWorld world;

@@ -1,4 +1,4 @@
-// Who is ordered before whom, and which time-outs are refused.
+// Which node is ordered before which, and which time-outs are refused.
 #include "model/rendezvous/core/settings.h"
 
 #include <gtest/gtest.h>

@@ -97,7 +97,7 @@ TEST_P(Shutdown, a_graceful_one_waits_for_the_others_and_then_closes) {
   });
   node("b", [](Ports& ports, RendezvousShutdown& shutdown) {
     sleep(ports, 20s);
-    EXPECT_FALSE(shutdown.handler()->is_closed()) << "nobody closes it under a node at work";
+    EXPECT_FALSE(shutdown.handler()->is_closed()) << "no agent closes it under a node at work";
   });
   run(2);
   EXPECT_GT(took, 19s);

@@ -1,4 +1,4 @@
-// The state's wire form against recorded pickles, and laziness that nobody can observe.
+// The state's wire form against recorded pickles, and laziness that no agent can observe.
 #include "model/rendezvous/state/state_codec.h"
 
 #include <gtest/gtest.h>
@@ -345,7 +345,7 @@ TEST(StateCodec, refuses_the_state_of_the_other_generation_where_it_would_be_wri
     EXPECT_NO_THROW(decode_state(written(writer), writer, Foreign::refused));
     try {
       decode_state(written(writer), reader, Foreign::refused);
-      ADD_FAILURE() << "whoever wrote it could not read what comes back";
+      ADD_FAILURE() << "an agent that wrote it could not read what comes back";
     } catch (const RendezvousStateError& error) {
       EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << error.what();
     }

@@ -95,7 +95,7 @@ TEST(TcpStore113, clients_of_both_kinds_share_what_is_stored) {
     RawClient newer(ports);
     older.send(old_bytes(Query::set, key("/k") + key("from old")));
     got.push_back(newer.call(bytes_of(Message(Query::get).text("/k"))));
-    // An old client's compare_set wakes nobody, a new one's does.
+    // An old client's compare_set wakes no client, a new one's does.
     newer.send(list_of(Query::wait, {"/w"}));
     got.push_back(older.call(old_bytes(Query::compare_set, key("/w") + key("") + key("1"))));
     got.push_back(newer.receive());

@@ -164,7 +164,7 @@ TEST(TcpStore, a_hardened_client_does_again_what_may_be_done_twice_and_nothing_e
   });
   world.run();
   EXPECT_EQ(state, "new");
-  EXPECT_EQ(repeats, 1U) << "whoever asks may learn that it was made twice";
+  EXPECT_EQ(repeats, 1U) << "a client that asks may learn that it was made twice";
   EXPECT_TRUE(unknown);
   EXPECT_EQ(counted, 1);
 }
@@ -328,7 +328,7 @@ TEST(TcpStore, a_set_that_was_lost_with_its_connection_is_made_again_by_a_harden
         fault.port = kStorePort;
         fault.duration = 1s;
       });
-      store->set("k", Value("v"));  // nobody says that it never came
+      store->set("k", Value("v"));  // no client says that it never came
       ports.executor.sleep_until(ports.clock.monotonic_now() + 2s);
       there = StoreWorld::connect(ports)->check({"k"});
     });

@@ -212,7 +212,7 @@ TEST_F(FileTimer, a_request_as_long_as_pipe_buf_is_whole_only_when_hardened) {
 }
 
 TEST_F(FileTimer, a_full_fifo_fails_a_release_and_the_hardened_client_waits) {
-  // Nobody reads: the server's process is stopped.
+  // No process reads: the server's process is stopped.
   const Pid server = serve(Variant::hardened);
   const auto flood = [&](Variant variant) {
     return work(

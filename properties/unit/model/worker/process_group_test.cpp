@@ -129,7 +129,7 @@ TEST_F(ProcessGroupTest, under_an_agent_that_serves_the_store_no_worker_does) {
     said.push_back(raised([&] { group.init({}); }));
     said.push_back(group.is_initialized() ? group.launch().elastic->run_id : "no group");
   };
-  work(0, joins, elastic);  // nobody serves it yet
+  work(0, joins, elastic);  // nothing serves it yet
   world_.run();
   EXPECT_THAT(said, ElementsAre(HasSubstr("29500"), "no group"));
   said.clear();

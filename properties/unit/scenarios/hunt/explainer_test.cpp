@@ -268,7 +268,7 @@ TEST(Counterfactuals, HoldInRunsOfTheirOwn) {
 }
 
 TEST(Counterfactuals, AreNoneThatOnlyKeepTheJobFromBeginning) {
-  // Without node b no round is formed, and nobody is lost.
+  // Without node b no round is formed, and no agent is lost.
   Court court;
   Scenario scenario = library("known_issues/incident-01-dead-participant");
   scenario.protocol.rendezvous.min_nodes = 2;

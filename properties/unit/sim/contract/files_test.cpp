@@ -118,7 +118,7 @@ TEST_P(Files, are_locked_by_many_readers_or_by_one_writer) {
       sleep(ports, 10ms);
       *writer = nullptr;
     });
-    EXPECT_EQ(fault_of(lock(true, 10s)), "ok") << "whoever waits gets it in the end";
+    EXPECT_EQ(fault_of(lock(true, 10s)), "ok") << "a process that waits gets it in the end";
     scope.join();
   });
 }
@@ -130,7 +130,7 @@ TEST_P(Files, a_fifo_hands_over_what_is_written) {
     EXPECT_EQ(fault_of(ports.files.open_fifo_writer(path("fifo"))), "not found");
     ASSERT_TRUE(ports.files.make_fifo(path("fifo")).ok());
     EXPECT_EQ(fault_of(ports.files.make_fifo(path("fifo"))), "already exists");
-    EXPECT_EQ(fault_of(ports.files.open_fifo_writer(path("fifo"))), "closed") << "nobody reads";
+    EXPECT_EQ(fault_of(ports.files.open_fifo_writer(path("fifo"))), "closed") << "no process reads";
     auto reader = ports.files.open_fifo_reader(path("fifo"));
     ASSERT_TRUE(reader.ok());
     EXPECT_EQ(fault_of((*reader)->wait_for_writer(in(ports, 10ms))), "timed out");

@@ -291,7 +291,7 @@ TEST_P(LocalStreams, a_path_is_taken_by_whatever_lives_there) {
     *listener = nullptr;
     EXPECT_TRUE(ports.files.exists(path));
     EXPECT_EQ(fault_of(ports.network.connect_local(path, in(ports, 10s))), "connection refused");
-    EXPECT_EQ(fault_of(ports.network.listen_local(path, server)), "ok") << "nobody listens there";
+    EXPECT_EQ(fault_of(ports.network.listen_local(path, server)), "ok") << "nothing listens there";
     ASSERT_TRUE(ports.files.remove(path).ok());
     EXPECT_EQ(fault_of(ports.network.connect_local(path, in(ports, 10s))), "not found");
     EXPECT_EQ(fault_of(ports.network.listen_local(path, server)), "ok");

@@ -19,7 +19,7 @@ WorldOptions varying_latency() {
 constexpr sim::EventType kAnswered{"test.answered", {"text", "after"}};
 
 /// A server, three clients that draw, talk and sleep, and faults of many kinds. `extra` machines
-/// that nobody talks to come first or last.
+/// that no process talks to come first or last.
 struct Busy {
   Busy(std::uint64_t seed, kernel::Strategy strategy, int extra_before, int extra_after)
       : test(varying_latency(), seed, strategy), server(echo) {

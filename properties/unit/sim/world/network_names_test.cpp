@@ -65,7 +65,7 @@ TEST(Network, names_and_addresses_that_nobody_has_cannot_be_resolved) {
     return 0;
   });
   test.run();
-  // "10.0.0.01" is another spelling of a's address; nobody listens there.
+  // "10.0.0.01" is another spelling of a's address; nothing listens there.
   Lines wanted(10, "name cannot be resolved");
   wanted[3] = "connection refused";
   EXPECT_EQ(faults, wanted);
