@@ -29,7 +29,8 @@ void HealthCheck::start(std::function<sim::WallTime()> last_alive) {
           const bool alive = ports_.clock.wall_now() - last_alive() <= kAliveWithin;
           exchange->answer(alive ? 200 : 503, alive ? "alive\n" : "not alive\n",
                            {{"Content-Type", "text/plain"}});
-        });
+        },
+        HttpService::Reach{false, HttpService::kFewConnections});
   } catch (const std::runtime_error& error) {
     ports_.trace.emit(events::watchdog_failed, {"health check", error.what()});
   }

@@ -20,8 +20,10 @@ HttpService::Handler ControlPlane::handler() const {
   };
 }
 
-sim::PortNumber ControlPlane::serve(sim::PortNumber port) {
-  services_.push_back(std::make_unique<HttpService>(ports_, port, handler()));
+sim::PortNumber ControlPlane::serve(sim::PortNumber port, bool to_other_machines) {
+  services_.push_back(std::make_unique<HttpService>(
+      ports_, port, handler(),
+      HttpService::Reach{!to_other_machines, HttpService::kFewConnections}));
   return services_.back()->port();
 }
 

@@ -31,9 +31,9 @@ class ControlPlane {
   explicit ControlPlane(sim::Ports& ports);
   ControlPlane(const ControlPlane&) = delete;
   ControlPlane& operator=(const ControlPlane&) = delete;
-  /// From now on on this port too (0: any); the one that it is. std::runtime_error when it is
-  /// taken.
-  sim::PortNumber serve(sim::PortNumber port);
+  /// From now on on this port too (0: any), to clients of this machine ("localhost") or of all;
+  /// the one that it is. PyTorch's serves all. std::runtime_error when it is taken.
+  sim::PortNumber serve(sim::PortNumber port, bool to_other_machines);
   /// And on this socket file, which goes with the control plane. One that a server that died has
   /// left behind is replaced, where PyTorch's refuses it. std::runtime_error saying what is wrong.
   void serve(const std::string& socket_file);

@@ -44,7 +44,7 @@ void EmbeddedEtcd::start(const Options& options, bool with_v2) {
                   "--data-dir",
                   options.data_directory + "/data",
                   "--listen-client-urls",
-                  url("0.0.0.0", port_),
+                  url(options.loopback ? "127.0.0.1" : "0.0.0.0", port_),
                   "--advertise-client-urls",
                   url("localhost", port_),
                   "--listen-peer-urls",

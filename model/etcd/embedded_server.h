@@ -15,10 +15,11 @@ class EmbeddedEtcd {
     sim::PortNumber port{};      ///< for clients; 0: one that is free
     std::string data_directory;  ///< must be empty or not there yet; removed by stop()
     sim::Duration timeout = std::chrono::seconds(60);  ///< until it answers
+    bool loopback = false;                             ///< for clients of this machine alone
   };
 
   /// Starts the program named by TORCHELASTIC_ETCD_BINARY_PATH, else `etcd` of the PATH, with its
-  /// v2 API if it has one, and waits until it answers on all interfaces. std::runtime_error naming
+  /// v2 API if it has one, and waits until it answers. std::runtime_error naming
   /// the program when it cannot be started, ends, or does not answer in time.
   EmbeddedEtcd(sim::Ports& ports, const Options& options);
   /// Kills it unless it has been stopped; its data stays.

@@ -81,12 +81,19 @@ class HttpService::Connection final : public sim::StreamHandler,
                                       public std::enable_shared_from_this<Connection> {
  public:
   Connection(HttpService& service, std::uint64_t number, std::unique_ptr<sim::Stream> stream)
-      : service_(service), number_(number), stream_(std::move(stream)) {
+      : service_(service),
+        number_(number),
+        stream_(std::move(stream)),
+        last_heard_(++service.heard_) {
     begin_request();
   }
+  [[nodiscard]] bool busy() const { return busy_; }
+  /// Grows with each time that any client of the service is heard.
+  [[nodiscard]] std::uint64_t last_heard() const { return last_heard_; }
   void start() { stream_->set_handler(*this); }
 
   void on_data(sim::Buffer& received) override {
+    last_heard_ = ++service_.heard_;
     unread_ += received.take(received.size()).bytes();
     const auto self = shared_from_this();  // an answer may end the connection
     if (busy_ && unread_.size() > kUnreadBytesMax) return drop();
@@ -125,6 +132,7 @@ class HttpService::Connection final : public sim::StreamHandler,
   HttpService& service_;
   std::uint64_t number_;
   std::unique_ptr<sim::Stream> stream_;
+  std::uint64_t last_heard_;
   std::string unread_;
   std::optional<http::request_parser<http::string_body>> parser_;
   bool open_ = true;
@@ -220,9 +228,11 @@ void HttpService::Connection::read_requests() {
   reading_ = false;
 }
 
-HttpService::HttpService(sim::Ports& ports, sim::PortNumber port, Handler handler)
-    : ports_(ports), handler_(std::move(handler)) {
-  auto listener = ports.network.listen(port, *this);
+HttpService::HttpService(sim::Ports& ports, sim::PortNumber port, Handler handler, Reach reach)
+    : ports_(ports), handler_(std::move(handler)), connections_max_(reach.connections_max) {
+  HOOKE_CHECK(reach.connections_max > 0, "a service serves somebody");
+  auto listener = reach.loopback ? ports.network.listen_loopback(port, *this)
+                                 : ports.network.listen(port, *this);
   if (!listener) {
     throw std::runtime_error("cannot listen on port " + std::to_string(port.value) + ": " +
                              std::string(to_string(listener.failure().fault)));
@@ -231,7 +241,10 @@ HttpService::HttpService(sim::Ports& ports, sim::PortNumber port, Handler handle
 }
 
 HttpService::HttpService(sim::Ports& ports, const std::string& socket_file, Handler handler)
-    : ports_(ports), handler_(std::move(handler)), socket_file_(socket_file) {
+    : ports_(ports),
+      handler_(std::move(handler)),
+      socket_file_(socket_file),
+      connections_max_(kFewConnections) {
   auto listener = ports.network.listen_local(socket_file, *this);
   if (!listener) {
     const sim::Failure& why = listener.failure();
@@ -248,7 +261,19 @@ HttpService::~HttpService() {
   if (!socket_file_.empty()) static_cast<void>(ports_.files.remove_file(socket_file_));
 }
 
+bool HttpService::make_room() {
+  std::shared_ptr<Connection> idlest;
+  for (const auto& [number, connection] : connections_) {
+    if (connection->busy()) continue;
+    if (idlest == nullptr || connection->last_heard() < idlest->last_heard()) idlest = connection;
+  }
+  if (idlest != nullptr) idlest->drop();
+  return idlest != nullptr;
+}
+
 void HttpService::on_accept(std::unique_ptr<sim::Stream> stream) {
+  HOOKE_CHECK(connections_.size() <= connections_max_, "no more are connected than may be");
+  if (connections_.size() == connections_max_ && !make_room()) return stream->reset();
   const std::uint64_t number = next_connection_++;
   const auto connection = std::make_shared<Connection>(*this, number, std::move(stream));
   HOOKE_CHECK(!connections_.contains(number), "a connection that is accepted is a new one");

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "sim/port/ports.h"
 
@@ -43,10 +45,22 @@ class HttpService final : public sim::AcceptHandler {
   /// Called on the event loop: must not block.
   using Handler = std::function<void(const std::shared_ptr<HttpExchange>&)>;
 
+  /// How many clients may be connected where the service is a part of a process that needs its
+  /// descriptors for something else. A further one takes the place of the one that has been silent
+  /// for longest and waits for no answer, or is turned away.
+  static constexpr std::size_t kFewConnections = 64;
+
+  /// Where a port can be reached from and by how many.
+  struct Reach {
+    bool loopback = false;  ///< from this machine alone
+    std::size_t connections_max = std::numeric_limits<std::size_t>::max();
+  };
   /// std::runtime_error when the port (0: any) is taken.
-  HttpService(sim::Ports& ports, sim::PortNumber port, Handler handler);
-  /// On a socket file, which goes with the service. std::runtime_error when the path is taken or
-  /// cannot be.
+  HttpService(sim::Ports& ports, sim::PortNumber port, Handler handler, Reach reach);
+  HttpService(sim::Ports& ports, sim::PortNumber port, Handler handler)
+      : HttpService(ports, port, std::move(handler), Reach()) {}
+  /// On a socket file, which goes with the service, for kFewConnections. std::runtime_error when
+  /// the path is taken or cannot be.
   HttpService(sim::Ports& ports, const std::string& socket_file, Handler handler);
   ~HttpService() override;
   HttpService(const HttpService&) = delete;
@@ -58,6 +72,8 @@ class HttpService final : public sim::AcceptHandler {
  private:
   class Connection;
   class Exchange;
+  /// False when every connection waits for an answer.
+  bool make_room();
 
   sim::Ports& ports_;
   Handler handler_;
@@ -65,6 +81,8 @@ class HttpService final : public sim::AcceptHandler {
   std::unique_ptr<sim::Listener> listener_;
   std::map<std::uint64_t, std::shared_ptr<Connection>> connections_;
   std::uint64_t next_connection_ = 1;
+  std::uint64_t heard_ = 0;  ///< how often a client was heard
+  std::size_t connections_max_;
 };
 
 }  // namespace hooke::model

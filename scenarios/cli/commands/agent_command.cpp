@@ -77,6 +77,7 @@ model::Variant variant_found(sim::Ports& ports, const TorchrunOptions& options) 
 /// Where the control plane of the agent is served, if anywhere.
 struct ControlDoors {
   std::optional<std::uint16_t> port;
+  std::string bind = "loopback";
   std::string socket_file;
 };
 
@@ -92,7 +93,8 @@ std::unique_ptr<model::ControlPlane> control_plane(sim::Ports& ports, model::Obs
   const char* option = "--control-port";
   try {
     if (doors.port) {
-      const sim::PortNumber port = control->serve(sim::PortNumber{*doors.port});
+      const sim::PortNumber port =
+          control->serve(sim::PortNumber{*doors.port}, doors.bind == "all");
       std::fprintf(stderr, "hooke: control plane on port %u\n", static_cast<unsigned>(port.value));
     }
     option = "--control-socket";
@@ -204,7 +206,7 @@ int run_agent(TorchrunOptions options, const std::vector<std::string>& plugin_fi
     trace = std::make_unique<report::TraceFile>(trace_file, std::vector{host_name()});
     process.add_sink(*trace);
   }
-  return process.run([&](sim::Ports& ports) {
+  const int status = process.run([&](sim::Ports& ports) {
     const auto cpus = real::processor_count();
     model::ConfiguredLaunch launch;
     try {
@@ -233,6 +235,12 @@ int run_agent(TorchrunOptions options, const std::vector<std::string>& plugin_fi
     }
     return model::launch_agent(ports, plugins, launch.config, &observers);
   });
+  // How the job ended counts for more than what is told of it.
+  if (trace && !trace_file.flush()) {
+    std::fprintf(stderr, "hooke agent: --trace: %s: not all of it could be written\n",
+                 trace_path.c_str());
+  }
+  return status;
 }
 
 /// The job: its size, and where its agents meet.
@@ -325,6 +333,12 @@ void add_doors(CLI::App& command, ControlDoors& doors) {
       .add_option("--control-port", doors.port,
                   "Serve /metrics (Prometheus) and PyTorch's control plane; 0: a free port")
       ->check(CLI::Range(0, 65535));
+  command
+      .add_option(
+          "--control-bind", doors.bind,
+          "From where: loopback (this machine alone), all. No reader is asked for a password")
+      ->check(CLI::IsMember({"loopback", "all"}))
+      ->capture_default_str();
   command.add_option("--control-socket", doors.socket_file,
                      "Serve the same on a socket file, for this user alone");
 }

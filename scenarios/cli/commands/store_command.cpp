@@ -1,6 +1,10 @@
 // hooke store: a TCPStore of its own, as PyTorch clients know it.
+#include <stdlib.h>  // mkdtemp is not in std
+
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -26,14 +30,19 @@ void announce(const char* what, sim::PortNumber port) {
   std::fflush(stdout);
 }
 
-int serve_etcd(std::uint16_t port) {
+int serve_etcd(std::uint16_t port, bool loopback) {
   real::RealProcess process({"hooke"});
-  return process.run([port](sim::Ports& ports) {
+  return process.run([port, loopback](sim::Ports& ports) {
     model::EmbeddedEtcd::Options options;
+    options.loopback = loopback;
     options.port = sim::PortNumber{port};
-    options.data_directory = (std::filesystem::temp_directory_path() /
-                              ("hooke-etcd-" + std::to_string(ports.processes.self().value)))
-                                 .string();
+    std::string directory = (std::filesystem::temp_directory_path() / "hooke-etcd-XXXXXX").string();
+    if (mkdtemp(directory.data()) == nullptr) {
+      std::fprintf(stderr, "hooke store: --etcd: %s: %s\n", directory.c_str(),
+                   std::strerror(errno));
+      return kBadInput;
+    }
+    options.data_directory = directory;
     try {
       model::EmbeddedEtcd etcd(ports, options);
       announce("etcd ", etcd.endpoint().port);
@@ -71,6 +80,7 @@ int serve(std::uint16_t port, model::TcpStoreLimits limits) {
 /// What is served and within which limits.
 struct StoreFlags {
   std::uint16_t port = 29400;
+  std::string bind = "all";
   bool etcd = false;
   model::TcpStoreLimits limits{};
 };
@@ -94,7 +104,11 @@ void add_store(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("store", "Serve a TCPStore for PyTorch and hooke clients until a signal");
   auto flags = std::make_shared<StoreFlags>();
-  command->add_option("--port", flags->port, "Port on all interfaces; 0: a free one")
+  command->add_option("--port", flags->port, "The port; 0: a free one")->capture_default_str();
+  command
+      ->add_option("--bind", flags->bind,
+                   "From where it is reached: all, as PyTorch's, or loopback (this machine alone)")
+      ->check(CLI::IsMember({"all", "loopback"}))
       ->capture_default_str();
   command->add_flag("--etcd", flags->etcd,
                     "Serve etcd instead, by the program of TORCHELASTIC_ETCD_BINARY_PATH or the "
@@ -105,7 +119,9 @@ void add_store(CLI::App& app, int& exit_code) {
       "stopped by SIGTERM or SIGINT; "
       "2 the port is taken or the usage wrong.");
   command->callback([flags, &exit_code] {
-    exit_code = flags->etcd ? serve_etcd(flags->port) : serve(flags->port, flags->limits);
+    flags->limits.loopback = flags->bind == "loopback";
+    exit_code = flags->etcd ? serve_etcd(flags->port, flags->limits.loopback)
+                            : serve(flags->port, flags->limits);
   });
 }
 

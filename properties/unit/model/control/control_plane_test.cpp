@@ -23,14 +23,14 @@ class ControlPlaneTest : public testing::Test {
   void served(const std::function<void(Ports&, HttpClient&)>& ask) {
     world_.start(world_.node("s"), "server", [](Ports& ports) {
       ControlPlane plane(ports);
-      EXPECT_EQ(plane.serve(kPort), kPort);
+      EXPECT_EQ(plane.serve(kPort, true), kPort);
       plane.add("echo", [](const HttpQuery& query) {
         return ControlAnswer{201, "text/plain", query.body + query.parameters.at("x")};
       });
       plane.add("fails",
                 [](const HttpQuery&) -> ControlAnswer { throw std::runtime_error("broken"); });
       EXPECT_THROW(plane.add("ping", {}), std::invalid_argument);
-      EXPECT_THROW(plane.serve(kPort), std::runtime_error);
+      EXPECT_THROW(plane.serve(kPort, true), std::runtime_error);
       MetricBoard board;
       board.handler()({0, "g", "n", 7});
       plane.show(board);
@@ -127,6 +127,50 @@ TEST_F(ControlPlaneTest, a_flood_of_requests_in_one_piece_is_answered_one_by_one
   });
 }
 
+TEST_F(ControlPlaneTest, of_idle_clients_the_one_silent_longest_gives_way) {
+  served([](Ports& ports, HttpClient& client) {
+    const auto ping = [&] {
+      return client.exchange({"POST", "/handler/ping", "", "", ""}, in(ports, 5s)).body;
+    };
+    EXPECT_EQ(ping(), "pong");
+    std::vector<std::unique_ptr<sim::Stream>> idle;
+    for (std::size_t i = 0; i < 3 * HttpService::kFewConnections; ++i) {
+      idle.push_back(std::move(ports.network.connect({"s", kPort}, in(ports, 5s))).value());
+      static_cast<void>(idle.back()->write(sim::Buffer("GET /half-a-req")));
+      world::sleep(ports, 1ms);
+      // An agent that asks now and then is never the one.
+      EXPECT_EQ(ping(), "pong");
+    }
+    std::size_t connected = 0;
+    for (const auto& stream : idle) {
+      const std::string last = world::read_text(*stream, in(ports, 10ms));
+      if (last == "<timed out>") ++connected;
+    }
+    EXPECT_EQ(connected, HttpService::kFewConnections - 1);
+  });
+}
+
+TEST_F(ControlPlaneTest, on_loopback_answers_nobody_from_another_machine) {
+  std::string refused, served;
+  world_.start(world_.node("s"), "agent", [&](Ports& ports) {
+    ControlPlane plane(ports);
+    plane.serve(kPort, false);
+    HttpClient client(ports, {{"localhost", kPort}, {}});
+    served = client.exchange({"POST", "/handler/ping", "", "", ""}, in(ports, 5s)).body;
+    world::sleep(ports, 10s);
+    return 0;
+  });
+  world_.start(world_.node("c"), "client", [&](Ports& ports) {
+    world::sleep(ports, 1s);
+    const auto stream = ports.network.connect({"s", kPort}, in(ports, 5s));
+    refused = stream ? "connected" : std::string(to_string(stream.failure().fault));
+    return 0;
+  });
+  world_.run_for(1min);
+  EXPECT_EQ(served, "pong");
+  EXPECT_EQ(refused, "connection refused");
+}
+
 /// What a server on a socket file answers to ping.
 std::string pinged(Ports& ports, const std::string& path) {
   auto stream = ports.network.connect_local(path, in(ports, 1s));
@@ -141,7 +185,7 @@ TEST(ControlSocket, serves_beside_a_port_and_goes_with_the_control_plane) {
   world.start(world.node("n"), "agent", [](Ports& ports) {
     {
       ControlPlane plane(ports);
-      plane.serve(kPort);
+      plane.serve(kPort, true);
       plane.serve("/control");
       EXPECT_THAT(pinged(ports, "/control"), HasSubstr("\r\n\r\npong"));
       HttpClient client(ports, {{"n", kPort}, {}});
