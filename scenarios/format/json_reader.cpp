@@ -75,6 +75,19 @@ std::string complaint(std::string_view what) {
   return "expected " + expected + ", got " + std::string(got);
 }
 
+/// There are other control characters than ends of lines and tabs in a text of UTF-8.
+bool commands_terminal(const std::string& text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x20 ? byte != '\t' && byte != '\n' && byte != '\r' : byte == 0x7f) return true;
+    // U+0080 to U+009F, among them another way to say ESC [
+    if (byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 class Handler {
  public:
   Handler(const std::string& source, ordered_json& root) : source_(source), root_(root) {}
@@ -114,12 +127,22 @@ class Handler {
     for (const std::string& step : path_) out += "/" + step;
     return out;
   }
+  /// Of the value that is about to be put.
+  [[nodiscard]] std::string place() const {
+    if (stack_.empty()) return "(top)";
+    const ordered_json& parent = *stack_.back();
+    return pointer() + "/" + (parent.is_array() ? std::to_string(parent.size()) : escape(key_));
+  }
   template <class T>
   bool put(T&& value) {
     static_cast<void>(insert(ordered_json(std::forward<T>(value))));
     return true;
   }
   ordered_json* insert(ordered_json value) {
+    if (++values_ > kValuesMax) {
+      throw ScenarioError(source_ + ": " + place() + ": expected at most " +
+                          std::to_string(kValuesMax) + " values, got more");
+    }
     if (stack_.empty()) {
       root_ = std::move(value);
       return &root_;
@@ -160,6 +183,7 @@ class Handler {
   std::vector<std::set<std::string>> keys_;
   std::vector<std::string> path_;
   std::string key_;
+  std::size_t values_ = 0;
 };
 
 void check_size(std::uintmax_t bytes, const std::string& source) {
@@ -288,6 +312,14 @@ std::vector<std::pair<std::string, Place>> Place::members() const {
 std::string Place::text() const {
   if (!value_.is_string()) refuse_value("a text");
   return value_.get<std::string>();
+}
+
+std::string Place::shown_text() const {
+  std::string out = text();
+  if (commands_terminal(out)) {
+    refuse("a text without control characters", shortened(value_.dump(-1, ' ', true)));
+  }
+  return out;
 }
 
 bool Place::truth() const {

@@ -21,6 +21,8 @@ class ScenarioError : public std::runtime_error {
 
 inline constexpr std::size_t kScenarioBytesMax = 16 * 1024 * 1024;
 inline constexpr std::size_t kNestingMax = 64;
+/// Of all values of a file. 16 MiB of the smallest ones would take a gigabyte of memory.
+inline constexpr std::size_t kValuesMax = 2'000'000;
 /// The longest span a scenario may name: ten years, so that sums of spans stay far from overflow.
 inline constexpr sim::Duration kSpanMax = std::chrono::hours(24 * 365 * 10);
 
@@ -30,7 +32,7 @@ std::string read_file(const std::string& path);
 
 /// Parses `text`; `source` names it in messages. ScenarioError for broken or truncated JSON and
 /// broken UTF-8 (both with the offset of the first wrong byte, counted from 0), nesting beyond 64,
-/// and a key that stands twice in one object.
+/// more than kValuesMax values, and a key that stands twice in one object.
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& source);
 
 /// The candidate nearest to `word` by edit distance, when it is near enough to be a slip.
@@ -60,6 +62,9 @@ class Place {
   [[nodiscard]] std::vector<std::pair<std::string, Place>> members() const;
 
   [[nodiscard]] std::string text() const;
+  /// A text that reaches terminals and logs, where other control characters than ends of lines and
+  /// tabs could rewrite what stands there.
+  [[nodiscard]] std::string shown_text() const;
   [[nodiscard]] bool truth() const;
   [[nodiscard]] std::int64_t integer(std::int64_t low, std::int64_t high) const;
   [[nodiscard]] std::uint64_t unsigned_integer() const;

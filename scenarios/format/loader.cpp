@@ -116,12 +116,14 @@ Scenario Loader::load() {
                "canary", "time_limit", "protocol", "cluster", "workers", "timeline", "core",
                "expect", "tape"});
   if (top_.at("version").integer(0, kVersionMax) != 1) top_.at("version").refuse_value("1");
-  scenario_.name = top_.at("name").text();
-  if (scenario_.name.empty()) top_.at("name").refuse_value("a name");
-  if (top_.has("description")) scenario_.description = top_.at("description").text();
+  scenario_.name = top_.at("name").shown_text();
+  if (scenario_.name.empty() || scenario_.name.find_first_of("\t\n\r") != std::string::npos) {
+    top_.at("name").refuse_value("a name on one line");
+  }
+  if (top_.has("description")) scenario_.description = top_.at("description").shown_text();
   if (top_.has("references")) {
     for (const Place& item : top_.at("references").items())
-      scenario_.references.push_back(item.text());
+      scenario_.references.push_back(item.shown_text());
   }
   if (top_.has("seed")) scenario_.seed = top_.at("seed").unsigned_integer();
   if (top_.has("schedule")) schedule(top_.at("schedule"));

@@ -90,6 +90,13 @@ TEST(BadInput, a_text_of_100_MB_is_refused_by_its_size) {
             "x: byte 16777216: expected at most 16777216 bytes, got 100000000");
 }
 
+TEST(BadInput, as_many_small_values_as_fit_into_a_file_are_refused_by_their_number) {
+  std::string many = "{\"version\":[";
+  for (int i = 0; i < 5'000'000; ++i) many += "1,";
+  EXPECT_EQ(refusal_of(many + "1]}"),
+            "x: /version/1999998: expected at most 2000000 values, got more");
+}
+
 TEST(BadInput, a_file_beyond_all_memory_is_refused_before_it_is_read) {
   const Scratch scratch;
   const fs::path path = scratch / "big.json";
