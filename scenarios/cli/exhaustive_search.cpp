@@ -119,6 +119,7 @@ int search_exhaustively(const scenario::Scenario& root, const hunt::Bounds& boun
         options.reproducers, options.jobs, options.json);
   }
   if (results.is_open()) results << hunt::write_exploration(search.seen);
+  finish(results, options.results);
   if (options.json) {
     std::cout << hunt::write_exploration(search.seen);
   } else {

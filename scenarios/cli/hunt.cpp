@@ -210,7 +210,7 @@ int Hunt::run(const HuntOptions& options) {
   return tell(exploration, options, results);
 }
 
-int Hunt::tell(hunt::Exploration& exploration, const HuntOptions& options, std::ostream& results) {
+int Hunt::tell(hunt::Exploration& exploration, const HuntOptions& options, std::ofstream& results) {
   if (!options.reproducers.empty()) {
     write_reproducers(
         exploration,
@@ -220,6 +220,7 @@ int Hunt::tell(hunt::Exploration& exploration, const HuntOptions& options, std::
         options.reproducers, options.jobs, options.json);
   }
   if (!options.results.empty()) results << hunt::write_exploration(exploration);
+  finish(results, options.results);
   std::cout << (options.json ? hunt::write_exploration(exploration)
                              : report::exploration_table(exploration, style_of_terminal()));
   return exit_code_of(exploration);

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <string>
@@ -49,7 +50,7 @@ struct Hunt {
 
  private:
   /// Writes what was seen where the options say so.
-  int tell(hunt::Exploration& exploration, const HuntOptions& options, std::ostream& results);
+  int tell(hunt::Exploration& exploration, const HuntOptions& options, std::ofstream& results);
 };
 
 }  // namespace hooke::cli

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -100,6 +101,11 @@ int main(int argc, char** argv) {
     return kBadInput;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "hooke: %s\n", error.what());
+    return kHarnessFailed;
+  }
+  std::cout.flush();
+  if (!std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    std::fprintf(stderr, "hooke: the standard output: not all of it could be written\n");
     return kHarnessFailed;
   }
   return exit_code;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "scenarios/cli/output_file.h"
 #include "scenarios/cli/workforce.h"
 #include "scenarios/format/writer.h"
 #include "scenarios/hunt/explorer.h"
@@ -65,8 +66,9 @@ void write_reproducers(hunt::Exploration& exploration, const FirstWorld& first_w
   };
   const auto write = [&](Task& task, const std::string& text) {
     const std::string path = (std::filesystem::path(directory) / task.name).string();
-    if (!(std::ofstream(path) << text))
-      throw CLI::ValidationError("--reproducers", path + " cannot be written");
+    std::ofstream file = open_for("--reproducers", path);
+    file << text;
+    finish(file, path);
     task.finding.reproducer = path;
     ++over;
     tell();

@@ -60,6 +60,8 @@ void add_bench(CLI::App& app, int& exit_code) {
     const report::Study study = report::run_study(options->plan, std::cout);
     if (json.is_open()) json << report::study_json(study);
     if (csv.is_open()) csv << report::study_csv(study);
+    finish(json, options->json_path);
+    finish(csv, options->csv_path);
     exit_code = kAllHeld;
   });
 }

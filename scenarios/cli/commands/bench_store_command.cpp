@@ -65,6 +65,7 @@ int measure(sim::Ports& ports, const BenchStoreOptions& options, std::ofstream& 
     return kSomethingFell;
   }
   if (json.is_open()) json << results.dump(2) << '\n';
+  finish(json, options.json_path);
   return kAllHeld;
 }
 

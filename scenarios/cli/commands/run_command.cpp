@@ -14,6 +14,7 @@
 #include "reports/timeline.h"
 #include "reports/trace_file.h"
 #include "scenarios/cli/commands.h"
+#include "scenarios/cli/output_file.h"
 #include "scenarios/cli/real_time_limit.h"
 #include "scenarios/cli/scenario_files.h"
 #include "scenarios/cli/terminal.h"
@@ -188,7 +189,12 @@ int run(const RunOptions& options) {
   } else {
     std::cout << report::to_json(results);
   }
-  if (!options.junit_path.empty()) open_output(options.junit_path) << report::to_junit(results);
+  if (!options.junit_path.empty()) {
+    std::ofstream junit = open_output(options.junit_path);
+    junit << report::to_junit(results);
+    finish(junit, options.junit_path);
+  }
+  if (trace) finish(*trace, options.trace_path);
   return exit_code_of(results);
 }
 

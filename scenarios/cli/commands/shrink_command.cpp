@@ -191,7 +191,8 @@ int shrink(const ShrinkFlags& flags) {
   if (flags.out.empty()) {
     std::cout << text << std::flush;
   } else {
-    file << text << std::flush;
+    file << text;
+    finish(file, flags.out);
   }
   tell << table(start, shrunk->scenario)
        << fmt::format("\n{} runs in {}: {}\n\n", report::grouped(shrunk->runs),
