@@ -20,6 +20,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t kPipeBufBytes = 4096;
+/// Of a line that has not ended yet: no client writes more than PIPE_BUF at once.
+constexpr std::size_t kFifoLineBytesMax = 64UL * 1024;
 constexpr int kOpenTries = 10;
 constexpr sim::Duration kOpenPause = 100ms;
 /// How long the hardened client tries a full FIFO, and its pause between two tries.
@@ -134,6 +136,8 @@ class FileTimerServer::Watch {
   void take_text(const std::string& text, std::vector<TimerRequest>& requests);
   void take_rest(std::vector<TimerRequest>& requests);
   void take_line(std::string_view line, std::vector<TimerRequest>& requests);
+  /// std::invalid_argument, which ends the step; the hardened watch only tells of it.
+  void refuse_line(const std::string& why);
   /// The workers whose timers are done with.
   std::vector<std::int64_t> judge();
   /// True when the worker's timers are done with.
@@ -258,6 +262,9 @@ void FileTimerServer::Watch::take_text(const std::string& text,
     unread_.erase(0, newline + 1);
     take_line(line, requests);
   }
+  if (unread_.size() <= kFifoLineBytesMax) return;
+  unread_.clear();  // what follows of it is no request either
+  refuse_line("a line without an end");
 }
 
 void FileTimerServer::Watch::take_rest(std::vector<TimerRequest>& requests) {
@@ -275,9 +282,13 @@ void FileTimerServer::Watch::take_line(std::string_view line, std::vector<TimerR
     HOOKE_CHECK(request.worker_id > 0, "a request is of one process");
     requests.push_back(std::move(request));
   } catch (const std::invalid_argument& error) {
-    if (!hardened()) throw;
-    ports_.trace.emit(events::watchdog_failed, {options_.path, error.what()});
+    refuse_line(error.what());
   }
+}
+
+void FileTimerServer::Watch::refuse_line(const std::string& why) {
+  if (!hardened()) throw std::invalid_argument(why);
+  ports_.trace.emit(events::watchdog_failed, {options_.path, why});
 }
 
 std::vector<std::int64_t> FileTimerServer::Watch::judge() {

@@ -295,6 +295,28 @@ TEST_F(FileTimer, a_malformed_line_takes_its_neighbours_along_unless_hardened) {
   }
 }
 
+TEST_F(FileTimer, a_line_without_an_end_is_forgotten_and_the_next_one_read) {
+  for (const Variant variant : {Variant::torch_2_x, Variant::hardened}) {
+    serve(variant, 30s);
+    const Pid worker = work("worker", [](Ports& ports, FileTimerClient& client) {
+      sleep(ports, 1s);
+      auto fifo = std::move(ports.files.open_fifo_writer(kPath)).value();
+      for (int i = 0; i < 64; ++i) {
+        ASSERT_TRUE(fifo->write(std::string(4096, 'x')).ok());
+        sleep(ports, 300ms);
+      }
+      static_cast<void>(fifo->write("\n"));
+      fifo = nullptr;
+      sleep(ports, 1s);
+      client.acquire("step", after(ports, 2s));
+    });
+    world_.run_for(2min);
+    EXPECT_EQ(code(worker), -9);
+  }
+  // Of 256 KiB: three times what is more than 64 KiB, and the rest, which is no request.
+  EXPECT_EQ(world_.events.starting_with("watchdog.failed").size(), 2U * 4U);
+}
+
 TEST_F(FileTimer, nobody_is_ended_for_a_number_that_is_no_process) {
   for (const Variant variant : {Variant::torch_1_13, Variant::torch_2_x, Variant::hardened}) {
     serve(variant, 30s);
