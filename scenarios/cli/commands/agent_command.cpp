@@ -334,9 +334,8 @@ void add_doors(CLI::App& command, ControlDoors& doors) {
                   "Serve /metrics (Prometheus) and PyTorch's control plane; 0: a free port")
       ->check(CLI::Range(0, 65535));
   command
-      .add_option(
-          "--control-bind", doors.bind,
-          "From where: loopback (this machine alone), all. No reader is asked for a password")
+      .add_option("--control-bind", doors.bind,
+                  "From where: loopback (this machine alone), all. It asks for no password")
       ->check(CLI::IsMember({"loopback", "all"}))
       ->capture_default_str();
   command.add_option("--control-socket", doors.socket_file,
