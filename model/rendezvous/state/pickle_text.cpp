@@ -128,4 +128,12 @@ std::optional<std::string> latin1_from_utf8(std::string_view text) {
   return out;
 }
 
+std::optional<std::size_t> shared_text_number(std::string_view utf8) {
+  if (utf8.empty()) return kSharedTexts - 1;
+  if (utf8.size() > 2) return std::nullopt;
+  const auto bytes = latin1_from_utf8(utf8);
+  if (!bytes || bytes->size() != 1) return std::nullopt;
+  return byte_at(*bytes, 0);
+}
+
 }  // namespace hooke::model

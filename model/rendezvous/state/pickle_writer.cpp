@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/rendezvous/state/pickle_output.h"
+#include "model/rendezvous/state/pickle_text.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {
@@ -21,7 +22,7 @@ constexpr Place kNoPlace = PickleOutput::kNoPlace;
 
 constexpr std::string_view kModule = "torch.distributed.elastic.rendezvous.dynamic_rendezvous";
 constexpr std::size_t kBatch = 1000;
-/// Objects memoised by a node after the first: itself, its dict, its address.
+/// Objects memoised by a node after the first: itself, its dict, its address if that is its own.
 constexpr Place kNodePlaces = 3;
 /// Bytes of a node after the first around its values: class, NEWOBJ, dict, three names, BUILD.
 constexpr std::size_t kNodeFrameworkBytes = 16;
@@ -56,17 +57,15 @@ class ListedNodes {
   ListedNodes(const RendezvousState& state, bool with_redundancy_list)
       : state_(state),
         begin_{0, state.participants.size(), state.participants.size() + state.wait_list.size()},
-        size_(begin_[2] + (with_redundancy_list ? state.redundancy_list.size() : 0)) {}
+        size_(begin_[2] + (with_redundancy_list ? state.redundancy_list.size() : 0)) {
+    places_.reserve(size_);
+  }
 
-  /// The next node of list 0, 1 or 2 is about to be written; `classes_first`: with its class.
-  void about_to_write(std::size_t list, std::size_t index, Place next, bool classes_first) {
-    if (classes_first) {
-      // The class and its name come before the node; three names in it shift all later ones.
-      first_ = next + 2;
-      base_[list] = next + 5;
-    } else if (index == 0) {
-      base_[list] = next;
-    }
+  /// The next node of the lists is about to be written; `classes_first`: with its class, which comes
+  /// before the node, as does the name of the class.
+  void about_to_write(Place next, bool classes_first) {
+    HOOKE_CHECK(places_.size() < size_, "each node of the lists is written once");
+    places_.push_back(next + (classes_first ? 2 : 0));
   }
 
   /// Where the object of `node` is in the memo; kNoPlace when no list has that very object. Fast
@@ -94,9 +93,7 @@ class ListedNodes {
   Place found(std::size_t i, const NodeRef& node) {
     expected_ = i + 1 == size_ ? 0 : i + 1;
     if (!at(i).is_same_object(node)) return kNoPlace;
-    if (i == 0) return first_;
-    const std::size_t list = i < begin_[1] ? 0 : i < begin_[2] ? 1 : 2;
-    return base_[list] + static_cast<Place>(i - begin_[list]) * kNodePlaces;
+    return places_[i];
   }
   void build_index() {
     std::size_t capacity = 16;
@@ -114,8 +111,7 @@ class ListedNodes {
   std::array<std::size_t, 3> begin_;
   std::size_t size_;
   std::size_t expected_ = 0;
-  Place first_ = kNoPlace;
-  std::array<Place, 3> base_{};
+  std::vector<Place> places_;         ///< of those written so far
   std::vector<std::uint32_t> slots_;  ///< position + 1 by hash, 0: free; made when first needed
   std::size_t mask_ = 0;
 };
@@ -140,8 +136,8 @@ class Writer {
     field("deadline", [&] { deadline(); });
     field("closed", [&] { boolean(state_.closed); });
     field("participants", [&] { participants(); });
-    field("wait_list", [&] { set(state_.wait_list, 1); });
-    if (v2_) field("redundancy_list", [&] { set(state_.redundancy_list, 2); });
+    field("wait_list", [&] { set(state_.wait_list); });
+    if (v2_) field("redundancy_list", [&] { set(state_.redundancy_list); });
     field("last_heartbeats", [&] { heartbeats(); });
     out_.raw("ub");  // SETITEMS, BUILD
     return out_.finish();
@@ -192,42 +188,54 @@ class Writer {
     if (node_class_ == kNoPlace) {
       node_class_ = global(module_, "_NodeDesc");
     } else {
-      const std::size_t bytes = kNodeFrameworkBytes + ref.wire_bytes();
-      if (out_.counts_only() && out_.fits(bytes)) return out_.skip(bytes, kNodePlaces);
+      if (counts_at_once(ref)) {
+        return out_.skip(kNodeFrameworkBytes + ref.wire_bytes(), kNodePlaces);
+      }
       out_.get(node_class_);
     }
     new_object();
     shared_text(addr_name_, v2_ ? "addr" : "fqdn");
-    out_.text(ref->addr);
+    address(ref);
     shared_text(pid_name_, "pid");
     out_.integer(ref->pid);
     shared_text(local_id_name_, "local_id");
     out_.integer(ref->local_id);
     out_.raw("ub");
   }
-  void listed_node(const NodeRef& ref, std::size_t list, std::size_t index) {
-    listed_.about_to_write(list, index, out_.next_place(), node_class_ == kNoPlace);
+  void address(const NodeRef& ref) {
+    const auto shared = shared_text_number(ref->addr);
+    if (!shared) {
+      out_.text(ref->addr);
+      return;
+    }
+    if (shared_addresses_.empty()) shared_addresses_.assign(kSharedTexts, kNoPlace);
+    shared_text(shared_addresses_[*shared], ref->addr);
+  }
+  /// Only counting, the class has been written, and no frame can end inside the node.
+  [[nodiscard]] bool counts_at_once(const NodeRef& ref, std::size_t and_bytes = 0) const {
+    return out_.counts_only() && node_class_ != kNoPlace && !ref.has_shared_address() &&
+           out_.fits(kNodeFrameworkBytes + ref.wire_bytes() + and_bytes);
+  }
+  void listed_node(const NodeRef& ref) {
+    listed_.about_to_write(out_.next_place(), node_class_ == kNoPlace);
     node(ref);
   }
 
   void participants() {
     new_dict();
-    std::size_t index = 0;
     dict(state_.participants, [&](const Participant& entry) {
       // Before a round is complete every rank is 0: an integer of two bytes, nothing to memoise.
-      const std::size_t bytes = kNodeFrameworkBytes + entry.node.wire_bytes() + 2;
-      if (node_class_ != kNoPlace && entry.rank >= 0 && entry.rank < 256 && out_.counts_only() &&
-          out_.fits(bytes)) {
-        listed_.about_to_write(0, index++, out_.next_place(), false);
-        return out_.skip(bytes, kNodePlaces);
+      if (entry.rank >= 0 && entry.rank < 256 && counts_at_once(entry.node, 2)) {
+        listed_.about_to_write(out_.next_place(), false);
+        return out_.skip(kNodeFrameworkBytes + entry.node.wire_bytes() + 2, kNodePlaces);
       }
-      listed_node(entry.node, 0, index++);
+      listed_node(entry.node);
       out_.integer(entry.rank);
     });
   }
 
   /// A full batch is followed by another one, an empty one if need be.
-  void set(const std::vector<NodeRef>& members, std::size_t list) {
+  void set(const std::vector<NodeRef>& members) {
     out_.op(0x8f);  // EMPTY_SET
     out_.memoize();
     if (members.empty()) return;
@@ -235,7 +243,7 @@ class Writer {
     for (std::size_t in_batch = kBatch; in_batch == kBatch;) {
       out_.op('(');
       for (in_batch = 0; i < members.size() && in_batch < kBatch; ++i, ++in_batch) {
-        listed_node(members[i], list, i);
+        listed_node(members[i]);
       }
       out_.op(0x90);  // ADDITEMS
     }
@@ -269,7 +277,7 @@ class Writer {
             later_time_bytes() + (listed ? PickleOutput::get_bytes(place)
                                          : kNodeFrameworkBytes + entry.node.wire_bytes());
         check_time(entry.at);
-        if ((listed || node_class_ != kNoPlace) && out_.fits(bytes)) {
+        if (listed ? out_.fits(bytes) : counts_at_once(entry.node, later_time_bytes())) {
           return out_.skip(bytes, kTimePlaces + (listed ? 0 : kNodePlaces));
         }
       }
@@ -355,6 +363,7 @@ class Writer {
   ListedNodes listed_;
   Place module_ = kNoPlace;
   Place node_class_ = kNoPlace;
+  std::vector<Place> shared_addresses_;  ///< by shared_text_number(); empty before the first
   Place addr_name_ = kNoPlace, pid_name_ = kNoPlace, local_id_name_ = kNoPlace;
   Place datetime_module_ = kNoPlace, datetime_class_ = kNoPlace, zone_ = kNoPlace;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "model/rendezvous/state/pickle_text.h"
 #include "model/rendezvous/state/pickle_writer.h"
 
 namespace hooke::model {
@@ -36,7 +37,8 @@ std::uint64_t hash_of(const NodeDesc& desc) {
 NodeRef::NodeRef(NodeDesc desc)
     : desc_(boost::make_local_shared<const NodeDesc>(std::move(desc))),
       hash_(hash_of(*desc_)),
-      wire_bytes_(static_cast<std::uint32_t>(pickled_node_value_bytes(*desc_))) {}
+      wire_bytes_(static_cast<std::uint32_t>(pickled_node_value_bytes(*desc_))),
+      has_shared_address_(shared_text_number(desc_->addr).has_value()) {}
 
 const Participant* RendezvousState::participant(const NodeRef& node) const {
   for (const Participant& entry : participants) {

@@ -26,6 +26,8 @@ class NodeRef {
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
   /// Bytes of the three field values in a pickle.
   [[nodiscard]] std::uint32_t wire_bytes() const { return wire_bytes_; }
+  /// The address is a text that Python keeps once per process (pickle_text.h: shared_text_number).
+  [[nodiscard]] bool has_shared_address() const { return has_shared_address_; }
   friend bool operator==(const NodeRef& a, const NodeRef& b) {
     return a.hash_ == b.hash_ && (a.desc_ == b.desc_ || *a.desc_ == *b.desc_);
   }
@@ -40,12 +42,14 @@ class NodeRef {
   NodeRef(const NodeRef& other, NodeDesc desc)
       : desc_(boost::make_local_shared<const NodeDesc>(std::move(desc))),
         hash_(other.hash_),
-        wire_bytes_(other.wire_bytes_) {}
+        wire_bytes_(other.wire_bytes_),
+        has_shared_address_(other.has_shared_address_) {}
 
   /// Counted without atomics: an edit of a state copies thousands of these, in one thread.
   boost::local_shared_ptr<const NodeDesc> desc_;
   std::uint64_t hash_;
   std::uint32_t wire_bytes_;
+  bool has_shared_address_;
 };
 
 /// A participant and its rank (0 until the round is complete).

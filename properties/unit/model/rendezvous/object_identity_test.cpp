@@ -80,5 +80,34 @@ TEST(ObjectIdentity, is_the_same_for_states_that_travel_by_reference_and_as_byte
   EXPECT_EQ(stored_after_a_rejoin(false), stored_after_a_rejoin(true));
 }
 
+/// A state of two nodes as read, the second of which then takes a seat under an object of its own.
+std::size_t bytes_with_names(const std::string& one, const std::string& other) {
+  RendezvousState state;
+  state.round = 1;
+  const NodeRef first(NodeDesc{one, 1, 0});
+  const NodeRef second(NodeDesc{other, 2, 0});
+  state.participants = {{first, 0}, {second.another_object(), 0}};
+  state.last_heartbeats = {{first, wall_us(1'700'000'000'000'000)},
+                           {second, wall_us(1'700'000'000'000'000)}};
+  const sim::Value value =
+      encode_state(std::make_shared<const RendezvousState>(state), Variant::torch_2_x);
+  EXPECT_EQ(value.size(), value.bytes().size());
+  EXPECT_EQ(*decode_state(sim::Value(value.bytes()), Variant::torch_2_x), state);
+  return value.size();
+}
+
+// Sizes are those of CPython 3.11 with PyTorch 2.13 for the same objects.
+TEST(ObjectIdentity, of_a_name_of_one_latin_1_character_is_that_of_every_equal_name) {
+  EXPECT_EQ(bytes_with_names("a", "c"), 433U);
+  EXPECT_EQ(bytes_with_names("a", "a"), 431U);
+  EXPECT_EQ(bytes_with_names("\xc3\xa9", "\xc3\xa9"), 432U);
+  EXPECT_EQ(bytes_with_names("", ""), 430U);
+}
+
+TEST(ObjectIdentity, of_a_longer_name_is_its_nodes_own) {
+  EXPECT_EQ(bytes_with_names("\xc4\x80", "\xc4\x80"), 438U);
+  EXPECT_EQ(bytes_with_names("aa", "aa"), 438U);
+}
+
 }  // namespace
 }  // namespace hooke::model

@@ -50,8 +50,11 @@ inline NodeDesc any_node(std::size_t index, std::size_t name_length_max) {
       rc::gen::inRange<std::int64_t>(INT32_MAX - 2L, INT32_MAX + 3L),
       rc::gen::arbitrary<std::int64_t>());
   const auto length = *rc::gen::inRange<std::size_t>(0, name_length_max + 1);
-  return {std::to_string(index) + std::string(length, 'n'), pid,
-          *rc::gen::inRange<std::int64_t>(0, 3)};
+  // Names of one character, which CPython shares, come again.
+  static const std::vector<std::string> kShort{"a", "b", "\xc3\xa9", "\xc4\x80", ""};
+  const bool is_short = *rc::gen::inRange(0, 3) == 0;
+  return {is_short ? *rc::gen::elementOf(kShort) : std::to_string(index) + std::string(length, 'n'),
+          is_short ? static_cast<std::int64_t>(index) : pid, *rc::gen::inRange<std::int64_t>(0, 3)};
 }
 
 /// Some other order, the same each time.
