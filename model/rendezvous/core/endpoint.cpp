@@ -1,8 +1,12 @@
 // Parsing and matching of host names.
 #include "model/rendezvous/core/endpoint.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <optional>
 #include <stdexcept>
 
 namespace hooke::model {
@@ -31,10 +35,22 @@ std::uint16_t parse_port(const std::string& digits, const std::string& text) {
   return static_cast<std::uint16_t>(number);
 }
 
-bool is_address(const std::string& host) {
-  return host.find(':') != std::string::npos || std::all_of(host.begin(), host.end(), [](char c) {
-           return (c >= '0' && c <= '9') || c == '.';
-         });
+/// A literal address in the form in which all others of it are compared (Python: ipaddress).
+struct Address {
+  std::string text;
+  bool is_loopback = false;
+};
+
+std::optional<Address> address_of(const std::string& host) {
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  for (const int family : {AF_INET, AF_INET6}) {
+    if (inet_pton(family, host.c_str(), bytes.data()) != 1) continue;
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    inet_ntop(family, bytes.data(), text.data(), text.size());
+    const std::string out = text.data();
+    return Address{out, family == AF_INET ? bytes.front() == 127 : out == "::1"};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -77,7 +93,9 @@ bool matches_this_machine(sim::Network& network, const std::string& given, Varia
     return name;
   };
   const std::string host = as_compared(given);
-  if (host == "localhost" || host == "::1" || host.starts_with("127.")) return true;
+  if (host == "localhost") return true;
+  const std::optional<Address> literal = address_of(host);
+  if (literal && literal->is_loopback) return true;
   std::vector<std::string> host_addresses;  // 1.13 does not ask for them
   if (variant != Variant::torch_1_13) {
     if (auto found = network.resolve(host)) host_addresses = std::move(found).value();
@@ -90,7 +108,7 @@ bool matches_this_machine(sim::Network& network, const std::string& given, Varia
   const auto canonical = network.canonical_name(own);
   if (canonical && as_compared(canonical.value()) == host) return true;
   for (const std::string& address : own_addresses.value()) {
-    if (is_address(host) && host == address) return true;
+    if (literal && literal->text == address) return true;
     if (std::find(host_addresses.begin(), host_addresses.end(), address) != host_addresses.end()) {
       return true;
     }

@@ -87,8 +87,11 @@ TEST(HostMatching, knows_the_names_and_the_address_of_the_own_machine) {
 }
 
 TEST(HostMatching, every_machine_is_the_localhost) {  // R-30, S-19: each hosts a store of its own
-  for (const char* host : {"localhost", "127.0.0.1", "127.1.2.3", "::1"}) {
+  for (const char* host : {"localhost", "127.0.0.1", "127.1.2.3", "::1", "0:0:0:0:0:0:0:1"}) {
     EXPECT_TRUE(matches(host, [](world::TestWorld&) {})) << host;
+  }
+  for (const char* host : {"127.example", "127.0.0", "127.0.0.01", "::2"}) {
+    EXPECT_FALSE(matches(host, [](world::TestWorld&) {})) << host;
   }
 }
 
