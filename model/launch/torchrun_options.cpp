@@ -171,18 +171,20 @@ std::vector<std::string> processors(sim::Ports& ports, const std::string& mode,
   }
 }
 
-std::vector<sim::Signal> signals(const std::string& text) {
+/// A name of no signal is told, and the agent goes on without it (multiprocessing/api.py:start).
+std::vector<sim::Signal> signals(const std::string& text, std::vector<std::string>& notices) {
   std::vector<sim::Signal> out;
   for (const std::string& part : split(text, ',')) {
-    const std::string_view name = trimmed(part);
-    std::optional<sim::Signal> found;
-    for (const sim::Signal signal :
-         {sim::Signal::term, sim::Signal::int_, sim::Signal::hup, sim::Signal::quit,
-          sim::Signal::usr1, sim::Signal::cont, sim::Signal::kill, sim::Signal::stop}) {
-      if (to_string(signal) == name) found = signal;
+    const std::string name(trimmed(part));
+    const auto* const found =
+        std::find_if(sim::kSignals.begin(), sim::kSignals.end(),
+                     [&](sim::Signal signal) { return to_string(signal) == name; });
+    if (found != sim::kSignals.end()) {
+      out.push_back(*found);
+    } else {
+      notices.push_back("--signals-to-handle: there is no signal \"" + name +
+                        "\"; the agent handles the others");
     }
-    if (!found) refuse("signals-to-handle", "names such as \"SIGTERM,SIGINT\"", text);
-    out.push_back(*found);
   }
   return out;
 }
@@ -296,7 +298,7 @@ ConfiguredLaunch configure_launch(sim::Ports& ports, const TorchrunOptions& opti
   config.event_log_handler = options.event_log_handler;
   config.logs = logs(ports, options);
   config.processors = processors(ports, options.numa_binding, config.nproc_per_node);
-  config.signals_to_handle = signals(options.signals_to_handle);
+  config.signals_to_handle = signals(options.signals_to_handle, out.notices);
   config.shutdown_timeout = shutdown_timeout(ports, options.shutdown_timeout);
   config.command = command(ports, options);
   return out;

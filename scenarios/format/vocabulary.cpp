@@ -54,9 +54,7 @@ std::span<const std::string_view> fault_points() {
 }
 
 std::optional<sim::Signal> signal_named(std::string_view name) {
-  for (const sim::Signal signal :
-       {sim::Signal::hup, sim::Signal::int_, sim::Signal::quit, sim::Signal::kill,
-        sim::Signal::usr1, sim::Signal::term, sim::Signal::cont, sim::Signal::stop}) {
+  for (const sim::Signal signal : sim::kSignals) {
     const std::string_view full = to_string(signal);
     if (name == full || name == full.substr(3)) return signal;
   }

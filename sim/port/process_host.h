@@ -2,6 +2,7 @@
 // Processes of one machine as one of them sees it: start others, signal them, reap them, and
 // receive signals oneself.
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,10 +22,16 @@ enum class Signal : int {
   quit = 3,
   kill = 9,
   usr1 = 10,
+  usr2 = 12,
   term = 15,
   cont = 18,
   stop = 19
 };
+
+/// All that a process can be sent.
+inline constexpr std::array kSignals{Signal::hup,  Signal::int_, Signal::quit,
+                                     Signal::kill, Signal::usr1, Signal::usr2,
+                                     Signal::term, Signal::cont, Signal::stop};
 
 /// "SIGTERM" and so on.
 constexpr std::string_view to_string(Signal signal) {
@@ -35,6 +42,7 @@ constexpr std::string_view to_string(Signal signal) {
     case Signal::quit: return "SIGQUIT";
     case Signal::kill: return "SIGKILL";
     case Signal::usr1: return "SIGUSR1";
+    case Signal::usr2: return "SIGUSR2";
     case Signal::term: return "SIGTERM";
     case Signal::cont: return "SIGCONT";
     case Signal::stop: return "SIGSTOP";
