@@ -176,11 +176,14 @@ std::string explanation(const Result& result, const Style& style, bool expected_
   for (std::size_t i = 0; i < run.violations.size(); ++i) {
     const properties::Violation& violation = run.violations[i];
     const bool unexpected = is_unexpected(run, i);
-    if (!unexpected && result.good() && !expected_too) continue;
+    const bool unavoidable = !violation.limit.empty();
+    if (!unexpected && result.good() && !expected_too && !(alone && unavoidable)) continue;
     line(unexpected ? "31" : "33",
-         fmt::format("{} broken at {} s (event {}){}", violation.invariant,
+         fmt::format("{} violated at {} s (event {}){}", violation.invariant,
                      seconds(violation.at.time_since_epoch()), violation.event.value,
-                     unexpected ? "" : ", allowed by expect"),
+                     unavoidable  ? ", unavoidable: " + violation.limit
+                     : unexpected ? ""
+                                  : ", allowed by expect"),
          violation.witness);
   }
   for (const TimelineNote& note : timeline_notes(run)) line("33", note.entry, note.text);

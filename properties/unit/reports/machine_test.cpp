@@ -111,8 +111,8 @@ std::size_t times(const std::string& text, const std::string& part) {
 TEST(Summary, tells_each_violation_once) {
   const std::string text = explanation(with_violations(), Style{}, false);
   EXPECT_EQ(times(text, "three agents are in a round of two"), 1U) << text;
-  EXPECT_THAT(text, HasSubstr("safety.bounds broken at 0.000 s (event 0)\n"));
-  EXPECT_THAT(text, HasSubstr("liveness.exit broken at 0.000 s (event 0), allowed by expect\n"));
+  EXPECT_THAT(text, HasSubstr("safety.bounds violated at 0.000 s (event 0)\n"));
+  EXPECT_THAT(text, HasSubstr("liveness.exit violated at 0.000 s (event 0), allowed by expect\n"));
   EXPECT_THAT(text, Not(HasSubstr("expect.holds")));
 }
 

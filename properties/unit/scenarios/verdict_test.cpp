@@ -5,6 +5,7 @@
 #include "properties/unit/scenarios/judged_runs.h"
 #include "properties/unit/scenarios/test_scenario.h"
 #include "scenarios/outcome/outcomes.h"
+#include "scenarios/outcome/verdict.h"
 #include "scenarios/simulated/runner.h"
 
 namespace hooke::scenario {
@@ -143,6 +144,19 @@ TEST(Verdict, what_lies_outside_of_what_must_hold_may_be_violated) {
   EXPECT_TRUE(run_judged(scenario).passed);
   scenario.expect.holds = {"safety.*"};
   EXPECT_EQ(unmet_names(run_judged(scenario)), std::vector<std::string>{"safety.x"});
+}
+
+TEST(Verdict, what_no_agent_could_have_avoided_fails_only_where_it_must_hold) {
+  Scenario scenario = job(1);
+  const auto unmet_in = [&] {
+    RunReport report;
+    report.violations = {{"safety.x", "it went", {}, {}, "the store (store_taken)"}};
+    judge(scenario, true, report);
+    return unmet_names(report);
+  };
+  EXPECT_EQ(unmet_in(), std::vector<std::string>());
+  scenario.expect.holds = {"safety.*"};
+  EXPECT_EQ(unmet_in(), std::vector<std::string>{"safety.x"});
 }
 
 TEST(Verdict, a_world_in_which_nothing_can_happen_any_more_is_judged_as_of_its_time_limit) {

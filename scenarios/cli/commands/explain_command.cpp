@@ -72,7 +72,7 @@ class Page {
 };
 
 void tell_violation(const Page& page, const Answers& answers) {
-  std::cout << page.paint("31;1", answers.invariant) << " is broken at "
+  std::cout << page.paint("31;1", answers.invariant) << " is violated at "
             << at_text(answers.story.at) << "\n  "
             << report::wrap(answers.story.witness, page.width() - 2, "  ") << '\n';
   if (!answers.meaning.empty()) {
