@@ -18,6 +18,7 @@ std::optional<HttpServer> server_of(std::string_view url, const HttpServer& name
   const std::string_view kPlain = "http://", kSecure = "https://";
   HttpServer server;
   server.interruptible = named_by.interruptible;
+  server.main_thread = named_by.main_thread;
   if (url.starts_with(kSecure)) {
     server.tls = named_by.tls.value_or(sim::TlsOptions{});
     url.remove_prefix(kSecure.size());

@@ -85,10 +85,17 @@ EtcdV2Answer answer_of(const HttpResponse& response) {
   }
 }
 
+EtcdOptions of_main_thread(EtcdOptions options, sim::FiberId fiber) {
+  options.server.main_thread = fiber;
+  return options;
+}
+
 }  // namespace
 
 EtcdV2Client::EtcdV2Client(sim::Ports& ports, EtcdOptions options)
-    : ports_(ports), options_(std::move(options)), cluster_(ports, options_.server) {
+    : ports_(ports),
+      options_(of_main_thread(std::move(options), ports.executor.ticket().fiber)),
+      cluster_(ports, options_.server) {
   const HttpResponse members = exchange(request("GET", "/v2/machines"));
   if (members.status == 200) {
     cluster_.learn(members.body);

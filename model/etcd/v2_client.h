@@ -47,7 +47,9 @@ class EtcdV2Client {
   static constexpr int kNoAgreement = 300;
   static constexpr int kIndexCleared = 401;
 
-  /// Asks for the cluster's members. EtcdConnectionError.
+  /// Asks for the cluster's members. The calling fiber stands for Python's main thread: as
+  /// python-etcd is not deaf, a caught signal is raised out of every call in it (SignalException),
+  /// unless the server is interruptible. EtcdConnectionError.
   EtcdV2Client(sim::Ports& ports, EtcdOptions options);
   /// From now on no answer is waited for longer than this.
   void set_read_timeout(sim::Duration timeout) {

@@ -54,8 +54,9 @@ std::unique_ptr<sim::Stream> connected(sim::Ports& ports, const HttpServer& serv
   auto stream = server.tls ? ports.network.connect_secure(server.endpoint, *server.tls, deadline)
                            : ports.network.connect(server.endpoint, deadline);
   if (!stream) throw HttpError(stream.failure());
-  return server.interruptible ? interruptible(ports, std::move(stream).value())
-                              : std::move(stream).value();
+  if (server.interruptible) return interruptible(ports, std::move(stream).value());
+  if (!server.main_thread) return std::move(stream).value();
+  return raising_in(*server.main_thread, ports, std::move(stream).value());
 }
 
 /// What is certain of a request that was sent: nothing.

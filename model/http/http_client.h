@@ -46,6 +46,9 @@ struct HttpServer {
   std::optional<sim::TlsOptions> tls;  ///< set: https
   /// A caught signal ends the wait for an answer, and a connection is waited for 5 s at most.
   bool interruptible = false;
+  /// Unless interruptible: the fiber in which a caught signal is raised out of the wait for an
+  /// answer (SignalException), as in the main thread of a client in Python. nullopt: in none.
+  std::optional<sim::FiberId> main_thread = std::nullopt;
 };
 
 /// "a b/c" as part of a target: whatever is neither unreserved nor one of `kept` is escaped.

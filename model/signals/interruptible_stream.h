@@ -12,4 +12,10 @@ namespace hooke::model {
 /// ended, and the signal is left for a process that takes it. `ports` must outlive the stream.
 std::unique_ptr<sim::Stream> interruptible(sim::Ports& ports, std::unique_ptr<sim::Stream> stream);
 
+/// The stream of a client that is written in Python, as python-etcd is: a caught signal is raised
+/// out of a read, within a second, in the fiber that stands for Python's main thread; the reads of
+/// other fibers go on. `ports` must outlive the stream. Reads throw SignalException.
+std::unique_ptr<sim::Stream> raising_in(sim::FiberId main_thread, sim::Ports& ports,
+                                        std::unique_ptr<sim::Stream> stream);
+
 }  // namespace hooke::model

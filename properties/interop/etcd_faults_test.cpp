@@ -109,5 +109,24 @@ TEST_F(EtcdFaults, a_signal_in_the_legacy_barrier_is_swallowed) {
   });
 }
 
+/// The first of two agents to be done waits in the exit barrier for the other one, and is told to
+/// go.
+TEST_F(EtcdFaults, a_signal_in_the_exit_barrier_over_etcd_is_heard) {
+  for_each_agent([](Ports& ports, model::EmbeddedEtcd& etcd, const fs::path& directory, Kind kind) {
+    std::vector<std::string> with = options("etcd-v2", etcd.endpoint().port.value);
+    with.front() = "--nnodes=2:2";
+    const std::string other = "other";
+    fs::create_directories(directory / other);
+    const auto works = agent(ports, directory / other, Kind::hooke, with, "sleep 60");
+    const auto done = agent(ports, directory, kind, with, "echo is done");
+    ASSERT_TRUE(eventually(ports, 60s, [&] { return times(done->output(), "is done\n") == 1; }))
+        << done->output() << works->output();
+    ports.executor.sleep_until(in(ports, 4s));
+    done->signal(sim::Signal::term);
+    EXPECT_EQ(done->end(15s), 1) << "it goes on waiting\n" << done->output();
+    EXPECT_FALSE(works->end(0s)) << works->output();
+  });
+}
+
 }  // namespace
 }  // namespace hooke::interop

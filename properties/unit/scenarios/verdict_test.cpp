@@ -1,11 +1,12 @@
 // What the verdict of a run says: expectations, outcomes, invariants.
+#include "scenarios/outcome/verdict.h"
+
 #include <gtest/gtest.h>
 
 #include "model/observe/trace_events.h"
 #include "properties/unit/scenarios/judged_runs.h"
 #include "properties/unit/scenarios/test_scenario.h"
 #include "scenarios/outcome/outcomes.h"
-#include "scenarios/outcome/verdict.h"
 #include "scenarios/simulated/runner.h"
 
 namespace hooke::scenario {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/signals/signal_gate.h"
 #include "properties/unit/sim/world/test_world.h"
 
 namespace hooke::model {
@@ -89,6 +90,54 @@ TEST(InterruptibleStream, a_read_without_a_deadline_goes_on) {
   const Read read = read_late(std::nullopt, true);
   EXPECT_EQ(read.what, "late");
   EXPECT_TRUE(read.signal_is_left);
+}
+
+/// A read of a client in Python, in its main thread or in another one, with a SIGTERM at 2.5 s.
+Read read_late_in_python(bool in_main_thread) {
+  Read result;
+  world::TestWorld world;
+  const auto node = world.node("n");
+  const sim::Pid client = world.start(node, "python_reader", [&](sim::Ports& ports) {
+    static_cast<void>(ports.processes.catch_signal(sim::Signal::term));
+    LateServer server(ports);
+    const sim::MonotonicTime begin = ports.clock.monotonic_now();
+    const sim::FiberId main_thread = ports.executor.ticket().fiber;
+    const auto stream = raising_in(
+        main_thread, ports, ports.network.connect({"n", sim::PortNumber{80}}, begin + 20s).value());
+    const auto reads = [&] {
+      try {
+        auto more = stream->read(begin + 20s);
+        result.what = more ? more.value().take(more.value().size()).bytes() : "no answer";
+      } catch (const SignalException&) {
+        result.what = "raised";
+      }
+      result.took = ports.clock.monotonic_now() - begin;
+    };
+    if (in_main_thread) {
+      reads();
+    } else {
+      ports.executor.join(ports.executor.spawn("other", reads));
+    }
+    result.signal_is_left = ports.processes.take_signal().has_value();
+    return 0;
+  });
+  world.inject_at(2500ms, world::FaultKind::process_signal, [&](world::Fault& fault) {
+    fault.node = node;
+    fault.pid = client;
+    fault.signal = sim::Signal::term;
+  });
+  world.run();
+  return result;
+}
+
+TEST(RaisingStream, a_caught_signal_is_raised_within_a_second_in_the_main_thread_alone) {
+  const Read raised = read_late_in_python(true);
+  EXPECT_EQ(raised.what, "raised");
+  EXPECT_LE(raised.took, 3500ms);
+  EXPECT_FALSE(raised.signal_is_left);
+  const Read other = read_late_in_python(false);
+  EXPECT_EQ(other.what, "late");
+  EXPECT_TRUE(other.signal_is_left);
 }
 
 }  // namespace
