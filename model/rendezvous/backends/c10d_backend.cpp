@@ -26,12 +26,36 @@ auto guarded(Call call) {
   }
 }
 
+/// Python's strip() and lower().
 std::string lower_trimmed(std::string text) {
-  std::erase_if(text, [](char c) { return c == ' ' || c == '\t'; });
+  constexpr const char* kBlank = " \t\n\r\f\v";
+  text.erase(text.find_last_not_of(kBlank) + 1);
+  text.erase(0, text.find_first_not_of(kBlank));
   std::transform(text.begin(), text.end(), text.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
   return text;
+}
+
+/// The endpoint is the path of the file. Without one it is a temporary file, which no other node
+/// knows (c10d_rendezvous_backend.py:_create_file_store).
+std::shared_ptr<Store> file_store(sim::Ports& ports, const RendezvousParameters& parameters) {
+  if (!parameters.endpoint.empty()) return open_file_store(ports, parameters.endpoint);
+  constexpr std::uint64_t kNames = 1'000'000'000'000;
+  const auto& environment = ports.processes.environment();
+  const auto temporary = environment.find("TMPDIR");
+  const std::string above =
+      temporary == environment.end() || temporary->second.empty() ? "/tmp" : temporary->second;
+  const std::string directory =
+      above + "/c10d_" + std::to_string(ports.random.below("c10d.temporary_file", kNames));
+  const std::string path = directory + "/store";
+  const bool made = ports.files.make_directories(above).ok() &&
+                    ports.files.make_private_directory(directory).ok() &&
+                    ports.files.write(path, "").ok();
+  if (!made) {
+    throw RendezvousError("the file for the C10d store could not be made in " + above);
+  }
+  return open_file_store(ports, path);
 }
 
 }  // namespace
@@ -106,12 +130,7 @@ sim::Duration reply_timeout(const RendezvousParameters& parameters, sim::Duratio
 
 C10dStore create_c10d_store(sim::Ports& ports, const RendezvousParameters& parameters) {
   const std::string type = lower_trimmed(parameters.get("store_type").value_or("tcp"));
-  if (type == "file") {
-    if (parameters.endpoint.empty()) {
-      throw std::invalid_argument("a file store needs the path of its file as endpoint");
-    }
-    return {nullptr, open_file_store(ports, parameters.endpoint)};
-  }
+  if (type == "file") return {nullptr, file_store(ports, parameters)};
   if (type != "tcp") {
     throw std::invalid_argument("invalid store type \"" + type +
                                 "\": expected \"tcp\" or \"file\"");

@@ -228,6 +228,22 @@ TEST_F(DynamicHandlers, two_who_write_equal_bytes_have_both_written) {  // R-38,
   EXPECT_EQ(wins, 2);
 }
 
+TEST_F(DynamicHandlers, over_files_without_a_path_have_temporary_ones_of_their_own) {
+  serve("c10d");
+  bool shared = true;
+  node("a", parameters(1, 1), [&](Ports& ports, RendezvousHandler&) {
+    RendezvousParameters of_file = parameters(1, 1);
+    of_file.endpoint.clear();
+    of_file.config["store_type"] = " File ";
+    const auto one = create_c10d_store(ports, of_file).store;
+    const auto other = create_c10d_store(ports, of_file).store;
+    one->set("k", sim::Value("v"));
+    shared = other->check({"k"}) || !one->check({"k"});
+  });
+  run(1);
+  EXPECT_FALSE(shared);
+}
+
 TEST_F(DynamicHandlers, that_restart_at_once_need_as_many_rounds_of_writes_as_they_are) {
   serve("c10d");
   constexpr int kNodes = 12;
