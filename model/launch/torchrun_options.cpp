@@ -143,6 +143,11 @@ LogsSpec logs(sim::Ports& ports, const TorchrunOptions& options) {
   }
   LogsSpec spec;
   if (!options.log_dir.empty()) spec.directory = options.log_dir;
+  // Before the rendezvous, as DefaultLogsSpecs.__init__: an agent that cannot start joins nothing.
+  if (!options.log_dir.empty() && options.log_dir != "/dev/null") {
+    if (!ports.files.make_directories(options.log_dir))
+      refuse("log-dir", "a directory that is there or can be made", options.log_dir);
+  }
   spec.redirects = streams("redirects", options.redirects);
   spec.tee = streams("tee", options.tee);
   spec.shown_ranks = shown_ranks(options.local_ranks_filter);

@@ -24,6 +24,25 @@ ConfiguredLaunch configured(const TorchrunOptions& options) {
   return out;
 }
 
+TEST(LogDirectory, that_is_a_file_is_refused_before_the_agent_joins) {
+  world::TestWorld test;
+  std::string refusal;
+  test.start(test.node("a"), "agent", [&](sim::Ports& ports) {
+    static_cast<void>(ports.files.write("/logs", "a file"));
+    TorchrunOptions options;
+    options.script = "train.py";
+    options.log_dir = "/logs";
+    try {
+      static_cast<void>(configure_launch(ports, options, 4));
+    } catch (const std::invalid_argument& error) {
+      refusal = error.what();
+    }
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(refusal, "--log-dir: expected a directory that is there or can be made, got \"/logs\"");
+}
+
 TEST(SignalsToHandle, are_all_that_a_process_can_be_sent) {
   TorchrunOptions options;
   options.script = "train.py";
