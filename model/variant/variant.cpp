@@ -27,4 +27,8 @@ bool waits_without_limit_for_the_killed(Variant variant) {
   return variant == Variant::torch_1_13;
 }
 
+bool says_error_traits(Variant variant) {
+  return variant != Variant::torch_1_13;
+}
+
 }  // namespace hooke::model

@@ -28,4 +28,8 @@ bool share_a_job(Variant one, Variant other);
 /// goes on without it (multiprocessing/api.py:SubprocessContext._close).
 bool waits_without_limit_for_the_killed(Variant variant);
 
+/// A failure with an exit code and without a word of the worker says that the system ended it and
+/// that it cannot be tried again (errors/__init__.py:ProcessFailure). Not yet in 1.13.
+bool says_error_traits(Variant variant);
+
 }  // namespace hooke::model

@@ -30,12 +30,21 @@ std::int64_t to_seconds(const json& value) {
   return seconds;
 }
 
-std::string generated_message(const ProcessFailure& failure) {
-  if (failure.exit_code >= 0)
-    return "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html";
-  return "Signal " + std::to_string(-failure.exit_code) + " (" +
-         std::string(signal_name(-failure.exit_code)) + ") received by PID " +
-         std::to_string(failure.pid.value);
+/// Says what the exit status says where the worker has not told more (ProcessFailure.__post_init__).
+/// PyTorch puts the traits into the one constant that stands for all missing files, so that later
+/// failures of the process, by signals too, have them as well; here each failure has its own.
+void complete(ProcessFailure& failure, Variant variant) {
+  if (failure.exit_code < 0) {
+    failure.message = "Signal " + std::to_string(-failure.exit_code) + " (" +
+                      std::string(signal_name(-failure.exit_code)) + ") received by PID " +
+                      std::to_string(failure.pid.value);
+    return;
+  }
+  failure.message = "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html";
+  if (!says_error_traits(variant)) return;
+  auto data = nlohmann::ordered_json::parse(failure.error_data);
+  data["errorTraits"] = {{"category", "system_terminated_error"}, {"retryability", "False"}};
+  failure.error_data = data.dump();
 }
 
 }  // namespace
@@ -75,7 +84,7 @@ ProcessFailure describe_failure(sim::Ports& ports, ProcessFailure failure,
     failure.error_data = ProcessFailure{}.error_data;
     failure.timestamp =
         std::chrono::floor<std::chrono::seconds>(ports.clock.wall_now()).time_since_epoch().count();
-    failure.message = generated_message(failure);
+    complete(failure, variant);
     return failure;
   };
   if (!text && text.failure().fault != sim::Fault::not_found && !hardened) {
@@ -92,7 +101,7 @@ ProcessFailure describe_failure(sim::Ports& ports, ProcessFailure failure,
     throw std::runtime_error("error file " + error_file +
                              " is not what a worker writes: " + error.what());
   }
-  if (failure.message.empty()) failure.message = generated_message(failure);
+  if (failure.message.empty()) complete(failure, variant);
   return failure;
 }
 

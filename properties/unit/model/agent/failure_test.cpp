@@ -57,6 +57,33 @@ TEST(ProcessFailure, what_the_worker_wrote_counts_with_its_own_time) {
   EXPECT_EQ(described(R"({"message": "boom"})"), "/error.json 0 boom");
 }
 
+/// The data of a failure with that error file and exit code.
+std::string data_of(std::optional<std::string> contents, int exit_code, Variant variant) {
+  TestJob job;
+  std::string result;
+  job.world->register_program("reader", [&](Ports& ports) {
+    if (contents) static_cast<void>(ports.files.write("/error.json", *contents));
+    ProcessFailure failure;
+    failure.exit_code = exit_code;
+    result = describe_failure(ports, failure, "/error.json", variant).error_data;
+    return 0;
+  });
+  job.start_again(job[0].node, "reader");
+  job.run();
+  return result;
+}
+
+TEST(ProcessFailure, an_exit_code_without_a_word_is_said_to_be_the_systems_since_2_x) {
+  const std::string traits =
+      R"("errorTraits":{"category":"system_terminated_error","retryability":"False"}})";
+  EXPECT_EQ(data_of(std::nullopt, 3, Variant::torch_2_x), R"({"message":"<NONE>",)" + traits);
+  EXPECT_EQ(data_of(R"({"message": "", "timestamp": 7})", 3, Variant::hardened),
+            R"({"message":"","timestamp":7,)" + traits);
+  EXPECT_EQ(data_of(std::nullopt, 3, Variant::torch_1_13), R"({"message": "<NONE>"})");
+  EXPECT_EQ(data_of(std::nullopt, -9, Variant::torch_2_x), R"({"message": "<NONE>"})");
+  EXPECT_EQ(data_of(R"({"message": "boom"})", 3, Variant::torch_2_x), R"({"message": "boom"})");
+}
+
 TEST(ProcessFailure, an_empty_message_is_replaced) {
   EXPECT_EQ(described(R"({"message": "", "timestamp": 77})", -9),
             "/error.json 77 Signal 9 (SIGKILL) received by PID 4242");
