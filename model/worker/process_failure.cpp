@@ -30,9 +30,10 @@ std::int64_t to_seconds(const json& value) {
   return seconds;
 }
 
-/// Says what the exit status says where the worker has not told more (ProcessFailure.__post_init__).
-/// PyTorch puts the traits into the one constant that stands for all missing files, so that later
-/// failures of the process, by signals too, have them as well; here each failure has its own.
+/// Says what the exit status says where the worker has not told more
+/// (ProcessFailure.__post_init__). PyTorch puts the traits into the one constant that stands for
+/// all missing files, so that later failures of the process, by signals too, have them as well;
+/// here each failure has its own.
 void complete(ProcessFailure& failure, Variant variant) {
   if (failure.exit_code < 0) {
     failure.message = "Signal " + std::to_string(-failure.exit_code) + " (" +

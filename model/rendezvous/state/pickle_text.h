@@ -20,9 +20,9 @@ namespace hooke::model {
 /// One byte per code point of a UTF-8 text. nullopt: a code point above 255.
 [[nodiscard]] std::optional<std::string> latin1_from_utf8(std::string_view text);
 /// CPython keeps the empty text and each of one Latin-1 character once per process
-/// (Objects/unicodeobject.c: unicode_get_empty, get_latin1_char), so that its pickler meets the same
-/// object again where other equal texts are objects of their own. The number of such a text, below
-/// kSharedTexts; nullopt for any other.
+/// (Objects/unicodeobject.c: unicode_get_empty, get_latin1_char), so that its pickler meets the
+/// same object again where other equal texts are objects of their own. The number of such a text,
+/// below kSharedTexts; nullopt for any other.
 [[nodiscard]] std::optional<std::size_t> shared_text_number(std::string_view utf8);
 inline constexpr std::size_t kSharedTexts = 257;
 

@@ -61,8 +61,8 @@ class ListedNodes {
     places_.reserve(size_);
   }
 
-  /// The next node of the lists is about to be written; `classes_first`: with its class, which comes
-  /// before the node, as does the name of the class.
+  /// The next node of the lists is about to be written; `classes_first`: with its class, which
+  /// comes before the node, as does the name of the class.
   void about_to_write(Place next, bool classes_first) {
     HOOKE_CHECK(places_.size() < size_, "each node of the lists is written once");
     places_.push_back(next + (classes_first ? 2 : 0));
