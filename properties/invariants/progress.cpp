@@ -173,6 +173,7 @@ class Admission final : public Judge {
     const AgentId id = view().agent_of(event);
     if (id == kNoAgent) return;
     if (event.type == &ev::rendezvous_completed) return completed(event, view().agent(id));
+    if (event.type == &ev::rendezvous_joined) add_member(id, number(event, "round"));
     const bool waits = event.type == &ev::rendezvous_added && text(event, "list") == "wait_list";
     if (event.type == &wev::process_ended) {
       owed_.lapse_unless_late(id, event);
@@ -188,6 +189,16 @@ class Admission final : public Judge {
       early_[id] = {number(event, "round"), event.at};
     } else {
       owed_.met(id, event);
+    }
+  }
+
+  /// An agent may hear that it is a member after others have begun to wait beside its round: they
+  /// need its part, too.
+  void add_member(AgentId member, std::int64_t round) {
+    for (const auto& [waiter, since] : early_) {
+      if (since.first != round || view().agent(waiter).job != view().agent(member).job) continue;
+      if (Due* const due = owed_.find(waiter); due != nullptr && waiter != member)
+        due->with.push_back(member);
     }
   }
 

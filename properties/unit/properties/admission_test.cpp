@@ -42,6 +42,18 @@ TEST(Admission, a_late_refusal_breaks_it) {
               HasSubstr("but did so only at 620.000 s"));
 }
 
+TEST(Admission, needs_the_part_of_a_member_that_hears_later_that_it_is_one) {
+  for (const bool hears : {true, false}) {
+    Script script;
+    script.agent_starts("a").agent_starts("b").joining("a").joining("b").completed("a", 0, 2);
+    script.joined("a", 0, 0, 2, "a.sim:1").at(10s).fault(1, "process_unkillable", {}, "b");
+    script.agent_starts("c").joining("c").added("c", "wait_list", 0);
+    if (hears) script.at(11s).joined("b", 0, 1, 2, "a.sim:1");
+    script.at(120s).joined("c", 1, 2, 3, "a.sim:1").at(300s);
+    EXPECT_EQ(verdict(script, kAdmission), hears ? "kept" : "broken");
+  }
+}
+
 TEST(Admission, a_node_that_waits_beside_a_full_round_is_a_spare_of_the_legacy_rendezvous) {
   AgentSettings settings;
   settings.max_nodes = 2;
