@@ -204,6 +204,13 @@ struct Scenario {
   [[nodiscard]] model::Variant variant_of(const NodePlan& node) const {
     return node.variant.value_or(protocol.variant);
   }
+  /// Names of its machines by NodeId: the nodes, and the store where it has a machine of its own.
+  [[nodiscard]] std::vector<std::string> machine_names() const {
+    std::vector<std::string> names;
+    for (const NodePlan& node : cluster.nodes) names.push_back(node.id);
+    if (cluster.store_host.empty()) names.emplace_back("store");
+    return names;
+  }
   friend bool operator==(const Scenario&, const Scenario&) = default;
 };
 

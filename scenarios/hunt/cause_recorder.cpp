@@ -167,13 +167,6 @@ std::vector<std::size_t> CauseRecorder::ancestry(std::uint64_t event) const {
   return out;
 }
 
-std::vector<std::string> machine_names(const scenario::Scenario& scenario) {
-  std::vector<std::string> names;
-  for (const scenario::NodePlan& node : scenario.cluster.nodes) names.push_back(node.id);
-  if (scenario.cluster.store_host.empty()) names.emplace_back("store");
-  return names;
-}
-
 const properties::Violation* violation_of(const scenario::RunReport& report,
                                           const FailureKind& target) {
   const auto found = std::find_if(
@@ -185,7 +178,7 @@ const properties::Violation* violation_of(const scenario::RunReport& report,
 std::optional<CausalStory> causes_of_failure(const scenario::Scenario& scenario,
                                              const ExplainOptions& options,
                                              const RunScenario& run) {
-  CauseRecorder recorder(options.phrase, machine_names(scenario));
+  CauseRecorder recorder(options.phrase, scenario.machine_names());
   scenario::RunOptions run_options;
   run_options.determinism_check = false;
   run_options.plugins = options.plugins;

@@ -40,9 +40,6 @@ class CauseRecorder final : public kernel::TraceSink {
   std::optional<sim::WorldTime> last_fault_;  ///< when the timeline did something
 };
 
-/// The names of a scenario's machines as the trace numbers them.
-std::vector<std::string> machine_names(const scenario::Scenario& scenario);
-
 /// The violation of the run that is the target's; null when there is none.
 const properties::Violation* violation_of(const scenario::RunReport& report,
                                           const FailureKind& target);

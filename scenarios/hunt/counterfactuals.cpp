@@ -18,6 +18,7 @@ using scenario::Scenario;
 
 struct Change {
   std::string what;
+  Lever lever{};
   Scenario scenario;
 };
 
@@ -32,7 +33,7 @@ class Changes {
     Scenario changed = scenario_;
     edit(changed);
     if (changed == scenario_) return;
-    all.push_back({std::move(what), std::move(changed)});
+    all.push_back({std::move(what), lever, std::move(changed)});
   }
 
   /// The span that `get` finds, twice as long and half as long.
@@ -48,6 +49,7 @@ class Changes {
   }
 
   std::vector<Change> all;
+  Lever lever = Lever::scenario;  ///< of the changes that are added next
 
  private:
   const Scenario& scenario_;
@@ -135,25 +137,30 @@ void change_time_outs(Changes& changes) {
                   [](Scenario& s) -> sim::Duration& { return s.protocol.agent.shutdown_timeout; });
 }
 
-void change_sizes(const Scenario& scenario, Changes& changes) {
+/// How much must be there, and how often it may fail.
+void change_budgets(const Scenario& scenario, Changes& changes) {
   const scenario::RendezvousPlan& sizes = scenario.protocol.rendezvous;
-  changes.add(fmt::format("max_nodes {} instead of {}", sizes.max_nodes + 1, sizes.max_nodes),
-              [](Scenario& changed) { ++changed.protocol.rendezvous.max_nodes; });
-  if (sizes.max_nodes > sizes.min_nodes) {
-    changes.add(fmt::format("max_nodes {} instead of {}", sizes.max_nodes - 1, sizes.max_nodes),
-                [](Scenario& changed) { --changed.protocol.rendezvous.max_nodes; });
-    changes.add(fmt::format("min_nodes {} instead of {}", sizes.min_nodes + 1, sizes.min_nodes),
-                [](Scenario& changed) { ++changed.protocol.rendezvous.min_nodes; });
-  }
-  if (sizes.min_nodes > 1) {
-    changes.add(fmt::format("min_nodes {} instead of {}", sizes.min_nodes - 1, sizes.min_nodes),
-                [](Scenario& changed) { --changed.protocol.rendezvous.min_nodes; });
-  }
+  const auto min_nodes = [&](std::int64_t number) {
+    changes.add(fmt::format("min_nodes {} instead of {}", number, sizes.min_nodes),
+                [&](Scenario& changed) { changed.protocol.rendezvous.min_nodes = number; });
+  };
+  if (sizes.max_nodes > sizes.min_nodes) min_nodes(sizes.min_nodes + 1);
+  if (sizes.min_nodes > 1) min_nodes(sizes.min_nodes - 1);
   const std::int64_t restarts = scenario.protocol.agent.max_restarts;
-  changes.add(fmt::format("max_restarts {} instead of {}", restarts + 1, restarts),
-              [](Scenario& changed) { ++changed.protocol.agent.max_restarts; });
-  changes.add(fmt::format("max_restarts 0 instead of {}", restarts),
-              [](Scenario& changed) { changed.protocol.agent.max_restarts = 0; });
+  for (const std::int64_t number : {restarts + 1, std::int64_t{0}}) {
+    changes.add(fmt::format("max_restarts {} instead of {}", number, restarts),
+                [&](Scenario& changed) { changed.protocol.agent.max_restarts = number; });
+  }
+}
+
+/// Another size of the job.
+void change_size(const Scenario& scenario, Changes& changes) {
+  const scenario::RendezvousPlan& sizes = scenario.protocol.rendezvous;
+  for (const std::int64_t number : {sizes.max_nodes + 1, sizes.max_nodes - 1}) {
+    if (number < sizes.min_nodes) continue;
+    changes.add(fmt::format("max_nodes {} instead of {}", number, sizes.max_nodes),
+                [&](Scenario& changed) { changed.protocol.rendezvous.max_nodes = number; });
+  }
 }
 
 void change_clocks(const Scenario& scenario, Changes& changes) {
@@ -166,7 +173,7 @@ void change_clocks(const Scenario& scenario, Changes& changes) {
   }
 }
 
-void change_arrangement(const Scenario& scenario, Changes& changes) {
+void change_agents(const Scenario& scenario, Changes& changes) {
   changes.add("the variant hardened", [](Scenario& changed) {
     changed.protocol.variant = model::Variant::hardened;
     for (scenario::NodePlan& node : changed.cluster.nodes) node.variant.reset();
@@ -184,30 +191,43 @@ void change_arrangement(const Scenario& scenario, Changes& changes) {
     changes.add("without the defect " + defect,
                 [&](Scenario& changed) { std::erase(changed.protocol.defects, defect); });
   }
+}
+
+/// What is no part of PyTorch's protocol, but is for the owner of the job to choose.
+void change_arrangement(const Scenario& scenario, Changes& changes) {
   changes.add("TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1", [](Scenario& changed) {
     changed.protocol.agent.environment["TORCH_DISABLE_SHARE_RDZV_TCP_STORE"] = "1";
   });
   changes.add("a store outside the job",
               [](Scenario& changed) { changed.cluster.store_host.clear(); });
-  for (const auto& each : scenario.workers.overrides) {
-    const std::string& key = each.first;
-    changes.add("the usual program for the workers of " + key,
-                [&](Scenario& changed) { changed.workers.overrides.erase(key); });
-  }
   const std::optional<sim::Duration> abort = scenario.workers.peer_abort;
   changes.add(fmt::format("peer_abort 1m instead of {}", abort ? duration_text(*abort) : "never"),
               [](Scenario& changed) { changed.workers.peer_abort = 60s; });
 }
 
+void change_programs(const Scenario& scenario, Changes& changes) {
+  for (const auto& each : scenario.workers.overrides) {
+    const std::string& key = each.first;
+    changes.add("the usual program for the workers of " + key,
+                [&](Scenario& changed) { changed.workers.overrides.erase(key); });
+  }
+}
+
 std::vector<Change> changes_of(const Scenario& scenario, const std::string& target) {
   Changes changes(scenario);
+  changes.lever = Lever::setting;
+  change_arrangement(scenario, changes);
+  change_time_outs(changes);
+  change_budgets(scenario, changes);
+  changes.lever = Lever::agents;
+  change_agents(scenario, changes);
+  changes.lever = Lever::scenario;
   change_faults(scenario, changes);
   change_core(scenario, target, changes);
   change_starts(scenario, changes);
-  change_arrangement(scenario, changes);
-  change_sizes(scenario, changes);
+  change_size(scenario, changes);
+  change_programs(scenario, changes);
   change_clocks(scenario, changes);
-  change_time_outs(changes);
   return std::move(changes.all);
 }
 
@@ -282,7 +302,7 @@ std::vector<Counterfactual> find_counterfactuals(const Scenario& scenario,
   std::vector<Counterfactual> out;
   for (const Change& change : changes_of(scenario, options.target.invariant)) {
     if (!loads(change.scenario, options.plugins)) continue;
-    Counterfactual found{change.what, before, {}, {}};
+    Counterfactual found{change.what, change.lever, before, {}, {}};
     std::set<std::string> broken;
     for (std::size_t i = 0; i < options.worlds; ++i) {
       const scenario::RunReport report = worlds.live(change.scenario, i, true);
@@ -295,6 +315,8 @@ std::vector<Counterfactual> find_counterfactuals(const Scenario& scenario,
                         std::back_inserter(found.broken_instead));
     out.push_back(std::move(found));
   }
+  std::stable_partition(out.begin(), out.end(),
+                        [](const Counterfactual& each) { return each.broken_instead.empty(); });
   return out;
 }
 

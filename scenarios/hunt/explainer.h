@@ -64,9 +64,14 @@ struct NoReturn {
   std::optional<CauseLine> as_it_goes_on, left_alone;
 };
 
+/// What a change turns, the easiest to do first: what a user of stock PyTorch can set, what his
+/// agents are, what happens to the job.
+enum class Lever : unsigned char { setting, agents, scenario };
+
 /// A change of the scenario by which the invariant holds in all worlds that were tried.
 struct Counterfactual {
-  std::string change;   ///< "last_call 60s instead of 30s"
+  std::string change;  ///< "last_call 60s instead of 30s"
+  Lever lever{};
   Share before, after;  ///< how often the invariant is violated, over the same seeds
   std::vector<std::string> broken_instead;  ///< invariants that only the changed runs break
 };
@@ -87,7 +92,8 @@ std::optional<CausalStory> causes_of_failure(const scenario::Scenario& scenario,
 NoReturn find_point_of_no_return(const scenario::Scenario& scenario, sim::WorldTime failure,
                                  const ExplainOptions& options, const RunScenario& run);
 
-/// All single changes that avert the failure, in a fixed order: faults first, then the settings.
+/// All single changes that avert the failure: settings, then agents, then what happens to the job;
+/// those by which something else is violated come last.
 std::vector<Counterfactual> find_counterfactuals(const scenario::Scenario& scenario,
                                                  const ExplainOptions& options,
                                                  const RunScenario& run);

@@ -33,7 +33,7 @@ class FutureSampler {
 
   /// What happened until the failure; runs the scenario as it is.
   void live(sim::WorldTime failure) {
-    CauseRecorder recorder(options_.phrase, machine_names(scenario_));
+    CauseRecorder recorder(options_.phrase, scenario_.machine_names());
     ActedRecorder acted;
     scenario::RunOptions run_options = plain();
     run_options.sinks = {&recorder, &acted};

@@ -1,30 +1,25 @@
-// hooke explain: asks for the three answers one after the other and lays them out for a terminal,
-// or as JSON.
+// hooke explain: asks for the three answers one after the other, and tells each in the terminal, as
+// JSON, or on a page.
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "reports/summary.h"
-#include "reports/text.h"
+#include "reports/explanation.h"
+#include "reports/page/findings.h"
+#include "reports/page/run_page.h"
 #include "reports/timeline.h"
 #include "scenarios/cli/commands.h"
+#include "scenarios/cli/output_file.h"
 #include "scenarios/cli/real_time_limit.h"
+#include "scenarios/cli/terminal.h"
 #include "scenarios/format/loader.h"
 #include "scenarios/hunt/explainer.h"
 
 namespace hooke::cli {
 namespace {
-
-using nlohmann::ordered_json;
-
-constexpr std::size_t kBarWidth = 20;
-constexpr std::size_t kShareWidth = kBarWidth + 8;
 
 struct ExplainFlags {
   std::string path;
@@ -34,211 +29,74 @@ struct ExplainFlags {
   std::size_t worlds = hunt::ExplainOptions().worlds;
   std::optional<std::uint64_t> seed;
   std::string strategy;
+  std::string html_path;
   std::chrono::milliseconds real_time_limit = scenario::kRealTimeLimit;
   bool json = false;
 };
 
-struct Answers {
-  std::string invariant;
-  std::string meaning;
-  hunt::CausalStory story;
-  hunt::NoReturn no_return;
-  std::vector<hunt::Counterfactual> counterfactuals;
-  std::size_t worlds = 0;
-};
-
-std::string at_text(sim::WorldTime at) {
-  return report::seconds(at.time_since_epoch()) + " s";
-}
-
-class Page {
+/// Plays scenarios for the explainer, on a kernel of its own.
+class Player {
  public:
-  Page() {
-    style_.colour = isatty(STDOUT_FILENO) != 0;
-    winsize size{};
-    if (style_.colour && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 60)
-      style_.width = size.ws_col;
+  explicit Player(const ExplainFlags& flags) : flags_(flags) {}
+  scenario::RunReport run(const scenario::Scenario& what, scenario::RunOptions options) {
+    options.wall_time_max = flags_.real_time_limit;
+    return scenario::run(kernel_, what, options, invariants_);
   }
-  [[nodiscard]] std::string paint(const char* code, const std::string& text) const {
-    return style_.colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
-  }
-  [[nodiscard]] std::string heading(const std::string& text, const std::string& note) const {
-    return "\n" + paint("1", text) + (note.empty() ? "" : "  " + paint("2", note)) + "\n";
-  }
-  [[nodiscard]] std::size_t width() const { return style_.width; }
+  [[nodiscard]] const properties::InvariantRegistry& invariants() const { return invariants_; }
 
  private:
-  report::Style style_;
+  const ExplainFlags& flags_;
+  kernel::Kernel kernel_;
+  const properties::InvariantRegistry invariants_ = properties::InvariantRegistry::with_builtins();
 };
 
-void tell_violation(const Page& page, const Answers& answers) {
-  std::cout << page.paint("31;1", answers.invariant) << " is violated at "
-            << at_text(answers.story.at) << "\n  "
-            << report::wrap(answers.story.witness, page.width() - 2, "  ") << '\n';
-  if (!answers.meaning.empty()) {
-    std::cout << "  " << page.paint("2", "promised: " + answers.meaning) << '\n';
+std::string meaning_of(const properties::InvariantRegistry& invariants, const std::string& id) {
+  for (const auto& invariant : invariants.make_all()) {
+    if (invariant->id() == id) return std::string(invariant->meaning());
   }
+  return {};
 }
 
-void causes_of_failure(const Page& page, const Answers& answers) {
-  std::cout << page.heading("How it came about", "the causes of the failure in order of time");
-  std::size_t name_width = 1;
-  for (const hunt::CauseLine& line : answers.story.lines) {
-    name_width = std::max(name_width, line.node.size());
-  }
-  name_width = std::min<std::size_t>(name_width, 16);
-  const auto row = [&](sim::WorldTime at, const std::string& node, const std::string& text) {
-    return fmt::format("{:>13}  {}  {}", at_text(at),
-                       report::pad(report::fit(node, name_width), name_width), text);
+/// Finds the answers one after the other, and hands the text of each to `tell` as soon as it is
+/// there. nullopt: the failure did not come a second time.
+std::optional<report::Explanation> explained(
+    const scenario::Scenario& scenario, const hunt::FailureKind& target, Player& player,
+    const ExplainFlags& flags, const report::Style& style,
+    const std::function<void(const std::string& text)>& tell) {
+  hunt::ExplainOptions options;
+  options.target = target;
+  options.moments = flags.moments;
+  options.futures = flags.futures;
+  options.worlds = flags.worlds;
+  options.phrase = report::phrase;
+  const hunt::RunScenario run = [&](const auto& what, const scenario::RunOptions& run_options) {
+    return player.run(what, run_options);
   };
-  for (const hunt::CauseLine& line : answers.story.lines) {
-    std::string text = line.what;
-    if (line.times > 1) text += fmt::format("  ({} times)", line.times);
-    if (line.until > line.at) text += "  until " + at_text(line.until);
-    text = report::fit(row(line.at, line.node, text), page.width());
-    std::cout << (line.what.starts_with("***") ? page.paint("33;1", text) : text) << '\n';
-  }
-  std::cout << page.paint("31;1", row(answers.story.at, "", answers.invariant + " is broken"))
-            << '\n';
-}
-
-std::string bar(const hunt::Share& share) {
-  if (share.runs == 0) return "";
-  const std::size_t full = share.failed * kBarWidth / share.runs;
-  std::string text;
-  for (std::size_t i = 0; i < kBarWidth; ++i) text += i < full ? "█" : "·";
-  return text + fmt::format(" {}/{}", share.failed, share.runs);
-}
-
-/// One sentence about where a share rises to certainty.
-std::string verdict_on(const std::optional<hunt::CauseLine>& turn, bool certain_at_first,
-                       const std::string& given) {
-  if (!turn) return given + " it could be averted until the very end";
-  if (certain_at_first) return given + " it was certain from the beginning";
-  return fmt::format("{} nothing averts it after {}: {}{}", given, at_text(turn->at),
-                     turn->node.empty() ? "" : turn->node + " ", turn->what);
-}
-
-void tell_no_return(const Page& page, const Answers& answers) {
-  const std::vector<hunt::Futures>& futures = answers.no_return.futures;
-  if (futures.empty()) return;
-  const bool faults = futures.front().left_alone.runs > 0;
-  std::cout << page.heading("Point of no return",
-                            "how many other futures of the same past fail, too");
-  std::cout << fmt::format("{:>13}  {}{}\n", "until",
-                           faults ? report::pad("as the scenario goes on", kShareWidth + 2) : "",
-                           faults ? "left alone from then on" : "drawn anew from then on");
-  const auto turns_here = [](const hunt::Futures& each,
-                             const std::optional<hunt::CauseLine>& turn) {
-    return turn && turn->at <= each.moment;
-  };
-  bool told = false;
-  const auto& turn = faults ? answers.no_return.left_alone : answers.no_return.as_it_goes_on;
-  for (const hunt::Futures& each : futures) {
-    const std::string first = bar(each.as_it_goes_on);
-    std::string line =
-        fmt::format("{:>13}  {}{}", at_text(each.moment),
-                    faults ? report::pad(first, kShareWidth + 2) : first, bar(each.left_alone));
-    const bool here = !told && turns_here(each, turn);
-    if (here) line = page.paint("31;1", line + "  ◀");
-    told = told || here;
-    std::cout << line << '\n';
-  }
-  const auto sentence = [&](const std::string& text) {
-    std::cout << "  " << report::wrap(text, page.width() - 2, "  ") << '\n';
-  };
-  sentence(verdict_on(answers.no_return.as_it_goes_on, futures.front().as_it_goes_on.certain(),
-                      "Whatever is drawn,"));
-  if (faults) {
-    sentence(verdict_on(answers.no_return.left_alone, futures.front().left_alone.certain(),
-                        "Left alone,"));
-  }
-}
-
-void tell_counterfactuals(const Page& page, const Answers& answers) {
-  std::cout << page.heading("What averts it",
-                            fmt::format("each held in {} worlds, run twice", answers.worlds));
-  if (answers.counterfactuals.empty()) {
-    std::cout << "  none of the single changes that were tried\n";
-    return;
-  }
-  for (const hunt::Counterfactual& each : answers.counterfactuals) {
-    std::cout << page.paint(each.broken_instead.empty() ? "32;1" : "33", "  ✓ ") << each.change;
-    if (!each.broken_instead.empty()) {
-      std::cout << fmt::format("  (but breaks {})", fmt::join(each.broken_instead, ", "));
-    }
-    std::cout << '\n';
-  }
-}
-
-ordered_json share_json(const hunt::Share& share) {
-  return {{"failed", share.failed}, {"runs", share.runs}};
-}
-
-ordered_json line_json(const hunt::CauseLine& line) {
-  ordered_json out{{"at_ns", line.at.time_since_epoch().count()}};
-  if (!line.node.empty()) out["node"] = line.node;
-  out["what"] = line.what;
-  if (line.times > 1) out["times"] = line.times;
-  if (line.until > line.at) out["until_ns"] = line.until.time_since_epoch().count();
-  return out;
-}
-
-std::string to_json(const Answers& answers) {
-  ordered_json out{{"invariant", answers.invariant},
-                   {"at_ns", answers.story.at.time_since_epoch().count()},
-                   {"witness", answers.story.witness}};
-  out["story"] = ordered_json::array();
-  for (const hunt::CauseLine& line : answers.story.lines) out["story"].push_back(line_json(line));
-  ordered_json& no_return = out["point_of_no_return"];
-  no_return["futures"] = ordered_json::array();
-  for (const hunt::Futures& each : answers.no_return.futures) {
-    ordered_json future{{"until_ns", each.moment.time_since_epoch().count()},
-                        {"as_it_goes_on", share_json(each.as_it_goes_on)}};
-    if (each.left_alone.runs > 0) future["left_alone"] = share_json(each.left_alone);
-    no_return["futures"].push_back(future);
-  }
-  if (answers.no_return.as_it_goes_on)
-    no_return["as_it_goes_on"] = line_json(*answers.no_return.as_it_goes_on);
-  if (answers.no_return.left_alone)
-    no_return["left_alone"] = line_json(*answers.no_return.left_alone);
-  out["counterfactuals"] = ordered_json::array();
-  for (const hunt::Counterfactual& each : answers.counterfactuals) {
-    out["counterfactuals"].push_back({{"change", each.change},
-                                      {"before", share_json(each.before)},
-                                      {"after", share_json(each.after)},
-                                      {"broken_instead", each.broken_instead}});
-  }
-  return out.dump(2) + "\n";
-}
-
-/// Finds the answers one after the other, and tells each as soon as it is there.
-int answer(const scenario::Scenario& scenario, const hunt::ExplainOptions& options,
-           const hunt::RunScenario& run, const ExplainFlags& flags, Answers answers) {
   const std::optional<hunt::CausalStory> story = hunt::causes_of_failure(scenario, options, run);
-  if (!story) {
-    std::cerr << flags.path << ": failed once and not a second time\n";
-    return kHarnessFailed;
+  if (!story) return std::nullopt;
+  report::Explanation explanation;
+  explanation.invariant = target.invariant;
+  explanation.meaning = meaning_of(player.invariants(), target.invariant);
+  explanation.worlds = flags.worlds;
+  explanation.story = *story;
+  tell(report::story_text(explanation, style));
+  explanation.no_return = hunt::find_point_of_no_return(scenario, story->at, options, run);
+  tell(report::no_return_text(explanation, style));
+  explanation.counterfactuals = hunt::find_counterfactuals(scenario, options, run);
+  tell(report::counterfactuals_text(explanation, style));
+  return explanation;
+}
+
+/// What else the run violates, so that the first finding hides no other.
+std::vector<std::string> other_invariants(const report::Result& result,
+                                          const properties::InvariantRegistry& invariants,
+                                          const std::string& explained) {
+  std::vector<std::string> others;
+  for (const report::Finding& finding : report::findings_of(result.run, invariants)) {
+    if (finding.weight == report::Weight::unavoidable || finding.invariant == explained) continue;
+    others.push_back(finding.invariant);
   }
-  answers.story = *story;
-  const Page page;
-  if (!flags.json) {
-    tell_violation(page, answers);
-    causes_of_failure(page, answers);
-    std::cout << std::flush;
-  }
-  answers.no_return = hunt::find_point_of_no_return(scenario, story->at, options, run);
-  if (!flags.json) {
-    tell_no_return(page, answers);
-    std::cout << std::flush;
-  }
-  answers.counterfactuals = hunt::find_counterfactuals(scenario, options, run);
-  if (flags.json) {
-    std::cout << to_json(answers);
-  } else {
-    tell_counterfactuals(page, answers);
-  }
-  return kAllHeld;
+  return others;
 }
 
 int explain(const ExplainFlags& flags) {
@@ -247,24 +105,22 @@ int explain(const ExplainFlags& flags) {
     scenario.seed = *flags.seed;
     scenario.tape.reset();
   }
-  kernel::Kernel kernel;
-  const auto invariants = properties::InvariantRegistry::with_builtins();
-  const hunt::RunScenario run = [&](const auto& what, scenario::RunOptions run_options) {
-    run_options.wall_time_max = flags.real_time_limit;
-    return scenario::run(kernel, what, run_options, invariants);
-  };
-  scenario::RunOptions first;
   if (const auto strategy = kernel::strategy_from(flags.strategy)) scenario.schedule = *strategy;
-  const scenario::RunReport report = run(scenario, first);
-  if (!report.harness_failure.empty()) {
-    std::cerr << flags.path << ": " << report.harness_failure << '\n';
+  std::ofstream html = open_for("--html", flags.html_path);
+  Player player(flags);
+  report::RunRecord record(scenario.machine_names());
+  scenario::RunOptions first;
+  first.sinks.push_back(&record);
+  report::Result result{flags.path, scenario.canary, player.run(scenario, first)};
+  record.finish(result.run.judged_at);
+  if (!result.run.harness_failure.empty()) {
+    std::cerr << flags.path << ": " << result.run.harness_failure << '\n';
     return kHarnessFailed;
   }
-  hunt::ExplainOptions options;
   const std::optional<hunt::FailureKind> target =
-      hunt::target_of(scenario, report, flags.invariant);
-  if (!target && !report.inconclusive.empty()) {
-    std::cerr << fmt::format("{}: inconclusive: {}\n", flags.path, report.inconclusive);
+      hunt::target_of(scenario, result.run, flags.invariant);
+  if (!target && !result.run.inconclusive.empty()) {
+    std::cerr << fmt::format("{}: inconclusive: {}\n", flags.path, result.run.inconclusive);
     return kHarnessFailed;
   }
   if (!target) {
@@ -273,19 +129,39 @@ int explain(const ExplainFlags& flags) {
         flags.invariant.empty() ? "every invariant holds" : flags.invariant + " holds");
     return kSomethingFell;
   }
-  options.target = *target;
-  options.moments = flags.moments;
-  options.futures = flags.futures;
-  options.worlds = flags.worlds;
-  options.phrase = report::phrase;
-
-  Answers answers;
-  answers.invariant = target->invariant;
-  answers.worlds = flags.worlds;
-  for (const auto& invariant : invariants.make_all()) {
-    if (invariant->id() == target->invariant) answers.meaning = invariant->meaning();
+  const std::vector<std::string> others =
+      other_invariants(result, player.invariants(), target->invariant);
+  const bool quiet = flags.json;
+  const auto explanation = explained(scenario, *target, player, flags, style_of_terminal(),
+                                     [&](const std::string& text) {
+                                       if (!quiet) std::cout << text << std::flush;
+                                     });
+  if (!explanation) {
+    std::cerr << flags.path << ": failed once and not a second time\n";
+    return kHarnessFailed;
   }
-  return answer(scenario, options, run, flags, std::move(answers));
+  if (flags.json) {
+    nlohmann::ordered_json json = report::explanation_json(*explanation);
+    json["also_violated"] = others;
+    std::cout << json.dump(2) << '\n';
+  } else if (!others.empty()) {
+    std::cout << "\nThe same run also violates:\n";
+    for (const std::string& other : others) {
+      std::cout << fmt::format("  {:<28} hooke explain {} --invariant {}\n", other, flags.path,
+                               other);
+    }
+  }
+  if (!html.is_open()) return kAllHeld;
+  report::PageContent page{&result, &scenario, &record, &player.invariants(), {*explanation}};
+  for (const std::string& other : others) {
+    const auto kind = hunt::target_of(scenario, result.run, other);
+    if (!kind) continue;
+    auto more = explained(scenario, *kind, player, flags, {}, [](const std::string&) {});
+    if (more) page.explanations.push_back(std::move(*more));
+  }
+  html << report::run_page(page);
+  finish(html, flags.html_path);
+  return kAllHeld;
 }
 
 }  // namespace
@@ -321,10 +197,13 @@ void add_explain(CLI::App& app, int& exit_code) {
   add_real_time_limit(*command,
                       [flags](std::chrono::milliseconds limit) { flags->real_time_limit = limit; });
   command->add_flag("--json", flags->json, "Print all of it as JSON");
+  command->add_option("--html", flags->html_path,
+                      "Write the run as a page that explains each of its violations");
   command->footer(
       "A scenario that hooke shrink has made small is explained best.\n"
       "Examples:\n"
       "  hooke explain small.json\n"
+      "  hooke explain small.json --html explained.html\n"
       "  hooke explain small.json --invariant safety.bounds --futures 50\n"
       "Exit codes: 0 explained; 1 nothing fails; 2 bad input; 3 the harness failed, or the run was "
       "inconclusive.");

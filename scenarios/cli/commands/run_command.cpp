@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "reports/machine.h"
+#include "reports/page/run_page.h"
 #include "reports/summary.h"
 #include "reports/timeline.h"
 #include "reports/trace_file.h"
@@ -34,6 +35,7 @@ struct RunOptions {
   std::string strategy;
   std::string trace_path;
   std::string junit_path;
+  std::string html_path;
   bool json = false;
   bool timeline = false;
   bool once = false;
@@ -41,13 +43,6 @@ struct RunOptions {
   std::optional<std::chrono::milliseconds> real_time_limit;
   std::vector<std::string> worlds{"sim"};
 };
-
-std::vector<std::string> node_names(const scenario::Scenario& scenario) {
-  std::vector<std::string> names;
-  for (const scenario::NodePlan& node : scenario.cluster.nodes) names.push_back(node.id);
-  if (scenario.cluster.store_host.empty()) names.emplace_back("store");
-  return names;
-}
 
 std::ofstream open_output(const std::string& path) {
   std::ofstream out(path, std::ios::binary);
@@ -75,24 +70,44 @@ bool is_simulated(const std::string& world) {
   return world == "sim" || world == "pytorch";
 }
 
+/// Everything that looks at the events of one run while it goes.
+class Listeners {
+ public:
+  Listeners(const RunOptions& options, std::ostream* trace, const std::vector<std::string>& names,
+            const report::Style& style) {
+    if (trace != nullptr) sinks_.push_back(&trace_file_.emplace(*trace, names));
+    if (options.timeline) {
+      sinks_.push_back(&timeline_.emplace(std::cout, names, style.width));
+    }
+    if (!options.html_path.empty()) sinks_.push_back(&record_.emplace(names));
+  }
+  Listeners(const Listeners&) = delete;
+  Listeners& operator=(const Listeners&) = delete;
+
+  [[nodiscard]] const std::vector<kernel::TraceSink*>& sinks() const { return sinks_; }
+  /// With --html.
+  [[nodiscard]] report::RunRecord& record() { return *record_; }
+
+ private:
+  std::optional<report::TraceFile> trace_file_;
+  std::optional<report::Timeline> timeline_;
+  std::optional<report::RunRecord> record_;
+  std::vector<kernel::TraceSink*> sinks_;
+};
+
 /// `zygote`: whose guests are the agents; null: hooke's own are.
-report::Result run_one(const std::string& file, const scenario::Scenario& scenario,
-                       const RunOptions& options, const properties::InvariantRegistry& invariants,
-                       std::ostream* trace, const report::Style& style, guest::Zygote* zygote) {
+report::Result run_simulated(const std::string& file, const scenario::Scenario& scenario,
+                             const RunOptions& options,
+                             const properties::InvariantRegistry& invariants,
+                             const Listeners& listeners, guest::Zygote* zygote) {
   kernel::Kernel kernel;  // not longer: a real process on this thread has one of its own
   scenario::RunOptions run_options;
   run_options.seed = options.seed;
   run_options.determinism_check = !options.once;
+  run_options.sinks = listeners.sinks();
   if (options.real_time_limit) run_options.wall_time_max = *options.real_time_limit;
   if (const auto strategy = kernel::strategy_from(options.strategy))
     run_options.schedule = *strategy;
-  std::optional<report::TraceFile> trace_file;
-  std::optional<report::Timeline> timeline;
-  if (trace != nullptr)
-    run_options.sinks.push_back(&trace_file.emplace(*trace, node_names(scenario)));
-  if (options.timeline) {
-    run_options.sinks.push_back(&timeline.emplace(std::cout, node_names(scenario), style.width));
-  }
   if (zygote == nullptr) {
     return {file, scenario.canary, scenario::run(kernel, scenario, run_options, invariants), "sim"};
   }
@@ -115,22 +130,22 @@ scenario::AgentProgram cast_of(const std::string& world) {
   return program;
 }
 
-report::Result run_one_really(const std::string& file, const std::string& world,
-                              const scenario::Scenario& scenario, const RunOptions& options,
-                              const properties::InvariantRegistry& invariants, std::ostream* trace,
-                              const report::Style& style) {
+report::Result run_really(const std::string& file, const std::string& world,
+                          const scenario::Scenario& scenario, const RunOptions& options,
+                          const properties::InvariantRegistry& invariants,
+                          const Listeners& listeners) {
   scenario::RealOptions real_options;
   real_options.program = cast_of(world);
+  real_options.sinks = listeners.sinks();
   if (options.real_time_limit) real_options.time_max = *options.real_time_limit;
-  std::optional<report::TraceFile> trace_file;
-  std::optional<report::Timeline> timeline;
-  std::vector<std::string> names = node_names(scenario);
-  if (names.back() != "store") names.emplace_back("store");
-  if (trace != nullptr) real_options.sinks.push_back(&trace_file.emplace(*trace, names));
-  if (options.timeline) {
-    real_options.sinks.push_back(&timeline.emplace(std::cout, names, style.width));
-  }
   return {file, scenario.canary, scenario::run_real(scenario, real_options, invariants), world};
+}
+
+/// The machines of a run in that world, by NodeId.
+std::vector<std::string> machines_of(const scenario::Scenario& scenario, const std::string& world) {
+  std::vector<std::string> names = scenario.machine_names();
+  if (!is_simulated(world) && names.back() != "store") names.emplace_back("store");
+  return names;
 }
 
 int exit_code_of(const std::vector<report::Result>& results) {
@@ -145,56 +160,113 @@ int exit_code_of(const std::vector<report::Result>& results) {
   return fell ? kSomethingFell : cut ? kHarnessFailed : kAllHeld;
 }
 
-int run(const RunOptions& options) {
-  const report::Style style = style_of_terminal();
-  std::vector<std::pair<std::string, scenario::Scenario>> scenarios;
-  std::size_t name_width = 20;
+using NamedScenario = std::pair<std::string, scenario::Scenario>;
+
+std::vector<NamedScenario> load_all(const RunOptions& options) {
+  std::vector<NamedScenario> scenarios;
   for (const std::string& file : scenario_files(options.paths)) {
     scenarios.emplace_back(file, scenario::load_scenario_file(file));
-    name_width = std::max(name_width, scenarios.back().second.name.size());
   }
-  name_width = std::min<std::size_t>(name_width, 48);
-  std::optional<std::ofstream> trace;
-  if (!options.trace_path.empty()) trace = open_output(options.trace_path);
-  const auto invariants = properties::InvariantRegistry::with_builtins();
-  std::vector<report::Result> results;
-  std::unique_ptr<guest::Zygote> zygote;
-  for (const std::string& world : options.worlds) {
-    if (!is_simulated(world)) static_cast<void>(cast_of(world));  // before anything takes its time
-    if (world == "pytorch") zygote = guests_of_this_machine();
+  if (!options.html_path.empty() && scenarios.size() * options.worlds.size() != 1) {
+    throw CLI::ValidationError("--html", "expected one scenario in one world, got " +
+                                             std::to_string(scenarios.size()) + " in " +
+                                             std::to_string(options.worlds.size()));
   }
-  const bool table = !options.json;
-  const bool compares = options.worlds.size() > 1;
-  if (table && !options.timeline) std::cout << report::table_head(style, name_width) << std::flush;
-  for (const auto& [file, scenario] : scenarios) {
-    for (const std::string& world : options.worlds) {
-      std::ostream* const trace_to = trace ? &*trace : nullptr;
-      results.push_back(
-          is_simulated(world)
-              ? run_one(file, scenario, options, invariants, trace_to, style,
-                        world == "pytorch" ? zygote.get() : nullptr)
-              : run_one_really(file, world, scenario, options, invariants, trace_to, style));
-      if (table && options.timeline) std::cout << report::table_head(style, name_width);
-      if (table) std::cout << report::row(results.back(), style, name_width) << std::flush;
-    }
-  }
-  if (table) {
-    for (const report::Result& result : results) {
-      const std::string text =
-          report::explanation(result, style, options.explain, results.size() == 1);
-      if (!text.empty()) std::cout << '\n' << text;
-    }
-    if (compares) std::cout << '\n' << report::worlds_table(results, style);
-    std::cout << '\n' << report::closing_line(results);
-  } else {
+  return scenarios;
+}
+
+/// The table's column of names.
+std::size_t name_width_of(const std::vector<NamedScenario>& scenarios) {
+  std::size_t width = 20;
+  for (const auto& [file, scenario] : scenarios) width = std::max(width, scenario.name.size());
+  return std::min<std::size_t>(width, 48);
+}
+
+void tell(const std::vector<report::Result>& results, const RunOptions& options,
+          const report::Style& style) {
+  if (options.json) {
     std::cout << report::to_json(results);
+    return;
   }
+  for (const report::Result& result : results) {
+    const std::string text =
+        report::explanation(result, style, options.explain, results.size() == 1);
+    if (!text.empty()) std::cout << '\n' << text;
+  }
+  if (options.worlds.size() > 1) std::cout << '\n' << report::worlds_table(results, style);
+  std::cout << '\n' << report::closing_line(results);
+}
+
+/// Plays all scenarios in all worlds, and tells each result in a row.
+class Session {
+ public:
+  explicit Session(const RunOptions& options) : options_(options), scenarios_(load_all(options)) {
+    for (const std::string& world : options_.worlds) {  // before anything takes its time
+      if (!is_simulated(world)) static_cast<void>(cast_of(world));
+      if (world == "pytorch") zygote_ = guests_of_this_machine();
+    }
+    if (!options_.trace_path.empty()) trace_ = open_output(options_.trace_path);
+    html_ = open_for("--html", options_.html_path);
+  }
+
+  std::vector<report::Result> run() {
+    const std::size_t name_width = name_width_of(scenarios_);
+    const bool table = !options_.json;
+    std::vector<report::Result> results;
+    if (table && !options_.timeline) {
+      std::cout << report::table_head(style_, name_width) << std::flush;
+    }
+    for (const auto& [file, scenario] : scenarios_) {
+      for (const std::string& world : options_.worlds) {
+        results.push_back(play(file, scenario, world));
+        if (table && options_.timeline) std::cout << report::table_head(style_, name_width);
+        if (table) std::cout << report::row(results.back(), style_, name_width) << std::flush;
+      }
+    }
+    tell(results, options_, style_);
+    return results;
+  }
+
+  /// All that was asked for is on disk, or a std::runtime_error says what is not.
+  void finish_files() {
+    finish(html_, options_.html_path);
+    if (trace_) finish(*trace_, options_.trace_path);
+  }
+
+ private:
+  report::Result play(const std::string& file, const scenario::Scenario& scenario,
+                      const std::string& world) {
+    Listeners listeners(options_, trace_ ? &*trace_ : nullptr, machines_of(scenario, world),
+                        style_);
+    report::Result result =
+        is_simulated(world) ? run_simulated(file, scenario, options_, invariants_, listeners,
+                                            world == "pytorch" ? zygote_.get() : nullptr)
+                            : run_really(file, world, scenario, options_, invariants_, listeners);
+    if (html_.is_open()) {
+      listeners.record().finish(result.run.judged_at);
+      html_ << report::run_page({&result, &scenario, &listeners.record(), &invariants_, {}});
+    }
+    return result;
+  }
+
+  const RunOptions& options_;
+  const report::Style style_ = style_of_terminal();
+  const std::vector<NamedScenario> scenarios_;
+  const properties::InvariantRegistry invariants_ = properties::InvariantRegistry::with_builtins();
+  std::unique_ptr<guest::Zygote> zygote_;
+  std::optional<std::ofstream> trace_;
+  std::ofstream html_;
+};
+
+int run(const RunOptions& options) {
+  Session session(options);
+  const std::vector<report::Result> results = session.run();
   if (!options.junit_path.empty()) {
     std::ofstream junit = open_output(options.junit_path);
     junit << report::to_junit(results);
     finish(junit, options.junit_path);
   }
-  if (trace) finish(*trace, options.trace_path);
+  session.finish_files();
   return exit_code_of(results);
 }
 
@@ -224,6 +296,8 @@ void add_run(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember(kernel::strategy_names()));
   command->add_option("--trace", options->trace_path, "Write every event of the run as JSON Lines");
   command->add_option("--junit", options->junit_path, "Write the results as JUnit XML");
+  command->add_option("--html", options->html_path,
+                      "Write one run as a page to look at in a browser");
   command->add_flag("--json", options->json, "Print the results as JSON");
   command->add_flag("--timeline", options->timeline,
                     "Tell the run line by line, a column per node");
@@ -240,6 +314,7 @@ void add_run(CLI::App& app, int& exit_code) {
       "  hooke run scenarios/library\n"
       "  hooke run scenarios/library/smoke/late-joiner.json --timeline --seed 7\n"
       "  hooke run incident.json --explain --trace incident.jsonl\n"
+      "  hooke run incident.json --html incident.html\n"
       "  HOOKE_TORCHRUN=torchrun hooke run --worlds sim,real,torchrun scenarios/library/worlds\n"
       "Exit codes: 0 all as expected; 1 an expectation or an invariant fell; 2 bad input; 3 the "
       "harness failed, or nothing fell and a run was inconclusive.");

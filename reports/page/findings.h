@@ -1,0 +1,27 @@
+#pragma once
+// The violations of a run as a person reads them: one finding per invariant, the worst first.
+
+#include <string>
+#include <vector>
+
+#include "reports/summary.h"
+
+namespace hooke::report {
+
+enum class Weight : unsigned char { unexpected, allowed, unavoidable };
+
+struct Finding {
+  std::string invariant;
+  std::string meaning;  ///< what holds in a job without it
+  Weight weight{};
+  std::string limit;  ///< why no agent could have avoided it; empty: one could
+  std::size_t count = 0;
+  properties::Violation first;
+};
+
+/// Unexpected findings before those that the scenario allows, and those before the unavoidable
+/// ones; safety before liveness; then by time. Meanings come from `invariants`.
+std::vector<Finding> findings_of(const scenario::RunReport& run,
+                                 const properties::InvariantRegistry& invariants);
+
+}  // namespace hooke::report

@@ -1,0 +1,176 @@
+// The first screen, from top to bottom; what is below it is in details.cpp.
+#include "reports/page/run_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "reports/page/assets.h"
+#include "reports/page/details.h"
+#include "reports/page/finding_list.h"
+#include "reports/page/lane_chart.h"
+#include "reports/page/markup.h"
+#include "reports/page/time_split.h"
+#include "reports/text.h"
+
+namespace hooke::report {
+namespace {
+
+struct Verdict {
+  std::string style, words;
+};
+
+Verdict verdict_of(const Result& result, const std::vector<Finding>& findings) {
+  const scenario::RunReport& run = result.run;
+  if (!run.harness_failure.empty()) return {"failed", "the harness failed"};
+  if (!result.supported()) return {"open", "unsupported in this world"};
+  if (!result.conclusive()) return {"open", "inconclusive"};
+  const auto unexpected = std::count_if(findings.begin(), findings.end(), [](const Finding& each) {
+    return each.weight == Weight::unexpected;
+  });
+  if (unexpected > 0) {
+    return {"failed",
+            fmt::format("failed: {} invariant{} violated", unexpected, unexpected == 1 ? "" : "s")};
+  }
+  if (!run.passed) {
+    return {result.must_fail ? "passed" : "failed",
+            fmt::format("{}: {} expectation{} not met",
+                        result.must_fail ? "failed, as it must" : "failed", run.unmet.size(),
+                        run.unmet.size() == 1 ? "" : "s")};
+  }
+  if (result.must_fail) return {"failed", "passed, but must fail"};
+  return {"passed", findings.empty() ? "passed" : "passed, as the scenario expects"};
+}
+
+std::set<std::string> jobs_in_vain(const scenario::RunReport& run) {
+  std::set<std::string> in_vain;
+  for (const scenario::JobResult& job : run.jobs) {
+    if (job.outcome != "succeeded" && job.outcome != "running") in_vain.insert(job.run_id);
+  }
+  return in_vain;
+}
+
+/// "job "train": succeeded (3 agents succeeded) in 8m34.000s, 58 % of it useful training".
+std::string outcome_of(const scenario::JobResult& job, const std::vector<TimeSplit>& splits) {
+  const auto split = std::find_if(splits.begin(), splits.end(),
+                                  [&](const TimeSplit& each) { return each.run_id == job.run_id; });
+  if (split == splits.end()) return ending(job);
+  const auto whole = std::max<std::int64_t>(1, split->whole().count());
+  return fmt::format(
+      "{}; {}, {:.0f} % of it useful training", ending(job), short_time(split->whole()),
+      static_cast<double>(split->of(Spent::useful).count()) * 100 / static_cast<double>(whole));
+}
+
+void add_head(pugi::xml_node main, const PageContent& content, const std::vector<Finding>& findings,
+              const std::vector<TimeSplit>& splits) {
+  const scenario::RunReport& run = content.result->run;
+  pugi::xml_node head = add(main, "header");
+  add(head, "h1", {}, run.name);
+  const Verdict verdict = verdict_of(*content.result, findings);
+  add(head, "strong", {{"class", "verdict " + verdict.style}, {"id", "verdict"}}, verdict.words);
+  if (content.scenario != nullptr && !content.scenario->description.empty()) {
+    add_class(main, "p", "description", content.scenario->description);
+  }
+  for (const std::string* const why : {&run.harness_failure, &run.unsupported, &run.inconclusive}) {
+    if (!why->empty()) add_class(main, "p", "outcome", *why);
+  }
+  for (const scenario::JobResult& job : run.jobs) {
+    add_class(main, "p", "outcome", outcome_of(job, splits));
+  }
+}
+
+void add_unmet(pugi::xml_node main, const scenario::RunReport& run) {
+  const bool any = std::any_of(run.unmet.begin(), run.unmet.end(),
+                               [](const scenario::Unmet& each) { return !each.violation; });
+  if (!any) return;
+  add(main, "h2", {}, "What was expected and did not come");
+  pugi::xml_node list = add(main, "ul");
+  for (const scenario::Unmet& unmet : run.unmet) {
+    if (unmet.violation) continue;
+    pugi::xml_node item = add(list, "li");
+    add(item, "code", {}, unmet.expectation);
+    say(item, ": " + unmet.reason);
+  }
+}
+
+void add_faults(pugi::xml_node main, const PageContent& content) {
+  const std::vector<FaultMark>& faults = content.record->faults();
+  const std::vector<TimelineNote> notes = timeline_notes(content.result->run);
+  if (faults.empty() && notes.empty()) return;
+  add(main, "h2", {{"id", "faults"}}, "What was done to it");
+  pugi::xml_node list = add_class(main, "ol", "faults");
+  for (std::size_t i = 0; i < std::min<std::size_t>(faults.size(), 100); ++i) {
+    add(list, "li", {}, fmt::format("{} at {}", faults[i].what, at_text(faults[i].at)));
+  }
+  if (faults.size() > 100) {
+    add_class(main, "p", "note", fmt::format("… and {} more", faults.size() - 100));
+  }
+  for (const TimelineNote& note : notes) {
+    add_class(main, "p", "note", note.entry + " " + note.text);
+  }
+}
+
+std::string quoted(const std::string& word) {
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_-./+:=,@%").find(c) != std::string_view::npos;
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+void add_commands(pugi::xml_node main, const PageContent& content,
+                  const std::vector<Finding>& findings) {
+  if (content.scenario == nullptr || content.result->world != "sim") return;
+  const std::string file = quoted(content.result->file);
+  const std::string seed =
+      content.scenario->tape ? std::string() : fmt::format(" --seed {}", content.result->run.seed);
+  add(main, "h2", {}, "Next");
+  pugi::xml_node list = add_class(main, "ul", "commands");
+  const auto command = [&](const std::string& text, const char* what) {
+    pugi::xml_node item = add(list, "li");
+    add(item, "code", {}, text);
+    say(item, what);
+  };
+  command("hooke run " + file + seed + " --timeline", " plays this run again, line by line");
+  if (findings.empty()) return;
+  if (content.explanations.empty()) {
+    command("hooke explain " + file + seed + " --html explained.html",
+            " adds causes, the point of no return and what averts it to this page");
+  }
+  command("hooke shrink " + file + seed, " makes the scenario small");
+}
+
+}  // namespace
+
+std::string run_page(const PageContent& content) {
+  const scenario::RunReport& run = content.result->run;
+  const std::vector<Finding> findings = findings_of(run, *content.invariants);
+  const std::vector<TimeSplit> splits = split_time(content.record->lanes(), jobs_in_vain(run));
+  pugi::xml_document document;
+  pugi::xml_node main = add(document, "main");
+  add_head(main, content, findings, splits);
+  for (const TimeSplit& split : splits) {
+    add_time_bar(main, split, content.record->end(), splits.size() > 1);
+  }
+  add_finding_list(main, findings, content.explanations);
+  add_unmet(main, run);
+  if (!content.record->lanes().empty()) {
+    add(main, "h2", {}, "What each node did");
+    add_lane_chart(main, *content.record, findings);
+  }
+  add_faults(main, content);
+  add_commands(main, content, findings);
+  add_details(main, content);
+  std::ostringstream out;
+  out << page_head(run.name + " – hooke");
+  document.save(
+      out, "", pugi::format_raw | pugi::format_no_declaration | pugi::format_no_empty_element_tags);
+  out << page_foot();
+  return out.str();
+}
+
+}  // namespace hooke::report

@@ -1,0 +1,25 @@
+#pragma once
+// One run as one HTML file that needs nothing else: no network, no other file, no script for what
+// matters. First what happened and what to do about it, then the evidence.
+
+#include <string>
+#include <vector>
+
+#include "reports/explanation.h"
+#include "reports/page/run_record.h"
+#include "reports/summary.h"
+
+namespace hooke::report {
+
+struct PageContent {
+  const Result* result = nullptr;
+  const scenario::Scenario* scenario = nullptr;  ///< null: none is known, as of a recorded job
+  const RunRecord* record = nullptr;             ///< finished
+  const properties::InvariantRegistry* invariants = nullptr;
+  std::vector<Explanation> explanations;  ///< of some or all of its violations
+};
+
+/// The whole file, UTF-8. At most 2 MiB for a run of which RunRecord keeps all lines.
+std::string run_page(const PageContent& content);
+
+}  // namespace hooke::report
