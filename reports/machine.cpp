@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 #include <sstream>
 
@@ -21,6 +20,8 @@ ordered_json violation_json(const properties::Violation& violation) {
           {"event", violation.event.value},
           {"witness", violation.witness}};
 }
+
+}  // namespace
 
 ordered_json result_json(const Result& result) {
   const scenario::RunReport& run = result.run;
@@ -88,6 +89,8 @@ ordered_json result_json(const Result& result) {
   json["coverage"] = run.coverage;
   return json;
 }
+
+namespace {
 
 template <class Is>
 std::size_t count(const std::vector<Result>& results, Is is) {

@@ -27,4 +27,10 @@ void TraceFile::on_event(const sim::Event& event) {
   out_ << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
 }
 
+void TraceFile::finish(sim::WorldTime judged_at) {
+  out_ << nlohmann::ordered_json{{"type", "trace.ended"},
+                                 {"at_ns", judged_at.time_since_epoch().count()}}
+       << '\n';
+}
+
 }  // namespace hooke::report

@@ -15,6 +15,9 @@ class TraceFile final : public kernel::TraceSink {
   TraceFile(std::ostream& out, std::vector<std::string> node_names)
       : out_(out), node_names_(std::move(node_names)) {}
   void on_event(const sim::Event& event) override;
+  /// After the last event of a whole run: as of when it is judged. Without this line a reader knows
+  /// only when the last event was.
+  void finish(sim::WorldTime judged_at);
 
  private:
   std::ostream& out_;

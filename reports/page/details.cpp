@@ -134,11 +134,14 @@ void add_details(pugi::xml_node parent, const PageContent& content) {
     add(add_class(part, "pre", "scroll"), "code", {}, scenario::write_scenario(*content.scenario));
   }
   add_events(parent, *content.record);
+  if (run.hash.empty()) {  // no world of hooke's: a recorded job
+    add_class(parent, "p", "note identity", fmt::format("{} events", grouped(run.events)));
+    return;
+  }
   add_class(parent, "p", "note identity",
             fmt::format("{}world {}, seed {}, {} events, trace hash {}",
                         content.result->file.empty() ? "" : content.result->file + ", ",
-                        content.result->world, run.seed, grouped(run.events),
-                        run.hash.empty() ? "none" : run.hash));
+                        content.result->world, run.seed, grouped(run.events), run.hash));
 }
 
 }  // namespace hooke::report

@@ -94,6 +94,13 @@ void add_unmet(pugi::xml_node main, const scenario::RunReport& run) {
   }
 }
 
+void add_assumptions(pugi::xml_node main, const std::vector<std::string>& assumptions) {
+  if (assumptions.empty()) return;
+  add(main, "h2", {}, "Taken for granted");
+  pugi::xml_node list = add(main, "ul");
+  for (const std::string& assumption : assumptions) add(list, "li", {}, assumption);
+}
+
 void add_faults(pugi::xml_node main, const PageContent& content) {
   const std::vector<FaultMark>& faults = content.record->faults();
   const std::vector<TimelineNote> notes = timeline_notes(content.result->run);
@@ -158,6 +165,7 @@ std::string run_page(const PageContent& content) {
   }
   add_finding_list(main, findings, content.explanations);
   add_unmet(main, run);
+  add_assumptions(main, content.assumptions);
   if (!content.record->lanes().empty()) {
     add(main, "h2", {}, "What each node did");
     add_lane_chart(main, *content.record, findings);

@@ -16,7 +16,8 @@ struct PageContent {
   const scenario::Scenario* scenario = nullptr;  ///< null: none is known, as of a recorded job
   const RunRecord* record = nullptr;             ///< finished
   const properties::InvariantRegistry* invariants = nullptr;
-  std::vector<Explanation> explanations;  ///< of some or all of its violations
+  std::vector<Explanation> explanations{};  ///< of some or all of its violations
+  std::vector<std::string> assumptions{};   ///< of a recorded job: what no trace says
 };
 
 /// The whole file, UTF-8. At most 2 MiB for a run of which RunRecord keeps all lines.

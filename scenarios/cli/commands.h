@@ -32,6 +32,8 @@ void add_report(CLI::App& app, int& exit_code);
 void add_shrink(CLI::App& app, int& exit_code);
 /// hooke explain FILE: tells why a scenario fails, and what would avert it.
 void add_explain(CLI::App& app, int& exit_code);
+/// hooke judge TRACE…: judges what happened for real.
+void add_judge(CLI::App& app, int& exit_code);
 /// hooke schema: prints the JSON Schema of scenario files.
 void add_schema(CLI::App& app, int& exit_code);
 /// hooke bench rendezvous: latency of a rendezvous against the number of nodes.

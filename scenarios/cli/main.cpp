@@ -82,6 +82,7 @@ int main(int argc, char** argv) {
   add_report(app, exit_code);
   add_shrink(app, exit_code);
   add_explain(app, exit_code);
+  add_judge(app, exit_code);
   add_schema(app, exit_code);
   add_bench(app, exit_code);
   add_agent(app, exit_code);

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "scenarios/format/scenario.h"
-#include "scenarios/real/torchrun_log.h"
-#include "scenarios/real/trace_merger.h"
+#include "scenarios/recorded/torchrun_log.h"
+#include "scenarios/recorded/trace_merger.h"
 #include "sim/port/ports.h"
 #include "sim/real/link_proxy.h"
 #include "sim/real/port_reservation.h"

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "model/observe/event_registry.h"
 #include "model/observe/trace_events.h"
 #include "scenarios/real/real_cluster.h"
-#include "scenarios/real/worker_events.h"
+#include "scenarios/recorded/trace_line.h"
+#include "scenarios/recorded/worker_events.h"
 #include "sim/real/process_tree.h"
 #include "sim/world/world_events.h"
 
@@ -20,14 +20,6 @@ namespace wev = world::events;
 /// it and to tell it, however long one takes on a busy machine.
 constexpr Duration kLastWords = 300ms;
 constexpr int kLastLooks = 3;
-
-const sim::EventType* event_type(std::string_view name) {
-  if (const sim::EventType* type = model::find_event_type(name)) return type;
-  for (const sim::EventType* type : {&events::worker_reported, &events::worker_exits}) {
-    if (type->name == name) return type;
-  }
-  return nullptr;
-}
 
 }  // namespace
 
@@ -76,7 +68,7 @@ void RealCluster::read_more(const std::string& path, Tail& tail) {
 void RealCluster::take_line(const std::string& line, sim::NodeId node) {
   const auto document = nlohmann::json::parse(line, nullptr, false);
   if (!document.is_object()) return;
-  const sim::EventType* const type = event_type(document.value("type", ""));
+  const sim::EventType* const type = event_type_called(document.value("type", ""));
   if (type == nullptr) return;
   RawEvent event;
   event.at = sim::WorldTime(Duration(document.value("at_ns", std::int64_t{0})));

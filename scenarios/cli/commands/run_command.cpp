@@ -87,6 +87,11 @@ class Listeners {
   [[nodiscard]] const std::vector<kernel::TraceSink*>& sinks() const { return sinks_; }
   /// With --html.
   [[nodiscard]] report::RunRecord& record() { return *record_; }
+  /// After the run.
+  void finish(sim::WorldTime judged_at) {
+    if (trace_file_) trace_file_->finish(judged_at);
+    if (record_) record_->finish(judged_at);
+  }
 
  private:
   std::optional<report::TraceFile> trace_file_;
@@ -242,9 +247,9 @@ class Session {
         is_simulated(world) ? run_simulated(file, scenario, options_, invariants_, listeners,
                                             world == "pytorch" ? zygote_.get() : nullptr)
                             : run_really(file, world, scenario, options_, invariants_, listeners);
+    listeners.finish(result.run.judged_at);
     if (html_.is_open()) {
-      listeners.record().finish(result.run.judged_at);
-      html_ << report::run_page({&result, &scenario, &listeners.record(), &invariants_, {}});
+      html_ << report::run_page({&result, &scenario, &listeners.record(), &invariants_, {}, {}});
     }
     return result;
   }

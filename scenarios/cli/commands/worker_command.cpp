@@ -17,7 +17,7 @@
 #include "scenarios/cli/commands.h"
 #include "scenarios/format/loader.h"
 #include "scenarios/real/real_cluster.h"
-#include "scenarios/real/worker_events.h"
+#include "scenarios/recorded/worker_events.h"
 #include "scenarios/simulated/cluster.h"
 #include "scenarios/simulated/worker_program.h"
 #include "sim/real/real_process.h"

@@ -1,4 +1,5 @@
 // The table of words says which can be carried out on a real machine, and the timeline there can.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "scenarios/format/vocabulary.h"
@@ -7,6 +8,8 @@
 
 namespace hooke::scenario {
 namespace {
+
+using testing::ElementsAre;
 
 TEST(RealWords, are_those_that_the_table_says_can_be_done_there) {
   for (const Word& word : vocabulary()) {
@@ -22,6 +25,27 @@ TEST(RealWords, that_cannot_be_done_there_are_named_before_anything_runs) {
   }
   EXPECT_EQ(unsupported(scenario, AgentKind::hooke),
             (std::vector<std::string>{"clock.skew", "net.loss"}));
+}
+
+TEST(RealWords, that_cannot_be_done_there_stand_beside_settings_and_nothing_else) {
+  Scenario scenario;
+  scenario.cluster.nodes.emplace_back().id = "a";
+  EXPECT_THAT(unsupported(scenario, AgentKind::hooke), ElementsAre());
+  EXPECT_THAT(unsupported(scenario, AgentKind::torchrun), ElementsAre());
+  scenario.protocol.rendezvous.last_call = 1500ms;
+  scenario.cluster.nodes[0].clock_skew = 1s;
+  EXPECT_THAT(unsupported(scenario, AgentKind::hooke), ElementsAre());
+  EXPECT_THAT(unsupported(scenario, AgentKind::torchrun),
+              ElementsAre("clock.skew", "time-outs of parts of a second"));
+  TimelineEntry entry;
+  entry.trigger.at = 1s;
+  entry.what = "disk.full";
+  scenario.timeline = {entry, entry};
+  scenario.protocol.rendezvous.backend = "static";
+  EXPECT_THAT(unsupported(scenario, AgentKind::hooke), ElementsAre("backend static", "disk.full"));
+  scenario.core = CorePlan{60s, {"a"}};
+  EXPECT_THAT(unsupported(scenario, AgentKind::hooke),
+              ElementsAre("backend static", "core", "disk.full"));
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
 // The order is that of the machine's monotonic clock, which all its processes share.
-#include "scenarios/real/trace_merger.h"
+#include "scenarios/recorded/trace_merger.h"
 
 #include <charconv>
 
 #include "model/observe/trace_events.h"
 #include "scenarios/format/fixed_names.h"
-#include "scenarios/real/worker_events.h"
-#include "sim/port/check.h"
+#include "scenarios/recorded/worker_events.h"
 #include "sim/port/process_host.h"
 #include "sim/world/world_events.h"
 
@@ -16,13 +15,6 @@ namespace ev = model::events;
 namespace wev = world::events;
 
 namespace {
-
-std::size_t index_of(const sim::EventType& type, std::string_view name) {
-  std::size_t i = 0;
-  while (i < type.field_count && type.fields[i] != name) ++i;
-  HOOKE_CHECK(i < type.field_count, "an event type has the field that is asked for");
-  return i;
-}
 
 /// "0/2" as two numbers.
 std::pair<std::int64_t, std::int64_t> group_of(const std::string& text) {
@@ -46,17 +38,6 @@ std::pair<std::string, std::int64_t> host_and_port(const std::string& endpoint) 
 
 }  // namespace
 
-std::int64_t RawEvent::number(std::string_view name) const {
-  const auto* number = std::get_if<std::int64_t>(&fields[index_of(*type, name)]);
-  return number == nullptr ? 0 : *number;
-}
-
-const std::string& RawEvent::text(std::string_view name) const {
-  static const std::string none;
-  const auto* text = std::get_if<std::string>(&fields[index_of(*type, name)]);
-  return text == nullptr ? none : *text;
-}
-
 TraceMerger::TraceMerger(AgentKind kind, const Scenario& scenario,
                          const std::vector<std::string>& node_names, sim::WorldTime begin)
     : kind_(kind), scenario_(scenario), node_names_(node_names), begin_(begin) {}
@@ -76,8 +57,9 @@ void TraceMerger::tell(sim::WorldTime until) {
     event.at = told_until_ = std::max(told_until_, event.at);
     // What it tells of began when it did, all the same.
     if (event.type == &ev::rendezvous_exchanged) {
-      auto& field = event.fields[index_of(*event.type, "began")];
-      if (auto* const began = std::get_if<std::int64_t>(&field)) *began += late.count();
+      if (auto* const began = std::get_if<std::int64_t>(&event.field("began"))) {
+        *began += late.count();
+      }
     }
     tell_one(event);
   }
@@ -239,16 +221,8 @@ sim::EventId TraceMerger::emit(const RawEvent& like, sim::Pid pid, const sim::Ev
 }
 
 sim::EventId TraceMerger::emit(const RawEvent& event) {
-  std::vector<sim::FieldValue> fields;
-  for (const RawEvent::Field& field : event.fields) {
-    if (const auto* text = std::get_if<std::string>(&field)) {
-      fields.emplace_back(*text);
-    } else {
-      fields.emplace_back(std::get<std::int64_t>(field));
-    }
-  }
   return recorder_.emit(cause_, sim::WorldTime(event.at - begin_), wall(event), event.node,
-                        event.pid, *event.type, fields);
+                        event.pid, *event.type, event.values());
 }
 
 }  // namespace hooke::scenario

@@ -1,12 +1,11 @@
 // What real processes say, told as one story.
-#include "scenarios/real/trace_merger.h"
+#include "scenarios/recorded/trace_merger.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "model/observe/trace_events.h"
-#include "scenarios/real/real_timeline.h"
-#include "scenarios/real/worker_events.h"
+#include "scenarios/recorded/worker_events.h"
 #include "sim/world/world_events.h"
 
 namespace hooke::scenario {
@@ -211,27 +210,6 @@ TEST(TraceMerger, tells_what_a_torchrun_agent_has_logged) {
   EXPECT_THAT(of.told(), ElementsAre("40 group.state a/10", "50 exit_barrier.entered a/10 round=5",
                                      "60 exit_barrier.left a/10 round=5",
                                      "70 rendezvous.closed a/10 round=5"));
-}
-
-TEST(Unsupported, names_what_cannot_be_played_and_nothing_else) {
-  Scenario scenario;
-  scenario.cluster.nodes.emplace_back().id = "a";
-  EXPECT_THAT(unsupported(scenario, AgentKind::hooke), ElementsAre());
-  EXPECT_THAT(unsupported(scenario, AgentKind::torchrun), ElementsAre());
-  scenario.protocol.rendezvous.last_call = 1500ms;
-  scenario.cluster.nodes[0].clock_skew = 1s;
-  EXPECT_THAT(unsupported(scenario, AgentKind::hooke), ElementsAre());
-  EXPECT_THAT(unsupported(scenario, AgentKind::torchrun),
-              ElementsAre("clock.skew", "time-outs of parts of a second"));
-  TimelineEntry entry;
-  entry.trigger.at = 1s;
-  entry.what = "disk.full";
-  scenario.timeline = {entry, entry};
-  scenario.protocol.rendezvous.backend = "static";
-  EXPECT_THAT(unsupported(scenario, AgentKind::hooke), ElementsAre("backend static", "disk.full"));
-  scenario.core = CorePlan{60s, {"a"}};
-  EXPECT_THAT(unsupported(scenario, AgentKind::hooke),
-              ElementsAre("backend static", "core", "disk.full"));
 }
 
 }  // namespace

@@ -10,11 +10,11 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "scenarios/format/scenario.h"
-#include "scenarios/real/torchrun_log.h"
+#include "scenarios/recorded/raw_event.h"
+#include "scenarios/recorded/torchrun_log.h"
 #include "sim/kernel/trace_recorder.h"
 #include "sim/port/ids.h"
 
@@ -25,21 +25,6 @@ enum class AgentKind : unsigned char {
   hooke,     ///< they write their own trace
   torchrun,  ///< they do not: what they do is gathered from their workers, the store, their log and
              ///< their end
-};
-
-/// An event with its own copy of everything.
-struct RawEvent {
-  using Field = std::variant<std::int64_t, std::string>;
-  sim::WorldTime at{};  ///< by the machine's monotonic clock
-  sim::NodeId node{};
-  sim::Pid pid{};
-  const sim::EventType* type = nullptr;
-  std::vector<Field> fields;
-  /// By the clock of the process that told it; none where the cluster did.
-  std::optional<sim::WallTime> wall{};
-
-  [[nodiscard]] std::int64_t number(std::string_view name) const;
-  [[nodiscard]] const std::string& text(std::string_view name) const;
 };
 
 class TraceMerger {

@@ -1,5 +1,5 @@
 // A few words of each line that no other line has.
-#include "scenarios/real/torchrun_log.h"
+#include "scenarios/recorded/torchrun_log.h"
 
 namespace hooke::scenario {
 

@@ -1,5 +1,5 @@
 // Lines as PyTorch 2.13 writes them.
-#include "scenarios/real/torchrun_log.h"
+#include "scenarios/recorded/torchrun_log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

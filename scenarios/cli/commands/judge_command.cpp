@@ -1,0 +1,102 @@
+// hooke judge: traces of what happened for real, judged and shown as a run of a scenario is.
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "reports/machine.h"
+#include "reports/page/run_page.h"
+#include "reports/recorded_job.h"
+#include "reports/summary.h"
+#include "reports/timeline.h"
+#include "scenarios/cli/commands.h"
+#include "scenarios/cli/output_file.h"
+#include "scenarios/cli/terminal.h"
+#include "scenarios/format/duration.h"
+#include "scenarios/recorded/recorded_run.h"
+
+namespace hooke::cli {
+namespace {
+
+struct JudgeOptions {
+  std::vector<std::string> paths;
+  std::optional<sim::WorldTime> end;
+  std::string html_path;
+  bool json = false;
+  bool timeline = false;
+};
+
+int judge(const JudgeOptions& options) {
+  std::ofstream html = open_for("--html", options.html_path);
+  const report::Style style = style_of_terminal();
+  const auto invariants = properties::InvariantRegistry::with_builtins();
+  const auto events = scenario::open_recording(options.paths);
+  std::optional<report::Timeline> timeline;
+  report::RunRecord record(events->node_names());
+  std::vector<kernel::TraceSink*> sinks;
+  if (options.timeline) {
+    sinks.push_back(&timeline.emplace(std::cout, events->node_names(), style.width));
+  }
+  if (html.is_open()) sinks.push_back(&record);
+  report::Result result{options.paths.front(), false,
+                        scenario::judge_recording(*events, invariants, sinks, options.end),
+                        "recorded"};
+  result.run.name = report::name_of_recording(options.paths);
+  if (options.json) {
+    std::cout << report::recorded_job_json(result, events->assumptions()).dump(2) << '\n';
+  } else {
+    std::cout << report::recorded_job_text(result, events->assumptions(), style);
+  }
+  if (html.is_open()) {
+    record.finish(result.run.judged_at);
+    html << report::run_page({&result, nullptr, &record, &invariants, {}, events->assumptions()});
+    finish(html, options.html_path);
+  }
+  return result.good() ? kAllHeld : kSomethingFell;
+}
+
+}  // namespace
+
+void add_judge(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<JudgeOptions>();
+  CLI::App* command =
+      app.add_subcommand("judge", "Judge what happened for real, by the traces of its agents");
+  command
+      ->add_option(
+          "traces", options->paths,
+          "What hooke agent --trace has written, a file for each agent; or the one file of "
+          "hooke run --trace")
+      ->required();
+  command
+      ->add_option_function<std::string>(
+          "--end",
+          [options](const std::string& text) {
+            const auto end = scenario::parse_duration(text);
+            if (!end || *end < sim::Duration::zero()) {
+              throw CLI::ValidationError(
+                  "--end", "expected a duration with a unit such as \"90s\", got " + text);
+            }
+            options->end = sim::WorldTime(*end);
+          },
+          "Judge as of this time after the first event, if that is later than the last one: what "
+          "was owed by then and did not happen is violated")
+      ->type_name("DURATION");
+  command->add_option("--html", options->html_path, "Write a page to look at in a browser");
+  command->add_flag("--json", options->json, "Print the result as JSON");
+  command->add_flag("--timeline", options->timeline,
+                    "Tell what happened line by line, a column per node");
+  command->footer(
+      "The invariants are those of hooke run. Clocks of several machines are set beside each other "
+      "by what their agents did through one store. What no trace says (a fault of the network, an "
+      "agent without a trace) is not known here: the result says what was taken for granted.\n"
+      "Examples:\n"
+      "  hooke agent --trace node-3.jsonl … train.py   (on each machine)\n"
+      "  hooke judge node-*.jsonl --html job.html\n"
+      "  hooke judge run.jsonl --end 10m\n"
+      "Exit codes: 0 every invariant holds; 1 one is violated; 2 bad input.");
+  command->callback([options, &exit_code] { exit_code = judge(*options); });
+}
+
+}  // namespace hooke::cli

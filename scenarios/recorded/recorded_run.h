@@ -1,0 +1,24 @@
+#pragma once
+// Judges what happened for real by the invariants that judge a simulated run.
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/outcome/report.h"
+#include "scenarios/recorded/recorded_events.h"
+
+namespace hooke::scenario {
+
+/// Whether one agent's own trace is enough to judge that invariant.
+bool is_judged_by_itself(std::string_view invariant);
+
+/// Plays `events` to the invariants and to `sinks`. Judged as of `end`, since its first event; as of
+/// its own end without one, and never as of an earlier time. Hash, steps and faults of the timeline
+/// stay empty. Of a job of which some agents have no trace only those invariants are judged that an
+/// agent keeps or violates by itself. ScenarioError as RecordedEvents::play has it.
+RunReport judge_recording(RecordedEvents& events, const properties::InvariantRegistry& invariants,
+                          const std::vector<kernel::TraceSink*>& sinks,
+                          std::optional<sim::WorldTime> end);
+
+}  // namespace hooke::scenario
