@@ -7,6 +7,7 @@
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/core/errors.h"
 #include "model/signals/signal_gate.h"
+#include "model/store/short_timeout.h"
 #include "model/store/store_helpers.h"
 
 namespace hooke::model {
@@ -93,6 +94,7 @@ std::string_view ExitWait::watch() {
   ExitBarrier own = barrier();
   bool come = false;
   for (;;) {
+    const ShortTimeout until_then(*group_.store, std::max<sim::Duration>(left(), 0s));
     try {
       if (!come || left() > 0s) come_to(own, std::exchange(come, true));
       if (own.is_open(std::clamp<sim::Duration>(left(), 0s, look))) return "passed";

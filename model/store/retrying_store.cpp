@@ -81,6 +81,7 @@ template <class Call>
 auto RetryingStore::persistently(Call call, Again again) -> decltype(call()) {
   HOOKE_CHECK(outage_ >= sim::Duration::zero(), "an outage that is endured has a length");
   const sim::MonotonicTime begin = ports_.clock.monotonic_now();
+  const sim::MonotonicTime last = begin + std::max(timeout_, sim::Duration::zero());
   std::optional<sim::MonotonicTime> give_up;
   for (;;) {
     try {
@@ -89,7 +90,7 @@ auto RetryingStore::persistently(Call call, Again again) -> decltype(call()) {
       if (again == Again::if_not_done && error.outcome_unknown()) throw;
       const sim::MonotonicTime now = ports_.clock.monotonic_now();
       // The outage may have begun when a slice of a wait was all but over.
-      if (!give_up) give_up = std::min(now, begin + kSlice) + outage_;
+      if (!give_up) give_up = std::min(std::min(now, begin + kSlice) + outage_, last);
       HOOKE_CHECK(now >= begin, "time does not go back");
       if (now >= *give_up) throw;
     }

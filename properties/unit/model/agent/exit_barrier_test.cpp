@@ -1,6 +1,7 @@
 // The barrier at the end of a successful job, in both generations, and its weaknesses.
 #include "model/agent/exit_barrier.h"
 
+#include "model/store/retrying_store.h"
 #include "model/store/store_helpers.h"
 #include "properties/unit/model/agent/test_job.h"
 
@@ -194,6 +195,23 @@ TEST(ExitBarrier, whose_time_is_up_is_only_looked_at_by_a_hardened_agent) {
   const Texts calls = barrier_calls(job);
   EXPECT_EQ(std::count(calls.begin(), calls.end(), "check /done/0"), 4 + 2)
       << "four times for all of them, and twice, but not when the time is up, for its own";
+}
+
+TEST(ExitBarrier, ends_in_time_for_a_hardened_agent_whose_store_is_lost) {
+  TestJob job(2);
+  job[0].config.exit_barrier_timeout = 60s;
+  job[0].rendezvous.join = [&job](Ports& ports, std::int64_t call) {
+    RendezvousInfo info = job.round_of(ports, call + 1);
+    info.store = make_retrying_store(ports, info.store, 45s, [] {});
+    return info;
+  };
+  job.at(5s, [&] { job.store(1)->lose(); });
+  let_a_wait_for_b(job);
+  const auto left = job.events_named("exit_barrier.left");
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0]["result"], "failed");
+  EXPECT_EQ(left[0]["elapsed"], "60000000000") << "the store is asked again until the time is up";
+  EXPECT_EQ(job.status(0), 0);
 }
 
 /// How a leaves the barrier when there is another round without it, and when that was.

@@ -141,6 +141,21 @@ TEST(RetryingStore, outlasts_a_store_that_cannot_be_reached_and_gives_up_after_i
   });
 }
 
+TEST(RetryingStore, endures_an_outage_no_longer_than_its_time_out) {
+  with_retries([&](sim::Ports& ports, Retrying& retrying) {
+    retrying.data->lost = true;
+    retrying.store->set_timeout(7s);
+    const auto begin = ports.clock.monotonic_now();
+    EXPECT_THROW(static_cast<void>(retrying.store->check({"k"})), StoreNetworkError);
+    EXPECT_EQ(ports.clock.monotonic_now() - begin, 7s);
+    EXPECT_THROW(retrying.store->wait({"k"}, 0s), StoreNetworkError);
+    EXPECT_EQ(ports.clock.monotonic_now() - begin, 14s);
+    retrying.store->set_timeout(0s);
+    EXPECT_THROW(retrying.store->set("k", Value("v")), StoreNetworkError) << "it is tried once";
+    EXPECT_EQ(ports.clock.monotonic_now() - begin, 14s);
+  });
+}
+
 /// A store of which each wait finds after a while that it cannot be reached.
 class LateToFail final : public Store {
  public:
