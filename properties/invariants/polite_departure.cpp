@@ -4,15 +4,19 @@
 
 #include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
+#include "sim/port/process_host.h"
 
 namespace hooke::properties {
 namespace {
 
+/// The end of a process that could do nothing about it.
+constexpr std::int64_t kKilled = -static_cast<std::int64_t>(sim::Signal::kill);
+
 /// A member has left politely when it was told to end, no worker of it had failed before, and it
 /// ended as signalled. Where a round has lost nothing else, its agents neither give the job up nor
 /// restart as for a loss; where no member was told to end, none restarts as for a departure, nor
-/// for one that was on the lists until it was given up as dead. An agent that was told to end has
-/// no seat in a round that completes after its end. Who was given up as dead (PyTorch's agents take
+/// for one that was on the lists until it was given up as dead. An agent that has gone politely has
+/// no seat in a round that completes later, nor until it is given up as dead. Who was given up as dead (PyTorch's agents take
 /// themselves off no list) counts as lost.
 class PoliteDeparture final : public Judge {
  public:
@@ -29,9 +33,9 @@ class PoliteDeparture final : public Judge {
     const AgentId id = view().agent_of(event);
     if (event.type == &wev::process_ended) {
       if (const Process* const worker = failed_worker(event)) failed_.insert(worker->owner);
+      if (id != kNoAgent && number(event, "status") == kKilled) killed_.insert(id);
     } else if (event.type == &ev::rendezvous_evicted) {
-      const AgentId evicted = view().agent_described(text(event, "descriptor"));
-      if (evicted != kNoAgent) given_up_.insert(evicted);
+      evicted(event, view().agent_described(text(event, "descriptor")));
     } else if (id == kNoAgent) {
       return;
     } else if (event.type == &ev::rendezvous_added) {
@@ -95,7 +99,7 @@ class PoliteDeparture final : public Judge {
       const Agent& agent = view().agent(id);
       if (agent.job != job || round != number(event, "round")) {
         seats_[id] = round;
-      } else if (agent.signalled && agent.ended && *agent.ended < event.at) {
+      } else if (has_gone_politely(id, event.at)) {
         const std::string witness = say(
             "round {} completes at {} with a seat for {}, which was told to go at {} and ended at "
             "{}",
@@ -105,8 +109,29 @@ class PoliteDeparture final : public Judge {
     }
   }
 
+  /// Of a round that has not completed, an agent that has no seat any more.
+  void evicted(const sim::Event& event, AgentId id) {
+    if (id == kNoAgent) return;
+    given_up_.insert(id);
+    const auto seat = seats_.extract(id);
+    const Agent& agent = view().agent(id);
+    if (!seat || !has_gone_politely(id, event.at)) return;
+    const std::string witness =
+        say("{}, which was told to go at {} and ended at {}, had its seat in round {} until {}, "
+            "when it was given up as dead",
+            id, *agent.signalled, *agent.ended, seat.mapped(), event.at);
+    broken(event, witness, hindrance(id, needs(), agent.started, *agent.ended));
+  }
+
+  /// Not one that was killed, with its machine perhaps, before it could act.
+  [[nodiscard]] bool has_gone_politely(AgentId id, sim::WorldTime now) const {
+    const Agent& agent = view().agent(id);
+    return agent.signalled && agent.ended && *agent.ended < now && !killed_.contains(id);
+  }
+
   std::map<AgentId, std::int64_t> seats_;  ///< in rounds that are not complete
   std::set<AgentId> given_up_;             ///< as dead
+  std::set<AgentId> killed_;               ///< by SIGKILL
   std::set<AgentId> failed_;  ///< a worker of theirs has failed by itself, fallen silent, or been
                               ///< ended by a timer; or they have given their job up
 };

@@ -16,6 +16,7 @@ namespace {
 namespace ev = model::events;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 /// Node b ends as failed after one failure, and says why it makes no restart.
 std::string ends_without_restart(std::string_view reason) {
@@ -180,6 +181,37 @@ TEST(PoliteDeparture, leaves_nothing_on_the_lists_that_must_be_given_up_as_dead)
               HasSubstr("the agent on node a (pid 100) restarts only at 20.000 s for the departure "
                         "of the agent on node b (pid 100), which ended at 5.000 s and was on the "
                         "lists until it was given up as dead"));
+}
+
+/// Node b gets a seat in round 0, is told to go before that is complete, and ends by itself or is
+/// killed; node a gives it up as dead before it completes the round, or does not.
+std::string seat_of_one_that_went(bool by_itself, bool given_up) {
+  Script script({.min_nodes = 1, .max_nodes = 3});
+  script.agent_starts("a").agent_starts("b").joining("a").joining("b");
+  script.added("b", "participants", 0).added("a", "participants", 0);
+  script.at(5s).signal_agent("b", sim::Signal::term);
+  by_itself ? script.finishes("b", "signalled", 143) : script.kill_agent("b");
+  script.at(20s);
+  if (given_up) {
+    script.emit("a", script.agent_pid("a"), ev::rendezvous_evicted,
+                {"job", 0, "b_100_0", sim::Duration(15s), true});
+  }
+  script.at(30s).completed("a", 0, 1);
+  return witnesses(script.finish(false), "safety.polite_departure");
+}
+
+TEST(PoliteDeparture, gives_up_a_seat_in_a_round_that_is_not_complete) {
+  EXPECT_THAT(seat_of_one_that_went(true, false),
+              HasSubstr("round 0 completes at 30.000 s with a seat for the agent on node b (pid "
+                        "100), which was told to go at 5.000 s and ended at 5.000 s"));
+  EXPECT_THAT(seat_of_one_that_went(true, true),
+              HasSubstr("had its seat in round 0 until 20.000 s, when it was given up as dead"));
+  EXPECT_THAT(seat_of_one_that_went(true, true), Not(HasSubstr("completes")));
+}
+
+TEST(PoliteDeparture, is_none_of_an_agent_that_was_killed_before_it_could_go) {
+  EXPECT_THAT(seat_of_one_that_went(false, false), IsEmpty());
+  EXPECT_THAT(seat_of_one_that_went(false, true), IsEmpty());
 }
 
 }  // namespace
