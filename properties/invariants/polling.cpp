@@ -86,10 +86,10 @@ class Polling final : public Judge {
   Polling()
       : Judge("safety.polling", "An agent asks its store no more often than its settings explain.",
               {&wev::process_asked, &wev::process_ended, &ev::agent_started, &ev::rendezvous_closed,
-               &ev::rendezvous_joining, &ev::rendezvous_joined, &ev::rendezvous_failed,
-               &ev::rendezvous_evicted, &ev::ranks_assigned, &ev::group_state,
-               &ev::group_restarting, &ev::job_given_up, &ev::exit_barrier_entered,
-               &ev::exit_barrier_left, &ev::agent_finished}) {}
+               &ev::rendezvous_joining, &ev::rendezvous_completed, &ev::rendezvous_joined,
+               &ev::rendezvous_failed, &ev::rendezvous_evicted, &ev::ranks_assigned,
+               &ev::group_state, &ev::group_restarting, &ev::job_given_up,
+               &ev::exit_barrier_entered, &ev::exit_barrier_left, &ev::agent_finished}) {}
 
  private:
   struct Step {
@@ -122,6 +122,7 @@ class Polling final : public Judge {
       most = std::max(most, view().job(agent.job).living);
     }
     if (event.type == &ev::rendezvous_evicted) fell_apart_[agent.job].push_back(event.at);
+    if (event.type == &ev::rendezvous_completed) completed_[agent.job] = event.at;
     if (event.type == &ev::exit_barrier_entered || event.type == &ev::rendezvous_closed)
       one_is_done_.try_emplace(agent.job, event.at);
     const Stage stage = stage_of(event, agent, past);
@@ -186,7 +187,8 @@ class Polling final : public Judge {
       sum += per_second(costs, steps[i].stage) * (to - from) / 1s;
       if (steps[i].stage == Stage::running) sum += look * ((to - from) / between);
     }
-    if (fell_apart(agent.job, steps, window)) sum += costs.step + costs.peer * peers;
+    if (fell_apart(agent.job, steps, window) || was_cut_short(agent.job, steps, window))
+      sum += costs.step + costs.peer * peers;
     const bool hindered =
         view().ledger().find(view().claimant(id), kAnswers, window.since, window.to) != nullptr;
     if (!hindered) return sum;
@@ -207,9 +209,20 @@ class Polling final : public Judge {
     });
   }
 
+  /// The round for which the agent waited was complete at the end, and the agent, which had acted
+  /// upon that, never came to tell: it ended first.
+  [[nodiscard]] bool was_cut_short(JobId job, const std::vector<Step>& steps,
+                                   const Window& window) const {
+    const auto completed = completed_.find(job);
+    return completed != completed_.end() && !steps.empty() &&
+           steps.back().stage == Stage::joining &&
+           completed->second >= std::max(steps.back().at, window.to - kTold);
+  }
+
   std::map<ProcessKey, Past> past_;
   /// When a member of a round was told to be dead: those who waited for its end enter the next.
   std::map<JobId, std::vector<sim::WorldTime>> fell_apart_;
+  std::map<JobId, sim::WorldTime> completed_;  ///< when a round last was
   std::map<JobId, std::int64_t> most_living_;  ///< agents of a job at one time
   /// Since when a member is done, or the rendezvous closed: each look of a hardened agent asks what
   /// became of each of the others then, and no cache answers that.

@@ -74,7 +74,8 @@ class LossDetection final : public Judge {
 /// all have heard that they are out, and that the last call is over), from the moment when at least
 /// min agents are joining and none is a member of a round, and as long as that is so: no agent has
 /// workers to stop then. Spares count: where there is no round, there are seats for them. When one
-/// of the joining agents goes, the round has to be formed without it, and the bound begins again.
+/// of the joining agents goes, the round has to be formed without it, and the bound begins again; so
+/// it does when a round that was being formed falls apart because one of those in it was hindered.
 class Formation final : public Judge {
  public:
   Formation()
@@ -101,7 +102,8 @@ class Formation final : public Judge {
       hand_to_quorum(job_id, id);
       owed_.met(job_id, event);
     }
-    if (event.type == &wev::process_ended || event.type == &ev::rendezvous_failed) {
+    if (event.type == &wev::process_ended || event.type == &ev::rendezvous_failed ||
+        fell_apart(event, id)) {
       hand_to_quorum(job_id, id);
       owed_.lapse_unless_late(job_id, event);
     }
@@ -113,6 +115,29 @@ class Formation final : public Judge {
     const Timeouts& with = job.timeouts;
     owed_.owe(job_id,
               {event.at, with.keep_alive + with.last_call + 2 * kSlack, id, kNoAgent, event.id});
+  }
+
+  /// An agent that has been in a round enters a later one: the first was never complete, and one of
+  /// those in it could not do its part.
+  bool fell_apart(const sim::Event& event, AgentId id) {
+    if (event.type != &ev::rendezvous_added || text(event, "list") != "participants") {
+      if (event.type != &ev::rendezvous_added) seats_.erase(id);
+      return false;
+    }
+    const Seat now{number(event, "round"), event.at};
+    const auto held = seats_.find(id);
+    const std::int64_t before = held == seats_.end() ? now.round : held->second.round;
+    seats_[id] = now;
+    if (before >= now.round) return false;
+    const JobId job = view().agent(id).job;
+    bool by_a_fault = false;
+    std::erase_if(seats_, [&](const auto& entry) {
+      const auto& [member, seat] = entry;
+      if (view().agent(member).job != job || seat.round != before) return false;
+      by_a_fault = by_a_fault || hindrance(member, needs(), seat.since, event.at) != nullptr;
+      return true;
+    });
+    return by_a_fault;
   }
 
   /// A round needs min agents, whichever they are: it is late when that many were unhindered for
@@ -153,6 +178,11 @@ class Formation final : public Judge {
             "should have completed",
             job.min_nodes, job.run_id, seconds_text(due.since));
       }};
+  struct Seat {
+    std::int64_t round = 0;
+    sim::WorldTime since{};
+  };
+  std::map<AgentId, Seat> seats_;  ///< in rounds that are being formed
 };
 
 /// Bound: keep-alive threshold (until a dead member is out) + last call + stop grace (until the

@@ -105,6 +105,24 @@ TEST(Formation, an_attempt_that_loses_a_node_begins_again_with_the_next) {
   EXPECT_EQ(verdict(script, kFormation), "kept");
 }
 
+/// Nodes a, b and c enter a round at 10 s, which is formed no more at 40 s, and a and b one that
+/// completes at `complete`.
+std::string verdict_on_a_second_attempt(bool hindered, sim::Duration complete) {
+  Script script = two_that_never_form();
+  script.agent_starts("c").joining("c");
+  for (const char* const node : {"a", "b", "c"}) script.added(node, "participants", 1);
+  if (hindered) script.at(20s).fault(1, "clock_freeze", 100s, "c").fault_felt(1, "clock_freeze");
+  script.at(40s).added("a", "participants", 2).added("b", "participants", 2);
+  script.at(complete).completed("a", 2, 2);
+  return verdict(script, kFormation);
+}
+
+TEST(Formation, an_attempt_that_a_fault_makes_fall_apart_begins_again) {
+  EXPECT_EQ(verdict_on_a_second_attempt(true, 95s), "kept");
+  EXPECT_EQ(verdict_on_a_second_attempt(true, 96s), "broken");
+  EXPECT_EQ(verdict_on_a_second_attempt(false, 66s), "broken");
+}
+
 TEST(Formation, spares_of_a_running_job_wait_for_no_round) {
   Script script = two_nodes_at_work();
   script.agent_starts("c").joining("c").added("c", "redundancy_list", 0).at(900s);

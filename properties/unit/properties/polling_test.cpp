@@ -85,6 +85,22 @@ TEST(Polling, a_round_that_falls_apart_explains_a_step_of_each_that_waits) {
   }
 }
 
+TEST(Polling, a_round_that_is_complete_explains_a_step_of_one_that_ends_before_it_tells_of_it) {
+  const auto is_explained = [](bool complete, std::int64_t requests) {
+    Script script;
+    script.agent_starts("a").agent_starts("b").joining("a").joining("b").at(30s);
+    if (complete) script.completed("a", 0, 2);
+    asked(script, "b", 29'900ms, requests);
+    script.kill_agent("b");
+    return broken(script).empty();
+  };
+  constexpr std::int64_t kWithout = 3 * (2 + 3), kWith = kWithout + 3 * (6 + 2);
+  EXPECT_TRUE(is_explained(false, kWithout));
+  EXPECT_FALSE(is_explained(false, kWithout + 1));
+  EXPECT_TRUE(is_explained(true, kWith));
+  EXPECT_FALSE(is_explained(true, kWith + 1));
+}
+
 TEST(Polling, each_stage_explains_its_own_part_of_the_window) {
   Script script = two_nodes_at_work();
   for (const char* const node : {"a", "b"}) {
