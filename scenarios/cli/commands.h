@@ -42,6 +42,8 @@ void add_bench(CLI::App& app, int& exit_code);
 void add_bench_store(CLI::App& bench, int& exit_code);
 /// hooke bench node: one node of a measured rendezvous; for reports/bench/agents.
 void add_bench_node(CLI::App& bench, int& exit_code);
+/// hooke plan: how much of its time a job trains, and what to set.
+void add_plan(CLI::App& app, int& exit_code);
 /// hooke agent [OPTIONS] SCRIPT…: runs a script as torchrun does.
 void add_agent(CLI::App& app, int& exit_code);
 /// hooke worker: plays the worker of a scenario; for agents of a real cluster.

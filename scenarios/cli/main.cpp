@@ -85,6 +85,7 @@ int main(int argc, char** argv) {
   add_judge(app, exit_code);
   add_schema(app, exit_code);
   add_bench(app, exit_code);
+  add_plan(app, exit_code);
   add_agent(app, exit_code);
   add_worker(app, exit_code);
   add_store(app, exit_code);

@@ -1,0 +1,244 @@
+// hooke plan: how much of its time a job trains, and what to set.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include "model/variant/variant.h"
+#include "reports/plan/plan_text.h"
+#include "scenarios/cli/commands.h"
+#include "scenarios/cli/terminal.h"
+#include "scenarios/format/duration.h"
+#include "sim/kernel/host_limits.h"
+
+namespace hooke::cli {
+namespace {
+
+struct Options {
+  report::JobPlan plan;
+  report::PlanOptions how;
+  std::optional<sim::Duration> mtbf, node_mtbf;
+  std::string variant = "torch-2.x";
+  bool json = false;
+};
+
+/// As scenarios have it, and days: "30d".
+sim::Duration span_from(const std::string& flag, const std::string& text, sim::Duration least) {
+  constexpr std::int64_t kHours = 24;
+  const bool days = text.ends_with('d');
+  std::optional<sim::Duration> span =
+      scenario::parse_duration(days ? text.substr(0, text.size() - 1) + "h" : text);
+  constexpr sim::Duration kMost = std::chrono::hours(24 * 3650);
+  if (span && days) span = *span <= kMost ? *span * kHours : kMost + sim::Duration(1);
+  if (span && *span >= least && *span <= kMost) return *span;
+  throw CLI::ValidationError(
+      flag, "expected a duration with a unit, such as \"90s\" or \"5h\", of " +
+                (least > sim::Duration(0) ? "at least 1ms" : std::string("at least 0s")) +
+                " and at most 3650d, got \"" + text + "\"");
+}
+
+/// `least`: 0, or a millisecond for a span by which something is divided.
+template <class Set>
+CLI::Option* add_span(CLI::App& command, const std::string& flag, const std::string& help, Set set,
+                      const std::string& otherwise, sim::Duration least = sim::Duration(0)) {
+  CLI::Option* const option =
+      command
+          .add_option_function<std::string>(
+              flag,
+              [flag, set, least](const std::string& text) { set(span_from(flag, text, least)); },
+              help)
+          ->type_name("DURATION");
+  if (!otherwise.empty()) option->default_str(otherwise);
+  return option;
+}
+
+void finish_plan(Options& options) {
+  report::JobPlan& plan = options.plan;
+  if (options.mtbf.has_value() == options.node_mtbf.has_value()) {
+    throw CLI::ValidationError("--mtbf", "expected either it or --node-mtbf, got " +
+                                             std::string(options.mtbf ? "both" : "neither"));
+  }
+  plan.node_failures = options.mtbf ? *options.mtbf : *options.node_mtbf / plan.nodes;
+  if (plan.node_failures < sim::Duration(1'000'000)) {
+    throw CLI::ValidationError("--node-mtbf",
+                               "expected failures at least 1ms apart in the whole job");
+  }
+  if (plan.min_nodes == 0) plan.min_nodes = plan.nodes;
+  if (plan.min_nodes > plan.nodes) {
+    throw CLI::ValidationError("--min-nodes", "expected at most --nodes, " +
+                                                  std::to_string(plan.nodes) + ", got " +
+                                                  std::to_string(plan.min_nodes));
+  }
+  if (plan.backend == "static" && plan.spares + plan.nodes - plan.min_nodes > 0) {
+    throw CLI::ValidationError("--backend",
+                               "a static rendezvous has neither spares nor fewer nodes");
+  }
+  if (plan.backend == "static" && plan.store_apart) {
+    throw CLI::ValidationError("--external-store", "a static rendezvous has its store on node 0");
+  }
+  if (plan.backend.starts_with("etcd")) plan.store_apart = true;
+  plan.variant = *model::variant_from(options.variant);
+}
+
+int run(Options& options) {
+  finish_plan(options);
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  const kernel::Stopwatch watch;
+  const auto progress = [&](std::size_t played) {
+    if (!terminal || watch.elapsed() < std::chrono::seconds(1)) return;
+    std::fprintf(stderr, "\r\x1b[K%zu settings played", played);
+  };
+  const report::PlanResult result = report::make_plan(options.plan, options.how, progress);
+  if (terminal) std::fprintf(stderr, "\r\x1b[K");
+  if (options.json) {
+    std::cout << report::plan_json(result, options.how).dump(2) << '\n';
+  } else {
+    std::cout << report::plan_text(result, options.how, style_of_terminal());
+  }
+  return kAllHeld;
+}
+
+void add_cluster(CLI::App& command, Options& options) {
+  report::JobPlan& plan = options.plan;
+  command.add_option("--nodes", plan.nodes, "Nodes that train")
+      ->required()
+      ->check(CLI::Range(1, 100'000))
+      ->group("The cluster");
+  command.add_option("--spares", plan.spares, "Further nodes whose agents run")
+      ->check(CLI::Range(0, 10'000))
+      ->capture_default_str()
+      ->group("The cluster");
+  constexpr sim::Duration kSome = std::chrono::milliseconds(1);
+  add_span(
+      command, "--mtbf", "Mean time between two losses of a node of the job",
+      [&](sim::Duration span) { options.mtbf = span; }, "", kSome)
+      ->group("The cluster");
+  add_span(
+      command, "--node-mtbf", "Instead: mean time between two losses of one and the same node",
+      [&](sim::Duration span) { options.node_mtbf = span; }, "", kSome)
+      ->group("The cluster");
+  add_span(
+      command, "--worker-mtbf",
+      "Mean time between two failures of workers that cost no node (none unless given)",
+      [&](sim::Duration span) { plan.worker_failures = span; }, "", kSome)
+      ->group("The cluster");
+  add_span(
+      command, "--repair", "Until a node that was lost is back",
+      [&](sim::Duration span) { plan.repair = span; }, "4h")
+      ->group("The cluster");
+}
+
+void add_job(CLI::App& command, Options& options) {
+  report::JobPlan& plan = options.plan;
+  constexpr sim::Duration kSome = std::chrono::milliseconds(1);
+  add_span(
+      command, "--checkpoint", "Training between two checkpoints",
+      [&](sim::Duration span) { plan.checkpoint = span; }, "30m", kSome)
+      ->group("The job");
+  add_span(
+      command, "--save", "For how long saving one keeps the workers from training",
+      [&](sim::Duration span) { plan.save = span; }, "0s")
+      ->group("The job");
+  add_span(
+      command, "--load", "From a worker's start until it trains: imports, loading the checkpoint",
+      [&](sim::Duration span) { plan.load = span; }, "2m")
+      ->group("The job");
+  add_span(
+      command, "--peer-timeout", "For how long a collective waits for a lost peer (NCCL: 10m)",
+      [&](sim::Duration span) { plan.peer_timeout = span; }, "10m")
+      ->group("The job");
+  add_span(
+      command, "--relaunch", "Until a job that has ended, or hangs, is started anew",
+      [&](sim::Duration span) { plan.relaunch = span; }, "15m")
+      ->group("The job");
+}
+
+void add_agents(CLI::App& command, Options& options) {
+  report::JobPlan& plan = options.plan;
+  command
+      .add_option("--min-nodes", plan.min_nodes, "With fewer the job waits (as many as --nodes)")
+      ->check(CLI::Range(1, 100'000))
+      ->group("Its agents");
+  command.add_option("--max-restarts", plan.max_restarts, "As torchrun's")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str()
+      ->group("Its agents");
+  command.add_option("--backend", plan.backend, "Rendezvous backend")
+      ->check(CLI::IsMember({"c10d", "etcd-v2", "etcd-v3", "etcd", "static"}))
+      ->capture_default_str()
+      ->group("Its agents");
+  command
+      .add_flag("--external-store", plan.store_apart,
+                "The store is on a machine of its own, as etcd always is")
+      ->group("Its agents");
+  command.add_option("--variant", options.variant, "What the agents speak")
+      ->check(CLI::IsMember({"torch-2.x", "torch-1.13", "hardened"}))
+      ->capture_default_str()
+      ->group("Its agents");
+  add_span(
+      command, "--join", "join_timeout of --rdzv-conf",
+      [&](sim::Duration span) { plan.join = span; }, "600s")
+      ->group("Its agents");
+  add_span(
+      command, "--last-call", "last_call_timeout of --rdzv-conf",
+      [&](sim::Duration span) { plan.last_call = span; }, "30s")
+      ->group("Its agents");
+  add_span(
+      command, "--keep-alive", "keep_alive_interval of --rdzv-conf",
+      [&](sim::Duration span) { plan.keep_alive = span; }, "5s", std::chrono::milliseconds(1))
+      ->group("Its agents");
+  add_span(
+      command, "--monitor", "--monitor-interval of torchrun",
+      [&](sim::Duration span) { plan.monitor = span; }, "100ms", std::chrono::milliseconds(1))
+      ->group("Its agents");
+}
+
+void add_method(CLI::App& command, Options& options) {
+  report::PlanOptions& how = options.how;
+  add_span(
+      command, "--for", "How long the job runs", [&](sim::Duration span) { how.length = span; },
+      "30d", std::chrono::hours(1));
+  command
+      .add_option("--episodes", how.simulation.episodes, "How often each kind of failure is played")
+      ->check(CLI::Range(1, 1'000))
+      ->capture_default_str();
+  command
+      .add_option("--simulated-nodes", how.simulation.nodes_max,
+                  "With how many nodes at most; one start of all is played besides")
+      ->check(CLI::Range(2, 100'000))
+      ->capture_default_str();
+  command.add_option("--seed", how.simulation.seed, "Seed of all draws")->capture_default_str();
+  add_span(
+      command, "--real-time-limit", "Real time that the start of all nodes may take",
+      [&](sim::Duration span) {
+        how.simulation.start_of_all_max =
+            std::chrono::duration_cast<std::chrono::milliseconds>(span);
+      },
+      "60s", std::chrono::milliseconds(1));
+  command.add_flag("--json", options.json, "Print the plan as JSON");
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "plan", "Say how much of its time a job trains, where the rest goes, and what to set");
+  add_cluster(*command, *options);
+  add_job(*command, *options);
+  add_agents(*command, *options);
+  add_method(*command, *options);
+  command->footer(
+      "Each kind of failure is played by the protocol itself; weeks of the job are then drawn as "
+      "calm between such failures.\n"
+      "Examples:\n"
+      "  hooke plan --nodes 2000 --spares 4 --mtbf 5h --checkpoint 15m --join 600s --last-call "
+      "30s\n"
+      "  hooke plan --nodes 64 --min-nodes 60 --node-mtbf 90d --save 40s --json\n"
+      "Exit codes: 0; 2 bad usage; 3 the harness failed.");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace hooke::cli
