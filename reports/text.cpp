@@ -73,21 +73,23 @@ std::string pad(const std::string& text, std::size_t width) {
 
 std::string wrap(const std::string& text, std::size_t width, const std::string& indent) {
   std::string out;
-  std::size_t column = 0;
+  std::size_t column = columns(indent);
+  bool is_first = true;
   std::size_t begin = 0;
   while (begin < text.size()) {
     std::size_t end = text.find(' ', begin);
     if (end == std::string::npos) end = text.size();
     const std::string word = text.substr(begin, end - begin);
-    if (column != 0 && column + 1 + columns(word) > width) {
+    if (!is_first && column + 1 + columns(word) > width) {
       out += "\n" + indent;
       column = columns(indent);
-    } else if (column != 0) {
+    } else if (!is_first) {
       out += ' ';
       ++column;
     }
     out += word;
     column += columns(word);
+    is_first = false;
     begin = end + 1;
   }
   return out;

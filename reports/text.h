@@ -22,7 +22,8 @@ std::string bytes_text(std::uint64_t bytes);
 std::string fit(const std::string& text, std::size_t width);
 /// `text` filled up with blanks to `width` columns.
 std::string pad(const std::string& text, std::size_t width);
-/// Breaks `text` at blanks so that no line is wider than `width`; later lines start with `indent`.
+/// Breaks `text`, which is to stand behind `indent`, at blanks so that no line is wider than `width`
+/// with it; later lines start with it.
 std::string wrap(const std::string& text, std::size_t width, const std::string& indent);
 /// "a, b, c".
 std::string joined(const std::vector<std::string>& words, const char* between = ", ");

@@ -179,6 +179,6 @@ inline constexpr EventType etcd_misbehaved{"etcd.misbehaved", {"how"}};
 // ---- marks
 // ----------------------------------------------------------------------------------------
 /// A `sometimes` point: something interesting happened that a search should see at least once.
-inline constexpr EventType coverage_point{"mark", {"name"}};
+inline constexpr EventType coverage_point{"coverage.point", {"name"}};
 
 }  // namespace hooke::model::events

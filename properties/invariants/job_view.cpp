@@ -91,16 +91,16 @@ JobId JobView::job_named(std::string_view run_id) {
 
 std::span<const sim::EventType* const> JobView::interests() {
   static constexpr std::array kFollowed{
-      &wev::process_started,     &wev::process_ended,    &wev::process_signalled,
-      &wev::fault_injected,      &wev::fault_felt,       &wev::fault_ended,
-      &wev::fiber_held_up,       &ev::agent_started,     &ev::agent_settings,
-      &ev::agent_signalled,      &ev::agent_finished,    &ev::group_state,
-      &ev::group_restarting,     &ev::worker_started,    &ev::worker_ended,
-      &ev::exit_barrier_entered, &ev::exit_barrier_left, &ev::ranks_assigned,
-      &ev::rendezvous_joining,   &ev::rendezvous_joined, &ev::rendezvous_completed,
-      &ev::rendezvous_added,     &ev::rendezvous_left,   &ev::rendezvous_failed,
-      &ev::rendezvous_evicted,   &ev::restart_refused,   &ev::worker_signalled,
-      &ev::store_serving,        &ev::store_stopped,     &ev::failure_reported,
+      &wev::process_started,     &wev::process_ended,     &wev::process_signalled,
+      &wev::fault_injected,      &wev::fault_took_effect, &wev::fault_ended,
+      &wev::fiber_held_up,       &ev::agent_started,      &ev::agent_settings,
+      &ev::agent_signalled,      &ev::agent_finished,     &ev::group_state,
+      &ev::group_restarting,     &ev::worker_started,     &ev::worker_ended,
+      &ev::exit_barrier_entered, &ev::exit_barrier_left,  &ev::ranks_assigned,
+      &ev::rendezvous_joining,   &ev::rendezvous_joined,  &ev::rendezvous_completed,
+      &ev::rendezvous_added,     &ev::rendezvous_left,    &ev::rendezvous_failed,
+      &ev::rendezvous_evicted,   &ev::restart_refused,    &ev::worker_signalled,
+      &ev::store_serving,        &ev::store_stopped,      &ev::failure_reported,
       &ev::job_given_up,
   };
   return kFollowed;
@@ -136,7 +136,7 @@ void JobView::on_world_event(const sim::Event& event) {
     on_process_signalled(event);
   } else if (event.type == &wev::fault_injected) {
     on_fault(event);
-  } else if (event.type == &wev::fault_felt) {
+  } else if (event.type == &wev::fault_took_effect) {
     ledger_.felt(event.field("fault").number(), event.at);
   } else if (event.type == &wev::fault_ended) {
     ledger_.end(event.field("fault").number(),

@@ -51,7 +51,7 @@ void load_fault_point(const Place& place, Trigger& trigger) {
 void load_event(const Place& place, Trigger& trigger, const std::vector<std::string>& own,
                 const model::Plugins& plugins) {
   const Place event = place.at("event");
-  trigger.event = event.text();
+  trigger.event = std::string(present_event_name(event.text()));
   const sim::EventType* const type = find_event(*trigger.event);
   if (type == nullptr) event.refuse_word("a known event", *trigger.event, event_names());
   std::vector<std::string> keys = own;

@@ -130,4 +130,8 @@ std::span<const std::string_view> roles();
 /// Every point in the model's code where a trigger may act ("agent.joined").
 std::span<const std::string_view> fault_points();
 
+/// Events that have been renamed keep their former names (mark, fault.felt) in scenarios and traces
+/// until version 0.2. What is no former name is returned as it is.
+std::string_view present_event_name(std::string_view name);
+
 }  // namespace hooke::scenario

@@ -18,7 +18,7 @@ using scenario::TimelineEntry;
 
 /// Told again and again, or told of others: they bound nothing that is not bounded already.
 constexpr std::array<std::string_view, 8> kNoise{
-    "keep_alive.tick",  "rendezvous.exchanged", "agent.settings",  "mark",
+    "keep_alive.tick",  "rendezvous.exchanged", "agent.settings",  "coverage.point",
     "rendezvous.write", "heartbeat.received",   "rendezvous.cost", "watchdog.changed"};
 
 /// Collects the boundaries of a run as they pass, and when.

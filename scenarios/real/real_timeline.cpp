@@ -307,13 +307,13 @@ void RealTimeline::at_once(std::string_view kind, const std::string& target, boo
   const std::int64_t fault = begins(kind, target, {});
   if (!felt) return;
   ++effect.felt;
-  cluster_.note(sim::kNoNode, sim::Pid{0}, wev::fault_felt, {fault, std::string(kind)});
+  cluster_.note(sim::kNoNode, sim::Pid{0}, wev::fault_took_effect, {fault, std::string(kind)});
 }
 
 void RealTimeline::ends(std::int64_t fault, std::string_view kind, bool felt, Effect& effect) {
   if (felt) {
     ++effect.felt;
-    cluster_.note(sim::kNoNode, sim::Pid{0}, wev::fault_felt, {fault, std::string(kind)});
+    cluster_.note(sim::kNoNode, sim::Pid{0}, wev::fault_took_effect, {fault, std::string(kind)});
   }
   cluster_.note(sim::kNoNode, sim::Pid{0}, wev::fault_ended,
                 {fault, std::string(kind), std::int64_t{0}});

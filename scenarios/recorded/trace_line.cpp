@@ -6,6 +6,7 @@
 
 #include "model/observe/event_registry.h"
 #include "scenarios/format/json_reader.h"
+#include "scenarios/format/vocabulary.h"
 #include "scenarios/outcome/trigger.h"
 #include "scenarios/recorded/worker_events.h"
 #include "sim/world/world_event_registry.h"
@@ -39,7 +40,8 @@ RawEvent::Field field_from(const Place& place) {
 
 }  // namespace
 
-const sim::EventType* event_type_called(std::string_view name) {
+const sim::EventType* event_type_called(std::string_view told) {
+  const std::string_view name = present_event_name(told);
   if (const sim::EventType* const type = model::find_event_type(name)) return type;
   if (const sim::EventType* const type = world::find_event_type(name)) return type;
   for (const sim::EventType* const type : {&events::timeline_acted, &events::worker_reported,

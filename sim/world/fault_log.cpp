@@ -43,7 +43,8 @@ std::string_view to_string(FaultKind kind) {
 void FaultLog::feel(FaultId fault) {
   HOOKE_CHECK(fault.value < entries_.size(), "a fault that is felt was injected");
   Entry& entry = entries_[fault.value];
-  if (entry.felt++ == 0) world_.emit(events::fault_felt, {fault.value, to_string(entry.kind)});
+  if (entry.felt++ == 0)
+    world_.emit(events::fault_took_effect, {fault.value, to_string(entry.kind)});
   for (auto earlier = entry.earlier; earlier; earlier = entries_[earlier->value].earlier) {
     ++entries_[earlier->value].felt;
   }

@@ -161,7 +161,7 @@ class World {
   /// Serial service for ports without one of their own.
   void set_default_service(ServiceModel model);
 
-  /// Injects a fault now. Emits `fault.injected`; `fault.felt` is emitted the first time it changes
+  /// Injects a fault now. Emits `fault.injected`; `fault.took_effect` is emitted the first time it changes
   /// what some process experiences. std::invalid_argument when it lacks the node or the pid that
   /// its kind needs, or stops a clock by drifting; a pid that no process has, or the number of a
   /// process that has ended, is felt by no process.

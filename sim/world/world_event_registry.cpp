@@ -13,7 +13,7 @@ constexpr std::array kAll{
     &events::node_crashed,    &events::node_restarted,     &events::process_started,
     &events::process_ended,   &events::process_orphaned,   &events::process_signalled,
     &events::process_paused,  &events::process_resumed,    &events::listener_opened,
-    &events::listener_closed, &events::fault_injected,     &events::fault_felt,
+    &events::listener_closed, &events::fault_injected,     &events::fault_took_effect,
     &events::fault_ended,     &events::fault_point_passed, &events::request_arrived,
     &events::fiber_held_up,   &events::core_healed,        &events::process_asked,
 };

@@ -37,7 +37,7 @@ inline constexpr EventType request_arrived{"request.arrived", {"to", "port", "nu
 /// `kind` is the scenario's word where there is one. `for`: how long it is to last; 0: until
 /// healed, or no time at all where its kind is instantaneous.
 inline constexpr EventType fault_injected{"fault.injected", {"fault", "kind", "target", "for"}};
-inline constexpr EventType fault_felt{"fault.felt", {"fault", "kind"}};
+inline constexpr EventType fault_took_effect{"fault.took_effect", {"fault", "kind"}};
 /// `lingers`: for how long what it has slowed down before goes on to be late.
 inline constexpr EventType fault_ended{"fault.ended", {"fault", "kind", "lingers"}};
 /// From now on only the machines `nodes` (names with commas between them), the stores that they

@@ -270,8 +270,8 @@ Script& Script::held_up(const std::string& name, sim::Duration span) {
   return emit(name, agent_pid(name), wev::fiber_held_up, {"keep_alive", span});
 }
 
-Script& Script::fault_felt(std::int64_t fault, const std::string& kind) {
-  return world(wev::fault_felt, {fault, kind});
+Script& Script::fault_took_effect(std::int64_t fault, const std::string& kind) {
+  return world(wev::fault_took_effect, {fault, kind});
 }
 
 Script& Script::fault_over(std::int64_t fault, const std::string& kind, sim::Duration lingers) {

@@ -84,7 +84,7 @@ class Script {
   Script& fault(std::int64_t fault, const std::string& kind, sim::Duration lasts = {},
                 const std::string& target = "");
   Script& fault_over(std::int64_t fault, const std::string& kind, sim::Duration lingers = {});
-  Script& fault_felt(std::int64_t fault, const std::string& kind);
+  Script& fault_took_effect(std::int64_t fault, const std::string& kind);
   /// `nodes`: names with commas between them; `peers` below zero: for ever.
   Script& core_healed(const std::string& nodes, sim::Duration work, sim::Duration peers = 60s,
                       const std::string& endless = "");

@@ -228,7 +228,7 @@ TEST(CloseAuthority, what_hinders_the_closing_agent_is_told_with_it_and_nothing_
   const auto limit = [](const std::string& kind, const std::string& target, bool felt) {
     Script script = two_nodes_at_work();
     script.fault(0, kind, 0s, target);
-    if (felt) script.fault_felt(0, kind);
+    if (felt) script.fault_took_effect(0, kind);
     script.restarts("b", "membership_change").joining("b").at(20s).closes("b");
     const auto found = limits(script.finish(false), kCloseAuthority);
     return found.size() == 1 ? found.front() : "not told once";

@@ -111,7 +111,8 @@ std::string verdict_on_a_second_attempt(bool hindered, sim::Duration complete) {
   Script script = two_that_never_form();
   script.agent_starts("c").joining("c");
   for (const char* const node : {"a", "b", "c"}) script.added(node, "participants", 1);
-  if (hindered) script.at(20s).fault(1, "clock_freeze", 100s, "c").fault_felt(1, "clock_freeze");
+  if (hindered)
+    script.at(20s).fault(1, "clock_freeze", 100s, "c").fault_took_effect(1, "clock_freeze");
   script.at(40s).added("a", "participants", 2).added("b", "participants", 2);
   script.at(complete).completed("a", 2, 2);
   return verdict(script, kFormation);

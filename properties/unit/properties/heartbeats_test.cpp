@@ -94,7 +94,7 @@ TEST(HeartbeatLossSeen, an_agent_that_waits_for_a_disturbed_store_may_be_late) {
 TEST(HeartbeatLossSeen, so_may_one_whose_question_was_not_answered_for_as_long_as_it_waits_for_it) {
   const auto seen_at = [](sim::Duration loss) {
     Watched script;
-    script.fault(1, "service_reply_lost").at(3s).fault_felt(1, "service_reply_lost");
+    script.fault(1, "service_reply_lost").at(3s).fault_took_effect(1, "service_reply_lost");
     script.at(loss);
     script.lost(loss - 2s);
     return witnesses(script.finish(false), kSeen);

@@ -69,7 +69,7 @@ TEST(InvariantSet, an_invariant_without_interests_sees_everything_in_order) {
   registry.add([&] { return std::make_unique<Counter>(&seen, true); });
   InvariantSet set(registry);
   show_three_events(set);
-  EXPECT_THAT(seen, ElementsAre("node.crashed", "rendezvous.joined", "mark"));
+  EXPECT_THAT(seen, ElementsAre("node.crashed", "rendezvous.joined", "coverage.point"));
 }
 
 TEST(InvariantSet, an_invariant_keeps_its_first_five_violations) {

@@ -72,7 +72,7 @@ TEST(Ledger, what_a_name_does_hinders_from_the_moment_when_it_is_felt) {
   Script script = three_nodes();
   script.at(10s).fault(0, "dns_alias", 0s, "b").at(20s);
   EXPECT_TRUE(can_ask(script, 2, 19s)) << "it has changed nothing yet";
-  script.fault_felt(0, "dns_alias");
+  script.fault_took_effect(0, "dns_alias");
   EXPECT_TRUE(can_ask(script, 2, 19s));
   EXPECT_FALSE(can_ask(script, 2, 20s));
 }

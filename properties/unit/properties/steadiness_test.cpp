@@ -176,8 +176,8 @@ TEST(BlipTolerance, answers_that_are_lost_one_after_the_other_are_no_blip) {
   settings.read_timeout = 5s;
   const auto verdict_of = [&](sim::Duration second, sim::Duration end) {
     Script script = at_work_beside_a_store({"a", "b"}, settings);
-    script.at(20s).fault(0, "service_reply_lost").fault_felt(0, "service_reply_lost");
-    script.at(second).fault(1, "service_reply_lost").fault_felt(1, "service_reply_lost");
+    script.at(20s).fault(0, "service_reply_lost").fault_took_effect(0, "service_reply_lost");
+    script.at(second).fault(1, "service_reply_lost").fault_took_effect(1, "service_reply_lost");
     return verdict_of_a_lost_connection(script, end);
   };
   EXPECT_EQ(verdict_of(25s, 30s), "nothing owed");
@@ -188,7 +188,7 @@ TEST(BlipTolerance, answers_that_are_lost_one_after_the_other_are_no_blip) {
 
 TEST(BlipTolerance, one_lost_answer_is_a_blip_however_long_it_is_waited_for) {
   Script script = at_work_beside_a_store({"a", "b"});
-  script.at(20s).fault(0, "service_reply_lost").fault_felt(0, "service_reply_lost");
+  script.at(20s).fault(0, "service_reply_lost").fault_took_effect(0, "service_reply_lost");
   EXPECT_EQ(verdict_of_a_lost_connection(script, 80s), "broken");
 }
 

@@ -182,7 +182,7 @@ TEST(Bootstrap, an_agent_that_a_name_led_astray_may_have_found_another_store) {
     Script script;
     script.agent_starts("a").agent_starts("b").agent_starts("c");
     script.fault(0, kind == "net_partition" ? kind : "dns_alias", {}, "a");
-    if (kind == "dns_alias") script.fault_felt(0, kind);
+    if (kind == "dns_alias") script.fault_took_effect(0, kind);
     script.joined("a", 0, 0, 2, "a.sim:29500").joined("b", 0, 1, 2, "a.sim:29500");
     script.joined("c", 0, 1, 2, "b.sim:29500").workers_start("c");
     EXPECT_THAT(limits(script.finish(false), "safety.bootstrap"),

@@ -330,5 +330,20 @@ RC_GTEST_PROP(Duration, is_read_back_from_its_text, ()) {
   RC_ASSERT(parse_duration(duration_text(span)) == span);
 }
 
+TEST(Loader, events_that_were_renamed_are_known_by_their_former_names) {
+  const std::string form = R"({"version": 1, "name": "n", "seed": 1,
+    "protocol": {"rendezvous": {"min_nodes": 1, "max_nodes": 1}},
+    "cluster": {"nodes": [{"id": "a"}]}, "workers": {"program": [{"exit": 0}]},
+    "timeline": [], "expect": {"events": [{"event": "EVENT"}]}})";
+  for (const auto& [former, present] : std::map<std::string, std::string>{
+           {"mark", "coverage.point"}, {"fault.felt", "fault.took_effect"}}) {
+    std::string text = form;
+    text.replace(text.find("EVENT"), 5, former);
+    const Scenario scenario = load_scenario(text, "test");
+    EXPECT_EQ(scenario.expect.events.at(0).event, present);
+    EXPECT_EQ(load_scenario(write_scenario(scenario), "again"), scenario);
+  }
+}
+
 }  // namespace
 }  // namespace hooke::scenario

@@ -271,7 +271,7 @@ TEST(Plugins, a_projects_agent_gets_the_parts_and_has_the_say) {
   TestJob job;
   observe(job);
   job.start_and_run();
-  EXPECT_EQ(job.texts("mark", "name"), (Texts{"here", "here SUCCEEDED"}));
+  EXPECT_EQ(job.texts("coverage.point", "name"), (Texts{"here", "here SUCCEEDED"}));
   EXPECT_EQ(job.status(), 0);
 }
 
@@ -282,7 +282,7 @@ TEST(Plugins, the_last_word_on_a_failed_job_is_succeeded_and_failed_where_harden
     job[0].config.variant = variant;
     job.worker = exits(1s, 1);
     job.start_and_run();
-    EXPECT_EQ(job.texts("mark", "name"),
+    EXPECT_EQ(job.texts("coverage.point", "name"),
               (Texts{"here", variant == Variant::hardened ? "here FAILED" : "here SUCCEEDED"}));
   }
 }

@@ -87,7 +87,7 @@ TEST(StateWatch, a_node_that_takes_itself_for_dead) {
   const auto events = events_of(stored(before), with({kOther}, true));
   EXPECT_THAT(events, Contains("rendezvous.evicted 0/100 run_id=job round=0 descriptor=a_100_0 "
                                "heartbeat_age=40000000000 was_participant=1"));
-  EXPECT_THAT(events, Contains("mark 0/100 name=self_evicted"));
+  EXPECT_THAT(events, Contains("coverage.point 0/100 name=self_evicted"));
 }
 
 /// In the same write it takes a seat of the next round.
@@ -112,7 +112,7 @@ TEST(StateWatch, a_closed_rendezvous) {
 TEST(StateWatch, a_write_that_was_lost) {
   const sim::Value there = stored(with({kOther}, false));
   const auto events = events_of(model::c10d_no_state(), with({kSelf}, false), std::optional(there));
-  EXPECT_THAT(events, Contains("mark 0/100 name=cas_lost"));
+  EXPECT_THAT(events, Contains("coverage.point 0/100 name=cas_lost"));
   EXPECT_THAT(events, Not(Contains(StartsWith("rendezvous.write"))));
 }
 

@@ -71,7 +71,7 @@ TEST(CoreHealing, a_partition_of_one_machine_from_all_is_healed_towards_the_core
   EXPECT_TRUE(std::find(told.begin(), told.end(),
                         "fault.injected fault=1 kind=net_partition target=a <-> c d for=0") !=
               told.end());
-  EXPECT_EQ(told.back().substr(0, 35), "fault.felt fault=1 kind=net_partiti");
+  EXPECT_EQ(told.back().substr(0, 42), "fault.took_effect fault=1 kind=net_partiti");
 }
 
 TEST(CoreHealing, a_one_way_partition_stays_one_way) {

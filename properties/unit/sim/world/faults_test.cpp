@@ -73,8 +73,8 @@ TEST(Faults, being_felt_is_told_once_and_counted_each_time) {
   });
   test.run();
   EXPECT_EQ(test.world->felt(fault), 3U);
-  EXPECT_EQ(test.events.starting_with("fault.felt"),
-            (Lines{"fault.felt fault=0 kind=dns_unresolvable"}));
+  EXPECT_EQ(test.events.starting_with("fault.took_effect"),
+            (Lines{"fault.took_effect fault=0 kind=dns_unresolvable"}));
 }
 
 TEST(Faults, healing_ends_a_fault_once_and_twice_is_harmless) {

@@ -130,7 +130,7 @@ TEST(NetworkFaults, a_partition_of_others_is_not_felt) {
   pair.test.run();
   EXPECT_EQ(answer, "hi");
   EXPECT_EQ(pair.test.world->felt(fault), 0U);
-  EXPECT_EQ(pair.test.events.count("fault.felt"), 0U);
+  EXPECT_EQ(pair.test.events.count("fault.took_effect"), 0U);
 }
 
 TEST(NetworkFaults, a_partition_reaches_paths_that_are_first_used_while_it_lasts) {
