@@ -90,7 +90,8 @@ bool commands_terminal(const std::string& text) {
 
 class Handler {
  public:
-  Handler(const std::string& source, ordered_json& root) : source_(source), root_(root) {}
+  Handler(const std::string& source, std::string_view text, ordered_json& root)
+      : source_(source), text_(text), root_(root) {}
 
   bool null() { return put(nullptr); }
   bool boolean(bool value) { return put(value); }
@@ -117,8 +118,7 @@ class Handler {
   bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception& error) {
     // The parser counts the bytes it has read, that one included.
     const std::size_t offset = byte > 0 ? byte - 1 : 0;
-    throw ScenarioError(source_ + ": byte " + std::to_string(offset) + ": " +
-                        complaint(error.what()));
+    throw ScenarioError(source_ + ": " + place_in(text_, offset) + ": " + complaint(error.what()));
   }
 
  private:
@@ -178,6 +178,7 @@ class Handler {
   }
 
   const std::string& source_;
+  std::string_view text_;
   ordered_json& root_;
   std::vector<ordered_json*> stack_;
   std::vector<std::set<std::string>> keys_;
@@ -208,40 +209,58 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+[[noreturn]] void refuse_file(const std::string& path, const std::string& expected,
+                              const std::string& got) {
+  throw ScenarioError(path + ": byte 0: expected " + expected + ", got " + got);
+}
+
+std::string read_all(std::FILE* file, const std::string& path) {
+  std::string text;
+  std::string chunk(1 << 16, '\0');
+  while (const std::size_t count = std::fread(chunk.data(), 1, chunk.size(), file)) {
+    text.append(chunk, 0, count);
+    check_size(text.size(), path);  // what is no regular file tells no size beforehand
+  }
+  if (std::ferror(file) != 0) refuse_file(path, "a readable file", "a read error");
+  return text;
+}
+
 }  // namespace
 
 std::string read_file(const std::string& path) {
-  const auto refuse = [&](const std::string& expected, const std::string& got) {
-    throw ScenarioError(path + ": byte 0: expected " + expected + ", got " + got);
-  };
+  if (path == "-") return read_all(stdin, path);
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
-  if (std::filesystem::is_directory(status)) refuse("a file", "a directory");
+  if (std::filesystem::is_directory(status)) refuse_file(path, "a file", "a directory");
   if (std::filesystem::is_regular_file(status)) {
     check_size(std::filesystem::file_size(path, error), path);
   }
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
                                                              &std::fclose);
-  if (file == nullptr) refuse("a readable file", std::strerror(errno));
-  std::string text;
-  std::string chunk(1 << 16, '\0');
-  while (const std::size_t count = std::fread(chunk.data(), 1, chunk.size(), file.get())) {
-    text.append(chunk, 0, count);
-    check_size(text.size(), path);  // what is no regular file tells no size beforehand
+  if (file == nullptr) refuse_file(path, "a readable file", std::strerror(errno));
+  return read_all(file.get(), path);
+}
+
+std::string place_in(std::string_view text, std::size_t offset) {
+  if (text.substr(0, text.size() - std::min<std::size_t>(1, text.size())).find('\n') ==
+      std::string_view::npos) {
+    return "byte " + std::to_string(offset);
   }
-  if (std::ferror(file.get()) != 0) refuse("a readable file", "a read error");
-  return text;
+  const std::string_view before = text.substr(0, offset);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t begin = before.rfind('\n') + 1;  // npos + 1 is 0
+  return "line " + std::to_string(line) + ", column " + std::to_string(offset - begin + 1);
 }
 
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& source) {
   check_size(text.size(), source);
   // The parser takes a NUL byte for the end of the text, whatever follows it.
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
-    throw ScenarioError(source + ": byte " + std::to_string(nul) +
+    throw ScenarioError(source + ": " + place_in(text, nul) +
                         ": expected UTF-8 text, got a NUL byte");
   }
   ordered_json root;
-  Handler handler(source, root);
+  Handler handler(source, text, root);
   ordered_json::sax_parse(text, &handler);
   return root;
 }

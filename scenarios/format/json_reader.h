@@ -26,13 +26,17 @@ inline constexpr std::size_t kValuesMax = 2'000'000;
 /// The longest span a scenario may name: ten years, so that sums of spans stay far from overflow.
 inline constexpr sim::Duration kSpanMax = std::chrono::hours(24 * 365 * 10);
 
-/// The bytes of a file. ScenarioError when it cannot be read, is a directory or has more than
+/// The bytes of a file; of the standard input, when `path` is "-". ScenarioError when it cannot be read, is a directory or has more than
 /// kScenarioBytesMax bytes; a regular file of that kind is refused before any of it is read.
 std::string read_file(const std::string& path);
 
+/// Where a person finds that byte: "line 3, column 7", counted from 1 and in bytes; of a text of one
+/// line "byte 6", counted from 0.
+std::string place_in(std::string_view text, std::size_t offset);
+
 /// Parses `text`; `source` names it in messages. ScenarioError for broken or truncated JSON and
-/// broken UTF-8 (both with the offset of the first wrong byte, counted from 0), nesting beyond 64,
-/// more than kValuesMax values, and a key that stands twice in one object.
+/// broken UTF-8 (both with the place of the first wrong byte), nesting beyond 64, more than
+/// kValuesMax values, and a key that stands twice in one object.
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& source);
 
 /// The candidate nearest to `word` by edit distance, when it is near enough to be a slip.

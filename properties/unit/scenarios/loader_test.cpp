@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "scenarios/format/duration.h"
+#include "scenarios/format/json_reader.h"
 #include "scenarios/format/writer.h"
 #include "test_files.h"
 
@@ -139,7 +140,7 @@ TEST(BadInput, nesting_of_64_is_read_and_of_65_refused) {
 
 TEST(BadInput, what_stands_behind_a_nul_byte_is_not_ignored) {
   EXPECT_EQ(refusal_of(scenario_with("") + std::string("\0 7", 3)),
-            "x: byte " + std::to_string(scenario_with("").size()) +
+            "x: " + place_in(scenario_with("") + "7", scenario_with("").size()) +
                 ": expected UTF-8 text, got a NUL byte");
 }
 
@@ -151,13 +152,21 @@ TEST(BadInput, an_object_of_very_many_keys_is_read_in_no_more_than_its_share_of_
   EXPECT_EQ(refusal_of(text), "x: /k0: expected a known key, got \"k0\"");
 }
 
+TEST(BadInput, a_place_is_a_line_and_a_column_where_there_are_several_lines) {
+  EXPECT_EQ(place_in("{\"a\": x}\n", 6), "byte 6");
+  EXPECT_EQ(place_in("", 0), "byte 0");
+  EXPECT_EQ(place_in("{\n  \"a\": x\n}", 9), "line 2, column 8");
+  EXPECT_EQ(place_in("x\n{}", 0), "line 1, column 1");
+  EXPECT_EQ(place_in("{\n\n", 3), "line 3, column 1");
+}
+
 TEST(BadInput, a_scenario_cut_at_any_byte_is_refused_where_it_ends) {
   const std::string text =
       contents(source_directory() / "scenarios/library/smoke/late-joiner.json");
   ASSERT_GT(text.size(), 500U);
   for (std::size_t length = 0; length + 2 < text.size(); ++length) {
     ASSERT_TRUE(refusal_of(text.substr(0, length))
-                    .starts_with("x: byte " + std::to_string(length) + ": expected "))
+                    .starts_with("x: " + place_in(text.substr(0, length), length) + ": expected "))
         << length << ": " << refusal_of(text.substr(0, length));
   }
 }
@@ -173,8 +182,8 @@ RC_GTEST_PROP(BadInput, a_broken_byte_in_a_text_is_refused_at_its_offset, ()) {
   const std::string message = refusal_of(broken);
   // Of a sequence that never comes to its end the first byte that does not belong is meant.
   const std::string expected = ": expected UTF-8 text, got a broken sequence";
-  RC_ASSERT(message == "x: byte " + std::to_string(at) + expected ||
-            message == "x: byte " + std::to_string(at + 1) + expected);
+  RC_ASSERT(message == "x: " + place_in(broken, at) + expected ||
+            message == "x: " + place_in(broken, at + 1) + expected);
 }
 
 RC_GTEST_PROP(BadInput, whatever_the_bytes_they_are_refused_with_a_message_or_loaded, ()) {

@@ -281,7 +281,9 @@ void add_run(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand(
       "run", "Replay scenarios, simulated or with real processes, and judge them");
-  command->add_option("paths", options->paths, "Scenario files, or directories with scenario files")
+  command
+      ->add_option("paths", options->paths,
+                   "Scenario files, directories with scenario files, or - for the standard input")
       ->required();
   command->add_option("--seed", options->seed, "Seed of all draws, instead of the scenario's own");
   command

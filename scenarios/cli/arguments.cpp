@@ -1,0 +1,129 @@
+// Names are looked up in the commands themselves, so that none is written twice.
+#include "scenarios/cli/arguments.h"
+
+#include <algorithm>
+
+#include "scenarios/format/json_reader.h"
+
+namespace hooke::cli {
+namespace {
+
+/// The option of `command` that `name` (without dashes) is or begins, if there is just one;
+/// ExtrasError when it begins several.
+const CLI::Option* option_called(const CLI::App& command, const std::string& name) {
+  const CLI::Option* found = nullptr;
+  bool several = false;
+  for (const CLI::Option* const option : command.get_options()) {
+    for (const std::string& whole : option->get_lnames()) {
+      if (whole == name) return option;
+      if (!whole.starts_with(name) || found == option) continue;
+      several = several || found != nullptr;
+      found = option;
+    }
+  }
+  if (several) throw CLI::ExtrasError({"--" + name + " (begins several options)"});
+  return found;
+}
+
+/// The command below `app` of that name; nullptr: none.
+const CLI::App* command_called(const CLI::App& app, const std::string& name) {
+  const auto named =
+      app.get_subcommands([&](const CLI::App* other) { return other->get_name() == name; });
+  return named.empty() ? nullptr : named.front();
+}
+
+/// How far `arguments` name commands below `app`, from the first argument on.
+std::size_t commands_in(const CLI::App*& app, const std::vector<std::string>& arguments) {
+  std::size_t count = 0;
+  while (count < arguments.size()) {
+    const CLI::App* const command = command_called(*app, arguments[count]);
+    if (command == nullptr) break;
+    app = command;
+    ++count;
+  }
+  return count;
+}
+
+std::vector<std::string> with_help_spelled_out(std::vector<std::string> arguments) {
+  if (arguments.empty()) return arguments;
+  if (arguments.front() == "version" && arguments.size() == 1) return {"--version"};
+  if (arguments.front() != "help") return arguments;
+  arguments.erase(arguments.begin());
+  arguments.emplace_back("--help");
+  return arguments;
+}
+
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
+  const auto best = scenario::nearest(word, candidates);
+  return best ? "; did you mean " + *best + "?" : "";
+}
+
+}  // namespace
+
+std::vector<std::string> understood(const CLI::App& app, std::vector<std::string> arguments) {
+  arguments = with_help_spelled_out(std::move(arguments));
+  const CLI::App* command = &app;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    std::string& word = arguments[i];
+    if (!word.starts_with("-")) {
+      const CLI::App* const named = command_called(*command, word);
+      if (named == nullptr) break;
+      command = named;
+      continue;
+    }
+    if (!word.starts_with("--")) {
+      const CLI::Option* const brief = command->get_option_no_throw(word);
+      if (brief != nullptr && brief->get_items_expected_min() > 0) ++i;
+      continue;
+    }
+    if (word == "--") break;
+    const std::size_t equals = word.find('=');
+    const std::string name = word.substr(2, equals - 2);
+    const CLI::Option* const option = option_called(*command, name);
+    if (option == nullptr) continue;
+    const auto& names = option->get_lnames();
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      word = "--" + names.front() + (equals == std::string::npos ? "" : word.substr(equals));
+    }
+    // Its value is not the script.
+    if (equals == std::string::npos && option->get_items_expected_min() > 0) ++i;
+  }
+  return arguments;
+}
+
+std::optional<std::string> complaint(const CLI::App& app, const std::vector<std::string>& arguments,
+                                     const CLI::ParseError& error) {
+  const CLI::App* command = &app;
+  const std::size_t commands = commands_in(command, arguments);
+  const auto below = command->get_subcommands([](const CLI::App*) { return true; });
+  const bool has_word = commands < arguments.size() && !arguments[commands].starts_with("-");
+  if (!below.empty() && has_word) {
+    std::vector<std::string> names;
+    for (const CLI::App* const each : below) names.push_back(each->get_name());
+    return "no command " + arguments[commands] + did_you_mean(arguments[commands], names);
+  }
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return std::nullopt;
+  const auto unknown =
+      std::find_if(arguments.begin(), arguments.end(), [&](const std::string& word) {
+        return word.starts_with("--") && word.size() > 2 &&
+               command->get_option_no_throw(word.substr(0, word.find('='))) == nullptr;
+      });
+  if (unknown == arguments.end()) return std::nullopt;
+  std::vector<std::string> names;
+  for (const CLI::Option* const option : command->get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  const std::string word = unknown->substr(0, unknown->find('='));
+  return "no option " + word + did_you_mean(word, names);
+}
+
+std::string chosen(const CLI::App& app) {
+  std::string out = app.get_name();
+  for (const CLI::App* command = &app; !command->get_subcommands().empty();) {
+    command = command->get_subcommands().back();
+    out += " " + command->get_name();
+  }
+  return out;
+}
+
+}  // namespace hooke::cli
