@@ -44,11 +44,15 @@ std::size_t commands_in(const CLI::App*& app, const std::vector<std::string>& ar
   return count;
 }
 
-std::vector<std::string> with_help_spelled_out(std::vector<std::string> arguments) {
+std::vector<std::string> with_help_spelled_out(const CLI::App& app,
+                                               std::vector<std::string> arguments) {
   if (arguments.empty()) return arguments;
   if (arguments.front() == "version" && arguments.size() == 1) return {"--version"};
   if (arguments.front() != "help") return arguments;
   arguments.erase(arguments.begin());
+  const bool is_name =
+      arguments.size() == 1 && arguments[0].find_first_of("._") != std::string::npos;
+  if (is_name && command_called(app, arguments[0]) == nullptr) return {"list", "all", arguments[0]};
   arguments.emplace_back("--help");
   return arguments;
 }
@@ -61,7 +65,7 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
 }  // namespace
 
 std::vector<std::string> understood(const CLI::App& app, std::vector<std::string> arguments) {
-  arguments = with_help_spelled_out(std::move(arguments));
+  arguments = with_help_spelled_out(app, std::move(arguments));
   const CLI::App* command = &app;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     std::string& word = arguments[i];

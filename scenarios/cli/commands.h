@@ -34,6 +34,8 @@ void add_shrink(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 /// hooke judge TRACE…: judges what happened for real.
 void add_judge(CLI::App& app, int& exit_code);
+/// hooke list: invariants, faults, events and the like by name.
+void add_list(CLI::App& app, int& exit_code);
 /// hooke schema: prints the JSON Schema of scenario files.
 void add_schema(CLI::App& app, int& exit_code);
 /// hooke bench rendezvous: latency of a rendezvous against the number of nodes.

@@ -1,0 +1,158 @@
+// hooke list: the names that scenarios and results use, from the tables that give them their meaning.
+#include <fnmatch.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "model/observe/coverage_points.h"
+#include "model/observe/event_registry.h"
+#include "properties/invariants/invariant.h"
+#include "reports/text.h"
+#include "scenarios/cli/commands.h"
+#include "scenarios/cli/terminal.h"
+#include "scenarios/format/json_reader.h"
+#include "scenarios/format/vocabulary.h"
+#include "sim/world/world_event_registry.h"
+
+namespace hooke::cli {
+namespace {
+
+struct Entry {
+  std::string kind;  ///< "invariant"
+  std::string name;
+  std::string text;
+};
+
+void add_invariants(std::vector<Entry>& out) {
+  for (const auto& invariant : properties::InvariantRegistry::with_builtins().make_all()) {
+    std::string text(invariant->meaning());
+    std::vector<std::string> needs;
+    for (properties::Needs left = invariant->needs(); left != 0; left &= left - 1) {
+      needs.emplace_back(properties::name_of_first(left));
+    }
+    if (!needs.empty()) text += " Excused by a fault of: " + report::joined(needs) + ".";
+    out.push_back({"invariant", std::string(invariant->id()), text});
+  }
+}
+
+void add_faults(std::vector<Entry>& out) {
+  for (const scenario::Word& word : scenario::vocabulary()) {
+    std::vector<std::string> parameters;
+    for (const scenario::ParameterKey& key : scenario::kParameterKeys) {
+      if (!word.takes(key.parameter)) continue;
+      parameters.push_back(std::string(key.name) +
+                           (word.needs(key.parameter) && key.needed ? "" : " (optional)"));
+    }
+    out.push_back(
+        {"fault", std::string(word.name),
+         std::string(word.meaning) + "; " +
+             (parameters.empty() ? "takes nothing" : "takes " + report::joined(parameters))});
+  }
+}
+
+void add_events(std::vector<Entry>& out) {
+  std::vector<const sim::EventType*> types = model::all_event_types();
+  for (const sim::EventType* const type : world::all_event_types()) types.push_back(type);
+  for (const sim::EventType* const type : types) {
+    std::vector<std::string> fields;
+    for (std::size_t i = 0; i < type->field_count; ++i) fields.emplace_back(type->fields[i]);
+    out.push_back({"event", std::string(type->name),
+                   fields.empty() ? "no fields" : "fields " + report::joined(fields)});
+  }
+}
+
+std::vector<Entry> everything() {
+  std::vector<Entry> out;
+  add_invariants(out);
+  add_faults(out);
+  add_events(out);
+  for (const std::string_view point : model::coverage::kAll) {
+    out.push_back({"coverage", std::string(point), "a rare turn that a search should take"});
+  }
+  for (const std::string_view point : scenario::fault_points()) {
+    out.push_back({"fault-point", std::string(point), "a place in an agent's code for a trigger"});
+  }
+  return out;
+}
+
+struct ListOptions {
+  std::string kind;
+  std::vector<std::string> patterns;
+  bool json = false;
+};
+
+/// ScenarioError for a pattern without wildcards that names nothing.
+std::vector<Entry> wanted(const ListOptions& options) {
+  std::vector<Entry> all = everything();
+  std::erase_if(all, [&](const Entry& entry) {
+    return options.kind != "all" && options.kind != entry.kind && options.kind != entry.kind + "s";
+  });
+  if (options.patterns.empty()) return all;
+  std::vector<std::string> names;
+  for (const Entry& entry : all) names.push_back(entry.name);
+  std::vector<Entry> out;
+  for (const std::string& pattern : options.patterns) {
+    const std::size_t before = out.size();
+    for (const Entry& entry : all) {
+      if (fnmatch(pattern.c_str(), entry.name.c_str(), 0) == 0) out.push_back(entry);
+    }
+    if (out.size() > before) continue;
+    const auto near = scenario::nearest(pattern, names);
+    throw scenario::ScenarioError("hooke list: no " +
+                                  (options.kind == "all" ? "name" : options.kind) + " " + pattern +
+                                  (near ? "; did you mean " + *near + "?" : ""));
+  }
+  return out;
+}
+
+int list(const ListOptions& options) {
+  const std::vector<Entry> entries = wanted(options);
+  if (options.json) {
+    nlohmann::ordered_json json = nlohmann::ordered_json::array();
+    for (const Entry& entry : entries) {
+      json.push_back({{"kind", entry.kind}, {"name", entry.name}, {"text", entry.text}});
+    }
+    std::cout << json.dump(2) << '\n';
+    return kAllHeld;
+  }
+  const report::Style style = style_of_terminal();
+  const bool mixed = options.kind == "all";
+  std::size_t width = 0;
+  for (const Entry& entry : entries) width = std::max(width, entry.name.size());
+  const std::string indent(width + 2 + (mixed ? 13 : 0), ' ');
+  for (const Entry& entry : entries) {
+    std::cout << (mixed ? report::pad(entry.kind, 13) : "")
+              << report::paint(style, "1", report::pad(entry.name, width)) << "  "
+              << report::wrap(entry.text, style.width, indent) << '\n';
+  }
+  return kAllHeld;
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<ListOptions>();
+  CLI::App* command = app.add_subcommand(
+      "list", "List the names that scenarios and results use, and what they mean");
+  command
+      ->add_option("kind", options->kind,
+                   "invariants, faults, events, coverage, fault-points or all")
+      ->required()
+      ->check(CLI::IsMember({"invariants", "faults", "events", "coverage", "fault-points", "all"}));
+  command->add_option("names", options->patterns, "Only these; * and ? stand for any characters");
+  command->add_flag("--json", options->json, "Print them as JSON");
+  command->footer(
+      "Examples:\n"
+      "  hooke list invariants\n"
+      "  hooke list faults 'net.*'\n"
+      "  hooke help safety.bounds   (the same as hooke list all safety.bounds)\n"
+      "Exit codes: 0; 2 a name that there is not, or bad usage.");
+  command->callback([options, &exit_code] { exit_code = list(*options); });
+}
+
+}  // namespace hooke::cli
