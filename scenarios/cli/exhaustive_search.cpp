@@ -105,7 +105,7 @@ class Search {
 
 int search_exhaustively(const scenario::Scenario& root, const hunt::Bounds& bounds,
                         const HuntOptions& options) {
-  std::ofstream results = open_for("--results", options.results);
+  OutputFile results("--results", options.results);
   watch_for_interruption();
   Search search(root, bounds, options);
   search.seen.space = "exhaustive search of " + scenario::write_scenario(root);
@@ -119,7 +119,7 @@ int search_exhaustively(const scenario::Scenario& root, const hunt::Bounds& boun
         options.reproducers, options.jobs, options.json);
   }
   if (results.is_open()) results << hunt::write_exploration(search.seen);
-  finish(results, options.results);
+  results.finish();
   if (options.json) {
     std::cout << hunt::write_exploration(search.seen);
   } else {

@@ -160,7 +160,7 @@ int Hunt::run(const HuntOptions& options) {
     std::cout << scenario::write_scenario(world(kernel, *options.print));
     return kAllHeld;
   }
-  std::ofstream results = open_for("--results", options.results);
+  OutputFile results("--results", options.results);
   const auto invariants = properties::InvariantRegistry::with_builtins();
   const hunt::KnownIssues known_issues =
       known_issues_below(options.known_issues, could_be_met, invariants);
@@ -210,7 +210,7 @@ int Hunt::run(const HuntOptions& options) {
   return tell(exploration, options, results);
 }
 
-int Hunt::tell(hunt::Exploration& exploration, const HuntOptions& options, std::ofstream& results) {
+int Hunt::tell(hunt::Exploration& exploration, const HuntOptions& options, OutputFile& results) {
   if (!options.reproducers.empty()) {
     write_reproducers(
         exploration,
@@ -220,7 +220,7 @@ int Hunt::tell(hunt::Exploration& exploration, const HuntOptions& options, std::
         options.reproducers, options.jobs, options.json);
   }
   if (!options.results.empty()) results << hunt::write_exploration(exploration);
-  finish(results, options.results);
+  results.finish();
   std::cout << (options.json ? hunt::write_exploration(exploration)
                              : report::exploration_table(exploration, style_of_terminal()));
   return exit_code_of(exploration);

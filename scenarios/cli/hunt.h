@@ -4,12 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
-#include <fstream>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "scenarios/cli/output_file.h"
 #include "scenarios/hunt/exploration.h"
 #include "sim/kernel/kernel.h"
 
@@ -50,7 +50,7 @@ struct Hunt {
 
  private:
   /// Writes what was seen where the options say so.
-  int tell(hunt::Exploration& exploration, const HuntOptions& options, std::ofstream& results);
+  int tell(hunt::Exploration& exploration, const HuntOptions& options, OutputFile& results);
 };
 
 }  // namespace hooke::cli

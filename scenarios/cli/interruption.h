@@ -3,7 +3,7 @@
 
 namespace hooke::cli {
 
-/// From now on a SIGINT is only remembered.
+/// From now on a first SIGINT is only remembered; the second ends the process.
 void watch_for_interruption();
 [[nodiscard]] bool interrupted();
 

@@ -1,29 +1,30 @@
 #pragma once
 // Files that a command is told to write.
 
-#include <CLI/CLI.hpp>
 #include <fstream>
-#include <stdexcept>
 #include <string>
 
 namespace hooke::cli {
 
-/// Opened before the work, which may take minutes; not open when `path` is empty.
-/// CLI::ValidationError naming the flag when it cannot be written.
-inline std::ofstream open_for(const std::string& flag, const std::string& path) {
-  std::ofstream file;
-  if (path.empty()) return file;
-  file.open(path);
-  if (!file) throw CLI::ValidationError(flag, path + " cannot be written");
-  return file;
-}
+/// Written beside its place and renamed into it when it is whole: what stood there stays until then,
+/// whatever becomes of the command. What is no regular file (a pipe, /dev/null), and a file in a
+/// directory where no other can be made, is written in place.
+class OutputFile : public std::ofstream {
+ public:
+  /// Opened before the work, which may take minutes; not open when `path` is empty.
+  /// CLI::ValidationError naming `flag` when it cannot be written.
+  OutputFile(const std::string& flag, const std::string& path);
+  ~OutputFile() override;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
 
-/// Closes what open_for() has opened. std::runtime_error naming `path` when not all of it could be
-/// written, as on a full disk: a command that has not written what it was asked for has failed.
-inline void finish(std::ofstream& file, const std::string& path) {
-  if (!file.is_open()) return;
-  file.close();
-  if (!file) throw std::runtime_error(path + ": expected room for all of it, the disk had less");
-}
+  /// std::runtime_error naming the path when not all of it could be written, as on a full disk: a
+  /// command that has not written what it was asked for has failed. Nothing when it is not open.
+  void finish();
+
+ private:
+  std::string path_;
+  std::string beside_;  ///< empty: written in place, or finished
+};
 
 }  // namespace hooke::cli

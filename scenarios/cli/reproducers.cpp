@@ -66,9 +66,9 @@ void write_reproducers(hunt::Exploration& exploration, const FirstWorld& first_w
   };
   const auto write = [&](Task& task, const std::string& text) {
     const std::string path = (std::filesystem::path(directory) / task.name).string();
-    std::ofstream file = open_for("--reproducers", path);
+    OutputFile file("--reproducers", path);
     file << text;
-    finish(file, path);
+    file.finish();
     task.finding.reproducer = path;
     ++over;
     tell();

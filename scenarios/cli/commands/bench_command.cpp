@@ -55,13 +55,13 @@ void add_bench(CLI::App& app, int& exit_code) {
       "Example: hooke bench rendezvous --nodes 2 64 1024 --seeds 3\n"
       "Exit codes: 0; 2 bad usage; 3 the harness failed.");
   command->callback([options, &exit_code] {
-    std::ofstream json = open_for("--json", options->json_path);
-    std::ofstream csv = open_for("--csv", options->csv_path);
+    OutputFile json("--json", options->json_path);
+    OutputFile csv("--csv", options->csv_path);
     const report::Study study = report::run_study(options->plan, std::cout);
     if (json.is_open()) json << report::study_json(study);
     if (csv.is_open()) csv << report::study_csv(study);
-    finish(json, options->json_path);
-    finish(csv, options->csv_path);
+    json.finish();
+    csv.finish();
     exit_code = kAllHeld;
   });
 }

@@ -28,7 +28,7 @@ struct BenchStoreOptions {
   std::string json_path;
 };
 
-int measure(sim::Ports& ports, const BenchStoreOptions& options, std::ofstream& json) {
+int measure(sim::Ports& ports, const BenchStoreOptions& options, OutputFile& json) {
   report::StoreLoad load;
   try {
     load.store.endpoint = model::parse_endpoint(options.endpoint, 29400);
@@ -65,7 +65,7 @@ int measure(sim::Ports& ports, const BenchStoreOptions& options, std::ofstream& 
     return kSomethingFell;
   }
   if (json.is_open()) json << results.dump(2) << '\n';
-  finish(json, options.json_path);
+  json.finish();
   return kAllHeld;
 }
 
@@ -93,7 +93,7 @@ void add_bench_store(CLI::App& bench, int& exit_code) {
       "Writes keys that begin with hooke-load/: not for the store of a job you care about.\n"
       "Exit codes: 0; 1 the store failed; 2 bad usage.");
   command->callback([options, &exit_code] {
-    std::ofstream json = open_for("--json", options->json_path);
+    OutputFile json("--json", options->json_path);
     real::allow_many_descriptors();
     real::RealProcess process({"hooke"});
     exit_code = process.run([&](sim::Ports& ports) { return measure(ports, *options, json); });

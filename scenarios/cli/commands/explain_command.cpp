@@ -106,7 +106,7 @@ int explain(const ExplainFlags& flags) {
     scenario.tape.reset();
   }
   if (const auto strategy = kernel::strategy_from(flags.strategy)) scenario.schedule = *strategy;
-  std::ofstream html = open_for("--html", flags.html_path);
+  OutputFile html("--html", flags.html_path);
   Player player(flags);
   report::RunRecord record(scenario.machine_names());
   scenario::RunOptions first;
@@ -160,7 +160,7 @@ int explain(const ExplainFlags& flags) {
     if (more) page.explanations.push_back(std::move(*more));
   }
   html << report::run_page(page);
-  finish(html, flags.html_path);
+  html.finish();
   return kAllHeld;
 }
 

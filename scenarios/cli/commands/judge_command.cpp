@@ -1,6 +1,5 @@
 // hooke judge: traces of what happened for real, judged and shown as a run of a scenario is.
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -29,7 +28,7 @@ struct JudgeOptions {
 };
 
 int judge(const JudgeOptions& options) {
-  std::ofstream html = open_for("--html", options.html_path);
+  OutputFile html("--html", options.html_path);
   const report::Style style = style_of_terminal();
   const auto invariants = properties::InvariantRegistry::with_builtins();
   const auto events = scenario::open_recording(options.paths);
@@ -52,7 +51,7 @@ int judge(const JudgeOptions& options) {
   if (html.is_open()) {
     record.finish(result.run.judged_at);
     html << report::run_page({&result, nullptr, &record, &invariants, {}, events->assumptions()});
-    finish(html, options.html_path);
+    html.finish();
   }
   return result.good() ? kAllHeld : kSomethingFell;
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 
@@ -43,12 +42,6 @@ struct RunOptions {
   std::optional<std::chrono::milliseconds> real_time_limit;
   std::vector<std::string> worlds{"sim"};
 };
-
-std::ofstream open_output(const std::string& path) {
-  std::ofstream out(path, std::ios::binary);
-  if (!out) throw scenario::ScenarioError(path + ": byte 0: expected a writable file, got none");
-  return out;
-}
 
 /// PyTorch's agents in the simulated world. ScenarioError when there are none here.
 std::unique_ptr<guest::Zygote> guests_of_this_machine() {
@@ -205,13 +198,16 @@ void tell(const std::vector<report::Result>& results, const RunOptions& options,
 /// Plays all scenarios in all worlds, and tells each result in a row.
 class Session {
  public:
-  explicit Session(const RunOptions& options) : options_(options), scenarios_(load_all(options)) {
+  explicit Session(const RunOptions& options)
+      : options_(options),
+        scenarios_(load_all(options)),
+        trace_("--trace", options.trace_path),
+        html_("--html", options.html_path),
+        junit_("--junit", options.junit_path) {
     for (const std::string& world : options_.worlds) {  // before anything takes its time
       if (!is_simulated(world)) static_cast<void>(cast_of(world));
       if (world == "pytorch") zygote_ = guests_of_this_machine();
     }
-    if (!options_.trace_path.empty()) trace_ = open_output(options_.trace_path);
-    html_ = open_for("--html", options_.html_path);
   }
 
   std::vector<report::Result> run() {
@@ -233,16 +229,18 @@ class Session {
   }
 
   /// All that was asked for is on disk, or a std::runtime_error says what is not.
-  void finish_files() {
-    finish(html_, options_.html_path);
-    if (trace_) finish(*trace_, options_.trace_path);
+  void finish_files(const std::vector<report::Result>& results) {
+    html_.finish();
+    trace_.finish();
+    if (junit_.is_open()) junit_ << report::to_junit(results);
+    junit_.finish();
   }
 
  private:
   report::Result play(const std::string& file, const scenario::Scenario& scenario,
                       const std::string& world) {
-    Listeners listeners(options_, trace_ ? &*trace_ : nullptr, machines_of(scenario, world),
-                        style_);
+    Listeners listeners(options_, trace_.is_open() ? &trace_ : nullptr,
+                        machines_of(scenario, world), style_);
     report::Result result =
         is_simulated(world) ? run_simulated(file, scenario, options_, invariants_, listeners,
                                             world == "pytorch" ? zygote_.get() : nullptr)
@@ -259,19 +257,13 @@ class Session {
   const std::vector<NamedScenario> scenarios_;
   const properties::InvariantRegistry invariants_ = properties::InvariantRegistry::with_builtins();
   std::unique_ptr<guest::Zygote> zygote_;
-  std::optional<std::ofstream> trace_;
-  std::ofstream html_;
+  OutputFile trace_, html_, junit_;
 };
 
 int run(const RunOptions& options) {
   Session session(options);
   const std::vector<report::Result> results = session.run();
-  if (!options.junit_path.empty()) {
-    std::ofstream junit = open_output(options.junit_path);
-    junit << report::to_junit(results);
-    finish(junit, options.junit_path);
-  }
-  session.finish_files();
+  session.finish_files(results);
   return exit_code_of(results);
 }
 

@@ -11,6 +11,7 @@
 #include "reports/summary.h"
 #include "reports/text.h"
 #include "scenarios/cli/commands.h"
+#include "scenarios/cli/interruption.h"
 #include "scenarios/cli/output_file.h"
 #include "scenarios/cli/real_time_limit.h"
 #include "scenarios/cli/seconds.h"
@@ -123,7 +124,7 @@ std::optional<hunt::Shrunk> search(const Player& player, const scenario::Scenari
   options.on_step = [&](const hunt::ShrinkStep& step) { progress.step(step); };
   options.enough = [&] {
     progress.run(runs);
-    return stopwatch.elapsed() > span_of(seconds);
+    return interrupted() || stopwatch.elapsed() > span_of(seconds);
   };
   return hunt::shrink(start, options,
                       [&](const auto& scenario, const scenario::RunOptions& run_options) {
@@ -151,7 +152,7 @@ int shrink(const ShrinkFlags& flags) {
     start.seed = *flags.seed;
     start.tape.reset();
   }
-  std::ofstream file = open_for("--output", flags.out);
+  OutputFile file("--output", flags.out);
   // The scenario itself, where no file is named, is all that goes to the standard output.
   std::ostream& tell = flags.out.empty() ? std::cerr : std::cout;
 
@@ -181,6 +182,7 @@ int shrink(const ShrinkFlags& flags) {
   options.start = report;
   options.any_cause = flags.any_cause;
   options.runs_max = flags.runs;
+  watch_for_interruption();
   const auto shrunk = search(player, start, std::move(options), flags.seconds, stopwatch);
   if (!shrunk) {
     std::cerr << flags.path << ": failed once and not a second time\n";
@@ -192,17 +194,18 @@ int shrink(const ShrinkFlags& flags) {
     std::cout << text << std::flush;
   } else {
     file << text;
-    finish(file, flags.out);
+    file.finish();
   }
   tell << table(start, shrunk->scenario)
        << fmt::format("\n{} runs in {}: {}\n\n", report::grouped(shrunk->runs),
                       report::short_time(stopwatch.elapsed()),
                       shrunk->minimal ? "without any line of it this failure is gone"
+                      : interrupted() ? "interrupted, it may become smaller still"
                                       : "the budget was used up, it may become smaller still");
 
   const report::Result result = judged(player, text, flags.out, tell);
   const bool verified = result.run.harness_failure.empty() || target->invariant == "harness";
-  return result.run.passed && verified ? kAllHeld : kHarnessFailed;
+  return result.run.passed && verified && !interrupted() ? kAllHeld : kHarnessFailed;
 }
 
 }  // namespace
@@ -245,7 +248,7 @@ void add_shrink(CLI::App& app, int& exit_code) {
       "  hooke shrink bug.json -o small.json\n"
       "  hooke shrink bug.json --invariant safety.one_world > small.json\n"
       "Exit codes: 0 shrunk, or as small as it was; 1 nothing fails; 2 bad input; 3 the harness "
-      "failed, or the first run was inconclusive.");
+      "failed, the first run was inconclusive, or it was interrupted.");
   command->callback([flags, &exit_code] { exit_code = shrink(*flags); });
 }
 
