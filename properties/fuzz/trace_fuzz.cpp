@@ -1,5 +1,5 @@
 // Trace files, of a whole run and of one agent: whatever stands there, it is refused with a message or
-// judged, and shown.
+// judged.
 #include <sys/mman.h>
 #include <unistd.h>
 

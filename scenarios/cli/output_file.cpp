@@ -54,6 +54,8 @@ void OutputFile::finish() {
   }
   if (beside_.empty()) return;
   std::error_code error;
+  const fs::file_status before = fs::status(path_, error);
+  if (fs::exists(before)) fs::permissions(beside_, before.permissions(), error);
   fs::rename(beside_, path_, error);
   if (error) throw std::runtime_error(path_ + ": " + error.message());
   beside_.clear();

@@ -24,6 +24,10 @@ namespace wev = world::events;
 constexpr std::int64_t kKilled = -static_cast<std::int64_t>(sim::Signal::kill);
 /// Corrections below this are not worth a sentence.
 constexpr sim::Duration kToldCorrection = std::chrono::milliseconds(10);
+/// A clock that needed more is not known to the second: the correction is the least that is possible.
+constexpr sim::Duration kSteadyClock = std::chrono::seconds(1);
+/// Between what two agents on one machine read of the difference of its two clocks.
+constexpr sim::Duration kOneClock = std::chrono::milliseconds(1);
 
 /// One file.
 struct AgentTrace {
@@ -31,6 +35,7 @@ struct AgentTrace {
   std::string node;
   std::vector<RawEvent> events;  ///< by the wall clock of its machine, as that was at its first
   std::set<sim::Pid> workers;    ///< which it started and did not see end
+  sim::Duration ahead{};         ///< its machine's wall clock, of the monotonic one
   sim::Duration keep_alive{};  ///< silence after which the others count it as dead; 0: they do not
   std::optional<std::int64_t> exit_code;  ///< it has said that it ends
 
@@ -53,13 +58,12 @@ void take_in(AgentTrace& agent, const RawEvent& event) {
 
 AgentTrace read_agent(const std::string& path, std::vector<std::string>& assumptions) {
   TraceReader reader(path);
-  AgentTrace agent{path, "", {}, {}, {}, std::nullopt};
-  sim::Duration ahead{};  // of its wall clock, of its monotonic one
+  AgentTrace agent{path, "", {}, {}, {}, {}, std::nullopt};
   while (auto line = reader.next()) {
     RawEvent& event = line->event;
     if (agent.events.empty()) {
       agent.node = line->node;
-      if (event.wall) ahead = event.wall->time_since_epoch() - event.at.time_since_epoch();
+      if (event.wall) agent.ahead = event.wall->time_since_epoch() - event.at.time_since_epoch();
     } else if (line->node != agent.node || event.pid != agent.pid()) {
       throw ScenarioError(path + ": event " + std::to_string(line->id) +
                           ": expected an event of the agent that began the trace (process " +
@@ -67,7 +71,7 @@ AgentTrace read_agent(const std::string& path, std::vector<std::string>& assumpt
                           "), got one of process " + std::to_string(event.pid.value) + " on " +
                           line->node);
     }
-    event.at += ahead;
+    event.at += agent.ahead;
     if (!agent.events.empty()) event.at = std::max(event.at, agent.last());
     take_in(agent, event);
     agent.events.push_back(std::move(event));
@@ -103,6 +107,7 @@ class AgentTraces final : public RecordedEvents {
   explicit AgentTraces(const std::vector<std::string>& paths) {
     for (const std::string& path : paths) agents_.push_back(read_agent(path, assumptions_));
     refuse_twins();
+    extent_ = Extent::one_clock;
     align();
     for (const AgentTrace& agent : agents_) {
       if (std::find(names_.begin(), names_.end(), agent.node) == names_.end()) {
@@ -111,29 +116,23 @@ class AgentTraces final : public RecordedEvents {
       last_ = std::max(last_, agent.last());
     }
     note_missing_members();
+    note_unknown_writers();
   }
 
-  [[nodiscard]] const std::vector<std::string>& node_names() const override { return names_; }
   void play(const std::vector<kernel::TraceSink*>& sinks) override;
-  [[nodiscard]] sim::WorldTime end() const override { return end_; }
-  [[nodiscard]] bool complete() const override { return complete_; }
-  [[nodiscard]] const std::vector<std::string>& assumptions() const override {
-    return assumptions_;
-  }
 
  private:
   void refuse_twins() const;
   void align();
+  void set_right(AgentTrace& agent, sim::Duration behind);
+  void at_most(Extent extent) { extent_ = std::min(extent_, extent); }
   void note_missing_members();
+  void note_unknown_writers();
   void note(AgentTrace& agent, TraceMerger& merger);
   void note_end(const AgentTrace& agent, sim::NodeId node, TraceMerger& merger);
 
   std::vector<AgentTrace> agents_;
-  std::vector<std::string> names_;
-  std::vector<std::string> assumptions_;
-  bool complete_ = true;
   sim::WorldTime last_{};  ///< of all events
-  sim::WorldTime end_{};
 };
 
 /// Two files of one agent would tell everything twice.
@@ -156,19 +155,34 @@ void AgentTraces::align() {
   std::vector<RoundTimes> rounds;
   for (std::size_t i = 0; i < agents_.size(); ++i) add_round_times(agents_[i], i, rounds);
   const ClockAlignment clocks = align_clocks(agents_.size(), rounds);
+  for (const AgentTrace& agent : agents_) {
+    const bool same = agent.node == agents_[0].node &&
+                      std::chrono::abs(agent.ahead - agents_[0].ahead) < kOneClock;
+    if (!same) at_most(Extent::several_clocks);
+  }
   if (!clocks.consistent) {
+    at_most(Extent::each_agent);
     assumptions_.push_back(
         "the machines' clocks contradict each other in a way that no constant difference explains: "
-        "their times stand as they are");
+        "only what an agent shows of itself is judged");
   }
-  for (std::size_t i = 0; i < agents_.size(); ++i) {
-    if (clocks.behind[i] >= kToldCorrection) {
-      assumptions_.push_back("the clock of " + agents_[i].node + " is taken to have been " +
-                             milliseconds(clocks.behind[i]) +
-                             " behind: a round cannot be joined before it is completed");
-    }
-    for (RawEvent& event : agents_[i].events) event.at += clocks.behind[i];
+  for (std::size_t i = 0; i < agents_.size(); ++i) set_right(agents_[i], clocks.behind[i]);
+  if (extent_ == Extent::several_clocks) {
+    assumptions_.push_back(
+        "the order of what happened on several machines is known to about a second: what depends "
+        "on less is not judged");
   }
+}
+
+void AgentTraces::set_right(AgentTrace& agent, sim::Duration behind) {
+  for (RawEvent& event : agent.events) event.at += behind;
+  if (behind < kToldCorrection) return;
+  const bool widely = behind > kSteadyClock;
+  if (widely) at_most(Extent::each_agent);
+  assumptions_.push_back("the clock of " + agent.node + " was at least " + milliseconds(behind) +
+                         " behind, for a round cannot be joined before it is completed: " +
+                         (widely ? "only what an agent shows of itself is judged"
+                                 : "it is taken to have been so much behind"));
 }
 
 /// A round with more members than there are traces of was not seen as a whole.
@@ -177,22 +191,55 @@ void AgentTraces::note_missing_members() {
   std::map<std::pair<std::string, std::int64_t>, std::int64_t> size;
   for (const AgentTrace& agent : agents_) {
     for (const RawEvent& event : agent.events) {
-      if (event.type != &ev::rendezvous_joined) continue;
+      // Every agent tells of its rank in its group, a static one of nothing before that.
+      if (event.type != &ev::ranks_assigned) continue;
       const std::pair round{event.text("run_id"), event.number("round")};
-      seen[round].insert(event.number("rank"));
-      size[round] = std::max(size[round], event.number("world_size"));
+      seen[round].insert(event.number("group_rank"));
+      size[round] = std::max(size[round], event.number("group_world_size"));
     }
   }
   for (const auto& [round, members] : size) {
     const auto traced = static_cast<std::int64_t>(seen[round].size());
     if (traced >= members) continue;
-    complete_ = false;
-    assumptions_.push_back("round " + std::to_string(round.second) + " of job \"" + round.first +
-                           "\" had " + std::to_string(members) + " members, of which " +
-                           std::to_string(traced) +
-                           (traced == 1 ? " has a trace" : " have traces") +
-                           " here: only what an agent shows of itself is judged");
+    at_most(Extent::each_agent);
+    assumptions_.push_back(
+        (round.second < 0 ? "the group" : "round " + std::to_string(round.second)) + " of job \"" +
+        round.first + "\" had " + std::to_string(members) + " members, of which " +
+        std::to_string(traced) + (traced == 1 ? " has a trace" : " have traces") +
+        " here: only what an agent shows of itself is judged");
   }
+}
+
+/// States that no trace wrote, and an agent that got into no round: others were there, or may have
+/// been.
+void AgentTraces::note_unknown_writers() {
+  std::set<std::int64_t> written{0};
+  bool all_joined = true, all_known = true;
+  const auto each_exchange = [&](auto see) {
+    for (const AgentTrace& agent : agents_) {
+      for (const RawEvent& event : agent.events) {
+        if (event.type == &ev::rendezvous_exchanged) see(event, event.text("kind") == "read");
+      }
+    }
+  };
+  each_exchange([&](const RawEvent& event, bool is_read) {
+    if (!is_read) written.insert(event.number("value"));
+  });
+  each_exchange([&](const RawEvent& event, bool is_read) {
+    all_known = all_known && (!is_read || written.contains(event.number("value")));
+  });
+  for (const AgentTrace& agent : agents_) {
+    all_joined = all_joined &&
+                 std::any_of(agent.events.begin(), agent.events.end(), [](const RawEvent& event) {
+                   return event.type == &ev::ranks_assigned;
+                 });
+  }
+  if (all_known && all_joined) return;
+  at_most(Extent::each_agent);
+  assumptions_.push_back(
+      std::string(all_known ? "an agent got into no round, and others may have been there"
+                            : "the rendezvous was written by agents that have no trace here") +
+      ": only what an agent shows of itself is judged");
 }
 
 void AgentTraces::note(AgentTrace& agent, TraceMerger& merger) {

@@ -10,20 +10,33 @@
 
 namespace hooke::scenario {
 
+/// How much of what happened the files show, from least to most.
+enum class Extent : unsigned char {
+  each_agent,      ///< what an agent shows of itself: others have no trace, or clocks differ widely
+  several_clocks,  ///< all agents, in an order that is known to about a second
+  one_clock,       ///< all agents, in the order in which it happened
+  whole_world,     ///< processes, faults and what workers say of themselves as well
+};
+
 class RecordedEvents {
  public:
   virtual ~RecordedEvents() = default;
-  /// By NodeId.
-  [[nodiscard]] virtual const std::vector<std::string>& node_names() const = 0;
   /// Shows every event to each sink, in order of time. Once. ScenarioError as TraceReader has it.
   virtual void play(const std::vector<kernel::TraceSink*>& sinks) = 0;
+
+  /// By NodeId.
+  [[nodiscard]] const std::vector<std::string>& node_names() const { return names_; }
+  [[nodiscard]] Extent extent() const { return extent_; }
   /// After play(): until when it was watched, since its beginning.
-  [[nodiscard]] virtual sim::WorldTime end() const = 0;
-  /// Every agent that had a part in the job is told of. False: only what an agent shows of itself
-  /// can be judged.
-  [[nodiscard]] virtual bool complete() const = 0;
+  [[nodiscard]] sim::WorldTime end() const { return end_; }
   /// After play(): what was taken for granted because no file says it, a sentence each.
-  [[nodiscard]] virtual const std::vector<std::string>& assumptions() const = 0;
+  [[nodiscard]] const std::vector<std::string>& assumptions() const { return assumptions_; }
+
+ protected:
+  std::vector<std::string> names_;
+  Extent extent_ = Extent::whole_world;
+  sim::WorldTime end_{};
+  std::vector<std::string> assumptions_;
 };
 
 /// The trace of a whole run, or the traces of the agents of one job. ScenarioError when one of the

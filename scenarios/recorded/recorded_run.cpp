@@ -12,13 +12,28 @@ namespace hooke::scenario {
 namespace {
 
 /// What an agent does to its own processes, and what it makes of its own ranks, rounds and settings.
-constexpr std::array<std::string_view, 16> kJudgedByThemselves{
-    "safety.rank_sanity",           "safety.env_contract",    "safety.round_monotonic",
-    "safety.exit_code_truth",       "safety.restart_budget",  "safety.no_escaped_error",
-    "safety.kill_safety",           "safety.no_orphans",      "safety.close_authority",
-    "safety.timer_safety",          "liveness.timer_expiry",  "safety.heartbeat_safety",
-    "liveness.heartbeat_loss_seen", "liveness.restart_stops", "liveness.signals_take_effect",
-    "liveness.join_timeout"};
+constexpr std::array<std::string_view, 13> kOfEachAgent{
+    "safety.rank_sanity",           "safety.env_contract",
+    "safety.round_monotonic",       "safety.exit_code_truth",
+    "safety.restart_budget",        "safety.no_escaped_error",
+    "safety.kill_safety",           "safety.no_orphans",
+    "safety.heartbeat_safety",      "liveness.restart_stops",
+    "liveness.heartbeat_loss_seen", "liveness.join_timeout",
+    "liveness.signals_take_effect"};
+/// What has a bound of several seconds.
+constexpr std::array<std::string_view, 8> kWithinSeconds{
+    "liveness.formation",      "liveness.admission",   "liveness.free_seat",
+    "liveness.loss_detection", "liveness.no_livelock", "liveness.barrier_opens",
+    "liveness.exit",           "safety.eviction"};
+/// What follows from workers' own words, from the moment of a death, which an agent sees later, or
+/// from how the store fared, which need not be an agent's.
+constexpr std::array<std::string_view, 3> kOfTheWholeWorld{
+    "safety.timer_safety", "safety.first_cause", "liveness.blip_tolerance"};
+
+template <std::size_t kSize>
+bool has(const std::array<std::string_view, kSize>& all, std::string_view one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
 
 class Counter final : public kernel::TraceSink {
  public:
@@ -31,9 +46,15 @@ class Counter final : public kernel::TraceSink {
 
 }  // namespace
 
-bool is_judged_by_itself(std::string_view invariant) {
-  return std::find(kJudgedByThemselves.begin(), kJudgedByThemselves.end(), invariant) !=
-         kJudgedByThemselves.end();
+bool is_judged(Extent extent, std::string_view invariant) {
+  switch (extent) {
+    case Extent::each_agent: return has(kOfEachAgent, invariant);
+    case Extent::several_clocks:
+      return has(kOfEachAgent, invariant) || has(kWithinSeconds, invariant);
+    case Extent::one_clock: return !has(kOfTheWholeWorld, invariant);
+    case Extent::whole_world: return true;
+  }
+  return true;
 }
 
 RunReport judge_recording(RecordedEvents& events, const properties::InvariantRegistry& invariants,
@@ -62,13 +83,11 @@ RunReport judge_recording(RecordedEvents& events, const properties::InvariantReg
   const bool all_over = outcomes.all_over();
   report.violations = judges.finish({report.judged_at, all_over, outcomes.last_fault()});
   report.accounts = judges.accounts();
-  if (!events.complete()) {
-    std::erase_if(report.violations, [](const properties::Violation& violation) {
-      return !is_judged_by_itself(violation.invariant);
-    });
-    std::erase_if(report.accounts,
-                  [](const auto& account) { return !is_judged_by_itself(account.first); });
-  }
+  std::erase_if(report.violations, [&](const properties::Violation& violation) {
+    return !is_judged(events.extent(), violation.invariant);
+  });
+  std::erase_if(report.accounts,
+                [&](const auto& account) { return !is_judged(events.extent(), account.first); });
   judge(nothing_expected, all_over, report);
   return report;
 }

@@ -10,13 +10,12 @@
 
 namespace hooke::scenario {
 
-/// Whether one agent's own trace is enough to judge that invariant.
-bool is_judged_by_itself(std::string_view invariant);
+/// Whether files of that extent show enough to judge that invariant.
+bool is_judged(Extent extent, std::string_view invariant);
 
 /// Plays `events` to the invariants and to `sinks`. Judged as of `end`, since its first event; as of
 /// its own end without one, and never as of an earlier time. Hash, steps and faults of the timeline
-/// stay empty. Of a job of which some agents have no trace only those invariants are judged that an
-/// agent keeps or violates by itself. ScenarioError as RecordedEvents::play has it.
+/// stay empty. Only what is_judged() is in the report. ScenarioError as RecordedEvents::play has it.
 RunReport judge_recording(RecordedEvents& events, const properties::InvariantRegistry& invariants,
                           const std::vector<kernel::TraceSink*>& sinks,
                           std::optional<sim::WorldTime> end);

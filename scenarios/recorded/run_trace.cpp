@@ -1,4 +1,4 @@
-// Read twice: who is called what must be known before the first event.
+// Read twice: the names of all nodes must be known before the first event.
 #include <algorithm>
 #include <map>
 
@@ -24,13 +24,7 @@ class RunTrace final : public RecordedEvents {
     }
   }
 
-  [[nodiscard]] const std::vector<std::string>& node_names() const override { return names_; }
   void play(const std::vector<kernel::TraceSink*>& sinks) override;
-  [[nodiscard]] sim::WorldTime end() const override { return end_; }
-  [[nodiscard]] bool complete() const override { return true; }
-  [[nodiscard]] const std::vector<std::string>& assumptions() const override {
-    return assumptions_;
-  }
 
  private:
   sim::NodeId node_of(const std::string& name) {
@@ -41,10 +35,7 @@ class RunTrace final : public RecordedEvents {
   }
 
   std::string path_;
-  std::vector<std::string> names_;
   std::map<std::string, sim::NodeId> nodes_;
-  sim::WorldTime end_{};
-  std::vector<std::string> assumptions_;
 };
 
 void RunTrace::play(const std::vector<kernel::TraceSink*>& sinks) {

@@ -14,6 +14,7 @@
 #include "scenarios/cli/output_file.h"
 #include "scenarios/cli/terminal.h"
 #include "scenarios/format/duration.h"
+#include "scenarios/format/json_reader.h"
 #include "scenarios/recorded/recorded_run.h"
 
 namespace hooke::cli {
@@ -73,7 +74,7 @@ void add_judge(CLI::App& app, int& exit_code) {
           "--end",
           [options](const std::string& text) {
             const auto end = scenario::parse_duration(text);
-            if (!end || *end < sim::Duration::zero()) {
+            if (!end || *end < sim::Duration::zero() || *end > scenario::kSpanMax) {
               throw CLI::ValidationError(
                   "--end", "expected a duration with a unit such as \"90s\", got " + text);
             }

@@ -30,8 +30,9 @@ class AgentFile {
  public:
   /// `boot`: what its monotonic clock says at time 0; `ahead`: its wall clock, of the true time.
   AgentFile(const std::string& node, int pid, sim::Duration boot, sim::Duration ahead = 0s)
-      : path_(testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name() +
-              node + ".jsonl"),
+      : node_(node),
+        path_(testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name() +
+              node + std::to_string(pid) + ".jsonl"),
         out_(path_),
         trace_(out_, {node}),
         pid_(pid),
@@ -56,9 +57,10 @@ class AgentFile {
     says(at, ev::agent_settings,
          {span(600s), span(30s), span(30s), span(5s), span(15s), span(60s), span(100ms),
           span(300s)});
-    says(at, ev::rendezvous_joining, {"train", name() + "_1_0", 0});
+    says(at, ev::rendezvous_joining, {"train", node_ + "_" + std::to_string(pid_) + "_0", 0});
     if (rank == 0) says(at + 2s, ev::rendezvous_completed, {"train", 0, size, size, size});
-    says(at + 3s, ev::rendezvous_joined, {"train", name() + "_1_0", 0, rank, size, "a", 29500});
+    says(at + 3s, ev::rendezvous_joined,
+         {"train", node_ + "_" + std::to_string(pid_) + "_0", 0, rank, size, "a", 29500});
     says(at + 3s, ev::ranks_assigned, {"train", 0, rank, size, rank, size});
     says(at + 3s, ev::worker_started, {"train", 0, pid_ + 1, 0, rank, size, 0, "a:29500"});
     says(at + 3s, ev::group_state, {"HEALTHY", 0});
@@ -71,9 +73,7 @@ class AgentFile {
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
-  [[nodiscard]] std::string name() const { return path_.substr(path_.size() - 7, 1); }
-
-  std::string path_;
+  std::string node_, path_;
   std::ofstream out_;
   report::TraceFile trace_;
   std::uint64_t events_ = 0;
@@ -103,6 +103,7 @@ class Told final : public kernel::TraceSink {
 struct Judged {
   RunReport report;
   std::vector<std::string> assumptions, told;
+  Extent extent;
 };
 
 Judged judged(const std::vector<std::string>& paths) {
@@ -110,7 +111,7 @@ Judged judged(const std::vector<std::string>& paths) {
   Told told(events->node_names());
   RunReport report = judge_recording(*events, properties::InvariantRegistry::with_builtins(),
                                      {&told}, std::nullopt);
-  return {std::move(report), events->assumptions(), std::move(told.lines)};
+  return {std::move(report), events->assumptions(), std::move(told.lines), events->extent()};
 }
 
 TEST(AgentTraces, machines_that_booted_at_other_times_share_an_axis) {
@@ -120,7 +121,8 @@ TEST(AgentTraces, machines_that_booted_at_other_times_share_an_axis) {
   a.succeeds(10s);
   b.succeeds(11s);
   const Judged job = judged({a.path(), b.path()});
-  EXPECT_THAT(job.assumptions, IsEmpty());
+  EXPECT_THAT(job.assumptions, ElementsAre(HasSubstr("is known to about a second")));
+  EXPECT_EQ(job.extent, Extent::several_clocks);
   EXPECT_THAT(job.told, Contains("2000 a rendezvous.completed"));
   EXPECT_THAT(job.told, Contains("4000 b rendezvous.joined"));
   EXPECT_THAT(job.told, Contains("10000 a process.ended 11 0"));
@@ -131,15 +133,52 @@ TEST(AgentTraces, machines_that_booted_at_other_times_share_an_axis) {
 }
 
 TEST(AgentTraces, a_clock_that_is_behind_is_put_right_and_that_is_said) {
-  AgentFile a("a", 10, 5h), b("b", 20, 900s, -7s);
+  for (const auto& [behind, extent] : std::map<sim::Duration, Extent>{
+           {2500ms, Extent::several_clocks}, {7s, Extent::each_agent}}) {
+    AgentFile a("a", 10, 5h), b("b", 20, 900s, -behind);
+    a.joins(0s, 0, 2);
+    b.joins(1s, 1, 2);
+    a.succeeds(10s);
+    b.succeeds(11s);
+    const Judged job = judged({a.path(), b.path()});
+    EXPECT_THAT(job.assumptions,
+                Contains(HasSubstr("the clock of b was at least " +
+                                   std::to_string((behind - 2s) / 1ms) + " ms behind")));
+    EXPECT_EQ(job.extent, extent);
+    EXPECT_EQ(job.report.jobs.at(0).outcome, "succeeded");
+  }
+}
+
+TEST(AgentTraces, agents_of_one_machine_share_its_clock) {
+  AgentFile a("a", 10, 5h), b("a", 20, 5h);
   a.joins(0s, 0, 2);
   b.joins(1s, 1, 2);
   a.succeeds(10s);
   b.succeeds(11s);
   const Judged job = judged({a.path(), b.path()});
-  EXPECT_THAT(job.assumptions, ElementsAre(HasSubstr("the clock of b is taken to have been 5000 ms "
-                                                     "behind")));
-  EXPECT_EQ(job.report.jobs.at(0).outcome, "succeeded");
+  EXPECT_THAT(job.assumptions, IsEmpty());
+  EXPECT_EQ(job.extent, Extent::one_clock);
+}
+
+TEST(AgentTraces, a_state_that_no_trace_wrote_shows_that_one_is_missing) {
+  AgentFile a("a", 10, 5h);
+  a.joins(0s, 0, 1);
+  a.says(4s, ev::rendezvous_exchanged, {"train", "write", 0, 71, 9, 1});
+  a.says(5s, ev::rendezvous_exchanged, {"train", "read", 0, 71, 9, 1});
+  EXPECT_EQ(judged({a.path()}).extent, Extent::one_clock);
+  a.says(6s, ev::rendezvous_exchanged, {"train", "read", 0, 72, 9, 1});
+  const Judged job = judged({a.path()});
+  EXPECT_EQ(job.extent, Extent::each_agent);
+  EXPECT_THAT(job.assumptions, Contains(HasSubstr("was written by agents that have no trace")));
+}
+
+TEST(AgentTraces, an_agent_that_got_into_no_round_shows_nothing_of_others) {
+  AgentFile a("a", 10, 5h);
+  a.says(0s, ev::agent_started, {"train", "etcd", 1, 1, 1, 3, span(30s)});
+  a.says(1s, ev::agent_finished, {"error", 1, "RendezvousClosedError"});
+  const Judged job = judged({a.path()});
+  EXPECT_EQ(job.extent, Extent::each_agent);
+  EXPECT_THAT(job.assumptions, ElementsAre(HasSubstr("an agent got into no round")));
 }
 
 TEST(AgentTraces, an_agent_that_falls_silent_while_others_go_on_was_killed) {
@@ -149,7 +188,8 @@ TEST(AgentTraces, an_agent_that_falls_silent_while_others_go_on_was_killed) {
   a.says(60s, ev::keep_alive_tick, {"ok", ""});
   const Judged job = judged({a.path(), b.path()});
   EXPECT_THAT(job.assumptions,
-              ElementsAre(HasSubstr("stops before its agent ended: it was still running"),
+              ElementsAre(HasSubstr("is known to about a second"),
+                          HasSubstr("stops before its agent ended: it was still running"),
                           HasSubstr("it is taken to have been killed then, with its workers")));
   EXPECT_THAT(job.told, Contains("4000 b process.ended 20 -9"));
   EXPECT_THAT(job.told, Contains("4000 b process.ended 21 -9"));
@@ -165,7 +205,7 @@ TEST(AgentTraces, without_all_of_them_only_what_one_shows_of_itself_is_judged) {
   EXPECT_THAT(job.assumptions,
               ElementsAre(HasSubstr("had 2 members, of which 1 has a trace here")));
   for (const auto& [invariant, account] : job.report.accounts) {
-    EXPECT_TRUE(is_judged_by_itself(invariant)) << invariant;
+    EXPECT_TRUE(is_judged(Extent::each_agent, invariant)) << invariant;
   }
   EXPECT_THAT(job.report.violations, IsEmpty());
 }
@@ -181,10 +221,16 @@ TEST(AgentTraces, what_an_agent_does_against_an_invariant_is_found) {
   EXPECT_FALSE(job.report.passed);
 }
 
-TEST(AgentTraces, every_invariant_that_one_trace_can_judge_exists) {
-  const auto invariants = properties::InvariantRegistry::with_builtins();
-  const auto all = invariants.ids();
-  EXPECT_EQ(std::count_if(all.begin(), all.end(), is_judged_by_itself), 16);
+TEST(AgentTraces, every_invariant_that_the_extents_name_exists) {
+  const auto all = properties::InvariantRegistry::with_builtins().ids();
+  const auto judged_of = [&](Extent extent) {
+    return std::count_if(all.begin(), all.end(),
+                         [&](const std::string& id) { return is_judged(extent, id); });
+  };
+  EXPECT_EQ(judged_of(Extent::each_agent), 13);
+  EXPECT_EQ(judged_of(Extent::several_clocks), 13 + 8);
+  EXPECT_EQ(judged_of(Extent::one_clock), std::ssize(all) - 3);
+  EXPECT_EQ(judged_of(Extent::whole_world), std::ssize(all));
 }
 
 TEST(AgentTraces, files_that_do_not_belong_together_are_refused) {
