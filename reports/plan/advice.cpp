@@ -21,10 +21,6 @@ constexpr double kGainMin = 0.001;
 // What is tried.
 constexpr sim::Duration kPeerTimeout = 2min, kLastCall = 5s;
 
-double seconds_of(sim::Duration span) {
-  return std::chrono::duration<double>(span).count();
-}
-
 /// In whole minutes, or whole seconds below ten of them.
 std::string words(sim::Duration span) {
   const bool minutes = span >= 10min;
@@ -33,8 +29,8 @@ std::string words(sim::Duration span) {
 }
 
 double failures_per_second(const JobPlan& plan) {
-  return 1 / seconds_of(plan.node_failures) +
-         (plan.worker_failures ? 1 / seconds_of(*plan.worker_failures) : 0);
+  return 1 / in_seconds(plan.node_failures) +
+         (plan.worker_failures ? 1 / in_seconds(*plan.worker_failures) : 0);
 }
 
 // ---- the levers -----------------------------------------------------------------------------------
@@ -43,9 +39,9 @@ double failures_per_second(const JobPlan& plan) {
 /// (CACM 17(9), 1974).
 void add_checkpoint(const JobPlan& plan, std::vector<Lever>& out) {
   if (plan.save == sim::Duration::zero()) return;
-  const double best = std::sqrt(2 * seconds_of(plan.save) / failures_per_second(plan));
+  const double best = std::sqrt(2 * in_seconds(plan.save) / failures_per_second(plan));
   const auto interval = std::chrono::round<std::chrono::seconds>(
-      std::chrono::duration<double>(std::max(best, seconds_of(plan.save))));
+      std::chrono::duration<double>(std::max(best, in_seconds(plan.save))));
   out.push_back({fmt::format("a checkpoint every {} instead of every {}", words(interval),
                              words(plan.checkpoint)),
                  "as much time goes into saving then as into doing again",
@@ -53,7 +49,7 @@ void add_checkpoint(const JobPlan& plan, std::vector<Lever>& out) {
 }
 
 void add_spares(const JobPlan& plan, std::vector<Lever>& out) {
-  const double away = seconds_of(plan.repair) / seconds_of(plan.node_failures);
+  const double away = in_seconds(plan.repair) / in_seconds(plan.node_failures);
   const auto enough = static_cast<std::int64_t>(std::ceil(away + 2 * std::sqrt(away)));
   for (const std::int64_t spares : {plan.spares + 1, enough}) {
     if (spares <= plan.spares || (spares == enough && enough == plan.spares + 1)) continue;
@@ -96,7 +92,7 @@ void add_time_outs(const JobPlan& plan, std::vector<Lever>& out) {
 
 void add_restarts(const JobPlan& plan, const PlanOptions& options, std::vector<Lever>& out) {
   const auto enough =
-      static_cast<std::int64_t>(2 * failures_per_second(plan) * seconds_of(options.length)) + 10;
+      static_cast<std::int64_t>(2 * failures_per_second(plan) * in_seconds(options.length)) + 10;
   if (enough > plan.max_restarts) {
     out.push_back({fmt::format("--max-restarts={}", enough),
                    "failures do not use up the budget of restarts",
@@ -212,10 +208,12 @@ PlanResult make_plan(const JobPlan& plan, const PlanOptions& options,
     out.advice.push_back({*chosen, ratio});
     levers.erase(chosen);
   }
-  for (auto [changed, result] :
-       {std::pair{plan, &out.hardened}, {best, &out.hardened_and_advice}}) {
-    changed.variant = model::Variant::hardened;
-    *result = prediction.of(changed).mean;
+  if (plan.variant != model::Variant::hardened) {
+    JobPlan hardened = plan;
+    hardened.variant = best.variant = model::Variant::hardened;
+    out.hardened_start_seen = prediction.play_all(hardened).start_seen;
+    out.hardened = prediction.of(hardened).mean;
+    out.hardened_and_advice = prediction.of(best).mean;
   }
   return out;
 }

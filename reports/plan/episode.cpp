@@ -226,6 +226,7 @@ Episode simulate_episode(kernel::Kernel& kernel, const JobPlan& plan, EpisodeKin
   options.wall_time_max = real_time;
   const scenario::RunReport report =
       scenario::run(kernel, played, options, properties::InvariantRegistry());
+  if (!report.harness_failure.empty()) throw std::runtime_error(report.harness_failure);
   if (report.end != kernel::RunEnd::stopped && !scenario::limit_reached(report).empty()) {
     throw std::runtime_error(scenario::limit_reached(report));
   }

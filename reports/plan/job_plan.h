@@ -12,6 +12,10 @@ namespace hooke::report {
 
 using namespace std::chrono_literals;
 
+inline double in_seconds(sim::Duration span) {
+  return std::chrono::duration<double>(span).count();
+}
+
 struct JobPlan {
   // The cluster.
   std::int64_t nodes = 0;         ///< that train

@@ -47,10 +47,6 @@ std::string span_text(sim::Duration span) {
          (minutes % 60 == 0 ? "" : fmt::format("{:02}m", minutes % 60));
 }
 
-double in_seconds(sim::Duration span) {
-  return std::chrono::duration<double>(span).count();
-}
-
 sim::Duration median_of(const std::vector<Episode>& episodes, sim::Duration Episode::*part) {
   std::vector<sim::Duration> all;
   for (const Episode& episode : episodes) all.push_back(episode.*part);
@@ -98,8 +94,11 @@ std::string head(const PlanResult& result, const PlanOptions& options, const Sty
              plan.spares == 1 ? "" : "s", span_text(plan.node_failures)) +
          fmt::format(
              "(in nine of ten courses of {:.0f} days {} to {}; {:.1f} failures in each, {:.1f} of "
-             "which end the job)\n",
-             days, percent(forecast.low), percent(forecast.high), forecast.failures, forecast.ends);
+             "which end the job{})\n",
+             days, percent(forecast.low), percent(forecast.high), forecast.failures, forecast.ends,
+             forecast.starts_in_vain > 0
+                 ? fmt::format("; {:.1f} starts in vain", forecast.starts_in_vain)
+                 : "");
 }
 
 std::string time_table(const Forecast& forecast) {
@@ -147,17 +146,17 @@ std::string advice_table(const PlanResult& result, const Style& style) {
     before = advice.ratio;
   }
   if (result.plan.variant == model::Variant::hardened) return out;
-  return out + fmt::format(
-                   "  with hooke's hardened agents: {} as it stands{}\n", percent(result.hardened),
-                   result.advice.empty()
-                       ? ""
-                       : ", " + percent(result.hardened_and_advice) + " with these changes");
+  out += fmt::format("  with hooke's hardened agents: {} as it stands", percent(result.hardened));
+  if (!result.advice.empty()) {
+    out += fmt::format(", {} with these changes", percent(result.hardened_and_advice));
+  }
+  if (!result.hardened_start_seen) out += ", if all nodes form a round, which was not seen";
+  return out + "\n";
 }
 
 constexpr const char* kAssumptions =
     "Failures are independent and come at a constant rate. Every agent's budget of restarts pays "
-    "for "
-    "each failure that is charged to any. A failure while the job starts costs nothing more. "
+    "for each failure that is charged to any. A failure while the job starts costs nothing more. "
     "Training is as fast as its nodes are many.";
 
 }  // namespace
@@ -174,6 +173,7 @@ nlohmann::ordered_json plan_json(const PlanResult& result, const PlanOptions& op
                               {"ratio_high", result.forecast.high},
                               {"failures", result.forecast.failures},
                               {"ends", result.forecast.ends},
+                              {"starts_in_vain", result.forecast.starts_in_vain},
                               {"length_s", in_seconds(options.length)},
                               {"nodes_simulated", result.simulation.nodes},
                               {"start_of_all_seen", result.simulation.start_seen}};
@@ -197,9 +197,11 @@ nlohmann::ordered_json plan_json(const PlanResult& result, const PlanOptions& op
     json["advice"].push_back(
         {{"change", advice.lever.change}, {"why", advice.lever.why}, {"ratio", advice.ratio}});
   }
-  json["ratio_hardened"] = result.hardened;
-  json["ratio_hardened_and_advice"] = result.hardened_and_advice;
-  json["hardened_start_of_all_seen"] = result.hardened_start_seen;
+  if (result.plan.variant != model::Variant::hardened) {
+    json["ratio_hardened"] = result.hardened;
+    json["ratio_hardened_and_advice"] = result.hardened_and_advice;
+    json["hardened_start_of_all_seen"] = result.hardened_start_seen;
+  }
   return json;
 }
 

@@ -156,7 +156,8 @@ class Walk {
 
   /// By a person or a scheduler, when enough nodes are there.
   void launch() {
-    if (course_.failures > 0) wait(plan_.relaunch, Use::relaunch);
+    if (was_launched_) wait(plan_.relaunch, Use::relaunch);
+    was_launched_ = true;
     come_back();
     wait(enough_at() - now_, Use::waiting);
     come_back();
@@ -164,13 +165,13 @@ class Walk {
     const Episode& start = one_of(EpisodeKind::start);
     wait(start.rendezvous, Use::rendezvous);
     if (start.ending != Ending::trains) {
-      ++course_.failures;
-      return end();
+      ++course_.starts_in_vain;
+      return;
     }
     wait(start.restart + plan_.load, Use::restart);
     trains_ = true;
   }
-  /// Nothing trains, and a failure hurts nobody.
+  /// Before the job trains: the loss of a node costs no training then.
   void wait(sim::Duration span, Use use) {
     const sim::Duration real = std::clamp(span, sim::Duration::zero(), left_);
     book(real, use);
@@ -185,7 +186,7 @@ class Walk {
   Course course_;
   sim::Duration now_{};
   NextFailure next_;
-  bool trains_ = false;
+  bool was_launched_ = false, trains_ = false;
   std::int64_t restarts_ = 0;
   std::multiset<sim::Duration> back_at_;  ///< when nodes under repair are back
 };
@@ -197,8 +198,8 @@ class ExponentialDraws final : public Draws {
       : plan_(plan), source_(seed), stream_(source_, "plan.course", course) {}
 
   NextFailure next() override {
-    const double nodes = 1.0 / seconds(plan_.node_failures);
-    const double workers = plan_.worker_failures ? 1.0 / seconds(*plan_.worker_failures) : 0.0;
+    const double nodes = 1.0 / in_seconds(plan_.node_failures);
+    const double workers = plan_.worker_failures ? 1.0 / in_seconds(*plan_.worker_failures) : 0.0;
     NextFailure out;
     const double after = -std::log(1.0 - uniform()) / (nodes + workers);
     out.after = std::chrono::duration_cast<sim::Duration>(
@@ -212,7 +213,6 @@ class ExponentialDraws final : public Draws {
   }
 
  private:
-  static double seconds(sim::Duration span) { return std::chrono::duration<double>(span).count(); }
   /// From 0 to below 1.
   double uniform() {
     constexpr std::uint64_t kSteps = std::uint64_t{1} << 53U;
@@ -255,6 +255,7 @@ Forecast forecast(const JobPlan& plan, const Episodes& episodes, sim::Duration l
     }
     out.failures += static_cast<double>(course.failures) / static_cast<double>(courses);
     out.ends += static_cast<double>(course.ends) / static_cast<double>(courses);
+    out.starts_in_vain += static_cast<double>(course.starts_in_vain) / static_cast<double>(courses);
   }
   std::sort(ratios.begin(), ratios.end());
   const auto at = [&](std::int64_t percent) {

@@ -29,7 +29,8 @@ inline constexpr std::size_t kUses = 9;
 struct Course {
   std::array<sim::Duration, kUses> spent{};
   std::int64_t failures = 0;
-  std::int64_t ends = 0;  ///< of these, after which the job had ended or hung
+  std::int64_t ends = 0;            ///< of these, after which the job had ended or hung
+  std::int64_t starts_in_vain = 0;  ///< launches after which it never trained
 
   [[nodiscard]] sim::Duration of(Use use) const { return spent[static_cast<std::size_t>(use)]; }
   [[nodiscard]] sim::Duration whole() const;
@@ -59,8 +60,8 @@ Course follow(const JobPlan& plan, const Episodes& episodes, sim::Duration lengt
 struct Forecast {
   double mean = 0, low = 0,
          high = 0;  ///< of the ratio; between low and high lie nine of ten courses
-  std::array<double, kUses> shares{};  ///< of all time, on average
-  double failures = 0, ends = 0;       ///< in one course, on average
+  std::array<double, kUses> shares{};                 ///< of all time, on average
+  double failures = 0, ends = 0, starts_in_vain = 0;  ///< in one course, on average
 };
 
 /// Over `courses` of that length, drawn by `seed`: failures come independently of each other, at a

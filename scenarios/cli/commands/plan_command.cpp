@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <initializer_list>
 #include <iostream>
 #include <memory>
 
@@ -34,24 +35,39 @@ sim::Duration span_from(const std::string& flag, const std::string& text, sim::D
   if (span && days) span = *span <= kMost ? *span * kHours : kMost + sim::Duration(1);
   if (span && *span >= least && *span <= kMost) return *span;
   throw CLI::ValidationError(
-      flag, "expected a duration with a unit, such as \"90s\" or \"5h\", of " +
-                (least > sim::Duration(0) ? "at least 1ms" : std::string("at least 0s")) +
-                " and at most 3650d, got \"" + text + "\"");
+      flag, "expected a duration with a unit, such as \"90s\" or \"5h\", of at least " +
+                scenario::duration_text(least) + " and at most 3650d, got \"" + text + "\"");
 }
 
-/// `least`: 0, or a millisecond for a span by which something is divided.
+constexpr sim::Duration kSome = std::chrono::milliseconds(1);  ///< something is divided by it
+constexpr sim::Duration kNone{};
+
 template <class Set>
-CLI::Option* add_span(CLI::App& command, const std::string& flag, const std::string& help, Set set,
-                      const std::string& otherwise, sim::Duration least = sim::Duration(0)) {
-  CLI::Option* const option =
-      command
-          .add_option_function<std::string>(
-              flag,
-              [flag, set, least](const std::string& text) { set(span_from(flag, text, least)); },
-              help)
-          ->type_name("DURATION");
-  if (!otherwise.empty()) option->default_str(otherwise);
-  return option;
+CLI::Option* add_span(CLI::App& command, const std::string& flag, sim::Duration least,
+                      const std::string& help, Set set) {
+  const auto read = [flag, set, least](const std::string& text) {
+    set(span_from(flag, text, least));
+  };
+  return command.add_option_function<std::string>(flag, read, help)->type_name("DURATION");
+}
+
+/// A flag whose value, unless it is given, is the one that JobPlan has.
+struct SpanFlag {
+  const char* name;
+  sim::Duration report::JobPlan::*span;
+  sim::Duration least;
+  const char* help;
+};
+
+void add_spans(CLI::App& command, Options& options, std::initializer_list<SpanFlag> flags,
+               const char* group) {
+  for (const SpanFlag& flag : flags) {
+    sim::Duration& place = options.plan.*flag.span;
+    const auto set = [&place](sim::Duration span) { place = span; };
+    add_span(command, flag.name, flag.least, flag.help, set)
+        ->default_str(scenario::duration_text(place))
+        ->group(group);
+  }
 }
 
 void finish_plan(Options& options) {
@@ -101,105 +117,84 @@ int run(Options& options) {
 }
 
 void add_cluster(CLI::App& command, Options& options) {
+  constexpr const char* kGroup = "The cluster";
   report::JobPlan& plan = options.plan;
   command.add_option("--nodes", plan.nodes, "Nodes that train")
       ->required()
       ->check(CLI::Range(1, 100'000))
-      ->group("The cluster");
+      ->group(kGroup);
   command.add_option("--spares", plan.spares, "Further nodes whose agents run")
       ->check(CLI::Range(0, 10'000))
       ->capture_default_str()
-      ->group("The cluster");
-  constexpr sim::Duration kSome = std::chrono::milliseconds(1);
-  add_span(
-      command, "--mtbf", "Mean time between two losses of a node of the job",
-      [&](sim::Duration span) { options.mtbf = span; }, "", kSome)
-      ->group("The cluster");
-  add_span(
-      command, "--node-mtbf", "Instead: mean time between two losses of one and the same node",
-      [&](sim::Duration span) { options.node_mtbf = span; }, "", kSome)
-      ->group("The cluster");
-  add_span(
-      command, "--worker-mtbf",
-      "Mean time between two failures of workers that cost no node (none unless given)",
-      [&](sim::Duration span) { plan.worker_failures = span; }, "", kSome)
-      ->group("The cluster");
-  add_span(
-      command, "--repair", "Until a node that was lost is back",
-      [&](sim::Duration span) { plan.repair = span; }, "4h")
-      ->group("The cluster");
+      ->group(kGroup);
+  add_span(command, "--mtbf", kSome, "Mean time between two losses of a node of the job",
+           [&](sim::Duration span) { options.mtbf = span; })
+      ->group(kGroup);
+  add_span(command, "--node-mtbf", kSome,
+           "Instead: mean time between two losses of one and the same node",
+           [&](sim::Duration span) { options.node_mtbf = span; })
+      ->group(kGroup);
+  add_span(command, "--worker-mtbf", kSome,
+           "Mean time between two failures of workers that cost no node (none unless given)",
+           [&](sim::Duration span) { plan.worker_failures = span; })
+      ->group(kGroup);
+  add_spans(command, options,
+            {{"--repair", &report::JobPlan::repair, kNone, "Until a node that was lost is back"}},
+            kGroup);
 }
 
 void add_job(CLI::App& command, Options& options) {
-  report::JobPlan& plan = options.plan;
-  constexpr sim::Duration kSome = std::chrono::milliseconds(1);
-  add_span(
-      command, "--checkpoint", "Training between two checkpoints",
-      [&](sim::Duration span) { plan.checkpoint = span; }, "30m", kSome)
-      ->group("The job");
-  add_span(
-      command, "--save", "For how long saving one keeps the workers from training",
-      [&](sim::Duration span) { plan.save = span; }, "0s")
-      ->group("The job");
-  add_span(
-      command, "--load", "From a worker's start until it trains: imports, loading the checkpoint",
-      [&](sim::Duration span) { plan.load = span; }, "2m")
-      ->group("The job");
-  add_span(
-      command, "--peer-timeout", "For how long a collective waits for a lost peer (NCCL: 10m)",
-      [&](sim::Duration span) { plan.peer_timeout = span; }, "10m")
-      ->group("The job");
-  add_span(
-      command, "--relaunch", "Until a job that has ended, or hangs, is started anew",
-      [&](sim::Duration span) { plan.relaunch = span; }, "15m")
-      ->group("The job");
+  using Plan = report::JobPlan;
+  add_spans(
+      command, options,
+      {{"--checkpoint", &Plan::checkpoint, kSome, "Training between two checkpoints"},
+       {"--save", &Plan::save, kNone, "For how long saving one keeps the workers from training"},
+       {"--load", &Plan::load, kNone,
+        "From a worker's start until it trains: imports, loading the checkpoint"},
+       {"--peer-timeout", &Plan::peer_timeout, kNone,
+        "For how long a collective waits for a lost peer (NCCL: 10m)"},
+       {"--relaunch", &Plan::relaunch, kNone,
+        "Until a job that has ended, or hangs, is started anew"}},
+      "The job");
 }
 
 void add_agents(CLI::App& command, Options& options) {
-  report::JobPlan& plan = options.plan;
+  constexpr const char* kGroup = "Its agents";
+  using Plan = report::JobPlan;
+  Plan& plan = options.plan;
   command
       .add_option("--min-nodes", plan.min_nodes, "With fewer the job waits (as many as --nodes)")
       ->check(CLI::Range(1, 100'000))
-      ->group("Its agents");
+      ->group(kGroup);
   command.add_option("--max-restarts", plan.max_restarts, "As torchrun's")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str()
-      ->group("Its agents");
+      ->group(kGroup);
   command.add_option("--backend", plan.backend, "Rendezvous backend")
       ->check(CLI::IsMember({"c10d", "etcd-v2", "etcd-v3", "etcd", "static"}))
       ->capture_default_str()
-      ->group("Its agents");
+      ->group(kGroup);
   command
       .add_flag("--external-store", plan.store_apart,
                 "The store is on a machine of its own, as etcd always is")
-      ->group("Its agents");
+      ->group(kGroup);
   command.add_option("--variant", options.variant, "What the agents speak")
       ->check(CLI::IsMember({"torch-2.x", "torch-1.13", "hardened"}))
       ->capture_default_str()
-      ->group("Its agents");
-  add_span(
-      command, "--join", "join_timeout of --rdzv-conf",
-      [&](sim::Duration span) { plan.join = span; }, "600s")
-      ->group("Its agents");
-  add_span(
-      command, "--last-call", "last_call_timeout of --rdzv-conf",
-      [&](sim::Duration span) { plan.last_call = span; }, "30s")
-      ->group("Its agents");
-  add_span(
-      command, "--keep-alive", "keep_alive_interval of --rdzv-conf",
-      [&](sim::Duration span) { plan.keep_alive = span; }, "5s", std::chrono::milliseconds(1))
-      ->group("Its agents");
-  add_span(
-      command, "--monitor", "--monitor-interval of torchrun",
-      [&](sim::Duration span) { plan.monitor = span; }, "100ms", std::chrono::milliseconds(1))
-      ->group("Its agents");
+      ->group(kGroup);
+  add_spans(command, options,
+            {{"--join", &Plan::join, kNone, "join_timeout of --rdzv-conf"},
+             {"--last-call", &Plan::last_call, kNone, "last_call_timeout of --rdzv-conf"},
+             {"--keep-alive", &Plan::keep_alive, kSome, "keep_alive_interval of --rdzv-conf"},
+             {"--monitor", &Plan::monitor, kSome, "--monitor-interval of torchrun"}},
+            kGroup);
 }
 
 void add_method(CLI::App& command, Options& options) {
   report::PlanOptions& how = options.how;
-  add_span(
-      command, "--for", "How long the job runs", [&](sim::Duration span) { how.length = span; },
-      "30d", std::chrono::hours(1));
+  add_span(command, "--for", std::chrono::hours(1), "How long the job runs",
+           [&](sim::Duration span) { how.length = span; })
+      ->default_str("30d");
   command
       .add_option("--episodes", how.simulation.episodes, "How often each kind of failure is played")
       ->check(CLI::Range(1, 1'000))
@@ -210,13 +205,12 @@ void add_method(CLI::App& command, Options& options) {
       ->check(CLI::Range(2, 100'000))
       ->capture_default_str();
   command.add_option("--seed", how.simulation.seed, "Seed of all draws")->capture_default_str();
-  add_span(
-      command, "--real-time-limit", "Real time that the start of all nodes may take",
-      [&](sim::Duration span) {
-        how.simulation.start_of_all_max =
-            std::chrono::duration_cast<std::chrono::milliseconds>(span);
-      },
-      "60s", std::chrono::milliseconds(1));
+  add_span(command, "--real-time-limit", kSome, "Real time that the start of all nodes may take",
+           [&](sim::Duration span) {
+             how.simulation.start_of_all_max =
+                 std::chrono::duration_cast<std::chrono::milliseconds>(span);
+           })
+      ->default_str("1m");
   command.add_flag("--json", options.json, "Print the plan as JSON");
 }
 
