@@ -15,9 +15,10 @@ constexpr std::int64_t kKilled = -static_cast<std::int64_t>(sim::Signal::kill);
 /// A member has left politely when it was told to end, no worker of it had failed before, and it
 /// ended as signalled. Where a round has lost nothing else, its agents neither give the job up nor
 /// restart as for a loss; where no member was told to end, none restarts as for a departure, nor
-/// for one that was on the lists until it was given up as dead. An agent that has gone politely has
-/// no seat in a round that completes later, nor until it is given up as dead. Who was given up as dead (PyTorch's agents take
-/// themselves off no list) counts as lost.
+/// for one that was on the lists until it was given up as dead. An agent that was told to go, and
+/// that SIGKILL did not end before it could, has no seat in a round that completes later, nor until
+/// it is given up as dead. An agent that was given up as dead (PyTorch's agents take themselves off
+/// no list) counts as lost.
 class PoliteDeparture final : public Judge {
  public:
   PoliteDeparture()

@@ -102,8 +102,8 @@ class Formation final : public Judge {
       hand_to_quorum(job_id, id);
       owed_.met(job_id, event);
     }
-    if (event.type == &wev::process_ended || event.type == &ev::rendezvous_failed ||
-        fell_apart(event, id)) {
+    const bool undone = follow_seats(event, id);
+    if (event.type == &wev::process_ended || event.type == &ev::rendezvous_failed || undone) {
       hand_to_quorum(job_id, id);
       owed_.lapse_unless_late(job_id, event);
     }
@@ -117,13 +117,14 @@ class Formation final : public Judge {
               {event.at, with.keep_alive + with.last_call + 2 * kSlack, id, kNoAgent, event.id});
   }
 
-  /// An agent that has been in a round enters a later one: the first was never complete, and one of
-  /// those in it could not do its part.
-  bool fell_apart(const sim::Event& event, AgentId id) {
-    if (event.type != &ev::rendezvous_added || text(event, "list") != "participants") {
-      if (event.type != &ev::rendezvous_added) seats_.erase(id);
+  /// True when an agent that was in a round enters a later one, and a fault undid the first: that
+  /// was never complete, and one of those in it could not do its part.
+  bool follow_seats(const sim::Event& event, AgentId id) {
+    if (event.type != &ev::rendezvous_added) {
+      seats_.erase(id);
       return false;
     }
+    if (text(event, "list") != "participants") return false;
     const Seat now{number(event, "round"), event.at};
     const auto held = seats_.find(id);
     const std::int64_t before = held == seats_.end() ? now.round : held->second.round;
