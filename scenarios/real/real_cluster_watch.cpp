@@ -58,7 +58,11 @@ void RealCluster::read_more(const std::string& path, Tail& tail) {
       if (tail.agent.value == 0) {
         take_line(line, tail.node);
       } else if (const auto said = tail.log.read(line)) {
-        note(tail.node, tail.agent, events::agent_logged, {static_cast<std::int64_t>(*said)});
+        merger_.note({written_at(*said, now(), ports_.clock.wall_now()),
+                      tail.node,
+                      tail.agent,
+                      &events::agent_logged,
+                      {static_cast<std::int64_t>(said->what)}});
       }
     }
     tail.rest.erase(0, begin);

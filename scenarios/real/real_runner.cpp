@@ -102,8 +102,10 @@ class Performance {
     sim::WorldTime busy = now();
     while (now() - busy <= kSettling && now() < limit) {
       ports_.executor.sleep_until(ports_.clock.monotonic_now() + kLook);
+      // What is written while it looks may come before what it has read.
+      const sim::WorldTime looked = now();
       cluster_.look();
-      merger_.tell(now() - kDelay);
+      merger_.tell(looked - kDelay);
       // What is started now tells of itself only later.
       const bool had_plans = !timeline_.idle();
       timeline_.act(now());

@@ -9,6 +9,7 @@
 namespace hooke::scenario {
 namespace {
 
+using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -16,7 +17,7 @@ std::vector<Logged> read(const std::vector<std::string>& lines) {
   TorchrunLog log;
   std::vector<Logged> out;
   for (const std::string& line : lines) {
-    if (const auto what = log.read(line)) out.push_back(*what);
+    if (const auto said = log.read(line)) out.push_back(said->what);
   }
   return out;
 }
@@ -50,7 +51,7 @@ TEST(TorchrunLog, tells_of_failed_workers_and_of_the_exit_barrier) {
               ElementsAre(Logged::exit_barrier_left));
 }
 
-TEST(TorchrunLog, the_rendezvous_is_closed_by_whoever_wrote_it_first) {
+TEST(TorchrunLog, the_rendezvous_is_closed_by_the_agent_that_wrote_it_first) {
   EXPECT_THAT(read({kMarked, kSynced, kClosed}), ElementsAre(Logged::closed));
   // Somebody else was faster, or had closed it before.
   EXPECT_THAT(read({kMarked, kStale, kClosed}), IsEmpty());
@@ -58,6 +59,36 @@ TEST(TorchrunLog, the_rendezvous_is_closed_by_whoever_wrote_it_first) {
   // A write that was not accepted is made again.
   EXPECT_THAT(read({kMarked, kStale, kMarked, kSynced, kClosed}), ElementsAre(Logged::closed));
   EXPECT_THAT(read({kSynced, kMarked}), IsEmpty());
+}
+
+/// Two agents' logs are read one after the other: b enters the exit barrier between the two looks,
+/// and what a does next is read before it.
+TEST(TorchrunLog, a_line_was_written_when_it_says) {
+  TorchrunLog log;
+  const auto line = log.read(
+      "I1122 11:48:55.879000 7 torch/distributed/elastic/agent/server/api.py:985] Local worker "
+      "group finished (WorkerState.SUCCEEDED). Waiting 300 seconds for other agents to finish");
+  ASSERT_TRUE(line);
+  const sim::Duration said = 11h + 48min + 55s + 879ms;
+  EXPECT_EQ(line->time_of_day, said);
+  const sim::WorldTime now(500s);
+  const sim::Duration day = 24h * 20000;
+  EXPECT_EQ(written_at(*line, now, sim::WallTime(day + said + 250ms)), now - 250ms);
+  // The clock was set since: the line seems to come later, or from long ago.
+  EXPECT_EQ(written_at(*line, now, sim::WallTime(day + said - 1ms)), now);
+  EXPECT_EQ(written_at(*line, now, sim::WallTime(day + said + 2h)), now);
+  // Over midnight.
+  EXPECT_EQ(written_at({Logged::closed, 24h - 1ms}, now, sim::WallTime(day + 2ms)), now - 3ms);
+}
+
+TEST(TorchrunLog, a_line_without_a_time_is_written_when_it_is_read) {
+  TorchrunLog log;
+  for (const char* begin : {"", "I1122 ", "I1122 11:48:5", "I1122 11:48:55.87900x 7 "}) {
+    const auto line = log.read(std::string(begin) + "api.py:1000] Done waiting for other agents.");
+    ASSERT_TRUE(line);
+    EXPECT_EQ(line->time_of_day, std::nullopt) << begin;
+    EXPECT_EQ(written_at(*line, sim::WorldTime(5s), sim::WallTime(24h)), sim::WorldTime(5s));
+  }
 }
 
 TEST(TorchrunLog, other_lines_tell_nothing) {
