@@ -45,6 +45,14 @@ void FiberGroup::kill() {
   let_next_unwind();
 }
 
+void Kernel::withdraw_ready() {
+  impl_->ready.remove_if([](FiberBlock* fiber) {
+    if (fiber->group->killed_) return false;  // it is on its way out
+    fiber->state = FiberBlock::State::parked;
+    return true;
+  });
+}
+
 void FiberGroup::let_next_unwind() {
   unwinding_ = nullptr;
   if (dying_.empty()) return;

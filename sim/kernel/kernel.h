@@ -145,6 +145,9 @@ class Kernel {
   /// Lets fibers that are ready run until all are parked or ended, without timers, limits or
   /// virtual time: how killed fibers unwind when a world is taken down.
   void drain();
+  /// Takes every ready fiber of a living group out of the queue: before all groups are killed, or
+  /// each of them searches the queue for its own.
+  void withdraw_ready();
   /// Makes run() return after the current step.
   void stop() { stop_requested_ = true; }
   /// What went wrong when run() returned `failed`: fiber name and exception text.

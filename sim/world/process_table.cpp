@@ -215,6 +215,7 @@ bool ProcessTable::move_deadlines(Machine& machine,
 void ProcessTable::kill_everything() {
   fault_point_observer = nullptr;
   network_.shut_down();
+  kernel_.withdraw_ready();
   for (const auto& process : processes_) {
     if (!process->ended_) process->ended_ = sim::ExitStatus{0, sim::Signal::kill};
     process->files_.close();

@@ -67,6 +67,32 @@ TEST(FiberGroup, the_order_of_unwinding_holds_under_random_scheduling_and_for_re
   }
 }
 
+/// As a world is taken down: among the groups is one whose fibers unwind already.
+TEST(FiberGroup, fibers_that_were_ready_and_are_withdrawn_unwind_with_their_groups) {
+  std::vector<std::string> ended;
+  TestKernel test;
+  FiberGroup dying(test.kernel);
+  FiberGroup living(test.kernel);
+  std::vector<sim::ParkTicket> tickets;
+  const auto spawn = [&](FiberGroup& group, const std::string& name) {
+    test.kernel.spawn(group, name, [&, name] {
+      const Witness witness{ended, name};
+      tickets.push_back(test.kernel.ticket());
+      park_for_ever(test);
+    });
+  };
+  for (const char* name : {"a", "b"}) spawn(dying, name);
+  for (const char* name : {"c", "d"}) spawn(living, name);
+  test.at(WorldTime(Duration(5)), [&] {
+    dying.kill();
+    for (const sim::ParkTicket ticket : tickets) test.kernel.wake(ticket);
+    test.kernel.withdraw_ready();
+    living.kill();
+  });
+  EXPECT_EQ(test.kernel.run(), RunEnd::idle);
+  EXPECT_EQ(ended, (std::vector<std::string>{"b", "d", "a", "c"}));
+}
+
 TEST(FiberGroup, a_fiber_that_kills_its_own_group_lets_younger_ones_end_first_when_it_parks) {
   std::vector<std::string> ended;
   TestKernel test;
