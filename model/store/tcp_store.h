@@ -24,10 +24,16 @@ namespace hooke::model {
 /// connections close, all data is lost) when destroyed.
 class TcpStoreServer {
  public:
+  struct Holdings {
+    std::size_t connections = 0;
+    std::uint64_t bytes = 0;  ///< as TcpStoreLimits::held_bytes counts them
+    friend bool operator==(const Holdings&, const Holdings&) = default;
+  };
   virtual ~TcpStoreServer() = default;
   [[nodiscard]] virtual sim::PortNumber port() const = 0;
   /// Number of keys, `init/` and queues not counted apart.
   [[nodiscard]] virtual std::size_t key_count() const = 0;
+  [[nodiscard]] virtual Holdings holdings() const = 0;
   /// Clients that wait for a key or have asked for something within the last `span`: agents do so
   /// at least once per keep-alive interval, machines that are gone never do. Clients whose
   /// connection broke within that span count as one: they are about to come again.

@@ -10,7 +10,12 @@ namespace hooke::model {
 
 const sim::Value* StoreContents::find(const std::string& key) const {
   const auto found = keys_.find(key);
-  return found == keys_.end() ? nullptr : &found->second;
+  return found == keys_.end() ? nullptr : &found->second.read();
+}
+
+std::size_t StoreContents::size_of(const std::string& key) const {
+  const auto found = keys_.find(key);
+  return found == keys_.end() ? 0 : found->second.size();
 }
 
 bool StoreContents::all_present(const std::vector<std::string>& keys) const {
@@ -27,11 +32,19 @@ bool StoreContents::put(const std::string& key, sim::Value value) {
   const auto at = keys_.lower_bound(key);
   if (at != keys_.end() && at->first == key) {
     if (!account_.hold(value.size(), at->second.size())) return false;
-    at->second = std::move(value);
+    at->second = StoredValue(std::move(value));
     return true;
   }
   if (!account_.hold(entry_bytes(key) + value.size())) return false;
   keys_.emplace_hint(at, key, std::move(value));
+  return true;
+}
+
+bool StoreContents::append(const std::string& key, const sim::Value& value) {
+  const auto found = keys_.find(key);
+  if (found == keys_.end()) return put(key, value);
+  if (!account_.hold(value.size())) return false;
+  found->second.append(value.bytes());
   return true;
 }
 
@@ -41,11 +54,11 @@ bool StoreContents::has_room_for(const std::vector<std::pair<std::string, sim::V
   if (account_.has_room(at_most)) return true;  // and nothing has to be looked up
   std::uint64_t growth = 0;
   for (const auto& [key, value] : items) {
-    const sim::Value* old = find(key);
-    if (old == nullptr) {
+    const auto old = keys_.find(key);
+    if (old == keys_.end()) {
       growth += entry_bytes(key) + value.size();
-    } else if (value.size() > old->size()) {
-      growth += value.size() - old->size();
+    } else if (value.size() > old->second.size()) {
+      growth += value.size() - old->second.size();
     }
   }
   HOOKE_CHECK(growth <= at_most, "what is there already costs no more than what is new");

@@ -20,10 +20,27 @@ inline std::uint64_t entry_bytes(const std::string& key) {
   return kStoreEntryBytes + key.size();
 }
 
+/// A value that may grow. What is appended is put to the value when somebody reads it, which costs
+/// the whole value anyway; so appending costs what is appended.
+class StoredValue {
+ public:
+  explicit StoredValue(sim::Value value) : value_(std::move(value)) {}
+  [[nodiscard]] std::size_t size() const { return value_.size() + appended_.size(); }
+  void append(const std::string& bytes) { appended_ += bytes; }
+  [[nodiscard]] const sim::Value& read() const {
+    if (!appended_.empty()) value_ = sim::Value(value_.bytes() + std::exchange(appended_, {}));
+    return value_;
+  }
+
+ private:
+  mutable sim::Value value_;
+  mutable std::string appended_;
+};
+
 /// Keys with values, and queues. What would meet the limit on bytes held changes nothing.
 class StoreContents {
  public:
-  using Keys = std::map<std::string, sim::Value, std::less<>>;
+  using Keys = std::map<std::string, StoredValue, std::less<>>;
 
   /// `account` must outlive the contents.
   explicit StoreContents(StoreAccount& account) : account_(account) {}
@@ -36,6 +53,8 @@ class StoreContents {
   [[nodiscard]] bool all_present(const std::vector<std::string>& keys) const;
   /// Null when the key has no value.
   [[nodiscard]] const sim::Value* find(const std::string& key) const;
+  /// 0 for a key without a value.
+  [[nodiscard]] std::size_t size_of(const std::string& key) const;
   /// The empty value for a key without one.
   [[nodiscard]] sim::Value value(const std::string& key) const {
     const sim::Value* found = find(key);
@@ -45,6 +64,8 @@ class StoreContents {
   [[nodiscard]] std::optional<std::int64_t> number_at(const std::string& key) const;
   /// False when the limit is met.
   bool put(const std::string& key, sim::Value value);
+  /// Puts `value` behind the one that is there. False when the limit is met.
+  bool append(const std::string& key, const sim::Value& value);
   /// Whether all of `items` can be put, one after the other. A key that is named twice counts
   /// twice, and what some shrink makes no room for others.
   bool has_room_for(const std::vector<std::pair<std::string, sim::Value>>& items);

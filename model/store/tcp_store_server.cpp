@@ -26,6 +26,9 @@ class Server final : public TcpStoreServer, public sim::AcceptHandler {
 
   [[nodiscard]] sim::PortNumber port() const override { return listener_->local().port; }
   [[nodiscard]] std::size_t key_count() const override { return contents_.keys().size(); }
+  [[nodiscard]] Holdings holdings() const override {
+    return {connections_.size(), account_.held()};
+  }
   [[nodiscard]] std::size_t active_clients(sim::Duration span) const override;
   void on_accept(std::unique_ptr<sim::Stream> stream) override;
   /// Destroys the connection; nothing of it may be used afterwards.
@@ -97,6 +100,7 @@ class Connection final : public sim::StreamHandler {
   void wake_waiters(const std::string& key);
   /// Writes and wakes; false when the store is full.
   bool store(const std::string& key, Value value);
+  void wake_for_a_write(const std::string& key);
   [[nodiscard]] bool planted(Planted which) const { return server_.planted_.has(which); }
   void reply(Message& message) { static_cast<void>(stream_->write(message.take())); }
   bool reply_count(std::size_t count) {
@@ -108,9 +112,10 @@ class Connection final : public sim::StreamHandler {
   std::uint64_t number_;
   std::unique_ptr<sim::Stream> stream_;
   std::optional<Variant> dialect_;  ///< known once enough has come to tell
-  sim::MonotonicTime latest_{};     ///< when something last came
-  HeldBytes unfinished_;            ///< the beginning of a request, and replies that are not read
-  std::size_t awaited_ = 0;         ///< keys of the latest WAIT that have not appeared yet
+  ListProgress list_progress_;
+  sim::MonotonicTime latest_{};  ///< when something last came
+  HeldBytes unfinished_;         ///< the beginning of a request, and replies that are not read
+  std::size_t awaited_ = 0;      ///< keys of the latest WAIT that have not appeared yet
   /// Keys under which the server's waits_ know this connection.
   std::set<std::string, std::less<>> registered_;
 };
@@ -168,7 +173,7 @@ void Connection::on_data(sim::Buffer& received) {
 bool Connection::answer_all(sim::Buffer& received) {
   try {
     while (!stream_->backed_up()) {
-      auto request = take_request(received, *dialect_);
+      auto request = take_request(received, *dialect_, list_progress_);
       if (!request) return server_.account_.allows_request(received.size());
       if (!handle(*request)) return false;
     }
@@ -214,18 +219,24 @@ bool Connection::store(const std::string& key, Value value) {
   HOOKE_CHECK(key.size() <= kKeyBytesMax,
               "a key that is stored is no longer than a request allows");
   if (!server_.contents_.put(key, std::move(value))) return false;
+  wake_for_a_write(key);
+  return true;
+}
+
+void Connection::wake_for_a_write(const std::string& key) {
   if (planted(Planted::store_wakes_for_any_key) && !server_.waits_.empty()) {
     wake_waiters(std::string(server_.waits_.first_key()));
   } else {
     wake_waiters(key);
   }
-  return true;
 }
 
 bool Connection::append(const Request& request) {
-  const Value old = server_.contents_.value(request.key);
-  return server_.account_.allows_reply(8 + old.size() + request.value.size()) &&
-         store(request.key, Value(old.bytes() + request.value.bytes()));
+  const std::uint64_t old = server_.contents_.size_of(request.key);
+  if (!server_.account_.allows_reply(8 + old + request.value.size())) return false;
+  if (!server_.contents_.append(request.key, request.value)) return false;
+  wake_for_a_write(request.key);
+  return true;
 }
 
 bool Connection::get(const Request& request) {

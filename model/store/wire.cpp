@@ -1,5 +1,5 @@
-// Parsing in two passes: measure() finds the request's length without taking anything, so that a
-// request split at any byte simply waits for more; then it is taken apart.
+// Parsing in two passes: complete() looks whether the request is all there without taking anything,
+// so that a request split at any byte simply waits for more; then it is taken apart.
 #include "model/store/wire.h"
 
 #include <algorithm>
@@ -47,7 +47,18 @@ class Lookahead {
   bool key() { return sized(kKeyBytesMax, "key"); }
   bool value() { return sized(kValueBytesMax, "value"); }
   /// A count of keys, or of keys each with a value.
-  bool list(bool with_values) {
+  bool list(bool with_values, ListProgress& progress) {
+    if (progress.position == 0 && !begin_list(progress)) return false;
+    position_ = progress.position;
+    while (progress.items_left > 0) {
+      if (!key() || (with_values && !value())) return false;
+      progress = {position_, progress.items_left - 1};
+    }
+    return true;
+  }
+
+ private:
+  bool begin_list(ListProgress& progress) {
     const std::size_t at = position_;
     const auto count = u64();
     if (!count) return false;
@@ -55,13 +66,10 @@ class Lookahead {
       throw WireError("byte " + std::to_string(at) + ": at most " + std::to_string(kKeysMax) +
                       " keys were expected, the count says " + std::to_string(*count));
     }
-    for (std::uint64_t i = 0; i < *count; ++i) {
-      if (!key() || (with_values && !value())) return false;
-    }
+    progress = {position_, *count};
     return true;
   }
 
- private:
   const sim::Buffer& bytes_;
   std::size_t position_ = 0;
 };
@@ -93,7 +101,7 @@ Query front_query(const sim::Buffer& bytes, Variant dialect) {
 }
 
 /// True when the buffer holds a complete request.
-bool complete(const sim::Buffer& bytes, Query query) {
+bool complete(const sim::Buffer& bytes, Query query, ListProgress& progress) {
   Lookahead ahead(bytes);
   static_cast<void>(ahead.skip(1));
   switch (query) {
@@ -111,8 +119,8 @@ bool complete(const sim::Buffer& bytes, Query query) {
     case Query::barrier: return ahead.key() && ahead.skip(8);
     case Query::check:
     case Query::wait:
-    case Query::multi_get: return ahead.list(false);
-    case Query::multi_set: return ahead.list(true);
+    case Query::multi_get: return ahead.list(false, progress);
+    case Query::multi_set: return ahead.list(true, progress);
     case Query::get_num_keys:
     case Query::cancel_wait:
     case Query::list_keys: return true;
@@ -158,9 +166,16 @@ std::optional<Variant> dialect_of(const sim::Buffer& opening) {
 }
 
 std::optional<Request> take_request(sim::Buffer& bytes, Variant dialect) {
+  ListProgress none;
+  return take_request(bytes, dialect, none);
+}
+
+std::optional<Request> take_request(sim::Buffer& bytes, Variant dialect, ListProgress& progress) {
   if (bytes.empty()) return std::nullopt;
+  HOOKE_CHECK(progress.position <= bytes.size(), "what has been looked at is still there");
   const Query query = front_query(bytes, dialect);
-  if (!complete(bytes, query)) return std::nullopt;
+  if (!complete(bytes, query, progress)) return std::nullopt;
+  progress = {};
   Request request;
   request.query = query;
   HOOKE_CHECK(static_cast<std::uint8_t>(query) <= static_cast<std::uint8_t>(Query::barrier),

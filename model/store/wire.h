@@ -74,9 +74,18 @@ class WireError : public std::runtime_error {
 /// little has come. A 1.13 request looks like 2.x' opening only if its key has a gigabyte.
 std::optional<Variant> dialect_of(const sim::Buffer& opening);
 
+/// How far the list at the front of a buffer has been looked at before it was all there. Without it
+/// a list that comes in many pieces would be looked at from its beginning for each of them.
+struct ListProgress {
+  std::size_t position = 0;  ///< bytes that need not be looked at again; 0: no list has begun
+  std::uint64_t items_left = 0;
+};
+
 /// Takes one complete request from the front of `bytes`; nullopt, taking nothing, while it is
-/// incomplete. WireError as soon as what is there cannot become a request. 1.13's WATCH_KEY, which
-/// no elastic code sends, is not known.
+/// incomplete: then `progress` is to be given again with the same bytes and those that followed.
+/// WireError as soon as what is there cannot become a request. 1.13's WATCH_KEY, which no elastic
+/// code sends, is not known.
+std::optional<Request> take_request(sim::Buffer& bytes, Variant dialect, ListProgress& progress);
 std::optional<Request> take_request(sim::Buffer& bytes, Variant dialect = Variant::torch_2_x);
 
 /// Builds a message piece by piece; values travel by reference.

@@ -41,6 +41,16 @@ std::size_t lines_in(const std::string& text) {
   return text.size() < kReadBytesMax || end == std::string::npos ? text.size() : end + 1;
 }
 
+/// Shows `text`, and says once for each file that not all of it could be shown.
+void show(sim::Ports& ports, const TailedFile& file, const std::string& text, bool& told) {
+  const auto shown = ports.files.append(file.destination, text);
+  if (shown || told) return;
+  told = true;
+  static_cast<void>(ports.files.append(
+      "/dev/stderr",
+      "hooke: not all of " + file.path + " could be shown: " + shown.failure().detail + "\n"));
+}
+
 }  // namespace
 
 /// Outlives the TailLog for as long as a fiber uses it.
@@ -54,6 +64,7 @@ TailLog::TailLog(sim::Ports& ports, const std::vector<TailedFile>& files)
   for (const TailedFile& file : files) {
     fibers_.push_back(ports.executor.spawn(
         std::string(tasks::kTail) + file.path, [&world = ports, shared = shared_, file] {
+          bool told = false;
           for (std::uint64_t offset = 0;;) {
             const bool last = shared->stop.is_set();
             const auto more = world.files.read_from(file.path, offset);
@@ -62,7 +73,7 @@ TailLog::TailLog(sim::Ports& ports, const std::vector<TailedFile>& files)
               offset += size;
               const std::string shown =
                   wanted_lines(std::string_view(more.value()).substr(0, size), file);
-              if (!shown.empty()) static_cast<void>(world.files.append(file.destination, shown));
+              if (!shown.empty()) show(world, file, shown, told);
             } else if (last) {
               return;
             } else {

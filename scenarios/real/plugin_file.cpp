@@ -22,6 +22,8 @@ void load_plugin_file(const std::string& path, model::Plugins& plugins) {
     entry(plugins);
   } catch (const std::exception& error) {
     throw std::runtime_error(path + ": " + error.what());
+  } catch (...) {
+    throw std::runtime_error(path + ": its entry point has thrown what is no std::exception");
   }
 }
 

@@ -160,10 +160,27 @@ int exit_code_of(const std::vector<report::Result>& results) {
 
 using NamedScenario = std::pair<std::string, scenario::Scenario>;
 
+/// Says beforehand what a large run needs. The figures were measured with c10d and 10,000 to 100,000
+/// nodes of a worker each; a run that is checked for determinism takes twice the time.
+void tell_needs(const std::string& file, const scenario::Scenario& scenario) {
+  constexpr double kLarge = 10'000;
+  constexpr double kBytesOfProcess = 22e3;
+  constexpr double kSecondsPerProcessAndSecond = 2e-5;
+  const auto nodes = static_cast<double>(scenario.cluster.nodes.size());
+  if (nodes < kLarge) return;
+  const double processes = nodes * (1 + static_cast<double>(scenario.workers.per_node));
+  std::fprintf(stderr,
+               "hooke: %s: %.0f agents and %.0f workers: about %.1f GB of memory, and in the order "
+               "of %.1f s of real time for each second of virtual time\n",
+               file.c_str(), nodes, processes - nodes, processes * kBytesOfProcess / 1e9,
+               processes * kSecondsPerProcessAndSecond);
+}
+
 std::vector<NamedScenario> load_all(const RunOptions& options) {
   std::vector<NamedScenario> scenarios;
   for (const std::string& file : scenario_files(options.paths)) {
     scenarios.emplace_back(file, scenario::load_scenario_file(file));
+    tell_needs(file, scenarios.back().second);
   }
   if (!options.html_path.empty() && scenarios.size() * options.worlds.size() != 1) {
     throw CLI::ValidationError("--html", "expected one scenario in one world, got " +

@@ -131,6 +131,15 @@ TEST(TcpStoreServer, a_missing_key_reads_as_empty) {
             (Texts{value_text(""), value_text("") + value_text("")}));
 }
 
+TEST(TcpStoreServer, what_is_appended_is_part_of_the_value_for_whatever_reads_it) {
+  EXPECT_EQ(answers_to({append("/k", "1") + append("/k", "") + append("/k", "2"), get("/k"),
+                        append("/k", "3") + add("/k", 1), append("/k", "5") + get("/k"),
+                        append("/k", "6") + compare_set("/k", "12456", "7"),
+                        append("/k", "8") + set("/k", "9") + get("/k")}),
+            (Texts{"", value_text("12"), number_text(124), value_text("1245"), value_text("7"),
+                   value_text("9")}));
+}
+
 TEST(TcpStoreServer, adding_follows_the_rules_of_strtoll) {
   EXPECT_EQ(answers_to({set("/n", "12abc") + add("/n", 1), get("/n"),
                         set("/n", " -3") + add("/n", 1), get("/n")}),

@@ -139,6 +139,43 @@ TEST(Wire, a_request_of_one_byte_pieces_is_read_in_the_time_of_its_bytes) {
   EXPECT_TRUE(buffer.empty());
 }
 
+TEST(Wire, a_list_that_comes_in_pieces_is_looked_at_once) {
+  const std::size_t keys = 5000;
+  std::string whole = bytes_of(Message(Query::multi_set).u64(keys));
+  for (std::size_t i = 0; i < keys; ++i) {
+    whole += bytes_of(Message().text("/key" + std::to_string(i)).text("value"));
+  }
+  sim::Buffer received;
+  ListProgress progress;
+  std::size_t looked_at = 0;
+  std::optional<Request> request;
+  for (std::size_t at = 0; at < whole.size(); at += 700) {
+    ASSERT_FALSE(request);
+    received.append(whole.substr(at, 700));
+    request = take_request(received, Variant::torch_2_x, progress);
+    if (request) continue;
+    EXPECT_GE(progress.position, looked_at);
+    EXPECT_LT(received.size() - progress.position, 40U);  // an item
+    looked_at = progress.position;
+  }
+  ASSERT_TRUE(request);
+  EXPECT_TRUE(received.empty());
+  EXPECT_EQ(progress.position, 0U);
+  EXPECT_EQ(request->items.size(), keys);
+  EXPECT_EQ(request->items.back().first, "/key4999");
+  // A refusal counts the bytes from the beginning of the request all the same.
+  received.append(whole.substr(0, 61));
+  EXPECT_FALSE(take_request(received, Variant::torch_2_x, progress));
+  ASSERT_EQ(progress.position, 61U);
+  received.append(std::string(8, '\xff'));
+  try {
+    static_cast<void>(take_request(received, Variant::torch_2_x, progress));
+    FAIL() << "taken";
+  } catch (const WireError& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("byte 61:")) << error.what();
+  }
+}
+
 TEST(Wire, values_travel_by_reference_and_compare_by_bytes) {
   const Value value(std::string(1000, 'x'));
   sim::Buffer buffer = Message(Query::compare_set).text("k").value(value).value(value).take();
