@@ -93,7 +93,7 @@ def peak_mib(pid):
 
 
 def finished(command, timeout=60, **how):
-    """Runs a command to its end; its peak memory is its `peak_mib`."""
+    """Runs a command to its end; what it said is in `out` and `err`."""
     child = subprocess.Popen([HOOKE, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
     try:
         child.out, child.err = child.communicate(timeout=timeout)
