@@ -15,15 +15,15 @@ constexpr sim::Duration kDay = 24h;
 constexpr sim::Duration kPauseMax = 20min;
 
 void session(sim::Ports& ports, const std::string& name) {
-  const auto chance = [&](std::uint64_t of) { return ports.random.below(name, of) == 0; };
+  const auto chance = [&](std::uint64_t of) { return ports.random.below("session", of) == 0; };
   RawClient client(ports);
-  client.send(set("/" + name, std::string(ports.random.below(name, 2000), 'v')) + get("/" + name) +
-              add("/everybody", 1));
+  client.send(set("/" + name, std::string(ports.random.below("session", 2000), 'v')) +
+              get("/" + name) + add("/everybody", 1));
   if (chance(3)) client.send(list_of(Query::wait, {"/none-" + name, "/" + name}));
   if (chance(5)) client.send(set("/half", "request").substr(0, 12));
   if (chance(4)) client.send(std::string(3, '\xff'));  // ends the connection from the other side
   ports.executor.sleep_until(world::in(
-      ports, sim::Duration(ports.random.below(name, static_cast<std::uint64_t>(1min / 1ns)))));
+      ports, sim::Duration(ports.random.below("session", static_cast<std::uint64_t>(1min / 1ns)))));
   if (chance(2)) client.stream().reset();
 }
 
@@ -35,9 +35,9 @@ int machine(sim::Ports& ports, const std::string& machine_name) {
     clients.push_back(ports.executor.spawn(name, [&ports, name] {
       const sim::MonotonicTime end = world::in(ports, kDay - 30min);
       while (ports.clock.monotonic_now() < end) {
-        ports.executor.sleep_until(world::in(
-            ports,
-            sim::Duration(ports.random.below(name, static_cast<std::uint64_t>(kPauseMax / 1ns)))));
+        ports.executor.sleep_until(
+            world::in(ports, sim::Duration(ports.random.below(
+                                 "session", static_cast<std::uint64_t>(kPauseMax / 1ns)))));
         session(ports, name);
       }
     }));
