@@ -32,7 +32,7 @@ bool StoreContents::put(const std::string& key, sim::Value value) {
   const auto at = keys_.lower_bound(key);
   if (at != keys_.end() && at->first == key) {
     if (!account_.hold(value.size(), at->second.size())) return false;
-    at->second = StoredValue(std::move(value));
+    at->second.replace(std::move(value));
     return true;
   }
   if (!account_.hold(entry_bytes(key) + value.size())) return false;

@@ -27,6 +27,10 @@ class StoredValue {
   explicit StoredValue(sim::Value value) : value_(std::move(value)) {}
   [[nodiscard]] std::size_t size() const { return value_.size() + appended_.size(); }
   void append(const std::string& bytes) { appended_ += bytes; }
+  void replace(sim::Value value) {
+    value_ = std::move(value);
+    appended_.clear();
+  }
   [[nodiscard]] const sim::Value& read() const {
     if (!appended_.empty()) value_ = sim::Value(value_.bytes() + std::exchange(appended_, {}));
     return value_;

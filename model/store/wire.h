@@ -110,17 +110,23 @@ class Message {
   std::string open_;
 };
 
-/// Reads a little-endian number of `sizeof(T)` bytes from the front of `bytes`, which must hold it.
+/// The little-endian number whose `sizeof(T)` bytes begin at `raw`.
 template <class T>
-T take_number(sim::Buffer& bytes) {
-  char raw[sizeof(T)];
-  bytes.peek(0, sizeof(T), raw);
-  bytes.drop(sizeof(T));
+T number_at(const char* raw) {
   std::uint64_t number = 0;
   for (std::size_t i = 0; i < sizeof(T); ++i) {
     number |= static_cast<std::uint64_t>(static_cast<unsigned char>(raw[i])) << (8 * i);
   }
   return static_cast<T>(number);
+}
+
+/// Takes a little-endian number from the front of `bytes`, which must hold it.
+template <class T>
+T take_number(sim::Buffer& bytes) {
+  char raw[sizeof(T)];
+  bytes.peek(0, sizeof(T), raw);
+  bytes.drop(sizeof(T));
+  return number_at<T>(raw);
 }
 
 }  // namespace hooke::model

@@ -91,12 +91,12 @@ class Buffer {
   void append(std::string bytes) {
     if (bytes.empty()) return;
     size_ += bytes.size();
-    push(Piece{std::move(bytes), Value(), 0});
+    if (!swept_up(bytes)) pieces_.emplace_back(std::move(bytes));
   }
   void append(const Value& value) {
     if (value.empty()) return;
     size_ += value.size();
-    pieces_.push_back(Piece{std::string(), value, 0});
+    pieces_.emplace_back(value);
   }
   void append(Buffer other) {
     if (empty()) {
@@ -105,7 +105,8 @@ class Buffer {
     }
     size_ += other.size_;
     for (std::size_t i = other.first_; i < other.pieces_.size(); ++i) {
-      push(std::move(other.pieces_[i]));
+      Piece& piece = other.pieces_[i];
+      if (piece.is_payload() || !swept_up(piece.view())) pieces_.push_back(std::move(piece));
     }
   }
 
@@ -122,6 +123,13 @@ class Buffer {
       return whole;
     }
     return Value(take_bytes(count));
+  }
+
+  /// The bytes at the front that lie in memory one behind the other, to be read where they are;
+  /// empty before a payload. Ends with the next change.
+  [[nodiscard]] std::string_view front_text() const {
+    if (empty() || pieces_[first_].is_payload()) return {};
+    return pieces_[first_].view();
   }
 
   /// Removes and returns `count` bytes as text; requires count <= size().
@@ -162,7 +170,7 @@ class Buffer {
         head.pieces_.push_back(std::move(front));
         pop_front();
       } else {
-        head.pieces_.push_back(Piece{std::string(front.view().substr(0, count)), Value(), 0});
+        head.pieces_.emplace_back(std::string(front.view().substr(0, count)));
         front.offset += count;
         count = 0;
       }
@@ -193,7 +201,9 @@ class Buffer {
   struct Piece {
     std::string text;  ///< inline bytes; empty when the piece is a payload
     Value value;
-    std::size_t offset;  ///< bytes already consumed
+    std::size_t offset = 0;  ///< bytes already consumed
+    explicit Piece(std::string bytes) : text(std::move(bytes)) {}
+    explicit Piece(Value payload) : value(std::move(payload)) {}
     [[nodiscard]] bool is_payload() const { return text.empty(); }
     [[nodiscard]] std::size_t size() const { return is_payload() ? value.size() : text.size(); }
     [[nodiscard]] std::string_view view() const {
@@ -201,18 +211,16 @@ class Buffer {
     }
   };
 
-  /// Crumbs are swept together: a peer that sends single bytes must not cost a piece for each.
-  void push(Piece&& piece) {
+  /// Puts crumbs to the last piece and says whether it did: a peer that sends single bytes must not
+  /// cost a piece for each.
+  bool swept_up(std::string_view text) {
     constexpr std::size_t kCrumbBytes = 64;
     constexpr std::size_t kHeapBytes = 4096;
-    if (!piece.is_payload() && piece.size() - piece.offset <= kCrumbBytes && !pieces_.empty()) {
-      Piece& last = pieces_.back();
-      if (!last.is_payload() && last.size() < kHeapBytes) {
-        last.text += piece.view();
-        return;
-      }
-    }
-    pieces_.push_back(std::move(piece));
+    if (text.size() > kCrumbBytes || pieces_.empty()) return false;
+    Piece& last = pieces_.back();
+    if (last.is_payload() || last.size() >= kHeapBytes) return false;
+    last.text += text;
+    return true;
   }
 
   void pop_front() {

@@ -33,9 +33,9 @@ def text(value):
 class Server:
     """A hooke command that says on which port it serves; instead of a store, the command in HOOKE_ATTACKED_STORE."""
 
-    def __init__(self, *arguments, **how):
+    def __init__(self, *arguments, program=(HOOKE,), **how):
         other = os.environ.get("HOOKE_ATTACKED_STORE", "").split()
-        command = other if other and arguments[0] == "store" else [HOOKE, *arguments]
+        command = other if other and arguments[0] == "store" else [*program, *arguments]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, **how)
         self.port = int(self.process.stdout.readline().split("port ")[1].split()[0])
 
