@@ -5,6 +5,19 @@
 #include <stdexcept>
 
 namespace hooke::model {
+namespace {
+
+/// Takes as long for a token that is nearly right as for any other of its length.
+bool equal_in_constant_time(const std::string& a, const std::string& b) {
+  if (a.size() != b.size()) return false;
+  unsigned difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+  }
+  return difference == 0;
+}
+
+}  // namespace
 
 ControlPlane::ControlPlane(sim::Ports& ports) : ports_(ports) {
   add("ping", [](const HttpQuery&) { return ControlAnswer{200, "text/plain", "pong"}; });
@@ -13,16 +26,23 @@ ControlPlane::ControlPlane(sim::Ports& ports) : ports_(ports) {
   });
 }
 
-HttpService::Handler ControlPlane::handler() const {
-  return [this](const std::shared_ptr<HttpExchange>& exchange) {
+HttpService::Handler ControlPlane::handler(std::string token) const {
+  return [this, shown = token.empty() ? "" : "Bearer " + token](
+             const std::shared_ptr<HttpExchange>& exchange) {
+    if (!shown.empty() && !equal_in_constant_time(exchange->query().authorization, shown)) {
+      exchange->answer(401, "a token is asked for\n",
+                       {{"Content-Type", "text/plain"}, {"WWW-Authenticate", "Bearer"}});
+      return;
+    }
     const ControlAnswer given = answer(exchange->query());
     exchange->answer(given.status, given.body, {{"Content-Type", given.content_type}});
   };
 }
 
-sim::PortNumber ControlPlane::serve(sim::PortNumber port, bool to_other_machines) {
+sim::PortNumber ControlPlane::serve(sim::PortNumber port, bool to_other_machines,
+                                    const std::string& token) {
   services_.push_back(std::make_unique<HttpService>(
-      ports_, port, handler(),
+      ports_, port, handler(token),
       HttpService::Reach{!to_other_machines, HttpService::kFewConnections}));
   return services_.back()->port();
 }

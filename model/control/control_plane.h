@@ -32,8 +32,10 @@ class ControlPlane {
   ControlPlane(const ControlPlane&) = delete;
   ControlPlane& operator=(const ControlPlane&) = delete;
   /// From now on on this port too (0: any), to clients of this machine ("localhost") or of all;
-  /// the one that it is. PyTorch's serves all. std::runtime_error when it is taken.
-  sim::PortNumber serve(sim::PortNumber port, bool to_other_machines);
+  /// the one that it is. PyTorch's serves all. A client has to show the `token`, where there is one,
+  /// as RFC 6750 says; PyTorch's knows none. std::runtime_error when the port is taken.
+  sim::PortNumber serve(sim::PortNumber port, bool to_other_machines,
+                        const std::string& token = "");
   /// And on this socket file, which goes with the control plane. One that a server that died has
   /// left behind is replaced, where PyTorch's refuses it. std::runtime_error saying what is wrong.
   void serve(const std::string& socket_file);
@@ -46,7 +48,7 @@ class ControlPlane {
   [[nodiscard]] ControlAnswer answer(const HttpQuery& query) const;
   [[nodiscard]] ControlAnswer call(const std::string& name, const HttpQuery& query) const;
 
-  [[nodiscard]] HttpService::Handler handler() const;
+  [[nodiscard]] HttpService::Handler handler(std::string token = "") const;
 
   sim::Ports& ports_;
   std::map<std::string, Handler> handlers_;

@@ -186,6 +186,7 @@ HttpQuery HttpService::Connection::query() const {
   out.method = std::string(message.method_string());
   out.path = unescaped(std::string_view(target).substr(0, mark), false);
   out.body = message.body();
+  out.authorization = std::string(message[http::field::authorization]);
   add_parameters(std::string_view(target).substr(std::min(target.size(), mark + 1)),
                  out.parameters);
   const std::string type(message[http::field::content_type]);

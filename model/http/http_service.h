@@ -21,6 +21,7 @@ struct HttpQuery {
   /// Of the query, and of the body where that is a form; the query counts where both have a name.
   std::map<std::string, std::string> parameters;
   std::string body;
+  std::string authorization;  ///< the header of that name, empty without it
 };
 
 using HttpHeaders = std::map<std::string, std::string>;

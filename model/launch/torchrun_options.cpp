@@ -90,10 +90,11 @@ std::map<std::string, std::string> parse_rendezvous_configuration(const std::str
   for (const std::string& pair : split(text, ',')) {
     const std::size_t equals = pair.find('=');
     const std::string key(trimmed(std::string_view(pair).substr(0, equals)));
-    if (key.empty()) refuse("rdzv-conf", "<key1>=<value1>,<key2>=<value2>,...", text);
+    // Never the whole text: another of its values may be a password.
+    if (key.empty()) refuse("rdzv-conf", "<key1>=<value1>,<key2>=<value2>,...", "");
     const std::string value(
         equals == std::string::npos ? "" : trimmed(std::string_view(pair).substr(equals + 1)));
-    if (value.empty()) refuse("rdzv-conf", "a value for \"" + key + "\"", text);
+    if (value.empty()) refuse("rdzv-conf", "a value for \"" + key + "\"", "");
     out[key] = value;
   }
   return out;

@@ -9,7 +9,6 @@
 #include <memory>
 #include <stdexcept>
 
-#include "model/control/control_plane.h"
 #include "model/launch/plugins.h"
 #include "model/launch/torchrun_options.h"
 #include "model/rendezvous/core/endpoint.h"
@@ -18,6 +17,7 @@
 #include "reports/agent_console.h"
 #include "reports/trace_file.h"
 #include "scenarios/cli/commands.h"
+#include "scenarios/cli/control_doors.h"
 #include "scenarios/cli/seconds.h"
 #include "scenarios/real/plugin_file.h"
 #include "scenarios/real/real_cluster.h"
@@ -72,37 +72,6 @@ model::Variant variant_found(sim::Ports& ports, const TorchrunOptions& options) 
   } catch (const model::StoreError&) {
     return model::Variant::torch_2_x;  // the join will say what is wrong
   }
-}
-
-/// Where the control plane of the agent is served, if anywhere.
-struct ControlDoors {
-  std::optional<std::uint16_t> port;
-  std::string bind = "loopback";
-  std::string socket_file;
-};
-
-/// The control plane with what `observers` measure; null when no flag asked for one.
-/// std::runtime_error naming the option whose door cannot be.
-std::unique_ptr<model::ControlPlane> control_plane(sim::Ports& ports, model::Observers& observers,
-                                                   const ControlDoors& doors) {
-  if (!doors.port && doors.socket_file.empty()) return nullptr;
-  auto control = std::make_unique<model::ControlPlane>(ports);
-  model::MetricBoard board;
-  observers.metrics.configure(board.handler());
-  control->show(board);
-  const char* option = "--control-port";
-  try {
-    if (doors.port) {
-      const sim::PortNumber port =
-          control->serve(sim::PortNumber{*doors.port}, doors.bind == "all");
-      std::fprintf(stderr, "hooke: control plane on port %u\n", static_cast<unsigned>(port.value));
-    }
-    option = "--control-socket";
-    if (!doors.socket_file.empty()) control->serve(doors.socket_file);
-  } catch (const std::runtime_error& error) {
-    throw std::runtime_error(std::string(option) + ": " + error.what());
-  }
-  return control;
 }
 
 /// hooke's own options of heartbeats, in seconds.
@@ -228,7 +197,7 @@ int run_agent(TorchrunOptions options, const std::vector<std::string>& plugin_fi
     model::Observers observers(ports);
     std::unique_ptr<model::ControlPlane> control;
     try {
-      control = control_plane(ports, observers, doors);
+      control = open_control_doors(ports, observers, doors);
     } catch (const std::runtime_error& error) {
       std::fprintf(stderr, "hooke agent: %s\n", error.what());
       return kBadInput;
@@ -327,21 +296,6 @@ void add_machine(CLI::App& command, TorchrunOptions& o) {
   add(command, "event-log-handler", o.event_log_handler, "Where events go: null, console");
 }
 
-/// hooke's own: where an agent is looked into.
-void add_doors(CLI::App& command, ControlDoors& doors) {
-  command
-      .add_option("--control-port", doors.port,
-                  "Serve /metrics (Prometheus) and PyTorch's control plane; 0: a free port")
-      ->check(CLI::Range(0, 65535));
-  command
-      .add_option("--control-bind", doors.bind,
-                  "From where: loopback (this machine alone), all. It asks for no password")
-      ->check(CLI::IsMember({"loopback", "all"}))
-      ->capture_default_str();
-  command.add_option("--control-socket", doors.socket_file,
-                     "Serve the same on a socket file, for this user alone");
-}
-
 }  // namespace
 
 void add_agent(CLI::App& app, int& exit_code) {
@@ -359,7 +313,7 @@ void add_agent(CLI::App& app, int& exit_code) {
   add_workers(*command, *options, *start_method);
   add_logs(*command, *options);
   add_machine(*command, *options);
-  add_doors(*command, *doors);
+  add_control_doors(*command, *doors);
   command
       ->add_option("--protocol-variant", *variant,
                    "PyTorch generation of the job; found: that of its c10d store, 2.x if there is "

@@ -154,8 +154,10 @@ void add_state(CLI::App& app, int& exit_code) {
       ->add_option("--rdzv-endpoint,--rdzv_endpoint", options->endpoint,
                    "As the job's; a path with store_type=file")
       ->default_str("localhost, the backend's port");
-  command->add_option("--rdzv-conf,--rdzv_conf", options->configuration,
-                      "As the job's: store_type=file; protocol, ca_cert, user … of etcd");
+  command
+      ->add_option("--rdzv-conf,--rdzv_conf", options->configuration,
+                   "As the job's: store_type=file; protocol, ca_cert, user … of etcd")
+      ->envname("PET_RDZV_CONF");
   command->add_option("--rdzv-id,--rdzv_id", options->run_id, "As the job's")
       ->capture_default_str();
   command->add_option("--timeout", options->timeout_s, "Seconds to wait for the store")

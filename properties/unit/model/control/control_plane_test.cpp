@@ -75,6 +75,31 @@ TEST_F(ControlPlaneTest, answers_as_pytorchs_worker_server) {
   });
 }
 
+TEST_F(ControlPlaneTest, with_a_token_serves_nobody_who_does_not_show_it) {
+  world_.start(world_.node("s"), "server", [](Ports& ports) {
+    ControlPlane plane(ports);
+    EXPECT_EQ(plane.serve(kPort, true, "s3cret"), kPort);
+    world::park_for_ever(ports);
+    return 0;
+  });
+  std::string said;
+  world_.start(world_.node("c"), "client", [&](Ports& ports) {
+    world::sleep(ports, 1s);
+    for (const char* shown :
+         {"", "Authorization: Bearer s3cre\r\n", "Authorization: Bearer s3cretx\r\n",
+          "Authorization: Basic s3cret\r\n", "Authorization: s3cret\r\n", "X: Bearer s3cret\r\n",
+          "Authorization: Bearer s3cret\r\n"}) {
+      auto stream = std::move(ports.network.connect({"s", kPort}, in(ports, 1s))).value();
+      static_cast<void>(stream->write(sim::Buffer(std::string("POST /handler/ping HTTP/1.1\r\n") +
+                                                  shown + "Content-Length: 0\r\n\r\n")));
+      said += world::read_text(*stream, in(ports, 5s)).substr(9, 4);
+    }
+    return 0;
+  });
+  world_.run_for(1min);
+  EXPECT_EQ(said, "401 401 401 401 401 401 200 ");
+}
+
 TEST_F(ControlPlaneTest, what_is_no_http_is_refused_and_the_next_client_served) {
   served([](Ports& ports, HttpClient& client) {
     for (const char* rubbish : {"hello\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\0\1\2\3"}) {

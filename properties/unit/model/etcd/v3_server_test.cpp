@@ -44,6 +44,23 @@ class EtcdV3ServerTest : public testing::Test {
     const HttpResponse response = client.exchange(request(path, body), in(ports, 5s));
     return std::to_string(response.status) + " " + shortened(response.body);
   }
+  /// What a feed tells until it has been silent for a second.
+  static std::string heard(sim::Ports& ports, HttpFeed& feed) {
+    std::string text;
+    try {
+      while (const auto piece = feed.next(in(ports, 1s))) text += *piece;
+    } catch (const HttpError& error) {
+      EXPECT_EQ(error.fault(), sim::Fault::timed_out);
+    }
+    return text;
+  }
+  static std::size_t count_of(std::string_view what, std::string_view text) {
+    std::size_t count = 0;
+    for (auto at = text.find(what); at != std::string_view::npos; at = text.find(what, at + 1)) {
+      ++count;
+    }
+    return count;
+  }
   static std::string shortened(std::string text) {
     for (const char* constant :
          {R"("cluster_id":"14841639068965178418","member_id":"10276657743932975437",)",
@@ -134,6 +151,61 @@ TEST_F(EtcdV3ServerTest, a_lease_takes_its_keys_along_unless_it_is_renewed) {
   });
 }
 
+TEST_F(EtcdV3ServerTest, grants_leases_up_to_the_limit_and_not_beyond) {
+  run([](sim::Ports& ports) {
+    const auto granted = [&](const std::string& ttl) {
+      return ask(ports, "/v3/lease/grant", R"({"ID":"7","TTL":")" + ttl + "\"}");
+    };
+    EXPECT_THAT(granted("9000000001"), HasSubstr("too large lease TTL"));
+    EXPECT_THAT(granted("9223372036854775807"), HasSubstr("too large lease TTL"));
+    EXPECT_THAT(granted("9223372036854775808"), testing::StartsWith("400 "));
+    EXPECT_THAT(granted("9000000000"), HasSubstr(R"("TTL":"9000000000")"));
+    ports.executor.sleep_until(in(ports, 2h));
+    EXPECT_THAT(ask(ports, "/v3/lease/timetolive", R"({"ID":"7"})"),
+                HasSubstr(R"("TTL":"8999992)"));
+    ask(ports, "/v3/lease/revoke", R"({"ID":"7"})");
+    EXPECT_THAT(granted("-9223372036854775808"), HasSubstr(R"("TTL":"2")"));
+  });
+}
+
+TEST_F(EtcdV3ServerTest, ends_thousands_of_leases_with_their_keys) {
+  run([](sim::Ports& ports) {
+    EtcdV3Client client(ports, options());
+    for (int i = 0; i < 3000; ++i) {
+      client.put_if("k/" + std::to_string(i), sim::Value("v"), 0, client.grant(60s));
+    }
+    client.put("k/of no lease", sim::Value("v"));
+    EXPECT_EQ(client.list("k/").size(), 3001U);
+    ports.executor.sleep_until(in(ports, 61s));
+    EXPECT_EQ(client.list("k/").size(), 1U);
+    EXPECT_EQ(count_of("ID", ask(ports, "/v3/lease/leases", "{}")), 0U);
+  });
+}
+
+TEST_F(EtcdV3ServerTest, tells_each_of_thousands_of_watches_once) {
+  run([](sim::Ports& ports) {
+    constexpr std::size_t kOfOneStream = 3000;
+    constexpr std::size_t kStreams = 500;
+    const std::string watch = R"({"create_request":{"key":"YQ=="}})";
+    std::string many;
+    for (std::size_t i = 0; i < kOfOneStream; ++i) many += watch + "\n";
+    const auto watching = [&](const std::string& body) {
+      return std::make_unique<HttpFeed>(ports, HttpServer{{"n", kV3Port}, std::nullopt},
+                                        request("/v3/watch", body), in(ports, 5s));
+    };
+    const auto large = watching(many);
+    std::vector<std::unique_ptr<HttpFeed>> small;
+    for (std::size_t i = 0; i < kStreams; ++i) small.push_back(watching(watch));
+    EXPECT_EQ(count_of(R"("created":true)", heard(ports, *large)), kOfOneStream);
+    ask(ports, "/v3/kv/put", R"({"key":"YQ=="})");
+    ask(ports, "/v3/kv/put", R"({"key":"Yg=="})");
+    EXPECT_EQ(count_of(R"("events")", heard(ports, *large)), kOfOneStream);
+    for (const auto& feed : small) EXPECT_EQ(count_of(R"("events")", heard(ports, *feed)), 1U);
+    small.clear();
+    EXPECT_THAT(ask(ports, "/v3/kv/put", R"({"key":"YQ=="})"), HasSubstr(R"("revision":"4")"));
+  });
+}
+
 TEST_F(EtcdV3ServerTest, serves_a_store) {
   run([](sim::Ports& ports) {
     const auto store =
@@ -165,15 +237,7 @@ TEST_F(EtcdV3ServerTest, a_watch_hears_of_the_past_then_of_what_comes) {
                   request("/v3/watch",
                           R"({"create_request":{"key":"YQ==","start_revision":2,"prev_kv":true}})"),
                   in(ports, 5s));
-    const auto told = [&] {
-      std::string text;
-      try {
-        while (const auto piece = feed.next(in(ports, 1s))) text += *piece;
-      } catch (const HttpError& error) {
-        EXPECT_EQ(error.fault(), sim::Fault::timed_out);
-      }
-      return shortened(text);
-    };
+    const auto told = [&] { return shortened(heard(ports, feed)); };
     EXPECT_EQ(told(), R"({"result":{"header":{"revision":"3"},"created":true}})"
                       "\n"
                       R"({"result":{"header":{"revision":"3"},"events":[)"
