@@ -8,6 +8,7 @@
 
 #include "properties/invariants/builtins.h"
 #include "properties/invariants/core_excuses.h"
+#include "properties/invariants/heartbeat_roll.h"
 #include "properties/invariants/judge.h"
 
 namespace hooke::properties {
@@ -18,6 +19,9 @@ constexpr sim::Duration kCoreSlack = std::chrono::seconds(10);
 /// Workers that are stopped for a restart get this at least, whatever was configured (weakness
 /// A-5 in scenarios/library/README.md).
 constexpr sim::Duration kLeastGrace = std::chrono::seconds(30);
+
+/// The part of a span by which the clock of an agent may go wrong.
+constexpr int kClockTolerance = 10;
 
 /// Excuses hold for long, and events are many.
 constexpr sim::Duration kLook = std::chrono::seconds(5);
@@ -37,8 +41,8 @@ const char* text_of(Stage stage) {
 }
 
 /// Bound: core_bound, from the healing of the core. The span begins anew when an agent starts or
-/// ends, comes to a round for the first time, or is held up; when a worker fails, which the budget
-/// of restarts bounds; and when an agent outside of the core comes, goes or is given up. What
+/// ends, comes to a round for the first time, or is held up; when a worker fails, or is silent and
+/// its agent restarts, which the budget of restarts bounds; and when an agent outside of the core comes, goes or is given up. What
 /// agents do of their own accord is none of that, so that a job that goes round in circles, each
 /// round in time, is late as well as one that stands still. An agent that no predicate of
 /// core_excuses.h excuses when the span is over breaks it, however it ends afterwards.
@@ -52,7 +56,8 @@ class Core final : public Judge {
                &ev::exit_barrier_entered, &ev::exit_barrier_left,    &ev::rendezvous_joining,
                &ev::rendezvous_joined,    &ev::rendezvous_completed, &ev::rendezvous_added,
                &ev::rendezvous_left,      &ev::rendezvous_failed,    &ev::rendezvous_evicted,
-               &ev::ranks_assigned,       &ev::store_serving}) {}
+               &ev::ranks_assigned,       &ev::store_serving,        &ev::heartbeat_expected,
+               &ev::heartbeat_received}) {}
 
   void at_end(const RunFacts& facts) override {
     next_look_ = {};
@@ -64,7 +69,9 @@ class Core final : public Judge {
     if (core_.is_healed() && !is_of_outsiders(event)) examine(event.at, event.id);
     core_.see(event, view());
     take_in(event);
-    if (core_.is_healed() && is_news(event)) begin_anew(event);
+    const bool silence = restarts_for_silence(event);
+    hear(event);
+    if (core_.is_healed() && (silence || is_news(event))) begin_anew(event);
   }
 
   /// How its agents are is kept as it was before the event that may show one of them late.
@@ -95,6 +102,37 @@ class Core final : public Judge {
       return gone == kNoAgent || !core_.has(agent(gone).node);
     }
     return id != kNoAgent && !core_.has(agent(id).node);
+  }
+
+  /// A worker was not heard for as long as it may be silent; a restart for that is in the budget.
+  [[nodiscard]] bool restarts_for_silence(const sim::Event& event) {
+    const AgentId id = view().agent_of(event);
+    if (event.type != &ev::group_restarting || id == kNoAgent) return false;
+    const bool silent = roll_.any([&](const ExpectedWorker& worker) {
+      const auto patience = worker.patience();
+      return worker.agent == id && patience &&
+             event.at - worker.since >= *patience - *patience / kClockTolerance;
+    });
+    return silent && silences_[id]++ < agent(id).max_restarts;
+  }
+
+  void hear(const sim::Event& event) {
+    const AgentId id = view().agent_of(event);
+    if (event.type == &ev::group_restarting) {
+      roll_.drop([&](const ExpectedWorker& worker) { return worker.agent == id; });
+    } else if (event.type == &wev::process_ended) {
+      const ProcessKey ended = process_of(event);
+      roll_.drop([&](const ExpectedWorker& worker) { return worker.process == ended; });
+    } else if (event.type == &ev::heartbeat_expected && id != kNoAgent) {
+      roll_.take(event, id);
+    } else if (event.type == &ev::heartbeat_received && id != kNoAgent) {
+      ExpectedWorker* const worker = roll_.take(event, id);
+      if (worker == nullptr) return;
+      worker->heard = worker->since = event.at;
+      const ProcessKey beats = worker->process;
+      if (number(event, "last") == 0) return;
+      roll_.drop([&](const ExpectedWorker& of) { return of.process == beats; });
+    }
   }
 
   [[nodiscard]] bool is_news(const sim::Event& event) {
@@ -165,7 +203,9 @@ class Core final : public Judge {
   std::map<AgentId, CoreAgent> living_;  ///< of the core
   sim::WorldTime since_{};
   sim::WorldTime next_look_{};
-  std::set<AgentId> came_;  ///< to a round, since the healing
+  HeartbeatRoll roll_;
+  std::map<AgentId, std::int64_t> silences_;  ///< restarts for a silent worker
+  std::set<AgentId> came_;                    ///< to a round, since the healing
   std::set<AgentId> told_;
 };
 

@@ -5,63 +5,11 @@
 #include <set>
 
 #include "properties/invariants/builtins.h"
+#include "properties/invariants/heartbeat_roll.h"
 #include "properties/invariants/judge.h"
 
 namespace hooke::properties {
 namespace {
-
-/// What an agent said when it began to wait for a worker.
-struct Expected {
-  AgentId agent = kNoAgent;
-  ProcessKey process;
-  std::int64_t rank = -1;
-  sim::Duration deadline{};
-  sim::Duration first_beat{};  ///< below 0: any
-  std::string policy;
-  std::optional<sim::WorldTime> heard;  ///< its latest beat
-  sim::WorldTime since{};               ///< that, else when it was expected
-
-  /// How long it may be silent at present; nullopt: for ever.
-  [[nodiscard]] std::optional<sim::Duration> patience() const {
-    if (heard) return deadline;
-    return first_beat < sim::Duration::zero() ? std::nullopt : std::optional(first_beat);
-  }
-};
-
-/// The workers that are waited for, by the names under which they beat.
-class Roll {
- public:
-  /// Takes an event of heartbeats in; the worker it is about, null for one no agent waits for.
-  Expected* take(const sim::Event& event, AgentId agent) {
-    const std::string name(text(event, "worker"));
-    if (event.type == &ev::heartbeat_expected) {
-      Expected& worker = workers_[name];
-      worker = {agent,
-                {event.node, pid(event, "worker_pid")},
-                number(event, "rank"),
-                sim::Duration(number(event, "deadline")),
-                sim::Duration(number(event, "first_beat")),
-                std::string(text(event, "policy")),
-                std::nullopt,
-                event.at};
-      return &worker;
-    }
-    const auto found = workers_.find(name);
-    return found == workers_.end() ? nullptr : &found->second;
-  }
-  /// Calls `each(name, worker)` for those that match, and forgets them.
-  template <class Match, class Each>
-  void drop(Match match, Each each) {
-    std::erase_if(workers_, [&](const auto& entry) {
-      if (!match(entry.second)) return false;
-      each(entry.first, entry.second);
-      return true;
-    });
-  }
-
- private:
-  std::map<std::string, Expected> workers_;
-};
 
 class HeartbeatSafety final : public Judge {
  public:
@@ -103,7 +51,7 @@ class HeartbeatSafety final : public Judge {
       ended_workers_.insert({event.node, pid(event, "worker_pid")});
       return;
     }
-    Expected* const worker = roll_.take(event, agent);
+    ExpectedWorker* const worker = roll_.take(event, agent);
     if (event.type == &ev::heartbeat_expected) {
       policies_[agent] = worker->policy;
       ended_.erase(agent);
@@ -124,7 +72,7 @@ class HeartbeatSafety final : public Judge {
   }
 
   /// The agent's clock may run a little faster than true time, one that goes wrong a tenth.
-  void judge_loss(const sim::Event& event, const Expected& worker) {
+  void judge_loss(const sim::Event& event, const ExpectedWorker& worker) {
     const auto patience = worker.patience();
     const sim::Duration silent = event.at - worker.since;
     const int tolerance = view().ledger().drifts(event.node) ? 10 : 100;
@@ -136,7 +84,7 @@ class HeartbeatSafety final : public Judge {
   }
 
   /// The agent tells of the return before the beat that shows it.
-  void judge_return(const sim::Event& event, AgentId agent, const Expected& worker) {
+  void judge_return(const sim::Event& event, AgentId agent, const ExpectedWorker& worker) {
     if (lost_[agent].erase(std::string(text(event, "worker"))) == 0) return kept();
     broken(
         event,
@@ -145,7 +93,7 @@ class HeartbeatSafety final : public Judge {
         event.node, worker.rank, event.at);
   }
 
-  void tell_needless(const sim::Event& event, const Expected& worker, bool news) {
+  void tell_needless(const sim::Event& event, const ExpectedWorker& worker, bool news) {
     broken(event, "the agent on node {} gave rank {} (pid {}) up at {}, although {}", event.node,
            worker.rank, worker.process.pid, event.at,
            news ? "it had learnt of its end" : "it had done so already");
@@ -191,7 +139,7 @@ class HeartbeatSafety final : public Judge {
 
   void tell(const Blow& blow) { violated(blow.at, blow.event, blow.witness); }
 
-  Roll roll_;
+  HeartbeatRoll roll_;
   std::map<AgentId, std::string> policies_;
   std::map<AgentId, std::set<std::string>> lost_;  ///< names
   std::set<ProcessKey> ended_workers_;             ///< of whose end their agents have told
@@ -226,7 +174,7 @@ class HeartbeatLossSeen final : public Judge {
     if (event.type == &wev::process_ended) {
       const ProcessKey ended = process_of(event);
       const AgentId agent = view().agent_of(event);
-      return drop(event, [&](const Expected& worker) {
+      return drop(event, [&](const ExpectedWorker& worker) {
         return worker.process == ended || (agent != kNoAgent && worker.agent == agent);
       });
     }
@@ -235,12 +183,12 @@ class HeartbeatLossSeen final : public Judge {
         event.type == &ev::worker_signalled || event.type == &ev::agent_finished) {
       const bool of_one = event.type == &ev::worker_ended;
       const ProcessKey process{event.node, of_one ? pid(event, "worker_pid") : sim::Pid{}};
-      return drop(event, [&](const Expected& worker) {
+      return drop(event, [&](const ExpectedWorker& worker) {
         return worker.agent == agent && (!of_one || worker.process == process);
       });
     }
     const std::string name(text(event, "worker"));
-    Expected* const worker = roll_.take(event, agent);
+    ExpectedWorker* const worker = roll_.take(event, agent);
     if (worker == nullptr) return;
     due_.met(name, event);
     if (event.type == &ev::heartbeat_lost) return;
@@ -258,10 +206,11 @@ class HeartbeatLossSeen final : public Judge {
 
   template <class Match>
   void drop(const sim::Event& event, Match match) {
-    roll_.drop(match, [&](const std::string& name, const Expected&) { due_.met(name, event); });
+    roll_.drop(match,
+               [&](const std::string& name, const ExpectedWorker&) { due_.met(name, event); });
   }
 
-  Roll roll_;
+  HeartbeatRoll roll_;
   bool requests_are_held_ = false;
   Obligations<std::string> due_{
       *this, "silence + two looks + 1 s", [this](const std::string& name, const Due& due) {

@@ -100,6 +100,34 @@ TEST(Core, failures_starts_ends_and_what_outsiders_do_begin_the_span_anew) {
       << "a job that goes round in circles makes no progress";
 }
 
+/// a's worker beats until 600 s, where its agent restarts, and may be silent for 5 s.
+std::string told_of_silence(sim::Duration silent, bool last, std::int64_t restarts = 1,
+                            std::int64_t budget = 3) {
+  AgentSettings settings;
+  settings.max_restarts = budget;
+  Script script = two_nodes_at_work(std::move(settings));
+  const std::int64_t agent = script.agent_pid("a");
+  const std::int64_t worker = script.worker_pid("a", 0);
+  script.at(100s).core_healed("a", 20s);
+  for (std::int64_t i = 0; i < restarts; ++i) {
+    script.at(600s * (i + 1) - silent);
+    script.emit("a", agent, ev::heartbeat_expected,
+                {"w", worker, 0, sim::Duration(5s), -1, "restart"});
+    script.emit("a", agent, ev::heartbeat_received, {"w", 1, last});
+    script.at(600s * (i + 1)).restarts("a", "heartbeat_loss");
+  }
+  script.at(600s * restarts + kBound);
+  return told(script);
+}
+
+TEST(Core, a_restart_for_a_silent_worker_begins_the_span_anew_within_the_budget) {
+  EXPECT_THAT(told_of_silence(5s, false), IsEmpty());
+  EXPECT_THAT(told_of_silence(3s, false), Not(IsEmpty())) << "it was heard";
+  EXPECT_THAT(told_of_silence(5s, true), Not(IsEmpty())) << "it had said goodbye";
+  EXPECT_THAT(told_of_silence(5s, false, 3), IsEmpty());
+  EXPECT_THAT(told_of_silence(5s, false, 4), Not(IsEmpty())) << "no restart was left";
+}
+
 TEST(Core, it_comes_to_a_round_once_and_not_again_and_again) {
   Script script = a_is_healed();
   script.at(600s).added("a", "wait_list", 0).at(1200s).added("a", "wait_list", 1);
