@@ -89,7 +89,8 @@ class Exit final : public Judge {
     const sim::Duration bound =
         with.exit_barrier + 2 * with.read_timeout + with.close + with.shutdown + kSlack;
     Due due{event.at, bound, id, kNoAgent, event.id};
-    if (decider != id) due.with = {decider};
+    // A host hears that its clients go as it serves them.
+    if (decider != id || hosts_.contains(id)) due.with = {decider};
     due.with_needs = kAsking;
     owed_.owe(id, due);
   }

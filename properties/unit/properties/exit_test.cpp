@@ -86,6 +86,19 @@ TEST(Exit, an_agent_that_serves_the_store_may_serve_the_others_until_they_are_go
   }
 }
 
+TEST(Exit, an_agent_that_serves_the_store_hears_that_the_others_have_gone_when_its_store_serves) {
+  for (const char* kind : {"service_slow", "disk_full"}) {
+    Script script = two_nodes_at_work();
+    script.at(10s);
+    comes_to_the_barrier(script, "a");
+    script.at(310s).leaves_barrier("a", "timed_out");
+    script.at(4000s).fault(0, kind, {}, "a");
+    script.at(5000s).finishes("b", "signalled", 1).at(9000s);
+    EXPECT_EQ(verdict(script, kExit),
+              kind == std::string("disk_full") ? "broken" : "excused by the store (service_slow)");
+  }
+}
+
 // ---- hindrances of the agent itself
 
 /// As verdict_of_one_that_stays, with a fault from 100 s on.
