@@ -27,7 +27,7 @@ bool try_to_leave_queue(LegacyEtcdRun& run, const LegacyStanding& standing) {
 
 void leave_legacy_run(sim::Ports& ports, LegacyEtcdRun& run, const std::string& run_id,
                       const LegacyStanding& standing) {
-  if (standing.member != 0) run.drop_keep_alive(standing.keep_alive);
+  if (standing.member != 0) run.drop_keep_alive(standing.keep_alive, standing.owner);
   if (standing.joining != 0 || standing.waiting != 0) {
     while (!try_to_leave_queue(run, standing)) {
     }

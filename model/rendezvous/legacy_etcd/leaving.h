@@ -16,6 +16,7 @@ struct LegacyStanding {
   std::int64_t waiting = 0;  ///< a final version beside which it is counted as waiting
   std::int64_t member = 0;   ///< the final version that it is in
   std::string keep_alive;    ///< path of its key there
+  std::string owner;         ///< the key's value
 };
 
 /// Hardened: takes the node off the run. A version that is still forming goes as a whole, for a

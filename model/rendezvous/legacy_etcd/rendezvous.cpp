@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "model/etcd/signature.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/core/errors.h"
 #include "model/rendezvous/legacy_etcd/leaving.h"
@@ -57,7 +58,8 @@ LegacyEtcdRendezvous::LegacyEtcdRendezvous(sim::Ports& ports, std::shared_ptr<Et
     : ports_(ports),
       client_(std::move(client)),
       settings_(std::move(settings)),
-      run_(ports_, client_, settings_.prefix, settings_.run_id, settings_.variant) {}
+      run_(ports_, client_, settings_.prefix, settings_.run_id, settings_.variant),
+      owner_(hardened() ? draw_signature(ports_) : "") {}
 
 LegacyEtcdRendezvous::~LegacyEtcdRendezvous() = default;
 
@@ -262,7 +264,7 @@ void LegacyEtcdRendezvous::confirm(std::int64_t version, std::int64_t rank) {
     }
     was_called_ = true;
     const std::string own = run_.keep_alive_path(version, rank);
-    run_.put_keep_alive(own);
+    run_.put_keep_alive(own, owner_);
     LegacyState next = seen.state;
     next.keep_alives->push_back(own);
     const std::size_t early = settings_.planted.has(Planted::legacy_final_one_short) ? 1 : 0;
@@ -304,7 +306,7 @@ std::int64_t LegacyEtcdRendezvous::wait_for_final(std::int64_t version) {
 // ---- a version that is running ------------------------------------------------------------------
 
 void LegacyEtcdRendezvous::handle_existing(std::int64_t version) {
-  const bool was_in_it = held_version_ == version;
+  const bool was_in_it = was_in(version);
   if (hardened() && was_in_it) {
     run_.tell_return(version, own_keep_alive_);
   }
@@ -318,6 +320,13 @@ void LegacyEtcdRendezvous::handle_existing(std::int64_t version) {
     const bool gone = error.code() == EtcdV2Client::kKeyNotFound;
     if (!gone || !hardened()) throw;
   }
+}
+
+bool LegacyEtcdRendezvous::was_in(std::int64_t version) {
+  if (held_version_ != version) return false;
+  // One that said to return to it would have its members make room for it.
+  if (hardened() && run_.is_of_another(own_keep_alive_, owner_)) held_version_ = 0;
+  return held_version_ == version;
 }
 
 void LegacyEtcdRendezvous::announce_waiting(std::int64_t version) {
@@ -463,7 +472,7 @@ void LegacyEtcdRendezvous::leave() {
   const bool is_member = rank_renewal_ != nullptr && joining_ == 0 && held_version_ != 0;
   rank_renewal_ = nullptr;
   leave_legacy_run(ports_, run_, settings_.run_id,
-                   {joining_, waiting_, is_member ? held_version_ : 0, own_keep_alive_});
+                   {joining_, waiting_, is_member ? held_version_ : 0, own_keep_alive_, owner_});
 }
 
 bool LegacyEtcdRendezvous::try_close(const Active& seen) {

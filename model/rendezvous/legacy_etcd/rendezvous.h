@@ -113,6 +113,9 @@ class LegacyEtcdRendezvous {
   void confirm(std::int64_t version, std::int64_t rank);
   std::int64_t wait_for_final(std::int64_t version);
   void handle_existing(std::int64_t version);
+  /// Whether this node has been a member of `version`. Hardened, one of the same number that another
+  /// node has begun in an etcd that had lost its data is none of its versions.
+  bool was_in(std::int64_t version);
   void announce_waiting(std::int64_t version);
   void wait_to_be_free(std::int64_t version);
   /// False when somebody was faster.
@@ -136,6 +139,8 @@ class LegacyEtcdRendezvous {
   std::shared_ptr<EtcdV2Client> client_;
   LegacyEtcdSettings settings_;
   LegacyEtcdRun run_;
+  /// Hardened: the value of this node's keep-alives, which no other node has.
+  std::string owner_;
   std::string own_keep_alive_;     ///< path of this node's key in the version it is in
   std::int64_t joining_ = 0;       ///< version that this node has joined in barrier(); 0: none
   std::int64_t waiting_ = 0;       ///< version beside which it is counted as waiting; 0: none

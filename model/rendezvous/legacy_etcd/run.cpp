@@ -107,15 +107,26 @@ bool LegacyEtcdRun::has_been_emptied() {
 
 // ---- members of a version -----------------------------------------------------------------------
 
-void LegacyEtcdRun::put_keep_alive(const std::string& keep_alive) {
-  client_->put(keep_alive, {.value = "", .ttl_seconds = kLegacyKeepAlive / 1s});
+void LegacyEtcdRun::put_keep_alive(const std::string& keep_alive, const std::string& owner) {
+  client_->put(keep_alive, {.value = owner, .ttl_seconds = kLegacyKeepAlive / 1s});
 }
 
-void LegacyEtcdRun::drop_keep_alive(const std::string& keep_alive) {
+void LegacyEtcdRun::drop_keep_alive(const std::string& keep_alive, const std::string& owner) {
   try {
-    client_->compare_and_delete(keep_alive, "");
+    client_->compare_and_delete(keep_alive, owner);
   } catch (const EtcdError& error) {
-    if (error.code() != EtcdV2Client::kKeyNotFound) throw;
+    const bool not_ours =
+        error.code() == EtcdV2Client::kKeyNotFound || error.code() == EtcdV2Client::kCompareFailed;
+    if (!not_ours) throw;
+  }
+}
+
+bool LegacyEtcdRun::is_of_another(const std::string& keep_alive, const std::string& owner) {
+  try {
+    return client_->get(keep_alive).node.value != owner;
+  } catch (const EtcdError& error) {
+    if (error.code() == EtcdV2Client::kKeyNotFound) return false;
+    throw;
   }
 }
 

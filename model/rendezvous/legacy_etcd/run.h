@@ -64,9 +64,12 @@ class LegacyEtcdRun {
   // ---- members of a version ----
   /// Path of a member's key, which lives for kLegacyKeepAlive.
   [[nodiscard]] std::string keep_alive_path(std::int64_t version, std::int64_t rank) const;
-  void put_keep_alive(const std::string& keep_alive);
-  /// The member goes now; nothing when the key is not there.
-  void drop_keep_alive(const std::string& keep_alive);
+  /// `owner`: its value, which no other code reads; in PyTorch it has none.
+  void put_keep_alive(const std::string& keep_alive, const std::string& owner);
+  /// The member goes now; nothing when the key is not there, or is another's.
+  void drop_keep_alive(const std::string& keep_alive, const std::string& owner);
+  /// The key is there, and its owner is another.
+  bool is_of_another(const std::string& keep_alive, const std::string& owner);
   /// Those of these keep-alives that are not there.
   std::vector<std::string> expired(std::int64_t version, std::vector<std::string> keep_alives);
   /// Hardened: the member with this keep-alive waits for the next version.

@@ -93,6 +93,29 @@ TEST_F(LegacyEtcdHandlers, are_waited_for_in_a_version_that_has_begun_without_th
   EXPECT_EQ(done_, 3);
 }
 
+/// etcd loses all it has, and b begins with the number of the version that a was in: a, which comes
+/// back to that number, is a stranger beside it.
+TEST_F(LegacyEtcdHandlers, do_not_come_back_to_a_version_of_the_same_number_that_is_anothers) {
+  parameters_.variant = Variant::hardened;
+  parameters_.max_nodes = 1;
+  node("a", [this](Ports& ports, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().round, 1);
+    modes_->expire(felt_);
+    sleep(ports, 20s);
+    EXPECT_EQ(handler.next_rendezvous().round, 2) << "when b has gone";
+  });
+  node("b", [](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 10s);
+    EXPECT_EQ(handler.next_rendezvous().round, 1);
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_EQ(handler.num_nodes_waiting(), 0) << "all seats are taken";
+      sleep(ports, 1s);
+    }
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 2);
+}
+
 /// As above, but a looks when c has done all the work: its own version is over all the same.
 TEST_F(LegacyEtcdHandlers, know_that_they_were_left_out_of_a_version_that_has_closed_since) {
   parameters_.variant = Variant::hardened;

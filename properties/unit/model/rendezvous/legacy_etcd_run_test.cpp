@@ -106,12 +106,28 @@ TEST_F(LegacyEtcdRuns, miss_the_members_whose_keys_have_expired) {
     run.create_version(1);
     const std::string first = run.keep_alive_path(1, 0);
     const std::string second = run.keep_alive_path(1, 1);
-    run.put_keep_alive(first);
+    run.put_keep_alive(first, "");
     sleep(ports, 6s);
-    run.put_keep_alive(second);
+    run.put_keep_alive(second, "");
     EXPECT_THAT(run.expired(1, {first, second}), IsEmpty());
     sleep(ports, 6s);
     EXPECT_THAT(run.expired(1, {first, second}), ElementsAre(first));
+  });
+}
+
+TEST_F(LegacyEtcdRuns, drop_the_keys_of_their_own_members_alone) {
+  with_etcd(Variant::hardened, [](Ports&, LegacyEtcdRun& run) {
+    run.create_version(1);
+    const std::string key = run.keep_alive_path(1, 0);
+    EXPECT_FALSE(run.is_of_another(key, "me")) << "it is of no node";
+    run.put_keep_alive(key, "me");
+    EXPECT_FALSE(run.is_of_another(key, "me"));
+    EXPECT_TRUE(run.is_of_another(key, "you"));
+    run.drop_keep_alive(key, "you");
+    EXPECT_THAT(run.expired(1, {key}), IsEmpty());
+    run.drop_keep_alive(key, "me");
+    EXPECT_THAT(run.expired(1, {key}), ElementsAre(key));
+    run.drop_keep_alive(key, "me");
   });
 }
 
@@ -119,7 +135,7 @@ TEST_F(LegacyEtcdRuns, wait_for_members_that_live_and_have_not_come_back_where_o
   with_etcd(Variant::hardened, [](Ports& ports, LegacyEtcdRun& run) {
     run.create_version(1);
     const std::vector<std::string> both{run.keep_alive_path(1, 0), run.keep_alive_path(1, 1)};
-    for (const std::string& keep_alive : both) run.put_keep_alive(keep_alive);
+    for (const std::string& keep_alive : both) run.put_keep_alive(keep_alive, "");
     EXPECT_FALSE(run.some_will_return(1, both));
     EXPECT_THROW(run.require_return(1), EtcdError);
     run.tell_return(1, both[0]);
