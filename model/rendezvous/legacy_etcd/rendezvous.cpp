@@ -176,6 +176,7 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::join_phase(std::int64_t versio
   place.version = version;
   place.rank = rank;
   place.world_size = wait_for_final(version);
+  if (hardened() && run_.is_of_another(own_keep_alive_, owner_)) throw RetryableFailure();
   joining_ = 0;
   held_version_ = place.version;
   held_size_ = place.world_size;
@@ -205,7 +206,9 @@ LegacyEtcdRun::Active LegacyEtcdRendezvous::join(std::int64_t version, std::int6
     } else if (rank + 1 >= settings_.min_nodes) {
       ttl = kJoinableTtl;
     }  // below the minimum it lives for ever, and so do the dead in it (S-L7)
-    if (run_.replace(seen, next.state, ttl)) return next;
+    if (!run_.replace(seen, next.state, ttl)) continue;
+    if (hardened() && !run_.claim(version, rank, owner_)) throw RetryableFailure();
+    return next;
   }
 }
 
@@ -263,6 +266,7 @@ void LegacyEtcdRendezvous::confirm(std::int64_t version, std::int64_t rank) {
       throw RetryImmediately();
     }
     was_called_ = true;
+    if (hardened() && !run_.holds_claim(version, rank, owner_)) throw RetryableFailure();
     const std::string own = run_.keep_alive_path(version, rank);
     run_.put_keep_alive(own, owner_);
     LegacyState next = seen.state;

@@ -13,6 +13,8 @@ using namespace std::chrono_literals;
 constexpr sim::Duration kRunLife = 2h;
 /// Behind the path of a member's keep-alive.
 constexpr const char* kIsBack = "_is_back";
+/// As kIsBack, of a place that its node has claimed.
+constexpr const char* kClaim = ".claim";
 
 bool has(const EtcdV2Answer& listed, const std::string& key) {
   return std::any_of(listed.below.begin(), listed.below.end(),
@@ -106,6 +108,26 @@ bool LegacyEtcdRun::has_been_emptied() {
 }
 
 // ---- members of a version -----------------------------------------------------------------------
+
+bool LegacyEtcdRun::claim(std::int64_t version, std::int64_t rank, const std::string& owner) {
+  try {
+    client_->put(keep_alive_path(version, rank) + kClaim,
+                 {.value = owner, .previous_exists = false});
+    return true;
+  } catch (const EtcdError& error) {
+    if (error.code() != EtcdV2Client::kExists) throw;
+    return holds_claim(version, rank, owner);
+  }
+}
+
+bool LegacyEtcdRun::holds_claim(std::int64_t version, std::int64_t rank, const std::string& owner) {
+  try {
+    return client_->get(keep_alive_path(version, rank) + kClaim).node.value == owner;
+  } catch (const EtcdError& error) {
+    if (error.code() == EtcdV2Client::kKeyNotFound) return false;
+    throw;
+  }
+}
 
 void LegacyEtcdRun::put_keep_alive(const std::string& keep_alive, const std::string& owner) {
   client_->put(keep_alive, {.value = owner, .ttl_seconds = kLegacyKeepAlive / 1s});

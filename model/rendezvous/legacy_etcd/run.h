@@ -62,6 +62,11 @@ class LegacyEtcdRun {
   bool has_been_emptied();
 
   // ---- members of a version ----
+  /// Hardened: holds a place in a version that is still forming, where PyTorch only counts. False
+  /// when the place is another's.
+  bool claim(std::int64_t version, std::int64_t rank, const std::string& owner);
+  /// Hardened: claim() has been called for that place, in this etcd, and it is not another's.
+  bool holds_claim(std::int64_t version, std::int64_t rank, const std::string& owner);
   /// Path of a member's key, which lives for kLegacyKeepAlive.
   [[nodiscard]] std::string keep_alive_path(std::int64_t version, std::int64_t rank) const;
   /// `owner`: its value, which no other code reads; in PyTorch it has none.

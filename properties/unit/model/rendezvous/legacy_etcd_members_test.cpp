@@ -1,6 +1,9 @@
 // Members of a version that are lost, late, left out or missing (legacy rendezvous on etcd).
 #include <gmock/gmock.h>
 
+#include <set>
+
+#include "model/etcd/v2_client.h"
 #include "model/rendezvous/core/errors.h"
 #include "properties/unit/model/rendezvous/legacy_etcd_handlers.h"
 
@@ -114,6 +117,44 @@ TEST_F(LegacyEtcdHandlers, do_not_come_back_to_a_version_of_the_same_number_that
   });
   world_.run_for(10min);
   EXPECT_EQ(done_, 2);
+}
+
+/// etcd's machine crashes while a waits in version 1 for another node, and b and c begin with 1
+/// before a has seen that: a is in none of theirs, and there is no second rank 0.
+TEST_F(LegacyEtcdHandlers, hold_no_place_in_a_forming_version_that_etcd_has_lost) {
+  parameters_.variant = Variant::hardened;
+  parameters_.min_nodes = 2;
+  parameters_.max_nodes = 3;
+  std::multiset<std::int64_t> ranks;
+  const auto join = [&](Ports& ports, RendezvousHandler& handler) {
+    const RendezvousInfo info = handler.next_rendezvous();
+    EXPECT_EQ(info.world_size, 3);
+    ranks.insert(info.rank);
+    sleep(ports, 5s);
+  };
+  node("a", join);
+  for (const char* name : {"b", "c"}) {
+    node(name, [&](Ports& ports, RendezvousHandler& handler) {
+      sleep(ports, 3s);
+      EXPECT_EQ(handler.next_rendezvous().world_size, 2);
+      while (handler.num_nodes_waiting() == 0) sleep(ports, 100ms);
+      join(ports, handler);
+    });
+  }
+  world_.start(world_.node("other"), "other", [](Ports& ports) {  // etcd is not this job's alone
+    sleep(ports, 4500ms);
+    EtcdOptions options;
+    options.server.endpoint = {"s", kLegacyPort};
+    EtcdV2Client client(ports, options);
+    for (int i = 0; i < 50; ++i) client.put("/other", {.value = "x"});
+    return 0;
+  });
+  const auto on_its_machine = [this](world::Fault& fault) { fault.node = etcd_; };
+  world_.inject_at(3s, world::FaultKind::node_crash, on_its_machine);
+  world_.inject_at(3500ms, world::FaultKind::node_restart, on_its_machine);
+  world_.at(3600ms, [this] { world_.start_again(etcd_, "server"); });
+  world_.run_for(10min);
+  EXPECT_THAT(ranks, testing::ElementsAre(0, 1, 2));
 }
 
 /// As above, but a looks when c has done all the work: its own version is over all the same.

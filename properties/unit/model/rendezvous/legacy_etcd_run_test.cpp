@@ -115,6 +115,22 @@ TEST_F(LegacyEtcdRuns, miss_the_members_whose_keys_have_expired) {
   });
 }
 
+TEST_F(LegacyEtcdRuns, give_each_place_to_one_node_alone) {
+  with_etcd(Variant::hardened, [this](Ports& ports, LegacyEtcdRun& run) {
+    run.create_version(1);
+    EXPECT_FALSE(run.holds_claim(1, 0, "me"));
+    EXPECT_TRUE(run.claim(1, 0, "me"));
+    EXPECT_TRUE(run.claim(1, 0, "me")) << "after an answer that was lost";
+    EXPECT_FALSE(run.claim(1, 0, "you"));
+    EXPECT_TRUE(run.holds_claim(1, 0, "me"));
+    EXPECT_TRUE(run.claim(1, 1, "you"));
+    std::uint64_t felt = 0;
+    modes_->expire(felt);
+    sleep(ports, 3s);
+    EXPECT_FALSE(run.holds_claim(1, 0, "me")) << "etcd has lost it";
+  });
+}
+
 TEST_F(LegacyEtcdRuns, drop_the_keys_of_their_own_members_alone) {
   with_etcd(Variant::hardened, [](Ports&, LegacyEtcdRun& run) {
     run.create_version(1);
