@@ -1,6 +1,6 @@
 #pragma once
-// The members of an etcd cluster as a client sees them: the one it was given, those that one names,
-// and a change to another when one cannot be reached.
+// The members of an etcd cluster as a client of v3 sees them: the one it was given, those that one
+// names, and a change to another when one cannot be reached.
 
 #include <memory>
 #include <optional>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/etcd/errors.h"
+#include "model/etcd/v2_members.h"
 #include "model/http/http_client.h"
 
 namespace hooke::model {
@@ -21,6 +22,8 @@ struct EtcdOptions {
   /// Hardened: reads are agreed upon as writes are (etcd-io/etcd#741, #20418), and a cluster that
   /// finds no agreement in v2 refuses nothing: the outcome is unknown, as it is in v3.
   bool by_quorum = false;
+  /// How a client of v2 deals with the members.
+  EtcdV2MembersMaker v2_members = &make_python_etcd_members;
 };
 
 class EtcdCluster {

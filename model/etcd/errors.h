@@ -13,11 +13,15 @@ class EtcdError : public std::runtime_error {
   /// v2: etcd's errorCode (100 key not found, 101 compare failed, 105 exists, 401 index cleared);
   /// v3: the gRPC status (5 not found, 11 compacted, 16 unauthenticated). The HTTP status where
   /// etcd gives neither.
-  EtcdError(int code, const std::string& what) : std::runtime_error(what), code_(code) {}
+  EtcdError(int code, const std::string& what, bool in_doubt = false)
+      : std::runtime_error(what), code_(code), in_doubt_(in_doubt) {}
   [[nodiscard]] int code() const { return code_; }
+  /// The same request was sent before without an answer: what is refused now may have been done.
+  [[nodiscard]] bool in_doubt() const { return in_doubt_; }
 
  private:
   int code_;
+  bool in_doubt_;
 };
 
 /// No member could be asked, or none gave an answer that makes sense.

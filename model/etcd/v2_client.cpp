@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/store/base64.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -93,15 +94,10 @@ EtcdOptions of_main_thread(EtcdOptions options, sim::FiberId fiber) {
 }  // namespace
 
 EtcdV2Client::EtcdV2Client(sim::Ports& ports, EtcdOptions options)
-    : ports_(ports),
-      options_(of_main_thread(std::move(options), ports.executor.ticket().fiber)),
-      cluster_(ports, options_.server) {
-  const HttpResponse members = exchange(request("GET", "/v2/machines"));
-  if (members.status == 200) {
-    cluster_.learn(members.body);
-  } else if (members.status == 404) {
-    no_etcd("it serves no v2 API (from 3.4 on only with --enable-v2, from 3.6 on not at all)");
-  }
+    : options_(of_main_thread(std::move(options), ports.executor.ticket().fiber)),
+      members_(options_.v2_members(ports, options_.server)) {
+  HOOKE_CHECK(members_ != nullptr, "a client has members to ask");
+  members_->learn(request("GET", "/v2/machines"), options_.read_timeout);
 }
 
 EtcdV2Answer EtcdV2Client::get(const std::string& path) {
@@ -136,17 +132,9 @@ std::optional<EtcdV2Answer> EtcdV2Client::watch(const std::string& path,
                                                 sim::MonotonicTime deadline) {
   std::string target = target_of(path) + "?wait=true&recursive=true";
   if (index) target += "&waitIndex=" + std::to_string(*index);
-  try {
-    HttpFeed feed(ports_, cluster_.current(), request("GET", target), deadline);
-    std::string body;
-    while (const auto piece = feed.next(deadline)) body += *piece;
-    if (body.empty()) return std::nullopt;
-    return answer_of({feed.status(), {}, body});
-  } catch (const HttpError& error) {
-    if (error.fault() == sim::Fault::timed_out) return std::nullopt;
-    cluster_.leave();
-    throw EtcdConnectionError(std::string("watching etcd: ") + error.what(), false);
-  }
+  const auto response = members_->watch(request("GET", target), deadline);
+  if (!response || response->body.empty()) return std::nullopt;
+  return answer_of(*response);
 }
 
 HttpRequest EtcdV2Client::request(const std::string& method, const std::string& target,
@@ -161,17 +149,15 @@ HttpRequest EtcdV2Client::request(const std::string& method, const std::string& 
 }
 
 EtcdV2Answer EtcdV2Client::answer(const HttpRequest& request) {
+  const EtcdV2Members::Answer answer = members_->exchange(request, options_.read_timeout);
   try {
-    return answer_of(exchange(request));
+    return answer_of(answer.response);
   } catch (const EtcdError& error) {
-    if (!options_.by_quorum || error.code() != kNoAgreement) throw;
-    throw EtcdConnectionError(error.what(), true);
+    if (options_.by_quorum && error.code() == kNoAgreement) {
+      throw EtcdConnectionError(error.what(), true);
+    }
+    throw EtcdError(error.code(), error.what(), answer.in_doubt);
   }
-}
-
-HttpResponse EtcdV2Client::exchange(const HttpRequest& request) {
-  const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + options_.read_timeout;
-  return cluster_.exchange(request, deadline, request.method == "GET");
 }
 
 }  // namespace hooke::model

@@ -75,11 +75,9 @@ class EtcdV2Client {
   [[nodiscard]] HttpRequest request(const std::string& method, const std::string& target,
                                     const std::string& form = "") const;
   EtcdV2Answer answer(const HttpRequest& request);
-  HttpResponse exchange(const HttpRequest& request);
 
-  sim::Ports& ports_;
   EtcdOptions options_;
-  EtcdCluster cluster_;
+  std::unique_ptr<EtcdV2Members> members_;
 };
 
 }  // namespace hooke::model

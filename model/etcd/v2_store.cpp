@@ -63,15 +63,7 @@ class EtcdV2Store : public Store {
   EtcdV2Client& client() { return *client_; }
   static std::int64_t number_in(const std::string& encoded);
   void put(const std::string& key, const Value& value) {
-    // Setting the same value again does no harm: an unknown outcome is made a known one.
-    for (int attempt = 1;; ++attempt) {
-      try {
-        client_->put(path_of(key), {.value = base64_encode(value).bytes()});
-        return;
-      } catch (const EtcdConnectionError& error) {
-        if (!error.outcome_unknown() || attempt == 2) throw;
-      }
-    }
+    client_->put(path_of(key), {.value = base64_encode(value).bytes()});
   }
 
   bool has(const std::vector<std::string>& keys) {
@@ -210,10 +202,13 @@ class HardenedEtcdV2Store final : public EtcdV2Store {
 
   void set(const std::string& key, Value value) override {
     asked([&] {
-      try {
-        return put(key, value);
-      } catch (const EtcdConnectionError& error) {
-        if (!error.outcome_unknown()) throw;
+      // Setting the same value again does no harm: an unknown outcome is made a known one.
+      for (int attempt = 1; attempt <= kAttempts; ++attempt) {
+        try {
+          return put(key, value);
+        } catch (const EtcdConnectionError& error) {
+          if (!error.outcome_unknown()) throw;
+        }
       }
       // An etcd that leaves all open carries out some.
       const std::optional<EtcdV2Node> present = stored(path_of(key));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "model/signals/interruptible_stream.h"
+#include "model/signals/signal_gate.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {
@@ -51,6 +52,8 @@ std::unique_ptr<sim::Stream> connected(sim::Ports& ports, const HttpServer& serv
     }
     deadline = std::min(deadline, ports.clock.monotonic_now() + kConnectMax);
   }
+  const bool raises = !server.interruptible && server.main_thread == ports.executor.ticket().fiber;
+  if (raises) check_signals(ports);
   auto stream = server.tls ? ports.network.connect_secure(server.endpoint, *server.tls, deadline)
                            : ports.network.connect(server.endpoint, deadline);
   if (!stream) throw HttpError(stream.failure());
@@ -60,17 +63,18 @@ std::unique_ptr<sim::Stream> connected(sim::Ports& ports, const HttpServer& serv
 }
 
 /// What is certain of a request that was sent: nothing.
-[[noreturn]] void fail(sim::Fault fault, const std::string& detail) {
-  throw HttpError(sim::Failure{fault, detail, true});
+[[noreturn]] void fail(sim::Fault fault, const std::string& detail, bool answer_begun = false) {
+  throw HttpError(sim::Failure{fault, detail, true}, answer_begun);
 }
 
 }  // namespace
 
-HttpError::HttpError(const sim::Failure& failure)
+HttpError::HttpError(const sim::Failure& failure, bool answer_begun)
     : std::runtime_error(std::string(to_string(failure.fault)) +
                          (failure.detail.empty() ? "" : " (" + failure.detail + ")")),
       fault_(failure.fault),
-      unknown_(failure.unknown) {}
+      unknown_(failure.unknown),
+      answer_begun_(answer_begun) {}
 
 std::string percent_encoded(std::string_view text, std::string_view kept) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
@@ -99,12 +103,12 @@ class HttpAnswer {
   /// Takes in what comes next; false when nothing more will.
   bool read_more(sim::Stream& stream, sim::MonotonicTime deadline) {
     auto received = stream.read(deadline);
-    if (!received) fail(received.failure().fault, received.failure().detail);
+    if (!received) give_up(received.failure().fault, received.failure().detail);
     boost::system::error_code error;
     if (received->empty()) {
-      if (!parser_.is_header_done()) fail(sim::Fault::connection_reset, "no answer came");
+      if (!parser_.is_header_done()) give_up(sim::Fault::connection_reset, "no answer came");
       parser_.put_eof(error);
-      if (error) fail(sim::Fault::connection_reset, "the answer was cut short");
+      if (error) give_up(sim::Fault::connection_reset, "the answer was cut short");
       return false;
     }
     pending_ += received->take(received->size()).bytes();
@@ -114,11 +118,11 @@ class HttpAnswer {
       HOOKE_CHECK(used <= pending_.size(), "no more is understood than was read");
       pending_.erase(0, used);
       if (error == http::error::need_more) break;
-      if (error) fail(sim::Fault::malformed, "the answer is no HTTP: " + error.message());
+      if (error) give_up(sim::Fault::malformed, "the answer is no HTTP: " + error.message());
       if (!parser_.is_header_done() || parser_.eager()) continue;
       // Before the body: Beast makes room for the length that was announced, whatever its limit.
       if (parser_.content_length().value_or(0) > kAnswerBytesMax) {
-        fail(sim::Fault::malformed, "the answer is too long");
+        give_up(sim::Fault::malformed, "the answer is too long");
       }
       parser_.eager(true);
     }
@@ -147,6 +151,10 @@ class HttpAnswer {
   }
 
  private:
+  [[noreturn]] void give_up(sim::Fault fault, const std::string& detail) const {
+    fail(fault, detail, parser_.is_header_done());
+  }
+
   http::response_parser<http::string_body> parser_;
   std::string pending_;  ///< received, not yet understood
 };

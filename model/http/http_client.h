@@ -30,14 +30,17 @@ struct HttpResponse {
 /// An exchange came to no answer.
 class HttpError : public std::runtime_error {
  public:
-  explicit HttpError(const sim::Failure& failure);
+  explicit HttpError(const sim::Failure& failure, bool answer_begun = false);
   [[nodiscard]] sim::Fault fault() const { return fault_; }
   /// The request may have been carried out all the same.
   [[nodiscard]] bool outcome_unknown() const { return unknown_; }
+  /// The head of an answer has come, and the rest of it has not.
+  [[nodiscard]] bool answer_begun() const { return answer_begun_; }
 
  private:
   sim::Fault fault_;
   bool unknown_;
+  bool answer_begun_;
 };
 
 /// Where a server is and how it is spoken to.

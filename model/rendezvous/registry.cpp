@@ -8,6 +8,7 @@
 #include "model/rendezvous/backends/etcd_backend.h"
 #include "model/rendezvous/dynamic/dynamic_settings.h"
 #include "model/rendezvous/dynamic_factory.h"
+#include "model/rendezvous/etcd_factory.h"
 #include "model/rendezvous/legacy_etcd/handler.h"
 #include "model/rendezvous/static/static_handler.h"
 
@@ -36,7 +37,7 @@ std::unique_ptr<RendezvousHandler> create_c10d(sim::Ports& ports,
 
 std::unique_ptr<RendezvousHandler> create_etcd_v2(sim::Ports& ports,
                                                   const RendezvousParameters& parameters) {
-  auto client = connect_etcd<EtcdV2Client>(ports, parameters);
+  auto client = connect_etcd_v2(ports, parameters);
   RendezvousResources resources;
   resources.backend =
       make_etcd_v2_backend(client, parameters.run_id, parameters.planted, parameters.variant);
@@ -50,13 +51,18 @@ std::unique_ptr<RendezvousHandler> create_etcd_v2(sim::Ports& ports,
 
 std::unique_ptr<RendezvousHandler> create_etcd_v3(sim::Ports& ports,
                                                   const RendezvousParameters& parameters) {
-  auto client = connect_etcd<EtcdV3Client>(ports, parameters);
+  auto client = connect_etcd<EtcdV3Client>(ports, etcd_options(parameters));
   RendezvousResources resources;
   resources.backend = make_etcd_v3_backend(ports.clock, client, parameters.run_id,
                                            parameters.planted, parameters.variant);
   resources.store = make_etcd_v3_store(ports, std::move(client), etcd_v3_store_prefix());
   return make_dynamic_handler(ports, std::move(resources), dynamic_settings(parameters),
                               parameters.local_addr);
+}
+
+std::unique_ptr<RendezvousHandler> create_legacy_etcd(sim::Ports& ports,
+                                                      const RendezvousParameters& parameters) {
+  return make_legacy_etcd_handler(ports, parameters, etcd_v2_members(parameters.variant));
 }
 
 }  // namespace
@@ -94,7 +100,7 @@ std::vector<std::string> RendezvousRegistry::names() const {
 RendezvousRegistry RendezvousRegistry::with_builtins() {
   RendezvousRegistry registry;
   registry.add("c10d", create_c10d);
-  registry.add("etcd", make_legacy_etcd_handler);
+  registry.add("etcd", create_legacy_etcd);
   registry.add("etcd-v2", create_etcd_v2);
   registry.add("etcd-v3", create_etcd_v3);
   registry.add("static", make_static_handler);

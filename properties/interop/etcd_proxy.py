@@ -1,10 +1,18 @@
 # Between etcd and its clients: passes every request on, but for those that it was told to spoil.
-# Arguments: its port, etcd's, and for each kind of request to spoil "ACTION COUNT WORD...": the first COUNT requests
-# with all these words in their method, target and form are "refuse"d, as etcd does while it elects a leader, or
-# passed on and then "lose" their answer. Each is printed.
+# Arguments: its port, etcd's, and for each kind of request to spoil "ACTION COUNT WORD...": to the first COUNT requests
+# with all these words in their method, target and form it does this, and prints each:
+#   refuse  answers as etcd does while it elects a leader
+#   drop    ends the connection, without passing the request on
+#   lose    passes the request on and ends the connection
+#   hold    passes the request on and keeps the connection, without an answer
+#   cut     passes the request on and ends the connection after the head of the answer
+#   end     passes the request on, answers, and ends the process
+# An argument "http://..." is the list of members that it names, in place of itself.
 import http.client
 import http.server
+import os
 import sys
+import time
 
 PORT, ETCD = int(sys.argv[1]), int(sys.argv[2])
 LEADER_ELECTION = b'{"errorCode":301,"message":"During Leader Election","cause":"","index":0}'
@@ -22,7 +30,8 @@ class Rule:
         return True
 
 
-RULES = [Rule(text) for text in sys.argv[3:]]
+RULES = [Rule(text) for text in sys.argv[3:] if not text.startswith("http://")]
+MACHINES = next((text for text in sys.argv[3:] if text.startswith("http://")), f"http://localhost:{PORT}")
 
 
 class Proxy(http.server.BaseHTTPRequestHandler):
@@ -39,24 +48,35 @@ class Proxy(http.server.BaseHTTPRequestHandler):
     def pass_on(self):
         form = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if self.path == "/v2/machines":
-            return self.answer(200, f"http://localhost:{PORT}".encode())
+            return self.answer(200, MACHINES.encode())
         request = f"{self.command} {self.path} {form.decode()}"
         rule = next((rule for rule in RULES if rule.takes(request)), None)
-        if rule is not None:
-            print(rule.action, request, flush=True)
-        if rule is not None and rule.action == "refuse":
+        action = rule.action if rule is not None else ""
+        if action:
+            print(action, request, flush=True)
+        if action == "refuse":
             return self.answer(500, LEADER_ELECTION, [("Content-Type", "application/json")])
+        self.close_connection = action in ("drop", "lose", "cut") or self.close_connection
+        if action == "drop":
+            return None
         etcd = http.client.HTTPConnection("localhost", ETCD)
         kind = self.headers.get("Content-Type")
         etcd.request(self.command, self.path, form, {"Content-Type": kind} if kind else {})
         response = etcd.getresponse()
         body = response.read()
         etcd.close()
-        if rule is not None:
-            self.close_connection = True
+        if action == "hold":
+            time.sleep(3600)
+        if action in ("lose", "hold"):
             return None
         kept = [(name, value) for name, value in response.getheaders() if name.startswith("X-") or name == "Content-Type"]
-        return self.answer(response.status, body, kept)
+        if action == "cut":
+            self.wfile.write(f"HTTP/1.1 {response.status} OK\r\nContent-Length: {len(body)}\r\n\r\n".encode())
+            return None
+        self.answer(response.status, body, kept)
+        if action == "end":
+            os._exit(0)
+        return None
 
     do_GET = do_PUT = do_POST = do_DELETE = pass_on
 

@@ -10,6 +10,7 @@
 #include "model/etcd/v3_store.h"
 #include "model/observe/python_error.h"
 #include "model/rendezvous/backends/etcd_backend.h"
+#include "model/rendezvous/etcd_factory.h"
 #include "sim/port/sync.h"
 #include "sim/real/link_proxy.h"
 
@@ -46,13 +47,13 @@ class Etcd : public testing::TestWithParam<int> {
   static std::unique_ptr<model::RendezvousBackend> backend(
       Ports& ports, const model::RendezvousParameters& parameters) {
     if (GetParam() == 2) {
-      return model::make_etcd_v2_backend(
-          model::connect_etcd<model::EtcdV2Client>(ports, parameters), parameters.run_id, {},
-          parameters.variant);
+      return model::make_etcd_v2_backend(model::connect_etcd_v2(ports, parameters),
+                                         parameters.run_id, {}, parameters.variant);
     }
-    return model::make_etcd_v3_backend(ports.clock,
-                                       model::connect_etcd<model::EtcdV3Client>(ports, parameters),
-                                       parameters.run_id, {}, parameters.variant);
+    return model::make_etcd_v3_backend(
+        ports.clock,
+        model::connect_etcd<model::EtcdV3Client>(ports, model::etcd_options(parameters)),
+        parameters.run_id, {}, parameters.variant);
   }
   static std::unique_ptr<model::RendezvousBackend> backend(Ports& ports, std::uint16_t port,
                                                            sim::Duration read_timeout = 60s) {
@@ -61,11 +62,10 @@ class Etcd : public testing::TestWithParam<int> {
   static std::shared_ptr<model::Store> store(Ports& ports, std::uint16_t port) {
     const model::RendezvousParameters p = parameters(port, 60s);
     if (GetParam() == 2) {
-      return model::make_etcd_v2_store(ports, model::connect_etcd<model::EtcdV2Client>(ports, p),
-                                       "/store");
+      return model::make_etcd_v2_store(ports, model::connect_etcd_v2(ports, p), "/store");
     }
-    return model::make_etcd_v3_store(ports, model::connect_etcd<model::EtcdV3Client>(ports, p),
-                                     "/store/");
+    return model::make_etcd_v3_store(
+        ports, model::connect_etcd<model::EtcdV3Client>(ports, model::etcd_options(p)), "/store/");
   }
 };
 
@@ -127,10 +127,13 @@ TEST_P(Etcd, keeps_the_state_behind_a_hardened_fence) {
   });
 }
 
+/// Over v2 only hardened: PyTorch's backend does not (EtcdFaults).
 TEST_P(Etcd, tells_whether_a_write_happened_although_its_answer_was_lost) {
   with_etcd([](Ports& ports, model::EmbeddedEtcd& etcd, const fs::path&) {
     real::LinkProxy link(ports, etcd.endpoint());
-    const auto near = backend(ports, link.port().value, 1500ms);
+    model::RendezvousParameters here = parameters(link.port().value, 1500ms);
+    if (GetParam() == 2) here.variant = model::Variant::hardened;
+    const auto near = backend(ports, here);
     const auto far = backend(ports, etcd.endpoint().port.value);
     const auto first = near->set_state(Value("first"), std::nullopt);
     ASSERT_TRUE(first && first->has_set);
@@ -163,7 +166,8 @@ void stop_dead(Ports& ports, sim::Pid pid) {
   }));
 }
 
-TEST_P(Etcd, that_does_not_answer_is_an_error_within_the_read_timeout) {
+/// Over v2 after four read time-outs, as in PyTorch.
+TEST_P(Etcd, that_does_not_answer_is_an_error_soon) {
   with_etcd([](Ports& ports, model::EmbeddedEtcd& etcd, const fs::path&) {
     const auto patient = backend(ports, etcd.endpoint().port.value, 2s);
     ASSERT_TRUE(patient->set_state(Value("state"), std::nullopt)->has_set);
@@ -271,8 +275,7 @@ TEST(EtcdV2Store, refuses_what_pytorchs_does_not_offer_and_looks_in_vain_until_i
     model::EmbeddedEtcd etcd(ports, {{}, (directory / "etcd").string(), 60s});
     model::RendezvousParameters p;
     p.endpoint = "localhost:" + std::to_string(etcd.endpoint().port.value);
-    const auto store = model::make_etcd_v2_store(
-        ports, model::connect_etcd<model::EtcdV2Client>(ports, p), "/store");
+    const auto store = model::make_etcd_v2_store(ports, model::connect_etcd_v2(ports, p), "/store");
     EXPECT_THROW(store->compare_set("k", Value(), Value("v")), model::EscapedPythonError);
     EXPECT_THROW(store->delete_key("k"), model::EscapedPythonError);
     EXPECT_THROW(store->num_keys(), model::EscapedPythonError);
@@ -335,7 +338,7 @@ TEST(EtcdV3, is_reached_through_tls_as_a_known_user_and_not_otherwise) {
                     {"ssl_cert_key", file("client.key")},
                     {"read_timeout", "5"}};
     const auto connect = [&](const model::RendezvousParameters& p) {
-      return model::connect_etcd<model::EtcdV3Client>(ports, p);
+      return model::connect_etcd<model::EtcdV3Client>(ports, model::etcd_options(p));
     };
     ASSERT_TRUE(eventually(ports, 30s, [&] {
       try {

@@ -1,6 +1,6 @@
 #pragma once
-// The shared state in one key of etcd: of its v2 tree, as PyTorch keeps it
-// (etcd_rendezvous_backend.py), or of its v3 key space, which is hooke's own.
+// How the clients of both etcd APIs reach a cluster, and the shared state in one key of the v3 key
+// space, which is hooke's own.
 
 #include <memory>
 #include <string>
@@ -18,11 +18,9 @@ namespace hooke::model {
 /// std::invalid_argument naming what is wrong.
 EtcdOptions etcd_options(const RendezvousParameters& parameters);
 
-/// A client of the cluster at parameters.endpoint. std::invalid_argument for a bad configuration,
-/// RendezvousConnectionError when no member answers.
+/// A client of the cluster. RendezvousConnectionError when no member answers.
 template <class Client>
-std::shared_ptr<Client> connect_etcd(sim::Ports& ports, const RendezvousParameters& parameters) {
-  const EtcdOptions options = etcd_options(parameters);
+std::shared_ptr<Client> connect_etcd(sim::Ports& ports, const EtcdOptions& options) {
   try {
     return std::make_shared<Client>(ports, options);
   } catch (const EtcdError& error) {
@@ -32,19 +30,12 @@ std::shared_ptr<Client> connect_etcd(sim::Ports& ports, const RendezvousParamete
   }
 }
 
-/// "etcd-v2": the token is the index of the last change. std::invalid_argument for an empty run id.
-/// A key that has vanished under a token is a RendezvousConnectionError for ever; a write
-/// whose outcome is unknown is looked up by reading again. Both backends, hardened, write nothing
-/// where the key has vanished and say so (nullopt), for what is to be given back is not theirs to
-/// know; and only where the bytes also are those that stood under the token: an etcd that has lost
-/// its data counts anew, and may have come to the same number with another's state.
-std::unique_ptr<RendezvousBackend> make_etcd_v2_backend(std::shared_ptr<EtcdV2Client> client,
-                                                        const std::string& run_id,
-                                                        PlantedSet planted = {},
-                                                        Variant variant = Variant::torch_2_x);
-
 /// "etcd-v3": the token is the revision of the last change, and the key hangs on a lease of two
-/// hours that each write renews. A key that has vanished is written anew, unless hardened.
+/// hours that each write renews. A write whose outcome is unknown is looked up by reading again. A
+/// key that has vanished is written anew, unless hardened: then nothing is written, and the caller
+/// is told so (nullopt), for what is to be given back is not this backend's to know. Hardened, a
+/// write is done only where the bytes also are those that stood under the token: an etcd that has
+/// lost its data counts anew, and may have come to the same number with another's state.
 std::unique_ptr<RendezvousBackend> make_etcd_v3_backend(sim::Clock& clock,
                                                         std::shared_ptr<EtcdV3Client> client,
                                                         const std::string& run_id,

@@ -248,9 +248,11 @@ bool LegacyEtcdHandler::shutdown() {
 
 }  // namespace
 
-std::unique_ptr<RendezvousHandler> make_legacy_etcd_handler(
-    sim::Ports& ports, const RendezvousParameters& parameters) {
+std::unique_ptr<RendezvousHandler> make_legacy_etcd_handler(sim::Ports& ports,
+                                                            const RendezvousParameters& parameters,
+                                                            EtcdV2MembersMaker members) {
   EtcdOptions options;
+  options.v2_members = members;
   options.server = etcd_server(parameters, parameters.get("protocol").value_or("http"),
                                {"cacert", "cert", "key"});
   LegacyEtcdSettings settings;

@@ -10,11 +10,13 @@
 
 #include "model/etcd/v2_store.h"
 #include "model/etcd/v3_store.h"
+#include "model/hardened/etcd/prompt_members.h"
 #include "model/launch/torchrun_options.h"
 #include "model/observe/python_error.h"
 #include "model/rendezvous/backends/etcd_backend.h"
 #include "model/rendezvous/core/endpoint.h"
 #include "model/rendezvous/core/errors.h"
+#include "model/rendezvous/etcd_factory.h"
 #include "model/rendezvous/observer.h"
 #include "model/store/file_store.h"
 #include "model/store/tcp_store.h"
@@ -66,13 +68,16 @@ Look look_at(std::shared_ptr<model::RendezvousBackend> backend, std::shared_ptr<
 
 Look look_by(sim::Ports& ports, const model::RendezvousParameters& parameters) {
   if (parameters.backend == "etcd-v2") {
-    auto client = model::connect_etcd<model::EtcdV2Client>(ports, parameters);
+    // It waits for etcd no longer than it was told to.
+    model::EtcdOptions options = model::etcd_options(parameters);
+    options.v2_members = &model::make_prompt_members;
+    auto client = model::connect_etcd<model::EtcdV2Client>(ports, options);
     return look_at(model::make_etcd_v2_backend(client, parameters.run_id),
                    model::make_etcd_v2_store(ports, client, model::etcd_v2_store_prefix()),
                    parameters.run_id);
   }
   if (parameters.backend == "etcd-v3") {
-    auto client = model::connect_etcd<model::EtcdV3Client>(ports, parameters);
+    auto client = model::connect_etcd<model::EtcdV3Client>(ports, model::etcd_options(parameters));
     return look_at(model::make_etcd_v3_backend(ports.clock, client, parameters.run_id),
                    model::make_etcd_v3_store(ports, client, model::etcd_v3_store_prefix()),
                    parameters.run_id);

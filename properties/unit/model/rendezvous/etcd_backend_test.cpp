@@ -6,6 +6,7 @@
 #include "model/etcd/v2_server.h"
 #include "model/etcd/v3_server.h"
 #include "model/rendezvous/core/errors.h"
+#include "model/rendezvous/etcd_factory.h"
 #include "properties/unit/sim/world/test_world.h"
 
 namespace hooke::model {
@@ -94,6 +95,56 @@ TEST(EtcdBackends, tell_of_a_state_that_has_vanished_under_its_token_where_harde
     EXPECT_EQ((write_over_the_vanished<EtcdV3Server, EtcdV3Client>(v3)),
               hardened ? "told" : "written");
   }
+}
+
+/// What a node is told of a write that etcd does, when that many answers are lost.
+std::string told_of_a_write(Variant variant, std::int64_t lost_answers) {
+  std::string outcome = "none";
+  world::TestWorld world;
+  const sim::NodeId etcd = world.node("n");
+  world.start(etcd, "server", [](Ports& ports) {
+    const EtcdV2Server server(ports, kEtcdPort);
+    world::park_for_ever(ports);
+    return 0;
+  });
+  world.start(world.node("a"), "test", [&](Ports& ports) {
+    world::sleep(ports, std::chrono::seconds(1));
+    RendezvousParameters parameters;
+    parameters.endpoint = "n:2379";
+    parameters.variant = variant;
+    const auto backend =
+        make_etcd_v2_backend(connect_etcd_v2(ports, parameters), "job", {}, variant);
+    const auto before = backend->set_state(Value("before"), std::nullopt);
+    world::sleep(ports, std::chrono::seconds(2));
+    try {
+      const auto after = backend->set_state(Value("after"), before->token);
+      outcome = after->has_set ? "set" : after->in_doubt ? "denied, in doubt" : "denied";
+    } catch (const RendezvousConnectionError&) {
+      outcome = "lost";
+    }
+    EXPECT_EQ(backend->get_state()->bytes, Value("after"));
+    return 0;
+  });
+  const auto lose = [&](world::Fault& fault) {
+    fault.node = etcd;
+    fault.port = kEtcdPort;
+    fault.amount = lost_answers;
+  };
+  if (lost_answers > 0) {
+    world.inject_at(std::chrono::seconds(2), world::FaultKind::service_reply_lost, lose);
+  }
+  world.run_for(std::chrono::minutes(1));
+  return outcome;
+}
+
+TEST(EtcdV2Backend, denies_a_write_whose_answer_was_lost_unless_hardened) {  // S-L20
+  for (const Variant variant : {Variant::torch_1_13, Variant::torch_2_x}) {
+    EXPECT_EQ(told_of_a_write(variant, 0), "set");
+    EXPECT_EQ(told_of_a_write(variant, 1), "denied, in doubt");
+    EXPECT_EQ(told_of_a_write(variant, 3), "denied, in doubt");
+    EXPECT_EQ(told_of_a_write(variant, 4), "lost");
+  }
+  EXPECT_EQ(told_of_a_write(Variant::hardened, 1), "set");
 }
 
 TEST(EtcdV3Backend, overwrites_no_other_state_of_the_same_revision_where_hardened) {

@@ -1,0 +1,26 @@
+#pragma once
+// Puts an agent's part in etcd v2 together, of the variant that its parameters name.
+
+#include <memory>
+#include <string>
+
+#include "model/etcd/v2_client.h"
+#include "model/rendezvous/core/handler.h"
+#include "model/rendezvous/dynamic/backend.h"
+
+namespace hooke::model {
+
+/// How agents of that variant deal with the members of a cluster.
+EtcdV2MembersMaker etcd_v2_members(Variant variant);
+
+/// A client of the cluster at parameters.endpoint; errors as of connect_etcd.
+std::shared_ptr<EtcdV2Client> connect_etcd_v2(sim::Ports& ports,
+                                              const RendezvousParameters& parameters);
+
+/// The state in a key of the v2 tree. std::invalid_argument for an empty run id.
+std::unique_ptr<RendezvousBackend> make_etcd_v2_backend(std::shared_ptr<EtcdV2Client> client,
+                                                        const std::string& run_id,
+                                                        PlantedSet planted = {},
+                                                        Variant variant = Variant::torch_2_x);
+
+}  // namespace hooke::model
