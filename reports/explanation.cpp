@@ -31,8 +31,8 @@ std::string share_bar(const hunt::Share& share) {
 /// One sentence about where a share rises to certainty.
 std::string verdict_on(const std::optional<hunt::CauseLine>& turn, bool certain_at_first,
                        const std::string& given) {
-  if (!turn) return given + " it could be averted until the very end";
-  if (certain_at_first) return given + " it was certain from the beginning";
+  if (!turn) return given + " it can be averted until it happens";
+  if (certain_at_first) return given + " nothing averts it from the beginning on";
   return fmt::format("{} nothing averts it after {}: {}{}", given, at_text(turn->at),
                      turn->node.empty() ? "" : turn->node + " ", turn->what);
 }
@@ -77,7 +77,7 @@ std::string story_text(const Explanation& explanation, const Style& style) {
                     at_text(explanation.story.at) + "\n  " +
                     wrap(explanation.story.witness, style.width - 2, "  ") + "\n";
   if (!explanation.meaning.empty()) {
-    out += "  " + paint(style, "2", "promised: " + explanation.meaning) + "\n";
+    out += "  " + paint(style, "2", "the invariant: " + explanation.meaning) + "\n";
   }
   out += heading(style, "How it came about", "the causes of the failure in order of time");
   std::size_t name_width = 1;
@@ -93,18 +93,19 @@ std::string story_text(const Explanation& explanation, const Style& style) {
     out += (line.what.starts_with("***") ? paint(style, "33;1", text) : text) + "\n";
   }
   return out +
-         paint(style, "31;1", row(explanation.story.at, "", explanation.invariant + " is broken")) +
+         paint(style, "31;1",
+               row(explanation.story.at, "", explanation.invariant + " is violated")) +
          "\n";
 }
 
 std::vector<std::string> verdicts_on(const hunt::NoReturn& no_return) {
   if (no_return.futures.empty()) return {};
   const hunt::Futures& first = no_return.futures.front();
-  std::vector<std::string> sentences{
-      verdict_on(no_return.as_it_goes_on, first.as_it_goes_on.certain(), "Whatever is drawn,")};
+  std::vector<std::string> sentences{verdict_on(
+      no_return.as_it_goes_on, first.as_it_goes_on.certain(), "With other random draws,")};
   if (first.left_alone.runs > 0) {
     sentences.push_back(
-        verdict_on(no_return.left_alone, first.left_alone.certain(), "Left alone,"));
+        verdict_on(no_return.left_alone, first.left_alone.certain(), "Without later faults,"));
   }
   return sentences;
 }

@@ -90,6 +90,28 @@ bool a_worker_has_ended_well(const JobView& view, const Agent& agent, AgentId id
   });
 }
 
+/// Workers of it have failed, and it runs none.
+bool has_lost_its_workers(const JobView& view, AgentId id, const Agent& agent) {
+  const std::vector<Process>& processes = view.processes(agent.node);
+  const bool lives = std::any_of(processes.begin(), processes.end(), [&](const Process& process) {
+    return is_living_worker_of(process, id);
+  });
+  return !lives && std::any_of(processes.begin(), processes.end(), [&](const Process& process) {
+    return process.worker && process.owner == id && process.ended && process.status != 0;
+  });
+}
+
+/// It could start no workers: the disk on which their logs are made was full.
+bool could_not_start(const JobView& view, const CoreAgent& agent) {
+  if (agent.stage != Stage::joined) return false;
+  const std::string name = view.name(view.agent(agent.id).node);
+  const std::vector<Hindrance>& all = view.ledger().all();
+  return std::any_of(all.begin(), all.end(), [&](const Hindrance& fault) {
+    return fault.effect->kind == "disk_full" && fault.target == name && fault.from &&
+           *fault.from <= agent.stage_since && (!fault.to || *fault.to >= agent.stage_since);
+  });
+}
+
 }  // namespace
 
 // ---- the core -----------------------------------------------------------------------------------
@@ -219,8 +241,15 @@ bool work_never_ends(const HealedCore& core, const JobView& view, const CoreAgen
   if (agent.stage != Stage::running) return false;
   const Agent& self = view.agent(agent.id);
   const auto have_come = std::ssize(view.job(self.job).static_ranks);
-  const bool cannot_know = core.some_began_anew() || have_come < self.world_size;
-  if (view.job(self.job).backend == "static" && core.waits_for_ever() && cannot_know) return true;
+  const auto is_alone = [&] {
+    return view.any_agent(self.job, [&](AgentId id, const Agent& other) {
+      return has_lost_its_workers(view, id, other);
+    });
+  };
+  if (view.job(self.job).backend == "static" && core.waits_for_ever() &&
+      (core.some_began_anew() || have_come < self.world_size || is_alone())) {
+    return true;
+  }
   return view.any_agent(self.job, [&](AgentId id, const Agent& other) {
     if (other.round != agent.round) return false;
     const std::string name = view.name(other.node);
@@ -243,7 +272,8 @@ bool a_member_is_broken(const HealedCore& core, const JobView& view, const CoreA
 
 bool others_need_its_store(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
   const Agent& self = view.agent(agent.id);
-  if (agent.stage != Stage::stopping && agent.stage != Stage::finished) return false;
+  const bool is_done = agent.stage == Stage::stopping || agent.stage == Stage::finished;
+  if (!is_done && !could_not_start(view, agent)) return false;
   return core.serves(self) && view.others_live(agent.id);
 }
 

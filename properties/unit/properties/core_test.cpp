@@ -203,6 +203,20 @@ TEST(Core, a_static_rendezvous_has_no_word_for_a_restart_so_that_peers_may_wait_
   EXPECT_THAT(with(0), Not(IsEmpty()));
 }
 
+TEST(Core, a_static_rendezvous_has_no_word_for_a_member_that_starts_no_workers_any_more) {
+  const auto with = [](const char* kind, sim::Duration peers) {
+    Script script(a_backend_of(-1));
+    script.agent_starts("a").serves_store("a", 29400).agent_starts("b").form(-1, {"a", "b"});
+    script.at(5s).fault(1, kind, {}, "a");
+    script.at(10s).worker_ends("a", 0, 1).reaps("a").restarts("a", "worker_failure");
+    script.joined("a", -1, 0, 2, "a.sim:29500");
+    return told(script.at(100s).core_healed("a,b", 20s, peers).at(5000s));
+  };
+  EXPECT_THAT(with("disk_full", -1s), IsEmpty());
+  EXPECT_THAT(with("disk_full", 60s), HasSubstr("node b")) << "workers give the peer up";
+  EXPECT_THAT(with("clock_skew", -1s), HasSubstr("node a")) << "it could have started workers";
+}
+
 TEST(Core, a_static_rendezvous_has_no_word_for_a_member_that_never_came) {
   const auto with = [](std::int64_t round, sim::Duration peers) {
     Script script(a_backend_of(round));

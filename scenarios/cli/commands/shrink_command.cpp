@@ -225,7 +225,7 @@ void add_shrink(CLI::App& app, int& exit_code) {
                    "The invariant that must stay broken, instead of the first unexpected one")
       ->check(CLI::IsMember(invariants).description("INVARIANT"));
   command->add_flag("--any-cause", flags->any_cause,
-                    "However it is broken; without this, in the same way");
+                    "In any way that violates it; without this, in the same way");
   command->add_option("--runs", flags->runs, "Give up after so many runs")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000'000}))
       ->capture_default_str();
