@@ -68,9 +68,7 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::barrier() {
   is_spare_ = false;
   was_called_ = false;
   for (;;) {
-    if (reading() > deadline_) {
-      throw RendezvousTimeoutError("the rendezvous did not come about in time");
-    }
+    require_time();
     rank_renewal_ = nullptr;  // of the version before
     joining_ = waiting_ = 0;
     bool has_changed = false;
@@ -185,7 +183,7 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::join_phase(std::int64_t versio
 
 LegacyEtcdRun::Active LegacyEtcdRendezvous::join(std::int64_t version, std::int64_t& rank) {
   for (;;) {
-    cas_delay();
+    before_attempt();
     const Active seen = run_.read();
     if (seen.state.status != Status::joinable) throw RetryableFailure();
     if (seen.state.version != version) throw RetryImmediately();
@@ -225,7 +223,7 @@ bool LegacyEtcdRendezvous::has_lost_place(const LegacyState& state, std::int64_t
 void LegacyEtcdRendezvous::last_call(std::int64_t version, std::int64_t rank,
                                      sim::Duration deadline) {
   for (;;) {
-    cas_delay();
+    before_attempt();
     const Active seen = run_.read();
     if (has_lost_place(seen.state, rank)) throw RetryableFailure();
     if (seen.state.status == Status::frozen && seen.state.version == version) return;
@@ -260,7 +258,7 @@ void LegacyEtcdRendezvous::wait_for_peers(std::int64_t version, std::int64_t ran
 
 void LegacyEtcdRendezvous::confirm(std::int64_t version, std::int64_t rank) {
   for (;;) {
-    cas_delay();
+    before_attempt();
     const Active seen = run_.read();
     if (seen.state.status != Status::frozen || seen.state.version != version) {
       throw RetryImmediately();
@@ -335,7 +333,7 @@ bool LegacyEtcdRendezvous::was_in(std::int64_t version) {
 
 void LegacyEtcdRendezvous::announce_waiting(std::int64_t version) {
   for (;;) {
-    cas_delay();
+    before_attempt();
     const Active seen = run_.read();
     if (seen.state.status != Status::final_ || seen.state.version != version) {
       throw RetryImmediately();
@@ -355,6 +353,7 @@ void LegacyEtcdRendezvous::announce_waiting(std::int64_t version) {
 void LegacyEtcdRendezvous::wait_to_be_free(std::int64_t version) {
   std::optional<sim::Duration> held_until;  // a reading()
   for (;;) {
+    if (hardened()) require_time();
     const Active seen = run_.read();
     if (seen.state.status != Status::final_ || seen.state.version != version) return;
     const auto missing = run_.expired(version, *seen.state.keep_alives);
@@ -525,13 +524,22 @@ LegacyEtcdRun::Active LegacyEtcdRendezvous::wait_for_change(std::uint64_t index,
     is_cut_off = true;
   }
   if (is_cut_off) cas_delay();  // never all at the same time again
-  if (reading() > deadline_) {
-    throw RendezvousTimeoutError("the rendezvous did not come about in time");
-  }
+  require_time();
   Active now = run_.read();
   // An etcd that has lost its data counts anew: this may be another version of the same number.
   if (hardened() && now.index < index) throw RetryableFailure();
   return now;
+}
+
+void LegacyEtcdRendezvous::require_time() const {
+  if (reading() > deadline_) {
+    throw RendezvousTimeoutError("the rendezvous did not come about in time");
+  }
+}
+
+void LegacyEtcdRendezvous::before_attempt() {
+  cas_delay();
+  if (hardened()) require_time();
 }
 
 void LegacyEtcdRendezvous::cas_delay() {

@@ -128,6 +128,11 @@ class LegacyEtcdRendezvous {
   bool has_been_emptied();
 
   Active wait_for_change(std::uint64_t index, const std::string& path, sim::Duration at_most);
+  /// RendezvousTimeoutError when the time of barrier() is over.
+  void require_time() const;
+  /// A pause. Hardened, there must be time for the attempt, too: behind a slow etcd each one takes
+  /// seconds, and many may follow each other.
+  void before_attempt();
   void cas_delay();
   void sleep(sim::Duration span);
   /// The clock that deadlines are read off: in PyTorch the wall clock, so that setting it ends or

@@ -96,6 +96,35 @@ TEST_F(LegacyEtcdHandlers, are_waited_for_in_a_version_that_has_begun_without_th
   EXPECT_EQ(done_, 3);
 }
 
+/// Eight want the seat of a full version, and requests are answered one after the other, in 600 ms
+/// each.
+TEST_F(LegacyEtcdHandlers, give_up_between_two_attempts_where_etcd_is_slow) {
+  parameters_.variant = Variant::hardened;
+  parameters_.max_nodes = 1;
+  parameters_.config["timeout"] = "20s";
+  node("a", [](Ports& ports, RendezvousHandler& handler) {
+    static_cast<void>(handler.next_rendezvous());
+    sleep(ports, 5min);
+  });
+  sim::Duration longest{};
+  for (const char* name : {"b", "c", "d", "e", "f", "g", "h", "i"}) {
+    node(name, [&](Ports& ports, RendezvousHandler& handler) {
+      sleep(ports, 2s);
+      const auto begin = ports.clock.monotonic_now();
+      EXPECT_THROW(static_cast<void>(handler.next_rendezvous()), RendezvousTimeoutError);
+      longest = std::max(longest, ports.clock.monotonic_now() - begin);
+    });
+  }
+  world_.inject_at(2500ms, world::FaultKind::service_slow, [this](world::Fault& fault) {
+    fault.node = etcd_;
+    fault.port = kLegacyPort;
+    fault.span = 600ms;
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 9);
+  EXPECT_LT(longest, 27s) << "20 s, and the request under way, behind those of eight others";
+}
+
 /// etcd loses all it has, and b begins with the number of the version that a was in: a, which comes
 /// back to that number, is a stranger beside it.
 TEST_F(LegacyEtcdHandlers, do_not_come_back_to_a_version_of_the_same_number_that_is_anothers) {
