@@ -293,6 +293,7 @@ void add_run(CLI::App& app, int& exit_code) {
   command
       ->add_option("paths", options->paths,
                    "Scenario files, directories with scenario files, or - for the standard input")
+      ->type_name("FILE")
       ->required();
   command->add_option("--seed", options->seed, "Seed of all draws, instead of the scenario's own");
   command
@@ -310,10 +311,13 @@ void add_run(CLI::App& app, int& exit_code) {
                    "Which of those who are ready at one instant runs next, instead of the "
                    "scenario's own")
       ->check(CLI::IsMember(kernel::strategy_names()));
-  command->add_option("--trace", options->trace_path, "Write every event of the run as JSON Lines");
-  command->add_option("--junit", options->junit_path, "Write the results as JUnit XML");
-  command->add_option("--html", options->html_path,
-                      "Write one run as a page to look at in a browser");
+  command->add_option("--trace", options->trace_path, "Write every event of the run as JSON Lines")
+      ->type_name("FILE");
+  command->add_option("--junit", options->junit_path, "Write the results as JUnit XML")
+      ->type_name("FILE");
+  command
+      ->add_option("--html", options->html_path, "Write one run as a page to look at in a browser")
+      ->type_name("FILE");
   command->add_flag("--json", options->json, "Print the results as JSON");
   command->add_flag("--timeline", options->timeline,
                     "Tell the run line by line, a column per node");
