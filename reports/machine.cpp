@@ -1,11 +1,7 @@
-// JSON by nlohmann_json, XML by pugixml.
+// JSON by nlohmann_json; XML is in junit.cpp.
 #include "reports/machine.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <pugixml.hpp>
-#include <sstream>
 
 #include "scenarios/hunt/accounts.h"
 
@@ -105,10 +101,6 @@ bool cut(const Result& result) {
 bool unsupported(const Result& result) {
   return !result.supported();
 }
-/// An error in JUnit's words: it could not be judged.
-bool in_error(const Result& result) {
-  return result.supported() && (cut(result) || !result.run.harness_failure.empty());
-}
 
 }  // namespace
 
@@ -122,53 +114,6 @@ std::string to_json(const std::vector<Result>& results) {
   json["results"] = ordered_json::array();
   for (const Result& result : results) json["results"].push_back(result_json(result));
   return json.dump(2) + "\n";
-}
-
-std::string to_junit(const std::vector<Result>& results) {
-  pugi::xml_document document;
-  pugi::xml_node suite = document.append_child("testsuites").append_child("testsuite");
-  suite.append_attribute("name") = "hooke scenarios";
-  suite.append_attribute("tests") = static_cast<unsigned long long>(results.size());
-  const std::size_t failures =
-      count(results, [](const Result& result) { return failed(result) && !in_error(result); });
-  suite.append_attribute("failures") = static_cast<unsigned long long>(failures);
-  suite.append_attribute("errors") = static_cast<unsigned long long>(count(results, in_error));
-  suite.append_attribute("skipped") = static_cast<unsigned long long>(count(results, unsupported));
-  for (const Result& result : results) {
-    pugi::xml_node test = suite.append_child("testcase");
-    test.append_attribute("name") = result.run.name.c_str();
-    test.append_attribute("classname") = result.file.c_str();
-    const auto ms =
-        std::chrono::duration_cast<std::chrono::milliseconds>(result.run.wall_time).count();
-    test.append_attribute("time") = fmt::format("{}.{:03}", ms / 1000, ms % 1000).c_str();
-    if (const auto notes = timeline_notes(result.run); !notes.empty()) {
-      pugi::xml_node properties = test.append_child("properties");
-      for (const TimelineNote& note : notes) {
-        pugi::xml_node property = properties.append_child("property");
-        property.append_attribute("name") = note.entry.c_str();
-        property.append_attribute("value") = note.text.c_str();
-      }
-    }
-    if (!result.supported()) {
-      test.append_child("skipped").append_attribute("message") = result.run.unsupported.c_str();
-      continue;
-    }
-    if (cut(result)) {
-      pugi::xml_node error = test.append_child("error");
-      error.append_attribute("type") = "inconclusive";
-      error.append_attribute("message") = ("inconclusive: " + result.run.inconclusive).c_str();
-      continue;
-    }
-    if (result.good() && !in_error(result)) continue;
-    const std::string text = explanation(result, Style{}, true);
-    pugi::xml_node failure = test.append_child(in_error(result) ? "error" : "failure");
-    failure.append_attribute("message") =
-        result.must_fail ? "a canary did not fail" : text.substr(0, text.find('\n')).c_str();
-    failure.text() = text.c_str();
-  }
-  std::ostringstream out;
-  document.save(out, "  ");
-  return out.str();
 }
 
 }  // namespace hooke::report

@@ -1,6 +1,7 @@
 #pragma once
 // What a person sees after `hooke run`: one line per scenario and, for each that failed, why.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,10 @@ struct Result {
   bool must_fail = false;  ///< a canary: success is that it fails
   scenario::RunReport run;
   std::string world = "sim";  ///< where it was run
+  std::string variant{};      ///< of its agents: "torch-2.x, hardened"; empty: not known
+  /// Where the scenario file says what was not met, by the words of Unmet::expectation; without what
+  /// no line says, and empty where nobody asks for it.
+  std::map<std::string, std::size_t> lines{};
   /// The verdict that counts: passed, or failed when it had to.
   [[nodiscard]] bool good() const { return conclusive() && run.passed != must_fail; }
   [[nodiscard]] bool supported() const { return run.unsupported.empty(); }

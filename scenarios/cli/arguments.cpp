@@ -25,13 +25,6 @@ const CLI::Option* option_called(const CLI::App& command, const std::string& nam
   return found;
 }
 
-/// The command below `app` of that name; nullptr: none.
-const CLI::App* command_called(const CLI::App& app, const std::string& name) {
-  const auto named =
-      app.get_subcommands([&](const CLI::App* other) { return other->get_name() == name; });
-  return named.empty() ? nullptr : named.front();
-}
-
 /// How far `arguments` name commands below `app`, from the first argument on.
 std::size_t commands_in(const CLI::App*& app, const std::vector<std::string>& arguments) {
   std::size_t count = 0;
@@ -63,6 +56,36 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
 }
 
 }  // namespace
+
+const CLI::App* command_called(const CLI::App& app, const std::string& name) {
+  const auto named =
+      app.get_subcommands([&](const CLI::App* other) { return other->get_name() == name; });
+  return named.empty() ? nullptr : named.front();
+}
+
+const CLI::App& command_named(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* command = &app;
+  for (const std::string& word : words) {
+    const CLI::App* const below = command_called(*command, word);
+    if (below == nullptr) {
+      std::vector<std::string> names;
+      for (const CLI::App* const each : shown_commands(*command)) names.push_back(each->get_name());
+      throw scenario::ScenarioError(full_name(*command) + ": no command " + word +
+                                    did_you_mean(word, names));
+    }
+    command = below;
+  }
+  return *command;
+}
+
+std::vector<const CLI::App*> shown_commands(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
+}
+
+std::string full_name(const CLI::App& command) {
+  const CLI::App* const above = command.get_parent();
+  return (above == nullptr ? "" : full_name(*above) + " ") + command.get_name();
+}
 
 std::vector<std::string> understood(const CLI::App& app, std::vector<std::string> arguments) {
   arguments = with_help_spelled_out(app, std::move(arguments));

@@ -20,6 +20,19 @@ std::vector<std::string> understood(const CLI::App& app, std::vector<std::string
 std::optional<std::string> complaint(const CLI::App& app, const std::vector<std::string>& arguments,
                                      const CLI::ParseError& error);
 
+/// The command below `app` of that name; nullptr: none.
+const CLI::App* command_called(const CLI::App& app, const std::string& name);
+
+/// The command that `words` name, one below the other; `app` itself for none.
+/// scenario::ScenarioError for a word that names no command.
+const CLI::App& command_named(const CLI::App& app, const std::vector<std::string>& words);
+
+/// The commands below `app` that --help shows.
+std::vector<const CLI::App*> shown_commands(const CLI::App& app);
+
+/// "hooke bench store": the name of a command after those of the commands above it.
+std::string full_name(const CLI::App& command);
+
 /// "hooke run": the command that was chosen.
 std::string chosen(const CLI::App& app);
 

@@ -2,6 +2,9 @@
 // The subcommands of hooke. Each adds itself to the application and, when chosen, sets the exit
 // code.
 
+#include <string>
+#include <vector>
+
 namespace CLI {
 class App;
 }
@@ -36,6 +39,8 @@ void add_explain(CLI::App& app, int& exit_code);
 void add_judge(CLI::App& app, int& exit_code);
 /// hooke list: invariants, faults, events and the like by name.
 void add_list(CLI::App& app, int& exit_code);
+/// The names of that kind ("invariants", or "all"), in hooke list's order.
+std::vector<std::string> listed_names(const std::string& kind);
 /// hooke schema: prints the JSON Schema of scenario files.
 void add_schema(CLI::App& app, int& exit_code);
 /// hooke bench rendezvous: latency of a rendezvous against the number of nodes.
@@ -58,6 +63,11 @@ void add_timer_server(CLI::App& app, int& exit_code);
 void add_worker_pool(CLI::App& app, int& exit_code);
 /// hooke state: shows the live rendezvous of a job.
 void add_state(CLI::App& app, int& exit_code);
+
+/// hooke completion SHELL: prints what a shell needs to complete command lines.
+void add_completion(CLI::App& app, int& exit_code);
+/// hooke man [COMMAND…]: prints manual pages.
+void add_man(CLI::App& app, int& exit_code);
 
 /// Of explore, and of report for what several of them have seen.
 int exit_code_of(const hunt::Exploration& exploration);

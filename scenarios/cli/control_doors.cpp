@@ -48,9 +48,12 @@ void add_control_doors(CLI::App& command, ControlDoors& doors) {
       .add_option("--control-token-file", doors.token_file,
                   "Serve who sends \"Authorization: Bearer\" and the line in this file, and no one "
                   "else")
+      ->type_name("FILE")
       ->needs(port);
-  command.add_option("--control-socket", doors.socket_file,
-                     "Serve the same on a socket file, for this user alone");
+  command
+      .add_option("--control-socket", doors.socket_file,
+                  "Serve the same on a socket file, for this user alone")
+      ->type_name("FILE");
 }
 
 std::unique_ptr<model::ControlPlane> open_control_doors(sim::Ports& ports,

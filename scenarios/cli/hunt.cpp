@@ -105,16 +105,20 @@ void add_hunt_options(CLI::App& command, HuntOptions& options) {
       .add_option("--known-issues", options.known_issues,
                   "Directory of scenarios: count the worlds that fail like them")
       ->check(CLI::ExistingDirectory);
-  command.add_option("--results", options.results, "Write what was seen as JSON, for hooke report");
-  command.add_option(
-      "--reproducers", options.reproducers,
-      "Write for each way in which invariants were violated one world, made small, into this "
-      "directory");
+  command.add_option("--results", options.results, "Write what was seen as JSON, for hooke report")
+      ->type_name("FILE");
+  command
+      .add_option(
+          "--reproducers", options.reproducers,
+          "Write for each way in which invariants were violated one world, made small, into this "
+          "directory")
+      ->type_name("DIR");
   // The words of earlier versions.
   CLI::deprecate_option(
       command.add_option("--museum", options.known_issues)->check(CLI::ExistingDirectory),
       "--known-issues");
-  CLI::deprecate_option(command.add_option("--capsules", options.reproducers), "--reproducers");
+  CLI::deprecate_option(command.add_option("--capsules", options.reproducers)->type_name("DIR"),
+                        "--reproducers");
   command.add_option("--print", options.print,
                      "Only print the world of this number, as a scenario file");
   command.add_flag("--json", options.json, "Print what was seen as JSON");

@@ -39,6 +39,8 @@ int main(int argc, char** argv) {
   add_timer_server(app, exit_code);
   add_worker_pool(app, exit_code);
   add_state(app, exit_code);
+  add_completion(app, exit_code);
+  add_man(app, exit_code);
   std::vector<std::string> arguments(argv + 1, argv + argc);
   if (arguments.empty()) {
     std::cout << app.help() << std::flush;

@@ -1,4 +1,4 @@
-// What programs read: verdicts in JSON and JUnit.
+// What programs read: verdicts in JSON. JUnit is in junit_test.cpp.
 #include "reports/machine.h"
 
 #include <gmock/gmock.h>
@@ -43,15 +43,6 @@ TEST(Json, counts_what_is_inconclusive_apart_from_what_failed) {
   EXPECT_EQ(json.at("results").at(3).at("verdict"), "unsupported");
 }
 
-TEST(JUnit, an_inconclusive_run_is_an_error_and_no_failure) {
-  const std::string xml = to_junit(one_of_each());
-  EXPECT_THAT(xml, HasSubstr(R"(tests="5" failures="1" errors="2" skipped="1")"));
-  EXPECT_THAT(
-      xml,
-      HasSubstr(
-          R"(<error type="inconclusive" message="inconclusive: the limit of real time was reached")"));
-}
-
 /// Passed, but of its timeline one entry had no effect, another one never happened, and a third
 /// happened less often than it was to.
 Result with_an_idle_timeline() {
@@ -84,12 +75,6 @@ TEST(Json, has_what_the_timeline_did_not_do) {
             (nlohmann::json{{"entry", 0},
                             {"what", "node.crash"},
                             {"why", "rendezvous.evicted was met 0 of 1 times"}}));
-}
-
-TEST(JUnit, has_what_the_timeline_did_not_do_as_properties) {
-  EXPECT_THAT(
-      to_junit({with_an_idle_timeline()}),
-      HasSubstr(R"(<property name="timeline.3 net.reset" value="had no effect at 2.000 s)"));
 }
 
 /// Two violations, of which the scenario allows the second; its job has failed.
@@ -134,13 +119,6 @@ TEST(Json, says_which_violations_were_not_expected_and_how_each_job_ended) {
   EXPECT_EQ(run.at("jobs").at(0), (nlohmann::json{{"run_id", "job"},
                                                   {"outcome", "failed"},
                                                   {"agents", {{"crashed", 1}, {"failed", 2}}}}));
-}
-
-TEST(JUnit, a_canary_that_was_cut_has_not_failed_as_it_must) {
-  std::vector<Result> results{one_of_each().at(2)};
-  results[0].must_fail = true;
-  EXPECT_FALSE(results[0].good());
-  EXPECT_THAT(to_junit(results), HasSubstr(R"(errors="1")"));
 }
 
 TEST(Summary, says_inconclusive_and_counts_it) {

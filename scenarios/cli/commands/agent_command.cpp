@@ -250,6 +250,7 @@ void add_parts(CLI::App& command, TorchrunOptions& o, std::vector<std::string>& 
   command
       .add_option("--plugin", plugin_files,
                   "A shared library that registers parts of its own by name; may be repeated")
+      ->type_name("FILE")
       ->allow_extra_args(false);
 }
 
@@ -267,7 +268,7 @@ void add_workers(CLI::App& command, TorchrunOptions& o, std::string& start_metho
 
 /// Where the output of workers goes.
 void add_logs(CLI::App& command, TorchrunOptions& o) {
-  add(command, "log-dir", o.log_dir, "Directory for logs and error files");
+  add(command, "log-dir", o.log_dir, "Directory for logs and error files")->type_name("DIR");
   add(command, "redirects", o.redirects, "Streams to files: 0 none, 1 stdout, 2 stderr, 3 both",
       "r");
   add(command, "tee", o.tee, "As --redirects, and shown besides", "t");
@@ -320,7 +321,7 @@ void add_agent(CLI::App& app, int& exit_code) {
                    "none yet")
       ->check(CLI::IsMember({"found", "torch-2.x", "torch-1.13", "hardened"}))
       ->capture_default_str();
-  command->add_option("--trace", *trace_path, "Write every event as JSON Lines");
+  command->add_option("--trace", *trace_path, "Write every event as JSON Lines")->type_name("FILE");
   auto heartbeats = std::make_shared<HeartbeatFlags>();
   add_heartbeats(*command, *heartbeats);
   command->footer(

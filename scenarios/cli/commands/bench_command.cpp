@@ -49,8 +49,8 @@ void add_bench(CLI::App& app, int& exit_code) {
           "Seconds after which a node gives up")
       ->check(CLI::Range(1, 86'400))
       ->default_str("600");
-  command->add_option("--json", options->json_path, "Write the figures as JSON");
-  command->add_option("--csv", options->csv_path, "Write the figures as CSV");
+  command->add_option("--json", options->json_path, "Write the figures as JSON")->type_name("FILE");
+  command->add_option("--csv", options->csv_path, "Write the figures as CSV")->type_name("FILE");
   command->footer(
       "Example: hooke bench rendezvous --nodes 2 64 1024 --seeds 3\n"
       "Exit codes: 0; 2 bad usage; 3 the harness failed.");

@@ -88,7 +88,7 @@ void add_bench_store(CLI::App& bench, int& exit_code) {
   command->add_option("--seconds", options->seconds, "Length of each measurement")
       ->check(seconds_from(0.001))
       ->capture_default_str();
-  command->add_option("--json", options->json_path, "Write the figures as JSON");
+  command->add_option("--json", options->json_path, "Write the figures as JSON")->type_name("FILE");
   command->footer(
       "Writes keys that begin with hooke-load/: not for the store of a job you care about.\n"
       "Exit codes: 0; 1 the store failed; 2 bad usage.");

@@ -172,6 +172,7 @@ void add_explain(CLI::App& app, int& exit_code) {
       "explain", "Tell why a scenario fails: its causes, when it was too late, what averts it");
   const std::vector<std::string> invariants = properties::InvariantRegistry::with_builtins().ids();
   command->add_option("scenario", flags->path, "A scenario file whose run violates an invariant")
+      ->type_name("FILE")
       ->required();
   command
       ->add_option("--invariant", flags->invariant,
@@ -197,8 +198,10 @@ void add_explain(CLI::App& app, int& exit_code) {
   add_real_time_limit(*command,
                       [flags](std::chrono::milliseconds limit) { flags->real_time_limit = limit; });
   command->add_flag("--json", flags->json, "Print all of it as JSON");
-  command->add_option("--html", flags->html_path,
-                      "Write the run as a page that explains each of its violations");
+  command
+      ->add_option("--html", flags->html_path,
+                   "Write the run as a page that explains each of its violations")
+      ->type_name("FILE");
   command->footer(
       "A scenario that hooke shrink has made small is explained best.\n"
       "Examples:\n"

@@ -74,13 +74,17 @@ void add_explore(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--first", options->first, "Number of the first world")
       ->capture_default_str();
-  command->add_option("--space", options->space,
-                      "JSON file of what worlds are drawn from, instead of the default");
+  command
+      ->add_option("--space", options->space,
+                   "JSON file of what worlds are drawn from, instead of the default")
+      ->type_name("FILE");
   command->add_option("--variant", options->variant, "All agents are of this variant")
       ->check(CLI::IsMember({"torch-2.x", "torch-1.13", "hardened"}));
-  command->add_option("--exhaustive", options->exhaustive,
-                      "Scenario file: no random worlds, but every order of store operations in "
-                      "this one, within the bounds that follow");
+  command
+      ->add_option("--exhaustive", options->exhaustive,
+                   "Scenario file: no random worlds, but every order of store operations in "
+                   "this one, within the bounds that follow")
+      ->type_name("FILE");
   command
       ->add_option("--deviations", options->bounds.deviations,
                    "Requests held, crashes and partitions in one run")

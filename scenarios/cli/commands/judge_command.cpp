@@ -68,6 +68,7 @@ void add_judge(CLI::App& app, int& exit_code) {
           "traces", options->paths,
           "What hooke agent --trace has written, a file for each agent; or the one file of "
           "hooke run --trace")
+      ->type_name("FILE")
       ->required();
   command
       ->add_option_function<std::string>(
@@ -83,7 +84,8 @@ void add_judge(CLI::App& app, int& exit_code) {
           "Judge as of this time after the first event, if that is later than the last one: what "
           "was owed by then and did not happen is violated")
       ->type_name("DURATION");
-  command->add_option("--html", options->html_path, "Write a page to look at in a browser");
+  command->add_option("--html", options->html_path, "Write a page to look at in a browser")
+      ->type_name("FILE");
   command->add_flag("--json", options->json, "Print the result as JSON");
   command->add_flag("--timeline", options->timeline,
                     "Tell what happened line by line, a column per node");

@@ -80,6 +80,11 @@ std::vector<Entry> everything() {
   return out;
 }
 
+/// Whether `kind`, as it is written on a command line, means that entry.
+bool is_of(const Entry& entry, const std::string& kind) {
+  return kind == "all" || kind == entry.kind || kind == entry.kind + "s";
+}
+
 struct ListOptions {
   std::string kind;
   std::vector<std::string> patterns;
@@ -89,9 +94,7 @@ struct ListOptions {
 /// ScenarioError for a pattern without wildcards that names nothing.
 std::vector<Entry> wanted(const ListOptions& options) {
   std::vector<Entry> all = everything();
-  std::erase_if(all, [&](const Entry& entry) {
-    return options.kind != "all" && options.kind != entry.kind && options.kind != entry.kind + "s";
-  });
+  std::erase_if(all, [&](const Entry& entry) { return !is_of(entry, options.kind); });
   if (options.patterns.empty()) return all;
   std::vector<std::string> names;
   for (const Entry& entry : all) names.push_back(entry.name);
@@ -135,6 +138,14 @@ int list(const ListOptions& options) {
 
 }  // namespace
 
+std::vector<std::string> listed_names(const std::string& kind) {
+  std::vector<std::string> names;
+  for (const Entry& entry : everything()) {
+    if (is_of(entry, kind)) names.push_back(entry.name);
+  }
+  return names;
+}
+
 void add_list(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ListOptions>();
   CLI::App* command = app.add_subcommand(
@@ -144,7 +155,8 @@ void add_list(CLI::App& app, int& exit_code) {
                    "invariants, faults, events, coverage, fault-points or all")
       ->required()
       ->check(CLI::IsMember({"invariants", "faults", "events", "coverage", "fault-points", "all"}));
-  command->add_option("names", options->patterns, "Only these; * and ? stand for any characters");
+  command->add_option("names", options->patterns, "Only these; * and ? stand for any characters")
+      ->type_name("NAME");
   command->add_flag("--json", options->json, "Print them as JSON");
   command->footer(
       "Examples:\n"

@@ -91,6 +91,7 @@ void add_mix(CLI::App& app, int& exit_code) {
           "scenarios", options->paths,
           "Scenario files, or directories of them; those that violate no invariant of several "
           "torch-2.x agents are passed over")
+      ->type_name("FILE")
       ->required();
   command
       ->add_option("--runs", options->runs,

@@ -54,6 +54,7 @@ void add_report(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("report", "Put together what parts of an exploration have seen");
   command->add_option("results", options->files, "Files that hooke explore --results has written")
+      ->type_name("FILE")
       ->required();
   command->add_flag("--json", options->json, "Print the whole as JSON");
   command->add_flag(
@@ -66,6 +67,7 @@ void add_report(CLI::App& app, int& exit_code) {
                    "Results of another space: say only in how many worlds of each an invariant was "
                    "violated, "
                    "and in which ways that none of these has shown")
+      ->type_name("FILE")
       ->excludes(command->get_option("--json"));
   command->footer(
       "Example:\n"

@@ -11,6 +11,7 @@
 #include "reports/machine.h"
 #include "reports/page/run_page.h"
 #include "reports/summary.h"
+#include "reports/text.h"
 #include "reports/timeline.h"
 #include "reports/trace_file.h"
 #include "scenarios/cli/commands.h"
@@ -18,6 +19,7 @@
 #include "scenarios/cli/real_time_limit.h"
 #include "scenarios/cli/scenario_files.h"
 #include "scenarios/cli/terminal.h"
+#include "scenarios/format/json_lines.h"
 #include "scenarios/format/loader.h"
 #include "scenarios/guest/guest_runner.h"
 #include "scenarios/real/real_runner.h"
@@ -158,7 +160,11 @@ int exit_code_of(const std::vector<report::Result>& results) {
   return fell ? kSomethingFell : cut ? kHarnessFailed : kAllHeld;
 }
 
-using NamedScenario = std::pair<std::string, scenario::Scenario>;
+struct LoadedScenario {
+  std::string file;
+  scenario::Scenario scenario;
+  std::string text;  ///< with --junit, which tells lines of it
+};
 
 /// Says beforehand what a large run needs. The figures were measured with c10d and 10,000 to 100,000
 /// nodes of a worker each; a run that is checked for determinism takes twice the time.
@@ -176,11 +182,13 @@ void tell_needs(const std::string& file, const scenario::Scenario& scenario) {
                processes * kSecondsPerProcessAndSecond);
 }
 
-std::vector<NamedScenario> load_all(const RunOptions& options) {
-  std::vector<NamedScenario> scenarios;
+std::vector<LoadedScenario> load_all(const RunOptions& options) {
+  std::vector<LoadedScenario> scenarios;
   for (const std::string& file : scenario_files(options.paths)) {
-    scenarios.emplace_back(file, scenario::load_scenario_file(file));
-    tell_needs(file, scenarios.back().second);
+    std::string text = scenario::read_file(file);
+    scenarios.push_back({file, scenario::load_scenario(text, file), {}});
+    if (!options.junit_path.empty()) scenarios.back().text = std::move(text);
+    tell_needs(file, scenarios.back().scenario);
   }
   if (!options.html_path.empty() && scenarios.size() * options.worlds.size() != 1) {
     throw CLI::ValidationError("--html", "expected one scenario in one world, got " +
@@ -190,10 +198,29 @@ std::vector<NamedScenario> load_all(const RunOptions& options) {
   return scenarios;
 }
 
+/// "torch-2.x, hardened": what the agents speak, each once.
+std::string variants_of(const scenario::Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const scenario::NodePlan& node : scenario.cluster.nodes) {
+    const std::string name(model::to_string(scenario.variant_of(node)));
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return report::joined(names);
+}
+
+/// A violation stands at what the scenario says must hold, where it says so.
+void note_lines(const LoadedScenario& loaded, report::Result& result) {
+  for (const scenario::Unmet& unmet : result.run.unmet) {
+    const auto line = unmet.violation ? scenario::line_of(loaded.text, "expect.holds")
+                                      : scenario::nearest_line_of(loaded.text, unmet.expectation);
+    if (line) result.lines[unmet.expectation] = *line;
+  }
+}
+
 /// The table's column of names.
-std::size_t name_width_of(const std::vector<NamedScenario>& scenarios) {
+std::size_t name_width_of(const std::vector<LoadedScenario>& scenarios) {
   std::size_t width = 20;
-  for (const auto& [file, scenario] : scenarios) width = std::max(width, scenario.name.size());
+  for (const LoadedScenario& each : scenarios) width = std::max(width, each.scenario.name.size());
   return std::min<std::size_t>(width, 48);
 }
 
@@ -234,9 +261,11 @@ class Session {
     if (table && !options_.timeline) {
       std::cout << report::table_head(style_, name_width) << std::flush;
     }
-    for (const auto& [file, scenario] : scenarios_) {
+    for (const LoadedScenario& each : scenarios_) {
       for (const std::string& world : options_.worlds) {
-        results.push_back(play(file, scenario, world));
+        results.push_back(play(each.file, each.scenario, world));
+        results.back().variant = variants_of(each.scenario);
+        if (junit_.is_open()) note_lines(each, results.back());
         if (table && options_.timeline) std::cout << report::table_head(style_, name_width);
         if (table) std::cout << report::row(results.back(), style_, name_width) << std::flush;
       }
@@ -271,7 +300,7 @@ class Session {
 
   const RunOptions& options_;
   const report::Style style_ = style_of_terminal();
-  const std::vector<NamedScenario> scenarios_;
+  const std::vector<LoadedScenario> scenarios_;
   const properties::InvariantRegistry invariants_ = properties::InvariantRegistry::with_builtins();
   std::unique_ptr<guest::Zygote> zygote_;
   OutputFile trace_, html_, junit_;
@@ -293,6 +322,7 @@ void add_run(CLI::App& app, int& exit_code) {
   command
       ->add_option("paths", options->paths,
                    "Scenario files, directories with scenario files, or - for the standard input")
+      ->type_name("FILE")
       ->required();
   command->add_option("--seed", options->seed, "Seed of all draws, instead of the scenario's own");
   command
@@ -310,10 +340,13 @@ void add_run(CLI::App& app, int& exit_code) {
                    "Which of those who are ready at one instant runs next, instead of the "
                    "scenario's own")
       ->check(CLI::IsMember(kernel::strategy_names()));
-  command->add_option("--trace", options->trace_path, "Write every event of the run as JSON Lines");
-  command->add_option("--junit", options->junit_path, "Write the results as JUnit XML");
-  command->add_option("--html", options->html_path,
-                      "Write one run as a page to look at in a browser");
+  command->add_option("--trace", options->trace_path, "Write every event of the run as JSON Lines")
+      ->type_name("FILE");
+  command->add_option("--junit", options->junit_path, "Write the results as JUnit XML")
+      ->type_name("FILE");
+  command
+      ->add_option("--html", options->html_path, "Write one run as a page to look at in a browser")
+      ->type_name("FILE");
   command->add_flag("--json", options->json, "Print the results as JSON");
   command->add_flag("--timeline", options->timeline,
                     "Tell the run line by line, a column per node");

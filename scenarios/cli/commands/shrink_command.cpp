@@ -217,9 +217,12 @@ void add_shrink(CLI::App& app, int& exit_code) {
   std::vector<std::string> invariants = properties::InvariantRegistry::with_builtins().ids();
   invariants.emplace_back("harness");  // a failure of hooke's own
   command->add_option("scenario", flags->path, "A scenario file whose run violates an invariant")
+      ->type_name("FILE")
       ->required();
-  command->add_option("-o,--output", flags->out,
-                      "Write the small scenario there, not to the standard output");
+  command
+      ->add_option("-o,--output", flags->out,
+                   "Write the small scenario there, not to the standard output")
+      ->type_name("FILE");
   command
       ->add_option("--invariant", flags->invariant,
                    "The invariant that must stay broken, instead of the first unexpected one")

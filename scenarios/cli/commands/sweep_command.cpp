@@ -106,8 +106,9 @@ void add_sweep(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<SweepOptions>();
   CLI::App* command = app.add_subcommand(
       "sweep", "Play a scenario with one more fault, for every fault at every event");
-  command->add_option("scenario", options->file, "Scenario file")->required();
+  command->add_option("scenario", options->file, "Scenario file")->type_name("FILE")->required();
   command->add_option("--words", options->words, "Patterns of the faults, such as \"net.*\"")
+      ->type_name("FAULT")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->capture_default_str();

@@ -65,6 +65,7 @@ void add_timer_server(CLI::App& app, int& exit_code) {
       ->add_option("--path", options->path,
                    "The FIFO that workers write to, as TORCHELASTIC_TIMER_FILE tells them; what "
                    "lies there is replaced")
+      ->type_name("FILE")
       ->required();
   command->add_option("--interval", options->interval, "Time between two looks at the deadlines")
       ->check(seconds_from(0.001))
