@@ -21,11 +21,6 @@ double per_second(std::uint64_t count, std::chrono::nanoseconds span) {
                            : static_cast<double>(count) * 1e9 / static_cast<double>(span.count());
 }
 
-/// "1 world", "2 worlds".
-std::string counted(std::uint64_t count, const std::string& what) {
-  return grouped(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 const Finding& met(const Finding& finding) {
   return finding;
 }
@@ -132,7 +127,7 @@ std::string progress(const Exploration& so_far, std::uint64_t done, std::uint64_
                      grouped(so_far.broken), counted(so_far.ways(), "way"), left);
 }
 
-std::string exploration_table(const Exploration& exploration, const Style& style) {
+std::string exploration_head(const Exploration& exploration, const Style& style) {
   std::string out =
       fmt::format("{} in {} ({:.1f}/s, {} events)", counted(exploration.worlds, "world"),
                   short_time(exploration.wall), per_second(exploration.worlds, exploration.wall),
@@ -160,24 +155,33 @@ std::string exploration_table(const Exploration& exploration, const Style& style
   } else {
     out += fmt::format("{} violated an invariant, in {}\n", counted(exploration.broken, "world"),
                        counted(exploration.ways(), "way"));
-    out += findings_table(exploration.findings, style, false);
   }
-  if (exploration.ways() < exploration.findings.size()) {
-    out += findings_table(exploration.findings, style, true);
-  }
-  if (!exploration.known_issues.empty()) out += known_issues_table(exploration, style);
-  if (!exploration.accounts.empty()) out += account_table(exploration.accounts, style);
+  return out;
+}
+
+std::string exploration_gaps(const Exploration& exploration, const Style& style) {
   std::vector<std::string> unfelt;
   for (const auto& [word, count] : exploration.faults) {
     if (count.felt == 0) unfelt.push_back(word);
   }
   const std::vector<std::string> never = exploration.coverage_never_reached();
-  out += "\n";
-  out += unfelt.empty() ? "every kind of fault that happened was felt\n"
-                        : "faults without effect: " + joined(unfelt) + "\n";
-  out += never.empty() ? "every coverage point was reached\n"
-                       : "coverage points never reached: " + joined(never) + "\n";
-  return out;
+  const auto told = [&](const char* none, const char* title, const std::vector<std::string>& some) {
+    const std::string text = some.empty() ? none : title + joined(some);
+    return wrap(text, style.width - 2, "  ") + "\n";
+  };
+  return told("every kind of fault that happened was felt", "faults without effect: ", unfelt) +
+         told("every coverage point was reached", "coverage points never reached: ", never);
+}
+
+std::string exploration_table(const Exploration& exploration, const Style& style) {
+  std::string out = exploration_head(exploration, style);
+  if (exploration.ways() > 0) out += findings_table(exploration.findings, style, false);
+  if (exploration.ways() < exploration.findings.size()) {
+    out += findings_table(exploration.findings, style, true);
+  }
+  if (!exploration.known_issues.empty()) out += known_issues_table(exploration, style);
+  if (!exploration.accounts.empty()) out += account_table(exploration.accounts, style);
+  return out + "\n" + exploration_gaps(exploration, style);
 }
 
 std::uint64_t median_worlds(std::uint64_t met, std::uint64_t of) {

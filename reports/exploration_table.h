@@ -15,8 +15,13 @@ namespace hooke::report {
 std::string progress(const hunt::Exploration& so_far, std::uint64_t done, std::uint64_t planned,
                      std::chrono::nanoseconds elapsed);
 
-/// How many worlds, how they broke, what of the known issues was met, which faults had no effect,
-/// and which coverage points were never reached.
+/// "2 worlds violated an invariant, in 3 ways", after how many worlds were played and what repeats.
+std::string exploration_head(const hunt::Exploration& exploration, const Style& style);
+/// Which faults had no effect, and which coverage points were never reached.
+std::string exploration_gaps(const hunt::Exploration& exploration, const Style& style);
+
+/// Everything: each way with its text, the known issues that were looked for, the account of each
+/// invariant, and the gaps.
 std::string exploration_table(const hunt::Exploration& exploration, const Style& style);
 
 /// After how many worlds of this exploration's kind a known issue is found in half of all hunts,

@@ -95,6 +95,10 @@ std::string wrap(const std::string& text, std::size_t width, const std::string& 
   return out;
 }
 
+std::string counted(std::uint64_t count, const std::string& what) {
+  return grouped(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 std::string joined(const std::vector<std::string>& words, const char* between) {
   return fmt::format("{}", fmt::join(words, between));
 }

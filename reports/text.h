@@ -25,6 +25,8 @@ std::string pad(const std::string& text, std::size_t width);
 /// Breaks `text`, which is to stand behind `indent`, at blanks so that no line is wider than `width`
 /// with it; later lines start with it.
 std::string wrap(const std::string& text, std::size_t width, const std::string& indent);
+/// "1 world", "2,000 worlds".
+std::string counted(std::uint64_t count, const std::string& what);
 /// "a, b, c".
 std::string joined(const std::vector<std::string>& words, const char* between = ", ");
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 
+#include "reports/exploration_summary.h"
 #include "reports/exploration_table.h"
 #include "reports/text.h"
 #include "scenarios/cli/commands.h"
@@ -123,7 +124,8 @@ int search_exhaustively(const scenario::Scenario& root, const hunt::Bounds& boun
   if (options.json) {
     std::cout << hunt::write_exploration(search.seen);
   } else {
-    std::cout << report::exploration_table(search.seen, style_of_terminal());
+    std::cout << (options.all ? report::exploration_table(search.seen, style_of_terminal())
+                              : report::exploration_summary(search.seen, style_of_terminal(), ""));
     std::cout << fmt::format("{} classes of orders in {} runs, with up to {} deviations; {} left\n",
                              report::grouped(search.classes.size()),
                              report::grouped(search.seen.worlds), bounds.deviations,

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 
+#include "reports/exploration_summary.h"
 #include "reports/exploration_table.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/interruption.h"
@@ -121,6 +122,10 @@ void add_hunt_options(CLI::App& command, HuntOptions& options) {
                         "--reproducers");
   command.add_option("--print", options.print,
                      "Only print the world of this number, as a scenario file");
+  command.add_flag(
+      "--all", options.all,
+      "Tell each way in which an invariant was violated, and what of each invariant was "
+      "judged, instead of a summary");
   command.add_flag("--json", options.json, "Print what was seen as JSON");
 }
 
@@ -225,8 +230,16 @@ int Hunt::tell(hunt::Exploration& exploration, const HuntOptions& options, Outpu
   }
   if (!options.results.empty()) results << hunt::write_exploration(exploration);
   results.finish();
-  std::cout << (options.json ? hunt::write_exploration(exploration)
-                             : report::exploration_table(exploration, style_of_terminal()));
+  constexpr const char* kNext =
+      "next: the same command with --print SEED > world.json, then hooke explain world.json\n";
+  if (options.json) {
+    std::cout << hunt::write_exploration(exploration);
+  } else if (options.all) {
+    std::cout << report::exploration_table(exploration, style_of_terminal());
+  } else {
+    std::cout << report::exploration_summary(exploration, style_of_terminal(),
+                                             exploration.ways() == 0 ? "" : kNext);
+  }
   return exit_code_of(exploration);
 }
 

@@ -23,10 +23,11 @@ struct HuntOptions {
   std::string results;
   std::string reproducers;
   bool json = false;
+  bool all = false;
   std::optional<std::uint64_t> print;
 };
 
-/// --jobs, --time, --shard, --known-issues, --results, --reproducers, --print, --json.
+/// --jobs, --time, --shard, --known-issues, --results, --reproducers, --print, --all, --json.
 void add_hunt_options(CLI::App& command, HuntOptions& options);
 
 /// The part of `count` numbers from `first` on that `text` (a --shard) means.

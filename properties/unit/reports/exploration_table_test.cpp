@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <sstream>
+
+#include "reports/exploration_summary.h"
 
 namespace hooke::report {
 namespace {
@@ -85,6 +89,49 @@ TEST(ExplorationTable, HasTheMediansAndSaysWhatWasNotMet) {
   EXPECT_THAT(table,
               HasSubstr("     10           3             7         3.5 s  bounds, or 2 like it"));
   EXPECT_THAT(table, HasSubstr("      -           -             -             -  both\n"));
+}
+
+/// Two ways of a safety invariant, and one of a liveness invariant that more worlds violated.
+hunt::Exploration of_three_ways() {
+  hunt::Exploration out;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    hunt::WorldResult world;
+    world.seed = seed;
+    world.kinds = {kOther};
+    if (seed == 4 || seed == 5) world.kinds.push_back({"safety.bounds", "too few"});
+    if (seed == 7) world.kinds.push_back(kOne);
+    if (seed == 8) world.kinds.push_back({"safety.x", "gone", "the store was killed"});
+    std::sort(world.kinds.begin(), world.kinds.end());
+    out.add(world, {{"bounds", {kOne}}, {"other", {{"safety.y", "y"}}}});
+  }
+  return out;
+}
+
+TEST(ExplorationSummary, HasOneLineForEachInvariantTheMostSevereFirst) {
+  const std::string text = exploration_summary(of_three_ways(), Style{}, "next: this\n");
+  EXPECT_THAT(text, HasSubstr("10 worlds violated an invariant, in 3 ways\n"));
+  EXPECT_THAT(text, HasSubstr("\n"
+                              "      2     2          4  safety.bounds                too few\n"
+                              "     10     1          0  liveness.exit                too late\n"));
+  EXPECT_THAT(text, HasSubstr("unavoidable: 1 way in which no agent could have kept an invariant, "
+                              "most for the store was killed\n"));
+  EXPECT_THAT(text, HasSubstr("known issues: 1 of 2 met: bounds (1)\n"));
+  EXPECT_THAT(text, testing::EndsWith("next: this\n"));
+  EXPECT_THAT(text, Not(HasSubstr("too many"))) << "it is in the table";
+}
+
+TEST(ExplorationSummary, FitsOnAScreenHoweverManyWaysThereAre) {
+  hunt::Exploration out;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    hunt::WorldResult world;
+    world.seed = seed;
+    world.kinds = {{"safety." + std::to_string(seed % 20), std::string(seed, 'x')}};
+    out.add(world, {});
+  }
+  const std::string text = exploration_summary(out, Style{}, "");
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 40);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), Style{}.width) << line;
 }
 
 }  // namespace
