@@ -9,7 +9,7 @@
 #include "model/rendezvous/dynamic/dynamic_settings.h"
 #include "model/rendezvous/dynamic_factory.h"
 #include "model/rendezvous/etcd_factory.h"
-#include "model/rendezvous/legacy_etcd/handler.h"
+#include "model/rendezvous/legacy_etcd_factory.h"
 #include "model/rendezvous/static/static_handler.h"
 
 namespace hooke::model {
@@ -60,11 +60,6 @@ std::unique_ptr<RendezvousHandler> create_etcd_v3(sim::Ports& ports,
                               parameters.local_addr);
 }
 
-std::unique_ptr<RendezvousHandler> create_legacy_etcd(sim::Ports& ports,
-                                                      const RendezvousParameters& parameters) {
-  return make_legacy_etcd_handler(ports, parameters, etcd_v2_members(parameters.variant));
-}
-
 }  // namespace
 
 void RendezvousRegistry::add(std::string name, Creator creator) {
@@ -100,7 +95,7 @@ std::vector<std::string> RendezvousRegistry::names() const {
 RendezvousRegistry RendezvousRegistry::with_builtins() {
   RendezvousRegistry registry;
   registry.add("c10d", create_c10d);
-  registry.add("etcd", create_legacy_etcd);
+  registry.add("etcd", make_legacy_etcd_handler);
   registry.add("etcd-v2", create_etcd_v2);
   registry.add("etcd-v3", create_etcd_v3);
   registry.add("static", make_static_handler);

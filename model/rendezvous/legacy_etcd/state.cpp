@@ -51,6 +51,14 @@ std::vector<Item> items_of(const json& value, const std::string& place, Read rea
 
 }  // namespace
 
+LegacyState joinable_legacy_state(std::int64_t version) {
+  LegacyState state;
+  state.status = Status::joinable;
+  state.version = version;
+  state.participants.emplace();
+  return state;
+}
+
 std::string encode_legacy_state(const LegacyState& state) {
   std::string out =
       R"({"status": ")" + std::string(kNames[static_cast<std::size_t>(state.status)]) + "\"";

@@ -20,6 +20,9 @@ struct LegacyState {
   friend bool operator==(const LegacyState&, const LegacyState&) = default;
 };
 
+/// A version that no agent has joined yet.
+LegacyState joinable_legacy_state(std::int64_t version);
+
 /// As Python's json.dumps writes it.
 std::string encode_legacy_state(const LegacyState& state);
 /// std::invalid_argument naming the byte or the member that is wrong.

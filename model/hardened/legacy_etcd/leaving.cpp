@@ -1,5 +1,5 @@
 // Each write is compared with what was read: where another node was faster, one looks again.
-#include "model/rendezvous/legacy_etcd/leaving.h"
+#include "model/hardened/legacy_etcd/leaving.h"
 
 #include "model/etcd/v2_client.h"
 #include "model/observe/trace_events.h"
@@ -10,7 +10,7 @@ namespace {
 using Status = LegacyState::Status;
 
 /// False: another node was faster.
-bool try_to_leave_queue(LegacyEtcdRun& run, const LegacyStanding& standing) {
+bool try_to_leave_queue(HardenedLegacyEtcdRun& run, const LegacyStanding& standing) {
   const LegacyEtcdRun::Active seen = run.read();
   const std::int64_t version = seen.state.version.value_or(0);
   const bool forms = seen.state.status == Status::joinable || seen.state.status == Status::frozen;
@@ -25,9 +25,9 @@ bool try_to_leave_queue(LegacyEtcdRun& run, const LegacyStanding& standing) {
 
 }  // namespace
 
-void leave_legacy_run(sim::Ports& ports, LegacyEtcdRun& run, const std::string& run_id,
+void leave_legacy_run(sim::Ports& ports, HardenedLegacyEtcdRun& run, const std::string& run_id,
                       const LegacyStanding& standing) {
-  if (standing.member != 0) run.drop_keep_alive(standing.keep_alive, standing.owner);
+  if (standing.member != 0) run.drop_keep_alive(standing.keep_alive);
   if (standing.joining != 0 || standing.waiting != 0) {
     while (!try_to_leave_queue(run, standing)) {
     }

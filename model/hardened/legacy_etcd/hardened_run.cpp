@@ -1,0 +1,139 @@
+#include "model/hardened/legacy_etcd/hardened_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/etcd/signature.h"
+#include "model/hardened/legacy_etcd/lasting_renewal.h"
+
+namespace hooke::model {
+namespace {
+
+/// Behind the path of a member's keep-alive.
+constexpr const char* kIsBack = "_is_back";
+/// As kIsBack, of a place that its node has claimed.
+constexpr const char* kClaim = ".claim";
+
+}  // namespace
+
+HardenedLegacyEtcdRun::HardenedLegacyEtcdRun(sim::Ports& ports,
+                                             std::shared_ptr<EtcdV2Client> client,
+                                             std::string prefix, const std::string& run_id)
+    : LegacyEtcdRun(ports, std::move(client), std::move(prefix), run_id, &renew_whatever_happens),
+      owner_(draw_signature(ports)) {}
+
+LegacyEtcdRun::Active HardenedLegacyEtcdRun::read() {
+  Active seen = LegacyEtcdRun::read();
+  if (seen.state.version) latest_seen_ = std::max(latest_seen_, *seen.state.version);
+  return seen;
+}
+
+std::int64_t HardenedLegacyEtcdRun::advance_counter() {
+  create_counter();  // an etcd that has lost it will not have it again
+  return LegacyEtcdRun::advance_counter();
+}
+
+std::int64_t HardenedLegacyEtcdRun::version_after(std::int64_t latest) const {
+  return LegacyEtcdRun::version_after(std::max(latest, latest_seen_));
+}
+
+bool HardenedLegacyEtcdRun::try_remove(const Active& seen) {
+  try {
+    remove(seen);
+    return true;
+  } catch (const EtcdError& error) {
+    if (error.code() == EtcdV2Client::kKeyNotFound) return true;
+    if (error.code() != EtcdV2Client::kCompareFailed) throw;
+    return false;
+  }
+}
+
+bool HardenedLegacyEtcdRun::has_been_emptied() {
+  return !exists(active_path()) && !exists(counter_path());
+}
+
+// ---- members of a version -----------------------------------------------------------------------
+
+bool HardenedLegacyEtcdRun::claim(std::int64_t version, std::int64_t rank) {
+  try {
+    client_->put(claim_path(version, rank), {.value = owner_, .previous_exists = false});
+    return true;
+  } catch (const EtcdError& error) {
+    if (error.code() != EtcdV2Client::kExists) throw;
+    return holds_claim(version, rank);
+  }
+}
+
+bool HardenedLegacyEtcdRun::holds_claim(std::int64_t version, std::int64_t rank) {
+  try {
+    return client_->get(claim_path(version, rank)).node.value == owner_;
+  } catch (const EtcdError& error) {
+    if (error.code() == EtcdV2Client::kKeyNotFound) return false;
+    throw;
+  }
+}
+
+void HardenedLegacyEtcdRun::drop_keep_alive(const std::string& keep_alive) {
+  try {
+    client_->compare_and_delete(keep_alive, owner_);
+  } catch (const EtcdError& error) {
+    const bool not_ours =
+        error.code() == EtcdV2Client::kKeyNotFound || error.code() == EtcdV2Client::kCompareFailed;
+    if (!not_ours) throw;
+  }
+}
+
+bool HardenedLegacyEtcdRun::is_of_another(const std::string& keep_alive) {
+  try {
+    return client_->get(keep_alive).node.value != owner_;
+  } catch (const EtcdError& error) {
+    if (error.code() == EtcdV2Client::kKeyNotFound) return false;
+    throw;
+  }
+}
+
+void HardenedLegacyEtcdRun::tell_return(std::int64_t version, const std::string& keep_alive) {
+  client_->put(return_path(version), {.value = ""});
+  client_->put(keep_alive + kIsBack, {.value = ""});
+}
+
+void HardenedLegacyEtcdRun::require_return(std::int64_t version) {
+  static_cast<void>(client_->get(return_path(version)));
+}
+
+bool HardenedLegacyEtcdRun::some_will_return(std::int64_t version,
+                                             const std::vector<std::string>& keep_alives) {
+  const EtcdV2Answer listed = client_->list(version_path(version));
+  bool one_is_back = false;
+  bool one_is_awaited = false;
+  for (const std::string& keep_alive : keep_alives) {
+    if (has(listed, keep_alive + kIsBack)) {
+      one_is_back = true;
+    } else if (has(listed, keep_alive)) {
+      one_is_awaited = true;
+    }
+  }
+  return one_is_back && one_is_awaited;
+}
+
+// ---- keys ---------------------------------------------------------------------------------------
+
+bool HardenedLegacyEtcdRun::exists(const std::string& key) {
+  try {
+    static_cast<void>(client_->get(key));
+    return true;
+  } catch (const EtcdError& error) {
+    if (error.code() != EtcdV2Client::kKeyNotFound) throw;
+    return false;
+  }
+}
+
+std::string HardenedLegacyEtcdRun::claim_path(std::int64_t version, std::int64_t rank) const {
+  return keep_alive_path(version, rank) + kClaim;
+}
+
+std::string HardenedLegacyEtcdRun::return_path(std::int64_t version) const {
+  return version_path(version) + "/returns";
+}
+
+}  // namespace hooke::model
