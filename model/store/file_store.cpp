@@ -16,6 +16,9 @@ constexpr sim::Duration kPoll = 10ms;
 constexpr std::size_t kLengthBytes = 4;
 /// What stands before a key that is gone.
 constexpr char kDeleted = '-';
+/// Those who have the store open, and those who had. A user's keys begin with a slash.
+constexpr const char* kUsers = "refcount/";
+constexpr const char* kFormerUsers = "cleanup/";
 
 void put_text(std::string& out, const std::string& text) {
   HOOKE_CHECK(text.size() <= 0xffffffffU, "a length fits the field that holds it");
@@ -27,7 +30,25 @@ void put_text(std::string& out, const std::string& text) {
 
 class FileStore final : public Store {
  public:
-  FileStore(sim::Ports& ports, std::string path) : ports_(ports), path_(std::move(path)) {}
+  FileStore(sim::Ports& ports, std::string path, FileStoreUser user)
+      : ports_(ports), path_(std::move(path)), user_(user) {
+    if (user_ == FileStoreUser::counted) add_to(kUsers, 1);
+  }
+
+  /// A file that is gone is not made again. PyTorch's ends the process where the file cannot be
+  /// written; nothing depends on the count of a store without a known number of users.
+  ~FileStore() override {
+    if (user_ == FileStoreUser::onlooker || !ports_.files.exists(path_)) return;
+    try {
+      add_to(kFormerUsers, 1);
+      if (user_ == FileStoreUser::counted) add_to(kUsers, -1);
+    } catch (const StoreError&) {
+    } catch (const sim::Killed&) {
+      // The process has died while it waited for the lock: it has counted as much as it had.
+    }
+  }
+  FileStore(const FileStore&) = delete;
+  FileStore& operator=(const FileStore&) = delete;
 
   void set(const std::string& key, Value value) override {
     const auto lock = writing();
@@ -40,17 +61,7 @@ class FileStore final : public Store {
   }
 
   std::int64_t add(const std::string& key, std::int64_t delta) override {
-    const auto lock = writing();
-    replay();
-    std::int64_t number = 0;
-    if (const auto found = entries_.find('/' + key); found != entries_.end()) {
-      const auto old = leading_number(found->second);
-      if (!old) throw StoreError("the value of \"" + key + "\" is no number");
-      number = *old;
-    }
-    number = wrapping_sum(number, delta);
-    append_record('/' + key, std::to_string(number));
-    return number;
+    return add_to('/' + key, delta);
   }
 
   Value compare_set(const std::string& key, const Value& expected, const Value& desired) override {
@@ -102,6 +113,20 @@ class FileStore final : public Store {
 
   [[nodiscard]] Lock writing() { return locked(true, true, timeout_); }
   [[nodiscard]] Lock reading(sim::Duration timeout) { return locked(false, false, timeout); }
+
+  std::int64_t add_to(const std::string& key, std::int64_t delta) {
+    const auto lock = writing();
+    replay();
+    std::int64_t number = 0;
+    if (const auto found = entries_.find(key); found != entries_.end()) {
+      const auto old = leading_number(found->second);
+      if (!old) throw StoreError("the value of \"" + key + "\" is no number");
+      number = *old;
+    }
+    number = wrapping_sum(number, delta);
+    append_record(key, std::to_string(number));
+    return number;
+  }
 
   /// A reader of a file that is not there yet waits for it, as PyTorch's does.
   Lock locked(bool exclusive, bool create, sim::Duration timeout) {
@@ -207,6 +232,7 @@ class FileStore final : public Store {
 
   sim::Ports& ports_;
   std::string path_;
+  FileStoreUser user_;
   sim::Duration timeout_ = 300s;
   std::map<std::string, std::string> entries_;
   std::uint64_t read_ = 0;  ///< bytes of the file that are in entries_
@@ -215,8 +241,8 @@ class FileStore final : public Store {
 
 }  // namespace
 
-std::shared_ptr<Store> open_file_store(sim::Ports& ports, std::string path) {
-  return std::make_shared<FileStore>(ports, std::move(path));
+std::shared_ptr<Store> open_file_store(sim::Ports& ports, std::string path, FileStoreUser user) {
+  return std::make_shared<FileStore>(ports, std::move(path), user);
 }
 
 }  // namespace hooke::model

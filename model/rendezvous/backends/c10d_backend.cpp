@@ -40,7 +40,12 @@ std::string lower_trimmed(std::string text) {
 /// The endpoint is the path of the file. Without one it is a temporary file, which no other node
 /// knows (c10d_rendezvous_backend.py:_create_file_store).
 std::shared_ptr<Store> file_store(sim::Ports& ports, const RendezvousParameters& parameters) {
-  if (!parameters.endpoint.empty()) return open_file_store(ports, parameters.endpoint);
+  const FileStoreUser user = parameters.variant == Variant::torch_1_13
+                                 ? FileStoreUser::counted_at_leave
+                                 : FileStoreUser::counted;
+  if (!parameters.endpoint.empty()) {
+    return guarded([&] { return open_file_store(ports, parameters.endpoint, user); });
+  }
   constexpr std::uint64_t kNames = 1'000'000'000'000;
   const auto& environment = ports.processes.environment();
   const auto temporary = environment.find("TMPDIR");
@@ -55,7 +60,7 @@ std::shared_ptr<Store> file_store(sim::Ports& ports, const RendezvousParameters&
   if (!made) {
     throw RendezvousError("the file for the C10d store could not be made in " + above);
   }
-  return open_file_store(ports, path);
+  return guarded([&] { return open_file_store(ports, path, user); });
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ Look look_at_c10d(sim::Ports& ports, const model::RendezvousParameters& paramete
     if (!ports.files.exists(parameters.endpoint)) {
       throw model::StoreError(parameters.endpoint + ": there is no such file");
     }
-    store = model::open_file_store(ports, parameters.endpoint);
+    store = model::open_file_store(ports, parameters.endpoint, model::FileStoreUser::onlooker);
   } else {
     model::TcpStoreOptions target;
     target.endpoint = model::parse_endpoint(parameters.endpoint, 29400);

@@ -12,6 +12,12 @@ using namespace std::chrono_literals;
 using world::in;
 using world::sleep;
 
+/// What opening a new store writes.
+const std::string kOneUser(
+    "\x9\0\0\0refcount/\1\0\0\0"
+    "1",
+    18);
+
 class FileStore : public testing::Test {
  protected:
   void run(const std::function<void(sim::Ports&)>& body) {
@@ -33,7 +39,7 @@ TEST_F(FileStore, writes_pytorchs_records) {
     store->set("k", Value("v"));
     EXPECT_TRUE(store->delete_key("k"));
     EXPECT_EQ(ports.files.read("/f").value(),
-              (std::string("\2\0\0\0/k\1\0\0\0v\3\0\0\0-/k\0\0\0\0", 22)));
+              kOneUser + std::string("\2\0\0\0/k\1\0\0\0v\3\0\0\0-/k\0\0\0\0", 22));
     EXPECT_FALSE(store->check({"k"}));
   });
 }
@@ -57,8 +63,74 @@ TEST_F(FileStore, is_one_store_for_all_who_open_it) {
     EXPECT_EQ(one->compare_set("c", Value("y"), Value("w")).bytes(), "z");
     one->append("c", Value("!"));
     EXPECT_EQ(other->multi_get({"c", "a"}), (std::vector<Value>{Value("z!"), Value("abc")}));
-    EXPECT_EQ(other->num_keys(), 3);
+    EXPECT_EQ(other->num_keys(), 4);
   });
+}
+
+TEST_F(FileStore, counts_those_who_have_it_open_and_those_who_had) {
+  run([](sim::Ports& ports) {
+    auto one = open_file_store(ports, "/f");
+    EXPECT_EQ(ports.files.read("/f").value(), kOneUser);
+    EXPECT_EQ(one->num_keys(), 1);
+    auto other = open_file_store(ports, "/f");
+    const auto onlooker = open_file_store(ports, "/f", FileStoreUser::onlooker);
+    one.reset();
+    EXPECT_EQ(other->num_keys(), 2);
+    std::string left = ports.files.read("/f").value();
+    other.reset();
+    left += std::string(
+        "\x8\0\0\0cleanup/\1\0\0\0"
+        "2"
+        "\x9\0\0\0refcount/\1\0\0\0"
+        "0",
+        35);
+    EXPECT_EQ(ports.files.read("/f").value(), left);
+    EXPECT_EQ(onlooker->num_keys(), 2);
+  });
+}
+
+TEST_F(FileStore, of_pytorch_1_13_counts_those_who_have_left_only) {
+  run([](sim::Ports& ports) {
+    auto store = open_file_store(ports, "/f", FileStoreUser::counted_at_leave);
+    EXPECT_FALSE(ports.files.exists("/f"));
+    store->set("k", Value("v"));
+    store.reset();
+    EXPECT_EQ(ports.files.read("/f").value(),
+              std::string("\2\0\0\0/k\1\0\0\0v\x8\0\0\0cleanup/\1\0\0\0"
+                          "1",
+                          28));
+  });
+}
+
+TEST_F(FileStore, does_not_make_a_file_again_that_is_gone) {
+  run([](sim::Ports& ports) {
+    auto store = open_file_store(ports, "/f");
+    static_cast<void>(ports.files.remove("/f"));
+    store.reset();
+    EXPECT_FALSE(ports.files.exists("/f"));
+  });
+}
+
+/// A process that is killed while it has the store open counts itself neither out nor away.
+TEST_F(FileStore, does_not_count_out_a_process_that_is_killed) {
+  const sim::NodeId node = world_.node("n");
+  const sim::Pid pid = world_.start(node, "test", [&](sim::Ports& ports) {
+    const auto store = open_file_store(ports, "/f");
+    sleep(ports, 1h);
+    return 0;
+  });
+  world_.run_for(1s);
+  world_.inject(world::FaultKind::process_signal, [&](world::Fault& fault) {
+    fault.pid = pid;
+    fault.node = node;
+  });
+  std::string left;
+  world_.start(node, "onlooker", [&](sim::Ports& ports) {
+    left = ports.files.read("/f").value();
+    return 0;
+  });
+  world_.run_for(1s);
+  EXPECT_EQ(left, kOneUser);
 }
 
 TEST_F(FileStore, waits_for_what_another_process_writes) {
@@ -83,14 +155,16 @@ TEST_F(FileStore, says_where_a_record_is_cut_short) {
       static_cast<void>(store->get("k"));
       FAIL() << "PyTorch's own readers would hang here";
     } catch (const StoreError& error) {
-      EXPECT_STREQ(error.what(), "/f: byte 11: expected a whole record, got the end of the file");
+      EXPECT_STREQ(error.what(), "/f: byte 29: expected a whole record, got the end of the file");
     }
   });
 }
 
 TEST_F(FileStore, is_an_error_where_it_cannot_be_written) {
   run([](sim::Ports& ports) {
-    EXPECT_THROW(open_file_store(ports, "/none/f")->set("k", Value("v")), StoreError);
+    EXPECT_THROW(open_file_store(ports, "/none/f"), StoreError);
+    const auto onlooker = open_file_store(ports, "/none/f", FileStoreUser::onlooker);
+    EXPECT_THROW(onlooker->set("k", Value("v")), StoreError);
   });
 }
 
