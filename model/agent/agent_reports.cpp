@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/worker/failure_summary.h"
+
 namespace hooke::model {
 namespace {
 
@@ -42,11 +44,15 @@ void AgentReports::record(const Words& words) const {
   if (silent()) return;
   const bool of_worker = words.local_rank >= 0;
   const std::int64_t rank = group_.ranks.base_rank + words.local_rank;
-  std::string metadata = R"({"group_world_size": )" +
-                         (group_.group_world_size == 0 ? std::string("null")
-                                                       : std::to_string(group_.group_world_size)) +
-                         R"(, "entry_point": ")" +
-                         spec_.command.front().substr(spec_.command.front().rfind('/') + 1) + "\"";
+  std::string metadata =
+      R"({"group_world_size": )" +
+      (group_.group_world_size == 0 ? std::string("null")
+                                    : std::to_string(group_.group_world_size)) +
+      R"(, "entry_point": ")" +
+      (runs_script_path(spec_.command)
+           ? kRunScriptPathName
+           : spec_.command.front().substr(spec_.command.front().rfind('/') + 1)) +
+      "\"";
   ElasticEvent::Datum worker_id, global_rank, duration, raw_error;
   if (of_worker) {
     global_rank = rank;

@@ -212,6 +212,35 @@ sim::Duration shutdown_timeout(sim::Ports& ports, const std::optional<std::int64
   return std::chrono::seconds(*seconds);
 }
 
+/// run.py:run_script_path under errors/__init__.py:record, in a process of its own: what the script
+/// raises goes to the error file, as of torch/multiprocessing/spawn.py:_wrap to no stream, and the
+/// exit code is 1. sys.exit() and SIGINT have Python's own meaning; PyTorch waits for ever then.
+constexpr const char* kRunScriptPath = R"(
+import faulthandler, json, os, runpy, sys, time, traceback
+
+def run_script_path(training_script, *training_script_args):
+    sys.argv = [training_script] + [*training_script_args]
+    runpy.run_path(sys.argv[0], run_name='__main__')
+
+def wrapper(*args):
+    try:
+        faulthandler.enable(all_threads=True)
+    except Exception:
+        pass
+    try:
+        run_script_path(*args)
+    except Exception as e:
+        path = os.environ.get('TORCHELASTIC_ERROR_FILE')
+        if path:
+            extra = {'py_callstack': traceback.format_exc(), 'timestamp': str(int(time.time()))}
+            message = {'message': f'{type(e).__name__}: {e}', 'extraInfo': extra}
+            with open(path, 'w') as file:
+                json.dump({'message': message}, file)
+        sys.exit(1)
+
+wrapper(*sys.argv[1:])
+)";
+
 std::vector<std::string> command(sim::Ports& ports, const TorchrunOptions& options) {
   std::vector<std::string> out;
   if (options.no_python && !options.run_path) {
@@ -225,9 +254,7 @@ std::vector<std::string> command(sim::Ports& ports, const TorchrunOptions& optio
     out.emplace_back("-u");
     if (options.run_path) {
       out.emplace_back("-c");
-      out.emplace_back(
-          "import runpy, sys; sys.argv = sys.argv[1:]; "
-          "runpy.run_path(sys.argv[0], run_name='__main__')");
+      out.emplace_back(kRunScriptPath);
     } else if (options.module) {
       out.emplace_back("-m");
     }

@@ -71,8 +71,15 @@ std::string own_error_file(const sim::ProcessHost& processes) {
 
 }  // namespace
 
+bool runs_script_path(const std::vector<std::string>& command) {
+  constexpr std::size_t kProgram = 3;  // behind the interpreter, -u and -c
+  return command.size() > kProgram &&
+         command[kProgram].find(std::string("def ") + kRunScriptPathName) != std::string::npos;
+}
+
 std::string entry_point_name(const std::vector<std::string>& command) {
   HOOKE_CHECK(!command.empty(), "something is run");
+  if (runs_script_path(command)) return kRunScriptPathName;
   const std::string program = command.front().substr(command.front().rfind('/') + 1);
   if (!program.starts_with("python")) return command.front();
   const auto script =

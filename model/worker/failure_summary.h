@@ -11,6 +11,10 @@
 
 namespace hooke::model {
 
+/// The name of the function by which torchrun runs the script of --run-path (run.py).
+inline constexpr const char* kRunScriptPathName = "run_script_path";
+/// Whether a command has that function, as those of --run-path do.
+bool runs_script_path(const std::vector<std::string>& command);
 /// What a command is called: the script for an interpreter, else the program.
 std::string entry_point_name(const std::vector<std::string>& command);
 

@@ -84,5 +84,28 @@ TEST(Events, of_a_group_with_a_worker_asleep_in_the_kernel_are_those_of_torchrun
   });
 }
 
+/// PyTorch tells "dynamic_rendezvous" of the rendezvous, whatever --event-log-handler says, and
+/// what is there drops it: only a Python program can put another handler in its place.
+TEST(Events, of_the_rendezvous_are_shown_by_neither) {
+  if (torch_python().empty()) GTEST_SKIP() << "HOOKE_TORCH_PYTHON names no interpreter";
+  run([&](Ports& ports, const fs::path& directory) {
+    const fs::path ends = directory / "ends.py";
+    std::ofstream(ends) << "";
+    for (const std::string destination : {"console", "dynamic_rendezvous"}) {
+      const auto shown = [&](const std::string& name, std::vector<std::string> command) {
+        command.insert(command.end(), {"--event-log-handler", destination, "--standalone", ends});
+        Child agent(ports, directory, name + destination, command,
+                    {{"PYTHON_EXEC", torch_python()}});
+        EXPECT_EQ(agent.end(60s), 0) << agent.output();
+        EXPECT_THAT(agent.output(), testing::Not(testing::HasSubstr("\"node_state\"")));
+        return events_of(agent.output()).size();
+      };
+      const std::size_t events = destination == "console" ? 5 : 0;
+      EXPECT_EQ(shown("hooke", {hooke_program().string(), "agent"}), events);
+      EXPECT_EQ(shown("torchrun", {torch_python(), "-m", "torch.distributed.run"}), events);
+    }
+  });
+}
+
 }  // namespace
 }  // namespace hooke::interop
