@@ -1,9 +1,9 @@
 #pragma once
-// The problem: a client of file timers loses a request when the FIFO is full (T-6) or the line is as
-// long as PIPE_BUF (T-5). The server believes a wall clock that is set ahead (T-1), loses what comes
-// with a malformed line (T-7), forgets a worker that it cannot signal (T-8), signals its own agent
-// (T-9), and stands still without a client (T-10) or while one holds the file open (T-11); what has
-// come before it judges may stay unread (T-12).
+// The problem: a client of file timers loses a request when the FIFO is full (T-6) or the line is
+// as long as PIPE_BUF (T-5). The server believes a wall clock that is set ahead (T-1), loses what
+// comes with a malformed line (T-7), forgets a worker that it cannot signal (T-8), signals its own
+// agent (T-9), and stands still without a client (T-10) or while one holds the file open (T-11);
+// what has come before it judges may stay unread (T-12).
 
 #include <memory>
 #include <optional>
