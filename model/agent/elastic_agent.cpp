@@ -10,6 +10,7 @@
 
 #include "model/agent/rank_assignment.h"
 #include "model/agent/stepping_store.h"
+#include "model/agent/workers_of_variant.h"
 #include "model/observe/python_error.h"
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
@@ -356,9 +357,7 @@ std::vector<WorkerStart> ElasticAgent::worker_starts() {
 }
 
 void ElasticAgent::start_workers() {
-  context_ = std::make_unique<ProcessContext>(ports_, launcher_, spec_.variant, spec_.grace(),
-                                              worker_starts(), spec_.planted,
-                                              spec_.waits_without_limit_for_the_killed);
+  context_ = make_process_context(ports_, launcher_, spec_, worker_starts());
   silent_since_.reset();
   health_check_.start([this] {
     if (silent_since_) return *silent_since_;

@@ -6,6 +6,7 @@
 #include <exception>
 #include <stdexcept>
 
+#include "model/agent/workers_of_variant.h"
 #include "model/launch/plugins.h"
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
@@ -112,7 +113,7 @@ const ProcessFailure& cause_of(const ProcessFailures& failures, const WorkerSpec
         failures.begin(), failures.end(),
         [](const ProcessFailure& a, const ProcessFailure& b) { return a.rank < b.rank; });
   }
-  return first_failure(failures, spec.variant);
+  return root_failure(failures, spec.variant);
 }
 
 Ending judge(sim::Ports& ports, const WorkerSpec& spec, const std::optional<RunResult>& result) {
@@ -131,7 +132,8 @@ Ending judge(sim::Ports& ports, const WorkerSpec& spec, const std::optional<RunR
                    {local ? cause.local_rank : cause.rank, cause.pid.value, cause.exit_code});
   static_cast<void>(ports.files.append(
       "/dev/stderr", failure_summary(entry_point_name(spec.command), result->failures,
-                                     ports.network.fully_qualified_name(), spec.variant)));
+                                     ports.network.fully_qualified_name(),
+                                     root_failure(result->failures, spec.variant))));
   pass_on_error_file(ports, cause);
   return {"failed", spec.planted.has(Planted::launcher_exit_code_lost) ? 0 : kFailed,
           "ChildFailedError: rank " + std::to_string(cause.rank) + ": " + cause.message, true};

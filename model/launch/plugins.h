@@ -10,7 +10,7 @@
 #include "model/agent/restart_policy.h"
 #include "model/launch/launch_agent.h"
 #include "model/rendezvous/registry.h"
-#include "model/timer/worker_timers.h"
+#include "model/timer/kinds/timer_registry.h"
 #include "model/worker/process_launcher.h"
 
 namespace hooke::model {

@@ -3,18 +3,20 @@
 // (torch/distributed/elastic/timer/file_based_local_timer.py). One line is one
 // request; there is no answer.
 
-#include <functional>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
+#include "model/timer/file_timer_watch.h"
 #include "model/timer/timer.h"
-#include "model/variant/planted.h"
 #include "model/variant/variant.h"
 #include "sim/port/ports.h"
 
 namespace hooke::model {
 
-class FileTimerClient final : public TimerClient {
+class FileTimerClient : public TimerClient {
  public:
   /// `signal`: what the server shall send at the deadline; nullopt: nothing, the timer only tells.
   FileTimerClient(sim::Ports& ports, std::string path, Variant variant = Variant::torch_2_x,
@@ -22,51 +24,44 @@ class FileTimerClient final : public TimerClient {
 
   /// Both open the FIFO, write, and close it. EscapedPythonError: "BrokenPipeError" when no process
   /// reads it (after ten tries within a second, in 1.13 after one), "RuntimeError" when the request
-  /// is longer than PIPE_BUF, "BlockingIOError" when the FIFO is full (T-6; hardened: tried again
-  /// for ten seconds).
+  /// is longer than PIPE_BUF, "BlockingIOError" when the FIFO is full (T-6).
   void acquire(const std::string& scope_id, sim::WallTime expires) override;
   void release(const std::string& scope_id) override;
+
+ protected:
+  static constexpr std::size_t kPipeBufBytes = 4096;
+
+  /// Without the newline, which PyTorch forgets: the longest line is not written in one piece
+  /// (T-5).
+  [[nodiscard]] virtual std::size_t request_bytes_max() const { return kPipeBufBytes; }
+  /// The FIFO is full, and has been tried since `begun`. True when it shall be tried again now.
+  virtual bool waits_for_room(sim::MonotonicTime /*begun*/) { return false; }
+
+  sim::Ports& ports_;
 
  private:
   void send(const TimerRequest& request);
   std::unique_ptr<sim::FifoWriter> open();
 
-  sim::Ports& ports_;
   std::string path_;
   Variant variant_;
   int signal_;
-};
-
-/// What a watchdog tells (PyTorch's names): "watchdog started", "watchdog stopped", "timer
-/// expired", "kill worker process".
-struct WatchdogEvent {
-  std::string_view name;
-  const TimerRequest* timer = nullptr;  ///< null for the first two
-};
-
-struct FileTimerOptions {
-  std::string path;
-  std::string run_id;
-  sim::Duration max_interval = std::chrono::seconds(10);
-  Variant variant = Variant::torch_2_x;
-  /// 2.x: after an expiry the server signals its own process too (T-9). Off for a server that is
-  /// no agent.
-  bool signals_itself = true;
-  std::function<void(const WatchdogEvent&)> on_event;
-  PlantedSet planted{};
 };
 
 class FileTimerServer final : public TimerServer {
  public:
   /// Replaces whatever lies at the path by a FIFO. std::runtime_error when that cannot be done.
   FileTimerServer(sim::Ports& ports, FileTimerOptions options);
+  /// Likewise, with another watch than PyTorch's.
+  FileTimerServer(sim::Ports& ports, FileTimerOptions options,
+                  std::shared_ptr<FileTimerWatch> watch);
   ~FileTimerServer() override;
   FileTimerServer(const FileTimerServer&) = delete;
   FileTimerServer& operator=(const FileTimerServer&) = delete;
 
   void start() override;
   /// Also removes the FIFO. A watch that no client ever reached, or that a client holds up, is left
-  /// behind (T-10, T-11; not so when hardened).
+  /// behind (T-10, T-11).
   void stop() override;
   /// Reads what is pending, judges once, and ends. Blocks until a client has come.
   void run_once();
@@ -76,12 +71,11 @@ class FileTimerServer final : public TimerServer {
   [[nodiscard]] std::uint64_t request_count() const;
 
  private:
-  class Watch;
   void tell(std::string_view name);
 
   sim::Ports& ports_;
   FileTimerOptions options_;
-  std::shared_ptr<Watch> watch_;  ///< outlives us for as long as its fiber runs
+  std::shared_ptr<FileTimerWatch> watch_;  ///< outlives us for as long as its fiber runs
   bool started_ = false;
 };
 

@@ -18,8 +18,6 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kLineBytesMax = 64UL * 1024;
 constexpr sim::Duration kConnectTimeout = 10s;
-/// What a machine has taken in for a process that stood still reaches it within this.
-constexpr sim::Duration kOnTheWay = 10ms;
 
 std::int64_t micros_of(sim::WallTime time) {
   return std::chrono::floor<std::chrono::microseconds>(time.time_since_epoch()).count();
@@ -41,13 +39,12 @@ std::vector<TimerRequest> TimerQueue::get(std::size_t count, sim::MonotonicTime 
 }
 
 QueueTimerServer::QueueTimerServer(sim::Ports& ports, std::shared_ptr<TimerQueue> queue,
-                                   sim::Duration max_interval, PlantedSet planted, Variant variant)
+                                   sim::Duration max_interval, PlantedSet planted)
     : ports_(ports),
       queue_(std::move(queue)),
-      max_interval_(max_interval),
       timers_(planted),
-      variant_(variant),
-      life_(std::make_shared<Life>(ports.executor)) {
+      life_(std::make_shared<Life>(ports.executor)),
+      max_interval_(max_interval) {
   HOOKE_CHECK(queue_ != nullptr && max_interval_ > sim::Duration::zero(),
               "a server of timers has a queue and looks again and again");
   life_->progress = ports.clock.wall_now();
@@ -83,22 +80,9 @@ void QueueTimerServer::stop() {
   }
 }
 
-/// After a server has stood still, the release of a timer may be behind other requests, or not even
-/// be in the queue yet. False: the server has ended meanwhile, and nothing of it is there any more.
-bool QueueTimerServer::hear_the_rest() {
-  const auto life = life_;
-  do {
-    for (const TimerRequest& request : queue_->get(queue_->size(), ports_.clock.monotonic_now()))
-      timers_.apply(request);
-    ports_.executor.sleep_until(ports_.clock.monotonic_now() + kOnTheWay);
-    if (life->stopping) return false;
-  } while (queue_->size() > 0);
-  return true;
-}
-
 void QueueTimerServer::step() {
   const bool acts = !timers_.expired(ports_.clock.wall_now()).empty();
-  if (acts && variant_ == Variant::hardened && !hear_the_rest()) return;
+  if (acts && !hear_the_rest()) return;
   for (const auto& [worker, expired] : timers_.expired(ports_.clock.wall_now())) {
     HOOKE_CHECK(!expired.empty(), "a worker that is late has a timer that is over");
     const TimerRequest& first = expired.front();

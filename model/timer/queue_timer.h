@@ -11,7 +11,6 @@
 
 #include "model/timer/timer.h"
 #include "model/timer/timer_table.h"
-#include "model/variant/variant.h"
 #include "sim/port/ports.h"
 #include "sim/port/sync.h"
 
@@ -39,8 +38,7 @@ class TimerQueue {
 class QueueTimerServer : public TimerServer {
  public:
   QueueTimerServer(sim::Ports& ports, std::shared_ptr<TimerQueue> queue,
-                   sim::Duration max_interval = std::chrono::seconds(60), PlantedSet planted = {},
-                   Variant variant = Variant::torch_2_x);
+                   sim::Duration max_interval = std::chrono::seconds(60), PlantedSet planted = {});
   ~QueueTimerServer() override;
   QueueTimerServer(const QueueTimerServer&) = delete;
   QueueTimerServer& operator=(const QueueTimerServer&) = delete;
@@ -50,28 +48,29 @@ class QueueTimerServer : public TimerServer {
   [[nodiscard]] sim::WallTime last_progress_time() const override { return life_->progress; }
 
  protected:
-  /// True when the worker's timers are done with; false: it is tried again. What it raises counts
-  /// as done.
-  virtual bool reap_worker(std::int64_t worker);
-
-  sim::Ports& ports_;
-
- private:
   struct Life {
     explicit Life(sim::Executor& executor) : over(executor) {}
     sim::Flag over;
     bool stopping = false;
     sim::WallTime progress{};
   };
-  void watch();
-  bool hear_the_rest();
+
+  /// Called when timers are over, before anything is done about it; what is over is looked up
+  /// again afterwards. False: the server has ended meanwhile, and nothing of it is there any more.
+  virtual bool hear_the_rest() { return true; }
+  /// True when the worker's timers are done with; false: it is tried again. What it raises counts
+  /// as done.
+  virtual bool reap_worker(std::int64_t worker);
+
+  sim::Ports& ports_;
+  std::shared_ptr<TimerQueue> queue_;
+  TimerTable timers_;
+  std::shared_ptr<Life> life_;  ///< outlives us for as long as the fiber runs
+
+ private:
   void step();
 
-  std::shared_ptr<TimerQueue> queue_;
   sim::Duration max_interval_;
-  TimerTable timers_;
-  Variant variant_;
-  std::shared_ptr<Life> life_;
   bool started_ = false;
 };
 

@@ -33,12 +33,7 @@ std::string Watchdog::serve(std::string path, const std::string& run_id) {
     path = directory + "/watchdog_timer_" +
            std::to_string(ports_.random.below("agent.timer_file", kNames));
   }
-  // PyTorch takes the file from a process that serves it already, whose workers then talk to no
-  // server or to the wrong agent (T-14); the workers are told the path, and so can be told another
-  // one.
-  if (variant_ == Variant::hardened && ports_.files.open_fifo_writer(path)) {
-    path += "." + std::to_string(ports_.processes.self().value);
-  }
+  path = free_path(std::move(path));
   HOOKE_CHECK(!path.empty(), "a watchdog serves a file");
   FileTimerOptions options;
   options.path = path;
@@ -47,9 +42,13 @@ std::string Watchdog::serve(std::string path, const std::string& run_id) {
   options.variant = variant_;
   options.on_event = told_;
   options.planted = planted_;
-  server_ = std::make_unique<FileTimerServer>(ports_, std::move(options));
+  server_ = make_server(std::move(options));
   server_->start();
   return path;
+}
+
+std::unique_ptr<FileTimerServer> Watchdog::make_server(FileTimerOptions options) {
+  return std::make_unique<FileTimerServer>(ports_, std::move(options));
 }
 
 void Watchdog::stop() {

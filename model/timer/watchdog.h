@@ -7,12 +7,13 @@
 #include <string>
 #include <utility>
 
+#include "model/timer/file_timer.h"
 #include "model/timer/worker_timers.h"
 #include "sim/port/ports.h"
 
 namespace hooke::model {
 
-class Watchdog final : public WorkerTimers {
+class Watchdog : public WorkerTimers {
  public:
   /// `told` hears the server's events.
   Watchdog(sim::Ports& ports, Variant variant, std::function<void(const WatchdogEvent&)> told,
@@ -26,12 +27,19 @@ class Watchdog final : public WorkerTimers {
   void stop() override;
   [[nodiscard]] const TimerServer* server() const override { return server_.get(); }
 
+ protected:
+  /// The file to serve when `path` is asked for. PyTorch takes the file from a process that serves
+  /// it already, whose workers then talk to no server or to the wrong agent (T-14).
+  virtual std::string free_path(std::string path) { return path; }
+  virtual std::unique_ptr<FileTimerServer> make_server(FileTimerOptions options);
+
+  sim::Ports& ports_;
+
  private:
   /// Returns the path of the FIFO, drawn where `path` is empty.
   std::string serve(std::string path, const std::string& run_id);
   [[nodiscard]] std::string variable(const char* name) const;
 
-  sim::Ports& ports_;
   Variant variant_;
   std::function<void(const WatchdogEvent&)> told_;
   PlantedSet planted_;

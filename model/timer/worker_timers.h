@@ -8,8 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "model/plugin/registry.h"
-#include "model/timer/file_timer.h"
+#include "model/timer/file_timer_watch.h"
 #include "model/timer/timer.h"
 #include "model/variant/variant.h"
 #include "sim/port/ports.h"
@@ -46,16 +45,6 @@ class TimerKind {
   /// the kind can choose. EscapedPythonError when there is no process to ask.
   [[nodiscard]] virtual std::unique_ptr<TimerClient> client(
       sim::Ports& ports, Variant variant, std::optional<sim::Signal> signal) const = 0;
-};
-
-/// Kinds of timers by name. with_builtins has:
-/// * "file": PyTorch's (watchdog.h), the default;
-/// * "queue:interval=100ms": over connections to a port of the machine (queue_timer.h), always on;
-///   workers find it through HOOKE_TIMER_SERVER (HOST:PORT).
-class TimerRegistry : public Registry<TimerKind> {
- public:
-  TimerRegistry() : Registry("timer") {}
-  static TimerRegistry with_builtins();
 };
 
 }  // namespace hooke::model

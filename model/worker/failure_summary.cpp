@@ -89,8 +89,9 @@ std::string entry_point_name(const std::vector<std::string>& command) {
 }
 
 std::string failure_summary(const std::string& name, const ProcessFailures& failures,
-                            const std::string& host, Variant variant) {
-  const ProcessFailure& root = first_failure(failures, variant);
+                            const std::string& host, const ProcessFailure& root) {
+  HOOKE_CHECK(&root >= failures.data() && &root < failures.data() + failures.size(),
+              "the root cause is one of the failures");
   const std::string title = name + " FAILED";
   std::size_t width = title.size();
   std::string others, root_text;
@@ -108,6 +109,11 @@ std::string failure_summary(const std::string& name, const ProcessFailures& fail
   return "\n" + border + title + "\n" + section + "Failures:\n" +
          (others.empty() ? "  <NO_OTHER_FAILURES>\n" : others) + section +
          "Root Cause (first observed failure):\n" + root_text + border;
+}
+
+std::string failure_summary(const std::string& name, const ProcessFailures& failures,
+                            const std::string& host) {
+  return failure_summary(name, failures, host, first_failure(failures));
 }
 
 void pass_on_error_file(sim::Ports& ports, const ProcessFailure& root) {

@@ -18,10 +18,13 @@ bool runs_script_path(const std::vector<std::string>& command);
 /// What a command is called: the script for an interpreter, else the program.
 std::string entry_point_name(const std::vector<std::string>& command);
 
-/// PyTorch's block of text: the other failures, then the root cause. There must be a failure, of
-/// which `variant` says how the first one is found. Times are UTC.
+/// PyTorch's block of text: the other failures, then the root cause, which is one of `failures`.
+/// Times are UTC.
 std::string failure_summary(const std::string& name, const ProcessFailures& failures,
-                            const std::string& host, Variant variant = Variant::torch_2_x);
+                            const std::string& host, const ProcessFailure& root);
+/// Likewise, with the first failure as the root cause.
+std::string failure_summary(const std::string& name, const ProcessFailures& failures,
+                            const std::string& host);
 
 /// Writes the root cause's error file, with its exit code added, to the file that this process'
 /// own TORCHELASTIC_ERROR_FILE names. Does nothing when that is not set or the worker left no file;

@@ -15,9 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// From SIGKILL to the word that it has no effect. A process that gives much memory back may take a
-/// while.
-constexpr sim::Duration kKillGrace = 30s;
 /// Asleep in the kernel (sim::ProcessHost::state).
 constexpr char kUninterruptible = 'D';
 /// Python's Popen.wait polls with growing pauses up to this one.
@@ -31,10 +28,10 @@ ProcessContext::ProcessContext(sim::Ports& ports, ProcessLauncher& launcher, Var
     : ports_(ports),
       launcher_(launcher),
       variant_(variant),
-      sibling_grace_(sibling_grace),
       planted_(planted),
-      waits_without_limit_(waits_without_limit),
-      workers_(std::move(workers)) {}
+      workers_(std::move(workers)),
+      sibling_grace_(sibling_grace),
+      waits_without_limit_(waits_without_limit) {}
 
 sim::Pid ProcessContext::spawn(const WorkerStart& worker) {
   HOOKE_CHECK(!worker.argv.empty() && worker.local_rank >= 0,
@@ -45,8 +42,7 @@ sim::Pid ProcessContext::spawn(const WorkerStart& worker) {
   request.stdout_path = worker.streams.stdout_path;
   request.stderr_path = worker.streams.stderr_path;
   request.new_session = variant_ != Variant::torch_1_13;
-  request.dies_with_parent =
-      variant_ == Variant::hardened;  // no other process is left to end it
+  request.dies_with_parent = die_with_agent();
   auto pid = launcher_.start(request);
   if (!pid) {
     throw std::runtime_error("worker " + std::to_string(worker.local_rank) +
@@ -60,16 +56,18 @@ void ProcessContext::start() {
   HOOKE_CHECK(processes_.empty(), "an incarnation starts once");
   launcher_.reserve(static_cast<std::int64_t>(workers_.size()));
   reserved_ = true;
-  std::vector<Process> started;
-  // PyTorch forgets those that it has started when one cannot be.
-  std::vector<Process>& known = variant_ == Variant::hardened ? processes_ : started;
-  for (const WorkerStart& worker : workers_) {
-    const sim::Pid pid = spawn(worker);
-    known.emplace_back().pid = pid;
-  }
-  if (variant_ != Variant::hardened) processes_ = std::move(started);
+  spawn_all();
   HOOKE_CHECK(processes_.size() == workers_.size(), "an incarnation has a process for each worker");
   tail(workers_);
+}
+
+void ProcessContext::spawn_all() {
+  std::vector<Process> started;
+  for (const WorkerStart& worker : workers_) {
+    const sim::Pid pid = spawn(worker);
+    started.emplace_back().pid = pid;
+  }
+  processes_ = std::move(started);
 }
 
 void ProcessContext::start_again(WorkerStart worker) {
@@ -117,12 +115,7 @@ bool ProcessContext::reap() {
     ports_.trace.emit(events::worker_ended,
                       {process.pid.value, workers_[i].local_rank, workers_[i].rank,
                        process.ended->as_python(), process.told_to_stop});
-    // What a worker leaves behind keeps ports and devices: its group ends with it, now that
-    // its number still is that of its group. A process that is to outlive it has a session of its
-    // own.
-    if (variant_ == Variant::hardened && !planted_.has(Planted::worker_group_spared)) {
-      static_cast<void>(launcher_.signal(process.pid, sim::Signal::kill, true));
-    }
+    on_ended(process);
   }
   return all_ended;
 }
@@ -166,8 +159,13 @@ void ProcessContext::note_failures(ProcessFailures& failures) const {
     failure.pid = process.pid;
     failure.stopped = process.told_to_stop;
     failure.exit_code = exit_code_of(process);
-    failures.push_back(describe_failure(ports_, std::move(failure), worker.error_file, variant_));
+    failures.push_back(describe(std::move(failure), worker.error_file));
   }
+}
+
+ProcessFailure ProcessContext::describe(ProcessFailure failure,
+                                        const std::string& error_file) const {
+  return describe_failure(ports_, std::move(failure), error_file, variant_);
 }
 
 std::optional<ProcessesResult> ProcessContext::poll() {
@@ -202,21 +200,20 @@ void ProcessContext::send(Process& process, sim::Signal signal, const char* reas
 
 void ProcessContext::wait_for_end(const Process* which,
                                   std::optional<sim::MonotonicTime> deadline) {
-  sim::Duration pause = 1ms;
+  sim::Duration span = 1ms;
   for (;;) {
     const bool over = reap();
     if (over || (which != nullptr && which->ended)) return;
     const sim::MonotonicTime now = ports_.clock.monotonic_now();
     if (deadline && now >= *deadline) return;
-    HOOKE_CHECK(pause > sim::Duration::zero(), "a look at workers is followed by a pause");
-    const sim::Duration span = deadline ? std::min(pause, *deadline - now) : pause;
-    if (variant_ == Variant::hardened) {
-      ports_.executor.sleep_until(now + span);  // first the workers, then whatever was signalled
-    } else {
-      interruptible_sleep(ports_, span);  // a signal ends it, and the wait with it
-    }
-    pause = std::min(pause * 2, deadline ? kLongestPause : sim::Duration(1s));
+    HOOKE_CHECK(span > sim::Duration::zero(), "a look at workers is followed by a pause");
+    pause(deadline ? std::min(span, *deadline - now) : span);
+    span = std::min(span * 2, deadline ? kLongestPause : sim::Duration(1s));
   }
+}
+
+void ProcessContext::pause(sim::Duration span) {
+  interruptible_sleep(ports_, span);
 }
 
 void ProcessContext::close(sim::Signal signal, sim::Duration grace,
@@ -251,18 +248,15 @@ void ProcessContext::end_processes(sim::Signal signal, sim::Duration grace,
 
 void ProcessContext::kill(Process& process, sim::Duration grace) {
   send(process, sim::Signal::kill, "grace is over");
-  const bool hardened = variant_ == Variant::hardened;
   const sim::MonotonicTime killed = ports_.clock.monotonic_now();
-  wait_for_end(&process, killed + (hardened || waits_without_limit_ ? kKillGrace : grace));
+  wait_for_end(&process, killed + span_to_die(grace));
   if (process.ended) return;
-  if (ports_.processes.state(process.pid) == kUninterruptible) {
-    HOOKE_CHECK(!process.abandoned, "a worker is given up for good once");
-    process.abandoned = hardened;
+  const bool asleep = ports_.processes.state(process.pid) == kUninterruptible;
+  if (asleep) {
     tell_uninterruptible(process, ports_.clock.monotonic_now() - killed,
                          waits_without_limit_ ? "waited_for" : "abandoned");
   }
-  const bool without_limit = hardened ? !process.abandoned : waits_without_limit_;
-  if (without_limit) wait_for_end(&process, std::nullopt);
+  if (waits_on(process, asleep)) wait_for_end(&process, std::nullopt);
 }
 
 bool ProcessContext::has_abandoned() const {

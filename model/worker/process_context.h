@@ -44,6 +44,9 @@ class ProcessContext {
   ProcessContext(sim::Ports& ports, ProcessLauncher& launcher, Variant variant,
                  sim::Duration sibling_grace, std::vector<WorkerStart> workers, PlantedSet planted,
                  bool waits_without_limit);
+  virtual ~ProcessContext() = default;
+  ProcessContext(const ProcessContext&) = delete;
+  ProcessContext& operator=(const ProcessContext&) = delete;
 
   /// Starts the workers in order of local rank, for 2.x each in a session of its own.
   /// std::runtime_error when one cannot be started: those before it keep running and belong to
@@ -69,15 +72,19 @@ class ProcessContext {
   /// Sends `signal`, waits up to `grace` for all; then kills what is left one after the other, and
   /// waits up to `grace` for each. One that cannot die keeps those behind it alive for as long, and
   /// is tried again by the next call. Up to 2.12 it is waited for without limit, and told after
-  /// 30 s; the hardened variant leaves it behind for good then. Harmless when nothing runs.
+  /// 30 s. Harmless when nothing runs.
   /// What the workers have written is shown before this returns. `meanwhile` is called when all
   /// have their signal. SignalException.
   void close(sim::Signal signal, sim::Duration grace,
              const std::function<void()>& meanwhile = nullptr);
-  /// Hardened: a worker that cannot die was left behind for good.
+  /// A worker that cannot die was left behind for good: see waits_on().
   [[nodiscard]] bool has_abandoned() const;
 
- private:
+ protected:
+  /// From SIGKILL to the word that it has no effect. A process that gives much memory back may take
+  /// a while.
+  static constexpr sim::Duration kKillGrace = std::chrono::seconds(30);
+
   struct Process {
     sim::Pid pid{};
     bool told_to_stop = false;
@@ -87,6 +94,33 @@ class ProcessContext {
     [[nodiscard]] bool is_over() const { return ended || abandoned; }
   };
   sim::Pid spawn(const WorkerStart& worker);
+  /// PyTorch's workers outlive an agent that is killed.
+  [[nodiscard]] virtual bool die_with_agent() const { return false; }
+  /// All or none is known afterwards: PyTorch forgets those that it has started when one cannot be
+  ///
+  virtual void spawn_all();
+  /// Of each worker, once it has been seen to end. What it has left behind runs on.
+  virtual void on_ended(const Process& /*process*/) {}
+  [[nodiscard]] virtual ProcessFailure describe(ProcessFailure failure,
+                                                const std::string& error_file) const;
+  /// Between two looks at workers that are to end. A signal ends it, and the wait with it.
+  virtual void pause(sim::Duration span);
+  /// How long SIGKILL may take to have an effect.
+  [[nodiscard]] virtual sim::Duration span_to_die(sim::Duration grace) const {
+    return waits_without_limit_ ? kKillGrace : grace;
+  }
+  /// Whether a worker that has not died within that span is waited for without limit; if it is not,
+  /// it may be marked as abandoned. `asleep`: in the kernel.
+  virtual bool waits_on(Process& /*process*/, bool /*asleep*/) { return waits_without_limit_; }
+
+  sim::Ports& ports_;
+  ProcessLauncher& launcher_;
+  Variant variant_;
+  PlantedSet planted_;
+  std::vector<WorkerStart> workers_;
+  std::vector<Process> processes_;
+
+ private:
   void tail(const std::vector<WorkerStart>& workers);
   void end_processes(sim::Signal signal, sim::Duration grace,
                      const std::function<void()>& meanwhile);
@@ -104,15 +138,9 @@ class ProcessContext {
   [[nodiscard]] bool one_has_failed() const;
   [[nodiscard]] int exit_code_of(const Process& process) const;
 
-  sim::Ports& ports_;
-  ProcessLauncher& launcher_;
   bool reserved_ = false;
-  Variant variant_;
   sim::Duration sibling_grace_;
-  PlantedSet planted_;
   bool waits_without_limit_;
-  std::vector<WorkerStart> workers_;
-  std::vector<Process> processes_;
   std::list<TailLog> tails_;
 };
 

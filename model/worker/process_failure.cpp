@@ -1,4 +1,4 @@
-// Reading error files, tolerating nothing but in the hardened variant: PyTorch does not either.
+// Reading error files, tolerating nothing: PyTorch does not either.
 #include "model/worker/process_failure.h"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 #include "sim/port/check.h"
 
@@ -75,30 +76,28 @@ void read_error_file(const std::string& text, ProcessFailure& failure) {
                                                                  : std::string("<N/A>");
 }
 
+ProcessFailure describe_without_file(sim::Ports& ports, ProcessFailure failure, Variant variant) {
+  failure.error_file = "<N/A>";
+  failure.error_data = ProcessFailure{}.error_data;
+  failure.timestamp =
+      std::chrono::floor<std::chrono::seconds>(ports.clock.wall_now()).time_since_epoch().count();
+  complete(failure, variant);
+  return failure;
+}
+
 ProcessFailure describe_failure(sim::Ports& ports, ProcessFailure failure,
                                 const std::string& error_file, Variant variant) {
   HOOKE_CHECK(failure.exit_code != 0, "only what ended badly is a failure");
-  const bool hardened = variant == Variant::hardened;
   const auto text = ports.files.read(error_file);
-  const auto without_file = [&] {
-    failure.error_file = "<N/A>";
-    failure.error_data = ProcessFailure{}.error_data;
-    failure.timestamp =
-        std::chrono::floor<std::chrono::seconds>(ports.clock.wall_now()).time_since_epoch().count();
-    complete(failure, variant);
-    return failure;
-  };
-  if (!text && text.failure().fault != sim::Fault::not_found && !hardened) {
+  if (!text && text.failure().fault != sim::Fault::not_found) {
     throw std::runtime_error("error file " + error_file +
                              " cannot be read: " + std::string(to_string(text.failure().fault)));
   }
-  if (!text) return without_file();
+  if (!text) return describe_without_file(ports, std::move(failure), variant);
   failure.error_file = error_file;
   try {
     read_error_file(text.value(), failure);
   } catch (const std::exception& error) {
-    // A worker that dies while it writes leaves half a file; that is no reason to end the agent.
-    if (hardened) return without_file();
     throw std::runtime_error("error file " + error_file +
                              " is not what a worker writes: " + error.what());
   }
@@ -106,14 +105,11 @@ ProcessFailure describe_failure(sim::Ports& ports, ProcessFailure failure,
   return failure;
 }
 
-const ProcessFailure& first_failure(const ProcessFailures& failures, Variant variant) {
+const ProcessFailure& first_failure(const ProcessFailures& failures) {
   HOOKE_CHECK(!failures.empty(), "a failed group has a failure");
-  const bool hardened = variant == Variant::hardened;
-  return *std::min_element(failures.begin(), failures.end(),
-                           [&](const ProcessFailure& a, const ProcessFailure& b) {
-                             if (hardened && a.stopped != b.stopped) return b.stopped;
-                             return a.timestamp < b.timestamp;
-                           });
+  return *std::min_element(
+      failures.begin(), failures.end(),
+      [](const ProcessFailure& a, const ProcessFailure& b) { return a.timestamp < b.timestamp; });
 }
 
 }  // namespace hooke::model

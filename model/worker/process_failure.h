@@ -39,17 +39,17 @@ void read_error_file(const std::string& text, ProcessFailure& failure);
 
 /// Completes `failure`, of which ranks, process and exit code are known, with what the worker's
 /// error file says, or with what its exit status says when there is no file. A file that cannot be
-/// parsed is an exception (std::runtime_error naming file and place) and ends the agent;
-/// hardened, it is no file.
+/// parsed is an exception (std::runtime_error naming file and place) and ends the agent.
 ProcessFailure describe_failure(sim::Ports& ports, ProcessFailure failure,
                                 const std::string& error_file,
                                 Variant variant = Variant::torch_2_x);
 
+/// Likewise, with what its exit status says alone.
+ProcessFailure describe_without_file(sim::Ports& ports, ProcessFailure failure, Variant variant);
+
 /// The failure with the smallest timestamp, ties to the one detected first
 /// (errors/__init__.py:ChildFailedError); there must be one. The clocks of two machines and whole
-/// seconds decide: a consequence can beat the cause. Hardened, a worker that was stopped by
-/// its agent is a consequence.
-const ProcessFailure& first_failure(const ProcessFailures& failures,
-                                    Variant variant = Variant::torch_2_x);
+/// seconds decide: a consequence can beat the cause.
+const ProcessFailure& first_failure(const ProcessFailures& failures);
 
 }  // namespace hooke::model

@@ -8,7 +8,7 @@
 
 #include "model/observe/python_error.h"
 #include "model/observe/trace_events.h"
-#include "model/timer/file_timer.h"
+#include "model/timer/kinds/timer_registry.h"
 #include "sim/port/check.h"
 
 namespace hooke::scenario {

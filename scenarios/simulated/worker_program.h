@@ -13,7 +13,7 @@
 #include "model/heartbeat/heartbeat_client.h"
 #include "model/store/store.h"
 #include "model/store/tcp_store.h"
-#include "model/timer/worker_timers.h"
+#include "model/timer/kinds/timer_registry.h"
 #include "model/variant/planted.h"
 #include "model/variant/variant.h"
 #include "model/worker/holdings.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "model/timer/file_timer.h"
+#include "model/timer/kinds/timers_of_variant.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/seconds.h"
 #include "sim/real/real_process.h"
@@ -42,7 +42,7 @@ int serve(const TimerServerOptions& options) {
     }
     std::unique_ptr<model::FileTimerServer> server;
     try {
-      server = std::make_unique<model::FileTimerServer>(ports, timers);
+      server = model::make_file_timer_server(ports, timers);
     } catch (const std::runtime_error& error) {
       std::fprintf(stderr, "hooke timer-server: --path: %s\n", error.what());
       return kBadInput;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "model/agent/workers_of_variant.h"
 #include "model/worker/process_failure.h"
 #include "properties/unit/model/agent/test_job.h"
 
@@ -176,7 +177,7 @@ TEST(FirstCause, is_never_one_that_a_hardened_agent_has_stopped) {  // A-16
   failures[1].timestamp = 9;
   failures[1].stopped = true;
   EXPECT_EQ(first_failure(failures).rank, 1);
-  EXPECT_EQ(first_failure(failures, Variant::hardened).rank, 0);
+  EXPECT_EQ(root_failure(failures, Variant::hardened).rank, 0);
 }
 
 TEST(FirstCause, an_unreadable_error_file_counts_as_none_under_a_hardened_agent) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "model/observe/python_error.h"
+#include "model/timer/kinds/timers_of_variant.h"
 #include "properties/unit/sim/world/test_world.h"
 
 namespace hooke::model {
@@ -35,11 +36,11 @@ class FileTimer : public testing::Test {
         told.push_back(std::string(event.name) +
                        (event.timer == nullptr ? "" : " " + event.timer->scope_id));
       };
-      FileTimerServer server(ports, options);
-      server.start();
+      const auto server = make_file_timer_server(ports, options);
+      server->start();
       sleep(ports, span);
-      behind = ports.clock.wall_now() - server.last_progress_time();
-      server.stop();
+      behind = ports.clock.wall_now() - server->last_progress_time();
+      server->stop();
       stopped_at = world_.now();
       return 0;
     });
@@ -49,9 +50,9 @@ class FileTimer : public testing::Test {
            Variant variant = Variant::torch_2_x,
            std::optional<sim::Signal> signal = sim::Signal::kill) {
     return world_.start(node_, name + " " + std::to_string(++workers_), [=](Ports& ports) {
-      FileTimerClient client(ports, kPath, variant, signal);
+      const auto client = make_file_timer_client(ports, kPath, variant, signal);
       try {
-        body(ports, client);
+        body(ports, *client);
       } catch (const EscapedPythonError& error) {
         return std::string_view(error.class_name()) == "BrokenPipeError" ? 32 : 11;
       }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "model/observe/python_error.h"
+#include "model/timer/kinds/timers_of_variant.h"
 #include "properties/unit/sim/world/test_world.h"
 
 namespace hooke::model {
@@ -36,11 +37,11 @@ class QueueTimer : public testing::Test {
     return world_.start(node_, "server", [=](Ports& ports) {
       const auto queue = std::make_shared<TimerQueue>(ports.executor);
       const TimerListener listener(ports, kPort, queue);
-      QueueTimerServer server(ports, queue, 500ms, {}, variant);
-      server.start();
+      const auto server = make_queue_timer_server(ports, queue, 500ms, {}, variant);
+      server->start();
       sleep(ports, span);
-      server.stop();
-      return server.last_progress_time() > ports.clock.wall_now() - 2s ? 0 : 1;
+      server->stop();
+      return server->last_progress_time() > ports.clock.wall_now() - 2s ? 0 : 1;
     });
   }
   Pid work(const std::function<void(Ports&, QueueTimerClient&)>& body) {
@@ -130,8 +131,7 @@ TEST_F(QueueTimer, a_hardened_server_may_end_while_it_listens_once_more) {
   bool done = false;
   world_.start(node_, "server", [&](Ports& ports) {
     const auto queue = std::make_shared<TimerQueue>(ports.executor);
-    auto server =
-        std::make_unique<QueueTimerServer>(ports, queue, 1ms, PlantedSet{}, Variant::hardened);
+    auto server = make_queue_timer_server(ports, queue, 1ms, PlantedSet{}, Variant::hardened);
     server->start();
     queue->put({77, "step", ports.clock.wall_now() + 1s});
     sleep(ports, 1s + 4ms);

@@ -1,12 +1,11 @@
 // The built-in kinds.
-#include "model/timer/worker_timers.h"
+#include "model/timer/kinds/timer_registry.h"
 
 #include <charconv>
 #include <utility>
 
 #include "model/observe/python_error.h"
-#include "model/timer/queue_timer.h"
-#include "model/timer/watchdog.h"
+#include "model/timer/kinds/timers_of_variant.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {
@@ -24,12 +23,12 @@ std::string variable_of(sim::Ports& ports, const char* name) {
 class FileTimers final : public TimerKind {
  public:
   [[nodiscard]] std::unique_ptr<WorkerTimers> watch(const TimerParts& parts) const override {
-    return std::make_unique<Watchdog>(parts.ports, parts.variant, parts.told, parts.planted);
+    return make_watchdog(parts);
   }
   [[nodiscard]] std::unique_ptr<TimerClient> client(
       sim::Ports& ports, Variant variant, std::optional<sim::Signal> signal) const override {
-    return std::make_unique<FileTimerClient>(ports, variable_of(ports, "TORCHELASTIC_TIMER_FILE"),
-                                             variant, signal);
+    return make_file_timer_client(ports, variable_of(ports, "TORCHELASTIC_TIMER_FILE"), variant,
+                                  signal);
   }
 };
 
@@ -46,8 +45,7 @@ class QueueWatch final : public WorkerTimers {
     stop();
     auto queue = std::make_shared<TimerQueue>(ports_.executor);
     listener_ = std::make_unique<TimerListener>(ports_, sim::PortNumber{0}, queue);
-    server_ =
-        std::make_unique<QueueTimerServer>(ports_, std::move(queue), interval_, planted_, variant_);
+    server_ = make_queue_timer_server(ports_, std::move(queue), interval_, planted_, variant_);
     HOOKE_CHECK(listener_ != nullptr, "a server of timers is told of them");
     server_->start();
     return {

@@ -1,0 +1,40 @@
+#include "model/hardened/worker/hardened_process_context.h"
+
+#include "model/hardened/worker/hardened_failures.h"
+#include "sim/port/check.h"
+
+namespace hooke::model {
+
+/// Each is known as soon as it runs, and so is ended when a later one cannot be started.
+void HardenedProcessContext::spawn_all() {
+  for (const WorkerStart& worker : workers_) {
+    const sim::Pid pid = spawn(worker);
+    processes_.emplace_back().pid = pid;
+  }
+}
+
+/// What a worker leaves behind keeps ports and devices: its group ends with it, now that its number
+/// still is that of its group. A process that is to outlive it has a session of its own.
+void HardenedProcessContext::on_ended(const Process& process) {
+  HOOKE_CHECK(process.ended.has_value(), "a group ends after its worker");
+  if (planted_.has(Planted::worker_group_spared)) return;
+  static_cast<void>(launcher_.signal(process.pid, sim::Signal::kill, true));
+}
+
+ProcessFailure HardenedProcessContext::describe(ProcessFailure failure,
+                                                const std::string& error_file) const {
+  return describe_failure_whatever_was_written(ports_, failure, error_file, variant_);
+}
+
+/// First the workers, then whatever was signalled.
+void HardenedProcessContext::pause(sim::Duration span) {
+  ports_.executor.sleep_until(ports_.clock.monotonic_now() + span);
+}
+
+bool HardenedProcessContext::waits_on(Process& process, bool asleep) {
+  HOOKE_CHECK(!process.abandoned, "a worker is given up for good once");
+  process.abandoned = asleep;
+  return !asleep;
+}
+
+}  // namespace hooke::model

@@ -1,0 +1,20 @@
+#pragma once
+// Which timers there are, by name. This is above the timers themselves, because only here it is
+// known what mends them.
+
+#include "model/plugin/registry.h"
+#include "model/timer/worker_timers.h"
+
+namespace hooke::model {
+
+/// with_builtins has:
+/// * "file": PyTorch's (watchdog.h), the default;
+/// * "queue:interval=100ms": over connections to a port of the machine (queue_timer.h), always on;
+///   workers find it through HOOKE_TIMER_SERVER (HOST:PORT).
+class TimerRegistry : public Registry<TimerKind> {
+ public:
+  TimerRegistry() : Registry("timer") {}
+  static TimerRegistry with_builtins();
+};
+
+}  // namespace hooke::model
