@@ -18,7 +18,7 @@ struct Result {
   std::string world = "sim";  ///< where it was run
   std::string variant{};      ///< of its agents: "torch-2.x, hardened"; empty: not known
   /// Where the scenario file says what was not met, by the words of Unmet::expectation; without what
-  /// no line says, and empty where nobody asks for it.
+  /// no line says, and empty where no caller asks for it.
   std::map<std::string, std::size_t> lines{};
   /// The verdict that counts: passed, or failed when it had to.
   [[nodiscard]] bool good() const { return conclusive() && run.passed != must_fail; }

@@ -103,7 +103,7 @@ TEST(PythonEtcdMembers, tell_that_an_answer_came_after_one_that_did_not) {
   });
 }
 
-TEST(PythonEtcdMembers, ask_once_more_for_no_answer_of_which_the_head_has_come) {
+TEST(PythonEtcdMembers, do_not_ask_again_once_the_head_of_an_answer_has_come) {
   with_members([](Ports& ports) {
     Member only(ports, 1, "http://n:1");
     const auto members = make_python_etcd_members(ports, at(1));
