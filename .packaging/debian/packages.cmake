@@ -13,17 +13,15 @@ set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_SOURCE_DIR}/.packaging/debian/finish
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME hooke)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
-set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "deterministic simulator of elastic distributed training
- hooke plays a job of PyTorch Distributed Elastic (torchrun) with its agents,
- stores, networks, crashes and clocks in one thread, from one seed: every run
- repeats bit for bit. The same protocol code runs on real machines, beside
- torchrun's agents. The library of scenarios is in /usr/share/hooke.")
+set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "hooke plays a job of PyTorch Distributed Elastic (torchrun) with its agents,
+stores, networks, crashes and clocks in one thread, from one seed: every run
+repeats bit for bit. The same protocol code runs on real machines, beside
+torchrun's agents. The library of scenarios is in /usr/share/hooke.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libhooke-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
   "libboost-fiber-dev, nlohmann-json3-dev, libfmt-dev, libssl-dev, libpugixml-dev")
-set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "libraries and headers to write invariants and parts of agents
- What find_package(hooke) gives a C++ project: run scenarios, write an
- invariant, bring a rendezvous, an agent or timers of its own.")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Libraries and headers, what find_package(hooke) gives a C++ project: run
+scenarios, write an invariant, bring a rendezvous, an agent or timers of its own.")
 include(CPack)
