@@ -24,6 +24,7 @@ if(TARGET hooke AND NOT CMAKE_CROSSCOMPILING)
     COMPONENT runtime)
 endif()
 install(FILES scenarios/scenario.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/hooke COMPONENT runtime)
+install(FILES ${output_schemas} DESTINATION ${CMAKE_INSTALL_DATADIR}/hooke/schemas COMPONENT runtime)
 install(DIRECTORY scenarios/library DESTINATION ${CMAKE_INSTALL_DATADIR}/hooke COMPONENT runtime
   FILES_MATCHING PATTERN "*.json")
 

@@ -14,17 +14,16 @@ namespace {
 
 using hunt::Exploration;
 using hunt::FailureKind;
-using hunt::Finding;
 
 double per_second(std::uint64_t count, std::chrono::nanoseconds span) {
   return span.count() == 0 ? 0
                            : static_cast<double>(count) * 1e9 / static_cast<double>(span.count());
 }
 
-const Finding& met(const Finding& finding) {
+const hunt::Finding& met(const hunt::Finding& finding) {
   return finding;
 }
-const Finding& met(const hunt::KnownIssueCount& sought) {
+const hunt::Finding& met(const hunt::KnownIssueCount& sought) {
   return sought.met;
 }
 
@@ -50,7 +49,7 @@ std::vector<std::string> doubles_of(const std::string& name, const Exploration& 
   return out;
 }
 
-double median_seconds(const Finding& finding, const Exploration& exploration) {
+double median_seconds(const hunt::Finding& finding, const Exploration& exploration) {
   return static_cast<double>(median_worlds(finding.worlds, exploration.worlds)) *
          static_cast<double>(exploration.wall.count()) / 1e9 /
          static_cast<double>(exploration.worlds);
@@ -66,7 +65,7 @@ std::string broken_of(const Exploration& exploration) {
 }
 
 /// Of the failures, or of what is none because no agent could have kept the invariant.
-std::string findings_table(const std::map<FailureKind, Finding>& findings, const Style& style,
+std::string findings_table(const std::map<FailureKind, hunt::Finding>& findings, const Style& style,
                            bool limits) {
   std::string out = paint(style, "1",
                           fmt::format("\n{:>7}  {:>10}  {}\n", "worlds", "first seed",
@@ -97,7 +96,7 @@ std::string known_issues_table(const Exploration& exploration, const Style& styl
                                fmt::format("of {} looked for, {} met",
                                            exploration.known_issues.size(), count)));
   for (const auto& [name, sought] : by_worlds(exploration.known_issues)) {
-    const Finding& finding = sought.met;
+    const hunt::Finding& finding = sought.met;
     const std::size_t doubles = doubles_of(name, exploration).size();
     const std::string title = doubles == 0 ? name : fmt::format("{}, or {} like it", name, doubles);
     if (finding.worlds == 0) {

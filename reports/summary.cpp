@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "reports/findings.h"
 #include "reports/text.h"
 
 namespace hooke::report {
@@ -148,53 +149,102 @@ std::string worlds_table(const std::vector<Result>& results, const Style& style)
   return out;
 }
 
+namespace {
+
+/// The paragraphs of an explanation: a head, and a text indented below it.
+class Paragraphs {
+ public:
+  explicit Paragraphs(const Style& style) : style_(style) {}
+
+  void add(const char* colour, const std::string& head, const std::string& text) {
+    text_ += paint(style_, colour, "  " + head) + "\n" + indent_ +
+             wrap(text, std::max<std::size_t>(style_.width, 40) - 2, indent_) + "\n";
+  }
+  /// One more line of the last text.
+  void add_line(const std::string& line) { text_ += indent_ + line + "\n"; }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  const Style& style_;
+  const std::string indent_ = std::string(10, ' ');
+  std::string text_;
+};
+
+void add_difference(Paragraphs& out, const scenario::RunReport& run) {
+  if (!run.trace_difference) return;
+  out.add("31",
+          fmt::format("two runs of seed {} differ at event {}", run.seed,
+                      run.trace_difference->event_number),
+          "first run:  " + run.trace_difference->first);
+  out.add_line("second run: " + run.trace_difference->second);
+}
+
+/// In a job of a thousand nodes one cause leaves a thousand expectations unmet.
+void add_unmet_expectations(Paragraphs& out, const scenario::RunReport& run, bool all) {
+  constexpr std::size_t kShown = 5;
+  std::size_t count = 0;
+  for (const scenario::Unmet& unmet : run.unmet) {
+    if (unmet.violation) continue;
+    if (++count <= kShown || all) out.add("31", unmet.expectation, unmet.reason);
+  }
+  if (count > kShown && !all) {
+    out.add("31", fmt::format("and {} not met", counted(count - kShown, "more expectation")),
+            "--explain shows them all");
+  }
+}
+
+std::string head_of(const Finding& finding) {
+  const std::string more =
+      finding.count == 1 ? "" : fmt::format(", and {} more", finding.count - 1);
+  const std::string standing = !finding.limit.empty() ? ", unavoidable: " + finding.limit
+                               : finding.weight == Weight::unexpected ? ""
+                                                                      : ", allowed by expect";
+  return fmt::format("{} violated at {} s (event {}){}{}", finding.invariant,
+                     seconds(finding.first.at.time_since_epoch()), finding.first.event.value, more,
+                     standing);
+}
+
+/// What to do about a run that failed; empty where no command could be named.
+std::string next_command(const Result& result) {
+  const bool failed = result.supported() && result.conclusive() && !result.good();
+  const bool nameless = result.file.empty() || result.file == "-";
+  if (!failed || nameless || result.must_fail || result.world != "sim") return "";
+  if (!result.run.harness_failure.empty()) return "";
+  const std::string run = shell_word(result.file) + result.replay;
+  return result.run.violations.empty()
+             ? "  next: hooke run " + run + " --timeline\n"
+             : "  next: hooke explain " + run + "   (why, and what averts it)\n";
+}
+
+}  // namespace
+
 std::string explanation(const Result& result, const Style& style, bool expected_too, bool alone) {
   const scenario::RunReport& run = result.run;
-  const std::string indent(10, ' ');
-  std::string out;
-  const auto line = [&](const char* colour, const std::string& head, const std::string& text) {
-    out += paint(style, colour, "  " + head) + "\n" + indent +
-           wrap(text, std::max<std::size_t>(style.width, 40) - 2, indent) + "\n";
-  };
-  if (!run.harness_failure.empty()) line("31", "the harness itself failed", run.harness_failure);
+  Paragraphs out(style);
+  if (!run.harness_failure.empty()) out.add("31", "the harness itself failed", run.harness_failure);
   if (!result.supported()) {
-    line("33", "unsupported in this world", run.unsupported);
+    out.add("33", "unsupported in this world", run.unsupported);
     return paint(style, "1", run.name) + fmt::format("  {} in {}\n", result.file, result.world) +
-           out;
+           out.text();
   }
-  if (run.trace_difference) {
-    line("31",
-         fmt::format("two runs of seed {} differ at event {}", run.seed,
-                     run.trace_difference->event_number),
-         "first run:  " + run.trace_difference->first);
-    out += indent + "second run: " + run.trace_difference->second + "\n";
-  }
-  if (!result.conclusive()) line("33", "inconclusive", run.inconclusive);
-  for (const scenario::Unmet& unmet : run.unmet) {
-    if (!unmet.violation) line("31", unmet.expectation, unmet.reason);
-  }
-  for (std::size_t i = 0; i < run.violations.size(); ++i) {
-    const properties::Violation& violation = run.violations[i];
-    const bool unexpected = is_unexpected(run, i);
-    const bool unavoidable = !violation.limit.empty();
+  add_difference(out, run);
+  if (!result.conclusive()) out.add("33", "inconclusive", run.inconclusive);
+  add_unmet_expectations(out, run, expected_too);
+  for (const Finding& finding : findings_of(run)) {
+    const bool unexpected = finding.weight == Weight::unexpected;
+    const bool unavoidable = !finding.limit.empty();
     if (!unexpected && result.good() && !expected_too && !(alone && unavoidable)) continue;
-    line(unexpected ? "31" : "33",
-         fmt::format("{} violated at {} s (event {}){}", violation.invariant,
-                     seconds(violation.at.time_since_epoch()), violation.event.value,
-                     unavoidable  ? ", unavoidable: " + violation.limit
-                     : unexpected ? ""
-                                  : ", allowed by expect"),
-         violation.witness);
+    out.add(unexpected ? "31" : "33", head_of(finding), finding.first.witness);
   }
-  for (const TimelineNote& note : timeline_notes(run)) line("33", note.entry, note.text);
-  if (!run.logs.empty()) line("0", "what its processes wrote is in", run.logs);
-  if (out.empty() && !alone) return out;
+  for (const TimelineNote& note : timeline_notes(run)) out.add("33", note.entry, note.text);
+  if (!run.logs.empty()) out.add("0", "what its processes wrote is in", run.logs);
+  if (out.text().empty() && !alone) return "";
   std::string head =
       paint(style, "1", run.name) +
       (result.world == "sim" ? fmt::format("  seed {}  {}\n", run.seed, result.file)
                              : fmt::format("  world {}  {}\n", result.world, result.file));
   for (const scenario::JobResult& job : run.jobs) head += "  " + ending(job) + "\n";
-  return head + out;
+  return head + out.text() + next_command(result);
 }
 
 std::string closing_line(const std::vector<Result>& results) {

@@ -20,6 +20,9 @@ struct Result {
   /// Where the scenario file says what was not met, by the words of Unmet::expectation; without what
   /// no line says, and empty where no caller asks for it.
   std::map<std::string, std::size_t> lines{};
+  /// Options that play this run again, of `hooke run` and `hooke explain`: " --seed 7"; empty: the
+  /// scenario alone does.
+  std::string replay{};
   /// The verdict that counts: passed, or failed when it had to.
   [[nodiscard]] bool good() const { return conclusive() && run.passed != must_fail; }
   [[nodiscard]] bool supported() const { return run.unsupported.empty(); }
@@ -45,10 +48,12 @@ std::vector<TimelineNote> timeline_notes(const scenario::RunReport& run);
 std::string table_head(const Style& style, std::size_t name_width);
 /// One scenario: verdict, rounds, virtual time, wall time, events, hash.
 std::string row(const Result& result, const Style& style, std::size_t name_width);
-/// How the jobs of a scenario ended, and why it failed: unmet expectations, broken invariants with
-/// their witness, the harness' own failure. Also what its timeline did not do. Also the violations
-/// that a passing scenario expected, when `expected_too`. Empty when there is nothing to tell but
-/// the jobs' ends, unless this result stands `alone`.
+/// How the jobs of a scenario ended, and why it failed: unmet expectations (the first few), each
+/// invariant that was violated with its first witness and how often more, the most severe first,
+/// the harness' own failure. Also what its timeline did not do, and, of a simulated run that failed,
+/// the next command. Also the violations that a passing scenario expected, and all unmet
+/// expectations, when `expected_too`. Empty when there is nothing to tell but the jobs' ends, unless
+/// this result stands `alone`.
 std::string explanation(const Result& result, const Style& style, bool expected_too,
                         bool alone = false);
 /// Results of the same scenarios in several worlds: a line per scenario, a column per world, and

@@ -29,5 +29,7 @@ std::string wrap(const std::string& text, std::size_t width, const std::string& 
 std::string counted(std::uint64_t count, const std::string& what);
 /// "a, b, c".
 std::string joined(const std::vector<std::string>& words, const char* between = ", ");
+/// `word` as a shell takes it for one word, in quotes where it needs them.
+std::string shell_word(const std::string& word);
 
 }  // namespace hooke::report

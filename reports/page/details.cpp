@@ -6,31 +6,12 @@
 #include <algorithm>
 
 #include "reports/page/markup.h"
+#include "reports/page/tables.h"
 #include "reports/text.h"
 #include "scenarios/format/writer.h"
 
 namespace hooke::report {
 namespace {
-
-/// A folded part with a title.
-pugi::xml_node add_part(pugi::xml_node parent, const std::string& title) {
-  pugi::xml_node details = add_class(parent, "details", "part");
-  add(details, "summary", {}, title);
-  return details;
-}
-
-pugi::xml_node add_table(pugi::xml_node parent, std::initializer_list<const char*> columns) {
-  pugi::xml_node scroll = add_class(parent, "div", "scroll");
-  pugi::xml_node table = add(scroll, "table");
-  pugi::xml_node head = add(add(table, "thead"), "tr");
-  for (const char* const column : columns) add(head, "th", {}, column);
-  return add(table, "tbody");
-}
-
-void add_row(pugi::xml_node table, std::initializer_list<std::string> cells) {
-  pugi::xml_node row = add(table, "tr");
-  for (const std::string& cell : cells) add(row, "td", {}, cell);
-}
 
 std::string members_text(const RoundRecord& round) {
   constexpr std::size_t kNames = 8;
@@ -84,25 +65,6 @@ void add_agents(pugi::xml_node parent, const scenario::RunReport& run) {
   }
 }
 
-void add_account(pugi::xml_node parent, const scenario::RunReport& run) {
-  if (run.accounts.empty()) return;
-  pugi::xml_node part = add_part(parent, "What was judged");
-  add_class(part, "p", "note",
-            "How often each invariant had something to judge. Excused: a fault took what an agent "
-            "needed. Open: not yet due when the run ended.");
-  pugi::xml_node table =
-      add_table(part, {"invariant", "owed", "kept", "violated", "excused", "open", "excused by"});
-  for (const auto& [invariant, account] : run.accounts) {
-    std::vector<std::string> by;
-    for (const auto& [fault, count] : account.excused_by) {
-      by.push_back(fmt::format("{} ({})", fault, count));
-    }
-    add_row(table, {invariant, std::to_string(account.owed()), std::to_string(account.kept),
-                    std::to_string(account.broken), std::to_string(account.excused),
-                    std::to_string(account.open), joined(by)});
-  }
-}
-
 void add_events(pugi::xml_node parent, const RunRecord& record) {
   pugi::xml_node part = add_part(parent, fmt::format("Events ({})", grouped(record.line_count())));
   if (record.line_count() > record.lines().size()) {
@@ -128,7 +90,9 @@ void add_details(pugi::xml_node parent, const PageContent& content) {
   add(parent, "h2", {}, "Evidence");
   add_rounds(parent, *content.record);
   add_agents(parent, run);
-  add_account(parent, run);
+  add_accounts(parent, run.accounts,
+               "How often each invariant had something to judge. Excused: a fault took what an "
+               "agent needed. Open: not yet due when the run ended.");
   if (content.scenario != nullptr) {
     pugi::xml_node part = add_part(parent, "Scenario");
     add(add_class(part, "pre", "scroll"), "code", {}, scenario::write_scenario(*content.scenario));

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "reports/explanation.h"
-#include "reports/page/findings.h"
+#include "reports/findings.h"
 
 namespace hooke::report {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/page/findings.h"
+#include "reports/findings.h"
 #include "reports/page/run_record.h"
 #include "reports/page/time_split.h"
 

@@ -118,21 +118,10 @@ void add_faults(pugi::xml_node main, const PageContent& content) {
   }
 }
 
-std::string quoted(const std::string& word) {
-  const auto plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("_-./+:=,@%").find(c) != std::string_view::npos;
-  };
-  if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 void add_commands(pugi::xml_node main, const PageContent& content,
                   const std::vector<Finding>& findings) {
   if (content.scenario == nullptr || content.result->world != "sim") return;
-  const std::string file = quoted(content.result->file);
+  const std::string file = shell_word(content.result->file);
   const std::string seed =
       content.scenario->tape ? std::string() : fmt::format(" --seed {}", content.result->run.seed);
   add(main, "h2", {}, "Next");

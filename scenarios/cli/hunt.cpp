@@ -7,6 +7,7 @@
 
 #include "reports/exploration_summary.h"
 #include "reports/exploration_table.h"
+#include "reports/page/campaign_page.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/interruption.h"
 #include "scenarios/cli/output_file.h"
@@ -109,6 +110,9 @@ void add_hunt_options(CLI::App& command, HuntOptions& options) {
   command.add_option("--results", options.results, "Write what was seen as JSON, for hooke report")
       ->type_name("FILE");
   command
+      .add_option("--html", options.html, "Write what was seen as a page to look at in a browser")
+      ->type_name("FILE");
+  command
       .add_option(
           "--reproducers", options.reproducers,
           "Write for each way in which invariants were violated one world, made small, into this "
@@ -169,7 +173,7 @@ int Hunt::run(const HuntOptions& options) {
     std::cout << scenario::write_scenario(world(kernel, *options.print));
     return kAllHeld;
   }
-  OutputFile results("--results", options.results);
+  OutputFile results("--results", options.results), html("--html", options.html);
   const auto invariants = properties::InvariantRegistry::with_builtins();
   const hunt::KnownIssues known_issues =
       known_issues_below(options.known_issues, could_be_met, invariants);
@@ -214,12 +218,14 @@ int Hunt::run(const HuntOptions& options) {
     std::cerr << "no world was played: the command was interrupted, or its --time was too short\n";
     return kHarnessFailed;
   }
+  exploration.not_begun = planned - given;
   if (given < planned) shard.count = given == 0 ? 0 : number_of(given - 1) + 1 - shard.first;
   exploration.shards = {shard};
-  return tell(exploration, options, results);
+  return tell(exploration, options, results, html);
 }
 
-int Hunt::tell(hunt::Exploration& exploration, const HuntOptions& options, OutputFile& results) {
+int Hunt::tell(hunt::Exploration& exploration, const HuntOptions& options, OutputFile& results,
+               OutputFile& html) {
   if (!options.reproducers.empty()) {
     write_reproducers(
         exploration,
@@ -230,6 +236,11 @@ int Hunt::tell(hunt::Exploration& exploration, const HuntOptions& options, Outpu
   }
   if (!options.results.empty()) results << hunt::write_exploration(exploration);
   results.finish();
+  if (html.is_open()) {
+    const auto invariants = properties::InvariantRegistry::with_builtins();
+    html << report::campaign_page({&exploration, &invariants, title, command});
+  }
+  html.finish();
   constexpr const char* kNext =
       "next: the same command with --print SEED > world.json, then hooke explain world.json\n";
   if (options.json) {

@@ -21,13 +21,14 @@ struct HuntOptions {
   std::string shard;
   std::string known_issues;
   std::string results;
+  std::string html;
   std::string reproducers;
   bool json = false;
   bool all = false;
   std::optional<std::uint64_t> print;
 };
 
-/// --jobs, --time, --shard, --known-issues, --results, --reproducers, --print, --all, --json.
+/// --jobs, --time, --shard, --known-issues, --results, --html, --reproducers, --print, --all, --json.
 void add_hunt_options(CLI::App& command, HuntOptions& options);
 
 /// The part of `count` numbers from `first` on that `text` (a --shard) means.
@@ -36,6 +37,9 @@ hunt::Shard shard_of(const std::string& text, std::uint64_t first, std::uint64_t
 
 struct Hunt {
   std::string space;  ///< as in hunt::Exploration
+  std::string title;  ///< of its page
+  /// The command line that has the same worlds: "hooke sweep job.json --pairs".
+  std::string command;
   hunt::Shard shard;
   /// Which scenarios below --known-issues could be met here at all.
   std::function<bool(const scenario::Scenario&)> could_be_met;
@@ -51,7 +55,8 @@ struct Hunt {
 
  private:
   /// Writes what was seen where the options say so.
-  int tell(hunt::Exploration& exploration, const HuntOptions& options, OutputFile& results);
+  int tell(hunt::Exploration& exploration, const HuntOptions& options, OutputFile& results,
+           OutputFile& html);
 };
 
 }  // namespace hooke::cli

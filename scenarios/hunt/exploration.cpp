@@ -111,8 +111,12 @@ void Exploration::add(const WorldResult& world, const KnownIssues& looked_for) {
   digest.add(world.seed, world.hash);
   for (const FailureKind& kind : world.kinds) count(findings[kind], world.seed);
   for (const KnownIssue& each : looked_for) {
-    const KnownIssueCount none{each.kinds, {}};
-    KnownIssueCount& found = known_issues.try_emplace(each.name, none).first->second;
+    const auto [place, is_first] = known_issues.try_emplace(each.name);
+    KnownIssueCount& found = place->second;
+    if (is_first) {
+      found.kinds = each.kinds;
+      found.references = each.references;
+    }
     if (each.is_met_by(world.kinds)) count(found.met, world.seed);
   }
   for (const std::string& point : world.coverage) ++coverage[point];
@@ -145,12 +149,17 @@ void Exploration::merge(const Exploration& other, const std::string& source) {
   determinism_checks += other.determinism_checks;
   determinism_failures += other.determinism_failures;
   cut += other.cut;
+  not_begun += other.not_begun;
   events += other.events;
   digest.add(other.digest);
   wall += other.wall;
   for (const auto& [kind, theirs] : other.findings) merge_into(findings[kind], theirs);
   for (const auto& [name, theirs] : other.known_issues) {
-    const auto ours = known_issues.try_emplace(name, KnownIssueCount{theirs.kinds, {}}).first;
+    const auto [ours, is_first] = known_issues.try_emplace(name);
+    if (is_first) {
+      ours->second.kinds = theirs.kinds;
+      ours->second.references = theirs.references;
+    }
     if (ours->second.kinds != theirs.kinds) {
       throw ScenarioError(source + ": /known_issues: expected \"" + name +
                           "\" to be what it is in the other files");
@@ -195,6 +204,7 @@ std::string write_exploration(const Exploration& exploration) {
   out["determinism_checks"] = exploration.determinism_checks;
   out["determinism_failures"] = exploration.determinism_failures;
   out["cut"] = exploration.cut;
+  if (exploration.not_begun != 0) out["not_begun"] = exploration.not_begun;
   out["events"] = exploration.events;
   out["digest"] = exploration.digest.hex();
   out["wall_ns"] = exploration.wall.count();
@@ -204,8 +214,9 @@ std::string write_exploration(const Exploration& exploration) {
   }
   out["known_issues"] = ordered_json::array();
   for (const auto& [name, sought] : exploration.known_issues) {
-    out["known_issues"].push_back(
-        finding_json({{"name", name}, {"kinds", kinds_json(sought.kinds)}}, sought.met));
+    ordered_json issue{{"name", name}, {"kinds", kinds_json(sought.kinds)}};
+    if (!sought.references.empty()) issue["references"] = sought.references;
+    out["known_issues"].push_back(finding_json(std::move(issue), sought.met));
   }
   out["coverage"] = exploration.coverage;
   out["faults"] = ordered_json::object();
@@ -220,7 +231,7 @@ Exploration load_exploration(std::string_view text, const std::string& source) {
   const ordered_json json = scenario::parse_json(text, source);
   const Place top(json, "", source);
   top.object({"version", "space", "shards", "worlds", "broken", "determinism_checks",
-              "determinism_failures", "cut", "events", "digest", "wall_ns", "findings",
+              "determinism_failures", "cut", "not_begun", "events", "digest", "wall_ns", "findings",
               "known_issues", "coverage", "faults", "accounts"});
   if (top.at("version").unsigned_integer() != 1) top.at("version").refuse_value("1");
   Exploration out;
@@ -231,6 +242,7 @@ Exploration load_exploration(std::string_view text, const std::string& source) {
   out.determinism_checks = top.at("determinism_checks").unsigned_integer();
   out.determinism_failures = top.at("determinism_failures").unsigned_integer();
   out.cut = top.at("cut").unsigned_integer();
+  if (top.has("not_begun")) out.not_begun = top.at("not_begun").unsigned_integer();
   out.events = top.at("events").unsigned_integer();
   const auto digest = Digest::from_hex(top.at("digest").text());
   if (!digest) top.at("digest").refuse_value("32 hexadecimal digits");
@@ -241,9 +253,15 @@ Exploration load_exploration(std::string_view text, const std::string& source) {
     out.findings[kind_at(item)] = finding_at(item, out.worlds);
   }
   for (const Place& item : top.at("known_issues").items()) {
-    item.object({"name", "kinds", "worlds", "first_seed", "reproducer"});
-    out.known_issues[item.at("name").text()] = {kinds_at(item.at("kinds")),
-                                                finding_at(item, out.worlds)};
+    item.object({"name", "kinds", "references", "worlds", "first_seed", "reproducer"});
+    std::vector<std::string> references;
+    if (item.has("references")) {
+      for (const Place& each : item.at("references").items()) references.push_back(each.text());
+    }
+    KnownIssueCount& issue = out.known_issues[item.at("name").text()];
+    issue.kinds = kinds_at(item.at("kinds"));
+    issue.met = finding_at(item, out.worlds);
+    issue.references = std::move(references);
   }
   for (const auto& [name, count] : top.at("coverage").members()) {
     out.coverage[name] = count.unsigned_integer();

@@ -48,6 +48,7 @@ struct Finding {
 struct KnownIssueCount {
   std::vector<FailureKind> kinds;  ///< what a world must show to have met it
   Finding met;
+  std::vector<std::string> references{};  ///< where it was reported
 };
 
 /// A part of the seeds: every `of`-th of [first, first + count), from first + index on.
@@ -71,6 +72,9 @@ struct Exploration {
   std::uint64_t determinism_checks = 0;  ///< worlds that were run twice
   std::uint64_t determinism_failures = 0;
   std::uint64_t cut = 0;  ///< worlds that a limit of the harness stopped
+  /// Tasks (a world, or a fault with all its second ones) that an interruption or a limit of time
+  /// left out of the shards that were asked for.
+  std::uint64_t not_begun = 0;
   std::uint64_t events = 0;
   Digest digest;  ///< of the worlds and of what happened in each
   std::chrono::nanoseconds wall{};

@@ -13,7 +13,7 @@ bool KnownIssue::is_met_by(const std::vector<FailureKind>& sorted_kinds) const {
 
 KnownIssue known_issue_of(kernel::Kernel& kernel, const scenario::Scenario& scenario,
                           const properties::InvariantRegistry& invariants) {
-  KnownIssue known_issue{scenario.name, {}};
+  KnownIssue known_issue{scenario.name, {}, scenario.references};
   const auto& violates = scenario.expect.violates;
   if (violates.empty()) return known_issue;
   const std::vector<FailureKind> all =

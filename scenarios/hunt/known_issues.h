@@ -13,6 +13,7 @@ namespace hooke::hunt {
 struct KnownIssue {
   std::string name;
   std::vector<FailureKind> kinds;  ///< sorted; of the invariants that the scenario says it breaks
+  std::vector<std::string> references{};  ///< as the scenario gives them
   [[nodiscard]] bool is_met_by(const std::vector<FailureKind>& sorted_kinds) const;
 };
 using KnownIssues = std::vector<KnownIssue>;

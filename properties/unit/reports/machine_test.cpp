@@ -101,6 +101,41 @@ TEST(Summary, tells_each_violation_once) {
   EXPECT_THAT(text, Not(HasSubstr("expect.holds")));
 }
 
+TEST(Summary, groups_violations_by_invariant_and_unmet_expectations_beyond_a_few) {
+  Result result = with_violations();
+  const properties::Violation again{
+      "safety.bounds", "four agents are in a round of two", {}, {}, ""};
+  for (const std::size_t index : {2U, 3U}) {
+    result.run.violations.push_back(again);
+    result.run.unmet.push_back({"safety.bounds", again.witness, true, index});
+  }
+  for (int node = 0; node < 7; ++node) {
+    result.run.unmet.push_back({"expect.outcome." + std::to_string(node), "it failed", {}, {}});
+  }
+  const std::string text = explanation(result, Style{}, false);
+  EXPECT_THAT(text, HasSubstr("safety.bounds violated at 0.000 s (event 0), and 2 more\n"));
+  EXPECT_THAT(text, Not(HasSubstr("four agents")));
+  EXPECT_EQ(times(text, "it failed"), 5U) << text;
+  EXPECT_THAT(text, HasSubstr("and 2 more expectations not met"));
+  EXPECT_EQ(times(explanation(result, Style{}, true), "it failed"), 7U);
+}
+
+TEST(Summary, a_run_that_failed_names_the_next_command) {
+  Result result = with_violations();
+  result.file = "my job.json";
+  result.run.passed = false;
+  result.replay = " --seed 7";
+  EXPECT_THAT(explanation(result, Style{}, false),
+              HasSubstr("next: hooke explain 'my job.json' --seed 7 "));
+  result.run.violations.clear();
+  result.run.unmet = {{"expect.rounds", "too few", {}, {}}};
+  EXPECT_THAT(explanation(result, Style{}, false),
+              HasSubstr("next: hooke run 'my job.json' --seed 7 --timeline\n"));
+  result.file = "-";
+  EXPECT_THAT(explanation(result, Style{}, false), Not(HasSubstr("next:")));
+  EXPECT_THAT(explanation(one_of_each().at(0), Style{}, false, true), Not(HasSubstr("next:")));
+}
+
 TEST(Summary, says_how_each_job_ended) {
   EXPECT_THAT(explanation(with_violations(), Style{}, false),
               HasSubstr("job \"job\": failed (1 agent crashed, 2 failed)\n"));

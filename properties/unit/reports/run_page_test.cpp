@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "model/observe/trace_events.h"
-#include "reports/page/findings.h"
+#include "reports/findings.h"
 #include "reports/page/lane_chart.h"
 #include "reports/page/time_split.h"
 #include "scenarios/format/loader.h"

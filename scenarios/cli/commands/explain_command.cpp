@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/explanation.h"
-#include "reports/page/findings.h"
+#include "reports/findings.h"
 #include "reports/page/run_page.h"
 #include "reports/timeline.h"
 #include "scenarios/cli/commands.h"

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "reports/text.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/exhaustive_search.h"
 #include "scenarios/cli/hunt.h"
@@ -42,12 +43,27 @@ hunt::Swarm swarm_of(const ExploreOptions& options, std::string& space) {
 
 int explore(const ExploreOptions& options) {
   if (!options.exhaustive.empty()) {
+    if (!options.hunt.html.empty()) {
+      throw CLI::ValidationError("--html",
+                                 "expected random worlds; a search by --exhaustive has none that "
+                                 "a page could name by a number");
+    }
     return search_exhaustively(scenario::load_scenario_file(options.exhaustive), options.bounds,
                                options.hunt);
   }
   Hunt hunt;
   const hunt::Swarm swarm = swarm_of(options, hunt.space);
   hunt.shard = shard_of(options.hunt.shard, options.first, options.seeds);
+  hunt.title = "Random worlds";
+  hunt.command = "hooke explore";
+  if (!options.space.empty()) {
+    hunt.title += " of " + options.space;
+    hunt.command += " --space " + report::shell_word(options.space);
+  }
+  if (!options.variant.empty()) {
+    hunt.title += ", all agents " + options.variant;
+    hunt.command += " --variant " + options.variant;
+  }
   hunt.could_be_met = [&](const scenario::Scenario& scenario) {
     const scenario::ProtocolPlan& plan = scenario.protocol;
     return plan.defects == swarm.defects && std::find(swarm.variants.begin(), swarm.variants.end(),

@@ -4,7 +4,10 @@
 #include <memory>
 
 #include "reports/exploration_table.h"
+#include "reports/page/campaign_page.h"
+#include "reports/text.h"
 #include "scenarios/cli/commands.h"
+#include "scenarios/cli/output_file.h"
 #include "scenarios/cli/terminal.h"
 #include "scenarios/format/json_reader.h"
 #include "scenarios/hunt/exploration.h"
@@ -15,6 +18,7 @@ namespace {
 struct ReportOptions {
   std::vector<std::string> files;
   std::vector<std::string> against;
+  std::string html;
   bool json = false;
   bool known_issues = false;
 };
@@ -38,9 +42,22 @@ int compare(const hunt::Exploration& whole, const hunt::Exploration& other) {
   return whole.findings_beyond(other).empty() ? kAllHeld : kSomethingFell;
 }
 
+/// The command that has the worlds of a space, where the space alone tells it.
+std::string command_of(const std::string& space) {
+  if (space.empty()) return "hooke explore";
+  return model::variant_from(space) ? "hooke explore --variant " + space : "";
+}
+
 int report(const ReportOptions& options) {
+  OutputFile html("--html", options.html);
   const hunt::Exploration whole = whole_of(options.files);
   if (!options.against.empty()) return compare(whole, whole_of(options.against));
+  if (html.is_open()) {
+    const auto invariants = properties::InvariantRegistry::with_builtins();
+    const std::string title = "Report of " + report::counted(options.files.size(), "part");
+    html << report::campaign_page({&whole, &invariants, title, command_of(whole.space)});
+  }
+  html.finish();
   std::cout << (options.known_issues ? report::known_issues_csv(whole)
                 : options.json       ? hunt::write_exploration(whole)
                                      : report::exploration_table(whole, style_of_terminal()));
@@ -57,6 +74,10 @@ void add_report(CLI::App& app, int& exit_code) {
       ->type_name("FILE")
       ->required();
   command->add_flag("--json", options->json, "Print the whole as JSON");
+  CLI::Option* const html =
+      command
+          ->add_option("--html", options->html, "Write the whole as a page to look at in a browser")
+          ->type_name("FILE");
   command->add_flag(
       "--known-issues", options->known_issues,
       "Print a line of CSV for each known issue that was looked for: how often it was met, and "
@@ -68,7 +89,8 @@ void add_report(CLI::App& app, int& exit_code) {
                    "violated, "
                    "and in which ways that none of these has shown")
       ->type_name("FILE")
-      ->excludes(command->get_option("--json"));
+      ->excludes(command->get_option("--json"))
+      ->excludes(html);
   command->footer(
       "Example:\n"
       "  hooke report part-*.json\n"

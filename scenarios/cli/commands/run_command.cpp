@@ -265,6 +265,7 @@ class Session {
       for (const std::string& world : options_.worlds) {
         results.push_back(play(each.file, each.scenario, world));
         results.back().variant = variants_of(each.scenario);
+        if (options_.seed) results.back().replay = " --seed " + std::to_string(*options_.seed);
         if (junit_.is_open()) note_lines(each, results.back());
         if (table && options_.timeline) std::cout << report::table_head(style_, name_width);
         if (table) std::cout << report::row(results.back(), style_, name_width) << std::flush;

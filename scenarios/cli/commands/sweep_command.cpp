@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "reports/text.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/hunt.h"
 #include "scenarios/format/loader.h"
@@ -67,6 +68,12 @@ int sweep(const SweepOptions& options) {
   }
   Hunt hunt;
   hunt.space = "sweep of " + scenario::write_scenario(reference);
+  hunt.title = "Sweep of " + options.file;
+  hunt.command = "hooke sweep " + report::shell_word(options.file);
+  if (options.words != SweepOptions{}.words) {
+    hunt.command += " --words " + report::shell_word(report::joined(options.words, ","));
+  }
+  if (options.pairs) hunt.command += " --pairs";
   hunt.shard = shard_of(options.hunt.shard, 0, singles.size());
   hunt.could_be_met = [&](const Scenario& scenario) {
     return scenario.protocol.variant == reference.protocol.variant &&

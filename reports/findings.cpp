@@ -1,5 +1,5 @@
 // Groups and sorts.
-#include "reports/page/findings.h"
+#include "reports/findings.h"
 
 #include <algorithm>
 #include <map>
@@ -15,11 +15,7 @@ Weight weight_of(const scenario::RunReport& run, std::size_t violation) {
 
 }  // namespace
 
-std::vector<Finding> findings_of(const scenario::RunReport& run,
-                                 const properties::InvariantRegistry& invariants) {
-  std::map<std::string, std::string, std::less<>> meanings;
-  for (const auto& invariant : invariants.make_all())
-    meanings.emplace(invariant->id(), invariant->meaning());
+std::vector<Finding> findings_of(const scenario::RunReport& run) {
   std::map<std::pair<std::string, Weight>, Finding> found;
   for (std::size_t i = 0; i < run.violations.size(); ++i) {
     const properties::Violation& violation = run.violations[i];
@@ -27,7 +23,6 @@ std::vector<Finding> findings_of(const scenario::RunReport& run,
     Finding& finding = found[{violation.invariant, weight}];
     if (finding.count++ > 0 && finding.first.at <= violation.at) continue;
     finding.invariant = violation.invariant;
-    finding.meaning = meanings[violation.invariant];
     finding.weight = weight;
     finding.limit = violation.limit;
     finding.first = violation;
@@ -39,6 +34,16 @@ std::vector<Finding> findings_of(const scenario::RunReport& run,
   };
   std::stable_sort(findings.begin(), findings.end(),
                    [&](const Finding& a, const Finding& b) { return order(a) < order(b); });
+  return findings;
+}
+
+std::vector<Finding> findings_of(const scenario::RunReport& run,
+                                 const properties::InvariantRegistry& invariants) {
+  std::map<std::string, std::string, std::less<>> meanings;
+  for (const auto& invariant : invariants.make_all())
+    meanings.emplace(invariant->id(), invariant->meaning());
+  std::vector<Finding> findings = findings_of(run);
+  for (Finding& finding : findings) finding.meaning = meanings[finding.invariant];
   return findings;
 }
 

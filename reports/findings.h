@@ -12,7 +12,7 @@ enum class Weight : unsigned char { unexpected, allowed, unavoidable };
 
 struct Finding {
   std::string invariant;
-  std::string meaning;  ///< what holds in a job without it
+  std::string meaning{};  ///< what holds in a job without it; empty where none was asked for
   Weight weight{};
   std::string limit;  ///< why no agent could have avoided it; empty: one could
   std::size_t count = 0;
@@ -20,7 +20,9 @@ struct Finding {
 };
 
 /// Unexpected findings before those that the scenario allows, and those before the unavoidable
-/// ones; safety before liveness; then by time. Meanings come from `invariants`.
+/// ones; safety before liveness; then by time.
+std::vector<Finding> findings_of(const scenario::RunReport& run);
+/// Likewise, with what each invariant of `invariants` means.
 std::vector<Finding> findings_of(const scenario::RunReport& run,
                                  const properties::InvariantRegistry& invariants);
 
