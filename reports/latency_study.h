@@ -1,12 +1,15 @@
 #pragma once
 // How long a rendezvous takes against the number of nodes, and what it costs: all nodes start at
-// once, min = max = N, and each join is followed to its verdict.
+// once or within a span, min = max = N, and each join is followed to its verdict.
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "scenarios/format/calibration.h"
 #include "sim/port/time.h"
 
 namespace hooke::report {
@@ -14,19 +17,33 @@ namespace hooke::report {
 struct StudyPlan {
   std::vector<std::int64_t> nodes{2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
   std::int64_t seeds = 3;
-  std::vector<std::int64_t> service_us{
-      11};  ///< service times of the store, microseconds per request
-  sim::Duration join_timeout = std::chrono::seconds(600);  ///< PyTorch's unless told otherwise
+  /// Service times of the store, per request.
+  std::vector<sim::Duration> service{std::chrono::microseconds(11)};
+  /// Instead of these: a store and a network that were measured.
+  std::optional<scenario::Calibration> calibration;
+  /// PyTorch's unless told otherwise.
+  sim::Duration join_timeout = std::chrono::seconds(600), keep_alive = std::chrono::seconds(5);
+  sim::Duration start_spread{};  ///< within which the nodes start, at times drawn by the seed
+  std::chrono::milliseconds real_time_max = std::chrono::hours(1);  ///< of one run
+};
+
+/// How far one run is.
+struct StudyProgress {
+  std::int64_t nodes = 0, seed = 0;
+  std::size_t verdicts = 0;    ///< nodes whose join has ended, well or not
+  sim::Duration now{}, end{};  ///< virtual: so far, and when the run ends at the latest
 };
 
 /// Figures of all seeds at one number of nodes and one service time.
 struct StudyPoint {
   std::int64_t nodes = 0;
-  std::int64_t service_us = 0;
+  sim::Duration service{};             ///< of the store, per request
   std::int64_t seeds = 0;              ///< that were run: one where it let no agent in
   std::uint64_t joins = 0;             ///< nodes that got into the round
   std::uint64_t failures = 0;          ///< nodes that did not
   sim::Duration p50{}, p99{}, last{};  ///< of the time from wanting to join to being in
+  sim::Duration whole{};               ///< from the first start until the last is in; the longest
+  std::int64_t cut = 0;                ///< runs that took more real time than they may
   double attempts_per_node = 0;        ///< compare-and-sets, of nodes that got in or not
   double conflicts_per_node = 0;       ///< those that lost
   double bytes_per_node = 0;           ///< of state offered
@@ -38,8 +55,10 @@ struct Study {
   std::vector<StudyPoint> points;
 };
 
-/// Runs the study; prints a table to `progress`, line by line as points are done.
-Study run_study(const StudyPlan& plan, std::ostream& progress);
+/// Runs the study; prints a table to `table`, line by line as points are done. `progress` is called
+/// every few thousand events.
+Study run_study(const StudyPlan& plan, std::ostream& table,
+                const std::function<void(const StudyProgress&)>& progress = nullptr);
 
 std::string study_json(const Study& study);
 std::string study_csv(const Study& study);

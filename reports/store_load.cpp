@@ -88,4 +88,13 @@ StoreFigures StoreClients::measure(const std::string& name) {
   return out;
 }
 
+void StoreClients::clean_up() {
+  for (std::size_t i = 0; i < clients_.size(); ++i) {
+    const std::string key = "hooke-load/" + std::to_string(i);
+    for (const std::string& each : {key, key + "/n"}) {
+      static_cast<void>(clients_[i]->delete_key(each));
+    }
+  }
+}
+
 }  // namespace hooke::report

@@ -38,6 +38,8 @@ class StoreClients {
   /// All of them ask for the span as fast as they get answers. StoreError when the store fails;
   /// std::invalid_argument for an unknown operation.
   StoreFigures measure(const std::string& operation);
+  /// Deletes their keys. StoreError when the store fails.
+  void clean_up();
 
  private:
   sim::Ports& ports_;

@@ -100,5 +100,23 @@ TEST_P(TcpStoreInterop, every_operation_of_hookes_client_is_understood_by_pytorc
   });
 }
 
+TEST_P(TcpStoreInterop, pytorchs_server_is_calibrated) {
+  run([this](Ports& ports, const std::filesystem::path& directory) {
+    Child server(ports, directory, "server", {python, script("store_server.py").string()});
+    std::string port;
+    ASSERT_TRUE(eventually(ports, 60s, [&] {
+      port = server.output();
+      return port.ends_with("\n");
+    }));
+    port.pop_back();
+    Child calibrate(ports, directory, "calibrate",
+                    {hooke_program().string(), "calibrate", "localhost:" + port, "--connections",
+                     "8", "--seconds", "0.1"});
+    EXPECT_EQ(calibrate.end(120s), 0) << calibrate.output();
+    EXPECT_THAT(calibrate.output(),
+                testing::HasSubstr("speaks " + std::string(to_string(GetParam()))));
+  });
+}
+
 }  // namespace
 }  // namespace hooke::interop

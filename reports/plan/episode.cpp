@@ -12,6 +12,7 @@
 #include "scenarios/outcome/trigger.h"
 #include "scenarios/outcome/verdict.h"
 #include "scenarios/simulated/runner.h"
+#include "sim/kernel/host_limits.h"
 #include "sim/world/world_events.h"
 
 namespace hooke::report {
@@ -106,6 +107,26 @@ class EpisodeWatch final : public kernel::TraceSink {
   Ending ending_ = Ending::hangs;
 };
 
+/// Tells how far an episode is.
+class EpisodeTeller final : public kernel::TraceSink {
+ public:
+  EpisodeTeller(EpisodeProgress state, const std::function<void(const EpisodeProgress&)>& tell)
+      : state_(state), tell_(tell) {}
+  void on_event(const sim::Event& event) override {
+    constexpr std::uint64_t kEventsBetween = 4096;
+    if (++events_ % kEventsBetween != 0) return;
+    state_.now = event.at - sim::WorldTime{};
+    state_.real = watch_.elapsed();
+    tell_(state_);
+  }
+
+ private:
+  EpisodeProgress state_;
+  const std::function<void(const EpisodeProgress&)>& tell_;
+  kernel::Stopwatch watch_;
+  std::uint64_t events_ = 0;
+};
+
 // ---- the scenario of an episode -----------------------------------------------------------------
 
 std::string member(std::int64_t number) {
@@ -175,6 +196,7 @@ scenario::Scenario scenario_of(const JobPlan& plan, EpisodeKind kind, sim::Durat
   out.protocol = protocol_of(plan);
   for (std::int64_t i = 1; i <= plan.nodes; ++i) out.cluster.nodes.emplace_back().id = member(i);
   if (!plan.store_apart) out.cluster.store_host = member(1);
+  if (plan.calibration) apply(*plan.calibration, out.cluster);
   out.workers.program = training();
   out.workers.peer_abort = plan.peer_timeout;
   out.time_limit = 2 * kCalm + plan.join + plan.last_call + patience;
@@ -210,7 +232,8 @@ std::vector<EpisodeKind> kinds_of(const JobPlan& plan) {
 }
 
 Episode simulate_episode(kernel::Kernel& kernel, const JobPlan& plan, EpisodeKind kind,
-                         std::uint64_t seed, std::chrono::milliseconds real_time) {
+                         std::uint64_t seed, std::chrono::milliseconds real_time,
+                         const std::function<void(const EpisodeProgress&)>& progress) {
   kernel::SeededSource source(seed);
   kernel::Stream calm(source, "plan.calm", static_cast<std::uint64_t>(kind));
   const auto more = calm.below(static_cast<std::uint64_t>(kCalm.count()));
@@ -222,6 +245,8 @@ Episode simulate_episode(kernel::Kernel& kernel, const JobPlan& plan, EpisodeKin
   options.seed = seed;
   options.determinism_check = false;
   options.sinks = {&watch};
+  EpisodeTeller teller({kind, plan.nodes, {}, {}, real_time}, progress);
+  if (progress) options.sinks.push_back(&teller);
   options.steps_max = 0;
   options.wall_time_max = real_time;
   const scenario::RunReport report =

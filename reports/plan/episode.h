@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -48,8 +49,18 @@ inline constexpr sim::Duration kAway = 60s;
 /// The kinds that can happen to this job.
 std::vector<EpisodeKind> kinds_of(const JobPlan& plan);
 
+/// How far an episode is.
+struct EpisodeProgress {
+  EpisodeKind kind{};
+  std::int64_t nodes = 0;
+  sim::Duration now{};                          ///< virtual
+  std::chrono::nanoseconds real{}, real_max{};  ///< taken so far, and at most
+};
+
 /// One episode, of `seed`. At most `real_time` of the machine; std::runtime_error when it is cut.
+/// `progress`, unless it is empty, is called every few thousand events.
 Episode simulate_episode(kernel::Kernel& kernel, const JobPlan& plan, EpisodeKind kind,
-                         std::uint64_t seed, std::chrono::milliseconds real_time);
+                         std::uint64_t seed, std::chrono::milliseconds real_time,
+                         const std::function<void(const EpisodeProgress&)>& progress = nullptr);
 
 }  // namespace hooke::report

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "model/variant/variant.h"
+#include "scenarios/format/calibration.h"
 #include "sim/port/time.h"
 
 namespace hooke::report {
@@ -23,6 +24,9 @@ struct JobPlan {
   sim::Duration node_failures{};  ///< mean time between failures of nodes, of all that train
   std::optional<sim::Duration> worker_failures;  ///< … of processes, which cost no node
   sim::Duration repair = 4h;                     ///< until a failed node is back
+
+  /// Its network and the speed of its store, where they were measured.
+  std::optional<scenario::Calibration> calibration;
 
   // The job.
   std::int64_t min_nodes = 0;        ///< with fewer it waits

@@ -32,14 +32,16 @@ Simulation simulate(const JobPlan& plan, const SimulationOptions& options) {
     const bool is_wait = kind == EpisodeKind::node_is_gone;
     const JobPlan with = is_wait ? made_smaller(played, kWhoWait) : played;
     for (std::int64_t i = 0; i < (is_wait && plan.join > kLongWait ? 1 : options.episodes); ++i) {
-      out.episodes[kind].push_back(simulate_episode(
-          kernel, with, kind, options.seed + static_cast<std::uint64_t>(i), kEpisodeMax));
+      out.episodes[kind].push_back(simulate_episode(kernel, with, kind,
+                                                    options.seed + static_cast<std::uint64_t>(i),
+                                                    kEpisodeMax, options.progress));
     }
   }
   if (played.nodes == plan.nodes || !options.start_of_all) return out;
   try {
-    out.episodes[EpisodeKind::start] = {
-        simulate_episode(kernel, plan, EpisodeKind::start, options.seed, options.start_of_all_max)};
+    out.episodes[EpisodeKind::start] = {simulate_episode(kernel, plan, EpisodeKind::start,
+                                                         options.seed, options.start_of_all_max,
+                                                         options.progress)};
   } catch (const std::runtime_error&) {
     out.start_seen = false;
   }

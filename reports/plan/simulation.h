@@ -2,6 +2,7 @@
 // All the episodes that a plan needs.
 
 #include <chrono>
+#include <functional>
 
 #include "reports/plan/episode.h"
 
@@ -13,7 +14,9 @@ struct SimulationOptions {
   std::uint64_t seed = 1;
   /// Of all nodes, one start is played besides.
   bool start_of_all = true;
-  std::chrono::milliseconds start_of_all_max = std::chrono::minutes(1);  ///< real time
+  std::chrono::milliseconds start_of_all_max = std::chrono::seconds(20);  ///< real time
+  /// Called now and then while an episode is played.
+  std::function<void(const EpisodeProgress&)> progress;
 };
 
 struct Simulation {

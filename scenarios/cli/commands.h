@@ -47,8 +47,10 @@ void add_schema(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 /// hooke bench store: requests per second of a live store.
 void add_bench_store(CLI::App& bench, int& exit_code);
-/// hooke bench node: one node of a measured rendezvous; for reports/bench/agents.
+/// hooke bench node: nodes of a measured rendezvous; for reports/bench/agents and live.
 void add_bench_node(CLI::App& bench, int& exit_code);
+/// hooke calibrate ENDPOINT: measures a live store for simulations of it.
+void add_calibrate(CLI::App& app, int& exit_code);
 /// hooke plan: how much of its time a job trains, and what to set.
 void add_plan(CLI::App& app, int& exit_code);
 /// hooke agent [OPTIONS] SCRIPT…: runs a script as torchrun does.

@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
   add_list(app, exit_code);
   add_schema(app, exit_code);
   add_bench(app, exit_code);
+  add_calibrate(app, exit_code);
   add_plan(app, exit_code);
   add_agent(app, exit_code);
   add_worker(app, exit_code);

@@ -63,6 +63,8 @@ std::string host_name(const Place& place) {
   return text;
 }
 
+}  // namespace
+
 void load_network(const Place& place, ClusterPlan& plan) {
   place.object({"latency", "bandwidth"});
   if (place.has("latency")) {
@@ -86,8 +88,6 @@ void load_store(const Place& place, ClusterPlan& plan) {
   }
   if (place.has("backlog")) plan.backlog = place.at("backlog").integer(1, 1'000'000);
 }
-
-}  // namespace
 
 ClusterPlan load_cluster(const Place& place, NodeNames& names) {
   place.object({"nodes", "store_host", "store_name", "network", "store", "worker_pool"});

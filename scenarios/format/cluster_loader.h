@@ -14,4 +14,8 @@ inline constexpr std::int64_t kWorkersPerNodeMax = 1'024;
 /// of range.
 ClusterPlan load_cluster(const Place& place, NodeNames& names);
 
+/// A cluster's "network" and "store", into `plan`. ScenarioError likewise.
+void load_network(const Place& place, ClusterPlan& plan);
+void load_store(const Place& place, ClusterPlan& plan);
+
 }  // namespace hooke::scenario

@@ -13,11 +13,11 @@ namespace {
 using namespace std::chrono_literals;
 
 Study study_of(std::vector<std::int64_t> nodes, std::int64_t seeds, sim::Duration join_timeout,
-               std::int64_t service_us = 11) {
+               sim::Duration service = 11us) {
   StudyPlan plan;
   plan.nodes = std::move(nodes);
   plan.seeds = seeds;
-  plan.service_us = {service_us};
+  plan.service = {service};
   plan.join_timeout = join_timeout;
   std::ostringstream table;
   return run_study(plan, table);
@@ -44,7 +44,7 @@ TEST(LatencyStudy, is_the_same_each_time) {
 
 TEST(LatencyStudy, of_a_size_that_lets_nobody_in_runs_one_seed_and_gives_no_latencies) {
   // A store that takes half a second for each request cannot answer eight nodes within a second.
-  const Study study = study_of({8}, 3, 1s, 500'000);
+  const Study study = study_of({8}, 3, 1s, 500ms);
   const StudyPoint& point = study.points[0];
   EXPECT_EQ(point.joins, 0U);
   EXPECT_EQ(point.failures, 8U);
@@ -52,6 +52,49 @@ TEST(LatencyStudy, of_a_size_that_lets_nobody_in_runs_one_seed_and_gives_no_late
   const auto json = nlohmann::json::parse(study_json(study));
   EXPECT_TRUE(json[0]["p50_ns"].is_null());
   EXPECT_THAT(study_csv(study), testing::HasSubstr("\n8,500000,1,0,8,,,,"));
+}
+
+TEST(LatencyStudy, nodes_that_start_within_a_span_wait_for_the_last_of_them) {
+  StudyPlan plan;
+  plan.nodes = {8};
+  plan.seeds = 1;
+  plan.start_spread = 10s;
+  std::ostringstream table;
+  const StudyPoint spread = run_study(plan, table).points[0];
+  EXPECT_EQ(spread.joins, 8U);
+  EXPECT_GT(spread.whole, 5s);
+  EXPECT_LT(spread.p50, spread.last);
+  EXPECT_LT(spread.whole, 12s);
+}
+
+TEST(LatencyStudy, takes_store_and_network_from_a_calibration) {
+  StudyPlan plan;
+  plan.nodes = {8};
+  plan.seeds = 1;
+  plan.calibration.emplace();
+  plan.calibration->service_time = 50ms;
+  std::ostringstream table;
+  const StudyPoint slow = run_study(plan, table).points[0];
+  EXPECT_EQ(slow.service, 50ms);
+  EXPECT_GT(slow.last, study_of({8}, 1, 600s).points[0].last);
+}
+
+TEST(LatencyStudy, a_run_that_takes_too_long_is_marked_and_its_progress_is_told) {
+  StudyPlan plan;
+  plan.nodes = {256};
+  plan.seeds = 1;
+  plan.keep_alive = 10ms;  // the store has more heartbeats than it can serve
+  plan.real_time_max = 300ms;
+  std::ostringstream table;
+  std::size_t reports = 0;
+  const Study study = run_study(plan, table, [&](const StudyProgress& so_far) {
+    EXPECT_EQ(so_far.nodes, 256);
+    EXPECT_LT(so_far.now, so_far.end);
+    ++reports;
+  });
+  EXPECT_EQ(study.points[0].cut, 1);
+  EXPECT_GT(reports, 0U);
+  EXPECT_THAT(table.str(), testing::HasSubstr("cut: --real-time-limit"));
 }
 
 }  // namespace

@@ -1,18 +1,19 @@
 // hooke plan: how much of its time a job trains, and what to set.
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <cstdio>
+#include <algorithm>
 #include <initializer_list>
 #include <iostream>
 #include <memory>
 
 #include "model/variant/variant.h"
 #include "reports/plan/plan_text.h"
+#include "reports/text.h"
+#include "scenarios/cli/calibration_file.h"
 #include "scenarios/cli/commands.h"
+#include "scenarios/cli/real_time_limit.h"
+#include "scenarios/cli/status_line.h"
 #include "scenarios/cli/terminal.h"
 #include "scenarios/format/duration.h"
-#include "sim/kernel/host_limits.h"
 
 namespace hooke::cli {
 namespace {
@@ -98,16 +99,29 @@ void finish_plan(Options& options) {
   plan.variant = *model::variant_from(options.variant);
 }
 
+/// "2 settings played; a start of 2,000 nodes is at 12.500s of virtual time, at most 14s left".
+std::string progress_text(const report::EpisodeProgress& so_far, std::size_t played) {
+  std::string out =
+      std::to_string(played) + " settings played; " +
+      (so_far.kind == report::EpisodeKind::start ? "a start of " : "a failure among ") +
+      report::grouped(static_cast<std::uint64_t>(so_far.nodes)) + " nodes is at " +
+      report::short_time(so_far.now) + " of virtual time";
+  if (so_far.kind != report::EpisodeKind::start) return out;
+  const auto left = std::max(so_far.real_max - so_far.real, std::chrono::nanoseconds(0));
+  return out + ", at most " +
+         std::to_string(std::chrono::ceil<std::chrono::seconds>(left).count()) + "s left for it";
+}
+
 int run(Options& options) {
   finish_plan(options);
-  const bool terminal = isatty(STDERR_FILENO) != 0;
-  const kernel::Stopwatch watch;
-  const auto progress = [&](std::size_t played) {
-    if (!terminal || watch.elapsed() < std::chrono::seconds(1)) return;
-    std::fprintf(stderr, "\r\x1b[K%zu settings played", played);
+  StatusLine line;
+  std::size_t played = 0;
+  options.how.simulation.progress = [&](const report::EpisodeProgress& so_far) {
+    line.show([&] { return progress_text(so_far, played); });
   };
-  const report::PlanResult result = report::make_plan(options.plan, options.how, progress);
-  if (terminal) std::fprintf(stderr, "\r\x1b[K");
+  const report::PlanResult result = report::make_plan(
+      options.plan, options.how, [&](std::size_t settings) { played = settings; });
+  line.clear();
   if (options.json) {
     std::cout << report::plan_json(result, options.how).dump(2) << '\n';
   } else {
@@ -141,6 +155,7 @@ void add_cluster(CLI::App& command, Options& options) {
   add_spans(command, options,
             {{"--repair", &report::JobPlan::repair, kNone, "Until a node that was lost is back"}},
             kGroup);
+  add_calibration(command, plan.calibration)->group(kGroup);
 }
 
 void add_job(CLI::App& command, Options& options) {
@@ -205,12 +220,14 @@ void add_method(CLI::App& command, Options& options) {
       ->check(CLI::Range(2, 100'000))
       ->capture_default_str();
   command.add_option("--seed", how.simulation.seed, "Seed of all draws")->capture_default_str();
-  add_span(command, "--real-time-limit", kSome, "Real time that the start of all nodes may take",
-           [&](sim::Duration span) {
-             how.simulation.start_of_all_max =
-                 std::chrono::duration_cast<std::chrono::milliseconds>(span);
-           })
-      ->default_str("1m");
+  command
+      .add_option_function<std::string>(
+          "--real-time-limit",
+          [&](const std::string& text) { how.simulation.start_of_all_max = real_time_from(text); },
+          "Real time that a start of all nodes may take: there are two, the second with hardened "
+          "agents")
+      ->type_name("DURATION")
+      ->default_str("20s");
   command.add_flag("--json", options.json, "Print the plan as JSON");
 }
 

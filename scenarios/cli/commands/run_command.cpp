@@ -14,6 +14,7 @@
 #include "reports/text.h"
 #include "reports/timeline.h"
 #include "reports/trace_file.h"
+#include "scenarios/cli/calibration_file.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/output_file.h"
 #include "scenarios/cli/real_time_limit.h"
@@ -42,6 +43,7 @@ struct RunOptions {
   bool once = false;
   bool explain = false;
   std::optional<std::chrono::milliseconds> real_time_limit;
+  std::optional<scenario::Calibration> calibration;
   std::vector<std::string> worlds{"sim"};
 };
 
@@ -183,10 +185,16 @@ void tell_needs(const std::string& file, const scenario::Scenario& scenario) {
 }
 
 std::vector<LoadedScenario> load_all(const RunOptions& options) {
+  const bool simulated = std::all_of(options.worlds.begin(), options.worlds.end(), &is_simulated);
+  if (options.calibration && !simulated) {
+    throw CLI::ValidationError(
+        "--calibration", "expected simulated worlds alone: real ones have stores of their own");
+  }
   std::vector<LoadedScenario> scenarios;
   for (const std::string& file : scenario_files(options.paths)) {
     std::string text = scenario::read_file(file);
     scenarios.push_back({file, scenario::load_scenario(text, file), {}});
+    if (options.calibration) apply(*options.calibration, scenarios.back().scenario.cluster);
     if (!options.junit_path.empty()) scenarios.back().text = std::move(text);
     tell_needs(file, scenarios.back().scenario);
   }
@@ -356,6 +364,7 @@ void add_run(CLI::App& app, int& exit_code) {
   add_real_time_limit(
       *command, [options](std::chrono::milliseconds limit) { options->real_time_limit = limit; },
       " (real processes: 5m unless this is given)");
+  add_calibration(*command, options->calibration);
   command->add_flag("--once", options->once, "Run once instead of twice: no check of determinism");
   command->footer(
       "In the simulated world every scenario is run twice and must give the same trace hash both "
