@@ -37,6 +37,7 @@ class AgentWatch {
   struct Worker {
     std::int64_t local_rank = 0, rank = 0;
     bool stopped = false;
+    sim::MonotonicTime sleeps_since{}, killed_at{};
   };
   struct Group {
     std::int64_t rank = 0, size = 0, round = -1, restarts = 0;
@@ -47,7 +48,10 @@ class AgentWatch {
   void on_joining(std::string_view line);
   void on_joined(std::string_view line);
   void on_exit_barrier(std::string_view line);
+  void on_sleeper(std::string_view line, sim::Pid pid);
   void tell_joined();
+  /// Nothing outside of next_rendezvous, which alone the model tells of.
+  void join_failed(const std::string& error, const std::string& text);
   void enter(const char* state);
   void restarts(const char* cause, std::int64_t remaining);
 
@@ -66,6 +70,7 @@ class AgentWatch {
   std::int64_t remaining_restarts_;
   std::optional<sim::MonotonicTime> in_exit_barrier_;
   bool left_gracefully_ = false;
+  bool in_join_ = false;
 };
 
 }  // namespace hooke::scenario
