@@ -92,8 +92,6 @@ void AgentWatch::on_line(std::string_view line) {
     group_.started = 0;
   } else if (says(line, "Rendezvous gracefully exited: ")) {
     left_gracefully_ = true;
-    join_failed("RendezvousGracefulExitError",
-                between(line, "Rendezvous gracefully exited: ", "\n"));
   } else if (says(line, "' has failed to shutdown the rendezvous '")) {
     const std::string error = between(line, "due to an error of type ", ".");
     ports_.trace.emit(ev::rendezvous_failed, {config_.run_id, error, "while closing it"});
@@ -132,7 +130,7 @@ void AgentWatch::on_joining(std::string_view line) {
   ports_.trace.emit(ev::rendezvous_joining, {config_.run_id, descriptor_, state_.round()});
 }
 
-void AgentWatch::join_failed(const std::string& error, const std::string& text) {
+void AgentWatch::on_join_failed(const std::string& error, const std::string& text) {
   if (std::exchange(in_join_, false))
     ports_.trace.emit(ev::rendezvous_failed, {config_.run_id, error, text});
 }
@@ -253,7 +251,6 @@ void AgentWatch::on_failure(std::int64_t rank, std::int64_t pid, std::int64_t st
 
 void AgentWatch::on_ended(const std::string& error, const std::string& text, std::int64_t signal,
                           std::int64_t exit_code) {
-  if (!error.empty()) join_failed(signal != 0 ? "SignalException" : error, text);
   const char* outcome = left_gracefully_ ? "graceful_exit" : "error";
   if (signal != 0) {
     ports_.trace.emit(ev::agent_signalled,

@@ -19,6 +19,7 @@ def prepare():
     look_for_no_sources()
     ask_for_states()
     tell_failures()
+    tell_failed_joins()
     return str(torch.__version__)
 
 
@@ -56,6 +57,22 @@ def tell_failures():
             rank, failure = self.get_first_failure()
             hooke.NOTES.append(('agent.failure', rank, failure.pid, failure.exitcode))
     ChildFailedError.__init__ = told
+
+
+def tell_failed_joins():
+    """For the trace: with which exception a join has failed, before torchrun closes the rendezvous for it."""
+    from torch.distributed.elastic.rendezvous.dynamic_rendezvous import DynamicRendezvousHandler
+    join = DynamicRendezvousHandler.next_rendezvous
+
+    def told(self):
+        try:
+            return join(self)
+        except BaseException as error:
+            signalled = hasattr(error, 'sigval') or isinstance(error, KeyboardInterrupt)
+            kind = 'SignalException' if signalled else type(error).__name__
+            hooke.NOTES.append(('agent.join_failed', kind, str(error).split('\n')[0]))
+            raise
+    DynamicRendezvousHandler.next_rendezvous = told
 
 
 def wait_in_the_exit_barrier(nanoseconds):

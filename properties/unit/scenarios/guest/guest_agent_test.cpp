@@ -191,32 +191,26 @@ TEST(GuestAgent, ends_as_torchrun_says) {
   EXPECT_EQ(outcome("RendezvousTimeoutError", 0, false), "outcome=error");
 }
 
-/// The model tells of what fails within next_rendezvous, and of nothing before or after it.
+/// The model tells of what fails before the agent has its seat, and of nothing after that.
 TEST(GuestAgent, has_failed_to_join_only_while_it_joins) {
-  const auto failures = [](const std::string& last_line, const std::string& error,
-                           std::int64_t signal) {
+  const auto failures = [](const std::string& last_line) {
     std::string found;
     for (const std::string& line : events_of([&](AgentWatch& watch) {
-           if (!last_line.empty()) {
-             watch.on_line(
-                 "] The node 'a_100_0' attempts to join the next round of the rendezvous '");
-             watch.on_line(last_line);
-           }
-           watch.on_ended(error, "x", signal, 1);
+           watch.on_line(
+               "] The node 'a_100_0' attempts to join the next round of the rendezvous '");
+           watch.on_line(last_line);
+           watch.on_join_failed("RendezvousTimeoutError", "x");
+           watch.on_ended("RendezvousTimeoutError", "x", 0, 1);
          })) {
       if (line.starts_with("rendezvous.failed")) found += line.substr(line.find("error=")) + ";";
     }
     return found;
   };
-  const std::string joined =
-      "] The node 'a_100_0' has joined round 7 of the rendezvous 'job' as rank 1 in a world of "
-      "size 3.";
-  EXPECT_EQ(failures("", "RendezvousConnectionError", 0), "");
-  EXPECT_EQ(failures("x", "RendezvousTimeoutError", 0), "error=RendezvousTimeoutError detail=x;");
-  EXPECT_EQ(failures("x", "SignalException", 15), "error=SignalException detail=x;");
-  EXPECT_EQ(failures(joined, "RendezvousClosedError", 0), "");
-  EXPECT_EQ(failures("] Rendezvous gracefully exited: done", "AttributeError", 0),
-            "error=RendezvousGracefulExitError detail=done;");
+  EXPECT_EQ(failures("x"), "error=RendezvousTimeoutError detail=x;");
+  EXPECT_EQ(
+      failures("] The node 'a_100_0' has joined round 7 of the rendezvous 'job' as rank 1 in a "
+               "world of size 3."),
+      "");
 }
 
 }  // namespace
