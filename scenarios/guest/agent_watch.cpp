@@ -36,6 +36,12 @@ std::int64_t number_of(std::string_view text, std::int64_t otherwise) {
   return out;
 }
 
+/// The number of the worker that the line says is not to be woken; "" of any other line.
+std::string sleeper_of(std::string_view line) {
+  if (says(line, " uninterruptible sleep (D-state)")) return between(line, "Worker pid=", " ");
+  return says(line, "; abandoning ") ? between(line, "Process ", " did not exit") : "";
+}
+
 std::int64_t number_in(const std::map<std::string, std::string>& environment, const char* name) {
   const auto found = environment.find(name);
   return found == environment.end() ? 0 : number_of(found->second, 0);
@@ -79,6 +85,8 @@ void AgentWatch::on_line(std::string_view line) {
     enter("FAILED");
     restarts("worker_failure", number_of(between(line, "FAILED. ", "/"), remaining_restarts_));
   } else if (says(line, "] Detected ") && says(line, "will restart worker group")) {
+    const std::int64_t waiting = number_of(between(line, "] Detected ", " "), 1);
+    ports_.trace.emit(ev::rendezvous_waiting_seen, {config_.run_id, state_.round(), waiting});
     restarts("membership_change", remaining_restarts_);
   } else if (says(line, "] Stopping worker group")) {
     group_.started = 0;
@@ -87,19 +95,48 @@ void AgentWatch::on_line(std::string_view line) {
   } else if (says(line, "' has failed to shutdown the rendezvous '")) {
     const std::string error = between(line, "due to an error of type ", ".");
     ports_.trace.emit(ev::rendezvous_failed, {config_.run_id, error, "while closing it"});
+  } else if (const std::string pid = sleeper_of(line); !pid.empty()) {
+    on_sleeper(line, sim::Pid{static_cast<std::int32_t>(number_of(pid, 0))});
   } else {
     on_exit_barrier(line);
   }
 }
 
+/// A worker that sleeps in the kernel, where no signal reaches it (local_elastic_agent.py:
+/// _check_uninterruptible_state_timeout; multiprocessing/api.py:SubprocessContext._close).
+void AgentWatch::on_sleeper(std::string_view line, sim::Pid pid) {
+  const auto found = workers_.find(pid);
+  if (found == workers_.end()) return;
+  Worker& worker = found->second;
+  const sim::MonotonicTime now = ports_.clock.monotonic_now();
+  const char* consequence = "unhealthy";
+  if (says(line, " entered ")) {
+    consequence = "watched";
+    worker.sleeps_since = now;
+  } else if (says(line, "; abandoning ")) {
+    if (ports_.processes.state(pid) != 'D') return;  // some other reason to outlive a SIGKILL
+    consequence = "abandoned";
+    worker.sleeps_since = worker.killed_at;
+  }
+  ports_.trace.emit(ev::worker_uninterruptible, {pid.value, worker.local_rank, worker.rank,
+                                                 now - worker.sleeps_since, consequence});
+}
+
 void AgentWatch::on_joining(std::string_view line) {
   descriptor_ = between(line, "The node '", "'");
+  in_join_ = true;
   state_.call(descriptor_);
   if (group_.state == "HEALTHY" || group_.state == "FAILED") enter("STOPPED");
   ports_.trace.emit(ev::rendezvous_joining, {config_.run_id, descriptor_, state_.round()});
 }
 
+void AgentWatch::on_join_failed(const std::string& error, const std::string& text) {
+  if (std::exchange(in_join_, false))
+    ports_.trace.emit(ev::rendezvous_failed, {config_.run_id, error, text});
+}
+
 void AgentWatch::on_joined(std::string_view line) {
+  in_join_ = false;
   joining_ = Group();
   joining_->round = number_of(between(line, "' has joined round ", " "), -1);
   joining_->rank = number_of(between(line, "' as rank ", " "), 0);
@@ -132,8 +169,11 @@ void AgentWatch::on_exit_barrier(std::string_view line) {
   if (in_exit_barrier_ && says(line, "Got termination signal: ")) result = "interrupted";
   if (result == nullptr || !in_exit_barrier_) return;
   const sim::MonotonicTime since = *std::exchange(in_exit_barrier_, std::nullopt);
-  ports_.trace.emit(ev::exit_barrier_left,
-                    {config_.run_id, group_.round, result, ports_.clock.monotonic_now() - since});
+  const sim::Duration elapsed = ports_.clock.monotonic_now() - since;
+  // The line is one for all errors; that of the store which waited too long comes at that time.
+  const bool late = elapsed >= config_.exit_barrier_timeout;
+  if (late && says(line, "Error waiting on exit barrier.")) result = "timed_out";
+  ports_.trace.emit(ev::exit_barrier_left, {config_.run_id, group_.round, result, elapsed});
 }
 
 void AgentWatch::enter(const char* state) {
@@ -189,6 +229,7 @@ void AgentWatch::on_signalled(sim::Pid target, sim::Signal signal) {
   const auto worker = workers_.find(target);
   if (worker == workers_.end()) return;
   worker->second.stopped = true;
+  if (signal == sim::Signal::kill) worker->second.killed_at = ports_.clock.monotonic_now();
   const char* const reason = signal == sim::Signal::kill ? "grace is over" : "stop";
   ports_.trace.emit(ev::worker_signalled, {target.value, static_cast<int>(signal), reason});
 }
@@ -210,9 +251,6 @@ void AgentWatch::on_failure(std::int64_t rank, std::int64_t pid, std::int64_t st
 
 void AgentWatch::on_ended(const std::string& error, const std::string& text, std::int64_t signal,
                           std::int64_t exit_code) {
-  if (error.starts_with("Rendezvous") && !left_gracefully_) {
-    ports_.trace.emit(ev::rendezvous_failed, {config_.run_id, error, text});
-  }
   const char* outcome = left_gracefully_ ? "graceful_exit" : "error";
   if (signal != 0) {
     ports_.trace.emit(ev::agent_signalled,

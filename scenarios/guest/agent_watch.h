@@ -28,6 +28,9 @@ class AgentWatch {
   void on_reaped(sim::Pid child, int status);
   /// torchrun names that worker's failure as the first.
   void on_failure(std::int64_t rank, std::int64_t pid, std::int64_t status);
+  /// next_rendezvous has raised an exception of that class. After the agent has its seat this says
+  /// nothing: the model tells of no failure of what comes then.
+  void on_join_failed(const std::string& error, const std::string& text);
   /// torchrun's main function has returned, or has raised an exception of that class, with which
   /// the interpreter ends; `signal` is the one that it was raised for, 0 for none.
   void on_ended(const std::string& error, const std::string& text, std::int64_t signal,
@@ -37,6 +40,7 @@ class AgentWatch {
   struct Worker {
     std::int64_t local_rank = 0, rank = 0;
     bool stopped = false;
+    sim::MonotonicTime sleeps_since{}, killed_at{};
   };
   struct Group {
     std::int64_t rank = 0, size = 0, round = -1, restarts = 0;
@@ -47,6 +51,7 @@ class AgentWatch {
   void on_joining(std::string_view line);
   void on_joined(std::string_view line);
   void on_exit_barrier(std::string_view line);
+  void on_sleeper(std::string_view line, sim::Pid pid);
   void tell_joined();
   void enter(const char* state);
   void restarts(const char* cause, std::int64_t remaining);
@@ -66,6 +71,7 @@ class AgentWatch {
   std::int64_t remaining_restarts_;
   std::optional<sim::MonotonicTime> in_exit_barrier_;
   bool left_gracefully_ = false;
+  bool in_join_ = false;
 };
 
 }  // namespace hooke::scenario

@@ -30,6 +30,11 @@ class AgentServices final : public guest::Services {
       if (low > high) throw guest::GuestError("the guest draws from an empty range");
       return ports_.random.between("rendezvous.jitter", low, high).count();
     }
+    if (name == "state") {
+      const auto state =
+          ports_.processes.state(sim::Pid{static_cast<std::int32_t>(arguments.at(0).number())});
+      return state ? Message(std::string(1, *state)) : Message();
+    }
     throw guest::GuestError("the guest made an unknown request, " + name);
   }
 
@@ -39,6 +44,8 @@ class AgentServices final : public guest::Services {
     } else if (name == "agent.failure") {
       watch_.on_failure(arguments.at(0).number(), arguments.at(1).number(),
                         arguments.at(2).number());
+    } else if (name == "agent.join_failed") {
+      watch_.on_join_failed(arguments.at(0).text(), arguments.at(1).text());
     } else if (name == "agent.ended") {
       watch_.on_ended(arguments.at(0).text(), arguments.at(1).text(), arguments.at(2).number(),
                       arguments.at(3).number());
@@ -71,8 +78,9 @@ std::string whole_seconds(const std::string& key, const std::string& text) {
   throw std::invalid_argument(key + ": torchrun takes whole seconds, not \"" + text + "\"");
 }
 
+constexpr std::int64_t kPerSecond = 1'000'000'000;
+
 std::string seconds(sim::Duration span) {
-  constexpr std::int64_t kPerSecond = 1'000'000'000;
   std::string fraction = std::to_string(span.count() % kPerSecond);
   fraction.insert(0, 9 - fraction.size(), '0');
   return std::to_string(span.count() / kPerSecond) + "." + fraction;
@@ -97,6 +105,12 @@ std::vector<std::string> torchrun_arguments(const model::LaunchConfig& config) {
       "--rdzv_id=" + config.run_id,
       "--rdzv_conf=" + configuration,
       "--no_python"};
+  if (config.shutdown_timeout != model::LaunchConfig().shutdown_timeout) {
+    if (config.shutdown_timeout % std::chrono::seconds(1) != sim::Duration::zero())
+      throw std::invalid_argument("shutdown_timeout: torchrun takes whole seconds");
+    out.insert(out.end() - 1, "--shutdown_timeout=" +
+                                  std::to_string(config.shutdown_timeout.count() / kPerSecond));
+  }
   out.insert(out.end(), config.command.begin(), config.command.end());
   return out;
 }
@@ -107,7 +121,9 @@ int run_guest_agent(sim::Ports& ports, guest::Zygote& zygote, const model::Launc
   for (const std::string& argument : torchrun_arguments(config)) arguments.emplace_back(argument);
   AgentServices services(ports, config);
   guest::GuestOptions options;
-  options.config = std::move(arguments);
+  // torchrun has no flag for the exit barrier's time-out: an argument of the agent's constructor.
+  options.config =
+      Message::List{Message(std::move(arguments)), config.exit_barrier_timeout.count()};
   options.directory = directory;
   return guest::run_guest(ports, zygote, services, options);
 }

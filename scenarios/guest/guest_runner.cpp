@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
+#include "model/launch/launch_agent.h"
 #include "scenarios/guest/guest_agent.h"
 #include "scenarios/guest/python_sources.h"
 
@@ -70,15 +72,18 @@ Scenario what_can_be_judged(const Scenario& scenario) {
 
 }  // namespace
 
-std::unique_ptr<guest::Zygote> start_torch(const std::string& python) {
+std::unique_ptr<guest::Zygote> start_torch(const std::string& python,
+                                           const std::vector<guest::Module>& planted) {
   guest::ZygoteOptions options;
   options.python = python;
-  options.modules = torch_modules();
+  options.modules = torch_modules();  // the last one is the program
+  options.modules.insert(options.modules.end() - 1, planted.begin(), planted.end());
   return std::make_unique<guest::Zygote>(options);
 }
 
 RunReport run_with_guests(kernel::Kernel& kernel, const Scenario& scenario, RunOptions options,
-                          const properties::InvariantRegistry& invariants, guest::Zygote& zygote) {
+                          const properties::InvariantRegistry& invariants, guest::Zygote& zygote,
+                          const std::function<AgentBody(AgentBody)>& watch) {
   RunReport report;
   report.name = scenario.name;
   report.seed = options.seed.value_or(scenario.seed);
@@ -88,8 +93,13 @@ RunReport run_with_guests(kernel::Kernel& kernel, const Scenario& scenario, RunO
   if (!report.unsupported.empty()) return report;
   Homes homes;
   options.agent = [&](sim::Ports& ports, const model::LaunchConfig& config) {
+    // PyTorch's beside hooke's in one job: the nodes whose variant only hooke has keep their agents.
+    if (config.variant != model::Variant::torch_2_x) {
+      return model::launch_agent(ports, options.plugins, config);
+    }
     return run_guest_agent(ports, zygote, config, homes.next());
   };
+  if (watch) options.agent = watch(std::move(options.agent));
   return run(kernel, what_can_be_judged(scenario), options, judged(invariants));
 }
 

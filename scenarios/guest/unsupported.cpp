@@ -25,6 +25,19 @@ bool needs_the_timer_file(const WorkerStep& step) {
          step.kind == Kind::hold_timer;
 }
 
+/// Hooke's hardened agents play beside PyTorch's: one of these is enough.
+void look_at_variants(const Scenario& scenario, Reasons& reasons) {
+  bool any = false;
+  std::string missing;
+  for (const NodePlan& node : scenario.cluster.nodes) {
+    const model::Variant variant = scenario.variant_of(node);
+    any = any || variant == model::Variant::torch_2_x;
+    if (variant == model::Variant::torch_1_13) missing = "variant torch-1.13";
+  }
+  if (!missing.empty()) reasons.say(missing);
+  if (!any && missing.empty()) reasons.say("variant hardened alone");
+}
+
 void look_at_settings(const Scenario& scenario, Reasons& reasons) {
   const AgentPlan& agent = scenario.protocol.agent;
   const AgentPlan usual;
@@ -36,21 +49,14 @@ void look_at_settings(const Scenario& scenario, Reasons& reasons) {
   if (agent.timer != usual.timer) reasons.say("agent.timer");
   if (agent.process_launcher != usual.process_launcher) reasons.say("agent.process_launcher");
   if (agent.heartbeats) reasons.say("agent.heartbeats");
-  if (agent.exit_barrier_timeout != usual.exit_barrier_timeout)
-    reasons.say("agent.exit_barrier_timeout");
-  if (agent.shutdown_timeout != usual.shutdown_timeout) reasons.say("agent.shutdown_timeout");
   for (const char* const server :
        {"TORCHELASTIC_ENABLE_FILE_TIMER", "TORCHELASTIC_HEALTH_CHECK_PORT"}) {
     if (agent.environment.contains(server)) reasons.say(server);
   }
-  for (const NodePlan& node : scenario.cluster.nodes) {
-    const model::Variant variant = scenario.variant_of(node);
-    if (variant != model::Variant::torch_2_x) {
-      reasons.say("variant " + std::string(to_string(variant)));
-    }
-  }
-  for (const Duration span : {plan.join, plan.last_call, plan.close, plan.heartbeat,
-                              plan.keep_alive_interval, plan.read_timeout}) {
+  look_at_variants(scenario, reasons);
+  for (const Duration span :
+       {plan.join, plan.last_call, plan.close, plan.heartbeat, plan.keep_alive_interval,
+        plan.read_timeout, agent.shutdown_timeout}) {
     if (span % 1s != Duration::zero()) reasons.say("time-outs of parts of a second");
   }
 }

@@ -7,6 +7,7 @@
 
 #include "reports/text.h"
 #include "scenarios/cli/commands.h"
+#include "scenarios/cli/differential_hunt.h"
 #include "scenarios/cli/exhaustive_search.h"
 #include "scenarios/cli/hunt.h"
 #include "scenarios/format/json_reader.h"
@@ -25,10 +26,11 @@ struct ExploreOptions {
   std::string variant;
   std::string exhaustive;
   hunt::Bounds bounds;
+  bool differential = false;
 };
 
 hunt::Swarm swarm_of(const ExploreOptions& options, std::string& space) {
-  hunt::Swarm swarm;
+  hunt::Swarm swarm = options.differential ? differential_swarm() : hunt::Swarm();
   if (!options.space.empty()) {
     const std::string text = scenario::read_file(options.space);
     swarm = hunt::load_swarm(text, options.space);
@@ -54,6 +56,9 @@ int explore(const ExploreOptions& options) {
   Hunt hunt;
   const hunt::Swarm swarm = swarm_of(options, hunt.space);
   hunt.shard = shard_of(options.hunt.shard, options.first, options.seeds);
+  if (options.differential && !options.hunt.print) {
+    return hunt_differences(swarm, hunt.shard, options.hunt);
+  }
   hunt.title = "Random worlds";
   hunt.command = "hooke explore";
   if (!options.space.empty()) {
@@ -112,13 +117,22 @@ void add_explore(CLI::App& app, int& exit_code) {
   command->add_option("--partitions", options->bounds.partitions, "And how many partitions")
       ->check(CLI::Range(0, 10))
       ->capture_default_str();
+  CLI::Option* const differential = command->add_flag(
+      "--differential", options->differential,
+      "Play each world with hooke's agents and with those of the PyTorch in HOOKE_TORCH_PYTHON, "
+      "from the same draws, and compare what they ask of the store and decide");
   add_hunt_options(*command, options->hunt);
+  for (const char* const other :
+       {"--exhaustive", "--variant", "--jobs", "--known-issues", "--results", "--all"}) {
+    differential->excludes(command->get_option(other));
+  }
   command->footer(
       "Every world is run twice and must give the same trace both times. A world is made again by "
       "its seed alone; the same worlds give the same digest.\n"
       "Examples:\n"
       "  hooke explore --seeds 10000 --jobs 2\n"
       "  hooke explore --time 3600 --variant hardened --results night.json --reproducers night\n"
+      "  hooke explore --differential --seeds 50 --reproducers differences\n"
       "  hooke explore --seeds 1000000 --shard auto --results part-$SLURM_ARRAY_TASK_ID.json\n"
       "Exit codes: 0 every invariant was kept; 1 some were broken; 2 bad input; 3 the harness "
       "failed, two runs of one world were different, or no world was played.");

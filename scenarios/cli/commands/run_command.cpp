@@ -16,6 +16,7 @@
 #include "reports/trace_file.h"
 #include "scenarios/cli/calibration_file.h"
 #include "scenarios/cli/commands.h"
+#include "scenarios/cli/guests.h"
 #include "scenarios/cli/output_file.h"
 #include "scenarios/cli/real_time_limit.h"
 #include "scenarios/cli/scenario_files.h"
@@ -46,22 +47,6 @@ struct RunOptions {
   std::optional<scenario::Calibration> calibration;
   std::vector<std::string> worlds{"sim"};
 };
-
-/// PyTorch's agents in the simulated world. ScenarioError when there are none here.
-std::unique_ptr<guest::Zygote> guests_of_this_machine() {
-  const char* const python = std::getenv("HOOKE_TORCH_PYTHON");
-  if (python == nullptr || *python == '\0') {
-    throw scenario::ScenarioError(
-        "--world pytorch: not available here: expected HOOKE_TORCH_PYTHON to name a Python with "
-        "PyTorch, got nothing");
-  }
-  try {
-    return scenario::start_torch(python);
-  } catch (const guest::GuestError& error) {
-    throw scenario::ScenarioError("--world pytorch: not available here: " +
-                                  std::string(error.what()));
-  }
-}
 
 bool is_simulated(const std::string& world) {
   return world == "sim" || world == "pytorch";
@@ -110,6 +95,9 @@ report::Result run_simulated(const std::string& file, const scenario::Scenario& 
   if (options.real_time_limit) run_options.wall_time_max = *options.real_time_limit;
   if (const auto strategy = kernel::strategy_from(options.strategy))
     run_options.schedule = *strategy;
+  // Python takes its time, most of it for its own code.
+  constexpr std::chrono::minutes kOfGuests{10};
+  if (zygote != nullptr) run_options.wall_time_max = options.real_time_limit.value_or(kOfGuests);
   if (zygote == nullptr) {
     return {file, scenario.canary, scenario::run(kernel, scenario, run_options, invariants), "sim"};
   }
@@ -258,7 +246,7 @@ class Session {
         junit_("--junit", options.junit_path) {
     for (const std::string& world : options_.worlds) {  // before anything takes its time
       if (!is_simulated(world)) static_cast<void>(cast_of(world));
-      if (world == "pytorch") zygote_ = guests_of_this_machine();
+      if (world == "pytorch") zygote_ = guests_of_this_machine("--world pytorch");
     }
   }
 

@@ -17,6 +17,9 @@ def prepare():
             pass
     spread_first_joins()
     look_for_no_sources()
+    ask_for_states()
+    tell_failures()
+    tell_failed_joins()
     return str(torch.__version__)
 
 
@@ -36,7 +39,56 @@ def look_for_no_sources():
     inspect.stack = lambda context=0: stack(0)
 
 
-def main(arguments):
+def ask_for_states():
+    """What /proc says of a worker is said by the simulated machine."""
+    from torch.distributed.elastic.agent.server import local_elastic_agent
+    if hasattr(local_elastic_agent, 'read_proc_state'):
+        local_elastic_agent.read_proc_state = lambda pid: hooke.call('state', pid)
+
+
+def tell_failures():
+    """For the trace: whose failure torchrun names, when it does, which is before it closes the rendezvous."""
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    made = ChildFailedError.__init__
+
+    def told(self, *arguments, **keywords):
+        made(self, *arguments, **keywords)
+        if hooke.ON:
+            rank, failure = self.get_first_failure()
+            hooke.NOTES.append(('agent.failure', rank, failure.pid, failure.exitcode))
+    ChildFailedError.__init__ = told
+
+
+def tell_failed_joins():
+    """For the trace: with which exception a join has failed, before torchrun closes the rendezvous for it."""
+    from torch.distributed.elastic.rendezvous.dynamic_rendezvous import DynamicRendezvousHandler
+    join = DynamicRendezvousHandler.next_rendezvous
+
+    def told(self):
+        try:
+            return join(self)
+        except BaseException as error:
+            signalled = hasattr(error, 'sigval') or isinstance(error, KeyboardInterrupt)
+            kind = 'SignalException' if signalled else type(error).__name__
+            hooke.NOTES.append(('agent.join_failed', kind, str(error).split('\n')[0]))
+            raise
+    DynamicRendezvousHandler.next_rendezvous = told
+
+
+def wait_in_the_exit_barrier(nanoseconds):
+    """torchrun takes the agent's default, for which it has no flag: the constructor's, in this process alone."""
+    from torch.distributed.elastic.agent.server.local_elastic_agent import LocalElasticAgent
+    made = LocalElasticAgent.__init__
+    names = made.__code__.co_varnames[:made.__code__.co_argcount]
+    defaults = list(made.__defaults__)
+    whole, rest = divmod(nanoseconds, 1_000_000_000)
+    defaults[names.index('exit_barrier_timeout') - len(names)] = nanoseconds / 1e9 if rest else whole
+    made.__defaults__ = tuple(defaults)
+
+
+def main(config):
+    arguments, exit_barrier = config
+    wait_in_the_exit_barrier(exit_barrier)
     sys.argv = ['torchrun'] + list(arguments)
     from torch.distributed.run import main as torchrun
     try:
@@ -48,15 +100,11 @@ def main(arguments):
 
 
 def tell_end(error):
-    """For the trace: with which exception torchrun has ended, and whose failure it names."""
-    first = getattr(error, 'get_first_failure', None)
+    """For the trace: with which exception torchrun has ended."""
     number = int(getattr(error, 'sigval', 2 if isinstance(error, KeyboardInterrupt) else 0))
     kind, text = ('', '') if error is None else (type(error).__name__, str(error).split('\n')[0])
     # The stores that went with torchrun's last frame go at the same instant: they are told after the end.
     closed = [note for note in hooke.NOTES if note[0] == 'store.close']
     hooke.NOTES[:] = [note for note in hooke.NOTES if note[0] != 'store.close']
-    if first is not None:
-        rank, failure = first()
-        hooke.NOTES.append(('agent.failure', rank, failure.pid, failure.exitcode))
     hooke.NOTES.append(('agent.ended', kind, text, number, hooke_zygote.exit_code(error)))
     hooke.NOTES.extend(closed)

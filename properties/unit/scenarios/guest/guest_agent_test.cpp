@@ -12,6 +12,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 model::LaunchConfig config() {
@@ -40,6 +41,25 @@ TEST(GuestAgent, is_told_no_parts_of_a_second) {
   model::LaunchConfig fine = config();
   fine.rdzv_configs["join_timeout"] = "1500ms";
   EXPECT_THROW(static_cast<void>(torchrun_arguments(fine)), std::invalid_argument);
+}
+
+TEST(GuestAgent, is_told_how_long_workers_may_take_to_stop) {
+  model::LaunchConfig patient = config();
+  patient.shutdown_timeout = 60s;
+  EXPECT_THAT(torchrun_arguments(patient), Contains("--shutdown_timeout=60"));
+  patient.shutdown_timeout = 1500ms;
+  EXPECT_THROW(static_cast<void>(torchrun_arguments(patient)), std::invalid_argument);
+}
+
+TEST(GuestAgent, plays_beside_hookes_hardened_agents) {
+  Scenario scenario;
+  scenario.cluster.nodes.resize(2);
+  scenario.protocol.variant = model::Variant::hardened;
+  EXPECT_THAT(unsupported_by_guests(scenario), ElementsAre("variant hardened alone"));
+  scenario.cluster.nodes[1].variant = model::Variant::torch_2_x;
+  EXPECT_THAT(unsupported_by_guests(scenario), IsEmpty());
+  scenario.cluster.nodes[0].variant = model::Variant::torch_1_13;
+  EXPECT_THAT(unsupported_by_guests(scenario), ElementsAre("variant torch-1.13"));
 }
 
 TEST(GuestAgent, cannot_play_everything) {
@@ -122,6 +142,37 @@ TEST(GuestAgent, is_known_by_its_log_and_its_workers) {
                                "outcome=failed exit_code=1 detail=ChildFailedError: why"));
 }
 
+TEST(GuestAgent, sees_a_node_that_waits_where_it_restarts_for_it) {
+  EXPECT_THAT(events_of([](AgentWatch& watch) {
+                watch.on_line(
+                    "api.py:963] [default] Detected 2 new nodes from group_rank=0; will restart "
+                    "worker group");
+              }),
+              Contains("rendezvous.waiting_seen 0/100 run_id=job round=0 waiting=2"));
+}
+
+TEST(GuestAgent, tells_of_a_worker_that_sleeps_in_the_kernel) {
+  const auto events = events_of([](AgentWatch& watch) {
+    sim::SpawnRequest request;
+    request.environment = {
+        {"LOCAL_RANK", "1"}, {"RANK", "3"}, {"MASTER_ADDR", "b"}, {"MASTER_PORT", "1234"}};
+    watch.on_spawned(sim::Pid{101}, request);
+    watch.on_line(
+        "[default] Worker pid=101 entered uninterruptible sleep (D-state); will mark UNHEALTHY if "
+        "it remains for 20.0s.");
+    watch.on_line(
+        "[default] Worker pid=101 stuck in uninterruptible sleep (D-state) for 20.0s (>= 20.0s); "
+        "marking worker group UNHEALTHY and disabling restarts.");
+    // Not asleep: it is no process of this machine.
+    watch.on_line("Process 101 did not exit after SIGKILL within 30s; abandoning and continuing");
+  });
+  const std::string sleeper =
+      "worker.uninterruptible 0/100 worker_pid=101 local_rank=1 rank=3 span=0 ";
+  EXPECT_THAT(events, Contains(sleeper + "consequence=watched"));
+  EXPECT_THAT(events, Contains(sleeper + "consequence=unhealthy"));
+  EXPECT_THAT(events, Not(Contains(sleeper + "consequence=abandoned")));
+}
+
 TEST(GuestAgent, ends_as_torchrun_says) {
   const auto outcome = [](const std::string& error, std::int64_t signal, bool gracefully) {
     std::string found;
@@ -138,6 +189,28 @@ TEST(GuestAgent, ends_as_torchrun_says) {
   EXPECT_EQ(outcome("SignalException", 15, false), "outcome=signalled");
   EXPECT_EQ(outcome("AttributeError", 0, true), "outcome=graceful_exit");
   EXPECT_EQ(outcome("RendezvousTimeoutError", 0, false), "outcome=error");
+}
+
+/// The model tells of what fails before the agent has its seat, and of nothing after that.
+TEST(GuestAgent, has_failed_to_join_only_while_it_joins) {
+  const auto failures = [](const std::string& last_line) {
+    std::string found;
+    for (const std::string& line : events_of([&](AgentWatch& watch) {
+           watch.on_line(
+               "] The node 'a_100_0' attempts to join the next round of the rendezvous '");
+           watch.on_line(last_line);
+           watch.on_join_failed("RendezvousTimeoutError", "x");
+           watch.on_ended("RendezvousTimeoutError", "x", 0, 1);
+         })) {
+      if (line.starts_with("rendezvous.failed")) found += line.substr(line.find("error=")) + ";";
+    }
+    return found;
+  };
+  EXPECT_EQ(failures("x"), "error=RendezvousTimeoutError detail=x;");
+  EXPECT_EQ(
+      failures("] The node 'a_100_0' has joined round 7 of the rendezvous 'job' as rank 1 in a "
+               "world of size 3."),
+      "");
 }
 
 }  // namespace

@@ -1,0 +1,80 @@
+// Hooke's agents and PyTorch's in the same worlds, request by request.
+#include "scenarios/guest/differential.h"
+
+#include "job.h"
+#include "scenarios/format/loader.h"
+#include "scenarios/guest/guest_runner.h"
+
+namespace hooke::interop {
+namespace {
+
+#define HOOKE_NEEDS_TORCH() \
+  if (torch_python().empty()) GTEST_SKIP() << "PyTorch is not available here"
+
+scenario::Scenario library(const std::string& name) {
+  return scenario::load_scenario_file((script("").parent_path().parent_path().parent_path() /
+                                       "scenarios/library" / (name + ".json"))
+                                          .string());
+}
+
+scenario::Differential both(const scenario::Scenario& world, guest::Zygote& torch) {
+  kernel::Kernel kernel;
+  return scenario::play_both(kernel, world, {}, properties::InvariantRegistry::with_builtins(),
+                             torch);
+}
+
+std::string shown(const scenario::Differential& played) {
+  const auto& first = played.comparison.first;
+  return played.unsupported + played.ours.harness_failure + played.theirs.harness_failure +
+         (first ? scenario::side_by_side(*first) : "");
+}
+
+TEST(Differential, hookes_agents_and_pytorchs_ask_and_decide_alike) {
+  HOOKE_NEEDS_TORCH();
+  const auto torch = scenario::start_torch(torch_python());
+  for (const char* const name : {"worlds/late-joiner", "worlds/machine-lost",
+                                 "worlds/worker-killed", "worlds/paused-agent"}) {
+    const scenario::Differential played = both(library(name), *torch);
+    EXPECT_EQ(shown(played), "") << name;
+    EXPECT_GT(played.comparison.requests, 30U) << name;
+    EXPECT_GT(played.comparison.decisions, 5U) << name;
+  }
+}
+
+/// The smallest of mistakes: a number in PyTorch's rendezvous.
+TEST(Differential, finds_a_cache_of_the_state_that_is_kept_for_two_seconds) {
+  HOOKE_NEEDS_TORCH();
+  const auto spoilt = scenario::start_torch(torch_python(), {{"planted_cache", R"(
+from torch.distributed.elastic.rendezvous import dynamic_rendezvous
+dynamic_rendezvous._BackendRendezvousStateHolder.__init__.__defaults__ = (2,)
+)"}});
+  const scenario::Differential played = both(library("worlds/late-joiner"), *spoilt);
+  ASSERT_TRUE(played.comparison.first) << shown(played);
+  EXPECT_EQ(played.comparison.first->explained, "") << shown(played);
+  EXPECT_FALSE(played.comparison.first->decision) << shown(played);
+}
+
+/// And one in hooke's: defects are its agents' alone.
+TEST(Differential, finds_a_mistake_planted_in_hookes_agents) {
+  HOOKE_NEEDS_TORCH();
+  const auto torch = scenario::start_torch(torch_python());
+  scenario::Scenario world = library("worlds/late-joiner");
+  world.protocol.defects = {"planted.rendezvous.beats_seldom"};
+  const scenario::Differential played = both(world, *torch);
+  ASSERT_TRUE(played.comparison.first) << shown(played);
+  EXPECT_EQ(played.comparison.first->explained, "") << shown(played);
+}
+
+/// Nodes of one job, some of which are hooke's.
+TEST(Differential, pytorchs_agents_play_beside_hookes_hardened_ones) {
+  HOOKE_NEEDS_TORCH();
+  const auto torch = scenario::start_torch(torch_python());
+  scenario::Scenario world = library("worlds/late-joiner");
+  world.cluster.nodes.front().variant = model::Variant::hardened;
+  const scenario::Differential played = both(world, *torch);
+  EXPECT_EQ(shown(played), "");
+  EXPECT_TRUE(played.theirs.passed);
+}
+
+}  // namespace
+}  // namespace hooke::interop
