@@ -9,6 +9,7 @@
 #include "model/rendezvous/state/state_codec.h"
 #include "model/signals/signal_gate.h"
 #include "model/store/file_store.h"
+#include "model/store/kinds/tcp_stores.h"
 
 namespace hooke::model {
 namespace {
@@ -177,8 +178,7 @@ C10dStore create_c10d_store(sim::Ports& ports, const RendezvousParameters& param
         };
       }
       options.variant = parameters.variant;
-      options.planted = parameters.planted;
-      result.store = connect_tcp_store(ports, options);
+      result.store = connect_tcp_store(ports, options, parameters.planted);
       return result;
     } catch (const StoreError& error) {
       // Others may have come to this node's store already, which only it itself has not reached.

@@ -8,6 +8,7 @@
 #include "model/rendezvous/core/key_prefix.h"
 #include "model/rendezvous/core/linger.h"
 #include "model/signals/signal_gate.h"
+#include "model/store/kinds/tcp_stores.h"
 #include "model/store/retrying_store.h"
 
 namespace hooke::model {
@@ -67,14 +68,13 @@ RendezvousInfo StaticHandler::next_rendezvous() {
     options.timeout = timeout_;
     options.count_in = true;
     options.variant = variant_;
-    options.planted = planted_;
     if (variant_ == Variant::hardened) {
       options.interruptible = true;
       options.pause = [this](sim::MonotonicTime until) {
         interruptible_sleep_until(ports_, until);
       };
     }
-    store_ = connect_tcp_store(ports_, options);
+    store_ = connect_tcp_store(ports_, options, planted_);
     if (rank_ == 0) wait_for_all();
   }
   RendezvousInfo info;
