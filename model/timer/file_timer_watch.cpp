@@ -116,7 +116,7 @@ void FileTimerWatch::take_rest(std::vector<TimerRequest>& requests) {
 void FileTimerWatch::take_line(std::string_view line, std::vector<TimerRequest>& requests) {
   try {
     TimerRequest request = parse_timer_request(line);
-    // Python's os.kill would signal a group, or everybody (T-4): no variant does that.
+    // Python's os.kill would signal a group, or all (T-4): no variant does that.
     if (request.worker_id <= 0) {
       throw std::invalid_argument("/pid: " + std::to_string(request.worker_id) +
                                   " is not the number of one process");
