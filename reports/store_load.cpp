@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "model/store/kinds/tcp_stores.h"
 #include "reports/quantile.h"
 
 namespace hooke::report {

@@ -4,20 +4,32 @@
 
 #include "model/hardened/worker/hardened_failures.h"
 #include "model/hardened/worker/hardened_process_context.h"
+#include "model/planted/planted_process_context.h"
 
 namespace hooke::model {
+namespace {
+
+template <class Context>
+std::unique_ptr<ProcessContext> make_context(sim::Ports& ports, ProcessLauncher& launcher,
+                                             const WorkerSpec& spec,
+                                             std::vector<WorkerStart> workers) {
+  if (spec.planted == PlantedSet()) {
+    return std::make_unique<Context>(ports, launcher, spec.variant, spec.grace(),
+                                     std::move(workers), spec.waits_without_limit_for_the_killed);
+  }
+  return std::make_unique<PlantedProcessContext<Context>>(
+      spec.planted, ports, launcher, spec.variant, spec.grace(), std::move(workers),
+      spec.waits_without_limit_for_the_killed);
+}
+
+}  // namespace
 
 std::unique_ptr<ProcessContext> make_process_context(sim::Ports& ports, ProcessLauncher& launcher,
                                                      const WorkerSpec& spec,
                                                      std::vector<WorkerStart> workers) {
-  if (spec.variant == Variant::hardened) {
-    return std::make_unique<HardenedProcessContext>(ports, launcher, spec.variant, spec.grace(),
-                                                    std::move(workers), spec.planted,
-                                                    spec.waits_without_limit_for_the_killed);
-  }
-  return std::make_unique<ProcessContext>(ports, launcher, spec.variant, spec.grace(),
-                                          std::move(workers), spec.planted,
-                                          spec.waits_without_limit_for_the_killed);
+  return spec.variant == Variant::hardened
+             ? make_context<HardenedProcessContext>(ports, launcher, spec, std::move(workers))
+             : make_context<ProcessContext>(ports, launcher, spec, std::move(workers));
 }
 
 const ProcessFailure& root_failure(const ProcessFailures& failures, Variant variant) {

@@ -19,7 +19,7 @@ struct EtcdOptions {
   std::string user;                                       ///< empty: without authentication
   std::string password;                                   ///< of `user`
   sim::Duration read_timeout = std::chrono::seconds(60);  ///< of one request, connecting included
-  /// Hardened: reads are agreed upon as writes are (etcd-io/etcd#741, #20418), and a cluster that
+  /// Reads are agreed upon as writes are (etcd-io/etcd#741, #20418), and a cluster that
   /// finds no agreement in v2 refuses nothing: the outcome is unknown, as it is in v3.
   bool by_quorum = false;
   /// How a client of v2 deals with the members.

@@ -1,4 +1,4 @@
-// Switches, and who is told of them.
+// Switches, and the listeners that are told of them.
 #include "model/etcd/misbehaviour.h"
 
 #include "sim/port/check.h"

@@ -1,6 +1,6 @@
 #pragma once
 // What etcd has been seen to do against what a client may expect, as modes of the simulated servers
-// that somebody outside switches on and off while they run.
+// that a test or a fault switches on and off while they run.
 
 #include <array>
 #include <cstddef>

@@ -10,7 +10,7 @@
 namespace hooke::model {
 
 /// Blanks to write behind a number, which none of its readers minds (Python's int() and C's strtoll
-/// skip them), and which no other call has: by who this process is, and a draw.
+/// skip them), and which no other call has: by this process, and a draw.
 std::string draw_signature(sim::Ports& ports);
 /// `value` without the signature behind it; as it is where there is none.
 sim::Value without_signature(const sim::Value& value);

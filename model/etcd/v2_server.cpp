@@ -1,4 +1,4 @@
-// Requests, and who waits for a change.
+// Requests, and the clients that wait for a change.
 #include "model/etcd/v2_server.h"
 
 #include <algorithm>
@@ -71,7 +71,7 @@ class EtcdV2Server::Service : public std::enable_shared_from_this<Service> {
   [[nodiscard]] const EtcdV2Tree::Change* next_for(const std::string& key, bool recursive,
                                                    std::uint64_t since) const;
   void changed();
-  /// Tells those who wait.
+  /// Tells the clients that wait.
   void tell();
   void expire();
   /// The modes may have changed.
@@ -90,7 +90,7 @@ class EtcdV2Server::Service : public std::enable_shared_from_this<Service> {
   std::shared_ptr<EtcdMisbehaviour> misbehaviour_;
   EtcdV2Tree tree_;
   std::optional<EtcdV2Tree> stale_;  ///< what reads see, when that is an old tree
-  bool told_stale_ = false;          ///< the trace knows that somebody has seen it
+  bool told_stale_ = false;          ///< the trace knows that a client has seen it
   std::vector<Waiter> waiters_;
   std::set<std::uint64_t> told_twice_;
   sim::WaitQueue sooner_;  ///< the expiry fiber, when there may be something to do

@@ -43,7 +43,7 @@ class EtcdV2Tree {
     bool removes;  ///< delete or expire: waiters below it hear of it too
     bool silent;   ///< a refresh: no client hears of it
     std::string text;
-    /// Somebody who waits at `path`, or with `recursive` for everything below it, hears of it.
+    /// A client that waits at `path`, or with `recursive` for everything below it, hears of it.
     [[nodiscard]] bool concerns(const std::string& path, bool recursive) const;
   };
 

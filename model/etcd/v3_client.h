@@ -59,7 +59,7 @@ class EtcdV3Client {
   /// All keys that begin with `prefix`, without it.
   std::map<std::string, sim::Value> list(const std::string& prefix);
   /// Writes whatever stands there. Writing the same again does no harm, so an unknown outcome is
-  /// made a known one by a second attempt; who reads by quorum looks before that.
+  /// made a known one by a second attempt; a client that reads by quorum looks before.
   void put(const std::string& key, const sim::Value& value);
   /// Writes if the key was last changed at `revision` (0: if it is not there), and if `there`
   /// stands there, where that is given: an etcd that has lost its data may come to the same

@@ -1,4 +1,4 @@
-// A history per key, and all of them in one log for those who watch.
+// A history per key, and all of them in one log for those that watch.
 #include "model/etcd/v3_keys.h"
 
 #include <algorithm>

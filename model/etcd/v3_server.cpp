@@ -94,7 +94,7 @@ class EtcdV3Server::Service : public std::enable_shared_from_this<Service> {
   EtcdV3Watches watches_;
   bool without_leader_ = false;
   std::optional<std::int64_t> stale_;  ///< the revision that reads see, when it is an old one
-  bool told_stale_ = false;            ///< the trace knows that somebody has seen it
+  bool told_stale_ = false;            ///< the trace knows that a client has seen it
   sim::WaitQueue sooner_;              ///< the expiry fiber, when there may be something to do
   bool closed_ = false;
 };

@@ -108,7 +108,7 @@ class EtcdV3Store final : public Store {
     return *number;
   }
 
-  /// Each who counts signs what it writes, and looks for its signature in all that was written
+  /// A client that counts signs what it writes, and looks for its signature in all that was written
   /// since a reply was lost. A count whose outcome is unknown is gone on with when it is asked for
   /// again.
   std::int64_t signed_sum(const std::string& key, std::int64_t delta) {
@@ -139,7 +139,7 @@ class EtcdV3Store final : public Store {
     return mine ? std::optional(number_in(key, *mine)) : std::nullopt;
   }
 
-  /// nullopt when somebody was faster: `present` is what stands there instead.
+  /// nullopt when another write was faster: `present` is what stands there instead.
   std::optional<std::int64_t> raised(const std::string& key, EtcdV3Entry& present,
                                      std::int64_t delta, Count& count) {
     const std::int64_t sum = wrapping_sum(number_in(key, present), delta);

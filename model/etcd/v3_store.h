@@ -11,7 +11,7 @@
 namespace hooke::model {
 
 /// Keys are `prefix` + key, values are the bytes themselves; a number that was added to has blanks
-/// behind it that tell who has written it. Operations survive an unknown outcome by reading again
+/// behind it that tell its writer. Operations survive an unknown outcome by reading again
 /// behind a revision fence; one whose outcome cannot be told is a StoreNetworkError that says so.
 /// An add that fails is not done yet, and gone on with when it is asked for again.
 /// Failures of etcd are StoreNetworkErrors.

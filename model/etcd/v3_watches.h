@@ -1,5 +1,5 @@
 #pragma once
-// Who watches etcd's v3 keys: streams of results, each with any number of watches
+// The watchers of etcd's v3 keys: streams of results, each with any number of watches
 // (server/etcdserver/api/v3rpc/watch.go).
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class EtcdV3Watches {
   class Stream;
   const EtcdV3Keys& keys_;
   EtcdMisbehaviour& misbehaviour_;
-  std::int64_t told_;  ///< the revision up to which everybody has heard
+  std::int64_t told_;  ///< the revision up to which all have heard
   std::vector<std::shared_ptr<Stream>> streams_;
 };
 

@@ -11,7 +11,7 @@
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/dynamic/decisions.h"
-#include "model/rendezvous/dynamic/dynamic_settings.h"
+#include "model/rendezvous/dynamic_factory.h"
 #include "model/rendezvous/legacy_etcd/rendezvous.h"
 #include "model/signals/signal_gate.h"
 #include "model/variant/defects.h"
@@ -30,7 +30,7 @@ void announce(sim::Ports& ports, const LaunchConfig& config, const WorkerSpec& s
   ports.trace.emit(events::agent_started,
                    {config.run_id, config.rdzv_backend, config.min_nodes, config.max_nodes,
                     config.nproc_per_node, config.max_restarts, spec.grace_at_end()});
-  const RendezvousSettings settings = dynamic_settings(parameters);
+  const RendezvousSettings settings = settings_of_variant(parameters);
   const sim::Duration keep_alive =
       parameters.backend == "etcd" ? kLegacyKeepAlive
                                    : settings.keep_alive_interval * settings.keep_alive_max_attempt;

@@ -5,12 +5,14 @@
 
 #include "model/hardened/dynamic/hardened_core.h"
 #include "model/hardened/dynamic/hardened_dynamic_handler.h"
+#include "model/hardened/dynamic/sound_settings.h"
 #include "model/planted/planted_bootstrap.h"
 #include "model/planted/planted_core.h"
 #include "model/planted/planted_decisions.h"
 #include "model/planted/planted_dynamic_handler.h"
 #include "model/planted/planted_state_holder.h"
 #include "model/rendezvous/dynamic/dynamic_handler.h"
+#include "model/rendezvous/dynamic/dynamic_settings.h"
 
 namespace hooke::model {
 namespace {
@@ -77,6 +79,12 @@ void check(const RendezvousSettings& settings) {
 }
 
 }  // namespace
+
+RendezvousSettings settings_of_variant(const RendezvousParameters& parameters) {
+  RendezvousSettings settings = dynamic_settings(parameters);
+  if (parameters.variant == Variant::hardened) refuse_what_cannot_work(settings);
+  return settings;
+}
 
 std::shared_ptr<HandlerCore> make_dynamic_core(sim::Ports& ports, RendezvousResources resources,
                                                RendezvousSettings settings, NodeDesc node) {

@@ -10,6 +10,10 @@
 
 namespace hooke::model {
 
+/// The settings of a dynamic rendezvous. std::invalid_argument naming the key, and for a hardened
+/// agent too where no round can form under them.
+RendezvousSettings settings_of_variant(const RendezvousParameters& parameters);
+
 /// The core alone, for tests of what stands on it.
 std::shared_ptr<HandlerCore> make_dynamic_core(sim::Ports& ports, RendezvousResources resources,
                                                RendezvousSettings settings, NodeDesc node);

@@ -1,5 +1,5 @@
 #pragma once
-// A job as one record: where it stands, where its workers meet, who is in it. It speaks of the
+// A job as one record: where it stands, where its workers meet, its nodes. It speaks of the
 // present only: a store outlives its jobs, and what it still holds of one that has ended is not
 // passed on as if it were so.
 

@@ -1,7 +1,6 @@
 #pragma once
 // Waits between attempts to connect. PyTorch 2.x: exponential with jitter (c10d/Backoff.hpp),
-// shared by the inner and the outer loop and never reset; 1.13: a fixed second. Of the whole minute
-// that PyTorch has for it, the last third would pass in one wait: the hardened one's stay short.
+// shared by the inner and the outer loop and never reset; 1.13: a fixed second.
 
 #include <algorithm>
 
@@ -14,23 +13,26 @@ namespace hooke::model {
 
 class Backoff {
  public:
-  Backoff(sim::Random& random, Variant variant) : random_(random), variant_(variant) {}
+  /// PyTorch's longest wait has its centre here.
+  static constexpr sim::Duration kLongest = std::chrono::seconds(60);
 
-  /// The next wait: around 0.5 s × 1.5^k, ±50 %, its centre at most 60 s (hardened: 5 s); always
-  /// 1 s for 1.13.
+  Backoff(sim::Random& random, Variant variant, sim::Duration longest = kLongest)
+      : random_(random), variant_(variant), longest_(longest) {}
+
+  /// The next wait: around 0.5 s × 1.5^k, ±50 %, its centre at most `longest`; 1 s for 1.13.
   sim::Duration next() {
     using namespace std::chrono_literals;
     if (variant_ == Variant::torch_1_13) return 1s;
     const sim::Duration centre = centre_;
-    const sim::Duration centre_max = variant_ == Variant::hardened ? 5s : 60s;
-    centre_ = std::min(centre_ * 3 / 2, centre_max);
-    HOOKE_CHECK(centre <= centre_max, "a wait is no longer than the longest");
+    centre_ = std::min(centre_ * 3 / 2, longest_);
+    HOOKE_CHECK(centre <= longest_, "a wait is no longer than the longest");
     return random_.between("store.backoff", centre / 2, centre * 3 / 2);
   }
 
  private:
   sim::Random& random_;
   Variant variant_;
+  sim::Duration longest_;
   sim::Duration centre_ = std::chrono::milliseconds(500);
 };
 

@@ -12,7 +12,7 @@ class Base64Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The standard Base64 text of `value`, padded, no line breaks. Lazy: encoded only when somebody
+/// The standard Base64 text of `value`, padded, no line breaks. Lazy: encoded only when a reader
 /// asks for the bytes.
 sim::Value base64_encode(const sim::Value& value);
 /// Inverse; Base64Error on bad padding. Characters outside the alphabet are skipped, as Python

@@ -16,7 +16,7 @@ constexpr sim::Duration kPoll = 10ms;
 constexpr std::size_t kLengthBytes = 4;
 /// What stands before a key that is gone.
 constexpr char kDeleted = '-';
-/// Those who have the store open, and those who had. A user's keys begin with a slash.
+/// Users that have the store open, and those that had. A user's keys begin with a slash.
 constexpr const char* kUsers = "refcount/";
 constexpr const char* kFormerUsers = "cleanup/";
 

@@ -10,7 +10,7 @@
 
 namespace hooke::model {
 
-/// How one who opens the store is counted in it.
+/// How a user that opens the store is counted in it.
 enum class FileStoreUser : unsigned char {
   onlooker,          ///< not at all: a look from outside writes nothing
   counted_at_leave,  ///< in `cleanup/`, as by PyTorch 1.13

@@ -5,7 +5,7 @@
 
 namespace hooke::model {
 
-/// A port that nothing listens on at the moment, found by binding and closing it: somebody else may
+/// A port that nothing listens on just now, found by binding and closing it: another process may
 /// take it before it is used. std::runtime_error when there is none.
 sim::PortNumber probe_free_port(sim::Network& network);
 

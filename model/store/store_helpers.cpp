@@ -1,4 +1,4 @@
-// Both generations of the helpers, and the search for those who stayed away from a barrier.
+// Both generations of the helpers, and the search for ranks that stayed away from a barrier.
 #include "model/store/store_helpers.h"
 
 #include "sim/port/check.h"
@@ -26,7 +26,7 @@ class MissingRanks {
                const BarrierTracing& tracing)
       : store_(store), world_size_(world_size), prefix_(prefix), tracing_(tracing) {}
 
-  /// Who is missing, as text; nullopt when rank 0, who would know, does not say.
+  /// The missing ranks, as text; nullopt when rank 0, which would know, does not say.
   std::optional<std::string> find() {
     const std::string gate = prefix_ + "/TRACING_GATE";
     store_.set(trace_of(tracing_.rank), Value(kIgnored));
@@ -84,7 +84,7 @@ void give_barrier_sign(Store& store, const std::string& prefix) {
 }
 
 std::string arrive(Store& store, std::int64_t world_size, const std::string& prefix) {
-  HOOKE_CHECK(world_size >= 1, "a barrier is for somebody");
+  HOOKE_CHECK(world_size >= 1, "a barrier is for at least one rank");
   if (store.add(barrier_count(prefix), 1) == world_size) give_barrier_sign(store, prefix);
   return barrier_sign(prefix);
 }

@@ -30,11 +30,11 @@ class StoreTimeoutScope {
 std::vector<Value> get_all(Store& store, std::int64_t rank, const std::string& prefix,
                            std::int64_t world_size);
 
-/// 2.x: publishes `data` and returns everybody's, by rank.
+/// 2.x: publishes `data` and returns that of all, by rank.
 std::vector<Value> synchronize(Store& store, Value data, std::int64_t rank, std::int64_t world_size,
                                const std::string& prefix, sim::Duration timeout);
 
-/// Who is asking, for finding out who stayed away from a barrier.
+/// The rank that asks, for finding out which ranks stayed away from a barrier.
 struct BarrierTracing {
   std::int64_t rank = 0;
   /// What a rank is called in the error; empty: its decimal number.
@@ -53,7 +53,7 @@ void barrier(Store& store, std::int64_t world_size, const std::string& prefix,
 /// The prefix under which agents meet when their work is done (api.py:_TERMINAL_STATE_SYNC_ID).
 inline constexpr char kTerminalState[] = "torchelastic/agent/terminal_state";
 
-/// The key under which a barrier counts who has come.
+/// The key under which a barrier counts the ranks that came.
 std::string barrier_count(const std::string& prefix);
 /// The key of the sign by which a barrier is open.
 std::string barrier_sign(const std::string& prefix);

@@ -10,7 +10,6 @@
 
 #include "model/store/store.h"
 #include "model/store/tcp_store_limits.h"
-#include "model/variant/planted.h"
 #include "model/variant/variant.h"
 #include "sim/port/ports.h"
 
@@ -40,18 +39,12 @@ class TcpStoreServer {
   [[nodiscard]] virtual std::size_t active_clients(sim::Duration span) const = 0;
 };
 
-/// Binds `port` (0: ephemeral) on the interfaces that the limits name. `purpose` is for the trace
-/// ("rendezvous", "workers"). A client that goes beyond `limits` loses its connection. Throws
-/// StoreNetworkError when the port is taken.
-std::unique_ptr<TcpStoreServer> serve_tcp_store(sim::Ports& ports, sim::PortNumber port,
-                                                const std::string& purpose, PlantedSet planted = {},
-                                                TcpStoreLimits limits = {});
-
 struct TcpStoreOptions {
   sim::Endpoint endpoint;
   /// Bound of connecting and initial timeout().
   sim::Duration timeout = std::chrono::seconds(300);
-  /// Hardened: for how long a reply is waited for that has no limit of its own.
+  /// For how long a reply is waited for that has no limit of its own, by a client that has such a
+  /// time-out; PyTorch's waits without limit.
   sim::Duration reply_timeout = std::chrono::seconds(10);
   /// Of any variant: no reply is waited for longer than this. A process group that aborts what
   /// takes too long has such a limit; nullopt: as the variant waits.
@@ -61,25 +54,12 @@ struct TcpStoreOptions {
   Variant variant = Variant::torch_2_x;
   /// ADD 1 to `init/` after connecting, as when a world size was given.
   bool count_in = false;
-  /// How it waits between two attempts of the first connection, and what it throws ends them: so a
-  /// hardened agent hears a signal meanwhile. Empty: it sleeps.
+  /// How it waits between two attempts of the first connection, and what it throws ends them: so an
+  /// agent can hear a signal meanwhile. Empty: it sleeps, as PyTorch's.
   std::function<void(sim::MonotonicTime)> pause = {};
   /// A caught signal ends the wait for a reply.
   bool interruptible = false;
-  PlantedSet planted{};
 };
-
-/// Connects a client: resolve, connect, VALIDATE and PING where the wire format has them. One
-/// client serialises its calls with a mutex that is held for the whole of a wait (rendezvous R-39).
-/// Throws StoreNetworkError. Replies other than a WAIT's are waited for without limit (S-23),
-/// unless there is a `reply_limit`, which breaks the connection. A connection that has broken stays
-/// so: every later call throws StoreNetworkError. Hardened, a reply comes within `reply_timeout`
-/// (or `timeout`, if that is shorter) or the connection is broken, what may be done twice is done
-/// again on a new one, a set is confirmed (S-2), and connecting takes no longer than `timeout`
-/// . In 1.13's format a wait that times out stays registered and spoils the answer to a later
-/// call (S-1), lists of keys are got and set one by one, and append is a StoreError. 1.13's second
-/// connection, for watches, is not opened.
-std::shared_ptr<Store> connect_tcp_store(sim::Ports& ports, const TcpStoreOptions& options);
 
 /// Which PyTorch serves the store at `endpoint`: 2.x answers the opening of a 2.x client, 1.13
 /// closes the connection. Retries for `timeout` where nothing listens; StoreNetworkError when no

@@ -14,10 +14,6 @@ using sim::MonotonicTime;
 /// appending may exceed what one request can carry.
 constexpr std::uint64_t kReplyBytesMax = 16 * kValueBytesMax;
 
-/// How long a hardened client tries to reach a store that it has lost, and how long each attempt
-/// may take, with the store's first answer: an agent is deaf meanwhile.
-constexpr Duration kReconnectTimeout = std::chrono::seconds(5);
-
 }  // namespace
 
 std::string describe(const sim::Endpoint& endpoint) {
@@ -33,7 +29,9 @@ bool send_opening(sim::Stream& stream, std::uint32_t nonce) {
 // ---- connecting ---------------------------------------------------------------------------------
 
 TcpStoreConnection::TcpStoreConnection(sim::Ports& ports, TcpStoreOptions options)
-    : ports_(ports), options_(std::move(options)), timeout_(options_.timeout) {
+    : ports_(ports), options_(std::move(options)), timeout_(options_.timeout) {}
+
+void TcpStoreConnection::open_first() {
   connect(options_.timeout);
   options_.pause = nullptr;  // later calls may come from another fiber
   HOOKE_CHECK(stream_ != nullptr, "a client that is made is connected");
@@ -41,27 +39,24 @@ TcpStoreConnection::TcpStoreConnection(sim::Ports& ports, TcpStoreOptions option
 
 void TcpStoreConnection::connect(Duration timeout) {
   HOOKE_CHECK(stream_ == nullptr, "only a client without a connection connects");
-  Backoff backoff(ports_.random, options_.variant);
-  const MonotonicTime deadline = ports_.clock.monotonic_now() + timeout;
+  Backoff backoff(ports_.random, options_.variant, longest_backoff());
+  const MonotonicTime deadline = now() + timeout;
   for (;;) {
     if (options_.interruptible && ports_.processes.signal_pending()) {
       throw StoreNetworkError("a caught signal ends the attempts to reach the store at " +
                               describe(options_.endpoint));
     }
-    // The inner loop has the whole time again, so that PyTorch takes twice as long.
-    auto stream =
-        connect_socket(backoff, hardened() ? deadline - ports_.clock.monotonic_now() : timeout);
+    auto stream = connect_socket(backoff, inner_timeout(timeout, deadline));
     if (stream != nullptr && open(*stream, deadline)) {
       stream_ = std::move(stream);
       received_ = {};
       return;
     }
-    if (ports_.clock.monotonic_now() >= deadline || of_1_13()) {
+    if (now() >= deadline || of_1_13()) {
       throw StoreNetworkError("the client could not connect to the store at " +
                               describe(options_.endpoint) + " in time");
     }
-    const MonotonicTime again = ports_.clock.monotonic_now() + backoff.next();
-    pause_until(hardened() ? std::min(again, deadline) : again);
+    pause_until(next_attempt(now() + backoff.next(), deadline));
   }
 }
 
@@ -72,11 +67,9 @@ void TcpStoreConnection::pause_until(MonotonicTime until) {
 /// The inner loop: attempts on one socket with a deadline of its own; null when that has passed.
 std::unique_ptr<sim::Stream> TcpStoreConnection::connect_socket(Backoff& backoff,
                                                                 Duration timeout) {
-  const MonotonicTime deadline = ports_.clock.monotonic_now() + timeout;
+  const MonotonicTime deadline = now() + timeout;
   for (;;) {
-    const MonotonicTime slice = ports_.clock.monotonic_now() + kReconnectTimeout;
-    auto stream = ports_.network.connect(options_.endpoint,
-                                         hardened() ? std::min(slice, deadline) : deadline);
+    auto stream = ports_.network.connect(options_.endpoint, attempt_end(deadline));
     if (stream) {
       return options_.interruptible ? interruptible(ports_, std::move(stream).value())
                                     : std::move(stream).value();
@@ -85,8 +78,8 @@ std::unique_ptr<sim::Stream> TcpStoreConnection::connect_socket(Backoff& backoff
     if (fault == sim::Fault::closed) throw StoreNetworkError("the process is going down");
     if (fault == sim::Fault::timed_out || fault == sim::Fault::unreachable) return nullptr;
     const Duration delay = backoff.next();
-    if (ports_.clock.monotonic_now() + delay >= deadline) return nullptr;
-    pause_until(ports_.clock.monotonic_now() + delay);
+    if (now() + delay >= deadline) return nullptr;
+    pause_until(now() + delay);
   }
 }
 
@@ -96,9 +89,8 @@ bool TcpStoreConnection::open(sim::Stream& stream, MonotonicTime deadline) {
   const auto nonce = static_cast<std::uint32_t>(ports_.processes.self().value);
   if (!send_opening(stream, nonce)) return false;
   sim::Buffer echo;
-  const MonotonicTime slice = ports_.clock.monotonic_now() + kReconnectTimeout;
-  const auto until = hardened() ? std::optional(std::min(slice, deadline)) : std::nullopt;
-  while (echo.size() < sizeof(nonce)) {  // waited for without limit by PyTorch
+  const auto until = first_answer_end(deadline);
+  while (echo.size() < sizeof(nonce)) {
     auto more = stream.read(until);
     if (!more || more->empty()) return false;
     echo.append(std::move(more).value());
@@ -115,12 +107,6 @@ void TcpStoreConnection::broken(const std::string& why) {
   throw StoreNetworkError(
       "the connection to the store at " + describe(options_.endpoint) + " is broken: " + why,
       std::exchange(in_doubt_, false));
-}
-
-void TcpStoreConnection::reconnect_if_lost() {
-  if (stream_ == nullptr && hardened()) {
-    connect(std::min({timeout_, options_.reply_timeout, kReconnectTimeout}));
-  }
 }
 
 void TcpStoreConnection::send(Message& message) {

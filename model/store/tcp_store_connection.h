@@ -1,9 +1,8 @@
 #pragma once
 // One connection of a TCPStore client: PyTorch's two nested loops that make it, and messages whole
 // or not at all. A connection that breaks in the middle of a call is gone with the call: an answer
-// that comes then is not for the next one who asks.
+// that comes then is not for the next call. The protected steps are where a mend does otherwise.
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,18 +20,23 @@ std::string describe(const sim::Endpoint& endpoint);
 
 class TcpStoreConnection {
  public:
-  /// Connects. StoreNetworkError when that takes longer than the options' time-out.
+  /// Not connected yet.
   TcpStoreConnection(sim::Ports& ports, TcpStoreOptions options);
+  virtual ~TcpStoreConnection() = default;
+  TcpStoreConnection(const TcpStoreConnection&) = delete;
+  TcpStoreConnection& operator=(const TcpStoreConnection&) = delete;
 
-  /// Hardened ones connect anew after a connection has broken.
-  void reconnect_if_lost();
+  /// The first connection. StoreNetworkError when it takes longer than the options' time-out.
+  void open_first();
+  /// Before each request. PyTorch's connection stays broken once it is.
+  virtual void reconnect_if_lost() {}
   /// Sends a request that reads, or one that changes the store: if the reply to that is lost,
   /// its outcome is unknown. StoreNetworkError when the connection is broken.
   void send(Message& message);
   void send(Message&& message) { send(message); }
   void send_change(Message& message);
   /// Blocks until `count` bytes have come. False at the deadline; without one for ever (S-23), or
-  /// until the limit of replies or a hardened client's time-out breaks the connection.
+  /// until the limit of replies breaks the connection.
   bool receive(std::size_t count, std::optional<sim::MonotonicTime> deadline);
   template <class T>
   T number() {
@@ -44,14 +48,42 @@ class TcpStoreConnection {
   void expect(std::uint8_t expected);
 
   [[nodiscard]] bool of_1_13() const { return options_.variant == Variant::torch_1_13; }
-  [[nodiscard]] bool hardened() const { return options_.variant == Variant::hardened; }
   [[nodiscard]] Message request(Query query) const { return Message(query, options_.variant); }
   [[nodiscard]] const TcpStoreOptions& options() const { return options_; }
   [[nodiscard]] sim::Duration timeout() const { return timeout_; }
   void set_timeout(sim::Duration timeout) { timeout_ = timeout; }
 
- private:
+ protected:
   void connect(sim::Duration timeout);
+  [[nodiscard]] bool is_lost() const { return stream_ == nullptr; }
+  [[nodiscard]] sim::MonotonicTime now() const { return ports_.clock.monotonic_now(); }
+  /// Of the inner loop of an attempt to connect that must be over at `deadline`: it has the whole
+  /// time again, so that PyTorch takes twice as long.
+  [[nodiscard]] virtual sim::Duration inner_timeout(sim::Duration timeout,
+                                                    sim::MonotonicTime /*deadline*/) const {
+    return timeout;
+  }
+  /// When one attempt on a socket is over.
+  [[nodiscard]] virtual sim::MonotonicTime attempt_end(sim::MonotonicTime deadline) const {
+    return deadline;
+  }
+  /// Until when the first answer of the store is waited for; PyTorch has no limit.
+  [[nodiscard]] virtual std::optional<sim::MonotonicTime> first_answer_end(
+      sim::MonotonicTime /*deadline*/) const {
+    return std::nullopt;
+  }
+  /// When the outer loop begins again, which its back-off wants to be at `again`.
+  [[nodiscard]] virtual sim::MonotonicTime next_attempt(sim::MonotonicTime again,
+                                                        sim::MonotonicTime /*deadline*/) const {
+    return again;
+  }
+  [[nodiscard]] virtual sim::Duration longest_backoff() const { return Backoff::kLongest; }
+  /// For how long a reply is waited for that no caller has set a limit to.
+  [[nodiscard]] virtual std::optional<sim::Duration> reply_limit() const {
+    return options_.reply_limit;
+  }
+
+ private:
   void pause_until(sim::MonotonicTime until);
   std::unique_ptr<sim::Stream> connect_socket(Backoff& backoff, sim::Duration timeout);
   /// Opens the protocol on a fresh stream; false when the connection broke while doing so.
@@ -59,19 +91,15 @@ class TcpStoreConnection {
   [[noreturn]] void broken(const std::string& why);
   /// Until when a reply is waited for that no caller has set a limit to.
   [[nodiscard]] std::optional<sim::MonotonicTime> request_deadline() const {
-    std::optional<sim::Duration> limit = options_.reply_limit;
-    if (hardened()) {
-      limit = std::min({timeout_, options_.reply_timeout, limit.value_or(options_.reply_timeout)});
-    }
+    const std::optional<sim::Duration> limit = reply_limit();
     if (!limit) return std::nullopt;
-    return ports_.clock.monotonic_now() + *limit;
+    return now() + *limit;
   }
 
   sim::Ports& ports_;
   TcpStoreOptions options_;
   sim::Duration timeout_;
-  /// Null once broken; only hardened ones connect anew. A thread that dies in the middle of a call
-  /// takes it along.
+  /// Null once broken. A thread that dies in the middle of a call takes it along.
   std::unique_ptr<sim::Stream> stream_;
   sim::Buffer received_;
   bool in_doubt_ = false;  ///< a change has been sent and its reply has not come

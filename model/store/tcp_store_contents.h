@@ -20,7 +20,7 @@ inline std::uint64_t entry_bytes(const std::string& key) {
   return kStoreEntryBytes + key.size();
 }
 
-/// A value that may grow. What is appended is put to the value when somebody reads it, which costs
+/// A value that may grow. What is appended is put to the value when a client reads it, which costs
 /// the whole value anyway; so appending costs what is appended.
 class StoredValue {
  public:

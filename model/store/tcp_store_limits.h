@@ -1,5 +1,5 @@
 #pragma once
-// A TCPStore has no authentication: who reaches the port can send anything. One client must not
+// A TCPStore has no authentication: a peer that reaches it can send anything. One client must not
 // cost the server so much memory that the job of all others ends. PyTorch's daemon limits single
 // keys, values and lists (TCPStoreLibUvBackend.cpp: MAX_STRING_LEN, MAX_PAYLOAD_LEN,
 // MAX_KEY_COUNT), not what they come to together; these limits do.

@@ -59,7 +59,7 @@ bool FileTimerWatch::step(sim::FifoReader& fifo) {
   if (!take_requests(fifo, requests)) return false;
   for (const TimerRequest& request : requests) {
     ++request_count;
-    timers_.apply(request, not_before(request));
+    timers_->apply(request, not_before(request));
   }
   signal_sent_ = 0;
   std::vector<std::int64_t> done = judge();
@@ -69,11 +69,11 @@ bool FileTimerWatch::step(sim::FifoReader& fifo) {
         ports_.processes.signal(ports_.processes.self(), static_cast<sim::Signal>(signal_sent_)));
   }
   if (!is_1_13()) {
-    for (const std::int64_t worker : timers_.workers()) {
+    for (const std::int64_t worker : timers_->workers()) {
       if (!is_running(worker)) done.push_back(worker);
     }
   }
-  for (const std::int64_t worker : done) timers_.clear(worker);
+  for (const std::int64_t worker : done) timers_->clear(worker);
   return true;
 }
 
@@ -116,7 +116,7 @@ void FileTimerWatch::take_rest(std::vector<TimerRequest>& requests) {
 void FileTimerWatch::take_line(std::string_view line, std::vector<TimerRequest>& requests) {
   try {
     TimerRequest request = parse_timer_request(line);
-    // Python's os.kill would signal a group, or everybody (T-4): no variant does that.
+    // Python's os.kill would signal a group, or all (T-4): no variant does that.
     if (request.worker_id <= 0) {
       throw std::invalid_argument("/pid: " + std::to_string(request.worker_id) +
                                   " is not the number of one process");
@@ -135,7 +135,7 @@ void FileTimerWatch::refuse_line(const std::string& why) {
 std::vector<std::int64_t> FileTimerWatch::judge() {
   std::vector<std::int64_t> done;
   for (const auto& [worker, expired] :
-       timers_.expired(ports_.clock.wall_now(), ports_.clock.monotonic_now())) {
+       timers_->expired(ports_.clock.wall_now(), ports_.clock.monotonic_now())) {
     if (end_worker(worker, expired)) done.push_back(worker);
   }
   return done;

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "model/timer/timer_table.h"
-#include "model/variant/planted.h"
 #include "model/variant/variant.h"
 #include "sim/port/ports.h"
 #include "sim/port/sync.h"
@@ -35,7 +34,7 @@ struct FileTimerOptions {
   /// no agent.
   bool signals_itself = true;
   std::function<void(const WatchdogEvent&)> on_event;
-  PlantedSet planted{};
+  TimerTableMaker make_table = make_timer_table;
 };
 
 /// Has everything that its fiber touches, so that it may outlive its server.
@@ -45,7 +44,7 @@ class FileTimerWatch {
       : ports_(ports),
         options_(std::move(options)),
         over_(ports.executor),
-        timers_(options_.planted) {}
+        timers_(options_.make_table()) {}
   virtual ~FileTimerWatch() = default;
   FileTimerWatch(const FileTimerWatch&) = delete;
   FileTimerWatch& operator=(const FileTimerWatch&) = delete;
@@ -106,7 +105,7 @@ class FileTimerWatch {
 
   sim::Flag over_;
   std::string unread_;  ///< the beginning of a line
-  TimerTable timers_;
+  std::unique_ptr<TimerTable> timers_;
   int signal_sent_ = 0;  ///< the last one of this step
 };
 

@@ -39,13 +39,13 @@ std::vector<TimerRequest> TimerQueue::get(std::size_t count, sim::MonotonicTime 
 }
 
 QueueTimerServer::QueueTimerServer(sim::Ports& ports, std::shared_ptr<TimerQueue> queue,
-                                   sim::Duration max_interval, PlantedSet planted)
+                                   sim::Duration max_interval, std::unique_ptr<TimerTable> timers)
     : ports_(ports),
       queue_(std::move(queue)),
-      timers_(planted),
+      timers_(std::move(timers)),
       life_(std::make_shared<Life>(ports.executor)),
       max_interval_(max_interval) {
-  HOOKE_CHECK(queue_ != nullptr && max_interval_ > sim::Duration::zero(),
+  HOOKE_CHECK(queue_ != nullptr && timers_ != nullptr && max_interval_ > sim::Duration::zero(),
               "a server of timers has a queue and looks again and again");
   life_->progress = ports.clock.wall_now();
 }
@@ -64,7 +64,7 @@ void QueueTimerServer::start() {
       std::vector<TimerRequest> requests =
           queue->get(count, ports_.clock.monotonic_now() + max_interval_);
       if (life->stopping) break;
-      for (const TimerRequest& request : requests) timers_.apply(request);
+      for (const TimerRequest& request : requests) timers_->apply(request);
       step();
       if (life->stopping) break;
       life->progress = ports_.clock.wall_now();
@@ -81,9 +81,9 @@ void QueueTimerServer::stop() {
 }
 
 void QueueTimerServer::step() {
-  const bool acts = !timers_.expired(ports_.clock.wall_now()).empty();
+  const bool acts = !timers_->expired(ports_.clock.wall_now()).empty();
   if (acts && !hear_the_rest()) return;
-  for (const auto& [worker, expired] : timers_.expired(ports_.clock.wall_now())) {
+  for (const auto& [worker, expired] : timers_->expired(ports_.clock.wall_now())) {
     HOOKE_CHECK(!expired.empty(), "a worker that is late has a timer that is over");
     const TimerRequest& first = expired.front();
     HOOKE_CHECK(first.expires.has_value(), "a timer that is over had a time");
@@ -98,7 +98,7 @@ void QueueTimerServer::step() {
     if (!done) continue;
     ports_.trace.emit(events::timer_killed,
                       {worker, first.scope_id, micros_of(*first.expires), first.signal, true});
-    timers_.clear(worker);
+    timers_->clear(worker);
   }
 }
 

@@ -38,7 +38,8 @@ class TimerQueue {
 class QueueTimerServer : public TimerServer {
  public:
   QueueTimerServer(sim::Ports& ports, std::shared_ptr<TimerQueue> queue,
-                   sim::Duration max_interval = std::chrono::seconds(60), PlantedSet planted = {});
+                   sim::Duration max_interval = std::chrono::seconds(60),
+                   std::unique_ptr<TimerTable> timers = make_timer_table());
   ~QueueTimerServer() override;
   QueueTimerServer(const QueueTimerServer&) = delete;
   QueueTimerServer& operator=(const QueueTimerServer&) = delete;
@@ -64,7 +65,7 @@ class QueueTimerServer : public TimerServer {
 
   sim::Ports& ports_;
   std::shared_ptr<TimerQueue> queue_;
-  TimerTable timers_;
+  std::unique_ptr<TimerTable> timers_;
   std::shared_ptr<Life> life_;  ///< outlives us for as long as the fiber runs
 
  private:

@@ -1,4 +1,4 @@
-// Who is asked.
+// Which client is asked.
 #include "model/timer/timer.h"
 
 #include "model/observe/python_error.h"

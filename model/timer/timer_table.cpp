@@ -8,21 +8,16 @@
 namespace hooke::model {
 
 void TimerTable::apply(const TimerRequest& request, sim::MonotonicTime not_before) {
-  const bool shared = planted_.has(Planted::timer_scope_shared);
-  const auto key = std::pair(shared ? 0 : request.worker_id, request.scope_id);
-  if (!request.expires) {
-    if (!planted_.has(Planted::timer_release_ignored)) timers_.erase(key);
-  } else if (!planted_.has(Planted::timer_move_ignored) || !timers_.contains(key)) {
-    timers_[key] = {request, not_before};
+  if (request.expires) {
+    timers_[key_of(request)] = {request, not_before};
+  } else {
+    timers_.erase(key_of(request));
   }
 }
 
 std::map<std::int64_t, std::vector<TimerRequest>> TimerTable::expired(
     sim::WallTime now, sim::MonotonicTime monotonic_now) const {
   std::map<std::int64_t, std::vector<TimerRequest>> out;
-  if (planted_.has(Planted::timer_expiry_overlooked)) return out;
-  if (planted_.has(Planted::timer_expires_early)) now += std::chrono::seconds(1);
-  if (planted_.has(Planted::timer_expires_late)) now -= std::chrono::seconds(10);
   for (const auto& [key, timer] : timers_) {
     HOOKE_CHECK(timer.request.expires.has_value(), "a timer of the table has a time");
     if (*timer.request.expires > now || timer.not_before > monotonic_now) continue;
@@ -38,10 +33,8 @@ std::map<std::int64_t, std::vector<TimerRequest>> TimerTable::expired(
 }
 
 void TimerTable::clear(std::int64_t worker_id) {
-  const bool all = planted_.has(Planted::timer_clears_all_workers);
-  std::erase_if(timers_, [&](const auto& entry) {
-    return all || entry.second.request.worker_id == worker_id;
-  });
+  std::erase_if(timers_,
+                [&](const auto& entry) { return entry.second.request.worker_id == worker_id; });
 }
 
 std::vector<std::int64_t> TimerTable::workers() const {
@@ -51,6 +44,10 @@ std::vector<std::int64_t> TimerTable::workers() const {
       out.push_back(timer.request.worker_id);
   }
   return out;
+}
+
+std::unique_ptr<TimerTable> make_timer_table() {
+  return std::make_unique<TimerTable>();
 }
 
 }  // namespace hooke::model

@@ -41,7 +41,7 @@ std::string Watchdog::serve(std::string path, const std::string& run_id) {
   options.max_interval = kWatchInterval;
   options.variant = variant_;
   options.on_event = told_;
-  options.planted = planted_;
+  options.make_table = make_table_;
   server_ = make_server(std::move(options));
   server_->start();
   return path;

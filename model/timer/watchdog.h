@@ -15,10 +15,13 @@ namespace hooke::model {
 
 class Watchdog : public WorkerTimers {
  public:
-  /// `told` hears the server's events.
+  /// `told` hears the server's events. `make_table`: of each server.
   Watchdog(sim::Ports& ports, Variant variant, std::function<void(const WatchdogEvent&)> told,
-           PlantedSet planted = {})
-      : ports_(ports), variant_(variant), told_(std::move(told)), planted_(planted) {}
+           TimerTableMaker make_table = make_timer_table)
+      : ports_(ports),
+        variant_(variant),
+        told_(std::move(told)),
+        make_table_(std::move(make_table)) {}
 
   /// Starts a server if the agent's environment has TORCHELASTIC_ENABLE_FILE_TIMER=1. Workers are
   /// told of the file by TORCHELASTIC_TIMER_FILE: as the agent's environment has it, even without a
@@ -42,7 +45,7 @@ class Watchdog : public WorkerTimers {
 
   Variant variant_;
   std::function<void(const WatchdogEvent&)> told_;
-  PlantedSet planted_;
+  TimerTableMaker make_table_;
   std::unique_ptr<FileTimerServer> server_;
 };
 

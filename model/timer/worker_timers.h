@@ -10,6 +10,7 @@
 
 #include "model/timer/file_timer_watch.h"
 #include "model/timer/timer.h"
+#include "model/variant/planted.h"
 #include "model/variant/variant.h"
 #include "sim/port/ports.h"
 

@@ -24,11 +24,10 @@ constexpr sim::Duration kLongestPause = 50ms;
 
 ProcessContext::ProcessContext(sim::Ports& ports, ProcessLauncher& launcher, Variant variant,
                                sim::Duration sibling_grace, std::vector<WorkerStart> workers,
-                               PlantedSet planted, bool waits_without_limit)
+                               bool waits_without_limit)
     : ports_(ports),
       launcher_(launcher),
       variant_(variant),
-      planted_(planted),
       workers_(std::move(workers)),
       sibling_grace_(sibling_grace),
       waits_without_limit_(waits_without_limit) {}
@@ -121,26 +120,19 @@ bool ProcessContext::reap() {
 }
 
 bool ProcessContext::has_failed(const Process& process) const {
-  if (!process.ended || process.ended->success()) return false;
-  const int code = process.ended->as_python();
-  if (code == -static_cast<int>(sim::Signal::kill) &&
-      planted_.has(Planted::worker_killed_is_no_failure))
-    return false;
-  return code > 0 || !planted_.has(Planted::worker_death_by_signal_is_success);
+  return process.ended && !process.ended->success();
 }
 
 bool ProcessContext::one_has_failed() const {
-  const bool last_unseen = planted_.has(Planted::worker_last_one_not_watched);
-  const auto end = processes_.end() - (last_unseen && !processes_.empty() ? 1 : 0);
-  return std::any_of(processes_.begin(), end,
+  HOOKE_CHECK(watched() <= processes_.size(), "no more workers are watched than there are");
+  return std::any_of(processes_.begin(),
+                     processes_.begin() + static_cast<std::ptrdiff_t>(watched()),
                      [this](const Process& process) { return has_failed(process); });
 }
 
 int ProcessContext::exit_code_of(const Process& process) const {
   HOOKE_CHECK(process.ended.has_value(), "only a worker that has ended has an exit code");
-  const int code = process.ended->as_python();
-  const bool as_shell = code < 0 && planted_.has(Planted::worker_exit_code_of_a_shell);
-  return as_shell ? 128 - code : code;
+  return process.ended->as_python();
 }
 
 void ProcessContext::note_failures(ProcessFailures& failures) const {
@@ -193,9 +185,7 @@ void ProcessContext::send(Process& process, sim::Signal signal, const char* reas
   ports_.trace.emit(events::worker_signalled,
                     {process.pid.value, static_cast<int>(signal), reason});
   // A process that has ended meanwhile is no error; its descendants get nothing then.
-  const bool to_group =
-      variant_ != Variant::torch_1_13 && !planted_.has(Planted::worker_group_spared);
-  static_cast<void>(launcher_.signal(process.pid, signal, to_group));
+  static_cast<void>(launcher_.signal(process.pid, signal, signals_groups()));
 }
 
 void ProcessContext::wait_for_end(const Process* which,
@@ -229,20 +219,14 @@ void ProcessContext::end_processes(sim::Signal signal, sim::Duration grace,
     if (meanwhile) meanwhile();
     return;
   }
-  const sim::Duration after_kill = grace;
-  if (planted_.has(Planted::worker_grace_skipped)) grace = 0s;
-  if (planted_.has(Planted::worker_grace_ten_times)) grace *= 10;
-  const bool all = planted_.has(Planted::worker_ended_ones_signalled);
   for (Process& process : processes_) {
-    if (all || !process.is_over()) send(process, signal, "stop");
-    if (planted_.has(Planted::worker_first_one_signalled)) break;
+    if (is_told_to_stop(process)) send(process, signal, "stop");
   }
-  const sim::MonotonicTime end = ports_.clock.monotonic_now() + grace;
+  const sim::MonotonicTime end = ports_.clock.monotonic_now() + grace_before_kill(grace);
   if (meanwhile) meanwhile();
   wait_for_end(nullptr, end);
-  if (planted_.has(Planted::worker_grace_without_kill)) return;
   for (Process& process : processes_) {
-    if (!process.is_over()) kill(process, after_kill);
+    if (kills() && !process.is_over()) kill(process, grace);
   }
 }
 

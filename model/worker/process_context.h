@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "model/variant/planted.h"
 #include "model/variant/variant.h"
 #include "model/worker/logs.h"
 #include "model/worker/process_failure.h"
@@ -42,7 +41,7 @@ class ProcessContext {
   /// `launcher` outlives the context. `sibling_grace`: between SIGTERM and SIGKILL to those whose
   /// sibling has failed. `waits_without_limit`: for a worker that not even SIGKILL ends.
   ProcessContext(sim::Ports& ports, ProcessLauncher& launcher, Variant variant,
-                 sim::Duration sibling_grace, std::vector<WorkerStart> workers, PlantedSet planted,
+                 sim::Duration sibling_grace, std::vector<WorkerStart> workers,
                  bool waits_without_limit);
   virtual ~ProcessContext() = default;
   ProcessContext(const ProcessContext&) = delete;
@@ -103,6 +102,21 @@ class ProcessContext {
   virtual void on_ended(const Process& /*process*/) {}
   [[nodiscard]] virtual ProcessFailure describe(ProcessFailure failure,
                                                 const std::string& error_file) const;
+  [[nodiscard]] virtual bool has_failed(const Process& process) const;
+  /// How many workers, by local rank, are looked at for a failure.
+  [[nodiscard]] virtual std::size_t watched() const { return processes_.size(); }
+  /// As Python has it: below 0 after a signal.
+  [[nodiscard]] virtual int exit_code_of(const Process& process) const;
+  /// Whether what a worker has started gets its signals. Each worker of 2.x has a session.
+  [[nodiscard]] virtual bool signals_groups() const { return variant_ != Variant::torch_1_13; }
+  /// Whether this worker is told to stop when the group is.
+  [[nodiscard]] virtual bool is_told_to_stop(const Process& process) const {
+    return !process.is_over();
+  }
+  /// From that signal to SIGKILL.
+  [[nodiscard]] virtual sim::Duration grace_before_kill(sim::Duration grace) const { return grace; }
+  /// Whether SIGKILL follows the grace.
+  [[nodiscard]] virtual bool kills() const { return true; }
   /// Between two looks at workers that are to end. A signal ends it, and the wait with it.
   virtual void pause(sim::Duration span);
   /// How long SIGKILL may take to have an effect.
@@ -116,7 +130,6 @@ class ProcessContext {
   sim::Ports& ports_;
   ProcessLauncher& launcher_;
   Variant variant_;
-  PlantedSet planted_;
   std::vector<WorkerStart> workers_;
   std::vector<Process> processes_;
 
@@ -128,15 +141,13 @@ class ProcessContext {
   /// SIGKILL, and what there is to do when not even that ends it within the grace.
   void kill(Process& process, sim::Duration grace);
   void tell_uninterruptible(const Process& process, sim::Duration span, const char* consequence);
-  /// Reaps what has ended; true when nothing runs any more that somebody waits for.
+  /// Reaps what has ended; true when nothing runs any more that is waited for.
   bool reap();
   /// Waits for one worker's end, or for all without `which`, at most until `deadline`.
   void wait_for_end(const Process* which, std::optional<sim::MonotonicTime> deadline);
   void note_failures(ProcessFailures& failures) const;
-  [[nodiscard]] bool has_failed(const Process& process) const;
   /// One that is looked at has failed.
   [[nodiscard]] bool one_has_failed() const;
-  [[nodiscard]] int exit_code_of(const Process& process) const;
 
   bool reserved_ = false;
   sim::Duration sibling_grace_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/observe/python_error.h"
+#include "model/store/kinds/tcp_stores.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {
@@ -25,8 +26,7 @@ void ProcessGroup::init(const ProcessGroupOptions& options) {
   target.endpoint = launch.master;
   target.variant = options.variant;
   target.reply_limit = options.reply_limit;
-  target.planted = options.planted;
-  std::shared_ptr<Store> store = connect_tcp_store(ports_, target);
+  std::shared_ptr<Store> store = connect_tcp_store(ports_, target, options.planted);
   if (agent_serves && (options.restart_count_prefix || options.variant == Variant::torch_1_13)) {
     store = make_prefix_store("/worker/attempt_" + std::to_string(launch.elastic->restart_count),
                               store);

@@ -1,5 +1,5 @@
 #pragma once
-// The process group of a worker, as far as elastic training knows it: who it is, where its store
+// The process group of a worker, as far as elastic training knows it: its rank, where its store
 // is, and its end (torch/distributed/distributed_c10d.py: init_process_group with env://,
 // is_initialized, get_rank, get_backend, destroy_process_group). Collectives are not in it.
 

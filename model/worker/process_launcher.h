@@ -1,5 +1,5 @@
 #pragma once
-// Who starts, watches and ends the worker processes of an agent. PyTorch's agents are the parents
+// What starts, watches and ends the worker processes of an agent. PyTorch's agents are the parents
 // of their workers; where a cluster manager owns the processes (Ray's raylet, Horovod's driver),
 // the agent asks it. What workers are and what their ends mean stays the agent's business
 // (ProcessContext); a launcher only does as it is told.

@@ -18,7 +18,7 @@ namespace hooke::model {
 struct FileSignal {
   std::string scope;         ///< of which job; others' lines are passed over
   std::string name;          ///< not empty
-  std::string from;          ///< who raised it
+  std::string from;          ///< the worker that raised it
   std::uint64_t number = 0;  ///< counts what that one has raised, from 1 on
   friend bool operator==(const FileSignal&, const FileSignal&) = default;
 };

@@ -6,7 +6,7 @@
 #include <model/observe/trace_events.h>
 #include <model/rendezvous/core/endpoint.h>
 #include <model/signals/signal_gate.h>
-#include <model/store/tcp_store.h>
+#include <model/store/kinds/tcp_stores.h>
 #include <model/timer/queue_timer.h>
 
 namespace {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "model/store/kinds/tcp_stores.h"
 #include "properties/fuzz/lone_server.h"
 #include "sim/real/real_process.h"
 

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "job.h"
-#include "model/store/tcp_store.h"
+#include "model/store/kinds/tcp_stores.h"
 #include "model/store/wire.h"
 
 namespace hooke::interop {

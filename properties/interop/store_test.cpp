@@ -2,7 +2,7 @@
 #include <csignal>
 
 #include "job.h"
-#include "model/store/tcp_store.h"
+#include "model/store/kinds/tcp_stores.h"
 
 namespace hooke::interop {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "model/store/kinds/tcp_stores.h"
 #include "scenarios/format/fixed_names.h"
 
 namespace hooke::scenario {

@@ -10,7 +10,7 @@
 #include "model/etcd/v3_server.h"
 #include "model/http/http_client.h"
 #include "model/observe/trace_events.h"
-#include "model/store/tcp_store.h"
+#include "model/store/kinds/tcp_stores.h"
 #include "model/variant/defects.h"
 #include "model/worker/worker_pool.h"
 

@@ -1,5 +1,7 @@
 #include "model/hardened/dynamic/hardened_bootstrap.h"
 
+#include "model/store/kinds/tcp_stores.h"
+
 namespace hooke::model {
 
 /// Rank 0 does not ask for what it has told: a store that comes up empty in between has no answer.

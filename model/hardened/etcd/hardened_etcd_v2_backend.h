@@ -15,16 +15,17 @@ namespace hooke::model {
 /// (nullopt), for what is to be given back is not this backend's to know. A write is done only
 /// where the bytes also are those that stood under the token: an etcd that counts anew may have
 /// come to the same number with another's state.
-class HardenedEtcdV2Backend final : public EtcdV2Backend {
+class HardenedEtcdV2Backend : public EtcdV2Backend {
  public:
   using EtcdV2Backend::EtcdV2Backend;
   std::optional<SetStateResult> set_state(const sim::Value& bytes,
                                           const std::optional<Token>& token) override;
 
- private:
+ protected:
   [[nodiscard]] EtcdV2Write write_of(const sim::Value& bytes, std::uint64_t fence) const override;
   void on_met(const EtcdV2Node& node) override { met_ = {node.modified_index, node.value}; }
 
+ private:
   /// The latest state that was met: its index and its text.
   std::optional<std::pair<std::uint64_t, std::string>> met_;
 };

@@ -12,7 +12,7 @@ bool HardenedQueueTimerServer::hear_the_rest() {
   const auto life = life_;  // the server may end while we sleep
   do {
     for (const TimerRequest& request : queue_->get(queue_->size(), ports_.clock.monotonic_now()))
-      timers_.apply(request);
+      timers_->apply(request);
     ports_.executor.sleep_until(ports_.clock.monotonic_now() + kOnTheWay);
     if (life->stopping) return false;
   } while (queue_->size() > 0);

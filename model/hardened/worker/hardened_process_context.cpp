@@ -17,7 +17,6 @@ void HardenedProcessContext::spawn_all() {
 /// still is that of its group. A process that is to outlive it has a session of its own.
 void HardenedProcessContext::on_ended(const Process& process) {
   HOOKE_CHECK(process.ended.has_value(), "a group ends after its worker");
-  if (planted_.has(Planted::worker_group_spared)) return;
   static_cast<void>(launcher_.signal(process.pid, sim::Signal::kill, true));
 }
 
@@ -26,7 +25,7 @@ ProcessFailure HardenedProcessContext::describe(ProcessFailure failure,
   return describe_failure_whatever_was_written(ports_, failure, error_file, variant_);
 }
 
-/// First the workers, then whatever was signalled.
+/// First the workers end, then this wait: a signal does not cut it short.
 void HardenedProcessContext::pause(sim::Duration span) {
   ports_.executor.sleep_until(ports_.clock.monotonic_now() + span);
 }

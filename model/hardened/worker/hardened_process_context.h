@@ -12,7 +12,7 @@ namespace hooke::model {
 
 /// Waits for whatever SIGKILL ends, however long that takes. A worker that is asleep in the kernel
 /// after 30 s is left behind for good: see has_abandoned().
-class HardenedProcessContext final : public ProcessContext {
+class HardenedProcessContext : public ProcessContext {
  public:
   using ProcessContext::ProcessContext;
 

@@ -1,19 +1,17 @@
-// Key, sentinel and token of the c10d backend, and who hosts the store.
+// Key, sentinel and token of the c10d backend, and which node hosts the store.
 #include "model/rendezvous/backends/c10d_backend.h"
 
 #include <algorithm>
 #include <stdexcept>
 
 #include "model/rendezvous/core/endpoint.h"
-#include "model/rendezvous/dynamic/dynamic_settings.h"
 #include "model/rendezvous/state/state_codec.h"
-#include "model/signals/signal_gate.h"
 #include "model/store/file_store.h"
+#include "model/store/kinds/tcp_stores.h"
 
 namespace hooke::model {
 namespace {
 
-constexpr std::uint16_t kDefaultPort = 29400;
 constexpr sim::Duration kDefaultReadTimeout = std::chrono::seconds(60);
 
 template <class Call>
@@ -73,117 +71,79 @@ sim::Value c10d_no_state() {
   return sim::Value("Y2FuaW1hZGFt");
 }
 
-C10dBackend::C10dBackend(std::shared_ptr<Store> store, const std::string& run_id, Variant variant,
-                         PlantedSet planted)
-    : store_(std::move(store)),
-      key_(c10d_state_key(run_id)),
-      sentinel_(c10d_no_state()),
-      variant_(variant),
-      planted_(planted) {
+C10dBackend::C10dBackend(std::shared_ptr<Store> store, const std::string& run_id)
+    : store_(std::move(store)), key_(c10d_state_key(run_id)), sentinel_(c10d_no_state()) {
   if (run_id.empty()) throw std::invalid_argument("the run id must be a non-empty string");
-  if (planted_.has(Planted::c10d_state_reset_at_start)) {
-    guarded([&] { store_->set(key_, sentinel_); });
-  } else {
-    put_sentinel();
-  }
+  put_sentinel();
 }
 
 sim::Value C10dBackend::put_sentinel() {
   return guarded([&] { return store_->compare_set(key_, sim::Value(), sentinel_); });
 }
 
+void C10dBackend::overwrite(const sim::Value& bytes) {
+  guarded([&] { store_->set(key_, bytes); });
+}
+
+sim::Value C10dBackend::stored() {
+  return guarded([&] { return store_->get(key_); });
+}
+
+sim::Value C10dBackend::write(const sim::Value& expected, const sim::Value& offered) {
+  return guarded([&] { return store_->compare_set(key_, expected, offered); });
+}
+
 std::optional<StoredState> C10dBackend::get_state() {
-  // In a store that has come up empty a get would wait for what no agent is going to write.
-  const sim::Value stored =
-      variant_ == Variant::hardened ? put_sentinel() : guarded([&] { return store_->get(key_); });
-  if (stored == sentinel_) return std::nullopt;
-  return StoredState{decode_stored(stored), stored};
+  const sim::Value present = stored();
+  if (present == sentinel_) return std::nullopt;
+  return StoredState{decode_stored(present), present};
 }
 
 std::optional<SetStateResult> C10dBackend::set_state(const sim::Value& bytes,
                                                      const std::optional<Token>& token) {
   const sim::Value offered = base64_encode(bytes);
-  if (planted_.has(Planted::rendezvous_write_without_compare)) {
-    guarded([&] { store_->set(key_, offered); });
-    return SetStateResult{bytes, offered, true};
-  }
   const sim::Value& expected = token && !token->empty() ? *token : sentinel_;
   const std::uint64_t repeats = store_->repeats();
-  sim::Value stored = guarded([&] { return store_->compare_set(key_, expected, offered); });
-  // An agent that loses a race is told another value; its own expectation means that there is none.
-  if (variant_ == Variant::hardened && stored == expected && stored != offered) {
-    put_sentinel();
-    stored = guarded([&] { return store_->compare_set(key_, sentinel_, offered); });
-  }
+  const sim::Value stored = write(expected, offered);
   if (stored == sentinel_) return std::nullopt;
   const sim::Value decoded = decode_stored(stored);
   const bool has_set = decoded == bytes;
   return SetStateResult{decoded, stored, has_set, !has_set && store_->repeats() != repeats};
 }
 
-namespace {
-
-/// No longer than the others take to give a silent node up: who has not heard by then is no member.
-sim::Duration reply_timeout(const RendezvousParameters& parameters, sim::Duration at_most) {
-  const RendezvousSettings settings = dynamic_settings(parameters);
-  const sim::Duration timeout =
-      settings.keep_alive_interval * (settings.keep_alive_max_attempt - 1);
-  return std::min(at_most, timeout);
+C10dStore C10dStoreCreation::create() {
+  const std::string type = lower_trimmed(parameters_.get("store_type").value_or("tcp"));
+  if (type == "file") return {nullptr, file_store(ports_, parameters_)};
+  if (type == "tcp") return create_tcp();
+  throw std::invalid_argument("invalid store type \"" + type + "\": expected \"tcp\" or \"file\"");
 }
 
-}  // namespace
+sim::Endpoint C10dStoreCreation::endpoint() const {
+  return parse_endpoint(parameters_.endpoint, kC10dDefaultPort);
+}
 
-C10dStore create_c10d_store(sim::Ports& ports, const RendezvousParameters& parameters) {
-  const std::string type = lower_trimmed(parameters.get("store_type").value_or("tcp"));
-  if (type == "file") return {nullptr, file_store(ports, parameters)};
-  if (type != "tcp") {
-    throw std::invalid_argument("invalid store type \"" + type +
-                                "\": expected \"tcp\" or \"file\"");
-  }
-  const sim::Endpoint endpoint =
-      parse_endpoint(parameters.endpoint, kDefaultPort, parameters.variant);
-  const std::optional<bool> configured = parameters.get_as_bool("is_host");
-  const bool all_host = parameters.planted.has(Planted::c10d_everyone_hosts);
-  const bool is_host = configured ? *configured
-                                  : all_host || matches_this_machine(ports.network, endpoint.host,
-                                                                     parameters.variant);
+bool C10dStoreCreation::is_own(const std::string& host) const {
+  return matches_this_machine(ports_.network, host, parameters_.variant);
+}
+
+C10dStore C10dStoreCreation::create_tcp() {
+  const sim::Endpoint where = endpoint();
+  const std::optional<bool> configured = parameters_.get_as_bool("is_host");
+  const bool is_host = configured ? *configured : is_own(where.host);
   const sim::Duration read_timeout =
-      parameters.get_as_seconds("read_timeout").value_or(kDefaultReadTimeout);
+      parameters_.get_as_seconds("read_timeout").value_or(kDefaultReadTimeout);
   if (read_timeout <= sim::Duration::zero()) {
     throw std::invalid_argument("the read timeout must be a positive number of seconds");
   }
   C10dStore result;
-  const bool hosts_instead =
-      parameters.planted.has(Planted::c10d_hosts_when_unreachable) && !is_host;
+  const bool hosts_instead = !is_host && hosts_when_unreachable();
   for (const bool as_host : {is_host, hosts_instead}) {
     try {
-      if (as_host) {
-        result.server = serve_tcp_store(ports, endpoint.port, "rendezvous", parameters.planted);
-      }
-      TcpStoreOptions options;
-      options.endpoint = endpoint;
-      if (result.server != nullptr) {
-        options.endpoint.port = result.server->port();
-        if (all_host) options.endpoint.host = "localhost";
-      }
-      options.timeout = read_timeout;
-      if (parameters.variant == Variant::hardened) {
-        // An agent that serves it needs no name to find it, nor an answer from the resolver.
-        if (result.server != nullptr) options.endpoint.host = "localhost";
-        options.reply_timeout = reply_timeout(parameters, options.reply_timeout);
-        options.interruptible = true;
-        options.pause = [&ports](sim::MonotonicTime until) {
-          interruptible_sleep_until(ports, until);
-        };
-      }
-      options.variant = parameters.variant;
-      options.planted = parameters.planted;
-      result.store = connect_tcp_store(ports, options);
+      attempt(result, where, read_timeout, as_host);
       return result;
     } catch (const StoreError& error) {
-      // Others may have come to this node's store already, which only it itself has not reached.
-      if (parameters.variant != Variant::hardened) result = {};
-      // Somebody else on this machine may host it already: once more as a client, unless told to
+      on_failure(result);
+      // Another process of this machine may host it already: once more as a client, unless told to
       // host.
       if ((as_host || hosts_instead) && !configured) continue;
       throw RendezvousConnectionError(std::string("the connection to the C10d store has failed: ") +
@@ -191,6 +151,19 @@ C10dStore create_c10d_store(sim::Ports& ports, const RendezvousParameters& param
     }
   }
   throw RendezvousConnectionError("the connection to the C10d store has failed");
+}
+
+void C10dStoreCreation::attempt(C10dStore& made, const sim::Endpoint& endpoint,
+                                sim::Duration timeout, bool serves) {
+  if (serves)
+    made.server = serve_tcp_store(ports_, endpoint.port, "rendezvous", parameters_.planted);
+  TcpStoreOptions options;
+  options.endpoint = endpoint;
+  if (made.server != nullptr) options.endpoint.port = made.server->port();
+  options.timeout = timeout;
+  options.variant = parameters_.variant;
+  adapt(options, made.server != nullptr);
+  made.store = connect_tcp_store(ports_, options, parameters_.planted);
 }
 
 }  // namespace hooke::model

@@ -9,11 +9,8 @@
 
 namespace hooke::model {
 
-EtcdV2Backend::EtcdV2Backend(std::shared_ptr<EtcdV2Client> client, const std::string& run_id,
-                             PlantedSet planted)
-    : client_(std::move(client)),
-      path_(etcd_state_path(run_id)),
-      fenced_(!planted.has(Planted::etcd_write_without_fence)) {
+EtcdV2Backend::EtcdV2Backend(std::shared_ptr<EtcdV2Client> client, const std::string& run_id)
+    : client_(std::move(client)), path_(etcd_state_path(run_id)) {
   HOOKE_CHECK(client_ != nullptr, "a backend has a client");
 }
 
@@ -53,7 +50,7 @@ EtcdV2Write EtcdV2Backend::write_of(const sim::Value& bytes, std::uint64_t fence
   EtcdV2Write write{.value = base64_encode(bytes).bytes(), .ttl_seconds = kEtcdStateTtlSeconds};
   if (fence == 0) {
     write.previous_exists = false;
-  } else if (fenced_) {
+  } else {
     write.previous_index = fence;
   }
   return write;

@@ -8,7 +8,6 @@
 
 #include "model/etcd/v2_client.h"
 #include "model/rendezvous/dynamic/backend.h"
-#include "model/variant/planted.h"
 
 namespace hooke::model {
 
@@ -19,8 +18,7 @@ namespace hooke::model {
 class EtcdV2Backend : public RendezvousBackend {
  public:
   /// std::invalid_argument for an empty run id.
-  EtcdV2Backend(std::shared_ptr<EtcdV2Client> client, const std::string& run_id,
-                PlantedSet planted = {});
+  EtcdV2Backend(std::shared_ptr<EtcdV2Client> client, const std::string& run_id);
   [[nodiscard]] std::string name() const override { return "etcd-v2"; }
   void set_read_timeout(sim::Duration timeout) override { client_->set_read_timeout(timeout); }
 
@@ -44,7 +42,6 @@ class EtcdV2Backend : public RendezvousBackend {
  private:
   std::shared_ptr<EtcdV2Client> client_;
   std::string path_;
-  bool fenced_;
 };
 
 }  // namespace hooke::model

@@ -6,6 +6,7 @@
 
 #include "model/observe/python_error.h"
 #include "model/store/free_port.h"
+#include "model/store/kinds/tcp_stores.h"
 
 namespace hooke::model {
 namespace {
@@ -56,8 +57,7 @@ std::uint16_t Bootstrap::serve() {
   TcpStoreOptions options;
   options.endpoint = {local_addr_, server_->port()};
   options.timeout = kStoreTimeout;
-  options.planted = planted_;
-  own_client_ = connect_tcp_store(ports_, options);
+  own_client_ = connect_tcp_store(ports_, options, planted_);
   return served_port();
 }
 

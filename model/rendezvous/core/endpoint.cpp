@@ -55,8 +55,7 @@ std::optional<Address> address_of(const std::string& host) {
 
 }  // namespace
 
-sim::Endpoint parse_endpoint(const std::string& given, std::uint16_t default_port,
-                             Variant variant) {
+sim::Endpoint parse_endpoint(const std::string& given, std::uint16_t default_port) {
   const std::string text = trimmed(given);
   if (text.empty()) return {"localhost", sim::PortNumber{default_port}};
   std::string host = text;
@@ -66,12 +65,6 @@ sim::Endpoint parse_endpoint(const std::string& given, std::uint16_t default_por
   if (!bracketed && colon != std::string::npos) {
     host = text.substr(0, colon);
     port = parse_port(text.substr(colon + 1), text);
-  }
-  if (variant == Variant::hardened && !bracketed && host.find(':') != std::string::npos &&
-      host.front() != '[') {
-    throw std::invalid_argument("the rendezvous endpoint \"" + text +
-                                "\" is ambiguous: write an IPv6 address in brackets, [" + text +
-                                "] or [ADDRESS]:PORT");
   }
   if (host.size() > 1 && host.front() == '[' && host.back() == ']')
     host = host.substr(1, host.size() - 2);
@@ -83,15 +76,12 @@ sim::Endpoint parse_endpoint(const std::string& given, std::uint16_t default_por
   return {host, sim::PortNumber{port}};
 }
 
-bool matches_this_machine(sim::Network& network, const std::string& given, Variant variant) {
-  const auto as_compared = [&](std::string name) {
-    if (variant == Variant::hardened) {
-      std::transform(name.begin(), name.end(), name.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-      });
-    }
-    return name;
-  };
+std::string as_written(std::string name) {
+  return name;
+}
+
+bool matches_this_machine(sim::Network& network, const std::string& given, Variant variant,
+                          const NameForm& as_compared) {
   const std::string host = as_compared(given);
   if (host == "localhost") return true;
   const std::optional<Address> literal = address_of(host);

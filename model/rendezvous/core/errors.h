@@ -31,10 +31,10 @@ HOOKE_RENDEZVOUS_ERROR(RendezvousConnectionError);
 HOOKE_RENDEZVOUS_ERROR(RendezvousStateError);
 /// A spare found the rendezvous closed: leave without failure (2.x).
 HOOKE_RENDEZVOUS_ERROR(RendezvousGracefulExitError);
-/// Hardened: the group that this node has joined lost a member before it was at work.
+/// Of GroupKeeping: the group that this node has joined lost a member before it was at work.
 HOOKE_RENDEZVOUS_ERROR(RendezvousGroupLostError);
-/// Hardened: no restart is left for such a loss, nor has another round begun: the job has failed
-/// for all of its nodes.
+/// Of GroupKeeping: no restart is left for such a loss, nor has another round begun: the job has
+/// failed for all of its nodes.
 HOOKE_RENDEZVOUS_ERROR(RendezvousJobLostError);
 
 #undef HOOKE_RENDEZVOUS_ERROR

@@ -1,6 +1,6 @@
 #pragma once
-// The problem: a store that ends with the agent that hosts it is taken from those who still need it
-//
+// The problem: a store that ends with the agent that hosts it is taken from agents that still need
+// it.
 
 #include "model/store/tcp_store.h"
 #include "sim/port/ports.h"

@@ -1,5 +1,5 @@
 #pragma once
-// Who a node is and which limits it applies
+// Which node this is and which limits it applies
 // (torch/distributed/elastic/rendezvous/dynamic_rendezvous.py: _NodeDesc, RendezvousTimeout,
 // RendezvousSettings). Settings are local: they are neither stored in nor compared through the
 // shared state.
@@ -21,8 +21,8 @@ inline constexpr sim::Duration kPollInterval = std::chrono::seconds(1);
 /// Identity of a participant. Ordered by (addr by code point, pid, local_id); this order assigns
 /// ranks. UTF-8 compares by code point when compared as unsigned bytes.
 struct NodeDesc {
-  /// PyTorch numbers the handlers of a process, of which there are never so many; hardened agents
-  /// draw a number that is no smaller.
+  /// PyTorch numbers the handlers of a process, of which there are never so many: a number that is
+  /// no smaller was drawn.
   static constexpr std::int64_t kHandlersMax = 1 << 16;
   std::string addr;  ///< 1.13 calls it fqdn
   std::int64_t pid = 0;
@@ -49,13 +49,12 @@ struct RendezvousSettings {
   RendezvousTimeout timeout;
   sim::Duration keep_alive_interval = std::chrono::seconds(5);
   std::int64_t keep_alive_max_attempt = 3;
-  /// How long one read of the backend may take; hardened: how long a join outlasts a backend that
-  /// cannot be reached.
+  /// How long one read of the backend may take.
   sim::Duration read_timeout = std::chrono::seconds(60);
   Variant variant = Variant::torch_2_x;
   /// Known defect: a complete round whose last participant has died stays complete (#59663).
   bool complete_stays = false;
-  /// Known defect: who becomes rank 0 only in a later round has no store for the workers (#182221).
+  /// Known defect: a node of rank 0 only since a later round has no store for workers (#182221).
   bool later_rank_zero_fails = false;
   PlantedSet planted{};
 };

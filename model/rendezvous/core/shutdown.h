@@ -12,7 +12,7 @@
 namespace hooke::model {
 
 struct ShutdownOptions {
-  /// Wait until the other participants of the round are done before closing for everybody.
+  /// Wait until the other participants of the round are done before closing for all.
   bool graceful = false;
   /// How long to wait for them; above 0.
   sim::Duration timeout = std::chrono::seconds(30);

@@ -53,7 +53,7 @@ struct DeadNode {
 };
 
 /// The tables of PyTorch's operations. What stands in the protected part is one row or one number
-/// each; model/hardened and model/planted replace them.
+/// each, which a derived class may replace.
 class Decisions {
  public:
   /// `settings` must outlive this.

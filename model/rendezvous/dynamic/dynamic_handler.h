@@ -12,8 +12,8 @@
 
 namespace hooke::model {
 
-/// The handler of one node. What is protected and virtual is a step of PyTorch's that others
-/// replace (model/hardened, model/planted).
+/// The handler of one node. What is protected and virtual is a step of PyTorch's that a
+/// derived class may replace.
 class DynamicHandler : public RendezvousHandler {
  public:
   /// No traffic yet.

@@ -13,7 +13,7 @@
 namespace hooke::model {
 
 /// Tells every write that may have been carried out, and of the reads the first that shows a state
-/// and the last. A write that this node has lost is a read. Who is killed in the middle of a write
+/// and the last. A write that this node has lost is a read. A node that is killed in a write
 /// tells nothing of it: that write expected what he told last.
 class StateWitness {
  public:

@@ -301,7 +301,7 @@ std::optional<sim::Duration> LegacyEtcdRendezvous::stay_of(
   return missing.empty() ? std::optional(settings_.timeout) : std::nullopt;
 }
 
-/// Somebody of the version is dead: the version goes, whichever others are in it (incident 4).
+/// A node of the version is dead: the version goes, whichever others are in it (incident 4).
 bool LegacyEtcdRendezvous::set_free(const Active& seen, const std::vector<std::string>& missing) {
   run_->remove(seen);
   ports_.trace.emit(events::rendezvous_evicted,

@@ -129,7 +129,7 @@ class LegacyEtcdRendezvous {
 
   // ---- what others ask ----
   virtual std::int64_t waiting_in(const LegacyState& state);
-  /// False when somebody was faster.
+  /// False when another node was faster.
   virtual bool try_close();
   bool replace_by_closed(const Active& seen);
 

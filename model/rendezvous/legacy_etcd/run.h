@@ -46,7 +46,7 @@ class LegacyEtcdRun {
   virtual Active read();
   /// False when there is a state already. `ttl` in seconds.
   bool create(const LegacyState& state, std::int64_t ttl);
-  /// Replaces the text that was read; false when somebody was faster. `ttl` 0: for good.
+  /// Replaces the text that was read; false when another write was faster. `ttl` 0: for good.
   bool replace(const Active& seen, const LegacyState& state, std::int64_t ttl = 0);
   void remove(const Active& seen);
 

@@ -10,7 +10,7 @@
 namespace hooke::model {
 
 /// What becomes of a state that the other generation of PyTorch has written, whose nodes have their
-/// address under another name. An onlooker reads it; an agent must not write it back, for those who
+/// address under another name. An onlooker reads it; no agent may write it back, for nodes that
 /// have written it could not read it any more.
 enum class Foreign : unsigned char { read, refused };
 

@@ -1,7 +1,7 @@
 #pragma once
 // The shared state of a dynamic rendezvous (dynamic_rendezvous.py:_RendezvousState). Nodes exchange
 // it as one opaque value; here it is immutable once published and shared by reference between all
-// who read it.
+// that read it.
 
 #include <boost/smart_ptr/local_shared_ptr.hpp>
 #include <boost/smart_ptr/make_local_shared.hpp>

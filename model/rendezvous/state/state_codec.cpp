@@ -1,4 +1,4 @@
-// A state as a payload that turns into bytes only when somebody looks.
+// A state as a payload that turns into bytes only when a reader looks.
 #include "model/rendezvous/state/state_codec.h"
 
 #include <optional>

@@ -12,7 +12,7 @@
 namespace hooke::model {
 
 /// Wraps `state` as a value of the exact size its pickle has; the pickle is produced only when
-/// somebody asks for the bytes. Times must be whole microseconds: checked when size or bytes are
+/// a reader asks for the bytes. Times must be whole microseconds: checked when size or bytes are
 /// asked for.
 sim::Value encode_state(StateRef state, Variant variant);
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "model/rendezvous/core/errors.h"
-#include "model/store/tcp_store.h"
+#include "model/store/kinds/tcp_stores.h"
 #include "properties/unit/scenarios/test_scenario.h"
 #include "scenarios/simulated/cluster.h"
 #include "sim/world/world.h"

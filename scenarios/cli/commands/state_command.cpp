@@ -19,7 +19,7 @@
 #include "model/rendezvous/etcd_factory.h"
 #include "model/rendezvous/observer.h"
 #include "model/store/file_store.h"
-#include "model/store/tcp_store.h"
+#include "model/store/kinds/tcp_stores.h"
 #include "reports/rendezvous_view.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/seconds.h"

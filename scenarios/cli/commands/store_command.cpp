@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "model/etcd/embedded_server.h"
-#include "model/store/tcp_store.h"
+#include "model/store/kinds/tcp_stores.h"
 #include "scenarios/cli/commands.h"
 #include "sim/real/real_process.h"
 

@@ -12,7 +12,7 @@
 #include "model/rendezvous/core/endpoint.h"
 #include "model/rendezvous/core/errors.h"
 #include "model/rendezvous/observer.h"
-#include "model/store/tcp_store.h"
+#include "model/store/kinds/tcp_stores.h"
 #include "reports/trace_file.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/format/loader.h"

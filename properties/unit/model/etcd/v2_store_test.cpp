@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "model/etcd/v2_server.h"
+#include "model/hardened/etcd/hardened_etcd_v2_store.h"
 #include "model/observe/python_error.h"
 #include "model/store/base64.h"
 #include "properties/unit/sim/world/test_world.h"

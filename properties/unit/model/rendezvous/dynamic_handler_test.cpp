@@ -2,7 +2,7 @@
 // equal descriptors, equal writes, a write that failed.
 #include <gmock/gmock.h>
 
-#include "model/rendezvous/backends/c10d_backend.h"
+#include "model/rendezvous/c10d_factory.h"
 #include "properties/unit/model/rendezvous/dynamic_handlers.h"
 
 namespace hooke::model {
@@ -216,8 +216,8 @@ TEST_F(DynamicHandlers, two_who_write_equal_bytes_have_both_written) {  // R-38,
   serve("c10d");
   int wins = 0;
   node("a", parameters(1, 1), [&](Ports& ports, RendezvousHandler&) {
-    C10dBackend one(create_c10d_store(ports, parameters(1, 1)).store, "x", Variant::torch_2_x);
-    C10dBackend other(create_c10d_store(ports, parameters(1, 1)).store, "x", Variant::torch_2_x);
+    C10dBackend one(create_c10d_store(ports, parameters(1, 1)).store, "x");
+    C10dBackend other(create_c10d_store(ports, parameters(1, 1)).store, "x");
     const sim::Value bytes(std::string("the same"));
     for (C10dBackend* backend : {&one, &other}) {
       const auto result = backend->set_state(bytes, std::nullopt);

@@ -6,6 +6,7 @@
 
 #include <stdexcept>
 
+#include "model/hardened/core/hardened_endpoint.h"
 #include "properties/unit/sim/world/test_world.h"
 
 namespace hooke::model {
@@ -38,12 +39,11 @@ TEST(Endpoint, an_address_of_version_6_without_brackets_is_split_at_its_last_col
 
 TEST(Endpoint, an_address_of_version_6_without_brackets_is_refused_where_hardened) {
   for (const char* text : {"fe80::1:1234", "fe80::1", "::1"}) {
-    EXPECT_THROW(static_cast<void>(parse_endpoint(text, 29'400, Variant::hardened)),
-                 std::invalid_argument)
+    EXPECT_THROW(static_cast<void>(parse_unambiguous_endpoint(text, 29'400)), std::invalid_argument)
         << text;
   }
   for (const char* text : {"[fe80::1]:1234", "[fe80::1]", "node:1234", "node"}) {
-    EXPECT_EQ(parse_endpoint(text, 29'400, Variant::hardened), parse_endpoint(text, 29'400));
+    EXPECT_EQ(parse_unambiguous_endpoint(text, 29'400), parse_endpoint(text, 29'400));
   }
 }
 
@@ -64,14 +64,14 @@ TEST(Endpoint, that_is_none_is_refused_with_the_text_and_what_is_wrong_with_it) 
 
 /// Whether node "a" takes `host` for itself; "b" is another node.
 bool matches(const std::string& host, const std::function<void(world::TestWorld&)>& prepare,
-             Variant variant = Variant::torch_2_x) {
+             Variant variant = Variant::torch_2_x, const NameForm& form = as_written) {
   world::TestWorld test;
   const sim::NodeId a = test.node("a");
   test.node("b");
   prepare(test);
   bool result = false;
   test.start(a, "agent", [&](Ports& ports) {
-    result = matches_this_machine(ports.network, host, variant);
+    result = matches_this_machine(ports.network, host, variant, form);
     return 0;
   });
   test.run();
@@ -101,7 +101,7 @@ TEST(HostMatching, is_case_sensitive_where_names_are_not) {  // R-36
 
 TEST(HostMatching, ignores_the_case_of_letters_where_hardened) {
   EXPECT_TRUE(matches(
-      "A", [](world::TestWorld&) {}, Variant::hardened));
+      "A", [](world::TestWorld&) {}, Variant::torch_2_x, in_lower_case));
 }
 
 TEST(HostMatching, follows_an_alias_by_its_address) {

@@ -6,7 +6,7 @@
 
 #include "model/etcd/v2_server.h"
 #include "model/rendezvous/registry.h"
-#include "model/store/tcp_store.h"
+#include "model/store/kinds/tcp_stores.h"
 #include "properties/unit/sim/world/test_world.h"
 
 namespace hooke::model {

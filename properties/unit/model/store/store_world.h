@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "model/store/tcp_store.h"
+#include "model/store/kinds/tcp_stores.h"
 #include "properties/unit/sim/world/test_world.h"
 
 namespace hooke::model {

@@ -1,6 +1,7 @@
 // A store over a long time: clients come, work, wait for what never comes, and go in any of these.
 #include <gtest/gtest.h>
 
+#include "model/store/kinds/tcp_stores.h"
 #include "properties/unit/model/store/raw_store.h"
 
 namespace hooke::model {

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "model/store/kinds/tcp_stores.h"
 #include "properties/fuzz/lone_server.h"
 #include "properties/unit/sim/world/test_world.h"
 

@@ -1,9 +1,8 @@
 // The TCPStore, client against server, over the simulated network.
-#include "model/store/tcp_store.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/store/kinds/tcp_stores.h"
 #include "model/store/store_helpers.h"
 #include "model/store/wire.h"
 #include "store_world.h"

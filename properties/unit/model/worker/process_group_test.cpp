@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "model/observe/python_error.h"
+#include "model/store/kinds/tcp_stores.h"
 #include "properties/unit/sim/world/test_world.h"
 
 namespace hooke::model {

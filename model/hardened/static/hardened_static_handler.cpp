@@ -1,0 +1,50 @@
+#include "model/hardened/static/hardened_static_handler.h"
+
+#include "model/rendezvous/core/linger.h"
+#include "model/signals/signal_gate.h"
+#include "model/store/retrying_store.h"
+
+namespace hooke::model {
+namespace {
+
+/// For how long a store that cannot be reached is asked again.
+constexpr sim::Duration kOutage = std::chrono::seconds(60);
+
+}  // namespace
+
+TcpStoreOptions HardenedStaticHandler::store_options() const {
+  TcpStoreOptions options = StaticHandler::store_options();
+  options.interruptible = true;
+  options.pause = [this](sim::MonotonicTime until) { interruptible_sleep_until(ports_, until); };
+  return options;
+}
+
+std::shared_ptr<Store> HardenedStaticHandler::round_store() {
+  return make_retrying_store(ports_, StaticHandler::round_store(), kOutage,
+                             [this] { check_signals(ports_); });
+}
+
+std::int64_t HardenedStaticHandler::joined(std::int64_t before) {
+  if (!heard_) heard_ = ports_.clock.monotonic_now();
+  try {
+    const std::int64_t now = StaticHandler::joined(before);
+    heard_ = ports_.clock.monotonic_now();
+    return now;
+  } catch (const StoreNetworkError&) {
+    // The others are counted already and wait for what this agent has to say.
+    if (ports_.clock.monotonic_now() >= *heard_ + kOutage) throw;
+    return before;
+  }
+}
+
+void HardenedStaticHandler::before_next_look() {
+  check_signals(ports_);
+}
+
+void HardenedStaticHandler::linger() {
+  if (server_ == nullptr) return;
+  store_ = nullptr;  // this node's own connection
+  serve_on(ports_, *server_, kOutage);
+}
+
+}  // namespace hooke::model

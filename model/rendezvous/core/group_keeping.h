@@ -1,0 +1,74 @@
+#pragma once
+// The problem: PyTorch's handler says whether nodes wait, and nothing of what becomes of a group.
+// This is what an agent may ask besides. Each method has the answer of a handler that knows
+// nothing, as PyTorch's.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "model/store/store.h"
+#include "sim/port/time.h"
+
+namespace hooke::model {
+
+enum class GroupState : unsigned char {
+  whole,
+  broken,  ///< a member is gone, or this node itself has been given up (R-1, R-2)
+  over,    ///< no agent has its round any more: the others meet anew, if they have not done so
+  closed,  ///< no other round can come
+};
+
+/// What has followed a round without one of its nodes.
+enum class Successor : unsigned char {
+  none,
+  begun,     ///< a round that can still be joined
+  complete,  ///< one that can not
+};
+
+class GroupKeeping {
+ public:
+  virtual ~GroupKeeping() = default;
+  /// Other participants of the current round that are alive, by what the backend knows of them; 0
+  /// where it knows nothing (static).
+  virtual std::int64_t others_at_work() { return 0; }
+  /// What has become of the group that next_rendezvous returned. A handler that
+  /// knows also renews a heartbeat here that no other agent renews.
+  virtual GroupState group_state() { return GroupState::whole; }
+  /// In a store that came up empty another group has that group's round, as far as is known.
+  virtual bool round_is_taken() { return false; }
+  /// What has followed the round that next_rendezvous returned, as far as the backend can
+  /// tell. What becomes of a node that is not in a round that is complete decides nothing for it.
+  virtual Successor successor() { return Successor::none; }
+  /// `call` is made in next_rendezvous() when this node is about to wait beside a round
+  /// of others, where these need not hear of it, since no agent is admitted to a full one.
+  virtual void when_waiting(std::function<void()> /*call*/) {}
+  /// `was_the_end` is asked in next_rendezvous() when this node, which has waited beside
+  /// `round`, is about to begin another in place of members that have gone and closed nothing.
+  /// An agent that says that the job has ended with them, by what they left in the `store` of the
+  /// round, has the rendezvous closed, and RendezvousGracefulExitError raised. It may raise
+  /// StoreError.
+  virtual void when_abandoned(
+      std::function<bool(std::int64_t round, Store& store)> /*was_the_end*/) {}
+  /// Ranks of that group whose nodes are no participants any more; empty where that is not known.
+  virtual std::vector<std::int64_t> missing_ranks() { return {}; }
+  /// The agent has its ranks: from now on a wait on the round's store goes on when the group loses
+  /// a member, which before that ends it with RendezvousGroupLostError.
+  virtual void group_formed() {}
+  /// For how long an agent at work may go without its rendezvous before the others must take it
+  /// for dead; nullopt: not for a moment.
+  [[nodiscard]] virtual std::optional<sim::Duration> outage_limit() const { return std::nullopt; }
+  /// Takes this node out of the rendezvous, which stays open for the others (L-2, L-3);
+  /// false when that cannot be done. Stops background work.
+  virtual bool leave() { return false; }
+  /// Serves on what this process serves to others, as long as they ask for it; a caught
+  /// signal ends that. Nothing else may be called afterwards.
+  virtual void linger() {}
+  /// A store of the whole job, which outlives rounds, agents and restarts, with a prefix of its own
+  /// that no PyTorch agent uses; null where the backend has none.
+  virtual std::shared_ptr<Store> job_store() { return nullptr; }
+};
+
+}  // namespace hooke::model
