@@ -5,8 +5,6 @@
 namespace hooke::interop {
 namespace {
 
-using testing::HasSubstr;
-
 constexpr const char* kActiveVersion = "/torchelastic/p2p/run_job/rdzv/active_version";
 
 /// The state of the job as it stands in etcd.
@@ -34,6 +32,44 @@ TEST_F(EtcdFaults, a_legacy_waiter_whose_watch_etcd_ends_counts_itself_twice) {
                    [&] { return times(state_in(ports, etcd), "\"num_workers_waiting\": 2") == 1; }))
         << state_in(ports, etcd) << proxy_of->output() << waits->output();
   });
+}
+
+/// "PUT active_version", "GET active_version wait" and so on, up to the making of the store.
+std::vector<std::string> requests_until_store(const std::string& shown) {
+  std::vector<std::string> out;
+  std::istringstream lines(shown);
+  for (std::string line; std::getline(lines, line);) {
+    if (times(line, "refresh=") != 0) continue;  // by a thread of its own
+    std::istringstream words(line);
+    std::string action, method, target, form;
+    words >> action >> method >> target >> form;
+    if (action != "show") continue;
+    std::string path = target.substr(0, target.find('?'));
+    if (path.ends_with('/')) path.pop_back();
+    std::string request = method + path.substr(path.rfind('/'));
+    if (times(target, "wait=true") != 0) request += " wait";
+    if (times(form, "dir=true") != 0) request += " dir";
+    out.push_back(request);
+    if (times(path, "/kv") != 0) break;
+  }
+  return out;
+}
+
+/// The minimum is there at once, and the last call waits for the maximum in vain.
+TEST_F(EtcdFaults, a_legacy_last_call_asks_as_often_as_pytorchs) {
+  std::map<Kind, std::vector<std::string>> asked;
+  for_each_agent(
+      [&](Ports& ports, model::EmbeddedEtcd& etcd, const fs::path& directory, Kind kind) {
+        const auto [proxy_of, port] = proxy(ports, directory, etcd, {"show 9999 /v2/keys"});
+        std::vector<std::string> with = options("etcd", port);
+        with.insert(with.end(), {"--nnodes=1:2", "--rdzv-conf=last_call_timeout=3"});
+        const auto agent_of = agent(ports, directory, kind, with, "exit 0");
+        EXPECT_EQ(agent_of->end(90s), 0) << agent_of->output();
+        asked[kind] = requests_until_store(proxy_of->output());
+      });
+  ASSERT_THAT(asked[Kind::torchrun], testing::Contains("GET/active_version wait"));
+  EXPECT_THAT(asked[Kind::torchrun].back(), "PUT/kv dir");
+  EXPECT_EQ(asked[Kind::hooke], asked[Kind::torchrun]);
 }
 
 }  // namespace

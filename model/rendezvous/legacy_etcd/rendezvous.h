@@ -60,6 +60,8 @@ class LegacyEtcdRendezvous {
   [[nodiscard]] std::string store_path(std::int64_t version) const {
     return run_->store_path(version);
   }
+  /// Makes its directory.
+  void create_store(std::int64_t version) { run_->create_store(version); }
 
  protected:
   using Active = LegacyEtcdRun::Active;
@@ -81,8 +83,8 @@ class LegacyEtcdRendezvous {
   virtual void on_closed() {}
   /// A version is being set up or confirmed by others, as read at `index`.
   virtual void wait_for_others(std::uint64_t index);
-  /// False when a version is there already.
-  bool try_create();
+  /// The version that this node has begun; nullopt when one is there already.
+  std::optional<Active> try_create();
   /// Advances the counter of versions and makes the directory of the next one.
   std::int64_t next_version();
   /// RendezvousError when the counter is gone or another node has advanced it meanwhile; EtcdError
