@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "model/etcd/v2_store.h"
+#include "model/hardened/etcd/hardened_etcd_v2_store.h"
 #include "model/hardened/legacy_etcd/hardened_handler.h"
 #include "model/observe/python_error.h"
 #include "model/planted/planted_legacy_rendezvous.h"

@@ -4,6 +4,7 @@
 
 #include "model/etcd/v2_store.h"
 #include "model/etcd/v3_store.h"
+#include "model/hardened/etcd/hardened_etcd_v2_store.h"
 #include "model/rendezvous/backends/c10d_backend.h"
 #include "model/rendezvous/backends/etcd_backend.h"
 #include "model/rendezvous/dynamic/dynamic_settings.h"

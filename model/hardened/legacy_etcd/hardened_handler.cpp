@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "model/etcd/v2_store.h"
+#include "model/hardened/etcd/hardened_etcd_v2_store.h"
 #include "model/observe/trace_events.h"
 #include "model/signals/signal_gate.h"
 #include "model/store/retrying_store.h"

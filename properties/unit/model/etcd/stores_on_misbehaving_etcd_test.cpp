@@ -7,6 +7,7 @@
 
 #include "model/etcd/v2_store.h"
 #include "model/etcd/v3_store.h"
+#include "model/hardened/etcd/hardened_etcd_v2_store.h"
 #include "properties/unit/model/etcd/misbehaving_etcd.h"
 
 namespace hooke::model {
