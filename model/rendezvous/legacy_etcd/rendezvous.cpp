@@ -156,6 +156,7 @@ LegacyEtcdRun::Active LegacyEtcdRendezvous::join(std::int64_t version, std::int6
 
 void LegacyEtcdRendezvous::last_call(std::int64_t version, std::int64_t rank,
                                      sim::Duration deadline) {
+  before_last_call();
   for (Active seen = run_->read();;) {
     check_place(seen.state, rank);
     if (seen.state.status == Status::frozen && seen.state.version == version) return;

@@ -101,6 +101,7 @@ class LegacyEtcdRendezvous {
   /// The rank whose node makes the last call.
   [[nodiscard]] virtual std::int64_t last_caller() const { return settings_.min_nodes - 1; }
   [[nodiscard]] virtual sim::Duration last_call_span() const { return settings_.last_call; }
+  virtual void before_last_call() {}
   void last_call(std::int64_t version, std::int64_t rank, sim::Duration deadline);
   void wait_for_peers(std::int64_t version, std::int64_t rank);
   /// While it waits, this node has read that state.
