@@ -63,6 +63,25 @@ TEST_F(DynamicHandlers, a_node_that_is_alone_by_its_settings_waits_a_little_too_
   EXPECT_LT(*longest - *shortest, 301ms);
 }
 
+TEST_F(DynamicHandlers, two_of_one_process_are_two_nodes) {
+  serve("c10d");
+  const RendezvousParameters own = parameters(1, 2);
+  node("a", own, [&](Ports& ports, RendezvousHandler& first) {
+    const auto second = RendezvousRegistry::with_builtins().create(ports, own);
+    first.next_rendezvous();
+    bool is_over = false;
+    ports.executor.spawn("second", [&] {
+      EXPECT_THROW(second->next_rendezvous(), RendezvousClosedError);
+      is_over = true;
+    });
+    sleep(ports, 5s);
+    EXPECT_EQ(first.num_nodes_waiting(), 1);
+    first.set_closed();
+    while (!is_over) sleep(ports, 1s);
+  });
+  run(1);
+}
+
 TEST_F(DynamicHandlers, who_waits_misses_no_last_call_however_short_where_hardened) {
   serve("c10d");
   RendezvousParameters own = parameters(1, 2);
