@@ -133,7 +133,7 @@ std::optional<EtcdV2Answer> EtcdV2Client::watch(const std::string& path,
   std::string target = target_of(path) + "?wait=true&recursive=true";
   if (index) target += "&waitIndex=" + std::to_string(*index);
   const auto response = members_->watch(request("GET", target), deadline);
-  if (!response || response->body.empty()) return std::nullopt;
+  if (!response) return std::nullopt;
   return answer_of(*response);
 }
 

@@ -66,8 +66,9 @@ class EtcdV2Client {
   EtcdV2Answer put(const std::string& path, const EtcdV2Write& write);
   /// Deletes a key that has that value: kCompareFailed, kKeyNotFound.
   void compare_and_delete(const std::string& path, const std::string& value);
-  /// The first change at or below `path` since `index`; nullopt when none comes until `deadline` or
-  /// etcd ends the poll. EtcdError kIndexCleared when etcd has forgotten that far back.
+  /// The first change at or below `path` since `index`; nullopt when none comes until `deadline`.
+  /// EtcdError kIndexCleared when etcd has forgotten that far back; EtcdConnectionError for a poll
+  /// that etcd ends without a word, of which python-etcd says that it is no JSON.
   std::optional<EtcdV2Answer> watch(const std::string& path, std::optional<std::uint64_t> index,
                                     sim::MonotonicTime deadline);
 

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/observe/python_error.h"
-#include "model/store/base64.h"
 #include "model/store/decimal.h"
 
 namespace hooke::model {
@@ -21,19 +19,6 @@ constexpr sim::Duration kCasDelayMax = 100ms;
                            std::string("the etcd store does not implement ") + operation);
 }
 
-template <class Call>
-auto as_python(Call call) -> decltype(call()) {
-  try {
-    return call();
-  } catch (const EtcdError& error) {
-    throw EscapedPythonError("EtcdException", error.what());
-  } catch (const EtcdConnectionError& error) {
-    throw EscapedPythonError("EtcdException", error.what());
-  } catch (const Base64Error& error) {
-    throw EscapedPythonError("binascii.Error", error.what());
-  }
-}
-
 }  // namespace
 
 EtcdV2Store::EtcdV2Store(sim::Ports& ports, std::shared_ptr<EtcdV2Client> client,
@@ -43,37 +28,35 @@ EtcdV2Store::EtcdV2Store(sim::Ports& ports, std::shared_ptr<EtcdV2Client> client
 }
 
 void EtcdV2Store::set(const std::string& key, Value value) {
-  as_python([&] { put(key, value); });
+  guarded([&] { put(key, value); });
 }
 
 Value EtcdV2Store::get(const std::string& key) {
-  return as_python([&] { return await({key}, timeout_).at(key); });
+  return guarded([&] { return base64_decode(Value(await({key}, timeout_).at(path_of(key)))); });
 }
 
 std::int64_t EtcdV2Store::add(const std::string& key, std::int64_t delta) {
-  return as_python([&] { return count(path_of(key), delta); });
+  return guarded([&] { return count(path_of(key), delta); });
 }
 
 void EtcdV2Store::wait(const std::vector<std::string>& keys, std::optional<sim::Duration> timeout) {
-  as_python([&] { await(keys, timeout.value_or(timeout_)); });
+  guarded([&] { await(keys, timeout.value_or(timeout_)); });
 }
 
 bool EtcdV2Store::check(const std::vector<std::string>& keys) {
-  return as_python([&] { return has(keys); });
+  std::optional<std::uint64_t> index;
+  return guarded([&] { return present(keys, index).size() == keys.size(); });
 }
 
 Value EtcdV2Store::compare_set(const std::string&, const Value&, const Value&) {
   refuse("compareSet");
 }
-
 void EtcdV2Store::append(const std::string&, Value) {
   refuse("append");
 }
-
 bool EtcdV2Store::delete_key(const std::string&) {
   refuse("deleteKey");
 }
-
 std::int64_t EtcdV2Store::num_keys() {
   refuse("getNumKeys");
 }
@@ -86,60 +69,43 @@ void EtcdV2Store::put(const std::string& key, const Value& value) {
   client_->put(path_of(key), {.value = base64_encode(value).bytes()});
 }
 
-bool EtcdV2Store::has(const std::vector<std::string>& keys) {
-  std::uint64_t index = 0;
-  const auto found = present(index);
-  return std::all_of(keys.begin(), keys.end(),
-                     [&](const std::string& key) { return found.contains(path_of(key)); });
-}
-
-std::map<std::string, std::string> EtcdV2Store::present(std::uint64_t& index) {
-  std::map<std::string, std::string> out;
+EtcdV2Store::Found EtcdV2Store::present(const std::vector<std::string>& keys,
+                                        std::optional<std::uint64_t>& index) {
+  Found found;
   try {
-    EtcdV2Answer answer = client_->list(prefix_.substr(0, prefix_.size() - 1));
+    EtcdV2Answer answer = client_->get(directory());
     index = answer.index;
-    for (EtcdV2Node& node : answer.below) {
-      if (!node.is_directory) out.emplace(std::move(node.key), std::move(node.value));
+    for (const std::string& key : keys) {
+      const std::string path = path_of(key);
+      const auto node = std::find_if(answer.below.begin(), answer.below.end(),
+                                     [&](const EtcdV2Node& one) { return one.key == path; });
+      if (node != answer.below.end()) found.emplace(path, node->value);
     }
   } catch (const EtcdError& error) {
     if (error.code() != EtcdV2Client::kKeyNotFound) throw;
-    index = 0;
   }
-  return out;
+  return found;
 }
 
-std::map<std::string, Value> EtcdV2Store::await(const std::vector<std::string>& keys,
-                                                sim::Duration timeout) {
-  const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + timeout;
-  for (bool last = false;;) {
-    std::uint64_t index = 0;
-    const auto found = present(index);
-    std::map<std::string, Value> out;
-    std::string missing;
-    for (const std::string& key : keys) {
-      const auto entry = found.find(path_of(key));
-      if (entry == found.end()) {
-        missing += (missing.empty() ? "" : ", ") + key;
-      } else {
-        out[key] = base64_decode(Value(entry->second));
-      }
-    }
-    if (missing.empty()) return out;
-    if (last || ports_.clock.monotonic_now() >= deadline) {
-      throw EscapedPythonError("LookupError", "no such key in time: " + missing);
-    }
-    last = !watch(index, deadline);
+EtcdV2Store::Found EtcdV2Store::await(const std::vector<std::string>& keys, sim::Duration timeout) {
+  const sim::WallTime deadline = ports_.clock.wall_now() + timeout;
+  for (;;) {
+    std::optional<std::uint64_t> index;
+    Found found = present(keys, index);
+    // A key that is waited for twice is found once.
+    if (found.size() == keys.size()) return found;
+    const sim::Duration left = deadline - ports_.clock.wall_now();
+    const bool is_over = left <= sim::Duration::zero() ||
+                         (!watch(index, left) && ports_.clock.wall_now() >= deadline);
+    if (is_over) throw EscapedPythonError("LookupError", "not all keys came in time");
   }
 }
 
-bool EtcdV2Store::watch(std::uint64_t index, sim::MonotonicTime deadline) {
-  // An empty store was never listed: its index is unknown, and a look now and then has to do.
-  if (index == 0) deadline = std::min(deadline, ports_.clock.monotonic_now() + 1s);
+/// Without an index it waits for what comes next: a change since the listing is missed (S-L15).
+bool EtcdV2Store::watch(std::optional<std::uint64_t> index, sim::Duration timeout) {
+  if (index) ++*index;
   try {
-    const auto change =
-        client_->watch(prefix_.substr(0, prefix_.size() - 1),
-                       index == 0 ? std::nullopt : std::optional(index + 1), deadline);
-    return change || ports_.clock.monotonic_now() >= deadline;
+    return client_->watch(directory(), index, ports_.clock.monotonic_now() + timeout).has_value();
   } catch (const EtcdError& error) {
     if (error.code() != EtcdV2Client::kIndexCleared) throw;
     return true;

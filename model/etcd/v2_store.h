@@ -1,7 +1,6 @@
 #pragma once
 // The store that PyTorch keeps in etcd's v2 tree (etcd_store.py:EtcdStore).
 
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,15 +8,18 @@
 #include <vector>
 
 #include "model/etcd/v2_client.h"
+#include "model/observe/python_error.h"
+#include "model/store/base64.h"
 #include "model/store/store.h"
 
 namespace hooke::model {
 
-/// Keys lie under `prefix` ("/torch/elastic/store"), Base64 as key and as value. Every get and wait
-/// lists the whole directory (S-L3). What EtcdStore does not offer, compare_set, append, delete_key
-/// and num_keys, is an EscapedPythonError "RuntimeError"; a wait that times out is one of
-/// "LookupError" (S-L16), a failure of etcd one of "EtcdException". One difference: a key whose
-/// Base64 contains "/" is found again (S-L1).
+/// Keys lie under a prefix ("/torch/elastic/store"), Base64 as key and as value. Every get and wait
+/// lists the whole directory (S-L3), and a key whose Base64 has a "/" in it lies below where that
+/// looks (S-L1). What EtcdStore does not offer, compare_set, append, delete_key and num_keys, is an
+/// EscapedPythonError "RuntimeError"; a wait that times out is one of "LookupError" (S-L16), a
+/// failure of etcd one of "EtcdException". A wait reads the wall clock, so that setting it ends or
+/// prolongs the wait (S-L13); one for the same key twice never ends well.
 class EtcdV2Store : public Store {
  public:
   EtcdV2Store(sim::Ports& ports, std::shared_ptr<EtcdV2Client> client, std::string prefix);
@@ -35,32 +37,48 @@ class EtcdV2Store : public Store {
   void set_timeout(sim::Duration timeout) override { timeout_ = timeout; }
 
  protected:
+  /// What stands in the store, by path.
+  using Found = std::map<std::string, std::string>;
+
   [[nodiscard]] std::string path_of(const std::string& key) const;
-  EtcdV2Client& client() { return *client_; }
-  /// The number in what stands under a key. EscapedPythonError "ValueError".
-  static std::int64_t number_in(const std::string& encoded);
+  /// Above all keys.
+  [[nodiscard]] std::string directory() const { return prefix_.substr(0, prefix_.size() - 1); }
   void put(const std::string& key, const Value& value);
-  bool has(const std::vector<std::string>& keys);
-  /// What stands under these keys, once all are there.
-  std::map<std::string, Value> await(const std::vector<std::string>& keys, sim::Duration timeout);
   /// Between two attempts of a count.
   void pause();
+  /// Python's int() of what stands there. EscapedPythonError.
+  static std::int64_t number_in(const std::string& encoded);
 
   sim::Ports& ports_;
+  std::shared_ptr<EtcdV2Client> client_;
 
  private:
-  /// Everything in the store, by path; `index` is that of the listing.
-  std::map<std::string, std::string> present(std::uint64_t& index);
-  /// False: a caught signal has ended it, and would end the next one at once.
-  bool watch(std::uint64_t index, sim::MonotonicTime deadline);
+  template <class Call>
+  static auto guarded(Call call) -> decltype(call()) {
+    try {
+      return call();
+    } catch (const EtcdError& error) {
+      throw EscapedPythonError("EtcdException", error.what());
+    } catch (const EtcdConnectionError& error) {
+      throw EscapedPythonError("EtcdException", error.what());
+    } catch (const Base64Error& error) {
+      throw EscapedPythonError("binascii.Error", error.what());
+    }
+  }
+
+  /// Those of these keys that are there. `index`: of the whole store; nullopt: no key was ever
+  /// there.
+  Found present(const std::vector<std::string>& keys, std::optional<std::uint64_t>& index);
+  Found await(const std::vector<std::string>& keys, sim::Duration timeout);
+  /// False: the time is over.
+  bool watch(std::optional<std::uint64_t> index, sim::Duration timeout);
   std::int64_t count(const std::string& path, std::int64_t delta);
 
-  std::shared_ptr<EtcdV2Client> client_;
   std::string prefix_;
   sim::Duration timeout_ = std::chrono::seconds(300);
 };
 
-/// A store under `prefix`.
+/// A store under `prefix`, which should begin with "/" (S-L14).
 std::shared_ptr<Store> make_etcd_v2_store(sim::Ports& ports, std::shared_ptr<EtcdV2Client> client,
                                           const std::string& prefix);
 

@@ -204,12 +204,12 @@ sim::Duration shutdown_timeout(sim::Ports& ports, const std::optional<std::int64
   const auto variable = environment.find("TORCH_ELASTIC_SHUTDOWN_TIMEOUT");
   if (variable == environment.end()) return 30s;
   const auto seconds = integer(variable->second);
-  if (!seconds || *seconds < 0) {
+  if (!seconds) {
     throw std::invalid_argument(
         "TORCH_ELASTIC_SHUTDOWN_TIMEOUT: expected a whole number of seconds, got \"" +
         variable->second + "\"");
   }
-  return std::chrono::seconds(*seconds);
+  return std::chrono::seconds(std::max<std::int64_t>(*seconds, 0));  // no sign is refused here
 }
 
 /// run.py:run_script_path under errors/__init__.py:record, in a process of its own: what the script
@@ -265,10 +265,22 @@ std::vector<std::string> command(sim::Ports& ports, const TorchrunOptions& optio
 }
 
 /// One node that says nothing of a rendezvous gets one of its own, on a free port.
-void use_private_rendezvous(LaunchConfig& config) {
+/// As uuid.uuid4() draws it and str() writes it.
+std::string drawn_uuid(sim::Random& random) {
+  static constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (const std::string_view pattern = "xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx";
+       const char c : pattern) {
+    const std::size_t drawn = random.below("launch.run_id", kDigits.size());
+    out += c == 'x' ? kDigits[drawn] : c == 'y' ? kDigits[8 + drawn % 4] : c;
+  }
+  return out;
+}
+
+void use_private_rendezvous(sim::Random& random, LaunchConfig& config) {
   config.rdzv_backend = "c10d";
   config.rdzv_endpoint = "localhost:0";
-  config.run_id.clear();  // drawn by the launcher
+  config.run_id = drawn_uuid(random);
 }
 
 }  // namespace
@@ -287,11 +299,11 @@ ConfiguredLaunch configure_launch(sim::Ports& ports, const TorchrunOptions& opti
   }
   const bool is_2x = options.variant != Variant::torch_1_13;
   if (options.standalone) {
-    use_private_rendezvous(config);
+    use_private_rendezvous(ports.random, config);
     if (!is_2x) config.rdzv_endpoint = "localhost:29400";
   } else if (is_2x && options.rdzv_backend == "static" && options.rdzv_endpoint.empty() &&
              !options.master_port && config.max_nodes == 1) {
-    use_private_rendezvous(config);
+    use_private_rendezvous(ports.random, config);
   }
   if (is_2x && config.rdzv_backend != "static") {
     if (options.node_rank != 0) {

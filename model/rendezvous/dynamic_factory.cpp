@@ -22,7 +22,7 @@ namespace {
 /// its predecessor for itself; the hardened variant draws it.
 std::int64_t local_id(sim::Ports& ports, Variant variant) {
   constexpr std::uint64_t kIds = std::uint64_t{1} << 31U;
-  if (variant != Variant::hardened) return 0;
+  if (variant != Variant::hardened) return ports.processes.next_number();
   const auto drawn = static_cast<std::int64_t>(ports.random.below("rendezvous.local_id", kIds));
   return drawn < NodeDesc::kHandlersMax ? drawn + NodeDesc::kHandlersMax : drawn;
 }

@@ -8,12 +8,26 @@
 #include "model/rendezvous/static_factory.h"
 
 namespace hooke::model {
+namespace {
+
+/// Plain functions can be compared, other objects that can be called cannot.
+bool is_same(const RendezvousRegistry::Creator& one, const RendezvousRegistry::Creator& other) {
+  using Function = std::unique_ptr<RendezvousHandler> (*)(sim::Ports&, const RendezvousParameters&);
+  const Function* const function = one.target<Function>();
+  const Function* const its = other.target<Function>();
+  return function != nullptr && its != nullptr && *function == *its;
+}
+
+}  // namespace
+
 void RendezvousRegistry::add(std::string name, Creator creator) {
   if (name.empty())
     throw std::invalid_argument("the rendezvous backend name must be a non-empty string");
-  if (!creators_.emplace(std::move(name), std::move(creator)).second) {
+  const auto found = creators_.find(name);
+  if (found != creators_.end() && !is_same(found->second, creator)) {
     throw std::invalid_argument("a rendezvous backend of that name is registered already");
   }
+  creators_.insert_or_assign(std::move(name), std::move(creator));
 }
 
 std::unique_ptr<RendezvousHandler> RendezvousRegistry::create(

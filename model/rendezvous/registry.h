@@ -16,7 +16,8 @@ class RendezvousRegistry {
  public:
   using Creator =
       std::function<std::unique_ptr<RendezvousHandler>(sim::Ports&, const RendezvousParameters&)>;
-  /// Empty or taken name: std::invalid_argument.
+  /// Empty name, or one taken by another creator: std::invalid_argument. Only a plain function can
+  /// be told to be the same.
   void add(std::string name, Creator creator);
   /// Unknown backend: std::invalid_argument; a handler that names another backend:
   /// std::runtime_error.

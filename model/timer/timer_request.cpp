@@ -1,6 +1,7 @@
 // JSON lines with Python's separators.
 #include "model/timer/timer_request.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -72,10 +73,9 @@ TimerRequest parse_timer_request(std::string_view line) {
   request.scope_id = scope.get<std::string>();
   const json& when = member(line, object, "expiration_time");
   constexpr double kSecondsMax = 9e9;  // what a 64-bit count of nanoseconds holds
-  if (!when.is_number() || std::abs(when.get<double>()) > kSecondsMax) {
-    refuse(line, "/expiration_time must be a number of seconds");
-  }
-  if (const double seconds = when.get<double>(); seconds >= 0) {
+  if (!when.is_number()) refuse(line, "/expiration_time must be a number of seconds");
+  // A time that no clock will show never comes.
+  if (const double seconds = std::min(when.get<double>(), kSecondsMax); seconds >= 0) {
     request.expires = sim::WallTime(microseconds(std::llround(seconds * 1e6)));
   }
   request.signal = integer_member<int>(line, object, "signal");

@@ -57,10 +57,24 @@ std::vector<std::string> lines_of(const ProcessFailure& failure, std::size_t ind
       "  rank      : " + std::to_string(failure.rank) +
           " (local_rank: " + std::to_string(failure.local_rank) + ")",
       "  exitcode  : " + std::to_string(failure.exit_code) +
-          " (pid: " + std::to_string(failure.pid.value) + ")" +
+          " (pid: " + std::to_string(failure.pid.value) + ") " +
           (failure.exit_code < 0 ? " (" + std::string(signal_name(-failure.exit_code)) + ")" : ""),
       "  error_file: " + failure.error_file,
       "  traceback : " + traceback};
+}
+
+/// As Python's json.dumps() spaces it.
+std::string python_json(const Json& document) {
+  std::string out;
+  bool in_text = false;
+  bool is_escaped = false;
+  for (const char c : document.dump(-1, ' ', true, Json::error_handler_t::replace)) {
+    out += c;
+    if (c == '"' && !is_escaped) in_text = !in_text;
+    is_escaped = c == '\\' && !is_escaped;
+    if (!in_text && (c == ',' || c == ':')) out += ' ';
+  }
+  return out;
 }
 
 /// The file that this process has been told to write its error to; empty for none.
@@ -124,8 +138,7 @@ void pass_on_error_file(sim::Ports& ports, const ProcessFailure& root) {
   if (root.exit_code != 0 && document.contains("message") && document["message"].is_object()) {
     document["message"]["errorCode"] = root.exit_code;
   }
-  static_cast<void>(
-      ports.files.write(path, document.dump(-1, ' ', true, Json::error_handler_t::replace)));
+  static_cast<void>(ports.files.write(path, python_json(document)));
 }
 
 void record_error(sim::Ports& ports, const std::string& message) {
@@ -137,8 +150,7 @@ void record_error(sim::Ports& ports, const std::string& message) {
                         {"extraInfo",
                          {{"py_callstack", message},
                           {"timestamp", std::to_string(now.time_since_epoch().count())}}}}}};
-  static_cast<void>(
-      ports.files.write(path, document.dump(-1, ' ', true, Json::error_handler_t::replace)));
+  static_cast<void>(ports.files.write(path, python_json(document)));
 }
 
 }  // namespace hooke::model

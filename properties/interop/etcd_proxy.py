@@ -7,6 +7,9 @@
 #   hold    passes the request on and keeps the connection, without an answer
 #   cut     passes the request on and ends the connection after the head of the answer
 #   end     passes the request on, answers, and ends the process
+#   empty   answers with nothing, as etcd does to a watch that it ends
+#   meddle  passes the request on, and has the key "late" written below its target before it answers
+#   show    passes the request on and answers
 # An argument "http://..." is the list of members that it names, in place of itself.
 import http.client
 import http.server
@@ -56,6 +59,8 @@ class Proxy(http.server.BaseHTTPRequestHandler):
             print(action, request, flush=True)
         if action == "refuse":
             return self.answer(500, LEADER_ELECTION, [("Content-Type", "application/json")])
+        if action == "empty":
+            return self.answer(200, b"", [("Content-Type", "application/json")])
         self.close_connection = action in ("drop", "lose", "cut") or self.close_connection
         if action == "drop":
             return None
@@ -63,8 +68,12 @@ class Proxy(http.server.BaseHTTPRequestHandler):
         kind = self.headers.get("Content-Type")
         etcd.request(self.command, self.path, form, {"Content-Type": kind} if kind else {})
         response = etcd.getresponse()
+        if action in ("", "show") and "wait=true" in self.path:
+            return self.pass_on_watch(response)
         body = response.read()
         etcd.close()
+        if action == "meddle":
+            self.write_late()
         if action == "hold":
             time.sleep(3600)
         if action in ("lose", "hold"):
@@ -77,6 +86,24 @@ class Proxy(http.server.BaseHTTPRequestHandler):
         if action == "end":
             os._exit(0)
         return None
+
+    # etcd sends the head at once, and its clients tell by it that it lives.
+    def pass_on_watch(self, response):
+        self.send_response(response.status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        body = response.read()
+        if body:
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(body), body))
+        self.wfile.write(b"0\r\n\r\n")
+
+    def write_late(self):
+        etcd = http.client.HTTPConnection("localhost", ETCD)
+        path = self.path.partition("?")[0].rstrip("/") + "/bGF0ZQ=="
+        etcd.request("PUT", path, "value=dg%3D%3D", {"Content-Type": "application/x-www-form-urlencoded"})
+        etcd.getresponse().read()
+        etcd.close()
 
     do_GET = do_PUT = do_POST = do_DELETE = pass_on
 

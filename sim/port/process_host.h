@@ -3,6 +3,7 @@
 // receive signals oneself.
 
 #include <array>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -80,6 +81,9 @@ class ProcessHost {
   /// This process' environment, and its arguments.
   [[nodiscard]] virtual const std::map<std::string, std::string>& environment() const = 0;
   [[nodiscard]] virtual const std::vector<std::string>& arguments() const = 0;
+  /// 0, 1, 2 and so on: how often this process has asked before. For what is numbered within one
+  /// process.
+  std::int64_t next_number() { return next_number_++; }
 
   /// Starts a child. Fails with not_found (no such program) or denied.
   virtual Outcome<Pid> spawn(const SpawnRequest& request) = 0;
@@ -105,6 +109,9 @@ class ProcessHost {
   [[nodiscard]] virtual bool signal_pending() = 0;
   /// Parks until a caught signal is pending (true) or `deadline` passes (false). Does not take it.
   virtual bool wait_signal(std::optional<MonotonicTime> deadline) = 0;
+
+ private:
+  std::int64_t next_number_ = 0;
 };
 
 }  // namespace hooke::sim

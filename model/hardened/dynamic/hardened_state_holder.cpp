@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/rendezvous/state/state_codec.h"
+
 namespace hooke::model {
 
 std::shared_ptr<RendezvousState> HardenedStateHolder::fresh_state() const {
@@ -67,6 +69,10 @@ bool HardenedStateHolder::write() {
 void HardenedStateHolder::nothing_answered(const sim::Value& offered) {
   if (last_seen_ == nullptr) return StateHolder::nothing_answered(offered);
   state_ = last_seen_;
+}
+
+StateRef HardenedStateHolder::decoded(const sim::Value& bytes) const {
+  return decode_state(bytes, settings_.variant, Foreign::refused);
 }
 
 }  // namespace hooke::model

@@ -27,6 +27,8 @@ class HardenedStateHolder : public StateHolder {
   [[nodiscard]] std::shared_ptr<RendezvousState> fresh_state() const override;
   bool write() override;
   void nothing_answered(const sim::Value& offered) override;
+  /// Whatever is wrong with it is a RendezvousStateError, which the agents know.
+  [[nodiscard]] StateRef decoded(const sim::Value& bytes) const override;
 
  private:
   std::optional<bool> give_back();

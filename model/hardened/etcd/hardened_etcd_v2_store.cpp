@@ -1,15 +1,14 @@
-// Writes of unknown outcome are made known ones: a value is set again, a count is looked for.
+// Every operation, made of requests that may be sent again.
 #include "model/hardened/etcd/hardened_etcd_v2_store.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
-#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "model/etcd/signature.h"
 #include "model/etcd/v2_store.h"
-#include "model/observe/python_error.h"
-#include "model/store/base64.h"
 #include "model/store/decimal.h"
 
 namespace hooke::model {
@@ -22,7 +21,8 @@ constexpr int kAttempts = 2;
 
 class HardenedEtcdV2Store final : public EtcdV2Store {
  public:
-  using EtcdV2Store::EtcdV2Store;
+  HardenedEtcdV2Store(sim::Ports& ports, std::shared_ptr<EtcdV2Client> client, std::string prefix)
+      : EtcdV2Store(ports, std::move(client), std::move(prefix)) {}
 
   void set(const std::string& key, Value value) override {
     asked([&] {
@@ -42,13 +42,16 @@ class HardenedEtcdV2Store final : public EtcdV2Store {
     });
   }
   void wait(const std::vector<std::string>& keys, std::optional<sim::Duration> timeout) override {
-    asked([&] { await(keys, timeout.value_or(this->timeout())); });
+    asked([&] { await_all(keys, timeout.value_or(this->timeout())); });
   }
   bool check(const std::vector<std::string>& keys) override {
     return asked([&] { return has(keys); });
   }
   Value get(const std::string& key) override {
-    return asked([&] { return without_signature(await({key}, timeout()).at(key)); });
+    return asked([&] {
+      const Found found = await_all({key}, timeout());
+      return without_signature(base64_decode(Value(found.at(path_of(key)))));
+    });
   }
 
   std::int64_t add(const std::string& key, std::int64_t delta) override {
@@ -91,10 +94,62 @@ class HardenedEtcdV2Store final : public EtcdV2Store {
     } catch (const Base64Error& error) {
       throw StoreError(error.what());
     } catch (const EscapedPythonError& error) {
-      if (std::string_view(error.class_name()) == "LookupError") {
-        throw StoreTimeoutError(error.what());
-      }
       throw StoreError(error.what());
+    }
+  }
+
+  /// Everything in the store, by path; `index` is that of the listing, 0 where there is none.
+  Found everything(std::uint64_t& index) {
+    Found out;
+    try {
+      EtcdV2Answer answer = client_->list(directory());
+      index = answer.index;
+      for (EtcdV2Node& node : answer.below) {
+        if (!node.is_directory) out.emplace(std::move(node.key), std::move(node.value));
+      }
+    } catch (const EtcdError& error) {
+      if (error.code() != EtcdV2Client::kKeyNotFound) throw;
+      index = 0;
+    }
+    return out;
+  }
+
+  bool has(const std::vector<std::string>& keys) {
+    std::uint64_t index = 0;
+    const Found found = everything(index);
+    return std::all_of(keys.begin(), keys.end(),
+                       [&](const std::string& key) { return found.contains(path_of(key)); });
+  }
+
+  /// All of the store, once these keys are in it.
+  Found await_all(const std::vector<std::string>& keys, sim::Duration timeout) {
+    const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + timeout;
+    for (bool last = false;;) {
+      std::uint64_t index = 0;
+      Found found = everything(index);
+      std::string missing;
+      for (const std::string& key : keys) {
+        if (!found.contains(path_of(key))) missing += (missing.empty() ? "" : ", ") + key;
+      }
+      if (missing.empty()) return found;
+      if (last || ports_.clock.monotonic_now() >= deadline) {
+        throw StoreTimeoutError("no such key in time: " + missing);
+      }
+      last = !watched(index, deadline);
+    }
+  }
+
+  /// False: a caught signal has ended it, and would end the next one at once.
+  bool watched(std::uint64_t index, sim::MonotonicTime deadline) {
+    // An empty store was never listed: its index is unknown, and a look now and then has to do.
+    if (index == 0) deadline = std::min(deadline, ports_.clock.monotonic_now() + 1s);
+    try {
+      const auto change = client_->watch(
+          directory(), index == 0 ? std::nullopt : std::optional(index + 1), deadline);
+      return change || ports_.clock.monotonic_now() >= deadline;
+    } catch (const EtcdError& error) {
+      if (error.code() != EtcdV2Client::kIndexCleared) throw;
+      return true;
     }
   }
 
@@ -153,7 +208,7 @@ class HardenedEtcdV2Store final : public EtcdV2Store {
   /// There has been one.
   EtcdV2Node change_after(const std::string& path, std::uint64_t index) {
     try {
-      const auto answer = client().watch(path, index + 1, ports_.clock.monotonic_now() + 1s);
+      const auto answer = client_->watch(path, index + 1, ports_.clock.monotonic_now() + 1s);
       if (answer) return answer->node;
     } catch (const EtcdError& error) {
       if (error.code() != EtcdV2Client::kIndexCleared) throw;
@@ -163,7 +218,7 @@ class HardenedEtcdV2Store final : public EtcdV2Store {
 
   std::optional<EtcdV2Node> stored(const std::string& path) {
     try {
-      return client().get(path).node;
+      return client_->get(path).node;
     } catch (const EtcdError& error) {
       if (error.code() != EtcdV2Client::kKeyNotFound) throw;
       return std::nullopt;
@@ -180,7 +235,7 @@ class HardenedEtcdV2Store final : public EtcdV2Store {
       write.previous_exists = false;
     }
     try {
-      client().put(path, write);
+      client_->put(path, write);
       return true;
     } catch (const EtcdError& error) {
       if (error.code() != EtcdV2Client::kExists && error.code() != EtcdV2Client::kCompareFailed &&

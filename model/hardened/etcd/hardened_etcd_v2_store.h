@@ -1,7 +1,7 @@
 #pragma once
-// The problem: what fails in PyTorch's store over etcd v2 fails in three classes of errors (S-L16),
-// a write without an answer is one that may or may not have been done, and a count that is sent
-// again is counted twice.
+// The problem: what fails in EtcdStore is an error that no agent knows (S-L16), an add whose reply
+// was lost is done twice, some keys are never found (S-L1), and one that comes while a wait begins
+// is missed (S-L15).
 
 #include <memory>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace hooke::model {
 
-/// The same keys and values as make_etcd_v2_store. What fails is a StoreError, a StoreNetworkError
+/// EtcdStore's keys for hardened agents. What fails is a StoreError (S-L16), a StoreNetworkError
 /// where etcd could not be asked. An add is done once although a reply is lost: its number is
 /// written with blanks behind it, which Python's int() skips, and which tell whose it is; one that
 /// fails is gone on with when it is asked for again. It also compares and sets, for what only

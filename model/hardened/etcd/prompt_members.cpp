@@ -27,7 +27,8 @@ class PromptMembers final : public EtcdV2Members {
       HttpFeed feed(ports_, cluster_.current(), request, deadline);
       std::string body;
       while (const auto piece = feed.next(deadline)) body += *piece;
-      return HttpResponse{feed.status(), {}, body};
+      // A poll that etcd ends has seen no change.
+      return body.empty() ? std::nullopt : std::optional(HttpResponse{feed.status(), {}, body});
     } catch (const HttpError& error) {
       if (error.fault() == sim::Fault::timed_out) return std::nullopt;
       cluster_.leave();

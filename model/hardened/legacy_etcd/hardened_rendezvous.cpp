@@ -98,6 +98,11 @@ void HardenedLegacyEtcdRendezvous::after_joining(std::int64_t version, std::int6
   if (!keys_.claim(version, rank)) throw RetryableFailure();
 }
 
+/// However short it is, those that have waited for the same version come in time.
+void HardenedLegacyEtcdRendezvous::before_last_call() {
+  before_attempt();
+}
+
 /// Where a member died after the last call, the version that follows is not kept open for as long
 /// again. All who came to the call that failed come at once.
 sim::Duration HardenedLegacyEtcdRendezvous::last_call_span() const {

@@ -57,6 +57,7 @@ class HardenedLegacyEtcdRendezvous : public LegacyEtcdRendezvous {
   Active join(std::int64_t version, std::int64_t& rank) override;
   void before_joining(const Active& seen) override;
   void after_joining(std::int64_t version, std::int64_t rank) override;
+  void before_last_call() override;
   [[nodiscard]] sim::Duration last_call_span() const override;
   void check_place(const LegacyState& state, std::int64_t rank) override;
   Place confirm_phase(std::int64_t version, std::int64_t rank) override;

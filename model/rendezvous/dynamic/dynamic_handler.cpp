@@ -66,9 +66,8 @@ RendezvousInfo DynamicHandler::join() {
                {core.settings.run_id, core.node->text(), core.holder->state().round});
   ports.fault_point.reach("rendezvous.joining");
   stop_keep_alive();
-  if (core.holder->state().round == 0 && core.settings.max_nodes > 1) {
-    // All nodes of a job start at about the same time: spread their first attempts. A node that is
-    // alone by its settings, which PyTorch lets wait too, has no other node to be spread from.
+  if (core.holder->state().round == 0) {
+    // All nodes of a job start at about the same time: spread their first attempts.
     const sim::Duration delay = ports.random.between("rendezvous.jitter", 0ms, 300ms);
     if (delay >= 10ms) interruptible_sleep(ports, delay);
   }

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <exception>
 
+#include "model/observe/python_error.h"
 #include "model/rendezvous/state/state_codec.h"
+#include "model/rendezvous/state/undecodable_state.h"
 
 namespace hooke::model {
 
@@ -12,8 +14,8 @@ StateHolder::StateHolder(sim::Clock& clock, RendezvousBackend& backend,
                          const RendezvousSettings& settings, Decisions& decisions, NodeRef node,
                          Observer* observer, sim::Duration cache_duration)
     : backend_(backend),
-      clock_(clock),
       settings_(settings),
+      clock_(clock),
       decisions_(decisions),
       node_(std::move(node)),
       observer_(observer),
@@ -145,8 +147,17 @@ bool StateHolder::has_landed() const {
 }
 
 void StateHolder::adopt(const sim::Value& bytes) {
-  state_ = decode_state(bytes, settings_.variant, Foreign::refused);
+  state_ = decoded(bytes);
   editable_.reset();
+}
+
+StateRef StateHolder::decoded(const sim::Value& bytes) const {
+  try {
+    return decode_state(bytes, settings_.variant, Foreign::refused);
+  } catch (const UndecodableState& error) {
+    if (error.escapes_as() == nullptr) throw;
+    throw EscapedPythonError(error.escapes_as(), error.what());
+  }
 }
 
 void StateHolder::drop_dead_nodes() {

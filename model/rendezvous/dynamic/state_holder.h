@@ -56,8 +56,8 @@ class StateHolder {
   /// Writes the local copy when it is dirty, reads when the cache is old, and drops dead nodes from
   /// what came back (locally: that alone is not written). true: written; false: another node was
   /// faster, the local copy is now that node's; nullopt: nothing written.
-  /// RendezvousConnectionError, RendezvousStateError: nothing has changed; what was to be written
-  /// is tried again with the next sync.
+  /// RendezvousConnectionError, RendezvousStateError, EscapedPythonError: nothing has changed; what
+  /// was to be written is tried again with the next sync.
   virtual std::optional<bool> sync();
   /// The next sync asks the backend, however young the cache is.
   void forget_cache() { last_sync_.reset(); }
@@ -83,6 +83,8 @@ class StateHolder {
   /// Local copy and backend agree.
   void settle();
   void adopt(const sim::Value& bytes);
+  /// RendezvousStateError; EscapedPythonError for what PyTorch lets escape.
+  [[nodiscard]] virtual StateRef decoded(const sim::Value& bytes) const;
 
   RendezvousBackend& backend_;
   StateRef state_;
@@ -92,13 +94,13 @@ class StateHolder {
   bool dirty_ = false;
   std::optional<sim::MonotonicTime> last_sync_;
   std::vector<PendingChange> pending_;
+  const RendezvousSettings& settings_;
 
  private:
   [[nodiscard]] bool has_landed() const;
   void drop_dead_nodes();
 
   sim::Clock& clock_;
-  const RendezvousSettings& settings_;
   Decisions& decisions_;
   NodeRef node_;
   Observer* observer_;

@@ -73,6 +73,7 @@ RendezvousInfo LegacyEtcdHandler::next_rendezvous() {
 }
 
 std::shared_ptr<Store> LegacyEtcdHandler::round_store(std::int64_t round) {
+  raised([&] { rendezvous_->create_store(round); });
   return make_etcd_v2_store(ports_, client_, rendezvous_->store_path(round));
 }
 

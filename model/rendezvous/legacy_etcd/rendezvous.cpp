@@ -69,14 +69,14 @@ void LegacyEtcdRendezvous::pause(bool /*has_changed*/) {
 }
 
 LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::init_phase() {
-  const bool is_created = try_create();
-  const Active seen = run_->read();
+  const std::optional<Active> created = try_create();
+  const Active seen = created ? *created : run_->read();
   switch (seen.state.status) {
     case Status::closed: on_closed(); throw RendezvousClosedError("the rendezvous is closed");
     case Status::joinable: return join_phase(*seen.state.version);
     case Status::final_: handle_existing(*seen.state.version); throw RetryImmediately();
     case Status::setup:
-    case Status::frozen: wait_for_others(is_created ? 0 : seen.index); break;
+    case Status::frozen: wait_for_others(seen.index); break;
   }
   throw RetryableFailure();
 }
@@ -85,13 +85,14 @@ void LegacyEtcdRendezvous::wait_for_others(std::uint64_t index) {
   static_cast<void>(wait_for_change(index, run_->active_path(), settings_.timeout));
 }
 
-bool LegacyEtcdRendezvous::try_create() {
-  if (!run_->create({}, kSetupTtl)) return false;
+std::optional<LegacyEtcdRun::Active> LegacyEtcdRendezvous::try_create() {
+  if (!run_->create({}, kSetupTtl)) return std::nullopt;
   Active setup;
   setup.text = encode_legacy_state({});
+  std::optional<Active> begun = run_->replaced(setup, joinable_legacy_state(next_version()));
   // It has expired, and others have begun with another one.
-  if (!run_->replace(setup, joinable_legacy_state(next_version()))) throw RetryableFailure();
-  return true;
+  if (!begun) throw RetryableFailure();
+  return begun;
 }
 
 std::int64_t LegacyEtcdRendezvous::next_version() {
@@ -155,26 +156,26 @@ LegacyEtcdRun::Active LegacyEtcdRendezvous::join(std::int64_t version, std::int6
 
 void LegacyEtcdRendezvous::last_call(std::int64_t version, std::int64_t rank,
                                      sim::Duration deadline) {
-  for (;;) {
-    before_attempt();
-    const Active seen = run_->read();
+  before_last_call();
+  for (Active seen = run_->read();;) {
     check_place(seen.state, rank);
     if (seen.state.status == Status::frozen && seen.state.version == version) return;
     if (seen.state.status != Status::joinable || seen.state.version != version) {
       throw RetryableFailure();
     }
-    const sim::Duration now = reading();
-    if (now >= deadline) {
+    if (reading() >= deadline) {
       LegacyState frozen = seen.state;
       frozen.status = Status::frozen;
       frozen.keep_alives.emplace();
       if (run_->replace(seen, frozen, kFrozenTtl)) return;
+    } else if (const auto renewed = run_->replaced(seen, seen.state, kJoinableTtl)) {
+      seen = wait_for_change(renewed->index, run_->active_path(),
+                             std::min<sim::Duration>(std::chrono::seconds(kJoinableTtl) / 2,
+                                                     deadline - reading() + 1s));
       continue;
     }
-    if (!run_->replace(seen, seen.state, kJoinableTtl)) continue;
-    static_cast<void>(wait_for_change(
-        run_->read().index, run_->active_path(),
-        std::min<sim::Duration>(std::chrono::seconds(kJoinableTtl) / 2, deadline - now + 1s)));
+    before_attempt();
+    seen = run_->read();
   }
 }
 

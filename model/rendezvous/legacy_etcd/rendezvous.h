@@ -60,6 +60,8 @@ class LegacyEtcdRendezvous {
   [[nodiscard]] std::string store_path(std::int64_t version) const {
     return run_->store_path(version);
   }
+  /// Makes its directory.
+  void create_store(std::int64_t version) { run_->create_store(version); }
 
  protected:
   using Active = LegacyEtcdRun::Active;
@@ -81,8 +83,8 @@ class LegacyEtcdRendezvous {
   virtual void on_closed() {}
   /// A version is being set up or confirmed by others, as read at `index`.
   virtual void wait_for_others(std::uint64_t index);
-  /// False when a version is there already.
-  bool try_create();
+  /// The version that this node has begun; nullopt when one is there already.
+  std::optional<Active> try_create();
   /// Advances the counter of versions and makes the directory of the next one.
   std::int64_t next_version();
   /// RendezvousError when the counter is gone or another node has advanced it meanwhile; EtcdError
@@ -99,6 +101,7 @@ class LegacyEtcdRendezvous {
   /// The rank whose node makes the last call.
   [[nodiscard]] virtual std::int64_t last_caller() const { return settings_.min_nodes - 1; }
   [[nodiscard]] virtual sim::Duration last_call_span() const { return settings_.last_call; }
+  virtual void before_last_call() {}
   void last_call(std::int64_t version, std::int64_t rank, sim::Duration deadline);
   void wait_for_peers(std::int64_t version, std::int64_t rank);
   /// While it waits, this node has read that state.

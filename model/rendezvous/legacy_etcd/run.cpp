@@ -52,15 +52,17 @@ bool LegacyEtcdRun::create(const LegacyState& state, std::int64_t ttl) {
   }
 }
 
-bool LegacyEtcdRun::replace(const Active& seen, const LegacyState& state, std::int64_t ttl) {
+std::optional<LegacyEtcdRun::Active> LegacyEtcdRun::replaced(const Active& seen,
+                                                             const LegacyState& state,
+                                                             std::int64_t ttl) {
   EtcdV2Write write{.value = encode_legacy_state(state), .previous_value = seen.text};
   if (ttl != 0) write.ttl_seconds = ttl;
   try {
-    client_->put(active_path(), write);
-    return true;
+    const std::uint64_t index = client_->put(active_path(), write).index;
+    return Active{state, *write.value, index};
   } catch (const EtcdError& error) {
     if (error.code() != EtcdV2Client::kCompareFailed) throw;
-    return false;
+    return std::nullopt;
   }
 }
 

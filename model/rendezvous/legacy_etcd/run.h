@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ class LegacyEtcdRun {
   struct Active {
     LegacyState state;
     std::string text;         ///< as it stands in etcd
-    std::uint64_t index = 0;  ///< of the whole store when it was read
+    std::uint64_t index = 0;  ///< of the whole store when it was read or written
   };
 
   /// Creates the run's directories, which live for two hours after the last renewal, and its
@@ -46,8 +47,13 @@ class LegacyEtcdRun {
   virtual Active read();
   /// False when there is a state already. `ttl` in seconds.
   bool create(const LegacyState& state, std::int64_t ttl);
-  /// Replaces the text that was read; false when another write was faster. `ttl` 0: for good.
-  bool replace(const Active& seen, const LegacyState& state, std::int64_t ttl = 0);
+  /// Replaces the text that was read, and returns what stands there now; nullopt when another node
+  /// was faster. `ttl` 0: for good.
+  std::optional<Active> replaced(const Active& seen, const LegacyState& state,
+                                 std::int64_t ttl = 0);
+  bool replace(const Active& seen, const LegacyState& state, std::int64_t ttl = 0) {
+    return replaced(seen, state, ttl).has_value();
+  }
   void remove(const Active& seen);
 
   // ---- versions ----
@@ -56,6 +62,8 @@ class LegacyEtcdRun {
   void create_version(std::int64_t version) { create_directory(version_path(version), 0); }
   /// Where the version's store lies.
   [[nodiscard]] std::string store_path(std::int64_t version) const;
+  /// Makes the directory of the version's store.
+  void create_store(std::int64_t version) { create_directory(store_path(version), 0); }
 
   // ---- members of a version ----
   /// Path of a member's key, which lives for kLegacyKeepAlive.

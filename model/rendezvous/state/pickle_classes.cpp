@@ -12,6 +12,8 @@ constexpr std::string_view kRendezvous = "torch.distributed.elastic.rendezvous.d
 constexpr std::int64_t kMicrosecondsPerSecond = 1'000'000;
 constexpr std::int64_t kSecondsPerDay = 86'400;
 constexpr std::size_t kDatetimeBytes = 10;
+/// Of what Python raises for arguments that a class does not take.
+constexpr const char* kTypeError = "TypeError";
 
 struct KnownClass {
   std::string_view module, name;
@@ -49,9 +51,11 @@ void PickleMachine::global(std::string_view module, std::string_view name) {
       return;
     }
   }
+  // What other modules have, Python would load.
   refuse(
       "a class of the rendezvous state",
-      quoted_for_message(std::string(module) + "." + std::string(name)) + ", which is not loaded");
+      quoted_for_message(std::string(module) + "." + std::string(name)) + ", which is not loaded",
+      module == kRendezvous ? "AttributeError" : nullptr);
 }
 
 void PickleMachine::new_object() {
@@ -84,7 +88,7 @@ void PickleMachine::reduce() {
       if (!list.empty()) refuse("no arguments", std::to_string(list.size()));
       push(callable.kind == Kind::list_class ? Kind::list : Kind::dict);
       return;
-    default: refuse("a class that can be called", callable);
+    default: refuse("a class that can be called", callable, kTypeError);
   }
 }
 
@@ -112,21 +116,22 @@ void PickleMachine::build() {
 
 void PickleMachine::construct_datetime(std::span<const PickleIndex> arguments) {
   if (arguments.empty() || arguments.size() > 2) {
-    refuse("one or two arguments of datetime", std::to_string(arguments.size()));
+    refuse("one or two arguments of datetime", std::to_string(arguments.size()), kTypeError);
   }
   const PickleObject& packed = object(arguments[0]);
   const PickleIndex zone = arguments.size() == 2 ? arguments[1] : 0;
   if (packed.kind != Kind::bytes && packed.kind != Kind::text) {
-    refuse("the ten bytes of a datetime", packed);
+    refuse("the ten bytes of a datetime", packed, kTypeError);
   }
   std::string_view bytes = text(packed);
   if (packed.kind == Kind::text && bytes.size() <= 2 * kDatetimeBytes && !is_ascii(bytes)) {
     bytes = keep(latin1(bytes));
   }
   if (bytes.size() != kDatetimeBytes) {
-    refuse("the ten bytes of a datetime", std::to_string(bytes.size()));
+    refuse("the ten bytes of a datetime", std::to_string(bytes.size()), kTypeError);
   }
-  if (zone != 0 && object(zone).kind != Kind::timezone) refuse("a timezone", object(zone));
+  if (zone != 0 && object(zone).kind != Kind::timezone)
+    refuse("a timezone", object(zone), kTypeError);
   push_text(Kind::datetime, bytes);
   objects_.back().zone = zone;
 }
@@ -152,7 +157,7 @@ void PickleMachine::construct_timedelta(std::span<const PickleIndex> arguments) 
 void PickleMachine::construct_timezone(std::span<const PickleIndex> arguments) {
   if (arguments.size() != 1) refuse("one argument of timezone", std::to_string(arguments.size()));
   const PickleObject& offset = object(arguments[0]);
-  if (offset.kind != Kind::timedelta) refuse("a timedelta", offset);
+  if (offset.kind != Kind::timedelta) refuse("a timedelta", offset, kTypeError);
   constexpr std::int64_t kDay = kSecondsPerDay * kMicrosecondsPerSecond;
   if (offset.number <= -kDay || offset.number >= kDay) {
     refuse("an offset below a day", std::to_string(offset.number) + " microseconds");
@@ -161,7 +166,8 @@ void PickleMachine::construct_timezone(std::span<const PickleIndex> arguments) {
 }
 
 void PickleMachine::construct_set(std::span<const PickleIndex> arguments) {
-  if (arguments.size() > 1) refuse("one argument of set", std::to_string(arguments.size()));
+  if (arguments.size() > 1)
+    refuse("one argument of set", std::to_string(arguments.size()), kTypeError);
   if (arguments.empty()) {
     push(Kind::set);
     return;

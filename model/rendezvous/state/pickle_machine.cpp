@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "model/rendezvous/state/pickle_text.h"
+#include "model/rendezvous/state/undecodable_state.h"
 
 namespace hooke::model {
 namespace {
@@ -30,9 +31,11 @@ std::string_view to_string(PickleKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-void refuse_pickle(std::size_t offset, const std::string& expected, const std::string& found) {
-  throw RendezvousStateError("the stored state cannot be read: byte " + std::to_string(offset) +
-                             ": expected " + expected + ", got " + found);
+void refuse_pickle(std::size_t offset, const std::string& expected, const std::string& found,
+                   const char* escapes_as) {
+  throw UndecodableState("the stored state cannot be read: byte " + std::to_string(offset) +
+                             ": expected " + expected + ", got " + found,
+                         escapes_as);
 }
 
 std::string quoted_for_message(std::string_view text) {
@@ -86,7 +89,9 @@ std::int64_t PickleMachine::decimal(std::string_view digits) const {
   const char* const end = digits.data() + digits.size();
   const auto result = std::from_chars(digits.data(), end, value);
   if (result.ec != std::errc() || result.ptr != end) {
-    refuse("a decimal number of at most 64 bits", quoted_for_message(digits));
+    const bool is_large = result.ec == std::errc::result_out_of_range && result.ptr == end;
+    refuse("a decimal number of at most 64 bits", quoted_for_message(digits),
+           is_large ? nullptr : "ValueError");
   }
   return value;
 }
@@ -117,12 +122,12 @@ void PickleMachine::push_text(Kind kind, std::string_view text) {
 }
 
 void PickleMachine::push_utf8(std::string_view text) {
-  if (!is_pickle_utf8(text)) refuse("UTF-8", quoted_for_message(text));
+  if (!is_pickle_utf8(text)) refuse("UTF-8", quoted_for_message(text), "UnicodeDecodeError");
   push_text(Kind::text, text);
 }
 
 void PickleMachine::push_ascii(std::string_view text) {
-  if (!is_ascii(text)) refuse("ASCII", quoted_for_message(text));
+  if (!is_ascii(text)) refuse("ASCII", quoted_for_message(text), "UnicodeDecodeError");
   push_text(Kind::text, text);
 }
 
@@ -154,7 +159,11 @@ void PickleMachine::push_marked(Kind kind) {
 void PickleMachine::extend(PickleIndex target, Kind kind, std::span<const PickleIndex> items,
                            bool pairs) {
   PickleObject& object = objects_[target];
-  if (object.kind != kind) refuse(std::string(to_string(kind)) + " to add to", object);
+  if (object.kind != kind) {
+    // A dict is written to, the others have a method for it.
+    refuse(std::string(to_string(kind)) + " to add to", object,
+           kind == Kind::dict ? "TypeError" : "AttributeError");
+  }
   if (pairs && items.size() % 2 != 0) refuse("a value for each key", "a key more");
   reserve_items(object, items.size());
   std::copy(items.begin(), items.end(), items_.begin() + object.first_item + object.size);

@@ -12,8 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "model/rendezvous/core/errors.h"
-
 namespace hooke::model {
 
 /// What an object of a pickle is.
@@ -65,9 +63,10 @@ struct PickleObject {
   PickleIndex zone = 0;        ///< datetime: its timezone, 0 when it has none
 };
 
-/// Throws RendezvousStateError: "byte OFFSET: expected EXPECTED, got FOUND".
+/// Throws UndecodableState: "byte OFFSET: expected EXPECTED, got FOUND". `escapes_as`: the class of
+/// what Python raises for it, where that is no PickleError.
 [[noreturn]] void refuse_pickle(std::size_t offset, const std::string& expected,
-                                const std::string& found);
+                                const std::string& found, const char* escapes_as = nullptr);
 /// `text` as it may stand in a message: quoted, short, printable.
 std::string quoted_for_message(std::string_view text);
 
@@ -95,11 +94,13 @@ class PickleMachine {
   using Step = void (*)(PickleMachine&);
   struct Steps;  ///< what each opcode does
 
-  [[noreturn]] void refuse(const std::string& expected, const std::string& found) const {
-    refuse_pickle(at_, expected, found);
+  [[noreturn]] void refuse(const std::string& expected, const std::string& found,
+                           const char* escapes_as = nullptr) const {
+    refuse_pickle(at_, expected, found, escapes_as);
   }
-  [[noreturn]] void refuse(const std::string& expected, const PickleObject& found) const {
-    refuse(expected, std::string(to_string(found.kind)));
+  [[noreturn]] void refuse(const std::string& expected, const PickleObject& found,
+                           const char* escapes_as = nullptr) const {
+    refuse(expected, std::string(to_string(found.kind)), escapes_as);
   }
 
   // ---- input ----

@@ -55,13 +55,16 @@ struct PickleMachine::Steps {
     on['V'] = [](Machine& m) {
       const std::string_view raw = m.line();
       auto text = from_raw_unicode_escape(raw);
-      if (!text) m.refuse("whole unicode escapes", quoted_for_message(raw));
+      if (!text) m.refuse("whole unicode escapes", quoted_for_message(raw), "UnicodeDecodeError");
       m.push_text(Kind::text, m.keep(std::move(*text)));
     };
     on['S'] = [](Machine& m) {
       const std::string_view raw = m.line();
       auto text = from_quoted(raw);
-      if (!text) m.refuse("a quoted string", quoted_for_message(raw));
+      if (!text) {
+        m.refuse("a quoted string", quoted_for_message(raw),
+                 is_quoted(raw) ? "ValueError" : nullptr);
+      }
       m.push_ascii(m.keep(std::move(*text)));
     };
     on['C'] = [](Machine& m) { m.push_text(Kind::bytes, m.take(m.number(1))); };
@@ -145,7 +148,8 @@ struct PickleMachine::Steps {
     on['.'] = [](Machine& m) { m.stopped_ = true; };
     on[0x80] = [](Machine& m) {
       const std::uint64_t version = m.number(1);
-      if (version > kProtocolMax) m.refuse("protocol 0 to 5", std::to_string(version));
+      if (version > kProtocolMax)
+        m.refuse("protocol 0 to 5", std::to_string(version), "ValueError");
     };
     on[0x95] = [](Machine& m) {
       const std::uint64_t length = m.number(8);
@@ -172,7 +176,7 @@ PickleIndex PickleMachine::run() {
   for (std::size_t opcodes = 0; !stopped_; ++opcodes) {
     at_ = position_;
     if (opcodes == kOpcodesMax) refuse("at most 1000000 opcodes", "more");
-    if (position_ == bytes_.size()) refuse("an opcode", "the end of the data");
+    if (position_ == bytes_.size()) refuse("an opcode", "the end of the data", "EOFError");
     const auto opcode = static_cast<unsigned char>(bytes_[position_++]);
     const Step step = kSteps[opcode];
     if (step == nullptr) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace hooke::model {
 namespace {
 
 using Kind = PickleKind;
+
+constexpr const char* kAttributeError = "AttributeError";
 
 /// The nodes of a pickle, numbered by object; equal ones have one number in common.
 class NodeTable {
@@ -74,7 +77,8 @@ class Builder {
 
   RendezvousState state(PickleIndex root) {
     const PickleObject& object = machine_.object(root);
-    require(object, Kind::state, "the root");
+    require(object, Kind::state, "the root", kAttributeError);
+    look_for_the_dead(object);
     RendezvousState out;
     out.round = integer(attribute(object, "round"), "round");
     if (out.round < 0) {
@@ -97,10 +101,23 @@ class Builder {
   }
 
  private:
-  void require(const PickleObject& object, Kind kind, std::string_view where) {
+  /// Of what else is of another kind than it should be, Python hears when it uses it, if at all.
+  void require(const PickleObject& object, Kind kind, std::string_view where,
+               const char* escapes_as = nullptr) {
     if (object.kind == kind) return;
     refuse_pickle(object.offset, std::string(where) + " to be " + std::string(to_string(kind)),
-                  std::string(to_string(object.kind)));
+                  std::string(to_string(object.kind)), escapes_as);
+  }
+
+  /// What PyTorch does first with a state it has read
+  /// (dynamic_rendezvous.py:_BackendRendezvousStateHolder._sanitize).
+  void look_for_the_dead(const PickleObject& state) {
+    const PickleObject& dict = attribute(state, "last_heartbeats");
+    require(dict, Kind::dict, "last_heartbeats", kAttributeError);
+    const std::span<const PickleIndex> items = machine_.items(dict);
+    for (std::size_t i = 1; i < items.size(); i += 2) {
+      require(machine_.object(items[i]), Kind::datetime, "a heartbeat", "TypeError");
+    }
   }
 
   /// The last value given to an attribute, null when there is none.
@@ -119,7 +136,7 @@ class Builder {
     if (found == nullptr) {
       refuse_pickle(owner.offset,
                     std::string(to_string(owner.kind)) + " with attribute " + std::string(name),
-                    "none of that name");
+                    "none of that name", kAttributeError);
     }
     return *found;
   }

@@ -86,9 +86,13 @@ std::optional<std::string> from_raw_unicode_escape(std::string_view text) {
   return out;
 }
 
+bool is_quoted(std::string_view text) {
+  if (text.size() < 2 || text.front() != text.back()) return false;
+  return text.front() == '\'' || text.front() == '"';
+}
+
 std::optional<std::string> from_quoted(std::string_view text) {
-  if (text.size() < 2 || text.front() != text.back()) return std::nullopt;
-  if (text.front() != '\'' && text.front() != '"') return std::nullopt;
+  if (!is_quoted(text)) return std::nullopt;
   text = text.substr(1, text.size() - 2);
   static constexpr std::string_view kEscapes = "\\'\"nrt";
   static constexpr std::string_view kMeanings = "\\'\"\n\r\t";

@@ -14,6 +14,8 @@ namespace hooke::model {
 /// UTF-8 of "raw unicode escape" (protocol 0): Latin-1 with \uXXXX and \UXXXXXXXX. nullopt: a
 /// broken escape.
 [[nodiscard]] std::optional<std::string> from_raw_unicode_escape(std::string_view text);
+/// Begins and ends with one and the same quote.
+[[nodiscard]] bool is_quoted(std::string_view text);
 /// The text of a quoted Python string (protocol 0). nullopt: not quoted, or an escape other than
 /// of a quote, a backslash, \n, \r, \t, \xHH.
 [[nodiscard]] std::optional<std::string> from_quoted(std::string_view text);

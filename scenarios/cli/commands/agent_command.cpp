@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -27,6 +28,9 @@ namespace hooke::cli {
 namespace {
 
 using model::TorchrunOptions;
+
+/// What launch_agent() returns for a keyboard interrupt.
+constexpr int kInterrupted = 130;
 
 /// "nproc-per-node" under both spellings, with its variable PET_NPROC_PER_NODE.
 template <class T>
@@ -147,6 +151,18 @@ std::string is_choice(const std::string& text) {
   }
 }
 
+/// Python's end by a keyboard interrupt: by the signal itself, so that a shell that runs the agent
+/// in a loop ends, too.
+void die_of_interrupt() {
+  std::fflush(nullptr);
+  std::signal(SIGINT, SIG_DFL);
+  sigset_t interrupt;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  pthread_sigmask(SIG_UNBLOCK, &interrupt, nullptr);
+  std::raise(SIGINT);
+}
+
 int run_agent(TorchrunOptions options, const std::vector<std::string>& plugin_files,
               bool find_variant, const std::string& trace_path, const ControlDoors& doors,
               std::optional<model::HeartbeatPlan> heartbeats) {
@@ -175,6 +191,7 @@ int run_agent(TorchrunOptions options, const std::vector<std::string>& plugin_fi
     trace = std::make_unique<report::TraceFile>(trace_file, std::vector{host_name()});
     process.add_sink(*trace);
   }
+  bool is_pythons = true;  // and ends as Python does
   const int status = process.run([&](sim::Ports& ports) {
     const auto cpus = real::processor_count();
     model::ConfiguredLaunch launch;
@@ -185,6 +202,7 @@ int run_agent(TorchrunOptions options, const std::vector<std::string>& plugin_fi
       std::fprintf(stderr, "hooke agent: %s\n", error.what());
       return 1;  // torchrun's status of a configuration that means nothing
     }
+    is_pythons = launch.config.variant != model::Variant::hardened;
     launch.config.heartbeats = heartbeats;
     if (const auto refused = plugins.refusal(launch.config)) {
       std::fprintf(stderr, "hooke agent: --%s: %s\n", refused->option.c_str(),
@@ -209,6 +227,7 @@ int run_agent(TorchrunOptions options, const std::vector<std::string>& plugin_fi
     std::fprintf(stderr, "hooke agent: --trace: %s: not all of it could be written\n",
                  trace_path.c_str());
   }
+  if (is_pythons && status == kInterrupted) die_of_interrupt();
   return status;
 }
 

@@ -48,13 +48,43 @@ void with_store(const std::string& prefix, const std::function<void(Ports&, Stor
   });
 }
 
-TEST(EtcdV2Store, a_key_whose_code_contains_a_slash_is_found_all_the_same) {  // S-L1
+const std::string kSlashKey = "k\?\?>";  // az8/Pg==: a directory, where PyTorch never looks
+
+TEST(EtcdV2Store, a_key_whose_code_contains_a_slash_is_never_found) {  // S-L1
   with_store("/prefix", [](Ports&, Store& store) {
-    const std::string key = "k\?\?>";  // az8/Pg==: a directory, where PyTorch never looks
-    store.set(key, Value(std::string("1")));
-    EXPECT_TRUE(store.check({key}));
-    EXPECT_EQ(store.get(key).bytes(), "1");
+    store.set(kSlashKey, Value(std::string("1")));
+    EXPECT_FALSE(store.check({kSlashKey}));
+    EXPECT_THROW(store.wait({kSlashKey}, 1s), EscapedPythonError);
   });
+}
+
+TEST(EtcdV2Store, waits_by_the_wall_clock) {  // S-L13
+  world::TestWorld world;
+  std::optional<sim::Duration> waited;
+  world.start(world.node("s"), "server", [](Ports& ports) {
+    EtcdV2Server server(ports, kPort);
+    world::park_for_ever(ports);
+    return 0;
+  });
+  const sim::NodeId a = world.node("a");
+  world.start(a, "client", [&](Ports& ports) {
+    world::sleep(ports, 1s);
+    EtcdOptions options;
+    options.server.endpoint = {"s", kPort};
+    const auto store =
+        make_etcd_v2_store(ports, std::make_shared<EtcdV2Client>(ports, options), "/prefix");
+    const sim::MonotonicTime began = ports.clock.monotonic_now();
+    EXPECT_THROW(store->wait({"key"}, 5s), EscapedPythonError);
+    waited = ports.clock.monotonic_now() - began;
+    return 0;
+  });
+  world.inject_at(3s, world::FaultKind::clock_jump, [a](world::Fault& fault) {
+    fault.node = a;
+    fault.span = -20s;
+  });
+  world.run_for(10min);
+  ASSERT_TRUE(waited);
+  EXPECT_GE(*waited, 25s);
 }
 
 TEST(EtcdV2Store, a_key_that_does_not_come_is_an_error_that_no_store_knows) {  // S-L16
@@ -90,6 +120,15 @@ TEST(HardenedEtcdV2Store, sets_what_is_as_expected_and_tells_what_is_there_inste
     EXPECT_EQ(store->compare_set("key", two, one), one);
     EXPECT_EQ(store->compare_set("key", one, two), two);
     EXPECT_EQ(store->get("key"), two);
+  });
+}
+
+TEST(HardenedEtcdV2Store, a_key_whose_code_contains_a_slash_is_found_all_the_same) {
+  with_client([](Ports& ports, std::shared_ptr<EtcdV2Client> client) {
+    const auto store = make_hardened_etcd_v2_store(ports, client, "/prefix");
+    store->set(kSlashKey, Value(std::string("1")));
+    EXPECT_TRUE(store->check({kSlashKey}));
+    EXPECT_EQ(store->get(kSlashKey).bytes(), "1");
   });
 }
 

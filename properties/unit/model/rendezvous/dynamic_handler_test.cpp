@@ -2,6 +2,8 @@
 // equal descriptors, equal writes, a write that failed.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "model/rendezvous/c10d_factory.h"
 #include "properties/unit/model/rendezvous/dynamic_handlers.h"
 
@@ -41,6 +43,43 @@ TEST_F(SteppedOver, the_least_number_never_starts_the_last_call) {  // R-16
 
 TEST_F(SteppedOver, it_still_starts_the_last_call_of_the_hardened_variant) {
   EXPECT_EQ(joined(Variant::hardened), 3);
+}
+
+TEST_F(DynamicHandlers, a_node_that_is_alone_by_its_settings_waits_a_little_too_before_it_joins) {
+  serve("c10d");
+  std::vector<sim::Duration> spans;
+  for (const std::string name : {"a", "b", "c", "d", "e"}) {
+    RendezvousParameters own = parameters(1, 1);
+    own.run_id = name;
+    node(name, own, [&](Ports& ports, RendezvousHandler& handler) {
+      const sim::MonotonicTime began = ports.clock.monotonic_now();
+      handler.next_rendezvous();
+      spans.push_back(ports.clock.monotonic_now() - began);
+    });
+  }
+  run(5);
+  const auto [shortest, longest] = std::minmax_element(spans.begin(), spans.end());
+  EXPECT_GT(*longest - *shortest, 50ms);
+  EXPECT_LT(*longest - *shortest, 301ms);
+}
+
+TEST_F(DynamicHandlers, two_of_one_process_are_two_nodes) {
+  serve("c10d");
+  const RendezvousParameters own = parameters(1, 2);
+  node("a", own, [&](Ports& ports, RendezvousHandler& first) {
+    const auto second = RendezvousRegistry::with_builtins().create(ports, own);
+    first.next_rendezvous();
+    bool is_over = false;
+    ports.executor.spawn("second", [&] {
+      EXPECT_THROW(second->next_rendezvous(), RendezvousClosedError);
+      is_over = true;
+    });
+    sleep(ports, 5s);
+    EXPECT_EQ(first.num_nodes_waiting(), 1);
+    first.set_closed();
+    while (!is_over) sleep(ports, 1s);
+  });
+  run(1);
 }
 
 TEST_F(DynamicHandlers, who_waits_misses_no_last_call_however_short_where_hardened) {

@@ -29,6 +29,8 @@ TEST(TimerRequest, a_deadline_of_zero_has_expired_and_a_negative_one_releases) {
   EXPECT_EQ(with("0").expires, sim::WallTime{});
   EXPECT_EQ(with("-0.5").expires, std::nullopt);
   EXPECT_EQ(with("1.5").expires, sim::WallTime(1500ms));
+  EXPECT_EQ(with("1e300").expires, sim::WallTime(9'000'000'000s))
+      << "in the year 2255, which is never";
 }
 
 TEST(TimerRequest, what_pytorch_passes_over_is_passed_over) {
@@ -55,8 +57,6 @@ TEST(TimerRequest, what_is_wrong_is_named) {
               HasSubstr("/pid must be a whole number"));
   EXPECT_THAT(refusal(R"({"pid": 1, "scope_id": 2})"), HasSubstr("/scope_id must be a text"));
   EXPECT_THAT(refusal(R"({"pid": 1, "scope_id": "", "expiration_time": "1", "signal": 9})"),
-              HasSubstr("/expiration_time must be a number of seconds"));
-  EXPECT_THAT(refusal(R"({"pid": 1, "scope_id": "", "expiration_time": 1e300, "signal": 9})"),
               HasSubstr("/expiration_time must be a number of seconds"));
   EXPECT_THAT(refusal(R"({"pid": 1, "scope_id": "", "expiration_time": 1, "signal": 9e9})"),
               HasSubstr("/signal must be a whole number"));

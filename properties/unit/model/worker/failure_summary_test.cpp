@@ -42,7 +42,7 @@ Failures:
   time      : 2031-01-02_03:04:06Z
   host      : node7.example.org
   rank      : 1 (local_rank: 1)
-  exitcode  : -15 (pid: 4243) (SIGTERM)
+  exitcode  : -15 (pid: 4243)  (SIGTERM)
   error_file: <N/A>
   traceback : Signal 11 (SIGSEGV) received by PID 4242
 ------------------------------------------------------
@@ -51,7 +51,7 @@ Root Cause (first observed failure):
   time      : 2031-01-02_03:04:05Z
   host      : node7.example.org
   rank      : 0 (local_rank: 0)
-  exitcode  : -11 (pid: 4242) (SIGSEGV)
+  exitcode  : -11 (pid: 4242)  (SIGSEGV)
   error_file: <N/A>
   traceback : Signal 11 (SIGSEGV) received by PID 4242
 ======================================================
@@ -81,7 +81,7 @@ Root Cause (first observed failure):
   time      : 1970-01-01_00:00:00Z
   host      : h
   rank      : 0 (local_rank: 0)
-  exitcode  : 1 (pid: 4242)
+  exitcode  : 1 (pid: 4242) 
   error_file: <N/A>
   traceback : x
 ==================================
