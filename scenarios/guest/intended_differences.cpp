@@ -42,25 +42,7 @@ bool is_race(const StepDifference& difference, const AgentSteps& ours, const Age
   });
 }
 
-/// The first request after the client's opening and the sentinel, which PyTorch's agent sends up to
-/// 0.3 s later.
-bool is_alone(const StepDifference& difference, const AgentSteps&, const AgentSteps&,
-              sim::Duration) {
-  constexpr std::size_t kAfterTheSentinel = 4;
-  constexpr sim::Duration kLongest = std::chrono::milliseconds(301);
-  if (difference.decision || difference.number != kAfterTheSentinel) return false;
-  if (!difference.ours || !difference.theirs) return false;
-  const sim::Duration later = difference.theirs->at - difference.ours->at;
-  return difference.ours->text == difference.theirs->text && later > sim::Duration::zero() &&
-         later <= kLongest;
-}
-
 constexpr std::array kKnown{
-    Known{
-        {"alone",
-         "PyTorch delays the first join of a node even where max_nodes is 1; hooke's agent, which "
-         "has no other node to be spread from, begins at once"},
-        &is_alone},
     Known{{"race",
            "the runs are nanoseconds apart, since a pickle of Python's has other bytes where equal "
            "texts are one object; two requests were as near to each other"},

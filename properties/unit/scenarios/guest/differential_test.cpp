@@ -84,17 +84,6 @@ TEST(Differential, explains_nothing_by_a_race_where_the_runs_are_not_apart) {
   EXPECT_EQ(found.first->explained, "");
 }
 
-TEST(Differential, explains_that_a_node_alone_does_not_wait) {
-  const std::vector<AgentStep> opening{step(1s, "validate"), step(1s, "ping"),
-                                       step(1s, "sentinel")};
-  AgentSteps ours = of_a(opening), soon = ours, late = ours;
-  ours["a"].requests.push_back(step(1s, "wait state"));
-  soon["a"].requests.push_back(step(1s + 300ms, "wait state"));
-  late["a"].requests.push_back(step(1s + 302ms, "wait state"));
-  EXPECT_THAT(compare(ours, soon).first->explained, StartsWith("alone: "));
-  EXPECT_EQ(compare(ours, late).first->explained, "");
-}
-
 TEST(RequestText, has_a_state_by_its_fields_and_its_times_apart) {
   model::RendezvousState state;
   state.round = 3;
