@@ -73,7 +73,6 @@ class JobBudget final : public RestartBudget {
       const Value held = stored();
       latest(held);
       give_back(held, known_.round);
-      untold_ = false;
       return true;
     } catch (const StoreError&) {
       return false;  // what was known before is known still
@@ -81,7 +80,7 @@ class JobBudget final : public RestartBudget {
   }
 
   void settle() override {
-    if (untold_) look();
+    if (known_.count > 0) look();
   }
 
   std::optional<std::int64_t> spend(std::int64_t round) override {
@@ -131,7 +130,6 @@ class JobBudget final : public RestartBudget {
     const std::int64_t own = own_remaining(round);
     if (own > 0 && !paid(known_, round)) {
       known_ = {known_.count + 1, round};
-      untold_ = true;
     }
     return own > 0 ? std::optional(own - 1) : std::nullopt;
   }
@@ -161,7 +159,6 @@ class JobBudget final : public RestartBudget {
   std::int64_t max_restarts_;
   OwnBudget own_;
   Spent known_;
-  bool untold_ = false;  ///< what is known is more than the store was seen to hold
   bool silent_ = false;  ///< the store did not answer when it was last asked for what remains
   std::shared_ptr<Store> store_;
 };

@@ -18,9 +18,9 @@ class RestartBudget {
   virtual ~RestartBudget() = default;
   /// Restarts that are left for workers that failed in `round`.
   virtual std::int64_t remaining(std::int64_t round) = 0;
-  /// Takes note of what has been spent so far, in case that who keeps the count loses it.
+  /// Takes note of what has been spent so far: the store that keeps the count may lose it.
   virtual bool look() { return true; }
-  /// Tells the others of what was taken while they could not be told.
+  /// Before the agent joins: tells the others what it knows to be spent, which they may not know.
   virtual void settle() {}
   /// Takes one for them, and returns how many are left then. nullopt: there was none.
   virtual std::optional<std::int64_t> spend(std::int64_t round) = 0;
@@ -35,9 +35,9 @@ std::unique_ptr<RestartBudget> make_own_budget(std::int64_t max_restarts);
 /// fails in a round, its consequences on other nodes included, is one restart of the job. It
 /// outlives agents: who replaces a lost one finds it as it is. Agents of torch-2.x read and write
 /// other keys only; they neither see it nor disturb it, and count for themselves as ever.
-/// A store that comes up empty is given back the count by the agent that looked at it last and
-/// spends, or finds nothing left, or comes to wait beside the round of others, who may never have
-/// looked. A lost member counts, a node that waits to be let in does not. Where there are no rounds
+/// A store that comes up empty is given back the count by each agent that knows it and joins, so
+/// that the others see it as the round is formed, or spends, or finds nothing left, or comes to wait
+/// beside the round of others. A lost member counts, a node that waits to be let in does not. Where there are no rounds
 /// (static, round -1) every restart counts: that fits workers that are started again alone, not
 /// groups, of which each restarts for one failure. While the store cannot be reached the agent's
 /// own restarts count: an agent that reaches neither store nor peers does not get through the next

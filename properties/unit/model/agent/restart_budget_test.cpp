@@ -173,6 +173,21 @@ TEST(RestartBudget, what_was_taken_while_the_store_was_silent_is_told_before_the
   });
 }
 
+/// The store goes twice: with what it was told when it answered, the others are told anew.
+TEST(RestartBudget, what_a_lost_store_was_told_is_told_to_the_next_before_the_round) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto a = make_job_budget(1, std::make_shared<MemoryStore>(ports, test.data));
+    const auto b = make_job_budget(1, std::make_shared<MemoryStore>(ports, test.data));
+    EXPECT_EQ(a->spend(0), 0);
+    test.data->values.clear();
+    a->settle();
+    b->look();
+    test.data->values.clear();
+    EXPECT_EQ(b->spend(2), std::nullopt) << "the one restart was that of round 0";
+  });
+}
+
 TEST(RestartBudget, without_rounds_every_restart_of_the_job_counts) {
   Budget test;
   test.with([&](Ports& ports) {
