@@ -35,6 +35,8 @@ void add_polling(InvariantRegistry& registry);
 void add_progress(InvariantRegistry& registry);
 /// Seats that become free.
 void add_free_seat(InvariantRegistry& registry);
+/// Rounds that stay open for others.
+void add_last_call(InvariantRegistry& registry);
 /// Getting out.
 void add_endings(InvariantRegistry& registry);
 /// Jobs at rest.

@@ -138,7 +138,9 @@ Script& Script::form(std::int64_t round, const std::vector<std::string>& names) 
   const auto size = static_cast<std::int64_t>(names.size());
   for (const std::string& name : names) joining(name);
   for (const std::string& name : names) added(name, "participants", round);
-  completed(names.back(), round, size);
+  // With all its seats taken: no last call is due.
+  emit(names.back(), agent_pid(names.back()), ev::rendezvous_completed,
+       {settings.run_id, round, size, settings.min_nodes, size});
   std::int64_t rank = 0;
   for (const std::string& name : names)
     joined(name, round, rank++, size, names.front() + ".sim:29500");

@@ -48,8 +48,8 @@ class Script {
   Script& joined(const std::string& node, std::int64_t round, std::int64_t rank, std::int64_t size,
                  const std::string& master);
   Script& workers_start(const std::string& node);
-  /// The given nodes, in order of rank, join and complete `round` and start their workers. The
-  /// master is rank 0.
+  /// The given nodes, in order of rank, join and complete `round`, which has a seat for each, and
+  /// start their workers. The master is rank 0.
   Script& form(std::int64_t round, const std::vector<std::string>& nodes);
   /// The agent stops its workers in order to restart; `cause` as in group.restarting.
   Script& restarts(const std::string& node, const std::string& cause);

@@ -1,0 +1,98 @@
+// A round with seats left is formed when its last call is over, and not before.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "event_builder.h"
+
+namespace hooke::properties::test {
+namespace {
+
+namespace ev = model::events;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr const char* kLastCall = "safety.last_call";
+
+Script& takes_part(Script& script, const std::string& node, std::int64_t size) {
+  return script.emit(node, script.agent_pid(node), ev::rendezvous_added,
+                     {"job", 0, "participants", size});
+}
+
+/// Two of four seats are enough, and are taken from 10 s on; the last call lasts 30 s.
+Script two_of_four() {
+  AgentSettings settings;
+  settings.min_nodes = 2;
+  Script script(settings);
+  script.store_starts().agent_starts("a").agent_starts("b").agent_starts("c");
+  takes_part(script.at(5s), "a", 1);
+  takes_part(script.at(10s), "b", 2);
+  return script;
+}
+
+// The bound: 30 s, less a tenth, less 2 s.
+
+TEST(LastCall, a_round_that_is_formed_when_it_is_over_keeps_it) {
+  Script script = two_of_four();
+  script.at(35s).completed("a", 0, 2);
+  EXPECT_EQ(verdict(script, kLastCall), "kept");
+}
+
+TEST(LastCall, a_round_that_is_formed_before_breaks_it) {
+  Script script = two_of_four();
+  script.at(34s).completed("a", 0, 2);
+  EXPECT_THAT(witnesses(script.finish(), kLastCall),
+              AllOf(HasSubstr("forms round 0 at 34.000 s with 2 of 4 seats taken"),
+                    HasSubstr("enough since 10.000 s, and the last call lasts 30.000 s")));
+}
+
+TEST(LastCall, one_that_has_all_its_seats_needs_none) {
+  Script script = two_of_four();
+  script.at(11s).completed("a", 0, 4);
+  EXPECT_EQ(verdict(script, kLastCall), "nothing owed");
+}
+
+TEST(LastCall, it_begins_anew_when_too_few_are_left) {
+  const auto after = [](bool leaves) {
+    Script script = two_of_four();
+    script.at(20s);
+    if (leaves) {
+      script.emit("b", 100, ev::rendezvous_left, {"job", 0, 1});
+    } else {
+      script.emit("a", 100, ev::rendezvous_evicted, {"job", 0, "b.sim_100_0", 15, 1});
+    }
+    takes_part(script.at(21s), "c", 2);
+    script.at(40s).completed("a", 0, 2);
+    return verdict(script, kLastCall);
+  };
+  EXPECT_EQ(after(true), "broken");
+  EXPECT_EQ(after(false), "broken");
+}
+
+TEST(LastCall, goes_on_when_one_leaves_and_enough_are_left) {
+  Script script = two_of_four();
+  takes_part(script.at(20s), "c", 3);
+  script.at(30s).emit("b", 100, ev::rendezvous_left, {"job", 0, 2});
+  script.at(35s).completed("a", 0, 2);
+  EXPECT_EQ(verdict(script, kLastCall), "kept");
+}
+
+TEST(LastCall, what_kept_an_agent_of_the_job_from_its_store_excuses) {
+  const auto with_fault_at = [](const char* target) {
+    Script script = two_of_four();
+    script.at(12s).fault(0, "net_partition", 5s, target);
+    script.at(30s).completed("a", 0, 2);
+    return verdict(script, kLastCall);
+  };
+  EXPECT_EQ(with_fault_at("b"), "excused by the path to the store (net_partition)");
+  EXPECT_EQ(with_fault_at("b -> c"), "broken") << "the store is elsewhere";
+}
+
+TEST(LastCall, a_clock_that_jumps_is_no_excuse) {
+  Script script = two_of_four();
+  script.at(12s).fault(0, "clock_jump", 0s, "a");
+  script.at(30s).completed("a", 0, 2);
+  EXPECT_EQ(verdict(script, kLastCall), "broken");
+}
+
+}  // namespace
+}  // namespace hooke::properties::test
