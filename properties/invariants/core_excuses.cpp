@@ -130,6 +130,7 @@ void HealedCore::see(const sim::Event& event, const JobView& view) {
   }
   if (event.type == &world::events::process_ended) {
     stores_.erase({event.node, event.pid});
+    perhaps_never_began(event, view);
     return;
   }
   if (event.type != &world::events::core_healed) return;
@@ -143,6 +144,14 @@ void HealedCore::see(const sim::Event& event, const JobView& view) {
   });
   for_each_part(event.field("endless").text(),
                 [&](std::string_view program) { endless_.emplace(program); });
+}
+
+/// A worker that is killed at the moment of its start has run no line of its program, and the next
+/// in its place is the first one that does.
+void HealedCore::perhaps_never_began(const sim::Event& event, const JobView& view) {
+  const Process* const worker = view.process(event.node, event.pid);
+  if (worker == nullptr || worker->started != event.at) return;
+  if (numbers_.erase({event.node, event.pid}) > 0) --started_[{event.node, worker->local_rank}];
 }
 
 bool HealedCore::has_store(std::string_view machine) const {

@@ -40,6 +40,8 @@ class HealedCore {
                                 const Process& worker) const;
 
  private:
+  void perhaps_never_began(const sim::Event& event, const JobView& view);
+
   bool healed_ = false;
   sim::WorldTime since_{};
   sim::Duration work_{};

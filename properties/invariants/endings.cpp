@@ -2,6 +2,7 @@
 // stop, when a signal says so.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -15,6 +16,9 @@ namespace {
 constexpr sim::Duration kReply = std::chrono::seconds(10);
 /// For so long an agent tries to reach a lost store again.
 constexpr sim::Duration kReconnect = std::chrono::seconds(5);
+/// For so long a store is served on to a client that says nothing: one that waits, or one on a
+/// machine that is down, which closes no connection (model/hardened/static, model/store).
+constexpr sim::Duration kSilentClient = std::chrono::minutes(2);
 
 /// Bound: exit barrier + twice read + close + shutdown grace + slack: the last question of the
 /// barrier, and that of the closing, may each begin when their time is nearly up. It is owed by
@@ -22,14 +26,14 @@ constexpr sim::Duration kReconnect = std::chrono::seconds(5);
 /// and lapses when the job goes on. The agent that decided the job must be able to tell the others,
 /// and the store must not forget it before they hear of it. A store that is silent or has gone is
 /// no reason to stay. An agent that serves the rendezvous store owes it when the others are gone
-/// (safety.store_lifetime).
+/// (safety.store_lifetime), and where the machine of one of them crashed, when it can have seen that.
 class Exit final : public Judge {
  public:
   Exit()
       : Judge("liveness.exit", "After a terminal outcome every agent ends in bounded time.",
               {&ev::group_restarting, &ev::exit_barrier_entered, &ev::exit_barrier_left,
                &ev::group_state, &ev::rendezvous_completed, &ev::agent_started, &ev::store_serving,
-               &ev::failure_reported, &wev::process_ended},
+               &ev::failure_reported, &wev::process_ended, &wev::node_crashed},
               kItself | kPath | kNames | kTasks | kKillable) {}
 
  private:
@@ -39,6 +43,7 @@ class Exit final : public Judge {
   };
 
   void judge(const sim::Event& event) override {
+    if (event.type == &wev::node_crashed) latest_crash_ = event.at;
     const bool is_empty = serves_rendezvous(event);
     const bool is_gone = event.type == &wev::process_ended && view().store_is_gone();
     for (JobId id{0}; (is_empty || is_gone) && id.value < view().job_count(); ++id.value) {
@@ -86,8 +91,10 @@ class Exit final : public Judge {
       return;
     }
     const Timeouts& with = agent(id).timeouts;
-    const sim::Duration bound =
+    sim::Duration bound =
         with.exit_barrier + 2 * with.read_timeout + with.close + with.shutdown + kSlack;
+    if (hosts_.contains(id) && latest_crash_ && event.at - *latest_crash_ <= kSilentClient)
+      bound = std::max(bound, kSilentClient + kSlack);
     Due due{event.at, bound, id, kNoAgent, event.id};
     // A host hears that its clients go as it serves them.
     if (decider != id || hosts_.contains(id)) due.with = {decider};
@@ -136,6 +143,7 @@ class Exit final : public Judge {
     serving_.erase(id);
   }
 
+  std::optional<sim::WorldTime> latest_crash_;
   std::set<AgentId> hosts_;    ///< of the rendezvous store
   std::set<AgentId> serving_;  ///< of those, the ones that have nothing else to do
   std::set<std::pair<AgentId, std::int64_t>> passed_;  ///< who has seen the barrier of a round open

@@ -61,7 +61,8 @@ class NoLivelock final : public Judge {
 /// A healthy agent ends with a connection error although its store lives: broken, unless something
 /// had kept the agent from the store for its read time-out, by its own clock. What lies no further
 /// apart than the time for a caught request is one disturbance. A wait for what another member
-/// has to write ends likewise while a fault keeps that member from writing it.
+/// has to write ends likewise while a fault keeps that member from writing it, and in a static job
+/// when fewer agents live than the wait is for.
 class BlipTolerance final : public Judge {
  public:
   BlipTolerance()
@@ -99,6 +100,8 @@ class BlipTolerance final : public Judge {
     const sim::Duration patience = agent.timeouts.read_timeout;
     if (held_out >= (drifts ? patience * 10 / 11 : patience)) return;  // no short fault
     if (text(event, "detail").starts_with("DistStoreError: wait timeout")) {
+      const Job& job = view().job(agent.job);
+      if (job.backend == "static" && job.living < job.min_nodes) return;
       if (const auto* const other = hindrance_of_a_member(agent, at)) return excused(*other);
     }
     const std::string blip =

@@ -25,14 +25,16 @@ std::shared_ptr<Store> HardenedStaticHandler::round_store() {
 }
 
 std::int64_t HardenedStaticHandler::joined(std::int64_t before) {
-  if (!heard_) heard_ = ports_.clock.monotonic_now();
+  const sim::MonotonicTime began = ports_.clock.monotonic_now();
+  if (!heard_) heard_ = began;
   try {
     const std::int64_t now = StaticHandler::joined(before);
     heard_ = ports_.clock.monotonic_now();
     return now;
   } catch (const StoreNetworkError&) {
-    // The others are counted already and wait for what this agent has to say.
-    if (ports_.clock.monotonic_now() >= *heard_ + kOutage) throw;
+    // The others are counted already and wait for what this agent has to say. A question that began
+    // in the outage says nothing of the store behind it.
+    if (began >= *heard_ + kOutage) throw;
     return before;
   }
 }

@@ -149,6 +149,18 @@ TEST(Core, a_program_without_an_end_excuses_who_runs_it_and_its_peers) {
   EXPECT_THAT(told(of_another), Not(IsEmpty()));
 }
 
+TEST(Core, a_worker_killed_at_its_start_has_not_run_a_program_without_an_end) {
+  const auto told_when_killed_after = [](sim::Duration span) {
+    Script script;
+    script.agent_starts("a").form(0, {"a"}).at(span).kill_agent("a");
+    script.process_ends("a", script.worker_pid("a", 0), -9);
+    script.agent_starts("a").form(1, {"a"}).at(100s).core_healed("a", 20s, 60s, "a").at(5000s);
+    return told(script);
+  };
+  EXPECT_THAT(told_when_killed_after(0s), IsEmpty());
+  EXPECT_THAT(told_when_killed_after(1s), Not(IsEmpty())) << "the second one ends";
+}
+
 TEST(Core, a_worker_of_another_agent_in_its_place_does_not_end_a_program_without_an_end) {
   Script script = two_nodes_at_work();
   script.at(50s).emit("a", 200, ev::worker_started,

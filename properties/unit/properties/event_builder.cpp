@@ -251,11 +251,12 @@ Script& Script::process_ends(const std::string& name, std::int64_t pid, std::int
 }
 
 Script& Script::crash(const std::string& name) {
+  world(wev::node_crashed, {name});
   process_ends(name, agent_pid(name), -9);
   for (const Worker& worker : node(name).workers) {
     if (!worker.ended) process_ends(name, worker.pid, -9);
   }
-  return world(wev::node_crashed, {name});
+  return *this;
 }
 
 Script& Script::fault(std::int64_t fault, const std::string& kind, sim::Duration lasts,

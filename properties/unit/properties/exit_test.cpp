@@ -86,6 +86,25 @@ TEST(Exit, an_agent_that_serves_the_store_may_serve_the_others_until_they_are_go
   }
 }
 
+TEST(Exit, an_agent_that_serves_the_store_may_take_a_machine_that_crashed_for_a_silent_client) {
+  AgentSettings settings;
+  settings.exit_barrier = 10s;
+  settings.read_timeout = settings.close = settings.shutdown = 5s;  // 35 s with the slack
+  const auto with = [&](bool crashes, sim::Duration end) {
+    Script script = two_nodes_at_work(settings);
+    script.at(10s);
+    comes_to_the_barrier(script, "a");
+    script.at(20s).leaves_barrier("a", "timed_out").at(100s);
+    crashes ? script.crash("b") : script.kill_agent("b");
+    script.at(end).finishes("a", "succeeded", 0);
+    return verdict(script, kExit);
+  };
+  EXPECT_EQ(with(false, 135s), "kept");
+  EXPECT_EQ(with(false, 136s), "broken") << "its connections were closed";
+  EXPECT_EQ(with(true, 225s), "kept");
+  EXPECT_EQ(with(true, 226s), "broken");
+}
+
 TEST(Exit, an_agent_that_serves_the_store_hears_that_the_others_have_gone_when_its_store_serves) {
   for (const char* kind : {"service_slow", "disk_full"}) {
     Script script = two_nodes_at_work();

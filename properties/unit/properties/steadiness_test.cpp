@@ -148,6 +148,23 @@ TEST(BlipTolerance, a_wait_for_a_member_ends_as_well_while_that_cannot_write) {
   EXPECT_EQ(with("c", waited), "broken") << "no member";
 }
 
+TEST(BlipTolerance, a_wait_for_the_nodes_of_a_static_job_ends_where_too_few_are_left) {
+  const auto with = [](const char* backend, bool one_is_killed) {
+    AgentSettings settings;
+    settings.backend = backend;
+    settings.min_nodes = 2;
+    Script script = at_work_beside_a_store({"a", "b"}, settings);
+    script.at(20s).stops_workers("b");
+    if (one_is_killed) script.kill_agent("a");
+    script.at(920s).finishes("b", "error", 1,
+                             "DistStoreError: wait timeout after 900000ms, keys: x");
+    return verdict(script, kBlip);
+  };
+  EXPECT_EQ(with("static", true), "nothing owed");
+  EXPECT_EQ(with("static", false), "broken");
+  EXPECT_EQ(with("c10d", true), "broken") << "one of its nodes may go on alone";
+}
+
 TEST(BlipTolerance, an_agent_that_waits_by_a_clock_that_drifts_may_give_up_a_little_sooner) {
   const auto verdict_by = [](const std::string& whose_clock, sim::Duration held_out) {
     Script script = two_nodes_at_work();
