@@ -25,7 +25,7 @@ class OfNode final : public kernel::TraceSink {
   AgentMetrics metrics;
 };
 
-std::string told(const std::string& workers) {
+std::string metrics_after(const std::string& workers) {
   const scenario::Scenario scenario = scenario::load_scenario(
       R"({"version": 1, "name": "x",
           "cluster": {"nodes": [{"id": "a"}, {"id": "b"}], "store_host": "external"},
@@ -44,8 +44,8 @@ std::string told(const std::string& workers) {
 }
 
 TEST(AgentMetrics, count_rounds_workers_and_restarts) {
-  const std::string text =
-      told(R"("program": [{"run": "20s"}], "overrides": {"a/1/*": [{"run": "5s"}, {"exit": 3}]})");
+  const std::string text = metrics_after(
+      R"("program": [{"run": "20s"}], "overrides": {"a/1/*": [{"run": "5s"}, {"exit": 3}]})");
   for (const char* const line :
        {"hooke_rendezvous_rounds_total 3", "hooke_rendezvous_round 2", "hooke_job_nodes 2",
         "hooke_job_world_size 4", "hooke_agent_restarts_left 0", "hooke_agent_restarts_used 2",
