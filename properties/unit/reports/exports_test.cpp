@@ -18,14 +18,14 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-struct Played {
+struct ExportedRun {
   scenario::RunReport run;
   RunRecord record;
   std::string shiviz;
 };
 
 /// Two nodes, of which one crashes and comes back; `expect` ends the scenario.
-Played play(const std::string& expect) {
+ExportedRun run_for_exports(const std::string& expect) {
   const scenario::Scenario scenario = scenario::load_scenario(
       R"({"version": 1, "name": "x", "seed": 1,
           "protocol": {"rendezvous": {"min_nodes": 1, "max_nodes": 2}},
@@ -34,7 +34,7 @@ Played play(const std::string& expect) {
           "timeline": [{"at": "60s", "do": "node.crash", "node": "b", "for": "15s"}])" +
           expect + "}",
       "x");
-  Played out{{}, RunRecord(scenario.machine_names()), {}};
+  ExportedRun out{{}, RunRecord(scenario.machine_names()), {}};
   std::ostringstream text;
   ShivizLog shiviz(text, scenario.machine_names());
   kernel::Kernel kernel;
@@ -49,7 +49,7 @@ Played play(const std::string& expect) {
 }
 
 TEST(PerfettoTrace, has_a_process_for_each_node_and_spans_that_do_not_overlap) {
-  const Played played = play("");
+  const ExportedRun played = run_for_exports("");
   const json trace = json::parse(perfetto_trace(played.record, played.run.violations));
   std::map<std::string, int> processes;
   std::map<std::pair<int, int>, double> ends;
@@ -68,7 +68,7 @@ TEST(PerfettoTrace, has_a_process_for_each_node_and_spans_that_do_not_overlap) {
 }
 
 TEST(PerfettoTrace, draws_faults_and_violations_across_all_tracks) {
-  const Played played = play("");
+  const ExportedRun played = run_for_exports("");
   ASSERT_FALSE(played.run.violations.empty());
   const json trace = json::parse(perfetto_trace(played.record, played.run.violations));
   std::size_t violations = 0;
@@ -83,7 +83,7 @@ TEST(PerfettoTrace, draws_faults_and_violations_across_all_tracks) {
 }
 
 TEST(ShivizLog, counts_each_nodes_own_events_one_by_one_and_knows_what_came_before) {
-  std::istringstream lines(play("").shiviz);
+  std::istringstream lines(run_for_exports("").shiviz);
   std::string line;
   std::getline(lines, line);
   EXPECT_EQ(line, kShivizPattern);
@@ -105,7 +105,8 @@ TEST(ShivizLog, counts_each_nodes_own_events_one_by_one_and_knows_what_came_befo
 }
 
 TEST(Sarif, has_a_rule_and_a_place_for_each_thing_that_fell) {
-  Result result{"dir/a b.json", false, play(R"(, "expect": {"outcome": {"a": "succeeded"}})").run};
+  Result result{"dir/a b.json", false,
+                run_for_exports(R"(, "expect": {"outcome": {"a": "succeeded"}})").run};
   result.lines["expect.outcome.a"] = 12;
   const auto invariants = properties::InvariantRegistry::with_builtins();
   const json log = json::parse(to_sarif({result, result}, invariants, "1.2.3"));
