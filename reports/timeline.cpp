@@ -17,6 +17,8 @@ namespace wev = world::events;
 
 constexpr std::size_t kTimeWidth = 12;
 constexpr std::size_t kNarrowestColumn = 24;
+/// Of lines that are not cut.
+constexpr std::size_t kUncutColumn = 40;
 
 std::int64_t num(const sim::Event& event, std::string_view name) {
   return event.field(name).number();
@@ -137,28 +139,42 @@ std::string phrase(const sim::Event& event) {
   return text;
 }
 
-Timeline::Timeline(std::ostream& out, std::vector<std::string> node_names, std::size_t width)
-    : out_(out), node_names_(std::move(node_names)) {
+Timeline::Timeline(std::ostream& out, std::vector<std::string> node_names, std::size_t width,
+                   TimelineFilter filter)
+    : out_(out),
+      node_names_(std::move(node_names)),
+      filter_(std::move(filter)),
+      uncut_(width == kUncut) {
+  filter_.nodes.resize(node_names_.size(), filter_.nodes.empty());
+  for (const bool shown : filter_.nodes) {
+    columns_before_.push_back(shown_);
+    if (shown) ++shown_;
+  }
   const std::size_t room = width > kTimeWidth ? width - kTimeWidth : 0;
-  column_width_ = node_names_.empty() ? room : room / node_names_.size();
+  column_width_ = shown_ == 0 ? room : room / shown_;
+  if (width == kUncut) column_width_ = kUncutColumn;
   columns_ = column_width_ >= kNarrowestColumn;
   if (!columns_) return;
   out_ << pad("", kTimeWidth);
-  for (const std::string& name : node_names_)
-    out_ << pad(fit(name, column_width_ - 2), column_width_);
+  for (std::size_t node = 0; node < node_names_.size(); ++node) {
+    if (filter_.nodes[node]) out_ << pad(fit(node_names_[node], column_width_ - 2), column_width_);
+  }
   out_ << '\n';
 }
 
 void Timeline::on_event(const sim::Event& event) {
+  if ((filter_.from && event.at < *filter_.from) || (filter_.to && event.at > *filter_.to)) return;
+  const std::size_t node = event.node.value;
+  if (node < node_names_.size() && !filter_.nodes[node]) return;
   const std::string text = phrase(event);
   if (text.empty()) return;
   out_ << fmt::format("{:>9} s ", seconds(event.at.time_since_epoch()));
-  const std::size_t node = event.node.value;
   if (node >= node_names_.size()) {
     out_ << text << '\n';
   } else if (columns_) {
-    out_ << std::string(node * column_width_, ' ')
-         << fit(text, column_width_ * (node_names_.size() - node)) << '\n';
+    const std::size_t before = columns_before_[node];
+    out_ << std::string(before * column_width_, ' ')
+         << (uncut_ ? text : fit(text, column_width_ * (shown_ - before))) << '\n';
   } else {
     out_ << pad(fit(node_names_[node], 12), 13) << text << '\n';
   }

@@ -15,7 +15,6 @@
 #include "reports/page/run_page.h"
 #include "reports/summary.h"
 #include "reports/text.h"
-#include "reports/timeline.h"
 #include "reports/trace_file.h"
 #include "scenarios/cli/calibration_file.h"
 #include "scenarios/cli/commands.h"
@@ -25,6 +24,7 @@
 #include "scenarios/cli/real_time_limit.h"
 #include "scenarios/cli/scenario_files.h"
 #include "scenarios/cli/terminal.h"
+#include "scenarios/cli/timeline_options.h"
 #include "scenarios/format/json_lines.h"
 #include "scenarios/format/loader.h"
 #include "scenarios/guest/guest_runner.h"
@@ -45,7 +45,7 @@ struct RunOptions {
   std::string html_path;
   ExportPaths exports;
   bool json = false;
-  bool timeline = false;
+  TimelineOptions timeline;
   bool once = false;
   bool explain = false;
   std::optional<std::chrono::milliseconds> real_time_limit;
@@ -65,8 +65,8 @@ class Listeners {
             const std::vector<std::string>& names, const report::Style& style) {
     if (trace != nullptr) sinks_.push_back(&trace_file_.emplace(*trace, names));
     if (shiviz != nullptr) sinks_.push_back(&shiviz_.emplace(*shiviz, names));
-    if (options.timeline) {
-      sinks_.push_back(&timeline_.emplace(std::cout, names, style.width));
+    if (options.timeline.wanted) {
+      sinks_.push_back(&timeline_.emplace(timeline_of(std::cout, names, style, options.timeline)));
     }
     const bool recorded = !options.html_path.empty() || !options.exports.perfetto.empty();
     if (recorded) sinks_.push_back(&record_.emplace(names));
@@ -270,7 +270,7 @@ class Session {
     const std::size_t name_width = name_width_of(scenarios_);
     const bool table = !options_.json;
     std::vector<report::Result> results;
-    if (table && !options_.timeline) {
+    if (table && !options_.timeline.wanted) {
       std::cout << report::table_head(style_, name_width) << std::flush;
     }
     for (const LoadedScenario& each : scenarios_) {
@@ -279,7 +279,7 @@ class Session {
         results.back().variant = variants_of(each.scenario);
         if (options_.seed) results.back().replay = " --seed " + std::to_string(*options_.seed);
         if (junit_.is_open() || sarif_.is_open()) note_lines(each, results.back());
-        if (table && options_.timeline) std::cout << report::table_head(style_, name_width);
+        if (table && options_.timeline.wanted) std::cout << report::table_head(style_, name_width);
         if (table) std::cout << report::row(results.back(), style_, name_width) << std::flush;
       }
     }
@@ -367,8 +367,7 @@ void add_run(CLI::App& app, int& exit_code) {
       ->type_name("FILE");
   add_exports(*command, options->exports);
   command->add_flag("--json", options->json, "Print the results as JSON");
-  command->add_flag("--timeline", options->timeline,
-                    "Tell the run line by line, a column per node");
+  add_timeline(*command, options->timeline, "Tell the run line by line, a column per node");
   command->add_flag("--explain", options->explain,
                     "Also show the violations that a scenario expects");
   add_real_time_limit(
