@@ -6,6 +6,7 @@
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
 #include "reports/text.h"
+#include "scenarios/format/vocabulary.h"
 #include "sim/port/process_host.h"
 #include "sim/world/world_events.h"
 
@@ -125,12 +126,18 @@ std::string world_phrase(const sim::Event& event) {
   if (event.type == &wev::core_healed)
     return fmt::format("*** {} healed, the rest stays as it is ***", txt(event, "nodes"));
   if (event.type == &wev::fault_injected)
-    return "*** " + txt(event, "kind") + " " + txt(event, "target");
-  if (event.type == &wev::fault_ended) return "*** end of " + txt(event, "kind");
+    return "*** " + fault_name(txt(event, "kind")) + " " + txt(event, "target");
+  if (event.type == &wev::fault_ended) return "*** end of " + fault_name(txt(event, "kind"));
   return {};
 }
 
 }  // namespace
+
+std::string fault_name(std::string kind) {
+  std::string word = kind;
+  if (const std::size_t bar = word.find('_'); bar != std::string::npos) word[bar] = '.';
+  return scenario::find_word(word) == nullptr ? kind : word;
+}
 
 std::string phrase(const sim::Event& event) {
   std::string text = rendezvous_phrase(event);

@@ -10,6 +10,9 @@
 
 namespace hooke::report {
 
+/// A kind of fault by the word of scenario files for it, "node.crash" for "node_crash"; itself where
+/// no word is called so.
+std::string fault_name(std::string kind);
 /// A short phrase for an event, empty for events that only machines care about.
 std::string phrase(const sim::Event& event);
 

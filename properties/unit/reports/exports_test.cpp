@@ -76,7 +76,7 @@ TEST(PerfettoTrace, draws_faults_and_violations_across_all_tracks) {
   for (const json& event : trace["traceEvents"]) {
     if (event["ph"] != "i" || event["s"] != "g") continue;
     if (event["cat"] == "violation") ++violations;
-    crash = crash || (event["name"] == "node_crash b" && event["ts"] == 60'000'000.0);
+    crash = crash || (event["name"] == "node.crash b" && event["ts"] == 60'000'000.0);
   }
   EXPECT_EQ(violations, played.run.violations.size());
   EXPECT_TRUE(crash);

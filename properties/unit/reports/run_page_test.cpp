@@ -90,7 +90,7 @@ TEST(RunPage, says_what_happened_where_the_time_went_and_what_was_violated) {
                 .find("liveness.loss_detection violated at 80.100 s"),
             std::string::npos);
   EXPECT_EQ(count_at(document, "//div[@class='lane']"), 2U);
-  EXPECT_EQ(text_at(document, "//ol[@class='faults']/li"), "node_crash b at 60.000 s");
+  EXPECT_EQ(text_at(document, "//ol[@class='faults']/li"), "node.crash b at 60.000 s");
   EXPECT_EQ(text_at(document, "//ul[@class='commands']/li/code"),
             std::string("hooke run ") + kDeadMember + " --seed 7 --timeline");
 }
