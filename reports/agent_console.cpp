@@ -11,10 +11,52 @@ namespace hooke::report {
 
 namespace ev = model::events;
 
+namespace {
+
+std::string nodes(std::int64_t count) {
+  return count == 1 ? "1 node" : fmt::format("{} nodes", count);
+}
+
+}  // namespace
+
+/// What the agent waits for from now on; empty: `event` begins no wait.
+std::string AgentConsole::waiting_for(const sim::Event& event) {
+  const auto number = [&](const char* name) { return event.field(name).number(); };
+  if (event.type == &ev::agent_started) {
+    min_nodes_ = number("min_nodes");
+    max_nodes_ = number("max_nodes");
+  } else if (event.type == &ev::agent_settings) {
+    join_seconds_ = number("join") / 1'000'000'000;
+  } else if (event.type == &ev::rendezvous_joining) {
+    const std::string most = nodes(max_nodes_);
+    return fmt::format(
+        "joins job {}: a round takes {}{}", event.field("run_id").text(),
+        min_nodes_ == max_nodes_ ? most : fmt::format("{} to {}", min_nodes_, most),
+        join_seconds_ > 0 ? fmt::format(", and has {} s to form", join_seconds_) : "");
+  } else if (event.type == &ev::rendezvous_added) {
+    const std::string_view list = event.field("list").text();
+    const std::int64_t round = number("round"), size = number("size");
+    if (list == "wait_list") {
+      return fmt::format("round {} goes on without this node: waits for the next one", round);
+    }
+    if (list == "redundancy_list") {
+      return fmt::format("round {} is full: waits as a spare", round);
+    }
+    if (size < min_nodes_) {
+      return fmt::format("in round {}: {} of {} here, waits for {} more", round, size,
+                         nodes(min_nodes_), min_nodes_ - size);
+    }
+    return fmt::format(
+        "in round {}: {} here, waits until it is complete, and for MASTER_ADDR from its rank 0",
+        round, nodes(size));
+  }
+  return "";
+}
+
 void AgentConsole::on_event(const sim::Event& event) {
   const auto number = [&](const char* name) { return event.field(name).number(); };
   const auto text = [&](const char* name) { return event.field(name).text(); };
-  std::string line;
+  std::string line = waiting_for(event);
   if (event.type == &ev::ranks_assigned) {
     line = fmt::format("round {}: node {} of {}, first rank {} of {}", number("round"),
                        number("group_rank"), number("group_world_size"), number("base_rank"),

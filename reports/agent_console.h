@@ -1,7 +1,10 @@
 #pragma once
-// What a person at the terminal of a running agent is told: rounds, restarts, failures.
+// What a person at the terminal of a running agent is told: what it waits for, rounds, restarts,
+// failures.
 
+#include <cstdint>
 #include <ostream>
+#include <string>
 
 #include "sim/kernel/trace_recorder.h"
 
@@ -14,7 +17,10 @@ class AgentConsole final : public kernel::TraceSink {
   void on_event(const sim::Event& event) override;
 
  private:
+  std::string waiting_for(const sim::Event& event);
+
   std::ostream& out_;
+  std::int64_t min_nodes_ = 0, max_nodes_ = 0, join_seconds_ = 0;
 };
 
 }  // namespace hooke::report

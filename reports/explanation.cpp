@@ -32,7 +32,8 @@ std::string share_bar(const hunt::Share& share) {
 std::string verdict_on(const std::optional<hunt::CauseLine>& turn, bool certain_at_first,
                        const std::string& given) {
   if (!turn) return given + " it can be averted until it happens";
-  if (certain_at_first) return given + " nothing averts it from the beginning on";
+  if (certain_at_first)
+    return given + " it failed in every re-run: it was certain from the beginning";
   return fmt::format("{} nothing averts it after {}: {}{}", given, at_text(turn->at),
                      turn->node.empty() ? "" : turn->node + " ", turn->what);
 }
@@ -114,8 +115,11 @@ std::string no_return_text(const Explanation& explanation, const Style& style) {
   const hunt::NoReturn& no_return = explanation.no_return;
   if (no_return.futures.empty()) return "";
   const bool faults = no_return.futures.front().left_alone.runs > 0;
-  std::string out =
-      heading(style, "Point of no return", "how many other futures of the same past fail, too");
+  const hunt::Futures& first_futures = no_return.futures.front();
+  const std::string of_runs =
+      fmt::format("failing runs of {} when randomness is re-drawn from then on",
+                  std::max(first_futures.as_it_goes_on.runs, first_futures.left_alone.runs));
+  std::string out = heading(style, "Point of no return", of_runs);
   out += fmt::format("{:>13}  {}{}\n", "until",
                      faults ? pad("as the scenario goes on", kShareWidth + 2) : "",
                      faults ? "left alone from then on" : "drawn anew from then on");

@@ -29,7 +29,7 @@ std::string story_text(const Explanation& explanation, const Style& style);
 std::string no_return_text(const Explanation& explanation, const Style& style);
 std::string counterfactuals_text(const Explanation& explanation, const Style& style);
 
-/// Sentences on where other futures of the same past begin to fail for certain.
+/// Sentences on where runs that share the past up to a moment begin to fail for certain.
 std::vector<std::string> verdicts_on(const hunt::NoReturn& no_return);
 /// What happened, how often, and until when: "tries in vain  (3 times)  until 15.000 s".
 std::string cause_text(const hunt::CauseLine& line);

@@ -48,6 +48,19 @@ const char* end_text(JobStatus status) {
   }
 }
 
+/// What the job waits for, if that can be seen; empty: nothing.
+std::string wait_text(const JobRecord& record) {
+  if (record.status == JobStatus::gathering) return "for more nodes, until there are min_nodes";
+  if (record.status == JobStatus::last_call) return "for further nodes, until the last call ends";
+  if (record.status != JobStatus::complete || !record.master_is_missing) return "";
+  const auto first = std::find_if(record.participants.begin(), record.participants.end(),
+                                  [](const JobNode& node) { return node.rank == 0; });
+  if (first == record.participants.end()) return "";
+  return fmt::format(
+      "a node that is new in round {0} for MASTER_ADDR of round {0} from rank 0, {1}",
+      *record.round, first->node.text());
+}
+
 std::string node_lines(const JobRecord& record) {
   std::size_t width = 4;
   for (const auto* list : {&record.participants, &record.wait_list, &record.redundancy_list}) {
@@ -80,6 +93,9 @@ std::string view_text(const std::string& endpoint, const JobRecord& record,
   out += '\n';
   if (record.master) {
     out += fmt::format("master   {}:{}\n", record.master->master_addr, record.master->master_port);
+  }
+  if (const std::string wait = wait_text(record); !wait.empty()) {
+    out += fmt::format("waits    {}\n", wait);
   }
   if (record.world_size) out += fmt::format("workers  {}\n", *record.world_size);
   out += fmt::format("state    {}\n", bytes_text(state_bytes));

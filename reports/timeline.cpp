@@ -6,6 +6,7 @@
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
 #include "reports/text.h"
+#include "scenarios/format/vocabulary.h"
 #include "sim/port/process_host.h"
 #include "sim/world/world_events.h"
 
@@ -17,6 +18,8 @@ namespace wev = world::events;
 
 constexpr std::size_t kTimeWidth = 12;
 constexpr std::size_t kNarrowestColumn = 24;
+/// Of lines that are not cut.
+constexpr std::size_t kUncutColumn = 40;
 
 std::int64_t num(const sim::Event& event, std::string_view name) {
   return event.field(name).number();
@@ -123,12 +126,18 @@ std::string world_phrase(const sim::Event& event) {
   if (event.type == &wev::core_healed)
     return fmt::format("*** {} healed, the rest stays as it is ***", txt(event, "nodes"));
   if (event.type == &wev::fault_injected)
-    return "*** " + txt(event, "kind") + " " + txt(event, "target");
-  if (event.type == &wev::fault_ended) return "*** end of " + txt(event, "kind");
+    return "*** " + fault_name(txt(event, "kind")) + " " + txt(event, "target");
+  if (event.type == &wev::fault_ended) return "*** end of " + fault_name(txt(event, "kind"));
   return {};
 }
 
 }  // namespace
+
+std::string fault_name(std::string kind) {
+  std::string word = kind;
+  if (const std::size_t bar = word.find('_'); bar != std::string::npos) word[bar] = '.';
+  return scenario::find_word(word) == nullptr ? kind : word;
+}
 
 std::string phrase(const sim::Event& event) {
   std::string text = rendezvous_phrase(event);
@@ -137,28 +146,42 @@ std::string phrase(const sim::Event& event) {
   return text;
 }
 
-Timeline::Timeline(std::ostream& out, std::vector<std::string> node_names, std::size_t width)
-    : out_(out), node_names_(std::move(node_names)) {
+Timeline::Timeline(std::ostream& out, std::vector<std::string> node_names, std::size_t width,
+                   TimelineFilter filter)
+    : out_(out),
+      node_names_(std::move(node_names)),
+      filter_(std::move(filter)),
+      uncut_(width == kUncut) {
+  filter_.nodes.resize(node_names_.size(), filter_.nodes.empty());
+  for (const bool shown : filter_.nodes) {
+    columns_before_.push_back(shown_);
+    if (shown) ++shown_;
+  }
   const std::size_t room = width > kTimeWidth ? width - kTimeWidth : 0;
-  column_width_ = node_names_.empty() ? room : room / node_names_.size();
+  column_width_ = shown_ == 0 ? room : room / shown_;
+  if (width == kUncut) column_width_ = kUncutColumn;
   columns_ = column_width_ >= kNarrowestColumn;
   if (!columns_) return;
   out_ << pad("", kTimeWidth);
-  for (const std::string& name : node_names_)
-    out_ << pad(fit(name, column_width_ - 2), column_width_);
+  for (std::size_t node = 0; node < node_names_.size(); ++node) {
+    if (filter_.nodes[node]) out_ << pad(fit(node_names_[node], column_width_ - 2), column_width_);
+  }
   out_ << '\n';
 }
 
 void Timeline::on_event(const sim::Event& event) {
+  if ((filter_.from && event.at < *filter_.from) || (filter_.to && event.at > *filter_.to)) return;
+  const std::size_t node = event.node.value;
+  if (node < node_names_.size() && !filter_.nodes[node]) return;
   const std::string text = phrase(event);
   if (text.empty()) return;
   out_ << fmt::format("{:>9} s ", seconds(event.at.time_since_epoch()));
-  const std::size_t node = event.node.value;
   if (node >= node_names_.size()) {
     out_ << text << '\n';
   } else if (columns_) {
-    out_ << std::string(node * column_width_, ' ')
-         << fit(text, column_width_ * (node_names_.size() - node)) << '\n';
+    const std::size_t before = columns_before_[node];
+    out_ << std::string(before * column_width_, ' ')
+         << (uncut_ ? text : fit(text, column_width_ * (shown_ - before))) << '\n';
   } else {
     out_ << pad(fit(node_names_[node], 12), 13) << text << '\n';
   }

@@ -1,6 +1,7 @@
 #pragma once
 // A run as a person would tell it: one line per thing that matters, in a column per node.
 
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -9,19 +10,35 @@
 
 namespace hooke::report {
 
+/// A kind of fault by the word of scenario files for it, "node.crash" for "node_crash"; itself where
+/// no word is called so.
+std::string fault_name(std::string kind);
 /// A short phrase for an event, empty for events that only machines care about.
 std::string phrase(const sim::Event& event);
 
+/// What of a run is told.
+struct TimelineFilter {
+  std::vector<bool> nodes;  ///< by NodeId; empty: all. What happens to the world is told always
+  std::optional<sim::WorldTime> from{}, to{};
+};
+
 class Timeline final : public kernel::TraceSink {
  public:
+  /// As a width: lines are as long as they are, and every node has a column.
+  static constexpr std::size_t kUncut = 0;
   /// `width`: columns of the terminal. With more nodes than fit, the node's name is written on each
   /// line instead of giving it a column.
-  Timeline(std::ostream& out, std::vector<std::string> node_names, std::size_t width);
+  Timeline(std::ostream& out, std::vector<std::string> node_names, std::size_t width,
+           TimelineFilter filter = {});
   void on_event(const sim::Event& event) override;
 
  private:
   std::ostream& out_;
   std::vector<std::string> node_names_;
+  TimelineFilter filter_;
+  std::vector<std::size_t> columns_before_;  ///< by NodeId: how many nodes have theirs further left
+  std::size_t shown_ = 0;                    ///< nodes with a column
+  bool uncut_;
   std::size_t column_width_;
   bool columns_;
 };

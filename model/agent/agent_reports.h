@@ -18,6 +18,8 @@ struct Observers {
   explicit Observers(sim::Ports& ports) : events(ports), metrics(ports.clock) {}
   EventHandlers events;
   Metrics metrics;
+  /// The rendezvous of the run that goes on, for a monitor to look at; null between runs.
+  const GroupKeeping* rendezvous = nullptr;
 };
 
 class AgentReports {

@@ -70,7 +70,8 @@ ControlAnswer ControlPlane::answer(const HttpQuery& query) const {
             names.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
   }
   if (query.method == "GET" && query.path == "/metrics" && board_) {
-    return {200, "text/plain; version=0.0.4", board_->prometheus_text()};
+    return {200, "text/plain; version=0.0.4",
+            (more_metrics_ ? more_metrics_() : "") + board_->prometheus_text()};
   }
   if (query.method == "POST" && query.path.starts_with(kHandler)) {
     return call(query.path.substr(kHandler.size()), query);

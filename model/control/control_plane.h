@@ -43,6 +43,8 @@ class ControlPlane {
   void add(const std::string& name, Handler handler);
   /// Serves them as GET /metrics.
   void show(MetricBoard board) { board_ = std::move(board); }
+  /// And before them what `metrics` returns then, in the text exposition format of Prometheus.
+  void show(std::function<std::string()> metrics) { more_metrics_ = std::move(metrics); }
 
  private:
   [[nodiscard]] ControlAnswer answer(const HttpQuery& query) const;
@@ -53,6 +55,7 @@ class ControlPlane {
   sim::Ports& ports_;
   std::map<std::string, Handler> handlers_;
   std::optional<MetricBoard> board_;
+  std::function<std::string()> more_metrics_;
   std::vector<std::unique_ptr<HttpService>> services_;
 };
 

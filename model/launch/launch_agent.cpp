@@ -255,6 +255,12 @@ bool runs_again(const Plugins& plugins, const LaunchConfig& config, const Ending
          plugins.restart_policies.create(config.restart_policy)->runs_job_again(run);
 }
 
+/// No monitor sees a handler that is gone.
+struct HiddenAtEnd {
+  Observers& observers;
+  ~HiddenAtEnd() { observers.rendezvous = nullptr; }
+};
+
 /// One run of the job, from the first rendezvous to the end of this agent's part in it.
 Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& config,
                 const WorkerSpec& spec, Observers& observers, std::int64_t run) {
@@ -268,6 +274,8 @@ Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& c
     ports.fault_point.reach("agent.started");
     if (const auto refused = plugins.refusal(config)) throw std::invalid_argument(refused->reason);
     handler = plugins.rendezvous.create(ports, parameters);
+    observers.rendezvous = handler.get();
+    const HiddenAtEnd hidden{observers};
     ending = run_guarded(ports, plugins, config, spec, *handler, observers, run);
     // An agent that was told to go goes, and the next run needs the port; everybody else serves on
     // what the others need.

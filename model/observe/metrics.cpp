@@ -48,6 +48,7 @@ std::string MetricBoard::prometheus_text() const {
   std::string values =
       "# HELP hooke_elastic_metric Latest value of a metric of the elastic agent.\n"
       "# TYPE hooke_elastic_metric gauge\n";
+  if (entries_->empty()) return "";
   std::string counts =
       "# HELP hooke_elastic_metric_total How often a metric was put.\n"
       "# TYPE hooke_elastic_metric_total counter\n";

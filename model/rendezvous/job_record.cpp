@@ -67,6 +67,7 @@ JobRecord job_record(std::string run_id, std::string backend,
   }
   if (state.complete) {
     out.master = view->master;
+    out.master_is_missing = !view->master || view->master_round < state.round;
     out.group_world_size = static_cast<std::int64_t>(members.size());
     out.world_size = view->world_size;
   }

@@ -37,8 +37,12 @@ struct JobRecord {
   JobStatus status = JobStatus::unknown;
   /// What follows is there while the job runs, and empty once it has ended or before it begins.
   std::optional<std::int64_t> round;
-  std::optional<sim::Duration> last_call_left;   ///< during last call
-  std::optional<RendezvousStoreInfo> master;     ///< of a complete round
+  std::optional<sim::Duration> last_call_left;  ///< during last call
+  std::optional<RendezvousStoreInfo> master;    ///< of a complete round
+  /// The complete round has no MASTER_ADDR of its own: a node that was in no round before waits for
+  /// it, while the others go on with that of an earlier round
+  /// (dynamic_rendezvous.py: next_rendezvous keeps its bootstrap information).
+  bool master_is_missing = false;
   std::optional<std::int64_t> group_world_size;  ///< agents of a complete round
   /// Workers of it; also empty where they do not tell (1.13, identical workers).
   std::optional<std::int64_t> world_size;

@@ -44,6 +44,7 @@ RendezvousView view_of(const Value& bytes, Store& store, const std::string& run_
   const std::int64_t round = view.state->round;
   for (std::int64_t back = 0; back <= std::min(round, kRoundsBack) && !view.master; ++back) {
     view.master = published_master(store, run_id, round - back);
+    view.master_round = round - back;
   }
   if (view.state->complete && !view.state->closed) {
     view.world_size = published_world_size(store, run_id, round);

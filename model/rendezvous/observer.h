@@ -17,6 +17,7 @@ struct RendezvousView {
   /// Of the current round, else of the latest earlier one that published it: agents that share a
   /// store over rounds publish it once.
   std::optional<RendezvousStoreInfo> master;
+  std::int64_t master_round = -1;  ///< the round that published it
   /// Workers of a complete round, once its agents have published their ranks as 2.x does.
   std::optional<std::int64_t> world_size;
 };

@@ -4,30 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
+#include "reports/page/links.h"
 #include "reports/page/markup.h"
 #include "reports/page/tables.h"
 #include "reports/text.h"
 
 namespace hooke::report {
 namespace {
-
-/// The address of "owner/name#number", or of what is one already; empty for any other text.
-std::string address_of(const std::string& reference) {
-  if (reference.starts_with("https://")) return reference;
-  const std::size_t hash = reference.find('#');
-  if (hash == std::string::npos || hash + 1 == reference.size()) return "";
-  const std::string repository = reference.substr(0, hash), number = reference.substr(hash + 1);
-  const auto digit = [](unsigned char c) { return std::isdigit(c) != 0; };
-  const auto in_name = [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.' || c == '/';
-  };
-  const bool issue = std::count(repository.begin(), repository.end(), '/') == 1 &&
-                     std::all_of(repository.begin(), repository.end(), in_name) &&
-                     std::all_of(number.begin(), number.end(), digit);
-  return issue ? "https://github.com/" + repository + "/issues/" + number : "";
-}
 
 void add_issues(pugi::xml_node item, const CampaignFinding& finding) {
   if (finding.issues.empty()) return;
@@ -43,7 +27,7 @@ void add_issues(pugi::xml_node item, const CampaignFinding& finding) {
     add(line, "code", {}, issue.name);
     for (std::size_t j = 0; j < issue.references.size(); ++j) {
       say(line, j == 0 ? ", " : " ");
-      const std::string address = address_of(issue.references[j]);
+      const std::string address = thread_address(issue.references[j]);
       if (address.empty()) {
         say(line, issue.references[j]);
       } else {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "reports/known_issue_table.h"
+#include "reports/page/links.h"
 #include "reports/page/markup.h"
 
 namespace hooke::report {
@@ -19,6 +21,27 @@ std::string standing_of(const Finding& finding) {
       return "Unavoidable under these faults: no agent could use " + finding.limit + ".";
   }
   return "";
+}
+
+/// Published incidents with that violation: not necessarily this one.
+void add_known_issues(pugi::xml_node item, const std::string& invariant) {
+  constexpr std::size_t kShown = 2;
+  const std::vector<KnownIssue> issues = known_issues_of(invariant);
+  if (issues.empty()) return;
+  pugi::xml_node line = add_class(item, "p", "note", "Known issues with such a violation: ");
+  for (std::size_t i = 0; i < std::min(issues.size(), kShown); ++i) {
+    if (i > 0) say(line, "; ");
+    const std::string address =
+        thread_address(issues[i].reported.substr(0, issues[i].reported.find(',')));
+    if (address.empty()) {
+      say(line, issues[i].reported);
+    } else {
+      add(line, "a", {{"href", address}, {"rel", "noreferrer"}}, issues[i].reported);
+    }
+    say(line, ", " + issues[i].what + " (mended by: " + issues[i].mend + ")");
+  }
+  say(line, issues.size() > kShown ? fmt::format(". All {}: ", issues.size()) : ". More: ");
+  add(line, "code", {}, "hooke help " + invariant);
 }
 
 void add_averting(pugi::xml_node item, const Explanation& explanation) {
@@ -122,6 +145,7 @@ void add_finding_list(pugi::xml_node parent, const std::vector<Finding>& finding
     if (!finding.meaning.empty()) {
       add_class(item, "p", "note", "It should be: " + finding.meaning);
     }
+    if (finding.weight == Weight::unexpected) add_known_issues(item, finding.invariant);
     if (const std::string standing = standing_of(finding); !standing.empty()) {
       add_class(item, "p", "note", standing);
     }

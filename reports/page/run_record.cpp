@@ -30,8 +30,8 @@ void RunRecord::on_event(const sim::Event& event) {
   end_ = std::max(end_, event.at);
   tell(event);
   if (event.type == &wev::fault_injected) {
-    faults_.push_back({text_of(event, "kind") + " " + text_of(event, "target"), event.at,
-                       static_cast<std::uint64_t>(event.field("fault").number())});
+    faults_.push_back({fault_name(text_of(event, "kind")) + " " + text_of(event, "target"),
+                       event.at, static_cast<std::uint64_t>(event.field("fault").number())});
     return;
   }
   const Process process{event.node, event.pid};

@@ -15,6 +15,9 @@ struct Exploration;
 
 namespace hooke::cli {
 
+/// As in CMakeLists.txt; properties/structure/the_program_is_packaged compares the two.
+inline constexpr const char* kVersion = "0.1.0";
+
 /// Exit codes of every command.
 inline constexpr int kAllHeld = 0;
 inline constexpr int kSomethingFell = 1;

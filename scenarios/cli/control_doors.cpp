@@ -58,12 +58,17 @@ void add_control_doors(CLI::App& command, ControlDoors& doors) {
 
 std::unique_ptr<model::ControlPlane> open_control_doors(sim::Ports& ports,
                                                         model::Observers& observers,
+                                                        const report::AgentMetrics& metrics,
                                                         const ControlDoors& doors) {
   if (!doors.port && doors.socket_file.empty()) return nullptr;
   auto control = std::make_unique<model::ControlPlane>(ports);
   model::MetricBoard board;
   observers.metrics.configure(board.handler());
   control->show(board);
+  control->show([&ports, &observers, &metrics] {
+    const model::GroupKeeping* const group = observers.rendezvous;
+    return metrics.text(ports.clock.wall_now(), group == nullptr ? std::nullopt : group->view());
+  });
   const char* option = "--control-token-file";
   try {
     const std::string token = doors.token_file.empty() ? "" : read_token(doors.token_file);

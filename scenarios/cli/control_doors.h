@@ -9,6 +9,7 @@
 
 #include "model/agent/agent_reports.h"
 #include "model/control/control_plane.h"
+#include "reports/exports/agent_metrics.h"
 #include "sim/port/ports.h"
 
 namespace hooke::cli {
@@ -22,11 +23,13 @@ struct ControlDoors {
 
 void add_control_doors(CLI::App& command, ControlDoors& doors);
 
-/// The control plane with what `observers` measure; null when no option asked for one.
+/// The control plane with what `observers` and `metrics` measure, which must outlive it; null when no
+/// option asked for one.
 /// std::runtime_error naming the option whose door cannot be, or whose file holds no token or one
 /// that other users may read.
 std::unique_ptr<model::ControlPlane> open_control_doors(sim::Ports& ports,
                                                         model::Observers& observers,
+                                                        const report::AgentMetrics& metrics,
                                                         const ControlDoors& doors);
 
 }  // namespace hooke::cli

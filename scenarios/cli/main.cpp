@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   CLI::App app{"Deterministic simulator and test harness for elastic distributed training",
                "hooke"};
   app.require_subcommand(1);
-  app.set_version_flag("--version", "hooke 0.1.0");
+  app.set_version_flag("--version", "hooke " + std::string(kVersion));
   app.footer(
       "Exit codes: 0 all as expected; 1 an expectation or an invariant fell; 2 bad input or usage; "
       "3 the harness itself failed, or a run was inconclusive.");

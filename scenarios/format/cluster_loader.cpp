@@ -9,16 +9,40 @@
 namespace hooke::scenario {
 namespace {
 
+/// When the agents of a range start: evenly from "from" to "to", or each so much later than the one
+/// before.
+struct StartSpread {
+  Duration first{}, step{};
+};
+
+StartSpread load_spread(const Place& place, std::int64_t nodes) {
+  place.object({"from", "to", "stagger"});
+  StartSpread out;
+  if (place.has("from")) out.first = place.at("from").duration();
+  if (place.has("to") == place.has("stagger")) place.refuse_value("one of \"to\" and \"stagger\"");
+  if (place.has("stagger")) {
+    out.step = place.at("stagger").duration();
+    if (nodes > 1 && out.step > (kSpanMax - out.first) / (nodes - 1)) {
+      place.at("stagger").refuse_value("a shorter time between two of so many nodes");
+    }
+    return out;
+  }
+  const Duration last = place.at("to").duration();
+  if (last < out.first) place.at("to").refuse_value("a time that is not before \"from\"");
+  if (nodes > 1) out.step = (last - out.first) / (nodes - 1);
+  return out;
+}
+
 void load_node(const Place& place, NodeNames& names, std::vector<NodePlan>& nodes) {
   place.object({"id", "start", "clock", "variant"});
   NodePlan plan;
-  if (place.has("start")) {
+  const std::vector<std::string> ids = names.declare(place.at("id"));
+  StartSpread spread;
+  const bool never = place.has("start") && place.at("start").json() == "never";
+  if (place.has("start") && !never) {
     const Place start = place.at("start");
-    if (start.json() == "never") {
-      plan.start.reset();
-    } else {
-      plan.start = start.duration();
-    }
+    spread = start.json().is_object() ? load_spread(start, std::ssize(ids))
+                                      : StartSpread{start.duration(), {}};
   }
   if (place.has("clock")) {
     const Place clock = place.at("clock");
@@ -28,8 +52,10 @@ void load_node(const Place& place, NodeNames& names, std::vector<NodePlan>& node
       plan.clock_drift_ppm = clock.at("drift_ppm").integer(-100'000, 100'000);
   }
   if (place.has("variant")) plan.variant = load_variant(place.at("variant"));
-  for (const std::string& id : names.declare(place.at("id"))) {
+  for (const std::string& id : ids) {
     plan.id = id;
+    plan.start = never ? std::nullopt : std::optional(spread.first);
+    spread.first += spread.step;
     nodes.push_back(plan);
   }
 }

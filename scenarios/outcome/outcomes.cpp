@@ -2,6 +2,8 @@
 // before the ends of the processes that go down with it.
 #include "scenarios/outcome/outcomes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "model/observe/trace_events.h"
@@ -14,10 +16,33 @@ namespace hooke::scenario {
 namespace ev = model::events;
 namespace wev = world::events;
 
+void Outcomes::count(std::size_t pattern, const sim::Event& event, const std::string& node) {
+  const Trigger& trigger = *counted_[pattern];
+  if (event.type->name != *trigger.event) return;
+  if (fires(trigger, event, node)) {
+    ++met_[pattern];
+    return;
+  }
+  if (pattern >= nearest_.size() || met_[pattern] > 0) return;
+  const std::vector<std::string> unlike = differences(trigger, event, node);
+  NearMiss& nearest = nearest_[pattern];
+  if (nearest.differences > 0 && unlike.size() >= nearest.differences) return;
+  nearest = {unlike.size(),
+             fmt::format("at {:.3f} s, but {}",
+                         std::chrono::duration<double>(event.at.time_since_epoch()).count(),
+                         fmt::join(unlike, ", "))};
+}
+
+std::vector<std::string> Outcomes::nearest() const {
+  std::vector<std::string> out;
+  for (const NearMiss& each : nearest_) out.push_back(each.text);
+  return out;
+}
+
 void Outcomes::on_event(const sim::Event& event) {
   for (std::size_t i = 0; i < counted_.size(); ++i) {
     const bool somewhere = event.node.value < node_names_.size();
-    if (fires(*counted_[i], event, somewhere ? node_names_[event.node.value] : "")) ++met_[i];
+    count(i, event, somewhere ? node_names_[event.node.value] : "");
   }
   if (event.type == &wev::process_started) {
     if (event.field("program").text() != kAgentProgram) return;

@@ -87,6 +87,8 @@ struct RunReport {
   std::map<std::string, std::uint64_t> coverage;
   /// How often each of the expected events was on the trace, then each of `never`.
   std::vector<std::int64_t> met;
+  /// Of each expected event that was not met, the one that was most like it; empty: there was none.
+  std::vector<std::string> nearest;
   std::optional<TraceDifference> trace_difference;
   std::int64_t rounds = 0;  ///< completed rounds
   sim::Duration world_time{};

@@ -6,9 +6,21 @@
 namespace hooke::scenario {
 namespace {
 
-/// A field equals the text a scenario gives for it: numbers in decimal.
+/// `*` stands for any characters.
+bool fits(std::string_view text, std::string_view pattern) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos) return text == pattern;
+  if (!text.starts_with(pattern.substr(0, star))) return false;
+  const std::string_view rest = pattern.substr(star + 1);
+  for (std::size_t from = star; from <= text.size(); ++from) {
+    if (fits(text.substr(from), rest)) return true;
+  }
+  return false;
+}
+
+/// A field is what a scenario gives for it: numbers in decimal.
 bool equals(const sim::FieldValue& field, const std::string& text) {
-  if (field.is_text()) return field.text() == text;
+  if (field.is_text()) return fits(field.text(), text);
   std::int64_t number = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
   return end.ec == std::errc() && end.ptr == text.data() + text.size() && number == field.number();
@@ -27,6 +39,25 @@ bool fires(const Trigger& trigger, const sim::Event& event, std::string_view nod
     if (i == event.type->field_count || !equals(event.fields[i], text)) return false;
   }
   return true;
+}
+
+std::vector<std::string> differences(const Trigger& trigger, const sim::Event& event,
+                                     std::string_view node) {
+  std::vector<std::string> out;
+  if (!trigger.on_node.empty() && trigger.on_node != node) out.push_back("on " + std::string(node));
+  const Duration when = event.at.time_since_epoch();
+  if (when < trigger.not_before) out.emplace_back("too early");
+  if (trigger.not_after && when > *trigger.not_after) out.emplace_back("too late");
+  for (const auto& [name, text] : trigger.fields) {
+    std::size_t i = 0;
+    while (i < event.type->field_count && event.type->fields[i] != name) ++i;
+    if (i == event.type->field_count || equals(event.fields[i], text)) continue;
+    const sim::FieldValue& field = event.fields[i];
+    out.push_back(name + " " +
+                  (field.is_text() ? "\"" + std::string(field.text()) + "\""
+                                   : std::to_string(field.number())));
+  }
+  return out;
 }
 
 }  // namespace hooke::scenario

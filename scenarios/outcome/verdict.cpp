@@ -80,9 +80,12 @@ void judge_course(const Expectation& expect, bool all_over, RunReport& report) {
   for (std::size_t i = 0; i < expect.events.size(); ++i) {
     const Trigger& event = expect.events[i];
     if (report.met.at(i) >= event.passage) continue;
-    report.unmet.push_back({fmt::format("expect.events.{}", i),
-                            fmt::format("{} was met {} times, expected at least {}", *event.event,
-                                        report.met.at(i), event.passage)});
+    const bool near =
+        report.met.at(i) == 0 && i < report.nearest.size() && !report.nearest[i].empty();
+    report.unmet.push_back(
+        {fmt::format("expect.events.{}", i),
+         fmt::format("{} was met {} times, expected at least {}{}", *event.event, report.met.at(i),
+                     event.passage, near ? "; the nearest came " + report.nearest[i] : "")});
   }
   for (std::size_t i = 0; i < expect.never.size(); ++i) {
     const std::int64_t met = report.met.at(expect.events.size() + i);

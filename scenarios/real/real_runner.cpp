@@ -127,6 +127,7 @@ class Performance {
     report.never_happened = timeline_.never_happened(sim::WorldTime(report.world_time));
     report.coverage = outcomes_.coverage();
     report.met = outcomes_.met();
+    report.nearest = outcomes_.nearest();
     report.rounds = outcomes_.rounds();
     report.events = merger_.event_count();
     report.judged_at = sim::WorldTime(busy - begin_);

@@ -232,6 +232,7 @@ void take_facts(const Execution& execution, kernel::Kernel& kernel, RunReport& r
   report.never_happened = execution.timeline().never_happened(kernel.now());
   report.coverage = outcomes.coverage();
   report.met = outcomes.met();
+  report.nearest = outcomes.nearest();
   report.rounds = outcomes.rounds();
   report.rounds_exhausted = execution.rounds_exhausted();
   report.world_time = kernel.now().time_since_epoch();

@@ -28,6 +28,18 @@ enum class Successor : unsigned char {
   complete,  ///< one that can not
 };
 
+/// What a node knows of its rendezvous, as of its last exchange with the store.
+struct GroupView {
+  std::int64_t round = 0;  ///< the one that forms or, when `complete`, has formed
+  bool complete = false;
+  bool closed = false;
+  std::int64_t participants = 0;
+  std::int64_t waiting = 0;
+  std::int64_t spares = 0;  ///< nodes on the redundancy list
+  /// The oldest keep-alive of a participant, on its own wall clock; nullopt when there is none.
+  std::optional<sim::WallTime> oldest_keep_alive;
+};
+
 class GroupKeeping {
  public:
   virtual ~GroupKeeping() = default;
@@ -69,6 +81,8 @@ class GroupKeeping {
   /// A store of the whole job, which outlives rounds, agents and restarts, with a prefix of its own
   /// that no PyTorch agent uses; null where the backend has none.
   virtual std::shared_ptr<Store> job_store() { return nullptr; }
+  /// Asks no store, so that a monitor costs the job nothing; nullopt where nothing is known.
+  [[nodiscard]] virtual std::optional<GroupView> view() const { return std::nullopt; }
 };
 
 }  // namespace hooke::model

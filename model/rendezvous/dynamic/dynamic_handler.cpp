@@ -153,6 +153,23 @@ std::int64_t DynamicHandler::others_at_work() {
                        });
 }
 
+std::optional<GroupView> DynamicHandler::view() const {
+  const RendezvousState& state = core_->holder->state();
+  GroupView view{state.round,
+                 state.complete,
+                 state.closed,
+                 std::ssize(state.participants),
+                 std::ssize(state.wait_list),
+                 std::ssize(state.redundancy_list),
+                 std::nullopt};
+  for (const Heartbeat& heartbeat : state.last_heartbeats) {
+    if (state.participant(heartbeat.node) == nullptr) continue;
+    if (!view.oldest_keep_alive || heartbeat.at < *view.oldest_keep_alive)
+      view.oldest_keep_alive = heartbeat.at;
+  }
+  return view;
+}
+
 bool DynamicHandler::is_at_work(const Participant& participant) const {
   const RendezvousSettings& settings = core_->settings;
   const Heartbeat* const heartbeat = core_->holder->state().heartbeat(participant.node);

@@ -31,6 +31,7 @@ class DynamicHandler : public RendezvousHandler {
   std::int64_t others_at_work() override;
   std::vector<std::int64_t> missing_ranks() override;
   std::shared_ptr<Store> job_store() override;
+  [[nodiscard]] std::optional<GroupView> view() const override;
   bool shutdown() override;
 
  protected:

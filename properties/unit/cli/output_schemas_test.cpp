@@ -2,8 +2,10 @@
 // implementation of JSON Schema judges what it printed. A key that no schema has is refused.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -123,6 +125,65 @@ TEST(OutputSchemas, fit_the_figures_of_a_bench) {
   printed("bench rendezvous --nodes 2 --json " + figures);
   std::ifstream file(figures);
   EXPECT_EQ(misfits("bench-rendezvous", json::parse(file)), "");
+}
+
+/// `hooke ARGUMENTS`, which goes on until it is told to end; what it prints goes to `file`.
+class Background {
+ public:
+  Background(const std::string& arguments, std::string file) : file_(std::move(file)) {
+    const std::string command = std::string(std::getenv("HOOKE_BINARY_DIR")) + "/hooke " +
+                                arguments + " >" + file_ + " 2>/dev/null & echo $!";
+    FILE* const pipe = popen(command.c_str(), "r");
+    EXPECT_EQ(std::fscanf(pipe, "%d", &pid_), 1);
+    pclose(pipe);
+  }
+  ~Background() {
+    if (pid_ > 0) kill(pid_, SIGTERM);
+  }
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+  /// The number at the end of its first line.
+  [[nodiscard]] std::string port() const {
+    for (int look = 0; look < 300; ++look, usleep(100'000)) {
+      std::ifstream file(file_);
+      std::string line;
+      if (std::getline(file, line) && !file.eof()) return line.substr(line.rfind(' ') + 1);
+    }
+    ADD_FAILURE() << "no port in " << file_;
+    return "0";
+  }
+
+ private:
+  std::string file_;
+  int pid_ = 0;
+};
+
+TEST(OutputSchemas, fit_the_figures_of_a_live_store) {
+  const Directory work;
+  const Background store("store --port 0", work.file("port"));
+  const std::string figures = work.file("figures.json");
+  printed("bench store --endpoint localhost:" + store.port() +
+          " --connections 2 --operations set --operations get --seconds 0.1 --json " + figures);
+  std::ifstream file(figures);
+  EXPECT_EQ(misfits("bench-store", json::parse(file)), "");
+}
+
+TEST(OutputSchemas, fit_the_state_of_a_job_that_forms) {
+  const Directory work;
+  const std::string place = work.file("store");
+  const std::string job = " --rdzv-conf store_type=file --rdzv-id job --rdzv-endpoint " + place;
+  const Background agent("agent --nnodes 2 --rdzv-backend c10d" + job + " --no-python sleep 60",
+                         work.file("log"));
+  std::string told;
+  for (int look = 0; look < 300 && told.find("gathering") == std::string::npos; ++look) {
+    told = printed("state --json" + job);
+    usleep(100'000);
+  }
+  ASSERT_NE(told.find("gathering"), std::string::npos) << told;
+  EXPECT_EQ(misfits("state", json::parse(told)), "");
+  json other = json::parse(told);
+  other["secret"] = 1;
+  EXPECT_NE(misfits("state", other), "");
 }
 
 TEST(OutputSchemas, fit_a_space_that_explore_reads_and_no_other) {

@@ -6,6 +6,7 @@
 
 #include <sstream>
 
+#include "model/observe/trace_events.h"
 #include "scenarios/format/loader.h"
 #include "scenarios/simulated/runner.h"
 
@@ -34,8 +35,40 @@ std::string told(const std::string& workers, const std::string& more = ", \"time
 }
 
 TEST(AgentConsole, of_a_job_that_succeeds_tells_its_round) {
-  EXPECT_EQ(told(R"("program": [{"run": "5s"}, {"exit": 0}])"),
-            "hooke: round 0: node 0 of 1, first rank 0 of 2\n");
+  EXPECT_EQ(
+      told(R"("program": [{"run": "5s"}, {"exit": 0}])"),
+      "hooke: joins job job: a round takes 1 node, and has 600 s to form\n"
+      "hooke: in round 0: 1 node here, waits until it is complete, and for MASTER_ADDR from its "
+      "rank 0\n"
+      "hooke: round 0: node 0 of 1, first rank 0 of 2\n");
+}
+
+TEST(AgentConsole, tells_what_the_agent_waits_for) {
+  std::ostringstream out;
+  AgentConsole console(out);
+  const auto tell = [&](const sim::EventType& type, std::initializer_list<sim::FieldValue> fields) {
+    sim::Event event;
+    event.type = &type;
+    event.fields = {fields.begin(), fields.size()};
+    console.on_event(event);
+  };
+  namespace ev = model::events;
+  const sim::Duration span = std::chrono::seconds(90);
+  tell(ev::agent_started, {"train", "c10d", 2, 4, 1, 3, span});
+  tell(ev::agent_settings, {span, span, span, span, span, span, span, span});
+  tell(ev::rendezvous_joining, {"train", "a_1_0", 0});
+  tell(ev::rendezvous_added, {"train", 0, "participants", 1});
+  tell(ev::rendezvous_added, {"train", 3, "participants", 2});
+  tell(ev::rendezvous_added, {"train", 3, "wait_list", 1});
+  tell(ev::rendezvous_added, {"train", 3, "redundancy_list", 1});
+  EXPECT_EQ(
+      out.str(),
+      "hooke: joins job train: a round takes 2 to 4 nodes, and has 90 s to form\n"
+      "hooke: in round 0: 1 of 2 nodes here, waits for 1 more\n"
+      "hooke: in round 3: 2 nodes here, waits until it is complete, and for MASTER_ADDR from its "
+      "rank 0\n"
+      "hooke: round 3 goes on without this node: waits for the next one\n"
+      "hooke: round 3 is full: waits as a spare\n");
 }
 
 TEST(AgentConsole, of_a_job_that_fails_tells_who_ended_how_and_why_it_was_over) {

@@ -30,6 +30,7 @@ model::RendezvousView some_view() {
   view.state = std::make_shared<model::RendezvousState>(state);
   view.state_bytes = 551;
   view.master = model::RendezvousStoreInfo{"node-a", 29500};
+  view.master_round = 3;
   view.world_size = 16;
   return view;
 }
@@ -69,6 +70,24 @@ TEST(RendezvousView, shows_no_ranks_before_the_round_is_complete_but_the_end_of_
   const auto json = json_of(view);
   EXPECT_TRUE(json["participants"][0]["rank"].is_null());
   EXPECT_EQ(json["last_call_ends_in_s"], 12.0);
+}
+
+TEST(RendezvousView, says_what_the_job_waits_for) {
+  model::RendezvousView view = some_view();
+  EXPECT_EQ(text_of(view).find("\nwaits "), std::string::npos);
+  const std::string missing =
+      "\nwaits    a node that is new in round 3 for MASTER_ADDR of round 3 from rank 0, "
+      "node-a_11_0\n";
+  view.master_round = 2;
+  EXPECT_NE(text_of(view).find(missing), std::string::npos) << text_of(view);
+  view.master.reset();
+  EXPECT_NE(text_of(view).find(missing), std::string::npos) << text_of(view);
+  model::RendezvousState state = *view.state;
+  state.complete = false;
+  view.state = std::make_shared<model::RendezvousState>(state);
+  EXPECT_NE(text_of(view).find("\nwaits    for more nodes, until there are min_nodes\n"),
+            std::string::npos)
+      << text_of(view);
 }
 
 TEST(RendezvousView, says_when_there_is_no_state_yet) {

@@ -1,6 +1,7 @@
 // The page of a run: what it says, that it is whole, and that nothing in a name becomes markup.
 #include "reports/page/run_page.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -89,7 +90,7 @@ TEST(RunPage, says_what_happened_where_the_time_went_and_what_was_violated) {
                 .find("liveness.loss_detection violated at 80.100 s"),
             std::string::npos);
   EXPECT_EQ(count_at(document, "//div[@class='lane']"), 2U);
-  EXPECT_EQ(text_at(document, "//ol[@class='faults']/li"), "node_crash b at 60.000 s");
+  EXPECT_EQ(text_at(document, "//ol[@class='faults']/li"), "node.crash b at 60.000 s");
   EXPECT_EQ(text_at(document, "//ul[@class='commands']/li/code"),
             std::string("hooke run ") + kDeadMember + " --seed 7 --timeline");
 }
@@ -126,9 +127,22 @@ TEST(RunPage, no_name_becomes_markup) {
 
 TEST(RunPage, needs_nothing_from_elsewhere) {
   const std::string page = Played(kDeadMember).page();
-  for (const char* const elsewhere : {"http://", "https://", " src=", "@import", "url("}) {
+  for (const char* const elsewhere : {"http://", " src=", "@import", "url(", "<link"}) {
     EXPECT_EQ(page.find(elsewhere), std::string::npos) << elsewhere;
   }
+  // What a reader may follow, and no browser does by itself.
+  const std::string link = "<a href=\"https://github.com/";
+  for (std::size_t at = page.find("https://"); at != std::string::npos;
+       at = page.find("https://", at + 1)) {
+    EXPECT_EQ(page.substr(at - link.find("https"), link.size()), link);
+  }
+}
+
+TEST(RunPage, a_finding_leads_to_the_known_issues_with_that_violation) {
+  const std::string page =
+      Played(kDeadMember, [](scenario::Scenario& each) { each.expect.violates.clear(); }).page();
+  EXPECT_THAT(page, testing::HasSubstr("https://github.com/pytorch/pytorch/issues/111646"));
+  EXPECT_THAT(page, testing::HasSubstr("hooke help liveness.loss_detection"));
 }
 
 /// Words for so many events, of which a person would tell each.

@@ -296,6 +296,26 @@ TEST(Loader, expectations_of_a_range_are_those_of_each_node) {
   EXPECT_EQ(scenario.expect.exit_code, (std::map<std::string, std::int64_t>{{"a", -9}}));
 }
 
+TEST(Loader, the_agents_of_a_range_start_evenly_or_one_after_the_other) {
+  const auto starts = [](const std::string& start) {
+    const Scenario scenario = load_scenario(
+        R"({"version": 1, "name": "n", "protocol": {"rendezvous": {"min_nodes": 1, "max_nodes": 4}},
+            "cluster": {"nodes": [{"id": "n1..n4", "start": )" +
+            start + R"(}]}, "workers": {"program": [{"exit": 0}]}})",
+        "x");
+    EXPECT_EQ(load_scenario(write_scenario(scenario), "again"), scenario);
+    std::vector<sim::Duration> out;
+    for (const NodePlan& node : scenario.cluster.nodes) out.push_back(node.start.value());
+    return out;
+  };
+  EXPECT_EQ(starts(R"("7s")"), (std::vector<sim::Duration>{7s, 7s, 7s, 7s}));
+  EXPECT_EQ(starts(R"({"to": "3s"})"), (std::vector<sim::Duration>{0s, 1s, 2s, 3s}));
+  EXPECT_EQ(starts(R"({"from": "1m", "to": "1m"})"),
+            (std::vector<sim::Duration>{1min, 1min, 1min, 1min}));
+  EXPECT_EQ(starts(R"({"from": "5s", "stagger": "10ms"})"),
+            (std::vector<sim::Duration>{5s, 5010ms, 5020ms, 5030ms}));
+}
+
 TEST(Loader, a_pipe_is_read_as_a_file_is) {
   const Scratch scratch;
   const fs::path path = scratch / "pipe";

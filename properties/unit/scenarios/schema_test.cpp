@@ -141,6 +141,8 @@ TEST(Schema, refuses_every_bad_file_whose_form_shows_it) {
                                                   "node-range-overlap",
                                                   "node-range-padding-differs",
                                                   "node-range-too-many",
+                                                  "node-start-backwards",
+                                                  "node-start-stagger-long",
                                                   "node-twice",
                                                   "node-variants-of-two-jobs",
                                                   "nodes-too-many",

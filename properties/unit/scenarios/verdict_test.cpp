@@ -1,6 +1,7 @@
 // What the verdict of a run says: expectations, outcomes, invariants.
 #include "scenarios/outcome/verdict.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "model/observe/trace_events.h"
@@ -48,6 +49,37 @@ TEST(Verdict, an_expected_event_counts_only_in_its_span) {
   scenario.expect.events[1].not_after = 5s;
   EXPECT_EQ(unmet_names(run_bare(scenario)),
             (std::vector<std::string>{"expect.events.0", "expect.events.1"}));
+}
+
+TEST(Verdict, of_an_expected_event_that_never_came_the_nearest_is_told) {
+  Scenario scenario = job(2);
+  Trigger completed;
+  completed.event = "rendezvous.completed";
+  completed.fields = {{"round", "7"}, {"participants", "2"}};
+  scenario.expect.events = {completed};
+  const RunReport report = run_bare(scenario);
+  ASSERT_EQ(unmet_names(report), std::vector<std::string>{"expect.events.0"});
+  EXPECT_THAT(
+      report.unmet[0].reason,
+      testing::MatchesRegex("rendezvous.completed was met 0 times, expected at least 1; the "
+                            "nearest came at [0-9.]+ s, but round 0"));
+}
+
+TEST(Verdict, in_a_field_of_an_event_a_star_stands_for_any_characters) {
+  Scenario scenario = job(2);
+  Trigger joined;
+  joined.event = "rendezvous.joined";
+  for (const char* const pattern : {"a_*_0", "*", "a*", "*0"}) {
+    joined.fields = {{"descriptor", pattern}};
+    scenario.expect.events = {joined};
+    EXPECT_EQ(unmet_names(run_bare(scenario)), std::vector<std::string>{}) << pattern;
+  }
+  for (const char* const pattern : {"a_*_1", "z*", "*a", "a_*_0_*"}) {
+    joined.fields = {{"descriptor", pattern}};
+    scenario.expect.events = {joined};
+    EXPECT_EQ(unmet_names(run_bare(scenario)), std::vector<std::string>{"expect.events.0"})
+        << pattern;
+  }
 }
 
 TEST(Verdict, what_must_never_happen_is_named_when_it_does) {

@@ -16,6 +16,7 @@
 #include "model/rendezvous/core/handler.h"
 #include "model/store/tcp_store.h"
 #include "reports/agent_console.h"
+#include "reports/exports/agent_metrics.h"
 #include "reports/trace_file.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/control_doors.h"
@@ -182,6 +183,8 @@ int run_agent(TorchrunOptions options, const std::vector<std::string>& plugin_fi
   }
   report::AgentConsole console(std::cerr);
   process.add_sink(console);
+  report::AgentMetrics metrics;
+  process.add_sink(metrics);
   std::ofstream trace_file;
   std::unique_ptr<report::TraceFile> trace;
   if (!trace_path.empty()) {
@@ -215,7 +218,7 @@ int run_agent(TorchrunOptions options, const std::vector<std::string>& plugin_fi
     model::Observers observers(ports);
     std::unique_ptr<model::ControlPlane> control;
     try {
-      control = open_control_doors(ports, observers, doors);
+      control = open_control_doors(ports, observers, metrics, doors);
     } catch (const std::runtime_error& error) {
       std::fprintf(stderr, "hooke agent: %s\n", error.what());
       return kBadInput;
@@ -235,7 +238,8 @@ int run_agent(TorchrunOptions options, const std::vector<std::string>& plugin_fi
 void add_rendezvous(CLI::App& command, TorchrunOptions& o) {
   add(command, "nnodes", o.nnodes, "Number of nodes, or MIN:MAX");
   add(command, "nproc-per-node", o.nproc_per_node, "Workers per node: a number, auto, cpu or gpu");
-  add(command, "rdzv-backend", o.rdzv_backend, "Rendezvous backend");
+  add(command, "rdzv-backend", o.rdzv_backend,
+      "Rendezvous backend: c10d, etcd-v2, etcd-v3, etcd, static, or a plug-in's");
   add(command, "rdzv-endpoint", o.rdzv_endpoint, "Rendezvous endpoint, HOST[:PORT]");
   add(command, "rdzv-id", o.rdzv_id, "Name of the job; equal on all its nodes");
   add(command, "rdzv-conf", o.rdzv_conf, "Rendezvous configuration, KEY=VALUE,KEY=VALUE");

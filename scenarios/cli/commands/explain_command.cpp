@@ -193,7 +193,7 @@ void add_explain(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "--strategy", flags->strategy,
-          "Which of those who are ready at one instant runs next, instead of the scenario's own")
+          "Scheduling of tasks that are ready at the same instant (overrides the scenario)")
       ->check(CLI::IsMember(kernel::strategy_names()));
   add_real_time_limit(*command,
                       [flags](std::chrono::milliseconds limit) { flags->real_time_limit = limit; });

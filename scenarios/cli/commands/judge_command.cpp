@@ -5,14 +5,15 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "reports/exports/perfetto.h"
 #include "reports/machine.h"
 #include "reports/page/run_page.h"
 #include "reports/recorded_job.h"
 #include "reports/summary.h"
-#include "reports/timeline.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/output_file.h"
 #include "scenarios/cli/terminal.h"
+#include "scenarios/cli/timeline_options.h"
 #include "scenarios/format/duration.h"
 #include "scenarios/format/json_reader.h"
 #include "scenarios/recorded/recorded_run.h"
@@ -23,23 +24,24 @@ namespace {
 struct JudgeOptions {
   std::vector<std::string> paths;
   std::optional<sim::WorldTime> end;
-  std::string html_path;
+  std::string html_path, perfetto_path;
   bool json = false;
-  bool timeline = false;
+  TimelineOptions timeline;
 };
 
 int judge(const JudgeOptions& options) {
-  OutputFile html("--html", options.html_path);
+  OutputFile html("--html", options.html_path), perfetto("--perfetto", options.perfetto_path);
   const report::Style style = style_of_terminal();
   const auto invariants = properties::InvariantRegistry::with_builtins();
   const auto events = scenario::open_recording(options.paths);
   std::optional<report::Timeline> timeline;
   report::RunRecord record(events->node_names());
   std::vector<kernel::TraceSink*> sinks;
-  if (options.timeline) {
-    sinks.push_back(&timeline.emplace(std::cout, events->node_names(), style.width));
+  if (options.timeline.wanted) {
+    sinks.push_back(
+        &timeline.emplace(timeline_of(std::cout, events->node_names(), style, options.timeline)));
   }
-  if (html.is_open()) sinks.push_back(&record);
+  if (html.is_open() || perfetto.is_open()) sinks.push_back(&record);
   report::Result result{options.paths.front(), false,
                         scenario::judge_recording(*events, invariants, sinks, options.end),
                         "recorded"};
@@ -49,8 +51,12 @@ int judge(const JudgeOptions& options) {
   } else {
     std::cout << report::recorded_job_text(result, events->assumptions(), style);
   }
+  record.finish(result.run.judged_at);
+  if (perfetto.is_open()) {
+    perfetto << report::perfetto_trace(record, result.run.violations);
+    perfetto.finish();
+  }
   if (html.is_open()) {
-    record.finish(result.run.judged_at);
     html << report::run_page({&result, nullptr, &record, &invariants, {}, events->assumptions()});
     html.finish();
   }
@@ -86,9 +92,12 @@ void add_judge(CLI::App& app, int& exit_code) {
       ->type_name("DURATION");
   command->add_option("--html", options->html_path, "Write a page to look at in a browser")
       ->type_name("FILE");
+  command
+      ->add_option("--perfetto", options->perfetto_path,
+                   "Write what happened for ui.perfetto.dev or chrome://tracing")
+      ->type_name("FILE");
   command->add_flag("--json", options->json, "Print the result as JSON");
-  command->add_flag("--timeline", options->timeline,
-                    "Tell what happened line by line, a column per node");
+  add_timeline(*command, options->timeline, "Tell what happened line by line, a column per node");
   command->footer(
       "The invariants are those of hooke run. Clocks of several machines are set beside each other "
       "by what their agents did through one store. What no trace says (a fault of the network, an "

@@ -12,6 +12,7 @@
 #include "model/observe/coverage_points.h"
 #include "model/observe/event_registry.h"
 #include "properties/invariants/invariant.h"
+#include "reports/known_issue_table.h"
 #include "reports/text.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/terminal.h"
@@ -80,6 +81,22 @@ std::vector<Entry> everything() {
   return out;
 }
 
+/// The incidents of the library that violate an invariant, with what mends each.
+void print_known_issues(const Entry& entry, const report::Style& style) {
+  if (entry.kind != "invariant") return;
+  const std::vector<report::KnownIssue> issues = report::known_issues_of(entry.name);
+  if (issues.empty()) return;
+  std::cout << "\nKnown issues that violate it  their numbers are those of the index in "
+               "scenarios/library/known_issues\n";
+  const std::string indent(6, ' ');
+  for (const report::KnownIssue& issue : issues) {
+    std::cout << report::pad("  " + issue.number, indent.size())
+              << report::wrap(issue.what + " (" + issue.reported + ")", style.width, indent) << '\n'
+              << indent << "hooke run " << issue.scenario << '\n'
+              << indent << report::wrap("mended by: " + issue.mend, style.width, indent) << '\n';
+  }
+}
+
 /// Whether `kind`, as it is written on a command line, means that entry.
 bool is_of(const Entry& entry, const std::string& kind) {
   return kind == "all" || kind == entry.kind || kind == entry.kind + "s";
@@ -133,6 +150,7 @@ int list(const ListOptions& options) {
               << report::paint(style, "1", report::pad(entry.name, width)) << "  "
               << report::wrap(entry.text, style.width, indent) << '\n';
   }
+  if (entries.size() == 1) print_known_issues(entries.front(), style);
   return kAllHeld;
 }
 

@@ -108,8 +108,8 @@ void add_mix(CLI::App& app, int& exit_code) {
       "larger choice. A second table has what is broken in mixtures alone.\n"
       "Example:\n"
       "  hooke mix scenarios/library/known_issues --jobs 2\n"
-      "Exit codes: 0 no mixture breaks what neither the job as it is nor an all hardened one "
-      "breaks; 1 some do; 2 bad input; 3 the harness failed.");
+      "Exit codes: 0 every invariant kept by both the original and the all-hardened job is also "
+      "kept by every mix; 1 one is not; 2 bad input; 3 the harness failed.");
   command->callback([options, &exit_code] { exit_code = mix(*options); });
 }
 

@@ -8,19 +8,23 @@
 #include <iostream>
 #include <memory>
 
+#include "reports/exports/perfetto.h"
+#include "reports/exports/sarif.h"
+#include "reports/exports/shiviz.h"
 #include "reports/machine.h"
 #include "reports/page/run_page.h"
 #include "reports/summary.h"
 #include "reports/text.h"
-#include "reports/timeline.h"
 #include "reports/trace_file.h"
 #include "scenarios/cli/calibration_file.h"
 #include "scenarios/cli/commands.h"
+#include "scenarios/cli/export_files.h"
 #include "scenarios/cli/guests.h"
 #include "scenarios/cli/output_file.h"
 #include "scenarios/cli/real_time_limit.h"
 #include "scenarios/cli/scenario_files.h"
 #include "scenarios/cli/terminal.h"
+#include "scenarios/cli/timeline_options.h"
 #include "scenarios/format/json_lines.h"
 #include "scenarios/format/loader.h"
 #include "scenarios/guest/guest_runner.h"
@@ -39,8 +43,9 @@ struct RunOptions {
   std::string trace_path;
   std::string junit_path;
   std::string html_path;
+  ExportPaths exports;
   bool json = false;
-  bool timeline = false;
+  TimelineOptions timeline;
   bool once = false;
   bool explain = false;
   std::optional<std::chrono::milliseconds> real_time_limit;
@@ -55,19 +60,22 @@ bool is_simulated(const std::string& world) {
 /// Everything that looks at the events of one run while it goes.
 class Listeners {
  public:
-  Listeners(const RunOptions& options, std::ostream* trace, const std::vector<std::string>& names,
-            const report::Style& style) {
+  /// `trace`, `shiviz`: null for none.
+  Listeners(const RunOptions& options, std::ostream* trace, std::ostream* shiviz,
+            const std::vector<std::string>& names, const report::Style& style) {
     if (trace != nullptr) sinks_.push_back(&trace_file_.emplace(*trace, names));
-    if (options.timeline) {
-      sinks_.push_back(&timeline_.emplace(std::cout, names, style.width));
+    if (shiviz != nullptr) sinks_.push_back(&shiviz_.emplace(*shiviz, names));
+    if (options.timeline.wanted) {
+      sinks_.push_back(&timeline_.emplace(timeline_of(std::cout, names, style, options.timeline)));
     }
-    if (!options.html_path.empty()) sinks_.push_back(&record_.emplace(names));
+    const bool recorded = !options.html_path.empty() || !options.exports.perfetto.empty();
+    if (recorded) sinks_.push_back(&record_.emplace(names));
   }
   Listeners(const Listeners&) = delete;
   Listeners& operator=(const Listeners&) = delete;
 
   [[nodiscard]] const std::vector<kernel::TraceSink*>& sinks() const { return sinks_; }
-  /// With --html.
+  /// With --html or --perfetto.
   [[nodiscard]] report::RunRecord& record() { return *record_; }
   /// After the run.
   void finish(sim::WorldTime judged_at) {
@@ -79,6 +87,7 @@ class Listeners {
   std::optional<report::TraceFile> trace_file_;
   std::optional<report::Timeline> timeline_;
   std::optional<report::RunRecord> record_;
+  std::optional<report::ShivizLog> shiviz_;
   std::vector<kernel::TraceSink*> sinks_;
 };
 
@@ -183,13 +192,17 @@ std::vector<LoadedScenario> load_all(const RunOptions& options) {
     std::string text = scenario::read_file(file);
     scenarios.push_back({file, scenario::load_scenario(text, file), {}});
     if (options.calibration) apply(*options.calibration, scenarios.back().scenario.cluster);
-    if (!options.junit_path.empty()) scenarios.back().text = std::move(text);
+    if (!options.junit_path.empty() || !options.exports.sarif.empty())
+      scenarios.back().text = std::move(text);
     tell_needs(file, scenarios.back().scenario);
   }
-  if (!options.html_path.empty() && scenarios.size() * options.worlds.size() != 1) {
-    throw CLI::ValidationError("--html", "expected one scenario in one world, got " +
-                                             std::to_string(scenarios.size()) + " in " +
-                                             std::to_string(options.worlds.size()));
+  for (const auto& [option, path] : {std::pair{"--html", &options.html_path},
+                                     {"--perfetto", &options.exports.perfetto},
+                                     {"--shiviz", &options.exports.shiviz}}) {
+    if (path->empty() || scenarios.size() * options.worlds.size() == 1) continue;
+    throw CLI::ValidationError(option, "expected one scenario in one world, got " +
+                                           std::to_string(scenarios.size()) + " in " +
+                                           std::to_string(options.worlds.size()));
   }
   return scenarios;
 }
@@ -243,6 +256,9 @@ class Session {
         scenarios_(load_all(options)),
         trace_("--trace", options.trace_path),
         html_("--html", options.html_path),
+        perfetto_("--perfetto", options.exports.perfetto),
+        shiviz_("--shiviz", options.exports.shiviz),
+        sarif_("--sarif", options.exports.sarif),
         junit_("--junit", options.junit_path) {
     for (const std::string& world : options_.worlds) {  // before anything takes its time
       if (!is_simulated(world)) static_cast<void>(cast_of(world));
@@ -254,7 +270,7 @@ class Session {
     const std::size_t name_width = name_width_of(scenarios_);
     const bool table = !options_.json;
     std::vector<report::Result> results;
-    if (table && !options_.timeline) {
+    if (table && !options_.timeline.wanted) {
       std::cout << report::table_head(style_, name_width) << std::flush;
     }
     for (const LoadedScenario& each : scenarios_) {
@@ -262,8 +278,8 @@ class Session {
         results.push_back(play(each.file, each.scenario, world));
         results.back().variant = variants_of(each.scenario);
         if (options_.seed) results.back().replay = " --seed " + std::to_string(*options_.seed);
-        if (junit_.is_open()) note_lines(each, results.back());
-        if (table && options_.timeline) std::cout << report::table_head(style_, name_width);
+        if (junit_.is_open() || sarif_.is_open()) note_lines(each, results.back());
+        if (table && options_.timeline.wanted) std::cout << report::table_head(style_, name_width);
         if (table) std::cout << report::row(results.back(), style_, name_width) << std::flush;
       }
     }
@@ -273,17 +289,19 @@ class Session {
 
   /// All that was asked for is on disk, or a std::runtime_error says what is not.
   void finish_files(const std::vector<report::Result>& results) {
-    html_.finish();
-    trace_.finish();
+    for (OutputFile* const file : {&html_, &trace_, &perfetto_, &shiviz_}) file->finish();
     if (junit_.is_open()) junit_ << report::to_junit(results);
     junit_.finish();
+    if (sarif_.is_open()) sarif_ << report::to_sarif(results, invariants_, kVersion);
+    sarif_.finish();
   }
 
  private:
   report::Result play(const std::string& file, const scenario::Scenario& scenario,
                       const std::string& world) {
-    Listeners listeners(options_, trace_.is_open() ? &trace_ : nullptr,
-                        machines_of(scenario, world), style_);
+    const auto opened = [](OutputFile& out) { return out.is_open() ? &out : nullptr; };
+    Listeners listeners(options_, opened(trace_), opened(shiviz_), machines_of(scenario, world),
+                        style_);
     report::Result result =
         is_simulated(world) ? run_simulated(file, scenario, options_, invariants_, listeners,
                                             world == "pytorch" ? zygote_.get() : nullptr)
@@ -291,6 +309,9 @@ class Session {
     listeners.finish(result.run.judged_at);
     if (html_.is_open()) {
       html_ << report::run_page({&result, &scenario, &listeners.record(), &invariants_, {}, {}});
+    }
+    if (perfetto_.is_open()) {
+      perfetto_ << report::perfetto_trace(listeners.record(), result.run.violations);
     }
     return result;
   }
@@ -300,7 +321,7 @@ class Session {
   const std::vector<LoadedScenario> scenarios_;
   const properties::InvariantRegistry invariants_ = properties::InvariantRegistry::with_builtins();
   std::unique_ptr<guest::Zygote> zygote_;
-  OutputFile trace_, html_, junit_;
+  OutputFile trace_, html_, perfetto_, shiviz_, sarif_, junit_;
 };
 
 int run(const RunOptions& options) {
@@ -333,9 +354,9 @@ void add_run(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"sim", "pytorch", "real", "torchrun"}))
       ->capture_default_str();
   command
-      ->add_option("--strategy", options->strategy,
-                   "Which of those who are ready at one instant runs next, instead of the "
-                   "scenario's own")
+      ->add_option(
+          "--strategy", options->strategy,
+          "Scheduling of tasks that are ready at the same instant (overrides the scenario)")
       ->check(CLI::IsMember(kernel::strategy_names()));
   command->add_option("--trace", options->trace_path, "Write every event of the run as JSON Lines")
       ->type_name("FILE");
@@ -344,9 +365,9 @@ void add_run(CLI::App& app, int& exit_code) {
   command
       ->add_option("--html", options->html_path, "Write one run as a page to look at in a browser")
       ->type_name("FILE");
+  add_exports(*command, options->exports);
   command->add_flag("--json", options->json, "Print the results as JSON");
-  command->add_flag("--timeline", options->timeline,
-                    "Tell the run line by line, a column per node");
+  add_timeline(*command, options->timeline, "Tell the run line by line, a column per node");
   command->add_flag("--explain", options->explain,
                     "Also show the violations that a scenario expects");
   add_real_time_limit(

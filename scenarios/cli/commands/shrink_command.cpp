@@ -242,7 +242,7 @@ void add_shrink(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "--strategy", flags->strategy,
-          "Which of those who are ready at one instant runs next, instead of the scenario's own")
+          "Scheduling of tasks that are ready at the same instant (overrides the scenario)")
       ->check(CLI::IsMember(kernel::strategy_names()));
   command->footer(
       "Nodes, faults, worker programs, settings, times, seed and recorded choices are all made "

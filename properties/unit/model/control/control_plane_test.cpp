@@ -13,6 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 using sim::Ports;
 using testing::HasSubstr;
+using testing::StartsWith;
 using world::in;
 
 constexpr sim::PortNumber kPort{8000};
@@ -34,6 +35,7 @@ class ControlPlaneTest : public testing::Test {
       MetricBoard board;
       board.handler()({0, "g", "n", 7});
       plane.show(board);
+      plane.show([] { return std::string("of_its_own 1\n"); });
       world::park_for_ever(ports);
       return 0;
     });
@@ -72,6 +74,7 @@ TEST_F(ControlPlaneTest, answers_as_pytorchs_worker_server) {
     EXPECT_EQ(ask("GET", "/elsewhere").status, 404);
     EXPECT_THAT(ask("GET", "/metrics").body,
                 HasSubstr("hooke_elastic_metric{group=\"g\",name=\"n\"} 7"));
+    EXPECT_THAT(ask("GET", "/metrics").body, StartsWith("of_its_own 1\n# HELP"));
   });
 }
 

@@ -1,0 +1,66 @@
+// Which lines of a run are told, and how they are cut. The phrases are checked by the samples of pages.
+#include "reports/timeline.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "model/observe/trace_events.h"
+
+namespace hooke::report {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::Not;
+
+/// Three agents that start at 1, 2 and 3 s and are told of in that many columns of the terminal.
+std::string three_starts(std::size_t width, TimelineFilter filter) {
+  std::ostringstream out;
+  Timeline timeline(out, {"a", "b", "c"}, width, std::move(filter));
+  for (std::uint32_t node = 0; node < 3; ++node) {
+    const std::array<sim::FieldValue, 7> fields{"job", "c10d", 1, 4, 1, 3, sim::Duration(30s)};
+    sim::Event event;
+    event.at = sim::WorldTime(std::chrono::seconds(node + 1));
+    event.node = sim::NodeId{node};
+    event.type = &model::events::agent_started;
+    event.fields = fields;
+    timeline.on_event(event);
+  }
+  return out.str();
+}
+
+TEST(Timeline, tells_of_all_nodes_in_columns_or_by_name) {
+  EXPECT_EQ(
+      three_starts(100, {}),
+      "            a                            b                            c                 "
+      "           \n"
+      "    1.000 s agent starts\n"
+      "    2.000 s                              agent starts\n"
+      "    3.000 s                                                           agent starts\n");
+  EXPECT_THAT(three_starts(60, {}), HasSubstr("    2.000 s b            agent starts\n"));
+}
+
+TEST(Timeline, of_chosen_nodes_has_only_their_columns) {
+  const std::string text = three_starts(80, {{true, false, true}, {}, {}});
+  EXPECT_THAT(text, HasSubstr("    1.000 s agent starts\n"));
+  EXPECT_THAT(text, HasSubstr("    3.000 s                                   agent starts\n"));
+  EXPECT_THAT(text, Not(HasSubstr("2.000 s")));
+  EXPECT_THAT(text, Not(HasSubstr("b")));
+}
+
+TEST(Timeline, of_a_span_begins_and_ends_with_it) {
+  const std::string text = three_starts(60, {{}, sim::WorldTime(2s), sim::WorldTime(2s)});
+  EXPECT_THAT(text, HasSubstr("2.000 s"));
+  EXPECT_THAT(text, Not(HasSubstr("1.000 s")));
+  EXPECT_THAT(text, Not(HasSubstr("3.000 s")));
+}
+
+TEST(Timeline, that_is_not_cut_has_a_column_for_every_node) {
+  EXPECT_THAT(three_starts(Timeline::kUncut, {}),
+              HasSubstr("    3.000 s " + std::string(80, ' ') + "agent starts\n"));
+}
+
+}  // namespace
+}  // namespace hooke::report
