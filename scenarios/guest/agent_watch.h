@@ -31,6 +31,8 @@ class AgentWatch {
   /// next_rendezvous has raised an exception of that class. After the agent has its seat this says
   /// nothing: the model tells of no failure of what comes then.
   void on_join_failed(const std::string& error, const std::string& text);
+  /// The exit barrier has raised an exception of that class, of which a line follows.
+  void on_barrier_failed(const std::string& error) { barrier_error_ = error; }
   /// torchrun's main function has returned, or has raised an exception of that class, with which
   /// the interpreter ends; `signal` is the one that it was raised for, 0 for none.
   void on_ended(const std::string& error, const std::string& text, std::int64_t signal,
@@ -70,6 +72,7 @@ class AgentWatch {
   std::map<sim::Pid, Worker> workers_;
   std::int64_t remaining_restarts_;
   std::optional<sim::MonotonicTime> in_exit_barrier_;
+  std::string barrier_error_;  ///< the class
   bool left_gracefully_ = false;
   bool in_join_ = false;
 };

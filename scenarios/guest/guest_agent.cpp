@@ -46,6 +46,8 @@ class AgentServices final : public guest::Services {
                         arguments.at(2).number());
     } else if (name == "agent.join_failed") {
       watch_.on_join_failed(arguments.at(0).text(), arguments.at(1).text());
+    } else if (name == "agent.barrier_failed") {
+      watch_.on_barrier_failed(arguments.at(0).text());
     } else if (name == "agent.ended") {
       watch_.on_ended(arguments.at(0).text(), arguments.at(1).text(), arguments.at(2).number(),
                       arguments.at(3).number());

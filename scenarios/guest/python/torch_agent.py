@@ -20,6 +20,7 @@ def prepare():
     ask_for_states()
     tell_failures()
     tell_failed_joins()
+    tell_failed_barriers()
     return str(torch.__version__)
 
 
@@ -73,6 +74,21 @@ def tell_failed_joins():
             hooke.NOTES.append(('agent.join_failed', kind, str(error).split('\n')[0]))
             raise
     DynamicRendezvousHandler.next_rendezvous = told
+
+
+def tell_failed_barriers():
+    """For the trace: with which exception the exit barrier has failed, before torchrun's line, which is the same for
+    all of them."""
+    from torch.distributed.elastic.utils import store as elastic_store
+    barrier = elastic_store.barrier
+
+    def told(*arguments, **keywords):
+        try:
+            return barrier(*arguments, **keywords)
+        except Exception as error:
+            hooke.NOTES.append(('agent.barrier_failed', type(error).__name__))
+            raise
+    elastic_store.barrier = told
 
 
 def wait_in_the_exit_barrier(nanoseconds):

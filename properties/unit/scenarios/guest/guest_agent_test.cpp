@@ -213,5 +213,22 @@ TEST(GuestAgent, has_failed_to_join_only_while_it_joins) {
       "");
 }
 
+/// torchrun says the same of each error; that of a store that was waited for too long has a class.
+TEST(GuestAgent, leaves_the_exit_barrier_by_the_class_of_its_error) {
+  const auto result = [](const std::string& error) {
+    std::string found;
+    for (const std::string& line : events_of([&](AgentWatch& watch) {
+           watch.on_line("] Local worker group finished (WorkerState.SUCCEEDED). Waiting 300");
+           watch.on_barrier_failed(error);
+           watch.on_line("] Error waiting on exit barrier. Elapsed: 300.0 seconds");
+         })) {
+      if (line.starts_with("exit_barrier.left")) found = line.substr(line.find("result="));
+    }
+    return found.substr(0, found.find(' '));
+  };
+  EXPECT_EQ(result("DistStoreError"), "result=timed_out");
+  EXPECT_EQ(result("DistNetworkError"), "result=failed");
+}
+
 }  // namespace
 }  // namespace hooke::scenario
