@@ -84,6 +84,17 @@ except FileNotFoundError as error:
                          "-15", "is gone", "nobody"}));
 }
 
+/// With a time-out CPython looks for the child's end after pauses of 1, 2, 4, … and then 50 ms.
+TEST(Guest, learns_of_a_child_when_python_looks_for_it) {
+  HOOKE_NEEDS_PYTHON();
+  GuestWorld world(R"(
+import subprocess, time
+child = subprocess.Popen(['child'], start_new_session=True)
+print(child.wait(10), round(time.monotonic() - 1000, 6))
+)");
+  EXPECT_EQ(world.lines().back(), "7 5.013");
+}
+
 TEST(Guest, handles_signals_where_python_would) {
   HOOKE_NEEDS_PYTHON();
   GuestWorld world(R"(
