@@ -53,6 +53,7 @@ AgentWatch::AgentWatch(sim::Ports& ports, const model::LaunchConfig& config)
     : ports_(ports),
       config_(config),
       state_(ports, model::dynamic_settings(parameters_of(config))),
+      timers_(ports),
       remaining_restarts_(config.max_restarts) {
   const auto& environment = ports.processes.environment();
   const auto shared = environment.find("TORCH_DISABLE_SHARE_RDZV_TCP_STORE");
@@ -98,6 +99,7 @@ void AgentWatch::on_line(std::string_view line) {
   } else if (const std::string pid = sleeper_of(line); !pid.empty()) {
     on_sleeper(line, sim::Pid{static_cast<std::int32_t>(number_of(pid, 0))});
   } else {
+    timers_.on_line(line);
     on_exit_barrier(line);
   }
 }
@@ -226,7 +228,7 @@ void AgentWatch::on_spawned(sim::Pid child, const sim::SpawnRequest& request) {
 
 void AgentWatch::on_signalled(sim::Pid target, sim::Signal signal) {
   const auto worker = workers_.find(target);
-  if (worker == workers_.end()) return;
+  if (timers_.sends(target) || worker == workers_.end()) return;
   worker->second.stopped = true;
   if (signal == sim::Signal::kill) worker->second.killed_at = ports_.clock.monotonic_now();
   const char* const reason = signal == sim::Signal::kill ? "grace is over" : "stop";

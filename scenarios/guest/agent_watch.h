@@ -12,6 +12,7 @@
 #include "model/launch/launch_agent.h"
 #include "scenarios/guest/guest_stores.h"
 #include "scenarios/guest/state_watch.h"
+#include "scenarios/guest/timer_watch.h"
 #include "sim/port/ports.h"
 
 namespace hooke::scenario {
@@ -31,6 +32,7 @@ class AgentWatch {
   /// next_rendezvous has raised an exception of that class. After the agent has its seat this says
   /// nothing: the model tells of no failure of what comes then.
   void on_join_failed(const std::string& error, const std::string& text);
+  TimerWatch& timers() { return timers_; }
   /// The exit barrier has raised an exception of that class, of which a line follows.
   void on_barrier_failed(const std::string& error) { barrier_error_ = error; }
   /// torchrun's main function has returned, or has raised an exception of that class, with which
@@ -62,6 +64,7 @@ class AgentWatch {
   const model::LaunchConfig& config_;
   bool shares_store_;
   StateWatch state_;
+  TimerWatch timers_;
   std::string descriptor_;
   std::optional<Group> joining_;  ///< has a seat, and does not know yet where the workers meet
   bool knows_master_ = false;

@@ -48,6 +48,8 @@ class AgentServices final : public guest::Services {
       watch_.on_join_failed(arguments.at(0).text(), arguments.at(1).text());
     } else if (name == "agent.barrier_failed") {
       watch_.on_barrier_failed(arguments.at(0).text());
+    } else if (name == "agent.timer") {
+      watch_.timers().on_told(arguments);
     } else if (name == "agent.ended") {
       watch_.on_ended(arguments.at(0).text(), arguments.at(1).text(), arguments.at(2).number(),
                       arguments.at(3).number());

@@ -3,6 +3,7 @@ import importlib
 import sys
 
 import hooke_channel as hooke
+import hooke_files
 import hooke_zygote
 
 
@@ -21,6 +22,7 @@ def prepare():
     tell_failures()
     tell_failed_joins()
     tell_failed_barriers()
+    serve_timers()
     return str(torch.__version__)
 
 
@@ -89,6 +91,26 @@ def tell_failed_barriers():
             hooke.NOTES.append(('agent.barrier_failed', type(error).__name__))
             raise
     elastic_store.barrier = told
+
+
+def serve_timers():
+    """The named pipe of the timer server is the simulated machine's. For the trace: what the server tells its agent."""
+    from torch.distributed.elastic.timer import file_based_local_timer as timers
+    hooke_files.give_fifos_to(timers)
+    made = timers.FileTimerServer.__init__
+    if 'log_event' not in made.__code__.co_varnames:
+        return
+
+    def told(self, file_path, *arguments, log_event=None, **keywords):
+        def tell(name, timer):
+            if hooke.ON:
+                hooke.NOTES.append(('agent.timer', name, file_path) + ((
+                    timer.worker_pid, timer.scope_id, round(timer.expiration_time * 1e6), int(timer.signal)
+                ) if timer else (0, '', 0, 0)))
+            if log_event is not None:
+                log_event(name, timer)
+        made(self, file_path, *arguments, log_event=tell, **keywords)
+    timers.FileTimerServer.__init__ = told
 
 
 def wait_in_the_exit_barrier(nanoseconds):
