@@ -166,4 +166,12 @@ Scenario draw(const Swarm& swarm, std::uint64_t seed) {
   return Drawing(swarm, seed).drawn();
 }
 
+Swarm differential_swarm() {
+  Swarm swarm;
+  swarm.backends = {"c10d"};
+  swarm.fault_points = {};
+  swarm.strategies = {kernel::Strategy::fifo};
+  return swarm;
+}
+
 }  // namespace hooke::hunt
