@@ -5,6 +5,7 @@
 #include <set>
 
 #include "scenarios/format/vocabulary.h"
+#include "scenarios/guest/guest_agent.h"
 #include "scenarios/guest/guest_runner.h"
 
 namespace hooke::scenario {
@@ -54,12 +55,15 @@ void look_at_settings(const Scenario& scenario, Reasons& reasons) {
 }
 
 void look_at_timeline(const Scenario& scenario, Reasons& reasons) {
-  // Hooke's own background tasks, its points of failure, and a disk that the guests do not use.
+  const std::span<const std::string_view> points = fault_points_of_guests();
+  // Hooke's own background tasks, and a disk that the guests do not use.
   static const std::set<std::string, std::less<>> kWords{"thread.dies", "disk.full",
                                                          "disk.short_write", "sched.health_kill"};
   for (const TimelineEntry& entry : scenario.timeline) {
     if (kWords.contains(entry.what)) reasons.say(entry.what);
-    if (entry.trigger.fault_point) reasons.say("fault points");
+    const auto& point = entry.trigger.fault_point;
+    if (point && std::find(points.begin(), points.end(), *point) == points.end())
+      reasons.say("fault point " + *point);
   }
 }
 

@@ -169,7 +169,9 @@ Scenario draw(const Swarm& swarm, std::uint64_t seed) {
 Swarm differential_swarm() {
   Swarm swarm;
   swarm.backends = {"c10d"};
-  swarm.fault_points = {};
+  swarm.fault_points = {"agent.started",         "agent.joined",       "agent.ranks_assigned",
+                        "agent.workers_started", "agent.exit_barrier", "agent.stopping",
+                        "rendezvous.joining",    "rendezvous.joined",  "rendezvous.closing"};
   swarm.strategies = {kernel::Strategy::fifo};
   return swarm;
 }

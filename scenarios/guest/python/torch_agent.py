@@ -5,6 +5,7 @@ import sys
 import hooke_channel as hooke
 import hooke_files
 import hooke_zygote
+import torch_points
 
 
 def prepare():
@@ -23,6 +24,7 @@ def prepare():
     tell_failed_joins()
     tell_failed_barriers()
     serve_timers()
+    torch_points.set_points()
     return str(torch.__version__)
 
 
@@ -129,6 +131,7 @@ def main(config):
     wait_in_the_exit_barrier(exit_barrier)
     sys.argv = ['torchrun'] + list(arguments)
     from torch.distributed.run import main as torchrun
+    torch_points.reach('agent.started')
     try:
         torchrun(list(arguments))
     except BaseException as error:

@@ -71,10 +71,15 @@ TEST(GuestAgent, cannot_play_everything) {
   scenario.protocol.agent.environment["TORCHELASTIC_HEALTH_CHECK_PORT"] = "8080";
   TimelineEntry dies;
   dies.what = "thread.dies";
-  scenario.timeline = {dies};
-  EXPECT_THAT(unsupported_by_guests(scenario),
-              ElementsAre("backend etcd-v2", "TORCHELASTIC_HEALTH_CHECK_PORT",
-                          "time-outs of parts of a second", "thread.dies"));
+  dies.trigger.fault_point = "agent.closing";
+  TimelineEntry killed;
+  killed.what = "agent.kill";
+  killed.trigger.fault_point = "rendezvous.joined";
+  scenario.timeline = {dies, killed};
+  EXPECT_THAT(
+      unsupported_by_guests(scenario),
+      ElementsAre("backend etcd-v2", "TORCHELASTIC_HEALTH_CHECK_PORT",
+                  "time-outs of parts of a second", "thread.dies", "fault point agent.closing"));
 }
 
 /// An agent that says `lines` and whose store says where the workers meet.
