@@ -206,6 +206,12 @@ void AgentWatch::on_store(const StoreCall& call) {
 
 // ---- workers ------------------------------------------------------------------------------------
 
+void AgentWatch::on_ranks(std::int64_t base_rank, std::int64_t world_size) {
+  if (joining_) tell_joined();
+  ports_.trace.emit(ev::ranks_assigned, {config_.run_id, group_.round, group_.rank, group_.size,
+                                         base_rank, world_size});
+}
+
 void AgentWatch::on_spawned(sim::Pid child, const sim::SpawnRequest& request) {
   const auto& environment = request.environment;
   if (!environment.contains("LOCAL_RANK")) return;  // none of the workers
@@ -213,11 +219,7 @@ void AgentWatch::on_spawned(sim::Pid child, const sim::SpawnRequest& request) {
   const Worker worker{number_in(environment, "LOCAL_RANK"), number_in(environment, "RANK"), false};
   const std::int64_t world_size = number_in(environment, "WORLD_SIZE");
   group_.restarts = number_in(environment, "TORCHELASTIC_RESTART_COUNT");
-  if (group_.started++ == 0) {
-    workers_.clear();
-    ports_.trace.emit(ev::ranks_assigned, {config_.run_id, group_.round, group_.rank, group_.size,
-                                           worker.rank - worker.local_rank, world_size});
-  }
+  if (group_.started++ == 0) workers_.clear();
   workers_[child] = worker;
   const std::string master = environment.at("MASTER_ADDR") + ":" + environment.at("MASTER_PORT");
   ports_.trace.emit(ev::worker_started,

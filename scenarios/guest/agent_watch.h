@@ -24,6 +24,8 @@ class AgentWatch {
 
   void on_line(std::string_view line);
   void on_store(const StoreCall& call);
+  /// The workers of the round are to have ranks from `base_rank` on, of `world_size`.
+  void on_ranks(std::int64_t base_rank, std::int64_t world_size);
   void on_spawned(sim::Pid child, const sim::SpawnRequest& request);
   void on_signalled(sim::Pid target, sim::Signal signal);
   void on_reaped(sim::Pid child, int status);

@@ -63,6 +63,8 @@ class AgentServices final : public guest::Services {
       watch_.on_join_failed(arguments.at(0).text(), arguments.at(1).text());
     } else if (name == "agent.barrier_failed") {
       watch_.on_barrier_failed(arguments.at(0).text());
+    } else if (name == "agent.ranks") {
+      watch_.on_ranks(arguments.at(0).number(), arguments.at(1).number());
     } else if (name == "agent.timer") {
       watch_.timers().on_told(arguments);
     } else if (name == "agent.ended") {

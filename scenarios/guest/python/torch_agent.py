@@ -24,6 +24,7 @@ def prepare():
     tell_failed_joins()
     tell_failed_barriers()
     serve_timers()
+    tell_ranks()
     torch_points.set_points()
     return str(torch.__version__)
 
@@ -93,6 +94,19 @@ def tell_failed_barriers():
             hooke.NOTES.append(('agent.barrier_failed', type(error).__name__))
             raise
     elastic_store.barrier = told
+
+
+def tell_ranks():
+    """For the trace: the ranks of its workers, when the agent knows them, which is before it starts one."""
+    from torch.distributed.elastic.agent.server.api import SimpleElasticAgent
+    rendezvous = SimpleElasticAgent._rendezvous
+
+    def told(self, worker_group):
+        rendezvous(self, worker_group)
+        if hooke.ON:
+            first = worker_group.workers[0]
+            hooke.NOTES.append(('agent.ranks', first.global_rank - first.local_rank, first.world_size))
+    SimpleElasticAgent._rendezvous = told
 
 
 def serve_timers():

@@ -106,6 +106,7 @@ TEST(GuestAgent, is_known_by_its_log_and_its_workers) {
         "rendezvous 'job' as rank 1 in a world of size 3.");
     watch.on_store({"get", "/torch.rendezvous.job.7/MASTER_ADDR", {}, {}, sim::Value("b"), {}});
     watch.on_store({"get", "/torch.rendezvous.job.7/MASTER_PORT", {}, {}, sim::Value("1234"), {}});
+    watch.on_ranks(2, 6);
     for (int local = 0; local < 2; ++local) {
       sim::SpawnRequest request;
       request.environment = {{"LOCAL_RANK", std::to_string(local)},
