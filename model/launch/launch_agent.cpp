@@ -284,6 +284,7 @@ Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& c
       handler->linger();
     }
   } catch (const SignalException& error) {  // before there is a handler to close or leave
+    ports.trace.emit(events::agent_signalled, {static_cast<int>(error.signal()), "before workers"});
     const bool by_signal = spec.variant == Variant::hardened;
     ending = {"signalled", by_signal ? kSignalled + static_cast<int>(error.signal()) : kInterrupted,
               error.what()};

@@ -4,6 +4,8 @@
 #include "job.h"
 #include "scenarios/format/loader.h"
 #include "scenarios/guest/guest_runner.h"
+#include "scenarios/hunt/explorer.h"
+#include "scenarios/hunt/swarm.h"
 
 namespace hooke::interop {
 namespace {
@@ -50,8 +52,43 @@ dynamic_rendezvous._BackendRendezvousStateHolder.__init__.__defaults__ = (2,)
 )"}});
   const scenario::Differential played = both(library("worlds/late-joiner"), *spoilt);
   ASSERT_TRUE(played.comparison.first) << shown(played);
-  EXPECT_EQ(played.comparison.first->explained, "") << shown(played);
   EXPECT_FALSE(played.comparison.first->decision) << shown(played);
+}
+
+/// Plays random worlds with a PyTorch in which `mistake` is planted, until it shows. The world's
+/// number; nullopt when so many are not enough.
+std::optional<std::uint64_t> first_world_that_differs(const std::string& mistake,
+                                                      std::uint64_t worlds_max) {
+  const auto spoilt = scenario::start_torch(torch_python(), {{"planted_mistake", mistake}});
+  const hunt::Swarm swarm = hunt::differential_swarm();
+  for (std::uint64_t seed = 0; seed < worlds_max; ++seed) {
+    kernel::Kernel kernel;
+    const scenario::Differential played =
+        scenario::play_both(kernel, hunt::draw(swarm, seed), hunt::hunting_options(false),
+                            properties::InvariantRegistry::with_builtins(), *spoilt);
+    const auto& first = played.comparison.first;
+    if (first) return seed;
+  }
+  return std::nullopt;
+}
+
+TEST(Differential, finds_small_mistakes_within_a_hundred_random_worlds) {
+  HOOKE_NEEDS_TORCH();
+  EXPECT_EQ(first_world_that_differs("import torch", 5), std::nullopt)
+      << "the real PyTorch differs";
+  EXPECT_TRUE(first_world_that_differs(R"(
+from torch.distributed.elastic.rendezvous import dynamic_rendezvous
+dynamic_rendezvous._BackendRendezvousStateHolder.__init__.__defaults__ = (2,)
+)",
+                                       100))
+      << "a cache of the state that is kept for 2 s instead of 1 s";
+  EXPECT_TRUE(first_world_that_differs(R"(
+from torch.distributed.elastic.rendezvous import dynamic_rendezvous
+delay = dynamic_rendezvous._delay
+dynamic_rendezvous._delay = lambda seconds: delay(0.9 if seconds == 1 else seconds)
+)",
+                                       100))
+      << "a poll that comes after 0.9 s instead of 1 s";
 }
 
 /// And one in hooke's: defects are its agents' alone.
@@ -62,7 +99,6 @@ TEST(Differential, finds_a_mistake_planted_in_hookes_agents) {
   world.protocol.defects = {"planted.rendezvous.beats_seldom"};
   const scenario::Differential played = both(world, *torch);
   ASSERT_TRUE(played.comparison.first) << shown(played);
-  EXPECT_EQ(played.comparison.first->explained, "") << shown(played);
 }
 
 /// Nodes of one job, some of which are hooke's.

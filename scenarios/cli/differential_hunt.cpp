@@ -64,11 +64,7 @@ class Differences {
     ++worlds_;
     requests_ += comparison.requests;
     decisions_ += comparison.decisions;
-    sizes_ += comparison.sizes;
     if (!comparison.first) return void(++equal_);
-    if (!comparison.first->explained.empty()) {
-      return void(++explained_[comparison.first->explained]);
-    }
     differing_.push_back(seed);
     say(fmt::format("world {}: after {} equal requests and {} equal decisions\n{}", seed,
                     comparison.requests, comparison.decisions,
@@ -81,11 +77,9 @@ class Differences {
     if (options_.json) {
       std::cout << nlohmann::json{{"worlds", worlds_},
                                   {"equal", equal_},
-                                  {"explained", explained_},
                                   {"different", differing_},
                                   {"requests", requests_},
                                   {"decisions", decisions_},
-                                  {"sizes", sizes_},
                                   {"unsupported", unsupported_},
                                   {"harness_failures", failures_}}
                        .dump(2)
@@ -94,10 +88,8 @@ class Differences {
     }
     std::cout << fmt::format(
         "{} worlds with hooke's agents and with PyTorch's: {} equal to their end, {} different\n"
-        "equal: {} requests ({} with pickles of other sizes), {} decisions\n",
-        worlds_, equal_, differing_.size(), requests_, sizes_, decisions_);
-    for (const auto& [reason, count] : explained_)
-      std::cout << fmt::format("{:>6} until a difference that is explained: {}\n", count, reason);
+        "equal: {} requests, {} decisions\n",
+        worlds_, equal_, differing_.size(), requests_, decisions_);
     for (const auto& [reason, count] : unsupported_)
       std::cout << fmt::format("{:>6} not played: {}\n", count, reason);
   }
@@ -130,7 +122,7 @@ class Differences {
           scenario::RunReport report = std::move(played.ours);
           report.violations.clear();
           const auto& first = played.comparison.first;
-          if (first && first->explained.empty()) report.violations.push_back(violation_of(*first));
+          if (first) report.violations.push_back(violation_of(*first));
           return report;
         });
     if (!shrunk) return;
@@ -152,22 +144,12 @@ class Differences {
   const HuntOptions& options_;
   const properties::InvariantRegistry invariants_ = properties::InvariantRegistry::with_builtins();
   std::unique_ptr<guest::Zygote> zygote_;
-  std::uint64_t worlds_ = 0, equal_ = 0, requests_ = 0, decisions_ = 0, sizes_ = 0, failures_ = 0;
+  std::uint64_t worlds_ = 0, equal_ = 0, requests_ = 0, decisions_ = 0, failures_ = 0;
   std::vector<std::uint64_t> differing_;
-  std::map<std::string, std::uint64_t> explained_;
   std::map<std::string, std::uint64_t> unsupported_;
 };
 
 }  // namespace
-
-hunt::Swarm differential_swarm() {
-  hunt::Swarm swarm;
-  swarm.backends = {"c10d"};
-  swarm.nodes.low = 2;  // alone, the two begin apart, which is intended
-  swarm.fault_points = {};
-  swarm.strategies = {kernel::Strategy::fifo};
-  return swarm;
-}
 
 int hunt_differences(const hunt::Swarm& swarm, const hunt::Shard& shard,
                      const HuntOptions& options) {

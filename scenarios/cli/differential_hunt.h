@@ -6,10 +6,6 @@
 
 namespace hooke::cli {
 
-/// What both kinds of agents can play of the default space: c10d, in the plain order of fibers,
-/// without the points of failure that only hooke's code has.
-hunt::Swarm differential_swarm();
-
 /// Plays `shard` of `swarm`, tells of each difference that nothing explains, side by side, and what
 /// was compared. With HuntOptions::reproducers the worlds of the first ones are shrunk and written
 /// there. Returns the exit code. scenario::ScenarioError when there are no such agents here.

@@ -20,6 +20,7 @@ struct AgentStep {
   std::string text;
   std::vector<sim::WallTime> times;  ///< as RequestText has them; none of a decision
   std::size_t bytes = 0;
+  friend bool operator==(const AgentStep&, const AgentStep&) = default;
 };
 
 /// Of all agents of a node, in the order of their happening.

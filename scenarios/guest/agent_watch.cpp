@@ -53,6 +53,7 @@ AgentWatch::AgentWatch(sim::Ports& ports, const model::LaunchConfig& config)
     : ports_(ports),
       config_(config),
       state_(ports, model::dynamic_settings(parameters_of(config))),
+      timers_(ports),
       remaining_restarts_(config.max_restarts) {
   const auto& environment = ports.processes.environment();
   const auto shared = environment.find("TORCH_DISABLE_SHARE_RDZV_TCP_STORE");
@@ -98,6 +99,7 @@ void AgentWatch::on_line(std::string_view line) {
   } else if (const std::string pid = sleeper_of(line); !pid.empty()) {
     on_sleeper(line, sim::Pid{static_cast<std::int32_t>(number_of(pid, 0))});
   } else {
+    timers_.on_line(line);
     on_exit_barrier(line);
   }
 }
@@ -165,14 +167,13 @@ void AgentWatch::on_exit_barrier(std::string_view line) {
   }
   const char* result = nullptr;
   if (says(line, "Done waiting for other agents.")) result = "passed";
-  if (says(line, "Error waiting on exit barrier.")) result = "failed";
+  // The line is one for all errors. Python has this class for a store that was waited for too long.
+  if (says(line, "Error waiting on exit barrier."))
+    result = barrier_error_ == "DistStoreError" ? "timed_out" : "failed";
   if (in_exit_barrier_ && says(line, "Got termination signal: ")) result = "interrupted";
   if (result == nullptr || !in_exit_barrier_) return;
   const sim::MonotonicTime since = *std::exchange(in_exit_barrier_, std::nullopt);
   const sim::Duration elapsed = ports_.clock.monotonic_now() - since;
-  // The line is one for all errors; that of the store which waited too long comes at that time.
-  const bool late = elapsed >= config_.exit_barrier_timeout;
-  if (late && says(line, "Error waiting on exit barrier.")) result = "timed_out";
   ports_.trace.emit(ev::exit_barrier_left, {config_.run_id, group_.round, result, elapsed});
 }
 
@@ -205,6 +206,12 @@ void AgentWatch::on_store(const StoreCall& call) {
 
 // ---- workers ------------------------------------------------------------------------------------
 
+void AgentWatch::on_ranks(std::int64_t base_rank, std::int64_t world_size) {
+  if (joining_) tell_joined();
+  ports_.trace.emit(ev::ranks_assigned, {config_.run_id, group_.round, group_.rank, group_.size,
+                                         base_rank, world_size});
+}
+
 void AgentWatch::on_spawned(sim::Pid child, const sim::SpawnRequest& request) {
   const auto& environment = request.environment;
   if (!environment.contains("LOCAL_RANK")) return;  // none of the workers
@@ -212,11 +219,7 @@ void AgentWatch::on_spawned(sim::Pid child, const sim::SpawnRequest& request) {
   const Worker worker{number_in(environment, "LOCAL_RANK"), number_in(environment, "RANK"), false};
   const std::int64_t world_size = number_in(environment, "WORLD_SIZE");
   group_.restarts = number_in(environment, "TORCHELASTIC_RESTART_COUNT");
-  if (group_.started++ == 0) {
-    workers_.clear();
-    ports_.trace.emit(ev::ranks_assigned, {config_.run_id, group_.round, group_.rank, group_.size,
-                                           worker.rank - worker.local_rank, world_size});
-  }
+  if (group_.started++ == 0) workers_.clear();
   workers_[child] = worker;
   const std::string master = environment.at("MASTER_ADDR") + ":" + environment.at("MASTER_PORT");
   ports_.trace.emit(ev::worker_started,
@@ -227,7 +230,7 @@ void AgentWatch::on_spawned(sim::Pid child, const sim::SpawnRequest& request) {
 
 void AgentWatch::on_signalled(sim::Pid target, sim::Signal signal) {
   const auto worker = workers_.find(target);
-  if (worker == workers_.end()) return;
+  if (timers_.sends(target) || worker == workers_.end()) return;
   worker->second.stopped = true;
   if (signal == sim::Signal::kill) worker->second.killed_at = ports_.clock.monotonic_now();
   const char* const reason = signal == sim::Signal::kill ? "grace is over" : "stop";

@@ -12,6 +12,7 @@
 #include "model/launch/launch_agent.h"
 #include "scenarios/guest/guest_stores.h"
 #include "scenarios/guest/state_watch.h"
+#include "scenarios/guest/timer_watch.h"
 #include "sim/port/ports.h"
 
 namespace hooke::scenario {
@@ -23,6 +24,8 @@ class AgentWatch {
 
   void on_line(std::string_view line);
   void on_store(const StoreCall& call);
+  /// The workers of the round are to have ranks from `base_rank` on, of `world_size`.
+  void on_ranks(std::int64_t base_rank, std::int64_t world_size);
   void on_spawned(sim::Pid child, const sim::SpawnRequest& request);
   void on_signalled(sim::Pid target, sim::Signal signal);
   void on_reaped(sim::Pid child, int status);
@@ -31,6 +34,9 @@ class AgentWatch {
   /// next_rendezvous has raised an exception of that class. After the agent has its seat this says
   /// nothing: the model tells of no failure of what comes then.
   void on_join_failed(const std::string& error, const std::string& text);
+  TimerWatch& timers() { return timers_; }
+  /// The exit barrier has raised an exception of that class, of which a line follows.
+  void on_barrier_failed(const std::string& error) { barrier_error_ = error; }
   /// torchrun's main function has returned, or has raised an exception of that class, with which
   /// the interpreter ends; `signal` is the one that it was raised for, 0 for none.
   void on_ended(const std::string& error, const std::string& text, std::int64_t signal,
@@ -60,6 +66,7 @@ class AgentWatch {
   const model::LaunchConfig& config_;
   bool shares_store_;
   StateWatch state_;
+  TimerWatch timers_;
   std::string descriptor_;
   std::optional<Group> joining_;  ///< has a seat, and does not know yet where the workers meet
   bool knows_master_ = false;
@@ -70,6 +77,7 @@ class AgentWatch {
   std::map<sim::Pid, Worker> workers_;
   std::int64_t remaining_restarts_;
   std::optional<sim::MonotonicTime> in_exit_barrier_;
+  std::string barrier_error_;  ///< the class
   bool left_gracefully_ = false;
   bool in_join_ = false;
 };

@@ -6,7 +6,6 @@
 
 #include "model/launch/launch_agent.h"
 #include "scenarios/guest/guest_runner.h"
-#include "scenarios/guest/intended_differences.h"
 
 namespace hooke::scenario {
 namespace {
@@ -14,32 +13,12 @@ namespace {
 using namespace std::chrono_literals;
 using Steps = std::vector<AgentStep>;
 
-/// Some bytes more in a pickle are some nanoseconds on the network. They add up over a run, and
-/// never to this.
-constexpr sim::Duration kApart = 1ms;
 constexpr std::size_t kShownBefore = 3;
-
-sim::Duration distance(sim::Duration span) {
-  return span < sim::Duration::zero() ? -span : span;
-}
-
-/// Equal but for its time.
-bool same_words(const AgentStep& ours, const AgentStep& theirs) {
-  return ours.text == theirs.text && ours.times.size() == theirs.times.size();
-}
-
-bool equal(const AgentStep& ours, const AgentStep& theirs) {
-  if (!same_words(ours, theirs) || distance(ours.at - theirs.at) > kApart) return false;
-  for (std::size_t i = 0; i < ours.times.size(); ++i) {
-    if (distance(ours.times[i] - theirs.times[i]) > kApart) return false;
-  }
-  return true;
-}
 
 /// Where two sequences part; nullopt: nowhere.
 std::optional<std::size_t> parting(const Steps& ours, const Steps& theirs) {
   std::size_t i = 0;
-  while (i < ours.size() && i < theirs.size() && equal(ours[i], theirs[i])) ++i;
+  while (i < ours.size() && i < theirs.size() && ours[i] == theirs[i]) ++i;
   if (i == ours.size() && i == theirs.size()) return std::nullopt;
   return i;
 }
@@ -65,22 +44,17 @@ void look(const std::string& node, bool decision, const Steps& ours, const Steps
           std::optional<StepDifference>& first) {
   const auto at = parting(ours, theirs);
   if (!at) return;
-  StepDifference found{node, decision, *at + 1, step(ours, *at), step(theirs, *at), {}, ""};
+  StepDifference found{node, decision, *at + 1, step(ours, *at), step(theirs, *at), {}};
   if (first && moment_of(*first) <= moment_of(found)) return;
   for (std::size_t i = *at - std::min(*at, kShownBefore); i < *at; ++i)
     found.before.push_back(ours[i]);
   first = std::move(found);
 }
 
-/// How many of both are before `end`, and how far they are apart in time.
-std::size_t equal_before(const Steps& ours, const Steps& theirs, sim::WorldTime end,
-                         Comparison& out, bool sizes) {
+/// How many of both are before `end`.
+std::size_t equal_before(const Steps& ours, const Steps& theirs, sim::WorldTime end) {
   std::size_t i = 0;
-  for (; i < ours.size() && i < theirs.size(); ++i) {
-    if (ours[i].at >= end || theirs[i].at >= end || !equal(ours[i], theirs[i])) break;
-    out.drift = std::max(out.drift, distance(ours[i].at - theirs[i].at));
-    if (sizes && ours[i].bytes != theirs[i].bytes) ++out.sizes;
-  }
+  while (i < ours.size() && i < theirs.size() && ours[i].at < end && ours[i] == theirs[i]) ++i;
   return i;
 }
 
@@ -100,10 +74,9 @@ Comparison compare(const AgentSteps& ours, const AgentSteps& theirs) {
   for (const auto& [node, steps] : all) {
     const NodeSteps& one = of(ours, node);
     const NodeSteps& other = of(theirs, node);
-    out.requests += equal_before(one.requests, other.requests, end, out, true);
-    out.decisions += equal_before(one.decisions, other.decisions, end, out, false);
+    out.requests += equal_before(one.requests, other.requests, end);
+    out.decisions += equal_before(one.decisions, other.decisions, end);
   }
-  if (out.first) out.first->explained = explanation(*out.first, ours, theirs, out.drift);
   return out;
 }
 
@@ -134,12 +107,11 @@ Differential play_both(kernel::Kernel& kernel, const Scenario& scenario, RunOpti
 
 std::string side_by_side(const StepDifference& difference) {
   const auto line = [](const char* who, const AgentStep& step) {
-    const auto us =
-        std::chrono::duration_cast<std::chrono::microseconds>(step.at.time_since_epoch()).count();
-    std::string digits = std::to_string(us % 1'000'000);
-    digits.insert(0, 6 - digits.size(), '0');
-    std::string out = "    " + std::string(who) + std::to_string(us / 1'000'000) + "." + digits +
-                      " s  " + step.text;
+    const std::int64_t ns = step.at.time_since_epoch().count();
+    std::string digits = std::to_string(ns % 1'000'000'000);
+    digits.insert(0, 9 - digits.size(), '0');
+    std::string out = "    " + std::string(who) + std::to_string(ns / 1'000'000'000) + "." +
+                      digits + " s  " + step.text;
     if (step.bytes != 0) out += "  " + std::to_string(step.bytes) + " bytes";
     return out + "\n";
   };
@@ -152,7 +124,6 @@ std::string side_by_side(const StepDifference& difference) {
   for (const AgentStep& step : difference.before) out += line("both     ", step);
   out += either("hooke    ", difference.ours);
   out += either("PyTorch  ", difference.theirs);
-  if (!difference.explained.empty()) out += "    explained: " + difference.explained + "\n";
   return out;
 }
 

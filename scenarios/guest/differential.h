@@ -21,28 +21,17 @@ struct StepDifference {
   std::size_t number = 0;                 ///< from 1, among the node's requests or decisions
   std::optional<AgentStep> ours, theirs;  ///< hooke's, PyTorch's; nullopt: nothing more
   std::vector<AgentStep> before;          ///< what both have done just before, as hooke had it
-  /// Not empty: why it says nothing against either: the name of an intended difference and its
-  /// reason.
-  std::string explained;
 };
 
 struct Comparison {
   std::size_t requests = 0;   ///< that are equal, before the first difference
   std::size_t decisions = 0;  ///< likewise
-  std::size_t sizes = 0;      ///< of those requests, how many differ in bytes
-  sim::Duration drift{};      ///< the most that two equal steps are apart in time
   std::optional<StepDifference> first;
 };
 
-/// A difference that is meant to be, or is known.
-struct IntendedDifference {
-  std::string_view name;
-  std::string_view reason;
-};
-const std::vector<IntendedDifference>& intended_differences();
-
-/// Equal are steps of the same text that are at most a millisecond apart, the times in their values
-/// too. What is compared ends at the earliest difference in the world.
+/// Equal are steps of the same text and size at the same nanosecond, with the same times in their
+/// values: the agents draw from the same streams, so that nothing of the world puts them apart.
+/// What is compared ends at the earliest difference.
 Comparison compare(const AgentSteps& ours, const AgentSteps& theirs);
 
 struct Differential {

@@ -1,6 +1,8 @@
 // The requests of PyTorch's modules (python/), each to who serves it.
 #include "scenarios/guest/guest_agent.h"
 
+#include <algorithm>
+#include <array>
 #include <stdexcept>
 
 #include "scenarios/guest/agent_watch.h"
@@ -12,6 +14,11 @@ namespace {
 using guest::Message;
 
 constexpr std::string_view kStorePrefix = "store.";
+
+constexpr std::array<std::string_view, 9> kFaultPoints{
+    "agent.started",      "rendezvous.joining",   "rendezvous.joined",
+    "agent.joined",       "agent.ranks_assigned", "agent.workers_started",
+    "agent.exit_barrier", "agent.stopping",       "rendezvous.closing"};
 
 class AgentServices final : public guest::Services {
  public:
@@ -35,6 +42,14 @@ class AgentServices final : public guest::Services {
           ports_.processes.state(sim::Pid{static_cast<std::int32_t>(arguments.at(0).number())});
       return state ? Message(std::string(1, *state)) : Message();
     }
+    if (name == "fault_point") {
+      const auto* const point = std::find(kFaultPoints.begin(), kFaultPoints.end(),
+                                          std::string_view(arguments.at(0).text()));
+      if (point == kFaultPoints.end())
+        throw guest::GuestError("the guest is at an unknown place, " + arguments.at(0).text());
+      ports_.fault_point.reach(*point);
+      return {};
+    }
     throw guest::GuestError("the guest made an unknown request, " + name);
   }
 
@@ -46,6 +61,12 @@ class AgentServices final : public guest::Services {
                         arguments.at(2).number());
     } else if (name == "agent.join_failed") {
       watch_.on_join_failed(arguments.at(0).text(), arguments.at(1).text());
+    } else if (name == "agent.barrier_failed") {
+      watch_.on_barrier_failed(arguments.at(0).text());
+    } else if (name == "agent.ranks") {
+      watch_.on_ranks(arguments.at(0).number(), arguments.at(1).number());
+    } else if (name == "agent.timer") {
+      watch_.timers().on_told(arguments);
     } else if (name == "agent.ended") {
       watch_.on_ended(arguments.at(0).text(), arguments.at(1).text(), arguments.at(2).number(),
                       arguments.at(3).number());
@@ -87,6 +108,10 @@ std::string seconds(sim::Duration span) {
 }
 
 }  // namespace
+
+std::span<const std::string_view> fault_points_of_guests() {
+  return kFaultPoints;
+}
 
 std::vector<std::string> torchrun_arguments(const model::LaunchConfig& config) {
   std::string configuration;

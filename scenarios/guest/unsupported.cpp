@@ -5,6 +5,7 @@
 #include <set>
 
 #include "scenarios/format/vocabulary.h"
+#include "scenarios/guest/guest_agent.h"
 #include "scenarios/guest/guest_runner.h"
 
 namespace hooke::scenario {
@@ -18,12 +19,6 @@ class Reasons {
   }
   std::vector<std::string> list;
 };
-
-bool needs_the_timer_file(const WorkerStep& step) {
-  using Kind = WorkerStep::Kind;
-  return step.kind == Kind::acquire || step.kind == Kind::release || step.kind == Kind::scribble ||
-         step.kind == Kind::hold_timer;
-}
 
 /// Hooke's hardened agents play beside PyTorch's: one of these is enough.
 void look_at_variants(const Scenario& scenario, Reasons& reasons) {
@@ -49,10 +44,8 @@ void look_at_settings(const Scenario& scenario, Reasons& reasons) {
   if (agent.timer != usual.timer) reasons.say("agent.timer");
   if (agent.process_launcher != usual.process_launcher) reasons.say("agent.process_launcher");
   if (agent.heartbeats) reasons.say("agent.heartbeats");
-  for (const char* const server :
-       {"TORCHELASTIC_ENABLE_FILE_TIMER", "TORCHELASTIC_HEALTH_CHECK_PORT"}) {
-    if (agent.environment.contains(server)) reasons.say(server);
-  }
+  if (agent.environment.contains("TORCHELASTIC_HEALTH_CHECK_PORT"))
+    reasons.say("TORCHELASTIC_HEALTH_CHECK_PORT");
   look_at_variants(scenario, reasons);
   for (const Duration span :
        {plan.join, plan.last_call, plan.close, plan.heartbeat, plan.keep_alive_interval,
@@ -61,23 +54,16 @@ void look_at_settings(const Scenario& scenario, Reasons& reasons) {
   }
 }
 
-void look_at_workers(const Scenario& scenario, Reasons& reasons) {
-  const auto look = [&](const WorkerProgram& program) {
-    if (std::any_of(program.begin(), program.end(), needs_the_timer_file)) {
-      reasons.say("timers of workers");
-    }
-  };
-  look(scenario.workers.program);
-  for (const auto& [worker, program] : scenario.workers.overrides) look(program);
-}
-
 void look_at_timeline(const Scenario& scenario, Reasons& reasons) {
-  // Hooke's own background tasks, its points of failure, and a disk that the guests do not use.
+  const std::span<const std::string_view> points = fault_points_of_guests();
+  // Hooke's own background tasks, and a disk that the guests do not use.
   static const std::set<std::string, std::less<>> kWords{"thread.dies", "disk.full",
                                                          "disk.short_write", "sched.health_kill"};
   for (const TimelineEntry& entry : scenario.timeline) {
     if (kWords.contains(entry.what)) reasons.say(entry.what);
-    if (entry.trigger.fault_point) reasons.say("fault points");
+    const auto& point = entry.trigger.fault_point;
+    if (point && std::find(points.begin(), points.end(), *point) == points.end())
+      reasons.say("fault point " + *point);
   }
 }
 
@@ -86,7 +72,6 @@ void look_at_timeline(const Scenario& scenario, Reasons& reasons) {
 std::vector<std::string> unsupported_by_guests(const Scenario& scenario) {
   Reasons reasons;
   look_at_settings(scenario, reasons);
-  look_at_workers(scenario, reasons);
   look_at_timeline(scenario, reasons);
   return std::move(reasons.list);
 }

@@ -166,4 +166,14 @@ Scenario draw(const Swarm& swarm, std::uint64_t seed) {
   return Drawing(swarm, seed).drawn();
 }
 
+Swarm differential_swarm() {
+  Swarm swarm;
+  swarm.backends = {"c10d"};
+  swarm.fault_points = {"agent.started",         "agent.joined",       "agent.ranks_assigned",
+                        "agent.workers_started", "agent.exit_barrier", "agent.stopping",
+                        "rendezvous.joining",    "rendezvous.joined",  "rendezvous.closing"};
+  swarm.strategies = {kernel::Strategy::fifo};
+  return swarm;
+}
+
 }  // namespace hooke::hunt

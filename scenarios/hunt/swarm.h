@@ -55,4 +55,8 @@ Swarm load_swarm(std::string_view text, const std::string& source);
 /// expects nothing; its seed is `seed`.
 scenario::Scenario draw(const Swarm& swarm, std::uint64_t seed);
 
+/// What hooke's agents and PyTorch's own can both play of the default space: c10d, in the plain
+/// order of fibers, without the fault points that only hooke's code has.
+Swarm differential_swarm();
+
 }  // namespace hooke::hunt

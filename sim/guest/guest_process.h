@@ -71,6 +71,13 @@ class GuestProcess {
   Answer on_close_listener(std::size_t slot, const Message& arguments);
   Answer on_seed(std::size_t slot, const Message& arguments);
   Answer on_fail(std::size_t slot, const Message& arguments);
+  // Those of FIFOs (guest_files.cpp).
+  Answer on_make_fifo(std::size_t slot, const Message& arguments);
+  Answer on_exists(std::size_t slot, const Message& arguments);
+  Answer on_remove(std::size_t slot, const Message& arguments);
+  Answer on_open_fifo(std::size_t slot, const Message& arguments);
+  Answer on_read_fifo(std::size_t slot, const Message& arguments);
+  Answer on_close_fifo(std::size_t slot, const Message& arguments);
   Answer signal(const Message& arguments, bool group);
 
   struct Refuser final : sim::AcceptHandler {
@@ -90,6 +97,8 @@ class GuestProcess {
   std::set<sim::Pid> waited_for_;  ///< a fiber waits for its end
   Refuser refuser_;
   std::map<sim::PortNumber, std::unique_ptr<sim::Listener>> listeners_;
+  std::map<std::int64_t, std::unique_ptr<sim::FifoReader>> readers_;
+  std::int64_t last_reader_ = 0;
 };
 
 }  // namespace hooke::guest

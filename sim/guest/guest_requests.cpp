@@ -42,6 +42,12 @@ GuestProcess::Answer GuestProcess::perform(std::size_t slot, const Message::List
       Handler{"listen", &G::on_listen},
       Handler{"unlisten", &G::on_close_listener},
       Handler{"seed", &G::on_seed},
+      Handler{"mkfifo", &G::on_make_fifo},
+      Handler{"exists", &G::on_exists},
+      Handler{"remove", &G::on_remove},
+      Handler{"open_fifo", &G::on_open_fifo},
+      Handler{"read_fifo", &G::on_read_fifo},
+      Handler{"close_fifo", &G::on_close_fifo},
       Handler{"fail", &G::on_fail},
   };
   const std::string& name = request.front().text();

@@ -6,6 +6,7 @@
 
 #include "model/rendezvous/core/endpoint.h"
 #include "model/rendezvous/state/state_codec.h"
+#include "model/signals/signal_gate.h"
 #include "model/store/file_store.h"
 #include "model/store/kinds/tcp_stores.h"
 
@@ -143,6 +144,8 @@ C10dStore C10dStoreCreation::create_tcp() {
       return result;
     } catch (const StoreError& error) {
       on_failure(result);
+      // One that came while the call was deaf is raised before the error is.
+      check_signals(ports_);
       // Another process of this machine may host it already: once more as a client, unless told to
       // host.
       if ((as_host || hosts_instead) && !configured) continue;

@@ -30,7 +30,7 @@ struct ExploreOptions {
 };
 
 hunt::Swarm swarm_of(const ExploreOptions& options, std::string& space) {
-  hunt::Swarm swarm = options.differential ? differential_swarm() : hunt::Swarm();
+  hunt::Swarm swarm = options.differential ? hunt::differential_swarm() : hunt::Swarm();
   if (!options.space.empty()) {
     const std::string text = scenario::read_file(options.space);
     swarm = hunt::load_swarm(text, options.space);

@@ -3,7 +3,9 @@ import importlib
 import sys
 
 import hooke_channel as hooke
+import hooke_files
 import hooke_zygote
+import torch_points
 
 
 def prepare():
@@ -20,6 +22,10 @@ def prepare():
     ask_for_states()
     tell_failures()
     tell_failed_joins()
+    tell_failed_barriers()
+    serve_timers()
+    tell_ranks()
+    torch_points.set_points()
     return str(torch.__version__)
 
 
@@ -75,6 +81,54 @@ def tell_failed_joins():
     DynamicRendezvousHandler.next_rendezvous = told
 
 
+def tell_failed_barriers():
+    """For the trace: with which exception the exit barrier has failed, before torchrun's line, which is the same for
+    all of them."""
+    from torch.distributed.elastic.utils import store as elastic_store
+    barrier = elastic_store.barrier
+
+    def told(*arguments, **keywords):
+        try:
+            return barrier(*arguments, **keywords)
+        except Exception as error:
+            hooke.NOTES.append(('agent.barrier_failed', type(error).__name__))
+            raise
+    elastic_store.barrier = told
+
+
+def tell_ranks():
+    """For the trace: the ranks of its workers, when the agent knows them, which is before it starts one."""
+    from torch.distributed.elastic.agent.server.api import SimpleElasticAgent
+    rendezvous = SimpleElasticAgent._rendezvous
+
+    def told(self, worker_group):
+        rendezvous(self, worker_group)
+        if hooke.ON:
+            first = worker_group.workers[0]
+            hooke.NOTES.append(('agent.ranks', first.global_rank - first.local_rank, first.world_size))
+    SimpleElasticAgent._rendezvous = told
+
+
+def serve_timers():
+    """The named pipe of the timer server is the simulated machine's. For the trace: what the server tells its agent."""
+    from torch.distributed.elastic.timer import file_based_local_timer as timers
+    hooke_files.give_fifos_to(timers)
+    made = timers.FileTimerServer.__init__
+    if 'log_event' not in made.__code__.co_varnames:
+        return
+
+    def told(self, file_path, *arguments, log_event=None, **keywords):
+        def tell(name, timer):
+            if hooke.ON:
+                hooke.NOTES.append(('agent.timer', name, file_path) + ((
+                    timer.worker_pid, timer.scope_id, round(timer.expiration_time * 1e6), int(timer.signal)
+                ) if timer else (0, '', 0, 0)))
+            if log_event is not None:
+                log_event(name, timer)
+        made(self, file_path, *arguments, log_event=tell, **keywords)
+    timers.FileTimerServer.__init__ = told
+
+
 def wait_in_the_exit_barrier(nanoseconds):
     """torchrun takes the agent's default, for which it has no flag: the constructor's, in this process alone."""
     from torch.distributed.elastic.agent.server.local_elastic_agent import LocalElasticAgent
@@ -91,6 +145,7 @@ def main(config):
     wait_in_the_exit_barrier(exit_barrier)
     sys.argv = ['torchrun'] + list(arguments)
     from torch.distributed.run import main as torchrun
+    torch_points.reach('agent.started')
     try:
         torchrun(list(arguments))
     except BaseException as error:

@@ -2,6 +2,7 @@
 import os
 import signal
 import subprocess
+import time
 
 import hooke_channel as hooke
 
@@ -67,15 +68,25 @@ class Popen(REAL['Popen']):
     def wait(self, timeout=None):
         if not hooke.ON:
             return super().wait(timeout)
-        deadline = None if timeout is None else hooke.MONOTONIC + round(timeout * 1e9)
+        if timeout is not None:
+            return self._look_until(time.monotonic() + timeout, timeout)
         while self.returncode is None:
-            status, reason = hooke.ask('wait', self.pid, -1 if deadline is None else deadline)
+            status, _ = hooke.ask('wait', self.pid, -1)
             if status is not None:
                 self._reaped(status)
             if hooke.PENDING:
                 hooke.run_handlers()
-            if status is None and reason == hooke.TIMED_OUT:
+        return self.returncode
+
+    def _look_until(self, end, timeout):
+        """CPython does not wait for the child here: it looks again and again, with growing pauses."""
+        pause = 0.0005
+        while self.poll() is None:
+            remaining = end - time.monotonic()
+            if remaining <= 0:
                 raise subprocess.TimeoutExpired(self.args, timeout)
+            pause = min(pause * 2, remaining, .05)
+            time.sleep(pause)
         return self.returncode
 
     def send_signal(self, number):

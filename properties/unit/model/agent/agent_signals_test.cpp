@@ -38,6 +38,21 @@ TEST(AgentSignals, sigint_before_the_first_worker_start_closes_the_rendezvous) {
   EXPECT_EQ(job[0].rendezvous.shutdowns, 1);
 }
 
+TEST(AgentSignals, sigint_before_there_is_a_rendezvous_is_told_too) {
+  TestJob job;
+  job.plugins.rendezvous.add("deaf", [](Ports& ports, const RendezvousParameters&) {
+    ports.executor.sleep_until(ports.clock.monotonic_now() + 10s);
+    check_signals(ports);
+    return std::unique_ptr<RendezvousHandler>();
+  });
+  job[0].config.rdzv_backend = "deaf";
+  job.signal_at(5s, Signal::int_);
+  job.start_and_run();
+  EXPECT_EQ(job.texts("agent.signalled", "signal"), (Texts{"2"}));
+  EXPECT_EQ(job.texts("agent.signalled", "phase"), (Texts{"before workers"}));
+  EXPECT_EQ(job.status(), 130);
+}
+
 TEST(AgentSignals, sigint_before_the_first_worker_start_only_takes_a_hardened_node_out) {
   TestJob job;
   job[0].config.variant = Variant::hardened;

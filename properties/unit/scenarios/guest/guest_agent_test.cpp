@@ -69,13 +69,17 @@ TEST(GuestAgent, cannot_play_everything) {
   scenario.protocol.rendezvous.backend = "etcd-v2";
   scenario.protocol.rendezvous.join = 1500ms;
   scenario.protocol.agent.environment["TORCHELASTIC_HEALTH_CHECK_PORT"] = "8080";
-  scenario.workers.overrides["a"] = {{WorkerStep::Kind::acquire, 1s}};
   TimelineEntry dies;
   dies.what = "thread.dies";
-  scenario.timeline = {dies};
-  EXPECT_THAT(unsupported_by_guests(scenario),
-              ElementsAre("backend etcd-v2", "TORCHELASTIC_HEALTH_CHECK_PORT",
-                          "time-outs of parts of a second", "timers of workers", "thread.dies"));
+  dies.trigger.fault_point = "agent.closing";
+  TimelineEntry killed;
+  killed.what = "agent.kill";
+  killed.trigger.fault_point = "rendezvous.joined";
+  scenario.timeline = {dies, killed};
+  EXPECT_THAT(
+      unsupported_by_guests(scenario),
+      ElementsAre("backend etcd-v2", "TORCHELASTIC_HEALTH_CHECK_PORT",
+                  "time-outs of parts of a second", "thread.dies", "fault point agent.closing"));
 }
 
 /// An agent that says `lines` and whose store says where the workers meet.
@@ -102,6 +106,7 @@ TEST(GuestAgent, is_known_by_its_log_and_its_workers) {
         "rendezvous 'job' as rank 1 in a world of size 3.");
     watch.on_store({"get", "/torch.rendezvous.job.7/MASTER_ADDR", {}, {}, sim::Value("b"), {}});
     watch.on_store({"get", "/torch.rendezvous.job.7/MASTER_PORT", {}, {}, sim::Value("1234"), {}});
+    watch.on_ranks(2, 6);
     for (int local = 0; local < 2; ++local) {
       sim::SpawnRequest request;
       request.environment = {{"LOCAL_RANK", std::to_string(local)},
@@ -211,6 +216,46 @@ TEST(GuestAgent, has_failed_to_join_only_while_it_joins) {
       failures("] The node 'a_100_0' has joined round 7 of the rendezvous 'job' as rank 1 in a "
                "world of size 3."),
       "");
+}
+
+/// torchrun says the same of each error; that of a store that was waited for too long has a class.
+TEST(GuestAgent, leaves_the_exit_barrier_by_the_class_of_its_error) {
+  const auto result = [](const std::string& error) {
+    std::string found;
+    for (const std::string& line : events_of([&](AgentWatch& watch) {
+           watch.on_line("] Local worker group finished (WorkerState.SUCCEEDED). Waiting 300");
+           watch.on_barrier_failed(error);
+           watch.on_line("] Error waiting on exit barrier. Elapsed: 300.0 seconds");
+         })) {
+      if (line.starts_with("exit_barrier.left")) found = line.substr(line.find("result="));
+    }
+    return found.substr(0, found.find(' '));
+  };
+  EXPECT_EQ(result("DistStoreError"), "result=timed_out");
+  EXPECT_EQ(result("DistNetworkError"), "result=failed");
+}
+
+/// What its timer server ends is not told as the agent's doing.
+TEST(GuestAgent, tells_of_timers_that_expire) {
+  using guest::Message;
+  const auto events = events_of([](AgentWatch& watch) {
+    sim::SpawnRequest request;
+    request.environment = {{"LOCAL_RANK", "0"}, {"MASTER_ADDR", "b"}, {"MASTER_PORT", "1234"}};
+    watch.on_spawned(sim::Pid{101}, request);
+    watch.timers().on_told(Message::List{"watchdog started", "/t", 0, "", 0, 0});
+    watch.timers().on_told(Message::List{"timer expired", "/t", 101, "step", 5, 9});
+    watch.on_signalled(sim::Pid{101}, sim::Signal::kill);
+    watch.timers().on_told(Message::List{"kill worker process", "/t", 101, "step", 5, 9});
+    watch.on_line("file_based_local_timer.py] Error running watchdog");
+    watch.on_signalled(sim::Pid{101}, sim::Signal::term);
+  });
+  EXPECT_THAT(events, Contains("watchdog.changed 0/100 change=watchdog started path=/t"));
+  EXPECT_THAT(events, Contains("timer.expired 0/100 worker_pid=101 scope=step expires=5 signal=9"));
+  EXPECT_THAT(events,
+              Contains("timer.killed 0/100 worker_pid=101 scope=step expires=5 signal=9 there=1"));
+  EXPECT_THAT(events, Contains(StartsWith("watchdog.failed 0/100 path=/t ")));
+  EXPECT_THAT(events, Not(Contains(StartsWith("worker.signalled 0/100 worker_pid=101 signal=9"))));
+  EXPECT_THAT(events, Contains(StartsWith("worker.signalled 0/100 worker_pid=101 signal=15")));
 }
 
 }  // namespace

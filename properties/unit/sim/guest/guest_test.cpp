@@ -84,6 +84,58 @@ except FileNotFoundError as error:
                          "-15", "is gone", "nobody"}));
 }
 
+/// With a time-out CPython looks for the child's end after pauses of 1, 2, 4, … and then 50 ms.
+TEST(Guest, learns_of_a_child_when_python_looks_for_it) {
+  HOOKE_NEEDS_PYTHON();
+  GuestWorld world(R"(
+import subprocess, time
+child = subprocess.Popen(['child'], start_new_session=True)
+print(child.wait(10), round(time.monotonic() - 1000, 6))
+)");
+  EXPECT_EQ(world.lines().back(), "7 5.013");
+}
+
+/// A line is there with its end, or when no process writes any more.
+TEST(Guest, reads_a_fifo_of_its_machine) {
+  HOOKE_NEEDS_PYTHON();
+  GuestWorld world(R"(
+import subprocess, time
+import hooke_files as files
+system = files.System()
+system.mkfifo('/pipes/one')
+try:
+    system.mkfifo('/pipes/one')
+except FileExistsError:
+    print('taken', system.path.exists('/pipes/one'))
+writer = subprocess.Popen(['writer'], start_new_session=True)
+with files.open_fifo('/pipes/one') as reader:
+    for _ in range(4):
+        print(repr(reader.readline()), time.monotonic() - 1000)
+system.remove('/pipes/one')
+print(system.path.exists('/pipes/one'), system.path.join('a', 'b'))
+try:
+    system.remove('/pipes/one')
+except FileNotFoundError:
+    print('gone')
+)");
+  world.test.world->register_program("writer", [](sim::Ports& ports) {
+    const auto later = [&] {
+      ports.executor.sleep_until(ports.clock.monotonic_now() + std::chrono::seconds(1));
+    };
+    later();
+    const auto fifo = ports.files.open_fifo_writer("/pipes/one");
+    static_cast<void>(fifo.value()->write("first\nsec"));
+    later();
+    static_cast<void>(fifo.value()->write("ond\nrest"));
+    return 0;
+  });
+  const Lines& said = world.lines();
+  const Lines read(said.begin() + 2, said.end());
+  EXPECT_EQ(said.front(), "taken True");
+  EXPECT_EQ(read, (Lines{"'first\\n' 1.0", "'second\\n' 2.0", "'rest' 2.0", "'' 2.0", "False a/b",
+                         "gone"}));
+}
+
 TEST(Guest, handles_signals_where_python_would) {
   HOOKE_NEEDS_PYTHON();
   GuestWorld world(R"(
