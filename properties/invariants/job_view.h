@@ -25,6 +25,10 @@ struct ProcessKey {
   sim::Pid pid{};
   friend auto operator<=>(const ProcessKey&, const ProcessKey&) = default;
 };
+/// The process that a field of an event names.
+inline sim::Pid pid(const sim::Event& event, std::string_view field) {
+  return sim::Pid{static_cast<std::int32_t>(event.field(field).number())};
+}
 /// Dense number of an agent process in order of `agent.started`; never reused.
 using AgentId = sim::Id<struct AgentTag, std::uint32_t>;
 inline constexpr AgentId kNoAgent{0xffffffffU};

@@ -37,9 +37,6 @@ inline std::int64_t number(const sim::Event& event, std::string_view field) {
 inline std::string_view text(const sim::Event& event, std::string_view field) {
   return event.field(field).text();
 }
-inline sim::Pid pid(const sim::Event& event, std::string_view field) {
-  return sim::Pid{static_cast<std::int32_t>(number(event, field))};
-}
 
 /// Polls, state caches and network between a cause and what follows from it.
 inline constexpr sim::Duration kSlack = std::chrono::seconds(5);

@@ -332,46 +332,6 @@ TEST_F(DynamicHandlers, say_that_they_are_about_to_wait_beside_a_full_round_of_o
   EXPECT_EQ(told, 1);
 }
 
-class AbandonedRounds : public DynamicHandlers, public testing::WithParamInterface<bool> {};
-
-TEST_P(AbandonedRounds, are_asked_how_they_ended_by_who_comes_to_take_their_seats) {
-  const bool was_the_end = GetParam();
-  serve("c10d");
-  RendezvousParameters hardened = parameters(2, 2);
-  hardened.variant = Variant::hardened;
-  hardened.config["keep_alive_interval"] = "1";
-  for (const char* name : {"a", "b"}) {
-    node(name, hardened, [&](Ports& ports, RendezvousHandler& handler) {
-      handler.when_abandoned([](std::int64_t, Store&) {
-        ADD_FAILURE() << "this node has waited beside no round";
-        return false;
-      });
-      handler.next_rendezvous().store->set("last words", Value("done"));
-      sleep(ports, 20s);
-    });
-  }
-  int asked = 0;
-  node("c", hardened, [&](Ports& ports, RendezvousHandler& handler) {
-    handler.when_abandoned([&](std::int64_t round, Store& store) {
-      ++asked;
-      EXPECT_EQ(round, 0);
-      EXPECT_TRUE(store.check({"last words"}));
-      return was_the_end;
-    });
-    sleep(ports, 10s);
-    if (was_the_end) {
-      EXPECT_THROW(handler.next_rendezvous(), RendezvousGracefulExitError);
-    } else {
-      EXPECT_THROW(handler.next_rendezvous(), RendezvousTimeoutError);
-    }
-    EXPECT_EQ(handler.is_closed(), was_the_end);
-  });
-  run(3);
-  EXPECT_EQ(asked, 1);
-}
-
-INSTANTIATE_TEST_SUITE_P(Endings, AbandonedRounds, testing::Bool());
-
 TEST_F(DynamicHandlers, lose_no_write_to_what_they_do_about_to_wait) {
   serve("c10d");
   RendezvousParameters hardened = parameters(2, 2);

@@ -376,32 +376,5 @@ TEST_F(FileTimer, once_round_judges_all_that_is_pending) {
   EXPECT_EQ(code(server), 0);
 }
 
-TEST(Timers, guard_what_is_done_within_a_scope) {
-  world::TestWorld world;
-  struct Notes final : TimerClient {
-    void acquire(const std::string& scope, sim::WallTime) override { lines.push_back("+" + scope); }
-    void release(const std::string& scope) override { lines.push_back("-" + scope); }
-    std::vector<std::string> lines;
-  };
-  const auto notes = std::make_shared<Notes>();
-  world.start(world.node("n"), "worker", [&](Ports& ports) {
-    Timers timers(ports.clock);
-    EXPECT_THROW(timers.expires(1s, [] {}), EscapedPythonError);
-    timers.configure(notes);
-    timers.expires(
-        1s, [&] { notes->lines.emplace_back("body"); }, "named");
-    EXPECT_THROW(timers.expires(
-                     1s, [] { throw std::runtime_error("the step failed"); }, "failing"),
-                 std::runtime_error);
-    timers.expires(1s, [] {});
-    return 0;
-  });
-  world.run();
-  ASSERT_EQ(notes->lines.size(), 7U);
-  EXPECT_THAT(notes->lines[5], HasSubstr("file_timer_test.cpp#"));
-  notes->lines.resize(5);
-  EXPECT_THAT(notes->lines, ElementsAre("+named", "body", "-named", "+failing", "-failing"));
-}
-
 }  // namespace
 }  // namespace hooke::model
