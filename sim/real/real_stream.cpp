@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kReadBytes = 64UL * 1024;
 /// A handler with more unsent answers than this is not fed.
-constexpr std::size_t kUnsentBytesMax = 1024UL * 1024;
+constexpr std::size_t kUnsentBytesMax = 256UL * 1024;
 /// Reads of one connection before others get their turn.
 constexpr int kReadsPerTurn = 16;
 
