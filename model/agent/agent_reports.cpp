@@ -38,7 +38,7 @@ AgentReports::AgentReports(sim::Ports& ports, const WorkerSpec& spec,
       handler_(handler),
       group_(group),
       observers_(observers),
-      destination_(spec.variant == Variant::torch_1_13 ? "null" : spec.event_log_handler) {}
+      destination_(chooses_an_event_log_handler(spec.variant) ? spec.event_log_handler : "null") {}
 
 void AgentReports::record(const Words& words) const {
   if (silent()) return;
@@ -92,7 +92,7 @@ void AgentReports::record(const Words& words) const {
 
 void AgentReports::started(std::vector<sim::Pid> workers) {
   workers_ = std::move(workers);
-  if (spec_.variant == Variant::torch_1_13) return;
+  if (!records_durations(spec_.variant)) return;
   for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
     Words words;
     words.state = "START";

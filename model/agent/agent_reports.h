@@ -72,7 +72,7 @@ template <class Body>
 void AgentReports::timed(const char* state, Body&& body) {
   const sim::MonotonicTime begin = ports_.clock.monotonic_now();
   const auto told = [&] {
-    if (spec_.variant == Variant::torch_1_13) return;
+    if (!records_durations(spec_.variant)) return;
     Words words;
     words.state = state;
     words.duration = ports_.clock.monotonic_now() - begin;

@@ -72,7 +72,7 @@ ElasticAgent::ElasticAgent(const AgentParts& parts)
       exit_wait_(ports_, spec_, handler_, group_, [this] { return job_.has_failed(group_.round); }),
       membership_(ports_, spec_, handler_, group_, exit_wait_, job_),
       handlers_installed_(spec_.signals_caught) {
-  if (spec_.variant != Variant::torch_1_13) {
+  if (gives_up_the_uninterruptible(spec_.variant)) {
     uninterruptible_limit_ = uninterruptible_limit(ports_.processes.environment());
   }
   if (spec_.local_world_size <= 0)
@@ -214,7 +214,7 @@ void ElasticAgent::give_up(RunResult& result, bool silent) {
     result.failures = silent_workers();
   }
   enter(WorkerState::failed);  // the group; an UNHEALTHY result counts as success
-  if (spec_.variant == Variant::torch_1_13) static_cast<void>(exit_barrier());
+  if (waits_for_others_after_a_failure(spec_.variant)) static_cast<void>(exit_barrier());
 }
 
 /// Waits for the others when the workers are done. False when these have been started anew: others
@@ -319,14 +319,14 @@ bool ElasticAgent::form_group(bool again) try {
   group_.group_rank = info.rank;
   group_.group_world_size = info.world_size;
   group_.ranks = ranks;
-  if (spec_.variant == Variant::torch_1_13) {
+  if (!rendezvous_says_where_workers_meet(spec_.variant)) {
     // The agent of rank 0 publishes the address itself: what the configuration says, else its own
     // name and a free port that it has only probed.
     const RendezvousStoreInfo given = info.bootstrap.value_or(RendezvousStoreInfo{});
     group_.master =
         build_store_info(ports_, info.rank, *group_.store, given.master_addr, given.master_port);
   } else {
-    HOOKE_CHECK(info.bootstrap.has_value(), "a 2.x rendezvous says where the workers meet");
+    HOOKE_CHECK(info.bootstrap.has_value(), "the rendezvous says where the workers meet");
     group_.master = *info.bootstrap;
   }
   membership_.met();

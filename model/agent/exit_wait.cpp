@@ -75,7 +75,7 @@ sim::Duration ExitWait::longest() const {
 
 std::string_view ExitWait::meet() {
   if (spec_.looks_up_in_exit_barrier()) return watch();
-  if (spec_.variant == Variant::torch_1_13) {
+  if (!counts_in_barriers(spec_.variant)) {
     barrier_1_13(*group_.store, group_.group_rank, size(), kTerminalState, longest());
   } else {
     model::barrier(*group_.store, size(), kTerminalState, longest());

@@ -96,13 +96,14 @@ std::vector<RankAssignment> assign_ranks(const std::vector<RoleInfo>& agents) {
 RankAssignment exchange_ranks(const WorkerSpec& spec, Store& store, std::int64_t group_rank,
                               std::int64_t group_world_size) {
   const std::int64_t local = spec.local_world_size;
-  if (spec.variant == Variant::torch_1_13) {
+  if (!counts_in_barriers(spec.variant)) {
     const std::vector<Value> infos =
         synchronize_1_13(store, Value(role_info_text(spec, group_rank)), group_rank,
                          group_world_size, "torchelastic/role_info", kSynchronizeTimeout);
     return assign_ranks(parse_all(infos)).at(static_cast<std::size_t>(group_rank));
   }
-  if (spec.worker_identical) {  // no code checks that the others agree
+  if (spec.worker_identical &&
+      knows_identical_workers(spec.variant)) {  // no code checks that the others agree
     return {group_rank * local, group_world_size * local, group_rank * local,
             group_world_size * local};
   }

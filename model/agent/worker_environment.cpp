@@ -59,9 +59,9 @@ std::map<std::string, std::string> worker_environment(
   const bool denied = spec.planted.has(Planted::bootstrap_agent_store_never_claimed);
   const bool agent_store = claimed || (handler.use_agent_store() && !denied);
   out["TORCHELASTIC_USE_AGENT_STORE"] = agent_store ? "True" : "False";
-  const char* const async_errors = spec.variant == Variant::torch_1_13
-                                       ? "NCCL_ASYNC_ERROR_HANDLING"
-                                       : "TORCH_NCCL_ASYNC_ERROR_HANDLING";
+  const char* const async_errors = names_async_errors_after_torch(spec.variant)
+                                       ? "TORCH_NCCL_ASYNC_ERROR_HANDLING"
+                                       : "NCCL_ASYNC_ERROR_HANDLING";
   out.try_emplace(async_errors, "1");
   if (spec.virtual_local_rank) {
     const auto devices = out.find("CUDA_VISIBLE_DEVICES");

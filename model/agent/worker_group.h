@@ -53,7 +53,7 @@ struct WorkerSpec {
   std::string event_log_handler = "null";   ///< destination of events (2.x)
   std::optional<HeartbeatPlan> heartbeats;  ///< nullopt: workers are not asked to beat
   Variant variant = Variant::torch_2_x;
-  /// Known defect: the health check sees no progress of an agent in the exit barrier (#178197).
+  /// The health check sees no progress of an agent in the exit barrier (#178197).
   bool silent_in_exit_barrier = false;
   /// Known defect of the releases up to 2.12: see waits_without_limit_for_the_killed() (#185414).
   bool waits_without_limit_for_the_killed = false;
@@ -70,9 +70,9 @@ struct WorkerSpec {
   /// An agent that has done its work waits for the others, whatever they do; hardened,
   /// he looks at them once a second.
   [[nodiscard]] bool looks_up_in_exit_barrier() const { return variant == Variant::hardened; }
-  /// Between signal and SIGKILL at the end of run(); 1.13 knows no other than 30 s.
+  /// Between signal and SIGKILL at the end of run(); earlier releases know no other than 30 s.
   [[nodiscard]] sim::Duration grace_at_end() const {
-    return variant == Variant::torch_1_13 ? std::chrono::seconds(30) : shutdown_timeout;
+    return has_a_shutdown_timeout(variant) ? shutdown_timeout : std::chrono::seconds(30);
   }
 };
 

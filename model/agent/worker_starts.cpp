@@ -56,7 +56,7 @@ std::string WorkerStarts::make_private(const std::string& name) {
 }
 
 std::string WorkerStarts::directory_of(const Attempt& attempt) const {
-  if (spec_.logs.directory == kNowhere && spec_.variant != Variant::torch_1_13) return kNowhere;
+  if (spec_.logs.directory == kNowhere && may_log_nowhere(spec_.variant)) return kNowhere;
   // PyTorch's name; a membership restart keeps the count, and so meets the files of the previous
   // incarnation. Hardened, these stay.
   const bool apart = spec_.variant == Variant::hardened && attempt.incarnation > 0;

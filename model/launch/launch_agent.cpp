@@ -41,7 +41,7 @@ void announce(sim::Ports& ports, const LaunchConfig& config, const WorkerSpec& s
 }
 
 /// What torchrun adds to its own environment, and so to that of the workers: one thread per worker
-/// where there are several (run.py:config_from_args), and in 2.x the signals that become exceptions
+/// where there are several (run.py:config_from_args), and since 2.10 the signals that become exceptions
 /// (launcher/api.py:launch_agent).
 std::map<std::string, std::string> launcher_environment(const sim::ProcessHost& processes,
                                                         const LaunchConfig& config) {
@@ -49,7 +49,7 @@ std::map<std::string, std::string> launcher_environment(const sim::ProcessHost& 
   if (config.nproc_per_node > 1 && !processes.environment().contains("OMP_NUM_THREADS")) {
     added["OMP_NUM_THREADS"] = "1";
   }
-  if (config.variant == Variant::torch_1_13) return added;
+  if (!tells_workers_its_signals(config.variant)) return added;
   std::string& names = added["TORCHELASTIC_SIGNALS_TO_HANDLE"];
   for (const sim::Signal signal : config.signals_to_handle) {
     names += (names.empty() ? "" : ",") + std::string(to_string(signal));
@@ -76,7 +76,8 @@ WorkerSpec worker_spec(const sim::ProcessHost& processes, const LaunchConfig& co
   spec.event_log_handler = config.event_log_handler;
   spec.heartbeats = config.heartbeats;
   spec.variant = config.variant;
-  spec.silent_in_exit_barrier = config.defects.contains("health_check.silent_in_exit_barrier");
+  spec.silent_in_exit_barrier = is_silent_in_the_exit_barrier(config.variant) ||
+                                config.defects.contains("health_check.silent_in_exit_barrier");
   spec.waits_without_limit_for_the_killed =
       waits_without_limit_for_the_killed(config.variant) ||
       config.defects.contains("worker.killed_waited_for_without_limit");
@@ -207,7 +208,8 @@ Ending run_guarded(sim::Ports& ports, const Plugins& plugins, const LaunchConfig
     const bool closes = is_keyboard_interrupt(agent, error) && !hardened;
     const bool leaves = hardened && !spec.planted.has(Planted::launcher_walks_off);
     ending.parting = leaves ? Parting::leaves : Parting::walks_off;
-    if (closes || config.defects.contains("launcher.shutdown_on_signal"))
+    if (closes || closes_on_a_signal(spec.variant) ||
+        config.defects.contains("launcher.shutdown_on_signal"))
       ending.parting = Parting::closes;
   } catch (const std::exception& error) {
     ending.detail = class_of(error) + ": " + error.what();

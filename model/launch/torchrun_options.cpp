@@ -156,7 +156,7 @@ LogsSpec logs(sim::Ports& ports, const TorchrunOptions& options) {
   spec.stderr_filters = filters(options.duplicate_stderr_filters);
   const auto& environment = ports.processes.environment();
   const auto prefix = environment.find("TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE");
-  if (options.variant != Variant::torch_1_13 && prefix != environment.end() &&
+  if (has_a_line_prefix(options.variant) && prefix != environment.end() &&
       !prefix->second.empty()) {
     spec.line_prefix = prefix->second;
   }
@@ -297,15 +297,15 @@ ConfiguredLaunch configure_launch(sim::Ports& ports, const TorchrunOptions& opti
   if (options.max_restarts < 0) {
     refuse("max-restarts", "at least 0", std::to_string(options.max_restarts));
   }
-  const bool is_2x = options.variant != Variant::torch_1_13;
+  const bool free_port = stands_alone_on_a_free_port(options.variant);
   if (options.standalone) {
     use_private_rendezvous(ports.random, config);
-    if (!is_2x) config.rdzv_endpoint = "localhost:29400";
-  } else if (is_2x && options.rdzv_backend == "static" && options.rdzv_endpoint.empty() &&
+    if (!free_port) config.rdzv_endpoint = "localhost:29400";
+  } else if (free_port && options.rdzv_backend == "static" && options.rdzv_endpoint.empty() &&
              !options.master_port && config.max_nodes == 1) {
     use_private_rendezvous(ports.random, config);
   }
-  if (is_2x && config.rdzv_backend != "static") {
+  if (free_port && config.rdzv_backend != "static") {
     if (options.node_rank != 0) {
       out.notices.push_back("--node-rank is ignored: the backend \"" + config.rdzv_backend +
                             "\" assigns ranks itself");

@@ -95,7 +95,7 @@ class PlantedDecisions : public Base {
   }
   [[nodiscard]] bool last_call_is_over(const Situation& s) const override {
     const auto participants = static_cast<std::int64_t>(s.state.participants.size());
-    if (participants < enough_nodes() || this->settings_.variant == Variant::torch_1_13)
+    if (participants < enough_nodes() || !keeps_spares(this->settings_.variant))
       return Base::last_call_is_over(s);
     if (planted_.has(Planted::rendezvous_last_call_skipped)) return true;
     if (planted_.has(Planted::rendezvous_last_call_endless)) return false;

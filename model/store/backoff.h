@@ -19,10 +19,10 @@ class Backoff {
   Backoff(sim::Random& random, Variant variant, sim::Duration longest = kLongest)
       : random_(random), variant_(variant), longest_(longest) {}
 
-  /// The next wait: around 0.5 s × 1.5^k, ±50 %, its centre at most `longest`; 1 s for 1.13.
+  /// The next wait: around 0.5 s × 1.5^k, ±50 %, its centre at most `longest`; 1 s before 2.5.
   sim::Duration next() {
     using namespace std::chrono_literals;
-    if (variant_ == Variant::torch_1_13) return 1s;
+    if (!backs_off_from_the_store(variant_)) return 1s;
     const sim::Duration centre = centre_;
     centre_ = std::min(centre_ * 3 / 2, longest_);
     HOOKE_CHECK(centre <= longest_, "a wait is no longer than the longest");

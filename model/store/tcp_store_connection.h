@@ -47,7 +47,7 @@ class TcpStoreConnection {
   /// Reads a one-byte answer; StoreError when it is another one than `expected`.
   void expect(std::uint8_t expected);
 
-  [[nodiscard]] bool of_1_13() const { return options_.variant == Variant::torch_1_13; }
+  [[nodiscard]] bool of_1_13() const { return !checks_store_connections(options_.variant); }
   [[nodiscard]] Message request(Query query) const { return Message(query, options_.variant); }
   [[nodiscard]] const TcpStoreOptions& options() const { return options_; }
   [[nodiscard]] sim::Duration timeout() const { return timeout_; }

@@ -28,7 +28,7 @@ bool TcpStoreServed::append(const Request& request) {
 
 bool TcpStoreServed::get(const Request& request) {
   // 1.13 closes the connection; 2.x sends nothing as if it were a value.
-  if (*dialect_ == Variant::torch_1_13 && server_.contents_.find(request.key) == nullptr)
+  if (!checks_store_connections(*dialect_) && server_.contents_.find(request.key) == nullptr)
     return false;
   reply(Message().value(server_.contents_.value(request.key)));
   return true;
@@ -51,7 +51,7 @@ bool TcpStoreServed::compare_set(Request& request) {
     answer = *found;
   }
   // In 2.x even when nothing was written (S-27), in 1.13 never.
-  if (*dialect_ != Variant::torch_1_13) wake_waiters(request.key);
+  if (checks_store_connections(*dialect_)) wake_waiters(request.key);
   reply(Message().value(answer));
   return true;
 }

@@ -130,7 +130,7 @@ constexpr std::array<std::optional<Query>, 9> kQueriesOf113{
 };
 
 std::optional<Query> query_of(std::uint8_t number, Variant dialect) {
-  if (dialect == Variant::torch_1_13) {
+  if (!checks_store_connections(dialect)) {
     return number < kQueriesOf113.size() ? kQueriesOf113[number] : std::nullopt;
   }
   if (number > static_cast<std::uint8_t>(Query::barrier)) return std::nullopt;
@@ -150,7 +150,7 @@ Query front_query(const sim::Buffer& bytes, Variant dialect) {
   const auto number = static_cast<std::uint8_t>(first);
   if (const auto query = query_of(number, dialect)) return *query;
   throw WireError(std::string("byte 0: a query of ") +
-                  (dialect == Variant::torch_1_13 ? "0 to 6 or 8" : "0 to 18") +
+                  (!checks_store_connections(dialect) ? "0 to 6 or 8" : "0 to 18") +
                   " was expected, got " + std::to_string(number));
 }
 
@@ -276,7 +276,7 @@ std::optional<Request> take_request(sim::Buffer& bytes, Variant dialect, ListPro
 }
 
 Message::Message(Query query, Variant dialect) {
-  if (dialect != Variant::torch_1_13) {
+  if (checks_store_connections(dialect)) {
     u8(static_cast<std::uint8_t>(query));
     return;
   }

@@ -42,7 +42,7 @@ void FileTimerClient::release(const std::string& scope_id) {
 }
 
 std::unique_ptr<sim::FifoWriter> FileTimerClient::open() {
-  const int tries = variant_ == Variant::torch_1_13 ? 1 : kOpenTries;
+  const int tries = tries_the_timer_again(variant_) ? kOpenTries : 1;
   for (int i = 1;; ++i) {
     auto fifo = ports_.files.open_fifo_writer(path_);
     if (fifo) return std::move(fifo).value();

@@ -64,11 +64,11 @@ bool FileTimerWatch::step(sim::FifoReader& fifo) {
   signal_sent_ = 0;
   std::vector<std::int64_t> done = judge();
   HOOKE_CHECK(signal_sent_ >= 0, "a signal has a number");
-  if (signal_sent_ != 0 && options_.signals_itself && !is_1_13()) {
+  if (signal_sent_ != 0 && options_.signals_itself && tries_the_timer_again(options_.variant)) {
     static_cast<void>(
         ports_.processes.signal(ports_.processes.self(), static_cast<sim::Signal>(signal_sent_)));
   }
-  if (!is_1_13()) {
+  if (forgets_timers_of_the_dead(options_.variant)) {
     for (const std::int64_t worker : timers_->workers()) {
       if (!is_running(worker)) done.push_back(worker);
     }
@@ -146,7 +146,7 @@ bool FileTimerWatch::end_worker(std::int64_t worker, const std::vector<TimerRequ
   for (const TimerRequest& timer : expired) {
     ports_.trace.emit(events::timer_expired,
                       {worker, timer.scope_id, deadline_micros(timer), timer.signal});
-    if (!is_1_13()) tell("timer expired", timer);
+    if (forgets_timers_of_the_dead(options_.variant)) tell("timer expired", timer);
     if (timer.signal <= 0) continue;
     if (worker > std::numeric_limits<std::int32_t>::max()) return true;
     const auto sent = ports_.processes.signal(sim::Pid{static_cast<std::int32_t>(worker)},

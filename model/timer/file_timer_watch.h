@@ -89,7 +89,6 @@ class FileTimerWatch {
   bool once_ = false;
 
  private:
-  [[nodiscard]] bool is_1_13() const { return options_.variant == Variant::torch_1_13; }
   std::unique_ptr<sim::FifoReader> open();
   /// One step: read, judge, end. False when the FIFO cannot be read any more.
   bool step(sim::FifoReader& fifo);

@@ -28,7 +28,9 @@ std::string Watchdog::serve(std::string path, const std::string& run_id) {
     constexpr std::uint64_t kNames = 1'000'000'000'000'000'000;
     const std::string own_directory = variable("TMPDIR");
     const std::string directory =
-        own_directory.empty() || variant_ == Variant::torch_1_13 ? "/tmp" : own_directory;
+        own_directory.empty() || !puts_the_timer_where_temporary_files_are(variant_)
+            ? "/tmp"
+            : own_directory;
     static_cast<void>(ports_.files.make_directories(directory));
     path = directory + "/watchdog_timer_" +
            std::to_string(ports_.random.below("agent.timer_file", kNames));

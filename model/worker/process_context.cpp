@@ -40,7 +40,7 @@ sim::Pid ProcessContext::spawn(const WorkerStart& worker) {
   request.environment = worker.environment;
   request.stdout_path = worker.streams.stdout_path;
   request.stderr_path = worker.streams.stderr_path;
-  request.new_session = variant_ != Variant::torch_1_13;
+  request.new_session = starts_workers_in_sessions(variant_);
   request.dies_with_parent = die_with_agent();
   auto pid = launcher_.start(request);
   if (!pid) {
@@ -166,8 +166,8 @@ std::optional<ProcessesResult> ProcessContext::poll() {
   ProcessesResult result;
   note_failures(result.failures);
   close(sim::Signal::term, sibling_grace_);
-  // 2.x also lists those that ended because of the close.
-  if (variant_ != Variant::torch_1_13) note_failures(result.failures);
+  // Since 2.10 also those that ended because of the close.
+  if (lists_failures_of_the_stop(variant_)) note_failures(result.failures);
   return result;
 }
 

@@ -107,8 +107,8 @@ class ProcessContext {
   [[nodiscard]] virtual std::size_t watched() const { return processes_.size(); }
   /// As Python has it: below 0 after a signal.
   [[nodiscard]] virtual int exit_code_of(const Process& process) const;
-  /// Whether what a worker has started gets its signals. Each worker of 2.x has a session.
-  [[nodiscard]] virtual bool signals_groups() const { return variant_ != Variant::torch_1_13; }
+  /// Whether what a worker has started gets its signals. Since 2.2 each has a session.
+  [[nodiscard]] virtual bool signals_groups() const { return starts_workers_in_sessions(variant_); }
   /// Whether this worker is told to stop when the group is.
   [[nodiscard]] virtual bool is_told_to_stop(const Process& process) const {
     return !process.is_over();

@@ -164,8 +164,7 @@ AgentPlan AgentLoader::load(const Place& place) const {
 model::Variant load_variant(const Place& place) {
   const std::string name = place.text();
   const auto known = model::variant_from(name);
-  if (!known)
-    place.refuse_word("a protocol variant", name, {"torch-2.x", "torch-1.13", "hardened"});
+  if (!known) place.refuse_word("a protocol variant", name, model::variant_names());
   return *known;
 }
 

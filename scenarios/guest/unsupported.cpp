@@ -27,7 +27,8 @@ void look_at_variants(const Scenario& scenario, Reasons& reasons) {
   for (const NodePlan& node : scenario.cluster.nodes) {
     const model::Variant variant = scenario.variant_of(node);
     any = any || variant == model::Variant::torch_2_x;
-    if (variant == model::Variant::torch_1_13) missing = "variant torch-1.13";
+    if (!model::share_a_job(variant, model::Variant::torch_2_x))
+      missing = "variant " + std::string(to_string(variant));
   }
   if (!missing.empty()) reasons.say(missing);
   if (!any && missing.empty()) reasons.say("variant hardened alone");

@@ -75,7 +75,7 @@ Swarm load_swarm(std::string_view text, const std::string& source) {
   texts(top, "variants", [&](const Place& item, const std::string& name) {
     const auto variant = model::variant_from(name);
     if (!variant) {
-      item.refuse_word("a protocol variant", name, {"torch-2.x", "torch-1.13", "hardened"});
+      item.refuse_word("a protocol variant", name, model::variant_names());
     }
     swarm.variants.push_back(*variant);
   });

@@ -45,7 +45,7 @@ Beginning beginning_of(const WorkerProgram& program) {
 bool a_worker_serves(const ProtocolPlan& protocol) {
   const std::string& backend = protocol.rendezvous.backend;
   if (backend == "static") return false;
-  if (backend == "etcd" || protocol.variant == model::Variant::torch_1_13) return true;
+  if (backend == "etcd" || !model::serves_the_workers_store(protocol.variant)) return true;
   const auto& environment = protocol.agent.environment;
   const auto found = environment.find("TORCH_DISABLE_SHARE_RDZV_TCP_STORE");
   return found != environment.end() && found->second == "1";

@@ -39,9 +39,9 @@ std::string lower_trimmed(std::string text) {
 /// The endpoint is the path of the file. Without one it is a temporary file, which no other node
 /// knows (c10d_rendezvous_backend.py:_create_file_store).
 std::shared_ptr<Store> file_store(sim::Ports& ports, const RendezvousParameters& parameters) {
-  const FileStoreUser user = parameters.variant == Variant::torch_1_13
-                                 ? FileStoreUser::counted_at_leave
-                                 : FileStoreUser::counted;
+  const FileStoreUser user = counts_users_of_a_file_store(parameters.variant)
+                                 ? FileStoreUser::counted
+                                 : FileStoreUser::counted_at_leave;
   if (!parameters.endpoint.empty()) {
     return guarded([&] { return open_file_store(ports, parameters.endpoint, user); });
   }

@@ -42,6 +42,7 @@ RendezvousStoreInfo build_store_info(sim::Ports& ports, std::int64_t rank, Store
 }
 
 bool Bootstrap::shares_store() const {
+  if (!may_share_) return false;
   const auto& environment = ports_.processes.environment();
   const auto found = environment.find("TORCH_DISABLE_SHARE_RDZV_TCP_STORE");
   return found == environment.end() || found->second != "1";

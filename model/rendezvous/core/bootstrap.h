@@ -31,7 +31,8 @@ class Bootstrap {
       : ports_(ports),
         local_addr_(std::move(local_addr)),
         planted_(settings.planted),
-        later_rank_zero_fails_(settings.later_rank_zero_fails) {}
+        later_rank_zero_fails_(settings.later_rank_zero_fails),
+        may_share_(serves_the_workers_store(settings.variant)) {}
   virtual ~Bootstrap() = default;
   Bootstrap(const Bootstrap&) = delete;
   Bootstrap& operator=(const Bootstrap&) = delete;
@@ -62,6 +63,7 @@ class Bootstrap {
   std::uint16_t serve();
 
   bool later_rank_zero_fails_;
+  bool may_share_;  ///< of the release
   std::shared_ptr<Store>
       own_client_;  ///< the server object of PyTorch is its own first client (R-40)
 };

@@ -87,7 +87,7 @@ bool matches_this_machine(sim::Network& network, const std::string& given, Varia
   const std::optional<Address> literal = address_of(host);
   if (literal && literal->is_loopback) return true;
   std::vector<std::string> host_addresses;  // 1.13 does not ask for them
-  if (variant != Variant::torch_1_13) {
+  if (resolves_the_endpoint(variant)) {
     if (auto found = network.resolve(host)) host_addresses = std::move(found).value();
   }
   const std::string own = network.host_name();

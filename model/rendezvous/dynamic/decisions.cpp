@@ -90,10 +90,9 @@ bool Decisions::stays_spare(const Situation& s) const {
   return count(s.state) == settings_.max_nodes;
 }
 
-/// Rows that only a spare sees (2.x); none for 1.13, which has no redundancy list.
+/// Rows that only a spare sees (since 2.3); none before, which has no redundancy list.
 std::optional<Action> Decisions::as_spare(const Situation& s) const {
-  if (settings_.variant == Variant::torch_1_13 || !s.state.is_redundant(s.node))
-    return std::nullopt;
+  if (!keeps_spares(settings_.variant) || !s.state.is_redundant(s.node)) return std::nullopt;
   if (s.state.closed) {
     throw RendezvousGracefulExitError("the rendezvous \"" + settings_.run_id +
                                       "\" is closed: this spare node leaves");
@@ -114,11 +113,12 @@ std::optional<Action> Decisions::when_closed(const Situation& s) const {
 bool Decisions::last_call_is_over(const Situation& s) const {
   const std::int64_t participants = count(s.state);
   if (participants < enough_nodes()) return false;
-  if (settings_.variant == Variant::torch_1_13) {
-    if (!s.state.deadline) throw EscapedPythonError("TypeError", "None compared with a datetime");
-    return *s.state.deadline < s.wall_now;
+  if (keeps_spares(settings_.variant) && participants > settings_.max_nodes) return false;
+  if (!s.state.deadline) {
+    if (bears_a_missing_deadline(settings_.variant)) return false;
+    throw EscapedPythonError("TypeError", "None compared with a datetime");
   }
-  return participants <= settings_.max_nodes && s.state.deadline && *s.state.deadline < s.wall_now;
+  return *s.state.deadline < s.wall_now;
 }
 
 Action Decisions::wait(const Situation& s) const {
@@ -141,7 +141,7 @@ Action Decisions::join(const Situation& s, sim::MonotonicTime deadline) const {
   if (state.complete) {
     if (!waits) {
       if (count(state) < open_seats()) return Action::add_to_wait_list;
-      if (settings_.variant != Variant::torch_1_13) return Action::add_to_redundancy_list;
+      if (keeps_spares(settings_.variant)) return Action::add_to_redundancy_list;
     }
   } else if (!participates) {
     return Action::add_to_participants;
@@ -229,7 +229,7 @@ void Decisions::apply(Action action, RendezvousState& state, const NodeRef& node
     case Action::keep_alive: return renew(state, node, now);
     case Action::add_to_participants: return add_to_participants(state, node, now);
     case Action::add_to_wait_list:
-      if (settings_.variant != Variant::torch_1_13) erase_node(state.redundancy_list, node, itself);
+      if (keeps_spares(settings_.variant)) erase_node(state.redundancy_list, node, itself);
       if (!state.waits(node)) state.wait_list.push_back(node);
       return beat(state, node, now);
     case Action::add_to_redundancy_list: return add_to_redundancy_list(state, node, now);
@@ -267,8 +267,7 @@ void Decisions::remove_dead(RendezvousState& state, DeadNode& node) const {
   erase_node(state.last_heartbeats, node.node, of_heartbeat);
   node.was_participant = erase_node(state.participants, node.node, of_participant);
   erase_node(state.wait_list, node.node, itself);
-  if (settings_.variant != Variant::torch_1_13)
-    erase_node(state.redundancy_list, node.node, itself);
+  if (keeps_spares(settings_.variant)) erase_node(state.redundancy_list, node.node, itself);
 }
 
 void Decisions::sanitise(RendezvousState& state, std::vector<DeadNode>& dead) const {

@@ -20,7 +20,7 @@ DynamicHandler::DynamicHandler(std::shared_ptr<HandlerCore> core,
     : core_(std::move(core)), bootstrap_(std::move(bootstrap)) {}
 
 bool DynamicHandler::use_agent_store() const {
-  return core_->settings.variant != Variant::torch_1_13 && bootstrap_->shares_store();
+  return serves_the_workers_store(core_->settings.variant) && bootstrap_->shares_store();
 }
 
 RendezvousInfo DynamicHandler::next_rendezvous() {
@@ -117,7 +117,7 @@ std::shared_ptr<Store> DynamicHandler::round_store(std::int64_t round) {
 }
 
 void DynamicHandler::exchange_bootstrap(RendezvousInfo& info) {
-  if (core_->settings.variant != Variant::torch_1_13)
+  if (rendezvous_says_where_workers_meet(core_->settings.variant))
     info.bootstrap = bootstrap_->for_round(info.rank, *info.store);
 }
 

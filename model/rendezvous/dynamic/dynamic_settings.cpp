@@ -8,7 +8,8 @@ RendezvousSettings dynamic_settings(const RendezvousParameters& parameters) {
   settings.max_nodes = parameters.max_nodes;
   settings.variant = parameters.variant;
   settings.complete_stays = parameters.defects.contains("rendezvous.complete_stays");
-  settings.later_rank_zero_fails = parameters.defects.contains("rendezvous.later_rank_zero_fails");
+  settings.later_rank_zero_fails = later_rank_zero_fails(parameters.variant) ||
+                                   parameters.defects.contains("rendezvous.later_rank_zero_fails");
   settings.planted = parameters.planted;
   const auto read = [&](const char* key, sim::Duration& span) {
     if (const auto value = parameters.get_as_seconds(key)) span = *value;
@@ -17,7 +18,7 @@ RendezvousSettings dynamic_settings(const RendezvousParameters& parameters) {
   read("last_call_timeout", settings.timeout.last_call);
   read("close_timeout", settings.timeout.close);
   read("read_timeout", settings.read_timeout);
-  if (parameters.variant != Variant::torch_1_13) {  // fixed in 1.13
+  if (reads_keep_alive_settings(parameters.variant)) {  // fixed before
     read("heartbeat_timeout", settings.timeout.heartbeat);
     read("keep_alive_interval", settings.keep_alive_interval);
     if (const auto attempts = parameters.get_as_int("keep_alive_max_attempt")) {

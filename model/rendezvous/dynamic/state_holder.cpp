@@ -25,7 +25,7 @@ StateHolder::StateHolder(sim::Clock& clock, RendezvousBackend& backend,
 
 std::shared_ptr<RendezvousState> StateHolder::fresh_state() const {
   auto state = std::make_shared<RendezvousState>();
-  state->aware_times = settings_.variant != Variant::torch_1_13;
+  state->aware_times = writes_times_with_a_zone(settings_.variant);
   return state;
 }
 

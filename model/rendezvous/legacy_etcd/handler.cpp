@@ -60,7 +60,7 @@ RendezvousInfo LegacyEtcdHandler::next_rendezvous() {
     throw;
   }
   info.store = round_store(info.round);
-  if (variant_ != Variant::torch_1_13) {
+  if (rendezvous_says_where_workers_meet(variant_)) {
     info.bootstrap = build_store_info(ports_, info.rank, *info.store, local_addr_, 0);
   }
   ports_.trace.emit(

@@ -71,7 +71,8 @@ class Builder {
  public:
   Builder(const PickleMachine& machine, Variant variant, Foreign foreign)
       : machine_(machine),
-        v2_(variant != Variant::torch_1_13),
+        addressed_(names_nodes_by_address(variant)),
+        zoned_(writes_times_with_a_zone(variant)),
         foreign_(foreign),
         numbers_(machine.objects(), 0) {}
 
@@ -96,7 +97,7 @@ class Builder {
       read_set(*redundancy, "redundancy_list", out.redundancy_list);
     }
     read_heartbeats(attribute(object, "last_heartbeats"), out.last_heartbeats);
-    out.aware_times = aware_.value_or(v2_);
+    out.aware_times = aware_.value_or(zoned_);
     return out;
   }
 
@@ -219,12 +220,12 @@ class Builder {
     if (numbers_[index] != 0) return nodes_[numbers_[index] - 1];
     const PickleObject& object = machine_.object(index);
     require(object, Kind::node, where);
-    const PickleObject* addr = find(object, v2_ ? "addr" : "fqdn");
+    const PickleObject* addr = find(object, addressed_ ? "addr" : "fqdn");
     if (addr == nullptr) {
-      addr = find(object, v2_ ? "fqdn" : "addr");
+      addr = find(object, addressed_ ? "fqdn" : "addr");
       if (addr != nullptr && foreign_ == Foreign::refused) refuse_foreign();
     }
-    if (addr == nullptr) addr = &attribute(object, v2_ ? "addr" : "fqdn");
+    if (addr == nullptr) addr = &attribute(object, addressed_ ? "addr" : "fqdn");
     require(*addr, Kind::text, "the address of a node");
     spend_on_addresses(*addr);
     const std::uint32_t number =
@@ -236,8 +237,8 @@ class Builder {
 
   [[noreturn]] void refuse_foreign() const {
     throw RendezvousStateError(std::string("the job's agents are PyTorch ") +
-                               (v2_ ? "1.13's" : "2.x'") + " and this one speaks " +
-                               (v2_ ? "2.x" : "1.13") +
+                               (addressed_ ? "1.13's" : "2.x'") + " and this one speaks " +
+                               (addressed_ ? "2.x" : "1.13") +
                                ": they cannot share a state (--protocol-variant)");
   }
 
@@ -252,7 +253,8 @@ class Builder {
   }
 
   const PickleMachine& machine_;
-  bool v2_;
+  bool addressed_;
+  bool zoned_;
   Foreign foreign_;
   std::vector<std::uint32_t> numbers_;  ///< of nodes by object, + 1; 0: not yet known
   NodeTable nodes_;

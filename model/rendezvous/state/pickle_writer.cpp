@@ -120,9 +120,10 @@ class Writer {
  public:
   Writer(const RendezvousState& state, Variant variant, std::span<char> kept)
       : state_(state),
-        v2_(variant != Variant::torch_1_13),
+        addressed_(names_nodes_by_address(variant)),
+        has_spares_(keeps_spares(variant)),
         out_(kept),
-        listed_(state, variant != Variant::torch_1_13) {}
+        listed_(state, keeps_spares(variant)) {}
 
   std::size_t write() {
     out_.boundary();
@@ -137,7 +138,7 @@ class Writer {
     field("closed", [&] { boolean(state_.closed); });
     field("participants", [&] { participants(); });
     field("wait_list", [&] { set(state_.wait_list); });
-    if (v2_) field("redundancy_list", [&] { set(state_.redundancy_list); });
+    if (has_spares_) field("redundancy_list", [&] { set(state_.redundancy_list); });
     field("last_heartbeats", [&] { heartbeats(); });
     out_.raw("ub");  // SETITEMS, BUILD
     return out_.finish();
@@ -194,7 +195,7 @@ class Writer {
       out_.get(node_class_);
     }
     new_object();
-    shared_text(addr_name_, v2_ ? "addr" : "fqdn");
+    shared_text(addr_name_, addressed_ ? "addr" : "fqdn");
     address(ref);
     shared_text(pid_name_, "pid");
     out_.integer(ref->pid);
@@ -358,7 +359,8 @@ class Writer {
   }
 
   const RendezvousState& state_;
-  bool v2_;
+  bool addressed_;
+  bool has_spares_;
   PickleOutput out_;
   ListedNodes listed_;
   Place module_ = kNoPlace;

@@ -49,7 +49,7 @@ class PickledState final : public sim::Payload {
 /// A pickle without times does not say in which form they were: reading it gives the variant's.
 bool looks_the_same_when_read(const RendezvousState& state, Variant variant) {
   return state.deadline || !state.last_heartbeats.empty() ||
-         state.aware_times == (variant != Variant::torch_1_13);
+         state.aware_times == writes_times_with_a_zone(variant);
 }
 
 }  // namespace

@@ -79,6 +79,13 @@ model::Variant variant_found(sim::Ports& ports, const TorchrunOptions& options) 
   }
 }
 
+/// What --protocol-variant takes.
+std::vector<std::string> names_of_variants() {
+  std::vector<std::string> names = model::variant_names();
+  names.insert(names.begin(), "found");
+  return names;
+}
+
 /// hooke's own options of heartbeats, in seconds.
 struct HeartbeatFlags {
   std::optional<double> silence;  ///< the longest that is no loss; set: workers are waited for
@@ -342,7 +349,7 @@ void add_agent(CLI::App& app, int& exit_code) {
       ->add_option("--protocol-variant", *variant,
                    "PyTorch generation of the job; found: that of its c10d store, 2.x if there is "
                    "none yet")
-      ->check(CLI::IsMember({"found", "torch-2.x", "torch-1.13", "hardened"}))
+      ->check(CLI::IsMember(names_of_variants()))
       ->capture_default_str();
   command->add_option("--trace", *trace_path, "Write every event as JSON Lines")->type_name("FILE");
   auto heartbeats = std::make_shared<HeartbeatFlags>();

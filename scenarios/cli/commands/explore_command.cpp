@@ -100,7 +100,7 @@ void add_explore(CLI::App& app, int& exit_code) {
                    "JSON file of what worlds are drawn from, instead of the default")
       ->type_name("FILE");
   command->add_option("--variant", options->variant, "All agents are of this variant")
-      ->check(CLI::IsMember({"torch-2.x", "torch-1.13", "hardened"}));
+      ->check(CLI::IsMember(model::variant_names()));
   command
       ->add_option("--exhaustive", options->exhaustive,
                    "Scenario file: no random worlds, but every order of store operations in "

@@ -194,7 +194,7 @@ void add_agents(CLI::App& command, Options& options) {
                 "The store is on a machine of its own, as etcd always is")
       ->group(kGroup);
   command.add_option("--variant", options.variant, "What the agents speak")
-      ->check(CLI::IsMember({"torch-2.x", "torch-1.13", "hardened"}))
+      ->check(CLI::IsMember(model::variant_names()))
       ->capture_default_str()
       ->group(kGroup);
   add_spans(command, options,
