@@ -320,9 +320,10 @@ bool ElasticAgent::form_group(bool again) try {
   group_.group_world_size = info.world_size;
   group_.ranks = ranks;
   if (!rendezvous_says_where_workers_meet(spec_.variant)) {
-    // The agent of rank 0 publishes the address itself: what the configuration says, else its own
-    // name and a free port that it has only probed.
-    const RendezvousStoreInfo given = info.bootstrap.value_or(RendezvousStoreInfo{});
+    // The agent of rank 0 publishes the address itself: what the configuration says, else
+    // --local-addr or its own name and a free port that it has only probed.
+    const RendezvousStoreInfo given =
+        info.bootstrap.value_or(RendezvousStoreInfo{spec_.local_addr, 0});
     group_.master =
         build_store_info(ports_, info.rank, *group_.store, given.master_addr, given.master_port);
   } else {

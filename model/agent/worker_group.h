@@ -50,6 +50,7 @@ struct WorkerSpec {
   /// --numa-binding: the processors of each local rank as numactl takes them; empty: not bound.
   std::vector<std::string> processors;
   LogsSpec logs;
+  std::string local_addr;  ///< what the agent tells workers of its machine; empty: its own name
   std::string event_log_handler = "null";   ///< destination of events (2.x)
   std::optional<HeartbeatPlan> heartbeats;  ///< nullopt: workers are not asked to beat
   Variant variant = Variant::torch_2_x;

@@ -73,6 +73,7 @@ WorkerSpec worker_spec(const sim::ProcessHost& processes, const LaunchConfig& co
   spec.environment = launcher_environment(processes, config);
   spec.processors = config.processors;
   spec.logs = config.logs;
+  if (names_nodes_by_address(config.variant)) spec.local_addr = config.local_addr;
   spec.event_log_handler = config.event_log_handler;
   spec.heartbeats = config.heartbeats;
   spec.variant = config.variant;

@@ -110,6 +110,10 @@ bool rendezvous_says_where_workers_meet(Variant variant) {
   return since(variant, {2, 4});
 }
 
+bool hides_the_local_address(Variant variant) {
+  return since(variant, {2, 4}) && until(variant, {2, 4});
+}
+
 bool serves_the_workers_store(Variant variant) {
   return since(variant, {2, 5});
 }

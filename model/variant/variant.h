@@ -58,6 +58,9 @@ bool reads_keep_alive_settings(Variant variant);
 /// Since 2.4 (pytorch/pytorch#125743): the rendezvous says where the workers meet; before, the
 /// agent of rank 0 does (rendezvous/api.py:RendezvousStoreInfo).
 bool rendezvous_says_where_workers_meet(Variant variant);
+/// In 2.4 alone: --local-addr names the node, and its workers are told the machine's own name all
+/// the same (rendezvous/api.py:RendezvousStoreInfo.build).
+bool hides_the_local_address(Variant variant);
 /// Since 2.5 (pytorch/pytorch#128096): agents of c10d serve the workers' store
 /// (dynamic_rendezvous.py:DynamicRendezvousHandler.use_agent_store).
 bool serves_the_workers_store(Variant variant);

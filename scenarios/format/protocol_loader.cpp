@@ -164,7 +164,11 @@ AgentPlan AgentLoader::load(const Place& place) const {
 model::Variant load_variant(const Place& place) {
   const std::string name = place.text();
   const auto known = model::variant_from(name);
-  if (!known) place.refuse_word("a protocol variant", name, model::variant_names());
+  if (!known) {
+    std::string all;
+    for (const std::string& each : model::variant_names()) all += (all.empty() ? "" : ", ") + each;
+    place.refuse_word("a protocol variant (" + all + ")", name, model::variant_names());
+  }
   return *known;
 }
 

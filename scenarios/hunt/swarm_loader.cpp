@@ -3,6 +3,7 @@
 #include "model/variant/defects.h"
 #include "properties/invariants/invariant.h"
 #include "scenarios/format/json_reader.h"
+#include "scenarios/format/protocol_loader.h"
 #include "scenarios/format/vocabulary.h"
 #include "scenarios/hunt/swarm.h"
 
@@ -72,12 +73,8 @@ Swarm load_swarm(std::string_view text, const std::string& source) {
   if (top.at("version").integer(0, kSizeMax) != 1) top.at("version").refuse_value("1");
   Swarm swarm;
   clear_for(top, "variants", swarm.variants);
-  texts(top, "variants", [&](const Place& item, const std::string& name) {
-    const auto variant = model::variant_from(name);
-    if (!variant) {
-      item.refuse_word("a protocol variant", name, model::variant_names());
-    }
-    swarm.variants.push_back(*variant);
+  texts(top, "variants", [&](const Place& item, const std::string&) {
+    swarm.variants.push_back(scenario::load_variant(item));
   });
   if (top.has("mixed")) swarm.mixed = top.at("mixed").truth();
   if (swarm.mixed) {

@@ -29,7 +29,8 @@ class Bootstrap {
  public:
   Bootstrap(sim::Ports& ports, std::string local_addr, const RendezvousSettings& settings)
       : ports_(ports),
-        local_addr_(std::move(local_addr)),
+        local_addr_(hides_the_local_address(settings.variant) ? std::string()
+                                                              : std::move(local_addr)),
         planted_(settings.planted),
         later_rank_zero_fails_(settings.later_rank_zero_fails),
         may_share_(serves_the_workers_store(settings.variant)) {}

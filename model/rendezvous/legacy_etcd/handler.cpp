@@ -61,7 +61,8 @@ RendezvousInfo LegacyEtcdHandler::next_rendezvous() {
   }
   info.store = round_store(info.round);
   if (rendezvous_says_where_workers_meet(variant_)) {
-    info.bootstrap = build_store_info(ports_, info.rank, *info.store, local_addr_, 0);
+    const std::string told = hides_the_local_address(variant_) ? std::string() : local_addr_;
+    info.bootstrap = build_store_info(ports_, info.rank, *info.store, told, 0);
   }
   ports_.trace.emit(
       events::rendezvous_joined,

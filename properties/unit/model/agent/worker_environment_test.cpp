@@ -76,6 +76,29 @@ TEST(WorkerEnvironment, torch_1_13_uses_its_own_names) {
   EXPECT_EQ(job.variable("TORCHELASTIC_USE_AGENT_STORE"), (Texts{"False"}));
 }
 
+TEST(WorkerEnvironment, has_the_signals_of_the_launcher_since_2_10) {
+  for (const Variant variant : {Variant::torch_2_9, Variant::torch_2_12}) {
+    TestJob job;
+    job[0].config.variant = variant;
+    job.start_and_run();
+    EXPECT_EQ(job.variable("TORCHELASTIC_SIGNALS_TO_HANDLE") == Texts{"<unset>"},
+              variant == Variant::torch_2_9);
+  }
+}
+
+TEST(WorkerEnvironment, torch_2_0_publishes_the_local_address_of_rank_0) {
+  TestJob job;
+  job[0].config.variant = Variant::torch_2_0;
+  job[0].config.local_addr = "10.0.0.1";
+  job[0].rendezvous.join = [&job](Ports& ports, std::int64_t call) {
+    RendezvousInfo info = job.round_of(ports, call + 1);
+    info.bootstrap.reset();
+    return info;
+  };
+  job.start_and_run();
+  EXPECT_EQ(job.variable("MASTER_ADDR"), (Texts{"10.0.0.1"}));
+}
+
 TEST(WorkerEnvironment, torch_1_13_publishes_the_name_of_rank_0_and_a_port_free_right_then) {
   TestJob job(2);
   for (std::size_t i = 0; i < 2; ++i) {

@@ -32,6 +32,7 @@ const Boundary kBoundaries[] = {
     HOOKE_BOUNDARY(bears_a_missing_deadline, Variant::torch_2_6, std::nullopt),
     HOOKE_BOUNDARY(reads_keep_alive_settings, Variant::torch_2_9, std::nullopt),
     HOOKE_BOUNDARY(rendezvous_says_where_workers_meet, Variant::torch_2_4, std::nullopt),
+    HOOKE_BOUNDARY(hides_the_local_address, Variant::torch_2_4, Variant::torch_2_4),
     HOOKE_BOUNDARY(serves_the_workers_store, Variant::torch_2_6, std::nullopt),
     HOOKE_BOUNDARY(prefixes_keys_with_the_restart_count, std::nullopt, Variant::torch_2_4),
     HOOKE_BOUNDARY(later_rank_zero_fails, Variant::torch_2_6, Variant::torch_2_12),
