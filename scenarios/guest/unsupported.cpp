@@ -20,18 +20,21 @@ class Reasons {
   std::vector<std::string> list;
 };
 
-/// Hooke's hardened agents play beside PyTorch's: one of these is enough.
+/// Hooke's hardened agents, and those of older releases that share the job, play beside PyTorch's:
+/// one of these is enough.
 void look_at_variants(const Scenario& scenario, Reasons& reasons) {
   bool any = false;
-  std::string missing;
+  std::string missing, alone = "variant hardened alone";
   for (const NodePlan& node : scenario.cluster.nodes) {
     const model::Variant variant = scenario.variant_of(node);
     any = any || variant == model::Variant::torch_2_x;
     if (!model::share_a_job(variant, model::Variant::torch_2_x))
       missing = "variant " + std::string(to_string(variant));
+    else if (variant != model::Variant::hardened)
+      alone = "variant " + std::string(to_string(variant));
   }
   if (!missing.empty()) reasons.say(missing);
-  if (!any && missing.empty()) reasons.say("variant hardened alone");
+  if (!any && missing.empty()) reasons.say(alone);
 }
 
 void look_at_settings(const Scenario& scenario, Reasons& reasons) {
