@@ -37,7 +37,7 @@ std::vector<std::pair<Key, Item>> by_worlds(const std::map<Key, Item>& items) {
   return out;
 }
 
-/// Other known issues that fail in all the ways of this one: who has met them has met it.
+/// Other known issues that fail in all the ways of this one: a run that has met them has met it.
 std::vector<std::string> doubles_of(const std::string& name, const Exploration& exploration) {
   const std::vector<FailureKind>& own = exploration.known_issues.at(name).kinds;
   std::vector<std::string> out;

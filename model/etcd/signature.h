@@ -1,6 +1,6 @@
 #pragma once
-// Whose a number is that several count: two who add to it write the same digits, and after a reply
-// was lost no client could tell whether they were his.
+// Which client wrote a number that several count: two that add to it write the same digits, and
+// after a reply was lost no client could tell whether they were its own.
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Listens for the heartbeats of workers, on this machine or on others, and says who has fallen
+// Listens for the heartbeats of workers, on this machine or on others, and says which has fallen
 // silent: of a dead process, of one that hangs, or of a link that carries nothing any more. It is
 // the lighter alternative to timers: it tells, and never ends anybody.
 

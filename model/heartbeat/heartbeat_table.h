@@ -1,5 +1,6 @@
 #pragma once
-// Who has beaten when: the judgement of a heartbeat server as a value, without clock or network.
+// When each worker has beaten: the judgement of a heartbeat server as a value, without clock or
+// network.
 // Times are of one machine's monotonic clock, so that no step of a wall clock makes a worker late
 // (what file timers suffer from, T-1).
 

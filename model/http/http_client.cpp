@@ -17,7 +17,8 @@ namespace {
 namespace http = boost::beast::http;
 
 constexpr std::uint64_t kAnswerBytesMax = 64UL << 20U;
-/// How long one who must not be deaf waits for a connection: a caught signal does not end that.
+/// How long a client that must not be deaf waits for a connection: a caught signal does not end
+/// that.
 constexpr sim::Duration kConnectMax = std::chrono::seconds(5);
 
 std::string text_of(const sim::Endpoint& endpoint) {

@@ -26,7 +26,7 @@ struct HttpQuery {
 
 using HttpHeaders = std::map<std::string, std::string>;
 
-/// One request and the way back to who asked. Answering somebody who has gone does nothing.
+/// One request and the way back to its client. Answering a client that has gone does nothing.
 class HttpExchange {
  public:
   virtual ~HttpExchange() = default;

@@ -14,7 +14,7 @@ inline constexpr std::string_view kRedundancyListUsed = "redundancy_list_used";
 inline constexpr std::string_view kRollback = "rollback";  ///< left the wait list for a new round
 inline constexpr std::string_view kDeadlineExtended = "deadline_extended";
 inline constexpr std::string_view kLastCallExpired = "last_call_expired";
-/// The store's host is done and serves on for those who still need it.
+/// The store's host is done and serves on for the agents that still need it.
 inline constexpr std::string_view kStoreLingers = "store_lingers";
 
 inline constexpr std::array kAll{kSelfEvicted,        kCasLost,     kLateJoinerWaits,

@@ -47,7 +47,7 @@ struct RoundRecord {
   std::string run_id;
   std::int64_t round = 0;
   sim::WorldTime began{};                       ///< when the first of its members wanted to join
-  sim::WorldTime completed{};                   ///< the epoch: nobody was seen to complete it
+  sim::WorldTime completed{};                   ///< the epoch: no agent was seen to complete it
   std::map<std::int64_t, std::string> members;  ///< node by rank
   std::string ended_by;                         ///< why its first member left it; empty: it did not
   sim::WorldTime ended{};

@@ -43,8 +43,8 @@ class Search {
 
  private:
   /// Plays the branches of a level and returns the next one: what the first of each new class can
-  /// become. Results are taken in the order of the branches, so that it does not matter who plays
-  /// which.
+  /// become. Results are taken in the order of the branches, so that it does not matter which
+  /// process plays which.
   std::vector<Branch> play(const std::vector<Branch>& level) {
     std::vector<std::string> lines(level.size());
     std::unique_ptr<kernel::Kernel> kernel;

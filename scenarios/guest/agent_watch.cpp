@@ -144,7 +144,7 @@ void AgentWatch::on_joined(std::string_view line) {
   joining_->rank = number_of(between(line, "' as rank ", " "), 0);
   joining_->size = number_of(between(line, " in a world of size ", "."), 0);
   // With a shared store the first address stays the one, but for a rank 0 that does not serve yet
-  // (dynamic_rendezvous.py:next_rendezvous). Who asks is told when there is an answer.
+  // (dynamic_rendezvous.py:next_rendezvous). The asking agent is told when there is an answer.
   const bool asks = !shares_store_ || !knows_master_ || (joining_->rank == 0 && !serves_workers_);
   if (!asks) tell_joined();
 }

@@ -1,4 +1,4 @@
-// The requests of PyTorch's modules (python/), each to who serves it.
+// The requests of PyTorch's modules (python/), each to the part that serves it.
 #include "scenarios/guest/guest_agent.h"
 
 #include <algorithm>

@@ -91,7 +91,7 @@ std::optional<PendingChange> StateWatch::own_seat(const RendezvousState& before,
     }
     return PendingChange{has(is, self_) ? came : went, after.round, is.size(), false};
   };
-  // Who takes a seat leaves the wait list, and so the participants come first.
+  // A node that takes a seat leaves the wait list, and so the participants come first.
   auto seat = moved(before.participants, after.participants, Action::add_to_participants,
                     Action::remove_from_participants);
   if (!seat) {

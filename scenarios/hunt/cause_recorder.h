@@ -12,7 +12,7 @@
 
 namespace hooke::hunt {
 
-/// Keeps of a run what a person would tell, and who caused it.
+/// Keeps of a run what a person would tell, and its causes.
 class CauseRecorder final : public kernel::TraceSink {
  public:
   struct Line {

@@ -2,7 +2,7 @@
 // Which worlds a hunt has played, and what happened in each, as one number. Two machines that
 // played the same worlds have the same digest, in whatever order and however the worlds were dealt
 // out; one event that differs in one world of a million gives another. So a count of worlds can be
-// checked: a reader who doubts it plays a part of them again.
+// checked: a reader in doubt plays a part of them again.
 
 #include <cstdint>
 #include <optional>

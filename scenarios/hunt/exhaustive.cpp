@@ -76,7 +76,7 @@ std::uint64_t class_of(const Branch& branch, const std::vector<Arrival>& arrival
     normal[layers[i]].emplace(arrivals[i].client, arrivals[i].passage);
   }
   sim::Fnv1a digest;
-  for (const Deviation& deviation : branch) {  // who dies when is not told by the requests alone
+  for (const Deviation& deviation : branch) {  // requests alone do not tell which dies when
     if (deviation.kind == Deviation::Kind::hold) continue;
     digest.number(static_cast<std::uint64_t>(deviation.kind));
     digest.text(deviation.client).byte(0);

@@ -1,7 +1,7 @@
 #pragma once
 // Why a run fails, told in three ways: the events that led to it, the moment from which it could no
 // longer be averted, and what would have averted it. A violation alone says what was broken;
-// these are the next questions of an engineer who mends it.
+// these are the next questions of an engineer at work on a mend.
 //
 // All three are measured, never guessed: the story follows the causes on the trace, the moment is
 // found by living the same past with other futures, and a change counts only when its runs hold.

@@ -1,5 +1,5 @@
 #pragma once
-// Who is where right now, read off the trace: living agents and workers, and the node that holds
+// What is where right now, read off the trace: living agents and workers, and the node that holds
 // rank 0. Roles and worker faults of a scenario are resolved with it at the moment of acting.
 
 #include <map>

@@ -64,7 +64,7 @@ class RealCluster {
   [[nodiscard]] std::vector<real::LinkProxy*> heartbeat_links(
       const std::vector<sim::NodeId>& nodes);
 
-  /// Takes in what has been written and who has ended since the last look.
+  /// Takes in what has been written and which processes have ended since the last look.
   void look();
   /// Notes an event of the harness, now.
   void note(sim::NodeId node, sim::Pid pid, const sim::EventType& type,

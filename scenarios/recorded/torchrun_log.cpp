@@ -35,7 +35,7 @@ const std::map<std::string, std::string>& torchrun_log_environment() {
   static const std::map<std::string, std::string> variables{
       {"LOGLEVEL", "INFO"},
       {"TZ", "UTC"},
-      // Closing is told by the module of the rendezvous alone, and who it was only in detail.
+      // Closing is told by the module of the rendezvous alone, and the node only in detail.
       {"TORCH_LOGS", "+torch.distributed.elastic.rendezvous.dynamic_rendezvous"}};
   return variables;
 }

@@ -20,7 +20,7 @@
 
 namespace hooke::scenario {
 
-/// Who the agents are.
+/// Which agents there are.
 enum class AgentKind : unsigned char {
   hooke,     ///< they write their own trace
   torchrun,  ///< they do not: what they do is gathered from their workers, the store, their log and

@@ -39,7 +39,7 @@ class Actions final : public kernel::TraceSink, private Machines {
   /// yet happens to none any more, except that an agent there is started again where a scheduler
   /// was to do so. A store that misbehaves does so no longer.
   void leave_to(const std::vector<sim::NodeId>& core);
-  /// Sees agents end, for those who wait for it. Must see each event before the roster does.
+  /// Sees agents end, for actions that wait for it. Must see each event before the roster does.
   void on_event(const sim::Event& event) override;
 
  private:

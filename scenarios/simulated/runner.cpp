@@ -121,7 +121,7 @@ kernel::RunLimits limits_of(const Scenario& scenario, const RunOptions& options)
   return limits;
 }
 
-/// One run: the world and all who watch it. What fibers refer to outlives the world.
+/// One run: the world and all that watch it. What fibers refer to outlives the world.
 class Execution {
  public:
   Execution(kernel::Kernel& kernel, const Scenario& scenario, const RunOptions& options,

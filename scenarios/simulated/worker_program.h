@@ -84,7 +84,7 @@ class WorkerRun {
   /// A step on heartbeats; false when the environment means nothing.
   bool beat(const std::string& what);
   /// True when all ranks have come to `key`; false when a peer stays away for longer than
-  /// peer_abort. Who comes when all have met already is alone: the others do not wait any more.
+  /// peer_abort. A worker that comes when all have met is alone: the others do not wait any more.
   bool meet(const std::string& key);
   /// Gives back what is named, or all; false when something could not be given back.
   bool destroy(const std::string& what);

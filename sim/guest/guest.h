@@ -16,7 +16,7 @@
 
 namespace hooke::guest {
 
-/// What the guest's program needs besides the machine: requests of its own, and who watches it.
+/// What the guest's program needs besides the machine: requests of its own, and its watchers.
 /// Called in the fibers of the guest's threads.
 class Services {
  public:

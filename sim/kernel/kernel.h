@@ -100,7 +100,7 @@ class FiberGroup {
   /// Ends one living fiber by name as kill() would; false if there is none of that name.
   bool kill_fiber(std::string_view name);
   /// Moves every pending park deadline of the group to `moved(deadline)`: how a clock that is
-  /// stopped or changes its rate reaches those who already sleep by it. Returns how many there
+  /// stopped or changes its rate reaches fibers that already sleep by it. Returns how many there
   /// were.
   std::size_t move_deadlines(const std::function<sim::WorldTime(sim::WorldTime)>& moved);
   [[nodiscard]] bool killed() const { return killed_; }

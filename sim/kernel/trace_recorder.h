@@ -34,7 +34,7 @@ class TraceHash {
   std::uint64_t high_ = 0x13198a2e03707344ULL;
 };
 
-/// Somebody who looks at every event: an invariant, a trace file, a timeline, a trigger of the
+/// An observer of every event: an invariant, a trace file, a timeline, a trigger of the
 /// fault engine. Called synchronously; must not block and must not emit.
 class TraceSink {
  public:

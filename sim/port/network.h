@@ -87,8 +87,7 @@ class Listener {
 
 /// How a client of a protected connection knows its server and makes itself known. Files in PEM.
 struct TlsOptions {
-  std::string
-      authority_file;  ///< who may vouch for the server; empty: those that the machine trusts
+  std::string authority_file;  ///< authorities for the server; empty: those that the machine trusts
   std::string certificate_file;  ///< this client's own; empty: it stays unknown
   std::string key_file;          ///< of that certificate; empty: it is in the same file
 };
@@ -123,8 +122,8 @@ class Network {
   virtual Outcome<std::unique_ptr<Stream>> connect(const Endpoint& to,
                                                    std::optional<MonotonicTime> deadline) = 0;
   /// Connects like connect() and protects the connection with TLS: the server must prove to be
-  /// `to.host`. Also fails with denied: a file that cannot be used, or a peer that is not who it
-  /// should be. The stream is for fibers; it has no handler mode.
+  /// `to.host`. Also fails with denied: a file that cannot be used, or a peer that is not the
+  /// expected one. The stream is for fibers; it has no handler mode.
   virtual Outcome<std::unique_ptr<Stream>> connect_secure(
       const Endpoint& to, const TlsOptions& tls, std::optional<MonotonicTime> deadline) = 0;
   /// All addresses of `host` as text, in resolver order; fails with unresolvable.

@@ -13,7 +13,7 @@
 
 namespace hooke::real {
 
-/// Somebody who is told about a descriptor; called on the main stack, must not block. May stop
+/// An observer of a descriptor; called on the main stack, must not block. May stop
 /// watching, and destroy itself, inside the call.
 class Watcher {
  public:

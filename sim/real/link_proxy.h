@@ -11,7 +11,7 @@ namespace hooke::real {
 
 class LinkProxy {
  public:
-  /// Which way bytes go, from the point of view of who connects.
+  /// Which way bytes go, from the point of view of the client.
   enum class Way { there, back };
 
   /// Listens on a free port and carries connections on to `target`. std::runtime_error when no port

@@ -312,7 +312,7 @@ sim::Outcome<std::unique_ptr<sim::Stream>> RealNetwork::connect_local(
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket) return failure_of(errno, path);
   const sockaddr_un address = file_address(path);
-  // Never under way: there is room among those who wait, or there is not.
+  // Never under way: there is room among the waiting connections, or there is not.
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     return failure_of(errno == EAGAIN ? ECONNREFUSED : errno, path);
   }

@@ -48,7 +48,7 @@ class FaultEngine {
   [[nodiscard]] sim::Duration lingers(FaultId id, const Fault& fault);
   void undo(FaultId id, const Fault& fault);
   void undo_on_machine(FaultId id, const Fault& fault, Machine& machine);
-  /// Lets everybody on `machine` who sleeps by its clock wake by what it has become.
+  /// Lets every fiber on `machine` that sleeps by its clock wake by what it has become.
   bool move_sleepers(Machine& machine, const NodeClock& before);
   void hold_clock(Machine& machine);
   static void on_time_over(void* self, std::uint64_t fault);

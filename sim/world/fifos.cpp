@@ -1,4 +1,4 @@
-// FIFOs of a simulated machine: who has which end open, and who waits for the other one.
+// FIFOs of a simulated machine: which process has which end open, and which waits for the other.
 #include <algorithm>
 
 #include "sim/port/check.h"

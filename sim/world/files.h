@@ -17,7 +17,7 @@ namespace hooke::world {
 
 class SimFiles;
 
-/// What is in a FIFO and who has it open. A process that has it open keeps it when its path is
+/// What is in a FIFO and which processes have it open. Such a process keeps it when its path is
 /// removed.
 struct Pipe {
   std::string contents;
@@ -39,7 +39,7 @@ struct Disk {
     /// Bytes that can be read and written as such.
     [[nodiscard]] bool is_regular() const { return !is_directory && !pipe && socket == 0; }
   };
-  /// Who holds the lock of a path: any number of readers, or one writer.
+  /// The holders of the lock of a path: any number of readers, or one writer.
   struct Lock {
     std::vector<const SimFiles*> readers;
     const SimFiles* writer = nullptr;

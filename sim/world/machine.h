@@ -40,7 +40,7 @@ struct Machine {
   Machine(sim::NodeId node_id, NodeOptions options, sim::WallTime wall_at_start);
   ~Machine();
 
-  /// Who the machine is to streams of choices. A hash of the name and not the number: the
+  /// What streams of choices know the machine by. A hash of the name and not the number: the
   /// draws of a machine stay as they are when another one is taken out of the world.
   static constexpr std::uint64_t key_of(std::string_view name) { return sim::fnv1a(name); }
 

@@ -138,7 +138,7 @@ void SimNetwork::lose_reply(ServiceState& service, SocketId to) {
   }
 }
 
-/// Who dies while serving has not written its answers yet.
+/// A process that dies while serving has not written its answers yet.
 void SimNetwork::forget_answers(Socket& socket) {
   if (socket.unsent == 0) return;
   std::erase_if(socket.service->answers,

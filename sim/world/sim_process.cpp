@@ -10,7 +10,7 @@ namespace hooke::world {
 namespace {
 
 /// For how long requests are counted together. Long, because each count is an event; short beside
-/// the time-outs of those who ask.
+/// the time-outs of the clients.
 constexpr sim::Duration kRequestWindow = std::chrono::seconds(10);
 
 }  // namespace

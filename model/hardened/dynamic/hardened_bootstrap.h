@@ -17,7 +17,7 @@ class HardenedBootstrap : public Bootstrap {
  public:
   using Bootstrap::Bootstrap;
 
-  /// Who is rank 0 of the round that for_round() is called for next; nullopt: it is not known.
+  /// The node with rank 0 of the round that for_round() is called for next; nullopt: not known.
   void expect_first(std::optional<NodeDesc> first) { first_ = std::move(first); }
   RendezvousStoreInfo for_round(std::int64_t rank, Store& round_store) override;
   /// Rank 0 has told it in the store of that round.

@@ -113,7 +113,7 @@ void HardenedDynamicHandler::begin_after_old_rounds() {
 }
 
 /// Its workers' address was told, or an agent came to its exit barrier: in a store that came up
-/// empty perhaps one who had been in another's.
+/// empty perhaps one that had been in another's.
 bool HardenedDynamicHandler::was_used(std::int64_t round) {
   const std::string prefix = round_prefix(core_->settings.run_id, round) + "/";
   Store& store = *core_->resources.store;

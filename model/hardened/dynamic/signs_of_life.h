@@ -1,5 +1,5 @@
 #pragma once
-// Who is alive, as one node sees it by its own monotonic clock: what the hardened variant goes by
+// Which nodes live, as one node sees it by its own monotonic clock: what the hardened variant uses
 // instead of comparing the wall clocks of different machines (R-7, R-8, S-16).
 
 #include <map>
@@ -18,8 +18,9 @@ class SignsOfLife {
       : clock_(clock), self_(std::move(self)), interval_(interval) {}
 
   /// Takes in a state as the backend has it: which heartbeats are new, and whether a last call is.
-  /// Who has not looked has not heard: what is longer than an interval between two looks, for a
-  /// backend that was away or a process that stood still, is not the silence of another node.
+  /// A node that has not looked has not heard: what is longer than an interval between two looks,
+  /// for a backend that was away or a process that stood still, is not the silence of another
+  /// node.
   void observe(const RendezvousState& state);
   /// For how long `node` has given no new heartbeat, counted from the first look at the last one;
   /// zero for a node that has none.

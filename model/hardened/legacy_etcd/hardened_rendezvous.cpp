@@ -19,7 +19,7 @@ constexpr std::int64_t kClosedTtl = 2h / 1s;  // of one that outlives all else i
 /// How long a node waits to be told of a change before it looks itself: an etcd whose machine has
 /// crashed breaks no connection.
 constexpr sim::Duration kWatchMax = 5s;
-/// For how long a version that misses members is left to those who have not come back: they may
+/// For how long a version that misses members is left to those that have not come back: they may
 /// have to stop their workers, which is given 30 s.
 constexpr sim::Duration kReturnMax = 30s;
 /// What joining and confirming take beside the last call, at most.
@@ -104,7 +104,7 @@ void HardenedLegacyEtcdRendezvous::before_last_call() {
 }
 
 /// Where a member died after the last call, the version that follows is not kept open for as long
-/// again. All who came to the call that failed come at once.
+/// again. All agents of the call that failed come at once.
 sim::Duration HardenedLegacyEtcdRendezvous::last_call_span() const {
   const sim::Duration span = LegacyEtcdRendezvous::last_call_span();
   return was_called_ ? std::min(span, kFormingMax) : span;
@@ -184,8 +184,8 @@ void HardenedLegacyEtcdRendezvous::wait_to_be_free(std::int64_t version) {
   }
 }
 
-/// Who began the next version without members that will return would have to make room for them
-/// again, and those who stop their workers for that would be left out in their turn.
+/// An agent that began the next version without members that will return would have to make room
+/// for them again, and members that stop their workers for that would be left out in their turn.
 std::optional<sim::Duration> HardenedLegacyEtcdRendezvous::stay_of(
     const Active& seen, const std::vector<std::string>& missing) {
   const std::optional<sim::Duration> stay = LegacyEtcdRendezvous::stay_of(seen, missing);

@@ -20,7 +20,7 @@ namespace hooke::model {
 /// barrier() always raises a caught signal, and RendezvousGracefulExitError on a node that has
 /// waited beside a full version until the end of the job, as a spare of the dynamic rendezvous
 /// does. num_workers_waiting() is 0 while all seats are taken and no member is on its way back; it
-/// counts those who have joined the version that follows the one that barrier() returned, as long
+/// counts the nodes that have joined the version behind the one that barrier() returned, as long
 /// as that may still be joined.
 class HardenedLegacyEtcdRendezvous : public LegacyEtcdRendezvous {
  public:

@@ -195,7 +195,7 @@ int run_agent(TorchrunOptions options, const std::vector<std::string>& plugin_fi
   std::ofstream trace_file;
   std::unique_ptr<report::TraceFile> trace;
   if (!trace_path.empty()) {
-    trace_file << std::unitbuf;  // a reader who follows it sees each event at once
+    trace_file << std::unitbuf;  // a reader that follows it sees each event at once
     trace_file.open(trace_path);
     if (!trace_file) throw std::runtime_error(trace_path + ": cannot be written");
     trace = std::make_unique<report::TraceFile>(trace_file, std::vector{host_name()});

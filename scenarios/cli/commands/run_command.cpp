@@ -114,7 +114,7 @@ report::Result run_simulated(const std::string& file, const scenario::Scenario& 
           scenario::run_with_guests(kernel, scenario, run_options, invariants, *zygote), "pytorch"};
 }
 
-/// Who plays the agents of a world that is not simulated. ScenarioError when nothing can.
+/// What plays the agents of a world that is not simulated. ScenarioError when nothing can.
 scenario::AgentProgram cast_of(const std::string& world) {
   scenario::AgentProgram program;
   program.hooke = fs::read_symlink("/proc/self/exe").string();
