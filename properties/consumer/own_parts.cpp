@@ -126,7 +126,7 @@ class MildTimers final : public model::TimerKind {
   }
 };
 
-/// The agent's own children, each told who started it.
+/// The agent's own children, each told which agent started it.
 class SigningLauncher final : public model::ProcessLauncher {
  public:
   explicit SigningLauncher(sim::Ports& ports) : ports_(ports) {}

@@ -45,8 +45,8 @@ void print_library(hooke::kernel::Kernel& kernel, const std::filesystem::path& r
   }
 }
 
-/// Nobody has chosen what happens in these: a hunt finds the same on every machine only if all of
-/// what can be drawn is the same everywhere.
+/// No author has chosen what happens in these: a hunt finds the same on every machine only if all
+/// of what can be drawn is the same everywhere.
 void print_worlds(hooke::kernel::Kernel& kernel, hooke::model::Variant variant,
                   const hooke::properties::InvariantRegistry& invariants) {
   constexpr std::uint64_t kWorlds = 50;

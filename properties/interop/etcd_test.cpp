@@ -81,7 +81,7 @@ TEST_P(Etcd, keeps_the_state_behind_a_fence) {
     EXPECT_FALSE(one->get_state());
     const auto first = one->set_state(Value("first"), std::nullopt);
     ASSERT_TRUE(first && first->has_set);
-    // Who knows of no state does not overwrite one.
+    // A client that knows of no state does not overwrite one.
     const auto lost = other->set_state(Value("also first"), std::nullopt);
     ASSERT_TRUE(lost);
     EXPECT_FALSE(lost->has_set);

@@ -116,7 +116,7 @@ TEST(Output, of_workers_that_print_fail_and_hang_says_all_that_torchrun_says) {
         lines_with(ours.filtered, ""),
         ElementsAre("trainer/0> rank 0 begins, attempt 1", "trainer/1> rank 1 begins, attempt 1",
                     "trainer/2> rank 2 begins, attempt 1", "trainer/2> rank 2 was told to stop"));
-    // The summary: who, where, how, when and why.
+    // The summary: which worker, where, how, when and why.
     for (const Shown* shown : {&ours, &theirs}) {
       EXPECT_EQ(shown->failures.size(), 3U) << shown->output;
       EXPECT_THAT(shown->output, HasSubstr("print_fail_hang.py FAILED"));

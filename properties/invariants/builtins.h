@@ -11,7 +11,7 @@ class InvariantRegistry;
 void add_one_world(InvariantRegistry& registry);
 /// The numbers that members and workers are given.
 void add_ranks(InvariantRegistry& registry);
-/// Rounds, their closing, and who is taken out of them.
+/// Rounds, their closing, and the members that are taken out of them.
 void add_rounds(InvariantRegistry& registry);
 /// Which processes agents signal, and which outlive them.
 void add_process_family(InvariantRegistry& registry);

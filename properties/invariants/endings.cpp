@@ -146,7 +146,7 @@ class Exit final : public Judge {
   std::optional<sim::WorldTime> latest_crash_;
   std::set<AgentId> hosts_;    ///< of the rendezvous store
   std::set<AgentId> serving_;  ///< of those, the ones that have nothing else to do
-  std::set<std::pair<AgentId, std::int64_t>> passed_;  ///< who has seen the barrier of a round open
+  std::set<std::pair<AgentId, std::int64_t>> passed_;  ///< has seen the barrier of a round open
   Obligations<AgentId> owed_{
       *this, "exit barrier + twice read + close + grace + slack",
       [this](AgentId id, const Due& due) {

@@ -260,7 +260,7 @@ class NoEscapedError final : public Judge {
 
   static constexpr std::array<std::string_view, 6> kEscaped{
       "AssertionError", "IndexError", "JSONDecodeError", "KeyError", "TypeError", "ValueError"};
-  std::set<AgentId> joined_;  ///< who has tried to
+  std::set<AgentId> joined_;  ///< those that have tried to
 };
 
 }  // namespace

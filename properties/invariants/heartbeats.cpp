@@ -110,7 +110,7 @@ class HeartbeatSafety final : public Judge {
 
   /// Under "mark", a signal to workers while one of them is lost needs another reason: a restart,
   /// an order to end, a worker that has ended, or an error of the agent, of which it tells last:
-  /// who is killed while it still stops its workers takes the reason along.
+  /// one that is killed while it still stops its workers takes the reason along.
   void judge_signal(const sim::Event& event, AgentId agent) {
     if (policies_[agent] != "mark" || lost_[agent].empty() || ended_.contains(agent)) return;
     const Agent& self = view().agent(agent);

@@ -18,7 +18,7 @@ namespace hooke::properties {
 /// One violation of an invariant.
 struct Violation {
   std::string invariant;  ///< "safety.one_world"
-  std::string witness;    ///< what a person must know to believe it: who, when, which values
+  std::string witness;  ///< what a person must know to believe it: which agent, when, which values
   sim::WorldTime at{};
   sim::EventId event{};  ///< the event that broke it; kNoEvent when it broke by never happening
   /// The resource that every agent lacked, however good, and the fault that took it: "the store

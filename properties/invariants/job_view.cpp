@@ -138,8 +138,8 @@ void JobView::on_fault(const sim::Event& event) {
   if (kind == "clock_freeze" && of_store && legacy) ledger_.leases_stopped(fault);
 }
 
-/// What a new store knows, for an agent's own job or for all: the round of those who live, and in
-/// its barrier those who wait there and come again.
+/// What a new store knows, for an agent's own job or for all: the round of those that live, and
+/// in its barrier those that wait there and come again.
 void JobView::begin_anew(AgentId server) {
   for (Job& job : jobs_) {
     if (server != kNoAgent && &job != &jobs_[agents_[server.value].job.value]) continue;

@@ -109,7 +109,7 @@ struct Process {
 struct Round {
   std::optional<sim::WorldTime> completed;
   std::int64_t participants = 0;      ///< as its completion says
-  std::vector<AgentId> members;       ///< who returned from next_rendezvous with it
+  std::vector<AgentId> members;       ///< those that returned from next_rendezvous with it
   std::int64_t current_members = 0;   ///< of those, members still
   std::int64_t leaving_members = 0;   ///< of these, those that stop their workers for good
   std::set<std::int64_t> in_barrier;  ///< ranks of the agents that entered its exit barrier
@@ -138,7 +138,7 @@ struct Job {
   std::int64_t min_nodes = 0;     ///< of its latest agent
   std::vector<AgentId> agents;
   std::map<std::int64_t, Round> rounds;
-  std::map<std::int64_t, AgentId> static_ranks;  ///< of a static job: who had each last
+  std::map<std::int64_t, AgentId> static_ranks;  ///< of a static job: which had each last
   std::int64_t highest_completed = kNoRound;
   std::int64_t living = 0;             ///< agents whose process has not ended
   std::int64_t joining = 0;            ///< agents inside next_rendezvous, spares among them

@@ -220,7 +220,7 @@ class Polling final : public Judge {
   }
 
   std::map<ProcessKey, Past> past_;
-  /// When a member of a round was told to be dead: those who waited for its end enter the next.
+  /// When a member of a round was told to be dead: those that waited for its end enter the next.
   std::map<JobId, std::vector<sim::WorldTime>> fell_apart_;
   std::map<JobId, sim::WorldTime> completed_;  ///< when a round last was
   std::map<JobId, std::int64_t> most_living_;  ///< agents of a job at one time

@@ -233,7 +233,7 @@ class Admission final : public Judge {
     }
   }
 
-  /// The agent that completes a round may hear of that later than those who wait beside it.
+  /// The agent that completes a round may hear of that later than those that wait beside it.
   void completed(const sim::Event& event, const Agent& completer) {
     const std::int64_t round = number(event, "round");
     const bool full = is_full(completer, round);
@@ -245,7 +245,7 @@ class Admission final : public Judge {
     });
   }
 
-  /// Its seats are taken, also by members who have not yet heard that it is complete.
+  /// Its seats are taken, also by members that have not yet heard that it is complete.
   [[nodiscard]] bool is_full(const Agent& agent, std::int64_t number) const {
     const Round* const round = view().round(agent.job, number);
     if (round == nullptr) return false;
@@ -318,7 +318,7 @@ class JoinTimeout final : public Judge {
     owed_.met(id, event);
   }
 
-  /// The first one that is told of concerns all who are there, later ones their own agent only.
+  /// The first one that is told of concerns all that are there, later ones their own agent only.
   void see_last_call(AgentId id, std::int64_t round) {
     const JobId job = view().agent(id).job;
     const auto widen = [&](AgentId member) {

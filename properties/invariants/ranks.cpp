@@ -41,7 +41,7 @@ class RankSanity final : public Judge {
   struct Table {
     std::int64_t world_size = 0;
     Holder first;
-    std::int64_t participants = 0;           ///< 0: it is not known who completed it
+    std::int64_t participants = 0;           ///< 0: not known which agent completed it
     bool one_left_early = false;             ///< before the first heard of the round
     bool one_left = false;                   ///< since then: the others may be told of another size
     std::map<std::int64_t, Holder> holders;  ///< by rank

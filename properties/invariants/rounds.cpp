@@ -32,7 +32,7 @@ class RoundMonotonic final : public Judge {
 };
 
 /// The workers of an agent that is stopped, or has not yet found that it is cut off from the store
-/// and given up by the others, go on without it, and may meet those who come after them at the same
+/// and given up by the others, go on without it, and may meet their successors at the same
 /// address. A name that leads astray leads a worker to another group's store.
 class RoundIsolation final : public Judge {
  public:
@@ -59,7 +59,7 @@ class RoundIsolation final : public Judge {
 
   /// An agent that could not look does not know that the others have gone on without it; then it
   /// has workers to stop, which may take the stop grace. It may be the reader's agent, or that of
-  /// those who wrote: the other members of the job.
+  /// the writers: the other members of the job.
   [[nodiscard]] const Hindrance* unaware(const sim::Event& event) const {
     const Process* const reader = view().process(event.node, event.pid);
     if (reader == nullptr || reader->owner == kNoAgent) return nullptr;
@@ -125,7 +125,7 @@ class Bounds final : public Judge {
            id, event.at, round->participants, number(event, "round"));
   }
 
-  /// Not those who are in a round of this number that the store has forgotten.
+  /// Not those that are in a round of this number that the store has forgotten.
   [[nodiscard]] std::int64_t members_now(const Round& round, const sim::Event& event) const {
     return round.current_members -
            std::count_if(round.replaced.begin(), round.replaced.end(), [&](AgentId id) {
@@ -182,8 +182,8 @@ class ClosedIsFinal final : public Judge {
 /// The job's outcome is decided when a worker group has failed with no restart left, or when all
 /// agents of the round have come to the exit barrier. Before that, an agent that closes (because it
 /// was signalled, gave up waiting in the exit barrier, or met an error of its own) takes the
-/// rendezvous from everybody who still works or wants to. Agents that were told to end themselves
-/// do not count.
+/// rendezvous from every agent that still works or wants to. Agents that were told to end
+/// themselves do not count.
 class CloseAuthority final : public Judge {
  public:
   CloseAuthority()
@@ -230,9 +230,9 @@ class CloseAuthority final : public Judge {
   }
 };
 
-/// An agent that waits in the exit barrier or is about to end has no need of its seat. Who could
-/// not give heartbeats is excused for twice the keep-alive threshold: a missed heartbeat, and the
-/// time until that is found. The agent that evicts must see the time and the store as they are,
+/// An agent that waits in the exit barrier or is about to end has no need of its seat. One that
+/// could not give heartbeats is excused for twice the keep-alive threshold: a missed heartbeat, and
+/// the time until that is found. The agent that evicts must see the time and the store as they are,
 /// too. An agent that writes itself off proves by that write that it lives: nothing excuses it. The
 /// legacy rendezvous frees a version when a member's key has expired, and names that key; a member
 /// that is on its way to the next version no longer renews it.

@@ -1,5 +1,5 @@
 // Whether a planted mistake does anything: in how many worlds of the default swarm the trace is
-// another one with it. For those who plant one; found.txt has the numbers of all of them.
+// another one with it. For an author of one; found.txt has the numbers of all of them.
 // Usage: planted_reach WORLDS [PART_OF_A_NAME]...
 // Exit code 1 when a mistake changes none of these worlds.
 #include <algorithm>

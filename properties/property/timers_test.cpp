@@ -1,5 +1,5 @@
 // Random workers that guard random steps, on machines whose clocks are wrong and jump, beside
-// strangers who scribble into the timer file or keep it open, with servers that come and go with
+// strangers that scribble into the timer file or keep it open, with servers that come and go with
 // the workers' incarnations.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Who is hindered in what, by which fault, and for how long; obligations and the account.
+// Which agent is hindered in what, by which fault, and for how long; obligations and the account.
 #include "properties/invariants/ledger.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Invariants about rounds and who is in them, each broken once; normal_runs_test.cpp holds what
+// Invariants about rounds and their members, each broken once; normal_runs_test.cpp holds what
 // must not break them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Who is where, from events by hand.
+// What is where, from events by hand.
 #include "scenarios/outcome/roster.h"
 
 #include <gmock/gmock.h>

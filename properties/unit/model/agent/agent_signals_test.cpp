@@ -253,7 +253,7 @@ TEST(AgentSignals, equal_signals_in_a_deaf_wait_count_as_one) {
   EXPECT_EQ(job.ending().substr(0, 11), "signalled 1");
 }
 
-/// a forms a round of its own, then one with b, who comes at `late` (never without).
+/// a forms a round of its own, then one with b, which comes at `late` (never without).
 void signal_in_rank_assignment(TestJob& job, std::optional<Duration> late) {
   job[0].rendezvous.join = [&job](Ports& ports, std::int64_t call) {
     RendezvousInfo info = job.round_of(ports, call + 1);

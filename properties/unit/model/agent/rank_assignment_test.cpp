@@ -1,4 +1,4 @@
-// Who gets which ranks, what that costs on the store, and what goes wrong.
+// Which worker gets which ranks, what that costs on the store, and what goes wrong.
 #include "model/agent/rank_assignment.h"
 
 #include <gtest/gtest.h>

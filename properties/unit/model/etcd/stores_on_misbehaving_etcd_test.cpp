@@ -21,7 +21,7 @@ std::vector<std::int64_t> up_to(std::int64_t last) {
   return out;
 }
 
-/// What two clients are told who each count to 20, in the order of the numbers.
+/// What two clients are told that each count to 20, in the order of the numbers.
 std::vector<std::int64_t> counted_by_two(sim::Ports& ports,
                                          const std::function<std::shared_ptr<Store>()>& store) {
   std::vector<std::int64_t> told;

@@ -1,4 +1,4 @@
-// Who is lost, by the clock alone.
+// Which worker is lost, by the clock alone.
 #include "model/heartbeat/heartbeat_table.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The HTTP service against clients who ask much and read little.
+// The HTTP service against clients that ask much and read little.
 #include "model/http/http_service.h"
 
 #include <gtest/gtest.h>

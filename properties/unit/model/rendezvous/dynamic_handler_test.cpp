@@ -172,7 +172,7 @@ TEST_F(DynamicHandlers, an_agent_that_comes_back_under_its_old_name_leaves_the_o
   node("a", of_both, [&](Ports&, RendezvousHandler& handler) {
     rounds.push_back(handler.next_rendezvous().round);
   });
-  // The successor has the address and the number of the one before it, who is gone by then.
+  // The successor has the address and the number of the one before it, which is gone by then.
   node("c", of_both, [&](Ports& ports, RendezvousHandler& handler) {
     sleep(ports, 5s);
     rounds.push_back(handler.next_rendezvous().round);

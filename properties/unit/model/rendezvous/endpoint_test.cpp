@@ -1,4 +1,4 @@
-// Endpoints as people write them, and who takes itself for the host.
+// Endpoints as people write them, and which node takes itself for the host.
 #include "model/rendezvous/core/endpoint.h"
 
 #include <gmock/gmock.h>

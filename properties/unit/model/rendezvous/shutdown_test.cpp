@@ -1,4 +1,4 @@
-// The orderly end of a rendezvous, on every backend that knows who else is there.
+// The orderly end of a rendezvous, on every backend that knows which others are there.
 #include "model/rendezvous/core/shutdown.h"
 
 #include <gmock/gmock.h>

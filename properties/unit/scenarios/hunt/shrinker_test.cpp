@@ -78,7 +78,7 @@ TEST(Shrinker, LeavesNoLineThatIsNotNeeded) {
   int valid = 0;
   without_each(json, json, nlohmann::ordered_json::json_pointer(),
                [&](const nlohmann::ordered_json& candidate, const std::string& what) {
-                 // What is no choice of the shrinker's: who it is, which protocol, and when to stop
+                 // What is no choice of the shrinker's: its name, which protocol, and when to stop
                  // looking.
                  for (const char* kept :
                       {"/version", "/name", "/seed", "/protocol/variant", "/time_limit"}) {

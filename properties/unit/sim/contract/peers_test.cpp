@@ -1,4 +1,4 @@
-// Who may connect, and who a server can tell has connected.
+// Which users may connect, and which of them a server can tell has connected.
 #include <unistd.h>
 
 #include "contract_world.h"

@@ -1,4 +1,4 @@
-// What a guest must not do ends the run and says who did it, where.
+// What a guest must not do ends the run and says which guest did it, where.
 #include "properties/unit/sim/guest/test_guest.h"
 
 namespace hooke::guest {

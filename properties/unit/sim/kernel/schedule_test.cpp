@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 constexpr std::array kStrategies{Strategy::fifo, Strategy::random, Strategy::walk, Strategy::pct,
                                  Strategy::delays};
 
-/// Four processes whose fibers yield three times each; returns who went when.
+/// Four processes whose fibers yield three times each; returns which went when.
 std::string story(Kernel& kernel, ChoiceSource& choices, Schedule schedule) {
   TraceRecorder trace;
   kernel.begin(choices, trace, {}, schedule);

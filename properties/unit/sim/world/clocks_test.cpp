@@ -1,5 +1,5 @@
-// Clocks of machines: what skew, drift, jumps and standing still do to those who read them and to
-// those who sleep by them.
+// Clocks of machines: what skew, drift, jumps and standing still do to fibers that read them and
+// to those that sleep by them.
 #include <limits>
 
 #include "properties/unit/sim/world/test_world.h"

@@ -1,4 +1,4 @@
-// What broken paths do to connections, and who feels it.
+// What broken paths do to connections, and which machines feel it.
 #include "properties/unit/sim/world/echo_pair.h"
 #include "properties/unit/sim/world/test_world.h"
 

@@ -1,4 +1,4 @@
-// The serial server of a port: who waits how long, and what its faults do.
+// The serial server of a port: which client waits how long, and what its faults do.
 #include "properties/unit/sim/world/test_world.h"
 
 namespace hooke::world {
@@ -253,7 +253,7 @@ TEST(Service, a_lost_reply_leaves_the_request_served_and_the_client_reset) {
 }
 
 TEST(Service, a_lost_reply_takes_no_answer_of_another_client_with_it) {
-  // The second client's request makes the server answer the first one, who waits.
+  // The second client's request makes the server answer the first one, which waits.
   TestWorld test;
   AnsweringServer* self = nullptr;
   AnsweringServer server([&](const std::string& text) {
