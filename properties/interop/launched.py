@@ -1,4 +1,4 @@
-"""One script for every launcher: who launched it, its process group, a sum over it, and its end."""
+"""One script for every launcher: its launcher, its process group, a sum over it, and its end."""
 import os
 
 import torch

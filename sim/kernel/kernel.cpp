@@ -265,8 +265,8 @@ void Kernel::resume(FiberBlock& fiber, Context& from) {
   impl_->contexts.switch_to(from, *fiber.context);
 }
 
-void Kernel::count_step(std::uint64_t who) {
-  trace_->fold(static_cast<std::uint64_t>(now_.time_since_epoch().count()) ^ (who << 40U));
+void Kernel::count_step(std::uint64_t actor) {
+  trace_->fold(static_cast<std::uint64_t>(now_.time_since_epoch().count()) ^ (actor << 40U));
   ++steps_;
   Impl& impl = *impl_;
   if (impl.limits.steps_max != 0 && steps_ >= impl.limits.steps_max) {

@@ -196,7 +196,7 @@ class Kernel {
   void end_task(FiberBlock& self);
   void make_ready(FiberBlock& fiber, sim::Wake wake);
   [[noreturn]] void die(FiberBlock& self);
-  void count_step(std::uint64_t who);
+  void count_step(std::uint64_t actor);
 
   sim::WorldTime now_{};
   sim::EventId cause_{};

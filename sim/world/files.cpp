@@ -134,12 +134,12 @@ sim::Outcome<sim::Done> SimFiles::store(const std::string& path, Disk::File& fil
   HOOKE_CHECK(file.is_regular(), "bytes are stored in a file");
   if (bytes.empty()) return sim::Done{};
   if (!disk_.full_because.empty()) {
-    HOOKE_CHECK(disk_.felt != nullptr, "a full disk tells who feels it");
+    HOOKE_CHECK(disk_.felt != nullptr, "a full disk tells which process feels it");
     disk_.felt(disk_.full_because.front());
     return failure(sim::Fault::no_space, path);
   }
   if (disk_.next_write) {
-    HOOKE_CHECK(disk_.felt != nullptr, "a short write tells who feels it");
+    HOOKE_CHECK(disk_.felt != nullptr, "a short write tells which process feels it");
     const Disk::ShortWrite cut = *std::exchange(disk_.next_write, std::nullopt);
     file.contents.append(bytes.substr(0, cut.bytes_kept));
     disk_.felt(cut.fault);
