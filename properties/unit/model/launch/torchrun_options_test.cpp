@@ -12,6 +12,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr std::int64_t kRefused = -1;
 
 ConfiguredLaunch configured(const TorchrunOptions& options) {
   world::TestWorld test;
@@ -60,6 +63,65 @@ TEST(SignalsToHandle, are_told_where_there_is_none_of_that_name_and_the_others_c
   const ConfiguredLaunch launch = configured(options);
   EXPECT_THAT(launch.config.signals_to_handle, ElementsAre(sim::Signal::int_));
   EXPECT_THAT(launch.notices, ElementsAre(HasSubstr("there is no signal \"SIGNONE\"")));
+}
+
+/// What `--nproc-per-node=text` gives on a machine with 4 processors and these files in /dev.
+std::int64_t workers_per_node(const std::string& text, const std::vector<std::string>& devices) {
+  world::TestWorld test;
+  std::int64_t out = 0;
+  test.start(test.node("a"), "agent", [&](sim::Ports& ports) {
+    EXPECT_TRUE(ports.files.make_directories("/dev").ok());
+    for (const std::string& device : devices) {
+      EXPECT_TRUE(ports.files.write("/dev/" + device, "").ok());
+    }
+    TorchrunOptions options;
+    options.script = "train.py";
+    options.nproc_per_node = text;
+    try {
+      out = configure_launch(ports, options, 4).config.nproc_per_node;
+    } catch (const std::invalid_argument&) {
+      out = kRefused;
+    }
+    return 0;
+  });
+  test.run();
+  return out;
+}
+
+TEST(WorkersPerNode, are_as_many_as_a_number_the_processors_or_the_devices_of_nvidia_say) {
+  const std::vector<std::string> two_gpus{"null", "nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm"};
+  EXPECT_EQ(workers_per_node("3", two_gpus), 3);
+  EXPECT_EQ(workers_per_node("cpu", two_gpus), 4);
+  EXPECT_EQ(workers_per_node("gpu", two_gpus), 2);
+  EXPECT_EQ(workers_per_node("auto", two_gpus), 2);
+  EXPECT_EQ(workers_per_node("auto", {"null"}), 4);
+}
+
+TEST(WorkersPerNode, are_refused_for_devices_that_are_not_there_and_for_other_kinds) {
+  EXPECT_EQ(workers_per_node("gpu", {"null"}), kRefused);
+  for (const char* kind : {"xpu", "many", ""}) {
+    EXPECT_EQ(workers_per_node(kind, {"nvidia0"}), kRefused) << kind;
+  }
+}
+
+TEST(RendezvousConfiguration, is_read_pair_by_pair_and_without_blanks_around) {
+  using Pairs = std::map<std::string, std::string>;
+  EXPECT_EQ(parse_rendezvous_configuration(""), Pairs{});
+  EXPECT_EQ(parse_rendezvous_configuration("  "), Pairs{});
+  EXPECT_EQ(parse_rendezvous_configuration(" a = 1 ,b=2=3,a=4"), (Pairs{{"a", "4"}, {"b", "2=3"}}));
+}
+
+TEST(RendezvousConfiguration, is_refused_without_a_key_or_a_value_and_shows_no_other_value) {
+  for (const char* text : {"a", "a=", "a= ", "=1", "a=1,", ",a=1"}) {
+    EXPECT_THROW(parse_rendezvous_configuration(text), std::invalid_argument) << text;
+  }
+  try {
+    parse_rendezvous_configuration("password=secret,timeout");
+    ADD_FAILURE() << "a key without a value was taken";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("a value for \"timeout\""));
+    EXPECT_THAT(error.what(), Not(HasSubstr("secret")));
+  }
 }
 
 }  // namespace
