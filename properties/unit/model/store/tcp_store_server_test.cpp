@@ -85,6 +85,20 @@ TEST(TcpStoreServer, a_conversation_cut_at_any_byte_is_answered_the_same) {
   EXPECT_EQ(to_hex(answer_to_pieces(bytes)), to_hex(replies));
 }
 
+TEST(TcpStoreServer, an_incomplete_list_of_values_is_not_stored_at_all) {  // S-27
+  const std::string half = bytes_of(Message(Query::multi_set).u64(2).text("/a").text("1"));
+  const std::string rest = bytes_of(Message().text("/b").text("2"));
+  talk([&](sim::Ports& ports) {
+    RawClient writer(ports);
+    RawClient reader(ports);
+    writer.send(half);
+    EXPECT_EQ(to_hex(reader.call(get("/a"))), to_hex(value_text("")));
+    writer.send(rest);
+    EXPECT_EQ(to_hex(reader.call(get("/a"))), to_hex(value_text("1")));
+    EXPECT_EQ(to_hex(reader.call(get("/b"))), to_hex(value_text("2")));
+  });
+}
+
 /// One of the requests a client could send, by number.
 std::string some_request(std::uint32_t pick) {
   const std::string key = "/k" + std::to_string(pick / 16 % 3);
