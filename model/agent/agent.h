@@ -10,7 +10,6 @@
 #include "model/agent/agent_reports.h"
 #include "model/agent/restart_policy.h"
 #include "model/agent/worker_group.h"
-#include "model/plugin/registry.h"
 #include "model/timer/worker_timers.h"
 #include "model/worker/process_launcher.h"
 #include "sim/port/ports.h"
@@ -45,13 +44,6 @@ class Agent {
 /// An agent whose options have been read.
 struct AgentKind {
   std::function<std::unique_ptr<Agent>(const AgentParts& parts)> make;
-};
-
-/// Agents by name. with_builtins has "elastic", PyTorch's (elastic_agent.h).
-class AgentRegistry : public Registry<AgentKind> {
- public:
-  AgentRegistry() : Registry("agent") {}
-  static AgentRegistry with_builtins();
 };
 
 }  // namespace hooke::model

@@ -10,7 +10,6 @@
 
 #include "model/agent/rank_assignment.h"
 #include "model/agent/stepping_store.h"
-#include "model/agent/workers_of_variant.h"
 #include "model/observe/python_error.h"
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
@@ -55,19 +54,20 @@ std::string_view to_string(WorkerState state) {
   return "?";
 }
 
-ElasticAgent::ElasticAgent(const AgentParts& parts)
+ElasticAgent::ElasticAgent(const AgentParts& parts, const ElasticAgentMakers& makers)
     : ports_(parts.ports),
       spec_(parts.spec),
       handler_(parts.handler),
       policy_(parts.policy),
       launcher_(parts.launcher),
+      makers_(makers),
       reports_(ports_, spec_, handler_, group_, parts.observers),
       timers_(parts.timers.watch({ports_, spec_.variant,
                                   [this](const WatchdogEvent& event) { reports_.watchdog(event); },
                                   spec_.planted})),
       health_check_(ports_),
       heartbeats_(ports_, spec_.heartbeats, spec_.monitor_interval, spec_.planted),
-      starts_(ports_, spec_, group_, handler_, heartbeats_),
+      starts_(makers_.starts({ports_, spec_, group_, handler_, heartbeats_})),
       job_(ports_, spec_, handler_, group_, policy_),
       exit_wait_(ports_, spec_, handler_, group_, [this] { return job_.has_failed(group_.round); }),
       membership_(ports_, spec_, handler_, group_, exit_wait_, job_),
@@ -347,18 +347,18 @@ bool ElasticAgent::form_group(bool again) try {
 }
 
 std::vector<WorkerStart> ElasticAgent::worker_starts() {
-  starts_.make_room(attempt_);
-  starts_.tell_of_timers(timers_->start(handler_.get_run_id()));
+  starts_->make_room(attempt_);
+  starts_->tell_of_timers(timers_->start(handler_.get_run_id()));
   std::vector<std::int64_t> ranks;
   for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
     ranks.push_back(group_.ranks.base_rank + i);
   }
   heartbeats_.start(ranks);
-  return starts_.all(attempt_);
+  return starts_->all(attempt_);
 }
 
 void ElasticAgent::start_workers() {
-  context_ = make_process_context(ports_, launcher_, spec_, worker_starts());
+  context_ = makers_.context(ports_, launcher_, spec_, worker_starts());
   silent_since_.reset();
   health_check_.start([this] {
     if (silent_since_) return *silent_since_;
@@ -408,7 +408,7 @@ void ElasticAgent::restart_failed(const ProcessFailures& failures, sim::Duration
   }
   pause(delay);
   for (const ProcessFailure& failure : failures) {
-    context_->start_again(starts_.one(failure.local_rank, attempt_));
+    context_->start_again(starts_->one(failure.local_rank, attempt_));
     tell_started(failure.local_rank);
   }
 }
@@ -473,16 +473,6 @@ void ElasticAgent::shutdown_at_end(sim::Signal signal, const std::function<void(
 void ElasticAgent::enter(WorkerState state) {
   if (std::exchange(group_.state, state) == state) return;
   ports_.trace.emit(events::group_state, {to_string(state), attempt_.restart_count});
-}
-
-AgentRegistry AgentRegistry::with_builtins() {
-  AgentRegistry registry;
-  registry.add("elastic", [](const PluginChoice& choice) {
-    choice.allow({});
-    return std::make_unique<AgentKind>(
-        AgentKind{[](const AgentParts& parts) { return std::make_unique<ElasticAgent>(parts); }});
-  });
-  return registry;
 }
 
 }  // namespace hooke::model

@@ -21,11 +21,20 @@
 
 namespace hooke::model {
 
+/// What an agent is made with: PyTorch's parts, or what mends them.
+struct ElasticAgentMakers {
+  std::unique_ptr<WorkerStarts> (*starts)(const WorkerStartParts& parts);
+  /// `launcher` outlives the context.
+  std::unique_ptr<ProcessContext> (*context)(sim::Ports& ports, ProcessLauncher& launcher,
+                                             const WorkerSpec& spec,
+                                             std::vector<WorkerStart> workers);
+};
+
 class ElasticAgent final : public Agent {
  public:
   /// std::invalid_argument for a spec without workers or interval, or with
   /// heartbeats that mean nothing.
-  explicit ElasticAgent(const AgentParts& parts);
+  ElasticAgent(const AgentParts& parts, const ElasticAgentMakers& makers);
 
   /// nullopt: a spare left gracefully (2.x).
   std::optional<RunResult> run() override;
@@ -79,13 +88,14 @@ class ElasticAgent final : public Agent {
   const RestartPolicy& policy_;
   Attempt attempt_;  ///< of the workers' present start
   ProcessLauncher& launcher_;
+  ElasticAgentMakers makers_;
   std::unique_ptr<ProcessContext> context_;
   AgentReports reports_;
   std::unique_ptr<WorkerTimers> timers_;
   HealthCheck health_check_;
   std::optional<sim::WallTime> silent_since_;  ///< see WorkerSpec::silent_in_exit_barrier
   HeartbeatWatch heartbeats_;
-  WorkerStarts starts_;
+  std::unique_ptr<WorkerStarts> starts_;
   JobStanding job_;
   ExitWait exit_wait_;
   MembershipWatch membership_;

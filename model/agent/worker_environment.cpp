@@ -40,9 +40,7 @@ std::map<std::string, std::string> worker_environment(
     out[name] = std::to_string(number);
   };
   put("LOCAL_RANK", spec.virtual_local_rank ? 0 : local_rank);
-  const bool reversed = spec.planted.has(Planted::agent_worker_ranks_reversed);
-  put("RANK",
-      group.ranks.base_rank + (reversed ? spec.local_world_size - 1 - local_rank : local_rank));
+  put("RANK", group.ranks.base_rank + local_rank);
   put("GROUP_RANK", group.group_rank);
   put("ROLE_RANK", group.ranks.base_role_rank + local_rank);
   out["ROLE_NAME"] = spec.role;
@@ -55,10 +53,7 @@ std::map<std::string, std::string> worker_environment(
   put("TORCHELASTIC_RESTART_COUNT", restart_count);
   put("TORCHELASTIC_MAX_RESTARTS", spec.max_restarts);
   out["TORCHELASTIC_RUN_ID"] = handler.get_run_id();
-  const bool claimed = spec.planted.has(Planted::bootstrap_agent_store_always_claimed);
-  const bool denied = spec.planted.has(Planted::bootstrap_agent_store_never_claimed);
-  const bool agent_store = claimed || (handler.use_agent_store() && !denied);
-  out["TORCHELASTIC_USE_AGENT_STORE"] = agent_store ? "True" : "False";
+  out["TORCHELASTIC_USE_AGENT_STORE"] = handler.use_agent_store() ? "True" : "False";
   const char* const async_errors = names_async_errors_after_torch(spec.variant)
                                        ? "TORCH_NCCL_ASYNC_ERROR_HANDLING"
                                        : "NCCL_ASYNC_ERROR_HANDLING";

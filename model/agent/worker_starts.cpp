@@ -21,8 +21,9 @@ void WorkerStarts::make_room(const Attempt& attempt) {
   static_cast<void>(ports_.files.remove(directory_of(attempt)));
 }
 
-/// Of this agent alone, as by Python's mkdtemp: others on this machine make theirs at the same
-/// moment, and where everybody may write, somebody may have made one, or a link, beforehand.
+/// Of this agent alone, as by Python's mkdtemp: other agents on this machine make theirs at the same
+/// moment, and in a directory that all users may write to, another user may have made one, or a
+/// link, beforehand.
 void WorkerStarts::make_run_directory() {
   constexpr std::uint64_t kNames = 1'000'000'000'000;
   const std::string drawn = std::to_string(ports_.random.below("agent.run_directory", kNames));
@@ -57,11 +58,18 @@ std::string WorkerStarts::make_private(const std::string& name) {
 
 std::string WorkerStarts::directory_of(const Attempt& attempt) const {
   if (spec_.logs.directory == kNowhere && may_log_nowhere(spec_.variant)) return kNowhere;
-  // PyTorch's name; a membership restart keeps the count, and so meets the files of the previous
-  // incarnation. Hardened, these stay.
-  const bool apart = spec_.variant == Variant::hardened && attempt.incarnation > 0;
-  return run_directory_ + "/attempt_" + std::to_string(attempt.restart_count) +
-         (apart ? "." + std::to_string(attempt.incarnation) : "");
+  return run_directory_ + "/" + name_of(attempt);
+}
+
+/// A membership restart keeps the count, and so meets the files of the previous incarnation.
+std::string WorkerStarts::name_of(const Attempt& attempt) const {
+  return "attempt_" + std::to_string(attempt.restart_count);
+}
+
+std::map<std::string, std::string> WorkerStarts::environment_of(
+    std::int64_t local_rank, const Attempt& attempt, const std::string& error_file) const {
+  return worker_environment(ports_.processes.environment(), spec_, group_, handler_, local_rank,
+                            attempt.restart_count, error_file);
 }
 
 std::vector<WorkerStart> WorkerStarts::all(const Attempt& attempt) {
@@ -88,8 +96,7 @@ WorkerStart WorkerStarts::one(std::int64_t local_rank, const Attempt& attempt) {
                                                    {"local_rank", std::to_string(local_rank)},
                                                    {"rank", std::to_string(worker.rank)}}));
   }
-  worker.environment = worker_environment(ports_.processes.environment(), spec_, group_, handler_,
-                                          local_rank, attempt.restart_count, worker.error_file);
+  worker.environment = environment_of(local_rank, attempt, worker.error_file);
   for (const auto& [name, value] : timer_variables_) worker.environment[name] = value;
   if (!spec_.processors.empty()) {
     worker.argv = {"numactl",

@@ -2,6 +2,7 @@
 // What each worker of this node is started with: its files, its environment, its command
 // (local_elastic_agent.py:_start_workers, DefaultLogsSpecs.reify).
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -20,12 +21,24 @@ struct Attempt {
   std::int64_t incarnation = 0;    ///< starts with that count before it
 };
 
+/// All must outlive the WorkerStarts; `group` is what it has become when workers are started.
+struct WorkerStartParts {
+  sim::Ports& ports;
+  const WorkerSpec& spec;
+  const WorkerGroup& group;
+  const RendezvousHandler& handler;
+  const HeartbeatWatch& heartbeats;
+};
+
 class WorkerStarts {
  public:
-  /// All must outlive it; `group` is what it has become when workers are started.
-  WorkerStarts(sim::Ports& ports, const WorkerSpec& spec, const WorkerGroup& group,
-               const RendezvousHandler& handler, const HeartbeatWatch& heartbeats)
-      : ports_(ports), spec_(spec), group_(group), handler_(handler), heartbeats_(heartbeats) {}
+  explicit WorkerStarts(const WorkerStartParts& parts)
+      : ports_(parts.ports),
+        spec_(parts.spec),
+        group_(parts.group),
+        handler_(parts.handler),
+        heartbeats_(parts.heartbeats) {}
+  virtual ~WorkerStarts() = default;
 
   /// Makes the run's directory, once, and removes what an earlier start of this number has left.
   /// EscapedPythonError when the directory cannot be made.
@@ -39,6 +52,17 @@ class WorkerStarts {
   /// One, with files of its own. EscapedPythonError likewise.
   WorkerStart one(std::int64_t local_rank, const Attempt& attempt);
 
+ protected:
+  /// Of the directory of this attempt in the run's directory.
+  [[nodiscard]] virtual std::string name_of(const Attempt& attempt) const;
+  /// What the agent adds to its own environment for a worker, as worker_environment() has it.
+  [[nodiscard]] virtual std::map<std::string, std::string> environment_of(
+      std::int64_t local_rank, const Attempt& attempt, const std::string& error_file) const;
+
+  sim::Ports& ports_;
+  const WorkerSpec& spec_;
+  const WorkerGroup& group_;
+
  private:
   void make_run_directory();
   [[nodiscard]] std::string temporary_directory() const;
@@ -46,9 +70,6 @@ class WorkerStarts {
   /// Where the workers of this attempt leave what they leave; /dev/null when nothing is kept.
   [[nodiscard]] std::string directory_of(const Attempt& attempt) const;
 
-  sim::Ports& ports_;
-  const WorkerSpec& spec_;
-  const WorkerGroup& group_;
   const RendezvousHandler& handler_;
   const HeartbeatWatch& heartbeats_;
   std::string run_directory_;  ///< of this agent alone; empty until the first start

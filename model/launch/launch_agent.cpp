@@ -6,7 +6,7 @@
 #include <exception>
 #include <stdexcept>
 
-#include "model/agent/workers_of_variant.h"
+#include "model/agent/kinds/workers_of_variant.h"
 #include "model/launch/plugins.h"
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/agent/agent.h"
+#include "model/agent/kinds/agent_registry.h"
 #include "model/agent/restart_policy.h"
 #include "model/launch/launch_agent.h"
 #include "model/rendezvous/registry.h"

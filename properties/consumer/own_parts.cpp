@@ -1,7 +1,7 @@
 // What a project brings of its own: a rendezvous, an agent, timers and a process launcher, each
 // registered by name. Linked into a program it serves simulated scenarios; as a shared library it
 // serves `hooke agent --plugin`.
-#include <model/agent/elastic_agent.h>
+#include <model/agent/kinds/agents_of_variant.h>
 #include <model/launch/plugins.h>
 #include <model/observe/trace_events.h>
 #include <model/rendezvous/core/endpoint.h>
@@ -63,17 +63,18 @@ class CountingRendezvous final : public model::RendezvousHandler {
 /// Says on the trace when it begins and how it has ended.
 class TellingAgent final : public model::Agent {
  public:
-  explicit TellingAgent(const model::AgentParts& parts) : ports_(parts.ports), inner_(parts) {}
+  explicit TellingAgent(const model::AgentParts& parts)
+      : ports_(parts.ports), inner_(model::make_elastic_agent(parts)) {}
   std::optional<model::RunResult> run() override {
     mark(ports_, "own_agent");
-    return inner_.run();
+    return inner_->run();
   }
-  bool handles(sim::Signal signal) const override { return inner_.handles(signal); }
-  void ended(const char* state, const std::string& error) override { inner_.ended(state, error); }
+  bool handles(sim::Signal signal) const override { return inner_->handles(signal); }
+  void ended(const char* state, const std::string& error) override { inner_->ended(state, error); }
 
  private:
   sim::Ports& ports_;
-  model::ElasticAgent inner_;
+  std::unique_ptr<model::Agent> inner_;
 };
 
 /// Asks workers that are late to end by SIGTERM instead of killing them.

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "model/agent/workers_of_variant.h"
+#include "model/agent/kinds/workers_of_variant.h"
 #include "model/worker/process_failure.h"
 #include "properties/unit/model/agent/test_job.h"
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/agent/elastic_agent.h"
+#include "model/agent/kinds/agents_of_variant.h"
 #include "model/observe/python_error.h"
 #include "model/observe/trace_events.h"
 #include "model/worker/pool_wire.h"
@@ -238,20 +238,20 @@ TEST(Plugins, what_is_not_there_is_refused_by_the_name_of_its_option) {
 class Observed final : public Agent {
  public:
   Observed(const AgentParts& parts, std::string word)
-      : ports_(parts.ports), inner_(parts), word_(std::move(word)) {}
+      : ports_(parts.ports), inner_(make_elastic_agent(parts)), word_(std::move(word)) {}
   std::optional<RunResult> run() override {
     ports_.trace.emit(events::coverage_point, {word_});
-    return inner_.run();
+    return inner_->run();
   }
-  [[nodiscard]] bool handles(Signal signal) const override { return inner_.handles(signal); }
+  [[nodiscard]] bool handles(Signal signal) const override { return inner_->handles(signal); }
   void ended(const char* state, const std::string& error) override {
     ports_.trace.emit(events::coverage_point, {word_ + " " + state});
-    inner_.ended(state, error);
+    inner_->ended(state, error);
   }
 
  private:
   Ports& ports_;
-  ElasticAgent inner_;
+  std::unique_ptr<Agent> inner_;
   std::string word_;
 };
 

@@ -1,4 +1,4 @@
-#include "model/agent/workers_of_variant.h"
+#include "model/agent/kinds/workers_of_variant.h"
 
 #include <utility>
 
