@@ -1,0 +1,80 @@
+#include "model/hardened/launch/hardened_endings.h"
+
+#include "model/hardened/worker/hardened_failures.h"
+#include "model/observe/trace_events.h"
+#include "model/rendezvous/core/errors.h"
+
+namespace hooke::model {
+namespace {
+
+/// What a shell adds to a signal's number, and so kExitInterrupted is of SIGINT.
+constexpr int kSignalled = 128;
+
+}  // namespace
+
+void HardenedEndings::catch_early(WorkerSpec& spec) const {
+  for (const sim::Signal signal : spec.signals_to_handle)
+    static_cast<void>(
+        ports_.processes.catch_signal(signal));  // refused ones are told of at the first start
+  spec.signals_caught = true;
+}
+
+int HardenedEndings::early_signal_status(sim::Signal signal) const {
+  return signal_status(signal);
+}
+
+Ending HardenedEndings::judged(const std::optional<RunResult>& result) const {
+  if (!result) return {"graceful_exit", 0, ""};
+  if (result->state == WorkerState::unhealthy) {
+    return {"error", kExitFailed, "RuntimeError: a worker is asleep in the kernel (state D)"};
+  }
+  return Endings::of_result(result);
+}
+
+Ending HardenedEndings::of_result(const std::optional<RunResult>& result) const {
+  Ending ending = judged(result);
+  const bool goes_on = result && result->job_goes_on;
+  const bool decided =
+      !goes_on && (ending.job_failed || (result && result->state == WorkerState::succeeded));
+  ending.parting = decided ? Ending::Parting::closes : Ending::Parting::leaves;
+  return ending;
+}
+
+void HardenedEndings::tell_judged(Agent& agent, bool, const Ending& ending) const {
+  agent.ended(ending.exit_code == 0 ? "SUCCEEDED" : "FAILED", ending.detail);
+}
+
+Ending::Parting HardenedEndings::parting_of_signal(const Agent&, const SignalException&) const {
+  return Ending::Parting::leaves;
+}
+
+/// Agents that run a job again meet in the next run only when this one is over for all.
+void HardenedEndings::of_error(Ending& ending, Agent& agent, const std::exception& error,
+                               bool runs_again) const {
+  Endings::of_error(ending, agent, error, runs_again);
+  const bool decided = dynamic_cast<const RendezvousJobLostError*>(&error) != nullptr;
+  ending.parting = decided || runs_again ? Ending::Parting::closes : Ending::Parting::leaves;
+}
+
+/// To get here takes a while, in which other agents may have gone on.
+void HardenedEndings::look_again(RendezvousHandler& handler, Ending& ending) const {
+  const bool closes = ending.parting == Ending::Parting::closes;
+  if (closes && handler.successor() == Successor::complete)
+    ending.parting = Ending::Parting::leaves;
+}
+
+const ProcessFailure& HardenedEndings::root_of(const ProcessFailures& failures) const {
+  return first_own_failure(failures);
+}
+
+int HardenedEndings::signal_status(sim::Signal signal) const {
+  return kSignalled + static_cast<int>(signal);
+}
+
+void HardenedEndings::on_parting_failed(RendezvousHandler& handler,
+                                        const std::exception& error) const {
+  ports_.trace.emit(events::rendezvous_failed,
+                    {handler.get_run_id(), class_of(error), error.what()});
+}
+
+}  // namespace hooke::model
