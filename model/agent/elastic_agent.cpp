@@ -1,5 +1,5 @@
 // run() and its table of endings first, then the loop, then the building blocks in the order they
-// are used.
+// are used; group_forming.cpp has how a group comes about.
 #include "model/agent/elastic_agent.h"
 
 #include <algorithm>
@@ -8,12 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "model/agent/rank_assignment.h"
-#include "model/agent/stepping_store.h"
-#include "model/observe/python_error.h"
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
-#include "model/rendezvous/core/bootstrap.h"
 #include "model/signals/signal_gate.h"
 #include "model/store/store_helpers.h"
 #include "sim/port/check.h"
@@ -299,96 +295,6 @@ void ElasticAgent::initialize_workers() {
 void ElasticAgent::rendezvous() {
   bool again = false;
   while (!form_group(again)) again = true;
-}
-
-/// False when the group lost a member before it was formed, or what it had written when its store
-/// came up empty: hardened, it is met a second time.
-bool ElasticAgent::form_group(bool again) try {
-  job_.settle();
-  RendezvousInfo info;
-  reports_.timed("RENDEZVOUS", [&] { info = handler_.next_rendezvous(); });
-  job_.has_joined(info.round, info.rank);
-  check_signals(ports_);
-  ports_.fault_point.reach("agent.joined");
-  std::shared_ptr<Store> store = make_stepping_store(ports_, std::move(info.store));
-  RankAssignment ranks;
-  reports_.timed("ASSIGN_WORKER_RANKS",
-                 [&] { ranks = exchange_ranks(spec_, *store, info.rank, info.world_size); });
-  group_.store = std::move(store);
-  group_.round = info.round;
-  group_.group_rank = info.rank;
-  group_.group_world_size = info.world_size;
-  group_.ranks = ranks;
-  if (!rendezvous_says_where_workers_meet(spec_.variant)) {
-    // The agent of rank 0 publishes the address itself: what the configuration says, else
-    // --local-addr or its own name and a free port that it has only probed.
-    const RendezvousStoreInfo given =
-        info.bootstrap.value_or(RendezvousStoreInfo{spec_.local_addr, 0});
-    group_.master =
-        build_store_info(ports_, info.rank, *group_.store, given.master_addr, given.master_port);
-  } else {
-    HOOKE_CHECK(info.bootstrap.has_value(), "the rendezvous says where the workers meet");
-    group_.master = *info.bootstrap;
-  }
-  membership_.met();
-  ports_.trace.emit(events::ranks_assigned,
-                    {handler_.get_run_id(), group_.round, group_.group_rank,
-                     group_.group_world_size, group_.ranks.base_rank, group_.ranks.world_size});
-  ports_.fault_point.reach("agent.ranks_assigned");
-  handler_.group_formed();
-  const sim::MonotonicTime formed = ports_.clock.monotonic_now();
-  membership_.formed(formed, !hardened() || job_.look());
-  return true;
-} catch (const RendezvousGroupLostError&) {
-  return false;
-} catch (const StoreTimeoutError&) {
-  if (!hardened() || again) throw;
-  return false;
-}
-
-std::vector<WorkerStart> ElasticAgent::worker_starts() {
-  starts_->make_room(attempt_);
-  starts_->tell_of_timers(timers_->start(handler_.get_run_id()));
-  std::vector<std::int64_t> ranks;
-  for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
-    ranks.push_back(group_.ranks.base_rank + i);
-  }
-  heartbeats_.start(ranks);
-  return starts_->all(attempt_);
-}
-
-void ElasticAgent::start_workers() {
-  context_ = makers_.context(ports_, launcher_, spec_, worker_starts());
-  silent_since_.reset();
-  health_check_.start([this] {
-    if (silent_since_) return *silent_since_;
-    return timers_->server() == nullptr ? ports_.clock.wall_now()
-                                        : timers_->server()->last_progress_time();
-  });
-  install_signal_handlers();
-  context_->start();
-  for (std::int64_t i = 0; i < spec_.local_world_size; ++i) tell_started(i);
-  heartbeats_.announce(*context_);
-  ports_.fault_point.reach("agent.workers_started");
-}
-
-void ElasticAgent::tell_started(std::int64_t local_rank) const {
-  const std::string master =
-      group_.master.master_addr + ":" + std::to_string(group_.master.master_port);
-  ports_.trace.emit(events::worker_started,
-                    {handler_.get_run_id(), group_.round,
-                     context_->pid(static_cast<std::size_t>(local_rank)).value, local_rank,
-                     group_.ranks.base_rank + local_rank, group_.ranks.world_size,
-                     attempt_.restart_count, master});
-}
-
-void ElasticAgent::install_signal_handlers() {
-  for (const sim::Signal signal : spec_.signals_to_handle) {
-    if (!ports_.processes.catch_signal(signal)) {
-      throw EscapedPythonError("OSError", std::string(to_string(signal)) + " cannot be caught");
-    }
-  }
-  handlers_installed_ = true;
 }
 
 void ElasticAgent::pause(sim::Duration delay) {
