@@ -1,6 +1,6 @@
 #pragma once
-// The published incidents of the library, by the invariant that each violates: where a person who
-// meets a violation reads on. From scenarios/library/known_issues/by_invariant.tsv.
+// The published incidents of the library, by the invariant that each violates, with where to read
+// on. From scenarios/library/known_issues/by_invariant.tsv.
 
 #include <string>
 #include <string_view>
