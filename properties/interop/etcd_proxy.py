@@ -56,7 +56,8 @@ class Proxy(http.server.BaseHTTPRequestHandler):
         rule = next((rule for rule in RULES if rule.takes(request)), None)
         action = rule.action if rule is not None else ""
         if action:
-            print(action, request, flush=True)
+            sys.stdout.write(f"{action} {request}\n")  # in one piece: requests have threads of their own
+            sys.stdout.flush()
         if action == "refuse":
             return self.answer(500, LEADER_ELECTION, [("Content-Type", "application/json")])
         if action == "empty":

@@ -58,6 +58,7 @@ std::vector<std::string> requests_until_store(const std::string& shown) {
 /// The minimum is there at once, and the last call waits for the maximum in vain.
 TEST_F(EtcdFaults, a_legacy_last_call_asks_as_often_as_pytorchs) {
   std::map<Kind, std::vector<std::string>> asked;
+  std::string seen;
   for_each_agent(
       [&](Ports& ports, model::EmbeddedEtcd& etcd, const fs::path& directory, Kind kind) {
         const auto [proxy_of, port] = proxy(ports, directory, etcd, {"show 9999 /v2/keys"});
@@ -66,10 +67,11 @@ TEST_F(EtcdFaults, a_legacy_last_call_asks_as_often_as_pytorchs) {
         const auto agent_of = agent(ports, directory, kind, with, "exit 0");
         EXPECT_EQ(agent_of->end(90s), 0) << agent_of->output();
         asked[kind] = requests_until_store(proxy_of->output());
+        seen += proxy_of->output() + "\n";
       });
   ASSERT_THAT(asked[Kind::torchrun], testing::Contains("GET/active_version wait"));
   EXPECT_THAT(asked[Kind::torchrun].back(), "PUT/kv dir");
-  EXPECT_EQ(asked[Kind::hooke], asked[Kind::torchrun]);
+  EXPECT_EQ(asked[Kind::hooke], asked[Kind::torchrun]) << seen;
 }
 
 }  // namespace
