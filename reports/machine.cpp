@@ -17,6 +17,62 @@ ordered_json violation_json(const properties::Violation& violation) {
           {"witness", violation.witness}};
 }
 
+ordered_json violations_json(const scenario::RunReport& run) {
+  ordered_json json = ordered_json::array();
+  for (std::size_t i = 0; i < run.violations.size(); ++i) {
+    json.push_back(violation_json(run.violations[i]));
+    json.back()["unexpected"] = is_unexpected(run, i);
+  }
+  return json;
+}
+
+ordered_json unmet_json(const scenario::RunReport& run) {
+  ordered_json json = ordered_json::array();
+  for (const scenario::Unmet& unmet : run.unmet) {
+    json.push_back({{"expectation", unmet.expectation}, {"reason", unmet.reason}});
+  }
+  return json;
+}
+
+ordered_json jobs_json(const scenario::RunReport& run) {
+  ordered_json json = ordered_json::array();
+  for (const scenario::JobResult& job : run.jobs) {
+    json.push_back({{"run_id", job.run_id}, {"outcome", job.outcome}, {"agents", job.agents}});
+  }
+  return json;
+}
+
+ordered_json agents_json(const scenario::RunReport& run) {
+  ordered_json json = ordered_json::array();
+  for (const scenario::AgentResult& agent : run.agents) {
+    ordered_json entry{{"node", agent.node}, {"run_id", agent.run_id}, {"outcome", agent.outcome}};
+    if (agent.exit_code) entry["exit_code"] = *agent.exit_code;
+    entry["ended_ns"] = agent.ended.time_since_epoch().count();
+    if (!agent.detail.empty()) entry["detail"] = agent.detail;
+    json.push_back(std::move(entry));
+  }
+  return json;
+}
+
+ordered_json faults_json(const scenario::RunReport& run) {
+  ordered_json json = ordered_json::array();
+  for (const scenario::InjectedFault& fault : run.faults) {
+    json.push_back({{"what", fault.what},
+                    {"at_ns", fault.at.time_since_epoch().count()},
+                    {"felt", fault.felt},
+                    {"entry", fault.entry}});
+  }
+  return json;
+}
+
+ordered_json never_happened_json(const scenario::RunReport& run) {
+  ordered_json json = ordered_json::array();
+  for (const scenario::NeverHappened& entry : run.never_happened) {
+    json.push_back({{"entry", entry.entry}, {"what", entry.what}, {"why", entry.why}});
+  }
+  return json;
+}
+
 }  // namespace
 
 ordered_json result_json(const Result& result) {
@@ -47,41 +103,13 @@ ordered_json result_json(const Result& result) {
                                 {"first", run.trace_difference->first},
                                 {"second", run.trace_difference->second}};
   }
-  json["unmet"] = ordered_json::array();
-  for (const scenario::Unmet& unmet : run.unmet) {
-    json["unmet"].push_back({{"expectation", unmet.expectation}, {"reason", unmet.reason}});
-  }
-  json["violations"] = ordered_json::array();
-  for (std::size_t i = 0; i < run.violations.size(); ++i) {
-    json["violations"].push_back(violation_json(run.violations[i]));
-    json["violations"].back()["unexpected"] = is_unexpected(run, i);
-  }
-  json["jobs"] = ordered_json::array();
-  for (const scenario::JobResult& job : run.jobs) {
-    json["jobs"].push_back(
-        {{"run_id", job.run_id}, {"outcome", job.outcome}, {"agents", job.agents}});
-  }
+  json["unmet"] = unmet_json(run);
+  json["violations"] = violations_json(run);
+  json["jobs"] = jobs_json(run);
   json["accounts"] = hunt::accounts_json(run.accounts);
-  json["agents"] = ordered_json::array();
-  for (const scenario::AgentResult& agent : run.agents) {
-    ordered_json entry{{"node", agent.node}, {"run_id", agent.run_id}, {"outcome", agent.outcome}};
-    if (agent.exit_code) entry["exit_code"] = *agent.exit_code;
-    entry["ended_ns"] = agent.ended.time_since_epoch().count();
-    if (!agent.detail.empty()) entry["detail"] = agent.detail;
-    json["agents"].push_back(std::move(entry));
-  }
-  json["faults"] = ordered_json::array();
-  for (const scenario::InjectedFault& fault : run.faults) {
-    json["faults"].push_back({{"what", fault.what},
-                              {"at_ns", fault.at.time_since_epoch().count()},
-                              {"felt", fault.felt},
-                              {"entry", fault.entry}});
-  }
-  json["never_happened"] = ordered_json::array();
-  for (const scenario::NeverHappened& entry : run.never_happened) {
-    json["never_happened"].push_back(
-        {{"entry", entry.entry}, {"what", entry.what}, {"why", entry.why}});
-  }
+  json["agents"] = agents_json(run);
+  json["faults"] = faults_json(run);
+  json["never_happened"] = never_happened_json(run);
   json["coverage"] = run.coverage;
   return json;
 }

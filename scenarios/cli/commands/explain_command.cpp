@@ -99,6 +99,22 @@ std::vector<std::string> other_invariants(const report::Result& result,
   return others;
 }
 
+/// The whole explanation as JSON, or below its text the commands that explain the rest.
+void tell_others(const report::Explanation& explanation, const std::vector<std::string>& others,
+                 const ExplainFlags& flags) {
+  if (flags.json) {
+    nlohmann::ordered_json json = report::explanation_json(explanation);
+    json["also_violated"] = others;
+    std::cout << json.dump(2) << '\n';
+  } else if (!others.empty()) {
+    std::cout << "\nThe same run also violates:\n";
+    for (const std::string& other : others) {
+      std::cout << fmt::format("  {:<28} hooke explain {} --invariant {}\n", other, flags.path,
+                               other);
+    }
+  }
+}
+
 int explain(const ExplainFlags& flags) {
   scenario::Scenario scenario = scenario::load_scenario_file(flags.path);
   if (flags.seed) {
@@ -140,17 +156,7 @@ int explain(const ExplainFlags& flags) {
     std::cerr << flags.path << ": failed once and not a second time\n";
     return kHarnessFailed;
   }
-  if (flags.json) {
-    nlohmann::ordered_json json = report::explanation_json(*explanation);
-    json["also_violated"] = others;
-    std::cout << json.dump(2) << '\n';
-  } else if (!others.empty()) {
-    std::cout << "\nThe same run also violates:\n";
-    for (const std::string& other : others) {
-      std::cout << fmt::format("  {:<28} hooke explain {} --invariant {}\n", other, flags.path,
-                               other);
-    }
-  }
+  tell_others(*explanation, others, flags);
   if (!html.is_open()) return kAllHeld;
   report::PageContent page{&result, &scenario, &record, &player.invariants(), {*explanation}};
   for (const std::string& other : others) {

@@ -133,6 +133,15 @@ std::optional<hunt::Shrunk> search(const Player& player, const scenario::Scenari
                       });
 }
 
+/// How many runs the search took, and why it ended.
+std::string effort_of(const hunt::Shrunk& shrunk, std::chrono::nanoseconds elapsed) {
+  return fmt::format("\n{} runs in {}: {}\n\n", report::grouped(shrunk.runs),
+                     report::short_time(elapsed),
+                     shrunk.minimal  ? "without any line of it this failure is gone"
+                     : interrupted() ? "interrupted, it may become smaller still"
+                                     : "the budget was used up, it may become smaller still");
+}
+
 /// How the written scenario is judged.
 report::Result judged(const Player& player, const std::string& text, const std::string& out,
                       std::ostream& tell) {
@@ -196,12 +205,7 @@ int shrink(const ShrinkFlags& flags) {
     file << text;
     file.finish();
   }
-  tell << table(start, shrunk->scenario)
-       << fmt::format("\n{} runs in {}: {}\n\n", report::grouped(shrunk->runs),
-                      report::short_time(stopwatch.elapsed()),
-                      shrunk->minimal ? "without any line of it this failure is gone"
-                      : interrupted() ? "interrupted, it may become smaller still"
-                                      : "the budget was used up, it may become smaller still");
+  tell << table(start, shrunk->scenario) << effort_of(*shrunk, stopwatch.elapsed());
 
   const report::Result result = judged(player, text, flags.out, tell);
   const bool verified = result.run.harness_failure.empty() || target->invariant == "harness";
