@@ -9,7 +9,7 @@
 #include "scenarios/format/loader.h"
 #include "scenarios/format/writer.h"
 #include "scenarios/hunt/exploration.h"
-#include "scenarios/hunt/swarm.h"
+#include "scenarios/swarm/swarm.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace hooke;  // NOLINT

@@ -10,8 +10,8 @@
 
 #include "scenarios/format/loader.h"
 #include "scenarios/hunt/explorer.h"
-#include "scenarios/hunt/swarm.h"
 #include "scenarios/simulated/runner.h"
+#include "scenarios/swarm/swarm.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include "job.h"
 #include "scenarios/guest/guest_runner.h"
 #include "scenarios/hunt/explorer.h"
-#include "scenarios/hunt/swarm.h"
+#include "scenarios/swarm/swarm.h"
 
 namespace hooke::interop {
 namespace {

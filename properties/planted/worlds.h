@@ -12,7 +12,7 @@
 
 #include "model/variant/planted_table.h"
 #include "scenarios/hunt/explorer.h"
-#include "scenarios/hunt/swarm.h"
+#include "scenarios/swarm/swarm.h"
 
 namespace hooke::planted {
 

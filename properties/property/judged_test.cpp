@@ -13,7 +13,7 @@
 #include "model/variant/variant.h"
 #include "scenarios/hunt/accounts.h"
 #include "scenarios/hunt/explorer.h"
-#include "scenarios/hunt/swarm.h"
+#include "scenarios/swarm/swarm.h"
 #include "sim/kernel/kernel.h"
 
 namespace hooke::hunt {

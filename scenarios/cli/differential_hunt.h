@@ -2,7 +2,7 @@
 // hooke explore --differential: random worlds, each played by hooke's agents and by PyTorch's.
 
 #include "scenarios/cli/hunt.h"
-#include "scenarios/hunt/swarm.h"
+#include "scenarios/swarm/swarm.h"
 
 namespace hooke::cli {
 

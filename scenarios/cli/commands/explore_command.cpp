@@ -13,7 +13,7 @@
 #include "scenarios/format/json_reader.h"
 #include "scenarios/format/loader.h"
 #include "scenarios/hunt/explorer.h"
-#include "scenarios/hunt/swarm.h"
+#include "scenarios/swarm/swarm.h"
 
 namespace hooke::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include "model/observe/coverage_points.h"
 #include "scenarios/format/json_reader.h"
 #include "scenarios/hunt/explorer.h"
-#include "scenarios/hunt/swarm.h"
+#include "scenarios/swarm/swarm.h"
 
 namespace hooke::hunt {
 namespace {

@@ -1,4 +1,4 @@
-#include "scenarios/hunt/swarm.h"
+#include "scenarios/swarm/swarm.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

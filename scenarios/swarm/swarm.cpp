@@ -1,14 +1,14 @@
 // A world is drawn part by part, each from a stream of its own: adding a fault changes nothing in
 // the others.
-#include "scenarios/hunt/swarm.h"
+#include "scenarios/swarm/swarm.h"
 
 #include <algorithm>
 #include <array>
 
 #include "properties/invariants/core.h"
-#include "scenarios/hunt/draws.h"
-#include "scenarios/hunt/swarm_parts.h"
 #include "scenarios/simulated/healed_core.h"
+#include "scenarios/swarm/draws.h"
+#include "scenarios/swarm/swarm_parts.h"
 
 namespace hooke::hunt {
 namespace {

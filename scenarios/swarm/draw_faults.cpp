@@ -6,8 +6,8 @@
 
 #include "properties/invariants/invariant.h"
 #include "scenarios/format/vocabulary.h"
-#include "scenarios/hunt/draws.h"
-#include "scenarios/hunt/swarm_parts.h"
+#include "scenarios/swarm/draws.h"
+#include "scenarios/swarm/swarm_parts.h"
 
 namespace hooke::hunt {
 namespace {

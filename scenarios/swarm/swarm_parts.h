@@ -2,7 +2,7 @@
 // The parts of a world that have a file of their own. Each draws from streams of its own and adds
 // to what has been drawn before: protocol, cluster, workers, faults. Internal to swarm.cpp.
 
-#include "scenarios/hunt/swarm.h"
+#include "scenarios/swarm/swarm.h"
 #include "sim/kernel/choice.h"
 
 namespace hooke::hunt {

@@ -2,8 +2,8 @@
 #include <array>
 #include <string_view>
 
-#include "scenarios/hunt/draws.h"
-#include "scenarios/hunt/swarm_parts.h"
+#include "scenarios/swarm/draws.h"
+#include "scenarios/swarm/swarm_parts.h"
 #include "sim/port/process_host.h"
 
 namespace hooke::hunt {

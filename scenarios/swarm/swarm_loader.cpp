@@ -5,7 +5,7 @@
 #include "scenarios/format/json_reader.h"
 #include "scenarios/format/protocol_loader.h"
 #include "scenarios/format/vocabulary.h"
-#include "scenarios/hunt/swarm.h"
+#include "scenarios/swarm/swarm.h"
 
 namespace hooke::hunt {
 namespace {

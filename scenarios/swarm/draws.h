@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "scenarios/hunt/swarm.h"
+#include "scenarios/swarm/swarm.h"
 #include "sim/kernel/choice.h"
 
 namespace hooke::hunt {
