@@ -8,7 +8,7 @@
 namespace hooke::model {
 namespace {
 
-class NobodyHome final : public sim::AcceptHandler {
+class ResettingHandler final : public sim::AcceptHandler {
  public:
   void on_accept(std::unique_ptr<sim::Stream> stream) override { stream->reset(); }
 };
@@ -16,8 +16,8 @@ class NobodyHome final : public sim::AcceptHandler {
 }  // namespace
 
 sim::PortNumber probe_free_port(sim::Network& network) {
-  NobodyHome nobody;
-  const auto listener = network.listen(sim::PortNumber{0}, nobody);
+  ResettingHandler resetting;
+  const auto listener = network.listen(sim::PortNumber{0}, resetting);
   if (!listener) throw std::runtime_error("no port is free");
   HOOKE_CHECK(listener.value()->local().port.value != 0, "a port that is free has a number");
   return listener.value()->local().port;

@@ -60,9 +60,9 @@ class Draw {
     out["workers"] = {{"per_node", 1 + below(2)}, {"program", program}, {"peer_abort", "5s"}};
     for (std::uint64_t i = 0; i < nodes; ++i) {
       if (below(4) != 0) continue;
-      const std::string who =
+      const std::string worker =
           std::string(1, static_cast<char>('a' + i)) + "/0" + (below(4) == 0 ? "/*" : "");
-      out["workers"]["overrides"][who] = {{{"run", span(100, 3000)}}, {{"exit", 1 + below(5)}}};
+      out["workers"]["overrides"][worker] = {{{"run", span(100, 3000)}}, {{"exit", 1 + below(5)}}};
     }
     out["timeline"] = json::array();
     for (std::uint64_t left = below(4); left > 0; --left) {
@@ -135,11 +135,11 @@ json with_slow_starts(json scenario, sim::Random& random) {
   json& workers = scenario["workers"];
   const json own = workers.value("overrides", json::object());
   workers["overrides"] = json::object();
-  const auto later = [&](const std::string& who, json program) {
+  const auto later = [&](const std::string& worker, json program) {
     program.insert(program.begin(), json{{"run", span(60)}});
-    workers["overrides"][who] = std::move(program);
+    workers["overrides"][worker] = std::move(program);
   };
-  for (const auto& [who, program] : own.items()) later(who, program);
+  for (const auto& [worker, program] : own.items()) later(worker, program);
   // What the harness does comes as late as that, too.
   for (json& entry : scenario["timeline"]) {
     for (const char* when : {"at", "after"}) {
@@ -150,8 +150,8 @@ json with_slow_starts(json scenario, sim::Random& random) {
     if (!node.contains("start")) node["start"] = "0ms";
     delay(node["start"], 600);
     for (int rank = 0; rank < workers["per_node"]; ++rank) {
-      const std::string who = node["id"].get<std::string>() + "/" + std::to_string(rank) + "/*";
-      if (!own.contains(who)) later(who, workers["program"]);
+      const std::string worker = node["id"].get<std::string>() + "/" + std::to_string(rank) + "/*";
+      if (!own.contains(worker)) later(worker, workers["program"]);
     }
   }
   return scenario;

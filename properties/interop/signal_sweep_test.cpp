@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 constexpr const char* kWorker = R"([ "$1" = deaf ] && trap '' TERM; sleep 0.6; )"
                                 R"([ "$TORCHELASTIC_RESTART_COUNT" = 0 ] && exit 3; sleep 0.6)";
 
-TEST(SignalSweep, at_random_moments_nobody_hangs_and_nobody_is_left_behind) {
+TEST(SignalSweep, at_random_moments_no_agent_hangs_and_no_worker_is_left_behind) {
   const char* const given = std::getenv("HOOKE_SWEEP_MOMENTS");
   const int moments = given == nullptr ? 20 : std::max(1, std::atoi(given));
   run([&](Ports& ports, const fs::path& directory) {

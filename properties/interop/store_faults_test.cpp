@@ -61,7 +61,7 @@ sim::Buffer opening() {
   return model::Message(model::Query::validate).u32(model::kValidateMagic).take();
 }
 
-TEST(StoreFaults, without_a_free_descriptor_serves_whom_it_has_and_turns_others_away) {
+TEST(StoreFaults, without_a_free_descriptor_serves_the_clients_it_has_and_turns_others_away) {
   run([](Ports& ports, const fs::path& directory) {
     constexpr int kDescriptors = 40;
     const StoreProcess store(ports, directory, kDescriptors);
@@ -87,7 +87,7 @@ TEST(StoreFaults, without_a_free_descriptor_serves_whom_it_has_and_turns_others_
   });
 }
 
-TEST(StoreFaults, clients_that_never_finish_a_request_cost_little_and_hold_nobody_up) {
+TEST(StoreFaults, clients_that_never_finish_a_request_cost_little_and_hold_no_other_up) {
   run([](Ports& ports, const fs::path& directory) {
     const StoreProcess store(ports, directory);
     const auto client = store.client(ports);

@@ -102,7 +102,7 @@ class SignalSweep : public testing::TestWithParam<Sweep> {
   kernel::Kernel kernel_;
 };
 
-TEST_P(SignalSweep, nobody_hangs_and_nobody_is_left_behind) {
+TEST_P(SignalSweep, no_agent_hangs_and_no_worker_is_left_behind) {
   const Scenario reference = load(GetParam().scenario);
   Instants instants;
   const RunReport quiet = play(reference, instants);

@@ -71,12 +71,12 @@ void HardenedDynamicHandler::take_seat(MonotonicTime deadline) try {
 
 void HardenedDynamicHandler::when_abandoned(std::function<bool(std::int64_t, Store&)> was_the_end) {
   was_the_end_ = std::move(was_the_end);
-  hardened_.when_idle = [this] { leave_with_those_who_have(); };
+  hardened_.when_idle = [this] { leave_with_the_others(); };
 }
 
 /// Members whose store fails just when they end cannot close the rendezvous, and spares would wait
 /// for them in a round of their own.
-void HardenedDynamicHandler::leave_with_those_who_have() {
+void HardenedDynamicHandler::leave_with_the_others() {
   HandlerCore& core = *core_;
   const RendezvousState& state = core.holder->state();
   if (state.is_redundant(core.node)) {

@@ -137,7 +137,7 @@ TEST(Core, it_comes_to_a_round_once_and_not_again_and_again) {
 
 // ---- excuses
 
-TEST(Core, a_program_without_an_end_excuses_who_runs_it_and_its_peers) {
+TEST(Core, a_program_without_an_end_excuses_the_agent_that_runs_it_and_its_peers) {
   for (const std::string& endless : {std::string("*"), std::string("b"), std::string("b/0"),
                                      std::string("x,b/0/*"), std::string("a/*")}) {
     Script script = a_is_healed(endless);
@@ -178,7 +178,7 @@ TEST(Core, a_first_run_without_an_end_says_nothing_of_the_second) {
   EXPECT_THAT(told(script), HasSubstr("it runs its workers of round 1"));
 }
 
-TEST(Core, a_program_without_an_end_does_not_excuse_who_is_not_yet_in_a_round) {
+TEST(Core, a_program_without_an_end_does_not_excuse_an_agent_that_is_not_yet_in_a_round) {
   Script script = a_is_healed("*");
   script.at(150s).kill_agent("b").stops_workers("a").restarts("a", "membership_change");
   script.joining("a").at(5000s);
@@ -267,7 +267,7 @@ TEST(Core, a_member_that_is_broken_for_good_but_heard_excuses) {
   EXPECT_THAT(with_fault("disk_full", "b"), Not(IsEmpty())) << "no disk keeps workers waiting";
 }
 
-TEST(Core, a_member_that_nobody_hears_or_whose_fault_is_over_does_not) {
+TEST(Core, a_member_that_no_agent_hears_or_whose_fault_is_over_does_not) {
   EXPECT_THAT(with_fault("net_partition", "b <-> a store"), Not(IsEmpty()));
   EXPECT_THAT(with_fault("net_partition", "store -> b"), Not(IsEmpty()));
   EXPECT_THAT(with_fault("net_clog", "b"), Not(IsEmpty()));
@@ -307,7 +307,7 @@ TEST(Core, an_agent_that_is_about_to_end_and_one_that_shares_a_rank_are_none_of_
   EXPECT_THAT(two_on_one_node("c10d"), HasSubstr("it starts since"));
 }
 
-TEST(Core, who_waits_beside_a_round_of_an_outsider_that_does_no_work_may_do_so_until_it_gives_up) {
+TEST(Core, an_agent_beside_a_round_of_an_outsider_that_does_no_work_may_wait_until_it_gives_up) {
   const auto until = [](sim::Duration end, bool broken) {
     Script script;
     script.agent_starts("a").agent_starts("b").form(0, {"b"});
@@ -335,7 +335,7 @@ TEST(Core, a_spare_may_wait_while_all_seats_are_taken) {
   EXPECT_THAT(with_seats(3), HasSubstr("the agent on node c"));
 }
 
-TEST(Core, who_serves_the_store_may_do_so_while_another_agent_lives) {
+TEST(Core, the_store_may_be_served_while_another_agent_lives) {
   Script script = a_is_healed();
   script.worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").at(5000s);
   EXPECT_THAT(told(script), IsEmpty());

@@ -189,7 +189,7 @@ TEST(Formation, one_that_goes_because_the_others_are_cut_off_could_form_no_round
   }
 }
 
-TEST(Formation, who_hears_first_that_the_round_is_complete_was_one_of_those_that_formed_it) {
+TEST(Formation, the_agent_that_first_hears_that_the_round_is_complete_helped_to_form_it) {
   for (const char* const hindered : {"a", "c"}) {
     Script script = two_that_never_form();
     script.agent_starts("c").at(20s).fault(0, "net_delay", 0s, hindered);

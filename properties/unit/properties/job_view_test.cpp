@@ -55,7 +55,7 @@ TEST(JobView, an_agent_that_leaves_its_round_without_wanting_another_is_ending) 
   EXPECT_EQ(stage_after(true), Stage::joining);
 }
 
-TEST(JobView, joining_counts_who_waits_for_a_round_and_spares) {
+TEST(JobView, joining_counts_agents_that_wait_for_a_round_and_spares) {
   Script script = two_nodes_at_work();
   EXPECT_EQ(only_job(script).joining, 0);
   EXPECT_EQ(only_job(script).seated, 2);
@@ -104,7 +104,9 @@ TEST(JobView, a_job_is_decided_by_a_full_exit_barrier) {
   EXPECT_EQ(only_job(script).over, sim::WorldTime(6s));
 }
 
-TEST(JobView, who_is_done_is_no_member_of_a_group_that_meets_under_the_same_number_in_a_new_store) {
+TEST(
+    JobView,
+    an_agent_that_is_done_is_no_member_of_a_group_that_meets_under_the_same_number_in_a_new_store) {
   Script script;
   script.agent_starts("a").agent_starts("b").form(0, {"a", "b"}).at(5s).crash("a");
   script.agent_starts("a").serves_store("a", 29400).at(6s).enters_barrier("b").at(7s);
@@ -122,7 +124,7 @@ TEST(JobView, a_job_is_decided_by_a_failure_without_restart_and_not_by_one_with)
   EXPECT_EQ(only_job(script).over, sim::WorldTime(7s));
 }
 
-TEST(JobView, a_job_that_has_gone_on_is_not_decided_by_whom_it_has_left_behind) {
+TEST(JobView, a_job_that_has_gone_on_is_not_decided_by_agents_it_has_left_behind) {
   Script script = two_nodes_at_work();
   script.agent_starts("c").form(1, {"a", "c"});
   script.at(7s).emit("b", 100, ev::group_state, {"FAILED", 3});

@@ -78,7 +78,8 @@ TEST(StoreLinearizable, agents_that_hear_of_each_others_writes_keep_it) {
   EXPECT_THAT(talk.end(), IsEmpty());
 }
 
-TEST(StoreLinearizable, a_stale_read_breaks_it_and_names_who_had_replaced_what_was_read) {
+TEST(StoreLinearizable,
+     a_stale_read_breaks_it_and_names_the_writer_that_had_replaced_what_was_read) {
   Talk talk = of_one_mind();
   talk.at(4s).writes("b", 1, 2).at(6s).reads("c", 1).at(7s).reads("c", 2);
   const auto broken = talk.end();
@@ -156,7 +157,7 @@ TEST(StoreLinearizable, what_goes_on_while_stores_change_is_certain_of_neither) 
   EXPECT_THAT(talk.end(), IsEmpty());
 }
 
-TEST(StoreLinearizable, while_two_stores_serve_nobody_knows_who_is_where) {
+TEST(StoreLinearizable, while_two_stores_serve_it_is_unknown_which_agent_uses_which) {
   Talk talk = of_one_mind();
   talk.at(4s).script.serves_store("a", 29500);
   talk.at(5s).writes("a", 0, 8).reads("b", 1).at(6s).reads("a", 8).at(7s).reads("b", 1);
@@ -178,7 +179,7 @@ TEST(StoreLinearizable, keys_that_ended_too_soon_are_gone) {
   EXPECT_THAT(talk.end(), IsEmpty());
 }
 
-TEST(StoreLinearizable, a_state_that_nobody_wrote_for_hours_may_be_over) {
+TEST(StoreLinearizable, a_state_that_no_agent_wrote_for_hours_may_be_over) {
   Talk talk = of_one_mind();
   talk.at(3h).reads("b", 0).at(3h + 1s).writes("b", 0, 4);
   EXPECT_THAT(talk.end(), IsEmpty());

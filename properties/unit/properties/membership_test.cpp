@@ -52,7 +52,7 @@ TEST(RankSanity,
   }
 }
 
-TEST(RankSanity, those_who_hear_of_a_round_after_one_has_left_must_agree_all_the_same) {
+TEST(RankSanity, agents_that_hear_of_a_round_after_one_has_left_must_agree_all_the_same) {
   Script script;
   script.agent_starts("a").agent_starts("b").joining("a").joining("b").completed("a", 0, 3);
   script.emit("b", 100, ev::rendezvous_left, {"job", 0, 2});
@@ -61,7 +61,7 @@ TEST(RankSanity, those_who_hear_of_a_round_after_one_has_left_must_agree_all_the
               HasSubstr("node a (pid 100) was told a world of 2, but the agent on node b"));
 }
 
-TEST(RankSanity, who_hears_of_a_round_that_one_has_left_is_told_of_fewer) {
+TEST(RankSanity, an_agent_that_hears_of_a_round_that_one_has_left_is_told_of_fewer) {
   for (const bool one_left : {true, false}) {
     Script script;
     script.agent_starts("a").agent_starts("b").joining("a").joining("b").completed("a", 0, 3);

@@ -126,7 +126,7 @@ TEST(NormalRuns, the_store_host_may_leave_while_others_still_hear_of_the_full_ex
   expect_all_hold(script);
 }
 
-TEST(NormalRuns, a_short_partition_that_nobody_minds_keeps_every_invariant) {
+TEST(NormalRuns, a_short_partition_that_no_agent_minds_keeps_every_invariant) {
   Script script = two_nodes_at_work();
   script.at(20s).fault(0, "net_partition", 10s).at(30s).fault_over(0, "net_partition");
   script.at(60s).succeed({"a", "b"});

@@ -46,7 +46,7 @@ TEST(RegisterHistory, what_was_written_is_read_until_it_is_replaced) {
 TEST(RegisterHistory, a_read_of_what_was_replaced_before_is_stale) {
   EXPECT_THAT(wrong({write(0, 1, 0, 1), write(1, 2, 2, 3), read(1, 4, 5)}), ElementsAre(2));
 }
-TEST(RegisterHistory, a_read_of_what_nobody_had_written_yet_comes_from_nowhere) {
+TEST(RegisterHistory, a_read_of_what_no_agent_had_written_yet_comes_from_nowhere) {
   EXPECT_THAT(wrong({write(0, 1, 0, 1), read(2, 2, 3), write(1, 2, 4, 5)}), ElementsAre(1));
 }
 TEST(RegisterHistory, two_writes_over_one_value_lose_one_of_them) {
@@ -64,7 +64,7 @@ TEST(RegisterHistory, a_value_may_come_back) {
   stale.push_back(read(2, 8, 9));
   EXPECT_THAT(wrong(stale), ElementsAre(4));
 }
-TEST(RegisterHistory, whoever_writes_what_stands_there_changes_nothing) {
+TEST(RegisterHistory, a_write_of_what_stands_there_changes_nothing) {
   EXPECT_THAT(wrong({write(0, 1, 0, 1), write(1, 2, 2, 3), write(1, 2, 4, 5), read(2, 6, 7)}),
               IsEmpty());
 }
@@ -75,7 +75,7 @@ TEST(RegisterHistory, what_overlaps_may_have_happened_in_either_order) {
   EXPECT_THAT(wrong({write(0, 1, 0, 1), write(1, 2, 2, 6), read(1, 3, 5)}), IsEmpty());
   EXPECT_THAT(wrong({write(0, 1, 0, 1), write(1, 2, 2, 6), read(2, 3, 5)}), IsEmpty());
 }
-TEST(RegisterHistory, nobody_reads_the_old_after_another_has_read_the_new) {
+TEST(RegisterHistory, no_agent_reads_the_old_after_another_has_read_the_new) {
   EXPECT_THAT(wrong({write(0, 1, 0, 1), write(1, 2, 2, 9), read(2, 3, 4), read(1, 5, 6)}),
               ElementsAre(3));
 }

@@ -47,7 +47,7 @@ TEST(ToldRegister, writes_in_turn_are_explained) {
   EXPECT_THAT(told_of.unexplained(quiet(), 5), IsEmpty());
 }
 
-TEST(ToldRegister, a_read_of_a_replaced_value_names_who_replaced_it) {
+TEST(ToldRegister, a_read_of_a_replaced_value_names_the_writer_that_replaced_it) {
   ToldRegister told_of;
   told_of.take(told(1, Kind::write, 0, 7, 10));
   told_of.take(told(2, Kind::write, 7, 8, 20));

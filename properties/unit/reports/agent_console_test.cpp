@@ -71,7 +71,7 @@ TEST(AgentConsole, tells_what_the_agent_waits_for) {
       "hooke: round 3 is full: waits as a spare\n");
 }
 
-TEST(AgentConsole, of_a_job_that_fails_tells_who_ended_how_and_why_it_was_over) {
+TEST(AgentConsole, of_a_job_that_fails_tells_which_worker_ended_how_and_why_it_was_over) {
   const std::string text =
       told(R"("program": [{"run": "20s"}], "overrides": {"a/1/*": [{"run": "5s"}, {"exit": 3}]})");
   EXPECT_THAT(text, testing::HasSubstr("worker 1 (local rank 1, process "));

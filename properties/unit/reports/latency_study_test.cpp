@@ -42,7 +42,7 @@ TEST(LatencyStudy, is_the_same_each_time) {
   EXPECT_EQ(study_of({4}, 2, 600s).points[0].p50, study_of({4}, 2, 600s).points[0].p50);
 }
 
-TEST(LatencyStudy, of_a_size_that_lets_nobody_in_runs_one_seed_and_gives_no_latencies) {
+TEST(LatencyStudy, of_a_size_that_lets_no_node_in_runs_one_seed_and_gives_no_latencies) {
   // A store that takes half a second for each request cannot answer eight nodes within a second.
   const Study study = study_of({8}, 3, 1s, 500ms);
   const StudyPoint& point = study.points[0];

@@ -213,7 +213,7 @@ TEST(Job, a_worker_can_die_of_a_signal_of_its_own) {
   EXPECT_EQ(lines.with({"failure.reported", "status=-9"}).size(), 1U);
 }
 
-TEST(Job, a_worker_that_is_started_again_alone_meets_nobody) {
+TEST(Job, a_worker_that_is_started_again_alone_meets_no_other) {
   Scenario scenario = job(2);
   scenario.protocol.rendezvous.backend = "static";
   scenario.workers.program = {init(), collective(30, 1s), exit_with(0)};

@@ -93,7 +93,7 @@ TEST(Runner, the_order_of_ready_fibers_can_be_drawn_as_well) {
 
 // ---- how a run ends -----------------------------------------------------------------------------
 
-TEST(Runner, a_run_is_cut_at_its_time_limit_and_says_who_still_runs) {
+TEST(Runner, a_run_is_cut_at_its_time_limit_and_says_which_agents_still_run) {
   Scenario scenario = job(2);
   scenario.workers.program = {{WorkerStep::Kind::hang, {}, 0, 1}};
   scenario.time_limit = 100s;

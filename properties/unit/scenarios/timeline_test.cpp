@@ -166,7 +166,7 @@ TEST(Timeline, every_repeats_as_often_as_times_says) {
   }
 }
 
-TEST(Timeline, rank0_is_whoever_holds_it_when_the_entry_acts) {
+TEST(Timeline, rank0_is_the_worker_that_holds_it_when_the_entry_acts) {
   Scenario scenario = long_job(3);
   scenario.cluster.store_host = "b";
   scenario.timeline = {at(20s, "agent.kill", {"rank0"}), at(21s, "agent.kill", {"store_host"})};
@@ -178,7 +178,7 @@ TEST(Timeline, rank0_is_whoever_holds_it_when_the_entry_acts) {
   EXPECT_NE(report.agents.at(2).outcome, "killed");
 }
 
-TEST(Timeline, a_role_that_nobody_holds_yet_changes_nothing) {
+TEST(Timeline, a_role_that_no_node_holds_yet_changes_nothing) {
   Scenario scenario = job(2);
   TimelineEntry cut = at(0s, "net.partition", {"rank0"});
   scenario.timeline = {at(0s, "agent.kill", {"rank0"}), cut};
@@ -348,7 +348,7 @@ TEST(Timeline, a_scheduler_kills_an_agent_whose_health_check_says_that_it_is_not
   EXPECT_EQ(report.faults.at(0).felt, 2U) << "the probe, and the kill";
 }
 
-TEST(Timeline, a_scheduler_without_a_health_check_to_ask_kills_nobody) {
+TEST(Timeline, a_scheduler_without_a_health_check_to_ask_kills_no_node) {
   Scenario scenario = job(1);
   scenario.timeline = {at(0s, "sched.health_kill", {"a"})};
   EXPECT_EQ(outcomes(run_bare(scenario)), std::vector<std::string>{"a succeeded"});

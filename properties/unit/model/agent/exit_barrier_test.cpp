@@ -237,7 +237,7 @@ TEST(ExitBarrier, is_left_by_a_hardened_agent_without_which_the_others_have_gone
   EXPECT_EQ(left.at, 2s);
 }
 
-TEST(ExitBarrier, is_not_left_by_a_hardened_agent_before_others_who_were_there_have_left_it) {
+TEST(ExitBarrier, is_not_left_by_a_hardened_agent_before_others_that_were_there_have_left_it) {
   const Seen left = left_beside_another_round(false);
   EXPECT_EQ(left["result"], "timed_out");
   EXPECT_EQ(left.at, 61s);
@@ -258,7 +258,7 @@ void with_barriers(
   world.run();
 }
 
-TEST(ExitBarrier, opens_by_its_signatures_when_a_count_is_in_doubt_and_for_those_who_count) {
+TEST(ExitBarrier, opens_by_its_signatures_when_a_count_is_in_doubt_and_for_agents_that_count) {
   with_barriers([](MemoryStoreData& data, auto& first, auto& second) {
     data.next_sum_is_lost = true;
     first.arrive();
@@ -304,7 +304,7 @@ class ForgetfulStore final : public MemoryStore {
   int left_;
 };
 
-TEST(ExitBarrier, counts_nobody_twice_whose_store_comes_up_empty_meanwhile) {
+TEST(ExitBarrier, counts_no_agent_twice_whose_store_comes_up_empty_meanwhile) {
   for (int before = 0; before < 4; ++before) {
     world::TestWorld world;
     world.start(world.node("a"), "barrier", [&](Ports& ports) {
@@ -322,7 +322,7 @@ TEST(ExitBarrier, counts_nobody_twice_whose_store_comes_up_empty_meanwhile) {  /
   }
 }
 
-TEST(ExitBarrier, tells_whoever_comes_back_that_all_have_come_and_nobody_else) {
+TEST(ExitBarrier, tells_an_agent_that_comes_back_that_all_have_come_and_no_other) {
   with_barriers([](MemoryStoreData& data, auto& first, auto& second) {
     EXPECT_FALSE(first.have_all_come());
     first.arrive();

@@ -139,7 +139,7 @@ TEST(WorkerPool, a_pool_that_dies_takes_the_agent_along) {
             "error 1 RuntimeError: the worker pool has gone, and the workers are its own");
 }
 
-TEST(WorkerPool, whoever_speaks_another_language_is_cut_off_and_harms_nobody) {
+TEST(WorkerPool, a_peer_that_speaks_another_language_is_cut_off_and_harms_no_other) {
   PoolJob job(1);
   job.worker = exits(10s, 0);
   job.world->register_program("stranger", [](Ports& ports) {
@@ -186,7 +186,7 @@ TEST(Timers, a_queue_ends_a_worker_that_lets_its_deadline_pass) {
   EXPECT_EQ(job.status(), 0);
 }
 
-TEST(Timers, a_worker_that_nobody_told_of_a_queue_cannot_ask_it) {
+TEST(Timers, a_worker_that_was_told_of_no_queue_cannot_ask_it) {
   world::TestWorld test;
   test.world->register_program("lonely", [](Ports& ports) {
     EXPECT_THROW(static_cast<void>(TimerRegistry::with_builtins()

@@ -148,14 +148,14 @@ TEST(RankAssignment, identical_workers_need_no_exchange) {
   EXPECT_TRUE(exchange.job.store(1)->calls.empty());
 }
 
-TEST(RankAssignment, nobody_checks_that_identical_workers_are_identical) {
+TEST(RankAssignment, no_check_finds_identical_workers_that_differ) {
   Exchange exchange({{"default", 4}, {"default", 2}});
   for (Part& part : exchange.parts) part.spec.worker_identical = true;
   exchange.run();
   EXPECT_EQ(exchange.results(), (Texts{"[0, 8, 0, 8]", "[2, 4, 2, 4]"}));  // rank 2 twice
 }
 
-TEST(RankAssignment, an_agent_without_the_shortcut_waits_for_keys_that_nobody_writes) {
+TEST(RankAssignment, an_agent_without_the_shortcut_waits_for_keys_that_no_agent_writes) {
   Exchange exchange({{"default", 4}, {"default", 4}});
   exchange.parts[0].spec.worker_identical = true;
   exchange.run();

@@ -35,7 +35,7 @@ TEST(RestartBudget, the_agents_own_counts_down_and_knows_no_rounds) {
   EXPECT_EQ(budget->spend(7), std::nullopt);
 }
 
-TEST(RestartBudget, the_jobs_is_spent_once_per_round_by_whoever_comes_first) {
+TEST(RestartBudget, the_jobs_is_spent_once_per_round_by_the_agent_that_comes_first) {
   Budget test;
   test.with([&](Ports& ports) {
     const auto a = make_job_budget(2, std::make_shared<MemoryStore>(ports, test.data));
@@ -86,7 +86,7 @@ class ForgetfulAfterCheck final : public MemoryStore {
   bool forgets_ = true;
 };
 
-TEST(RestartBudget, nobody_waits_for_a_count_that_went_when_it_was_asked_for) {
+TEST(RestartBudget, no_agent_waits_for_a_count_that_went_when_it_was_asked_for) {
   Budget test;
   test.with([&](Ports& ports) {
     const auto store = std::make_shared<ForgetfulAfterCheck>(ports, test.data);
@@ -112,7 +112,7 @@ TEST(RestartBudget, what_a_store_that_came_up_empty_has_forgotten_is_spent_all_t
   });
 }
 
-TEST(RestartBudget, whoever_looks_tells_a_store_that_came_up_empty_what_he_knows) {
+TEST(RestartBudget, an_agent_that_looks_tells_a_store_that_came_up_empty_what_it_knows) {
   Budget test;
   test.with([&](Ports& ports) {
     const auto a = make_job_budget(2, std::make_shared<MemoryStore>(ports, test.data));
@@ -125,7 +125,7 @@ TEST(RestartBudget, whoever_looks_tells_a_store_that_came_up_empty_what_he_knows
   });
 }
 
-TEST(RestartBudget, who_goes_because_nothing_is_left_tells_those_who_have_begun_anew) {
+TEST(RestartBudget, an_agent_that_goes_because_nothing_is_left_tells_agents_that_have_begun_anew) {
   Budget test;
   test.with([&](Ports& ports) {
     const auto a = make_job_budget(1, std::make_shared<MemoryStore>(ports, test.data));
@@ -199,7 +199,7 @@ TEST(RestartBudget, without_rounds_every_restart_of_the_job_counts) {
 }
 
 RC_GTEST_PROP(RestartBudget,
-              whoever_fails_in_whatever_order_the_job_is_restarted_no_more_than_allowed, ()) {
+              in_whatever_order_agents_fail_the_job_is_restarted_no_more_than_allowed, ()) {
   const auto allowed = *rc::gen::inRange<std::int64_t>(0, 5);
   const auto failures = *rc::gen::container<std::vector<std::pair<int, int>>>(
       rc::gen::pair(rc::gen::inRange(0, 4), rc::gen::inRange(0, 8)));  // agent, rounds since

@@ -236,7 +236,7 @@ TEST(WorkerProcesses, hardened_ends_when_a_new_round_would_need_what_cannot_be_e
   EXPECT_EQ(job[0].rendezvous.joins, 1);
 }
 
-TEST(WorkerProcesses, those_started_before_one_that_cannot_be_started_belong_to_nobody) {
+TEST(WorkerProcesses, those_started_before_one_that_cannot_be_started_are_left_behind) {
   TestJob job;
   job[0].config.nproc_per_node = 2;
   job[0].config.max_restarts = 3;

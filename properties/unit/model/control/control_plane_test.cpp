@@ -78,7 +78,7 @@ TEST_F(ControlPlaneTest, answers_as_pytorchs_worker_server) {
   });
 }
 
-TEST_F(ControlPlaneTest, with_a_token_serves_nobody_who_does_not_show_it) {
+TEST_F(ControlPlaneTest, with_a_token_serves_no_client_that_does_not_show_it) {
   world_.start(world_.node("s"), "server", [](Ports& ports) {
     ControlPlane plane(ports);
     EXPECT_EQ(plane.serve(kPort, true, "s3cret"), kPort);
@@ -178,7 +178,7 @@ TEST_F(ControlPlaneTest, of_idle_clients_the_one_silent_longest_gives_way) {
   });
 }
 
-TEST_F(ControlPlaneTest, on_loopback_answers_nobody_from_another_machine) {
+TEST_F(ControlPlaneTest, on_loopback_answers_no_client_from_another_machine) {
   std::string refused, served;
   world_.start(world_.node("s"), "agent", [&](Ports& ports) {
     ControlPlane plane(ports);

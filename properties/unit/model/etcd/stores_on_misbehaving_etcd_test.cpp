@@ -75,7 +75,7 @@ TEST_F(EtcdMisbehaviourTest, a_count_that_failed_is_gone_on_with_when_it_is_aske
   });
 }
 
-TEST_F(EtcdMisbehaviourTest, who_reads_v2_by_quorum_sees_nothing_stale_and_takes_no_for_an_outage) {
+TEST_F(EtcdMisbehaviourTest, reads_of_v2_by_quorum_see_nothing_stale_and_take_no_for_an_outage) {
   v2([&](sim::Ports& ports, EtcdV2Client& usual) {
     EtcdOptions by_quorum = options(10s);
     by_quorum.by_quorum = true;
@@ -93,7 +93,7 @@ TEST_F(EtcdMisbehaviourTest, who_reads_v2_by_quorum_sees_nothing_stale_and_takes
   });
 }
 
-TEST_F(EtcdMisbehaviourTest, who_reads_v3_by_quorum_sees_nothing_stale) {
+TEST_F(EtcdMisbehaviourTest, reads_of_v3_by_quorum_see_nothing_stale) {
   v3([&](sim::Ports& ports, EtcdV3Client& usual) {
     EtcdOptions by_quorum = options(10s);
     by_quorum.by_quorum = true;

@@ -59,7 +59,7 @@ TEST(HeartbeatTable, beats_of_strangers_and_of_replaced_connections_do_not_count
   EXPECT_EQ(table.heard("v"), std::nullopt);
 }
 
-TEST(HeartbeatTable, whoever_has_said_that_no_beat_will_come_or_has_ended_is_not_missed) {
+TEST(HeartbeatTable, a_worker_that_said_that_no_beat_will_come_or_has_ended_is_not_missed) {
   HeartbeatTable table({5s, std::nullopt, 1s});
   for (const char* worker : {"done", "ended", "left"}) {
     table.expect(worker, at(0s));
@@ -71,7 +71,7 @@ TEST(HeartbeatTable, whoever_has_said_that_no_beat_will_come_or_has_ended_is_not
   EXPECT_EQ(table.take({"done", 3}, at(8s)), Reception::old);
 }
 
-TEST(HeartbeatTable, whoever_has_not_looked_has_not_listened) {
+TEST(HeartbeatTable, an_agent_that_has_not_looked_has_not_listened) {
   HeartbeatTable table({5s, std::nullopt, 1s});
   table.expect("w", at(0s));
   EXPECT_EQ(table.take({"w", 1}, at(1s)), Reception::counted);

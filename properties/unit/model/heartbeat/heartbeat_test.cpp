@@ -61,7 +61,7 @@ class Heartbeat : public testing::Test {
   std::vector<std::string> lost_;
 };
 
-TEST_F(Heartbeat, nobody_who_beats_is_lost_and_whoever_ends_orderly_is_not_missed) {
+TEST_F(Heartbeat, no_worker_that_beats_is_lost_and_one_that_ends_orderly_is_not_missed) {
   serve({"w"});
   std::uint64_t sent = 0;
   work("w", [&](Ports& ports, HeartbeatClient& client) {

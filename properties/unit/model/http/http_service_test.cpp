@@ -89,7 +89,7 @@ TEST(AnHttpService, goes_on_with_requests_that_came_while_one_waited) {
   });
 }
 
-TEST(AnHttpService, leaves_whoever_piles_up_requests_behind_one_that_waits) {
+TEST(AnHttpService, leaves_a_client_that_piles_up_requests_behind_one_that_waits) {
   std::vector<std::shared_ptr<HttpExchange>> waiting;
   const auto keep = [&](const std::shared_ptr<HttpExchange>& exchange) {
     waiting.push_back(exchange);

@@ -8,7 +8,7 @@ namespace {
 
 class AbandonedRounds : public DynamicHandlers, public testing::WithParamInterface<bool> {};
 
-TEST_P(AbandonedRounds, are_asked_how_they_ended_by_who_comes_to_take_their_seats) {
+TEST_P(AbandonedRounds, are_asked_how_they_ended_by_agents_that_come_to_take_their_seats) {
   const bool was_the_end = GetParam();
   serve("c10d");
   RendezvousParameters hardened = parameters(2, 2);

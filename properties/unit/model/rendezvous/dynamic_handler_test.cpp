@@ -82,7 +82,7 @@ TEST_F(DynamicHandlers, two_of_one_process_are_two_nodes) {
   run(1);
 }
 
-TEST_F(DynamicHandlers, who_waits_misses_no_last_call_however_short_where_hardened) {
+TEST_F(DynamicHandlers, a_waiting_agent_misses_no_last_call_however_short_where_hardened) {
   serve("c10d");
   RendezvousParameters own = parameters(1, 2);
   own.variant = Variant::hardened;
@@ -251,7 +251,7 @@ TEST_F(DynamicHandlers,
   EXPECT_EQ(failures, 3);
 }
 
-TEST_F(DynamicHandlers, two_who_write_equal_bytes_have_both_written) {  // R-38, S-5
+TEST_F(DynamicHandlers, two_agents_that_write_equal_bytes_have_both_written) {  // R-38, S-5
   serve("c10d");
   int wins = 0;
   node("a", parameters(1, 1), [&](Ports& ports, RendezvousHandler&) {

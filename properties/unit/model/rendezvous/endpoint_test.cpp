@@ -117,7 +117,7 @@ TEST(HostMatching, follows_an_alias_by_its_address) {
   EXPECT_TRUE(matches("10.0.0.1", alias, Variant::torch_1_13));
 }
 
-TEST(HostMatching, nobody_is_the_host_of_a_name_that_cannot_be_resolved) {
+TEST(HostMatching, no_agent_is_the_host_of_a_name_that_cannot_be_resolved) {
   EXPECT_FALSE(matches("store.example", [](world::TestWorld&) {}));
 }
 

@@ -56,7 +56,7 @@ class LegacyEtcdRuns : public testing::Test {
   bool done_ = false;
 };
 
-TEST_F(LegacyEtcdRuns, have_one_state_that_only_who_has_seen_it_replaces) {
+TEST_F(LegacyEtcdRuns, have_one_state_that_only_an_agent_that_has_seen_it_replaces) {
   with_etcd<LegacyEtcdRun>([](Ports&, LegacyEtcdRun& run, LegacyEtcdRun&) {
     EXPECT_TRUE(run.create({}, 60));
     EXPECT_FALSE(run.create({}, 60));
@@ -71,7 +71,7 @@ TEST_F(LegacyEtcdRuns, have_one_state_that_only_who_has_seen_it_replaces) {
   });
 }
 
-TEST_F(LegacyEtcdRuns, have_a_state_that_goes_when_nobody_renews_it) {
+TEST_F(LegacyEtcdRuns, have_a_state_that_goes_when_no_agent_renews_it) {
   with_etcd<LegacyEtcdRun>([](Ports& ports, LegacyEtcdRun& run, LegacyEtcdRun&) {
     EXPECT_TRUE(run.create({}, 5));
     sleep(ports, 7s);

@@ -62,7 +62,7 @@ JobRecord record_of(const std::optional<RendezvousView>& view) {
   return job_record("j", "c10d", view, sim::WallTime(std::chrono::seconds(130)));
 }
 
-TEST_F(Observer, of_a_job_nobody_knows_sees_nothing) {
+TEST_F(Observer, of_an_unknown_job_sees_nothing) {
   EXPECT_EQ(record_of(look()).status, JobStatus::unknown);
   EXPECT_EQ(data->calls, std::vector<std::string>{"check torch.rendezvous.j"});
 }

@@ -45,7 +45,7 @@ TEST(SignsOfLife, silence_counts_from_the_first_look_at_a_heartbeat) {
   });
 }
 
-TEST(SignsOfLife, who_has_not_looked_holds_no_silence_against_the_others_but_against_itself) {
+TEST(SignsOfLife, an_agent_that_has_not_looked_holds_the_silence_against_itself_alone) {
   at_node([](Ports& ports, SignsOfLife& signs) {
     signs.observe(with_heartbeats(1));
     sleep(ports, 60s);

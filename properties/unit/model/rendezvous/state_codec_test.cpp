@@ -195,7 +195,7 @@ TEST(EmptyState, has_the_size_that_is_known_of_both_versions) {
 
 // ---- versions ----
 
-TEST(StateTimes, keep_the_form_of_whoever_wrote_before) {
+TEST(StateTimes, keep_the_form_of_the_agent_that_wrote_before) {
   RendezvousState state;
   state.deadline = wall_us(1);
   for (const bool aware : {false, true}) {

@@ -94,7 +94,7 @@ TEST_F(Witness, tells_what_a_write_replaced) {
               ElementsAre("read ->3 1..0", "read ->3 9..8", "write 3>4 2..0", "write 4>5 2..0"));
 }
 
-TEST_F(Witness, keeps_what_it_knew_when_nobody_can_tell_whether_a_write_was_carried_out) {
+TEST_F(Witness, keeps_what_it_knew_when_it_is_unknown_whether_a_write_was_carried_out) {
   at(10s), reads(3);
   at(20s), witness.offered(Lines::of_round(4), false, ago(9s));
   at(30s), witness.offered(Lines::of_round(4), false, ago(9s));
@@ -199,7 +199,7 @@ TEST_F(Holder, tells_how_a_write_ended) {
   EXPECT_THAT(told_of(std::nullopt), ElementsAre("attempted 0", "read -"));
 }
 
-TEST_F(Holder, tells_of_a_write_that_failed_that_nobody_can_tell) {
+TEST_F(Holder, tells_of_a_write_that_failed_that_it_is_unknown) {
   Kinds kinds;
   StateHolder holder(clock, backend, settings, decisions, NodeRef(NodeDesc{"a", 1, 0}), &kinds, 0s);
   backend.on_write = [](const sim::Value&) -> std::optional<SetStateResult> {

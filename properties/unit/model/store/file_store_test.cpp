@@ -44,7 +44,7 @@ TEST_F(FileStore, writes_pytorchs_records) {
   });
 }
 
-TEST_F(FileStore, is_one_store_for_all_who_open_it) {
+TEST_F(FileStore, is_one_store_for_all_clients_that_open_it) {
   run([](sim::Ports& ports) {
     const auto one = open_file_store(ports, "/f"), other = open_file_store(ports, "/f");
     one->set("a", Value("1"));
@@ -67,7 +67,7 @@ TEST_F(FileStore, is_one_store_for_all_who_open_it) {
   });
 }
 
-TEST_F(FileStore, counts_those_who_have_it_open_and_those_who_had) {
+TEST_F(FileStore, counts_clients_that_have_it_open_and_clients_that_had) {
   run([](sim::Ports& ports) {
     auto one = open_file_store(ports, "/f");
     EXPECT_EQ(ports.files.read("/f").value(), kOneUser);
@@ -89,7 +89,7 @@ TEST_F(FileStore, counts_those_who_have_it_open_and_those_who_had) {
   });
 }
 
-TEST_F(FileStore, of_pytorch_1_13_counts_those_who_have_left_only) {
+TEST_F(FileStore, of_pytorch_1_13_counts_only_clients_that_have_left) {
   run([](sim::Ports& ports) {
     auto store = open_file_store(ports, "/f", FileStoreUser::counted_at_leave);
     EXPECT_FALSE(ports.files.exists("/f"));

@@ -146,7 +146,7 @@ TEST(TcpStore113, the_client_does_everything_the_protocol_needs) {
   });
 }
 
-TEST(TcpStoreDetection, tells_the_generations_apart_and_says_when_nobody_serves) {
+TEST(TcpStoreDetection, tells_the_generations_apart_and_says_when_no_server_is_there) {
   talk([](sim::Ports& ports) {
     const sim::Endpoint old{ports.network.host_name(), sim::PortNumber{1}};
     /// Hangs up as soon as anything comes, as a server of 1.13 does at 2.x' opening.

@@ -70,7 +70,7 @@ TEST(TcpStore, compare_set_keeps_pytorchs_rules_for_missing_and_present_keys) {
   EXPECT_EQ(answers, (std::vector<std::string>{"old", "0", "one", "one", "three", "three"}));
 }
 
-TEST(TcpStore, a_compare_set_that_misses_wakes_those_who_wait_for_the_absent_key) {
+TEST(TcpStore, a_compare_set_that_misses_wakes_the_clients_that_wait_for_the_absent_key) {
   StoreWorld world;
   std::string got = "not woken";
   world.client([&](sim::Ports& ports) { got = StoreWorld::connect(ports)->get("k").bytes(); });
@@ -278,7 +278,7 @@ TEST(TcpStore, counts_a_client_whose_connection_broke_as_one_that_is_about_to_co
   EXPECT_THAT(active, testing::ElementsAre(0, 1, 1, 0, 0));
 }
 
-TEST(TcpStore, nobody_listening_is_reported_no_earlier_than_the_timeout) {
+TEST(TcpStore, a_missing_server_is_reported_no_earlier_than_the_timeout) {
   StoreWorld world;
   sim::Duration took{};
   world.client([&](sim::Ports& ports) {
@@ -297,7 +297,7 @@ TEST(TcpStore, nobody_listening_is_reported_no_earlier_than_the_timeout) {
   EXPECT_LE(took, 40s);
 }
 
-TEST(TcpStore, nobody_listening_is_reported_in_time_by_a_hardened_client) {
+TEST(TcpStore, a_missing_server_is_reported_in_time_by_a_hardened_client) {
   StoreWorld world;
   sim::Duration took{};
   world.client([&](sim::Ports& ports) {

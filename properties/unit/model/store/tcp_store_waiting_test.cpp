@@ -30,11 +30,12 @@ TEST(TcpStoreServer, every_way_of_writing_a_key_wakes_its_waiters) {
   }
 }
 
-TEST(TcpStoreServer, a_compare_set_that_writes_nothing_wakes_those_who_wait_for_a_missing_key) {
+TEST(TcpStoreServer,
+     a_compare_set_that_writes_nothing_wakes_the_clients_that_wait_for_a_missing_key) {
   EXPECT_EQ(woken_by({"/k"}, compare_set("/k", "expected", "desired")), kStop);  // S-27
 }
 
-TEST(TcpStoreServer, reading_and_deleting_wake_nobody) {
+TEST(TcpStoreServer, reading_and_deleting_wake_no_client) {
   for (const std::string& other :
        {get("/k"), bytes_of(Message(Query::delete_key).text("/k")), list_of(Query::check, {"/k"}),
         list_of(Query::multi_get, {"/k"}), bytes_of(Message(Query::list_keys))}) {
@@ -74,7 +75,7 @@ TEST(TcpStoreServer, a_connection_with_an_open_wait_is_answered_as_any_other) {
             (Texts{"", number_text(1), kStop, value_text("v")}));
 }
 
-TEST(TcpStoreServer, whoever_wakes_himself_is_woken_before_he_is_answered) {
+TEST(TcpStoreServer, a_client_that_wakes_itself_is_woken_before_it_is_answered) {
   EXPECT_EQ(
       answers_to({wait_for({"/n"}), add("/n", 1), wait_for({"/k"}), compare_set("/k", "", "v")}),
       (Texts{"", kStop + number_text(1), "", kStop + value_text("v")}));
@@ -93,7 +94,7 @@ TEST(TcpStoreServer, a_cancelled_wait_is_over_and_cancelling_nothing_is_answered
   EXPECT_EQ(seen, (Texts{kCanceled, kCanceled, "", kStop}));
 }
 
-TEST(TcpStoreServer, whoever_cancels_takes_nothing_from_others_who_wait_for_the_same_key) {
+TEST(TcpStoreServer, a_client_that_cancels_takes_nothing_from_others_that_wait_for_the_same_key) {
   Texts seen;
   talk([&](sim::Ports& ports) {
     RawClient first(ports);
@@ -107,7 +108,7 @@ TEST(TcpStoreServer, whoever_cancels_takes_nothing_from_others_who_wait_for_the_
   EXPECT_EQ(seen, (Texts{"", kStop}));
 }
 
-TEST(TcpStoreServer, a_push_wakes_one_waiter_who_stays_registered) {
+TEST(TcpStoreServer, a_push_wakes_one_waiter_that_stays_registered) {
   Texts seen;
   talk([&](sim::Ports& ports) {
     RawClient first(ports);
@@ -166,7 +167,7 @@ TEST(TcpStoreServer, a_barrier_counts_in_a_plain_key_and_ends_with_the_last_arri
                          number_text(1)}));
 }
 
-TEST(TcpStoreServer, a_barrier_of_nobody_is_passed_at_once) {
+TEST(TcpStoreServer, a_barrier_for_no_member_is_passed_at_once) {
   EXPECT_EQ(answers_to({barrier_at("/b", 0), barrier_at("/b", -5), get("/b")}),
             (Texts{kStop, kStop, value_text("2")}));
 }
@@ -185,7 +186,7 @@ TEST(TcpStoreServer, any_write_to_its_counter_releases_a_barrier_early) {  // S-
   }
 }
 
-TEST(TcpStoreServer, the_first_arrival_does_not_wake_who_waits_for_the_counter) {  // S-32
+TEST(TcpStoreServer, the_first_arrival_does_not_wake_a_client_that_waits_for_the_counter) {  // S-32
   EXPECT_EQ(woken_by({"/b"}, barrier_at("/b", 2)), "");
   EXPECT_EQ(woken_by({"/b"}, barrier_at("/b", 1)), kStop);
 }

@@ -318,7 +318,7 @@ TEST_F(FileTimer, a_line_without_an_end_is_forgotten_and_the_next_one_read) {
   EXPECT_EQ(world_.events.starting_with("watchdog.failed").size(), 2U * 4U);
 }
 
-TEST_F(FileTimer, nobody_is_ended_for_a_number_that_is_no_process) {
+TEST_F(FileTimer, no_process_is_ended_for_a_number_that_is_no_process) {
   for (const Variant variant : {Variant::torch_1_13, Variant::torch_2_x, Variant::hardened}) {
     serve(variant, 30s);
     const Pid bystander = work("bystander", [](Ports& ports, FileTimerClient&) {

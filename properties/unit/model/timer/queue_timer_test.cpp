@@ -154,7 +154,7 @@ TEST_F(QueueTimer, without_a_server_the_worker_is_told) {
   EXPECT_EQ(code(worker), 32);
 }
 
-TEST_F(QueueTimer, a_malformed_line_ends_its_connection_and_nobody_else) {
+TEST_F(QueueTimer, a_malformed_line_ends_its_connection_and_no_other) {
   serve(2min);
   world_.start(node_, "stranger", [](Ports& ports) {
     auto stream = std::move(ports.network.connect({"localhost", kPort}, std::nullopt)).value();

@@ -65,7 +65,7 @@ TEST(Holdings, all_go_the_youngest_first_whatever_one_of_them_raises) {
   EXPECT_NO_THROW(holdings.release_all());
 }
 
-TEST(Holdings, whoever_releases_while_releasing_finds_nothing_left_to_do) {
+TEST(Holdings, a_release_while_releasing_finds_nothing_left_to_do) {
   Told told;
   Holdings holdings(told);
   int released = 0;

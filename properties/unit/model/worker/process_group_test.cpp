@@ -52,7 +52,7 @@ class ProcessGroupTest : public testing::Test {
   int programs_ = 0;
 };
 
-TEST_F(ProcessGroupTest, knows_who_it_is_from_init_to_destroy_and_not_before_or_after) {
+TEST_F(ProcessGroupTest, knows_its_rank_from_init_to_destroy_and_not_before_or_after) {
   std::vector<std::string> said;
   work(0, [&](Ports&, ProcessGroup& group) {
     const auto ask = [&] {

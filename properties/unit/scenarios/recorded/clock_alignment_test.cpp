@@ -50,7 +50,7 @@ TEST(ClockAlignment, says_so_when_no_constant_difference_explains_the_times) {
   EXPECT_THAT(clocks.behind, ElementsAre(0s, 0s));
 }
 
-TEST(ClockAlignment, a_round_that_two_completed_or_nobody_says_nothing) {
+TEST(ClockAlignment, a_round_that_two_completed_or_none_says_nothing) {
   std::vector<RoundTimes> rounds = round_of_two(1s, 7s);
   rounds[1].completed = at(6s);
   EXPECT_THAT(align_clocks(2, rounds).behind, ElementsAre(0s, 0s));

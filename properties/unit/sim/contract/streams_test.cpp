@@ -205,7 +205,7 @@ TEST_P(Streams, many_clients_are_served_by_one_thread) {
   });
 }
 
-TEST_P(Streams, connecting_to_nobody_is_refused) {
+TEST_P(Streams, connecting_without_a_listener_is_refused) {
   run([&](Ports& ports) {
     sim::PortNumber port;
     {
@@ -313,7 +313,7 @@ TEST_P(LocalStreams, a_socket_file_is_no_file_to_read_or_write) {
   });
 }
 
-TEST_P(LocalStreams, a_listener_without_its_path_is_found_by_nobody) {
+TEST_P(LocalStreams, a_listener_without_its_path_is_found_by_no_client) {
   run([&](Ports& ports) {
     const std::string path = socket_path(ports);
     AnsweringServer first(world::echo);

@@ -131,7 +131,7 @@ TEST(Kernel, a_wake_between_ticket_and_park_is_not_lost) {
   EXPECT_TRUE(reached);
 }
 
-TEST(Kernel, a_stale_ticket_wakes_nobody) {
+TEST(Kernel, a_stale_ticket_wakes_no_fiber) {
   TestKernel test;
   sim::ParkTicket old;
   bool second = false;

@@ -145,7 +145,7 @@ TEST(Schedule, delays_hold_a_fiber_up_in_virtual_time_while_others_go_on) {
   EXPECT_TRUE(somebody_was_late);
 }
 
-TEST(Schedule, who_is_killed_while_it_is_held_up_is_gone_at_once) {
+TEST(Schedule, a_fiber_that_is_killed_while_it_is_held_up_is_gone_at_once) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     TestKernel test(seed, {Strategy::delays, 1000});
     FiberGroup victims(test.kernel);

@@ -65,7 +65,7 @@ TEST(Clocks, a_slow_clock_never_wakes_a_sleeper_too_early) {
   }
 }
 
-TEST(Clocks, a_jump_moves_the_wall_clock_once_and_wakes_nobody) {
+TEST(Clocks, a_jump_moves_the_wall_clock_once_and_wakes_no_fiber) {
   TestWorld test;
   const NodeId a = test.node("a");
   const auto fault = test.inject_at(seconds(15), FaultKind::clock_jump, [a](Fault& f) {
@@ -125,7 +125,7 @@ TEST(Clocks, two_overlapping_freezes_last_until_the_later_end) {
   EXPECT_EQ(sleep_and_read(test, a, seconds(10), 1).at(0).world, seconds(32));
 }
 
-TEST(Clocks, a_new_drift_reaches_those_who_already_sleep) {
+TEST(Clocks, a_new_drift_reaches_fibers_that_already_sleep) {
   TestWorld test;
   const NodeId a = test.node("a");
   const auto fault = test.inject_at(seconds(5), FaultKind::clock_drift, [a](Fault& f) {

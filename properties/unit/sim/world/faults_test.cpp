@@ -116,7 +116,7 @@ TEST(Faults, two_nodes_of_one_name_and_a_clock_that_stands_are_refused) {
   EXPECT_EQ(test.world->node_count(), 1U);
 }
 
-TEST(Faults, a_crash_of_a_node_without_processes_is_felt_by_nobody) {
+TEST(Faults, a_crash_of_a_node_without_processes_is_felt_by_no_process) {
   TestWorld test;
   const NodeId a = test.node("a");
   const FaultId crash = test.inject(FaultKind::node_crash, [a](Fault& f) { f.node = a; });

@@ -52,7 +52,7 @@ TEST(Network, localhost_in_all_its_spellings_is_the_asking_node_itself) {
   EXPECT_EQ(seen, wanted);
 }
 
-TEST(Network, names_and_addresses_that_nobody_has_cannot_be_resolved) {
+TEST(Network, names_and_addresses_that_no_node_has_cannot_be_resolved) {
   TestWorld test;
   Lines faults;
   test.start(test.node("a"), "client", [&](Ports& ports) {

@@ -224,7 +224,7 @@ TEST(Process, its_number_is_reused_when_the_fault_says_so_and_only_when_it_is_fr
   EXPECT_EQ(test.world->felt(reuse), 1U);
 }
 
-TEST(Process, a_signal_for_a_reused_number_hits_the_new_owner_and_the_trace_shows_whom) {
+TEST(Process, a_signal_for_a_reused_number_hits_the_new_owner_and_the_trace_names_it) {
   TestWorld test;
   const NodeId a = test.node("a");
   test.world->register_program("short", [](Ports&) { return 0; });

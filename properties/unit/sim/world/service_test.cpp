@@ -287,7 +287,7 @@ TEST(Service, a_lost_reply_takes_no_answer_of_another_client_with_it) {
   EXPECT_EQ(seen, (Lines{"woken", "<connection reset>"}));
 }
 
-TEST(Service, faults_of_a_port_nobody_uses_are_not_felt) {
+TEST(Service, faults_of_an_unused_port_are_not_felt) {
   Served served({});
   std::vector<FaultId> faults;
   for (const FaultKind kind : {FaultKind::service_slow, FaultKind::service_stop,

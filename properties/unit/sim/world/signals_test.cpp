@@ -311,7 +311,7 @@ TEST(Signals, to_a_process_that_is_not_there_are_refused_and_not_felt) {
   for (const auto& fault : {late, exit, pause}) EXPECT_EQ(victim.test.world->felt(*fault), 0U);
 }
 
-TEST(Signals, to_a_group_reach_all_its_members_and_nobody_else) {
+TEST(Signals, to_a_group_reach_all_its_members_and_no_other_process) {
   TestWorld test;
   const NodeId a = test.node("a");
   const auto forever = [](Ports& ports) {
