@@ -62,8 +62,8 @@ ElasticAgent::ElasticAgent(const AgentParts& parts, const ElasticAgentMakers& ma
                                   [this](const WatchdogEvent& event) { reports_.watchdog(event); },
                                   spec_.planted})),
       health_check_(ports_),
-      heartbeats_(ports_, spec_.heartbeats, spec_.monitor_interval, spec_.planted),
-      starts_(makers_.starts({ports_, spec_, group_, handler_, heartbeats_})),
+      heartbeats_(makers_.heartbeats(ports_, spec_)),
+      starts_(makers_.starts({ports_, spec_, group_, handler_, *heartbeats_})),
       job_(ports_, spec_, handler_, group_, policy_),
       exit_wait_(ports_, spec_, handler_, group_, [this] { return job_.has_failed(group_.round); }),
       membership_(ports_, spec_, handler_, group_, exit_wait_, job_),
@@ -167,7 +167,7 @@ bool ElasticAgent::goes_on_after(RunResult& result) {
   if (silent) result.failures = silent_workers();
   // An agent that cannot be ended holds on to what those started anew would need.
   const bool stops =
-      context_->has_abandoned() || (silent && heartbeats_.policy() == HeartbeatPolicy::stop);
+      context_->has_abandoned() || (silent && heartbeats_->policy() == HeartbeatPolicy::stop);
   if (result.failed() && !stops && job_.fails_for_a_departure()) {
     ++attempt_.incarnation;
     if (restart_failed_group("member_left", {})) return true;
@@ -247,8 +247,8 @@ std::optional<RunResult> ElasticAgent::monitor() {
 }
 
 std::optional<RunResult> ElasticAgent::look_at_heartbeats() {
-  silent_ = heartbeats_.look(*context_);
-  if (!silent_.empty() && heartbeats_.policy() != HeartbeatPolicy::mark) {
+  silent_ = heartbeats_->look(*context_);
+  if (!silent_.empty() && heartbeats_->policy() != HeartbeatPolicy::mark) {
     return RunResult{WorkerState::unhealthy, {}};
   }
   enter(silent_.empty() ? WorkerState::healthy : WorkerState::unhealthy);
@@ -362,7 +362,7 @@ void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace,
   const bool guards_on = planted(Planted::timer_guards_while_stopping);
   if (!guards_on) timers_->stop();  // before the workers: what they still guard has no server then
   health_check_.stop();
-  heartbeats_.stop();
+  heartbeats_->stop();
   if (context_ != nullptr) {
     context_->close(signal, grace, meanwhile);
   } else if (meanwhile) {

@@ -23,6 +23,7 @@ namespace hooke::model {
 
 /// What an agent is made with: PyTorch's parts, or what mends them.
 struct ElasticAgentMakers {
+  std::unique_ptr<HeartbeatWatch> (*heartbeats)(sim::Ports& ports, const WorkerSpec& spec);
   std::unique_ptr<WorkerStarts> (*starts)(const WorkerStartParts& parts);
   /// `launcher` outlives the context.
   std::unique_ptr<ProcessContext> (*context)(sim::Ports& ports, ProcessLauncher& launcher,
@@ -94,7 +95,7 @@ class ElasticAgent final : public Agent {
   std::unique_ptr<WorkerTimers> timers_;
   HealthCheck health_check_;
   std::optional<sim::WallTime> silent_since_;  ///< see WorkerSpec::silent_in_exit_barrier
-  HeartbeatWatch heartbeats_;
+  std::unique_ptr<HeartbeatWatch> heartbeats_;
   std::unique_ptr<WorkerStarts> starts_;
   JobStanding job_;
   ExitWait exit_wait_;

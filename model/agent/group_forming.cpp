@@ -70,7 +70,7 @@ std::vector<WorkerStart> ElasticAgent::worker_starts() {
   for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
     ranks.push_back(group_.ranks.base_rank + i);
   }
-  heartbeats_.start(ranks);
+  heartbeats_->start(ranks);
   return starts_->all(attempt_);
 }
 
@@ -85,7 +85,7 @@ void ElasticAgent::start_workers() {
   install_signal_handlers();
   context_->start();
   for (std::int64_t i = 0; i < spec_.local_world_size; ++i) tell_started(i);
-  heartbeats_.announce(*context_);
+  heartbeats_->announce(*context_);
   ports_.fault_point.reach("agent.workers_started");
 }
 
