@@ -50,23 +50,19 @@ std::string_view to_string(WorkerState state) {
   return "?";
 }
 
-ElasticAgent::ElasticAgent(const AgentParts& parts, const ElasticAgentMakers& makers)
-    : ports_(parts.ports),
-      spec_(parts.spec),
-      handler_(parts.handler),
-      policy_(parts.policy),
-      launcher_(parts.launcher),
-      makers_(makers),
+ElasticAgent::ElasticAgent(const AgentParts& parts, ElasticAgentKit kit)
+    : kit_(std::move(kit)),
+      ports_(kit_.core->ports),
+      spec_(kit_.core->spec),
+      handler_(kit_.core->handler),
+      group_(kit_.core->group),
+      attempt_(kit_.core->attempt),
       reports_(ports_, spec_, handler_, group_, parts.observers),
+      launcher_(parts.launcher),
       timers_(parts.timers.watch({ports_, spec_.variant,
                                   [this](const WatchdogEvent& event) { reports_.watchdog(event); },
                                   spec_.planted})),
       health_check_(ports_),
-      heartbeats_(ports_, spec_.heartbeats, spec_.monitor_interval, spec_.planted),
-      starts_(makers_.starts({ports_, spec_, group_, handler_, heartbeats_})),
-      job_(ports_, spec_, handler_, group_, policy_),
-      exit_wait_(ports_, spec_, handler_, group_, [this] { return job_.has_failed(group_.round); }),
-      membership_(ports_, spec_, handler_, group_, exit_wait_, job_),
       handlers_installed_(spec_.signals_caught) {
   if (gives_up_the_uninterruptible(spec_.variant)) {
     uninterruptible_limit_ = uninterruptible_limit(ports_.processes.environment());
@@ -76,13 +72,6 @@ ElasticAgent::ElasticAgent(const AgentParts& parts, const ElasticAgentMakers& ma
   if (spec_.monitor_interval <= 0s)
     throw std::invalid_argument("the monitor interval must be greater than zero");
   if (spec_.command.empty()) throw std::invalid_argument("there must be a command to run");
-  if (hardened()) {
-    // Those at work may have begun anew in a store that came up empty.
-    handler_.when_waiting([this] { job_.look_again(); });
-    handler_.when_abandoned([this](std::int64_t round, Store& store) {
-      return job_.has_failed(round) || ExitBarrier(store, 0, 0, kTerminalState).has_been_passed();
-    });
-  }
 }
 
 bool ElasticAgent::handles(sim::Signal signal) const {
@@ -97,13 +86,13 @@ std::optional<RunResult> ElasticAgent::run() {
     try {
       const sim::MonotonicTime begin = ports_.clock.monotonic_now();
       result = reports_.metrics().profile("SimpleElasticAgent.run", [&] { return invoke_run(); });
-      reports_.ended(*result, job_.remaining_restarts(), ports_.clock.monotonic_now() - begin);
+      reports_.ended(*result, kit_.restarts->remaining(), ports_.clock.monotonic_now() - begin);
     } catch (const RendezvousGracefulExitError&) {
       // A spare of a job that is over: no result.
     } catch (const SignalException& error) {
       if (handles(error.signal())) {
         // Another signal inside this shutdown escapes, and what follows below starts it anew.
-        shutdown_at_end(error.signal(), [this] { job_.say_goodbye(); });
+        stop_for_signal(error.signal());
         shut_down = true;
       }
       throw;
@@ -127,55 +116,29 @@ RunResult ElasticAgent::invoke_run() {
   }
 }
 
-sim::Duration ElasticAgent::monitor_interval() const {
-  if (planted(Planted::agent_monitors_ten_times)) return spec_.monitor_interval / 10;
-  if (planted(Planted::agent_monitors_seldom)) return spec_.monitor_interval * 10;
-  return spec_.monitor_interval;
-}
-
-/// With the workers here all is well; they are started anew if the other agents call for it. A
-/// result: of what has failed here while these were asked.
 std::optional<RunResult> ElasticAgent::look_at_the_others() {
-  reports_.looked(group_.state, job_.remaining_restarts());
-  std::optional<RunResult> result;
-  const char* cause = nullptr;
-  std::exception_ptr over;
-  try {
-    cause = membership_.cause_to_restart(attempt_);
-  } catch (const RendezvousClosedError&) {
-    over = std::current_exception();
-  } catch (const RendezvousJobLostError&) {
-    over = std::current_exception();
-  }
-  if (over != nullptr) {
-    // It may have been the first of all failures: it is told.
-    if (hardened()) result = monitor();
-    if (!result || !result->failed()) std::rethrow_exception(over);
-  }
+  reports_.looked(group_.state, kit_.restarts->remaining());
+  const char* const cause = kit_.membership->cause_to_restart();
   check_signals(ports_);
-  if (cause != nullptr) {
-    ++attempt_.incarnation;
-    restart_workers(cause);
-  }
-  return result;
+  follow(cause);
+  return std::nullopt;
 }
 
-/// The workers are done, have failed, or are silent. False: that is the end.
+void ElasticAgent::follow(const char* cause) {
+  if (cause == nullptr) return;
+  ++attempt_.incarnation;
+  restart_workers(cause);
+}
+
 bool ElasticAgent::goes_on_after(RunResult& result) {
-  const std::int64_t before = job_.remaining_restarts();  // of this failure
+  const std::int64_t before = kit_.restarts->remaining();  // of this failure
   const bool silent = result.state == WorkerState::unhealthy && !silent_.empty();
   if (silent) result.failures = silent_workers();
   // An agent that cannot be ended holds on to what those started anew would need.
   const bool stops =
-      context_->has_abandoned() || (silent && heartbeats_.policy() == HeartbeatPolicy::stop);
-  if (result.failed() && !stops && job_.fails_for_a_departure()) {
-    ++attempt_.incarnation;
-    if (restart_failed_group("member_left", {})) return true;
-    enter(WorkerState::failed);
-    return false;
-  }
+      context_->has_abandoned() || (silent && kit_.heartbeats->policy() == HeartbeatPolicy::stop);
   const RestartDecision decision = (result.failed() || silent) && !stops
-                                       ? job_.decide(result, attempt_.restart_count)
+                                       ? kit_.restarts->decide(result, attempt_.restart_count)
                                        : RestartDecision{RestartScope::none, {}, ""};
   if (decision.scope == RestartScope::failed_workers && !silent) {
     reports_.looked(WorkerState::healthy, before);
@@ -186,25 +149,16 @@ bool ElasticAgent::goes_on_after(RunResult& result) {
   reports_.looked(result.state, before);
   if (result.state == WorkerState::succeeded) return !finish(result);
   if (decision.scope != RestartScope::none) {
-    if (!planted(Planted::agent_restart_not_counted)) ++attempt_.restart_count;
+    count_restart();
     attempt_.incarnation = 0;
-    const char* const cause = silent ? "heartbeat_loss" : "worker_failure";
-    if (restart_failed_group(cause, decision.delay)) return true;
-    enter(WorkerState::failed);
-    return false;
+    return restart_group(silent ? "heartbeat_loss" : "worker_failure", decision.delay);
   }
   give_up(result, silent);
   return false;
 }
 
 void ElasticAgent::give_up(RunResult& result, bool silent) {
-  bool told = true;
-  if (hardened()) {
-    result.job_goes_on = handler_.successor() == Successor::complete;
-    if (!result.job_goes_on) told = job_.give_up();
-  }
-  shutdown(sim::Signal::term, spec_.grace());
-  if (!told) job_.insist_that_it_is_given_up();
+  stop_for_good(result);
   if (silent) {  // as they are now
     result.state = WorkerState::failed;
     result.failures = silent_workers();
@@ -213,31 +167,24 @@ void ElasticAgent::give_up(RunResult& result, bool silent) {
   if (waits_for_others_after_a_failure(spec_.variant)) static_cast<void>(exit_barrier());
 }
 
-/// Waits for the others when the workers are done. False when these have been started anew: others
-/// of the group have failed, want another round, and cannot have it without this node.
-bool ElasticAgent::finish(RunResult& result) {
-  const std::string_view how = exit_barrier();
-  if (!spec_.looks_up_in_exit_barrier()) return true;
-  const bool decided = how == "passed" || how == "closed";
-  result.job_goes_on = !decided || membership_.others_have_gone_on(how);
-  if (how != "others_return") return true;
-  try {
-    ++attempt_.incarnation;
-    restart_workers(membership_.cause_to_follow());
-    return false;
-  } catch (const RendezvousError&) {
-    return true;  // too late for another round: what had been done is done
-  }
+void ElasticAgent::stop_for_good(RunResult&) {
+  shutdown(sim::Signal::term, grace());
+}
+
+/// Whatever the others do meanwhile.
+bool ElasticAgent::finish(RunResult&) {
+  static_cast<void>(exit_barrier());
+  return true;
 }
 
 std::optional<RunResult> ElasticAgent::monitor() {
   HOOKE_CHECK(context_ != nullptr, "only started workers are watched");
   std::optional<ProcessesResult> ended =
-      policy_.restarts_single_workers() ? context_->poll_each() : context_->poll();
+      kit_.core->policy.restarts_single_workers() ? context_->poll_each() : context_->poll();
   if (!ended && uninterruptible_limit_ && context_->is_stuck_for(*uninterruptible_limit_)) {
     silent_.clear();
     // Workers started anew beside it would need what it holds on to (a GPU, a port).
-    job_.forfeit_restarts();
+    kit_.restarts->forfeit();
     reports_.restarts(spec_.max_restarts);
     return RunResult{WorkerState::unhealthy, {}};
   }
@@ -247,8 +194,8 @@ std::optional<RunResult> ElasticAgent::monitor() {
 }
 
 std::optional<RunResult> ElasticAgent::look_at_heartbeats() {
-  silent_ = heartbeats_.look(*context_);
-  if (!silent_.empty() && heartbeats_.policy() != HeartbeatPolicy::mark) {
+  silent_ = kit_.heartbeats->look(*context_);
+  if (!silent_.empty() && kit_.heartbeats->policy() != HeartbeatPolicy::mark) {
     return RunResult{WorkerState::unhealthy, {}};
   }
   enter(silent_.empty() ? WorkerState::healthy : WorkerState::unhealthy);
@@ -292,11 +239,6 @@ void ElasticAgent::initialize_workers() {
   });
 }
 
-void ElasticAgent::rendezvous() {
-  bool again = false;
-  while (!form_group(again)) again = true;
-}
-
 void ElasticAgent::pause(sim::Duration delay) {
   if (delay <= 0s) return;
   ports_.trace.emit(events::restart_delayed, {delay, group_.round});
@@ -310,23 +252,20 @@ void ElasticAgent::restart_failed(const ProcessFailures& failures, sim::Duration
   reports_.restarts(attempt_.restart_count);
   for (const ProcessFailure& failure : failures) {
     ports_.trace.emit(events::worker_restarting, {failure.pid.value, failure.local_rank,
-                                                  failure.rank, job_.remaining_restarts()});
+                                                  failure.rank, kit_.restarts->remaining()});
   }
   pause(delay);
   for (const ProcessFailure& failure : failures) {
-    context_->start_again(starts_->one(failure.local_rank, attempt_));
+    context_->start_again(kit_.starts->one(failure.local_rank, attempt_));
     tell_started(failure.local_rank);
   }
 }
 
 void ElasticAgent::restart_workers(const char* cause, sim::Duration delay) {
-  ports_.trace.emit(events::group_restarting, {cause, job_.remaining_restarts(), group_.round});
+  ports_.trace.emit(events::group_restarting, {cause, kit_.restarts->remaining(), group_.round});
   reports_.metrics().profile("SimpleElasticAgent._restart_workers", [&] {
-    reports_.metrics().profile("LocalElasticAgent._stop_workers", [&] {
-      if (!planted(Planted::agent_old_workers_left_running))
-        shutdown(sim::Signal::term, spec_.grace());
-    });
-    if (!spec_.signals_interrupt_stopping()) check_signals(ports_);
+    reports_.metrics().profile("LocalElasticAgent._stop_workers", [&] { stop_workers(); });
+    after_stopping();
     if (context_->has_abandoned()) {
       throw std::runtime_error("a worker cannot be ended: it is asleep in the kernel (state D)");
     }
@@ -336,43 +275,37 @@ void ElasticAgent::restart_workers(const char* cause, sim::Duration delay) {
   });
 }
 
-/// False when the others have ended the job meanwhile: a hardened agent then reports the failure
-/// that it wanted to restart for, which may be the first of all, and not that it came too late.
-bool ElasticAgent::restart_failed_group(const char* cause, sim::Duration delay) {
-  try {
-    restart_workers(cause, delay);
-    return true;
-  } catch (const RendezvousClosedError&) {
-    if (!hardened()) throw;
-    return false;
-  }
+bool ElasticAgent::restart_group(const char* cause, sim::Duration delay) {
+  restart_workers(cause, delay);
+  return true;
 }
 
 std::string_view ElasticAgent::exit_barrier() {
   ports_.fault_point.reach("agent.exit_barrier");
   if (spec_.silent_in_exit_barrier) silent_since_ = ports_.clock.wall_now();
-  return exit_wait_.wait();
+  return kit_.exit_wait->wait();
 }
 
 void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace,
                             const std::function<void()>& meanwhile) {
   ports_.fault_point.reach("agent.stopping");
-  // One that came during a deaf wait which then failed.
-  if (spec_.signals_interrupt_stopping()) check_signals(ports_);
-  const bool guards_on = planted(Planted::timer_guards_while_stopping);
-  if (!guards_on) timers_->stop();  // before the workers: what they still guard has no server then
+  before_stopping();
+  stop_timers();  // before the workers: what they still guard has no server then
   health_check_.stop();
-  heartbeats_.stop();
+  kit_.heartbeats->stop();
   if (context_ != nullptr) {
     context_->close(signal, grace, meanwhile);
   } else if (meanwhile) {
     meanwhile();
   }
-  if (guards_on) timers_->stop();
+}
+
+/// One that came during a deaf wait which then failed.
+void ElasticAgent::before_stopping() {
+  check_signals(ports_);
 }
 
 void ElasticAgent::shutdown_at_end(sim::Signal signal, const std::function<void()>& meanwhile) {
-  if (planted(Planted::agent_ends_before_workers)) return;
   shutdown(signal, spec_.grace_at_end(), meanwhile);
 }
 

@@ -2,6 +2,7 @@
 // The elastic agent: keeps a group of local workers running through rounds
 // (torch/distributed/elastic/agent/server/api.py:SimpleElasticAgent, local_elastic_agent.py).
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,11 +10,12 @@
 #include <vector>
 
 #include "model/agent/agent.h"
+#include "model/agent/agent_core.h"
 #include "model/agent/exit_wait.h"
 #include "model/agent/health_check.h"
 #include "model/agent/heartbeat_watch.h"
-#include "model/agent/job_standing.h"
 #include "model/agent/membership_watch.h"
+#include "model/agent/restarts.h"
 #include "model/agent/worker_group.h"
 #include "model/agent/worker_starts.h"
 #include "model/worker/process_context.h"
@@ -21,20 +23,25 @@
 
 namespace hooke::model {
 
-/// What an agent is made with: PyTorch's parts, or what mends them.
-struct ElasticAgentMakers {
-  std::unique_ptr<WorkerStarts> (*starts)(const WorkerStartParts& parts);
+/// What an agent is made of: PyTorch's parts, or what mends them. None is null; those that look at
+/// the core look at this one.
+struct ElasticAgentKit {
+  std::unique_ptr<AgentCore> core;
+  std::unique_ptr<HeartbeatWatch> heartbeats;
+  std::unique_ptr<WorkerStarts> starts;
+  std::unique_ptr<Restarts> restarts;
+  std::unique_ptr<ExitWait> exit_wait;
+  std::unique_ptr<MembershipWatch> membership;
   /// `launcher` outlives the context.
   std::unique_ptr<ProcessContext> (*context)(sim::Ports& ports, ProcessLauncher& launcher,
                                              const WorkerSpec& spec,
-                                             std::vector<WorkerStart> workers);
+                                             std::vector<WorkerStart> workers) = nullptr;
 };
 
-class ElasticAgent final : public Agent {
+class ElasticAgent : public Agent {
  public:
-  /// std::invalid_argument for a spec without workers or interval, or with
-  /// heartbeats that mean nothing.
-  ElasticAgent(const AgentParts& parts, const ElasticAgentMakers& makers);
+  /// std::invalid_argument for a spec without workers or interval.
+  ElasticAgent(const AgentParts& parts, ElasticAgentKit kit);
 
   /// nullopt: a spare left gracefully (2.x).
   std::optional<RunResult> run() override;
@@ -43,62 +50,86 @@ class ElasticAgent final : public Agent {
   [[nodiscard]] bool handles(sim::Signal signal) const override;
   void ended(const char* state, const std::string& error) override { reports_.agent(state, error); }
 
- private:
-  RunResult invoke_run();
-  std::optional<RunResult> look_at_the_others();
-  bool goes_on_after(RunResult& result);
-  /// The workers are not started again.
-  void give_up(RunResult& result, bool silent);
+ protected:
+  /// From one look at the workers to the next.
+  [[nodiscard]] virtual sim::Duration monitor_interval() const { return spec_.monitor_interval; }
+  /// With the workers here all is well; they are started anew if the other agents call for it.
+  /// nullopt: that is all.
+  virtual std::optional<RunResult> look_at_the_others();
+  /// The workers are done, have failed, or are silent. False: that is the end.
+  virtual bool goes_on_after(RunResult& result);
+  /// Waits for the others when the workers are done. False: that was not the end.
+  virtual bool finish(RunResult& result);
+  /// Stops the workers of `result`, which are not started again.
+  virtual void stop_for_good(RunResult& result);
+
   /// One look at the workers. nullopt: still running.
   std::optional<RunResult> monitor();
+  /// The workers are started anew for this cause; null: they are not.
+  void follow(const char* cause);
+  /// How the wait for the others ended.
+  std::string_view exit_barrier();
+  void enter(WorkerState state);
+
+  /// Meets the other agents, and learns which ranks the workers here have.
+  virtual void rendezvous();
+  virtual RendezvousInfo join_round();
+  /// The ranks of the round, and where its workers meet.
+  virtual void take_place(RendezvousInfo info);
+  /// All workers, by a new rendezvous, after failures here. False: that is the end.
+  virtual bool restart_group(const char* cause, sim::Duration delay);
+  virtual void count_restart() { ++attempt_.restart_count; }
+
+  /// Before others are started in their place.
+  virtual void stop_workers() { shutdown(sim::Signal::term, grace()); }
+  /// Between signal and SIGKILL wherever workers are stopped before the end of run().
+  [[nodiscard]] virtual sim::Duration grace() const { return kGrace; }
+  /// `meanwhile` is called when the workers have their signal.
+  virtual void shutdown(sim::Signal signal, sim::Duration grace,
+                        const std::function<void()>& meanwhile = nullptr);
+  /// Of run().
+  virtual void shutdown_at_end(sim::Signal signal,
+                               const std::function<void()>& meanwhile = nullptr);
+  /// At the end that a signal makes.
+  virtual void stop_for_signal(sim::Signal signal) { shutdown_at_end(signal); }
+  virtual void stop_timers() { timers_->stop(); }
+  /// A signal that comes while workers are being stopped begins that anew, and a third one leaves
+  /// them behind.
+  virtual void before_stopping();
+  virtual void after_stopping() {}
+
+  ElasticAgentKit kit_;  // first: what follows looks at its core
+  sim::Ports& ports_;
+  const WorkerSpec& spec_;
+  RendezvousHandler& handler_;
+  WorkerGroup& group_;
+  Attempt& attempt_;
+  AgentReports reports_;
+  std::unique_ptr<ProcessContext> context_;  ///< null until the first start
+
+ private:
+  RunResult invoke_run();
   /// What the workers' heartbeats call for. nullopt: nothing, or no more than a mark.
   std::optional<RunResult> look_at_heartbeats();
   /// The workers that have fallen silent as failures; to be called when they have been stopped.
   [[nodiscard]] ProcessFailures silent_workers() const;
+  /// The workers are not started again.
+  void give_up(RunResult& result, bool silent);
   void initialize_workers();
-  void rendezvous();
   void start_workers();
-  [[nodiscard]] bool planted(Planted which) const { return spec_.planted.has(which); }
-  [[nodiscard]] bool hardened() const { return spec_.variant == Variant::hardened; }
   /// All of them, by a new rendezvous.
   void restart_workers(const char* cause, sim::Duration delay = {});
   /// Those that have failed, in their places.
   void restart_failed(const ProcessFailures& failures, sim::Duration delay);
   void pause(sim::Duration delay);
-  /// How the wait for the others ended.
-  std::string_view exit_barrier();
-  bool finish(RunResult& result);
-  bool form_group(bool again);
-  bool restart_failed_group(const char* cause, sim::Duration delay);
-  /// `meanwhile` is called when the workers have their signal.
-  void shutdown(sim::Signal signal, sim::Duration grace,
-                const std::function<void()>& meanwhile = nullptr);
-  /// Of run().
-  void shutdown_at_end(sim::Signal signal, const std::function<void()>& meanwhile = nullptr);
-  [[nodiscard]] sim::Duration monitor_interval() const;
   void install_signal_handlers();
-  void enter(WorkerState state);
   std::vector<WorkerStart> worker_starts();
   void tell_started(std::int64_t local_rank) const;
 
-  sim::Ports& ports_;
-  WorkerSpec spec_;
-  RendezvousHandler& handler_;
-  WorkerGroup group_;
-  const RestartPolicy& policy_;
-  Attempt attempt_;  ///< of the workers' present start
   ProcessLauncher& launcher_;
-  ElasticAgentMakers makers_;
-  std::unique_ptr<ProcessContext> context_;
-  AgentReports reports_;
   std::unique_ptr<WorkerTimers> timers_;
   HealthCheck health_check_;
   std::optional<sim::WallTime> silent_since_;  ///< see WorkerSpec::silent_in_exit_barrier
-  HeartbeatWatch heartbeats_;
-  std::unique_ptr<WorkerStarts> starts_;
-  JobStanding job_;
-  ExitWait exit_wait_;
-  MembershipWatch membership_;
   std::vector<std::pair<std::int64_t, sim::Duration>>
       silent_;  ///< by local rank, as of the last look
   /// How long a worker may be asleep in the kernel before the group counts as unhealthy

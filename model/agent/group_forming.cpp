@@ -18,15 +18,24 @@
 
 namespace hooke::model {
 
-/// False when the group lost a member before it was formed, or what it had written when its store
-/// came up empty: hardened, it is met a second time.
-bool ElasticAgent::form_group(bool again) try {
-  job_.settle();
-  RendezvousInfo info;
-  reports_.timed("RENDEZVOUS", [&] { info = handler_.next_rendezvous(); });
-  job_.has_joined(info.round, info.rank);
+void ElasticAgent::rendezvous() {
+  RendezvousInfo info = join_round();
   check_signals(ports_);
   ports_.fault_point.reach("agent.joined");
+  take_place(std::move(info));
+  ports_.trace.emit(events::ranks_assigned,
+                    {handler_.get_run_id(), group_.round, group_.group_rank,
+                     group_.group_world_size, group_.ranks.base_rank, group_.ranks.world_size});
+  ports_.fault_point.reach("agent.ranks_assigned");
+}
+
+RendezvousInfo ElasticAgent::join_round() {
+  RendezvousInfo info;
+  reports_.timed("RENDEZVOUS", [&] { info = handler_.next_rendezvous(); });
+  return info;
+}
+
+void ElasticAgent::take_place(RendezvousInfo info) {
   std::shared_ptr<Store> store = make_stepping_store(ports_, std::move(info.store));
   RankAssignment ranks;
   reports_.timed("ASSIGN_WORKER_RANKS",
@@ -47,35 +56,21 @@ bool ElasticAgent::form_group(bool again) try {
     HOOKE_CHECK(info.bootstrap.has_value(), "the rendezvous says where the workers meet");
     group_.master = *info.bootstrap;
   }
-  membership_.met();
-  ports_.trace.emit(events::ranks_assigned,
-                    {handler_.get_run_id(), group_.round, group_.group_rank,
-                     group_.group_world_size, group_.ranks.base_rank, group_.ranks.world_size});
-  ports_.fault_point.reach("agent.ranks_assigned");
-  handler_.group_formed();
-  const sim::MonotonicTime formed = ports_.clock.monotonic_now();
-  membership_.formed(formed, !hardened() || job_.look());
-  return true;
-} catch (const RendezvousGroupLostError&) {
-  return false;
-} catch (const StoreTimeoutError&) {
-  if (!hardened() || again) throw;
-  return false;
 }
 
 std::vector<WorkerStart> ElasticAgent::worker_starts() {
-  starts_->make_room(attempt_);
-  starts_->tell_of_timers(timers_->start(handler_.get_run_id()));
+  kit_.starts->make_room(attempt_);
+  kit_.starts->tell_of_timers(timers_->start(handler_.get_run_id()));
   std::vector<std::int64_t> ranks;
   for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
     ranks.push_back(group_.ranks.base_rank + i);
   }
-  heartbeats_.start(ranks);
-  return starts_->all(attempt_);
+  kit_.heartbeats->start(ranks);
+  return kit_.starts->all(attempt_);
 }
 
 void ElasticAgent::start_workers() {
-  context_ = makers_.context(ports_, launcher_, spec_, worker_starts());
+  context_ = kit_.context(ports_, launcher_, spec_, worker_starts());
   silent_since_.reset();
   health_check_.start([this] {
     if (silent_since_) return *silent_since_;
@@ -85,7 +80,7 @@ void ElasticAgent::start_workers() {
   install_signal_handlers();
   context_->start();
   for (std::int64_t i = 0; i < spec_.local_world_size; ++i) tell_started(i);
-  heartbeats_.announce(*context_);
+  kit_.heartbeats->announce(*context_);
   ports_.fault_point.reach("agent.workers_started");
 }
 

@@ -17,8 +17,8 @@ std::string milliseconds_text(sim::Duration span) {
 }  // namespace
 
 HeartbeatWatch::HeartbeatWatch(sim::Ports& ports, std::optional<HeartbeatPlan> plan,
-                               sim::Duration looks, PlantedSet planted)
-    : ports_(ports), plan_(std::move(plan)), looks_(looks), planted_(planted) {
+                               sim::Duration looks)
+    : ports_(ports), plan_(std::move(plan)), looks_(looks) {
   if (!plan_) return;
   if (plan_->interval < std::chrono::milliseconds(1)) {
     throw std::invalid_argument("the interval of heartbeats must be at least 1 ms");
@@ -36,11 +36,13 @@ void HeartbeatWatch::start(const std::vector<std::int64_t>& ranks) {
   names_.clear();
   for (const std::int64_t rank : ranks) names_.push_back(std::to_string(rank) + "-" + incarnation);
   server_ = nullptr;  // gives the port back first
-  HeartbeatTerms terms{plan_->deadline, plan_->first_beat, looks_, planted_};
-  if (planted_.has(Planted::heartbeat_deadline_halved)) terms.deadline /= 2;
-  if (planted_.has(Planted::heartbeat_deadline_ten_times)) terms.deadline *= 10;
-  server_ = std::make_unique<HeartbeatServer>(ports_, plan_->port, terms);
+  server_ = std::make_unique<HeartbeatServer>(
+      ports_, plan_->port, make_table({plan_->deadline, plan_->first_beat, looks_}));
   for (const std::string& name : names_) server_->expect(name);
+}
+
+std::unique_ptr<HeartbeatTable> HeartbeatWatch::make_table(HeartbeatTerms terms) const {
+  return std::make_unique<HeartbeatTable>(terms);
 }
 
 void HeartbeatWatch::tell(std::map<std::string, std::string>& environment,
@@ -68,19 +70,20 @@ void HeartbeatWatch::announce(const ProcessContext& workers) const {
 }
 
 HeartbeatPolicy HeartbeatWatch::policy() const {
-  const HeartbeatPolicy wanted = plan_ ? plan_->policy : HeartbeatPolicy::mark;
-  const bool restarts = planted_.has(Planted::heartbeat_mark_restarts);
-  return restarts && wanted == HeartbeatPolicy::mark ? HeartbeatPolicy::restart : wanted;
+  return plan_ ? plan_->policy : HeartbeatPolicy::mark;
+}
+
+void HeartbeatWatch::forget_ended(const ProcessContext& workers) {
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    if (workers.status(i)) server_->forget(names_[i]);
+  }
 }
 
 std::vector<std::pair<std::int64_t, sim::Duration>> HeartbeatWatch::look(
     const ProcessContext& workers) {
   std::vector<std::pair<std::int64_t, sim::Duration>> out;
-  if (server_ == nullptr || planted_.has(Planted::heartbeat_loss_overlooked)) return out;
-  for (std::size_t i = 0; i < names_.size(); ++i) {
-    if (workers.status(i) && !planted_.has(Planted::heartbeat_ended_is_missed))
-      server_->forget(names_[i]);
-  }
+  if (server_ == nullptr) return out;
+  forget_ended(workers);
   const std::vector<SilentWorker> silent = server_->look();
   for (std::size_t i = 0; i < names_.size(); ++i) {
     for (const SilentWorker& each : silent) {

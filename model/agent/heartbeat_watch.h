@@ -10,7 +10,6 @@
 
 #include "model/heartbeat/heartbeat_plan.h"
 #include "model/heartbeat/heartbeat_server.h"
-#include "model/variant/planted.h"
 #include "model/worker/process_context.h"
 #include "sim/port/ports.h"
 
@@ -20,8 +19,8 @@ class HeartbeatWatch {
  public:
   /// Without a plan nothing below does anything. `looks`: how often look() will be called.
   /// std::invalid_argument for an interval below 1 ms or a deadline that is not longer.
-  HeartbeatWatch(sim::Ports& ports, std::optional<HeartbeatPlan> plan, sim::Duration looks,
-                 PlantedSet planted = {});
+  HeartbeatWatch(sim::Ports& ports, std::optional<HeartbeatPlan> plan, sim::Duration looks);
+  virtual ~HeartbeatWatch() = default;
 
   /// A new server for a new incarnation of workers, given by their global ranks. std::runtime_error
   /// when it cannot listen.
@@ -32,16 +31,21 @@ class HeartbeatWatch {
   /// The workers run: tells which of them are waited for.
   void announce(const ProcessContext& workers) const;
   /// Local ranks of those that have fallen silent and have not ended, with their silence.
-  std::vector<std::pair<std::int64_t, sim::Duration>> look(const ProcessContext& workers);
+  virtual std::vector<std::pair<std::int64_t, sim::Duration>> look(const ProcessContext& workers);
   /// Ends the server, if there is one.
   void stop() { server_ = nullptr; }
-  [[nodiscard]] HeartbeatPolicy policy() const;
+  [[nodiscard]] virtual HeartbeatPolicy policy() const;
+
+ protected:
+  /// What judges the silence of one incarnation.
+  [[nodiscard]] virtual std::unique_ptr<HeartbeatTable> make_table(HeartbeatTerms terms) const;
+  /// Workers that have ended are not missed.
+  virtual void forget_ended(const ProcessContext& workers);
 
  private:
   sim::Ports& ports_;
   std::optional<HeartbeatPlan> plan_;
   sim::Duration looks_;
-  PlantedSet planted_;
   std::unique_ptr<HeartbeatServer> server_;
   std::vector<std::string> names_;  ///< by local rank
   std::vector<std::int64_t> ranks_;

@@ -17,7 +17,7 @@ struct RoleInfo {
 std::vector<RankAssignment> assign_ranks(const std::vector<RoleInfo>& agents);
 
 /// The exchange over the round's store: 2.x' linear one (agent 0 reads all, computes, writes all),
-/// its shortcut for identical workers, or 1.13's where everybody reads everything. StoreError;
+/// its shortcut for identical workers, or 1.13's where each agent reads everything. StoreError;
 /// EscapedPythonError for values that no agent of this protocol writes.
 RankAssignment exchange_ranks(const WorkerSpec& spec, Store& store, std::int64_t group_rank,
                               std::int64_t group_world_size);

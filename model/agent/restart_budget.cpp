@@ -1,21 +1,7 @@
-// The job's count is one text, "COUNT ROUND", so that both move together.
 #include "model/agent/restart_budget.h"
-
-#include <algorithm>
-#include <charconv>
-#include <chrono>
-#include <utility>
-
-#include "model/store/short_timeout.h"
 
 namespace hooke::model {
 namespace {
-
-constexpr const char* kKey = "restarts";
-constexpr std::int64_t kNoRound = -1;
-
-/// For how long a count that is there is waited for.
-constexpr sim::Duration kReplyTimeout = std::chrono::seconds(5);
 
 class OwnBudget final : public RestartBudget {
  public:
@@ -30,148 +16,10 @@ class OwnBudget final : public RestartBudget {
   std::int64_t remaining_;
 };
 
-struct Spent {
-  std::int64_t count = 0;
-  std::int64_t round = kNoRound;  ///< the latest one that was paid for
-};
-
-Value text(const Spent& spent) {
-  return Value(std::to_string(spent.count) + " " + std::to_string(spent.round));
-}
-
-/// What somebody else wrote there counts as nothing spent: it is not ours to judge.
-Spent parse(const Value& value) {
-  const std::string& text = value.bytes();
-  Spent spent;
-  const char* const end = text.data() + text.size();
-  const auto count = std::from_chars(text.data(), end, spent.count);
-  if (count.ec != std::errc() || spent.count < 0 || count.ptr == end || *count.ptr != ' ')
-    return {};
-  const auto round = std::from_chars(count.ptr + 1, end, spent.round);
-  if (round.ec != std::errc() || round.ptr != end) return {};
-  return spent;
-}
-
-class JobBudget final : public RestartBudget {
- public:
-  JobBudget(std::int64_t max_restarts, std::shared_ptr<Store> store)
-      : max_restarts_(max_restarts), own_(max_restarts), store_(std::move(store)) {}
-
-  std::int64_t remaining(std::int64_t round) override {
-    try {
-      const Spent spent = latest(stored());
-      silent_ = false;
-      return left_of(spent, round);
-    } catch (const StoreError&) {
-      silent_ = true;
-      return own_remaining(round);
-    }
-  }
-
-  bool look() override {
-    try {
-      const Value held = stored();
-      latest(held);
-      give_back(held, known_.round);
-      return true;
-    } catch (const StoreError&) {
-      return false;  // what was known before is known still
-    }
-  }
-
-  void settle() override {
-    if (known_.count > 0) look();
-  }
-
-  std::optional<std::int64_t> spend(std::int64_t round) override {
-    const std::optional<std::int64_t> left = take(round);
-    if (left) static_cast<void>(own_.spend(round));
-    return left;
-  }
-
- private:
-  /// Of what is stored and what has been seen before: a count never falls.
-  const Spent& latest(const Value& value) {
-    if (const Spent spent = parse(value); spent.count > known_.count) known_ = spent;
-    return known_;
-  }
-  /// An agent that joins in a store that came up empty is told by those who know.
-  void give_back(const Value& held, std::int64_t paid_for) {
-    if (parse(held).count >= known_.count) return;
-    static_cast<void>(store_->compare_set(kKey, held, text({known_.count, paid_for})));
-  }
-  static bool paid(const Spent& spent, std::int64_t round) {
-    return round != kNoRound && spent.round >= round;
-  }
-  /// Empty when there is none. A store that comes up empty between the two questions is asked
-  /// again: no agent may ever write what the second would wait for.
-  Value stored() {
-    while (store_->check({kKey})) {
-      const ShortTimeout brief(*store_, kReplyTimeout);
-      try {
-        return store_->get(kKey);
-      } catch (const StoreTimeoutError&) {
-      }
-    }
-    return {};
-  }
-
-  [[nodiscard]] std::int64_t left_of(const Spent& spent, std::int64_t round) const {
-    const std::int64_t left = std::max<std::int64_t>(max_restarts_ - spent.count, 0);
-    return paid(spent, round) ? left + 1 : left;
-  }
-
-  /// While the store is silent each goes by its own count, and by what is known of the others'.
-  std::int64_t own_remaining(std::int64_t round) {
-    return std::min(own_.remaining(round), left_of(known_, round));
-  }
-
-  std::optional<std::int64_t> take_own(std::int64_t round) {
-    const std::int64_t own = own_remaining(round);
-    if (own > 0 && !paid(known_, round)) {
-      known_ = {known_.count + 1, round};
-    }
-    return own > 0 ? std::optional(own - 1) : std::nullopt;
-  }
-
-  std::optional<std::int64_t> take(std::int64_t round) {
-    // To ask takes long, too: once for each decision.
-    if (std::exchange(silent_, false)) return take_own(round);
-    try {
-      for (Value held = stored();;) {
-        const Spent spent = latest(held);
-        if (paid(spent, round)) return std::max<std::int64_t>(max_restarts_ - spent.count, 0);
-        if (spent.count >= max_restarts_) {
-          // Those who have begun anew may count their rounds anew, too: none of these is paid for.
-          give_back(held, kNoRound);
-          return std::nullopt;
-        }
-        const Value wanted = text({spent.count + 1, round});
-        Value now = store_->compare_set(kKey, held, wanted);
-        if (now == wanted) return max_restarts_ - latest(now).count;
-        held = std::move(now);
-      }
-    } catch (const StoreError&) {
-      return take_own(round);
-    }
-  }
-
-  std::int64_t max_restarts_;
-  OwnBudget own_;
-  Spent known_;
-  bool silent_ = false;  ///< the store did not answer when it was last asked for what remains
-  std::shared_ptr<Store> store_;
-};
-
 }  // namespace
 
 std::unique_ptr<RestartBudget> make_own_budget(std::int64_t max_restarts) {
   return std::make_unique<OwnBudget>(max_restarts);
-}
-
-std::unique_ptr<RestartBudget> make_job_budget(std::int64_t max_restarts,
-                                               std::shared_ptr<Store> store) {
-  return std::make_unique<JobBudget>(max_restarts, std::move(store));
 }
 
 }  // namespace hooke::model

@@ -32,6 +32,10 @@ enum class WorkerState : unsigned char {
 /// "HEALTHY" and so on.
 std::string_view to_string(WorkerState state);
 
+/// Between signal and SIGKILL wherever workers are stopped before the end of run(), whatever was
+/// configured (A-5; multiprocessing/api.py:PContext.close).
+inline constexpr sim::Duration kGrace = std::chrono::seconds(30);
+
 struct WorkerSpec {
   std::string role = "default";
   std::int64_t local_world_size = 1;  ///< workers on this node, > 0
@@ -60,20 +64,9 @@ struct WorkerSpec {
   bool waits_without_limit_for_the_killed = false;
   PlantedSet planted{};
 
-  /// Between signal and SIGKILL wherever workers are stopped before the end of run(): 30 s,
-  /// whatever was configured; hardened, what was configured.
-  [[nodiscard]] sim::Duration grace() const {
-    return variant == Variant::hardened ? shutdown_timeout : std::chrono::seconds(30);
-  }
-  /// A signal that comes while workers are being stopped begins that anew, and a third one leaves
-  /// them behind; hardened, they are stopped first, within the grace that they have.
-  [[nodiscard]] bool signals_interrupt_stopping() const { return variant != Variant::hardened; }
-  /// An agent that has done its work waits for the others, whatever they do; hardened,
-  /// he looks at them once a second.
-  [[nodiscard]] bool looks_up_in_exit_barrier() const { return variant == Variant::hardened; }
   /// Between signal and SIGKILL at the end of run(); earlier releases know no other than 30 s.
   [[nodiscard]] sim::Duration grace_at_end() const {
-    return has_a_shutdown_timeout(variant) ? shutdown_timeout : std::chrono::seconds(30);
+    return has_a_shutdown_timeout(variant) ? shutdown_timeout : kGrace;
   }
 };
 
@@ -100,7 +93,8 @@ struct WorkerGroup {
 struct RunResult {
   WorkerState state = WorkerState::unknown;
   ProcessFailures failures;
-  /// Hardened: others may still be at work, so that this end is not the job's (L-2).
+  /// Others may still be at work, so that this end is not the job's. PyTorch's agents do not look
+  /// (L-2).
   bool job_goes_on = false;
   [[nodiscard]] bool failed() const { return state == WorkerState::failed; }
 };

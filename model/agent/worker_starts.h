@@ -8,18 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "model/agent/agent_core.h"
 #include "model/agent/heartbeat_watch.h"
 #include "model/agent/worker_group.h"
 #include "model/worker/process_context.h"
 #include "sim/port/ports.h"
 
 namespace hooke::model {
-
-/// One start of the workers among those of an agent.
-struct Attempt {
-  std::int64_t restart_count = 0;  ///< restarts after failures before it
-  std::int64_t incarnation = 0;    ///< starts with that count before it
-};
 
 /// All must outlive the WorkerStarts; `group` is what it has become when workers are started.
 struct WorkerStartParts {

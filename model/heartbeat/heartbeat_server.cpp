@@ -43,8 +43,10 @@ class HeartbeatServer::Connection final : public sim::StreamHandler {
   std::string unread_;
 };
 
-HeartbeatServer::HeartbeatServer(sim::Ports& ports, sim::PortNumber port, HeartbeatTerms terms)
-    : ports_(ports), table_(terms) {
+HeartbeatServer::HeartbeatServer(sim::Ports& ports, sim::PortNumber port,
+                                 std::unique_ptr<HeartbeatTable> table)
+    : ports_(ports), table_(std::move(table)) {
+  const HeartbeatTerms& terms = table_->terms();
   if (terms.deadline <= sim::Duration::zero() ||
       terms.first_beat.value_or(terms.deadline) <= sim::Duration::zero()) {
     throw std::invalid_argument("a heartbeat deadline must be greater than zero");
@@ -68,8 +70,8 @@ void HeartbeatServer::on_accept(std::unique_ptr<sim::Stream> stream) {
 void HeartbeatServer::take(std::string_view line) {
   const Beat beat = parse_beat(line);
   const sim::MonotonicTime now = ports_.clock.monotonic_now();
-  const auto heard = table_.heard(beat.worker);
-  switch (table_.take(beat, now)) {
+  const auto heard = table_->heard(beat.worker);
+  switch (table_->take(beat, now)) {
     case HeartbeatTable::Reception::unknown:
       throw std::invalid_argument("no agent expects the worker \"" + beat.worker + "\"");
     case HeartbeatTable::Reception::old: return;
@@ -83,10 +85,10 @@ void HeartbeatServer::take(std::string_view line) {
 
 std::vector<SilentWorker> HeartbeatServer::look() {
   const sim::MonotonicTime now = ports_.clock.monotonic_now();
-  for (const SilentWorker& each : table_.look(now)) {
+  for (const SilentWorker& each : table_->look(now)) {
     ports_.trace.emit(events::heartbeat_lost, {each.worker, each.silent});
   }
-  return table_.lost(now);
+  return table_->lost(now);
 }
 
 }  // namespace hooke::model

@@ -1,7 +1,7 @@
 #pragma once
 // Listens for the heartbeats of workers, on this machine or on others, and says which has fallen
 // silent: of a dead process, of one that hangs, or of a link that carries nothing any more. It is
-// the lighter alternative to timers: it tells, and never ends anybody.
+// the lighter alternative to timers: it tells, and never ends a worker.
 
 #include <map>
 #include <memory>
@@ -17,16 +17,19 @@ class HeartbeatServer final : public sim::AcceptHandler {
  public:
   /// Listens on `port` (0: any). std::invalid_argument for terms without a span,
   /// std::runtime_error when the port is taken.
-  HeartbeatServer(sim::Ports& ports, sim::PortNumber port, HeartbeatTerms terms);
+  HeartbeatServer(sim::Ports& ports, sim::PortNumber port, HeartbeatTerms terms)
+      : HeartbeatServer(ports, port, std::make_unique<HeartbeatTable>(terms)) {}
+  /// Likewise, with a table of the caller's, which is not null.
+  HeartbeatServer(sim::Ports& ports, sim::PortNumber port, std::unique_ptr<HeartbeatTable> table);
   ~HeartbeatServer() override;
   HeartbeatServer(const HeartbeatServer&) = delete;
   HeartbeatServer& operator=(const HeartbeatServer&) = delete;
 
   [[nodiscard]] sim::PortNumber port() const { return listener_->local().port; }
   /// Beats of the worker of this name count from now on; of others they are refused.
-  void expect(const std::string& worker) { table_.expect(worker, ports_.clock.monotonic_now()); }
+  void expect(const std::string& worker) { table_->expect(worker, ports_.clock.monotonic_now()); }
   /// It has ended otherwise: its silence means nothing.
-  void forget(const std::string& worker) { table_.forget(worker); }
+  void forget(const std::string& worker) { table_->forget(worker); }
   /// Judges now, tells of each new loss on the trace, and returns all that are lost, by name.
   /// An agent that uses the server calls this as often as its terms say.
   std::vector<SilentWorker> look();
@@ -38,7 +41,7 @@ class HeartbeatServer final : public sim::AcceptHandler {
   void take(std::string_view line);
 
   sim::Ports& ports_;
-  HeartbeatTable table_;
+  std::unique_ptr<HeartbeatTable> table_;
   std::unique_ptr<sim::Listener> listener_;
   std::map<std::uint64_t, std::unique_ptr<Connection>> connections_;
   std::uint64_t next_connection_ = 1;

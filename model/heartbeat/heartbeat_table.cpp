@@ -17,8 +17,7 @@ HeartbeatTable::Reception HeartbeatTable::take(const Beat& beat, sim::MonotonicT
   worker.count = beat.count;
   worker.heard = worker.since = now;
   worker.ended = beat.last;
-  const bool stays = terms_.planted.has(Planted::heartbeat_lost_for_ever);
-  const bool was_lost = std::exchange(worker.lost, worker.lost && stays);
+  const bool was_lost = std::exchange(worker.lost, worker.lost && !comes_back());
   return was_lost ? Reception::returned : Reception::counted;
 }
 
@@ -30,8 +29,7 @@ std::vector<SilentWorker> HeartbeatTable::look(sim::MonotonicTime now) {
     if (!listened && !worker.lost) worker.since = now;
     const std::optional<sim::Duration> limit =
         worker.count ? std::optional(terms_.deadline) : terms_.first_beat;
-    const bool is_told = worker.lost && !terms_.planted.has(Planted::heartbeat_loss_told_again);
-    if (worker.ended || is_told || !limit || now - worker.since <= *limit) continue;
+    if (worker.ended || is_told(worker) || !limit || now - worker.since <= *limit) continue;
     worker.lost = true;
     out.push_back({name, now - worker.heard});
   }

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "model/heartbeat/beat.h"
-#include "model/variant/planted.h"
 #include "sim/port/time.h"
 
 namespace hooke::model {
@@ -22,7 +21,6 @@ struct HeartbeatTerms {
   /// it is unknown how long a program takes to start.
   std::optional<sim::Duration> first_beat;
   sim::Duration looks = std::chrono::milliseconds(100);  ///< from one look to the next, as a rule
-  PlantedSet planted{};
 };
 
 /// A worker that is lost, and for how long nothing has come from it.
@@ -35,6 +33,8 @@ struct SilentWorker {
 class HeartbeatTable {
  public:
   explicit HeartbeatTable(HeartbeatTerms terms) : terms_(terms) {}
+  virtual ~HeartbeatTable() = default;
+  [[nodiscard]] const HeartbeatTerms& terms() const { return terms_; }
 
   /// Beats of this worker count from now on.
   void expect(const std::string& worker, sim::MonotonicTime now);
@@ -49,15 +49,15 @@ class HeartbeatTable {
   };
   Reception take(const Beat& beat, sim::MonotonicTime now);
   /// Judges silence at `now`; returns those that are lost since this look, by name. An agent that
-  /// looks half a deadline later than usual has not listened either: everybody gets a deadline anew
-  /// then, for what they sent meanwhile may still be unread.
+  /// looks half a deadline later than usual has not listened either: each worker gets a deadline anew
+  /// then, for what it sent meanwhile may still be unread.
   std::vector<SilentWorker> look(sim::MonotonicTime now);
   /// All that are lost as of the latest look, by name.
   [[nodiscard]] std::vector<SilentWorker> lost(sim::MonotonicTime now) const;
   /// Since when nothing has come from a worker; nullopt when no agent expects it.
   [[nodiscard]] std::optional<sim::MonotonicTime> heard(const std::string& worker) const;
 
- private:
+ protected:
   struct Worker {
     sim::MonotonicTime heard;  ///< its latest beat, else when it was expected
     std::optional<std::uint64_t> count;
@@ -66,6 +66,12 @@ class HeartbeatTable {
     /// Silence counts from here: later than `heard` when nothing listened in between.
     sim::MonotonicTime since;
   };
+  /// Whether a beat of a worker that is lost ends its loss.
+  [[nodiscard]] virtual bool comes_back() const { return true; }
+  /// Whether the loss of this worker has been returned by an earlier look.
+  [[nodiscard]] virtual bool is_told(const Worker& worker) const { return worker.lost; }
+
+ private:
   std::map<std::string, Worker> workers_;
   HeartbeatTerms terms_;
   std::optional<sim::MonotonicTime> looked_;

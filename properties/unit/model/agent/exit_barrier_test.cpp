@@ -1,5 +1,5 @@
 // The barrier at the end of a successful job, in both generations, and its weaknesses.
-#include "model/agent/exit_barrier.h"
+#include "model/hardened/agent/exit_barrier.h"
 
 #include "model/store/retrying_store.h"
 #include "model/store/store_helpers.h"

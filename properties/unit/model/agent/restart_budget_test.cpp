@@ -1,5 +1,5 @@
 // What a restart budget counts: an agent's own, and one of the whole job in its store.
-#include "model/agent/restart_budget.h"
+#include "model/hardened/agent/job_budget.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

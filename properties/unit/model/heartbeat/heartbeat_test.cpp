@@ -173,7 +173,7 @@ TEST_F(Heartbeat, a_server_that_cannot_be_says_why) {
         errors.emplace_back(error.what());
       }
     };
-    const HeartbeatServer first(ports, kPort, {});
+    const HeartbeatServer first(ports, kPort, HeartbeatTerms{});
     try_to(kPort, {});
     try_to({}, {0s, std::nullopt});
     try_to({}, {1s, 0s});

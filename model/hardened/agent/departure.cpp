@@ -1,4 +1,4 @@
-#include "model/agent/departure.h"
+#include "model/hardened/agent/departure.h"
 
 #include <string>
 

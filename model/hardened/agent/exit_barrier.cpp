@@ -1,6 +1,6 @@
 // Signatures first and last: they may be written twice, and an agent that has none counts itself
 // anew.
-#include "model/agent/exit_barrier.h"
+#include "model/hardened/agent/exit_barrier.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 #pragma once
-// The problem: the exit barrier counts its members, and whose reply to that is lost neither knows
-// whether it has been counted nor may count again (S-2, A-8): the others wait for it until their
-// time-out. A hardened agent counts as everybody does, and signs with its rank besides.
+// The problem: the exit barrier counts its members, and an agent whose reply to that is lost neither
+// knows whether it has been counted nor may count again (S-2, A-8): the others wait for it until
+// their time-out. A hardened agent counts as all agents do, and signs with its rank besides.
 
 #include <cstdint>
 #include <string>
@@ -23,17 +23,17 @@ class ExitBarrier {
   bool has_come();
   /// So are those of all: the job is done. StoreNetworkError.
   bool have_all_come();
-  /// This agent goes back to work with the others, who want another round. StoreError.
+  /// This agent goes back to work with the others, which want another round. StoreError.
   void leave();
   /// One at least has done so. StoreError.
   bool has_been_left();
   /// It was open, and no agent has gone back to work. StoreError.
   bool has_been_passed();
   /// Waits `at_most` for the others. An agent that finds all signatures there opens the barrier for
-  /// those who only count. StoreNetworkError.
+  /// those that only count. StoreNetworkError.
   bool is_open(sim::Duration at_most);
-  /// Whether all of `ranks`, which have gone, may have been done: they have signed, or somebody
-  /// counts who does not sign (torch-2.x), so that it is unknown. StoreError.
+  /// Whether all of `ranks`, which have gone, may have been done: they have signed, or an agent
+  /// counts that does not sign (torch-2.x), so that it is unknown. StoreError.
   bool may_have_seen(const std::vector<std::int64_t>& ranks);
 
  private:

@@ -1,4 +1,4 @@
-#include "model/agent/job_failure.h"
+#include "model/hardened/agent/job_failure.h"
 
 #include <string>
 

@@ -21,7 +21,7 @@ class JobFailure {
   /// The workers of `round` have failed and are not started again. False: the store does not
   /// answer.
   bool tell(std::int64_t round);
-  /// Somebody has told so. StoreError.
+  /// An agent has told so. StoreError.
   bool is_told(std::int64_t round);
 
  private:

@@ -1,0 +1,50 @@
+#include "model/agent/restarts.h"
+
+#include <optional>
+
+#include "model/observe/restart_events.h"
+#include "sim/port/check.h"
+
+namespace hooke::model {
+
+RestartDecision Restarts::decide(const RunResult& result, std::int64_t restart_count) {
+  for (const ProcessFailure& failure : result.failures) {
+    if (!failure.stopped) ++attempts_failed_[failure.local_rank];
+  }
+  // The number that workers are told never passes the one that was configured for them.
+  const bool own_left = restart_count < allowed();
+  const std::int64_t remaining = own_left ? remaining_after(restart_count) : 0;
+  RestartDecision decision =
+      core_.policy.decide({result.failures, attempts_failed_, restart_count, remaining});
+  if (decision.scope != RestartScope::none) {
+    HOOKE_CHECK(remaining > 0, "a restart policy grants no more than the budget has");
+    if (take_one()) return decision;
+    decision = {RestartScope::none, {}, ""};
+  }
+  if (own_left) {
+    if (decision.reason.empty()) decision.reason = events::kRestartsSpent;
+    core_.ports.trace.emit(events::restart_refused, {decision.reason, core_.group.round});
+  }
+  return decision;
+}
+
+std::int64_t Restarts::remaining_after(std::int64_t) {
+  return budget().remaining(core_.group.round);
+}
+
+std::unique_ptr<RestartBudget> Restarts::make_budget() const {
+  return make_own_budget(allowed());
+}
+
+RestartBudget& Restarts::budget() {
+  if (budget_ == nullptr) budget_ = make_budget();
+  return *budget_;
+}
+
+bool Restarts::take_one() {
+  const std::optional<std::int64_t> left = budget().spend(core_.group.round);
+  if (left) remaining_ = *left;
+  return left.has_value();
+}
+
+}  // namespace hooke::model

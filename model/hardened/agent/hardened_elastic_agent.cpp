@@ -1,0 +1,129 @@
+// In the order of a run: how the group forms, the looks at the others, the ends.
+#include "model/hardened/agent/hardened_elastic_agent.h"
+
+#include <exception>
+#include <utility>
+
+#include "model/hardened/agent/exit_barrier.h"
+#include "model/rendezvous/core/errors.h"
+#include "model/signals/signal_gate.h"
+#include "model/store/store_helpers.h"
+
+namespace hooke::model {
+
+HardenedElasticAgent::HardenedElasticAgent(const AgentParts& parts, ElasticAgentKit kit,
+                                           JobStanding& job, HardenedMembershipWatch& membership)
+    : ElasticAgent(parts, std::move(kit)), job_(job), membership_(membership) {
+  // Those at work may have begun anew in a store that came up empty.
+  handler_.when_waiting([this] { job_.look_again(); });
+  handler_.when_abandoned([this](std::int64_t round, Store& store) {
+    return job_.has_failed(round) || ExitBarrier(store, 0, 0, kTerminalState).has_been_passed();
+  });
+}
+
+void HardenedElasticAgent::stop_for_signal(sim::Signal signal) {
+  shutdown_at_end(signal, [this] { job_.say_goodbye(); });
+}
+
+// ---- how the group forms ------------------------------------------------------------------------
+
+void HardenedElasticAgent::rendezvous() {
+  bool again = false;
+  while (!form_group(again)) again = true;
+}
+
+/// False when the group lost a member before it was formed, or what it had written when its store
+/// came up empty: it is met a second time.
+bool HardenedElasticAgent::form_group(bool again) try {
+  job_.settle();
+  ElasticAgent::rendezvous();
+  handler_.group_formed();
+  const sim::MonotonicTime formed = ports_.clock.monotonic_now();
+  membership_.formed(formed, job_.look());
+  return true;
+} catch (const RendezvousGroupLostError&) {
+  return false;
+} catch (const StoreTimeoutError&) {
+  if (again) throw;
+  return false;
+}
+
+RendezvousInfo HardenedElasticAgent::join_round() {
+  RendezvousInfo info = ElasticAgent::join_round();
+  job_.has_joined(info.round, info.rank);
+  return info;
+}
+
+void HardenedElasticAgent::take_place(RendezvousInfo info) {
+  ElasticAgent::take_place(std::move(info));
+  membership_.met();
+}
+
+// ---- the looks at the others --------------------------------------------------------------------
+
+std::optional<RunResult> HardenedElasticAgent::look_at_the_others() {
+  reports_.looked(group_.state, job_.remaining());
+  const char* cause = nullptr;
+  std::exception_ptr over;
+  try {
+    cause = membership_.cause_to_restart();
+  } catch (const RendezvousClosedError&) {
+    over = std::current_exception();
+  } catch (const RendezvousJobLostError&) {
+    over = std::current_exception();
+  }
+  std::optional<RunResult> result;
+  if (over != nullptr) {
+    // What has failed here may have been the first of all failures: it is told.
+    result = monitor();
+    if (!result || !result->failed()) std::rethrow_exception(over);
+  }
+  check_signals(ports_);
+  follow(cause);
+  return result;
+}
+
+bool HardenedElasticAgent::restart_group(const char* cause, sim::Duration delay) try {
+  return ElasticAgent::restart_group(cause, delay);
+} catch (const RendezvousClosedError&) {
+  enter(WorkerState::failed);
+  return false;
+}
+
+void HardenedElasticAgent::after_stopping() {
+  check_signals(ports_);
+}
+
+// ---- the ends -----------------------------------------------------------------------------------
+
+bool HardenedElasticAgent::goes_on_after(RunResult& result) {
+  // An agent that cannot be ended holds on to what those started anew would need.
+  const bool can_follow = result.failed() && !context_->has_abandoned();
+  if (can_follow && job_.fails_for_a_departure()) {
+    ++attempt_.incarnation;
+    return restart_group("member_left", {});
+  }
+  return ElasticAgent::goes_on_after(result);
+}
+
+void HardenedElasticAgent::stop_for_good(RunResult& result) {
+  result.job_goes_on = handler_.successor() == Successor::complete;
+  const bool told = result.job_goes_on || job_.give_up();
+  ElasticAgent::stop_for_good(result);
+  if (!told) job_.insist_that_it_is_given_up();
+}
+
+bool HardenedElasticAgent::finish(RunResult& result) {
+  const std::string_view how = exit_barrier();
+  const bool decided = how == "passed" || how == "closed";
+  result.job_goes_on = !decided || membership_.others_have_gone_on(how);
+  if (how != "others_return") return true;
+  try {
+    follow(membership_.cause_to_follow());
+    return false;
+  } catch (const RendezvousError&) {
+    return true;  // too late for another round: what had been done is done
+  }
+}
+
+}  // namespace hooke::model

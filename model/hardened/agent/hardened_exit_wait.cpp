@@ -1,0 +1,83 @@
+#include "model/hardened/agent/hardened_exit_wait.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/rendezvous/core/errors.h"
+#include "model/signals/signal_gate.h"
+#include "model/store/short_timeout.h"
+#include "model/store/store_helpers.h"
+
+namespace hooke::model {
+
+using namespace std::chrono_literals;
+
+ExitBarrier HardenedExitWait::barrier() const {
+  return {*core_.group.store, core_.group.group_rank, size(), kTerminalState};
+}
+
+sim::Duration HardenedExitWait::look_interval() const {
+  return 1s;
+}
+
+bool HardenedExitWait::is_counted(ExitBarrier& own, bool again) {
+  return again && own.has_come();
+}
+
+void HardenedExitWait::go_back(ExitBarrier& own) {
+  own.leave();
+}
+
+/// Between two looks at the barrier a look at the rendezvous. A slow store takes its time for each
+/// question: when the time is up only the barrier is looked at, once. A store that cannot be
+/// reached is asked again until then: the others wait for this agent, and have no other way to hear
+/// of it.
+std::string_view HardenedExitWait::meet() {
+  const sim::MonotonicTime end = core_.ports.clock.monotonic_now() + longest();
+  const auto left = [&] { return end - core_.ports.clock.monotonic_now(); };
+  ExitBarrier own = barrier();
+  bool come = false;
+  for (;;) {
+    const ShortTimeout until_then(*core_.group.store, std::max<sim::Duration>(left(), 0s));
+    try {
+      if (!come || left() > 0s) come_to(own, std::exchange(come, true));
+      if (own.is_open(std::clamp<sim::Duration>(left(), 0s, look_interval()))) return "passed";
+    } catch (const StoreNetworkError&) {
+      if (left() <= 0s) throw;
+    }
+    if (left() <= 0s) throw StoreTimeoutError("the others have not come to the barrier");
+    check_signals(core_.ports);
+    try {
+      if (const std::string_view how = look_up(own); !how.empty()) return how;
+    } catch (const RendezvousConnectionError&) {
+      // It cannot be known now; the store is asked again.
+    } catch (const StoreNetworkError&) {
+    }
+  }
+}
+
+/// Why not to wait any longer; empty: go on. An agent that goes back says so first: agents that come
+/// later shall not take the job for done, nor wait here when there is no place for them in the
+/// round that follows.
+std::string_view HardenedExitWait::look_up(ExitBarrier& own) {
+  if (core_.handler.is_closed() || job_.has_failed(core_.group.round)) return "closed";
+  const bool others_wait = core_.handler.num_nodes_waiting() > 0;
+  const Successor next = others_wait ? Successor::begun : core_.handler.successor();
+  if (next == Successor::none) return {};
+  if (next == Successor::complete) return own.has_been_left() ? "left_behind" : "";
+  go_back(own);
+  return "others_return";
+}
+
+/// Again, too, in a store that came up empty; not where another group has taken the round there,
+/// whose barrier it would open.
+void HardenedExitWait::come_to(ExitBarrier& own, bool again) {
+  try {
+    if (core_.handler.round_is_taken() || is_counted(own, again)) return;
+    own.arrive();
+  } catch (const RendezvousConnectionError&) {
+    // It is unknown; the store is asked again.
+  }
+}
+
+}  // namespace hooke::model

@@ -1,0 +1,106 @@
+#include "model/hardened/agent/hardened_membership_watch.h"
+
+#include <utility>
+
+#include "model/rendezvous/core/errors.h"
+#include "model/store/store.h"
+
+namespace hooke::model {
+namespace {
+
+/// How often it is asked whether the work of this agent has been done by another one.
+constexpr sim::Duration kDoneLook = std::chrono::seconds(1);
+
+}  // namespace
+
+void HardenedMembershipWatch::met() {
+  was_done_before_ = core_.group.round < 0 && exit_wait_.barrier().has_come();
+  leave_what_is_done();
+}
+
+void HardenedMembershipWatch::formed(sim::MonotonicTime at, bool heard) {
+  heard_ = heard ? core_.ports.clock.monotonic_now() : at;
+  silent_ = !heard;
+}
+
+const char* HardenedMembershipWatch::cause_to_restart() {
+  const auto limit = core_.handler.outage_limit();
+  if (limit && silent_ && core_.ports.clock.monotonic_now() - heard_ >= *limit) {
+    return "rendezvous_lost";
+  }
+  const bool was_silent = std::exchange(silent_, true);
+  try {
+    const char* const cause = cause_if_it_answers();
+    silent_ = false;
+    heard_ = core_.ports.clock.monotonic_now();
+    // A store that was away may have come up empty: what was spent is told to it again.
+    if (was_silent) static_cast<void>(job_.look());
+    return cause;
+  } catch (const RendezvousConnectionError&) {
+  } catch (const StoreNetworkError&) {
+  }
+  return nullptr;
+}
+
+const char* HardenedMembershipWatch::cause_if_it_answers() {
+  if (nodes_waiting() > 0) {
+    static_cast<void>(job_.look());  // one of them may have paid, and the store may forget it
+    return follow_newcomers();
+  }
+  const GroupState state = core_.handler.group_state();
+  if (state == GroupState::closed && job_.has_failed(core_.group.round)) {
+    throw RendezvousClosedError("the job has failed on another node");
+  }
+  leave_what_is_done();
+  if (!looks_for_losses()) return nullptr;
+  if (state == GroupState::over) return "rendezvous_lost";
+  // Members that have done their work go silent in the exit barrier: no loss. Nor may a
+  // closed rendezvous hide one, an agent that has closed it and could not say why.
+  const bool incomplete = state == GroupState::broken ||
+                          (state == GroupState::closed && !core_.handler.missing_ranks().empty());
+  const bool broken =
+      incomplete && !exit_wait_.barrier().may_have_seen(core_.handler.missing_ranks());
+  return broken ? cause_of_missing_members() : nullptr;
+}
+
+const char* HardenedMembershipWatch::cause_of_missing_members() {
+  RendezvousHandler& handler = core_.handler;
+  // To the agents that are at work again it is this agent that was lost: it comes back as a newcomer.
+  if (handler.successor() == Successor::complete) return "rendezvous_lost";
+  if (job_.follows_a_departure(handler.missing_ranks())) return "member_left";
+  if (job_.may_restart_for_a_loss()) return cause_of_loss();
+  if (handler.successor() != Successor::none)
+    throw RendezvousGroupLostError("the others have gone on, and no restart is left");
+  job_.give_up();
+  throw RendezvousJobLostError("the group has lost a member, and no restart is left");
+}
+
+const char* HardenedMembershipWatch::cause_to_follow() {
+  if (core_.handler.successor() != Successor::none) return "rendezvous_lost";
+  return MembershipWatch::cause_to_follow();
+}
+
+bool HardenedMembershipWatch::others_have_gone_on(std::string_view how_barrier_ended) {
+  const Successor next = core_.handler.successor();
+  if (next != Successor::begun || how_barrier_ended != "passed") return next != Successor::none;
+  try {
+    return exit_wait_.barrier().has_been_left();
+  } catch (const StoreError&) {
+    return true;  // it is unknown
+  }
+}
+
+/// Where there are no rounds (static), two agents may have one rank, and the other one may do the
+/// work: once the agents of all ranks have come to the end, the workers here have none left to work
+/// with, nor anything to do. That is looked at as often as an exit barrier is, and at every look by
+/// an agent that came after the work of its rank was done.
+void HardenedMembershipWatch::leave_what_is_done() {
+  if (core_.group.round >= 0) return;
+  const sim::MonotonicTime now = core_.ports.clock.monotonic_now();
+  if (!was_done_before_ && now - asked_ < kDoneLook) return;
+  asked_ = now;
+  if (!exit_wait_.barrier().have_all_come()) return;
+  throw RendezvousGracefulExitError("the job is done: all of its agents have come to its end");
+}
+
+}  // namespace hooke::model

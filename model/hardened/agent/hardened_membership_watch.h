@@ -1,0 +1,62 @@
+#pragma once
+// The problem: an agent asks its rendezvous one thing, whether nodes wait. It does not see that a
+// member is gone or that the job has failed on another node, and ends for one answer that
+// does not come.
+
+#include <string_view>
+
+#include "model/agent/membership_watch.h"
+#include "model/hardened/agent/hardened_exit_wait.h"
+#include "model/hardened/agent/job_standing.h"
+
+namespace hooke::model {
+
+/// Asks what has become of the group, too.
+class HardenedMembershipWatch : public MembershipWatch {
+ public:
+  /// What is given must outlive this.
+  HardenedMembershipWatch(AgentCore& core, const HardenedExitWait& exit_wait, JobStanding& job)
+      : MembershipWatch(core), exit_wait_(exit_wait), job_(job) {}
+
+  /// The ranks of a group are known, which is not formed before all have heard of it.
+  /// RendezvousGracefulExitError when there is nothing left for it to do.
+  void met();
+  /// It was formed at `at`. Not `heard`: the store was asked since then, and did not answer.
+  void formed(sim::MonotonicTime at, bool heard);
+
+  /// Besides PyTorch's: "member_left", "member_lost" or "rendezvous_lost". Where the backend does
+  /// not answer, the agent asks again until the others must have taken it for dead, and then meets
+  /// them again, if it can (static: no agent ever takes it for dead); between two questions, which
+  /// may take long, it looks at its workers. RendezvousError: the job is over, or has gone on
+  /// without this agent.
+  const char* cause_to_restart() override;
+  /// The others want another round with this node, or have begun one without it, to which it comes
+  /// back as a newcomer does: either way that costs the job no restart.
+  const char* cause_to_follow() override;
+  /// Behind an exit barrier that ended like this. An agent that was cut off may come last to one
+  /// that the others have left for another round. What only newcomers have begun, in a store that
+  /// came up empty, waits for members that are done.
+  bool others_have_gone_on(std::string_view how_barrier_ended);
+
+ protected:
+  /// Nodes wait. Returns cause_to_follow().
+  virtual const char* follow_newcomers() { return cause_to_follow(); }
+  /// Whether a loss is looked for at all.
+  [[nodiscard]] virtual bool looks_for_losses() const { return true; }
+  /// Of a restart for a lost member.
+  [[nodiscard]] virtual const char* cause_of_loss() const { return "member_lost"; }
+
+ private:
+  const char* cause_if_it_answers();
+  const char* cause_of_missing_members();
+  void leave_what_is_done();
+
+  const HardenedExitWait& exit_wait_;
+  JobStanding& job_;
+  sim::MonotonicTime heard_{};    ///< when the rendezvous last answered
+  bool silent_ = false;           ///< it did not when it was last asked
+  sim::MonotonicTime asked_{};    ///< when it last asked whether all is done
+  bool was_done_before_ = false;  ///< another agent of this rank had done this one's work
+};
+
+}  // namespace hooke::model

@@ -1,0 +1,30 @@
+#pragma once
+// The problem: PyTorch's budget is each agent's own. N agents can restart a job N times
+// max_restarts, an agent that takes a lost one's place begins with a full budget, and a failure that
+// a peer sees only as a membership change costs that peer nothing (A-7, incident 9).
+
+#include <cstdint>
+#include <memory>
+
+#include "model/agent/restart_budget.h"
+#include "model/store/store.h"
+
+namespace hooke::model {
+
+/// One number for all agents of the job, in the store that holds the rendezvous state, under a key
+/// of its own ("restarts", as "COUNT ROUND"). It is moved by compare and set, so that two agents
+/// never take the same restart, and at most once per round: all that fails in a round, its
+/// consequences on other nodes included, is one restart of the job. It outlives agents: an agent
+/// that replaces a lost one finds it as it is. Agents of torch-2.x read and write other keys only;
+/// they neither see it nor disturb it, and count for themselves as ever.
+/// A store that comes up empty is given back the count by each agent that knows it and joins, so
+/// that the others see it as the round is formed, or spends, or finds nothing left, or comes to wait
+/// beside the round of others. A lost member counts, a node that waits to be let in does not. Where
+/// there are no rounds (static, round -1) every restart counts: that fits workers that are started
+/// again alone, not groups, of which each restarts for one failure. While the store cannot be
+/// reached the agent's own restarts count: an agent that reaches neither store nor peers does not
+/// get through the next rendezvous anyway.
+std::unique_ptr<RestartBudget> make_job_budget(std::int64_t max_restarts,
+                                               std::shared_ptr<Store> store);
+
+}  // namespace hooke::model

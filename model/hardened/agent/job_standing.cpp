@@ -1,0 +1,96 @@
+// Restarts first, then departures, then the end of the job.
+#include "model/hardened/agent/job_standing.h"
+
+#include "model/agent/stepping_store.h"
+#include "model/hardened/agent/job_budget.h"
+#include "model/observe/restart_events.h"
+#include "model/signals/signal_gate.h"
+#include "model/store/retrying_store.h"
+#include "model/store/short_timeout.h"
+
+namespace hooke::model {
+namespace {
+
+/// For how long an agent goes on telling a silent store that the job has failed.
+constexpr sim::Duration kUntoldMax = std::chrono::seconds(60);
+/// For how long an agent that is told to go waits for one answer of the store.
+constexpr sim::Duration kGoodbyeReply = std::chrono::seconds(2);
+
+}  // namespace
+
+/// A static job has no rounds that would tell whether two agents restart for one failure. Where
+/// each agent restarts all its workers for it, its own count is the job's.
+bool JobStanding::counts_for_the_job() const {
+  return core_.group.round >= 0 || core_.policy.restarts_single_workers();
+}
+
+std::unique_ptr<RestartBudget> JobStanding::make_budget() const {
+  const std::shared_ptr<Store> store = counts_for_the_job() ? core_.handler.job_store() : nullptr;
+  if (store == nullptr) return Restarts::make_budget();
+  return make_job_budget(allowed(), make_stepping_store(core_.ports, store));
+}
+
+void JobStanding::look_again() {
+  if (budget_ != nullptr) budget_->look();
+}
+
+void JobStanding::settle() {
+  if (budget_ != nullptr) budget_->settle();
+}
+
+Departure JobStanding::departure() {
+  const std::shared_ptr<Store> store = core_.handler.job_store();
+  return {store == nullptr ? nullptr : make_stepping_store(core_.ports, store), core_.group.round};
+}
+
+void JobStanding::say_goodbye() {
+  const std::shared_ptr<Store> store = core_.handler.job_store();
+  if (store == nullptr || !seat_) return;
+  const ShortTimeout brief(*store, kGoodbyeReply);
+  try {
+    Departure(store, seat_->first).tell_of_order(seat_->second);
+  } catch (const StoreError&) {
+    // The others take this agent for lost.
+  }
+}
+
+bool JobStanding::have_said_goodbye(const std::vector<std::int64_t>& ranks) {
+  return departure().have_all_left(ranks);
+}
+
+bool JobStanding::follows_a_departure(const std::vector<std::int64_t>& missing) {
+  if (!have_said_goodbye(missing)) return false;
+  departure().tell_of_following(core_.group.group_rank);
+  return true;
+}
+
+bool JobStanding::fails_for_a_departure() try {
+  if (!departure().one_was_ordered()) return false;
+  departure().tell_of_following(core_.group.group_rank);
+  return true;
+} catch (const StoreError&) {
+  return false;
+}
+
+JobFailure JobStanding::failure() {
+  const std::shared_ptr<Store> store = core_.handler.job_store();
+  return JobFailure(store == nullptr ? nullptr : make_stepping_store(core_.ports, store));
+}
+
+bool JobStanding::give_up() {
+  core_.ports.trace.emit(events::job_given_up, {core_.group.round});
+  return tell_failure();
+}
+
+/// Where the others take silent members for dead, they need not be told. Elsewhere (static)
+/// they would never find out.
+void JobStanding::insist_that_it_is_given_up() {
+  if (core_.handler.outage_limit()) return;
+  const std::shared_ptr<Store> store = core_.handler.job_store();
+  if (store == nullptr) return;
+  JobFailure(make_retrying_store(core_.ports, store, kUntoldMax, [this] {
+    check_signals(core_.ports);
+  })).tell(core_.group.round);
+}
+
+}  // namespace hooke::model
