@@ -101,6 +101,25 @@ TEST(Differential, finds_a_mistake_planted_in_hookes_agents) {
   ASSERT_TRUE(played.comparison.first) << shown(played);
 }
 
+/// Up to 0.3 s before its first join, by the same draw; the requests are equal to the nanosecond.
+TEST(Differential, a_node_that_is_alone_by_its_settings_waits_as_long_as_pytorchs_before_it_joins) {
+  HOOKE_NEEDS_TORCH();
+  const auto torch = scenario::start_torch(torch_python());
+  for (const char* const seed : {"1", "2", "3"}) {
+    const scenario::Differential played =
+        both(scenario::load_scenario(
+                 std::string(R"({"version": 1, "name": "alone", "seed": )") + seed + R"(,
+               "protocol": {"rendezvous": {"min_nodes": 1, "max_nodes": 1},
+                            "agent": {"environment": {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}}},
+               "cluster": {"nodes": [{"id": "a"}], "store_host": "external"},
+               "workers": {"per_node": 1, "program": [{"run": "1s"}, {"exit": 0}]}})",
+                 "alone"),
+             *torch);
+    EXPECT_EQ(shown(played), "") << seed;
+    EXPECT_GT(played.comparison.requests, 5U) << seed;
+  }
+}
+
 /// Nodes of one job, some of which are hooke's.
 TEST(Differential, pytorchs_agents_play_beside_hookes_hardened_ones) {
   HOOKE_NEEDS_TORCH();

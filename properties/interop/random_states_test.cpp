@@ -31,7 +31,7 @@ std::vector<std::string> pickles_in(const fs::path& path) {
 }
 
 /// What the states must have in them, or they would prove little.
-struct Seen {
+struct SeenStates {
   int empty_sets = 0;        ///< states with nodes, and without any that waits
   int shared_addresses = 0;  ///< states of which two nodes have one short name
   int non_ascii = 0;
@@ -62,7 +62,7 @@ void compare_random_states(model::Variant variant) {
     ASSERT_EQ(writer.end(5min), 0) << writer.output();
     const std::vector<std::string> pickles = pickles_in(file);
     ASSERT_EQ(pickles.size(), static_cast<std::size_t>(kStates));
-    Seen seen;
+    SeenStates seen;
     for (std::size_t i = 0; i < pickles.size(); ++i) {
       const model::StateRef state = model::decode_state(sim::Value(pickles[i]), variant);
       // A copy: a state that was read remembers its bytes.

@@ -1,9 +1,9 @@
 // Key, sentinel and token of the c10d backend, and which node hosts the store.
 #include "model/rendezvous/backends/c10d_backend.h"
 
-#include <algorithm>
 #include <stdexcept>
 
+#include "model/rendezvous/backends/setting_word.h"
 #include "model/rendezvous/core/endpoint.h"
 #include "model/rendezvous/state/state_codec.h"
 #include "model/signals/signal_gate.h"
@@ -23,17 +23,6 @@ auto guarded(Call call) {
     throw RendezvousConnectionError(std::string("the connection to the C10d store has failed: ") +
                                     error.what());
   }
-}
-
-/// Python's strip() and lower().
-std::string lower_trimmed(std::string text) {
-  constexpr const char* kBlank = " \t\n\r\f\v";
-  text.erase(text.find_last_not_of(kBlank) + 1);
-  text.erase(0, text.find_first_not_of(kBlank));
-  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return text;
 }
 
 /// The endpoint is the path of the file. Without one it is a temporary file, which no other node
@@ -113,7 +102,7 @@ std::optional<SetStateResult> C10dBackend::set_state(const sim::Value& bytes,
 }
 
 C10dStore C10dStoreCreation::create() {
-  const std::string type = lower_trimmed(parameters_.get("store_type").value_or("tcp"));
+  const std::string type = setting_word(parameters_.get("store_type").value_or("tcp"));
   if (type == "file") return {nullptr, file_store(ports_, parameters_)};
   if (type == "tcp") return create_tcp();
   throw std::invalid_argument("invalid store type \"" + type + "\": expected \"tcp\" or \"file\"");

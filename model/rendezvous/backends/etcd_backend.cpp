@@ -1,10 +1,10 @@
 // Options of both APIs.
 #include "model/rendezvous/backends/etcd_backend.h"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "model/rendezvous/backends/etcd_server.h"
+#include "model/rendezvous/backends/setting_word.h"
 
 namespace hooke::model {
 namespace {
@@ -14,11 +14,7 @@ constexpr sim::Duration kEtcdReadTimeout = std::chrono::seconds(60);
 }  // namespace
 
 EtcdOptions etcd_options(const RendezvousParameters& parameters) {
-  std::string protocol = parameters.get("protocol").value_or("http");
-  std::erase_if(protocol, [](char c) { return c == ' ' || c == '\t'; });
-  std::transform(protocol.begin(), protocol.end(), protocol.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  const std::string protocol = setting_word(parameters.get("protocol").value_or("http"));
   EtcdOptions options;
   options.server = etcd_server(parameters, protocol, {"ca_cert", "ssl_cert", "ssl_cert_key"});
   options.read_timeout = parameters.get_as_seconds("read_timeout").value_or(kEtcdReadTimeout);
