@@ -17,6 +17,7 @@ void require(const sim::Outcome<sim::Done>& done, const std::string& path) {
 }  // namespace
 
 void WorkerStarts::make_room(const Attempt& attempt) {
+  if (directory_of(attempt) == kNowhere) return;
   if (run_directory_.empty()) make_run_directory();
   static_cast<void>(ports_.files.remove(directory_of(attempt)));
 }

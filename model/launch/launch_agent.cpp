@@ -159,7 +159,8 @@ Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& c
   // Of failed workers the root cause has been passed on; whatever else ends an agent is its own
   // error, but for a keyboard interrupt.
   const bool own = ending.exit_code == kExitFailed && std::string_view(ending.outcome) != "failed";
-  if (own) record_error(ports, ending.detail);
+  const bool signalled = std::string_view(ending.outcome) == "signalled";
+  if (own) record_error(ports, (signalled ? "SignalException: " : "") + ending.detail);
   ports.trace.emit(events::agent_finished, {ending.outcome, ending.exit_code, ending.detail});
   return ending;
 }

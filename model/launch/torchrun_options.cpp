@@ -2,10 +2,11 @@
 #include "model/launch/torchrun_options.h"
 
 #include <algorithm>
-#include <charconv>
+#include <cmath>
 #include <stdexcept>
 #include <string_view>
 
+#include "model/launch/python_numbers.h"
 #include "model/worker/numa_binding.h"
 
 namespace hooke::model {
@@ -14,23 +15,9 @@ namespace {
 using namespace std::chrono_literals;
 
 [[noreturn]] void refuse(const std::string& option, const std::string& expected,
-                         const std::string& got) {
-  throw std::invalid_argument("--" + option + ": expected " + expected + ", got \"" + got + "\"");
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\n\r";
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
-std::optional<std::int64_t> integer(std::string_view text) {
-  text = trimmed(text);
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+                         const std::string& got, const char* class_name = "ValueError") {
+  throw RefusedOption("--" + option + ": expected " + expected + ", got \"" + got + "\"",
+                      class_name);
 }
 
 /// The parts between separators; one empty part for an empty text.
@@ -45,14 +32,15 @@ std::vector<std::string> split(std::string_view text, char separator) {
 }
 
 void read_nodes(const std::string& text, LaunchConfig& config) {
-  const auto refused = [&] {
-    refuse("nnodes", "a number of nodes or \"MIN:MAX\" with 0 < MIN <= MAX", text);
+  const auto refused = [&](const char* class_name) {
+    refuse("nnodes", "a number of nodes or \"MIN:MAX\" with 0 < MIN <= MAX", text, class_name);
   };
   const std::vector<std::string> parts = split(text, ':');
-  if (parts.size() > 2) refused();
-  const auto low = integer(parts.front());
-  const auto high = integer(parts.back());
-  if (!low || !high || *low <= 0 || *low > *high) refused();
+  if (parts.size() > 2) refused("RuntimeError");
+  const auto low = python_int(parts.front());
+  const auto high = python_int(parts.back());
+  if (!low || !high) refused("ValueError");
+  if (*low <= 0 || *low > *high) refused("AssertionError");
   config.min_nodes = *low;
   config.max_nodes = *high;
 }
@@ -63,17 +51,20 @@ std::int64_t count_gpus(sim::Ports& ports) {
   std::int64_t count = 0;
   if (const auto devices = ports.files.list("/dev")) {
     for (const std::string& name : devices.value()) {
-      if (name.starts_with(kDevice) && integer(name.substr(kDevice.size()))) ++count;
+      if (name.starts_with(kDevice) && python_int(name.substr(kDevice.size()))) ++count;
     }
   }
   const auto visible = ports.processes.environment().find("CUDA_VISIBLE_DEVICES");
   if (visible == ports.processes.environment().end()) return count;
-  if (trimmed(visible->second).empty()) return 0;
+  if (without_blanks(visible->second).empty()) return 0;
   return std::min(count, static_cast<std::int64_t>(split(visible->second, ',').size()));
 }
 
 std::int64_t workers_per_node(sim::Ports& ports, const std::string& text, std::int64_t cpus) {
-  if (const auto number = integer(text)) return *number;
+  if (const auto number = python_int(text)) {
+    if (*number <= 0) refuse("nproc-per-node", "more than no worker", text, "AssertionError");
+    return *number;
+  }
   if (text == "cpu") return cpus;
   const std::int64_t gpus = count_gpus(ports);
   if (text == "auto") return gpus > 0 ? gpus : cpus;
@@ -86,14 +77,15 @@ std::int64_t workers_per_node(sim::Ports& ports, const std::string& text, std::i
 
 std::map<std::string, std::string> parse_rendezvous_configuration(const std::string& text) {
   std::map<std::string, std::string> out;
-  if (trimmed(text).empty()) return out;
+  if (without_blanks(text).empty()) return out;
   for (const std::string& pair : split(text, ',')) {
     const std::size_t equals = pair.find('=');
-    const std::string key(trimmed(std::string_view(pair).substr(0, equals)));
+    const std::string key(without_blanks(std::string_view(pair).substr(0, equals)));
     // Never the whole text: another of its values may be a password.
     if (key.empty()) refuse("rdzv-conf", "<key1>=<value1>,<key2>=<value2>,...", "");
-    const std::string value(
-        equals == std::string::npos ? "" : trimmed(std::string_view(pair).substr(equals + 1)));
+    const std::string value(equals == std::string::npos
+                                ? ""
+                                : without_blanks(std::string_view(pair).substr(equals + 1)));
     if (value.empty()) refuse("rdzv-conf", "a value for \"" + key + "\"", "");
     out[key] = value;
   }
@@ -106,7 +98,7 @@ StdMap streams(const std::string& option, const std::string& text) {
   try {
     return StdMap::parse(text);
   } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument("--" + option + ": " + error.what());
+    throw RefusedOption("--" + option + ": " + error.what());
   }
 }
 
@@ -114,7 +106,7 @@ std::optional<std::set<std::int64_t>> shown_ranks(const std::string& text) {
   if (text.empty()) return std::nullopt;
   std::set<std::int64_t> ranks;
   for (const std::string& part : split(text, ',')) {
-    const auto rank = integer(part);
+    const auto rank = python_int(part);
     if (!rank) refuse("local-ranks-filter", "local ranks such as \"0,1,2\"", text);
     ranks.insert(*rank);
   }
@@ -147,7 +139,8 @@ LogsSpec logs(sim::Ports& ports, const TorchrunOptions& options) {
   // Before the rendezvous, as DefaultLogsSpecs.__init__: an agent that cannot start joins nothing.
   if (!options.log_dir.empty() && options.log_dir != "/dev/null") {
     if (!ports.files.make_directories(options.log_dir))
-      refuse("log-dir", "a directory that is there or can be made", options.log_dir);
+      refuse("log-dir", "a directory that is there or can be made", options.log_dir,
+             "NotADirectoryError");
   }
   spec.redirects = streams("redirects", options.redirects);
   spec.tee = streams("tee", options.tee);
@@ -173,7 +166,7 @@ std::vector<std::string> processors(sim::Ports& ports, const std::string& mode,
   try {
     return numa_processors(ports, *affinity, workers);
   } catch (const std::runtime_error& error) {
-    throw std::invalid_argument("--numa-binding: " + std::string(error.what()));
+    throw RefusedOption("--numa-binding: " + std::string(error.what()));
   }
 }
 
@@ -181,7 +174,7 @@ std::vector<std::string> processors(sim::Ports& ports, const std::string& mode,
 std::vector<sim::Signal> signals(const std::string& text, std::vector<std::string>& notices) {
   std::vector<sim::Signal> out;
   for (const std::string& part : split(text, ',')) {
-    const std::string name(trimmed(part));
+    const std::string name(without_blanks(part));
     const auto* const found =
         std::find_if(sim::kSignals.begin(), sim::kSignals.end(),
                      [&](sim::Signal signal) { return to_string(signal) == name; });
@@ -195,6 +188,18 @@ std::vector<sim::Signal> signals(const std::string& text, std::vector<std::strin
   return out;
 }
 
+/// What Python's time.sleep() takes, and the agent's assertion before it
+/// (agent/server/api.py:WorkerSpec).
+sim::Duration monitor_interval(double seconds) {
+  constexpr double kLongest = 9.2e9;  // seconds; nanoseconds in 63 bits
+  constexpr const char* kExpected = "more than 0 seconds and less than 292 years";
+  const auto got = [&] { return std::to_string(seconds); };
+  if (std::isnan(seconds)) refuse("monitor-interval", kExpected, got());
+  if (seconds <= 0) refuse("monitor-interval", kExpected, got(), "AssertionError");
+  if (seconds > kLongest) refuse("monitor-interval", kExpected, got(), "OverflowError");
+  return std::chrono::duration_cast<sim::Duration>(std::chrono::duration<double>(seconds));
+}
+
 sim::Duration shutdown_timeout(sim::Ports& ports, const std::optional<std::int64_t>& given) {
   if (given) {
     if (*given < 0) refuse("shutdown-timeout", "at least 0 seconds", std::to_string(*given));
@@ -203,9 +208,9 @@ sim::Duration shutdown_timeout(sim::Ports& ports, const std::optional<std::int64
   const auto& environment = ports.processes.environment();
   const auto variable = environment.find("TORCH_ELASTIC_SHUTDOWN_TIMEOUT");
   if (variable == environment.end()) return 30s;
-  const auto seconds = integer(variable->second);
+  const auto seconds = python_int(variable->second);
   if (!seconds) {
-    throw std::invalid_argument(
+    throw RefusedOption(
         "TORCH_ELASTIC_SHUTDOWN_TIMEOUT: expected a whole number of seconds, got \"" +
         variable->second + "\"");
   }
@@ -245,7 +250,7 @@ std::vector<std::string> command(sim::Ports& ports, const TorchrunOptions& optio
   std::vector<std::string> out;
   if (options.no_python && !options.run_path) {
     if (options.module) {
-      throw std::invalid_argument("--no-python: expected no --module beside it, got one");
+      throw RefusedOption("--no-python: expected no --module beside it, got one");
     }
   } else {
     const auto& environment = ports.processes.environment();
@@ -295,7 +300,7 @@ ConfiguredLaunch configure_launch(sim::Ports& ports, const TorchrunOptions& opti
   config.rdzv_endpoint = options.rdzv_endpoint;
   read_nodes(options.nnodes, config);
   if (options.max_restarts < 0) {
-    refuse("max-restarts", "at least 0", std::to_string(options.max_restarts));
+    refuse("max-restarts", "at least 0", std::to_string(options.max_restarts), "AssertionError");
   }
   const bool free_port = stands_alone_on_a_free_port(options.variant);
   if (options.standalone) {
@@ -320,8 +325,7 @@ ConfiguredLaunch configure_launch(sim::Ports& ports, const TorchrunOptions& opti
   config.agent = PluginChoice::parse(options.agent_kind);
   config.timer = PluginChoice::parse(options.timer);
   config.process_launcher = PluginChoice::parse(options.process_launcher);
-  config.monitor_interval = std::chrono::duration_cast<sim::Duration>(
-      std::chrono::duration<double>(options.monitor_interval));
+  config.monitor_interval = monitor_interval(options.monitor_interval);
   config.nproc_per_node = workers_per_node(ports, options.nproc_per_node, cpus);
   if (config.nproc_per_node > 1 && !ports.processes.environment().contains("OMP_NUM_THREADS")) {
     out.notices.emplace_back(

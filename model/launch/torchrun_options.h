@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -59,12 +60,25 @@ struct ConfiguredLaunch {
   std::vector<std::string> notices;
 };
 
+/// A command line that torchrun does not take either; what() names the option and what was
+/// expected.
+class RefusedOption : public std::invalid_argument {
+ public:
+  /// `class_name`: of the exception that ends torchrun, as its error file has it.
+  RefusedOption(const std::string& what, std::string class_name = "ValueError")
+      : std::invalid_argument(what), class_name_(std::move(class_name)) {}
+  [[nodiscard]] const std::string& class_name() const { return class_name_; }
+
+ private:
+  std::string class_name_;
+};
+
 /// Reads "key1=value1,key2=value2" (--rdzv-conf, utils.py:_parse_rendezvous_config).
-/// std::invalid_argument naming the option and what was expected.
+/// RefusedOption for anything else.
 std::map<std::string, std::string> parse_rendezvous_configuration(const std::string& text);
 
-/// `cpus`: how many processors this machine has. std::invalid_argument for a value that means
-/// nothing, naming the option and what was expected.
+/// `cpus`: how many processors this machine has. RefusedOption for a value that means nothing;
+/// std::invalid_argument for a replaceable part with a wrong option.
 ConfiguredLaunch configure_launch(sim::Ports& ports, const TorchrunOptions& options,
                                   std::int64_t cpus);
 

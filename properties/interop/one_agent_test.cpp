@@ -199,29 +199,6 @@ TEST(TimeInTheBlockOfFailures, is_local_in_torchruns_and_utc_in_hookes) {
       });
 }
 
-TEST(VariablesForFlags, are_read_more_strictly_or_less_than_torchruns) {
-  struct Case {
-    const char* variable;
-    const char* value;
-    int torchrun;
-    int hooke;
-  };
-  for (const Case& each : {Case{"PET_NNODES", "", 1, 0}, Case{"PET_STANDALONE", "", 1, 0},
-                           Case{"PET_STANDALONE", "true", 1, 0}, Case{"PET_STANDALONE", "1", 0, 0},
-                           Case{"PET_START_METHOD", "bogus", 0, 2}}) {
-    with_both(
-        [&](const fs::path&) {
-          return OneAgent{shell("exit 0", {"--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0"}),
-                          {{each.variable, each.value}}};
-        },
-        [&](const Seen& hooke, const Seen& torchrun) {
-          const std::string what = std::string(each.variable) + "=" + each.value + ": ";
-          EXPECT_EQ(torchrun.end, each.torchrun) << what << torchrun.output;
-          EXPECT_EQ(hooke.end, each.hooke) << what << hooke.output;
-        });
-  }
-}
-
 TEST(Interpreter, is_torchruns_own_and_for_hooke_that_of_the_path) {
   for (const bool says_which : {false, true}) {
     with_both(

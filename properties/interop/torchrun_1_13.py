@@ -20,4 +20,5 @@ api.Std.from_str = from_str
 
 from torch.distributed.run import main  # noqa: E402  (after the repair)
 
-main()
+if __name__ == "__main__":
+    main()

@@ -103,7 +103,11 @@ std::vector<std::string> understood(const CLI::App& app, std::vector<std::string
       if (brief != nullptr && brief->get_items_expected_min() > 0) ++i;
       continue;
     }
-    if (word == "--") break;
+    if (word == "--") {
+      // Before a script it says what the script's place says already, and is no part of it.
+      if (command->get_prefix_command()) arguments.erase(arguments.begin() + static_cast<long>(i));
+      break;
+    }
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(2, equals - 2);
     const CLI::Option* const option = option_called(*command, name);

@@ -15,12 +15,14 @@
 #include "model/rendezvous/core/endpoint.h"
 #include "model/rendezvous/core/handler.h"
 #include "model/store/tcp_store.h"
+#include "model/worker/failure_summary.h"
 #include "reports/agent_console.h"
 #include "reports/exports/agent_metrics.h"
 #include "reports/trace_file.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/control_doors.h"
 #include "scenarios/cli/seconds.h"
+#include "scenarios/cli/torchrun_flags.h"
 #include "scenarios/real/plugin_file.h"
 #include "scenarios/real/real_cluster.h"
 #include "sim/real/real_process.h"
@@ -32,27 +34,6 @@ using model::TorchrunOptions;
 
 /// What launch_agent() returns for a keyboard interrupt.
 constexpr int kInterrupted = 130;
-
-/// "nproc-per-node" under both spellings, with its variable PET_NPROC_PER_NODE.
-template <class T>
-CLI::Option* add(CLI::App& command, const std::string& name, T& value, const std::string& meaning,
-                 const std::string& shorthand = "") {
-  std::string underscored = name;
-  std::replace(underscored.begin(), underscored.end(), '-', '_');
-  std::string variable = "PET_" + underscored;
-  std::transform(variable.begin(), variable.end(), variable.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  std::string names = shorthand.empty() ? "--" + name : "-" + shorthand + ",--" + name;
-  if (underscored != name) names += ",--" + underscored;
-  CLI::Option* option = nullptr;
-  if constexpr (std::is_same_v<T, bool>) {
-    option = command.add_flag(names, value, meaning);
-  } else {
-    option = command.add_option(names, value, meaning);
-    option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // as argparse does
-  }
-  return option->envname(variable);
-}
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -159,6 +140,24 @@ std::string is_choice(const std::string& text) {
   }
 }
 
+/// Reads the variables of `flags`. What it returns ends the agent as an exception ends torchrun;
+/// bad usage is thrown.
+std::optional<model::RefusedOption> refused_among(const TorchrunFlags& flags,
+                                                  const std::string& start_method) {
+  try {
+    flags.read_variables();
+  } catch (const model::RefusedOption& refused) {
+    return refused;
+  }
+  // Python's argparse looks for a choice on the command line alone.
+  const char* const variable = std::getenv("PET_START_METHOD");
+  const bool from_variable = variable != nullptr && variable == start_method;
+  const std::string wrong =
+      from_variable ? "" : CLI::IsMember({"spawn", "fork", "forkserver"})(start_method);
+  if (!wrong.empty()) throw CLI::ValidationError("--start-method", wrong);
+  return std::nullopt;
+}
+
 /// Python's end by a keyboard interrupt: by the signal itself, so that a shell that runs the agent
 /// in a loop ends, too.
 void die_of_interrupt() {
@@ -173,7 +172,8 @@ void die_of_interrupt() {
 
 int run_agent(TorchrunOptions options, const std::vector<std::string>& plugin_files,
               bool find_variant, const std::string& trace_path, const ControlDoors& doors,
-              std::optional<model::HeartbeatPlan> heartbeats) {
+              std::optional<model::HeartbeatPlan> heartbeats,
+              const std::optional<model::RefusedOption>& variables_refused) {
   model::Plugins plugins;
   for (const std::string& file : plugin_files) {
     try {
@@ -206,10 +206,14 @@ int run_agent(TorchrunOptions options, const std::vector<std::string>& plugin_fi
     const auto cpus = real::processor_count();
     model::ConfiguredLaunch launch;
     try {
+      if (variables_refused) throw *variables_refused;
       if (find_variant) options.variant = variant_found(ports, options);
       launch = model::configure_launch(ports, options, cpus);
     } catch (const std::invalid_argument& error) {
       std::fprintf(stderr, "hooke agent: %s\n", error.what());
+      const auto* const known = dynamic_cast<const model::RefusedOption*>(&error);
+      const std::string name = known == nullptr ? "ValueError" : known->class_name();
+      model::record_error(ports, name + ": " + error.what());
       return 1;  // torchrun's status of a configuration that means nothing
     }
     is_pythons = launch.config.variant != model::Variant::hardened;
@@ -242,16 +246,16 @@ int run_agent(TorchrunOptions options, const std::vector<std::string>& plugin_fi
 }
 
 /// The job: its size, and where its agents meet.
-void add_rendezvous(CLI::App& command, TorchrunOptions& o) {
-  add(command, "nnodes", o.nnodes, "Number of nodes, or MIN:MAX");
-  add(command, "nproc-per-node", o.nproc_per_node, "Workers per node: a number, auto, cpu or gpu");
-  add(command, "rdzv-backend", o.rdzv_backend,
-      "Rendezvous backend: c10d, etcd-v2, etcd-v3, etcd, static, or a plug-in's");
-  add(command, "rdzv-endpoint", o.rdzv_endpoint, "Rendezvous endpoint, HOST[:PORT]");
-  add(command, "rdzv-id", o.rdzv_id, "Name of the job; equal on all its nodes");
-  add(command, "rdzv-conf", o.rdzv_conf, "Rendezvous configuration, KEY=VALUE,KEY=VALUE");
-  add(command, "standalone", o.standalone, "One node, with a rendezvous of its own");
-  add(command, "max-restarts", o.max_restarts, "Restarts of the workers before giving up");
+void add_rendezvous(TorchrunFlags& flags, TorchrunOptions& o) {
+  flags.add("nnodes", o.nnodes, "Number of nodes, or MIN:MAX");
+  flags.add("nproc-per-node", o.nproc_per_node, "Workers per node: a number, auto, cpu or gpu");
+  flags.add("rdzv-backend", o.rdzv_backend,
+            "Rendezvous backend: c10d, etcd-v2, etcd-v3, etcd, static, or a plug-in's");
+  flags.add("rdzv-endpoint", o.rdzv_endpoint, "Rendezvous endpoint, HOST[:PORT]");
+  flags.add("rdzv-id", o.rdzv_id, "Name of the job; equal on all its nodes");
+  flags.add("rdzv-conf", o.rdzv_conf, "Rendezvous configuration, KEY=VALUE,KEY=VALUE");
+  flags.add_flag("standalone", o.standalone, "One node, with a rendezvous of its own");
+  flags.add("max-restarts", o.max_restarts, "Restarts of the workers before giving up");
 }
 
 /// hooke's own: parts of an agent that can be replaced.
@@ -285,46 +289,44 @@ void add_parts(CLI::App& command, TorchrunOptions& o, std::vector<std::string>& 
 }
 
 /// What workers run, and how they are started.
-void add_workers(CLI::App& command, TorchrunOptions& o, std::string& start_method) {
-  add(command, "monitor-interval", o.monitor_interval, "Seconds between looks at the workers")
-      ->check(seconds_from(0));
-  add(command, "start-method", start_method, "Accepted for compatibility; scripts are processes")
-      ->check(CLI::IsMember({"spawn", "fork", "forkserver"}));
-  add(command, "role", o.role, "Name of the workers' role");
-  add(command, "module", o.module, "The script is a Python module", "m");
-  add(command, "no-python", o.no_python, "The script is a program of its own");
-  add(command, "run-path", o.run_path, "Run the script with runpy.run_path");
+void add_workers(TorchrunFlags& flags, TorchrunOptions& o, std::string& start_method) {
+  flags.add("monitor-interval", o.monitor_interval, "Seconds between looks at the workers");
+  flags.add("start-method", start_method,
+            "spawn, fork or forkserver; scripts are processes under each");
+  flags.add("role", o.role, "Name of the workers' role");
+  flags.add_flag("module", o.module, "The script is a Python module", "m");
+  flags.add_flag("no-python", o.no_python, "The script is a program of its own");
+  flags.add_flag("run-path", o.run_path, "Run the script with runpy.run_path");
 }
 
 /// Where the output of workers goes.
-void add_logs(CLI::App& command, TorchrunOptions& o) {
-  add(command, "log-dir", o.log_dir, "Directory for logs and error files")->type_name("DIR");
-  add(command, "redirects", o.redirects, "Streams to files: 0 none, 1 stdout, 2 stderr, 3 both",
-      "r");
-  add(command, "tee", o.tee, "As --redirects, and shown besides", "t");
-  add(command, "local-ranks-filter", o.local_ranks_filter, "Local ranks that are shown: 0,1");
-  add(command, "duplicate-stdout-filters", o.duplicate_stdout_filters,
-      "Teed lines with one of these texts also go to filtered_stdout.log: apple,orange");
-  add(command, "duplicate-stderr-filters", o.duplicate_stderr_filters,
-      "Teed lines with one of these texts also go to filtered_stderr.log");
+void add_logs(CLI::App& command, TorchrunFlags& flags, TorchrunOptions& o) {
+  flags.add("log-dir", o.log_dir, "Directory for logs and error files")->type_name("DIR");
+  flags.add("redirects", o.redirects, "Streams to files: 0 none, 1 stdout, 2 stderr, 3 both", "r");
+  flags.add("tee", o.tee, "As --redirects, and shown besides", "t");
+  flags.add("local-ranks-filter", o.local_ranks_filter, "Local ranks that are shown: 0,1");
+  flags.add("duplicate-stdout-filters", o.duplicate_stdout_filters,
+            "Teed lines with one of these texts also go to filtered_stdout.log: apple,orange");
+  flags.add("duplicate-stderr-filters", o.duplicate_stderr_filters,
+            "Teed lines with one of these texts also go to filtered_stderr.log");
   command.add_option("--logs-specs,--logs_specs", o.logs_specs,
                      "default; torchrun's others are Python classes");
 }
 
 /// What an agent has to know of its own machine and of node 0.
-void add_machine(CLI::App& command, TorchrunOptions& o) {
+void add_machine(CLI::App& command, TorchrunFlags& flags, TorchrunOptions& o) {
   command
       .add_option("--numa-binding,--numa_binding", o.numa_binding,
                   "Bind each worker to processors near its GPU (needs numactl)")
       ->check(CLI::IsMember({"node", "socket", "exclusive", "core-complex"}));
-  add(command, "node-rank", o.node_rank, "Rank of this node (static backend)");
-  add(command, "master-addr", o.master_addr, "Address of node 0 (static backend)");
-  add(command, "master-port", o.master_port, "Port of node 0 (static backend)");
-  add(command, "local-addr", o.local_addr, "Address under which others reach this node");
-  add(command, "signals-to-handle", o.signals_to_handle, "Signals that stop the agent orderly");
-  add(command, "shutdown-timeout", o.shutdown_timeout, "Seconds from SIGTERM to SIGKILL");
-  add(command, "virtual-local-rank", o.virtual_local_rank, "Every worker is local rank 0");
-  add(command, "event-log-handler", o.event_log_handler, "Where events go: null, console");
+  flags.add("node-rank", o.node_rank, "Rank of this node (static backend)");
+  flags.add("master-addr", o.master_addr, "Address of node 0 (static backend)");
+  flags.add("master-port", o.master_port, "Port of node 0 (static backend)");
+  flags.add("local-addr", o.local_addr, "Address under which others reach this node");
+  flags.add("signals-to-handle", o.signals_to_handle, "Signals that stop the agent orderly");
+  flags.add("shutdown-timeout", o.shutdown_timeout, "Seconds from SIGTERM to SIGKILL");
+  flags.add_flag("virtual-local-rank", o.virtual_local_rank, "Every worker is local rank 0");
+  flags.add("event-log-handler", o.event_log_handler, "Where events go: null, console");
 }
 
 }  // namespace
@@ -338,12 +340,13 @@ void add_agent(CLI::App& app, int& exit_code) {
   auto doors = std::make_shared<ControlDoors>();
   auto plugin_files = std::make_shared<std::vector<std::string>>();
   auto start_method = std::make_shared<std::string>("spawn");
+  auto flags = std::make_shared<TorchrunFlags>(*command);
   command->prefix_command();
-  add_rendezvous(*command, *options);
+  add_rendezvous(*flags, *options);
   add_parts(*command, *options, *plugin_files);
-  add_workers(*command, *options, *start_method);
-  add_logs(*command, *options);
-  add_machine(*command, *options);
+  add_workers(*flags, *options, *start_method);
+  add_logs(*command, *flags, *options);
+  add_machine(*command, *flags, *options);
   add_control_doors(*command, *doors);
   command
       ->add_option("--protocol-variant", *variant,
@@ -359,19 +362,19 @@ void add_agent(CLI::App& app, int& exit_code) {
       "variables.\nExample: hooke agent --nnodes=1:3 --max-restarts=3 --rdzv-backend=c10d "
       "--rdzv-endpoint=head:29400 train.py --epochs 10\nExit codes are torchrun's: 0; 1 failed or "
       "stopped; 2 bad usage.");
-  command->callback(
-      [command, options, plugin_files, trace_path, variant, doors, heartbeats, &exit_code] {
-        const std::vector<std::string> rest = command->remaining();
-        if (rest.empty()) throw CLI::RequiredError("a script to run");
-        if (rest.front().size() > 1 && rest.front().starts_with("-")) {
-          throw CLI::ExtrasError({rest.front() + " (options come before the script)"});
-        }
-        options->script = rest.front();
-        options->script_arguments.assign(rest.begin() + 1, rest.end());
-        options->variant = model::variant_from(*variant).value_or(model::Variant::torch_2_x);
-        exit_code = run_agent(*options, *plugin_files, *variant == "found", *trace_path, *doors,
-                              heartbeat_plan(*heartbeats));
-      });
+  command->callback([=, &exit_code] {
+    const auto refused = refused_among(*flags, *start_method);
+    const std::vector<std::string> rest = command->remaining();
+    if (rest.empty()) throw CLI::RequiredError("a script to run");
+    if (rest.front().size() > 1 && rest.front().starts_with("-")) {
+      throw CLI::ExtrasError({rest.front() + " (options come before the script)"});
+    }
+    options->script = rest.front();
+    options->script_arguments.assign(rest.begin() + 1, rest.end());
+    options->variant = model::variant_from(*variant).value_or(model::Variant::torch_2_x);
+    exit_code = run_agent(*options, *plugin_files, *variant == "found", *trace_path, *doors,
+                          heartbeat_plan(*heartbeats), refused);
+  });
 }
 
 }  // namespace hooke::cli
