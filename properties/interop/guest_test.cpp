@@ -28,7 +28,7 @@ json results(Ports& ports, const fs::path& directory, const std::string& name,
 }
 
 #define HOOKE_NEEDS_TORCH() \
-  if (torch_python().empty()) GTEST_SKIP() << "there is no PyTorch here"
+  if (torch_python().empty()) GTEST_SKIP() << "PyTorch is not available here"
 
 /// What both draw, they draw from the same streams at the same places. What may differ is the time
 /// that a few bytes more or less take on the network: a pickle of Python's refers back to some

@@ -11,12 +11,52 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kRoles{"store_host", "rank0", "all"};
 
+struct FaultPoint {
+  std::string_view name;
+  bool torchrun = false;  ///< its code has that place, too
+};
+
 /// In the order of a node's life.
-constexpr std::array<std::string_view, 15> kFaultPoints{
-    "agent.started",      "rendezvous.joining",   "rendezvous.before_write", "rendezvous.joined",
-    "legacy.setup",       "legacy.waiting",       "legacy.joined",           "legacy.confirmed",
-    "agent.joined",       "agent.ranks_assigned", "agent.workers_started",   "agent.stopping",
-    "agent.exit_barrier", "agent.closing",        "rendezvous.closing"};
+constexpr std::array kFaultPoints{
+    FaultPoint{"agent.started", true},
+    FaultPoint{"rendezvous.joining", true},
+    FaultPoint{"rendezvous.before_write"},
+    FaultPoint{"rendezvous.joined", true},
+    FaultPoint{"legacy.setup"},
+    FaultPoint{"legacy.waiting"},
+    FaultPoint{"legacy.joined"},
+    FaultPoint{"legacy.confirmed"},
+    FaultPoint{"agent.joined", true},
+    FaultPoint{"agent.ranks_assigned", true},
+    FaultPoint{"agent.workers_started", true},
+    FaultPoint{"agent.stopping", true},
+    FaultPoint{"agent.exit_barrier", true},
+    FaultPoint{"agent.closing"},
+    FaultPoint{"rendezvous.closing", true},
+};
+
+constexpr bool any(const FaultPoint&) {
+  return true;
+}
+
+constexpr bool of_torchrun(const FaultPoint& point) {
+  return point.torchrun;
+}
+
+/// The names of the points that `wanted` holds for, in the table's order.
+template <auto wanted>
+constexpr auto names_of_points() {
+  std::array<std::string_view, std::count_if(kFaultPoints.begin(), kFaultPoints.end(), wanted)>
+      names;
+  std::size_t count = 0;
+  for (const FaultPoint& point : kFaultPoints) {
+    if (wanted(point)) names[count++] = point.name;
+  }
+  return names;
+}
+
+constexpr auto kNamesOfPoints = names_of_points<any>();
+constexpr auto kPointsOfTorchrun = names_of_points<of_torchrun>();
 
 }  // namespace
 
@@ -50,7 +90,11 @@ std::span<const std::string_view> roles() {
 }
 
 std::span<const std::string_view> fault_points() {
-  return kFaultPoints;
+  return kNamesOfPoints;
+}
+
+std::span<const std::string_view> fault_points_of_torchrun() {
+  return kPointsOfTorchrun;
 }
 
 std::optional<sim::Signal> signal_named(std::string_view name) {

@@ -129,6 +129,9 @@ std::span<const std::string_view> roles();
 
 /// Every point in the model's code where a trigger may act ("agent.joined").
 std::span<const std::string_view> fault_points();
+/// Those of them that torchrun's code has, too: where PyTorch's agents can be struck
+/// (scenarios/guest/python/torch_points.py).
+std::span<const std::string_view> fault_points_of_torchrun();
 
 /// Events that have been renamed keep their former names (mark, fault.felt) in scenarios and traces
 /// until version 0.2. What is no former name is returned as it is.

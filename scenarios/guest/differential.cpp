@@ -58,9 +58,25 @@ std::size_t equal_before(const Steps& ours, const Steps& theirs, sim::WorldTime 
   return i;
 }
 
+void forget_from(AgentSteps& steps, sim::WorldTime end) {
+  for (auto& [node, both] : steps) {
+    for (Steps* const some : {&both.requests, &both.decisions})
+      std::erase_if(*some, [&](const AgentStep& step) { return step.at >= end; });
+  }
+}
+
+/// When a run was cut by a limit of the harness, in the middle of an instant: what the others of
+/// its fibers would have done at that instant is not known.
+sim::WorldTime cut_of(const RunReport& report) {
+  const bool cut = report.rounds_exhausted || !report.inconclusive.empty();
+  return cut ? sim::WorldTime(report.world_time) : sim::WorldTime::max();
+}
+
 }  // namespace
 
-Comparison compare(const AgentSteps& ours, const AgentSteps& theirs) {
+Comparison compare(AgentSteps ours, AgentSteps theirs, sim::WorldTime end) {
+  forget_from(ours, end);
+  forget_from(theirs, end);
   Comparison out;
   AgentSteps all = ours;  // for the names of the nodes of both
   all.insert(theirs.begin(), theirs.end());
@@ -70,12 +86,12 @@ Comparison compare(const AgentSteps& ours, const AgentSteps& theirs) {
     look(node, false, one.requests, other.requests, out.first);
     look(node, true, one.decisions, other.decisions, out.first);
   }
-  const sim::WorldTime end = out.first ? moment_of(*out.first) : sim::WorldTime::max();
+  const sim::WorldTime parted = out.first ? moment_of(*out.first) : sim::WorldTime::max();
   for (const auto& [node, steps] : all) {
     const NodeSteps& one = of(ours, node);
     const NodeSteps& other = of(theirs, node);
-    out.requests += equal_before(one.requests, other.requests, end);
-    out.decisions += equal_before(one.decisions, other.decisions, end);
+    out.requests += equal_before(one.requests, other.requests, parted);
+    out.decisions += equal_before(one.decisions, other.decisions, parted);
   }
   return out;
 }
@@ -101,7 +117,8 @@ Differential play_both(kernel::Kernel& kernel, const Scenario& scenario, RunOpti
   options.agent = {};
   out.theirs = run_with_guests(kernel, faithful, options, invariants, zygote,
                                [&](AgentBody agent) { return theirs.watch(std::move(agent)); });
-  out.comparison = compare(ours.steps(), theirs.steps());
+  out.comparison =
+      compare(ours.steps(), theirs.steps(), std::min(cut_of(out.ours), cut_of(out.theirs)));
   return out;
 }
 

@@ -31,8 +31,8 @@ struct Comparison {
 
 /// Equal are steps of the same text and size at the same nanosecond, with the same times in their
 /// values: the agents draw from the same streams, so that nothing of the world puts them apart.
-/// What is compared ends at the earliest difference.
-Comparison compare(const AgentSteps& ours, const AgentSteps& theirs);
+/// What is compared ends at the earliest difference, and before `end`.
+Comparison compare(AgentSteps ours, AgentSteps theirs, sim::WorldTime end = sim::WorldTime::max());
 
 struct Differential {
   std::string unsupported;  ///< not empty: what of it PyTorch's agents cannot play; nothing was run

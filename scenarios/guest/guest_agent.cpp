@@ -2,9 +2,9 @@
 #include "scenarios/guest/guest_agent.h"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 
+#include "scenarios/format/vocabulary.h"
 #include "scenarios/guest/agent_watch.h"
 #include "scenarios/guest/guest_stores.h"
 
@@ -14,11 +14,6 @@ namespace {
 using guest::Message;
 
 constexpr std::string_view kStorePrefix = "store.";
-
-constexpr std::array<std::string_view, 9> kFaultPoints{
-    "agent.started",      "rendezvous.joining",   "rendezvous.joined",
-    "agent.joined",       "agent.ranks_assigned", "agent.workers_started",
-    "agent.exit_barrier", "agent.stopping",       "rendezvous.closing"};
 
 class AgentServices final : public guest::Services {
  public:
@@ -43,9 +38,10 @@ class AgentServices final : public guest::Services {
       return state ? Message(std::string(1, *state)) : Message();
     }
     if (name == "fault_point") {
-      const auto* const point = std::find(kFaultPoints.begin(), kFaultPoints.end(),
-                                          std::string_view(arguments.at(0).text()));
-      if (point == kFaultPoints.end())
+      const std::span<const std::string_view> points = fault_points_of_torchrun();
+      const auto point =
+          std::find(points.begin(), points.end(), std::string_view(arguments.at(0).text()));
+      if (point == points.end())
         throw guest::GuestError("the guest is at an unknown place, " + arguments.at(0).text());
       ports_.fault_point.reach(*point);
       return {};
@@ -108,10 +104,6 @@ std::string seconds(sim::Duration span) {
 }
 
 }  // namespace
-
-std::span<const std::string_view> fault_points_of_guests() {
-  return kFaultPoints;
-}
 
 std::vector<std::string> torchrun_arguments(const model::LaunchConfig& config) {
   std::string configuration;

@@ -1,9 +1,7 @@
 #pragma once
 // One node's agent, played by PyTorch itself.
 
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "model/launch/launch_agent.h"
@@ -15,9 +13,6 @@ namespace hooke::scenario {
 /// torchrun's command line for that configuration, without the program's name.
 /// std::invalid_argument for what it cannot say.
 std::vector<std::string> torchrun_arguments(const model::LaunchConfig& config);
-
-/// Places where a fault may strike that torchrun's code has, too (python/torch_points.py).
-std::span<const std::string_view> fault_points_of_guests();
 
 /// Runs torchrun as a guest in the calling fiber and returns its exit code. `directory` is a real
 /// one, of this agent alone. guest::GuestError.

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "scenarios/format/vocabulary.h"
-#include "scenarios/guest/guest_agent.h"
 #include "scenarios/guest/guest_runner.h"
 
 namespace hooke::scenario {
@@ -59,7 +58,7 @@ void look_at_settings(const Scenario& scenario, Reasons& reasons) {
 }
 
 void look_at_timeline(const Scenario& scenario, Reasons& reasons) {
-  const std::span<const std::string_view> points = fault_points_of_guests();
+  const std::span<const std::string_view> points = fault_points_of_torchrun();
   // Hooke's own background tasks, and a disk that the guests do not use.
   static const std::set<std::string, std::less<>> kWords{"thread.dies", "disk.full",
                                                          "disk.short_write", "sched.health_kill"};

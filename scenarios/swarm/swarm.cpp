@@ -6,6 +6,7 @@
 #include <array>
 
 #include "properties/invariants/core.h"
+#include "scenarios/format/vocabulary.h"
 #include "scenarios/simulated/healed_core.h"
 #include "scenarios/swarm/draws.h"
 #include "scenarios/swarm/swarm_parts.h"
@@ -169,9 +170,8 @@ Scenario draw(const Swarm& swarm, std::uint64_t seed) {
 Swarm differential_swarm() {
   Swarm swarm;
   swarm.backends = {"c10d"};
-  swarm.fault_points = {"agent.started",         "agent.joined",       "agent.ranks_assigned",
-                        "agent.workers_started", "agent.exit_barrier", "agent.stopping",
-                        "rendezvous.joining",    "rendezvous.joined",  "rendezvous.closing"};
+  const auto points = scenario::fault_points_of_torchrun();
+  swarm.fault_points.assign(points.begin(), points.end());
   swarm.strategies = {kernel::Strategy::fifo};
   return swarm;
 }

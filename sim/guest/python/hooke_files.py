@@ -58,23 +58,23 @@ class Paths:
         return getattr(os.path, name)
 
 
+def change(name):
+    """The function of os that has this name, which the request for it has, too."""
+    real = getattr(os, name)
+
+    def changed(self, path):
+        if not hooke.ON:
+            return real(path)
+        number = hooke.call(name, path)
+        if number:
+            failed(number, path)
+    return changed
+
+
 class System:
     """The module os, for FIFOs."""
     path = Paths()
-
-    def mkfifo(self, path):
-        if not hooke.ON:
-            return os.mkfifo(path)
-        number = hooke.call('mkfifo', path)
-        if number:
-            failed(number, path)
-
-    def remove(self, path):
-        if not hooke.ON:
-            return os.remove(path)
-        number = hooke.call('remove', path)
-        if number:
-            failed(number, path)
+    mkfifo, remove = change('mkfifo'), change('remove')
 
     def __getattr__(self, name):
         return getattr(os, name)

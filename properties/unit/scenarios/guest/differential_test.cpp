@@ -56,6 +56,15 @@ TEST(Differential, sees_what_one_of_them_leaves_out) {
   EXPECT_THAT(side_by_side(*found.first), HasSubstr("PyTorch  nothing more"));
 }
 
+TEST(Differential, does_not_look_at_the_instant_at_which_a_run_is_cut) {
+  const AgentSteps longer = of_a({step(1s, "get k"), step(2s, "set k 1")}, {step(2s, "joined")});
+  const AgentSteps shorter = of_a({step(1s, "get k")});
+  EXPECT_FALSE(compare(longer, shorter, sim::WorldTime(2s)).first);
+  EXPECT_TRUE(compare(longer, shorter, sim::WorldTime(2s + 1ns)).first);
+  EXPECT_EQ(compare(longer, longer, sim::WorldTime(2s)).requests, 1U);
+  EXPECT_EQ(compare(longer, longer, sim::WorldTime(2s)).decisions, 0U);
+}
+
 TEST(Differential, sees_the_same_step_at_another_time_or_of_another_size) {
   EXPECT_TRUE(compare(of_a({step(1s, "get k")}), of_a({step(1s + 1ns, "get k")})).first);
   EXPECT_TRUE(compare(of_a({step(1s, "get k", 4)}), of_a({step(1s, "get k", 6)})).first);

@@ -1,10 +1,15 @@
 // What a Python agent is told, what is refused to it, and what is read off it. No Python is needed.
 #include "scenarios/guest/guest_agent.h"
 
+#include <regex>
+#include <set>
+
 #include "properties/unit/sim/world/test_world.h"
 #include "scenarios/format/fixed_names.h"
+#include "scenarios/format/vocabulary.h"
 #include "scenarios/guest/agent_watch.h"
 #include "scenarios/guest/guest_runner.h"
+#include "scenarios/guest/python_sources.h"
 
 namespace hooke::scenario {
 namespace {
@@ -80,6 +85,20 @@ TEST(GuestAgent, cannot_play_everything) {
       unsupported_by_guests(scenario),
       ElementsAre("backend etcd-v2", "TORCHELASTIC_HEALTH_CHECK_PORT",
                   "time-outs of parts of a second", "thread.dies", "fault point agent.closing"));
+}
+
+/// The shim's names of places and the table's.
+TEST(GuestAgent, can_be_struck_at_the_fault_points_that_torchrun_has) {
+  const std::regex point(R"re((?:before|after|reach)\([^)\n]*'([a-z_.]+)'\))re");
+  std::set<std::string> set;
+  for (const guest::Module& module : torch_modules()) {
+    const std::string& text = module.source;
+    for (std::sregex_iterator match(text.begin(), text.end(), point), end; match != end; ++match)
+      set.insert((*match)[1].str());
+  }
+  const auto table = fault_points_of_torchrun();
+  EXPECT_EQ(set, std::set<std::string>(table.begin(), table.end()));
+  EXPECT_LT(table.size(), fault_points().size());
 }
 
 /// An agent that says `lines` and whose store says where the workers meet.

@@ -34,7 +34,7 @@ inline Zygote* test_zygote() {
 
 /// Skips the test where there is no Python.
 #define HOOKE_NEEDS_PYTHON() \
-  if (test_zygote() == nullptr) GTEST_SKIP() << "there is no python3 here"
+  if (test_zygote() == nullptr) GTEST_SKIP() << "Python is not available here"
 
 class Watcher final : public Services {
  public:
