@@ -31,22 +31,28 @@ std::string name_of_recording(const std::vector<std::string>& paths) {
   return std::filesystem::path(paths.front()).filename().string();
 }
 
-std::string recorded_job_text(const Result& result, const std::vector<std::string>& assumptions,
-                              const Style& style) {
+std::string recorded_job_text(const Result& result, const Grounds& grounds, const Style& style) {
   const std::string indent(10, ' ');
   const std::size_t width = std::max<std::size_t>(style.width, 40) - 2;
   std::string out = verdict_line(result, style) + explanation(result, style, true, true);
-  if (!assumptions.empty()) out += paint(style, "33", "  taken for granted\n");
-  for (const std::string& assumption : assumptions) {
+  if (!grounds.assumptions.empty()) out += paint(style, "33", "  taken for granted\n");
+  for (const std::string& assumption : grounds.assumptions) {
     out += indent + wrap(assumption, width, indent) + "\n";
+  }
+  for (const scenario::NotJudged& each : grounds.not_judged) {
+    out += paint(style, "33", fmt::format("  not judged: {}", each.reason)) + "\n";
+    out += indent + wrap(joined(each.invariants), width, indent) + "\n";
   }
   return out;
 }
 
-nlohmann::ordered_json recorded_job_json(const Result& result,
-                                         const std::vector<std::string>& assumptions) {
+nlohmann::ordered_json recorded_job_json(const Result& result, const Grounds& grounds) {
   nlohmann::ordered_json json = result_json(result);
-  json["assumptions"] = assumptions;
+  json["assumptions"] = grounds.assumptions;
+  json["not_judged"] = nlohmann::ordered_json::array();
+  for (const scenario::NotJudged& each : grounds.not_judged) {
+    json["not_judged"].push_back({{"reason", each.reason}, {"invariants", each.invariants}});
+  }
   return json;
 }
 

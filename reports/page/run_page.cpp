@@ -94,11 +94,20 @@ void add_unmet(pugi::xml_node main, const scenario::RunReport& run) {
   }
 }
 
-void add_assumptions(pugi::xml_node main, const std::vector<std::string>& assumptions) {
-  if (assumptions.empty()) return;
-  add(main, "h2", {}, "Taken for granted");
+void add_grounds(pugi::xml_node main, const Grounds& grounds) {
+  if (!grounds.assumptions.empty()) {
+    add(main, "h2", {}, "Taken for granted");
+    pugi::xml_node list = add(main, "ul");
+    for (const std::string& assumption : grounds.assumptions) add(list, "li", {}, assumption);
+  }
+  if (grounds.not_judged.empty()) return;
+  add(main, "h2", {{"id", "not-judged"}}, "Not judged");
   pugi::xml_node list = add(main, "ul");
-  for (const std::string& assumption : assumptions) add(list, "li", {}, assumption);
+  for (const scenario::NotJudged& each : grounds.not_judged) {
+    pugi::xml_node item = add(list, "li");
+    say(item, each.reason + ": ");
+    add(item, "code", {}, joined(each.invariants));
+  }
 }
 
 void add_faults(pugi::xml_node main, const PageContent& content) {
@@ -154,7 +163,7 @@ std::string run_page(const PageContent& content) {
   }
   add_finding_list(main, findings, content.explanations);
   add_unmet(main, run);
-  add_assumptions(main, content.assumptions);
+  add_grounds(main, content.grounds);
   if (!content.record->lanes().empty()) {
     add(main, "h2", {}, "What each node did");
     add_lane_chart(main, *content.record, findings);

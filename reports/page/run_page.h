@@ -7,6 +7,7 @@
 
 #include "reports/explanation.h"
 #include "reports/page/run_record.h"
+#include "reports/recorded_job.h"
 #include "reports/summary.h"
 
 namespace hooke::report {
@@ -17,7 +18,7 @@ struct PageContent {
   const RunRecord* record = nullptr;             ///< finished
   const properties::InvariantRegistry* invariants = nullptr;
   std::vector<Explanation> explanations{};  ///< of some or all of its violations
-  std::vector<std::string> assumptions{};   ///< of a recorded job: what no trace says
+  Grounds grounds{};                        ///< of a recorded job
 };
 
 /// The whole file, UTF-8. At most 2 MiB for a run of which RunRecord keeps all lines.

@@ -9,6 +9,7 @@
 #include "model/observe/trace_events.h"
 #include "scenarios/format/fixed_names.h"
 #include "scenarios/format/json_reader.h"
+#include "scenarios/recorded/agent_trace.h"
 #include "scenarios/recorded/clock_alignment.h"
 #include "scenarios/recorded/recorded_events.h"
 #include "scenarios/recorded/trace_merger.h"
@@ -28,57 +29,6 @@ constexpr sim::Duration kToldCorrection = std::chrono::milliseconds(10);
 constexpr sim::Duration kSteadyClock = std::chrono::seconds(1);
 /// Between what two agents on one machine read of the difference of its two clocks.
 constexpr sim::Duration kOneClock = std::chrono::milliseconds(1);
-
-/// One file.
-struct AgentTrace {
-  std::string path;
-  std::string node;
-  std::vector<RawEvent> events;  ///< by the wall clock of its machine, as that was at its first
-  std::set<sim::Pid> workers;    ///< which it started and did not see end
-  sim::Duration ahead{};         ///< its machine's wall clock, of the monotonic one
-  sim::Duration keep_alive{};  ///< silence after which the others count it as dead; 0: they do not
-  std::optional<std::int64_t> exit_code;  ///< it has said that it ends
-
-  [[nodiscard]] sim::Pid pid() const { return events.front().pid; }
-  [[nodiscard]] sim::WorldTime last() const { return events.back().at; }
-};
-
-/// What its events say that matters for more than themselves.
-void take_in(AgentTrace& agent, const RawEvent& event) {
-  if (event.type == &ev::agent_settings) {
-    agent.keep_alive = sim::Duration(event.number("keep_alive"));
-  } else if (event.type == &ev::worker_started) {
-    agent.workers.insert(sim::Pid{static_cast<std::int32_t>(event.number("worker_pid"))});
-  } else if (event.type == &ev::worker_ended) {
-    agent.workers.erase(sim::Pid{static_cast<std::int32_t>(event.number("worker_pid"))});
-  } else if (event.type == &ev::agent_finished) {
-    agent.exit_code = event.number("exit_code");
-  }
-}
-
-AgentTrace read_agent(const std::string& path, std::vector<std::string>& assumptions) {
-  TraceReader reader(path);
-  AgentTrace agent{path, "", {}, {}, {}, {}, std::nullopt};
-  while (auto line = reader.next()) {
-    RawEvent& event = line->event;
-    if (agent.events.empty()) {
-      agent.node = line->node;
-      if (event.wall) agent.ahead = event.wall->time_since_epoch() - event.at.time_since_epoch();
-    } else if (line->node != agent.node || event.pid != agent.pid()) {
-      throw ScenarioError(path + ": event " + std::to_string(line->id) +
-                          ": expected an event of the agent that began the trace (process " +
-                          std::to_string(agent.pid().value) + " on " + agent.node +
-                          "), got one of process " + std::to_string(event.pid.value) + " on " +
-                          line->node);
-    }
-    event.at += agent.ahead;
-    if (!agent.events.empty()) event.at = std::max(event.at, agent.last());
-    take_in(agent, event);
-    agent.events.push_back(std::move(event));
-  }
-  if (reader.cut_off()) assumptions.push_back(path + ": its last line is cut off and was not used");
-  return agent;
-}
 
 /// An agent's part in rounds, for the alignment of the clocks.
 void add_round_times(const AgentTrace& agent, std::size_t index, std::vector<RoundTimes>& out) {
@@ -105,10 +55,15 @@ std::string milliseconds(sim::Duration span) {
 class AgentTraces final : public RecordedEvents {
  public:
   explicit AgentTraces(const std::vector<std::string>& paths) {
-    for (const std::string& path : paths) agents_.push_back(read_agent(path, assumptions_));
+    for (const std::string& path : paths) {
+      agents_.push_back(is_trace(path) ? read_agent_trace(path, assumptions_)
+                                       : read_torchrun_log(path));
+    }
     refuse_twins();
-    extent_ = Extent::one_clock;
+    evidence_.extent = Extent::one_clock;
     align();
+    complete_rounds();
+    note_logs();
     for (const AgentTrace& agent : agents_) {
       if (std::find(names_.begin(), names_.end(), agent.node) == names_.end()) {
         names_.push_back(agent.node);
@@ -125,13 +80,24 @@ class AgentTraces final : public RecordedEvents {
   void refuse_twins() const;
   void align();
   void set_right(AgentTrace& agent, sim::Duration behind);
-  void at_most(Extent extent) { extent_ = std::min(extent_, extent); }
+  void at_most(Extent extent) { evidence_.extent = std::min(evidence_.extent, extent); }
+  void complete_rounds();
+  void note_logs();
   void note_missing_members();
   void note_unknown_writers();
+  void note_seatless();
   void note(AgentTrace& agent, TraceMerger& merger);
   void note_end(const AgentTrace& agent, sim::NodeId node, TraceMerger& merger);
+  void note_silent_end(const AgentTrace& agent, sim::NodeId node, TraceMerger& merger);
+  static void kill(const AgentTrace& agent, sim::WorldTime at, sim::NodeId node,
+                   TraceMerger& merger);
 
+  struct Eviction {
+    std::string descriptor;
+    sim::WorldTime at{};
+  };
   std::vector<AgentTrace> agents_;
+  std::vector<Eviction> evictions_;
   sim::WorldTime last_{};  ///< of all events
 };
 
@@ -167,7 +133,7 @@ void AgentTraces::align() {
         "only what an agent shows of itself is judged");
   }
   for (std::size_t i = 0; i < agents_.size(); ++i) set_right(agents_[i], clocks.behind[i]);
-  if (extent_ == Extent::several_clocks) {
+  if (evidence_.extent == Extent::several_clocks) {
     assumptions_.push_back(
         "the order of what happened on several machines is known to about a second: what depends "
         "on less is not judged");
@@ -183,6 +149,57 @@ void AgentTraces::set_right(AgentTrace& agent, sim::Duration behind) {
                          " behind, for a round cannot be joined before it is completed: " +
                          (widely ? "only what an agent shows of itself is judged"
                                  : "it is taken to have been so much behind"));
+}
+
+/// Logs may not say which agent completed a round: it was complete when the first agent had joined it.
+void AgentTraces::complete_rounds() {
+  struct First {
+    AgentTrace* agent = nullptr;
+    sim::WorldTime at = sim::WorldTime::max();
+    bool completed = false;
+  };
+  std::map<std::pair<std::string, std::int64_t>, First> rounds;
+  for (AgentTrace& agent : agents_) {
+    for (const RawEvent& event : agent.events) {
+      const bool joins = event.type == &ev::rendezvous_joined;
+      if (!joins && event.type != &ev::rendezvous_completed) continue;
+      First& first = rounds[{event.text("run_id"), event.number("round")}];
+      first.completed = first.completed || !joins;
+      if (joins && agent.is_log && event.at < first.at) {
+        first.agent = &agent;
+        first.at = event.at;
+      }
+    }
+  }
+  for (const auto& [round, first] : rounds) {
+    if (first.completed || first.agent == nullptr) continue;
+    const std::int64_t number = round.second;
+    std::vector<RawEvent>& events = first.agent->events;
+    const auto joined = std::find_if(events.begin(), events.end(), [&](const RawEvent& event) {
+      return event.type == &ev::rendezvous_joined && event.number("round") == number;
+    });
+    RawEvent completed = *joined;
+    const RawEvent& started = events.front();
+    completed.type = &ev::rendezvous_completed;
+    completed.fields = {round.first, number, joined->number("world_size"),
+                        started.number("min_nodes"), started.number("max_nodes")};
+    events.insert(joined, std::move(completed));
+  }
+}
+
+void AgentTraces::note_logs() {
+  std::set<std::string> nodes;
+  for (const AgentTrace& agent : agents_) {
+    nodes.insert(agent.node);
+    if (!agent.is_log) continue;
+    evidence_.has_logs = true;
+    evidence_.without_detail = evidence_.without_detail || !agent.tells_detail;
+  }
+  if (!evidence_.has_logs) return;
+  assumptions_.push_back(
+      "torchrun's logs do not say how long a signalled agent waits for its workers: "
+      "30 s, PyTorch's default");
+  if (nodes.size() > 1) at_most(Extent::several_clocks);
 }
 
 /// A round with more members than there are traces of was not seen as a whole.
@@ -213,6 +230,7 @@ void AgentTraces::note_missing_members() {
 /// States that no trace wrote, and an agent that got into no round: others were there, or may have
 /// been.
 void AgentTraces::note_unknown_writers() {
+  if (evidence_.has_logs) return note_seatless();
   std::set<std::int64_t> written{0};
   bool all_joined = true, all_known = true;
   const auto each_exchange = [&](auto see) {
@@ -242,6 +260,19 @@ void AgentTraces::note_unknown_writers() {
       ": only what an agent shows of itself is judged");
 }
 
+/// Of logs nothing is known about states; an agent without a seat limits them all the same.
+void AgentTraces::note_seatless() {
+  const bool all_joined = std::all_of(agents_.begin(), agents_.end(), [](const AgentTrace& agent) {
+    return std::any_of(agent.events.begin(), agent.events.end(),
+                       [](const RawEvent& event) { return event.type == &ev::ranks_assigned; });
+  });
+  if (all_joined) return;
+  at_most(Extent::each_agent);
+  assumptions_.push_back(
+      "an agent got into no round, and others may have been there: only what an agent shows of "
+      "itself is judged");
+}
+
 void AgentTraces::note(AgentTrace& agent, TraceMerger& merger) {
   const auto name = std::find(names_.begin(), names_.end(), agent.node);
   const sim::NodeId node{static_cast<std::uint32_t>(name - names_.begin())};
@@ -267,6 +298,7 @@ void AgentTraces::note(AgentTrace& agent, TraceMerger& merger) {
 /// Its trace stops before it has said how it ended. Where the others go on for longer than it may be
 /// silent it is gone, and with it, as far as anybody can tell, its machine.
 void AgentTraces::note_end(const AgentTrace& agent, sim::NodeId node, TraceMerger& merger) {
+  if (!agent.shows_life) return note_silent_end(agent, node, merger);
   const sim::WorldTime last = agent.last();
   if (agent.keep_alive == sim::Duration::zero() || last_ - last <= agent.keep_alive) {
     assumptions_.push_back(agent.path + " stops before its agent ended: it was still running");
@@ -275,10 +307,35 @@ void AgentTraces::note_end(const AgentTrace& agent, sim::NodeId node, TraceMerge
   assumptions_.push_back(agent.path +
                          " stops before its agent ended, and others go on: it is taken to have "
                          "been killed then, with its workers");
-  for (const sim::Pid worker : agent.workers) {
-    merger.note({last, node, worker, &wev::process_ended, {kKilled}});
+  kill(agent, last, node, merger);
+}
+
+/// A log in which no heartbeat stands is silent for as long as workers run. An agent that another one
+/// gives up as dead had sent none for as long as its keep-alive.
+void AgentTraces::note_silent_end(const AgentTrace& agent, sim::NodeId node, TraceMerger& merger) {
+  for (const Eviction& eviction : evictions_) {
+    if (eviction.descriptor != agent.descriptor || eviction.at < agent.last()) continue;
+    const sim::WorldTime at = std::max(agent.last(), eviction.at - agent.keep_alive);
+    assumptions_.push_back(
+        agent.path +
+        " stops before its agent ended, and another agent gave it up as dead: it is "
+        "taken to have been killed " +
+        milliseconds(eviction.at - at) +
+        " before that, with its "
+        "workers");
+    return kill(agent, at, node, merger);
   }
-  merger.note({last, node, agent.pid(), &wev::process_ended, {kKilled}});
+  assumptions_.push_back(agent.path +
+                         " stops before its agent ended, and shows no heartbeats: it is taken to "
+                         "have run until the end");
+}
+
+void AgentTraces::kill(const AgentTrace& agent, sim::WorldTime at, sim::NodeId node,
+                       TraceMerger& merger) {
+  for (const sim::Pid worker : agent.workers) {
+    merger.note({at, node, worker, &wev::process_ended, {kKilled}});
+  }
+  merger.note({at, node, agent.pid(), &wev::process_ended, {kKilled}});
 }
 
 void AgentTraces::play(const std::vector<kernel::TraceSink*>& sinks) {
@@ -288,6 +345,12 @@ void AgentTraces::play(const std::vector<kernel::TraceSink*>& sinks) {
   TraceMerger merger(AgentKind::hooke, unknown, names_, begin);
   for (kernel::TraceSink* const sink : sinks) merger.add_sink(*sink);
   end_ = sim::WorldTime(last_ - begin);
+  for (const AgentTrace& agent : agents_) {
+    for (const RawEvent& event : agent.events) {
+      if (event.type != &ev::rendezvous_evicted) continue;
+      evictions_.push_back({event.text("descriptor"), event.at});
+    }
+  }
   for (AgentTrace& agent : agents_) note(agent, merger);
   merger.tell(last_);
 }

@@ -18,6 +18,13 @@ enum class Extent : unsigned char {
   whole_world,     ///< processes, faults and what workers say of themselves as well
 };
 
+/// What the files are, as far as that limits what can be judged.
+struct Evidence {
+  Extent extent = Extent::whole_world;
+  bool has_logs = false;        ///< some agents are known by torchrun's log alone
+  bool without_detail = false;  ///< … and one of the logs does not say who completed or closed
+};
+
 class RecordedEvents {
  public:
   virtual ~RecordedEvents() = default;
@@ -26,7 +33,8 @@ class RecordedEvents {
 
   /// By NodeId.
   [[nodiscard]] const std::vector<std::string>& node_names() const { return names_; }
-  [[nodiscard]] Extent extent() const { return extent_; }
+  [[nodiscard]] Extent extent() const { return evidence_.extent; }
+  [[nodiscard]] const Evidence& evidence() const { return evidence_; }
   /// After play(): until when it was watched, since its beginning.
   [[nodiscard]] sim::WorldTime end() const { return end_; }
   /// After play(): what was taken for granted because no file says it, a sentence each.
@@ -34,19 +42,21 @@ class RecordedEvents {
 
  protected:
   std::vector<std::string> names_;
-  Extent extent_ = Extent::whole_world;
+  Evidence evidence_;
   sim::WorldTime end_{};
   std::vector<std::string> assumptions_;
 };
 
-/// The trace of a whole run, or the traces of the agents of one job. ScenarioError when one of the
+/// The trace of a whole run, or the traces and logs of the agents of one job. ScenarioError when one of the
 /// files cannot be read, has no event, or does not belong to the others.
 std::unique_ptr<RecordedEvents> open_recording(const std::vector<std::string>& paths);
 
+/// Whether the first line is a JSON object, as it is in a trace and not in a log.
+bool is_trace(const std::string& path);
 /// The trace of a whole run (hooke run --trace): played as it stands.
 std::unique_ptr<RecordedEvents> open_run_trace(const std::string& path);
-/// The traces of agents (hooke agent --trace), a file for each agent of each machine: put on one
-/// axis of time, with the processes that they imply.
+/// What tells of agents, a file for each agent of each machine (hooke agent --trace, or torchrun's
+/// log): put on one axis of time, with the processes that they imply.
 std::unique_ptr<RecordedEvents> open_agent_traces(const std::vector<std::string>& paths);
 
 }  // namespace hooke::scenario

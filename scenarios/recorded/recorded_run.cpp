@@ -35,6 +35,47 @@ bool has(const std::array<std::string_view, kSize>& all, std::string_view one) {
   return std::find(all.begin(), all.end(), one) != all.end();
 }
 
+/// What torchrun's log says nothing of, whatever its level.
+constexpr std::array<std::string_view, 16> kNotInLogs{
+    "safety.round_isolation", "safety.kill_safety",      "safety.no_orphans",
+    "safety.first_cause",     "safety.exit_code_truth",  "safety.claims_are_true",
+    "safety.store_lifetime",  "safety.bootstrap",        "safety.store_linearizable",
+    "safety.polling",         "safety.last_call",        "safety.timer_safety",
+    "liveness.timer_expiry",  "safety.heartbeat_safety", "liveness.heartbeat_loss_seen",
+    "liveness.blip_tolerance"};
+/// What depends on which agent completed, closed or evicted.
+constexpr std::array<std::string_view, 3> kInDetail{"safety.close_authority", "safety.eviction",
+                                                    "safety.closed_is_final"};
+
+bool is_shown(Extent extent, std::string_view invariant) {
+  switch (extent) {
+    case Extent::each_agent: return has(kOfEachAgent, invariant);
+    case Extent::several_clocks:
+      return has(kOfEachAgent, invariant) || has(kWithinSeconds, invariant);
+    case Extent::one_clock: return !has(kOfTheWholeWorld, invariant);
+    case Extent::whole_world: return true;
+  }
+  return true;
+}
+
+/// Empty: it is judged.
+std::string_view why_not(const Evidence& evidence, std::string_view invariant) {
+  if (evidence.has_logs && has(kNotInLogs, invariant)) {
+    return "torchrun's log says nothing of it; traces of hooke agents do";
+  }
+  if (evidence.without_detail && has(kInDetail, invariant)) {
+    return "needs torchrun's log with "
+           "TORCH_LOGS=+torch.distributed.elastic.rendezvous.dynamic_rendezvous";
+  }
+  if (is_shown(evidence.extent, invariant)) return {};
+  switch (evidence.extent) {
+    case Extent::each_agent: return "needs a trace or log of every agent, and clocks that agree";
+    case Extent::several_clocks: return "needs an order that is known to less than a second";
+    default:
+      return "needs what only the trace of a whole run tells: faults, and workers' own words";
+  }
+}
+
 class Counter final : public kernel::TraceSink {
  public:
   void on_event(const sim::Event&) override { ++count_; }
@@ -46,15 +87,25 @@ class Counter final : public kernel::TraceSink {
 
 }  // namespace
 
-bool is_judged(Extent extent, std::string_view invariant) {
-  switch (extent) {
-    case Extent::each_agent: return has(kOfEachAgent, invariant);
-    case Extent::several_clocks:
-      return has(kOfEachAgent, invariant) || has(kWithinSeconds, invariant);
-    case Extent::one_clock: return !has(kOfTheWholeWorld, invariant);
-    case Extent::whole_world: return true;
+bool is_judged(const Evidence& evidence, std::string_view invariant) {
+  return why_not(evidence, invariant).empty();
+}
+
+std::vector<NotJudged> not_judged(const Evidence& evidence,
+                                  const properties::InvariantRegistry& invariants) {
+  std::vector<NotJudged> out;
+  for (const std::string& invariant : invariants.ids()) {
+    const std::string_view reason = why_not(evidence, invariant);
+    if (reason.empty()) continue;
+    const auto same = std::find_if(out.begin(), out.end(),
+                                   [&](const NotJudged& each) { return each.reason == reason; });
+    if (same != out.end()) {
+      same->invariants.push_back(invariant);
+    } else {
+      out.push_back({std::string(reason), {invariant}});
+    }
   }
-  return true;
+  return out;
 }
 
 RunReport judge_recording(RecordedEvents& events, const properties::InvariantRegistry& invariants,
@@ -84,10 +135,10 @@ RunReport judge_recording(RecordedEvents& events, const properties::InvariantReg
   report.violations = judges.finish({report.judged_at, all_over, outcomes.last_fault()});
   report.accounts = judges.accounts();
   std::erase_if(report.violations, [&](const properties::Violation& violation) {
-    return !is_judged(events.extent(), violation.invariant);
+    return !is_judged(events.evidence(), violation.invariant);
   });
   std::erase_if(report.accounts,
-                [&](const auto& account) { return !is_judged(events.extent(), account.first); });
+                [&](const auto& account) { return !is_judged(events.evidence(), account.first); });
   judge(nothing_expected, all_over, report);
   return report;
 }

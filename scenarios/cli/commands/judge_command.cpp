@@ -1,4 +1,4 @@
-// hooke judge: traces of what happened for real, judged and shown as a run of a scenario is.
+// hooke judge: traces and logs of what happened for real, judged and shown as a run of a scenario is.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -46,10 +46,12 @@ int judge(const JudgeOptions& options) {
                         scenario::judge_recording(*events, invariants, sinks, options.end),
                         "recorded"};
   result.run.name = report::name_of_recording(options.paths);
+  const report::Grounds grounds{events->assumptions(),
+                                scenario::not_judged(events->evidence(), invariants)};
   if (options.json) {
-    std::cout << report::recorded_job_json(result, events->assumptions()).dump(2) << '\n';
+    std::cout << report::recorded_job_json(result, grounds).dump(2) << '\n';
   } else {
-    std::cout << report::recorded_job_text(result, events->assumptions(), style);
+    std::cout << report::recorded_job_text(result, grounds, style);
   }
   record.finish(result.run.judged_at);
   if (perfetto.is_open()) {
@@ -57,7 +59,7 @@ int judge(const JudgeOptions& options) {
     perfetto.finish();
   }
   if (html.is_open()) {
-    html << report::run_page({&result, nullptr, &record, &invariants, {}, events->assumptions()});
+    html << report::run_page({&result, nullptr, &record, &invariants, {}, grounds});
     html.finish();
   }
   return result.good() ? kAllHeld : kSomethingFell;
@@ -67,13 +69,13 @@ int judge(const JudgeOptions& options) {
 
 void add_judge(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<JudgeOptions>();
-  CLI::App* command =
-      app.add_subcommand("judge", "Judge what happened for real, by the traces of its agents");
+  CLI::App* command = app.add_subcommand(
+      "judge", "Judge what happened for real, by the traces and logs of its agents");
   command
       ->add_option(
           "traces", options->paths,
-          "What hooke agent --trace has written, a file for each agent; or the one file of "
-          "hooke run --trace")
+          "A file for each agent: what hooke agent --trace has written, or torchrun's log; or the "
+          "one file of hooke run --trace")
       ->type_name("FILE")
       ->required();
   command
@@ -105,6 +107,7 @@ void add_judge(CLI::App& app, int& exit_code) {
       "Examples:\n"
       "  hooke agent --trace node-3.jsonl … train.py   (on each machine)\n"
       "  hooke judge node-*.jsonl --html job.html\n"
+      "  hooke judge torchrun-*.log\n"
       "  hooke judge run.jsonl --end 10m\n"
       "Exit codes: 0 every invariant holds; 1 one is violated; 2 bad input.");
   command->callback([options, &exit_code] { exit_code = judge(*options); });

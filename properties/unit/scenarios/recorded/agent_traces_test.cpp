@@ -205,7 +205,7 @@ TEST(AgentTraces, without_all_of_them_only_what_one_shows_of_itself_is_judged) {
   EXPECT_THAT(job.assumptions,
               ElementsAre(HasSubstr("had 2 members, of which 1 has a trace here")));
   for (const auto& [invariant, account] : job.report.accounts) {
-    EXPECT_TRUE(is_judged(Extent::each_agent, invariant)) << invariant;
+    EXPECT_TRUE(is_judged({.extent = Extent::each_agent}, invariant)) << invariant;
   }
   EXPECT_THAT(job.report.violations, IsEmpty());
 }
@@ -225,7 +225,7 @@ TEST(AgentTraces, every_invariant_that_the_extents_name_exists) {
   const auto all = properties::InvariantRegistry::with_builtins().ids();
   const auto judged_of = [&](Extent extent) {
     return std::count_if(all.begin(), all.end(),
-                         [&](const std::string& id) { return is_judged(extent, id); });
+                         [&](const std::string& id) { return is_judged({.extent = extent}, id); });
   };
   EXPECT_EQ(judged_of(Extent::each_agent), 13);
   EXPECT_EQ(judged_of(Extent::several_clocks), 13 + 8);

@@ -1,0 +1,166 @@
+// Logs of real torchrun agents (PyTorch 2.13, c10d, two agents on one machine), judged: a clean job,
+// one whose second agent was killed with its worker, and one of whose workers failed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "scenarios/format/json_reader.h"
+#include "scenarios/recorded/recorded_run.h"
+#include "scenarios/recorded/torchrun_line.h"
+
+namespace hooke::scenario {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+std::string recorded(const std::string& name) {
+  return std::string(std::getenv("HOOKE_SOURCE_DIR")) + "/properties/unit/scenarios/recorded/" +
+         name;
+}
+
+std::string contents(const std::string& path) {
+  std::ostringstream out;
+  out << std::ifstream(path).rdbuf();
+  return out.str();
+}
+
+/// A file of this test that is gone after it.
+class LogFile {
+ public:
+  LogFile(const std::string& name, const std::string& text)
+      : path_(testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name() +
+              name) {
+    std::ofstream(path_) << text;
+  }
+  ~LogFile() { std::remove(path_.c_str()); }
+  LogFile(const LogFile&) = delete;
+  LogFile& operator=(const LogFile&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+struct JudgedLogs {
+  RunReport report;
+  std::vector<std::string> assumptions, violated, not_judged;
+};
+
+JudgedLogs judged_logs(const std::vector<std::string>& paths) {
+  const auto invariants = properties::InvariantRegistry::with_builtins();
+  const auto events = open_recording(paths);
+  JudgedLogs out{
+      judge_recording(*events, invariants, {}, std::nullopt), events->assumptions(), {}, {}};
+  for (const auto& violation : out.report.violations) {
+    if (!testing::Matches(Contains(violation.invariant))(out.violated)) {
+      out.violated.push_back(violation.invariant);
+    }
+  }
+  for (const NotJudged& each : not_judged(events->evidence(), invariants)) {
+    out.not_judged.insert(out.not_judged.end(), each.invariants.begin(), each.invariants.end());
+  }
+  return out;
+}
+
+std::vector<std::string> logs(const std::string& job) {
+  return {recorded(job + "/node-0.log"), recorded(job + "/node-1.log")};
+}
+
+std::string refusal(const std::vector<std::string>& paths) {
+  try {
+    judged_logs(paths);
+  } catch (const ScenarioError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(TorchrunTrace, of_a_clean_job_breaks_nothing) {
+  const JudgedLogs job = judged_logs(logs("torchrun_clean"));
+  EXPECT_THAT(job.violated, IsEmpty());
+  ASSERT_EQ(job.report.jobs.size(), 1U);
+  EXPECT_EQ(job.report.jobs[0].run_id, "train");
+  EXPECT_EQ(job.report.jobs[0].outcome, "succeeded");
+  EXPECT_EQ(job.report.rounds, 1);
+  EXPECT_GT(job.report.accounts.at("safety.rank_sanity").judged(), 0);
+  EXPECT_GT(job.report.accounts.at("liveness.formation").judged(), 0);
+}
+
+TEST(TorchrunTrace, says_what_it_cannot_judge) {
+  const JudgedLogs job = judged_logs(logs("torchrun_clean"));
+  EXPECT_THAT(job.not_judged, Contains("safety.round_isolation"));
+  EXPECT_THAT(job.not_judged, Not(Contains("safety.close_authority")));
+  EXPECT_FALSE(job.report.accounts.contains("safety.round_isolation"));
+}
+
+TEST(TorchrunTrace, without_detail_says_nothing_of_who_closed) {
+  const auto terse = [](const std::string& path) {
+    std::istringstream in(contents(path));
+    std::string out;
+    for (std::string line; std::getline(in, line);) {
+      if (!line.starts_with("V")) out += line + "\n";
+    }
+    return out;
+  };
+  const LogFile one("0", terse(logs("torchrun_clean")[0])),
+      two("1", terse(logs("torchrun_clean")[1]));
+  const JudgedLogs job = judged_logs({one.path(), two.path()});
+  EXPECT_THAT(job.violated, IsEmpty());
+  EXPECT_EQ(job.report.rounds, 1);
+  EXPECT_THAT(job.not_judged, Contains("safety.close_authority"));
+}
+
+/// PyTorch's agents drop a dead member from the state and go on without it (pytorch#111646).
+TEST(TorchrunTrace, of_a_killed_agent_shows_that_the_others_go_on) {
+  const JudgedLogs job = judged_logs(logs("torchrun_killed"));
+  EXPECT_THAT(job.violated, ElementsAre("liveness.loss_detection"));
+  EXPECT_THAT(job.assumptions, Contains(HasSubstr("another agent gave it up as dead")));
+}
+
+TEST(TorchrunTrace, of_a_failed_worker_has_its_restart) {
+  const JudgedLogs job = judged_logs(logs("torchrun_failed"));
+  EXPECT_EQ(job.report.rounds, 2);
+  EXPECT_EQ(job.report.jobs.at(0).outcome, "succeeded");
+  EXPECT_GT(job.report.accounts.at("safety.restart_budget").judged(), 0);
+}
+
+TEST(TorchrunTrace, of_two_agents_in_one_file_is_refused) {
+  const LogFile both("", contents(logs("torchrun_clean")[0]) + contents(logs("torchrun_clean")[1]));
+  EXPECT_THAT(refusal({both.path()}), HasSubstr(": line 63: expected the log of one agent"));
+}
+
+TEST(TorchrunTrace, of_anything_else_is_refused) {
+  const LogFile other("", "Epoch 1: loss 0.3\n");
+  EXPECT_THAT(refusal({other.path()}), HasSubstr(": line 1: expected a trace of hooke"));
+}
+
+TEST(TorchrunLine, has_time_process_source_and_words) {
+  const auto line = split_torchrun_line(
+      "I1128 09:26:12.375000 25357 torch/distributed/elastic/agent/server/api.py:715] [default] "
+      "go");
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->pid.value, 25357);
+  EXPECT_EQ(line->source, "torch/distributed/elastic/agent/server/api.py");
+  EXPECT_EQ(line->words, "[default] go");
+  EXPECT_EQ(line->at.time_since_epoch() % 24h, 9h + 26min + 12s + 375ms);
+}
+
+TEST(TorchrunLine, of_another_form_is_none) {
+  for (const char* const text :
+       {"", "I", "Epoch 1", "I1328 09:26:12.375000 1 a.py:1] x", "I1128 09:26:12.375000 1 a.py",
+        "I1128 09:26:12.375000 0 a.py:1] x", "X1128 09:26:12.375000 1 a.py:1] x"}) {
+    EXPECT_FALSE(split_torchrun_line(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace hooke::scenario
