@@ -142,9 +142,9 @@ TEST_F(PlantedMistakes, what_is_found_by_name_is_found_by_an_invariant_of_the_mi
 
 // A better oracle raises these numbers, and no change may lower them.
 TEST_F(PlantedMistakes, the_worlds_on_record_find_as_many_as_ever) {
-  constexpr std::size_t kFound = 143;
-  constexpr std::size_t kBlindly = 138;
-  constexpr std::size_t kByName = 142;
+  constexpr std::size_t kFound = 144;
+  constexpr std::size_t kBlindly = 139;
+  constexpr std::size_t kByName = 144;
   EXPECT_GE(count_on_record([](const Record& line) { return line.found.made(); }), kFound);
   EXPECT_GE(count_on_record([](const Record& line) { return line.blindly.made(); }), kBlindly);
   EXPECT_GE(count_on_record([](const Record& line) { return line.by_name.made(); }), kByName);
