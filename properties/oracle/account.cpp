@@ -10,7 +10,7 @@
 #include "model/variant/variant.h"
 #include "scenarios/hunt/accounts.h"
 #include "scenarios/hunt/explorer.h"
-#include "scenarios/hunt/swarm.h"
+#include "scenarios/swarm/swarm.h"
 
 namespace {
 

@@ -21,7 +21,7 @@ struct AgentTrace {
   sim::Duration keep_alive{};  ///< silence after which the others count it as dead; 0: they do not
   std::optional<std::int64_t> exit_code;  ///< it has said that it ends
   bool is_log = false;                    ///< torchrun's log: it tells less than a trace
-  bool tells_detail = true;               ///< of the rendezvous: who completed, closed, evicted
+  bool tells_detail = true;  ///< of the rendezvous: which agent completed, closed, evicted
   /// Nothing is heard of it for longer than its keep-alive only when it is gone.
   bool shows_life = true;
 

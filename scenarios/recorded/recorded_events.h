@@ -21,8 +21,9 @@ enum class Extent : unsigned char {
 /// What the files are, as far as that limits what can be judged.
 struct Evidence {
   Extent extent = Extent::whole_world;
-  bool has_logs = false;        ///< some agents are known by torchrun's log alone
-  bool without_detail = false;  ///< … and one of the logs does not say who completed or closed
+  bool has_logs = false;  ///< some agents are known by torchrun's log alone
+  bool without_detail =
+      false;  ///< … and one of the logs does not say which node completed or closed
 };
 
 class RecordedEvents {

@@ -102,7 +102,7 @@ TEST(TorchrunTrace, says_what_it_cannot_judge) {
   EXPECT_FALSE(job.report.accounts.contains("safety.round_isolation"));
 }
 
-TEST(TorchrunTrace, without_detail_says_nothing_of_who_closed) {
+TEST(TorchrunTrace, without_detail_does_not_say_which_node_closed) {
   const auto terse = [](const std::string& path) {
     std::istringstream in(contents(path));
     std::string out;
