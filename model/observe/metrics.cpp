@@ -1,27 +1,16 @@
-// Names of metrics are free; whatever is no letter is escaped in labels.
+// Names of metrics are free: they are labels, not names, of what Prometheus reads.
 #include "model/observe/metrics.h"
 
 #include <cstdio>
 #include <utility>
+
+#include "model/observe/metric_label.h"
 
 namespace hooke::model {
 namespace {
 
 double seconds_of(sim::WallTime time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
-}
-
-std::string label(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '\n') {
-      out += "\\n";
-      continue;
-    }
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
 }
 
 }  // namespace
@@ -53,7 +42,8 @@ std::string MetricBoard::prometheus_text() const {
       "# HELP hooke_elastic_metric_total How often a metric was put.\n"
       "# TYPE hooke_elastic_metric_total counter\n";
   for (const auto& [key, entry] : *entries_) {
-    const std::string labels = "{group=" + label(key.first) + ",name=" + label(key.second) + "} ";
+    const std::string labels =
+        "{" + metric_label("group", key.first) + "," + metric_label("name", key.second) + "} ";
     values += "hooke_elastic_metric" + labels + std::to_string(entry.value) + "\n";
     counts += "hooke_elastic_metric_total" + labels + std::to_string(entry.puts) + "\n";
   }

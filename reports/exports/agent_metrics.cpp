@@ -2,6 +2,7 @@
 // here or drawn up by the model; no rank, process or round is ever a label.
 #include "reports/exports/agent_metrics.h"
 
+#include "model/observe/metric_label.h"
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
 
@@ -113,7 +114,7 @@ std::string AgentMetrics::text(sim::WallTime now,
 }
 
 void AgentMetrics::write_agent(Exposition& out) const {
-  const auto label = &Exposition::label;
+  const auto label = &model::metric_label;
   out.family("hooke_agent_info", "gauge",
              "The job of this agent and the backend it meets over; 1.");
   out.sample(1, label("run_id", run_id_) + "," + label("backend", backend_));
@@ -144,8 +145,8 @@ void AgentMetrics::write_workers(Exposition& out) const {
   out.sample(workers_started_);
   out.family("hooke_worker_failures_total", "counter",
              "Workers of this agent that failed without being told to stop, by how they ended.");
-  out.sample(by_exit_code_, Exposition::label("kind", "exit_code"));
-  out.sample(by_signal_, Exposition::label("kind", "signal"));
+  out.sample(by_exit_code_, model::metric_label("kind", "exit_code"));
+  out.sample(by_signal_, model::metric_label("kind", "signal"));
   out.family("hooke_worker_heartbeats_lost_total", "counter",
              "How often a worker was silent for longer than it may.");
   out.sample(beats_lost_);
@@ -222,8 +223,8 @@ void AgentMetrics::write_keep_alives(Exposition& out) const {
   out.sample(keep_alives_failed_);
   out.family("hooke_rendezvous_store_duration_seconds", "histogram",
              "Exchanges of the shared state with the store that changed or showed something.");
-  out.histogram(reads_, Exposition::label("operation", "read"));
-  out.histogram(writes_, Exposition::label("operation", "write"));
+  out.histogram(reads_, model::metric_label("operation", "read"));
+  out.histogram(writes_, model::metric_label("operation", "write"));
 }
 
 }  // namespace hooke::report

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "model/observe/metric_label.h"
+
 namespace hooke::report {
 namespace {
 
@@ -57,26 +59,13 @@ void Exposition::histogram(const SpanHistogram& histogram, std::string_view labe
   std::uint64_t cumulated = 0;
   for (std::size_t i = 0; i < SpanHistogram::kBoundsSeconds.size(); ++i) {
     cumulated += histogram.counts_[i];
-    line("_bucket", before + label("le", fmt::format("{}", SpanHistogram::kBoundsSeconds[i])),
+    line("_bucket",
+         before + model::metric_label("le", fmt::format("{}", SpanHistogram::kBoundsSeconds[i])),
          std::to_string(cumulated));
   }
-  line("_bucket", before + label("le", "+Inf"), std::to_string(histogram.count_));
+  line("_bucket", before + model::metric_label("le", "+Inf"), std::to_string(histogram.count_));
   line("_sum", labels, in_seconds(histogram.sum_));
   line("_count", labels, std::to_string(histogram.count_));
-}
-
-std::string Exposition::label(std::string_view name, std::string_view value) {
-  std::string out(name);
-  out += "=\"";
-  for (const char c : value) {
-    if (c == '\n') {
-      out += "\\n";
-      continue;
-    }
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
 }
 
 }  // namespace hooke::report

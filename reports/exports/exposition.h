@@ -29,13 +29,11 @@ class Exposition {
  public:
   /// The samples that follow belong to `name`, a "gauge", "counter" or "histogram".
   void family(std::string_view name, std::string_view type, std::string_view help);
-  /// `labels`: none, or what label() made, with commas between.
+  /// `labels`: none, or what model::metric_label() made, with commas between.
   void sample(std::int64_t value, std::string_view labels = "");
   void seconds(sim::Duration span, std::string_view labels = "");
   void seconds(sim::WallTime since_1970);
   void histogram(const SpanHistogram& histogram, std::string_view labels = "");
-  /// name="value", escaped.
-  static std::string label(std::string_view name, std::string_view value);
 
   [[nodiscard]] const std::string& text() const { return text_; }
 
