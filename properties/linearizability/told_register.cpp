@@ -150,7 +150,8 @@ std::string ToldRegister::last_fitting(const ToldOperation& told, const Name& na
   }
   if (last == nullptr) return "which no order of what agents did at that time explains";
   return fmt::format(
-      "which no order of what agents did explains: the last of them before that was {}, who {} {} "
+      "which no order of what agents did explains: the last of them before that was {}, which {} "
+      "{} "
       "{}",
       name(*last), last->kind == Kind::read ? "found" : "wrote", state(last->value), when(*last));
 }

@@ -46,8 +46,7 @@ void add_control_doors(CLI::App& command, ControlDoors& doors) {
       ->capture_default_str();
   command
       .add_option("--control-token-file", doors.token_file,
-                  "Serve who sends \"Authorization: Bearer\" and the line in this file, and no one "
-                  "else")
+                  "Serve only requests with \"Authorization: Bearer\" and the line in this file")
       ->type_name("FILE")
       ->needs(port);
   command

@@ -213,7 +213,7 @@ class HardenedEtcdV2Store final : public EtcdV2Store {
     } catch (const EtcdError& error) {
       if (error.code() != EtcdV2Client::kIndexCleared) throw;
     }
-    throw EtcdConnectionError("etcd does not say who wrote " + path, true);
+    throw EtcdConnectionError("etcd does not name the writer of " + path, true);
   }
 
   std::optional<EtcdV2Node> stored(const std::string& path) {

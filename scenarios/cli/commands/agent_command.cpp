@@ -277,7 +277,7 @@ void add_parts(CLI::App& command, TorchrunOptions& o, std::vector<std::string>& 
       ->capture_default_str();
   command
       .add_option("--process-launcher", o.process_launcher,
-                  "Who starts the workers: local, pool:port=29600 (see hooke worker-pool) or a "
+                  "What starts the workers: local, pool:port=29600 (see hooke worker-pool) or a "
                   "plug-in's")
       ->check(is_choice)
       ->capture_default_str();
