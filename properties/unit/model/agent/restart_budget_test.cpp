@@ -1,11 +1,12 @@
 // What a restart budget counts: an agent's own, and one of the whole job in its store.
-#include "model/hardened/agent/job_budget.h"
+#include "model/agent/restart_budget.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <set>
 
+#include "model/hardened/agent/job_budget.h"
 #include "properties/unit/model/agent/test_job.h"
 
 namespace hooke::model {
