@@ -5,10 +5,12 @@
 #include "model/observe/trace_events.h"
 #include "model/signals/signal_gate.h"
 #include "model/store/store_helpers.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
 std::string_view ExitWait::wait() {
+  HOOKE_CHECK(core_.group.store != nullptr, "an agent waits at the end of a round it has joined");
   const std::string run_id = core_.handler.get_run_id();
   const std::int64_t round = core_.group.round;
   core_.ports.trace.emit(events::exit_barrier_entered,

@@ -8,6 +8,7 @@
 namespace hooke::model {
 
 RestartDecision Restarts::decide(const RunResult& result, std::int64_t restart_count) {
+  HOOKE_CHECK(restart_count >= 0, "workers are started anew or not");
   for (const ProcessFailure& failure : result.failures) {
     if (!failure.stopped) ++attempts_failed_[failure.local_rank];
   }
@@ -43,6 +44,7 @@ RestartBudget& Restarts::budget() {
 
 bool Restarts::take_one() {
   const std::optional<std::int64_t> left = budget().spend(core_.group.round);
+  HOOKE_CHECK(left.value_or(0) >= 0, "no restart is taken that is not left");
   if (left) remaining_ = *left;
   return left.has_value();
 }

@@ -16,23 +16,15 @@
 
 namespace hooke::model {
 
-/// All must outlive the WorkerStarts; `group` is what it has become when workers are started.
-struct WorkerStartParts {
-  sim::Ports& ports;
-  const WorkerSpec& spec;
-  const WorkerGroup& group;
-  const RendezvousHandler& handler;
-  const HeartbeatWatch& heartbeats;
-};
-
 class WorkerStarts {
  public:
-  explicit WorkerStarts(const WorkerStartParts& parts)
-      : ports_(parts.ports),
-        spec_(parts.spec),
-        group_(parts.group),
-        handler_(parts.handler),
-        heartbeats_(parts.heartbeats) {}
+  /// Both outlive it.
+  WorkerStarts(const AgentCore& core, const HeartbeatWatch& heartbeats)
+      : ports_(core.ports),
+        spec_(core.spec),
+        group_(core.group),
+        handler_(core.handler),
+        heartbeats_(heartbeats) {}
   virtual ~WorkerStarts() = default;
 
   /// Makes the run's directory, once, and removes what an earlier start of this number has left.

@@ -67,8 +67,7 @@ ElasticAgentKit kit_of(const AgentParts& parts) {
   kit.core = std::make_unique<AgentCore>(parts);
   AgentCore& core = *kit.core;
   kit.heartbeats = make_heartbeats(core.ports, core.spec);
-  kit.starts = std::make_unique<typename Kind::Starts>(
-      WorkerStartParts{core.ports, core.spec, core.group, core.handler, *kit.heartbeats});
+  kit.starts = std::make_unique<typename Kind::Starts>(core, *kit.heartbeats);
   kit.context = make_process_context;
   return kit;
 }

@@ -91,6 +91,22 @@ TEST(AgentLoop, a_waiting_node_restarts_the_group_and_leaves_the_budget_alone) {
   EXPECT_EQ(job.texts("worker.ended", "stopped"), (Texts{"1", "0"}));
 }
 
+TEST(AgentLoop, only_a_hardened_agent_asks_what_has_followed_its_round) {
+  const auto causes = [](Variant variant) {
+    TestJob job;
+    FakeRendezvous& rendezvous = job[0].rendezvous;
+    job[0].config.variant = variant;
+    rendezvous.waiting = [&](Ports&) { return rendezvous.joins == 1 ? 1 : 0; };
+    rendezvous.successor = [&] {
+      return rendezvous.joins == 1 ? Successor::complete : Successor::none;
+    };
+    job.start_and_run();
+    return job.texts("group.restarting", "cause");
+  };
+  EXPECT_EQ(causes(Variant::torch_2_x), (Texts{"membership_change"}));
+  EXPECT_EQ(causes(Variant::hardened), (Texts{"rendezvous_lost"}));
+}
+
 TEST(AgentLoop, membership_restarts_are_unlimited_even_with_no_budget) {
   TestJob job;
   job[0].config.max_restarts = 0;

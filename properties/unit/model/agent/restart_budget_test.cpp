@@ -1,4 +1,6 @@
 // What a restart budget counts: an agent's own, and one of the whole job in its store.
+#include "model/agent/restart_budget.h"
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
