@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <functional>
+
 #include "properties/unit/sim/world/test_world.h"
 
 namespace hooke::model {
@@ -63,6 +66,48 @@ TEST(SignalsToHandle, are_told_where_there_is_none_of_that_name_and_the_others_c
   const ConfiguredLaunch launch = configured(options);
   EXPECT_THAT(launch.config.signals_to_handle, ElementsAre(sim::Signal::int_));
   EXPECT_THAT(launch.notices, ElementsAre(HasSubstr("there is no signal \"SIGNONE\"")));
+}
+
+/// The class of the exception by which torchrun refuses what `set` makes of its options; empty where
+/// it takes them.
+std::string refused_with(const std::function<void(TorchrunOptions&)>& set) {
+  world::TestWorld test;
+  std::string out;
+  test.start(test.node("a"), "agent", [&](sim::Ports& ports) {
+    TorchrunOptions options;
+    options.script = "train.py";
+    set(options);
+    try {
+      static_cast<void>(configure_launch(ports, options, 4));
+    } catch (const RefusedOption& refused) {
+      out = refused.class_name();
+    }
+    return 0;
+  });
+  test.run();
+  return out;
+}
+
+TEST(RefusedOptions, have_the_class_of_the_exception_that_ends_torchrun) {
+  const auto nodes = [](const char* text) {
+    return refused_with([&](TorchrunOptions& options) { options.nnodes = text; });
+  };
+  EXPECT_EQ(nodes("1:2:3"), "RuntimeError");
+  EXPECT_EQ(nodes("two"), "ValueError");
+  EXPECT_EQ(nodes(""), "ValueError");
+  EXPECT_EQ(nodes("3:2"), "AssertionError");
+  EXPECT_EQ(nodes(" 1 : +2 "), "");
+  const auto interval = [](double seconds) {
+    return refused_with([&](TorchrunOptions& options) { options.monitor_interval = seconds; });
+  };
+  EXPECT_EQ(interval(0), "AssertionError");
+  EXPECT_EQ(interval(NAN), "ValueError");
+  EXPECT_EQ(interval(INFINITY), "OverflowError");
+  EXPECT_EQ(interval(1e9), "");
+  EXPECT_EQ(refused_with([](TorchrunOptions& options) { options.nproc_per_node = "0"; }),
+            "AssertionError");
+  EXPECT_EQ(refused_with([](TorchrunOptions& options) { options.max_restarts = -1; }),
+            "AssertionError");
 }
 
 /// What `--nproc-per-node=text` gives on a machine with 4 processors and these files in /dev.
