@@ -1,12 +1,13 @@
 // The launcher of the agent's own processes, and the table of names.
 #include "model/worker/process_launcher.h"
 
+#include "model/signals/signal_gate.h"
 #include "model/worker/pool_launcher.h"
 
 namespace hooke::model {
 namespace {
 
-class LocalLauncher final : public ProcessLauncher {
+class LocalLauncher : public ProcessLauncher {
  public:
   explicit LocalLauncher(sim::ProcessHost& processes) : processes_(processes) {}
   void reserve(std::int64_t) override {}
@@ -23,6 +24,36 @@ class LocalLauncher final : public ProcessLauncher {
   sim::ProcessHost& processes_;
 };
 
+/// A program on a file system that comes a moment later, or a machine without a free process number,
+/// fails only for a while.
+class PatientLauncher final : public LocalLauncher {
+ public:
+  PatientLauncher(sim::Ports& ports, std::int64_t attempts, sim::Duration pause)
+      : LocalLauncher(ports.processes), ports_(ports), attempts_(attempts), pause_(pause) {}
+  sim::Outcome<sim::Pid> start(const sim::SpawnRequest& request) override {
+    for (std::int64_t attempt = 1;; ++attempt) {
+      auto started = LocalLauncher::start(request);
+      if (started || attempt == attempts_) return started;
+      interruptible_sleep(ports_, pause_);
+    }
+  }
+
+ private:
+  sim::Ports& ports_;
+  std::int64_t attempts_;
+  sim::Duration pause_;
+};
+
+std::unique_ptr<ProcessLauncherKind> patient_launcher_kind(const PluginChoice& choice) {
+  using namespace std::chrono_literals;
+  choice.allow({"attempts", "pause"});
+  const std::int64_t attempts = choice.integer("attempts", 1, 1'000'000, 3);
+  const sim::Duration pause = choice.span("pause", 1s);
+  return std::make_unique<ProcessLauncherKind>(ProcessLauncherKind{[=](sim::Ports& ports) {
+    return std::make_unique<PatientLauncher>(ports, attempts, pause);
+  }});
+}
+
 }  // namespace
 
 ProcessLauncherRegistry ProcessLauncherRegistry::with_builtins() {
@@ -32,6 +63,7 @@ ProcessLauncherRegistry ProcessLauncherRegistry::with_builtins() {
     return std::make_unique<ProcessLauncherKind>(ProcessLauncherKind{
         [](sim::Ports& ports) { return std::make_unique<LocalLauncher>(ports.processes); }});
   });
+  registry.add("patient", patient_launcher_kind);
   registry.add("pool", pool_launcher_kind);
   return registry;
 }

@@ -276,9 +276,10 @@ void add_parts(CLI::App& command, TorchrunOptions& o, std::vector<std::string>& 
       ->check(is_choice)
       ->capture_default_str();
   command
-      .add_option("--process-launcher", o.process_launcher,
-                  "What starts the workers: local, pool:port=29600 (see hooke worker-pool) or a "
-                  "plug-in's")
+      .add_option(
+          "--process-launcher", o.process_launcher,
+          "What starts the workers: local, patient:attempts=3,pause=1s, pool:port=29600 (see "
+          "hooke worker-pool) or a plug-in's")
       ->check(is_choice)
       ->capture_default_str();
   command

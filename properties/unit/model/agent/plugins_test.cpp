@@ -164,6 +164,44 @@ TEST(WorkerPool, a_peer_that_speaks_another_language_is_cut_off_and_harms_no_oth
   EXPECT_EQ(job.environments.size(), 1U);
 }
 
+// ---- starts that fail
+
+/// Starts "late", a program that is there only after 1.5 s, and says how that ended, and when.
+std::string patient_start(const std::string& launcher) {
+  world::TestWorld test;
+  std::string out;
+  test.start(test.node("a"), "agent", [&](Ports& ports) {
+    const auto made =
+        ProcessLauncherRegistry::with_builtins().create(PluginChoice::parse(launcher))->make(ports);
+    ports.executor.spawn("disk", [&] {
+      world::sleep(ports, 1500ms);
+      test.world->register_program("late", [](Ports&) { return 0; });
+    });
+    const sim::MonotonicTime begin = ports.clock.monotonic_now();
+    const auto started = made->start({{"late"}, {}, true, {}, {}});
+    const auto spent = ports.clock.monotonic_now() - begin;
+    out = started ? "started" : to_string(started.failure().fault);
+    out += " after " + std::to_string(spent / 1ms) + " ms";
+    world::sleep(ports, 5s);
+    return 0;
+  });
+  test.run();
+  return out;
+}
+
+TEST(PatientLauncher, tries_again_as_often_as_it_is_told_and_then_reports_the_failure) {
+  EXPECT_EQ(patient_start("local"), "not found after 0 ms");
+  EXPECT_EQ(patient_start("patient"), "started after 2000 ms");
+  EXPECT_EQ(patient_start("patient:attempts=2"), "not found after 1000 ms");
+  EXPECT_EQ(patient_start("patient:attempts=9,pause=200ms"), "started after 1600 ms");
+}
+
+TEST(PatientLauncher, is_refused_without_an_attempt) {
+  EXPECT_THROW(static_cast<void>(ProcessLauncherRegistry::with_builtins().create(
+                   PluginChoice::parse("patient:attempts=0"))),
+               std::invalid_argument);
+}
+
 // ---- timers
 
 TEST(Timers, a_queue_ends_a_worker_that_lets_its_deadline_pass) {
@@ -218,11 +256,12 @@ TEST(Plugins, what_is_not_there_is_refused_by_the_name_of_its_option) {
               config.timer = {"que", {}};
             }),
             "timer: the timer \"que\" is not registered; known are file, queue");
-  EXPECT_EQ(refusal([](LaunchConfig& config) {
-              config.process_launcher = {"ray", {}};
-            }),
-            "process-launcher: the process launcher \"ray\" is not registered; known are local, "
-            "pool");
+  EXPECT_EQ(
+      refusal([](LaunchConfig& config) {
+        config.process_launcher = {"ray", {}};
+      }),
+      "process-launcher: the process launcher \"ray\" is not registered; known are local, patient, "
+      "pool");
   EXPECT_EQ(refusal([](LaunchConfig& config) {
               config.process_launcher = PluginChoice::parse("pool:port=0");
             }),
