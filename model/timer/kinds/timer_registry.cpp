@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/observe/python_error.h"
+#include "model/timer/group_timer.h"
 #include "model/timer/kinds/timers_of_variant.h"
 #include "sim/port/check.h"
 
@@ -35,9 +36,10 @@ class FileTimers final : public TimerKind {
 /// A queue, what fills it and what works it off, anew for each incarnation.
 class QueueWatch final : public WorkerTimers {
  public:
-  QueueWatch(const TimerParts& parts, sim::Duration interval)
+  QueueWatch(const TimerParts& parts, sim::Duration interval, std::optional<sim::Duration> limit)
       : ports_(parts.ports),
         interval_(interval),
+        limit_(limit),
         planted_(parts.planted),
         variant_(parts.variant) {}
 
@@ -48,8 +50,10 @@ class QueueWatch final : public WorkerTimers {
     server_ = make_queue_timer_server(ports_, std::move(queue), interval_, planted_, variant_);
     HOOKE_CHECK(listener_ != nullptr, "a server of timers is told of them");
     server_->start();
-    return {
+    std::map<std::string, std::string> told{
         {kTimerServer, std::string(kThisMachine) + ":" + std::to_string(listener_->port().value)}};
+    if (limit_) told[kTimerLimitVariable] = std::to_string(*limit_ / std::chrono::milliseconds(1));
+    return told;
   }
   void stop() override {
     listener_ = nullptr;
@@ -61,6 +65,7 @@ class QueueWatch final : public WorkerTimers {
  private:
   sim::Ports& ports_;
   sim::Duration interval_;
+  std::optional<sim::Duration> limit_;
   PlantedSet planted_;
   Variant variant_;
   std::unique_ptr<TimerListener> listener_;
@@ -69,9 +74,10 @@ class QueueWatch final : public WorkerTimers {
 
 class QueueTimers final : public TimerKind {
  public:
-  explicit QueueTimers(sim::Duration interval) : interval_(interval) {}
+  QueueTimers(sim::Duration interval, std::optional<sim::Duration> limit)
+      : interval_(interval), limit_(limit) {}
   [[nodiscard]] std::unique_ptr<WorkerTimers> watch(const TimerParts& parts) const override {
-    return std::make_unique<QueueWatch>(parts, interval_);
+    return std::make_unique<QueueWatch>(parts, interval_, limit_);
   }
   [[nodiscard]] std::unique_ptr<TimerClient> client(sim::Ports& ports, Variant,
                                                     std::optional<sim::Signal>) const override {
@@ -90,6 +96,7 @@ class QueueTimers final : public TimerKind {
 
  private:
   sim::Duration interval_;
+  std::optional<sim::Duration> limit_;
 };
 
 }  // namespace
@@ -102,10 +109,13 @@ TimerRegistry TimerRegistry::with_builtins() {
     return std::make_unique<FileTimers>();
   });
   registry.add("queue", [](const PluginChoice& choice) {
-    choice.allow({"interval"});
+    choice.allow({"interval", "limit"});
     const sim::Duration interval = choice.span("interval", 100ms);
     if (interval < 1ms) choice.refuse("interval", "at least 1ms");
-    return std::make_unique<QueueTimers>(interval);
+    std::optional<sim::Duration> limit;
+    if (choice.options.contains("limit")) limit = choice.span("limit", 0s);
+    if (limit && *limit < 1ms) choice.refuse("limit", "at least 1ms");
+    return std::make_unique<QueueTimers>(interval, limit);
   });
   return registry;
 }

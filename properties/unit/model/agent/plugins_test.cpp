@@ -7,6 +7,7 @@
 #include "model/agent/kinds/agents_of_variant.h"
 #include "model/observe/python_error.h"
 #include "model/observe/trace_events.h"
+#include "model/timer/group_timer.h"
 #include "model/worker/pool_wire.h"
 #include "model/worker/worker_pool.h"
 #include "properties/unit/model/agent/test_job.h"
@@ -222,6 +223,51 @@ TEST(Timers, a_queue_ends_a_worker_that_lets_its_deadline_pass) {
   job.start_and_run();
   EXPECT_EQ(job.texts("worker.ended", "status"), (Texts{"-9", "0"}));
   EXPECT_EQ(job.status(), 0);
+}
+
+TEST(GroupTimer, of_each_worker_measures_its_work_against_the_limit_of_its_agent) {
+  TestJob job;
+  job[0].config.nproc_per_node = 2;
+  job[0].config.max_restarts = 1;
+  job[0].config.timer = PluginChoice::parse("queue:interval=200ms,limit=3s");
+  std::vector<std::string> measured;
+  job.worker = [&](Ports& ports) {
+    const auto limit = group_limit(ports.processes.environment());
+    GroupTimer timer(ports.clock,
+                     TimerRegistry::with_builtins()
+                         .create({"queue", {}})
+                         ->client(ports, Variant::torch_2_x, Signal::kill),
+                     "step", limit.value());
+    EXPECT_EQ(timer.elapsed(), 0s);
+    EXPECT_EQ(timer.stop(), 0s);
+    timer.start();
+    const bool is_late =
+        number_of(ports, "LOCAL_RANK") == 1 && number_of(ports, "TORCHELASTIC_RESTART_COUNT") == 0;
+    world::sleep(ports, is_late ? 60s : 2s);
+    EXPECT_TRUE(timer.runs());
+    EXPECT_EQ(timer.elapsed(), 2s);
+    measured.push_back(std::to_string(timer.stop() / 1s));
+    world::sleep(ports, 10s);
+    EXPECT_EQ(timer.elapsed(), 2s) << "it stands still between two pieces of work";
+    return 0;
+  };
+  job.start_and_run();
+  EXPECT_EQ(job.status(), 0);
+  EXPECT_EQ(job.texts("timer.killed", "scope"), (Texts{"step"}));
+  EXPECT_EQ(measured, (Texts{"2", "2", "2"}));
+}
+
+TEST(GroupTimer, takes_no_limit_that_is_none) {
+  EXPECT_EQ(group_limit({}), std::nullopt);
+  EXPECT_EQ(group_limit({{kTimerLimitVariable, "1500"}}), 1500ms);
+  for (const char* const text : {"", "0", "-1", "1s", "86400001"}) {
+    EXPECT_THROW(static_cast<void>(group_limit({{kTimerLimitVariable, text}})),
+                 std::invalid_argument)
+        << text;
+  }
+  EXPECT_THROW(static_cast<void>(
+                   TimerRegistry::with_builtins().create(PluginChoice::parse("queue:limit=0s"))),
+               std::invalid_argument);
 }
 
 TEST(Timers, a_worker_that_was_told_of_no_queue_cannot_ask_it) {
