@@ -64,7 +64,8 @@ TEST_P(CommandLines, do_under_hooke_what_the_page_says_of_them) {
   if (python.empty()) GTEST_SKIP() << "no interpreter has this PyTorch";
   const bool is_old = GetParam() == model::Variant::torch_1_13;
   run([&](Ports& ports, const fs::path& directory) {
-    const fs::path page = script("../../model/command_lines.md");
+    const fs::path page =
+        script("").parent_path().parent_path().parent_path() / "model/command_lines.md";
     const fs::path out = directory / "played.json";
     Child player(ports, directory, "player",
                  {python, script("command_lines.py"), page, hooke_program(), directory / "rows",
