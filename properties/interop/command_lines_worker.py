@@ -2,7 +2,7 @@
 
 Its arguments are of the form WHAT or RANK:WHAT, the second of which is for the worker of that rank alone:
 exit=N, kill=N, raise, once (the first attempt fails), wait, deaf (waits, and only SIGKILL ends it), reply (waits, and ends
-with 7 when it is told to). Anything else is just an argument.
+with 7 when it is told to), pause=N (works for N seconds). Anything else is just an argument.
 """
 import json
 import os
@@ -30,6 +30,8 @@ def act(what, attempt):
         raise ValueError("of the worker")
     if word == "once" and attempt == "0":
         sys.exit(5)
+    if word == "pause":
+        time.sleep(int(number))
     if word in ("wait", "deaf", "reply"):
         time.sleep(FOR_EVER_S)
 
