@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "model/etcd/json_text.h"
 #include "model/store/base64.h"
 #include "sim/port/check.h"
 
@@ -65,7 +66,7 @@ std::vector<EtcdV2Node> nodes_below(const json& directory) {
 }
 
 EtcdV2Answer answer_of(const HttpResponse& response) {
-  const json document = json::parse(response.body, nullptr, false);
+  const json document = json_or_discarded(response.body);
   if (!document.is_object()) {
     no_etcd("HTTP status " + std::to_string(response.status) + ", and no JSON object");
   }

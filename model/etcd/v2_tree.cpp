@@ -2,17 +2,16 @@
 #include "model/etcd/v2_tree.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "model/etcd/json_text.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Node = EtcdV2Tree::Node;
 
 std::string parent_of(const std::string& path) {
@@ -26,44 +25,77 @@ bool is_below(std::string_view path, const std::string& directory) {
          path[directory.size()] == '/';
 }
 
-Json json_of(const std::string& key, const Node& node, sim::MonotonicTime now) {
-  Json out{{"key", key}};
+/// The indices that end the description of a node.
+void append_indices(std::string& out, std::uint64_t modified, std::uint64_t created) {
+  out += R"(,"modifiedIndex":)";
+  append_json_number(out, modified);
+  out += R"(,"createdIndex":)";
+  append_json_number(out, created);
+}
+
+/// What is said of a node, without the brace that ends it.
+void begin_node(std::string& out, const std::string& key, const Node& node,
+                sim::MonotonicTime now) {
+  out += R"({"key":)";
+  append_json_text(out, key);
   if (node.is_directory) {
-    out["dir"] = true;
+    out += R"(,"dir":true)";
   } else {
-    out["value"] = node.value;
+    out += R"(,"value":)";
+    append_json_text(out, node.value);
   }
   if (node.expires) {
     // As etcd counts: the whole seconds that are left, and one.
-    out["ttl"] = std::max<std::int64_t>(
-        std::chrono::ceil<std::chrono::seconds>(*node.expires - now).count(), std::int64_t{0});
+    out += R"(,"ttl":)";
+    append_json_number(
+        out,
+        std::max<std::int64_t>(std::chrono::ceil<std::chrono::seconds>(*node.expires - now).count(),
+                               std::int64_t{0}));
   }
-  out["modifiedIndex"] = node.modified;
-  out["createdIndex"] = node.created;
-  return out;
+  append_indices(out, node.modified, node.created);
 }
 
-Json listing(const std::map<std::string, Node>& nodes, const std::string& key, const Node& node,
-             bool recursive, sim::MonotonicTime now) {
-  Json out = key == "/" ? Json{{"dir", true}} : json_of(key, node, now);
-  if (!node.is_directory) return out;
-  Json children = Json::array();
-  const std::string prefix = key == "/" ? "/" : key + "/";
-  for (auto child = nodes.lower_bound(prefix);
-       child != nodes.end() && child->first.starts_with(prefix); ++child) {
-    const std::string_view name = std::string_view(child->first).substr(prefix.size());
-    if (name.empty() || name.find('/') != std::string_view::npos || name.starts_with('_')) continue;
-    children.push_back(recursive ? listing(nodes, child->first, child->second, true, now)
-                                 : json_of(child->first, child->second, now));
-  }
-  if (!children.empty()) out["nodes"] = std::move(children);
-  return out;
+std::string text_of(const std::string& key, const Node& node, sim::MonotonicTime now) {
+  std::string out;
+  begin_node(out, key, node, now);
+  return out + "}";
 }
 
-std::string change_text(const std::string& action, Json node, std::optional<Json> previous) {
-  Json out{{"action", action}, {"node", std::move(node)}};
-  if (previous) out["prevNode"] = std::move(*previous);
-  return out.dump() + "\n";
+void append_listing(std::string& out, const std::map<std::string, Node>& nodes,
+                    const std::string& key, const Node& node, bool recursive,
+                    sim::MonotonicTime now) {
+  if (key == "/") {
+    out += R"({"dir":true)";
+  } else {
+    begin_node(out, key, node, now);
+  }
+  if (node.is_directory) {
+    const std::string prefix = key == "/" ? "/" : key + "/";
+    std::string_view separator = R"(,"nodes":[)";
+    for (auto child = nodes.lower_bound(prefix);
+         child != nodes.end() && child->first.starts_with(prefix); ++child) {
+      const std::string_view name = std::string_view(child->first).substr(prefix.size());
+      const bool hidden = name.starts_with('_');
+      if (name.empty() || name.find('/') != std::string_view::npos || hidden) continue;
+      out += std::exchange(separator, ",");
+      if (recursive) {
+        append_listing(out, nodes, child->first, child->second, true, now);
+      } else {
+        begin_node(out, child->first, child->second, now);
+        out += '}';
+      }
+    }
+    if (separator == ",") out += ']';
+  }
+  out += '}';
+}
+
+/// Of JSON texts. `previous`: empty where there was nothing.
+std::string change_text(const std::string& action, const std::string& node,
+                        const std::string& previous) {
+  std::string out = R"({"action":")" + action + R"(","node":)" + node;
+  if (!previous.empty()) out += R"(,"prevNode":)" + previous;
+  return out + "}\n";
 }
 
 }  // namespace
@@ -100,9 +132,9 @@ bool EtcdV2Tree::has_children(const std::string& directory) const {
 }
 
 std::string EtcdV2Tree::get(const std::string& key, bool recursive) const {
-  const Json body{{"action", "get"},
-                  {"node", listing(nodes_, key, require(key), recursive, clock_.monotonic_now())}};
-  return body.dump() + "\n";
+  std::string out = R"({"action":"get","node":)";
+  append_listing(out, nodes_, key, require(key), recursive, clock_.monotonic_now());
+  return out + "}\n";
 }
 
 std::string EtcdV2Tree::write(const std::string& action, const std::string& key, Node node,
@@ -122,9 +154,9 @@ std::string EtcdV2Tree::write(const std::string& action, const std::string& key,
   if (node.created == 0) node.created = index_;
   const sim::MonotonicTime now = clock_.monotonic_now();
   const auto present = nodes_.find(key);
-  std::optional<Json> previous;
-  if (present != nodes_.end()) previous = json_of(key, present->second, now);
-  std::string text = change_text(action, json_of(key, node, now), std::move(previous));
+  std::string previous;
+  if (present != nodes_.end()) previous = text_of(key, present->second, now);
+  std::string text = change_text(action, text_of(key, node, now), previous);
   // A directory's own index stays where it was, although the change has one.
   HOOKE_CHECK(action != "update" || present != nodes_.end(), "only a key that is there is updated");
   if (action == "update" && node.is_directory) node.modified = present->second.modified;
@@ -149,13 +181,13 @@ std::string EtcdV2Tree::remove(const std::string& action, const std::string& key
     below = nodes_.erase(below);
   }
   ++index_;
-  Json node{{"key", key}};
-  if (before.is_directory) node["dir"] = true;
-  node["modifiedIndex"] = index_;
-  node["createdIndex"] = before.created;
+  std::string node = R"({"key":)";
+  append_json_text(node, key);
+  if (before.is_directory) node += R"(,"dir":true)";
+  append_indices(node, index_, before.created);
+  node += '}';
   HOOKE_CHECK(before.created <= index_, "a node that is removed was made before");
-  std::string text =
-      change_text(action, std::move(node), json_of(key, before, clock_.monotonic_now()));
+  std::string text = change_text(action, node, text_of(key, before, clock_.monotonic_now()));
   record(key, true, false, text);
   return text;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "model/etcd/json_text.h"
 #include "model/store/base64.h"
 
 namespace hooke::model {
@@ -57,7 +58,7 @@ EtcdV3Read read_of(const json& answer) {
 /// What `use` makes of a JSON answer; whatever in it is not as it should be is no etcd's.
 template <class Use>
 auto understood(const std::string& text, Use use) {
-  const json document = json::parse(text, nullptr, false);
+  const json document = json_or_discarded(text);
   if (!document.is_object()) no_etcd("no JSON object");
   try {
     return use(document);
@@ -71,7 +72,7 @@ auto understood(const std::string& text, Use use) {
 /// Throws what an answer with an error in it says.
 void check_refusal(int status, const std::string& body) {
   if (status == 200) return;
-  const json document = json::parse(body, nullptr, false);
+  const json document = json_or_discarded(body);
   if (!document.is_object() || !document.contains("code") || !document["code"].is_number()) {
     const std::string told = "HTTP status " + std::to_string(status);
     if (status == 404) no_etcd(told + ": it serves no /v3 gateway");
@@ -126,13 +127,13 @@ EtcdV3Read EtcdV3Client::get(const std::string& key, std::int64_t revision) {
   if (revision == 0 && options_.by_quorum) return get_agreed(key);
   json body{{"key", base64(key)}};
   if (revision != 0) body["revision"] = std::to_string(revision);
-  return understood(post("/v3/kv/range", body.dump(), true), read_of);
+  return understood(post("/v3/kv/range", json_text(body), true), read_of);
 }
 
 EtcdV3Read EtcdV3Client::get_agreed(const std::string& key) {
   constexpr std::int64_t kNever = -1;  // no revision is negative
   const std::string body =
-      transaction(key, {{"key", base64(key)}, {"value", ""}}, kNever, nullptr).dump();
+      json_text(transaction(key, {{"key", base64(key)}, {"value", ""}}, kNever, nullptr));
   return understood(post("/v3/kv/txn", body, true), [](const json& answer) {
     EtcdV3Read read = read_of(answer.at("responses").at(0).at("response_range"));
     read.revision = number_in(answer.at("header"), "revision");
@@ -142,7 +143,7 @@ EtcdV3Read EtcdV3Client::get_agreed(const std::string& key) {
 
 std::map<std::string, sim::Value> EtcdV3Client::list(const std::string& prefix) {
   const json body{{"key", base64(prefix)}, {"range_end", base64(end_of(prefix))}};
-  return understood(post("/v3/kv/range", body.dump(), true), [&](const json& answer) {
+  return understood(post("/v3/kv/range", json_text(body), true), [&](const json& answer) {
     std::map<std::string, sim::Value> out;
     for (const json& entry : answer.value("kvs", json::array())) {
       const std::string key = bytes_in(entry, "key").bytes();
@@ -156,7 +157,7 @@ void EtcdV3Client::put(const std::string& key, const sim::Value& value) {
   const json body{{"key", base64(key)}, {"value", base64_encode(value).bytes()}};
   for (int attempt = 1;; ++attempt) {
     try {
-      static_cast<void>(post("/v3/kv/put", body.dump(), !options_.by_quorum));
+      static_cast<void>(post("/v3/kv/put", json_text(body), !options_.by_quorum));
       return;
     } catch (const EtcdConnectionError& error) {
       if (!options_.by_quorum || !error.outcome_unknown() || attempt == kAttempts) throw;
@@ -200,7 +201,7 @@ EtcdV3Write EtcdV3Client::transact(const std::string& key, const sim::Value& val
                                    const sim::Value* there) {
   json put{{"key", base64(key)}, {"value", base64_encode(value).bytes()}};
   if (lease != 0) put["lease"] = std::to_string(lease);
-  const std::string body = transaction(key, std::move(put), revision, there).dump();
+  const std::string body = json_text(transaction(key, std::move(put), revision, there));
   return understood(post("/v3/kv/txn", body, false), [&](const json& answer) {
     EtcdV3Write write;
     write.written = answer.value("succeeded", false);
@@ -215,20 +216,20 @@ EtcdV3Write EtcdV3Client::transact(const std::string& key, const sim::Value& val
 
 bool EtcdV3Client::remove(const std::string& key) {
   const json body{{"key", base64(key)}};
-  return understood(post("/v3/kv/deleterange", body.dump(), false),
+  return understood(post("/v3/kv/deleterange", json_text(body), false),
                     [](const json& answer) { return number_in(answer, "deleted") > 0; });
 }
 
 std::int64_t EtcdV3Client::grant(sim::Duration ttl) {
   const json body{{"TTL", std::to_string(ttl / std::chrono::seconds(1))}};
   // A lease too many ends by itself.
-  return understood(post("/v3/lease/grant", body.dump(), true),
+  return understood(post("/v3/lease/grant", json_text(body), true),
                     [](const json& answer) { return number_in(answer, "ID"); });
 }
 
 bool EtcdV3Client::renew(std::int64_t lease) {
   const json body{{"ID", std::to_string(lease)}};
-  return understood(post("/v3/lease/keepalive", body.dump(), true), [](const json& answer) {
+  return understood(post("/v3/lease/keepalive", json_text(body), true), [](const json& answer) {
     return number_in(answer.value("result", json::object()), "TTL") > 0;
   });
 }
@@ -238,7 +239,7 @@ bool EtcdV3Client::watch(const std::string& key, std::int64_t revision,
   const json body{
       {"create_request", {{"key", base64(key)}, {"start_revision", std::to_string(revision)}}}};
   try {
-    HttpFeed feed(ports_, cluster_.current(), request("/v3/watch", body.dump()), deadline);
+    HttpFeed feed(ports_, cluster_.current(), request("/v3/watch", json_text(body)), deadline);
     std::string text;
     while (const auto piece = feed.next(deadline)) {
       text += *piece;
@@ -264,7 +265,7 @@ bool EtcdV3Client::watch(const std::string& key, std::int64_t revision,
 void EtcdV3Client::authenticate() {
   token_.clear();
   const json body{{"name", options_.user}, {"password", options_.password}};
-  token_ = understood(post("/v3/auth/authenticate", body.dump(), true),
+  token_ = understood(post("/v3/auth/authenticate", json_text(body), true),
                       [](const json& answer) { return answer.value("token", ""); });
 }
 

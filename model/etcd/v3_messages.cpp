@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "model/etcd/json_text.h"
 #include "model/store/base64.h"
 
 namespace hooke::model {
@@ -24,21 +25,20 @@ using nlohmann::json;
          wanted);
 }
 
-std::optional<unsigned> six_bits(char c) {
-  constexpr std::string_view kAlphabet =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const std::size_t at = kAlphabet.find(c);
-  if (at == std::string_view::npos) return std::nullopt;
-  return static_cast<unsigned>(at);
+bool is_base64_digit(char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
+         c == '/';
 }
 
 /// Standard Base64 as Go reads it: padded, and line breaks do not count.
 sim::Value decoded(std::string text) {
-  std::erase_if(text, [](char c) { return c == '\r' || c == '\n'; });
+  if (text.find_first_of("\r\n") != std::string::npos) {
+    std::erase_if(text, [](char c) { return c == '\r' || c == '\n'; });
+  }
   std::size_t bad = text.size() % 4 == 0 ? std::string::npos : text.size() / 4 * 4;
   for (std::size_t i = 0; i < text.size() && bad == std::string::npos; ++i) {
     const bool pads = text[i] == '=' && i + 2 >= text.size() && text.back() == '=';
-    if (!pads && !six_bits(text[i])) bad = i;
+    if (!pads && !is_base64_digit(text[i])) bad = i;
   }
   if (bad != std::string::npos) {
     refuse("illegal base64 data at input byte " + std::to_string(bad));
@@ -243,6 +243,7 @@ std::optional<json> next_value(std::istream& text, int code) {
 /// What comes behind the first value does not count; an empty text is an empty message.
 template <class Read>
 auto only_message(const std::string& body, Read read) {
+  if (const auto plain = plain_json(body)) return read(Fields(*plain));
   std::istringstream text(body);
   json value = next_value(text, EtcdV3Refusal::kInvalidArgument).value_or(json(nullptr));
   if (value.is_null()) value = json::object();
@@ -252,6 +253,10 @@ auto only_message(const std::string& body, Read read) {
 template <class Read>
 auto messages(const std::string& body, Read read) {
   std::vector<decltype(read(Fields(json::object())))> out;
+  if (const auto plain = plain_json(body)) {
+    out.push_back(read(Fields(*plain)));
+    return out;
+  }
   std::istringstream text(body);
   while (auto value = next_value(text, EtcdV3Refusal::kUnknown))
     out.push_back(read(Fields(*value)));

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "model/etcd/json_text.h"
 #include "model/etcd/v3_operations.h"
 #include "model/etcd/v3_watches.h"
 #include "model/observe/trace_events.h"
@@ -143,7 +144,7 @@ void EtcdV3Server::Service::handle(const Exchange& exchange) {
     if (keeps_alive || call->needs_leader) require_leader();
     if (keeps_alive) return keep_alive(exchange);
     const std::int64_t before = keys_.revision();
-    const std::string answer = (this->*call->answer)(query.body).dump();
+    const std::string answer = json_text((this->*call->answer)(query.body));
     if (keys_.revision() != before && misbehaviour_->strikes(Mode::unknown_outcome)) {
       throw Refusal{Refusal::kUnavailable, "etcdserver: request timed out"};
     }
@@ -300,7 +301,7 @@ void EtcdV3Server::Service::keep_alive(const Exchange& exchange) {
     if (leases_.renew(request.id, ports_.clock.monotonic_now())) {
       put_number(result, "TTL", leases_.find(request.id)->ttl);
     }
-    results += Json{{"result", std::move(result)}}.dump() + "\n";
+    results += json_text(Json{{"result", std::move(result)}}) + "\n";
   }
   exchange->finish(results);
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "model/etcd/json_text.h"
 #include "model/etcd/v3_messages.h"
 #include "sim/port/check.h"
 
@@ -41,7 +42,7 @@ class EtcdV3Watches::Stream {
   void send(Json result) {
     if (!begun_) exchange_->begin(200);
     begun_ = true;
-    exchange_->send(Json{{"result", std::move(result)}}.dump() + "\n");
+    exchange_->send(json_text(Json{{"result", std::move(result)}}) + "\n");
   }
 
   EtcdV3Watches& all_;

@@ -1,10 +1,9 @@
-// Requests are written by Beast's serializer, answers read by its parser; neither sees a socket.
+// Answers are read by Beast's parser, which sees no socket.
 #include "model/http/http_client.h"
 
 #include <algorithm>
 #include <boost/beast/http.hpp>
 #include <chrono>
-#include <sstream>
 #include <utility>
 
 #include "model/signals/interruptible_stream.h"
@@ -28,21 +27,23 @@ std::string text_of(const sim::Endpoint& endpoint) {
 }
 
 sim::Buffer bytes_of(const HttpRequest& request, const HttpServer& server) {
-  http::request<http::string_body> message;
-  message.method_string(request.method);
-  message.target(request.target);
-  message.version(11);
-  message.set(http::field::host, text_of(server.endpoint));
-  message.set(http::field::accept, "application/json");
-  if (!request.content_type.empty()) message.set(http::field::content_type, request.content_type);
-  if (!request.authorization.empty()) {
-    message.set(http::field::authorization, request.authorization);
+  std::string out;
+  out.reserve(request.target.size() + request.authorization.size() + request.body.size() + 200);
+  const auto field = [&out](std::string_view name, std::string_view value) {
+    out.append(name).append(": ").append(value).append("\r\n");
+  };
+  out.append(request.method).append(" ").append(request.target).append(" HTTP/1.1\r\n");
+  field("Host", text_of(server.endpoint));
+  field("Accept", "application/json");
+  if (!request.content_type.empty()) field("Content-Type", request.content_type);
+  if (!request.authorization.empty()) field("Authorization", request.authorization);
+  // A length of none is said where a body would be expected.
+  const bool expected = request.method == "POST" || request.method == "PUT";
+  if (expected || !request.body.empty()) {
+    field("Content-Length", std::to_string(request.body.size()));
   }
-  message.body() = request.body;
-  message.prepare_payload();
-  std::ostringstream out;
-  out << message;
-  return sim::Buffer(std::move(out).str());
+  out.append("\r\n").append(request.body);
+  return sim::Buffer(std::move(out));
 }
 
 std::unique_ptr<sim::Stream> connected(sim::Ports& ports, const HttpServer& server,
@@ -79,19 +80,23 @@ HttpError::HttpError(const sim::Failure& failure, bool answer_begun)
 
 std::string percent_encoded(std::string_view text, std::string_view kept) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
+  const auto is_plain = [kept](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '_' || c == '~' || kept.find(c) != std::string_view::npos;
+  };
   std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       std::string_view("-._~").find(c) != std::string_view::npos ||
-                       kept.find(c) != std::string_view::npos;
-    if (plain) {
-      out += c;
-      continue;
+  out.reserve(text.size() + text.size() / 4);
+  for (std::size_t begin = 0; begin < text.size();) {
+    std::size_t end = begin;
+    while (end < text.size() && is_plain(text[end])) ++end;
+    out.append(text, begin, end - begin);
+    if (end < text.size()) {
+      const auto byte = static_cast<unsigned char>(text[end]);
+      out += '%';
+      out += kDigits[byte >> 4U];
+      out += kDigits[byte & 15U];
     }
-    const auto byte = static_cast<unsigned char>(c);
-    out += '%';
-    out += kDigits[byte >> 4U];
-    out += kDigits[byte & 15U];
+    begin = end + 1;
   }
   return out;
 }

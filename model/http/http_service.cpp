@@ -29,7 +29,12 @@ std::optional<unsigned> hex_digit(char c) {
 /// Resolves %XX, and "+" where that stands for a blank. What is no escape stays as it is.
 std::string unescaped(std::string_view text, bool plus_is_blank) {
   std::string out;
+  out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::size_t special = std::min(text.find_first_of("%+", i), text.size());
+    out.append(text, i, special - i);
+    i = special;
+    if (i == text.size()) break;
     if (text[i] == '%' && i + 2 < text.size()) {
       const auto high = hex_digit(text[i + 1]), low = hex_digit(text[i + 2]);
       if (high && low) {

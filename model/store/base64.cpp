@@ -33,24 +33,53 @@ std::string to_base64(const std::string& bytes) {
     return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0U;
   };
   std::size_t to = 0;
-  for (std::size_t i = 0; i < bytes.size(); i += 3, to += 4) {
+  std::size_t i = 0;
+  for (; i + 3 <= bytes.size(); i += 3, to += 4) {
+    const unsigned word = at(i) << 16U | at(i + 1) << 8U | at(i + 2);
+    HOOKE_CHECK(to + 4 <= out.size(), "a group of digits has its place");
+    out[to] = kAlphabet[word >> 18U];
+    out[to + 1] = kAlphabet[word >> 12U & 63U];
+    out[to + 2] = kAlphabet[word >> 6U & 63U];
+    out[to + 3] = kAlphabet[word & 63U];
+  }
+  if (i < bytes.size()) {
     const unsigned word = at(i) << 16U | at(i + 1) << 8U | at(i + 2);
     HOOKE_CHECK(to + 4 <= out.size(), "a group of digits has its place");
     out[to] = kAlphabet[word >> 18U];
     out[to + 1] = kAlphabet[word >> 12U & 63U];
     if (i + 1 < bytes.size()) out[to + 2] = kAlphabet[word >> 6U & 63U];
-    if (i + 2 < bytes.size()) out[to + 3] = kAlphabet[word & 63U];
   }
   return out;
 }
 
+/// Decodes whole groups into `out` until one has a pad, or what is no digit; how many.
+std::size_t decode_groups(const std::string& text, std::string& out) {
+  std::size_t groups = 0;
+  for (; groups * 4 + 4 <= text.size(); ++groups) {
+    unsigned word = 0;
+    unsigned char any = 0;
+    for (std::size_t i = groups * 4; i < groups * 4 + 4; ++i) {
+      const unsigned char value = kDigitValues[static_cast<unsigned char>(text[i])];
+      any |= value;
+      word = word << 6U | value;
+    }
+    if ((any & kNoDigit) != 0) break;
+    HOOKE_CHECK(groups * 3 + 3 <= out.size(), "a group of bytes has its place");
+    out[groups * 3] = static_cast<char>(word >> 16U & 255U);
+    out[groups * 3 + 1] = static_cast<char>(word >> 8U & 255U);
+    out[groups * 3 + 2] = static_cast<char>(word & 255U);
+  }
+  return groups;
+}
+
 std::string from_base64(const std::string& text) {
   std::string out(text.size() / 4 * 3 + 3, '\0');
-  std::size_t size = 0;
+  const std::size_t groups = decode_groups(text, out);
+  std::size_t size = groups * 3;
   unsigned word = 0;
   unsigned digits = 0;  // of the current group of four
   unsigned pads = 0;    // in a row, skipped characters aside
-  for (const char c : text) {
+  for (const char c : std::string_view(text).substr(groups * 4)) {
     if (c == '=') {
       if (digits >= 2 && digits + ++pads >= 4) {
         out.resize(size);

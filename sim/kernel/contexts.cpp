@@ -1,6 +1,6 @@
-// The Boost.Fiber algorithm and the switches. During a run every switch is planned by the kernel:
-// it names the context that pick_next shall return. Only at shutdown, when fibers end and main
-// joins them, Boost's own ready notifications are followed.
+// The Boost.Fiber algorithm and the switches. During a run every switch is the kernel's, to a
+// context that it names, and the algorithm is not asked. Only at shutdown, when fibers end and main
+// joins them, it picks what runs next.
 #include "sim/kernel/contexts.h"
 
 #include <cxxabi.h>
@@ -63,9 +63,8 @@ class SlotAllocator {
 
 }  // namespace
 
-/// Returns what the kernel planned. Without a plan (set-up and shutdown only) it is a plain
-/// first-in first-out scheduler that lets the dispatcher, which frees ended fibers, run before
-/// anything else.
+/// At set-up and shutdown a plain first-in first-out scheduler that lets the dispatcher, which frees
+/// ended fibers, run before anything else; a fiber that ends plans what runs next.
 class Algorithm final : public boost::fibers::algo::algorithm {
  public:
   /// The one algorithm of this thread, installed on first use and living as long as the thread.
@@ -181,9 +180,9 @@ void Contexts::switch_to(Context& from, Context& to) {
   ExceptionState& exceptions = *exceptions_;
   from.exceptions = exceptions;
   exceptions = to.exceptions;
-  algorithm_->plan(to.boost);
   announce_leaving(&from, to.stack_bottom, to.stack_bytes);
-  from.boost->suspend();
+  // Straight there: suspend() would first ask the algorithm, which would have to be told.
+  to.boost->resume();
   announce_arrival(&from);
 }
 

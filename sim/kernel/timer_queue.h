@@ -2,7 +2,8 @@
 // Pending timers in order of (time, order of arming). Virtual time never goes back, so a radix heap
 // does it in amortised constant time per timer, and, because equal times always share a bucket and
 // buckets are split in order, first-armed-first-fired comes for free without sequence numbers
-// (Ahuja et al., "Faster algorithms for the shortest path problem", 1990).
+// (Ahuja et al., "Faster algorithms for the shortest path problem", 1990). A bucket of a few timers
+// is not split further: it becomes the *near* timers, sorted, from which most timers fire.
 
 #include <algorithm>
 #include <array>
@@ -41,7 +42,12 @@ class TimerQueue {
     Slot& timer = slots_[slot];
     timer.callback = callback;
     timer.cause = cause;
-    push(Entry{time, slot, timer.generation});
+    const Entry entry{time, slot, timer.generation};
+    if (time < near_end_) {
+      add_near(entry);
+    } else {
+      push(entry);
+    }
     ++live_;
     return {slot, timer.generation};
   }
@@ -61,10 +67,10 @@ class TimerQueue {
   /// When the earliest timer is due. Unlike pop() this leaves the queue's own time alone, so that
   /// earlier ones may still be armed.
   [[nodiscard]] std::optional<std::int64_t> next_time() const {
-    for (std::size_t i = head_; i < buckets_[0].size(); ++i) {
-      if (is_live(buckets_[0][i])) return buckets_[0][i].time;
+    for (std::size_t i = head_; i < near_.size(); ++i) {
+      if (is_live(near_[i])) return near_[i].time;
     }
-    for (std::uint64_t left = filled_ & ~std::uint64_t{1}; left != 0; left &= left - 1) {
+    for (std::uint64_t left = filled_; left != 0; left &= left - 1) {
       std::optional<std::int64_t> earliest;
       for (const Entry& entry : buckets_[static_cast<std::size_t>(std::countr_zero(left))]) {
         if (is_live(entry) && (!earliest || entry.time < *earliest)) earliest = entry.time;
@@ -78,14 +84,15 @@ class TimerQueue {
   Due pop() {
     HOOKE_CHECK(live_ > 0, "only a queue with a pending timer has an earliest one");
     for (;;) {
-      if (head_ == buckets_[0].size()) refill();
-      const Entry entry = buckets_[0][head_++];
+      if (head_ == near_.size()) refill();
+      const Entry entry = near_[head_++];
       if (slots_[entry.slot].generation != entry.generation) {
         HOOKE_CHECK(stale_ > 0, "a cancelled timer is counted until it is dropped");
         --stale_;
         continue;
       }
-      HOOKE_CHECK(entry.time == last_, "the first bucket holds what is due now");
+      HOOKE_CHECK(entry.time >= last_, "time does not go back");
+      last_ = entry.time;
       const Slot& timer = slots_[entry.slot];
       const Due due{entry.time, timer.callback, timer.cause};
       release(entry.slot);
@@ -96,17 +103,20 @@ class TimerQueue {
   /// Forgets everything and starts again at time 0.
   void clear() {
     for (auto& bucket : buckets_) bucket.clear();
+    near_.clear();
     slots_.clear();
     free_ = kNone;
     filled_ = 0;
     head_ = 0;
-    last_ = 0;
+    base_ = near_end_ = last_ = 0;
     live_ = 0;
     stale_ = 0;
   }
 
  private:
   static constexpr std::uint32_t kNone = 0xffffffffU;
+  /// A bucket of so many timers becomes the near ones; among twice as many none is sorted in.
+  static constexpr std::size_t kFew = 32;
   struct Entry {
     std::int64_t time;
     std::uint32_t slot;
@@ -127,69 +137,127 @@ class TimerQueue {
   }
 
   void push(const Entry& entry) {
-    HOOKE_CHECK(entry.time >= last_, "a timer is never filed before the present");
-    const auto difference = static_cast<std::uint64_t>(entry.time ^ last_);
+    HOOKE_CHECK(entry.time >= base_, "a timer is never filed before the present");
+    const auto difference = static_cast<std::uint64_t>(entry.time ^ base_);
     const auto bucket = static_cast<std::size_t>(std::bit_width(difference));
     buckets_[bucket].push_back(entry);
     filled_ |= std::uint64_t{1} << bucket;
+  }
+
+  /// Behind those of the same time, which were armed before.
+  void add_near(const Entry& entry) {
+    if (near_.size() - head_ >= 2 * kFew && entry.time < near_.back().time) {
+      spread_near();
+      return push(entry);
+    }
+    if (head_ >= 4 * kFew) {
+      near_.erase(near_.begin(), near_.begin() + static_cast<std::ptrdiff_t>(head_));
+      head_ = 0;
+    }
+    std::size_t place = near_.size();
+    near_.push_back(entry);
+    for (; place > head_ && near_[place - 1].time > entry.time; --place) {
+      near_[place] = near_[place - 1];
+    }
+    near_[place] = entry;
+  }
+
+  /// There are too many near timers to keep them sorted.
+  void spread_near() {
+    base_ = near_end_ = last_;
+    for (std::size_t i = head_; i < near_.size(); ++i) push_if_live(near_[i]);
+    near_.clear();
+    head_ = 0;
   }
 
   [[nodiscard]] bool is_live(const Entry& entry) const {
     return slots_[entry.slot].generation == entry.generation;
   }
 
-  /// Moves the earliest non-empty bucket down so that bucket 0 holds the entries of the next time.
+  void push_if_live(const Entry& entry) {
+    if (is_live(entry)) {
+      push(entry);
+    } else {
+      --stale_;
+    }
+  }
+
+  /// Makes the timers of the earliest bucket the near ones; one of many timers is split before.
   void refill() {
-    buckets_[0].clear();
+    near_.clear();
     head_ = 0;
-    filled_ &= ~std::uint64_t{1};
-    while ((filled_ & 1U) == 0) {
+    while (near_.empty()) {
       HOOKE_CHECK(filled_ != 0, "a pending timer must be in some bucket");
       const auto lowest = static_cast<std::size_t>(std::countr_zero(filled_));
       filled_ &= ~(std::uint64_t{1} << lowest);
       moving_.swap(buckets_[lowest]);
-      std::int64_t earliest = INT64_MAX;
-      for (const Entry& entry : moving_) {
-        if (is_live(entry) && entry.time < earliest) earliest = entry.time;
-      }
-      HOOKE_CHECK(earliest >= last_, "time does not go back");
-      if (earliest != INT64_MAX) last_ = earliest;
-      for (const Entry& entry : moving_) {
-        if (is_live(entry)) {
-          push(entry);
-        } else {
-          --stale_;
-        }
+      if (lowest == 0 || moving_.size() <= kFew) {
+        take_near(lowest);
+      } else {
+        split();
       }
       moving_.clear();
     }
   }
 
-  void drop_stale() {
-    for (std::size_t i = 0; i < buckets_.size(); ++i) {
-      auto& bucket = buckets_[i];
-      const std::size_t begin = i == 0 ? head_ : 0;
-      std::size_t kept = begin;
-      for (std::size_t j = begin; j < bucket.size(); ++j) {
-        if (is_live(bucket[j])) bucket[kept++] = bucket[j];
+  /// The timers in `moving_`, all that there are up to the end of their bucket.
+  void take_near(std::size_t bucket) {
+    near_end_ = INT64_MAX;
+    for (const Entry& entry : moving_) {
+      if (!is_live(entry)) {
+        --stale_;
+      } else if (bucket == 0) {  // all of one time
+        near_.push_back(entry);
+      } else {
+        add_near(entry);
       }
-      bucket.resize(kept);
-      if (kept == begin && i > 0) filled_ &= ~(std::uint64_t{1} << i);
+    }
+    if (near_.empty()) {
+      near_end_ = base_;
+      return;
+    }
+    base_ = near_.front().time;
+    const std::size_t bits = bucket == 0 ? 0 : bucket - 1;
+    const std::uint64_t end = ((static_cast<std::uint64_t>(base_) >> bits) + 1) << bits;
+    if (end < INT64_MAX) near_end_ = static_cast<std::int64_t>(end);
+  }
+
+  void split() {
+    std::int64_t earliest = INT64_MAX;
+    for (const Entry& entry : moving_) {
+      if (is_live(entry) && entry.time < earliest) earliest = entry.time;
+    }
+    HOOKE_CHECK(earliest >= base_, "time does not go back");
+    if (earliest != INT64_MAX) base_ = near_end_ = earliest;
+    for (const Entry& entry : moving_) push_if_live(entry);
+  }
+
+  void drop_stale() {
+    const auto is_stale = [this](const Entry& entry) { return !is_live(entry); };
+    near_.erase(near_.begin(), near_.begin() + static_cast<std::ptrdiff_t>(head_));
+    head_ = 0;
+    std::erase_if(near_, is_stale);
+    for (std::size_t i = 0; i < buckets_.size(); ++i) {
+      std::erase_if(buckets_[i], is_stale);
+      if (buckets_[i].empty()) filled_ &= ~(std::uint64_t{1} << i);
     }
     stale_ = 0;
   }
 
-  // Times are non-negative 63-bit numbers, so there are 64 possible highest differing bits, 0
-  // included.
+  // Times are non-negative 63-bit numbers, so there are 64 possible highest bits in which one
+  // differs from the base, none included.
   std::array<std::vector<Entry>, 64> buckets_;
+  std::vector<Entry> near_;  ///< sorted; from head_ on
   std::vector<Entry> moving_;
   std::vector<Slot> slots_;
   std::uint32_t free_ = kNone;
-  std::uint64_t filled_ = 0;  ///< bit i: bucket i is not empty
-  std::size_t head_ = 0;      ///< next entry of bucket 0
-  std::int64_t last_ = 0;     ///< the time bucket 0 belongs to
+  std::uint64_t filled_ = 0;   ///< bit i: bucket i is not empty
+  std::size_t head_ = 0;       ///< next one of the near timers
+  std::int64_t base_ = 0;      ///< what the times in buckets are told apart from
+  std::int64_t near_end_ = 0;  ///< timers before it are near, all others in buckets
+  std::int64_t last_ = 0;      ///< when the last timer was due
   std::size_t live_ = 0;
-  std::size_t stale_ = 0;  ///< cancelled entries still in buckets
+  std::size_t stale_ = 0;  ///< cancelled entries that are still somewhere
 };
 
 }  // namespace hooke::kernel

@@ -176,6 +176,8 @@ void ProcessTable::end(SimProcess& process, sim::ExitStatus status) {
   if (process.parent_ == nullptr) {
     exit_statuses[{process.machine_.id, process.pid_}] = status;
     reap(process);
+  } else {
+    ++process.parent_->unreaped_;
   }
   for (const sim::ParkTicket& waiter : std::exchange(process.waiters_, {})) kernel_.wake(waiter);
 }
@@ -187,7 +189,10 @@ void ProcessTable::reap(SimProcess& process) {
   HOOKE_CHECK(process.machine_.table.at(process.pid_) == &process,
               "a process that is reaped still has its number");
   process.machine_.table.erase(process.pid_);
-  if (process.parent_ != nullptr) std::erase(process.parent_->children_, &process);
+  if (process.parent_ == nullptr) return;
+  std::erase(process.parent_->children_, &process);
+  HOOKE_CHECK(process.parent_->unreaped_ > 0, "a child that has ended is counted");
+  --process.parent_->unreaped_;
 }
 
 void ProcessTable::crash(Machine& machine) {

@@ -119,6 +119,7 @@ class SimProcess final : public sim::Clock,
   std::vector<SimProcess*> children_;
   std::vector<sim::ParkTicket> waiters_;  ///< fibers of the parent that wait for our end
   std::optional<sim::ExitStatus> ended_;
+  std::uint32_t unreaped_ = 0;  ///< children that have ended
   bool reaped_ = false;
 
   std::vector<sim::Signal> caught_;

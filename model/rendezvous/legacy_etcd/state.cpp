@@ -6,6 +6,9 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
+
+#include "model/etcd/json_text.h"
 
 namespace hooke::model {
 namespace {
@@ -77,7 +80,8 @@ std::string encode_legacy_state(const LegacyState& state) {
 LegacyState parse_legacy_state(std::string_view text) {
   json document;
   try {
-    document = json::parse(text);
+    auto plain = plain_json(text);
+    document = plain ? std::move(*plain) : json::parse(text);
   } catch (const json::parse_error& error) {
     refuse("no JSON at byte " + std::to_string(error.byte));
   } catch (const json::exception&) {
