@@ -79,6 +79,9 @@ std::optional<int> GuestProcess::serve(std::size_t slot) {
 Message GuestProcess::exchange(std::size_t slot, const Answer& answer) {
   Message::List signals;
   if (slot == 0) {
+    // Those that the last request has brought about come with its answer, as a system call that
+    // sends a signal to its own process returns into the handler.
+    static_cast<void>(take_signals());
     for (const std::int64_t number : std::exchange(signals_, {})) {
       services_.on_signal(static_cast<sim::Signal>(number));
       signals.emplace_back(number);
@@ -171,11 +174,17 @@ void GuestProcess::catch_signal(std::int64_t number) {
 void GuestProcess::listen_for_signals() {
   for (;;) {
     static_cast<void>(ports_.processes.wait_signal(std::nullopt));
-    while (const auto signal = ports_.processes.take_signal()) {
-      signals_.push_back(static_cast<int>(*signal));
-    }
-    wake(0, Reason::signalled);
+    if (take_signals()) wake(0, Reason::signalled);
   }
+}
+
+bool GuestProcess::take_signals() {
+  bool any = false;
+  while (const auto signal = ports_.processes.take_signal()) {
+    signals_.push_back(static_cast<int>(*signal));
+    any = true;
+  }
+  return any;
 }
 
 int run_guest(sim::Ports& ports, Zygote& zygote, Services& services, const GuestOptions& options) {

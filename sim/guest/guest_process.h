@@ -54,6 +54,8 @@ class GuestProcess {
   void wake(std::size_t slot, Reason reason);
   void catch_signal(std::int64_t number);
   void listen_for_signals();
+  /// Takes those that have come; whether there was one.
+  bool take_signals();
 
   Answer park(std::size_t slot, const std::optional<sim::MonotonicTime>& deadline);
   std::optional<sim::ExitStatus> reap(sim::Pid child);

@@ -191,6 +191,18 @@ with socket.socket() as s:
   EXPECT_EQ(world.lines(), (Lines{"a a 80", "unknown", "True"}));
 }
 
+TEST(Guest, handles_its_own_signal_before_it_goes_on) {
+  HOOKE_NEEDS_PYTHON();
+  GuestWorld world(R"(
+import os, signal
+signal.signal(signal.SIGUSR1, lambda *_: print('handled'))
+os.kill(os.getpid(), signal.SIGUSR1)
+print('goes on')
+)");
+  EXPECT_EQ(world.lines(),
+            (Lines{"signalled 100 SIGUSR1", "signal SIGUSR1", "handled", "goes on"}));
+}
+
 TEST(Guest, draws_what_its_world_draws) {
   HOOKE_NEEDS_PYTHON();
   const std::string program =
