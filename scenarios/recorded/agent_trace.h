@@ -23,7 +23,7 @@ struct AgentTrace {
   bool is_log = false;                    ///< torchrun's log: it tells less than a trace
   bool from_record = false;               ///< only a record of the store shows it
   bool ended_with_job = false;  ///< … until the rendezvous was closed; how it ended is not known
-  bool tells_detail = true;     ///< of the rendezvous: who completed, closed, evicted
+  bool tells_detail = true;     ///< which agent completed, closed, evicted
   /// Nothing is heard of it for longer than its keep-alive only when it is gone.
   bool shows_life = true;
 

@@ -23,7 +23,8 @@ struct Evidence {
   Extent extent = Extent::whole_world;
   bool has_logs = false;                 ///< some agents are known by torchrun's log alone
   bool has_members_of_a_record = false;  ///< some by a record of the store alone
-  bool without_detail = false;  ///< … and one of the logs does not say who completed or closed
+  bool without_detail =
+      false;  ///< … and one of the logs does not say which agent completed or closed
 };
 
 class RecordedEvents {
