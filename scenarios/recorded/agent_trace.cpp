@@ -2,6 +2,7 @@
 #include "scenarios/recorded/agent_trace.h"
 
 #include <algorithm>
+#include <map>
 
 #include "model/observe/trace_events.h"
 #include "scenarios/format/json_reader.h"
@@ -54,6 +55,41 @@ AgentTrace read_agent_trace(const std::string& path, std::vector<std::string>& a
   }
   if (reader.cut_off()) assumptions.push_back(path + ": its last line is cut off and was not used");
   return agent;
+}
+
+void complete_rounds(std::vector<AgentTrace>& agents) {
+  struct First {
+    AgentTrace* agent = nullptr;
+    sim::WorldTime at = sim::WorldTime::max();
+    bool completed = false;
+  };
+  std::map<std::pair<std::string, std::int64_t>, First> rounds;
+  for (AgentTrace& agent : agents) {
+    for (const RawEvent& event : agent.events) {
+      const bool joins = event.type == &ev::rendezvous_joined;
+      if (!joins && event.type != &ev::rendezvous_completed) continue;
+      First& first = rounds[{event.text("run_id"), event.number("round")}];
+      first.completed = first.completed || !joins;
+      if (joins && agent.is_log && event.at < first.at) {
+        first.agent = &agent;
+        first.at = event.at;
+      }
+    }
+  }
+  for (const auto& [round, first] : rounds) {
+    if (first.completed || first.agent == nullptr) continue;
+    const std::int64_t number = round.second;
+    std::vector<RawEvent>& events = first.agent->events;
+    const auto joined = std::find_if(events.begin(), events.end(), [&](const RawEvent& event) {
+      return event.type == &ev::rendezvous_joined && event.number("round") == number;
+    });
+    RawEvent completed = *joined;
+    const RawEvent& started = events.front();
+    completed.type = &ev::rendezvous_completed;
+    completed.fields = {round.first, number, joined->number("world_size"),
+                        started.number("min_nodes"), started.number("max_nodes")};
+    events.insert(joined, std::move(completed));
+  }
 }
 
 }  // namespace hooke::scenario

@@ -21,7 +21,9 @@ struct AgentTrace {
   sim::Duration keep_alive{};  ///< silence after which the others count it as dead; 0: they do not
   std::optional<std::int64_t> exit_code;  ///< it has said that it ends
   bool is_log = false;                    ///< torchrun's log: it tells less than a trace
-  bool tells_detail = true;  ///< of the rendezvous: which agent completed, closed, evicted
+  bool from_record = false;               ///< only a record of the store shows it
+  bool ended_with_job = false;  ///< … until the rendezvous was closed; how it ended is not known
+  bool tells_detail = true;     ///< which agent completed, closed, evicted
   /// Nothing is heard of it for longer than its keep-alive only when it is gone.
   bool shows_life = true;
 
@@ -38,5 +40,8 @@ AgentTrace read_agent_trace(const std::string& path, std::vector<std::string>& a
 
 /// The log of a torchrun agent, with LOGLEVEL=INFO or more. ScenarioError for what is no such file.
 AgentTrace read_torchrun_log(const std::string& path);
+
+/// Logs may not say which agent completed a round: it was complete when the first agent had joined it.
+void complete_rounds(std::vector<AgentTrace>& agents);
 
 }  // namespace hooke::scenario

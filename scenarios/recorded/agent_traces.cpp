@@ -11,6 +11,7 @@
 #include "scenarios/format/json_reader.h"
 #include "scenarios/recorded/agent_trace.h"
 #include "scenarios/recorded/clock_alignment.h"
+#include "scenarios/recorded/record_traces.h"
 #include "scenarios/recorded/recorded_events.h"
 #include "scenarios/recorded/trace_merger.h"
 #include "sim/port/process_host.h"
@@ -55,14 +56,12 @@ std::string milliseconds(sim::Duration span) {
 class AgentTraces final : public RecordedEvents {
  public:
   explicit AgentTraces(const std::vector<std::string>& paths) {
-    for (const std::string& path : paths) {
-      agents_.push_back(is_trace(path) ? read_agent_trace(path, assumptions_)
-                                       : read_torchrun_log(path));
-    }
+    for (const std::string& path : paths) read(path);
+    use_record();
     refuse_twins();
     evidence_.extent = Extent::one_clock;
     align();
-    complete_rounds();
+    complete_rounds(agents_);
     note_logs();
     for (const AgentTrace& agent : agents_) {
       if (std::find(names_.begin(), names_.end(), agent.node) == names_.end()) {
@@ -77,11 +76,12 @@ class AgentTraces final : public RecordedEvents {
   void play(const std::vector<kernel::TraceSink*>& sinks) override;
 
  private:
+  void read(const std::string& path);
+  void use_record();
   void refuse_twins() const;
   void align();
   void set_right(AgentTrace& agent, sim::Duration behind);
   void at_most(Extent extent) { evidence_.extent = std::min(evidence_.extent, extent); }
-  void complete_rounds();
   void note_logs();
   void note_missing_members();
   void note_unknown_writers();
@@ -98,8 +98,38 @@ class AgentTraces final : public RecordedEvents {
   };
   std::vector<AgentTrace> agents_;
   std::vector<Eviction> evictions_;
+  std::optional<StateRecord> record_;
   sim::WorldTime last_{};  ///< of all events
 };
+
+void AgentTraces::read(const std::string& path) {
+  if (is_state_record(path)) {
+    if (record_) {
+      throw ScenarioError(path + ": line 1: expected one record of the job, got one besides " +
+                          record_->path);
+    }
+    record_ = read_state_record(path);
+  } else {
+    agents_.push_back(is_trace(path) ? read_agent_trace(path, assumptions_)
+                                     : read_torchrun_log(path));
+  }
+}
+
+void AgentTraces::use_record() {
+  if (!record_) return;
+  set_logs_by(*record_, agents_);
+  for (AgentTrace& agent : agents_) add_heartbeats(*record_, agent);
+  std::vector<AgentTrace> others = agents_in(*record_, agents_);
+  if (agents_.empty() && others.empty()) {
+    throw ScenarioError(record_->path + ": line 1: expected a record that shows a member of the " +
+                        "job, got none");
+  }
+  if (!others.empty() && agents_.empty()) {
+    assumptions_.push_back(
+        "the record does not say with which settings agents run: with PyTorch's defaults");
+  }
+  for (AgentTrace& agent : others) agents_.push_back(std::move(agent));
+}
 
 /// Two files of one agent would tell everything twice.
 void AgentTraces::refuse_twins() const {
@@ -151,42 +181,6 @@ void AgentTraces::set_right(AgentTrace& agent, sim::Duration behind) {
                                  : "it is taken to have been so much behind"));
 }
 
-/// Logs may not say which agent completed a round: it was complete when the first agent had joined it.
-void AgentTraces::complete_rounds() {
-  struct First {
-    AgentTrace* agent = nullptr;
-    sim::WorldTime at = sim::WorldTime::max();
-    bool completed = false;
-  };
-  std::map<std::pair<std::string, std::int64_t>, First> rounds;
-  for (AgentTrace& agent : agents_) {
-    for (const RawEvent& event : agent.events) {
-      const bool joins = event.type == &ev::rendezvous_joined;
-      if (!joins && event.type != &ev::rendezvous_completed) continue;
-      First& first = rounds[{event.text("run_id"), event.number("round")}];
-      first.completed = first.completed || !joins;
-      if (joins && agent.is_log && event.at < first.at) {
-        first.agent = &agent;
-        first.at = event.at;
-      }
-    }
-  }
-  for (const auto& [round, first] : rounds) {
-    if (first.completed || first.agent == nullptr) continue;
-    const std::int64_t number = round.second;
-    std::vector<RawEvent>& events = first.agent->events;
-    const auto joined = std::find_if(events.begin(), events.end(), [&](const RawEvent& event) {
-      return event.type == &ev::rendezvous_joined && event.number("round") == number;
-    });
-    RawEvent completed = *joined;
-    const RawEvent& started = events.front();
-    completed.type = &ev::rendezvous_completed;
-    completed.fields = {round.first, number, joined->number("world_size"),
-                        started.number("min_nodes"), started.number("max_nodes")};
-    events.insert(joined, std::move(completed));
-  }
-}
-
 void AgentTraces::note_logs() {
   std::set<std::string> nodes;
   for (const AgentTrace& agent : agents_) {
@@ -194,8 +188,10 @@ void AgentTraces::note_logs() {
     if (!agent.is_log) continue;
     evidence_.has_logs = true;
     evidence_.without_detail = evidence_.without_detail || !agent.tells_detail;
+    evidence_.has_members_of_a_record = evidence_.has_members_of_a_record || agent.from_record;
   }
   if (!evidence_.has_logs) return;
+  if (evidence_.has_members_of_a_record) at_most(Extent::several_clocks);
   assumptions_.push_back(
       "torchrun's logs do not say how long a signalled agent waits for its workers: "
       "30 s, PyTorch's default");
@@ -300,6 +296,12 @@ void AgentTraces::note(AgentTrace& agent, TraceMerger& merger) {
 void AgentTraces::note_end(const AgentTrace& agent, sim::NodeId node, TraceMerger& merger) {
   if (!agent.shows_life) return note_silent_end(agent, node, merger);
   const sim::WorldTime last = agent.last();
+  if (agent.ended_with_job) {
+    assumptions_.push_back(agent.path +
+                           " is a member until the rendezvous is closed: how its agent " +
+                           "ended is not known");
+    return;
+  }
   if (agent.keep_alive == sim::Duration::zero() || last_ - last <= agent.keep_alive) {
     assumptions_.push_back(agent.path + " stops before its agent ended: it was still running");
     return;
@@ -341,6 +343,7 @@ void AgentTraces::kill(const AgentTrace& agent, sim::WorldTime at, sim::NodeId n
 void AgentTraces::play(const std::vector<kernel::TraceSink*>& sinks) {
   const Scenario unknown;
   sim::WorldTime begin = sim::WorldTime::max();
+  if (record_) last_ = std::max(last_, record_->ended);
   for (const AgentTrace& agent : agents_) begin = std::min(begin, agent.events.front().at);
   TraceMerger merger(AgentKind::hooke, unknown, names_, begin);
   for (kernel::TraceSink* const sink : sinks) merger.add_sink(*sink);

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "scenarios/format/json_reader.h"
+#include "scenarios/recorded/state_record.h"
 
 namespace hooke::scenario {
 namespace {
@@ -33,7 +34,7 @@ bool is_trace(const std::string& path) {
 
 std::unique_ptr<RecordedEvents> open_recording(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
-    if (!is_trace(path) || !tells_of_a_world(path)) continue;
+    if (!is_trace(path) || is_state_record(path) || !tells_of_a_world(path)) continue;
     if (paths.size() == 1) return open_run_trace(path);
     throw ScenarioError(path +
                         ": line 1: expected agent.started, as the trace of one agent of several "

@@ -21,9 +21,10 @@ enum class Extent : unsigned char {
 /// What the files are, as far as that limits what can be judged.
 struct Evidence {
   Extent extent = Extent::whole_world;
-  bool has_logs = false;  ///< some agents are known by torchrun's log alone
+  bool has_logs = false;                 ///< some agents are known by torchrun's log alone
+  bool has_members_of_a_record = false;  ///< some by a record of the store alone
   bool without_detail =
-      false;  ///< … and one of the logs does not say which node completed or closed
+      false;  ///< … and one of the logs does not say which agent completed or closed
 };
 
 class RecordedEvents {
@@ -57,7 +58,7 @@ bool is_trace(const std::string& path);
 /// The trace of a whole run (hooke run --trace): played as it stands.
 std::unique_ptr<RecordedEvents> open_run_trace(const std::string& path);
 /// What tells of agents, a file for each agent of each machine (hooke agent --trace, or torchrun's
-/// log): put on one axis of time, with the processes that they imply.
+/// log), and a record of their store (hooke state --record): put on one axis of time, with the processes that they imply.
 std::unique_ptr<RecordedEvents> open_agent_traces(const std::vector<std::string>& paths);
 
 }  // namespace hooke::scenario

@@ -47,6 +47,11 @@ constexpr std::array<std::string_view, 16> kNotInLogs{
 constexpr std::array<std::string_view, 3> kInDetail{"safety.close_authority", "safety.eviction",
                                                     "safety.closed_is_final"};
 
+/// What a record of the store shows of a member of which nothing else tells.
+constexpr std::array<std::string_view, 6> kInRecords{
+    "safety.one_world",        "safety.rank_sanity", "safety.round_monotonic",
+    "liveness.loss_detection", "liveness.admission", "liveness.no_livelock"};
+
 bool is_shown(Extent extent, std::string_view invariant) {
   switch (extent) {
     case Extent::each_agent: return has(kOfEachAgent, invariant);
@@ -62,6 +67,9 @@ bool is_shown(Extent extent, std::string_view invariant) {
 std::string_view why_not(const Evidence& evidence, std::string_view invariant) {
   if (evidence.has_logs && has(kNotInLogs, invariant)) {
     return "torchrun's log says nothing of it; traces of hooke agents do";
+  }
+  if (evidence.has_members_of_a_record && !has(kInRecords, invariant)) {
+    return "a record of the store says nothing of it; the log of every agent does";
   }
   if (evidence.without_detail && has(kInDetail, invariant)) {
     return "needs torchrun's log with "

@@ -8,15 +8,15 @@ namespace hooke::scenario {
 namespace {
 
 /// Digits and punctuation of "MMDD HH:MM:SS.uuuuuu ".
-constexpr std::string_view kForm = "0000 00:00:00.000000 ";
+constexpr std::string_view kStampForm = "0000 00:00:00.000000 ";
 /// Numbers from logs stay so small that sums of some of them fit.
-constexpr std::int64_t kNumberMax = std::int64_t{1} << 40;
+constexpr std::int64_t kLoggedNumberMax = std::int64_t{1} << 40;
 
-bool has_form(std::string_view text) {
-  if (text.size() < kForm.size()) return false;
-  for (std::size_t i = 0; i < kForm.size(); ++i) {
+bool has_stamp(std::string_view text) {
+  if (text.size() < kStampForm.size()) return false;
+  for (std::size_t i = 0; i < kStampForm.size(); ++i) {
     const bool digit = text[i] >= '0' && text[i] <= '9';
-    if (kForm[i] == '0' ? !digit : text[i] != kForm[i]) return false;
+    if (kStampForm[i] == '0' ? !digit : text[i] != kStampForm[i]) return false;
   }
   return true;
 }
@@ -30,7 +30,8 @@ std::int64_t digits(std::string_view text) {
 std::optional<std::int64_t> leading_number(std::string_view text) {
   std::int64_t out = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (parsed.ec != std::errc() || out > kNumberMax || out < -kNumberMax) return std::nullopt;
+  if (parsed.ec != std::errc() || out > kLoggedNumberMax || out < -kLoggedNumberMax)
+    return std::nullopt;
   return out;
 }
 
@@ -38,16 +39,16 @@ std::optional<std::int64_t> leading_number(std::string_view text) {
 
 std::optional<TorchrunLine> split_torchrun_line(std::string_view line) {
   using namespace std::chrono;
-  if (line.size() < 1 + kForm.size() || std::string_view("VIWEC").find(line[0]) == line.npos) {
+  if (line.size() < 1 + kStampForm.size() || std::string_view("VIWEC").find(line[0]) == line.npos) {
     return std::nullopt;
   }
   const std::string_view stamp = line.substr(1);
-  if (!has_form(stamp)) return std::nullopt;
+  if (!has_stamp(stamp)) return std::nullopt;
   const auto date =
       year_month_day(year(2024), month(static_cast<unsigned>(digits(stamp.substr(0, 2)))),
                      day(static_cast<unsigned>(digits(stamp.substr(2, 2)))));
   if (!date.ok()) return std::nullopt;
-  const std::string_view rest = stamp.substr(kForm.size());
+  const std::string_view rest = stamp.substr(kStampForm.size());
   const std::size_t space = rest.find(' ');
   const std::size_t bracket = rest.find("] ");
   if (space == rest.npos || bracket == rest.npos || bracket < space) return std::nullopt;

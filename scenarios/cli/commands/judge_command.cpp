@@ -72,10 +72,10 @@ void add_judge(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "judge", "Judge what happened for real, by the traces and logs of its agents");
   command
-      ->add_option(
-          "traces", options->paths,
-          "A file for each agent: what hooke agent --trace has written, or torchrun's log; or the "
-          "one file of hooke run --trace")
+      ->add_option("traces", options->paths,
+                   "A file for each agent: what hooke agent --trace has written, or torchrun's "
+                   "log; besides, "
+                   "the file of hooke state --record; or the one file of hooke run --trace")
       ->type_name("FILE")
       ->required();
   command
@@ -107,7 +107,7 @@ void add_judge(CLI::App& app, int& exit_code) {
       "Examples:\n"
       "  hooke agent --trace node-3.jsonl … train.py   (on each machine)\n"
       "  hooke judge node-*.jsonl --html job.html\n"
-      "  hooke judge torchrun-*.log\n"
+      "  hooke judge torchrun-*.log job.record\n"
       "  hooke judge run.jsonl --end 10m\n"
       "Exit codes: 0 every invariant holds; 1 one is violated; 2 bad input.");
   command->callback([options, &exit_code] { exit_code = judge(*options); });

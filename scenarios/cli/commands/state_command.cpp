@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,6 +24,7 @@
 #include "reports/rendezvous_view.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/seconds.h"
+#include "scenarios/recorded/state_record.h"
 #include "sim/real/real_process.h"
 
 namespace hooke::cli {
@@ -36,6 +38,7 @@ struct StateOptions {
   double timeout_s = 10;
   double watch_s = 0;
   bool json = false;
+  std::string record_path;
 };
 
 /// A way to look at the job, each time anew.
@@ -116,13 +119,89 @@ model::RendezvousParameters parameters_of(const StateOptions& options) {
   return parameters;
 }
 
+/// What to say of a store that could not be looked at.
+std::string failure_text(const std::exception& error) {
+  const bool state = dynamic_cast<const model::RendezvousError*>(&error) != nullptr &&
+                     dynamic_cast<const model::RendezvousConnectionError*>(&error) == nullptr;
+  return (state ? "what the store holds is not a state: " : "--rdzv-endpoint: ") +
+         std::string(error.what());
+}
+
+/// Looks and records until it is told to stop, or the job is over: closed, and its store gone. A
+/// store that cannot be reached is asked again.
+class RecordedWatch {
+ public:
+  RecordedWatch(sim::Ports& ports, const StateOptions& options, std::ostream& out)
+      : ports_(ports),
+        options_(options),
+        recorder_(out, options.run_id, options.backend, span_of(options.watch_s),
+                  ports.clock.wall_now()) {}
+
+  int run() {
+    do {
+      step();
+    } while (!over_ && !ports_.processes.wait_signal(ports_.clock.monotonic_now() +
+                                                     span_of(options_.watch_s)));
+    recorder_.ended(ports_.clock.wall_now());
+    std::fprintf(stderr, "hooke state: recorded %zu looks in %s\n", looks_,
+                 options_.record_path.c_str());
+    return looks_ > 0 ? kAllHeld : kSomethingFell;
+  }
+
+ private:
+  void step() {
+    try {
+      if (!look_) look_ = look_by(ports_, parameters_of(options_));
+      const auto view = look_();
+      if (!view) return;
+      ++looks_;
+      closed_ = view->state != nullptr && view->state->closed;
+      recorder_.saw(*view, ports_.clock.wall_now());
+    } catch (const model::EscapedPythonError& error) {
+      lost(error);
+    } catch (const model::RendezvousError& error) {
+      lost(error);
+    } catch (const model::StoreError& error) {
+      lost(error);
+    }
+  }
+  void lost(const std::exception& error) {
+    const std::string why = failure_text(error);
+    if (!told_) std::fprintf(stderr, "hooke state: %s; asking again\n", why.c_str());
+    told_ = true;
+    recorder_.unreachable(why, ports_.clock.wall_now());
+    look_ = nullptr;
+    over_ = closed_;
+  }
+
+  sim::Ports& ports_;
+  const StateOptions& options_;
+  scenario::StateRecorder recorder_;
+  Look look_;
+  std::size_t looks_ = 0;
+  bool closed_ = false, over_ = false, told_ = false;
+};
+
+int record(sim::Ports& ports, const StateOptions& options) {
+  std::ofstream out(options.record_path);
+  if (!out) {
+    std::fprintf(stderr, "hooke state: --record: expected a file that can be written, got %s\n",
+                 options.record_path.c_str());
+    return kBadInput;
+  }
+  return RecordedWatch(ports, options, out).run();
+}
+
 int watch(sim::Ports& ports, const StateOptions& options) {
   try {
+    if (options.watch_s > 0) {
+      for (const sim::Signal signal : {sim::Signal::term, sim::Signal::int_}) {
+        static_cast<void>(ports.processes.catch_signal(signal));
+      }
+    }
+    if (!options.record_path.empty()) return record(ports, options);
     const Look look = look_by(ports, parameters_of(options));
     if (options.watch_s <= 0) return show(ports, look, options) ? kAllHeld : kSomethingFell;
-    for (const sim::Signal signal : {sim::Signal::term, sim::Signal::int_}) {
-      static_cast<void>(ports.processes.catch_signal(signal));
-    }
     do {
       static_cast<void>(show(ports, look, options));
     } while (!ports.processes.wait_signal(ports.clock.monotonic_now() + span_of(options.watch_s)));
@@ -134,14 +213,12 @@ int watch(sim::Ports& ports, const StateOptions& options) {
                                                                           : "--rdzv-conf: ";
     std::fprintf(stderr, "hooke state: %s%s\n", flag, what.c_str());
     return kBadInput;
-  } catch (const model::RendezvousConnectionError& error) {
-    std::fprintf(stderr, "hooke state: --rdzv-endpoint: %s\n", error.what());
   } catch (const model::EscapedPythonError& error) {
-    std::fprintf(stderr, "hooke state: --rdzv-endpoint: %s\n", error.what());
+    std::fprintf(stderr, "hooke state: %s\n", failure_text(error).c_str());
   } catch (const model::RendezvousError& error) {
-    std::fprintf(stderr, "hooke state: what the store holds is not a state: %s\n", error.what());
+    std::fprintf(stderr, "hooke state: %s\n", failure_text(error).c_str());
   } catch (const model::StoreError& error) {
-    std::fprintf(stderr, "hooke state: --rdzv-endpoint: %s\n", error.what());
+    std::fprintf(stderr, "hooke state: %s\n", failure_text(error).c_str());
   }
   return kSomethingFell;
 }
@@ -173,17 +250,24 @@ void add_state(CLI::App& app, int& exit_code) {
       ->expected(0, 1)
       ->default_str("1");
   command->add_flag("--json", options->json, "One JSON object per look");
+  command
+      ->add_option("--record", options->record_path,
+                   "Instead of showing them write what the looks see, for hooke judge, until "
+                   "Ctrl-C or the end of the job")
+      ->type_name("FILE");
   command->footer(
       "Ages of heartbeats are by the clock of this machine.\n"
       "Examples:\n"
       "  hooke state --rdzv-endpoint head:29400 --rdzv-id job --watch\n"
       "  hooke state --rdzv-backend etcd-v2 --rdzv-endpoint etcd:2379 --rdzv-id job --json\n"
+      "  hooke state --rdzv-endpoint head:29400 --rdzv-id job --record job.record\n"
       "  hooke state --rdzv-conf store_type=file --rdzv-endpoint /shared/job --rdzv-id job\n"
       "Exit codes: 0; 1 no such job, or the store failed; 2 bad usage.");
   command->callback([options, &exit_code] {
     if (options->endpoint.empty()) {
       options->endpoint = options->backend == "c10d" ? "localhost:29400" : "localhost:2379";
     }
+    if (!options->record_path.empty() && options->watch_s <= 0) options->watch_s = 1;
     real::RealProcess process({"hooke"});
     exit_code = process.run([&](sim::Ports& ports) { return watch(ports, *options); });
   });

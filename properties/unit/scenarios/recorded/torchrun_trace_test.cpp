@@ -126,6 +126,17 @@ TEST(TorchrunTrace, of_a_killed_agent_shows_that_the_others_go_on) {
   EXPECT_THAT(job.assumptions, Contains(HasSubstr("another agent gave it up as dead")));
 }
 
+/// Its machine has taken the log of the second agent with it: a record of the store shows when it died.
+TEST(TorchrunTrace, with_a_record_of_the_store_shows_a_member_without_a_log) {
+  const JudgedLogs job =
+      judged_logs({recorded("torchrun_lost/node-0.log"), recorded("torchrun_lost/job.record")});
+  EXPECT_THAT(job.violated, ElementsAre("liveness.loss_detection"));
+  EXPECT_EQ(job.report.agents.size(), 2U);
+  EXPECT_THAT(job.not_judged, Contains("safety.restart_budget"));
+  const JudgedLogs alone = judged_logs({recorded("torchrun_lost/job.record")});
+  EXPECT_THAT(alone.violated, ElementsAre("liveness.loss_detection"));
+}
+
 TEST(TorchrunTrace, of_a_failed_worker_has_its_restart) {
   const JudgedLogs job = judged_logs(logs("torchrun_failed"));
   EXPECT_EQ(job.report.rounds, 2);
