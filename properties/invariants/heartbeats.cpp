@@ -38,7 +38,9 @@ class HeartbeatSafety final : public Judge {
     if (event.type == &ev::worker_signalled) return judge_signal(event, agent);
     if (event.type == &ev::agent_finished) return agent_finished(event, agent);
     if (event.type == &wev::process_ended) {  // without a word, else its blow is forgotten already
-      if (still_stops_workers(agent)) blows_.erase(agent);
+      const bool still_stops_workers = view().any_worker(
+          agent, [](const Process& worker) { return worker.told_to_stop && !worker.ended; });
+      if (still_stops_workers) blows_.erase(agent);
       return;
     }
     if (event.type == &ev::group_restarting) {
@@ -130,13 +132,6 @@ class HeartbeatSafety final : public Judge {
     blows_.erase(found);
   }
 
-  [[nodiscard]] bool still_stops_workers(AgentId id) const {
-    const auto& processes = view().processes(view().agent(id).node);
-    return std::any_of(processes.begin(), processes.end(), [&](const Process& process) {
-      return process.worker && process.owner == id && process.told_to_stop && !process.ended;
-    });
-  }
-
   void tell(const Blow& blow) { violated(blow.at, blow.event, blow.witness); }
 
   HeartbeatRoll roll_;
@@ -222,8 +217,7 @@ class HeartbeatLossSeen final : public Judge {
 }  // namespace
 
 void add_heartbeats(InvariantRegistry& registry) {
-  registry.add<HeartbeatSafety>();
-  registry.add<HeartbeatLossSeen>();
+  registry.add<HeartbeatSafety, HeartbeatLossSeen>();
 }
 
 }  // namespace hooke::properties

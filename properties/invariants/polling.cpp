@@ -1,7 +1,5 @@
 // How often an agent may ask its store: a sum over what it did in a window of time. The costs of
 // each backend stand in one table; all else follows from the agent's settings and its stages.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -61,8 +59,8 @@ constexpr std::array kCosts{
 
 /// nullptr: nothing is known of this backend, and nothing is judged.
 const Costs* costs_of(std::string_view backend) {
-  const auto* const found = std::find_if(
-      kCosts.begin(), kCosts.end(), [&](const Costs& costs) { return costs.backend == backend; });
+  const auto* const found =
+      std::ranges::find_if(kCosts, [&](const Costs& costs) { return costs.backend == backend; });
   return found == kCosts.end() ? nullptr : found;
 }
 
@@ -107,9 +105,7 @@ class Polling final : public Judge {
     [[nodiscard]] sim::Duration length() const { return to - since; }
   };
 
-  void judge(const sim::Event& event) override {
-    const AgentId id = view().agent_of(event);
-    if (id == kNoAgent) return;
+  void judge_agent(const sim::Event& event, AgentId id) override {
     if (event.type == &wev::process_ended) {
       past_.erase(process_of(event));
       return;
@@ -149,10 +145,9 @@ class Polling final : public Judge {
       if (requests <= most) {
         kept();
       } else {
-        broken(event, fmt::format("{} sent {} requests from {} to {}; its settings and what it did "
-                                  "explain {} at most",
-                                  view().describe(id), requests, seconds_text(window.since),
-                                  seconds_text(window.to), most));
+        broken(event,
+               "{} sent {} requests from {} to {}; its settings and what it did explain {} at most",
+               id, requests, window.since, window.to, most);
       }
     }
     forget(past.steps, window.to - kTold);
@@ -160,8 +155,8 @@ class Polling final : public Judge {
 
   /// Drops the stages that were over by `before`.
   static void forget(std::vector<Step>& steps, sim::WorldTime before) {
-    const auto later = std::find_if(steps.begin(), steps.end(),
-                                    [&](const Step& step) { return step.at >= before; });
+    const auto later =
+        std::ranges::find_if(steps, [&](const Step& step) { return step.at >= before; });
     if (later - steps.begin() > 1) steps.erase(steps.begin(), later - 1);
   }
 
@@ -201,10 +196,9 @@ class Polling final : public Judge {
                                 const Window& window) const {
     const auto found = fell_apart_.find(job);
     if (found == fell_apart_.end()) return false;
-    return std::any_of(found->second.begin(), found->second.end(), [&](sim::WorldTime at) {
+    return std::ranges::any_of(found->second, [&](sim::WorldTime at) {
       if (at < window.since - kTold || at > window.to) return false;
-      const auto next =
-          std::find_if(steps.begin(), steps.end(), [&](const Step& step) { return step.at > at; });
+      const auto next = std::ranges::find_if(steps, [&](const Step& step) { return step.at > at; });
       return next != steps.begin() && std::prev(next)->stage == Stage::joining;
     });
   }

@@ -239,8 +239,7 @@ class EnvContract final : public Judge {
 }  // namespace
 
 void add_ranks(InvariantRegistry& registry) {
-  registry.add<RankSanity>();
-  registry.add<EnvContract>();
+  registry.add<RankSanity, EnvContract>();
 }
 
 }  // namespace hooke::properties
