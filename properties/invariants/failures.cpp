@@ -95,6 +95,18 @@ class Failures {
   std::set<ProcessKey> timed_out_;
 };
 
+/// What the agents of a round have said of its failures.
+struct Reports {
+  std::optional<Failure> first;
+  bool named = false;  ///< some report named the first failure
+  struct Silence {
+    sim::WorldTime at{};      ///< a worker's, when its agent saw it
+    sim::Duration monitor{};  ///< between two looks of that agent
+  };
+  std::optional<Silence> silence;
+  bool overtaken = false;  ///< that came between its agent's look and that one's restart
+};
+
 /// An agent must name its own first failure; failures within one monitor interval are one to it,
 /// for it polls. Of all that the agents of a round report, one must be the round's first failure,
 /// unless that agent could not report (it died, ended because it was told to, or had begun to
@@ -112,17 +124,6 @@ class FirstCause final : public Judge {
               kAsking | kMortal) {}
 
  private:
-  struct Reports {
-    std::optional<Failure> first;
-    bool named = false;  ///< some report named the first failure
-    struct Silence {
-      sim::WorldTime at{};      ///< a worker's, when its agent saw it
-      sim::Duration monitor{};  ///< between two looks of that agent
-    };
-    std::optional<Silence> silence;
-    bool overtaken = false;  ///< that came between its agent's look and that one's restart
-  };
-
   void judge(const sim::Event& event) override {
     if (event.type == &wev::process_ended) return failures_.process_ended(event, view());
     Judge::judge(event);
@@ -262,6 +263,13 @@ class FirstCause final : public Judge {
   std::set<std::pair<AgentId, std::int64_t>> told_;  ///< the agent that told, and the rank it named
 };
 
+/// How an agent ends, and its workers.
+struct Ending {
+  std::int64_t bad_worker = 0;  ///< pid of a worker of this incarnation that ended badly
+  std::int64_t status = 0;
+  std::optional<std::int64_t> said;
+};
+
 /// "succeeded" and exit code 0 go together, and both mean that each worker of the last incarnation
 /// ended with 0. A spare that leaves a finished job has done its part: its graceful exit is code 0
 /// (incident 33). So is any other end of one that was a spare when all members had come to the exit
@@ -276,12 +284,6 @@ class ExitCodeTruth final : public Judge {
               kAsking) {}
 
  private:
-  struct Ending {
-    std::int64_t bad_worker = 0;  ///< pid of a worker of this incarnation that ended badly
-    std::int64_t status = 0;
-    std::optional<std::int64_t> said;
-  };
-
   void judge_agent(const sim::Event& event, AgentId agent) override {
     Ending& ending = endings_[agent];
     if (event.type == &ev::worker_started) {

@@ -62,6 +62,42 @@ class LossDetection final : public Judge {
       }};
 };
 
+/// Seats in rounds that are being formed.
+class FormingSeats {
+ public:
+  /// True when an agent that was in a round enters a later one, and a fault undid the first: that
+  /// was never complete, and one of those in it could not do its part, for which it has `needs`.
+  bool are_undone(const sim::Event& event, AgentId id, const JobView& view, Needs needs) {
+    if (event.type != &ev::rendezvous_added) {
+      seats_.erase(id);
+      return false;
+    }
+    if (text(event, "list") != "participants") return false;
+    const Seat now{number(event, "round"), event.at};
+    const auto held = seats_.find(id);
+    const std::int64_t before = held == seats_.end() ? now.round : held->second.round;
+    seats_[id] = now;
+    if (before >= now.round) return false;
+    const JobId job = view.agent(id).job;
+    bool by_a_fault = false;
+    std::erase_if(seats_, [&](const auto& entry) {
+      const auto& [member, seat] = entry;
+      if (view.agent(member).job != job || seat.round != before) return false;
+      by_a_fault = by_a_fault || view.ledger().find(view.claimant(member), needs, seat.since,
+                                                    event.at) != nullptr;
+      return true;
+    });
+    return by_a_fault;
+  }
+
+ private:
+  struct Seat {
+    std::int64_t round = 0;
+    sim::WorldTime since{};
+  };
+  std::map<AgentId, Seat> seats_;
+};
+
 /// Bound: keep-alive threshold (until dead participants are out) + last call + twice slack (until
 /// all have heard that they are out, and that the last call is over), from the moment when at least
 /// min agents are joining and none is a member of a round, and as long as that is so: no agent has
@@ -92,7 +128,7 @@ class Formation final : public Judge {
       hand_to_quorum(job_id, id);
       owed_.met(job_id, event);
     }
-    const bool undone = follow_seats(event, id);
+    const bool undone = seats_.are_undone(event, id, view(), needs());
     if (event.type == &wev::process_ended || event.type == &ev::rendezvous_failed || undone) {
       hand_to_quorum(job_id, id);
       owed_.lapse_unless_late(job_id, event);
@@ -105,30 +141,6 @@ class Formation final : public Judge {
     const Timeouts& with = job.timeouts;
     owed_.owe(job_id,
               {event.at, with.keep_alive + with.last_call + 2 * kSlack, id, kNoAgent, event.id});
-  }
-
-  /// True when an agent that was in a round enters a later one, and a fault undid the first: that
-  /// was never complete, and one of those in it could not do its part.
-  bool follow_seats(const sim::Event& event, AgentId id) {
-    if (event.type != &ev::rendezvous_added) {
-      seats_.erase(id);
-      return false;
-    }
-    if (text(event, "list") != "participants") return false;
-    const Seat now{number(event, "round"), event.at};
-    const auto held = seats_.find(id);
-    const std::int64_t before = held == seats_.end() ? now.round : held->second.round;
-    seats_[id] = now;
-    if (before >= now.round) return false;
-    const JobId job = agent(id).job;
-    bool by_a_fault = false;
-    std::erase_if(seats_, [&](const auto& entry) {
-      const auto& [member, seat] = entry;
-      if (agent(member).job != job || seat.round != before) return false;
-      by_a_fault = by_a_fault || hindrance(member, needs(), seat.since, event.at) != nullptr;
-      return true;
-    });
-    return by_a_fault;
   }
 
   /// A round needs min agents, whichever they are: it is late when that many were unhindered for
@@ -169,11 +181,7 @@ class Formation final : public Judge {
             "round should have completed",
             job.min_nodes, job.run_id, due.since);
       }};
-  struct Seat {
-    std::int64_t round = 0;
-    sim::WorldTime since{};
-  };
-  std::map<AgentId, Seat> seats_;  ///< in rounds that are being formed
+  FormingSeats seats_;
 };
 
 /// Bound: join time-out + read time-out (for what the workers' meeting point takes) + slack, from

@@ -1,7 +1,6 @@
 // What a failure, a loss or a departure costs a job: no restart more than it has, none of them left
 // unused when it gives up, and none for a member that is told to go.
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
@@ -146,6 +145,19 @@ class RestartBudget final : public Judge {
   std::map<JobId, Restarts> restarts_;
 };
 
+/// What an agent has spent by itself.
+struct Spent {
+  std::int64_t restarts = 0;
+  bool failed = false;  ///< a worker of the present group
+  bool may_stop = false;
+};
+/// What its job has spent.
+struct JobSpent {
+  std::int64_t restarts = 0;
+  bool failed = false;  ///< a worker or an agent, since the latest round was completed
+  bool over = false;
+};
+
 /// Judged on processes: a restart is a group of workers that is started after one of the group
 /// before had failed by itself, or had let a timer or its heartbeats pass; for the job, a round
 /// that follows one in which that happened, an agent died, or one was lost to the others
@@ -167,17 +179,6 @@ class GivesUpEarly final : public Judge {
               kMortal) {}
 
  private:
-  struct Spent {
-    std::int64_t restarts = 0;
-    bool failed = false;  ///< a worker of the present group
-    bool may_stop = false;
-  };
-  struct JobSpent {
-    std::int64_t restarts = 0;
-    bool failed = false;  ///< a worker or an agent, since the latest round was completed
-    bool over = false;
-  };
-
   void judge(const sim::Event& event) override {
     const AgentId id = view().agent_of(event);
     if (event.type == &ev::rendezvous_closed) {
@@ -212,8 +213,9 @@ class GivesUpEarly final : public Judge {
       says_left(event, id, job);
     } else if (event.type == &ev::job_given_up) {
       gives_up(event, id, job, "gave its job up");
-    } else {
-      agent_ended(event, id, job);
+    } else if (agent.round != kNoRound) {
+      if (agent.outcome.empty()) job.failed = true;  // it was lost
+      if (agent.outcome == "failed") gives_up(event, id, job, "ended as failed");
     }
   }
 
@@ -222,26 +224,17 @@ class GivesUpEarly final : public Judge {
     const Agent& agent = view().agent(id);
     job.failed |= text(event, "cause") == "member_lost";
     const Spent& own = agents_[id];
-    const std::int64_t spent =
-        std::max(own.restarts + (own.failed ? 1 : 0), job.restarts + (job.failed ? 1 : 0));
+    const std::int64_t spent = std::max(own.restarts + own.failed, job.restarts + job.failed);
     const std::int64_t said = number(event, "remaining_restarts");
     if (said >= agent.max_restarts - spent) return kept();
     broken(event, "{} says at {} that {} of {} restarts are left, and {} were made", id, event.at,
            said, agent.max_restarts, spent);
   }
 
-  void agent_ended(const sim::Event& event, AgentId id, JobSpent& job) {
-    const Agent& agent = view().agent(id);
-    if (agent.outcome.empty() && agent.round != kNoRound) job.failed = true;  // it was lost
-    if (agent.outcome == "failed" && agent.round != kNoRound)
-      gives_up(event, id, job, "ended as failed");
-  }
-
   void gives_up(const sim::Event& event, AgentId id, JobSpent& job, const char* does) {
     const Agent& agent = view().agent(id);
     const Spent& spent = agents_[id];
-    const bool over = std::exchange(job.over, true);
-    if (over || spent.may_stop) return;
+    if (std::exchange(job.over, true) || spent.may_stop) return;
     if (spent.restarts >= agent.max_restarts || job.restarts >= agent.max_restarts) return kept();
     if (const auto* const by = hindrance(id, needs(), agent.started, event.at)) return excused(*by);
     broken(
@@ -256,6 +249,57 @@ class GivesUpEarly final : public Judge {
 
 /// The end of a process that could do nothing about it.
 constexpr std::int64_t kKilled = -static_cast<std::int64_t>(sim::Signal::kill);
+
+/// What became of the agents of a round.
+struct RoundLoss {
+  bool all_polite;  ///< those that are gone were told to go, and nothing else has failed
+  AgentId left;     ///< one that was told to go
+  AgentId ghost;    ///< one that was on the lists until it was given up as dead
+};
+
+/// What agents and their workers went through.
+struct Departures {
+  std::map<AgentId, std::int64_t> seats;  ///< in rounds that are not complete
+  std::set<AgentId> given_up;             ///< as dead
+  std::set<AgentId> killed;               ///< by SIGKILL
+  std::set<AgentId> failed;  ///< a worker of theirs has failed by itself, fallen silent, or been
+                             ///< ended by a timer; or they have given their job up
+
+  void see(const sim::Event& event, AgentId id) {
+    if (event.type == &wev::process_ended) {
+      if (number(event, "status") == kKilled) killed.insert(id);
+    } else if (event.type == &ev::rendezvous_added) {
+      if (text(event, "list") == "participants") seats[id] = number(event, "round");
+    } else if (event.type == &ev::rendezvous_left) {
+      seats.erase(id);
+    } else if (event.type != &ev::group_restarting) {  // what it is told afterwards changes nothing
+      failed.insert(id);
+    }
+  }
+
+  /// Of the round of agent `id`, which restarts or ends its job.
+  [[nodiscard]] RoundLoss loss_of(const Round& round, AgentId id, const JobView& view) const {
+    bool all_polite = !failed.contains(id);
+    AgentId left = kNoAgent, ghost = kNoAgent;
+    for (const AgentId each : round.members) {
+      const Agent& member = view.agent(each);
+      const bool has_failed = failed.contains(each);
+      const bool polite =
+          member.signalled && !has_failed && (member.alive() || member.outcome == "signalled");
+      if (member.signalled) left = each;
+      if (polite && !member.alive() && given_up.contains(each)) ghost = each;
+      all_polite =
+          all_polite && !given_up.contains(each) && !has_failed && (polite || member.alive());
+    }
+    return {all_polite, left, ghost};
+  }
+
+  /// Not one that was killed, with its machine perhaps, before it could act.
+  [[nodiscard]] bool has_gone_politely(AgentId id, sim::WorldTime now, const JobView& view) const {
+    const Agent& agent = view.agent(id);
+    return agent.signalled && agent.ended && *agent.ended < now && !killed.contains(id);
+  }
+};
 
 /// A member has left politely when it was told to end, no worker of it had failed before, and it
 /// ended as signalled. Where a round has lost nothing else, its agents neither give the job up nor
@@ -277,59 +321,34 @@ class PoliteDeparture final : public Judge {
  private:
   void judge(const sim::Event& event) override {
     const AgentId id = view().agent_of(event);
-    if (event.type == &wev::process_ended) {
-      if (const Process* const worker = failed_worker(event)) failed_.insert(worker->owner);
-      if (id != kNoAgent && number(event, "status") == kKilled) killed_.insert(id);
-    } else if (event.type == &ev::rendezvous_evicted) {
-      evicted(event, view().agent_described(text(event, "descriptor")));
-    } else if (id == kNoAgent) {
-      return;
-    } else if (event.type == &ev::rendezvous_added) {
-      if (text(event, "list") == "participants") seats_[id] = number(event, "round");
-    } else if (event.type == &ev::rendezvous_left) {
-      seats_.erase(id);
-    } else if (event.type == &ev::rendezvous_completed) {
-      completed(event, view().agent(id).job);
-    } else if (event.type == &ev::job_given_up) {
-      restarts(event, id, "member_lost", "gives its job up");
-      failed_.insert(id);  // what it is told afterwards changes nothing
-    } else if (event.type == &ev::heartbeat_lost || event.type == &ev::timer_killed) {
-      failed_.insert(id);
-    } else {
+    if (const Process* const worker = failed_worker(event)) past_.failed.insert(worker->owner);
+    if (event.type == &ev::rendezvous_evicted)
+      return evicted(event, view().agent_described(text(event, "descriptor")));
+    if (id == kNoAgent) return;
+    if (event.type == &ev::rendezvous_completed) return completed(event, agent(id).job);
+    if (event.type == &ev::job_given_up) restarts(event, id, "member_lost", "gives its job up");
+    if (event.type == &ev::group_restarting)
       restarts(event, id, text(event, "cause"), "restarts as for a loss");
-    }
+    past_.see(event, id);
   }
 
   void restarts(const sim::Event& event, AgentId id, std::string_view cause, const char* does) {
-    const Agent& self = view().agent(id);
-    const Round* const round = view().round(self.job, number(event, "round"));
+    const JobId job = agent(id).job;
+    const Round* const round = view().round(job, number(event, "round"));
     if (round == nullptr || (cause != "member_lost" && cause != "member_left")) return;
-    bool all_polite = !failed_.contains(id);
-    AgentId left = kNoAgent, ghost = kNoAgent;
-    for (const AgentId each : round->members) {
-      const Agent& member = view().agent(each);
-      const bool failed = failed_.contains(each);
-      const bool polite =
-          member.signalled && !failed && (member.alive() || member.outcome == "signalled");
-      if (member.signalled) left = each;
-      if (polite && !member.alive() && given_up_.contains(each)) ghost = each;
-      all_polite = all_polite && !given_up_.contains(each) && !failed && (polite || member.alive());
-    }
+    const auto [all_polite, left, ghost] = past_.loss_of(*round, id, view());
     if (cause == "member_left" && ghost != kNoAgent) return left_a_ghost(event, id, ghost);
     const bool wrong = cause == "member_left" ? left == kNoAgent : left != kNoAgent && all_polite;
     if (!wrong) return kept();
     const auto* const by =
-        hindrance_of_any(self.job, needs(), round->completed.value_or(sim::WorldTime()), event.at);
+        hindrance_of_any(job, needs(), round->completed.value_or(sim::WorldTime()), event.at);
     if (by != nullptr) return excused(*by);
     if (cause == "member_left")
-      return broken(event,
-                    "{} restarts at {} as for a member that was told to go, and "
-                    "none of its round was",
-                    id, event.at);
-    broken(event,
-           "{} {} at {}, and its round has lost only {}, which was told to go "
-           "at {}",
-           id, does, event.at, left, *view().agent(left).signalled);
+      return broken(
+          event, "{} restarts at {} as for a member that was told to go, and none of its round was",
+          id, event.at);
+    broken(event, "{} {} at {}, and its round has lost only {}, which was told to go at {}", id,
+           does, event.at, left, *agent(left).signalled);
   }
 
   void left_a_ghost(const sim::Event& event, AgentId id, AgentId ghost) {
@@ -341,16 +360,15 @@ class PoliteDeparture final : public Judge {
   }
 
   void completed(const sim::Event& event, JobId job) {
-    for (const auto& [id, round] : std::exchange(seats_, {})) {
+    for (const auto& [id, round] : std::exchange(past_.seats, {})) {
       const Agent& agent = view().agent(id);
       if (agent.job != job || round != number(event, "round")) {
-        seats_[id] = round;
-      } else if (has_gone_politely(id, event.at)) {
-        const std::string witness = say(
-            "round {} completes at {} with a seat for {}, which was told to go at {} and ended at "
-            "{}",
-            round, event.at, id, *agent.signalled, *agent.ended);
-        broken(event, witness, hindrance(id, needs(), agent.started, *agent.ended));
+        past_.seats[id] = round;
+      } else if (past_.has_gone_politely(id, event.at, view())) {
+        broken(event, hindrance(id, needs(), agent.started, *agent.ended),
+               "round {} completes at {} with a seat for {}, which was told to go at {} and ended "
+               "at {}",
+               round, event.at, id, *agent.signalled, *agent.ended);
       }
     }
   }
@@ -358,28 +376,18 @@ class PoliteDeparture final : public Judge {
   /// Of a round that has not completed, an agent that has no seat any more.
   void evicted(const sim::Event& event, AgentId id) {
     if (id == kNoAgent) return;
-    given_up_.insert(id);
-    const auto seat = seats_.extract(id);
+    past_.given_up.insert(id);
+    const auto seat = past_.seats.extract(id);
     const Agent& agent = view().agent(id);
-    if (!seat || !has_gone_politely(id, event.at)) return;
-    const std::string witness =
-        say("{}, which was told to go at {} and ended at {}, had its seat in round {} until {}, "
-            "when it was given up as dead",
-            id, *agent.signalled, *agent.ended, seat.mapped(), event.at);
-    broken(event, witness, hindrance(id, needs(), agent.started, *agent.ended));
+    if (!seat || !past_.has_gone_politely(id, event.at, view())) return;
+    broken(
+        event, hindrance(id, needs(), agent.started, *agent.ended),
+        "{}, which was told to go at {} and ended at {}, had its seat in round {} until {}, when "
+        "it was given up as dead",
+        id, *agent.signalled, *agent.ended, seat.mapped(), event.at);
   }
 
-  /// Not one that was killed, with its machine perhaps, before it could act.
-  [[nodiscard]] bool has_gone_politely(AgentId id, sim::WorldTime now) const {
-    const Agent& agent = view().agent(id);
-    return agent.signalled && agent.ended && *agent.ended < now && !killed_.contains(id);
-  }
-
-  std::map<AgentId, std::int64_t> seats_;  ///< in rounds that are not complete
-  std::set<AgentId> given_up_;             ///< as dead
-  std::set<AgentId> killed_;               ///< by SIGKILL
-  std::set<AgentId> failed_;  ///< a worker of theirs has failed by itself, fallen silent, or been
-                              ///< ended by a timer; or they have given their job up
+  Departures past_;
 };
 
 }  // namespace
