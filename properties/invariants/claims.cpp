@@ -96,7 +96,7 @@ class ClaimsAreTrue final : public Judge {
   [[nodiscard]] bool others_wait(AgentId id, sim::WorldTime now) const {
     const Agent& self = view().agent(id);
     const auto& agents = view().job(self.job).agents;
-    return std::any_of(agents.begin(), agents.end(), [&](AgentId each) {
+    return std::ranges::any_of(agents, [&](AgentId each) {
       const Agent& other = view().agent(each);
       const bool in_group =
           other.member && other.round == self.round && other.stage == Stage::running;

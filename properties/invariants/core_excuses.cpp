@@ -48,12 +48,48 @@ Path path_of(std::string_view target) {
 }
 
 bool names(const std::vector<std::string_view>& ends, std::string_view name) {
-  return ends.empty() || std::find(ends.begin(), ends.end(), name) != ends.end();
+  return ends.empty() || std::ranges::find(ends, name) != ends.end();
 }
 
 /// What a fault says of one process: "b pid 123".
 std::string process_text(const JobView& view, sim::NodeId node, sim::Pid pid) {
   return view.name(node) + " pid " + std::to_string(pid.value);
+}
+
+/// A fault that never ends is about the machine of `agent`: itself or a path that ends there.
+bool is_broken(const HealedCore& core, const JobView& view, const Agent& agent) {
+  if (core.has(agent.node)) return false;
+  const std::string name = view.name(agent.node);
+  return std::ranges::any_of(view.ledger().all(), [&](const Hindrance& fault) {
+    if (!is_for_good(fault)) return false;
+    if (fault.effect->kind == kStoreGone) return false;
+    const Path path = path_of(fault.target);
+    return names(path.from, name) || (!path.to.empty() && names(path.to, name)) ||
+           (fault.effect->kind.starts_with("net_") && path.to.empty());
+  });
+}
+
+/// Such a fault keeps all that `agent` says from the store, or the agent stands still for good.
+/// An agent that is unheard for the keep-alive threshold can be given up, so such an agent keeps no
+/// seat.
+bool is_unheard(const HealedCore& core, const JobView& view, const Agent& agent) {
+  if (core.has(agent.node)) return false;
+  const std::string name = view.name(agent.node);
+  return std::ranges::any_of(view.ledger().all(), [&](const Hindrance& fault) {
+    if (!is_for_good(fault)) return false;
+    if (fault.effect->kind == "clock_freeze") return fault.target == name;
+    if (fault.effect->kind == "process_pause" || fault.effect->kind == "process_hang")
+      return fault.target == process_text(view, agent.node, agent.pid);
+    if (fault.effect->kind != "net_partition" && fault.effect->kind != "net_clog") return false;
+    // One way is enough: nothing is written before the last answer has come.
+    const Path path = path_of(fault.target);
+    const auto joins = [&](const auto& one, const auto& other) {
+      return names(one, name) &&
+             std::ranges::any_of(other, [&](auto end) { return core.has_store(end); });
+    };
+    if (path.to.empty()) return names(path.from, name) || joins(path.to, path.from);
+    return joins(path.from, path.to) || joins(path.to, path.from);
+  });
 }
 
 /// Members of the round that `agent` is in or waits beside, living, outside of the core and heard.
@@ -65,40 +101,26 @@ bool some_heard_outsider(const HealedCore& core, const JobView& view, JobId job,
   });
 }
 
-bool is_living_worker_of(const Process& process, AgentId owner) {
-  return process.worker && !process.ended && process.owner == owner;
-}
-
-bool a_worker_stands_still(const JobView& view, const Agent& agent, AgentId id) {
-  const std::vector<Process>& processes = view.processes(agent.node);
-  return std::any_of(processes.begin(), processes.end(), [&](const Process& process) {
-    if (!is_living_worker_of(process, id)) return false;
-    const std::string text = process_text(view, agent.node, process.pid);
-    return std::any_of(view.ledger().all().begin(), view.ledger().all().end(),
-                       [&](const Hindrance& fault) {
-                         return is_for_good(fault) && fault.effect->kind.starts_with("process_") &&
-                                fault.target == text;
-                       });
+bool a_worker_stands_still(const JobView& view, AgentId id) {
+  return view.any_worker(id, [&](const Process& worker) {
+    const std::string text = process_text(view, view.agent(id).node, worker.pid);
+    return !worker.ended && std::ranges::any_of(view.ledger().all(), [&](const Hindrance& fault) {
+      return is_for_good(fault) && fault.effect->kind.starts_with("process_") &&
+             fault.target == text;
+    });
   });
 }
 
-bool a_worker_has_ended_well(const JobView& view, const Agent& agent, AgentId id) {
-  const std::vector<Process>& processes = view.processes(agent.node);
-  return std::any_of(processes.begin(), processes.end(), [&](const Process& process) {
-    return process.worker && process.owner == id && process.round == agent.round && process.ended &&
-           process.status == 0;
+bool a_worker_has_ended_well(const JobView& view, AgentId id) {
+  return view.any_worker(id, [&](const Process& worker) {
+    return worker.round == view.agent(id).round && worker.ended && worker.status == 0;
   });
 }
 
 /// Workers of it have failed, and it runs none.
-bool has_lost_its_workers(const JobView& view, AgentId id, const Agent& agent) {
-  const std::vector<Process>& processes = view.processes(agent.node);
-  const bool lives = std::any_of(processes.begin(), processes.end(), [&](const Process& process) {
-    return is_living_worker_of(process, id);
-  });
-  return !lives && std::any_of(processes.begin(), processes.end(), [&](const Process& process) {
-    return process.worker && process.owner == id && process.ended && process.status != 0;
-  });
+bool has_lost_its_workers(const JobView& view, AgentId id) {
+  return !view.any_worker(id, [](const Process& worker) { return !worker.ended; }) &&
+         view.any_worker(id, [](const Process& worker) { return worker.status != 0; });
 }
 
 /// It could start no workers: the disk on which their logs are made was full.
@@ -106,7 +128,7 @@ bool could_not_start(const JobView& view, const CoreAgent& agent) {
   if (agent.stage != Stage::joined) return false;
   const std::string name = view.name(view.agent(agent.id).node);
   const std::vector<Hindrance>& all = view.ledger().all();
-  return std::any_of(all.begin(), all.end(), [&](const Hindrance& fault) {
+  return std::ranges::any_of(all, [&](const Hindrance& fault) {
     return fault.effect->kind == "disk_full" && fault.target == name && fault.from &&
            *fault.from <= agent.stage_since && (!fault.to || *fault.to >= agent.stage_since);
   });
@@ -155,13 +177,11 @@ void HealedCore::perhaps_never_began(const sim::Event& event, const JobView& vie
 }
 
 bool HealedCore::has_store(std::string_view machine) const {
-  return std::any_of(stores_.begin(), stores_.end(),
-                     [&](const auto& store) { return store.second == machine; });
+  return std::ranges::any_of(stores_, [&](const auto& store) { return store.second == machine; });
 }
 
 bool HealedCore::some_began_anew() const {
-  return std::any_of(started_.begin(), started_.end(),
-                     [](const auto& place) { return place.second > 1; });
+  return std::ranges::any_of(started_, [](const auto& place) { return place.second > 1; });
 }
 
 bool HealedCore::is_endless(sim::NodeId node, const std::string& name,
@@ -175,44 +195,14 @@ bool HealedCore::is_endless(sim::NodeId node, const std::string& name,
          (first && (endless_.contains(here) || endless_.contains(name)));
 }
 
-// ---- facts --------------------------------------------------------------------------------------
-
-bool is_broken(const HealedCore& core, const JobView& view, const Agent& agent) {
-  if (core.has(agent.node)) return false;
-  const std::string name = view.name(agent.node);
-  return std::any_of(
-      view.ledger().all().begin(), view.ledger().all().end(), [&](const Hindrance& fault) {
-        if (!is_for_good(fault)) return false;
-        if (fault.effect->kind == kStoreGone) return false;
-        const Path path = path_of(fault.target);
-        return names(path.from, name) || (!path.to.empty() && names(path.to, name)) ||
-               (fault.effect->kind.starts_with("net_") && path.to.empty());
-      });
-}
-
-bool is_unheard(const HealedCore& core, const JobView& view, const Agent& agent) {
-  if (core.has(agent.node)) return false;
-  const std::string name = view.name(agent.node);
-  return std::any_of(
-      view.ledger().all().begin(), view.ledger().all().end(), [&](const Hindrance& fault) {
-        if (!is_for_good(fault)) return false;
-        if (fault.effect->kind == "clock_freeze") return fault.target == name;
-        if (fault.effect->kind == "process_pause" || fault.effect->kind == "process_hang")
-          return fault.target == process_text(view, agent.node, agent.pid);
-        if (fault.effect->kind != "net_partition" && fault.effect->kind != "net_clog") return false;
-        // One way is enough: nothing is written before the last answer has come.
-        const Path path = path_of(fault.target);
-        const auto joins = [&](const auto& one, const auto& other) {
-          return names(one, name) && std::any_of(other.begin(), other.end(),
-                                                 [&](auto end) { return core.has_store(end); });
-        };
-        if (path.to.empty()) return names(path.from, name) || joins(path.to, path.from);
-        return joins(path.from, path.to) || joins(path.to, path.from);
-      });
-}
-
 // ---- excuses ------------------------------------------------------------------------------------
 
+namespace {
+
+/// The living agents that can be heard, and are not about to end, are fewer than min_nodes; those
+/// that a static job has on one machine share a rank and count once. No round can be complete
+/// without min_nodes members, so the agent can end only by giving up, for which it has its join
+/// time-out.
 bool too_few_are_left(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
   const Agent& self = view.agent(agent.id);
   std::set<sim::NodeId> nodes;
@@ -228,6 +218,11 @@ bool too_few_are_left(const HealedCore& core, const JobView& view, const CoreAge
   return (job.backend == "static" ? std::ssize(nodes) : left) < self.min_nodes;
 }
 
+/// The agent wants to get into a round of which an agent outside of the core is a member that is
+/// alive, is heard, and is broken for good or does not run its workers (any more). A round begins
+/// anew only when its members have left it, and no agent may give up one that is heard
+/// (safety.eviction): the agent can end only by giving up itself, for which it has its join
+/// time-out.
 bool an_outsider_holds_a_seat(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
   if (agent.stage != Stage::joining) return false;
   return some_heard_outsider(core, view, view.agent(agent.id).job, [&](const Agent& other) {
@@ -235,25 +230,32 @@ bool an_outsider_holds_a_seat(const HealedCore& core, const JobView& view, const
   });
 }
 
+/// All max_nodes seats of the job are held by living agents that are heard. There is no seat for
+/// the agent, and a spare that waits for one may do so for ever.
 bool all_seats_are_taken(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
   if (agent.stage != Stage::joining) return false;
   const Agent& self = view.agent(agent.id);
   const std::vector<AgentId>& agents = view.job(self.job).agents;
-  const auto taken = std::count_if(agents.begin(), agents.end(), [&](AgentId id) {
+  const auto taken = std::ranges::count_if(agents, [&](AgentId id) {
     const Agent& other = view.agent(id);
     return id != agent.id && other.alive() && other.member && !is_unheard(core, view, other);
   });
   return taken >= self.max_nodes;
 }
 
+/// The agent runs a group in which a living worker never ends by itself: its program has no end; or
+/// a fault that never ends keeps it from going on outside of the core; or it may wait for ever for
+/// a peer whose program has ended well without having met it. Where a static rendezvous has no word
+/// for it, it may also wait for one whose agent never got its rank, and, once one of them has been
+/// started anew in a store that keeps the keys of the earlier run, for each other. An agent may end
+/// only when its workers have ended, and a group whose workers live is healthy.
 bool work_never_ends(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
   if (agent.stage != Stage::running) return false;
   const Agent& self = view.agent(agent.id);
   const auto have_come = std::ssize(view.job(self.job).static_ranks);
   const auto is_alone = [&] {
-    return view.any_agent(self.job, [&](AgentId id, const Agent& other) {
-      return has_lost_its_workers(view, id, other);
-    });
+    return view.any_agent(self.job,
+                          [&](AgentId id, const Agent&) { return has_lost_its_workers(view, id); });
   };
   if (view.job(self.job).backend == "static" && core.waits_for_ever() &&
       (core.some_began_anew() || have_come < self.world_size || is_alone())) {
@@ -262,16 +264,17 @@ bool work_never_ends(const HealedCore& core, const JobView& view, const CoreAgen
   return view.any_agent(self.job, [&](AgentId id, const Agent& other) {
     if (other.round != agent.round) return false;
     const std::string name = view.name(other.node);
-    const std::vector<Process>& processes = view.processes(other.node);
-    const bool endless =
-        std::any_of(processes.begin(), processes.end(), [&](const Process& process) {
-          return is_living_worker_of(process, id) && core.is_endless(other.node, name, process);
-        });
-    return endless || (!core.has(other.node) && a_worker_stands_still(view, other, id)) ||
-           (core.waits_for_ever() && a_worker_has_ended_well(view, other, id));
+    const bool endless = view.any_worker(id, [&](const Process& worker) {
+      return !worker.ended && core.is_endless(other.node, name, worker);
+    });
+    return endless || (!core.has(other.node) && a_worker_stands_still(view, id)) ||
+           (core.waits_for_ever() && a_worker_has_ended_well(view, id));
   });
 }
 
+/// The agent runs a group of which a member outside of the core is alive, is heard, and is broken
+/// for good. Workers wait for each other in every collective, as long as peer_abort says, which may
+/// be for ever; no agent may give up that member, nor end workers that have not failed.
 bool a_member_is_broken(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
   if (agent.stage != Stage::running) return false;
   return some_heard_outsider(core, view, view.agent(agent.id).job, [&](const Agent& other) {
@@ -279,12 +282,17 @@ bool a_member_is_broken(const HealedCore& core, const JobView& view, const CoreA
   });
 }
 
+/// The agent has nothing left to do but to serve the rendezvous store, and another agent lives. The
+/// store must live as long as any agent may need it (safety.store_lifetime); if that one is of the
+/// core, it is asked itself.
 bool others_need_its_store(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
   const Agent& self = view.agent(agent.id);
   const bool is_done = agent.stage == Stage::stopping || agent.stage == Stage::finished;
   if (!is_done && !could_not_start(view, agent)) return false;
   return core.serves(self) && view.others_live(agent.id);
 }
+
+}  // namespace
 
 std::optional<Excuse> excuse_of(const HealedCore& core, const JobView& view,
                                 const CoreAgent& agent) {

@@ -63,58 +63,12 @@ struct CoreAgent {
   bool spare = false;
 };
 
-// ---- facts -------------------------------------------------------------------------------------
-
-/// A fault that never ends is about the machine of `agent`: itself or a path that ends there.
-bool is_broken(const HealedCore& core, const JobView& view, const Agent& agent);
-/// Such a fault keeps all that `agent` says from the store, or the agent stands still for good.
-/// An agent that is unheard for the keep-alive threshold can be given up, so such an agent keeps no
-/// seat.
-bool is_unheard(const HealedCore& core, const JobView& view, const Agent& agent);
-
-// ---- excuses -----------------------------------------------------------------------------------
-
-/// The living agents that can be heard, and are not about to end, are fewer than min_nodes; those
-/// that a static job has on one machine share a rank and count once. No round can be complete
-/// without min_nodes members, so the agent can end only by giving up, for which it has its join
-/// time-out.
-bool too_few_are_left(const HealedCore& core, const JobView& view, const CoreAgent& agent);
-
-/// The agent wants to get into a round of which an agent outside of the core is a member that is
-/// alive, is heard, and is broken for good or does not run its workers (any more). A round begins
-/// anew only when its members have left it, and no agent may give up one that is heard
-/// (safety.eviction): the agent can end only by giving up itself, for which it has its join
-/// time-out.
-bool an_outsider_holds_a_seat(const HealedCore& core, const JobView& view, const CoreAgent& agent);
-
-/// All max_nodes seats of the job are held by living agents that are heard. There is no seat for
-/// the agent, and a spare that waits for one may do so for ever.
-bool all_seats_are_taken(const HealedCore& core, const JobView& view, const CoreAgent& agent);
-
-/// The agent runs a group in which a living worker never ends by itself: its program has no end; or
-/// a fault that never ends keeps it from going on outside of the core; or it may wait for ever for
-/// a peer whose program has ended well without having met it. Where a static rendezvous has no word
-/// for it, it may also wait for one whose agent never got its rank, and, once one of them has been
-/// started anew in a store that keeps the keys of the earlier run, for each other. An agent may end
-/// only when its workers have ended, and a group whose workers live is healthy.
-bool work_never_ends(const HealedCore& core, const JobView& view, const CoreAgent& agent);
-
-/// The agent runs a group of which a member outside of the core is alive, is heard, and is broken
-/// for good. Workers wait for each other in every collective, as long as peer_abort says, which may
-/// be for ever; no agent may give up that member, nor end workers that have not failed.
-bool a_member_is_broken(const HealedCore& core, const JobView& view, const CoreAgent& agent);
-
-/// The agent has nothing left to do but to serve the rendezvous store, and another agent lives. The
-/// store must live as long as any agent may need it (safety.store_lifetime); if that one is of the
-/// core, it is asked itself.
-bool others_need_its_store(const HealedCore& core, const JobView& view, const CoreAgent& agent);
-
 /// Whether an agent may go on for good, or for as long as it may try to join.
 struct Excuse {
   std::string_view why;
   bool until_join_timeout = false;
 };
-/// The first of the excuses above that holds; nullopt: none, the agent should have ended.
+/// The first of the excuses that holds; nullopt: none, the agent should have ended.
 std::optional<Excuse> excuse_of(const HealedCore& core, const JobView& view,
                                 const CoreAgent& agent);
 

@@ -312,10 +312,7 @@ class SignalsTakeEffect final : public Judge {
 }  // namespace
 
 void add_endings(InvariantRegistry& registry) {
-  registry.add<Exit>();
-  registry.add<BarrierOpens>();
-  registry.add<RestartStops>();
-  registry.add<SignalsTakeEffect>();
+  registry.add<Exit, BarrierOpens, RestartStops, SignalsTakeEffect>();
 }
 
 }  // namespace hooke::properties

@@ -138,15 +138,14 @@ inline constexpr std::array kFaultEffects{
 
 /// The kind has a line.
 constexpr bool has_effect(std::string_view kind) {
-  return std::any_of(kFaultEffects.begin(), kFaultEffects.end(),
-                     [&](const FaultEffect& effect) { return effect.kind == kind; });
+  return std::ranges::any_of(kFaultEffects,
+                             [&](const FaultEffect& effect) { return effect.kind == kind; });
 }
 
 /// Null for a kind that has no line: such a fault excuses no agent.
 constexpr const FaultEffect* find_effect(std::string_view kind) {
-  const auto* const found =
-      std::find_if(kFaultEffects.begin(), kFaultEffects.end(),
-                   [&](const FaultEffect& effect) { return effect.kind == kind; });
+  const auto* const found = std::ranges::find_if(
+      kFaultEffects, [&](const FaultEffect& effect) { return effect.kind == kind; });
   return found == kFaultEffects.end() ? nullptr : found;
 }
 

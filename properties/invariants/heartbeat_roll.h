@@ -67,8 +67,7 @@ class HeartbeatRoll {
   /// Whether `match` holds for one of them.
   template <class Match>
   [[nodiscard]] bool any(Match match) const {
-    return std::any_of(workers_.begin(), workers_.end(),
-                       [&](const auto& entry) { return match(entry.second); });
+    return std::ranges::any_of(workers_, [&](const auto& entry) { return match(entry.second); });
   }
 
  private:

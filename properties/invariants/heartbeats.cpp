@@ -11,6 +11,54 @@
 namespace hooke::properties {
 namespace {
 
+/// Under "mark", a signal to workers while one of them is lost needs another reason: a restart, an
+/// order to end, a worker that has ended, or an error of the agent, of which it tells last: one that
+/// is killed while it still stops its workers takes the reason along.
+class MarkedSignals {
+ public:
+  /// The first signal of an agent for which there is no such reason.
+  struct Blow {
+    sim::WorldTime at{};
+    sim::EventId event{};
+    std::int64_t worker = 0;
+  };
+
+  /// The agent starts workers.
+  void begin(AgentId agent, const std::string& policy) {
+    policies_[agent] = policy;
+    ended_.erase(agent);
+  }
+  const std::string& policy_of(AgentId agent) { return policies_[agent]; }
+  void worker_ended(AgentId agent) { ended_.insert(agent); }
+  /// A worker of the agent has lost its heartbeat.
+  void signalled(const sim::Event& event, AgentId id, const JobView& view) {
+    const Agent& self = view.agent(id);
+    if (policies_[id] != "mark" || ended_.contains(id) || self.signalled) return;
+    if (self.stage == Stage::running)
+      blows_.try_emplace(id, Blow{event.at, event.id, number(event, "worker_pid")});
+  }
+  /// What the agent's end leaves without a reason.
+  std::optional<Blow> finished(const sim::Event& event, AgentId agent) {
+    const auto blow = blows_.extract(agent);
+    const std::string_view outcome = text(event, "outcome");
+    const bool tells = outcome == "succeeded" || outcome == "failed";
+    return blow && tells ? std::optional(blow.mapped()) : std::nullopt;
+  }
+  /// Without a word, else its blow is forgotten already.
+  void agent_ended(AgentId agent, const JobView& view) {
+    const auto is_stopped = [](const Process& worker) {
+      return worker.told_to_stop && !worker.ended;
+    };
+    if (view.any_worker(agent, is_stopped)) blows_.erase(agent);
+  }
+  [[nodiscard]] const std::map<AgentId, Blow>& blows() const { return blows_; }
+
+ private:
+  std::map<AgentId, std::string> policies_;
+  std::set<AgentId> ended_;  ///< a worker of theirs has ended in this incarnation
+  std::map<AgentId, Blow> blows_;
+};
+
 class HeartbeatSafety final : public Judge {
  public:
   HeartbeatSafety()
@@ -24,37 +72,33 @@ class HeartbeatSafety final : public Judge {
  private:
   void at_end(const RunFacts& facts) override {
     static_cast<void>(facts);
-    for (const auto& [agent, blow] : blows_) tell(blow);
+    for (const auto& [agent, blow] : signals_.blows()) tell(agent, blow);
   }
-  struct Blow {
-    sim::WorldTime at{};
-    sim::EventId event{};
-    std::string witness;
-  };
-
   void judge(const sim::Event& event) override {
     const AgentId agent = view().agent_of(event);
     if (agent == kNoAgent) return;
-    if (event.type == &ev::worker_signalled) return judge_signal(event, agent);
-    if (event.type == &ev::agent_finished) return agent_finished(event, agent);
-    if (event.type == &wev::process_ended) {  // without a word, else its blow is forgotten already
-      if (still_stops_workers(agent)) blows_.erase(agent);
+    if (event.type == &ev::worker_signalled) {
+      if (!lost_[agent].empty()) signals_.signalled(event, agent, view());
       return;
     }
+    if (event.type == &ev::agent_finished) {
+      if (const auto blow = signals_.finished(event, agent)) tell(agent, *blow);
+      return;
+    }
+    if (event.type == &wev::process_ended) return signals_.agent_ended(agent, view());
     if (event.type == &ev::group_restarting) {
       judge_restart(event, agent);
       lost_.erase(agent);
       return;
     }
     if (event.type == &ev::worker_ended) {  // may be a reason of its own
-      ended_.insert(agent);
+      signals_.worker_ended(agent);
       ended_workers_.insert({event.node, pid(event, "worker_pid")});
       return;
     }
     ExpectedWorker* const worker = roll_.take(event, agent);
     if (event.type == &ev::heartbeat_expected) {
-      policies_[agent] = worker->policy;
-      ended_.erase(agent);
+      signals_.begin(agent, worker->policy);
       ended_workers_.erase(worker->process);
       lost_[agent].erase(std::string(text(event, "worker")));
     } else if (event.type == &ev::heartbeat_returned) {
@@ -101,50 +145,25 @@ class HeartbeatSafety final : public Judge {
 
   void judge_restart(const sim::Event& event, AgentId agent) {
     if (text(event, "cause") != "heartbeat_loss") return;
-    if (policies_[agent] == "restart") return kept();
+    const std::string& policy = signals_.policy_of(agent);
+    if (policy == "restart") return kept();
     broken(event,
            "{} restarted its workers at {} for a lost heartbeat; its policy is "
            "\"{}\"",
-           agent, event.at, policies_[agent]);
+           agent, event.at, policy);
   }
 
-  /// Under "mark", a signal to workers while one of them is lost needs another reason: a restart,
-  /// an order to end, a worker that has ended, or an error of the agent, of which it tells last:
-  /// one that is killed while it still stops its workers takes the reason along.
-  void judge_signal(const sim::Event& event, AgentId agent) {
-    if (policies_[agent] != "mark" || lost_[agent].empty() || ended_.contains(agent)) return;
-    const Agent& self = view().agent(agent);
-    if (self.signalled || self.stage != Stage::running) return;
-    blows_.try_emplace(agent, Blow{event.at, event.id,
-                                   say("{} signalled pid {} at {} while all it had against "
-                                       "its workers was a lost heartbeat; its policy is "
-                                       "\"mark\"",
-                                       agent, number(event, "worker_pid"), event.at)});
+  void tell(AgentId agent, const MarkedSignals::Blow& blow) {
+    violated(blow.at, blow.event,
+             say("{} signalled pid {} at {} while all it had against its workers was a lost "
+                 "heartbeat; its policy is \"mark\"",
+                 agent, blow.worker, blow.at));
   }
-
-  void agent_finished(const sim::Event& event, AgentId agent) {
-    const auto found = blows_.find(agent);
-    if (found == blows_.end()) return;
-    const std::string_view outcome = text(event, "outcome");
-    if (outcome == "succeeded" || outcome == "failed") tell(found->second);
-    blows_.erase(found);
-  }
-
-  [[nodiscard]] bool still_stops_workers(AgentId id) const {
-    const auto& processes = view().processes(view().agent(id).node);
-    return std::any_of(processes.begin(), processes.end(), [&](const Process& process) {
-      return process.worker && process.owner == id && process.told_to_stop && !process.ended;
-    });
-  }
-
-  void tell(const Blow& blow) { violated(blow.at, blow.event, blow.witness); }
 
   HeartbeatRoll roll_;
-  std::map<AgentId, std::string> policies_;
+  MarkedSignals signals_;
   std::map<AgentId, std::set<std::string>> lost_;  ///< names
   std::set<ProcessKey> ended_workers_;             ///< of whose end their agents have told
-  std::set<AgentId> ended_;  ///< a worker of theirs has ended in this incarnation
-  std::map<AgentId, Blow> blows_;
 };
 
 /// Bound: what the worker may be silent + two looks + 1 s, from the latest beat. An agent whose
@@ -222,8 +241,7 @@ class HeartbeatLossSeen final : public Judge {
 }  // namespace
 
 void add_heartbeats(InvariantRegistry& registry) {
-  registry.add<HeartbeatSafety>();
-  registry.add<HeartbeatLossSeen>();
+  registry.add<HeartbeatSafety, HeartbeatLossSeen>();
 }
 
 }  // namespace hooke::properties

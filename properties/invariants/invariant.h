@@ -103,10 +103,10 @@ class InvariantRegistry {
   using Factory = std::function<std::unique_ptr<Invariant>()>;
   /// Appends; two with the same id: std::invalid_argument.
   void add(Factory factory);
-  /// Likewise, of a class.
-  template <class Kind>
+  /// Likewise, of classes.
+  template <class... Kinds>
   void add() {
-    add([] { return std::make_unique<Kind>(); });
+    (add([] { return std::make_unique<Kinds>(); }), ...);
   }
   /// Fresh invariants in order of addition, bound to one fresh JobView.
   [[nodiscard]] std::vector<std::unique_ptr<Invariant>> make_all() const;

@@ -130,11 +130,11 @@ void JobView::on_fault(const sim::Event& event) {
   const std::string_view kind = event.field("kind").text(), target = event.field("target").text();
   ledger_.begin(fault, kind, target, event.at, sim::Duration(event.field("for").number()),
                 [this](std::string_view name) { return node_called(name); });
-  const bool of_store = std::any_of(services_.begin(), services_.end(), [&](const Service& each) {
+  const bool of_store = std::ranges::any_of(services_, [&](const Service& each) {
     return each.current && name(each.process.node) == target;
   });
   const bool legacy =
-      std::any_of(jobs_.begin(), jobs_.end(), [](const Job& job) { return job.backend == "etcd"; });
+      std::ranges::any_of(jobs_, [](const Job& job) { return job.backend == "etcd"; });
   if (kind == "clock_freeze" && of_store && legacy) ledger_.leases_stopped(fault);
 }
 
@@ -181,8 +181,8 @@ void JobView::on_store_serving(const sim::Event& event) {
   Service service{{event.node, event.pid}, agent_of(event)};
   if (service.agent != kNoAgent) {
     service.job = agents_[service.agent.value].job;
-    service.is_first = std::none_of(services_.begin(), services_.end(),
-                                    [&](const Service& other) { return other.job == service.job; });
+    service.is_first = std::ranges::none_of(
+        services_, [&](const Service& other) { return other.job == service.job; });
   }
   service.port = event.field("port").number();
   service.since = event.at;

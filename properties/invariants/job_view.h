@@ -206,12 +206,19 @@ class JobView {
   [[nodiscard]] const Service* service_ended_at(const sim::Event& event) const;
   /// Some agent of any job lives, other than `but`.
   [[nodiscard]] bool others_live(AgentId but) const;
+  /// `holds(process)` of a worker, living or not, that the agent started.
+  template <class Holds>
+  [[nodiscard]] bool any_worker(AgentId owner, Holds holds) const {
+    const auto& all = processes(agents_[owner.value].node);
+    return std::ranges::any_of(all, [&](const Process& process) {
+      return process.worker && process.owner == owner && holds(process);
+    });
+  }
   /// `holds(id, agent)` of an agent of the job.
   template <class Holds>
   [[nodiscard]] bool any_agent(JobId job, Holds holds) const {
     const auto& ids = jobs_[job.value].agents;
-    return std::any_of(ids.begin(), ids.end(),
-                       [&](AgentId id) { return holds(id, agents_[id.value]); });
+    return std::ranges::any_of(ids, [&](AgentId id) { return holds(id, agents_[id.value]); });
   }
 
  private:

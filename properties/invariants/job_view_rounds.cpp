@@ -73,7 +73,7 @@ void JobView::on_rendezvous_event(const sim::Event& event, Agent& agent, AgentId
 AgentId JobView::member_at(JobId job, std::int64_t number, std::string_view keep_alive) const {
   const Round* const round = this->round(job, number);
   if (round == nullptr) return kNoAgent;
-  const auto holder = std::find_if(round->members.begin(), round->members.end(), [&](AgentId id) {
+  const auto holder = std::ranges::find_if(round->members, [&](AgentId id) {
     const Agent& member = agents_[id.value];
     return member.round == number && keep_alive.ends_with("/rank_" + std::to_string(member.rank));
   });

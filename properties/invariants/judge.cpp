@@ -52,8 +52,7 @@ void Judge::on_event(const sim::Event& event) {
   for (const auto& [type, handle] : handlers_) {
     if (type == event.type) return handle(event);
   }
-  const bool wanted =
-      std::find(interests_.begin(), interests_.end(), event.type) != interests_.end();
+  const bool wanted = std::ranges::find(interests_, event.type) != interests_.end();
   if (wanted || interests_.empty()) judge(event);
 }
 

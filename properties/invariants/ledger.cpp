@@ -109,7 +109,7 @@ void Ledger::store_taken(sim::WorldTime at) {
 
 bool Ledger::reaches(const Hindrance& hindrance, const Claimant& who) const {
   const auto has = [](const std::vector<sim::NodeId>& side, sim::NodeId node) {
-    return side.empty() || std::find(side.begin(), side.end(), node) != side.end();
+    return side.empty() || std::ranges::find(side, node) != side.end();
   };
   switch (hindrance.effect->reach) {
     case Reach::everyone: return true;
@@ -129,7 +129,7 @@ bool Ledger::reaches(const Hindrance& hindrance, const Claimant& who) const {
            (!hindrance.other_side.empty() && has(hindrance.other_side, who.node)) ||
            (hindrance.side.empty() && hindrance.other_side.empty());
   }
-  return std::any_of(store_machines_.begin(), store_machines_.end(), cuts);
+  return std::ranges::any_of(store_machines_, cuts);
 }
 
 sim::Duration Ledger::caught(const Hindrance& hindrance, const Claimant& who) {
@@ -147,7 +147,7 @@ const Hindrance* Ledger::find(const Claimant& who, Needs needs, sim::WorldTime f
 }
 
 bool Ledger::applies_until(Needs needs, const Claimant& who, sim::WorldTime until) const {
-  return std::any_of(hindrances_.begin(), hindrances_.end(), [&](const Hindrance& hindrance) {
+  return std::ranges::any_of(hindrances_, [&](const Hindrance& hindrance) {
     return applies(hindrance, who, needs) && *hindrance.from <= until;
   });
 }
@@ -172,10 +172,9 @@ std::optional<sim::WorldTime> Ledger::deadline(const Claimant& who, Needs needs,
 }
 
 const Hindrance* Ledger::endless(const Claimant& who, Needs needs) const {
-  const auto found =
-      std::find_if(hindrances_.begin(), hindrances_.end(), [&](const Hindrance& hindrance) {
-        return applies(hindrance, who, needs & ~kKillable) && !hindrance.to;
-      });
+  const auto found = std::ranges::find_if(hindrances_, [&](const Hindrance& hindrance) {
+    return applies(hindrance, who, needs & ~kKillable) && !hindrance.to;
+  });
   return found == hindrances_.end() ? nullptr : &*found;
 }
 
@@ -202,10 +201,10 @@ std::optional<Disturbance> Ledger::disturbance(const Claimant& who, Needs needs,
 }
 
 bool Ledger::drifts(std::optional<sim::NodeId> machine) const {
-  return std::any_of(hindrances_.begin(), hindrances_.end(), [&](const Hindrance& hindrance) {
+  return std::ranges::any_of(hindrances_, [&](const Hindrance& hindrance) {
     if (hindrance.effect->kind != "clock_drift") return false;
     const auto& side = hindrance.side;
-    return !machine || side.empty() || std::find(side.begin(), side.end(), *machine) != side.end();
+    return !machine || side.empty() || std::ranges::find(side, *machine) != side.end();
   });
 }
 
@@ -219,10 +218,9 @@ sim::Duration Ledger::clock_stood_still(sim::WorldTime at) const {
 }
 
 const Hindrance* Ledger::taken_at(sim::WorldTime at) const {
-  const auto found =
-      std::find_if(hindrances_.begin(), hindrances_.end(), [&](const Hindrance& hindrance) {
-        return hindrance.effect->kind == kStoreTaken && hindrance.from == at;
-      });
+  const auto found = std::ranges::find_if(hindrances_, [&](const Hindrance& hindrance) {
+    return hindrance.effect->kind == kStoreTaken && hindrance.from == at;
+  });
   return found == hindrances_.end() ? nullptr : &*found;
 }
 

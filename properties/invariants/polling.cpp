@@ -1,7 +1,5 @@
 // How often an agent may ask its store: a sum over what it did in a window of time. The costs of
 // each backend stand in one table; all else follows from the agent's settings and its stages.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -61,8 +59,8 @@ constexpr std::array kCosts{
 
 /// nullptr: nothing is known of this backend, and nothing is judged.
 const Costs* costs_of(std::string_view backend) {
-  const auto* const found = std::find_if(
-      kCosts.begin(), kCosts.end(), [&](const Costs& costs) { return costs.backend == backend; });
+  const auto* const found =
+      std::ranges::find_if(kCosts, [&](const Costs& costs) { return costs.backend == backend; });
   return found == kCosts.end() ? nullptr : found;
 }
 
@@ -80,94 +78,57 @@ std::int64_t per_second(const Costs& costs, Stage stage) {
   return 0;
 }
 
-/// No fault excuses: one that costs retries widens the bound, because each retry has a pause.
-class Polling final : public Judge {
+/// A change of stage.
+struct Step {
+  sim::WorldTime at{};
+  Stage stage{};
+};
+/// What is known of an agent.
+struct Past {
+  const Costs* costs = nullptr;
+  bool meets_again = false;  ///< it has stopped its workers, and asks for the others' ranks
+  std::vector<Step> steps;   ///< in order; those before the present window are dropped
+};
+struct Window {
+  sim::WorldTime since{};
+  sim::WorldTime to{};
+  [[nodiscard]] sim::Duration length() const { return to - since; }
+};
+
+/// A static agent tells of no joining: when its workers are stopped it meets the others again,
+/// and asks until rank 0 has come.
+Stage stage_of(const sim::Event& event, const Agent& agent, Past& past) {
+  const bool restarts = agent.stage == Stage::restarting && agent.round < 0;
+  const bool stopped = event.type == &ev::group_state && text(event, "state") == "STOPPED";
+  past.meets_again = restarts && (past.meets_again || stopped);
+  return past.meets_again ? Stage::joining : agent.stage;
+}
+
+/// Drops the stages that were over by `before`.
+void forget(std::vector<Step>& steps, sim::WorldTime before) {
+  const auto later =
+      std::ranges::find_if(steps, [&](const Step& step) { return step.at >= before; });
+  if (later - steps.begin() > 1) steps.erase(steps.begin(), later - 1);
+}
+
+/// What an agent's settings, what it did, and what befell its job explain.
+class Explanations {
  public:
-  Polling()
-      : Judge("safety.polling", "An agent asks its store no more often than its settings explain.",
-              {&wev::process_asked, &wev::process_ended, &ev::agent_started, &ev::rendezvous_closed,
-               &ev::rendezvous_joining, &ev::rendezvous_completed, &ev::rendezvous_joined,
-               &ev::rendezvous_failed, &ev::rendezvous_evicted, &ev::ranks_assigned,
-               &ev::group_state, &ev::group_restarting, &ev::job_given_up,
-               &ev::exit_barrier_entered, &ev::exit_barrier_left, &ev::agent_finished}) {}
-
- private:
-  struct Step {
-    sim::WorldTime at{};
-    Stage stage{};
-  };
-  struct Past {
-    const Costs* costs = nullptr;
-    bool meets_again = false;  ///< it has stopped its workers, and asks for the others' ranks
-    std::vector<Step> steps;   ///< in order; those before the present window are dropped
-  };
-  struct Window {
-    sim::WorldTime since{};
-    sim::WorldTime to{};
-    [[nodiscard]] sim::Duration length() const { return to - since; }
-  };
-
-  void judge(const sim::Event& event) override {
-    const AgentId id = view().agent_of(event);
-    if (id == kNoAgent) return;
-    if (event.type == &wev::process_ended) {
-      past_.erase(process_of(event));
-      return;
-    }
-    const Agent& agent = view().agent(id);
-    Past& past = past_[process_of(event)];
+  void see(const sim::Event& event, JobId job, const JobView& view) {
     if (event.type == &ev::agent_started) {
-      past.costs = costs_of(text(event, "backend"));
-      std::int64_t& most = most_living_[agent.job];
-      most = std::max(most, view().job(agent.job).living);
+      std::int64_t& most = most_living_[job];
+      most = std::max(most, view.job(job).living);
     }
-    if (event.type == &ev::rendezvous_evicted) fell_apart_[agent.job].push_back(event.at);
-    if (event.type == &ev::rendezvous_completed) completed_[agent.job] = event.at;
+    if (event.type == &ev::rendezvous_evicted) fell_apart_[job].push_back(event.at);
+    if (event.type == &ev::rendezvous_completed) completed_[job] = event.at;
     if (event.type == &ev::exit_barrier_entered || event.type == &ev::rendezvous_closed)
-      one_is_done_.try_emplace(agent.job, event.at);
-    const Stage stage = stage_of(event, agent, past);
-    const bool is_step = past.steps.empty() || past.steps.back().stage != stage;
-    if (is_step) past.steps.push_back({event.at, stage});
-    if (event.type == &wev::process_asked) asked(event, id, past);
+      one_is_done_.try_emplace(job, event.at);
   }
-
-  /// A static agent tells of no joining: when its workers are stopped it meets the others again,
-  /// and asks until rank 0 has come.
-  static Stage stage_of(const sim::Event& event, const Agent& agent, Past& past) {
-    const bool restarts = agent.stage == Stage::restarting && agent.round < 0;
-    const bool stopped = event.type == &ev::group_state && text(event, "state") == "STOPPED";
-    past.meets_again = restarts && (past.meets_again || stopped);
-    return past.meets_again ? Stage::joining : agent.stage;
-  }
-
-  void asked(const sim::Event& event, AgentId id, Past& past) {
-    const sim::WorldTime since{sim::Duration(number(event, "since"))};
-    const Window window{since, std::min(since + kWindow, event.at)};
-    if (past.costs != nullptr) {
-      const std::int64_t requests = number(event, "connects") + number(event, "messages");
-      const std::int64_t most = kRoom * explained(id, *past.costs, past.steps, window);
-      if (requests <= most) {
-        kept();
-      } else {
-        broken(event, fmt::format("{} sent {} requests from {} to {}; its settings and what it did "
-                                  "explain {} at most",
-                                  view().describe(id), requests, seconds_text(window.since),
-                                  seconds_text(window.to), most));
-      }
-    }
-    forget(past.steps, window.to - kTold);
-  }
-
-  /// Drops the stages that were over by `before`.
-  static void forget(std::vector<Step>& steps, sim::WorldTime before) {
-    const auto later = std::find_if(steps.begin(), steps.end(),
-                                    [&](const Step& step) { return step.at >= before; });
-    if (later - steps.begin() > 1) steps.erase(steps.begin(), later - 1);
-  }
-
+  /// Requests of the agent in the window, in which it went through these steps.
   [[nodiscard]] std::int64_t explained(AgentId id, const Costs& costs,
-                                       const std::vector<Step>& steps, const Window& window) const {
-    const Agent& agent = view().agent(id);
+                                       const std::vector<Step>& steps, const Window& window,
+                                       const JobView& view) const {
+    const Agent& agent = view.agent(id);
     const sim::Duration interval =
         std::max<sim::Duration>(agent.timeouts.keep_alive / kKeepAliveAttempts, 1ms);
     const auto done = one_is_done_.find(agent.job);
@@ -190,21 +151,21 @@ class Polling final : public Judge {
     if (fell_apart(agent.job, steps, window) || was_cut_short(agent.job, steps, window))
       sum += costs.step + costs.peer * peers;
     const bool hindered =
-        view().ledger().find(view().claimant(id), kAnswers, window.since, window.to) != nullptr;
+        view.ledger().find(view.claimant(id), kAnswers, window.since, window.to) != nullptr;
     if (!hindered) return sum;
     return sum + window.length() / kRetryPause + kKeepAliveRetries * window.length() / interval;
   }
 
+ private:
   /// In the window a round fell apart whose end the agent waited for. Again and again explains
   /// nothing more.
   [[nodiscard]] bool fell_apart(JobId job, const std::vector<Step>& steps,
                                 const Window& window) const {
     const auto found = fell_apart_.find(job);
     if (found == fell_apart_.end()) return false;
-    return std::any_of(found->second.begin(), found->second.end(), [&](sim::WorldTime at) {
+    return std::ranges::any_of(found->second, [&](sim::WorldTime at) {
       if (at < window.since - kTold || at > window.to) return false;
-      const auto next =
-          std::find_if(steps.begin(), steps.end(), [&](const Step& step) { return step.at > at; });
+      const auto next = std::ranges::find_if(steps, [&](const Step& step) { return step.at > at; });
       return next != steps.begin() && std::prev(next)->stage == Stage::joining;
     });
   }
@@ -219,7 +180,6 @@ class Polling final : public Judge {
            completed->second >= std::max(steps.back().at, window.to - kTold);
   }
 
-  std::map<ProcessKey, Past> past_;
   /// When a member of a round was told to be dead: those that waited for its end enter the next.
   std::map<JobId, std::vector<sim::WorldTime>> fell_apart_;
   std::map<JobId, sim::WorldTime> completed_;  ///< when a round last was
@@ -227,6 +187,55 @@ class Polling final : public Judge {
   /// Since when a member is done, or the rendezvous closed: each look of a hardened agent asks what
   /// became of each of the others then, and no cache answers that.
   std::map<JobId, sim::WorldTime> one_is_done_;
+};
+
+/// No fault excuses: one that costs retries widens the bound, because each retry has a pause.
+class Polling final : public Judge {
+ public:
+  Polling()
+      : Judge("safety.polling", "An agent asks its store no more often than its settings explain.",
+              {&wev::process_asked, &wev::process_ended, &ev::agent_started, &ev::rendezvous_closed,
+               &ev::rendezvous_joining, &ev::rendezvous_completed, &ev::rendezvous_joined,
+               &ev::rendezvous_failed, &ev::rendezvous_evicted, &ev::ranks_assigned,
+               &ev::group_state, &ev::group_restarting, &ev::job_given_up,
+               &ev::exit_barrier_entered, &ev::exit_barrier_left, &ev::agent_finished}) {}
+
+ private:
+  void judge_agent(const sim::Event& event, AgentId id) override {
+    if (event.type == &wev::process_ended) {
+      past_.erase(process_of(event));
+      return;
+    }
+    const Agent& agent = view().agent(id);
+    Past& past = past_[process_of(event)];
+    if (event.type == &ev::agent_started) past.costs = costs_of(text(event, "backend"));
+    explanations_.see(event, agent.job, view());
+    const Stage stage = stage_of(event, agent, past);
+    const bool is_step = past.steps.empty() || past.steps.back().stage != stage;
+    if (is_step) past.steps.push_back({event.at, stage});
+    if (event.type == &wev::process_asked) asked(event, id, past);
+  }
+
+  void asked(const sim::Event& event, AgentId id, Past& past) {
+    const sim::WorldTime since{sim::Duration(number(event, "since"))};
+    const Window window{since, std::min(since + kWindow, event.at)};
+    if (past.costs != nullptr) {
+      const std::int64_t requests = number(event, "connects") + number(event, "messages");
+      const std::int64_t most =
+          kRoom * explanations_.explained(id, *past.costs, past.steps, window, view());
+      if (requests <= most) {
+        kept();
+      } else {
+        broken(event,
+               "{} sent {} requests from {} to {}; its settings and what it did explain {} at most",
+               id, requests, window.since, window.to, most);
+      }
+    }
+    forget(past.steps, window.to - kTold);
+  }
+
+  std::map<ProcessKey, Past> past_;
+  Explanations explanations_;
 };
 
 }  // namespace

@@ -1,7 +1,5 @@
-// Getting into a round: a lost member makes the others move, enough nodes form a round, a waiting
-// node is let in, a node that gets into no round gives up.
-#include <fmt/format.h>
-
+// Getting into a round: a lost member makes the others move, enough nodes form a round, a node that
+// gets into no round gives up.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -28,46 +26,76 @@ class LossDetection final : public Judge {
               kAsking | kTasks | kExpiry) {}
 
  private:
-  void judge(const sim::Event& event) override {
-    const AgentId id = view().agent_of(event);
-    if (id == kNoAgent) return;
+  void judge_agent(const sim::Event& event, AgentId id) override {
     if (event.type == &wev::process_ended) {
       owed_.lapse_unless_late(id, event);
-      const Agent& agent = view().agent(id);
-      if (agent.stage == Stage::running || agent.stage == Stage::joined) lost(id, agent, event);
-      return;
-    }
-    owed_.met(id, event);
-  }
-
-  void lost(AgentId dead, const Agent& agent, const sim::Event& event) {
-    const Round* const round = view().round(agent.job, agent.round);
-    if (round == nullptr || agent.round < 0) return;
-    for (const AgentId id : round->members) {
-      const Agent& other = view().agent(id);
-      const bool works = other.stage == Stage::running || other.stage == Stage::joined;
-      if (!other.alive() || other.round != agent.round || !works || stops_workers(id)) continue;
-      owed_.owe(id, {event.at, other.timeouts.keep_alive + other.timeouts.monitor + kSlack, id,
-                     dead, event.id});
+      if (works(agent(id))) lost(id, agent(id), event);
+    } else {
+      owed_.met(id, event);
     }
   }
 
-  /// It has moved already.
-  [[nodiscard]] bool stops_workers(AgentId id) const {
-    const auto& processes = view().processes(view().agent(id).node);
-    return std::any_of(processes.begin(), processes.end(), [&](const Process& process) {
-      return process.worker && process.owner == id && process.told_to_stop;
-    });
+  static bool works(const Agent& agent) {
+    return agent.stage == Stage::running || agent.stage == Stage::joined;
+  }
+
+  void lost(AgentId id, const Agent& dead, const sim::Event& event) {
+    const Round* const round = view().round(dead.job, dead.round);
+    if (round == nullptr || dead.round < 0) return;
+    for (const AgentId each : round->members) {
+      const Agent& other = agent(each);
+      if (!other.alive() || other.round != dead.round || !works(other)) continue;
+      const bool moves = view().any_worker(
+          each, [](const Process& worker) { return worker.told_to_stop.has_value(); });
+      const Timeouts& with = other.timeouts;
+      if (!moves)
+        owed_.owe(each, {event.at, with.keep_alive + with.monitor + kSlack, each, id, event.id});
+    }
   }
 
   Obligations<AgentId> owed_{
       *this, "keep-alive + monitor + slack", [this](AgentId id, const Due& due) {
-        const Agent& dead = view().agent(due.about);
-        return fmt::format(
+        const Agent& dead = agent(due.about);
+        return say(
             "{} died at {} as rank {} of round {}; {} should have started a new round or ended",
-            view().describe(due.about), seconds_text(due.since), dead.rank, dead.round,
-            view().describe(id));
+            due.about, due.since, dead.rank, dead.round, id);
       }};
+};
+
+/// Seats in rounds that are being formed.
+class FormingSeats {
+ public:
+  /// True when an agent that was in a round enters a later one, and a fault undid the first: that
+  /// was never complete, and one of those in it could not do its part, for which it has `needs`.
+  bool are_undone(const sim::Event& event, AgentId id, const JobView& view, Needs needs) {
+    if (event.type != &ev::rendezvous_added) {
+      seats_.erase(id);
+      return false;
+    }
+    if (text(event, "list") != "participants") return false;
+    const Seat now{number(event, "round"), event.at};
+    const auto held = seats_.find(id);
+    const std::int64_t before = held == seats_.end() ? now.round : held->second.round;
+    seats_[id] = now;
+    if (before >= now.round) return false;
+    const JobId job = view.agent(id).job;
+    bool by_a_fault = false;
+    std::erase_if(seats_, [&](const auto& entry) {
+      const auto& [member, seat] = entry;
+      if (view.agent(member).job != job || seat.round != before) return false;
+      by_a_fault = by_a_fault || view.ledger().find(view.claimant(member), needs, seat.since,
+                                                    event.at) != nullptr;
+      return true;
+    });
+    return by_a_fault;
+  }
+
+ private:
+  struct Seat {
+    std::int64_t round = 0;
+    sim::WorldTime since{};
+  };
+  std::map<AgentId, Seat> seats_;
 };
 
 /// Bound: keep-alive threshold (until dead participants are out) + last call + twice slack (until
@@ -91,10 +119,8 @@ class Formation final : public Judge {
     for (std::uint32_t i = 0; i < view().job_count(); ++i) hand_to_quorum(JobId{i});
   }
 
-  void judge(const sim::Event& event) override {
-    const AgentId id = view().agent_of(event);
-    if (id == kNoAgent) return;
-    const JobId job_id = view().agent(id).job;
+  void judge_agent(const sim::Event& event, AgentId id) override {
+    const JobId job_id = agent(id).job;
     const Job& job = view().job(job_id);
     const bool formed =
         event.type == &ev::rendezvous_completed || event.type == &ev::rendezvous_joined;
@@ -102,7 +128,7 @@ class Formation final : public Judge {
       hand_to_quorum(job_id, id);
       owed_.met(job_id, event);
     }
-    const bool undone = follow_seats(event, id);
+    const bool undone = seats_.are_undone(event, id, view(), needs());
     if (event.type == &wev::process_ended || event.type == &ev::rendezvous_failed || undone) {
       hand_to_quorum(job_id, id);
       owed_.lapse_unless_late(job_id, event);
@@ -115,30 +141,6 @@ class Formation final : public Judge {
     const Timeouts& with = job.timeouts;
     owed_.owe(job_id,
               {event.at, with.keep_alive + with.last_call + 2 * kSlack, id, kNoAgent, event.id});
-  }
-
-  /// True when an agent that was in a round enters a later one, and a fault undid the first: that
-  /// was never complete, and one of those in it could not do its part.
-  bool follow_seats(const sim::Event& event, AgentId id) {
-    if (event.type != &ev::rendezvous_added) {
-      seats_.erase(id);
-      return false;
-    }
-    if (text(event, "list") != "participants") return false;
-    const Seat now{number(event, "round"), event.at};
-    const auto held = seats_.find(id);
-    const std::int64_t before = held == seats_.end() ? now.round : held->second.round;
-    seats_[id] = now;
-    if (before >= now.round) return false;
-    const JobId job = view().agent(id).job;
-    bool by_a_fault = false;
-    std::erase_if(seats_, [&](const auto& entry) {
-      const auto& [member, seat] = entry;
-      if (view().agent(member).job != job || seat.round != before) return false;
-      by_a_fault = by_a_fault || hindrance(member, needs(), seat.since, event.at) != nullptr;
-      return true;
-    });
-    return by_a_fault;
   }
 
   /// A round needs min agents, whichever they are: it is late when that many were unhindered for
@@ -174,94 +176,12 @@ class Formation final : public Judge {
   Obligations<JobId> owed_{
       *this, "keep-alive + last call + twice slack", [this](JobId id, const Due& due) {
         const Job& job = view().job(id);
-        return fmt::format(
-            "at least {} agents, which are enough, wanted to join job \"{}\" from {} on; a round "
-            "should have completed",
-            job.min_nodes, job.run_id, seconds_text(due.since));
+        return say(
+            "at least {} agents, which are enough, wanted to join job \"{}\" from {} on; a "
+            "round should have completed",
+            job.min_nodes, job.run_id, due.since);
       }};
-  struct Seat {
-    std::int64_t round = 0;
-    sim::WorldTime since{};
-  };
-  std::map<AgentId, Seat> seats_;  ///< in rounds that are being formed
-};
-
-/// Bound: keep-alive threshold (until a dead member is out) + last call + stop grace (until the
-/// members have stopped their workers) + slack, from the entry into the wait list. The members of
-/// the round must be able to do their part. The legacy rendezvous has no spares: a node that waits
-/// beside a version that is full is one.
-class Admission final : public Judge {
- public:
-  Admission()
-      : Judge("liveness.admission",
-              "A joiner is admitted, made a spare, or told to go in bounded time.",
-              {&ev::rendezvous_added, &ev::rendezvous_joined, &ev::rendezvous_failed,
-               &ev::rendezvous_completed, &wev::process_ended},
-              kAsking | kTasks | kKillable) {}
-
- private:
-  void judge(const sim::Event& event) override {
-    const AgentId id = view().agent_of(event);
-    if (id == kNoAgent) return;
-    if (event.type == &ev::rendezvous_completed) return completed(event, view().agent(id));
-    if (event.type == &ev::rendezvous_joined) add_member(id, number(event, "round"));
-    const bool waits = event.type == &ev::rendezvous_added && text(event, "list") == "wait_list";
-    if (event.type == &wev::process_ended) {
-      owed_.lapse_unless_late(id, event);
-    } else if (waits && !is_full(view().agent(id), number(event, "round"))) {
-      const Timeouts& with = view().agent(id).timeouts;
-      Due due{event.at, with.keep_alive + with.last_call + kStopGrace + kSlack, id, kNoAgent,
-              event.id};
-      const Round* const round = view().round(view().agent(id).job, number(event, "round"));
-      if (round != nullptr) due.with = round->members;
-      due.with_needs = needs();
-      std::erase_if(due.with, [&](AgentId member) { return !view().agent(member).alive(); });
-      owed_.owe(id, due);
-      early_[id] = {number(event, "round"), event.at};
-    } else {
-      owed_.met(id, event);
-    }
-  }
-
-  /// An agent may hear that it is a member after others have begun to wait beside its round: they
-  /// need its part, too.
-  void add_member(AgentId member, std::int64_t round) {
-    for (const auto& [waiter, since] : early_) {
-      if (since.first != round || view().agent(waiter).job != view().agent(member).job) continue;
-      if (Due* const due = owed_.find(waiter); due != nullptr && waiter != member)
-        due->with.push_back(member);
-    }
-  }
-
-  /// The agent that completes a round may hear of that later than those that wait beside it.
-  void completed(const sim::Event& event, const Agent& completer) {
-    const std::int64_t round = number(event, "round");
-    const bool full = is_full(completer, round);
-    std::erase_if(early_, [&](const auto& entry) {
-      const auto& [waiter, since] = entry;
-      if (view().agent(waiter).job != completer.job || since.first != round) return false;
-      if (full && event.at - since.second <= kSlack) owed_.lapse(waiter);
-      return true;
-    });
-  }
-
-  /// Its seats are taken, also by members that have not yet heard that it is complete.
-  [[nodiscard]] bool is_full(const Agent& agent, std::int64_t number) const {
-    const Round* const round = view().round(agent.job, number);
-    if (round == nullptr) return false;
-    const auto heard = static_cast<std::int64_t>(round->members.size());
-    return round->participants - (heard - round->current_members) >= agent.max_nodes;
-  }
-
-  Obligations<AgentId> owed_{
-      *this, "keep-alive + last call + grace + slack", [this](AgentId id, const Due& due) {
-        return fmt::format(
-            "{} has been on the wait list since {}; it should have been admitted, made a spare or "
-            "sent away",
-            view().describe(id), seconds_text(due.since));
-      }};
-  /// The round beside which an agent waits that was not known to be full then, and since when.
-  std::map<AgentId, std::pair<std::int64_t, sim::WorldTime>> early_;
+  FormingSeats seats_;
 };
 
 /// Bound: join time-out + read time-out (for what the workers' meeting point takes) + slack, from
@@ -278,9 +198,7 @@ class JoinTimeout final : public Judge {
               kItself) {}
 
  private:
-  void judge(const sim::Event& event) override {
-    const AgentId id = view().agent_of(event);
-    if (id == kNoAgent) return;
+  void judge_agent(const sim::Event& event, AgentId id) override {
     const bool added = event.type == &ev::rendezvous_added;
     if (added && text(event, "list") == "participants") seats_[id] = number(event, "round");
     if (added && text(event, "list") != "redundancy_list") {
@@ -291,7 +209,7 @@ class JoinTimeout final : public Judge {
       const bool called = last_calls_.contains({agent(id).job, seat->second});
       if (called || number(event, "size") >= agent(id).min_nodes) see_last_call(id, seat->second);
     } else if (event.type == &ev::rendezvous_completed) {
-      completed(event, view().agent(id).job);
+      completed(event, agent(id).job);
     } else if (event.type == &wev::process_ended) {
       seats_.erase(id);
       owed_.lapse_unless_late(id, event);
@@ -307,7 +225,7 @@ class JoinTimeout final : public Judge {
   void completed(const sim::Event& event, JobId job) {
     const auto seats = seats_;
     for (const auto& [member, round] : seats) {
-      if (round != number(event, "round") || view().agent(member).job != job) continue;
+      if (round != number(event, "round") || agent(member).job != job) continue;
       met(member, event);
       owe(member, event);
     }
@@ -320,33 +238,32 @@ class JoinTimeout final : public Judge {
 
   /// The first one that is told of concerns all that are there, later ones their own agent only.
   void see_last_call(AgentId id, std::int64_t round) {
-    const JobId job = view().agent(id).job;
+    const JobId job = agent(id).job;
     const auto widen = [&](AgentId member) {
       Due* const due = owed_.find(member);
-      if (due != nullptr) due->bound = bound_of(member) + view().agent(member).timeouts.last_call;
+      if (due != nullptr) due->bound = bound_of(member) + agent(member).timeouts.last_call;
     };
     if (!last_calls_.insert({job, round}).second) return widen(id);
     for (const auto& [member, seat] : seats_) {
-      if (view().agent(member).job == job && seat == round) widen(member);
+      if (agent(member).job == job && seat == round) widen(member);
     }
   }
 
   [[nodiscard]] sim::Duration bound_of(AgentId id) const {
-    const Timeouts& with = view().agent(id).timeouts;
+    const Timeouts& with = agent(id).timeouts;
     return with.join + with.read_timeout + kSlack;
   }
   void owe(AgentId id, const sim::Event& event) {
     Due due{event.at, bound_of(id), id, kNoAgent, event.id};
-    due.lost = view().agent(id).timeouts.read_timeout;
+    due.lost = agent(id).timeouts.read_timeout;
     due.lost_needs = kAnswers;
     owed_.owe(id, due);
   }
 
   Obligations<AgentId> owed_{
       *this, "join + read + slack, and a last call that runs", [this](AgentId id, const Due& due) {
-        return fmt::format(
-            "{} has tried to join since {}; it should have been in a round, a spare or gone",
-            view().describe(id), seconds_text(due.since));
+        return say("{} has tried to join since {}; it should have been in a round, a spare or gone",
+                   id, due.since);
       }};
   std::map<AgentId, std::int64_t> seats_;  ///< the round for which each was added last
   std::set<std::pair<JobId, std::int64_t>> last_calls_;  ///< rounds that had enough participants
@@ -355,10 +272,7 @@ class JoinTimeout final : public Judge {
 }  // namespace
 
 void add_progress(InvariantRegistry& registry) {
-  registry.add<LossDetection>();
-  registry.add<Formation>();
-  registry.add<JoinTimeout>();
-  registry.add<Admission>();
+  registry.add<LossDetection, Formation, JoinTimeout>();
 }
 
 }  // namespace hooke::properties

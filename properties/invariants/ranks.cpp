@@ -17,6 +17,22 @@ bool in_range(std::int64_t rank, std::int64_t size) {
   return rank >= 0 && rank < size && size <= kRanksMax;
 }
 
+/// The agent that has a rank.
+struct Holder {
+  AgentId agent = kNoAgent;
+  sim::WorldTime since{};
+};
+
+/// What the members of a round were told.
+struct RankTable {
+  std::int64_t world_size = 0;
+  Holder first;
+  std::int64_t participants = 0;           ///< 0: not known which agent completed it
+  bool one_left_early = false;             ///< before the first heard of the round
+  bool one_left = false;                   ///< since then: the others may be told of another size
+  std::map<std::int64_t, Holder> holders;  ///< by rank
+};
+
 /// Unique ranks below an agreed size are contiguous once all have joined. A rank is taken only as
 /// long as its holder is a living member of the round: a relaunched agent may inherit its
 /// predecessor's seat. An agent that has just learned of its round does not know that the store has
@@ -34,19 +50,6 @@ class RankSanity final : public Judge {
               kNames | kContents) {}
 
  private:
-  struct Holder {
-    AgentId agent = kNoAgent;
-    sim::WorldTime since{};
-  };
-  struct Table {
-    std::int64_t world_size = 0;
-    Holder first;
-    std::int64_t participants = 0;           ///< 0: not known which agent completed it
-    bool one_left_early = false;             ///< before the first heard of the round
-    bool one_left = false;                   ///< since then: the others may be told of another size
-    std::map<std::int64_t, Holder> holders;  ///< by rank
-  };
-
   void judge(const sim::Event& event) override {
     const auto lost = forgotten(event);  // there, rounds begin at 0 again
     if (!lost) return Judge::judge(event);
@@ -61,16 +64,16 @@ class RankSanity final : public Judge {
       joined(event, id, tables_[key]);
       if (tables_.size() > kRoundsKept) tables_.erase(tables_.begin());
     } else if (event.type == &ev::rendezvous_completed) {
-      Table& table = tables_[key];
+      RankTable& table = tables_[key];
       table.participants = number(event, "participants");
       if (table.first.agent != kNoAgent) compare_size(event, table);
     } else if (const auto found = tables_.find(key); found != tables_.end()) {
-      Table& left = found->second;
+      RankTable& left = found->second;
       (left.first.agent == kNoAgent ? left.one_left_early : left.one_left) = true;
     }
   }
 
-  void joined(const sim::Event& event, AgentId id, Table& table) {
+  void joined(const sim::Event& event, AgentId id, RankTable& table) {
     const std::int64_t round = number(event, "round"), rank = number(event, "rank");
     const std::int64_t size = number(event, "world_size");
     const bool first = table.first.agent == kNoAgent;
@@ -98,7 +101,7 @@ class RankSanity final : public Judge {
   }
 
   /// What the first that joined was told is compared with what completed the round.
-  void compare_size(const sim::Event& event, const Table& table) {
+  void compare_size(const sim::Event& event, const RankTable& table) {
     const bool one_is_missing =
         (table.one_left_early || table.one_left) && table.world_size < table.participants;
     if (table.world_size == table.participants || one_is_missing) return;
@@ -113,7 +116,7 @@ class RankSanity final : public Judge {
     return hindrance(earlier.agent, needs(), earlier.since - answer, event.at);
   }
 
-  std::map<std::pair<JobId, std::int64_t>, Table> tables_;
+  std::map<std::pair<JobId, std::int64_t>, RankTable> tables_;
 };
 
 /// What workers are told of each other: a rank and a size, unique and agreed within their round and
@@ -239,8 +242,7 @@ class EnvContract final : public Judge {
 }  // namespace
 
 void add_ranks(InvariantRegistry& registry) {
-  registry.add<RankSanity>();
-  registry.add<EnvContract>();
+  registry.add<RankSanity, EnvContract>();
 }
 
 }  // namespace hooke::properties

@@ -137,8 +137,7 @@ class BlipTolerance final : public Judge {
 }  // namespace
 
 void add_steadiness(InvariantRegistry& registry) {
-  registry.add<NoLivelock>();
-  registry.add<BlipTolerance>();
+  registry.add<NoLivelock, BlipTolerance>();
 }
 
 }  // namespace hooke::properties

@@ -107,15 +107,15 @@ TEST(InvariantRegistry, the_builtins_are_the_invariants_of_the_design) {
       ElementsAre("safety.one_world", "safety.rank_sanity", "safety.env_contract",
                   "safety.round_monotonic", "safety.round_isolation", "safety.bounds",
                   "safety.closed_is_final", "safety.eviction", "safety.close_authority",
-                  "safety.kill_safety", "safety.no_orphans", "safety.restart_budget",
-                  "safety.first_cause", "safety.no_escaped_error", "safety.exit_code_truth",
-                  "safety.gives_up_early", "safety.polite_departure", "safety.claims_are_true",
+                  "safety.last_call", "safety.kill_safety", "safety.no_orphans",
+                  "safety.timer_safety", "liveness.timer_expiry", "safety.restart_budget",
+                  "safety.gives_up_early", "safety.polite_departure", "safety.first_cause",
+                  "safety.no_escaped_error", "safety.exit_code_truth", "safety.claims_are_true",
                   "safety.store_lifetime", "safety.bootstrap", "safety.store_linearizable",
                   "safety.polling", "liveness.loss_detection", "liveness.formation",
                   "liveness.join_timeout", "liveness.admission", "liveness.free_seat",
-                  "safety.last_call", "liveness.exit", "liveness.barrier_opens",
-                  "liveness.restart_stops", "liveness.signals_take_effect", "liveness.no_livelock",
-                  "liveness.blip_tolerance", "safety.timer_safety", "liveness.timer_expiry",
+                  "liveness.exit", "liveness.barrier_opens", "liveness.restart_stops",
+                  "liveness.signals_take_effect", "liveness.no_livelock", "liveness.blip_tolerance",
                   "safety.heartbeat_safety", "liveness.heartbeat_loss_seen", "liveness.core"));
 }
 
