@@ -1,11 +1,15 @@
-// Runs of plain characters are found eight at a time and copied at once. What is rare is left to
-// the library, so that there is one judge of what JSON is.
+// RapidJSON reads what is plain. What is rare is left to nlohmann_json, so that there is one judge of
+// what JSON is.
 #include "model/etcd/json_text.h"
 
+#include <rapidjson/memorystream.h>
+#include <rapidjson/reader.h>
+
+#include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstring>
 #include <utility>
+#include <vector>
 
 #include "sim/port/check.h"
 
@@ -14,7 +18,60 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kDepthMax = 32;
+/// Makes values of what RapidJSON reads. A member that comes twice has its last value, as in
+/// json::parse; false, which ends the reading, where that library has to be asked.
+class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> {
+ public:
+  bool Default() { return false; }
+  bool Null() { return add(nullptr); }
+  bool Bool(bool value) { return add(value); }
+  bool Int(int value) { return add(value); }
+  bool Int64(std::int64_t value) { return add(value); }
+  bool Uint(unsigned value) { return add(std::uint64_t{value}); }
+  bool Uint64(std::uint64_t value) { return add(value); }
+  bool Double(double) { return false; }
+  bool String(const char* text, rapidjson::SizeType size, bool) {
+    return add(std::string(text, size));
+  }
+  bool Key(const char* text, rapidjson::SizeType size, bool) {
+    name_.assign(text, size);
+    return true;
+  }
+  bool StartObject() { return open(json::object()); }
+  bool StartArray() { return open(json::array()); }
+  bool EndObject(rapidjson::SizeType) { return close(); }
+  bool EndArray(rapidjson::SizeType) { return close(); }
+
+  json take() {
+    HOOKE_CHECK(open_.empty(), "a document that was read is complete");
+    return std::move(root_);
+  }
+
+ private:
+  json& place(json value) {
+    if (open_.empty()) return root_ = std::move(value);
+    json& parent = *open_.back();
+    if (parent.is_array()) return parent.get_ref<json::array_t&>().emplace_back(std::move(value));
+    return parent.get_ref<json::object_t&>()[name_] = std::move(value);
+  }
+  bool add(json value) {
+    place(std::move(value));
+    return true;
+  }
+  bool open(json empty) {
+    open_.push_back(&place(std::move(empty)));
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  json root_;
+  /// Objects and arrays that are not complete. A container grows only while it is the last of them.
+  std::vector<json*> open_;
+  std::string name_;
+};
 
 /// Neither the end of a text nor an escape nor beyond ASCII.
 constexpr bool is_plain(char c) {
@@ -22,156 +79,11 @@ constexpr bool is_plain(char c) {
   return byte >= 0x20U && byte < 0x80U && c != '"' && c != '\\';
 }
 
-/// Whether all eight characters are plain.
-bool all_plain(const char* eight) {
-  constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
-  constexpr std::uint64_t kHighs = 0x8080808080808080ULL;
-  std::uint64_t word = 0;
-  std::memcpy(&word, eight, sizeof word);
-  // Subtracting sets a high bit where a byte is below what is subtracted; those that have one
-  // already are not plain, either.
-  const auto zero_in = [](std::uint64_t bytes) { return (bytes - kOnes) & ~bytes; };
-  const std::uint64_t found = word | (word - kOnes * 0x20U) | zero_in(word ^ (kOnes * '"')) |
-                              zero_in(word ^ (kOnes * '\\'));
-  return (found & kHighs) == 0;
-}
-
 /// How many plain characters `text` begins with.
 std::size_t plain_prefix(std::string_view text) {
-  std::size_t at = 0;
-  while (at + 8 <= text.size() && all_plain(text.data() + at)) at += 8;
-  while (at < text.size() && is_plain(text[at])) ++at;
-  return at;
+  const auto* const other = std::find_if_not(text.begin(), text.end(), &is_plain);
+  return static_cast<std::size_t>(other - text.begin());
 }
-
-/// Reads one document; every function is false where the library has to be asked.
-class Reader {
- public:
-  explicit Reader(std::string_view text) : left_(text) {}
-
-  bool document(json& out) {
-    skip_blanks();
-    if (left_.empty() || (left_.front() != '{' && left_.front() != '[')) return false;
-    if (!value(out, 0)) return false;
-    skip_blanks();
-    return left_.empty();
-  }
-
- private:
-  void skip_blanks() {
-    while (!left_.empty() && (left_.front() == ' ' || left_.front() == '\n' ||
-                              left_.front() == '\t' || left_.front() == '\r')) {
-      left_.remove_prefix(1);
-    }
-  }
-  bool take(char c) {
-    skip_blanks();
-    if (left_.empty() || left_.front() != c) return false;
-    left_.remove_prefix(1);
-    return true;
-  }
-  bool word(std::string_view wanted) {
-    if (!left_.starts_with(wanted)) return false;
-    left_.remove_prefix(wanted.size());
-    return true;
-  }
-
-  // NOLINTNEXTLINE(misc-no-recursion): no deeper than kDepthMax
-  bool value(json& out, int depth) {
-    HOOKE_CHECK(depth <= kDepthMax, "nesting is bounded");
-    skip_blanks();
-    if (left_.empty() || depth == kDepthMax) return false;
-    switch (left_.front()) {
-      case '{': return object(out, depth);
-      case '[': return array(out, depth);
-      case '"': {
-        std::string read;
-        if (!text(read)) return false;
-        out = std::move(read);
-        return true;
-      }
-      case 't': out = true; return word("true");
-      case 'f': out = false; return word("false");
-      case 'n': out = nullptr; return word("null");
-      default: return number(out);
-    }
-  }
-
-  // NOLINTNEXTLINE(misc-no-recursion)
-  bool object(json& out, int depth) {
-    json::object_t members;
-    left_.remove_prefix(1);
-    if (!take('}')) {
-      do {
-        std::string name;
-        skip_blanks();
-        if (left_.empty() || left_.front() != '"' || !text(name) || !take(':')) return false;
-        if (!value(members[std::move(name)], depth + 1)) return false;
-      } while (take(','));
-      if (!take('}')) return false;
-    }
-    out = std::move(members);
-    return true;
-  }
-
-  // NOLINTNEXTLINE(misc-no-recursion)
-  bool array(json& out, int depth) {
-    json::array_t items;
-    left_.remove_prefix(1);
-    if (!take(']')) {
-      do {
-        if (!value(items.emplace_back(), depth + 1)) return false;
-      } while (take(','));
-      if (!take(']')) return false;
-    }
-    out = std::move(items);
-    return true;
-  }
-
-  bool text(std::string& out) {
-    left_.remove_prefix(1);
-    for (;;) {
-      const std::size_t plain = plain_prefix(left_);
-      out.append(left_.data(), plain);
-      left_.remove_prefix(plain);
-      if (left_.empty()) return false;
-      const char c = left_.front();
-      left_.remove_prefix(1);
-      if (c == '"') return true;
-      if (c != '\\' || left_.empty()) return false;
-      const std::size_t which = std::string_view("\"\\/bfnrt").find(left_.front());
-      if (which == std::string_view::npos) return false;
-      out += "\"\\/\b\f\n\r\t"[which];
-      left_.remove_prefix(1);
-    }
-  }
-
-  /// Whole numbers of at most 18 digits, without a zero in front.
-  bool number(json& out) {
-    const bool negative = left_.front() == '-';
-    std::size_t digits = negative ? 1 : 0;
-    std::int64_t read = 0;
-    const std::size_t first = digits;
-    while (digits < left_.size() && left_[digits] >= '0' && left_[digits] <= '9') {
-      if (digits - first == 18) return false;
-      read = read * 10 + (left_[digits++] - '0');
-    }
-    if (digits == first) return false;
-    if (left_[first] == '0' && (negative || digits - first > 1)) return false;
-    left_.remove_prefix(digits);
-    if (!left_.empty() && std::string_view(".eE").find(left_.front()) != std::string_view::npos) {
-      return false;
-    }
-    if (negative) {
-      out = -read;
-    } else {
-      out = static_cast<std::uint64_t>(read);
-    }
-    return true;
-  }
-
-  std::string_view left_;
-};
 
 /// False where a value is met that the library has to write.
 template <class Json>
@@ -229,9 +141,15 @@ void append_number(std::string& out, Number number) {
 }  // namespace
 
 std::optional<json> plain_json(std::string_view text) {
-  json out;
-  if (!Reader(text).document(out)) return std::nullopt;
-  return out;
+  // RapidJSON ends at a zero byte, and takes half of a pair of surrogates.
+  if (text.find('\0') != std::string_view::npos) return std::nullopt;
+  if (text.find("\\u") != std::string_view::npos) return std::nullopt;
+  rapidjson::MemoryStream stream(text.data(), text.size());
+  rapidjson::Reader reader;
+  Builder builder;
+  constexpr unsigned kHow = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
+  if (reader.Parse<kHow>(stream, builder).IsError()) return std::nullopt;
+  return builder.take();
 }
 
 json json_or_discarded(const std::string& text) {
