@@ -37,9 +37,9 @@ struct ProcessLauncherKind {
   std::function<std::unique_ptr<ProcessLauncher>(sim::Ports& ports)> make;
 };
 
-/// Launchers by name. with_builtins has:
-/// * "local": the agent starts its workers itself, as PyTorch does, the default;
-/// * "pool:host=localhost,port=29600": it leases them from a worker pool (worker_pool.h).
+/// with_builtins has "local", PyTorch's and the default: the agent starts its workers itself;
+/// "patient:attempts=3,pause=1s": likewise, each worker up to so many times, so long apart;
+/// "pool:host=localhost,port=29600": it leases them from a worker pool (worker_pool.h).
 class ProcessLauncherRegistry : public Registry<ProcessLauncherKind> {
  public:
   ProcessLauncherRegistry() : Registry("process launcher") {}
