@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "reports/known_issue_table.h"
 #include "reports/text.h"
 
 namespace hooke::report {
@@ -73,6 +74,21 @@ std::string cause_text(const hunt::CauseLine& line) {
   return text;
 }
 
+/// Published incidents with that violation: not necessarily this one.
+std::string issues_like(const std::string& invariant, const Style& style) {
+  constexpr std::size_t kShown = 2;
+  const std::vector<KnownIssue> issues = known_issues_of(invariant);
+  if (issues.empty()) return "";
+  std::string text = "known issues with such a violation: ";
+  for (std::size_t i = 0; i < std::min(issues.size(), kShown); ++i) {
+    text += fmt::format("{}{}, {} (mended by: {})", i > 0 ? "; " : "", issues[i].reported,
+                        issues[i].what, issues[i].mend);
+  }
+  text += issues.size() > kShown ? fmt::format("; all {}: hooke help {}", issues.size(), invariant)
+                                 : "; more: hooke help " + invariant;
+  return "  " + paint(style, "2", wrap(text, style.width - 2, "  ")) + "\n";
+}
+
 std::string story_text(const Explanation& explanation, const Style& style) {
   std::string out = paint(style, "31;1", explanation.invariant) + " is violated at " +
                     at_text(explanation.story.at) + "\n  " +
@@ -80,6 +96,7 @@ std::string story_text(const Explanation& explanation, const Style& style) {
   if (!explanation.meaning.empty()) {
     out += "  " + paint(style, "2", "the invariant: " + explanation.meaning) + "\n";
   }
+  out += issues_like(explanation.invariant, style);
   out += heading(style, "How it came about", "the causes of the failure in order of time");
   std::size_t name_width = 1;
   for (const hunt::CauseLine& line : explanation.story.lines) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "reports/page/markup.h"
+#include "reports/page/space_time.h"
 #include "reports/page/tables.h"
 #include "reports/text.h"
 #include "scenarios/format/writer.h"
@@ -89,6 +90,8 @@ void add_details(pugi::xml_node parent, const PageContent& content) {
   const scenario::RunReport& run = content.result->run;
   add(parent, "h2", {}, "Evidence");
   add_rounds(parent, *content.record);
+  add_store_states(parent, *content.record);
+  add_space_time(parent, *content.record, run.violations);
   add_agents(parent, run);
   add_accounts(parent, run.accounts,
                "How often each invariant had something to judge. Excused: a fault took what an "

@@ -29,6 +29,7 @@ std::string RunRecord::name_of(sim::NodeId node) const {
 void RunRecord::on_event(const sim::Event& event) {
   end_ = std::max(end_, event.at);
   tell(event);
+  store_.see(event, name_of(event.node));
   if (event.type == &wev::fault_injected) {
     faults_.push_back({fault_name(text_of(event, "kind")) + " " + text_of(event, "target"),
                        event.at, static_cast<std::uint64_t>(event.field("fault").number())});

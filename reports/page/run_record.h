@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "reports/page/store_story.h"
 #include "sim/kernel/trace_recorder.h"
 
 namespace hooke::report {
@@ -75,6 +76,7 @@ class RunRecord final : public kernel::TraceSink {
   /// The first kLines of them.
   [[nodiscard]] const std::vector<EventLine>& lines() const { return lines_; }
   [[nodiscard]] std::uint64_t line_count() const { return line_count_; }
+  [[nodiscard]] const StoreStory& store() const { return store_; }
   [[nodiscard]] sim::WorldTime end() const { return end_; }
 
   /// More are not for reading; a trace file has them all.
@@ -108,6 +110,7 @@ class RunRecord final : public kernel::TraceSink {
   std::map<Round, RoundRecord> rounds_;
   std::set<Round> lost_;  ///< rounds of which a worker has died
   std::vector<FaultMark> faults_;
+  StoreStory store_;
   std::vector<EventLine> lines_;
   std::uint64_t line_count_ = 0;
   sim::WorldTime end_{};

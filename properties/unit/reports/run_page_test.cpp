@@ -145,6 +145,67 @@ TEST(RunPage, a_finding_leads_to_the_known_issues_with_that_violation) {
   EXPECT_THAT(page, testing::HasSubstr("hooke help liveness.loss_detection"));
 }
 
+TEST(RunPage, draws_which_node_came_to_know_what_from_which) {
+  const auto document = main_of(Played("smoke/late-joiner.json").page());
+  const std::string diagram = "//details[@id='space-time']";
+  ASSERT_EQ(count_at(document, diagram + "//svg"), 1U);
+  EXPECT_GT(count_at(document, diagram + "//g[starts-with(@class,'message')]"), 0U);
+  EXPECT_EQ(count_at(document, diagram + "//g[starts-with(@class,'message')]"),
+            count_at(document, diagram + "//g[starts-with(@class,'message')]/title"));
+  // It scrolls by the keyboard, and a reader of the screen is told what it is.
+  EXPECT_EQ(count_at(document, diagram + "//div[@tabindex='0' and @role='region' and @aria-label]"),
+            1U);
+}
+
+TEST(RunPage, shows_what_the_store_held_after_each_write) {
+  const auto document = main_of(Played(kDeadMember).page());
+  const std::string rows = "//details[@id='store']//tbody/tr";
+  EXPECT_GE(count_at(document, rows), 3U);
+  EXPECT_NE(text_at(document, (rows + "[td[5]='completes the round']").c_str()).find("a, b"),
+            std::string::npos);
+  EXPECT_GE(count_at(document, rows + "[td[5]='gives up b as dead'][td[6]='a']"), 1U);
+}
+
+/// Two agents that write in turn: each learns once of each write of the other, heartbeats aside.
+TEST(StoreStory, tells_a_node_of_each_write_once) {
+  StoreStory story;
+  std::uint64_t id = 0;
+  const auto exchange = [&](std::uint32_t node, const char* kind, int value) {
+    const std::array<sim::FieldValue, 6> fields{"job", kind, 0, value, 0, 0};
+    story.see({sim::EventId{++id},
+               {},
+               WorldTime(std::chrono::seconds(id)),
+               {},
+               sim::NodeId{node},
+               sim::Pid{1},
+               &model::events::rendezvous_exchanged,
+               fields},
+              node == 0 ? "a" : "b");
+  };
+  const auto write = [&](std::uint32_t node, const char* action) {
+    const std::array<sim::FieldValue, 4> fields{"job", action, 0, 100};
+    story.see({sim::EventId{++id},
+               {},
+               WorldTime(std::chrono::seconds(id)),
+               {},
+               sim::NodeId{node},
+               sim::Pid{1},
+               &model::events::rendezvous_write,
+               fields},
+              node == 0 ? "a" : "b");
+  };
+  exchange(0, "write", 11);
+  write(0, "ADD_TO_PARTICIPANTS");
+  exchange(0, "write", 12);
+  write(0, "KEEP_ALIVE");
+  exchange(1, "read", 12);
+  exchange(1, "read", 12);
+  ASSERT_EQ(story.messages().size(), 1U);
+  EXPECT_EQ(story.messages()[0].from, "a");
+  EXPECT_EQ(story.messages()[0].to, "b");
+  EXPECT_EQ(story.messages()[0].what, "add to participants");
+}
+
 /// Words for so many events, of which a person would tell each.
 RunRecord long_record(std::size_t lines) {
   RunRecord record({"a"});

@@ -130,7 +130,27 @@ std::vector<Entry> wanted(const ListOptions& options) {
   return out;
 }
 
-int list(const ListOptions& options) {
+/// Without a kind: which there are, how many of each, and one of them.
+int list_kinds(const report::Style& style) {
+  const std::vector<Entry> all = everything();
+  std::cout << "What can be listed:\n";
+  for (const char* const kind : {"invariants", "faults", "events", "coverage", "fault-points"}) {
+    const auto count = std::count_if(all.begin(), all.end(),
+                                     [&](const Entry& entry) { return is_of(entry, kind); });
+    const auto first = std::find_if(all.begin(), all.end(),
+                                    [&](const Entry& entry) { return is_of(entry, kind); });
+    std::cout << "  hooke list " << report::paint(style, "1", report::pad(kind, 12)) << "  "
+              << report::pad(std::to_string(count), 4) << " such as " << first->name << '\n';
+  }
+  std::cout
+      << "hooke help NAME says what one of them means; hooke schema --help lists the forms of "
+         "files.\n";
+  return kAllHeld;
+}
+
+int list(ListOptions options) {
+  if (options.kind.empty() && !options.json) return list_kinds(style_of_terminal());
+  if (options.kind.empty()) options.kind = "all";
   const std::vector<Entry> entries = wanted(options);
   if (options.json) {
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
@@ -170,14 +190,15 @@ void add_list(CLI::App& app, int& exit_code) {
       "list", "List the names that scenarios and results use, and what they mean");
   command
       ->add_option("kind", options->kind,
-                   "invariants, faults, events, coverage, fault-points or all")
-      ->required()
+                   "invariants, faults, events, coverage, fault-points or all; without one: what "
+                   "there is")
       ->check(CLI::IsMember({"invariants", "faults", "events", "coverage", "fault-points", "all"}));
   command->add_option("names", options->patterns, "Only these; * and ? stand for any characters")
       ->type_name("NAME");
   command->add_flag("--json", options->json, "Print them as JSON");
   command->footer(
       "Examples:\n"
+      "  hooke list\n"
       "  hooke list invariants\n"
       "  hooke list faults 'net.*'\n"
       "  hooke help safety.bounds   (the same as hooke list all safety.bounds)\n"
