@@ -106,6 +106,8 @@ class StateHolder {
   Observer* observer_;
   sim::Duration cache_duration_;
   std::vector<DeadNode> dead_;
+  sim::Value adopted_;      ///< what came last from the backend
+  StateRef adopted_state_;  ///< the state in it
 };
 
 }  // namespace hooke::model

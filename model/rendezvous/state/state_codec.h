@@ -12,9 +12,10 @@
 namespace hooke::model {
 
 /// Wraps `state` as a value of the exact size its pickle has; the pickle is produced only when
-/// a reader asks for the bytes. Times must be whole microseconds: checked when size or bytes are
-/// asked for.
-sim::Value encode_state(StateRef state, Variant variant);
+/// a reader asks for the bytes. Times must be whole microseconds: checked when the bytes are
+/// written or counted. They are not counted anew where `like`, a value made by this function, is of
+/// a state that differs in nothing but times, as before and after a keep-alive.
+sim::Value encode_state(StateRef state, Variant variant, const sim::Value& like = {});
 
 /// The state in `value`; shares it when the value was made by encode_state of the same variant and
 /// its bytes would be read as just that. Throws RendezvousStateError naming the byte offset and

@@ -329,6 +329,17 @@ RC_GTEST_PROP(EncodedState, equals_another_exactly_when_their_bytes_do, ()) {
   RC_ASSERT((one == sim::Value(other.bytes())) == same);
 }
 
+RC_GTEST_PROP(EncodedState, like_another_has_its_own_size, ()) {
+  const Variant variant = *rc::gen::element(Variant::torch_1_13, Variant::torch_2_x);
+  const auto members = *rc::gen::inRange<std::size_t>(0, 300);
+  const RendezvousState state = any_state(members, variant);
+  const auto one = encode_state(std::make_shared<const RendezvousState>(state), variant);
+  if (*rc::gen::element(true, false)) static_cast<void>(one.size());
+  const auto other =
+      encode_state(std::make_shared<const RendezvousState>(with_one_change(state)), variant, one);
+  RC_ASSERT(other.size() == other.bytes().size());
+}
+
 TEST(StateCodec, refuses_the_state_of_the_other_generation_where_it_would_be_written_back) {
   auto state = std::make_shared<RendezvousState>();
   const auto written = [&](Variant variant) {
