@@ -5,6 +5,7 @@
 
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
+#include "model/observe/worker_store_events.h"
 #include "reports/text.h"
 #include "scenarios/format/vocabulary.h"
 #include "sim/port/process_host.h"
@@ -109,6 +110,29 @@ std::string agent_phrase(const sim::Event& event) {
   return {};
 }
 
+/// Of requests that read only those that failed are told, and of answers those that took long.
+std::string store_phrase(const sim::Event& event) {
+  constexpr sim::Duration kLong = std::chrono::seconds(1);
+  const bool asked = event.type == &ev::worker_store_asked;
+  if (!asked && event.type != &ev::worker_store_answered) return {};
+  const std::string operation = txt(event, "operation");
+  const std::string who = fmt::format("worker rank {} of round {}: {} {}", num(event, "rank"),
+                                      num(event, "round"), operation, txt(event, "key"));
+  if (asked) {
+    if (!ev::is_store_write(operation, event.field("value").text())) return {};
+    const std::string late = ev::is_late_write(event) ? fmt::format("LATE, round {} has begun: ",
+                                                                    num(event, "newest_round"))
+                                                      : "";
+    return late + who + " " + txt(event, "value");
+  }
+  const sim::Duration took(num(event, "took"));
+  const std::string result = txt(event, "result");
+  if (result.starts_with("failed") || result == "timed out") return who + " " + result;
+  if (took < kLong || !ev::is_store_write(operation, "")) return {};
+  return fmt::format("{} answered after {} s, in round {}", who, seconds(took),
+                     num(event, "newest_round"));
+}
+
 std::string world_phrase(const sim::Event& event) {
   if (event.type == &wev::node_crashed) return "*** the machine crashes ***";
   if (event.type == &wev::node_restarted) return "*** the machine is up again ***";
@@ -142,6 +166,7 @@ std::string fault_name(std::string kind) {
 std::string phrase(const sim::Event& event) {
   std::string text = rendezvous_phrase(event);
   if (text.empty()) text = agent_phrase(event);
+  if (text.empty()) text = store_phrase(event);
   if (text.empty()) text = world_phrase(event);
   return text;
 }

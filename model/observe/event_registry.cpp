@@ -7,6 +7,7 @@
 #include "model/observe/pool_events.h"
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
+#include "model/observe/worker_store_events.h"
 
 namespace hooke::model {
 namespace {
@@ -41,6 +42,7 @@ constexpr std::array kAll{
     &events::restart_refused,      &events::job_given_up,
     &events::worker_restarting,    &events::job_rerun,
     &events::pool_leased,          &events::pool_reclaimed,
+    &events::worker_store_asked,   &events::worker_store_answered,
 };
 
 }  // namespace

@@ -27,6 +27,7 @@ void ProcessGroup::init(const ProcessGroupOptions& options) {
   target.variant = options.variant;
   target.reply_limit = options.reply_limit;
   std::shared_ptr<Store> store = connect_tcp_store(ports_, target, options.planted);
+  if (options.around) store = options.around(launch, std::move(store));
   if (agent_serves &&
       (options.restart_count_prefix || prefixes_keys_with_the_restart_count(options.variant))) {
     store = make_prefix_store("/worker/attempt_" + std::to_string(launch.elastic->restart_count),

@@ -4,6 +4,7 @@
 // is_initialized, get_rank, get_backend, destroy_process_group). Collectives are not in it.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,8 @@ struct ProcessGroupOptions {
   /// nullopt: as the variant does.
   std::optional<sim::Duration> reply_limit{};
   PlantedSet planted{};
+  /// Puts something between this process and the connection to its store; null: nothing.
+  std::function<std::shared_ptr<Store>(const LaunchEnvironment&, std::shared_ptr<Store>)> around{};
 };
 
 class ProcessGroup {

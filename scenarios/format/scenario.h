@@ -118,6 +118,8 @@ struct WorkersPlan {
   std::optional<Duration> peer_abort = 60s;
   /// How long a worker takes to end after SIGTERM; 0: dies of the default action.
   Duration slow_stop{};
+  /// What workers ask of their store is on the trace, whose hash is another one then.
+  bool trace_store = false;
   /// Programs of single workers, "node" or "node/local_rank"; they apply to the first incarnation
   /// only unless the key ends in "/*".
   std::map<std::string, WorkerProgram> overrides;

@@ -161,7 +161,7 @@ void check_override(const std::string& key, const Place& place, const NodeNames&
 }  // namespace
 
 WorkersPlan load_workers(const Place& place, const NodeNames& names) {
-  place.object({"per_node", "program", "peer_abort", "slow_stop", "overrides"});
+  place.object({"per_node", "program", "peer_abort", "slow_stop", "trace_store", "overrides"});
   WorkersPlan plan;
   if (place.has("per_node")) plan.per_node = place.at("per_node").integer(1, kWorkersPerNodeMax);
   plan.program = load_program(place.at("program"));
@@ -174,6 +174,7 @@ WorkersPlan load_workers(const Place& place, const NodeNames& names) {
     }
   }
   if (place.has("slow_stop")) plan.slow_stop = place.at("slow_stop").duration();
+  if (place.has("trace_store")) plan.trace_store = place.at("trace_store").truth();
   if (!place.has("overrides")) return plan;
   for (const auto& [key, value] : place.at("overrides").members()) {
     check_override(key, value, names, plan.per_node);

@@ -173,6 +173,7 @@ ordered_json workers_json(const WorkersPlan& plan) {
     put(out, "peer_abort", *plan.peer_abort, *usual.peer_abort);
   }
   put(out, "slow_stop", plan.slow_stop, usual.slow_stop);
+  put(out, "trace_store", plan.trace_store, usual.trace_store);
   for (const auto& [key, program] : plan.overrides) out["overrides"][key] = program_json(program);
   return out;
 }

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <set>
 
+#include "model/observe/worker_store_events.h"
 #include "scenarios/simulated/timeline.h"
 #include "sim/world/world_events.h"
 
@@ -147,6 +148,7 @@ void CauseRecorder::on_event(const sim::Event& event) {
     const bool carried_out =
         event.type == &world::events::fault_injected || event.type == &world::events::node_crashed;
     if (carried_out && event.at == last_fault_) return;
+    line.late = model::events::is_late_write(event);
     if (event.node.value < node_names_.size()) line.told.node = node_names_[event.node.value];
   }
   line.told.at = line.told.until = event.at;
@@ -208,7 +210,8 @@ std::optional<CausalStory> causes_of_failure(const scenario::Scenario& scenario,
     }
   }
   for (std::size_t i = 0; i < end; ++i) {
-    if (lines[i].fault) slice.insert(i);
+    // A late write is no cause of its reader's event: the store is between them.
+    if (lines[i].fault || lines[i].late) slice.insert(i);
   }
   CausalStory story{violation->witness, violation->at, {}};
   std::vector<CauseLine> told;

@@ -19,6 +19,7 @@ class CauseRecorder final : public kernel::TraceSink {
     std::uint64_t event = 0;
     CauseLine told;
     bool fault = false;  ///< the timeline did it
+    bool late = false;   ///< a worker writes to a store although its round is over
   };
 
   /// `node_names` in the order of the scenario.

@@ -19,7 +19,19 @@ void Roster::on_event(const sim::Event& event) {
   } else if (event.type == &model::events::worker_started) {
     worker_started(event);
   } else if (event.type == &model::events::rendezvous_joined) {
-    if (event.field("rank").number() == 0) rank0_ = event.node;
+    joined(event);
+  }
+}
+
+void Roster::joined(const sim::Event& event) {
+  if (event.field("rank").number() == 0) rank0_ = event.node;
+  const std::string_view run_id = event.field("run_id").text();
+  const std::int64_t round = event.field("round").number();
+  const auto known = newest_rounds_.find(run_id);
+  if (known == newest_rounds_.end()) {
+    newest_rounds_.emplace(run_id, round);
+  } else {
+    known->second = std::max(known->second, round);
   }
 }
 
@@ -65,6 +77,12 @@ std::optional<std::int64_t> Roster::round_of(sim::NodeId node, sim::Pid worker) 
     }
   }
   return std::nullopt;
+}
+
+std::optional<std::int64_t> Roster::newest_round(const std::string& run_id) const {
+  const auto known = newest_rounds_.find(run_id);
+  if (known == newest_rounds_.end()) return std::nullopt;
+  return known->second;
 }
 
 }  // namespace hooke::scenario

@@ -2,8 +2,10 @@
 // What is where right now, read off the trace: living agents and workers, and the node that holds
 // rank 0. Roles and worker faults of a scenario are resolved with it at the moment of acting.
 
+#include <functional>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,12 +30,15 @@ class Roster final : public kernel::TraceSink {
   [[nodiscard]] std::optional<sim::NodeId> rank0() const { return rank0_; }
   /// The round for which an agent started this living worker; nullopt: none has said so yet.
   [[nodiscard]] std::optional<std::int64_t> round_of(sim::NodeId node, sim::Pid worker) const;
+  /// The latest round of this job that an agent has joined; nullopt: none yet.
+  [[nodiscard]] std::optional<std::int64_t> newest_round(const std::string& run_id) const;
 
  private:
   struct Worker {
     sim::Pid pid{};
     std::int64_t round = 0;
   };
+  void joined(const sim::Event& event);
   void worker_started(const sim::Event& event);
   void process_ended(const sim::Event& event);
 
@@ -43,6 +48,7 @@ class Roster final : public kernel::TraceSink {
   /// not end a worker, have several of one local rank.
   std::map<std::pair<sim::NodeId, std::int64_t>, std::vector<Worker>> workers_;
   std::optional<sim::NodeId> rank0_;
+  std::map<std::string, std::int64_t, std::less<>> newest_rounds_;  ///< by run id
 };
 
 }  // namespace hooke::scenario

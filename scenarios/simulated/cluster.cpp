@@ -321,6 +321,10 @@ WorkerConditions Cluster::conditions(sim::Ports& ports, sim::NodeId node, std::i
   conditions.round = [this, node, pid = ports.processes.self()] {
     return roster_.round_of(node, pid);
   };
+  conditions.trace_store = scenario_.workers.trace_store;
+  conditions.newest_round = [this](const std::string& run_id) {
+    return roster_.newest_round(run_id);
+  };
   return conditions;
 }
 

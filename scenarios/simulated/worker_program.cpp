@@ -9,6 +9,7 @@
 #include "model/observe/python_error.h"
 #include "model/observe/trace_events.h"
 #include "model/timer/kinds/timer_registry.h"
+#include "model/worker/traced_store.h"
 #include "sim/port/check.h"
 
 namespace hooke::scenario {
@@ -136,16 +137,30 @@ std::string WorkerRun::variable(const std::string& name) const {
   return found == environment.end() ? std::string() : found->second;
 }
 
+model::ProcessGroupOptions WorkerRun::group_options() {
+  model::ProcessGroupOptions options;
+  options.variant = conditions_.variant;
+  options.restart_count_prefix = conditions_.restart_count_prefix;
+  // What aborts a collective whose peer is gone does not wait for the machine of its store either.
+  options.reply_limit = conditions_.peer_abort;
+  options.planted = conditions_.planted;
+  if (!conditions_.trace_store) return options;
+  options.around = [this](const model::LaunchEnvironment& launch,
+                          std::shared_ptr<model::Store> store) {
+    const std::string run_id = launch.elastic ? launch.elastic->run_id : "";
+    const auto own = [this] { return conditions_.round().value_or(-1); };
+    const auto newest = [this, own, run_id] {
+      const auto known = conditions_.newest_round ? conditions_.newest_round(run_id) : std::nullopt;
+      return known.value_or(own());
+    };
+    return model::make_traced_store(ports_, {run_id, launch.rank, own, newest}, std::move(store));
+  };
+  return options;
+}
+
 bool WorkerRun::init() {
   try {
-    model::ProcessGroupOptions options;
-    options.variant = conditions_.variant;
-    options.restart_count_prefix = conditions_.restart_count_prefix;
-    // What aborts a collective whose peer is gone does not wait for the machine of its store
-    // either.
-    options.reply_limit = conditions_.peer_abort;
-    options.planted = conditions_.planted;
-    group_.init(options);
+    group_.init(group_options());
     holdings_.hold(kGroup, [this] {
       linger();
       group_.destroy();

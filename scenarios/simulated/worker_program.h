@@ -47,6 +47,11 @@ struct WorkerConditions {
   /// message carries. It makes every written value unique. nullopt: no agent has said yet whose
   /// this worker is.
   std::function<std::optional<std::int64_t>()> round;
+  /// See WorkersPlan.
+  bool trace_store = false;
+  /// The latest round of this job that an agent has joined, of which the harness knows, too; null or
+  /// nullopt: not known.
+  std::function<std::optional<std::int64_t>(const std::string& run_id)> newest_round;
 };
 
 /// What the worker `local_rank` of `node` runs when it has been started `incarnation` times before.
@@ -77,6 +82,7 @@ class WorkerRun {
   void linger();
   bool init();
   std::int64_t round();
+  [[nodiscard]] model::ProcessGroupOptions group_options();
   bool find_peers();
   bool collective(Duration work);
   /// A step on the timer file; false when it raised.

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "model/observe/trace_events.h"
+#include "model/observe/worker_store_events.h"
 
 namespace hooke::report {
 namespace {
@@ -55,6 +56,38 @@ TEST(Timeline, of_a_span_begins_and_ends_with_it) {
   EXPECT_THAT(text, HasSubstr("2.000 s"));
   EXPECT_THAT(text, Not(HasSubstr("1.000 s")));
   EXPECT_THAT(text, Not(HasSubstr("3.000 s")));
+}
+
+/// The phrase for a request of rank 1 of round 0 while this round is the newest.
+std::string asked(std::int64_t newest_round, const char* operation, const char* value) {
+  const std::array<sim::FieldValue, 7> fields{"job", 1, 0, newest_round, operation, "k", value};
+  sim::Event event;
+  event.type = &model::events::worker_store_asked;
+  event.fields = fields;
+  return phrase(event);
+}
+
+std::string answered(const char* operation, const char* result, sim::Duration took) {
+  const std::array<sim::FieldValue, 8> fields{"job", 1, 0, 1, operation, "k", result, took};
+  sim::Event event;
+  event.type = &model::events::worker_store_answered;
+  event.fields = fields;
+  return phrase(event);
+}
+
+TEST(Timeline, tells_what_a_worker_writes_and_whether_its_round_is_over) {
+  EXPECT_EQ(asked(0, "set", "v"), "worker rank 1 of round 0: set k v");
+  EXPECT_EQ(asked(2, "set", "v"), "LATE, round 2 has begun: worker rank 1 of round 0: set k v");
+  EXPECT_EQ(asked(2, "get", ""), "") << "reads are for machines";
+  EXPECT_EQ(asked(2, "add", "0"), "") << "that is a read";
+}
+
+TEST(Timeline, tells_answers_that_took_long_or_did_not_come) {
+  EXPECT_EQ(answered("set", "ok", 10ms), "");
+  EXPECT_EQ(answered("set", "ok", 2s),
+            "worker rank 1 of round 0: set k answered after 2.000 s, in round 1");
+  EXPECT_EQ(answered("wait", "ok", 2s), "") << "a wait may take long";
+  EXPECT_EQ(answered("wait", "timed out", 2s), "worker rank 1 of round 0: wait k timed out");
 }
 
 TEST(Timeline, that_is_not_cut_has_a_column_for_every_node) {

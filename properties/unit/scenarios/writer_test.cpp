@@ -164,6 +164,7 @@ class Draw {
     if (coin()) plan.peer_abort = span();
     if (number(0, 4) == 0) plan.peer_abort.reset();
     if (coin()) plan.slow_stop = span();
+    plan.trace_store = coin();
     for (const NodePlan& node : scenario.cluster.nodes) {
       if (coin()) continue;
       std::string key = node.id;

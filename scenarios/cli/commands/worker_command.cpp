@@ -123,6 +123,7 @@ int run_worker() {
     conditions.timers = model::TimerRegistry::with_builtins().create(
         model::PluginChoice::parse(plan.protocol.agent.timer));
     conditions.round = [round] { return round; };
+    conditions.trace_store = plan.workers.trace_store;
     const int code = scenario::WorkerRun(ports, std::move(conditions)).run();
     ports.trace.emit(scenario::events::worker_exits, {code});
     return code;

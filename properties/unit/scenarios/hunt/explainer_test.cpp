@@ -100,6 +100,19 @@ TEST(CausalStory, FollowsTheCausesFromTheViolationToTheBeginning) {
   EXPECT_NE(story->witness.find("process_group"), std::string::npos);
 }
 
+TEST(CausalStory, TellsOfLateWrites) {
+  Court court;
+  const Scenario scenario = library("workers/late-write-of-an-orphan");
+  const auto story = causes_of_failure(scenario, court.options(scenario, "safety.round_isolation"),
+                                       court.runner());
+  ASSERT_TRUE(story.has_value());
+  const auto late = [](const CauseLine& line) {
+    return line.node == "b" && line.what == "worker.store_asked";
+  };
+  EXPECT_EQ(std::count_if(story->lines.begin(), story->lines.end(), late), 1)
+      << "the one write of the worker that is left over";
+}
+
 TEST(CausalStory, TellsOfASilenceTheLastThatWasHeardOfThoseItNames) {
   Court court;
   const Scenario scenario = library("known_issues/incident-01-dead-participant");
