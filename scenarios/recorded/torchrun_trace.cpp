@@ -48,13 +48,15 @@ void TorchrunLogReader::take(std::string_view line, std::size_t number) {
   now_ = std::max(now_, at);
   if (in_settings_ && launcher) return take_setting(parts->words);
   in_settings_ = false;
+  // Whatever it says first: an agent begins before it does anything.
+  if (!launched_ && parts->source.starts_with("torch/distributed/elastic/")) take_launched();
   if (parts->source == "torch/distributed/elastic/agent/server/api.py") {
     take_agent(*parts);
   } else if (parts->source == "torch/distributed/elastic/multiprocessing/api.py") {
     take_workers(parts->words);
   } else if (parts->source == "torch/distributed/elastic/rendezvous/dynamic_rendezvous.py") {
     tell_started();
-    if (launched_) take_rendezvous(parts->words);
+    take_rendezvous(parts->words);
   } else {
     take_other(parts->words);
   }
@@ -130,9 +132,7 @@ void TorchrunLogReader::take_agent(const TorchrunLine& line) {
     start_workers();
   } else if (!words.empty()) {
     tell_started();
-    if (says("] starting workers for entrypoint")) {
-      if (!launched_) take_launched();
-    } else if (says("] Rendezvous'ing worker group")) {
+    if (says("] Rendezvous'ing worker group")) {
       if (workers_.empty()) return;
       workers_end(-static_cast<int>(sim::Signal::term), true);
       emit(ev::group_state, {std::string("STOPPED"), restarts_});
@@ -185,7 +185,6 @@ void TorchrunLogReader::take_ending(std::string_view words) {
 
 /// The agent has joined its round: its ranks, and its workers as soon as their numbers are known.
 void TorchrunLogReader::start_workers() {
-  if (!launched_) take_launched();
   restarts_ = number_after(result_["restart_count"], "").value_or(0);
   const std::int64_t rank = number_after(result_["group_rank"], "").value_or(0);
   size_ = number_after(result_["group_world_size"], "").value_or(1);

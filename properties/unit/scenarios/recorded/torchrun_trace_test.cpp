@@ -149,6 +149,18 @@ TEST(TorchrunTrace, of_two_agents_in_one_file_is_refused) {
   EXPECT_THAT(refusal({both.path()}), HasSubstr(": line 63: expected the log of one agent"));
 }
 
+/// Lines may be lost: whatever comes first, the agent begins before it.
+TEST(TorchrunTrace, of_which_lines_are_lost_begins_all_the_same) {
+  const std::string whole = contents(logs("torchrun_clean")[0]);
+  const std::size_t lost = whole.find('\n', whole.find("duplicate_stderr_filters")) + 1;
+  for (const char* const rest : {"] worker group successfully finished", "' has joined round 0"}) {
+    const std::size_t from = whole.rfind('\n', whole.find(rest)) + 1;
+    ASSERT_GT(from, lost) << rest;
+    const LogFile cut("", whole.substr(0, lost) + whole.substr(from));
+    EXPECT_THAT(judged_logs({cut.path()}).assumptions, Not(IsEmpty())) << rest;
+  }
+}
+
 TEST(TorchrunTrace, of_anything_else_is_refused) {
   const LogFile other("", "Epoch 1: loss 0.3\n");
   EXPECT_THAT(refusal({other.path()}), HasSubstr(": line 1: expected a trace of hooke"));
