@@ -4,6 +4,7 @@
 #include <chrono>
 #include <iomanip>
 #include <regex>
+#include <set>
 #include <sstream>
 
 namespace hooke::interop {
@@ -166,6 +167,36 @@ TEST(WorkersOfAnAgent, are_as_many_as_torchruns) {
           EXPECT_EQ(hooke.end, torchrun.end) << number << hooke.output << torchrun.output;
           EXPECT_EQ(sizes(hooke.output), sizes(torchrun.output)) << number;
           EXPECT_EQ(torchrun.end == 0, !sizes(torchrun.output).empty()) << number;
+        });
+  }
+}
+
+// ---- failures -----------------------------------------------------------------------------------
+
+/// What the events of the first failure say of its cause, without blanks and escapes.
+std::set<std::string> error_traits_in(const std::string& output) {
+  std::set<std::string> out;
+  const std::regex traits("errorTraits[^}]*\\}");
+  for (std::sregex_iterator found(output.begin(), output.end(), traits), end; found != end;
+       ++found) {
+    std::string text = found->str();
+    std::erase_if(text, [](char c) { return c == ' ' || c == '\\'; });
+    out.insert(text);
+  }
+  return out;
+}
+
+TEST(ErrorTraits, of_a_first_failure_are_those_of_torchrun) {
+  for (const bool by_signal : {false, true}) {
+    with_both(
+        [&](const fs::path&) {
+          return OneAgent{shell(by_signal ? "kill -9 $$$$" : "exit 3",
+                                {"--standalone", "--event-log-handler=console"})};
+        },
+        [&](const Seen& hooke, const Seen& torchrun) {
+          const auto theirs = error_traits_in(torchrun.output);
+          EXPECT_EQ(theirs.empty(), by_signal) << torchrun.output;
+          EXPECT_EQ(error_traits_in(hooke.output), theirs) << hooke.output;
         });
   }
 }

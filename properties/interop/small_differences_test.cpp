@@ -22,10 +22,12 @@ std::vector<std::string> exit_codes_in(const std::string& output) {
   return out;
 }
 
+/// Both programs put the local rank into arguments, and make one dollar of two (string.Template).
 TEST(SmallDifferences, the_block_of_failures_says_how_a_worker_ended_letter_by_letter) {
-  for (const char* const program : {"exit 3", "kill -9 $$"}) {
+  for (const char* const program : {"exit 3", "kill -9 $$$$"}) {
     with_both(runs(program), [](const Seen& hooke, const Seen& torchrun) {
       EXPECT_EQ(exit_codes_in(torchrun.output).size(), 1U) << torchrun.output;
+      EXPECT_THAT(torchrun.output, testing::ContainsRegex("exitcode  : (3|-9) "));
       EXPECT_EQ(exit_codes_in(hooke.output), exit_codes_in(torchrun.output));
     });
   }
