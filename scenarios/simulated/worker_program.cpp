@@ -261,23 +261,31 @@ bool WorkerRun::meet(const std::string& key) {
   return complete;
 }
 
+model::TimerClient& WorkerRun::timer_client(sim::Signal signal) {
+  HOOKE_CHECK(conditions_.timers != nullptr, "a step on a timer knows how it is asked for");
+  std::unique_ptr<model::TimerClient>& client = timer_clients_[signal];
+  if (client == nullptr) {
+    client = conditions_.timers->client(ports_, conditions_.variant, signal);
+  }
+  return *client;
+}
+
 bool WorkerRun::use_timer(const WorkerStep& step) {
   if (conditions_.timers == nullptr)
     conditions_.timers = model::TimerRegistry::with_builtins().create({"file", {}});
   try {
     if (step.kind == WorkerStep::Kind::acquire || step.kind == WorkerStep::Kind::release) {
       const auto signal = static_cast<sim::Signal>(static_cast<int>(step.code));
-      const auto client = conditions_.timers->client(ports_, conditions_.variant, signal);
+      model::TimerClient& client = timer_client(signal);
       const std::string name = kTimer + step.text;
       if (step.kind == WorkerStep::Kind::release) {
-        client->release(step.text);
+        client.release(step.text);
         holdings_.forget(name);
       } else {
-        client->acquire(step.text, ports_.clock.wall_now() + step.span);
+        client.acquire(step.text, ports_.clock.wall_now() + step.span);
         if (!holdings_.holds(name)) {
-          holdings_.hold(name, [this, signal, scope = step.text] {
-            conditions_.timers->client(ports_, conditions_.variant, signal)->release(scope);
-          });
+          holdings_.hold(
+              name, [this, signal, scope = step.text] { timer_client(signal).release(scope); });
         }
       }
     } else {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -87,6 +88,9 @@ class WorkerRun {
   bool collective(Duration work);
   /// A step on the timer file; false when it raised.
   bool use_timer(const WorkerStep& step);
+  /// One for each signal as long as this process lives, as after PyTorch's timer.configure(): an
+  /// agent asks a connection whose process it is.
+  model::TimerClient& timer_client(sim::Signal signal);
   /// A step on heartbeats; false when the environment means nothing.
   bool beat(const std::string& what);
   /// True when all ranks have come to `key`; false when a peer stays away for longer than
@@ -110,7 +114,8 @@ class WorkerRun {
   std::unique_ptr<model::HeartbeatClient> heartbeat_;  ///< null before the first step on it
   model::ProcessGroup group_;
   std::unique_ptr<model::SignalFile> signals_;  ///< null before the first step on it
-  model::Holdings holdings_;                    ///< gives back what is above
+  std::map<sim::Signal, std::unique_ptr<model::TimerClient>> timer_clients_;
+  model::Holdings holdings_;  ///< gives back what is above
   std::string run_id_;
   std::string incarnation_;
   std::int64_t groups_ = 0;  ///< begun by this process so far
