@@ -149,7 +149,9 @@ std::optional<json> plain_json(std::string_view text) {
   Builder builder;
   constexpr unsigned kHow = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
   if (reader.Parse<kHow>(stream, builder).IsError()) return std::nullopt;
-  return builder.take();
+  json read = builder.take();
+  if (!read.is_structured()) return std::nullopt;
+  return read;
 }
 
 json json_or_discarded(const std::string& text) {

@@ -10,9 +10,9 @@
 
 namespace hooke::model {
 
-/// What `json::parse(text)` makes of a text, read by RapidJSON. Nullopt where that library has to be
-/// asked, for right and wrong texts: escapes by number, zero bytes, fractions, numbers of more than
-/// 64 bits, and what is no JSON.
+/// What `json::parse(text)` makes of an object or an array, read by RapidJSON. Nullopt where that
+/// library has to be asked, for right and wrong texts: a value of another kind, escapes by number,
+/// zero bytes, fractions, numbers of more than 64 bits, and what is no JSON.
 std::optional<nlohmann::json> plain_json(std::string_view text);
 
 /// `json::parse(text, nullptr, false)`: a value that is_discarded() where the text is no JSON.

@@ -20,8 +20,6 @@ const std::vector<std::string>& plain_texts() {
       R"(["\"\\\/\b\f\n\r\t", "eight or more characters in a row, then a quote \" and more"])",
       R"([123456789012345678,-123456789012345678,0,-0])",
       "[18446744073709551615,-9223372036854775808]",
-      "12",
-      R"("text")",
       "[\"\xc3\xa4\"]",
       std::string(1000, '[') + std::string(1000, ']'),
   };
@@ -31,6 +29,9 @@ const std::vector<std::string>& plain_texts() {
 const std::vector<std::string>& other_texts() {
   static const std::vector<std::string> kTexts{
       "",
+      "12",
+      "null",
+      R"("text")",
       "{",
       "[1,]",
       "[1 2]",
