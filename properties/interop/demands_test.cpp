@@ -42,8 +42,8 @@ std::set<std::string> scenarios_for_both_worlds() {
   std::set<std::string> out;
   for (std::string line; std::getline(page, line);) {
     if (!line.starts_with("| ")) continue;
-    const std::size_t first = line.find(" | ");
-    const std::string cell = line.substr(first + 3, line.find(" | ", first + 3) - first - 3);
+    const std::size_t first = line.find('|', 1) + 1;  // an empty cell is a blank
+    const std::string cell = line.substr(first, line.find('|', first) - first);
     for (std::sregex_iterator each(cell.begin(), cell.end(), name), end; each != end; ++each) {
       out.insert((*each)[1]);
     }
