@@ -161,7 +161,7 @@ void set_logs_by(const StateRecord& record, std::vector<AgentTrace>& agents) {
 }
 
 void add_heartbeats(const StateRecord& record, AgentTrace& agent) {
-  if (!agent.is_log || agent.exit_code || agent.shows_life) return;
+  if (!agent.is_log || agent.exit_code) return;
   for (const StateSight& sight : record.sights) {
     const auto beat = sight.heartbeats.find(agent.descriptor);
     if (beat == sight.heartbeats.end()) continue;
