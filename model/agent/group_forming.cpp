@@ -8,12 +8,12 @@
 
 #include "model/agent/elastic_agent.h"
 #include "model/agent/rank_assignment.h"
-#include "model/agent/stepping_store.h"
 #include "model/observe/python_error.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/core/bootstrap.h"
 #include "model/rendezvous/core/errors.h"
 #include "model/signals/signal_gate.h"
+#include "model/store/stepping_store.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {

@@ -1,12 +1,12 @@
 // Restarts first, then departures, then the end of the job.
 #include "model/hardened/agent/job_standing.h"
 
-#include "model/agent/stepping_store.h"
 #include "model/hardened/agent/job_budget.h"
 #include "model/observe/restart_events.h"
 #include "model/signals/signal_gate.h"
 #include "model/store/retrying_store.h"
 #include "model/store/short_timeout.h"
+#include "model/store/stepping_store.h"
 
 namespace hooke::model {
 namespace {

@@ -7,6 +7,7 @@
 #include "model/observe/python_error.h"
 #include "model/store/free_port.h"
 #include "model/store/kinds/tcp_stores.h"
+#include "model/store/stepping_store.h"
 
 namespace hooke::model {
 namespace {
@@ -50,7 +51,9 @@ bool Bootstrap::shares_store() const {
 
 RendezvousStoreInfo Bootstrap::exchange(std::int64_t rank, Store& round_store,
                                         std::uint16_t server_port) {
-  return build_store_info(ports_, rank, round_store, local_addr_, server_port);
+  const std::shared_ptr<Store> lent(std::shared_ptr<Store>(), &round_store);
+  return build_store_info(ports_, rank, *make_stepping_store(ports_, lent), local_addr_,
+                          server_port);
 }
 
 std::uint16_t Bootstrap::serve() {

@@ -1,5 +1,5 @@
 // Every call: forward, then one interpreter step.
-#include "model/agent/stepping_store.h"
+#include "model/store/stepping_store.h"
 
 #include "model/signals/signal_gate.h"
 
