@@ -1,10 +1,12 @@
 // Three exchanges over one computation.
 #include "model/agent/rank_assignment.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "model/rendezvous/dynamic/decisions.h"
 #include "model/store/store_helpers.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -20,11 +22,21 @@ std::string role_info_text(const WorkerSpec& spec, std::int64_t group_rank) {
          ", \"local_world_size\": " + std::to_string(spec.local_world_size) + "}";
 }
 
+/// No agent has more workers, and sums of as many stay within 63 bits.
+constexpr std::int64_t kWorkersMax = std::int64_t{1} << 31;
+
+std::int64_t number_of(const json& value) {
+  const auto number = value.get<double>();
+  if (std::abs(number) > double{kWorkersMax}) {
+    throw EscapedPythonError("OverflowError", "no number of workers: " + value.dump());
+  }
+  return value.get<std::int64_t>();
+}
+
 RoleInfo parse_role_info(const Value& value) {
   try {
     const json document = json::parse(value.bytes());
-    return {document.at("role").get<std::string>(),
-            document.at("local_world_size").get<std::int64_t>()};
+    return {document.at("role").get<std::string>(), number_of(document.at("local_world_size"))};
   } catch (const json::exception& error) {
     throw EscapedPythonError("JSONDecodeError", std::string("role info: ") + error.what());
   }
@@ -46,8 +58,8 @@ RankAssignment parse_assignment(const Value& value) {
   try {
     const json document = json::parse(value.bytes());
     if (document.size() != 4) throw EscapedPythonError("ValueError", "assigned ranks are four");
-    return {document.at(0).get<std::int64_t>(), document.at(1).get<std::int64_t>(),
-            document.at(2).get<std::int64_t>(), document.at(3).get<std::int64_t>()};
+    return {number_of(document.at(0)), number_of(document.at(1)), number_of(document.at(2)),
+            number_of(document.at(3))};
   } catch (const json::exception& error) {
     throw EscapedPythonError("JSONDecodeError", std::string("assigned ranks: ") + error.what());
   }
@@ -82,6 +94,7 @@ std::vector<RankAssignment> assign_ranks(const std::vector<RoleInfo>& agents) {
     role_sizes[agent.role] += agent.local_world_size;
   }
   std::map<std::string, std::int64_t> role_next;
+  HOOKE_CHECK(role_sizes.size() <= agents.size(), "an agent has one role");
   std::vector<RankAssignment> out;
   out.reserve(agents.size());
   std::int64_t next = 0;
@@ -90,12 +103,14 @@ std::vector<RankAssignment> assign_ranks(const std::vector<RoleInfo>& agents) {
     next += agent.local_world_size;
     role_next[agent.role] += agent.local_world_size;
   }
+  HOOKE_CHECK(next == world_size && role_next == role_sizes, "every rank is given, and given once");
   return out;
 }
 
 RankAssignment exchange_ranks(const WorkerSpec& spec, Store& store, std::int64_t group_rank,
                               std::int64_t group_world_size) {
   const std::int64_t local = spec.local_world_size;
+  HOOKE_CHECK(local > 0, "an agent has workers");
   if (!counts_in_barriers(spec.variant)) {
     const std::vector<Value> infos =
         synchronize_1_13(store, Value(role_info_text(spec, group_rank)), group_rank,

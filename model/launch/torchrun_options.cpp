@@ -188,30 +188,34 @@ std::vector<sim::Signal> signals(const std::string& text, std::vector<std::strin
   return out;
 }
 
+/// 100 years: a wall clock of today and as long a span fit into 63 bits of nanoseconds.
+constexpr std::int64_t kSecondsMax = 3'155'760'000;
+
 /// What Python's time.sleep() takes, and the agent's assertion before it
 /// (agent/server/api.py:WorkerSpec).
 sim::Duration monitor_interval(double seconds) {
-  constexpr double kLongest = 9.2e9;  // seconds; nanoseconds in 63 bits
-  constexpr const char* kExpected = "more than 0 seconds and less than 292 years";
+  constexpr const char* kExpected = "more than 0 seconds and at most 100 years";
   const auto got = [&] { return std::to_string(seconds); };
   if (std::isnan(seconds)) refuse("monitor-interval", kExpected, got());
   if (seconds <= 0) refuse("monitor-interval", kExpected, got(), "AssertionError");
-  if (seconds > kLongest) refuse("monitor-interval", kExpected, got(), "OverflowError");
+  if (seconds > double{kSecondsMax}) refuse("monitor-interval", kExpected, got(), "OverflowError");
   return std::chrono::duration_cast<sim::Duration>(std::chrono::duration<double>(seconds));
 }
 
 sim::Duration shutdown_timeout(sim::Ports& ports, const std::optional<std::int64_t>& given) {
   if (given) {
-    if (*given < 0) refuse("shutdown-timeout", "at least 0 seconds", std::to_string(*given));
+    if (*given < 0 || *given > kSecondsMax) {
+      refuse("shutdown-timeout", "from 0 seconds to 100 years", std::to_string(*given));
+    }
     return std::chrono::seconds(*given);
   }
   const auto& environment = ports.processes.environment();
   const auto variable = environment.find("TORCH_ELASTIC_SHUTDOWN_TIMEOUT");
   if (variable == environment.end()) return 30s;
   const auto seconds = python_int(variable->second);
-  if (!seconds) {
+  if (!seconds || *seconds > kSecondsMax) {
     throw RefusedOption(
-        "TORCH_ELASTIC_SHUTDOWN_TIMEOUT: expected a whole number of seconds, got \"" +
+        "TORCH_ELASTIC_SHUTDOWN_TIMEOUT: expected whole seconds of at most 100 years, got \"" +
         variable->second + "\"");
   }
   return std::chrono::seconds(std::max<std::int64_t>(*seconds, 0));  // no sign is refused here

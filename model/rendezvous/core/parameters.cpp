@@ -1,12 +1,16 @@
 // Typed access to configuration texts.
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <stdexcept>
 
 #include "model/rendezvous/core/handler.h"
 
 namespace hooke::model {
 namespace {
+
+/// A wall clock of today and as long a span fit into 63 bits of nanoseconds.
+constexpr sim::Duration kLongest = std::chrono::hours(24) * 36'525;
 
 std::optional<std::int64_t> to_integer(std::string text) {
   const std::size_t first = text.find_first_not_of(" \t");
@@ -79,13 +83,20 @@ std::optional<sim::Duration> RendezvousParameters::get_as_seconds(const std::str
     std::string_view suffix;
     sim::Duration length;
   };
+  const auto span = [&](std::int64_t number, sim::Duration unit) -> sim::Duration {
+    if (std::abs(std::chrono::duration<double>(unit).count() * static_cast<double>(number)) <=
+        std::chrono::duration<double>(kLongest).count())
+      return number * unit;
+    throw std::invalid_argument("the rendezvous configuration option \"" + key +
+                                "\" is longer than 100 years: \"" + *value + "\"");
+  };
   for (const Unit& unit : {Unit{"ns", 1ns}, Unit{"us", 1us}, Unit{"ms", 1ms}, Unit{"s", 1s}}) {
     if (!value->ends_with(unit.suffix)) continue;
     if (const auto number = to_integer(value->substr(0, value->size() - unit.suffix.size()))) {
-      return *number * unit.length;
+      return span(*number, unit.length);
     }
   }
-  return *get_as_int(key) * sim::Duration(1s);
+  return span(*get_as_int(key), 1s);
 }
 
 }  // namespace hooke::model

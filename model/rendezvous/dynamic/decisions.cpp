@@ -3,6 +3,7 @@
 #include "model/rendezvous/dynamic/decisions.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "model/rendezvous/core/errors.h"
 #include "model/rendezvous/core/settings.h"
@@ -216,6 +217,9 @@ void Decisions::complete(RendezvousState& state) const {
 void Decisions::participant_removed(RendezvousState& state) const {
   if (state.complete) {
     if (!state.participants.empty()) return;
+    if (state.round == std::numeric_limits<std::int64_t>::max()) {
+      throw EscapedPythonError("OverflowError", "no round follows " + std::to_string(state.round));
+    }
     state.complete = false;
     ++state.round;
   } else if (count(state) < enough_nodes()) {

@@ -34,7 +34,9 @@ std::string list_of(const std::vector<Item>& items, Text text) {
 }
 
 std::int64_t integer_of(const json& value, const std::string& place) {
-  if (!value.is_number_integer()) refuse(place + " must be a whole number");
+  const bool small =
+      value.is_number_integer() && std::abs(value.get<double>()) <= double{kLargestLegacyNumber};
+  if (!small) refuse(place + " must be a whole number of at most 53 bits");
   return value.get<std::int64_t>();
 }
 
@@ -126,7 +128,7 @@ std::int64_t parse_legacy_version(std::string_view text, std::string_view place)
   std::int64_t version = 0;
   const char* const end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, version);
-  if (read.ec != std::errc() || read.ptr != end || version < 0)
+  if (read.ec != std::errc() || read.ptr != end || version < 0 || version > kLargestLegacyNumber)
     refuse(std::string(place) + " must be a whole number in digits, not \"" + std::string(text) +
            "\"");
   return version;

@@ -10,6 +10,9 @@
 
 namespace hooke::model {
 
+/// The largest number that is read from etcd. A JSON number holds it, and the one that follows.
+constexpr std::int64_t kLargestLegacyNumber = (std::int64_t{1} << 53) - 2;
+
 struct LegacyState {
   enum class Status : unsigned char { setup, joinable, frozen, final_, closed };
   Status status = Status::setup;

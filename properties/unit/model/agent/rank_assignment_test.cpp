@@ -178,11 +178,13 @@ TEST(RankAssignment, torch_1_13_gathers_everything_at_every_agent_under_joined_u
 }
 
 TEST(RankAssignment, foreign_values_escape_as_python_errors) {
-  const std::map<std::string, std::string> expected{{"[0, 1, 0]", "ValueError"},
-                                                    {"[0, 1, 0, 1, 1]", "ValueError"},
-                                                    {"[0, 1", "JSONDecodeError"},
-                                                    {"\xff\xfe", "JSONDecodeError"},
-                                                    {"", "JSONDecodeError"}};
+  const std::map<std::string, std::string> expected{
+      {"[0, 1, 0]", "ValueError"},
+      {"[0, 1, 0, 1, 1]", "ValueError"},
+      {"[9223372036854775807, 1, 0, 1]", "OverflowError"},
+      {"[0, 1", "JSONDecodeError"},
+      {"\xff\xfe", "JSONDecodeError"},
+      {"", "JSONDecodeError"}};
   for (const auto& [value, error] : expected) {
     Exchange exchange({{"default", 1}, {"default", 1}});
     exchange.job.store(1)->values["torchelastic/assigned_ranks/1"] = Value(value);

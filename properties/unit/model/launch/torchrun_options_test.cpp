@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "properties/unit/sim/world/test_world.h"
 
@@ -104,6 +105,12 @@ TEST(RefusedOptions, have_the_class_of_the_exception_that_ends_torchrun) {
   EXPECT_EQ(interval(NAN), "ValueError");
   EXPECT_EQ(interval(INFINITY), "OverflowError");
   EXPECT_EQ(interval(1e9), "");
+  EXPECT_EQ(interval(4e9), "OverflowError");
+  for (const std::int64_t seconds : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()}) {
+    EXPECT_NE(refused_with([&](TorchrunOptions& options) { options.shutdown_timeout = seconds; }),
+              "")
+        << seconds;
+  }
   EXPECT_EQ(refused_with([](TorchrunOptions& options) { options.nproc_per_node = "0"; }),
             "AssertionError");
   EXPECT_EQ(refused_with([](TorchrunOptions& options) { options.max_restarts = -1; }),

@@ -46,7 +46,7 @@ TEST(LegacyState, what_a_stranger_has_written_is_refused_with_its_place) {
   EXPECT_THAT(refusal(R"({"status": "open"})"), HasSubstr("/status must be"));
   EXPECT_THAT(refusal(R"({"status": "joinable", "version": 1})"),
               HasSubstr("/version must be a text"));
-  for (const char* version : {"", "-1", " 1", "1a", "9223372036854775808"}) {
+  for (const char* version : {"", "-1", " 1", "1a", "9223372036854775808", "9223372036854775807"}) {
     EXPECT_THAT(refusal(R"({"status": "closed", "version": ")" + std::string(version) + "\"}"),
                 HasSubstr("/version must be a whole number in digits, not"));
   }
@@ -59,6 +59,9 @@ TEST(LegacyState, what_a_stranger_has_written_is_refused_with_its_place) {
   EXPECT_THAT(
       refusal(R"({"status": "final", "version": "1", "participants": [0], "keep_alives": ["k"]})"),
       HasSubstr("/num_workers_waiting is missing"));
+  EXPECT_THAT(refusal(R"({"status": "final", "version": "1", "participants": [0],)"
+                      R"( "keep_alives": ["k"], "num_workers_waiting": 9223372036854775807})"),
+              HasSubstr("/num_workers_waiting must be a whole number of at most 53 bits"));
 }
 
 }  // namespace

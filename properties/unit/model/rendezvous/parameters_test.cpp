@@ -46,6 +46,11 @@ TEST(RendezvousParameters, are_seconds_unless_a_unit_says_otherwise) {
   EXPECT_EQ(with("5s").get_as_seconds("key"), sim::Duration(5s));
   EXPECT_EQ(with("500ms").get_as_seconds("key"), sim::Duration(500ms));
   EXPECT_THROW(static_cast<void>(with("5m").get_as_seconds("key")), std::invalid_argument);
+  EXPECT_EQ(with("3000000000").get_as_seconds("key"), sim::Duration(3'000'000'000s));
+  for (const char* too_long : {"9300000000", "-9300000000", "9223372036854775807", "4000000000s"}) {
+    EXPECT_THROW(static_cast<void>(with(too_long).get_as_seconds("key")), std::invalid_argument)
+        << too_long;
+  }
 }
 
 }  // namespace
