@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/worker/failure_summary.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -91,6 +92,7 @@ void AgentReports::record(const Words& words) const {
 }
 
 void AgentReports::started(std::vector<sim::Pid> workers) {
+  HOOKE_CHECK(std::ssize(workers) == spec_.local_world_size, "every worker is started");
   workers_ = std::move(workers);
   if (!records_durations(spec_.variant)) return;
   for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
@@ -110,6 +112,7 @@ void AgentReports::looked(WorkerState state, std::int64_t remaining_restarts) co
 
 void AgentReports::ended(const RunResult& result, std::int64_t remaining_restarts,
                          sim::Duration total_run_time) const {
+  HOOKE_CHECK(total_run_time >= sim::Duration::zero(), "a run ends after its begin");
   total_run_time_ = std::chrono::floor<std::chrono::seconds>(total_run_time).count();
   if (metrics().wanted()) {
     const std::string prefix = "workers." + spec_.role + ".";

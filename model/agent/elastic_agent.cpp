@@ -127,10 +127,13 @@ std::optional<RunResult> ElasticAgent::look_at_the_others() {
 void ElasticAgent::follow(const char* cause) {
   if (cause == nullptr) return;
   ++attempt_.incarnation;
+  HOOKE_CHECK(attempt_.incarnation > 0, "incarnations are counted upward");
   restart_workers(cause);
 }
 
 bool ElasticAgent::goes_on_after(RunResult& result) {
+  HOOKE_CHECK(context_ != nullptr, "workers that were started have a result");
+  HOOKE_CHECK(result.state != WorkerState::healthy, "workers that are healthy go on by themselves");
   const std::int64_t before = kit_.restarts->remaining();  // of this failure
   const bool silent = result.state == WorkerState::unhealthy && !silent_.empty();
   if (silent) result.failures = silent_workers();
@@ -163,6 +166,7 @@ void ElasticAgent::give_up(RunResult& result, bool silent) {
     result.state = WorkerState::failed;
     result.failures = silent_workers();
   }
+  HOOKE_CHECK(result.state != WorkerState::succeeded, "workers that succeeded are not given up");
   enter(WorkerState::failed);  // the group; an UNHEALTHY result counts as success
   if (waits_for_others_after_a_failure(spec_.variant)) static_cast<void>(exit_barrier());
 }
@@ -205,6 +209,9 @@ std::optional<RunResult> ElasticAgent::look_at_heartbeats() {
 ProcessFailures ElasticAgent::silent_workers() const {
   ProcessFailures out;
   for (const auto& [local_rank, silence] : silent_) {
+    HOOKE_CHECK(0 <= local_rank && local_rank < spec_.local_world_size,
+                "a worker is of this agent");
+    HOOKE_CHECK(silence >= 0s, "a silence has begun");
     const auto index = static_cast<std::size_t>(local_rank);
     ProcessFailure failure;
     failure.local_rank = local_rank;
@@ -248,6 +255,8 @@ void ElasticAgent::pause(sim::Duration delay) {
 /// One restart of the budget for all that had failed at this look. The rendezvous is not asked:
 /// the places in it stay taken, and no other agent has to know.
 void ElasticAgent::restart_failed(const ProcessFailures& failures, sim::Duration delay) {
+  HOOKE_CHECK(!failures.empty(), "a worker that failed is restarted");
+  HOOKE_CHECK(kit_.restarts->remaining() >= 0, "no restart is taken that is not left");
   ++attempt_.restart_count;
   reports_.restarts(attempt_.restart_count);
   for (const ProcessFailure& failure : failures) {
@@ -262,6 +271,7 @@ void ElasticAgent::restart_failed(const ProcessFailures& failures, sim::Duration
 }
 
 void ElasticAgent::restart_workers(const char* cause, sim::Duration delay) {
+  HOOKE_CHECK(context_ != nullptr, "workers that were started are restarted");
   ports_.trace.emit(events::group_restarting, {cause, kit_.restarts->remaining(), group_.round});
   reports_.metrics().profile("SimpleElasticAgent._restart_workers", [&] {
     reports_.metrics().profile("LocalElasticAgent._stop_workers", [&] { stop_workers(); });

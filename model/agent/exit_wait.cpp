@@ -18,6 +18,7 @@ std::string_view ExitWait::wait() {
   const sim::MonotonicTime begin = core_.ports.clock.monotonic_now();
   const auto left = [&](std::string_view result) {
     const sim::Duration waited = core_.ports.clock.monotonic_now() - begin;
+    HOOKE_CHECK(waited >= sim::Duration::zero(), "a monotonic clock goes forward");
     core_.ports.trace.emit(events::exit_barrier_left, {run_id, round, result, waited});
     return result;
   };

@@ -36,6 +36,7 @@ RendezvousInfo ElasticAgent::join_round() {
 }
 
 void ElasticAgent::take_place(RendezvousInfo info) {
+  HOOKE_CHECK(info.store != nullptr, "a round has a store");
   std::shared_ptr<Store> store = make_stepping_store(ports_, std::move(info.store));
   RankAssignment ranks;
   reports_.timed("ASSIGN_WORKER_RANKS",
@@ -71,6 +72,7 @@ std::vector<WorkerStart> ElasticAgent::worker_starts() {
 
 void ElasticAgent::start_workers() {
   context_ = kit_.context(ports_, launcher_, spec_, worker_starts());
+  HOOKE_CHECK(context_ != nullptr, "workers are started in a context");
   silent_since_.reset();
   health_check_.start([this] {
     if (silent_since_) return *silent_since_;

@@ -6,6 +6,7 @@
 
 #include "model/heartbeat/heartbeat_client.h"
 #include "model/observe/trace_events.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -35,6 +36,7 @@ void HeartbeatWatch::start(const std::vector<std::int64_t>& ranks) {
   ranks_ = ranks;
   names_.clear();
   for (const std::int64_t rank : ranks) names_.push_back(std::to_string(rank) + "-" + incarnation);
+  HOOKE_CHECK(names_.size() == ranks_.size(), "each worker has a name");
   server_ = nullptr;  // gives the port back first
   server_ = std::make_unique<HeartbeatServer>(
       ports_, plan_->port, make_table({plan_->deadline, plan_->first_beat, looks_}));
@@ -83,6 +85,7 @@ std::vector<std::pair<std::int64_t, sim::Duration>> HeartbeatWatch::look(
     const ProcessContext& workers) {
   std::vector<std::pair<std::int64_t, sim::Duration>> out;
   if (server_ == nullptr) return out;
+  HOOKE_CHECK(plan_.has_value(), "heartbeats are served by a plan");
   forget_ended(workers);
   const std::vector<SilentWorker> silent = server_->look();
   for (std::size_t i = 0; i < names_.size(); ++i) {

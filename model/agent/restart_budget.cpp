@@ -1,11 +1,15 @@
 #include "model/agent/restart_budget.h"
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
 class OwnBudget final : public RestartBudget {
  public:
-  explicit OwnBudget(std::int64_t max_restarts) : remaining_(max_restarts) {}
+  explicit OwnBudget(std::int64_t max_restarts) : remaining_(max_restarts) {
+    HOOKE_CHECK(max_restarts >= 0, "the settings are validated");
+  }
   std::int64_t remaining(std::int64_t) override { return remaining_; }
   std::optional<std::int64_t> spend(std::int64_t) override {
     if (remaining_ <= 0) return std::nullopt;

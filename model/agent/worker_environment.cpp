@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -34,6 +36,7 @@ std::map<std::string, std::string> worker_environment(
     const std::map<std::string, std::string>& given, const WorkerSpec& spec,
     const WorkerGroup& group, const RendezvousHandler& handler, std::int64_t local_rank,
     std::int64_t restart_count, const std::string& error_file) {
+  HOOKE_CHECK(0 <= local_rank && local_rank < spec.local_world_size, "a worker is of this agent");
   std::map<std::string, std::string> out = given;
   for (const auto& [name, value] : spec.environment) out[name] = value;
   const auto put = [&out](const char* name, std::int64_t number) {

@@ -2,6 +2,7 @@
 
 #include "model/agent/worker_environment.h"
 #include "model/observe/python_error.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -34,6 +35,7 @@ void WorkerStarts::make_run_directory() {
     require(ports_.files.make_directories(temporary), temporary);
     parent = make_private(temporary + "/torchelastic_" + drawn);
   }
+  HOOKE_CHECK(run_directory_.empty(), "an agent makes its directory once");
   const std::string name = parent + "/" + handler_.get_run_id() + "_" + drawn;
   const std::string above = name.substr(0, name.rfind('/'));
   require(ports_.files.make_directories(above), above);
@@ -74,6 +76,7 @@ std::map<std::string, std::string> WorkerStarts::environment_of(
 }
 
 std::vector<WorkerStart> WorkerStarts::all(const Attempt& attempt) {
+  HOOKE_CHECK(attempt.restart_count >= 0, "restarts are counted upward");
   std::vector<WorkerStart> workers;
   for (std::int64_t i = 0; i < spec_.local_world_size; ++i) workers.push_back(one(i, attempt));
   for (const std::string& path : filtered_logs(spec_.logs, directory_of(attempt))) {
@@ -83,6 +86,7 @@ std::vector<WorkerStart> WorkerStarts::all(const Attempt& attempt) {
 }
 
 WorkerStart WorkerStarts::one(std::int64_t local_rank, const Attempt& attempt) {
+  HOOKE_CHECK(0 <= local_rank && local_rank < spec_.local_world_size, "a worker is of this agent");
   const std::string directory = directory_of(attempt);
   WorkerStart worker;
   worker.local_rank = local_rank;
@@ -107,6 +111,7 @@ WorkerStart WorkerStarts::one(std::int64_t local_rank, const Attempt& attempt) {
     worker.argv.push_back(
         substitute_macros(argument, {{"local_rank", std::to_string(local_rank)}}));
   }
+  HOOKE_CHECK(!worker.argv.empty(), "a worker has a command");
   heartbeats_.tell(worker.environment, local_rank);
   return worker;
 }

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
 #include "model/heartbeat/beat.h"
 #include "model/observe/trace_events.h"
+#include "sim/port/check.h"
 #include "sim/port/sync.h"
 
 namespace hooke::model {
@@ -97,6 +99,7 @@ class HeartbeatClient::Pulse : public std::enable_shared_from_this<Pulse> {
   }
 
   void beat() {
+    HOOKE_CHECK(beating_ && !over_, "a client beats between its start and its end");
     if (stream_ == nullptr) {
       auto stream =
           ports_.network.connect(options_.server, ports_.clock.monotonic_now() +
@@ -110,6 +113,8 @@ class HeartbeatClient::Pulse : public std::enable_shared_from_this<Pulse> {
   }
 
   void write(bool last) {
+    HOOKE_CHECK(stream_ != nullptr, "a beat goes over a connection");
+    HOOKE_CHECK(count_ < std::numeric_limits<std::uint64_t>::max(), "beats are counted upward");
     const auto written =
         stream_->write(sim::Buffer(encode_beat({options_.worker, ++count_, last}) + "\n"));
     if (written) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/observe/trace_events.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
@@ -64,6 +65,7 @@ HeartbeatServer::~HeartbeatServer() = default;
 
 void HeartbeatServer::on_accept(std::unique_ptr<sim::Stream> stream) {
   const std::uint64_t number = next_connection_++;
+  HOOKE_CHECK(stream != nullptr && !connections_.contains(number), "each connection is its own");
   connections_[number] = std::make_unique<Connection>(*this, number, std::move(stream));
 }
 
@@ -76,6 +78,7 @@ void HeartbeatServer::take(std::string_view line) {
       throw std::invalid_argument("no agent expects the worker \"" + beat.worker + "\"");
     case HeartbeatTable::Reception::old: return;
     case HeartbeatTable::Reception::returned:
+      HOOKE_CHECK(heard && *heard <= now, "a worker that returns was heard before");
       ports_.trace.emit(events::heartbeat_returned, {beat.worker, now - *heard});
       [[fallthrough]];
     case HeartbeatTable::Reception::counted:

@@ -3,9 +3,12 @@
 
 #include <utility>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 
 void HeartbeatTable::expect(const std::string& worker, sim::MonotonicTime now) {
+  HOOKE_CHECK(!worker.empty(), "a worker has a name");
   workers_[worker] = {now, std::nullopt, false, false, now};
 }
 
@@ -13,6 +16,7 @@ HeartbeatTable::Reception HeartbeatTable::take(const Beat& beat, sim::MonotonicT
   const auto found = workers_.find(beat.worker);
   if (found == workers_.end()) return Reception::unknown;
   Worker& worker = found->second;
+  HOOKE_CHECK(worker.heard <= now && worker.since <= now, "what was heard was heard before");
   if (worker.ended || (worker.count && beat.count <= *worker.count)) return Reception::old;
   worker.count = beat.count;
   worker.heard = worker.since = now;
@@ -23,6 +27,7 @@ HeartbeatTable::Reception HeartbeatTable::take(const Beat& beat, sim::MonotonicT
 
 std::vector<SilentWorker> HeartbeatTable::look(sim::MonotonicTime now) {
   const bool listened = !looked_ || now - *looked_ <= terms_.looks + terms_.deadline / 2;
+  HOOKE_CHECK(!looked_ || *looked_ <= now, "one look comes after the other");
   looked_ = now;
   std::vector<SilentWorker> out;
   for (auto& [name, worker] : workers_) {

@@ -15,6 +15,7 @@
 #include "model/signals/signal_gate.h"
 #include "model/variant/defects.h"
 #include "model/worker/failure_summary.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -89,6 +90,7 @@ Ending run_guarded(sim::Ports& ports, const Plugins& plugins, const LaunchConfig
   const auto kind = plugins.agents.create(config.agent);
   const AgentParts parts{ports, spec, handler, observers, *policy, *launcher, *timers};
   const std::unique_ptr<Agent> made = kind->make(parts);
+  HOOKE_CHECK(made != nullptr, "an agent that is registered is made");
   Agent& agent = *made;
   Ending ending;
   try {
@@ -141,6 +143,7 @@ Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& c
     ports.fault_point.reach("agent.started");
     if (const auto refused = plugins.refusal(config)) throw std::invalid_argument(refused->reason);
     handler = plugins.rendezvous.create(ports, parameters);
+    HOOKE_CHECK(handler != nullptr, "a rendezvous that is registered is made");
     observers.rendezvous = handler.get();
     const HiddenAtEnd hidden{observers};
     ending = run_guarded(ports, plugins, config, spec, endings, *handler, observers, run);
@@ -181,6 +184,7 @@ int launch_agent(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& 
     const Ending ending = run_once(ports, plugins, config, spec, *endings,
                                    observers == nullptr ? usual : *observers, run);
     if (!runs_again(plugins, config, ending, run)) return ending.exit_code;
+    HOOKE_CHECK(ending.exit_code != 0, "a job that succeeded is not run again");
     config.run_id = run_id + ".run" + std::to_string(run + 1);
     spec.signals_caught = true;
     ports.trace.emit(events::job_rerun, {run_id, config.run_id, run + 1});

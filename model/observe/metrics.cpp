@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/observe/metric_label.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -59,6 +60,7 @@ void Metrics::configure(MetricHandler handler, const std::string& group) {
 }
 
 void Metrics::put(std::string_view name, std::int64_t value, std::string_view group) const {
+  HOOKE_CHECK(!name.empty(), "a metric has a name");
   const auto found = by_group_.find(group);
   const MetricHandler& handler = found == by_group_.end() ? fallback_ : found->second;
   if (handler) handler({seconds_of(clock_.wall_now()), group, name, value});

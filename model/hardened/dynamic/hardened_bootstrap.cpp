@@ -1,6 +1,7 @@
 #include "model/hardened/dynamic/hardened_bootstrap.h"
 
 #include "model/store/kinds/tcp_stores.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
@@ -33,6 +34,7 @@ RendezvousStoreInfo HardenedBootstrap::for_round(std::int64_t rank, Store& round
   told_in_round_ = rank == 0 || !cached_ || !told_once || told_by_ != first_;
   if (!told_in_round_) return *cached_;
   server_ = rank == 0 ? serve_anew() : nullptr;
+  HOOKE_CHECK((rank == 0) == (server_ != nullptr), "rank 0 alone serves the workers");
   cached_ = exchange(rank, round_store, served_port());
   told_by_ = first_;
   return *cached_;

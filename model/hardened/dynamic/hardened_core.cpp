@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -34,7 +36,9 @@ HardenedCore::HardenedCore(sim::Ports& in, std::unique_ptr<RetryingBackend> back
                            Parts parts)
     : HandlerCore(in, with_backend(std::move(given), std::move(backend)), std::move(with),
                   std::move(me), parts),
-      retrying(static_cast<RetryingBackend*>(resources.backend.get())) {}
+      retrying(static_cast<RetryingBackend*>(resources.backend.get())) {
+  HOOKE_CHECK(retrying != nullptr, "a hardened agent's backend asks again");
+}
 
 void HardenedCore::run(Operation operation, sim::MonotonicTime deadline,
                        std::optional<sim::Duration> extend_by) {

@@ -10,6 +10,7 @@
 #include "model/signals/signal_gate.h"
 #include "model/store/retrying_store.h"
 #include "model/store/store_helpers.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -70,6 +71,7 @@ void HardenedDynamicHandler::take_seat(MonotonicTime deadline) try {
 }
 
 void HardenedDynamicHandler::when_abandoned(std::function<bool(std::int64_t, Store&)> was_the_end) {
+  HOOKE_CHECK(was_the_end != nullptr, "a spare can ask whether a round was the end");
   was_the_end_ = std::move(was_the_end);
   hardened_.when_idle = [this] { leave_with_the_others(); };
 }
@@ -124,6 +126,7 @@ bool HardenedDynamicHandler::was_used(std::int64_t round) {
 /// No agent that waits in it is deaf.
 std::shared_ptr<Store> HardenedDynamicHandler::round_store(std::int64_t round) {
   joined_ = {round, world_size(core_->holder->state())};
+  HOOKE_CHECK(joined_->second > 0, "this agent is in its round");
   hardened_.state().begin_at(round + 1);
   auto store = make_retrying_store(core_->ports, DynamicHandler::round_store(round),
                                    std::max(core_->settings.read_timeout, *outage_limit()),
@@ -187,6 +190,7 @@ void HardenedDynamicHandler::confirm_group() {
 
 /// What was told in the round's store is not there any more.
 bool HardenedDynamicHandler::has_been_forgotten() {
+  HOOKE_CHECK(joined_.has_value(), "only what was told in a joined round is forgotten");
   try {
     return !core_->resources.store->check({prefix_of(joined_->first) + "/MASTER_ADDR"});
   } catch (const StoreError&) {
@@ -235,6 +239,7 @@ GroupState HardenedDynamicHandler::group_state() {
 
 /// By the state that is known: it may be this node itself, or have been replaced.
 bool HardenedDynamicHandler::has_lost_a_member() const {
+  HOOKE_CHECK(joined_.has_value(), "only a round that was joined has lost a member");
   const RendezvousState& state = core_->holder->state();
   return state.round != joined_->first || state.participant(core_->node) == nullptr ||
          static_cast<std::int64_t>(state.participants.size()) < joined_->second || one_is_new();
@@ -288,6 +293,7 @@ bool HardenedDynamicHandler::leave() {
 /// node that wants to go: a lost answer, the connection after it and a second answer each take this
 /// at most.
 bool HardenedDynamicHandler::run_to_leave_within(Operation operation, sim::Duration outage) {
+  HOOKE_CHECK(outage >= sim::Duration::zero(), "an outage is endured for a time");
   outage_while_leaving_ = outage;
   return run_to_leave(operation);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/rendezvous/state/state_codec.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
@@ -13,6 +14,7 @@ std::shared_ptr<RendezvousState> HardenedStateHolder::fresh_state() const {
 }
 
 void HardenedStateHolder::begin_at(std::int64_t round) {
+  HOOKE_CHECK(round >= 0, "rounds are counted from 0");
   first_round_ = round;
   if (!known_) edit().round = round;
 }
@@ -37,6 +39,7 @@ std::optional<bool> HardenedStateHolder::sync() {
     start_afresh();
   }
   settle();
+  HOOKE_CHECK(!dirty_ && pending_.empty(), "what was to be written is written or given up");
   last_seen_ = state_;
   editable_.reset();
   return has_set;

@@ -5,10 +5,12 @@
 #include "model/rendezvous/core/errors.h"
 #include "model/rendezvous/core/settings.h"
 #include "model/signals/signal_gate.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
 sim::MonotonicTime RetryingBackend::end_of(sim::MonotonicTime felt) const {
+  HOOKE_CHECK(endures.limit >= sim::Duration::zero(), "an outage is endured for a time");
   const sim::MonotonicTime end = felt + endures.limit;
   if (!endures.deadline) return end;
   return std::min(end, std::max(*endures.deadline, felt + endures.short_one));

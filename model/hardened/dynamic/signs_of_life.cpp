@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 
 void SignsOfLife::observe(const RendezvousState& state) {
   const sim::MonotonicTime now = clock_.monotonic_now();
   const sim::Duration deaf =
       std::max(now - looked_.value_or(now) - interval_, sim::Duration::zero());
+  HOOKE_CHECK(!looked_ || *looked_ <= now, "one look comes after the other");
   looked_ = now;
   std::map<NodeDesc, Seen> listed;
   for (const Heartbeat& heartbeat : state.last_heartbeats) {

@@ -10,6 +10,7 @@
 #include "model/etcd/signature.h"
 #include "model/etcd/v2_store.h"
 #include "model/store/decimal.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -194,6 +195,7 @@ class HardenedEtcdV2Store final : public EtcdV2Store {
                                          const std::optional<EtcdV2Node>& present,
                                          const std::string& own) {
     if (!present || present->modified_index == fence) return std::nullopt;
+    HOOKE_CHECK(!own.empty(), "a count is signed");
     EtcdV2Node node = *present;
     // A key that was not there has no change that the watch could begin after.
     std::uint64_t index = fence == 0 ? present->created_index - 1 : fence;

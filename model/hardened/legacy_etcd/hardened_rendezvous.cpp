@@ -8,6 +8,7 @@
 #include "model/hardened/legacy_etcd/leaving.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/core/errors.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -78,6 +79,7 @@ std::int64_t HardenedLegacyEtcdRendezvous::advance_counter() {
 
 LegacyEtcdRun::Active HardenedLegacyEtcdRendezvous::join(std::int64_t version, std::int64_t& rank) {
   Active joined = LegacyEtcdRendezvous::join(version, rank);
+  HOOKE_CHECK(0 <= rank && rank < settings_.max_nodes, "a seat is one of those that there are");
   joining_ = version;
   return joined;
 }
@@ -123,6 +125,7 @@ void HardenedLegacyEtcdRendezvous::check_place(const LegacyState& state, std::in
 LegacyEtcdRendezvous::Place HardenedLegacyEtcdRendezvous::confirm_phase(std::int64_t version,
                                                                         std::int64_t rank) {
   const Place place = LegacyEtcdRendezvous::confirm_phase(version, rank);
+  HOOKE_CHECK(place.version == version, "a node is in what it confirmed");
   joining_ = 0;
   held_version_ = place.version;
   held_size_ = place.world_size;

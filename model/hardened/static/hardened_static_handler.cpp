@@ -3,6 +3,7 @@
 #include "model/rendezvous/core/linger.h"
 #include "model/signals/signal_gate.h"
 #include "model/store/retrying_store.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -26,6 +27,7 @@ std::shared_ptr<Store> HardenedStaticHandler::round_store() {
 
 std::int64_t HardenedStaticHandler::joined(std::int64_t before) {
   const sim::MonotonicTime began = ports_.clock.monotonic_now();
+  HOOKE_CHECK(before >= 0, "clients are counted upward");
   if (!heard_) heard_ = began;
   try {
     const std::int64_t now = StaticHandler::joined(before);

@@ -9,6 +9,7 @@
 #include "model/rendezvous/core/errors.h"
 #include "model/store/store.h"
 #include "model/worker/failure_summary.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
@@ -40,6 +41,7 @@ Ending Endings::of_result(const std::optional<RunResult>& result) const {
     return {"graceful_exit", kExitFailed, "AttributeError: the agent returned no result"};
   }
   if (!result->failed()) return {"succeeded", 0, ""};  // an unhealthy group, too
+  HOOKE_CHECK(!result->failures.empty(), "a group has failed by a worker of it");
   const ProcessFailure& cause = cause_of(result->failures);
   ports_.trace.emit(events::failure_reported, {rank_of(cause), cause.pid.value, cause.exit_code});
   static_cast<void>(ports_.files.append(

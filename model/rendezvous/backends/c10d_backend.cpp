@@ -9,6 +9,7 @@
 #include "model/signals/signal_gate.h"
 #include "model/store/file_store.h"
 #include "model/store/kinds/tcp_stores.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -63,6 +64,7 @@ sim::Value c10d_no_state() {
 
 C10dBackend::C10dBackend(std::shared_ptr<Store> store, const std::string& run_id)
     : store_(std::move(store)), key_(c10d_state_key(run_id)), sentinel_(c10d_no_state()) {
+  HOOKE_CHECK(store_ != nullptr, "a backend has a store");
   if (run_id.empty()) throw std::invalid_argument("the run id must be a non-empty string");
   put_sentinel();
 }
@@ -155,6 +157,7 @@ void C10dStoreCreation::attempt(C10dStore& made, const sim::Endpoint& endpoint,
   options.timeout = timeout;
   options.variant = parameters_.variant;
   adapt(options, made.server != nullptr);
+  HOOKE_CHECK(options.timeout > sim::Duration::zero(), "the settings are validated");
   made.store = connect_tcp_store(ports_, options, parameters_.planted);
 }
 

@@ -4,12 +4,15 @@
 #include <utility>
 
 #include "model/rendezvous/backends/etcd_tokens.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
 EtcdV3Backend::EtcdV3Backend(sim::Clock& clock, std::shared_ptr<EtcdV3Client> client,
                              const std::string& run_id)
-    : clock_(clock), client_(std::move(client)), key_(etcd_state_path(run_id)) {}
+    : clock_(clock), client_(std::move(client)), key_(etcd_state_path(run_id)) {
+  HOOKE_CHECK(client_ != nullptr, "a backend has a client");
+}
 
 std::optional<StoredState> EtcdV3Backend::get_state() {
   return asked_of_etcd([&]() -> std::optional<StoredState> {
@@ -59,6 +62,7 @@ EtcdV3Write EtcdV3Backend::put(const sim::Value& bytes, std::int64_t fence) {
 void EtcdV3Backend::keep_lease() {
   constexpr sim::Duration kTtl = std::chrono::seconds(kEtcdStateTtlSeconds);
   const sim::MonotonicTime now = clock_.monotonic_now();
+  HOOKE_CHECK(renewed_ <= now, "a lease was renewed in the past");
   if (lease_ != 0 && now - renewed_ < kTtl / 2) return;
   if (lease_ == 0 || !client_->renew(lease_)) lease_ = client_->grant(kTtl);
   renewed_ = now;

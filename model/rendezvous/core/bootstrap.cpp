@@ -8,6 +8,7 @@
 #include "model/store/free_port.h"
 #include "model/store/kinds/tcp_stores.h"
 #include "model/store/stepping_store.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -57,11 +58,13 @@ RendezvousStoreInfo Bootstrap::exchange(std::int64_t rank, Store& round_store,
 }
 
 std::uint16_t Bootstrap::serve() {
+  HOOKE_CHECK(may_share_, "a release without the shared store serves none");
   server_ = serve_tcp_store(ports_, sim::PortNumber{0}, "workers", planted_);
   TcpStoreOptions options;
   options.endpoint = {local_addr_, server_->port()};
   options.timeout = kStoreTimeout;
   own_client_ = connect_tcp_store(ports_, options, planted_);
+  HOOKE_CHECK(server_->port().value != 0, "a server listens at a port");
   return served_port();
 }
 

@@ -6,10 +6,12 @@
 #include "model/observe/coverage_points.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/core/settings.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
 void serve_on(sim::Ports& ports, const TcpStoreServer& server, sim::Duration alive) {
+  HOOKE_CHECK(alive > sim::Duration::zero(), "a client is alive for a time");
   bool told = false;
   for (sim::Duration pause = std::chrono::milliseconds(10);;
        pause = std::min<sim::Duration>(2 * pause, kPollInterval)) {

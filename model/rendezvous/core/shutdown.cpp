@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "model/signals/signal_gate.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -32,6 +33,7 @@ bool RendezvousShutdown::operator()(const ShutdownOptions& options) {
     throw std::invalid_argument("a shutdown is either graceful or strict, not both");
   }
   if (result_) return *result_;
+  HOOKE_CHECK(handler_ != nullptr, "a shutdown without a result has its handler");
   if (options.strict) {
     if (const std::int64_t others = others_at_work(); others > 0) {
       throw RendezvousStateError("the workflow is still in progress: " + std::to_string(others) +

@@ -40,6 +40,17 @@ struct Situation {
   sim::MonotonicTime mono_now;
 };
 
+/// It has a state that others are to learn of; the rest is between an agent and its caller.
+constexpr bool changes_the_state(Action action) {
+  switch (action) {
+    case Action::sync:
+    case Action::error_closed:
+    case Action::error_timeout:
+    case Action::finish: return false;
+    default: return true;
+  }
+}
+
 /// The operation's deadline is extended by this action (a spare that is let in starts afresh).
 constexpr bool extends_deadline(Action action) {
   return action == Action::remove_from_redundancy_list;
@@ -76,7 +87,8 @@ class Decisions {
   Action keep_alive(const Situation& situation, sim::MonotonicTime deadline) const;
 
   /// Carries out a changing action for `node` on `state`. EscapedPythonError "KeyError" when the
-  /// node or its heartbeat is missing where Python deletes it.
+  /// node or its heartbeat is missing where Python deletes it, "OverflowError" after the last round
+  /// that 63 bits count.
   void apply(Action action, RendezvousState& state, const NodeRef& node,
              sim::WallTime wall_now) const;
 

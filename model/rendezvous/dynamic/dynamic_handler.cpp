@@ -9,6 +9,7 @@
 #include "model/rendezvous/core/key_prefix.h"
 #include "model/signals/signal_gate.h"
 #include "model/store/store_helpers.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
@@ -66,6 +67,7 @@ RendezvousInfo DynamicHandler::join() {
                {core.settings.run_id, core.node->text(), core.holder->state().round});
   ports.fault_point.reach("rendezvous.joining");
   stop_keep_alive();
+  HOOKE_CHECK(keep_alive_ == nullptr, "no keep-alive runs beside a join");
   if (core.holder->state().round == 0) {
     // All nodes of a job start at about the same time: spread their first attempts.
     const sim::Duration delay = ports.random.between("rendezvous.jitter", 0ms, 300ms);
@@ -87,6 +89,7 @@ RendezvousInfo DynamicHandler::join() {
 }
 
 MonotonicTime DynamicHandler::join_deadline() const {
+  HOOKE_CHECK(core_->settings.timeout.join > 0s, "the settings are validated");
   return core_->ports.clock.monotonic_now() + core_->settings.timeout.join;
 }
 
@@ -96,6 +99,7 @@ void DynamicHandler::enter_round(MonotonicTime deadline) {
 }
 
 void DynamicHandler::start_keep_alive() {
+  HOOKE_CHECK(keep_alive_ == nullptr, "an agent has one keep-alive at a time");
   keep_alive_ = KeepAlive::start(core_);
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "model/signals/signal_gate.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
@@ -15,7 +16,12 @@ HandlerCore::HandlerCore(sim::Ports& in, RendezvousResources given, RendezvousSe
       tracer(in.trace, in.clock, settings),
       decisions(parts.decisions(*this)),
       holder(parts.holder(*this)),
-      heartbeat_lock(in.executor) {}
+      heartbeat_lock(in.executor) {
+  HOOKE_CHECK(resources.backend != nullptr, "a handler is given its backend");
+  HOOKE_CHECK(1 <= settings.min_nodes && settings.min_nodes <= settings.max_nodes,
+              "the settings are validated");
+  HOOKE_CHECK(decisions != nullptr && holder != nullptr, "a handler's parts are made");
+}
 
 std::unique_ptr<Decisions> HandlerCore::faithful_decisions(HandlerCore& core) {
   return std::make_unique<Decisions>(core.settings);

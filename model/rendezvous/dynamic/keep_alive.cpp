@@ -5,6 +5,7 @@
 #include "model/observe/background_tasks.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/core/errors.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 std::unique_ptr<KeepAlive> KeepAlive::start(const std::shared_ptr<HandlerCore>& core) {
@@ -15,6 +16,8 @@ std::unique_ptr<KeepAlive> KeepAlive::start(const std::shared_ptr<HandlerCore>& 
 }
 
 void KeepAlive::run(HandlerCore& core, sim::Flag& stop) {
+  HOOKE_CHECK(core.until_next_tick() > sim::Duration::zero(),
+              "a keep-alive pauses between its ticks");
   while (!stop.wait(core.ports.clock.monotonic_now() + core.until_next_tick())) {
     const std::lock_guard lock(core.heartbeat_lock);
     if (stop.is_set() && !core.ticks_when_dismissed()) return;

@@ -1,6 +1,7 @@
 #include "model/rendezvous/dynamic/op_executor.h"
 
 #include "model/rendezvous/core/errors.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
@@ -22,7 +23,10 @@ void run_operation(Operation operation, const Decisions& decisions, StateHolder&
       case Action::sync: hooks.pause(kPollInterval); break;
       default:
         holder.change(action);
-        if (extend_by && extends_deadline(action)) deadline = clock.monotonic_now() + *extend_by;
+        if (extend_by && extends_deadline(action)) {
+          HOOKE_CHECK(*extend_by > sim::Duration::zero(), "a deadline is extended forward");
+          deadline = clock.monotonic_now() + *extend_by;
+        }
         hooks.before_write(action);
     }
   }

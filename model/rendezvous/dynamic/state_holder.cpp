@@ -7,6 +7,7 @@
 #include "model/observe/python_error.h"
 #include "model/rendezvous/state/state_codec.h"
 #include "model/rendezvous/state/undecodable_state.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -42,6 +43,7 @@ std::shared_ptr<RendezvousState> StateHolder::fresh_state() const {
 }
 
 RendezvousState& StateHolder::edit() {
+  HOOKE_CHECK(state_ != nullptr, "an agent holds a state from its start on");
   if (editable_ == nullptr) {
     editable_ = std::make_shared<RendezvousState>(*state_);
     state_ = editable_;
@@ -50,6 +52,7 @@ RendezvousState& StateHolder::edit() {
 }
 
 void StateHolder::change(Action action) {
+  HOOKE_CHECK(changes_the_state(action), "what changes nothing is not offered");
   const bool was_complete = state_->complete;
   RendezvousState& state = edit();
   // What came with the state is never this process' own object, not even where it is equal.
@@ -77,6 +80,7 @@ std::optional<bool> StateHolder::sync() {
 
 bool StateHolder::cache_is_fresh() const {
   if (cache_duration_ <= sim::Duration::zero() || !last_sync_) return false;
+  HOOKE_CHECK(*last_sync_ <= clock_.monotonic_now(), "a monotonic clock goes forward");
   return *last_sync_ >= std::max(clock_.monotonic_now() - cache_duration_, sim::MonotonicTime());
 }
 
@@ -119,6 +123,7 @@ bool StateHolder::write() {
   const sim::MonotonicTime began = clock_.monotonic_now();
   const StateRef offered_state = state_;
   const sim::Value offered = encode_state(offered_state, settings_.variant, adopted_);
+  HOOKE_CHECK(offered.size() > 0, "a state has bytes");
   editable_.reset();
   std::optional<SetStateResult> response;
   try {
@@ -131,6 +136,8 @@ bool StateHolder::write() {
   const bool in_doubt = !has_set && (!response || response->in_doubt);
   if (observer_ != nullptr && (has_set || in_doubt))
     observer_->on_offered(*offered_state, has_set, began);
+  HOOKE_CHECK(!response || !response->has_set || !response->in_doubt,
+              "a write that is known to be done is in no doubt");
   if (response) {
     adopt(response->bytes);
     known_ = true;
@@ -167,6 +174,7 @@ void StateHolder::adopt(const sim::Value& bytes) {
   adopted_ = bytes;
   state_ = adopted_state_;
   editable_.reset();
+  HOOKE_CHECK(state_ != nullptr, "what is decoded is a state");
 }
 
 StateRef StateHolder::decoded(const sim::Value& bytes) const {

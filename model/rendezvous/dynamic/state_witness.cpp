@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "model/observe/trace_events.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
@@ -39,6 +40,7 @@ void StateWitness::tell_last_look() {
 void StateWitness::tell(const char* kind, std::int64_t expected, std::int64_t value,
                         const Span& span) {
   const sim::MonotonicTime now = clock_.monotonic_now();
+  HOOKE_CHECK(span.began <= span.ended && span.ended <= now, "an exchange ends after its begin");
   trace_.emit(events::rendezvous_exchanged,
               {run_id_, kind, expected, value, now - span.began, now - span.ended});
 }

@@ -2,11 +2,14 @@
 
 #include <utility>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 
 void WriteTracer::on_write(const std::vector<PendingChange>& changes,
                            const std::vector<DeadNode>& dead, std::optional<bool> accepted,
                            std::size_t bytes) {
+  HOOKE_CHECK(bytes > 0, "a state has bytes");
   ++cost.attempts;
   cost.bytes += bytes;
   if (!accepted.value_or(false)) {

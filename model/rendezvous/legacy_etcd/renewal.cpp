@@ -5,6 +5,7 @@
 
 #include "model/observe/background_tasks.h"
 #include "model/observe/trace_events.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
@@ -22,6 +23,8 @@ std::optional<sim::Duration> LegacyEtcdRenewal::ends(sim::Ports& ports, const st
 LegacyEtcdRenewal::LegacyEtcdRenewal(sim::Ports& ports, std::shared_ptr<EtcdV2Client> client,
                                      Of what, AfterError after_error)
     : stop_(std::make_shared<sim::Flag>(ports.executor)) {
+  HOOKE_CHECK(what.interval > sim::Duration::zero(), "a renewal pauses before the next");
+  HOOKE_CHECK(what.time_to_live >= std::chrono::seconds(1), "etcd counts lives in seconds");
   const std::string name = std::string(tasks::kRefresh) + what.path;
   ports.executor.spawn(name, [&ports, client = std::move(client), what = std::move(what),
                               after_error, stop = stop_] {

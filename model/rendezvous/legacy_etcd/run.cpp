@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "model/signals/signal_gate.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -18,6 +19,7 @@ LegacyEtcdRun::LegacyEtcdRun(sim::Ports& ports, std::shared_ptr<EtcdV2Client> cl
                              std::string prefix, const std::string& run_id,
                              LegacyEtcdRenewal::AfterError after_error)
     : ports_(ports), client_(std::move(client)) {
+  HOOKE_CHECK(client_ != nullptr, "a run has a client");
   if (!prefix.ends_with('/')) prefix += '/';
   run_path_ = prefix + "run_" + run_id;
   if (prefix != "/") create_directory(prefix.substr(0, prefix.size() - 1), 0);
@@ -55,6 +57,7 @@ bool LegacyEtcdRun::create(const LegacyState& state, std::int64_t ttl) {
 std::optional<LegacyEtcdRun::Active> LegacyEtcdRun::replaced(const Active& seen,
                                                              const LegacyState& state,
                                                              std::int64_t ttl) {
+  HOOKE_CHECK(!seen.text.empty() && ttl >= 0, "a state that was read is replaced");
   EtcdV2Write write{.value = encode_legacy_state(state), .previous_value = seen.text};
   if (ttl != 0) write.ttl_seconds = ttl;
   try {
@@ -74,7 +77,9 @@ void LegacyEtcdRun::remove(const Active& seen) {
 
 std::int64_t LegacyEtcdRun::advance_counter() {
   const EtcdV2Node counter = client_->get(counter_path()).node;
-  const std::int64_t version = version_after(parse_legacy_version(counter.value, counter_path()));
+  const std::int64_t latest = parse_legacy_version(counter.value, counter_path());
+  const std::int64_t version = version_after(latest);
+  HOOKE_CHECK(version > latest, "versions are counted upward");
   ports_.fault_point.reach("legacy.setup");
   client_->put(counter_path(), {.value = std::to_string(version),
                                 .previous_exists = true,

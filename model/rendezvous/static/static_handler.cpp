@@ -6,6 +6,7 @@
 
 #include "model/rendezvous/core/key_prefix.h"
 #include "model/store/kinds/tcp_stores.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
@@ -47,6 +48,7 @@ std::int64_t StaticHandler::joined(std::int64_t /*before*/) {
 }
 
 void StaticHandler::wait_for_all() {
+  HOOKE_CHECK(settings_.rank == 0 && server_ != nullptr, "rank 0 counts the clients of its store");
   const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + settings_.timeout;
   for (std::int64_t seen = 0;;) {
     seen = joined(seen);
