@@ -252,12 +252,15 @@ void AgentWatch::on_failure(std::int64_t rank, std::int64_t pid, std::int64_t st
   ports_.trace.emit(ev::failure_reported, {rank, pid, status});
 }
 
+void AgentWatch::on_own_signal(std::int64_t signal, const std::string& error) {
+  ports_.trace.emit(ev::agent_signalled,
+                    {signal, error == "KeyboardInterrupt" ? "before workers" : "running"});
+}
+
 void AgentWatch::on_ended(const std::string& error, const std::string& text, std::int64_t signal,
                           std::int64_t exit_code) {
   const char* outcome = left_gracefully_ ? "graceful_exit" : "error";
   if (signal != 0) {
-    ports_.trace.emit(ev::agent_signalled,
-                      {signal, error == "KeyboardInterrupt" ? "before workers" : "running"});
     outcome = "signalled";
   } else if (error.empty()) {
     outcome = "succeeded";

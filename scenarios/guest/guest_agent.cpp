@@ -57,6 +57,8 @@ class AgentServices final : public guest::Services {
                         arguments.at(2).number());
     } else if (name == "agent.join_failed") {
       watch_.on_join_failed(arguments.at(0).text(), arguments.at(1).text());
+    } else if (name == "agent.signalled") {
+      watch_.on_own_signal(arguments.at(0).number(), arguments.at(1).text());
     } else if (name == "agent.barrier_failed") {
       watch_.on_barrier_failed(arguments.at(0).text());
     } else if (name == "agent.ranks") {

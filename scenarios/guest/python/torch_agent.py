@@ -23,6 +23,7 @@ def prepare():
     tell_failures()
     tell_failed_joins()
     tell_failed_barriers()
+    tell_signals()
     serve_timers()
     tell_ranks()
     torch_points.set_points()
@@ -81,8 +82,7 @@ def tell_failed_joins():
         try:
             return join(self)
         except BaseException as error:
-            signalled = hasattr(error, 'sigval') or isinstance(error, KeyboardInterrupt)
-            kind = 'SignalException' if signalled else type(error).__name__
+            kind = 'SignalException' if signal_of(error) else type(error).__name__
             hooke.NOTES.append(('agent.join_failed', kind, str(error).split('\n')[0]))
             raise
     DynamicRendezvousHandler.next_rendezvous = told
@@ -101,6 +101,31 @@ def tell_failed_barriers():
             hooke.NOTES.append(('agent.barrier_failed', type(error).__name__))
             raise
     elastic_store.barrier = told
+
+
+def tell_signals():
+    """For the trace: which signal has ended the agent, before torchrun closes the rendezvous for it."""
+    from torch.distributed.elastic.agent.server.api import SimpleElasticAgent
+    run = SimpleElasticAgent.run
+
+    def told(self, *arguments, **keywords):
+        try:
+            return run(self, *arguments, **keywords)
+        except BaseException as error:
+            tell_signal(error)
+            raise
+    SimpleElasticAgent.run = told
+
+
+def signal_of(error):
+    return int(getattr(error, 'sigval', 2 if isinstance(error, KeyboardInterrupt) else 0))
+
+
+def tell_signal(error):
+    """Once of each: the exception is marked, for a reference to it would keep what its frames have."""
+    if signal_of(error) and not hasattr(error, 'told'):
+        error.told = True
+        hooke.NOTES.append(('agent.signalled', signal_of(error), type(error).__name__))
 
 
 def tell_ranks():
@@ -163,10 +188,10 @@ def main(config):
 
 def tell_end(error):
     """For the trace: with which exception torchrun has ended."""
-    number = int(getattr(error, 'sigval', 2 if isinstance(error, KeyboardInterrupt) else 0))
+    tell_signal(error)
     kind, text = ('', '') if error is None else (type(error).__name__, str(error).split('\n')[0])
     # The stores that went with torchrun's last frame go at the same instant: they are told after the end.
     closed = [note for note in hooke.NOTES if note[0] == 'store.close']
     hooke.NOTES[:] = [note for note in hooke.NOTES if note[0] != 'store.close']
-    hooke.NOTES.append(('agent.ended', kind, text, number, hooke_zygote.exit_code(error)))
+    hooke.NOTES.append(('agent.ended', kind, text, signal_of(error), hooke_zygote.exit_code(error)))
     hooke.NOTES.extend(closed)

@@ -215,6 +215,15 @@ TEST(GuestAgent, ends_as_torchrun_says) {
   EXPECT_EQ(outcome("RendezvousTimeoutError", 0, false), "outcome=error");
 }
 
+TEST(GuestAgent, tells_of_its_signal_when_that_ends_it) {
+  const std::vector<std::string> events = events_of([](AgentWatch& watch) {
+    watch.on_own_signal(2, "KeyboardInterrupt");
+    watch.on_own_signal(15, "SignalException");
+  });
+  EXPECT_THAT(events, Contains("agent.signalled 0/100 signal=2 phase=before workers"));
+  EXPECT_THAT(events, Contains("agent.signalled 0/100 signal=15 phase=running"));
+}
+
 /// The model tells of what fails before the agent has its seat, and of nothing after that.
 TEST(GuestAgent, has_failed_to_join_only_while_it_joins) {
   const auto failures = [](const std::string& last_line) {
