@@ -17,6 +17,8 @@ def prepare():
             importlib.import_module(late)
         except ImportError:
             pass
+    read_streams()
+    tell_joins()
     spread_first_joins()
     look_for_no_sources()
     ask_for_states()
@@ -28,6 +30,26 @@ def prepare():
     tell_ranks()
     torch_points.set_points()
     return str(torch.__version__)
+
+
+def read_streams():
+    """1.13 is older than Python 3.11, where an enumeration of flags leaves out its member 0: --redirects=0 is then
+    unknown to it. Repaired as on a real machine."""
+    from torch.distributed.elastic.multiprocessing.api import Std
+    if sys.version_info >= (3, 11) and Std.from_str('0') is None:
+        parse = Std.from_str
+        Std.from_str = lambda text: Std(int(text)) if text in ('0', '1', '2', '3') else parse(text)
+
+
+def tell_joins():
+    """1.13 writes the lines of a join to a logger for which no variable sets the level."""
+    import logging
+    from torch.distributed.elastic.rendezvous import dynamic_rendezvous
+    log = logging.getLogger(dynamic_rendezvous.__name__)
+    if not log.isEnabledFor(logging.INFO):
+        log.setLevel(logging.INFO)
+    if not log.hasHandlers():
+        log.addHandler(logging.StreamHandler())
 
 
 def spread_first_joins():
