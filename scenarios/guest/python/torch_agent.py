@@ -50,6 +50,7 @@ def tell_joins():
         log.setLevel(logging.INFO)
     if not log.hasHandlers():
         log.addHandler(logging.StreamHandler())
+        log.propagate = False              # the root's handler comes with the first line of any other logger
 
 
 def spread_first_joins():
