@@ -101,22 +101,27 @@ const std::optional<sim::ExitStatus>& ProcessContext::status(std::size_t local_r
 
 bool ProcessContext::reap() {
   HOOKE_CHECK(processes_.size() <= workers_.size(), "each process is that of a worker");
-  bool all_ended = true;
-  for (std::size_t i = 0; i < processes_.size(); ++i) {
-    Process& process = processes_[i];
-    if (process.ended) continue;
-    process.ended = launcher_.poll(process.pid);
-    if (!process.ended) {
-      all_ended = all_ended && process.abandoned;
-      continue;
-    }
-    HOOKE_CHECK(!process.abandoned || process.pid.value > 0, "a worker that ends had a number");
-    ports_.trace.emit(events::worker_ended,
-                      {process.pid.value, workers_[i].local_rank, workers_[i].rank,
-                       process.ended->as_python(), process.told_to_stop});
-    on_ended(process);
-  }
-  return all_ended;
+  bool all_over = true;
+  for (Process& process : processes_) all_over = reap(process) && all_over;
+  return all_over;
+}
+
+bool ProcessContext::reap(Process& process) {
+  if (process.ended) return true;
+  process.ended = launcher_.poll(process.pid);
+  if (!process.ended) return process.abandoned;
+  HOOKE_CHECK(!process.abandoned || process.pid.value > 0, "a worker that ends had a number");
+  const WorkerStart& worker = worker_of(process);
+  ports_.trace.emit(events::worker_ended, {process.pid.value, worker.local_rank, worker.rank,
+                                           process.ended->as_python(), process.told_to_stop});
+  on_ended(process);
+  return true;
+}
+
+const WorkerStart& ProcessContext::worker_of(const Process& process) const {
+  HOOKE_CHECK(&process >= processes_.data() && &process < processes_.data() + processes_.size(),
+              "a process that is told of is one of these");
+  return workers_[static_cast<std::size_t>(&process - processes_.data())];
 }
 
 bool ProcessContext::has_failed(const Process& process) const {
@@ -188,12 +193,9 @@ void ProcessContext::send(Process& process, sim::Signal signal, const char* reas
   static_cast<void>(launcher_.signal(process.pid, signal, signals_groups()));
 }
 
-void ProcessContext::wait_for_end(const Process* which,
-                                  std::optional<sim::MonotonicTime> deadline) {
+void ProcessContext::wait_for_end(Process& process, std::optional<sim::MonotonicTime> deadline) {
   sim::Duration span = 1ms;
-  for (;;) {
-    const bool over = reap();
-    if (over || (which != nullptr && which->ended)) return;
+  while (!reap(process)) {
     const sim::MonotonicTime now = ports_.clock.monotonic_now();
     if (deadline && now >= *deadline) return;
     HOOKE_CHECK(span > sim::Duration::zero(), "a look at workers is followed by a pause");
@@ -224,23 +226,23 @@ void ProcessContext::end_processes(sim::Signal signal, sim::Duration grace,
   }
   const sim::MonotonicTime end = ports_.clock.monotonic_now() + grace_before_kill(grace);
   if (meanwhile) meanwhile();
-  wait_for_end(nullptr, end);
+  for (Process& process : processes_) wait_for_end(process, end);
   for (Process& process : processes_) {
-    if (kills() && !process.is_over()) kill(process, grace);
+    if (!reap(process) && kills()) kill(process, grace);
   }
 }
 
 void ProcessContext::kill(Process& process, sim::Duration grace) {
   send(process, sim::Signal::kill, "grace is over");
   const sim::MonotonicTime killed = ports_.clock.monotonic_now();
-  wait_for_end(&process, killed + span_to_die(grace));
+  wait_for_end(process, killed + span_to_die(grace));
   if (process.ended) return;
   const bool asleep = ports_.processes.state(process.pid) == kUninterruptible;
   if (asleep) {
     tell_uninterruptible(process, ports_.clock.monotonic_now() - killed,
                          waits_without_limit_ ? "waited_for" : "abandoned");
   }
-  if (waits_on(process, asleep)) wait_for_end(&process, std::nullopt);
+  if (waits_on(process, asleep)) wait_for_end(process, std::nullopt);
 }
 
 bool ProcessContext::has_abandoned() const {
@@ -270,9 +272,7 @@ bool ProcessContext::is_stuck_for(sim::Duration limit) {
 
 void ProcessContext::tell_uninterruptible(const Process& process, sim::Duration span,
                                           const char* consequence) {
-  HOOKE_CHECK(&process >= processes_.data() && &process < processes_.data() + processes_.size(),
-              "a process that is told of is one of these");
-  const WorkerStart& worker = workers_[static_cast<std::size_t>(&process - processes_.data())];
+  const WorkerStart& worker = worker_of(process);
   ports_.trace.emit(events::worker_uninterruptible,
                     {process.pid.value, worker.local_rank, worker.rank, span, consequence});
 }

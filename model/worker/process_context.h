@@ -68,7 +68,7 @@ class ProcessContext {
   /// Starts a worker that has ended anew, in the place of the old one. std::runtime_error when it
   /// cannot be started.
   void start_again(WorkerStart worker);
-  /// Sends `signal`, waits up to `grace` for all; then kills what is left one after the other, and
+  /// Sends `signal`, waits up to `grace` for all, for one after the other; then kills what is left one after the other, and
   /// waits up to `grace` for each. One that cannot die keeps those behind it alive for as long, and
   /// is tried again by the next call. Up to 2.12 it is waited for without limit, and told after
   /// 30 s. Harmless when nothing runs.
@@ -143,8 +143,12 @@ class ProcessContext {
   void tell_uninterruptible(const Process& process, sim::Duration span, const char* consequence);
   /// Reaps what has ended; true when nothing runs any more that is waited for.
   bool reap();
-  /// Waits for one worker's end, or for all without `which`, at most until `deadline`.
-  void wait_for_end(const Process* which, std::optional<sim::MonotonicTime> deadline);
+  /// The same for one of them; true when it is no longer waited for.
+  bool reap(Process& process);
+  [[nodiscard]] const WorkerStart& worker_of(const Process& process) const;
+  /// Waits for one worker's end, at most until `deadline`. Those behind it are not looked at
+  /// meanwhile (multiprocessing/api.py:SubprocessContext._close).
+  void wait_for_end(Process& process, std::optional<sim::MonotonicTime> deadline);
   void note_failures(ProcessFailures& failures) const;
   /// One that is looked at has failed.
   [[nodiscard]] bool one_has_failed() const;

@@ -120,6 +120,23 @@ TEST(Differential, a_node_that_is_alone_by_its_settings_waits_as_long_as_pytorch
   }
 }
 
+/// In a join, where torchrun closes the rendezvous for it afterwards; the signal is told before.
+TEST(Differential, a_keyboard_interrupt_is_told_before_the_rendezvous_is_closed_for_it) {
+  HOOKE_NEEDS_TORCH();
+  const auto torch = scenario::start_torch(torch_python());
+  const scenario::Differential played =
+      both(scenario::load_scenario(R"({"version": 1, "name": "interrupted", "seed": 1,
+               "protocol": {"rendezvous": {"min_nodes": 2, "max_nodes": 2}},
+               "cluster": {"nodes": [{"id": "a"}, {"id": "b", "start": "20s"}],
+                           "store_host": "external"},
+               "workers": {"per_node": 1, "program": [{"run": "1s"}, {"exit": 0}]},
+               "timeline": [{"at": "5s", "do": "agent.signal", "node": "a", "signal": "SIGINT"}]})",
+                                   "interrupted"),
+           *torch);
+  EXPECT_EQ(shown(played), "");
+  EXPECT_GT(played.comparison.decisions, 2U);
+}
+
 /// Nodes of one job, some of which are hooke's.
 TEST(Differential, pytorchs_agents_play_beside_hookes_hardened_ones) {
   HOOKE_NEEDS_TORCH();

@@ -51,11 +51,13 @@ AgentBody StepRecorder::watch(AgentBody agent) {
   return [this, agent = std::move(agent)](sim::Ports& ports, const model::LaunchConfig& config) {
     NodeSteps& steps = steps_[ports.network.host_name()];
     Watched& watched = watched_.emplace_back();
-    watched.network = watched_network(ports.network, [this, &steps](const model::Request& request) {
-      RequestText text = scenario::text_of(request);
-      steps.requests.push_back(
-          {kernel_.now(), std::move(text.text), std::move(text.times), text.bytes});
-    });
+    const model::Variant variant = config.variant;
+    watched.network = watched_network(
+        ports.network, variant, [this, &steps, variant](const model::Request& request) {
+          RequestText text = scenario::text_of(request, variant);
+          steps.requests.push_back(
+              {kernel_.now(), std::move(text.text), std::move(text.times), text.bytes});
+        });
     watched.ports = std::make_unique<sim::Ports>(
         sim::Ports{ports.clock, ports.executor, *watched.network, ports.processes, ports.files,
                    ports.random, ports.trace, ports.fault_point});

@@ -57,7 +57,8 @@ AgentWatch::AgentWatch(sim::Ports& ports, const model::LaunchConfig& config)
       remaining_restarts_(config.max_restarts) {
   const auto& environment = ports.processes.environment();
   const auto shared = environment.find("TORCH_DISABLE_SHARE_RDZV_TCP_STORE");
-  shares_store_ = shared == environment.end() || shared->second != "1";
+  shares_store_ = model::serves_the_workers_store(config.variant) &&
+                  (shared == environment.end() || shared->second != "1");
   announce();
 }
 
@@ -145,7 +146,9 @@ void AgentWatch::on_joined(std::string_view line) {
   joining_->size = number_of(between(line, " in a world of size ", "."), 0);
   // With a shared store the first address stays the one, but for a rank 0 that does not serve yet
   // (dynamic_rendezvous.py:next_rendezvous). The asking agent is told when there is an answer.
-  const bool asks = !shares_store_ || !knows_master_ || (joining_->rank == 0 && !serves_workers_);
+  // Before 2.4 the agent asks for itself, later.
+  const bool asks = model::rendezvous_says_where_workers_meet(config_.variant) &&
+                    (!shares_store_ || !knows_master_ || (joining_->rank == 0 && !serves_workers_));
   if (!asks) tell_joined();
 }
 
@@ -252,12 +255,15 @@ void AgentWatch::on_failure(std::int64_t rank, std::int64_t pid, std::int64_t st
   ports_.trace.emit(ev::failure_reported, {rank, pid, status});
 }
 
+void AgentWatch::on_own_signal(std::int64_t signal, const std::string& error) {
+  ports_.trace.emit(ev::agent_signalled,
+                    {signal, error == "KeyboardInterrupt" ? "before workers" : "running"});
+}
+
 void AgentWatch::on_ended(const std::string& error, const std::string& text, std::int64_t signal,
                           std::int64_t exit_code) {
   const char* outcome = left_gracefully_ ? "graceful_exit" : "error";
   if (signal != 0) {
-    ports_.trace.emit(ev::agent_signalled,
-                      {signal, error == "KeyboardInterrupt" ? "before workers" : "running"});
     outcome = "signalled";
   } else if (error.empty()) {
     outcome = "succeeded";

@@ -37,6 +37,8 @@ class AgentWatch {
   TimerWatch& timers() { return timers_; }
   /// The exit barrier has raised an exception of that class, of which a line follows.
   void on_barrier_failed(const std::string& error) { barrier_error_ = error; }
+  /// An exception of that class, raised for that signal, has ended the agent.
+  void on_own_signal(std::int64_t signal, const std::string& error);
   /// torchrun's main function has returned, or has raised an exception of that class, with which
   /// the interpreter ends; `signal` is the one that it was raised for, 0 for none.
   void on_ended(const std::string& error, const std::string& text, std::int64_t signal,

@@ -96,13 +96,15 @@ Comparison compare(AgentSteps ours, AgentSteps theirs, sim::WorldTime end) {
   return out;
 }
 
-Differential play_both(kernel::Kernel& kernel, const Scenario& scenario, RunOptions options,
+Differential play_both(kernel::Kernel& kernel, const Scenario& given, RunOptions options,
                        const properties::InvariantRegistry& invariants, guest::Zygote& zygote) {
   Differential out;
   options.determinism_check = false;
+  const model::Variant release = release_of(zygote.greeting().text());
+  const Scenario scenario = played_by(release, given);
   Scenario faithful = scenario;
   faithful.protocol.defects.clear();
-  for (const std::string& what : unsupported_by_guests(faithful)) {
+  for (const std::string& what : unsupported_by_guests(faithful, release)) {
     out.unsupported += (out.unsupported.empty() ? "" : ", ") + what;
   }
   if (!out.unsupported.empty()) return out;

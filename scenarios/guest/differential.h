@@ -42,7 +42,7 @@ struct Differential {
 
 /// Plays `scenario` with both, each once. `options` are those of both; their agent and sinks are
 /// replaced. Defects of the protocol are hooke's alone: so it is seen which of them are seen.
-Differential play_both(kernel::Kernel& kernel, const Scenario& scenario, RunOptions options,
+Differential play_both(kernel::Kernel& kernel, const Scenario& given, RunOptions options,
                        const properties::InvariantRegistry& invariants, guest::Zygote& zygote);
 
 /// The difference in lines of a terminal: what both have done before, then each run's step.

@@ -20,7 +20,7 @@ class AgentServices final : public guest::Services {
   AgentServices(sim::Ports& ports, const model::LaunchConfig& config)
       : ports_(ports),
         watch_(ports, config),
-        stores_(ports, [this](const StoreCall& call) { watch_.on_store(call); }) {}
+        stores_(ports, config.variant, [this](const StoreCall& call) { watch_.on_store(call); }) {}
 
   Message request(const std::string& name, const Message& arguments) override {
     if (name.starts_with(kStorePrefix)) {
@@ -57,6 +57,8 @@ class AgentServices final : public guest::Services {
                         arguments.at(2).number());
     } else if (name == "agent.join_failed") {
       watch_.on_join_failed(arguments.at(0).text(), arguments.at(1).text());
+    } else if (name == "agent.signalled") {
+      watch_.on_own_signal(arguments.at(0).number(), arguments.at(1).text());
     } else if (name == "agent.barrier_failed") {
       watch_.on_barrier_failed(arguments.at(0).text());
     } else if (name == "agent.ranks") {
@@ -122,7 +124,8 @@ std::vector<std::string> torchrun_arguments(const model::LaunchConfig& config) {
       "--rdzv_id=" + config.run_id,
       "--rdzv_conf=" + configuration,
       "--no_python"};
-  if (config.shutdown_timeout != model::LaunchConfig().shutdown_timeout) {
+  const bool has_a_grace = model::has_a_shutdown_timeout(config.variant);
+  if (has_a_grace && config.shutdown_timeout != model::LaunchConfig().shutdown_timeout) {
     if (config.shutdown_timeout % std::chrono::seconds(1) != sim::Duration::zero())
       throw std::invalid_argument("shutdown_timeout: torchrun takes whole seconds");
     out.insert(out.end() - 1, "--shutdown_timeout=" +

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -81,26 +82,53 @@ std::unique_ptr<guest::Zygote> start_torch(const std::string& python,
   return std::make_unique<guest::Zygote>(options);
 }
 
+model::Variant release_of(const std::string& version) {
+  const int major = std::atoi(version.c_str());
+  const int minor = std::atoi(version.c_str() + version.find('.') + 1);
+  std::optional<model::Variant> newest;
+  for (int each = 0; each <= minor; ++each) {
+    const auto known =
+        model::variant_from("torch-" + std::to_string(major) + "." + std::to_string(each));
+    if (known) newest = known;
+  }
+  if (!newest)
+    throw guest::GuestError("expected PyTorch 1.13 or 2.x, the guests have PyTorch " + version);
+  return *newest;
+}
+
+Scenario played_by(model::Variant release, Scenario scenario) {
+  const auto put = [&](model::Variant& variant) {
+    if (variant == model::Variant::torch_2_x) variant = release;
+  };
+  put(scenario.protocol.variant);
+  for (NodePlan& node : scenario.cluster.nodes) {
+    if (node.variant) put(*node.variant);
+  }
+  return scenario;
+}
+
 RunReport run_with_guests(kernel::Kernel& kernel, const Scenario& scenario, RunOptions options,
                           const properties::InvariantRegistry& invariants, guest::Zygote& zygote,
                           const std::function<AgentBody(AgentBody)>& watch) {
   RunReport report;
   report.name = scenario.name;
   report.seed = options.seed.value_or(scenario.seed);
-  for (const std::string& what : unsupported_by_guests(scenario)) {
+  const model::Variant release = release_of(zygote.greeting().text());
+  const Scenario played = played_by(release, scenario);
+  for (const std::string& what : unsupported_by_guests(played, release)) {
     report.unsupported += (report.unsupported.empty() ? "" : ", ") + what;
   }
   if (!report.unsupported.empty()) return report;
   Homes homes;
   options.agent = [&](sim::Ports& ports, const model::LaunchConfig& config) {
-    // PyTorch's beside hooke's in one job: the nodes whose variant only hooke has keep their agents.
-    if (config.variant != model::Variant::torch_2_x) {
+    // PyTorch's beside hooke's in one job: nodes of other variants keep hooke's agents.
+    if (config.variant != release) {
       return model::launch_agent(ports, options.plugins, config);
     }
     return run_guest_agent(ports, zygote, config, homes.next());
   };
   if (watch) options.agent = watch(std::move(options.agent));
-  return run(kernel, what_can_be_judged(scenario), options, judged(invariants));
+  return run(kernel, what_can_be_judged(played), options, judged(invariants));
 }
 
 }  // namespace hooke::scenario

@@ -22,14 +22,22 @@ namespace hooke::scenario {
 std::unique_ptr<guest::Zygote> start_torch(const std::string& python,
                                            const std::vector<guest::Module>& planted = {});
 
-/// What of this scenario PyTorch's agents cannot play here, a few words each; empty: all of it.
-std::vector<std::string> unsupported_by_guests(const Scenario& scenario);
+/// What the model calls the PyTorch of that version ("2.13.0+cpu"): the latest of its variants that
+/// is no newer. guest::GuestError for one before 1.13.
+model::Variant release_of(const std::string& version);
+/// The scenario with that release in place of "torch-2.x", which stands for whichever plays.
+Scenario played_by(model::Variant release, Scenario scenario);
+
+/// What of this scenario PyTorch's agents of that release cannot play here, a few words each;
+/// empty: all of it.
+std::vector<std::string> unsupported_by_guests(const Scenario& scenario,
+                                               model::Variant release = model::Variant::torch_2_x);
 
 /// True if the events that agents can be seen to cause without a change of theirs are enough to
 /// judge that invariant.
 bool is_judged_of_guests(std::string_view invariant);
 
-/// Like run(), with guests of `zygote` as the agents. A scenario of which something is unsupported
+/// Like run(), with guests of `zygote` as the agents, of its release. A scenario of which something is unsupported
 /// is not run: RunReport::unsupported says what.
 /// `watch` is given the agents and returns what is run in their place; empty: they themselves are.
 RunReport run_with_guests(kernel::Kernel& kernel, const Scenario& scenario, RunOptions options,

@@ -75,6 +75,7 @@ Message GuestStores::connect(const Message& arguments) {
     client.server = serve(options.endpoint.port, arguments.at(3).truth());
     options.endpoint.port = client.server->port();
   }
+  options.variant = variant_;
   options.timeout = sim::Duration(arguments.at(4).number());
   options.count_in = arguments.at(5).truth();
   client.store = model::connect_tcp_store(ports_, options);

@@ -28,9 +28,9 @@ struct StoreCall {
 class GuestStores {
  public:
   using Observer = std::function<void(const StoreCall&)>;
-  /// `ports` must outlive this.
-  GuestStores(sim::Ports& ports, Observer observer)
-      : ports_(ports), observer_(std::move(observer)) {}
+  /// `ports` must outlive this. `variant`: whose client is spoken.
+  GuestStores(sim::Ports& ports, model::Variant variant, Observer observer)
+      : ports_(ports), variant_(variant), observer_(std::move(observer)) {}
 
   /// Carries out "connect" or an operation of torch.distributed.Store (Store.hpp) and returns
   /// (error class or "", value or the error's text). guest::GuestError for an unknown one.
@@ -54,6 +54,7 @@ class GuestStores {
                                 const guest::Message& arguments);
 
   sim::Ports& ports_;
+  model::Variant variant_;
   Observer observer_;
   std::int64_t last_handle_ = 0;
   std::map<std::int64_t, Client> clients_;

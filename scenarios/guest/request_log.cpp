@@ -17,8 +17,8 @@ using sim::Outcome;
 
 class WatchedStream final : public sim::Stream {
  public:
-  WatchedStream(std::unique_ptr<sim::Stream> real, OnRequest& on_request)
-      : real_(std::move(real)), on_request_(on_request) {}
+  WatchedStream(std::unique_ptr<sim::Stream> real, model::Variant variant, OnRequest& on_request)
+      : real_(std::move(real)), variant_(variant), on_request_(on_request) {}
 
   Outcome<Done> write(Buffer bytes) override {
     if (understood_) sent_.append(bytes);
@@ -41,8 +41,7 @@ class WatchedStream final : public sim::Stream {
  private:
   void look() {
     try {
-      while (const auto request =
-                 model::take_request(sent_, model::Variant::torch_2_x, progress_)) {
+      while (const auto request = model::take_request(sent_, variant_, progress_)) {
         progress_ = {};
         on_request_(*request);
       }
@@ -52,6 +51,7 @@ class WatchedStream final : public sim::Stream {
   }
 
   std::unique_ptr<sim::Stream> real_;
+  model::Variant variant_;
   OnRequest& on_request_;
   Buffer sent_;
   model::ListProgress progress_;
@@ -60,8 +60,8 @@ class WatchedStream final : public sim::Stream {
 
 class WatchedNetwork final : public sim::Network {
  public:
-  WatchedNetwork(sim::Network& real, OnRequest on_request)
-      : real_(real), on_request_(std::move(on_request)) {}
+  WatchedNetwork(sim::Network& real, model::Variant variant, OnRequest on_request)
+      : real_(real), variant_(variant), on_request_(std::move(on_request)) {}
 
   Outcome<std::unique_ptr<sim::Listener>> listen(sim::PortNumber port,
                                                  sim::AcceptHandler& handler) override {
@@ -84,7 +84,7 @@ class WatchedNetwork final : public sim::Network {
     auto stream = real_.connect(to, deadline);
     if (!stream.ok()) return stream;
     return std::unique_ptr<sim::Stream>(
-        std::make_unique<WatchedStream>(std::move(stream.value()), on_request_));
+        std::make_unique<WatchedStream>(std::move(stream.value()), variant_, on_request_));
   }
   Outcome<std::unique_ptr<sim::Stream>> connect_secure(
       const Endpoint& to, const sim::TlsOptions& tls,
@@ -104,6 +104,7 @@ class WatchedNetwork final : public sim::Network {
 
  private:
   sim::Network& real_;
+  model::Variant variant_;
   OnRequest on_request_;
 };
 
@@ -167,10 +168,10 @@ void tell(const model::RendezvousState& state, RequestText& out) {
 }
 
 /// A state by its fields, any other value by its bytes.
-void tell(const sim::Value& value, RequestText& out) {
+void tell(const sim::Value& value, model::Variant variant, RequestText& out) {
   out.bytes += value.size();
   try {
-    tell(*model::decode_state(model::decode_stored(value), model::Variant::torch_2_x), out);
+    tell(*model::decode_state(model::decode_stored(value), variant), out);
   } catch (const model::RendezvousError&) {
     out.text += " \"" + value.bytes() + "\"";
   }
@@ -178,11 +179,12 @@ void tell(const sim::Value& value, RequestText& out) {
 
 }  // namespace
 
-std::unique_ptr<sim::Network> watched_network(sim::Network& real, OnRequest on_request) {
-  return std::make_unique<WatchedNetwork>(real, std::move(on_request));
+std::unique_ptr<sim::Network> watched_network(sim::Network& real, model::Variant variant,
+                                              OnRequest on_request) {
+  return std::make_unique<WatchedNetwork>(real, variant, std::move(on_request));
 }
 
-RequestText text_of(const model::Request& request) {
+RequestText text_of(const model::Request& request, model::Variant variant) {
   using Q = model::Query;
   RequestText out{name_of(request.query), {}, 0};
   if (request.query == Q::ping || request.query == Q::validate)
@@ -193,11 +195,11 @@ RequestText text_of(const model::Request& request) {
   // What a compare-and-set expects is what an earlier request has shown.
   const bool valued = request.query == Q::set || request.query == Q::compare_set ||
                       request.query == Q::append || request.query == Q::queue_push;
-  if (valued) tell(request.value, out);
+  if (valued) tell(request.value, variant, out);
   out.bytes += request.expected.size();
   for (const auto& [key, value] : request.items) {
     out.text += " " + key;
-    tell(value, out);
+    tell(value, variant, out);
   }
   return out;
 }

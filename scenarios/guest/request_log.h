@@ -17,7 +17,8 @@ using OnRequest = std::function<void(const model::Request&)>;
 
 /// A network that shows the requests that go out, and is otherwise `real`, which must outlive it. A
 /// connection on which anything else is spoken is left alone.
-std::unique_ptr<sim::Network> watched_network(sim::Network& real, OnRequest on_request);
+std::unique_ptr<sim::Network> watched_network(sim::Network& real, model::Variant variant,
+                                              OnRequest on_request);
 
 /// What is compared of a request: operation, key, and the value by its meaning.
 struct RequestText {
@@ -25,6 +26,6 @@ struct RequestText {
   std::vector<sim::WallTime> times;  ///< those of a rendezvous state, in the order of the text
   std::size_t bytes = 0;             ///< of the values, as they travel
 };
-RequestText text_of(const model::Request& request);
+RequestText text_of(const model::Request& request, model::Variant variant);
 
 }  // namespace hooke::scenario

@@ -36,7 +36,7 @@ StateWatch::StateWatch(sim::Ports& ports, model::RendezvousSettings settings)
 /// Null for the value that stands for no state.
 model::StateRef StateWatch::decode(const sim::Value& stored) const {
   if (stored == model::c10d_no_state() || stored.empty()) return nullptr;
-  return model::decode_state(model::decode_stored(stored), model::Variant::torch_2_x);
+  return model::decode_state(model::decode_stored(stored), settings_.variant);
 }
 
 void StateWatch::on_store(const StoreCall& call) {

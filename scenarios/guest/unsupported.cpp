@@ -19,15 +19,15 @@ class Reasons {
   std::vector<std::string> list;
 };
 
-/// Hooke's hardened agents, and those of older releases that share the job, play beside PyTorch's:
+/// Hooke's hardened agents, and those of other releases that share the job, play beside PyTorch's:
 /// one of these is enough.
-void look_at_variants(const Scenario& scenario, Reasons& reasons) {
+void look_at_variants(const Scenario& scenario, model::Variant release, Reasons& reasons) {
   bool any = false;
   std::string missing, alone = "variant hardened alone";
   for (const NodePlan& node : scenario.cluster.nodes) {
     const model::Variant variant = scenario.variant_of(node);
-    any = any || variant == model::Variant::torch_2_x;
-    if (!model::share_a_job(variant, model::Variant::torch_2_x))
+    any = any || variant == release;
+    if (!model::share_a_job(variant, release))
       missing = "variant " + std::string(to_string(variant));
     else if (variant != model::Variant::hardened)
       alone = "variant " + std::string(to_string(variant));
@@ -36,7 +36,7 @@ void look_at_variants(const Scenario& scenario, Reasons& reasons) {
   if (!any && missing.empty()) reasons.say(alone);
 }
 
-void look_at_settings(const Scenario& scenario, Reasons& reasons) {
+void look_at_settings(const Scenario& scenario, model::Variant release, Reasons& reasons) {
   const AgentPlan& agent = scenario.protocol.agent;
   const AgentPlan usual;
   const RendezvousPlan& plan = scenario.protocol.rendezvous;
@@ -49,7 +49,7 @@ void look_at_settings(const Scenario& scenario, Reasons& reasons) {
   if (agent.heartbeats) reasons.say("agent.heartbeats");
   if (agent.environment.contains("TORCHELASTIC_HEALTH_CHECK_PORT"))
     reasons.say("TORCHELASTIC_HEALTH_CHECK_PORT");
-  look_at_variants(scenario, reasons);
+  look_at_variants(scenario, release, reasons);
   for (const Duration span :
        {plan.join, plan.last_call, plan.close, plan.heartbeat, plan.keep_alive_interval,
         plan.read_timeout, agent.shutdown_timeout}) {
@@ -72,9 +72,9 @@ void look_at_timeline(const Scenario& scenario, Reasons& reasons) {
 
 }  // namespace
 
-std::vector<std::string> unsupported_by_guests(const Scenario& scenario) {
+std::vector<std::string> unsupported_by_guests(const Scenario& scenario, model::Variant release) {
   Reasons reasons;
-  look_at_settings(scenario, reasons);
+  look_at_settings(scenario, release, reasons);
   look_at_timeline(scenario, reasons);
   return std::move(reasons.list);
 }

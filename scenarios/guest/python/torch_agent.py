@@ -17,16 +17,40 @@ def prepare():
             importlib.import_module(late)
         except ImportError:
             pass
+    read_streams()
+    tell_joins()
     spread_first_joins()
     look_for_no_sources()
     ask_for_states()
     tell_failures()
     tell_failed_joins()
     tell_failed_barriers()
+    tell_signals()
     serve_timers()
     tell_ranks()
     torch_points.set_points()
     return str(torch.__version__)
+
+
+def read_streams():
+    """1.13 is older than Python 3.11, where an enumeration of flags leaves out its member 0: --redirects=0 is then
+    unknown to it. Repaired as on a real machine."""
+    from torch.distributed.elastic.multiprocessing.api import Std
+    if sys.version_info >= (3, 11) and Std.from_str('0') is None:
+        parse = Std.from_str
+        Std.from_str = lambda text: Std(int(text)) if text in ('0', '1', '2', '3') else parse(text)
+
+
+def tell_joins():
+    """1.13 writes the lines of a join to a logger for which no variable sets the level."""
+    import logging
+    from torch.distributed.elastic.rendezvous import dynamic_rendezvous
+    log = logging.getLogger(dynamic_rendezvous.__name__)
+    if not log.isEnabledFor(logging.INFO):
+        log.setLevel(logging.INFO)
+    if not log.hasHandlers():
+        log.addHandler(logging.StreamHandler())
+        log.propagate = False              # the root's handler comes with the first line of any other logger
 
 
 def spread_first_joins():
@@ -81,8 +105,7 @@ def tell_failed_joins():
         try:
             return join(self)
         except BaseException as error:
-            signalled = hasattr(error, 'sigval') or isinstance(error, KeyboardInterrupt)
-            kind = 'SignalException' if signalled else type(error).__name__
+            kind = 'SignalException' if signal_of(error) else type(error).__name__
             hooke.NOTES.append(('agent.join_failed', kind, str(error).split('\n')[0]))
             raise
     DynamicRendezvousHandler.next_rendezvous = told
@@ -101,6 +124,31 @@ def tell_failed_barriers():
             hooke.NOTES.append(('agent.barrier_failed', type(error).__name__))
             raise
     elastic_store.barrier = told
+
+
+def tell_signals():
+    """For the trace: which signal has ended the agent, before torchrun closes the rendezvous for it."""
+    from torch.distributed.elastic.agent.server.api import SimpleElasticAgent
+    run = SimpleElasticAgent.run
+
+    def told(self, *arguments, **keywords):
+        try:
+            return run(self, *arguments, **keywords)
+        except BaseException as error:
+            tell_signal(error)
+            raise
+    SimpleElasticAgent.run = told
+
+
+def signal_of(error):
+    return int(getattr(error, 'sigval', 2 if isinstance(error, KeyboardInterrupt) else 0))
+
+
+def tell_signal(error):
+    """Once of each: the exception is marked, for a reference to it would keep what its frames have."""
+    if signal_of(error) and not hasattr(error, 'told'):
+        error.told = True
+        hooke.NOTES.append(('agent.signalled', signal_of(error), type(error).__name__))
 
 
 def tell_ranks():
@@ -163,10 +211,10 @@ def main(config):
 
 def tell_end(error):
     """For the trace: with which exception torchrun has ended."""
-    number = int(getattr(error, 'sigval', 2 if isinstance(error, KeyboardInterrupt) else 0))
+    tell_signal(error)
     kind, text = ('', '') if error is None else (type(error).__name__, str(error).split('\n')[0])
     # The stores that went with torchrun's last frame go at the same instant: they are told after the end.
     closed = [note for note in hooke.NOTES if note[0] == 'store.close']
     hooke.NOTES[:] = [note for note in hooke.NOTES if note[0] != 'store.close']
-    hooke.NOTES.append(('agent.ended', kind, text, number, hooke_zygote.exit_code(error)))
+    hooke.NOTES.append(('agent.ended', kind, text, signal_of(error), hooke_zygote.exit_code(error)))
     hooke.NOTES.extend(closed)

@@ -94,6 +94,30 @@ TEST(WorkerProcesses, a_worker_that_ends_in_time_gets_no_second_signal) {
   EXPECT_EQ(job.texts("worker.ended", "status"), (Texts{"1", "0"}));
 }
 
+/// Each wait begins with short pauses anew; a worker that ends while one before it is waited for is
+/// seen when its turn comes.
+TEST(WorkerProcesses, are_waited_for_one_after_the_other) {
+  TestJob job;
+  job[0].config.nproc_per_node = 4;
+  job.worker = one_fails(3, [](Ports& ports) {
+    const std::int64_t rank = number_of(ports, "LOCAL_RANK");
+    if (rank == 1) return park(ports);  // ends at once
+    static_cast<void>(ports.processes.catch_signal(Signal::term));
+    static_cast<void>(ports.processes.wait_signal(std::nullopt));
+    world::sleep(ports, rank == 0 ? 6s : 6100ms);
+    return 0;
+  });
+  job.start_and_run();
+  const auto told = job.events_named("worker.signalled");
+  const auto ended = job.events_named("worker.ended");
+  ASSERT_EQ(told.size(), 3U);
+  ASSERT_EQ(job.texts("worker.ended", "local_rank"), (Texts{"3", "0", "1", "2"}));
+  // Pauses of 1, 2, 4, 8, 16 and 32 ms, then of 50 ms.
+  EXPECT_EQ(ended[1].at - told[0].at, 63ms + 119 * 50ms);
+  EXPECT_EQ(ended[2].at, ended[1].at);
+  EXPECT_EQ(ended[3].at - ended[2].at, 63ms + 50ms);
+}
+
 /// The releases up to 2.12 (pytorch/pytorch#185414).
 constexpr char kWithoutLimit[] = "worker.killed_waited_for_without_limit";
 

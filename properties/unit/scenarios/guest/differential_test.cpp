@@ -89,7 +89,7 @@ TEST(RequestText, has_a_state_by_its_fields_and_its_times_apart) {
   request.query = model::Query::compare_set;
   request.key = "state";
   request.value = model::base64_encode(pickle);
-  const RequestText text = text_of(request);
+  const RequestText text = text_of(request, model::Variant::torch_2_x);
   EXPECT_THAT(text.text, StartsWith("compare_set state {round 3"));
   EXPECT_THAT(text.text, HasSubstr("waiting [a_7_0, b_7_0]"));
   EXPECT_THAT(text.times, ::testing::ElementsAre(sim::WallTime(1s), sim::WallTime(2s)));
@@ -101,7 +101,8 @@ TEST(RequestText, leaves_out_what_is_drawn) {
   one.query = other.query = model::Query::ping;
   one.number = 1;
   other.number = 2;
-  EXPECT_EQ(text_of(one).text, text_of(other).text);
+  EXPECT_EQ(text_of(one, model::Variant::torch_2_x).text,
+            text_of(other, model::Variant::torch_2_x).text);
 }
 
 }  // namespace

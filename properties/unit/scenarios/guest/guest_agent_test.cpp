@@ -215,6 +215,15 @@ TEST(GuestAgent, ends_as_torchrun_says) {
   EXPECT_EQ(outcome("RendezvousTimeoutError", 0, false), "outcome=error");
 }
 
+TEST(GuestAgent, tells_of_its_signal_when_that_ends_it) {
+  const std::vector<std::string> events = events_of([](AgentWatch& watch) {
+    watch.on_own_signal(2, "KeyboardInterrupt");
+    watch.on_own_signal(15, "SignalException");
+  });
+  EXPECT_THAT(events, Contains("agent.signalled 0/100 signal=2 phase=before workers"));
+  EXPECT_THAT(events, Contains("agent.signalled 0/100 signal=15 phase=running"));
+}
+
 /// The model tells of what fails before the agent has its seat, and of nothing after that.
 TEST(GuestAgent, has_failed_to_join_only_while_it_joins) {
   const auto failures = [](const std::string& last_line) {
@@ -275,6 +284,34 @@ TEST(GuestAgent, tells_of_timers_that_expire) {
   EXPECT_THAT(events, Contains(StartsWith("watchdog.failed 0/100 path=/t ")));
   EXPECT_THAT(events, Not(Contains(StartsWith("worker.signalled 0/100 worker_pid=101 signal=9"))));
   EXPECT_THAT(events, Contains(StartsWith("worker.signalled 0/100 worker_pid=101 signal=15")));
+}
+
+TEST(GuestRelease, is_the_latest_variant_that_is_no_newer_than_the_version) {
+  using model::Variant;
+  EXPECT_EQ(release_of("1.13.0a0+gitunknown"), Variant::torch_1_13);
+  EXPECT_EQ(release_of("2.1.2"), Variant::torch_2_0);
+  EXPECT_EQ(release_of("2.6.0+cu124"), Variant::torch_2_6);
+  EXPECT_EQ(release_of("2.11.0"), Variant::torch_2_9);
+  EXPECT_EQ(release_of("2.13.0+cpu"), Variant::torch_2_x);
+  EXPECT_EQ(release_of("2.14.1+cu130"), Variant::torch_2_x);
+  EXPECT_THROW(release_of("1.12.1"), guest::GuestError);
+  EXPECT_THROW(release_of("none"), guest::GuestError);
+}
+
+TEST(GuestRelease, plays_in_place_of_the_newest) {
+  using model::Variant;
+  Scenario mixed;
+  for (const auto variant : {std::optional<Variant>(), std::optional(Variant::hardened)})
+    mixed.cluster.nodes.emplace_back().variant = variant;
+  EXPECT_TRUE(unsupported_by_guests(mixed).empty());
+  const Scenario played = played_by(Variant::torch_2_6, mixed);
+  EXPECT_EQ(played.variant_of(played.cluster.nodes[0]), Variant::torch_2_6);
+  EXPECT_EQ(played.variant_of(played.cluster.nodes[1]), Variant::hardened);
+  EXPECT_TRUE(unsupported_by_guests(played, Variant::torch_2_6).empty());
+  EXPECT_FALSE(unsupported_by_guests(played).empty()) << "another interpreter";
+  EXPECT_FALSE(
+      unsupported_by_guests(played_by(Variant::torch_1_13, mixed), Variant::torch_1_13).empty())
+      << "1.13 writes another state than the hardened node";
 }
 
 }  // namespace
