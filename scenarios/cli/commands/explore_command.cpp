@@ -124,8 +124,8 @@ void add_explore(CLI::App& app, int& exit_code) {
       "Play each world with hooke's agents and with those of the PyTorch in HOOKE_TORCH_PYTHON, "
       "from the same draws, and compare what they ask of the store and decide");
   add_hunt_options(*command, options->hunt);
-  for (const char* const other :
-       {"--exhaustive", "--variant", "--jobs", "--known-issues", "--results", "--all", "--html", "--junit"}) {
+  for (const char* const other : {"--exhaustive", "--variant", "--jobs", "--known-issues",
+                                  "--results", "--all", "--html", "--junit"}) {
     differential->excludes(command->get_option(other));
   }
   command->footer(
