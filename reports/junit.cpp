@@ -1,4 +1,4 @@
-// JUnit XML by pugixml. Every text may hold what a worker or a store has said.
+// JUnit XML by pugixml.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <sstream>
 #include <utility>
 
+#include "reports/junit_markup.h"
 #include "reports/machine.h"
 #include "reports/text.h"
 
@@ -19,21 +20,6 @@ Kind kind_of(const Result& result) {
   if (!result.supported()) return Kind::skipped;
   if (!result.conclusive() || !result.run.harness_failure.empty()) return Kind::in_error;
   return result.good() ? Kind::passed : Kind::failed;
-}
-
-/// What XML 1.0 has no way to write becomes a question mark.
-std::string writable(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(),
-      [](char c) {
-        return static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r';
-      },
-      '?');
-  return text;
-}
-
-void set(pugi::xml_node node, const char* name, const std::string& value) {
-  node.append_attribute(name) = writable(value).c_str();
 }
 
 /// Why a result is none that passed.
@@ -73,10 +59,7 @@ std::string violated(const scenario::RunReport& run) {
 void append_properties(pugi::xml_node suite, const Result& result) {
   pugi::xml_node properties = suite.append_child("properties");
   const auto add = [&](const std::string& name, const std::string& value) {
-    if (value.empty()) return;
-    pugi::xml_node property = properties.append_child("property");
-    set(property, "name", name);
-    set(property, "value", value);
+    add_property(properties, name, value);
   };
   const scenario::RunReport& run = result.run;
   add("world", result.world);
@@ -104,7 +87,7 @@ void append_reason(pugi::xml_node test, const char* element, const Result& resul
   pugi::xml_node node = test.append_child(element);
   set(node, "type", reason.type);
   set(node, "message", reason.message);
-  node.text() = writable(text).c_str();
+  node.text() = junit_text(text).c_str();
 }
 
 void append_suite(pugi::xml_node suites, const Result& result) {

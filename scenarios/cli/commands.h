@@ -38,7 +38,7 @@ void add_report(CLI::App& app, int& exit_code);
 void add_shrink(CLI::App& app, int& exit_code);
 /// hooke explain FILE: tells why a scenario fails, and what would avert it.
 void add_explain(CLI::App& app, int& exit_code);
-/// hooke judge TRACE…: judges what happened for real.
+/// hooke judge TRACE…: judges what happened for real. hooke view TRACE…: draws it.
 void add_judge(CLI::App& app, int& exit_code);
 /// hooke list: invariants, faults, events and the like by name.
 void add_list(CLI::App& app, int& exit_code);

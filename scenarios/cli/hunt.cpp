@@ -7,6 +7,7 @@
 
 #include "reports/exploration_summary.h"
 #include "reports/exploration_table.h"
+#include "reports/exports/campaign_junit.h"
 #include "reports/page/campaign_page.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/interruption.h"
@@ -16,6 +17,8 @@
 #include "scenarios/cli/seconds.h"
 #include "scenarios/cli/terminal.h"
 #include "scenarios/cli/workforce.h"
+#include "scenarios/format/json_lines.h"
+#include "scenarios/format/json_reader.h"
 #include "scenarios/format/loader.h"
 #include "scenarios/format/writer.h"
 
@@ -94,6 +97,15 @@ std::vector<hunt::WorldResult> load_worlds(const std::string& line) {
 
 }  // namespace
 
+report::PlaceOf junit_places(const std::string& scenario) {
+  return [scenario](const hunt::Finding& finding) {
+    const std::string& file = finding.reproducer.empty() ? scenario : finding.reproducer;
+    if (file.empty() || !fs::is_regular_file(file)) return report::JunitPlace{};
+    const auto line = scenario::line_of(scenario::read_file(file), "expect.holds");
+    return report::JunitPlace{file, line.value_or(1)};
+  };
+}
+
 void add_hunt_options(CLI::App& command, HuntOptions& options) {
   command.add_option("--time", options.seconds, "Begin no more after so many seconds")
       ->check(seconds_from(0));
@@ -118,6 +130,11 @@ void add_hunt_options(CLI::App& command, HuntOptions& options) {
           "Write for each way in which invariants were violated one world, made small, into this "
           "directory")
       ->type_name("DIR");
+  command
+      .add_option("--junit", options.junit,
+                  "Write each way in which invariants were violated, and each invariant that was "
+                  "kept, as JUnit XML")
+      ->type_name("FILE");
   // The words of earlier versions.
   CLI::deprecate_option(
       command.add_option("--museum", options.known_issues)->check(CLI::ExistingDirectory),
@@ -173,7 +190,8 @@ int Hunt::run(const HuntOptions& options) {
     std::cout << scenario::write_scenario(world(kernel, *options.print));
     return kAllHeld;
   }
-  OutputFile results("--results", options.results), html("--html", options.html);
+  OutputFile results("--results", options.results), html("--html", options.html),
+      junit("--junit", options.junit);
   const auto invariants = properties::InvariantRegistry::with_builtins();
   const hunt::KnownIssues known_issues =
       known_issues_below(options.known_issues, could_be_met, invariants);
@@ -221,11 +239,11 @@ int Hunt::run(const HuntOptions& options) {
   exploration.not_begun = planned - given;
   if (given < planned) shard.count = given == 0 ? 0 : number_of(given - 1) + 1 - shard.first;
   exploration.shards = {shard};
-  return tell(exploration, options, results, html);
+  return tell(exploration, options, results, html, junit);
 }
 
 int Hunt::tell(hunt::Exploration& exploration, const HuntOptions& options, OutputFile& results,
-               OutputFile& html) {
+               OutputFile& html, OutputFile& junit) {
   if (!options.reproducers.empty()) {
     write_reproducers(
         exploration,
@@ -236,11 +254,12 @@ int Hunt::tell(hunt::Exploration& exploration, const HuntOptions& options, Outpu
   }
   if (!options.results.empty()) results << hunt::write_exploration(exploration);
   results.finish();
-  if (html.is_open()) {
-    const auto invariants = properties::InvariantRegistry::with_builtins();
-    html << report::campaign_page({&exploration, &invariants, title, command});
-  }
+  const auto invariants = properties::InvariantRegistry::with_builtins();
+  const report::CampaignContent content{&exploration, &invariants, title, command};
+  if (html.is_open()) html << report::campaign_page(content);
   html.finish();
+  if (junit.is_open()) junit << report::campaign_junit(content, junit_places(scenario));
+  junit.finish();
   constexpr const char* kNext =
       "next: the same command with --print SEED > world.json, then hooke explain world.json\n";
   if (options.json) {

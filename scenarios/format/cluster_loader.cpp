@@ -116,10 +116,15 @@ void load_store(const Place& place, ClusterPlan& plan) {
 }
 
 ClusterPlan load_cluster(const Place& place, NodeNames& names) {
-  place.object({"nodes", "store_host", "store_name", "network", "store", "worker_pool"});
+  place.object({"nodes", "groups", "store_host", "store_name", "network", "store", "worker_pool"});
   ClusterPlan plan;
   for (const Place& item : place.at("nodes").items()) load_node(item, names, plan.nodes);
   if (plan.nodes.empty()) place.at("nodes").refuse_value("at least one node");
+  if (place.has("groups")) {
+    for (const auto& [name, members] : place.at("groups").members()) {
+      names.declare_group(members, name, names.select_all(members, NodeNames::Roles::refused));
+    }
+  }
   plan.store_host = plan.nodes.front().id;
   if (place.has("store_host")) {
     const Place host = place.at("store_host");

@@ -31,9 +31,7 @@ void each_node(const Place& place, const NodeNames& names,
                const std::function<void(const std::string&, const Place&)>& act) {
   std::set<std::string> seen;
   for (const auto& [key, value] : place.members()) {
-    std::vector<std::string> ids = expand_range(key);
-    if (ids.empty()) ids = {key};
-    for (const std::string& id : ids) {
+    for (const std::string& id : names.named_by(key)) {
       if (!names.contains(id)) names.refuse(value, "a node of the cluster as key", id);
       if (!seen.insert(id).second) value.refuse("each node once", "\"" + id + "\" a second time");
       act(id, value);

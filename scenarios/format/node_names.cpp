@@ -89,8 +89,25 @@ std::vector<std::string> NodeNames::declare(const Place& place) {
   return ids;
 }
 
+void NodeNames::declare_group(const Place& place, const std::string& name,
+                              std::vector<std::string> members) {
+  const std::string got = "\"" + name + "\"";
+  if (!is_plain(name)) place.refuse("a name of a group of up to 64 letters, digits, - and _", got);
+  if (contains(name) || is_role(name) || name == kStoreMachine || name == kExternalStore)
+    place.refuse("a name of a group that means nothing else", got);
+  groups_[name] = std::move(members);
+}
+
+std::vector<std::string> NodeNames::named_by(const std::string& key) const {
+  if (const auto group = groups_.find(key); group != groups_.end()) return group->second;
+  std::vector<std::string> ids = expand_range(key);
+  if (ids.empty()) ids = {key};
+  return ids;
+}
+
 std::vector<std::string> NodeNames::select(const Place& place, Roles roles) const {
   const std::string text = place.text();
+  if (const auto group = groups_.find(text); group != groups_.end()) return group->second;
   if (contains(text) || (roles == Roles::allowed && is_role(text))) return {text};
   std::vector<std::string> range = expand_range(text);
   if (range.empty()) refuse(place, "a node of the cluster", text, roles);
@@ -117,6 +134,7 @@ std::vector<std::string> NodeNames::select_all(const Place& place, Roles roles) 
 void NodeNames::refuse(const Place& place, const std::string& expected, const std::string& id,
                        Roles roles) const {
   std::vector<std::string> known(ids_.begin(), ids_.end());
+  for (const auto& [name, members] : groups_) known.push_back(name);
   if (roles == Roles::allowed) {
     known.insert(known.end(), scenario::roles().begin(), scenario::roles().end());
   }

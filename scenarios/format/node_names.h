@@ -1,6 +1,7 @@
 #pragma once
 // The names of a cluster's machines: declared once each, then selected by id, range or role.
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -27,6 +28,12 @@ class NodeNames {
   /// is no plain name, is a role's, stands for the external store, or was declared before.
   std::vector<std::string> declare(const Place& place);
   [[nodiscard]] bool contains(const std::string& id) const { return ids_.contains(id); }
+  /// Gives a name to `members`, which are declared: they are selected by it. ScenarioError when
+  /// `name`, of the value at `place`, is that of a node, a role or the external store.
+  void declare_group(const Place& place, const std::string& name, std::vector<std::string> members);
+  /// The nodes that a key names: those of a group or a range, or the key itself, which may be no
+  /// node.
+  [[nodiscard]] std::vector<std::string> named_by(const std::string& key) const;
   /// The nodes that the text at `place` selects; a role stays a role. ScenarioError for strangers.
   [[nodiscard]] std::vector<std::string> select(const Place& place, Roles roles) const;
   /// The same for a text or an array of them; no node may be named twice.
@@ -37,6 +44,7 @@ class NodeNames {
 
  private:
   std::set<std::string> ids_;
+  std::map<std::string, std::vector<std::string>> groups_;
 };
 
 }  // namespace hooke::scenario

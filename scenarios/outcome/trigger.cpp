@@ -6,6 +6,20 @@
 namespace hooke::scenario {
 namespace {
 
+struct Comparison {
+  std::string_view sign;  ///< empty: equal
+  std::string_view operand;
+};
+
+Comparison comparison_of(std::string_view text) {
+  for (const std::string_view sign : {">=", "<=", "!=", ">", "<"}) {
+    if (!text.starts_with(sign)) continue;
+    const std::size_t operand = text.find_first_not_of(' ', sign.size());
+    return {sign, operand == std::string_view::npos ? "" : text.substr(operand)};
+  }
+  return {"", text};
+}
+
 /// `*` stands for any characters.
 bool fits(std::string_view text, std::string_view pattern) {
   const std::size_t star = pattern.find('*');
@@ -18,12 +32,21 @@ bool fits(std::string_view text, std::string_view pattern) {
   return false;
 }
 
-/// A field is what a scenario gives for it: numbers in decimal.
+/// A field is what a scenario gives for it: numbers in decimal, or compared with one (">= 2").
 bool equals(const sim::FieldValue& field, const std::string& text) {
   if (field.is_text()) return fits(field.text(), text);
+  const Comparison comparison = comparison_of(text);
   std::int64_t number = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
-  return end.ec == std::errc() && end.ptr == text.data() + text.size() && number == field.number();
+  const char* const end_of_text = comparison.operand.data() + comparison.operand.size();
+  const auto end = std::from_chars(comparison.operand.data(), end_of_text, number);
+  if (end.ec != std::errc() || end.ptr != end_of_text) return false;
+  const std::int64_t got = field.number();
+  if (comparison.sign == ">=") return got >= number;
+  if (comparison.sign == "<=") return got <= number;
+  if (comparison.sign == "!=") return got != number;
+  if (comparison.sign == ">") return got > number;
+  if (comparison.sign == "<") return got < number;
+  return got == number;
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ class TorchrunLogReader {
   struct Pending {  ///< told in detail, and not yet accepted by the store
     std::optional<std::int64_t> completes, adds_to_round;
     std::string list;
-    bool closes = false;
+    bool closes = false, beats = false;
   };
 
   void begin(const TorchrunLine& line, std::size_t number);
@@ -51,6 +51,7 @@ class TorchrunLogReader {
   void introduce(std::string_view words);
   void take_evicted(std::string_view words);
   void take_synced();
+  void take_beat();
   void take_event_line(std::string_view line);
   void take_other(std::string_view line);
   void start_workers();
@@ -71,7 +72,8 @@ class TorchrunLogReader {
   std::vector<Worker> workers_;
   std::int32_t made_up_ = 0;
   Pending pending_;
-  std::vector<std::size_t> unsized_;  ///< places of rendezvous.completed without its size
+  std::optional<sim::WorldTime> beat_;  ///< its latest heartbeat
+  std::vector<std::size_t> unsized_;    ///< places of rendezvous.completed without its size
 };
 
 }  // namespace hooke::scenario

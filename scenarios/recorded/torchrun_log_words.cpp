@@ -1,4 +1,5 @@
 // What single lines say: of workers, of the rendezvous in detail, and of how an agent ends.
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "model/observe/trace_events.h"
@@ -49,10 +50,20 @@ void TorchrunLogReader::take_rendezvous(std::string_view words) {
     pending_ = {};
   } else if (says("' has successfully synced")) {
     take_synced();
+  } else if (says("' updated its keep-alive heartbeat time for the rendezvous")) {
+    pending_.beats = true;
   } else if (says("' has sent a keep-alive heartbeat")) {
-    agent_.shows_life = true;
-    emit(ev::keep_alive_tick, {std::string("ok"), std::string()});
+    // Of one whose write the lines before have told, this is the end.
+    if (!beat_ || now_ - *beat_ > std::chrono::seconds(1)) take_beat();
   }
+}
+
+/// A heartbeat that the others can see: of its own, or one with which an agent that waits in a
+/// rendezvous renews its place (dynamic_rendezvous.py: _RendezvousJoinOp asks for it, too).
+void TorchrunLogReader::take_beat() {
+  agent_.shows_life = true;
+  beat_ = now_;
+  emit(ev::keep_alive_tick, {std::string("ok"), std::string()});
 }
 
 /// "localhost_18964_0" is the node localhost.
@@ -90,6 +101,8 @@ void TorchrunLogReader::take_synced() {
     emit(ev::rendezvous_completed,
          {run_id_, *pending_.completes, std::int64_t{0}, min_nodes_, max_nodes_});
   }
+  // An agent that adds itself sends one as well: that says nothing of how often the log tells of heartbeats.
+  if (pending_.beats && !pending_.adds_to_round) take_beat();
   if (pending_.closes) emit(ev::rendezvous_closed, {run_id_, round_});
   pending_ = {};
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <pugixml.hpp>
 
+#include "reports/exports/campaign_junit.h"
 #include "reports/machine.h"
 
 namespace hooke::report {
@@ -67,9 +68,9 @@ void expect_valid(const pugi::xml_node& node) {
 }
 
 /// Valid, and what its suites count is in them.
-pugi::xml_document read(const std::vector<Result>& results) {
+pugi::xml_document read(const std::string& text) {
   pugi::xml_document document;
-  EXPECT_TRUE(document.load_string(to_junit(results).c_str()));
+  EXPECT_TRUE(document.load_string(text.c_str()));
   const pugi::xml_node top = document.document_element();
   EXPECT_STREQ(top.name(), "testsuites");
   expect_valid(top);
@@ -85,6 +86,10 @@ pugi::xml_document read(const std::vector<Result>& results) {
     EXPECT_EQ(top.attribute(name.c_str()).as_int(-1), count) << name;
   }
   return document;
+}
+
+pugi::xml_document read(const std::vector<Result>& results) {
+  return read(to_junit(results));
 }
 
 pugi::xml_node case_of(const pugi::xml_document& document) {
@@ -209,6 +214,69 @@ TEST(JUnit, what_xml_cannot_say_does_not_break_it) {
   EXPECT_THAT(to_junit(results), Not(AnyOf(HasSubstr("&#27;"), HasSubstr("\x1b"))));
   EXPECT_STREQ(case_of(read(results)).child("failure").attribute("message").value(),
                "expect.exit_code.n1: a <worker> said \"?[1m\" & more");
+}
+
+/// Three worlds: in one an invariant falls, which in another one no agent could have kept.
+hunt::Exploration a_hunt() {
+  hunt::Exploration out;
+  std::vector<hunt::WorldResult> worlds(3);
+  for (std::size_t i = 0; i < worlds.size(); ++i) {
+    worlds[i].seed = 10 + i;
+    worlds[i].accounts["liveness.exit"].kept = 2;
+  }
+  worlds[1].kinds = {{"safety.bounds", "too \x1b many"}};
+  worlds[2].kinds = {{"safety.bounds", "too few", "the store (service_stop)"}};
+  for (const hunt::WorldResult& world : worlds) out.add(world, {});
+  return out;
+}
+
+pugi::xml_document junit_of(const hunt::Exploration& exploration, const JunitPlace& place = {}) {
+  const auto invariants = properties::InvariantRegistry::with_builtins();
+  return read(campaign_junit({&exploration, &invariants, "A hunt", "hooke explore"},
+                             [&](const hunt::Finding&) { return place; }));
+}
+
+TEST(JUnit, of_a_hunt_has_a_case_for_each_way_and_each_invariant_that_was_kept) {
+  const auto document = junit_of(a_hunt(), {"found/bounds-1.json", 7});
+  const pugi::xml_node top = document.document_element();
+  EXPECT_STREQ(top.attribute("name").value(), "A hunt");
+  EXPECT_EQ(top.attribute("tests").as_int(), 3);
+  EXPECT_EQ(top.attribute("failures").as_int(), 1);
+  EXPECT_EQ(top.attribute("errors").as_int(), 0);
+  const pugi::xml_node test = case_of(document);
+  EXPECT_STREQ(test.attribute("classname").value(), "safety.bounds");
+  EXPECT_STREQ(test.attribute("file").value(), "found/bounds-1.json");
+  EXPECT_STREQ(test.attribute("line").value(), "7");
+  EXPECT_STREQ(test.child("failure").attribute("type").value(), "safety.bounds");
+  EXPECT_STREQ(test.child("failure").attribute("message").value(), "safety.bounds: too ? many");
+  EXPECT_THAT(test.child("failure").text().get(), HasSubstr("in 1 of 3 worlds"));
+  const auto properties = properties_of(document);
+  EXPECT_EQ(properties.at("worlds"), "1");
+  EXPECT_EQ(properties.at("first_seed"), "11");
+  EXPECT_THAT(properties.at("command"), HasSubstr("hooke explore --print 11 "));
+  const pugi::xml_node kept = top.find_child_by_attribute("testsuite", "name", "liveness.exit");
+  EXPECT_EQ(kept.child("testcase").attribute("name").value(), std::string("kept in 3 worlds"));
+}
+
+TEST(JUnit, of_a_hunt_skips_what_no_agent_could_have_avoided) {
+  const auto document = junit_of(a_hunt());
+  const auto skipped = document.select_nodes("//testcase/skipped");
+  ASSERT_EQ(skipped.size(), 1U);
+  EXPECT_THAT(skipped.begin()->node().attribute("message").value(),
+              HasSubstr("the store (service_stop)"));
+}
+
+TEST(JUnit, of_a_hunt_has_errors_for_what_is_the_harness_s_own) {
+  hunt::Exploration exploration = a_hunt();
+  hunt::WorldResult lost;
+  lost.seed = 20;
+  lost.kinds = {{"harness", "the process that played the world was killed by signal 9"}};
+  exploration.add(lost, {});
+  exploration.determinism_failures = 1;
+  const auto document = junit_of(exploration);
+  EXPECT_EQ(document.document_element().attribute("errors").as_int(), 2);
+  EXPECT_TRUE(document.select_node("//error[@type = 'determinism']"));
+  EXPECT_TRUE(document.select_node("//error[@type = 'harness']"));
 }
 
 }  // namespace

@@ -82,6 +82,22 @@ TEST(Verdict, in_a_field_of_an_event_a_star_stands_for_any_characters) {
   }
 }
 
+TEST(Verdict, a_number_of_an_event_can_be_compared_with_one) {
+  Scenario scenario = job(2);
+  Trigger completed;
+  completed.event = "rendezvous.completed";
+  for (const char* const text : {"2", ">= 2", "<=2", "> 1", "<3", "!= 3"}) {
+    completed.fields = {{"participants", text}};
+    scenario.expect.events = {completed};
+    EXPECT_EQ(unmet_names(run_bare(scenario)), std::vector<std::string>{}) << text;
+  }
+  for (const char* const text : {"3", ">= 3", "<=1", "> 2", "<2", "!= 2", ">=", "> two"}) {
+    completed.fields = {{"participants", text}};
+    scenario.expect.events = {completed};
+    EXPECT_EQ(unmet_names(run_bare(scenario)), std::vector<std::string>{"expect.events.0"}) << text;
+  }
+}
+
 TEST(Verdict, what_must_never_happen_is_named_when_it_does) {
   Scenario scenario = job(1);
   Trigger lost, ended;

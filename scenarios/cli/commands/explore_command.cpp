@@ -45,8 +45,10 @@ hunt::Swarm swarm_of(const ExploreOptions& options, std::string& space) {
 
 int explore(const ExploreOptions& options) {
   if (!options.exhaustive.empty()) {
-    if (!options.hunt.html.empty()) {
-      throw CLI::ValidationError("--html",
+    for (const auto& [option, path] :
+         {std::pair{"--html", &options.hunt.html}, {"--junit", &options.hunt.junit}}) {
+      if (path->empty()) continue;
+      throw CLI::ValidationError(option,
                                  "expected random worlds; a search by --exhaustive has none that "
                                  "a page could name by a number");
     }
@@ -122,8 +124,8 @@ void add_explore(CLI::App& app, int& exit_code) {
       "Play each world with hooke's agents and with those of the PyTorch in HOOKE_TORCH_PYTHON, "
       "from the same draws, and compare what they ask of the store and decide");
   add_hunt_options(*command, options->hunt);
-  for (const char* const other :
-       {"--exhaustive", "--variant", "--jobs", "--known-issues", "--results", "--all"}) {
+  for (const char* const other : {"--exhaustive", "--variant", "--jobs", "--known-issues",
+                                  "--results", "--all", "--html", "--junit"}) {
     differential->excludes(command->get_option(other));
   }
   command->footer(

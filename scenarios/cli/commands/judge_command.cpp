@@ -1,5 +1,7 @@
-// hooke judge: traces and logs of what happened for real, judged and shown as a run of a scenario is.
+// hooke judge: traces and logs of what happened for real, judged and shown as a run of a scenario is;
+// hooke view: only shown.
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -26,6 +28,7 @@ struct JudgeOptions {
   std::optional<sim::WorldTime> end;
   std::string html_path, perfetto_path;
   bool json = false;
+  bool only_draw = false;  ///< print nothing
   TimelineOptions timeline;
 };
 
@@ -48,7 +51,9 @@ int judge(const JudgeOptions& options) {
   result.run.name = report::name_of_recording(options.paths);
   const report::Grounds grounds{events->assumptions(),
                                 scenario::not_judged(events->evidence(), invariants)};
-  if (options.json) {
+  if (options.only_draw) {
+    // What there is to say is on the page.
+  } else if (options.json) {
     std::cout << report::recorded_job_json(result, grounds).dump(2) << '\n';
   } else {
     std::cout << report::recorded_job_text(result, grounds, style);
@@ -65,19 +70,53 @@ int judge(const JudgeOptions& options) {
   return result.good() ? kAllHeld : kSomethingFell;
 }
 
+/// Draws the page, whatever is on it.
+int view(JudgeOptions options) {
+  options.only_draw = true;
+  if (options.html_path.empty()) {
+    // In the working directory: that of the trace may be another machine's, or only readable.
+    const std::filesystem::path trace(options.paths.front());
+    options.html_path = trace.filename().replace_extension(".html").string();
+  }
+  judge(options);
+  std::cout << "wrote " << options.html_path << ", a page to look at in a browser\n";
+  return kAllHeld;
+}
+
+void add_traces(CLI::App& command, std::vector<std::string>& paths) {
+  command
+      .add_option("traces", paths,
+                  "A file for each agent: what hooke agent --trace has written, or torchrun's log; "
+                  "besides, the file of hooke state --record; or the one file of hooke run --trace")
+      ->type_name("FILE")
+      ->required();
+}
+
+void add_view(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<JudgeOptions>();
+  CLI::App* command = app.add_subcommand(
+      "view", "Draw traces and logs as a page for a browser, as hooke judge --html does");
+  add_traces(*command, options->paths);
+  command
+      ->add_option("--html", options->html_path,
+                   "The page; unless given, the name of the first trace with .html, here")
+      ->type_name("FILE");
+  command->footer(
+      "What is violated is on the page, and no failure of this command.\n"
+      "Examples:\n"
+      "  hooke view run.jsonl\n"
+      "  hooke view node-*.jsonl --html job.html\n"
+      "Exit codes: 0 the page is written; 2 bad input.");
+  command->callback([options, &exit_code] { exit_code = view(*options); });
+}
+
 }  // namespace
 
 void add_judge(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<JudgeOptions>();
   CLI::App* command = app.add_subcommand(
       "judge", "Judge what happened for real, by the traces and logs of its agents");
-  command
-      ->add_option("traces", options->paths,
-                   "A file for each agent: what hooke agent --trace has written, or torchrun's "
-                   "log; besides, "
-                   "the file of hooke state --record; or the one file of hooke run --trace")
-      ->type_name("FILE")
-      ->required();
+  add_traces(*command, options->paths);
   command
       ->add_option_function<std::string>(
           "--end",
@@ -111,6 +150,7 @@ void add_judge(CLI::App& app, int& exit_code) {
       "  hooke judge run.jsonl --end 10m\n"
       "Exit codes: 0 every invariant holds; 1 one is violated; 2 bad input.");
   command->callback([options, &exit_code] { exit_code = judge(*options); });
+  add_view(app, exit_code);
 }
 
 }  // namespace hooke::cli

@@ -7,6 +7,7 @@
 #include "reports/page/campaign_page.h"
 #include "reports/text.h"
 #include "scenarios/cli/commands.h"
+#include "scenarios/cli/hunt.h"
 #include "scenarios/cli/output_file.h"
 #include "scenarios/cli/terminal.h"
 #include "scenarios/format/json_reader.h"
@@ -19,6 +20,7 @@ struct ReportOptions {
   std::vector<std::string> files;
   std::vector<std::string> against;
   std::string html;
+  std::string junit;
   bool json = false;
   bool known_issues = false;
 };
@@ -49,15 +51,17 @@ std::string command_of(const std::string& space) {
 }
 
 int report(const ReportOptions& options) {
-  OutputFile html("--html", options.html);
+  OutputFile html("--html", options.html), junit("--junit", options.junit);
   const hunt::Exploration whole = whole_of(options.files);
   if (!options.against.empty()) return compare(whole, whole_of(options.against));
-  if (html.is_open()) {
-    const auto invariants = properties::InvariantRegistry::with_builtins();
-    const std::string title = "Report of " + report::counted(options.files.size(), "part");
-    html << report::campaign_page({&whole, &invariants, title, command_of(whole.space)});
-  }
+  const auto invariants = properties::InvariantRegistry::with_builtins();
+  const report::CampaignContent content{
+      &whole, &invariants, "Report of " + report::counted(options.files.size(), "part"),
+      command_of(whole.space)};
+  if (html.is_open()) html << report::campaign_page(content);
   html.finish();
+  if (junit.is_open()) junit << report::campaign_junit(content, junit_places(""));
+  junit.finish();
   std::cout << (options.known_issues ? report::known_issues_csv(whole)
                 : options.json       ? hunt::write_exploration(whole)
                                      : report::exploration_table(whole, style_of_terminal()));
@@ -78,6 +82,9 @@ void add_report(CLI::App& app, int& exit_code) {
       command
           ->add_option("--html", options->html, "Write the whole as a page to look at in a browser")
           ->type_name("FILE");
+  CLI::Option* const junit =
+      command->add_option("--junit", options->junit, "Write the whole as JUnit XML")
+          ->type_name("FILE");
   command->add_flag(
       "--known-issues", options->known_issues,
       "Print a line of CSV for each known issue that was looked for: how often it was met, and "
@@ -90,7 +97,8 @@ void add_report(CLI::App& app, int& exit_code) {
                    "and in which ways that none of these has shown")
       ->type_name("FILE")
       ->excludes(command->get_option("--json"))
-      ->excludes(html);
+      ->excludes(html)
+      ->excludes(junit);
   command->footer(
       "Example:\n"
       "  hooke report part-*.json\n"

@@ -39,6 +39,7 @@ struct StateOptions {
   double watch_s = 0;
   bool json = false;
   std::string record_path;
+  double give_up_s = 60;
 };
 
 /// A way to look at the job, each time anew.
@@ -127,8 +128,9 @@ std::string failure_text(const std::exception& error) {
          std::string(error.what());
 }
 
-/// Looks and records until it is told to stop, or the job is over: closed, and its store gone. A
-/// store that cannot be reached is asked again.
+/// Looks and records until it is told to stop, or the job is over: its store is gone, and the job was
+/// closed, or the store stays away for longer than agents wait for it (read_timeout). Until then a
+/// store that cannot be reached is asked again, and one that was never seen for ever.
 class RecordedWatch {
  public:
   RecordedWatch(sim::Ports& ports, const StateOptions& options, std::ostream& out)
@@ -155,6 +157,7 @@ class RecordedWatch {
       const auto view = look_();
       if (!view) return;
       ++looks_;
+      lost_since_.reset();
       closed_ = view->state != nullptr && view->state->closed;
       recorder_.saw(*view, ports_.clock.wall_now());
     } catch (const model::EscapedPythonError& error) {
@@ -171,13 +174,20 @@ class RecordedWatch {
     told_ = true;
     recorder_.unreachable(why, ports_.clock.wall_now());
     look_ = nullptr;
-    over_ = closed_;
+    const sim::MonotonicTime now = ports_.clock.monotonic_now();
+    if (!lost_since_) lost_since_ = now;
+    over_ = closed_ || (looks_ > 0 && now - *lost_since_ >= span_of(options_.give_up_s));
+    if (over_ && !closed_) {
+      std::fprintf(stderr, "hooke state: the store has not answered for %g s; the record ends\n",
+                   options_.give_up_s);
+    }
   }
 
   sim::Ports& ports_;
   const StateOptions& options_;
   scenario::StateRecorder recorder_;
   Look look_;
+  std::optional<sim::MonotonicTime> lost_since_;
   std::size_t looks_ = 0;
   bool closed_ = false, over_ = false, told_ = false;
 };
@@ -255,6 +265,12 @@ void add_state(CLI::App& app, int& exit_code) {
                    "Instead of showing them write what the looks see, for hooke judge, until "
                    "Ctrl-C or the end of the job")
       ->type_name("FILE");
+  command
+      ->add_option("--give-up", options->give_up_s,
+                   "With --record: end when a store that was seen has not answered for so many "
+                   "seconds")
+      ->check(seconds_from(0.001))
+      ->capture_default_str();
   command->footer(
       "Ages of heartbeats are by the clock of this machine.\n"
       "Examples:\n"

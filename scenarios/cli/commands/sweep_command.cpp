@@ -68,6 +68,7 @@ int sweep(const SweepOptions& options) {
   }
   Hunt hunt;
   hunt.space = "sweep of " + scenario::write_scenario(reference);
+  hunt.scenario = options.file;
   hunt.title = "Sweep of " + options.file;
   hunt.command = "hooke sweep " + report::shell_word(options.file);
   if (options.words != SweepOptions{}.words) {

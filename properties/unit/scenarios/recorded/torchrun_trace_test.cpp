@@ -161,6 +161,42 @@ TEST(TorchrunTrace, of_which_lines_are_lost_begins_all_the_same) {
   }
 }
 
+/// A clean job up to where its workers end, and after that lines of `words` of the agent `number`,
+/// every five seconds.
+std::string goes_on(std::size_t number, const std::vector<std::string>& words) {
+  const std::string pid = number == 0 ? "25267" : "25354";
+  std::string text = contents(logs("torchrun_clean")[number]);
+  text.erase(text.rfind('\n', text.find("] worker group successfully finished")) + 1);
+  for (int second = 20; second < 60; second += 5) {
+    for (const std::string& each : words) {
+      text +=
+          "V1128 09:26:" + std::to_string(second) + ".000000 " + pid +
+          " torch/distributed/elastic/rendezvous/dynamic_rendezvous.py:1] The node 'localhost_" +
+          pid + "_0' " + each + "\n";
+    }
+  }
+  return text;
+}
+
+/// In a rendezvous no timer sends heartbeats: an agent renews its place there by itself.
+TEST(TorchrunTrace, of_an_agent_that_waits_in_a_rendezvous_shows_that_it_lives) {
+  const std::string synced =
+      "has successfully synced its local changes with other nodes in the rendezvous 'train'.";
+  const LogFile other("other",
+                      goes_on(1, {"has sent a keep-alive heartbeat to the rendezvous 'train'."}));
+  const auto assumptions = [&](const std::vector<std::string>& words) {
+    const LogFile log("waits", goes_on(0, words));
+    return judged_logs({log.path(), other.path()}).assumptions;
+  };
+  const auto killed = Contains(HasSubstr("it is taken to have been killed then"));
+  EXPECT_THAT(
+      assumptions(
+          {"updated its keep-alive heartbeat time for the rendezvous 'train'. Pending sync.",
+           synced}),
+      Not(killed));
+  EXPECT_THAT(assumptions({synced}), killed);
+}
+
 TEST(TorchrunTrace, of_anything_else_is_refused) {
   const LogFile other("", "Epoch 1: loss 0.3\n");
   EXPECT_THAT(refusal({other.path()}), HasSubstr(": line 1: expected a trace of hooke"));
