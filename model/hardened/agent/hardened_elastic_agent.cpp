@@ -114,10 +114,9 @@ void HardenedElasticAgent::stop_for_good(RunResult& result) {
 }
 
 bool HardenedElasticAgent::finish(RunResult& result) {
-  const std::string_view how = exit_barrier();
-  const bool decided = how == "passed" || how == "closed";
-  result.job_goes_on = !decided || membership_.others_have_gone_on(how);
-  if (how != "others_return") return true;
+  const AfterBarrier after = membership_.after_barrier(exit_barrier());
+  result.job_goes_on = after != AfterBarrier::job_done;
+  if (after != AfterBarrier::others_return) return true;
   try {
     follow(membership_.cause_to_follow());
     return false;

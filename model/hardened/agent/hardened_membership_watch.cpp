@@ -80,13 +80,18 @@ const char* HardenedMembershipWatch::cause_to_follow() {
   return MembershipWatch::cause_to_follow();
 }
 
-bool HardenedMembershipWatch::others_have_gone_on(std::string_view how_barrier_ended) {
+AfterBarrier HardenedMembershipWatch::after_barrier(std::string_view how_it_ended) {
+  const bool passed = how_it_ended == "passed";
+  if (how_it_ended == "others_return") return AfterBarrier::others_return;
+  if (!passed && how_it_ended != "closed") return AfterBarrier::others_went_on;
   const Successor next = core_.handler.successor();
-  if (next != Successor::begun || how_barrier_ended != "passed") return next != Successor::none;
+  if (next == Successor::none) return AfterBarrier::job_done;
+  if (next == Successor::complete || !passed) return AfterBarrier::others_went_on;
   try {
-    return exit_wait_.barrier().has_been_left();
+    return exit_wait_.barrier().has_been_left() ? AfterBarrier::others_return
+                                                : AfterBarrier::job_done;
   } catch (const StoreError&) {
-    return true;  // it is unknown
+    return AfterBarrier::others_went_on;  // it is unknown
   }
 }
 

@@ -11,6 +11,13 @@
 
 namespace hooke::model {
 
+/// What an agent finds behind the exit barrier of its round.
+enum class AfterBarrier {
+  job_done,        ///< all members have ended with it
+  others_return,   ///< members have left the barrier for a round that is not complete yet
+  others_went_on,  ///< the next round goes on without this agent, or that is unknown
+};
+
 /// Asks what has become of the group, too.
 class HardenedMembershipWatch : public MembershipWatch {
  public:
@@ -34,9 +41,9 @@ class HardenedMembershipWatch : public MembershipWatch {
   /// back as a newcomer does: either way that costs the job no restart.
   const char* cause_to_follow() override;
   /// Behind an exit barrier that ended like this. An agent that was cut off may come last to one
-  /// that the others have left for another round. What only newcomers have begun, in a store that
-  /// came up empty, waits for members that are done.
-  bool others_have_gone_on(std::string_view how_barrier_ended);
+  /// that the others have left for another round, which may need it. What only newcomers have begun,
+  /// in a store that came up empty, waits for members that are done.
+  AfterBarrier after_barrier(std::string_view how_it_ended);
 
  protected:
   /// Nodes wait. Returns cause_to_follow().
