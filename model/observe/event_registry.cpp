@@ -6,6 +6,7 @@
 
 #include "model/observe/pool_events.h"
 #include "model/observe/restart_events.h"
+#include "model/observe/shutdown_events.h"
 #include "model/observe/trace_events.h"
 #include "model/observe/worker_store_events.h"
 
@@ -43,6 +44,8 @@ constexpr std::array kAll{
     &events::worker_restarting,    &events::job_rerun,
     &events::pool_leased,          &events::pool_reclaimed,
     &events::worker_store_asked,   &events::worker_store_answered,
+    &events::shutdown_settings,    &events::shutdown_waiting,
+    &events::shutdown_waited,
 };
 
 }  // namespace

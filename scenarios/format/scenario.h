@@ -38,6 +38,7 @@ struct AgentPlan {
   std::string kind = "elastic";
   std::string timer = "file";
   std::string process_launcher = "local";
+  std::string shutdown = "torch";
   Duration monitor_interval = 100ms;
   Duration exit_barrier_timeout = 300s;
   Duration shutdown_timeout = 30s;

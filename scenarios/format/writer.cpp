@@ -59,6 +59,7 @@ ordered_json protocol_json(const ProtocolPlan& plan) {
   put(agent, "kind", plan.agent.kind, usual.agent.kind);
   put(agent, "timer", plan.agent.timer, usual.agent.timer);
   put(agent, "process_launcher", plan.agent.process_launcher, usual.agent.process_launcher);
+  put(agent, "shutdown", plan.agent.shutdown, usual.agent.shutdown);
   put(agent, "monitor_interval", plan.agent.monitor_interval, usual.agent.monitor_interval);
   put(agent, "exit_barrier_timeout", plan.agent.exit_barrier_timeout,
       usual.agent.exit_barrier_timeout);

@@ -46,6 +46,7 @@ void look_at_settings(const Scenario& scenario, Reasons& reasons) {
   if (agent.restart_policy != usual.restart_policy) reasons.say("agent.restart_policy");
   if (agent.timer != usual.timer) reasons.say("agent.timer");
   if (agent.process_launcher != usual.process_launcher) reasons.say("agent.process_launcher");
+  if (agent.shutdown != usual.shutdown) reasons.say("agent.shutdown");
   if (agent.heartbeats) reasons.say("agent.heartbeats");
   if (agent.environment.contains("TORCHELASTIC_HEALTH_CHECK_PORT"))
     reasons.say("TORCHELASTIC_HEALTH_CHECK_PORT");

@@ -162,7 +162,9 @@ std::vector<std::string> RealCluster::agent_command(sim::NodeId node, const std:
             "--restart-policy",
             agent.restart_policy,
             "--timer",
-            agent.timer};
+            agent.timer,
+            "--shutdown",
+            agent.shutdown};
     const std::vector<std::string> heartbeats = heartbeat_flags(node);
     argv.insert(argv.end(), heartbeats.begin(), heartbeats.end());
   } else {

@@ -73,6 +73,7 @@ void look_at_torchrun(const Scenario& scenario, Reasons& reasons) {
   if (agent.heartbeats) reasons.say("agent.heartbeats");
   if (agent.restart_policy != AgentPlan().restart_policy) reasons.say("agent.restart_policy");
   if (agent.timer != AgentPlan().timer) reasons.say("agent.timer");
+  if (agent.shutdown != AgentPlan().shutdown) reasons.say("agent.shutdown");
   for (const NodePlan& node : scenario.cluster.nodes) {
     const model::Variant variant = scenario.variant_of(node);
     if (variant != model::Variant::torch_2_x) {

@@ -115,6 +115,7 @@ void HardenedElasticAgent::stop_for_good(RunResult& result) {
 
 bool HardenedElasticAgent::finish(RunResult& result) {
   const std::string_view how = exit_barrier();
+  result.others_are_done = how == "passed";
   const bool decided = how == "passed" || how == "closed";
   result.job_goes_on = !decided || membership_.others_have_gone_on(how);
   if (how != "others_return") return true;

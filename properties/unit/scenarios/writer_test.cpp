@@ -107,6 +107,7 @@ class Draw {
     if (coin()) agent.restart_policy = "backoff:first=2s,longest=1m";
     if (coin()) agent.timer = "queue:interval=1s";
     if (coin()) agent.process_launcher = "pool";
+    if (coin()) agent.shutdown = "graceful:limit=20s";
     if (coin()) agent.monitor_interval = 1ms + span();
     if (coin()) agent.exit_barrier_timeout = span();
     if (coin()) agent.shutdown_timeout = span();
