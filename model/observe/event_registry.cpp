@@ -45,7 +45,7 @@ constexpr std::array kAll{
     &events::pool_leased,          &events::pool_reclaimed,
     &events::worker_store_asked,   &events::worker_store_answered,
     &events::shutdown_settings,    &events::shutdown_waiting,
-    &events::shutdown_waited,
+    &events::shutdown_waited,      &events::worker_start_failed,
 };
 
 }  // namespace
