@@ -7,6 +7,7 @@
 #include "model/observe/pool_events.h"
 #include "model/observe/restart_events.h"
 #include "model/observe/shutdown_events.h"
+#include "model/observe/timer_events.h"
 #include "model/observe/trace_events.h"
 #include "model/observe/worker_store_events.h"
 
@@ -46,6 +47,7 @@ constexpr std::array kAll{
     &events::worker_store_asked,   &events::worker_store_answered,
     &events::shutdown_settings,    &events::shutdown_waiting,
     &events::shutdown_waited,      &events::worker_start_failed,
+    &events::work_measured,
 };
 
 }  // namespace

@@ -158,6 +158,8 @@ ordered_json program_json(const WorkerProgram& program) {
       case WorkerStep::Kind::destroy: out.push_back({{"destroy", step.text}}); break;
       case WorkerStep::Kind::raise: out.push_back({{"raise", step.text}}); break;
       case WorkerStep::Kind::await: out.push_back({{"await", step.text}}); break;
+      case WorkerStep::Kind::start_timer: out.push_back({{"start_timer", step.text}}); break;
+      case WorkerStep::Kind::stop_timer: out.push_back({{"stop_timer", step.text}}); break;
     }
   }
   return out;
