@@ -10,6 +10,7 @@
 
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
+#include "model/rendezvous/core/shutdown.h"
 #include "model/signals/signal_gate.h"
 #include "model/store/store_helpers.h"
 #include "sim/port/check.h"
@@ -150,7 +151,10 @@ bool ElasticAgent::goes_on_after(RunResult& result) {
   }
   enter(result.state);
   reports_.looked(result.state, before);
-  if (result.state == WorkerState::succeeded) return !finish(result);
+  if (result.state == WorkerState::succeeded) {
+    tell_done();
+    return !finish(result);
+  }
   if (decision.scope != RestartScope::none) {
     count_restart();
     attempt_.incarnation = 0;
@@ -168,7 +172,20 @@ void ElasticAgent::give_up(RunResult& result, bool silent) {
   }
   HOOKE_CHECK(result.state != WorkerState::succeeded, "workers that succeeded are not given up");
   enter(WorkerState::failed);  // the group; an UNHEALTHY result counts as success
-  if (waits_for_others_after_a_failure(spec_.variant)) static_cast<void>(exit_barrier());
+  tell_done();
+  if (waits_for_others_after_a_failure(spec_.variant))
+    result.others_are_done = exit_barrier() == "passed";
+}
+
+void ElasticAgent::tell_done() {
+  if (!spec_.tells_when_done) return;
+  try {
+    tell_work_done(handler_);
+  } catch (const SignalException&) {
+    throw;
+  } catch (const std::exception&) {
+    // The others wait for this agent until their limit, or until it is gone.
+  }
 }
 
 void ElasticAgent::stop_for_good(RunResult&) {
@@ -176,8 +193,8 @@ void ElasticAgent::stop_for_good(RunResult&) {
 }
 
 /// Whatever the others do meanwhile.
-bool ElasticAgent::finish(RunResult&) {
-  static_cast<void>(exit_barrier());
+bool ElasticAgent::finish(RunResult& result) {
+  result.others_are_done = exit_barrier() == "passed";
   return true;
 }
 

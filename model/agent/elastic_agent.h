@@ -115,6 +115,8 @@ class ElasticAgent : public Agent {
   [[nodiscard]] ProcessFailures silent_workers() const;
   /// The workers are not started again.
   void give_up(RunResult& result, bool silent);
+  /// Those that shut the rendezvous down in a manner that asks for it.
+  void tell_done();
   void initialize_workers();
   void start_workers();
   /// All of them, by a new rendezvous.

@@ -58,6 +58,9 @@ struct WorkerSpec {
   std::string event_log_handler = "null";   ///< destination of events (2.x)
   std::optional<HeartbeatPlan> heartbeats;  ///< nullopt: workers are not asked to beat
   Variant variant = Variant::torch_2_x;
+  /// The job's agents wait for each other before they close the rendezvous, or refuse to: each tells
+  /// when its work is done (shutdown.h).
+  bool tells_when_done = false;
   /// The health check sees no progress of an agent in the exit barrier (#178197).
   bool silent_in_exit_barrier = false;
   /// Known defect of the releases up to 2.12: see waits_without_limit_for_the_killed() (#185414).
@@ -96,6 +99,8 @@ struct RunResult {
   /// Others may still be at work, so that this end is not the job's. PyTorch's agents do not look
   /// (L-2).
   bool job_goes_on = false;
+  /// All agents of the round have come to its exit barrier.
+  bool others_are_done = false;
   [[nodiscard]] bool failed() const { return state == WorkerState::failed; }
 };
 

@@ -8,6 +8,7 @@
 #include "model/launch/kinds/endings_of_variant.h"
 #include "model/launch/plugins.h"
 #include "model/observe/restart_events.h"
+#include "model/observe/shutdown_events.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/dynamic/decisions.h"
 #include "model/rendezvous/dynamic_factory.h"
@@ -82,8 +83,12 @@ WorkerSpec worker_spec(const sim::ProcessHost& processes, const LaunchConfig& co
 }
 
 Ending run_guarded(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& config,
-                   const WorkerSpec& spec, const Endings& endings, RendezvousHandler& handler,
+                   WorkerSpec spec, const Endings& endings, RendezvousHandler& handler,
                    Observers& observers, std::int64_t run) {
+  const auto manner = plugins.shutdowns.create(config.shutdown);
+  spec.tells_when_done = manner->looks_at_others();
+  if (config.shutdown.name != LaunchConfig().shutdown.name)
+    ports.trace.emit(events::shutdown_settings, {config.shutdown.name, manner->limit()});
   const auto policy = plugins.restart_policies.create(config.restart_policy);
   const auto launcher = plugins.launchers.create(config.process_launcher)->make(ports);
   const auto timers = plugins.timers.create(config.timer);
@@ -98,6 +103,7 @@ Ending run_guarded(sim::Ports& ports, const Plugins& plugins, const LaunchConfig
     endings.tell_returned(agent);
     ending = endings.of_result(result);
     endings.tell_judged(agent, !result, ending);
+    ending.others_are_done = result && result->others_are_done;
   } catch (const SignalException& error) {
     ending = endings.of_signal(agent, error);
     if (agent.handles(error.signal())) agent.ended("FAILED", ending.detail);
@@ -110,7 +116,7 @@ Ending run_guarded(sim::Ports& ports, const Plugins& plugins, const LaunchConfig
   endings.look_again(handler, ending);
   ports.fault_point.reach("agent.closing");
   try {
-    endings.part(handler, ending.parting);
+    endings.part(handler, ending, *manner);
   } catch (const SignalException& error) {
     ending = endings.of_signal(agent, error);
   }

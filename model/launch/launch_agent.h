@@ -33,6 +33,7 @@ struct LaunchConfig {
   PluginChoice agent{"elastic", {}};
   PluginChoice timer{"file", {}};
   PluginChoice process_launcher{"local", {}};
+  PluginChoice shutdown{"torch", {}};
   sim::Duration monitor_interval = std::chrono::milliseconds(100);
   sim::Duration exit_barrier_timeout = std::chrono::seconds(300);
   sim::Duration shutdown_timeout = std::chrono::seconds(30);

@@ -24,6 +24,7 @@ std::optional<PluginRefusal> Plugins::refusal(const LaunchConfig& config) const 
   if (const auto refused = refusal_of("timer", timers, config.timer)) return refused;
   if (const auto refused = refusal_of("process-launcher", launchers, config.process_launcher))
     return refused;
+  if (const auto refused = refusal_of("shutdown", shutdowns, config.shutdown)) return refused;
   const auto refused = refusal_of("restart-policy", restart_policies, config.restart_policy);
   if (refused) return refused;
   const auto policy = restart_policies.create(config.restart_policy);

@@ -9,6 +9,7 @@
 #include "model/agent/kinds/agent_registry.h"
 #include "model/agent/restart_policy.h"
 #include "model/launch/launch_agent.h"
+#include "model/launch/shutdown_registry.h"
 #include "model/rendezvous/registry.h"
 #include "model/timer/kinds/timer_registry.h"
 #include "model/worker/process_launcher.h"
@@ -27,6 +28,7 @@ struct Plugins {
   RestartPolicyRegistry restart_policies = RestartPolicyRegistry::with_builtins();
   TimerRegistry timers = TimerRegistry::with_builtins();
   ProcessLauncherRegistry launchers = ProcessLauncherRegistry::with_builtins();
+  ShutdownRegistry shutdowns = ShutdownRegistry::with_builtins();
   /// What the project's own parts add to model/observe/coverage_points.h and background_tasks.h: a
   /// scenario that names anything else is refused.
   std::vector<std::string> coverage{};

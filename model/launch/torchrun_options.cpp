@@ -329,6 +329,7 @@ ConfiguredLaunch configure_launch(sim::Ports& ports, const TorchrunOptions& opti
   config.agent = PluginChoice::parse(options.agent_kind);
   config.timer = PluginChoice::parse(options.timer);
   config.process_launcher = PluginChoice::parse(options.process_launcher);
+  config.shutdown = PluginChoice::parse(options.shutdown);
   config.monitor_interval = monitor_interval(options.monitor_interval);
   config.nproc_per_node = workers_per_node(ports, options.nproc_per_node, cpus);
   if (config.nproc_per_node > 1 && !ports.processes.environment().contains("OMP_NUM_THREADS")) {

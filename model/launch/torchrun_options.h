@@ -28,6 +28,7 @@ struct TorchrunOptions {
   std::string agent_kind = "elastic";
   std::string timer = "file";
   std::string process_launcher = "local";
+  std::string shutdown = "torch";
   double monitor_interval = 0.1;  ///< seconds
   std::string role = "default";
   bool module = false;

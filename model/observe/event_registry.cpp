@@ -6,6 +6,8 @@
 
 #include "model/observe/pool_events.h"
 #include "model/observe/restart_events.h"
+#include "model/observe/shutdown_events.h"
+#include "model/observe/timer_events.h"
 #include "model/observe/trace_events.h"
 #include "model/observe/worker_store_events.h"
 
@@ -43,6 +45,9 @@ constexpr std::array kAll{
     &events::worker_restarting,    &events::job_rerun,
     &events::pool_leased,          &events::pool_reclaimed,
     &events::worker_store_asked,   &events::worker_store_answered,
+    &events::shutdown_settings,    &events::shutdown_waiting,
+    &events::shutdown_waited,      &events::worker_start_failed,
+    &events::work_measured,
 };
 
 }  // namespace

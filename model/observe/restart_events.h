@@ -19,6 +19,10 @@ inline constexpr sim::EventType job_given_up{"job.given_up", {"round"}};
 /// One failed worker is started again alone; `worker_pid` is the one that ended.
 inline constexpr sim::EventType worker_restarting{
     "worker.restarting", {"worker_pid", "local_rank", "rank", "remaining_restarts"}};
+/// A worker could not be started, for the `attempt`-th time of `attempts`: the agent tries again, or
+/// gives up with the last one. `error`: the kind of failure; `detail`: the system's.
+inline constexpr sim::EventType worker_start_failed{
+    "worker.start_failed", {"program", "attempt", "attempts", "error", "detail"}};
 /// The job has failed for this agent, which begins it anew under another run id.
 inline constexpr sim::EventType job_rerun{"job.rerun", {"run_id", "next_run_id", "run"}};
 

@@ -1,5 +1,5 @@
 #pragma once
-// One limit for the workers of a group: the agent says it (--timer queue:limit=10m), and each worker
+// One limit for the workers of a group: the agent says it (--timer queue:limit=10m, or file:limit=10m), and each worker
 // measures a piece of its work against it. PyTorch's timers have a deadline per scope, which each
 // caller chooses.
 

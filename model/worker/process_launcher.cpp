@@ -1,6 +1,7 @@
 // The launcher of the agent's own processes, and the table of names.
 #include "model/worker/process_launcher.h"
 
+#include "model/observe/restart_events.h"
 #include "model/signals/signal_gate.h"
 #include "model/worker/pool_launcher.h"
 
@@ -33,7 +34,11 @@ class PatientLauncher final : public LocalLauncher {
   sim::Outcome<sim::Pid> start(const sim::SpawnRequest& request) override {
     for (std::int64_t attempt = 1;; ++attempt) {
       auto started = LocalLauncher::start(request);
-      if (started || attempt == attempts_) return started;
+      if (started) return started;
+      ports_.trace.emit(events::worker_start_failed,
+                        {request.argv.front(), attempt, attempts_,
+                         to_string(started.failure().fault), started.failure().detail});
+      if (attempt == attempts_) return started;
       interruptible_sleep(ports_, pause_);
     }
   }

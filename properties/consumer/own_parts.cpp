@@ -1,5 +1,5 @@
-// What a project brings of its own: a rendezvous, an agent, timers and a process launcher, each
-// registered by name. Linked into a program it serves simulated scenarios; as a shared library it
+// What a project brings of its own: a rendezvous, an agent, timers, a process launcher and a manner of
+// shutting down, each registered by name. Linked into a program it serves simulated scenarios; as a shared library it
 // serves `hooke agent --plugin`.
 #include <model/agent/kinds/agents_of_variant.h>
 #include <model/launch/plugins.h>
@@ -150,10 +150,20 @@ class SigningLauncher final : public model::ProcessLauncher {
   sim::Ports& ports_;
 };
 
+/// Says that it closes the rendezvous, and closes it.
+class TellingShutdown final : public model::ShutdownManner {
+ public:
+  bool shut_down(const model::ShutdownRequest& request) const override {
+    mark(request.ports, "own_shutdown");
+    return request.handler.shutdown();
+  }
+  bool looks_at_others() const override { return false; }
+};
+
 }  // namespace
 
 extern "C" void hooke_register_plugins_1(model::Plugins& plugins) {
-  plugins.coverage = {"own_rendezvous", "own_agent", "own_timer", "own_launcher"};
+  plugins.coverage = {"own_rendezvous", "own_agent", "own_timer", "own_launcher", "own_shutdown"};
   plugins.rendezvous.add("counting", [](sim::Ports& ports, const auto& parameters) {
     return std::make_unique<CountingRendezvous>(ports, parameters);
   });
@@ -170,5 +180,9 @@ extern "C" void hooke_register_plugins_1(model::Plugins& plugins) {
     choice.allow({});
     return std::make_unique<model::ProcessLauncherKind>(model::ProcessLauncherKind{
         [](sim::Ports& ports) { return std::make_unique<SigningLauncher>(ports); }});
+  });
+  plugins.shutdowns.add("telling", [](const model::PluginChoice& choice) {
+    choice.allow({});
+    return std::make_unique<TellingShutdown>();
   });
 }

@@ -67,6 +67,28 @@ TEST_P(FileTimerInterop, hookes_client_is_watched_by_pytorchs_server) {
   });
 }
 
+/// What is beyond 64 bits of nanoseconds is a time that never comes, and no malformed request.
+TEST_P(FileTimerInterop, pytorchs_deadline_beyond_all_clocks_replaces_a_near_one_at_both_servers) {
+  run([this](Ports& ports, const std::filesystem::path& directory) {
+    const auto watched_by = [&](const std::string& name, std::vector<std::string> server,
+                                const std::string& after) {
+      const std::string path = directory / ("timers-" + name);
+      server.push_back(path);
+      Child watch(ports, directory, name, server);
+      EXPECT_TRUE(eventually(ports, 60s, [&] { return std::filesystem::exists(path); }));
+      Child worker(ports, directory, name + "-worker",
+                   {python, script("timer_moved.py").string(), path, after});
+      return worker.end(120s);
+    };
+    const std::vector<std::string> hooke{hooke_program().string(), "timer-server", "--path"};
+    const std::vector<std::string> torch{python, script("timer_server.py").string()};
+    EXPECT_EQ(watched_by("hooke", hooke, "9500000000"), 0);
+    EXPECT_EQ(watched_by("torch", torch, "9500000000"), 0);
+    EXPECT_EQ(watched_by("hooke-near", hooke, "3"), -9) << "the server works";
+    EXPECT_EQ(watched_by("torch-near", torch, "3"), -9) << "so does PyTorch's";
+  });
+}
+
 TEST(FileTimerServer, ends_half_of_a_thousand_processes_on_one_fifo) {
   run([](Ports& ports, const std::filesystem::path& directory) {
     const std::string path = directory / "timers";

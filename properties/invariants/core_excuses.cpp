@@ -123,14 +123,16 @@ bool has_lost_its_workers(const JobView& view, AgentId id) {
          view.any_worker(id, [](const Process& worker) { return worker.status != 0; });
 }
 
-/// It could start no workers: the disk on which their logs are made was full.
+/// It could start no workers: the disk on which their logs are made was full, or their program was
+/// not there.
 bool could_not_start(const JobView& view, const CoreAgent& agent) {
   if (agent.stage != Stage::joined) return false;
   const std::string name = view.name(view.agent(agent.id).node);
   const std::vector<Hindrance>& all = view.ledger().all();
   return std::ranges::any_of(all, [&](const Hindrance& fault) {
-    return fault.effect->kind == "disk_full" && fault.target == name && fault.from &&
-           *fault.from <= agent.stage_since && (!fault.to || *fault.to >= agent.stage_since);
+    const bool keeps = fault.effect->kind == "disk_full" || fault.effect->kind == "spawn_fails";
+    return keeps && fault.target == name && fault.from && *fault.from <= agent.stage_since &&
+           (!fault.to || *fault.to >= agent.stage_since);
   });
 }
 

@@ -21,7 +21,9 @@ constexpr sim::Duration kReconnect = std::chrono::seconds(5);
 constexpr sim::Duration kSilentClient = std::chrono::minutes(2);
 
 /// Bound: exit barrier + twice read + close + shutdown grace + slack: the last question of the
-/// barrier, and that of the closing, may each begin when their time is nearly up. It is owed by
+/// barrier, and that of the closing, may each begin when their time is nearly up. Where an agent of
+/// the job closes the rendezvous in a manner that waits, the limit of that and its questions
+/// besides: others hear of it as late. It is owed by
 /// every agent once the job is decided, by an agent that has come to the exit barrier in any case,
 /// and lapses when the job goes on. The agent that decided the job must be able to tell the others,
 /// and the store must not forget it before they hear of it. A store that is silent or has gone is
@@ -93,6 +95,7 @@ class Exit final : public Judge {
     const Timeouts& with = agent(id).timeouts;
     sim::Duration bound =
         with.exit_barrier + 2 * with.read_timeout + with.close + with.shutdown + kSlack;
+    bound += job_of(id).timeouts.parting;
     if (hosts_.contains(id) && latest_crash_ && event.at - *latest_crash_ <= kSilentClient)
       bound = std::max(bound, kSilentClient + kSlack);
     Due due{event.at, bound, id, kNoAgent, event.id};

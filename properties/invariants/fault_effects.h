@@ -121,6 +121,7 @@ inline constexpr std::array kFaultEffects{
     FaultEffect{"pid_reuse", 0, Reach::machine, Span::instant},
     FaultEffect{"disk_full", 0, Reach::machine, Span::until_over},
     FaultEffect{"disk_short_write", 0, Reach::machine, Span::instant},
+    FaultEffect{"spawn_fails", 0, Reach::machine, Span::until_over},
     FaultEffect{"etcd_expiry", kContents, Reach::everyone, Span::instant},
     FaultEffect{"etcd_late_expiry", kContents, Reach::everyone, Span::until_over},
     FaultEffect{"etcd_stale_read", kContents, Reach::everyone, Span::until_over},

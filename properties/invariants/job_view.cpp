@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/observe/restart_events.h"
+#include "model/observe/shutdown_events.h"
 #include "model/observe/trace_events.h"
 #include "sim/port/process_host.h"
 #include "sim/world/world_events.h"
@@ -79,7 +80,7 @@ std::span<const sim::EventType* const> JobView::interests() {
       &ev::rendezvous_added,     &ev::rendezvous_left,    &ev::rendezvous_failed,
       &ev::rendezvous_evicted,   &ev::restart_refused,    &ev::worker_signalled,
       &ev::store_serving,        &ev::store_stopped,      &ev::failure_reported,
-      &ev::job_given_up,
+      &ev::job_given_up,         &ev::shutdown_settings,
   };
   return kFollowed;
 }
@@ -298,14 +299,8 @@ void JobView::on_agent_event(const sim::Event& event, Agent& agent, AgentId id) 
   } else if (event.type == &ev::exit_barrier_left) {
     enter(agent, Stage::stopping, event.at);
     agent.barrier_left = event.at;
-  } else if (event.type == &ev::agent_settings) {
-    const auto span = [&](std::string_view field) {
-      return sim::Duration(event.field(field).number());
-    };
-    agent.timeouts = {span("join"),      span("last_call"),    span("close"),
-                      span("heartbeat"), span("keep_alive"),   span("read_timeout"),
-                      span("monitor"),   span("exit_barrier"), agent.timeouts.shutdown};
-    jobs_[agent.job.value].timeouts.widen(agent.timeouts);
+  } else if (event.type == &ev::agent_settings || event.type == &ev::shutdown_settings) {
+    on_settings(event, agent);
   } else if (event.type == &ev::agent_signalled) {
     if (!agent.signalled) agent.signalled = event.at;
   } else if (event.type == &ev::agent_finished) {
@@ -314,6 +309,23 @@ void JobView::on_agent_event(const sim::Event& event, Agent& agent, AgentId id) 
   } else {
     on_rendezvous_event(event, agent, id);
   }
+}
+
+void JobView::on_settings(const sim::Event& event, Agent& agent) {
+  const auto span = [&](std::string_view field) {
+    return sim::Duration(event.field(field).number());
+  };
+  if (event.type == &ev::agent_settings) {
+    agent.timeouts = {span("join"),      span("last_call"),    span("close"),
+                      span("heartbeat"), span("keep_alive"),   span("read_timeout"),
+                      span("monitor"),   span("exit_barrier"), agent.timeouts.shutdown,
+                      sim::Duration()};
+  } else {
+    // The agent says that it is done, and the first and the last look at the others take as long as
+    // the store does.
+    agent.timeouts.parting = span("limit") + 3 * agent.timeouts.read_timeout;
+  }
+  jobs_[agent.job.value].timeouts.widen(agent.timeouts);
 }
 
 // ---- consequences

@@ -43,6 +43,8 @@ inline constexpr std::int64_t kNoRound = std::numeric_limits<std::int64_t>::min(
 struct Timeouts {
   sim::Duration join{}, last_call{}, close{}, heartbeat{}, keep_alive{}, read_timeout{}, monitor{};
   sim::Duration exit_barrier{}, shutdown{};
+  sim::Duration
+      parting{};  ///< for which the others are waited for before the closing, with questions
   /// Each span becomes the longer of the two.
   void widen(const Timeouts& other);
 };
@@ -243,6 +245,7 @@ class JobView {
   void on_worker_started(const sim::Event& event, Agent& agent, AgentId id);
   void on_worker_ended(const sim::Event& event);
   void on_barrier_entered(const sim::Event& event, Agent& agent);
+  void on_settings(const sim::Event& event, Agent& agent);
   void enter(Agent& agent, Stage stage, sim::WorldTime at);
   void end_agent(Agent& agent, sim::WorldTime at);
   void seat(Agent& agent, bool member);

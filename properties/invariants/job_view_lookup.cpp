@@ -19,9 +19,10 @@ std::string_view host_of(std::string_view endpoint) {
 }
 
 void Timeouts::widen(const Timeouts& other) {
-  for (const auto span : {&Timeouts::join, &Timeouts::last_call, &Timeouts::close,
-                          &Timeouts::heartbeat, &Timeouts::keep_alive, &Timeouts::read_timeout,
-                          &Timeouts::monitor, &Timeouts::exit_barrier, &Timeouts::shutdown})
+  for (const auto span :
+       {&Timeouts::join, &Timeouts::last_call, &Timeouts::close, &Timeouts::heartbeat,
+        &Timeouts::keep_alive, &Timeouts::read_timeout, &Timeouts::monitor, &Timeouts::exit_barrier,
+        &Timeouts::shutdown, &Timeouts::parting})
     this->*span = std::max(this->*span, other.*span);
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "model/observe/restart_events.h"
+#include "model/observe/shutdown_events.h"
 #include "model/observe/trace_events.h"
 #include "properties/invariants/invariant.h"
 #include "properties/invariants/job_view.h"

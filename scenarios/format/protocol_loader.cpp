@@ -129,7 +129,7 @@ void AgentLoader::chosen(const Place& place, const char* key, std::string& plan,
 }
 
 AgentPlan AgentLoader::load(const Place& place) const {
-  place.object({"max_restarts", "restart_policy", "kind", "timer", "process_launcher",
+  place.object({"max_restarts", "restart_policy", "kind", "timer", "process_launcher", "shutdown",
                 "monitor_interval", "exit_barrier_timeout", "shutdown_timeout", "environment",
                 "heartbeats"});
   AgentPlan plan;
@@ -139,6 +139,7 @@ AgentPlan AgentLoader::load(const Place& place) const {
   chosen(place, "kind", plan.kind, &model::LaunchConfig::agent);
   chosen(place, "timer", plan.timer, &model::LaunchConfig::timer);
   chosen(place, "process_launcher", plan.process_launcher, &model::LaunchConfig::process_launcher);
+  chosen(place, "shutdown", plan.shutdown, &model::LaunchConfig::shutdown);
   if (place.has("monitor_interval")) {
     plan.monitor_interval = place.at("monitor_interval").duration();
     if (plan.monitor_interval < 1ms)

@@ -38,6 +38,7 @@ struct AgentPlan {
   std::string kind = "elastic";
   std::string timer = "file";
   std::string process_launcher = "local";
+  std::string shutdown = "torch";
   Duration monitor_interval = 100ms;
   Duration exit_barrier_timeout = 300s;
   Duration shutdown_timeout = 30s;
@@ -101,6 +102,8 @@ struct WorkerStep {
     destroy,  ///< give back `text`: the process group, heartbeats, timers, or all of it
     raise,    ///< put the signal `text` into the file that the workers share
     await,    ///< wait for the signal `text` there, for as long as for a lost peer
+    start_timer,  ///< the work `text` begins, or begins anew: it has the limit of the agent's timers
+    stop_timer,   ///< it is done, and how long it took is told
   };
   Kind kind{};
   Duration span{};

@@ -101,6 +101,7 @@ struct Word {
   bool external_store = false;  ///< only a store outside the job does that
   bool real = false;            ///< can be done to real processes (scenarios/real)
   bool daily = false;           ///< what jobs meet every day: swarm draws it more often
+  bool hunted = true;           ///< swarm draws it where it is not named, too
   DrawnAmount drawn{};
   TextIs text_is = TextIs::name;
 

@@ -83,8 +83,10 @@ constexpr std::array kStepKeys{
                         {"all", "process group", "heartbeats", "timers"}, step);
             }},
     StepKey{"raise", read_name},
-    StepKey{"await", read_name}};
-static_assert(kStepKeys.size() == static_cast<std::size_t>(WorkerStep::Kind::await) + 1);
+    StepKey{"await", read_name},
+    StepKey{"start_timer", read_name},
+    StepKey{"stop_timer", read_name}};
+static_assert(kStepKeys.size() == static_cast<std::size_t>(WorkerStep::Kind::stop_timer) + 1);
 
 std::vector<std::string> step_names() {
   std::vector<std::string> names;

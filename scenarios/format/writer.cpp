@@ -59,6 +59,7 @@ ordered_json protocol_json(const ProtocolPlan& plan) {
   put(agent, "kind", plan.agent.kind, usual.agent.kind);
   put(agent, "timer", plan.agent.timer, usual.agent.timer);
   put(agent, "process_launcher", plan.agent.process_launcher, usual.agent.process_launcher);
+  put(agent, "shutdown", plan.agent.shutdown, usual.agent.shutdown);
   put(agent, "monitor_interval", plan.agent.monitor_interval, usual.agent.monitor_interval);
   put(agent, "exit_barrier_timeout", plan.agent.exit_barrier_timeout,
       usual.agent.exit_barrier_timeout);
@@ -157,6 +158,8 @@ ordered_json program_json(const WorkerProgram& program) {
       case WorkerStep::Kind::destroy: out.push_back({{"destroy", step.text}}); break;
       case WorkerStep::Kind::raise: out.push_back({{"raise", step.text}}); break;
       case WorkerStep::Kind::await: out.push_back({{"await", step.text}}); break;
+      case WorkerStep::Kind::start_timer: out.push_back({{"start_timer", step.text}}); break;
+      case WorkerStep::Kind::stop_timer: out.push_back({{"stop_timer", step.text}}); break;
     }
   }
   return out;

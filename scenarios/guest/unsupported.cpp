@@ -46,6 +46,7 @@ void look_at_settings(const Scenario& scenario, model::Variant release, Reasons&
   if (agent.restart_policy != usual.restart_policy) reasons.say("agent.restart_policy");
   if (agent.timer != usual.timer) reasons.say("agent.timer");
   if (agent.process_launcher != usual.process_launcher) reasons.say("agent.process_launcher");
+  if (agent.shutdown != usual.shutdown) reasons.say("agent.shutdown");
   if (agent.heartbeats) reasons.say("agent.heartbeats");
   if (agent.environment.contains("TORCHELASTIC_HEALTH_CHECK_PORT"))
     reasons.say("TORCHELASTIC_HEALTH_CHECK_PORT");
@@ -59,9 +60,10 @@ void look_at_settings(const Scenario& scenario, model::Variant release, Reasons&
 
 void look_at_timeline(const Scenario& scenario, Reasons& reasons) {
   const std::span<const std::string_view> points = fault_points_of_torchrun();
-  // Hooke's own background tasks, and a disk that the guests do not use.
-  static const std::set<std::string, std::less<>> kWords{"thread.dies", "disk.full",
-                                                         "disk.short_write", "sched.health_kill"};
+  // Hooke's own background tasks, a disk that the guests do not use, and starts of workers by the
+  // launcher that tries again.
+  static const std::set<std::string, std::less<>> kWords{
+      "thread.dies", "disk.full", "disk.short_write", "sched.health_kill", "worker.start_fails"};
   for (const TimelineEntry& entry : scenario.timeline) {
     if (kWords.contains(entry.what)) reasons.say(entry.what);
     const auto& point = entry.trigger.fault_point;

@@ -2,6 +2,7 @@
 #include "scenarios/real/real_cluster.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
 #include <stdexcept>
 
@@ -33,6 +34,11 @@ std::string decimal_seconds(Duration span) {
   return out.str();
 }
 
+bool takes_programs_away(const Scenario& scenario) {
+  return std::any_of(scenario.timeline.begin(), scenario.timeline.end(),
+                     [](const TimelineEntry& entry) { return entry.what == "worker.start_fails"; });
+}
+
 }  // namespace
 
 RealCluster::RealCluster(sim::Ports& ports, const Scenario& scenario, const AgentProgram& program,
@@ -62,6 +68,12 @@ RealCluster::RealCluster(sim::Ports& ports, const Scenario& scenario, const Agen
       const sim::Endpoint beats{kLoopback, agent.port()};
       heartbeat_links_.push_back(
           {std::move(agent), std::make_unique<real::LinkProxy>(ports, beats)});
+    }
+  }
+  if (takes_programs_away(scenario)) {
+    for (std::uint32_t i = 0; i < nodes; ++i) {
+      own_programs_.push_back(directory_ + "/worker-of-" + node_names_[i]);
+      std::filesystem::create_symlink(program_.hooke, own_programs_.back());
     }
   }
   const auto written = ports.files.write(directory_ + "/scenario.json", write_scenario(scenario));
@@ -162,7 +174,11 @@ std::vector<std::string> RealCluster::agent_command(sim::NodeId node, const std:
             "--restart-policy",
             agent.restart_policy,
             "--timer",
-            agent.timer};
+            agent.timer,
+            "--shutdown",
+            agent.shutdown,
+            "--process-launcher",
+            agent.process_launcher};
     const std::vector<std::string> heartbeats = heartbeat_flags(node);
     argv.insert(argv.end(), heartbeats.begin(), heartbeats.end());
   } else {
@@ -185,14 +201,14 @@ std::vector<std::string> RealCluster::agent_command(sim::NodeId node, const std:
            {"is_host", hosts ? "1" : "0"}}) {
     configuration += (configuration.empty() ? "" : ",") + name + "=" + value;
   }
-  argv.insert(
-      argv.end(),
-      {"--nnodes=" + std::to_string(plan.min_nodes) + ":" + std::to_string(plan.max_nodes),
-       "--nproc_per_node=" + std::to_string(scenario_.workers.per_node),
-       "--max_restarts=" + std::to_string(agent.max_restarts),
-       "--monitor_interval=" + decimal_seconds(agent.monitor_interval), "--rdzv_backend=c10d",
-       "--rdzv_endpoint=" + endpoint, "--rdzv_id=" + run_id, "--rdzv_conf=" + configuration,
-       "--local_addr=" + address(node), "--no_python", program_.hooke, "worker"});
+  argv.insert(argv.end(),
+              {"--nnodes=" + std::to_string(plan.min_nodes) + ":" + std::to_string(plan.max_nodes),
+               "--nproc_per_node=" + std::to_string(scenario_.workers.per_node),
+               "--max_restarts=" + std::to_string(agent.max_restarts),
+               "--monitor_interval=" + decimal_seconds(agent.monitor_interval),
+               "--rdzv_backend=c10d", "--rdzv_endpoint=" + endpoint, "--rdzv_id=" + run_id,
+               "--rdzv_conf=" + configuration, "--local_addr=" + address(node), "--no_python",
+               own_programs_.empty() ? program_.hooke : own_programs_[node.value], "worker"});
   return argv;
 }
 
@@ -288,6 +304,12 @@ bool RealCluster::boot(sim::NodeId node) {
   if (down_.erase(node) == 0) return false;
   note(node, sim::Pid{0}, wev::node_restarted, {node_names_[node.value]});
   return true;
+}
+
+void RealCluster::let_workers_start(sim::NodeId node, bool can) {
+  const std::string& program = own_programs_.at(node.value);
+  const std::string hidden = program + ".gone";
+  static_cast<void>(ports_.files.rename(can ? hidden : program, can ? program : hidden));
 }
 
 void RealCluster::order_exit(sim::Pid worker, std::int64_t code) {

@@ -56,6 +56,9 @@ class RealCluster {
   void crash(sim::NodeId node);
   /// The machine is up again; false if it was.
   bool boot(sim::NodeId node);
+  /// Whether the program of the node's workers is there from now on; only where the timeline of the
+  /// scenario may take it away.
+  void let_workers_start(sim::NodeId node, bool can);
   /// Tells the worker to end with `code`.
   void order_exit(sim::Pid worker, std::int64_t code);
   /// The links of these nodes to the store; of the store's own node there is none.
@@ -128,6 +131,7 @@ class RealCluster {
     std::unique_ptr<real::LinkProxy> proxy;
   };
   std::vector<HeartbeatLink> heartbeat_links_;  ///< by node; empty without heartbeats
+  std::vector<std::string> own_programs_;       ///< links to the workers' program, by node, or none
   std::vector<Agent> agents_;                   ///< living ones
   std::set<sim::NodeId> down_;
   std::map<std::string, Tail> tails_;            ///< by path

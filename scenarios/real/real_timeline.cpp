@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "model/observe/restart_events.h"
 #include "scenarios/format/fixed_names.h"
 #include "scenarios/format/vocabulary.h"
 #include "scenarios/outcome/trigger.h"
@@ -49,12 +50,19 @@ struct RealTimeline::Handler {
 const RealTimeline::Handler* RealTimeline::find(std::string_view word) {
   using T = RealTimeline;
   static constexpr std::array kHandlers{
-      Handler{"agent.kill", &T::signal_agents},    Handler{"agent.signal", &T::signal_agents},
-      Handler{"agent.pause", &T::pause_agents},    Handler{"worker.signal", &T::signal_workers},
-      Handler{"worker.exit", &T::end_workers},     Handler{"net.reset", &T::reset_links},
-      Handler{"net.partition", &T::disturb_links}, Handler{"net.clog", &T::disturb_links},
-      Handler{"net.delay", &T::disturb_links},     Handler{"net.bandwidth", &T::disturb_links},
-      Handler{"store.slow", &T::disturb_links},    Handler{"store.stop", &T::disturb_links},
+      Handler{"agent.kill", &T::signal_agents},
+      Handler{"agent.signal", &T::signal_agents},
+      Handler{"agent.pause", &T::pause_agents},
+      Handler{"worker.signal", &T::signal_workers},
+      Handler{"worker.exit", &T::end_workers},
+      Handler{"net.reset", &T::reset_links},
+      Handler{"net.partition", &T::disturb_links},
+      Handler{"net.clog", &T::disturb_links},
+      Handler{"net.delay", &T::disturb_links},
+      Handler{"net.bandwidth", &T::disturb_links},
+      Handler{"store.slow", &T::disturb_links},
+      Handler{"store.stop", &T::disturb_links},
+      Handler{"worker.start_fails", &T::hide_programs},
   };
   const auto* const found =
       std::find_if(kHandlers.begin(), kHandlers.end(),
@@ -124,6 +132,7 @@ void RealTimeline::on_event(const sim::Event& event) {
     later(entry.trigger.after,
           [this, number, there = event.node, &entry] { act_on(number, there, entry.times); });
   }
+  if (event.type == &model::events::worker_start_failed) failed_to_start_.insert(event.node);
   if (event.type != &wev::process_ended) return;
   // The roster, which is told first, knows no living agent of this node any more.
   if (!roster_.agents(event.node).empty()) return;
@@ -226,6 +235,20 @@ void RealTimeline::end_workers(const Call& call) {
       at_once(call.word.kind, node_names_[node.value], true, call.effect);
       cluster_.order_exit(pid, *call.entry.amount);
     }
+  }
+}
+
+void RealTimeline::hide_programs(const Call& call) {
+  const Duration span = call.entry.duration.value_or(Duration::zero());
+  for (const sim::NodeId node : call.nodes) {
+    const std::int64_t fault = begins(call.word.kind, node_names_[node.value], span);
+    failed_to_start_.erase(node);
+    cluster_.let_workers_start(node, false);
+    if (span == Duration::zero()) continue;
+    later(span, [this, node, fault, kind = call.word.kind, &effect = call.effect] {
+      cluster_.let_workers_start(node, true);
+      ends(fault, kind, failed_to_start_.contains(node), effect);
+    });
   }
 }
 

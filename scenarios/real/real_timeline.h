@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,8 @@ class RealTimeline final : public kernel::TraceSink, private Machines {
   void pause_agents(const Call& call);
   void signal_workers(const Call& call);
   void end_workers(const Call& call);
+  /// The links by which agents find the program of their workers are taken away.
+  void hide_programs(const Call& call);
   void reset_links(const Call& call);
   void disturb_links(const Call& call);
   /// The links to the store, or to workers' heartbeats, that the entry means.
@@ -95,6 +98,7 @@ class RealTimeline final : public kernel::TraceSink, private Machines {
   WaitingEntries waiting_;
   std::deque<Injection> done_;  ///< references into it stay valid
   std::int64_t faults_ = 0;
+  std::set<sim::NodeId> failed_to_start_;  ///< a worker there, since its program was taken away
 };
 
 }  // namespace hooke::scenario

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "model/plugin/plugin_choice.h"
 #include "scenarios/format/vocabulary.h"
 
 namespace hooke::scenario {
@@ -45,7 +46,10 @@ void look_at_settings(const Scenario& scenario, AgentKind kind, Reasons& reasons
   if (scenario.core) reasons.say("core");
   if (scenario.schedule.strategy != kernel::Strategy::fifo) reasons.say("schedule");
   if (agent.kind != AgentPlan().kind) reasons.say("agent.kind");
-  if (agent.process_launcher != AgentPlan().process_launcher) reasons.say("agent.process_launcher");
+  // No pool runs on the machines, and no plug-in is loaded by their agents.
+  const std::string launcher = model::PluginChoice::parse(agent.process_launcher).name;
+  const bool patient = launcher == "patient" && kind == AgentKind::hooke;
+  if (launcher != AgentPlan().process_launcher && !patient) reasons.say("agent.process_launcher");
   if (scenario.workers.slow_stop != Duration::zero()) reasons.say("workers.slow_stop");
   for (const NodePlan& node : scenario.cluster.nodes) {
     if (node.clock_drift_ppm != 0) reasons.say("clock.drift_ppm");
@@ -58,6 +62,8 @@ void look_at_timeline(const Scenario& scenario, Reasons& reasons) {
   for (const TimelineEntry& entry : scenario.timeline) {
     const Word* const word = find_word(entry.what);
     if (word == nullptr || !word->real) reasons.say(entry.what);
+    if (entry.what == "worker.start_fails" && entry.amount)
+      reasons.say("worker.start_fails so many times");
     if (entry.trigger.fault_point) reasons.say("fault points");
     // The links of a cluster lead to the rendezvous store; the workers' own lie bare.
     if (word != nullptr && is_network_word(*word) && !joins_a_node_to_itself(entry) &&
@@ -73,6 +79,7 @@ void look_at_torchrun(const Scenario& scenario, Reasons& reasons) {
   if (agent.heartbeats) reasons.say("agent.heartbeats");
   if (agent.restart_policy != AgentPlan().restart_policy) reasons.say("agent.restart_policy");
   if (agent.timer != AgentPlan().timer) reasons.say("agent.timer");
+  if (agent.shutdown != AgentPlan().shutdown) reasons.say("agent.shutdown");
   for (const NodePlan& node : scenario.cluster.nodes) {
     const model::Variant variant = scenario.variant_of(node);
     if (variant != model::Variant::torch_2_x) {

@@ -165,6 +165,7 @@ model::LaunchConfig Cluster::launch_config(sim::NodeId node, const std::string& 
   config.agent = model::PluginChoice::parse(agent.kind);
   config.timer = model::PluginChoice::parse(agent.timer);
   config.process_launcher = model::PluginChoice::parse(agent.process_launcher);
+  config.shutdown = model::PluginChoice::parse(agent.shutdown);
   config.monitor_interval = agent.monitor_interval;
   config.exit_barrier_timeout = agent.exit_barrier_timeout;
   config.shutdown_timeout = agent.shutdown_timeout;

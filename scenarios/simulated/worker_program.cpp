@@ -24,10 +24,9 @@ constexpr Duration kReadAgain = 1s;
 /// How often a store's host looks whether the others have left.
 constexpr Duration kLook = 100ms;
 constexpr const char* kChildProgram = "worker-child";
-/// What a worker holds, by name; behind the last comes the timer's scope.
+/// What a worker holds, by name; its timers besides.
 constexpr const char* kGroup = "process group";
 constexpr const char* kBeats = "heartbeats";
-const std::string kTimer = "timer ";
 
 }  // namespace
 
@@ -115,6 +114,8 @@ std::optional<int> WorkerRun::step(const WorkerStep& step) {
     case WorkerStep::Kind::scribble:
     case WorkerStep::Kind::hold_timer:
       return use_timer(step) ? std::nullopt : std::optional<int>(1);
+    case WorkerStep::Kind::start_timer:
+    case WorkerStep::Kind::stop_timer: return measure(step) ? std::nullopt : std::optional<int>(1);
     case WorkerStep::Kind::destroy:
       return destroy(step.text) ? std::nullopt : std::optional<int>(1);
     case WorkerStep::Kind::raise:
@@ -259,45 +260,6 @@ bool WorkerRun::meet(const std::string& key) {
   }
   if (peers_serve_ && !group_.serves()) static_cast<void>(store->add(key + "/seen", 1));
   return complete;
-}
-
-model::TimerClient& WorkerRun::timer_client(sim::Signal signal) {
-  HOOKE_CHECK(conditions_.timers != nullptr, "a step on a timer knows how it is asked for");
-  std::unique_ptr<model::TimerClient>& client = timer_clients_[signal];
-  if (client == nullptr) {
-    client = conditions_.timers->client(ports_, conditions_.variant, signal);
-  }
-  return *client;
-}
-
-bool WorkerRun::use_timer(const WorkerStep& step) {
-  if (conditions_.timers == nullptr)
-    conditions_.timers = model::TimerRegistry::with_builtins().create({"file", {}});
-  try {
-    if (step.kind == WorkerStep::Kind::acquire || step.kind == WorkerStep::Kind::release) {
-      const auto signal = static_cast<sim::Signal>(static_cast<int>(step.code));
-      model::TimerClient& client = timer_client(signal);
-      const std::string name = kTimer + step.text;
-      if (step.kind == WorkerStep::Kind::release) {
-        client.release(step.text);
-        holdings_.forget(name);
-      } else {
-        client.acquire(step.text, ports_.clock.wall_now() + step.span);
-        if (!holdings_.holds(name)) {
-          holdings_.hold(
-              name, [this, signal, scope = step.text] { timer_client(signal).release(scope); });
-        }
-      }
-    } else {
-      auto fifo = ports_.files.open_fifo_writer(variable("TORCHELASTIC_TIMER_FILE"));
-      if (!fifo) return false;
-      if (step.kind == WorkerStep::Kind::scribble) return (*fifo)->write(step.text + "\n").ok();
-      sleep(step.span);
-    }
-    return true;
-  } catch (const model::EscapedPythonError&) {
-    return false;
-  }
 }
 
 bool WorkerRun::beat(const std::string& what) {

@@ -14,6 +14,7 @@
 #include "model/heartbeat/heartbeat_client.h"
 #include "model/store/store.h"
 #include "model/store/tcp_store.h"
+#include "model/timer/group_timer.h"
 #include "model/timer/kinds/timer_registry.h"
 #include "model/variant/planted.h"
 #include "model/variant/variant.h"
@@ -90,7 +91,11 @@ class WorkerRun {
   bool use_timer(const WorkerStep& step);
   /// One for each signal as long as this process lives, as after PyTorch's timer.configure(): an
   /// agent asks a connection whose process it is.
-  model::TimerClient& timer_client(sim::Signal signal);
+  /// The name under which a worker holds a timer; its scope comes behind.
+  static constexpr const char* kTimer = "timer ";
+  /// By the kind of the agent's timers; EscapedPythonError when there is no process to ask.
+  std::shared_ptr<model::TimerClient> timer_client(sim::Signal signal);
+  bool measure(const WorkerStep& step);
   /// A step on heartbeats; false when the environment means nothing.
   bool beat(const std::string& what);
   /// True when all ranks have come to `key`; false when a peer stays away for longer than
@@ -114,7 +119,9 @@ class WorkerRun {
   std::unique_ptr<model::HeartbeatClient> heartbeat_;  ///< null before the first step on it
   model::ProcessGroup group_;
   std::unique_ptr<model::SignalFile> signals_;  ///< null before the first step on it
-  std::map<sim::Signal, std::unique_ptr<model::TimerClient>> timer_clients_;
+  std::map<sim::Signal, std::shared_ptr<model::TimerClient>> timer_clients_;
+  std::map<std::string, std::unique_ptr<model::GroupTimer>>
+      group_timers_;          ///< by what they measure
   model::Holdings holdings_;  ///< gives back what is above
   std::string run_id_;
   std::string incarnation_;

@@ -49,7 +49,10 @@ std::vector<const Word*> FaultsDrawing::words() {
   for (const Word& word : scenario::vocabulary()) {
     const bool here =
         (etcd || !word.etcd) && (!word.external_store || world_.cluster.store_host.empty());
-    if (here && matches_any(swarm_.words, word.name)) possible.push_back(&word);
+    // A word that is drawn only where it is named leaves the worlds of all other swarms as they are.
+    const bool wanted = word.hunted ? matches_any(swarm_.words, word.name)
+                                    : std::ranges::count(swarm_.words, word.name) > 0;
+    if (here && wanted) possible.push_back(&word);
   }
   if (possible.empty()) return possible;
   Stream draws(source_, "swarm.words", 0);

@@ -172,6 +172,9 @@ void FaultEngine::act_on_machine(FaultId id, const Fault& fault, Machine& machin
     case FaultKind::port_steal: machine.port_thieves.push_back(id); return;
     case FaultKind::disk_full:
     case FaultKind::disk_short_write: return act_on_disk(id, fault, machine);
+    case FaultKind::spawn_fails:
+      machine.spawn_failures.emplace_back(id, std::max<std::int64_t>(fault.amount, 0));
+      return;
     default: return;
   }
 }
@@ -285,6 +288,7 @@ void FaultEngine::undo_on_machine(FaultId id, const Fault& fault, Machine& machi
   std::erase_if(machine.busy_ports, [&](const auto& entry) { return entry.second == id; });
   std::erase(machine.port_thieves, id);
   std::erase(machine.disk.full_because, id);
+  std::erase_if(machine.spawn_failures, [&](const auto& entry) { return entry.first == id; });
   std::erase(machine.unfelt_clock_faults, id);
   std::erase(machine.unfelt_wall_faults, id);
   if (machine.disk.next_write && machine.disk.next_write->fault == id) {

@@ -36,6 +36,7 @@ std::string_view to_string(FaultKind kind) {
     case FaultKind::pid_reuse: return "pid_reuse";
     case FaultKind::disk_full: return "disk_full";
     case FaultKind::disk_short_write: return "disk_short_write";
+    case FaultKind::spawn_fails: return "spawn_fails";
   }
   return "?";
 }

@@ -65,6 +65,8 @@ struct Machine {
   std::uint32_t processes_started = 0;
   std::int32_t next_pid = 100;
   std::vector<std::pair<FaultId, sim::Pid>> reused_pids;  ///< the next process gets this number
+  /// By which processes cannot start others; how often yet, 0: any number of times.
+  std::vector<std::pair<FaultId, std::int64_t>> spawn_failures;
 
   std::map<std::uint32_t, ListenerState*> listeners;  ///< by the number of their door
   std::map<std::uint32_t, FaultId> busy_ports;        ///< held by a stranger

@@ -32,6 +32,16 @@ sim::Pid ProcessTable::next_pid(Machine& machine) {
   return sim::Pid{machine.next_pid++};
 }
 
+/// What the harness starts, such as agents, is started all the same.
+bool ProcessTable::is_kept_from_starting(Machine& machine) {
+  if (machine.spawn_failures.empty()) return false;
+  auto& [fault, times] = machine.spawn_failures.front();
+  faults_.feel(fault);
+  HOOKE_CHECK(times >= 0, "a fault that has been used up is gone");
+  if (times > 0 && --times == 0) machine.spawn_failures.erase(machine.spawn_failures.begin());
+  return true;
+}
+
 sim::Outcome<sim::Pid> ProcessTable::start(Machine& machine, SimProcess* parent,
                                            const sim::SpawnRequest& request) {
   const auto program = request.argv.empty() ? programs_.end() : programs_.find(request.argv[0]);
@@ -39,6 +49,8 @@ sim::Outcome<sim::Pid> ProcessTable::start(Machine& machine, SimProcess* parent,
     return sim::Failure{sim::Fault::not_found, request.argv.empty() ? "" : request.argv[0], false};
   }
   if (!machine.up) return sim::Failure{sim::Fault::unreachable, machine.name, false};
+  if (parent != nullptr && is_kept_from_starting(machine))
+    return sim::Failure{sim::Fault::not_found, request.argv[0], false};
   HOOKE_CHECK(parent == nullptr || (!parent->dead() && &parent->machine_ == &machine),
               "a parent lives, on the same machine");
   processes_.push_back(

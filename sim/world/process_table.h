@@ -59,6 +59,8 @@ class ProcessTable {
   void hold_or_let_go(SimProcess& process);
   void deliver_what_waited(SimProcess& process);
   sim::Pid next_pid(Machine& machine);
+  /// By a fault that lasts.
+  bool is_kept_from_starting(Machine& machine);
 
   kernel::Kernel& kernel_;
   SimNetwork& network_;

@@ -109,6 +109,8 @@ enum class FaultKind : unsigned char {
   disk_full,         ///< node, duration: writes fail with no_space
   disk_short_write,  ///< node, amount: the next write stores only its first `amount` bytes, then
                      ///< no_space
+  spawn_fails,       ///< node, duration, amount (0: any number): a process that another one starts
+                     ///< is not there (not_found)
 };
 
 /// One fault with its parameters; which ones count is said at its kind.

@@ -114,7 +114,9 @@ void HardenedElasticAgent::stop_for_good(RunResult& result) {
 }
 
 bool HardenedElasticAgent::finish(RunResult& result) {
-  const AfterBarrier after = membership_.after_barrier(exit_barrier());
+  const std::string_view how = exit_barrier();
+  const AfterBarrier after = membership_.after_barrier(how);
+  result.others_are_done = how == "passed" && after == AfterBarrier::job_done;
   result.job_goes_on = after != AfterBarrier::job_done;
   if (after != AfterBarrier::others_return) return true;
   try {

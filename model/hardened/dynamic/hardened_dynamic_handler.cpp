@@ -213,7 +213,7 @@ std::int64_t HardenedDynamicHandler::count_waiting() const {
 }
 
 /// What a sync leaves in the state is alive by what was seen of it.
-bool HardenedDynamicHandler::is_at_work(const Participant& participant) const {
+bool HardenedDynamicHandler::is_alive(const Participant& participant) const {
   return core_->holder->state().heartbeat(participant.node) != nullptr;
 }
 

@@ -36,7 +36,7 @@ class HardenedDynamicHandler : public DynamicHandler {
   std::shared_ptr<Store> round_store(std::int64_t round) override;
   void exchange_bootstrap(RendezvousInfo& info) override;
   std::int64_t count_waiting() const override;
-  [[nodiscard]] bool is_at_work(const Participant& participant) const override;
+  [[nodiscard]] bool is_alive(const Participant& participant) const override;
   void before_leaving() override;
   /// How long a client may be silent before it is taken for gone.
   [[nodiscard]] virtual sim::Duration longest_silence() const;

@@ -81,10 +81,13 @@ void Endings::of_error(Ending& ending, Agent& agent, const std::exception& error
   agent.ended("FAILED", ending.detail);
 }
 
-void Endings::part(RendezvousHandler& handler, Ending::Parting how) const {
-  if (how == Ending::Parting::walks_off) return;
+void Endings::part(RendezvousHandler& handler, const Ending& ending,
+                   const ShutdownManner& manner) const {
+  if (ending.parting == Ending::Parting::walks_off) return;
   try {
-    static_cast<void>(how == Ending::Parting::leaves ? handler.leave() : handler.shutdown());
+    static_cast<void>(ending.parting == Ending::Parting::leaves
+                          ? handler.leave()
+                          : manner.shut_down({ports_, handler, ending.others_are_done}));
   } catch (const SignalException&) {
     throw;
   } catch (const std::exception& error) {

@@ -8,6 +8,7 @@
 
 #include "model/agent/agent.h"
 #include "model/rendezvous/core/handler.h"
+#include "model/rendezvous/core/shutdown.h"
 #include "model/signals/signal_gate.h"
 #include "sim/port/ports.h"
 
@@ -26,6 +27,7 @@ struct Ending {
   /// How this agent parts with the rendezvous: closes it for all agents, leaves it as it is, or
   /// only takes itself out.
   enum class Parting : unsigned char { closes, walks_off, leaves } parting = Parting::closes;
+  bool others_are_done = false;  ///< see RunResult
 };
 
 /// PyTorch's class name of an error, for the trace.
@@ -63,8 +65,9 @@ class Endings {
 
   /// The last look at the rendezvous before the agent parts with it. StoreError.
   virtual void look_again(RendezvousHandler&, Ending&) const {}
-  /// Parts with the rendezvous. SignalException, and what the handler raises.
-  void part(RendezvousHandler& handler, Ending::Parting how) const;
+  /// Parts with the rendezvous; where that closes it, in this `manner`. SignalException, and what
+  /// manner and handler raise.
+  void part(RendezvousHandler& handler, const Ending& ending, const ShutdownManner& manner) const;
 
  protected:
   /// A SIGINT that is not among the agent's own signals, as before the first worker start, is

@@ -40,12 +40,21 @@ struct GroupView {
   std::optional<sim::WallTime> oldest_keep_alive;
 };
 
+/// A place in a round.
+struct Seat {
+  std::int64_t round = 0;
+  std::int64_t rank = 0;
+};
+
 class GroupKeeping {
  public:
   virtual ~GroupKeeping() = default;
-  /// Other participants of the current round that are alive, by what the backend knows of them; 0
-  /// where it knows nothing (static).
-  virtual std::int64_t others_at_work() { return 0; }
+  /// This node's in the round that next_rendezvous returned last; nullopt before that, and where
+  /// there are no rounds (static).
+  [[nodiscard]] virtual std::optional<Seat> seat() const { return std::nullopt; }
+  /// Those of the other participants of the current round that are alive, by what the backend knows
+  /// of them; none where it knows nothing (static), or when the rendezvous is closed.
+  virtual std::vector<Seat> others_alive() { return {}; }
   /// What has become of the group that next_rendezvous returned. A handler that
   /// knows also renews a heartbeat here that no other agent renews.
   virtual GroupState group_state() { return GroupState::whole; }

@@ -11,6 +11,37 @@
 
 namespace hooke::model {
 
+/// Tells the other participants of this node's round that its work is done: a graceful or strict
+/// shutdown of theirs counts it no more, whether or not it is alive. Nothing where there is no seat
+/// or no store for it. StoreError, and what else the store of the job raises.
+void tell_work_done(RendezvousHandler& handler);
+
+/// Tells so, and waits until no other participant is at work, as far as can be told, for `limit` at
+/// most. SignalException.
+void wait_for_others(sim::Ports& ports, RendezvousHandler& handler, sim::Duration limit);
+/// RendezvousStateError while others are at work.
+void refuse_while_others_work(RendezvousHandler& handler);
+
+/// What a manner of shutting down may look at.
+struct ShutdownRequest {
+  sim::Ports& ports;
+  RendezvousHandler& handler;
+  /// All agents of the round have come to its exit barrier: there is no other to look for.
+  bool others_are_done = false;
+};
+
+/// How an agent closes its rendezvous. A project may bring its own.
+class ShutdownManner {
+ public:
+  virtual ~ShutdownManner() = default;
+  /// Closes it: true on success. SignalException; RendezvousStateError when it refuses to.
+  virtual bool shut_down(const ShutdownRequest& request) const = 0;
+  /// Whether it asks what the others do, so that these have to tell when their work is done.
+  [[nodiscard]] virtual bool looks_at_others() const { return true; }
+  /// How long it waits for them at most: what bounds the end of an agent counts that in.
+  [[nodiscard]] virtual sim::Duration limit() const { return {}; }
+};
+
 struct ShutdownOptions {
   /// Wait until the other participants of the round are done before closing for all.
   bool graceful = false;
@@ -39,9 +70,6 @@ class RendezvousShutdown {
   bool operator()(const ShutdownOptions& options = {});
 
  private:
-  /// Others at work as far as can be told: 0 when the store does not answer.
-  std::int64_t others_at_work();
-
   sim::Ports& ports_;
   std::unique_ptr<RendezvousHandler> handler_;
   std::optional<bool> result_;

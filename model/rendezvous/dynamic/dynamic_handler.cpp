@@ -80,6 +80,7 @@ RendezvousInfo DynamicHandler::join() {
   const Participant* const self = state.participant(core.node);
   if (self == nullptr) throw EscapedPythonError("KeyError", core.node->text());
   members_ = state.participants;
+  seat_ = {state.round, self->rank};
   RendezvousInfo info;
   info.round = state.round;
   info.rank = self->rank;
@@ -146,15 +147,17 @@ std::int64_t DynamicHandler::count_waiting() const {
   return static_cast<std::int64_t>(core_->holder->state().wait_list.size());
 }
 
-std::int64_t DynamicHandler::others_at_work() {
+std::vector<Seat> DynamicHandler::others_alive() {
   const std::lock_guard lock(core_->heartbeat_lock);
   static_cast<void>(core_->holder->sync());
   const RendezvousState& state = core_->holder->state();
-  if (state.closed) return 0;
-  return std::count_if(state.participants.begin(), state.participants.end(),
-                       [&](const Participant& participant) {
-                         return *participant.node != *core_->node && is_at_work(participant);
-                       });
+  std::vector<Seat> others;
+  if (state.closed) return others;
+  for (const Participant& participant : state.participants) {
+    if (*participant.node != *core_->node && is_alive(participant))
+      others.push_back({state.round, participant.rank});
+  }
+  return others;
 }
 
 std::optional<GroupView> DynamicHandler::view() const {
@@ -174,7 +177,7 @@ std::optional<GroupView> DynamicHandler::view() const {
   return view;
 }
 
-bool DynamicHandler::is_at_work(const Participant& participant) const {
+bool DynamicHandler::is_alive(const Participant& participant) const {
   const RendezvousSettings& settings = core_->settings;
   const Heartbeat* const heartbeat = core_->holder->state().heartbeat(participant.node);
   return heartbeat != nullptr &&

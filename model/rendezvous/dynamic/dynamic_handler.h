@@ -28,7 +28,8 @@ class DynamicHandler : public RendezvousHandler {
   bool is_closed() override;
   void set_closed() override;
   std::int64_t num_nodes_waiting() override;
-  std::int64_t others_at_work() override;
+  [[nodiscard]] std::optional<Seat> seat() const override { return seat_; }
+  std::vector<Seat> others_alive() override;
   std::vector<std::int64_t> missing_ranks() override;
   std::shared_ptr<Store> job_store() override;
   [[nodiscard]] std::optional<GroupView> view() const override;
@@ -48,7 +49,7 @@ class DynamicHandler : public RendezvousHandler {
   virtual void exchange_bootstrap(RendezvousInfo& info);
   /// Nodes that want in, by the state just seen.
   virtual std::int64_t count_waiting() const;
-  [[nodiscard]] virtual bool is_at_work(const Participant& participant) const;
+  [[nodiscard]] virtual bool is_alive(const Participant& participant) const;
   /// Called when the heartbeats have stopped, before this node does its last thing.
   virtual void before_leaving() {}
   /// Stops the heartbeats and does the last thing of this node in its rendezvous.
@@ -66,6 +67,7 @@ class DynamicHandler : public RendezvousHandler {
   RendezvousInfo join();
 
   std::int64_t waiting_seen_ = 0;
+  std::optional<Seat> seat_;
 };
 
 }  // namespace hooke::model

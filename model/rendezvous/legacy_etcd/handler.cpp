@@ -52,6 +52,7 @@ RendezvousInfo LegacyEtcdHandler::next_rendezvous() {
     info.round = held_round_ = place.version;
     info.rank = place.rank;
     info.world_size = place.world_size;
+    seat_ = {place.version, place.rank};
   } catch (const RendezvousError& error) {
     ports_.trace.emit(events::rendezvous_failed, {run_id_, error.class_name(), error.what()});
     throw;
@@ -94,7 +95,7 @@ std::int64_t LegacyEtcdHandler::num_nodes_waiting() {
   return waiting;
 }
 
-std::int64_t LegacyEtcdHandler::others_at_work() {
+std::vector<Seat> LegacyEtcdHandler::others_alive() {
   return raised([&] { return rendezvous_->others_alive(); });
 }
 

@@ -34,7 +34,8 @@ class LegacyEtcdHandler : public RendezvousHandler {
   bool is_closed() override;
   void set_closed() override;
   std::int64_t num_nodes_waiting() override;
-  std::int64_t others_at_work() override;
+  [[nodiscard]] std::optional<Seat> seat() const override { return seat_; }
+  std::vector<Seat> others_alive() override;
   std::shared_ptr<Store> job_store() override;
   bool shutdown() override;
 
@@ -68,6 +69,7 @@ class LegacyEtcdHandler : public RendezvousHandler {
 
  private:
   std::int64_t held_round_ = 0;
+  std::optional<Seat> seat_;
   std::int64_t waiting_seen_ = 0;
 };
 

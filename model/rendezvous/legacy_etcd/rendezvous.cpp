@@ -344,14 +344,14 @@ std::int64_t LegacyEtcdRendezvous::waiting_in(const LegacyState& state) {
   return state.status == Status::final_ ? *state.num_workers_waiting : 0;
 }
 
-std::int64_t LegacyEtcdRendezvous::others_alive() {
+std::vector<Seat> LegacyEtcdRendezvous::others_alive() {
   const Active seen = run_->read();
-  if (seen.state.status != Status::final_) return 0;
-  std::vector<std::string> others = *seen.state.keep_alives;
-  std::erase(others, own_keep_alive_);
-  const auto gone = run_->expired(*seen.state.version, others);
-  HOOKE_CHECK(gone.size() <= others.size(), "those that are gone are of the others");
-  return static_cast<std::int64_t>(others.size() - gone.size());
+  if (seen.state.status != Status::final_) return {};
+  const std::int64_t version = *seen.state.version;
+  std::vector<Seat> others;
+  for (const std::int64_t rank : run_->ranks_alive(version, *seen.state.participants))
+    if (run_->keep_alive_path(version, rank) != own_keep_alive_) others.push_back({version, rank});
+  return others;
 }
 
 void LegacyEtcdRendezvous::set_closed() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/etcd/v2_client.h"
+#include "model/rendezvous/core/group_keeping.h"
 #include "model/rendezvous/legacy_etcd/renewal.h"
 #include "model/rendezvous/legacy_etcd/run.h"
 #include "model/rendezvous/legacy_etcd/state.h"
@@ -51,8 +52,8 @@ class LegacyEtcdRendezvous {
   bool is_closed();
   /// Nodes that wait for the active version to go.
   std::int64_t num_workers_waiting();
-  /// Keep-alives of a final version that have not expired, but this node's.
-  std::int64_t others_alive();
+  /// The seats of a final version with a keep-alive that has not expired, but this node's.
+  std::vector<Seat> others_alive();
   /// EtcdError kKeyNotFound when there is no version yet (S-L11).
   void set_closed();
 

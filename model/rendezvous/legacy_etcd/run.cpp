@@ -101,6 +101,14 @@ std::vector<std::string> LegacyEtcdRun::expired(std::int64_t version,
   return keep_alives;
 }
 
+std::vector<std::int64_t> LegacyEtcdRun::ranks_alive(std::int64_t version,
+                                                     std::vector<std::int64_t> ranks) {
+  const EtcdV2Answer listed = client_->list(version_path(version));
+  std::erase_if(ranks,
+                [&](std::int64_t rank) { return !has(listed, keep_alive_path(version, rank)); });
+  return ranks;
+}
+
 bool LegacyEtcdRun::has(const EtcdV2Answer& listed, const std::string& key) {
   return std::any_of(listed.below.begin(), listed.below.end(),
                      [&](const EtcdV2Node& node) { return node.key == key; });

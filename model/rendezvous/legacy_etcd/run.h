@@ -71,6 +71,8 @@ class LegacyEtcdRun {
   void put_keep_alive(const std::string& keep_alive);
   /// Those of these keep-alives that are not there.
   std::vector<std::string> expired(std::int64_t version, std::vector<std::string> keep_alives);
+  /// Those of these ranks whose keep-alives are there.
+  std::vector<std::int64_t> ranks_alive(std::int64_t version, std::vector<std::int64_t> ranks);
 
  protected:
   /// The one that follows the `latest` of the counter.

@@ -21,25 +21,62 @@ std::string variable_of(sim::Ports& ports, const char* name) {
   return found == environment.end() ? std::string() : found->second;
 }
 
+/// Workers that are watched are told one limit for all of them.
+class LimitedWatch final : public WorkerTimers {
+ public:
+  LimitedWatch(std::unique_ptr<WorkerTimers> watch, sim::Duration limit)
+      : watch_(std::move(watch)), limit_(limit) {}
+  std::map<std::string, std::string> start(const std::string& run_id) override {
+    std::map<std::string, std::string> told = watch_->start(run_id);
+    // Without a server no deadline means anything.
+    if (!told.empty())
+      told[kTimerLimitVariable] = std::to_string(limit_ / std::chrono::milliseconds(1));
+    return told;
+  }
+  void stop() override { watch_->stop(); }
+  [[nodiscard]] const TimerServer* server() const override { return watch_->server(); }
+
+ private:
+  std::unique_ptr<WorkerTimers> watch_;
+  sim::Duration limit_;
+};
+
+std::unique_ptr<WorkerTimers> limited(std::unique_ptr<WorkerTimers> watch,
+                                      std::optional<sim::Duration> limit) {
+  if (!limit) return watch;
+  return std::make_unique<LimitedWatch>(std::move(watch), *limit);
+}
+
+/// "limit", where it is chosen.
+std::optional<sim::Duration> limit_of(const PluginChoice& choice) {
+  if (!choice.options.contains("limit")) return std::nullopt;
+  const sim::Duration limit = choice.span("limit", {});
+  if (limit < std::chrono::milliseconds(1)) choice.refuse("limit", "at least 1ms");
+  return limit;
+}
+
 class FileTimers final : public TimerKind {
  public:
+  explicit FileTimers(std::optional<sim::Duration> limit) : limit_(limit) {}
   [[nodiscard]] std::unique_ptr<WorkerTimers> watch(const TimerParts& parts) const override {
-    return make_watchdog(parts);
+    return limited(make_watchdog(parts), limit_);
   }
   [[nodiscard]] std::unique_ptr<TimerClient> client(
       sim::Ports& ports, Variant variant, std::optional<sim::Signal> signal) const override {
     return make_file_timer_client(ports, variable_of(ports, "TORCHELASTIC_TIMER_FILE"), variant,
                                   signal);
   }
+
+ private:
+  std::optional<sim::Duration> limit_;
 };
 
 /// A queue, what fills it and what works it off, anew for each incarnation.
 class QueueWatch final : public WorkerTimers {
  public:
-  QueueWatch(const TimerParts& parts, sim::Duration interval, std::optional<sim::Duration> limit)
+  QueueWatch(const TimerParts& parts, sim::Duration interval)
       : ports_(parts.ports),
         interval_(interval),
-        limit_(limit),
         planted_(parts.planted),
         variant_(parts.variant) {}
 
@@ -50,10 +87,8 @@ class QueueWatch final : public WorkerTimers {
     server_ = make_queue_timer_server(ports_, std::move(queue), interval_, planted_, variant_);
     HOOKE_CHECK(listener_ != nullptr, "a server of timers is told of them");
     server_->start();
-    std::map<std::string, std::string> told{
+    return {
         {kTimerServer, std::string(kThisMachine) + ":" + std::to_string(listener_->port().value)}};
-    if (limit_) told[kTimerLimitVariable] = std::to_string(*limit_ / std::chrono::milliseconds(1));
-    return told;
   }
   void stop() override {
     listener_ = nullptr;
@@ -65,7 +100,6 @@ class QueueWatch final : public WorkerTimers {
  private:
   sim::Ports& ports_;
   sim::Duration interval_;
-  std::optional<sim::Duration> limit_;
   PlantedSet planted_;
   Variant variant_;
   std::unique_ptr<TimerListener> listener_;
@@ -77,7 +111,7 @@ class QueueTimers final : public TimerKind {
   QueueTimers(sim::Duration interval, std::optional<sim::Duration> limit)
       : interval_(interval), limit_(limit) {}
   [[nodiscard]] std::unique_ptr<WorkerTimers> watch(const TimerParts& parts) const override {
-    return std::make_unique<QueueWatch>(parts, interval_, limit_);
+    return limited(std::make_unique<QueueWatch>(parts, interval_), limit_);
   }
   [[nodiscard]] std::unique_ptr<TimerClient> client(sim::Ports& ports, Variant,
                                                     std::optional<sim::Signal>) const override {
@@ -105,17 +139,14 @@ TimerRegistry TimerRegistry::with_builtins() {
   using namespace std::chrono_literals;
   TimerRegistry registry;
   registry.add("file", [](const PluginChoice& choice) {
-    choice.allow({});
-    return std::make_unique<FileTimers>();
+    choice.allow({"limit"});
+    return std::make_unique<FileTimers>(limit_of(choice));
   });
   registry.add("queue", [](const PluginChoice& choice) {
     choice.allow({"interval", "limit"});
     const sim::Duration interval = choice.span("interval", 100ms);
     if (interval < 1ms) choice.refuse("interval", "at least 1ms");
-    std::optional<sim::Duration> limit;
-    if (choice.options.contains("limit")) limit = choice.span("limit", 0s);
-    if (limit && *limit < 1ms) choice.refuse("limit", "at least 1ms");
-    return std::make_unique<QueueTimers>(interval, limit);
+    return std::make_unique<QueueTimers>(interval, limit_of(choice));
   });
   return registry;
 }

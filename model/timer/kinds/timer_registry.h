@@ -8,10 +8,10 @@
 namespace hooke::model {
 
 /// with_builtins has:
-/// * "file": PyTorch's (watchdog.h), the default;
+/// * "file": PyTorch's (watchdog.h), the default; where the agent's environment asks for it;
 /// * "queue:interval=100ms": over connections to a port of the machine (queue_timer.h), always on;
-///   workers find it through HOOKE_TIMER_SERVER (HOST:PORT). With "limit=10m", too, they are told
-///   one limit for all of them (group_timer.h).
+///   workers find it through HOOKE_TIMER_SERVER (HOST:PORT).
+/// With "limit=10m" both tell the workers that they watch one limit for all of them (group_timer.h).
 class TimerRegistry : public Registry<TimerKind> {
  public:
   TimerRegistry() : Registry("timer") {}

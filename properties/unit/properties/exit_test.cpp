@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "event_builder.h"
+#include "model/observe/shutdown_events.h"
 
 namespace hooke::properties::test {
 namespace {
@@ -115,6 +116,18 @@ TEST(Exit, an_agent_that_serves_the_store_hears_that_the_others_have_gone_when_i
     script.at(5000s).finishes("b", "signalled", 1).at(9000s);
     EXPECT_EQ(verdict(script, kExit),
               kind == std::string("disk_full") ? "broken" : "excused by the store (service_slow)");
+  }
+}
+
+TEST(Exit, an_agent_that_waits_for_the_others_before_it_closes_may_do_so_for_its_limit) {
+  // 485 s, the limit, and three questions of 60 s.
+  for (const sim::Duration end : {715s, 716s}) {
+    Script script = at_work_beside_a_store({"a", "b"});
+    script.emit("b", 100, ev::shutdown_settings, {"graceful", sim::Duration(40s)});
+    script.at(10s);
+    comes_to_the_barrier(script, "b");
+    script.at(end).leaves_barrier("b", "failed").finishes("b", "succeeded", 0);
+    EXPECT_EQ(verdict(script, kExit), end == 715s ? "kept" : "broken");
   }
 }
 

@@ -107,6 +107,7 @@ class Draw {
     if (coin()) agent.restart_policy = "backoff:first=2s,longest=1m";
     if (coin()) agent.timer = "queue:interval=1s";
     if (coin()) agent.process_launcher = "pool";
+    if (coin()) agent.shutdown = "graceful:limit=20s";
     if (coin()) agent.monitor_interval = 1ms + span();
     if (coin()) agent.exit_barrier_timeout = span();
     if (coin()) agent.shutdown_timeout = span();
@@ -127,7 +128,7 @@ class Draw {
     WorkerProgram out;
     for (int i = number(0, 3); i > 0; --i) {
       WorkerStep step;
-      step.kind = static_cast<WorkerStep::Kind>(number(0, 13));
+      step.kind = static_cast<WorkerStep::Kind>(number(0, 15));
       if (step.kind == WorkerStep::Kind::run) step.span = span();
       if (step.kind == WorkerStep::Kind::hold_timer) step.span = span();
       if (step.kind == WorkerStep::Kind::release) step.text = text();
@@ -135,6 +136,9 @@ class Draw {
         step.text = *rc::gen::element<std::string>("all", "process group", "heartbeats", "timers");
       }
       if (step.kind == WorkerStep::Kind::raise || step.kind == WorkerStep::Kind::await) {
+        step.text = text();
+      }
+      if (step.kind == WorkerStep::Kind::start_timer || step.kind == WorkerStep::Kind::stop_timer) {
         step.text = text();
       }
       if (step.kind == WorkerStep::Kind::beat) {

@@ -21,6 +21,7 @@
 #include "reports/trace_file.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/control_doors.h"
+#include "scenarios/cli/heartbeat_flags.h"
 #include "scenarios/cli/seconds.h"
 #include "scenarios/cli/torchrun_flags.h"
 #include "scenarios/real/plugin_file.h"
@@ -65,69 +66,6 @@ std::vector<std::string> names_of_variants() {
   std::vector<std::string> names = model::variant_names();
   names.insert(names.begin(), "found");
   return names;
-}
-
-/// hooke's own options of heartbeats, in seconds.
-struct HeartbeatFlags {
-  std::optional<double> silence;  ///< the longest that is no loss; set: workers are waited for
-  double interval = 1;
-  std::optional<double> first_beat;
-  std::string policy = "mark";
-  std::uint16_t port = 0;
-  std::string address;
-};
-
-void add_heartbeats(CLI::App& command, HeartbeatFlags& flags) {
-  CLI::Option* const deadline =
-      command
-          .add_option("--heartbeat-deadline", flags.silence,
-                      "Workers beat, and are lost after so many seconds of silence")
-          ->check(seconds_from(0.002));
-  for (CLI::Option* const option :
-       {command.add_option("--heartbeat-interval", flags.interval, "Seconds between two beats")
-            ->check(seconds_from(0.001))
-            ->capture_default_str(),
-        command
-            .add_option("--heartbeat-first-beat", flags.first_beat,
-                        "Seconds from a worker's start to its first beat; without it a worker is "
-                        "watched from its first beat on")
-            ->check(seconds_from(0.001)),
-        command
-            .add_option("--heartbeat-policy", flags.policy,
-                        "What to do about a lost worker: mark the group unhealthy, restart it, or "
-                        "stop the job")
-            ->check(CLI::IsMember({"mark", "restart", "stop"}))
-            ->capture_default_str(),
-        command.add_option("--heartbeat-port", flags.port, "Where to listen; 0: a free port")
-            ->check(CLI::Range(0, 65535))
-            ->capture_default_str(),
-        command.add_option("--heartbeat-address", flags.address,
-                           "HOST:PORT that workers are told, where they do not reach the agent as "
-                           "localhost")}) {
-    option->needs(deadline);
-  }
-}
-
-std::optional<model::HeartbeatPlan> heartbeat_plan(const HeartbeatFlags& flags) {
-  if (!flags.silence) return std::nullopt;
-  model::HeartbeatPlan plan;
-  plan.deadline = span_of(*flags.silence);
-  plan.interval = span_of(flags.interval);
-  if (plan.deadline <= plan.interval) {
-    throw CLI::ValidationError("--heartbeat-deadline", "must be longer than --heartbeat-interval");
-  }
-  if (flags.first_beat) plan.first_beat = span_of(*flags.first_beat);
-  plan.policy = *model::heartbeat_policy_from(flags.policy);
-  plan.port = sim::PortNumber{flags.port};
-  plan.address = flags.address;
-  if (!plan.address.empty()) {
-    const std::size_t colon = plan.address.rfind(':');
-    if (colon == 0 || colon == std::string::npos || colon + 1 == plan.address.size()) {
-      throw CLI::ValidationError("--heartbeat-address",
-                                 "expected HOST:PORT, got \"" + plan.address + "\"");
-    }
-  }
-  return plan;
 }
 
 /// Of a replaceable part. Returns what is wrong with it, as a check of options does.
@@ -282,6 +220,25 @@ void add_parts(CLI::App& command, TorchrunOptions& o, std::vector<std::string>& 
           "hooke worker-pool) or a plug-in's")
       ->check(is_choice)
       ->capture_default_str();
+  CLI::Option* const shutdown =
+      command
+          .add_option(
+              "--shutdown", o.shutdown,
+              "How the rendezvous is closed: torch (at once), graceful:limit=30s (waits for "
+              "the other participants, no longer than that), strict (an error while others "
+              "are at work) or a plug-in's")
+          ->check(is_choice)
+          ->capture_default_str();
+  command
+      .add_option_function<double>(
+          "--graceful-shutdown",
+          [&o](double limit) {
+            o.shutdown = "graceful:limit=" + std::to_string(span_of(limit).count()) + "ns";
+          },
+          "Close the rendezvous when the other participants are done, and after so many seconds at "
+          "the latest")
+      ->check(seconds_from(0.001))
+      ->excludes(shutdown);
   command
       .add_option("--plugin", plugin_files,
                   "A shared library that registers parts of its own by name; may be repeated")

@@ -314,6 +314,14 @@ TEST(Plugins, what_is_not_there_is_refused_by_the_name_of_its_option) {
             "process-launcher: option \"port\" of \"pool\": expected a whole number from 1 to "
             "65535, got \"0\"");
   EXPECT_EQ(refusal([](LaunchConfig& config) {
+              config.shutdown = {"slow", {}};
+            }),
+            "shutdown: the shutdown \"slow\" is not registered; known are graceful, strict, torch");
+  EXPECT_EQ(refusal([](LaunchConfig& config) {
+              config.shutdown = PluginChoice::parse("graceful:limit=0s");
+            }),
+            "shutdown: option \"limit\" of \"graceful\": expected more than 0s, got \"0s\"");
+  EXPECT_EQ(refusal([](LaunchConfig& config) {
               config.timer = PluginChoice::parse("queue:interval=0s");
             }),
             "timer: option \"interval\" of \"queue\": expected at least 1ms, got \"0s\"");

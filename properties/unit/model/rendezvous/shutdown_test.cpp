@@ -80,9 +80,9 @@ TEST_P(Shutdown, a_users_own_one_ends_the_heartbeats_with_the_handler) {
     sleep(ports, 2min);
   });
   node("b", [](Ports& ports, RendezvousShutdown& shutdown) {
-    EXPECT_EQ(shutdown.handler()->others_at_work(), 1);
+    EXPECT_THAT(shutdown.handler()->others_alive(), testing::SizeIs(1));
     sleep(ports, 40s);
-    EXPECT_EQ(shutdown.handler()->others_at_work(), 0);
+    EXPECT_THAT(shutdown.handler()->others_alive(), testing::IsEmpty());
   });
   run(2);
 }
@@ -102,6 +102,29 @@ TEST_P(Shutdown, a_graceful_one_waits_for_the_others_and_then_closes) {
   run(2);
   EXPECT_GT(took, 19s);
   EXPECT_LT(took, 45s) << "until the other's last sign of life is too old";
+}
+
+TEST_P(Shutdown, two_graceful_ones_do_not_wait_for_each_other) {
+  const auto takes_little = [](Ports& ports, RendezvousShutdown& shutdown) {
+    const sim::MonotonicTime begin = ports.clock.monotonic_now();
+    EXPECT_TRUE(shutdown({.graceful = true, .timeout = 100s}));
+    EXPECT_LT(ports.clock.monotonic_now() - begin, 5s);
+  };
+  node("a", takes_little);
+  node("b", takes_little);
+  run(2);
+}
+
+TEST_P(Shutdown, a_strict_one_is_not_refused_for_those_whose_work_is_done) {
+  node("a", [&](Ports& ports, RendezvousShutdown& shutdown) {
+    sleep(ports, 2s);
+    EXPECT_TRUE(shutdown({.strict = true}));
+  });
+  node("b", [](Ports& ports, RendezvousShutdown& shutdown) {
+    tell_work_done(*shutdown.handler());
+    sleep(ports, 30s);
+  });
+  run(2);
 }
 
 TEST_P(Shutdown, a_graceful_one_waits_no_longer_than_its_timeout) {

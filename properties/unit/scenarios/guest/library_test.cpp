@@ -36,10 +36,16 @@ struct Library {
 
 /// What no code of PyTorch's release does: a scenario that needs it cannot be asked of it.
 bool is_of_hooke_alone(const std::string& reason) {
-  static const std::set<std::string> kOwn{
-      "agent.heartbeats",       "agent.kind",       "agent.process_launcher",
-      "agent.restart_policy",   "agent.timer",      "TORCHELASTIC_HEALTH_CHECK_PORT",
-      "variant hardened alone", "protocol.defects", "sched.health_kill"};
+  static const std::set<std::string> kOwn{"agent.heartbeats",
+                                          "agent.kind",
+                                          "agent.process_launcher",
+                                          "agent.restart_policy",
+                                          "agent.shutdown",
+                                          "agent.timer",
+                                          "TORCHELASTIC_HEALTH_CHECK_PORT",
+                                          "variant hardened alone",
+                                          "protocol.defects",
+                                          "sched.health_kill"};
   return kOwn.contains(reason);
 }
 

@@ -45,7 +45,8 @@ TEST(Swarm, EveryWordEveryStrategyAndEveryTriggerHappensSomewhere) {
       if (entry.trigger.event) by_event = true;
     }
   }
-  EXPECT_EQ(words.size(), scenario::vocabulary().size());
+  const auto hunted = std::ranges::count_if(scenario::vocabulary(), &scenario::Word::hunted);
+  EXPECT_EQ(std::ssize(words), hunted);
   EXPECT_EQ(strategies.size(), 6U);
   EXPECT_EQ(points.size(), scenario::fault_points().size());
   EXPECT_TRUE(by_event);
@@ -98,6 +99,14 @@ TEST(Swarm, MostKindsOfFaultAreOffInAWorldSoThatTheOthersHaveRoom) {
     kinds += static_cast<double>(words.size());
   }
   EXPECT_LT(kinds / 50, static_cast<double>(scenario::vocabulary().size()) / 3);
+}
+
+TEST(Swarm, DrawsAWordThatIsNotHuntedWhereItIsNamed) {
+  Swarm swarm;
+  swarm.faults = {3, 3};
+  swarm.words = {"worker.start_fails"};
+  for (const auto& entry : draw(swarm, 1).timeline) EXPECT_EQ(entry.what, "worker.start_fails");
+  EXPECT_EQ(draw(swarm, 1).timeline.size(), 3U);
 }
 
 TEST(Swarm, StaysInTheSpaceThatAFileDescribes) {

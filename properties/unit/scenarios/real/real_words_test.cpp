@@ -27,6 +27,21 @@ TEST(RealWords, that_cannot_be_done_there_are_named_before_anything_runs) {
             (std::vector<std::string>{"clock.skew", "net.loss"}));
 }
 
+TEST(RealWords, starts_cannot_fail_so_many_times_there_and_no_pool_leases) {
+  Scenario scenario;
+  scenario.cluster.nodes.emplace_back().id = "a";
+  scenario.timeline.emplace_back().what = "worker.start_fails";
+  scenario.protocol.agent.process_launcher = "patient:attempts=9";
+  EXPECT_THAT(unsupported(scenario, AgentKind::hooke), ElementsAre());
+  scenario.timeline.back().amount = 2;
+  EXPECT_THAT(unsupported(scenario, AgentKind::hooke),
+              ElementsAre("worker.start_fails so many times"));
+  scenario.timeline.clear();
+  EXPECT_THAT(unsupported(scenario, AgentKind::torchrun), ElementsAre("agent.process_launcher"));
+  scenario.protocol.agent.process_launcher = "pool";
+  EXPECT_THAT(unsupported(scenario, AgentKind::hooke), ElementsAre("agent.process_launcher"));
+}
+
 TEST(RealWords, that_cannot_be_done_there_stand_beside_settings_and_nothing_else) {
   Scenario scenario;
   scenario.cluster.nodes.emplace_back().id = "a";

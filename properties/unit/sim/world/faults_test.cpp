@@ -10,7 +10,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-constexpr auto kLastKind = FaultKind::disk_short_write;
+constexpr auto kLastKind = FaultKind::spawn_fails;
 
 TEST(Faults, every_kind_has_a_name_of_its_own) {
   std::vector<std::string_view> names;

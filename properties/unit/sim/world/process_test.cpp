@@ -224,6 +224,38 @@ TEST(Process, its_number_is_reused_when_the_fault_says_so_and_only_when_it_is_fr
   EXPECT_EQ(test.world->felt(reuse), 1U);
 }
 
+TEST(Process, starts_no_other_while_a_fault_keeps_it_from_that_or_so_often) {
+  TestWorld test;
+  const NodeId a = test.node("a");
+  Lines seen;
+  test.world->register_program("worker", [](Ports&) { return 0; });
+  FaultId twice{};
+  test.start(a, "parent", [&](Ports& ports) {
+    const auto starts = [&] {
+      const auto started = ports.processes.spawn(child("worker"));
+      seen.emplace_back(started ? "started" : to_string(started.failure().fault));
+    };
+    twice = test.inject(FaultKind::spawn_fails, [=](Fault& f) {
+      f.node = a;
+      f.amount = 2;
+    });
+    for (int i = 0; i < 3; ++i) starts();
+    test.inject(FaultKind::spawn_fails, [=](Fault& f) {
+      f.node = a;
+      f.duration = seconds(1);
+    });
+    starts();
+    starts();
+    sleep(ports, seconds(2));
+    starts();
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(seen,
+            (Lines{"not found", "not found", "started", "not found", "not found", "started"}));
+  EXPECT_EQ(test.world->felt(twice), 2U);
+}
+
 TEST(Process, a_signal_for_a_reused_number_hits_the_new_owner_and_the_trace_names_it) {
   TestWorld test;
   const NodeId a = test.node("a");
