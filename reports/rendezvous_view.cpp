@@ -20,7 +20,10 @@ double seconds_of(sim::Duration span) {
   return std::chrono::duration<double>(span).count();
 }
 
-std::string age_text(const std::optional<sim::Duration>& age) {
+std::string age_text(const JobNode& node) {
+  if (node.has_key) return *node.has_key ? "its key is there" : "its key has expired";
+  if (!node.node) return "not kept";
+  const std::optional<sim::Duration>& age = node.heartbeat_age;
   if (!age) return "never";
   return *age < sim::Duration::zero()
              ? fmt::format("{:.1f} s ahead of this clock", -seconds_of(*age))
@@ -32,11 +35,32 @@ Json json_of(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
+/// Null where the rendezvous keeps no names.
 Json node_json(const JobNode& node) {
-  Json out{{"addr", node.node.addr}, {"pid", node.node.pid}, {"local_id", node.node.local_id}};
+  Json out{{"addr", nullptr}, {"pid", nullptr}, {"local_id", nullptr}};
+  if (node.node) {
+    out = {{"addr", node.node->addr}, {"pid", node.node->pid}, {"local_id", node.node->local_id}};
+  }
   out["heartbeat_age_s"] =
       node.heartbeat_age ? Json(seconds_of(*node.heartbeat_age)) : Json(nullptr);
+  if (node.has_key) out["has_key"] = *node.has_key;
   return out;
+}
+
+Json workers_json(const std::optional<model::AgentWorkers>& workers) {
+  if (!workers) return nullptr;
+  return {{"role", workers->role}, {"first_rank", workers->first_rank}, {"count", workers->count}};
+}
+
+std::string name_of(const JobNode& node) {
+  return node.node ? node.node->text() : "-";
+}
+
+/// Global ranks.
+std::string ranks_text(const model::AgentWorkers& workers) {
+  if (workers.count <= 0) return "none";
+  const std::int64_t last = workers.first_rank + workers.count - 1;
+  return workers.count == 1 ? std::to_string(last) : fmt::format("{}-{}", workers.first_rank, last);
 }
 
 /// What follows the status where there is no more to tell.
@@ -58,18 +82,28 @@ std::string wait_text(const JobRecord& record) {
   if (first == record.participants.end()) return "";
   return fmt::format(
       "a node that is new in round {0} for MASTER_ADDR of round {0} from rank 0, {1}",
-      *record.round, first->node.text());
+      *record.round, name_of(*first));
 }
 
+/// The ranks of workers have a column where any agent tells of them.
 std::string node_lines(const JobRecord& record) {
-  std::size_t width = 4;
+  std::size_t width = 4, ranks_width = 0;
   for (const auto* list : {&record.participants, &record.wait_list, &record.redundancy_list}) {
-    for (const JobNode& node : *list) width = std::max(width, node.node.text().size());
+    for (const JobNode& node : *list) {
+      width = std::max(width, name_of(node).size());
+      if (node.workers) {
+        ranks_width = std::max({ranks_width, std::size_t{7}, ranks_text(*node.workers).size()});
+      }
+    }
   }
-  std::string out = fmt::format("\n   rank  {}  heartbeat\n", pad("node", width));
+  const auto column = [&](const std::string& text) {
+    return ranks_width == 0 ? "" : pad(text, ranks_width) + "  ";
+  };
+  std::string out =
+      fmt::format("\n   rank  {}  {}heartbeat\n", pad("node", width), column("workers"));
   const auto line = [&](const std::string& rank, const JobNode& node) {
-    out += fmt::format("  {:>5}  {}  {}\n", rank, pad(node.node.text(), width),
-                       age_text(node.heartbeat_age));
+    out += fmt::format("  {:>5}  {}  {}{}\n", rank, pad(name_of(node), width),
+                       column(node.workers ? ranks_text(*node.workers) : "-"), age_text(node));
   };
   for (const JobNode& node : record.participants) {
     line(node.rank ? std::to_string(*node.rank) : "-", node);
@@ -86,7 +120,7 @@ std::string view_text(const std::string& endpoint, const JobRecord& record,
   std::string out = fmt::format("job      {}, {} at {}\nstatus   {}", record.run_id, record.backend,
                                 endpoint, to_string(record.status));
   if (!record.running()) return out + end_text(record.status);
-  out += fmt::format(", round {}", *record.round);
+  if (record.round) out += fmt::format(", round {}", *record.round);
   if (record.last_call_left) {
     out += fmt::format(", ends in {:.1f} s", seconds_of(*record.last_call_left));
   }
@@ -98,7 +132,7 @@ std::string view_text(const std::string& endpoint, const JobRecord& record,
     out += fmt::format("waits    {}\n", wait);
   }
   if (record.world_size) out += fmt::format("workers  {}\n", *record.world_size);
-  out += fmt::format("state    {}\n", bytes_text(state_bytes));
+  if (state_bytes > 0) out += fmt::format("state    {}\n", bytes_text(state_bytes));
   return out + node_lines(record);
 }
 
@@ -110,7 +144,7 @@ std::string view_json(const std::string& endpoint, const JobRecord& record,
            {"status", to_string(record.status)},
            {"running", record.running()}};
   if (record.running()) {
-    out["round"] = *record.round;
+    out["round"] = json_of(record.round);
     out["last_call_ends_in_s"] =
         record.last_call_left ? Json(seconds_of(*record.last_call_left)) : Json(nullptr);
     out["master"] = record.master ? Json{{"addr", record.master->master_addr},
@@ -123,6 +157,7 @@ std::string view_json(const std::string& endpoint, const JobRecord& record,
     for (const JobNode& each : record.participants) {
       Json node = node_json(each);
       node["rank"] = json_of(each.rank);
+      node["workers"] = workers_json(each.workers);
       out["participants"].push_back(std::move(node));
     }
     for (const JobNode& node : record.wait_list) out["wait_list"].push_back(node_json(node));

@@ -145,7 +145,8 @@ bool ElasticAgent::goes_on_after(RunResult& result) {
                                        ? kit_.restarts->decide(result, attempt_.restart_count)
                                        : RestartDecision{RestartScope::none, {}, ""};
   if (decision.scope == RestartScope::failed_workers && !silent) {
-    reports_.looked(WorkerState::healthy, before);
+    enter(WorkerState::unhealthy);  // until a look finds all of them running again
+    reports_.looked(WorkerState::unhealthy, before);
     restart_failed(result.failures, decision.delay);
     return true;
   }
@@ -282,8 +283,10 @@ void ElasticAgent::restart_failed(const ProcessFailures& failures, sim::Duration
   }
   pause(delay);
   for (const ProcessFailure& failure : failures) {
+    kit_.heartbeats->start_again(failure.local_rank);
     context_->start_again(kit_.starts->one(failure.local_rank, attempt_));
     tell_started(failure.local_rank);
+    kit_.heartbeats->announce(*context_, failure.local_rank);
   }
 }
 

@@ -11,6 +11,10 @@
 namespace hooke::model {
 namespace {
 
+std::string name_of(std::int64_t rank, const std::string& incarnation) {
+  return std::to_string(rank) + "-" + incarnation;
+}
+
 std::string milliseconds_text(sim::Duration span) {
   return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(span).count());
 }
@@ -29,18 +33,30 @@ HeartbeatWatch::HeartbeatWatch(sim::Ports& ports, std::optional<HeartbeatPlan> p
   }
 }
 
+std::string HeartbeatWatch::new_incarnation() const {
+  constexpr std::uint64_t kNames = 1'000'000'000'000;
+  return std::to_string(ports_.random.below("agent.heartbeats", kNames));
+}
+
 void HeartbeatWatch::start(const std::vector<std::int64_t>& ranks) {
   if (!plan_) return;
-  constexpr std::uint64_t kNames = 1'000'000'000'000;
-  const std::string incarnation = std::to_string(ports_.random.below("agent.heartbeats", kNames));
+  const std::string incarnation = new_incarnation();
   ranks_ = ranks;
   names_.clear();
-  for (const std::int64_t rank : ranks) names_.push_back(std::to_string(rank) + "-" + incarnation);
+  for (const std::int64_t rank : ranks) names_.push_back(name_of(rank, incarnation));
   HOOKE_CHECK(names_.size() == ranks_.size(), "each worker has a name");
   server_ = nullptr;  // gives the port back first
   server_ = std::make_unique<HeartbeatServer>(
       ports_, plan_->port, make_table({plan_->deadline, plan_->first_beat, looks_}));
   for (const std::string& name : names_) server_->expect(name);
+}
+
+void HeartbeatWatch::start_again(std::int64_t local_rank) {
+  if (server_ == nullptr) return;
+  const auto index = static_cast<std::size_t>(local_rank);
+  server_->forget(names_.at(index));
+  names_[index] = name_of(ranks_[index], new_incarnation());
+  server_->expect(names_[index]);
 }
 
 std::unique_ptr<HeartbeatTable> HeartbeatWatch::make_table(HeartbeatTerms terms) const {
@@ -64,11 +80,15 @@ void HeartbeatWatch::tell(std::map<std::string, std::string>& environment,
 
 void HeartbeatWatch::announce(const ProcessContext& workers) const {
   if (server_ == nullptr) return;
-  for (std::size_t i = 0; i < names_.size(); ++i) {
-    ports_.trace.emit(events::heartbeat_expected,
-                      {names_[i], workers.pid(i).value, ranks_[i], plan_->deadline,
-                       plan_->first_beat.value_or(sim::Duration(-1)), to_string(plan_->policy)});
-  }
+  for (std::size_t i = 0; i < names_.size(); ++i) announce(workers, static_cast<std::int64_t>(i));
+}
+
+void HeartbeatWatch::announce(const ProcessContext& workers, std::int64_t local_rank) const {
+  if (server_ == nullptr) return;
+  const auto i = static_cast<std::size_t>(local_rank);
+  ports_.trace.emit(events::heartbeat_expected,
+                    {names_[i], workers.pid(i).value, ranks_[i], plan_->deadline,
+                     plan_->first_beat.value_or(sim::Duration(-1)), to_string(plan_->policy)});
 }
 
 HeartbeatPolicy HeartbeatWatch::policy() const {

@@ -25,11 +25,15 @@ class HeartbeatWatch {
   /// A new server for a new incarnation of workers, given by their global ranks. std::runtime_error
   /// when it cannot listen.
   void start(const std::vector<std::int64_t>& ranks);
+  /// One worker is about to be started again alone: from now on its beats count under a new name.
+  void start_again(std::int64_t local_rank);
   /// Puts into a worker's environment what heartbeat_client.h reads there, and nothing that an
   /// agent above this one had put there for its own worker.
   void tell(std::map<std::string, std::string>& environment, std::int64_t local_rank) const;
   /// The workers run: tells which of them are waited for.
   void announce(const ProcessContext& workers) const;
+  /// The same of one worker, by its local rank.
+  void announce(const ProcessContext& workers, std::int64_t local_rank) const;
   /// Local ranks of those that have fallen silent and have not ended, with their silence.
   virtual std::vector<std::pair<std::int64_t, sim::Duration>> look(const ProcessContext& workers);
   /// Ends the server, if there is one.
@@ -43,6 +47,9 @@ class HeartbeatWatch {
   virtual void forget_ended(const ProcessContext& workers);
 
  private:
+  /// What the names of one start have in common, and those of no other.
+  [[nodiscard]] std::string new_incarnation() const;
+
   sim::Ports& ports_;
   std::optional<HeartbeatPlan> plan_;
   sim::Duration looks_;

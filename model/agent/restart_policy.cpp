@@ -27,11 +27,17 @@ struct Backoff {
 constexpr const char* kFirst = "first";
 constexpr const char* kFactor = "factor";
 constexpr const char* kLongest = "longest";
+constexpr const char* kRejoin = "rejoin";
 
 Backoff backoff_of(const PluginChoice& choice, sim::Duration usual_first) {
-  choice.allow({kFirst, kFactor, kLongest});
   return {choice.span(kFirst, usual_first), choice.integer(kFactor, 1, 1000, 2),
           choice.span(kLongest, 1min)};
+}
+
+bool truth_of(const PluginChoice& choice, const std::string& key) {
+  const std::string given = choice.text(key, "no");
+  if (given != "yes" && given != "no") choice.refuse(key, "yes or no");
+  return given == "yes";
 }
 
 /// The whole group while the budget lasts.
@@ -43,20 +49,28 @@ class Torch : public RestartPolicy {
   }
 };
 
-class BackingOff final : public RestartPolicy {
+class BackingOff : public RestartPolicy {
  public:
   BackingOff(Backoff backoff, RestartScope scope) : backoff_(backoff), scope_(scope) {}
   [[nodiscard]] RestartDecision decide(const FailedWorkers& failed) const override {
     if (failed.remaining <= 0) return {};
     return {scope_, backoff_.before_restart(failed.restarts), ""};
   }
-  [[nodiscard]] bool restarts_single_workers() const override {
-    return scope_ == RestartScope::failed_workers;
-  }
 
  private:
   Backoff backoff_;
   RestartScope scope_;
+};
+
+class FailedOnly final : public BackingOff {
+ public:
+  FailedOnly(Backoff backoff, bool rejoins)
+      : BackingOff(backoff, RestartScope::failed_workers), rejoins_(rejoins) {}
+  [[nodiscard]] bool restarts_single_workers() const override { return true; }
+  [[nodiscard]] bool rejoins() const override { return rejoins_; }
+
+ private:
+  bool rejoins_;
 };
 
 /// A worker that fails again and again does not use up the attempts of the others.
@@ -97,10 +111,12 @@ RestartPolicyRegistry RestartPolicyRegistry::with_builtins() {
     return std::make_unique<Torch>();
   });
   registry.add("backoff", [](const PluginChoice& choice) {
+    choice.allow({kFirst, kFactor, kLongest});
     return std::make_unique<BackingOff>(backoff_of(choice, 1s), RestartScope::group);
   });
   registry.add("failed-only", [](const PluginChoice& choice) {
-    return std::make_unique<BackingOff>(backoff_of(choice, 0s), RestartScope::failed_workers);
+    choice.allow({kFirst, kFactor, kLongest, kRejoin});
+    return std::make_unique<FailedOnly>(backoff_of(choice, 0s), truth_of(choice, kRejoin));
   });
   registry.add("per-worker", [](const PluginChoice& choice) {
     choice.allow({"attempts"});

@@ -43,8 +43,11 @@ class RestartPolicy {
   /// A scope other than none is granted only while `remaining` is above 0.
   [[nodiscard]] virtual RestartDecision decide(const FailedWorkers& failed) const = 0;
   /// True: it may answer failed_workers, so that the agent must not stop the others at the first
-  /// failure. Such a policy needs the static rendezvous: with any other, peers restart too.
+  /// failure. Such a policy needs the static rendezvous, or rejoins().
   [[nodiscard]] virtual bool restarts_single_workers() const { return false; }
+  /// True: the user says that a worker which is started again alone can rejoin those that go on, so
+  /// that its round goes on with it whatever the rendezvous.
+  [[nodiscard]] virtual bool rejoins() const { return false; }
   /// The job has failed for this agent, for the `runs`-th time (from 1), and was not told to end.
   /// True: once more from the beginning, with a rendezvous and a budget of its own.
   [[nodiscard]] virtual bool runs_job_again(std::int64_t runs) const {
@@ -56,7 +59,8 @@ class RestartPolicy {
 /// * "torch": PyTorch's, the default;
 /// * "backoff:first=1s,factor=2,longest=1m": the group, each time after a longer pause;
 /// * "per-worker:attempts=3": the group, until one worker has used up its attempts;
-/// * "failed-only:first=0s,factor=2,longest=1m": only failed workers (static rendezvous);
+/// * "failed-only:first=0s,factor=2,longest=1m,rejoin=no": only failed workers (static rendezvous;
+///   any with rejoin=yes);
 /// * "rerun:runs=2": as torch, and when nothing is left the whole job anew, `runs` times in all.
 class RestartPolicyRegistry : public Registry<RestartPolicy> {
  public:

@@ -30,7 +30,12 @@ RestartDecision Restarts::decide(const RunResult& result, std::int64_t restart_c
 }
 
 std::int64_t Restarts::remaining_after(std::int64_t) {
-  return budget().remaining(core_.group.round);
+  return budget().remaining(counted_round());
+}
+
+std::int64_t Restarts::counted_round() const {
+  constexpr std::int64_t kNoRound = -1;
+  return core_.policy.restarts_single_workers() ? kNoRound : core_.group.round;
 }
 
 std::unique_ptr<RestartBudget> Restarts::make_budget() const {
@@ -43,7 +48,7 @@ RestartBudget& Restarts::budget() {
 }
 
 bool Restarts::take_one() {
-  const std::optional<std::int64_t> left = budget().spend(core_.group.round);
+  const std::optional<std::int64_t> left = budget().spend(counted_round());
   HOOKE_CHECK(left.value_or(0) >= 0, "no restart is taken that is not left");
   if (left) remaining_ = *left;
   return left.has_value();

@@ -38,6 +38,9 @@ class Restarts {
   RestartBudget& budget();
   /// One restart for what has failed in the group's round. False: none is left.
   bool take_one();
+  /// The round that a restart is counted for. None of workers that are started again alone: their
+  /// round goes on, and each of them counts.
+  [[nodiscard]] std::int64_t counted_round() const;
 
   AgentCore& core_;
   std::unique_ptr<RestartBudget> budget_;  ///< null until it is first asked

@@ -28,11 +28,14 @@ std::optional<PluginRefusal> Plugins::refusal(const LaunchConfig& config) const 
   const auto refused = refusal_of("restart-policy", restart_policies, config.restart_policy);
   if (refused) return refused;
   const auto policy = restart_policies.create(config.restart_policy);
-  if (!policy->restarts_single_workers() || config.rdzv_backend == "static") return std::nullopt;
+  const bool fits = !policy->restarts_single_workers() || config.rdzv_backend == "static";
+  if (fits || policy->rejoins()) return std::nullopt;
   return PluginRefusal{"restart-policy",
                        "the restart policy " + quoted_name(config.restart_policy.name) +
                            " needs the static rendezvous: with " +
-                           quoted_name(config.rdzv_backend) + " a restart is one of the whole job"};
+                           quoted_name(config.rdzv_backend) +
+                           " a restart is one of the whole job, unless its workers can rejoin "
+                           "those that go on, which the option rejoin=yes says"};
 }
 
 }  // namespace hooke::model

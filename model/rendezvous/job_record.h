@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/rendezvous/observer.h"
+#include "model/rendezvous/other_observers.h"
 
 namespace hooke::model {
 
@@ -25,10 +26,13 @@ enum class JobStatus : unsigned char {
 std::string_view to_string(JobStatus status);
 
 struct JobNode {
-  NodeDesc node;
+  std::optional<NodeDesc> node;      ///< nullopt: its rendezvous keeps no names (etcd, static)
   std::optional<std::int64_t> rank;  ///< among the agents; set in a complete round
   /// By the reader's wall clock; below zero when the writer's is ahead. nullopt: none is known.
   std::optional<sim::Duration> heartbeat_age;
+  /// Whether etcd still has the key that it renews, in place of heartbeats (etcd alone).
+  std::optional<bool> has_key;
+  std::optional<AgentWorkers> workers;  ///< nullopt: not told, or the round is not complete
 };
 
 struct JobRecord {
@@ -36,7 +40,7 @@ struct JobRecord {
   std::string backend;
   JobStatus status = JobStatus::unknown;
   /// What follows is there while the job runs, and empty once it has ended or before it begins.
-  std::optional<std::int64_t> round;
+  std::optional<std::int64_t> round;            ///< nullopt: it has none (static)
   std::optional<sim::Duration> last_call_left;  ///< during last call
   std::optional<RendezvousStoreInfo> master;    ///< of a complete round
   /// The complete round has no MASTER_ADDR of its own: a node that was in no round before waits for
@@ -51,7 +55,10 @@ struct JobRecord {
   std::vector<JobNode> redundancy_list;
 
   /// True while the record speaks of a job that goes on.
-  [[nodiscard]] bool running() const { return round.has_value(); }
+  [[nodiscard]] bool running() const {
+    return status == JobStatus::gathering || status == JobStatus::last_call ||
+           status == JobStatus::complete;
+  }
   /// The agent's rank in the round; nullopt when it is no member of it, or when it is not complete.
   [[nodiscard]] std::optional<std::int64_t> rank_of(const NodeDesc& node) const;
 };
@@ -60,5 +67,11 @@ struct JobRecord {
 /// clock.
 JobRecord job_record(std::string run_id, std::string backend,
                      const std::optional<RendezvousView>& view, sim::WallTime now);
+/// Of the legacy rendezvous over etcd. A frozen version still gathers: its members confirm.
+JobRecord job_record(std::string run_id, const std::optional<LegacyEtcdView>& view);
+/// Of the static rendezvous, whose store is at `master`. Until all agents have come, and shown what
+/// workers they have, the job is unknown; then it is complete.
+JobRecord job_record(std::string run_id, const std::optional<StaticView>& view,
+                     RendezvousStoreInfo master);
 
 }  // namespace hooke::model

@@ -1,8 +1,7 @@
-// Reads with check and get only: a get of a missing key would wait for it.
+// Where the state is, for each kind of store; what the round has published is in round_facts.h.
 #include "model/rendezvous/observer.h"
 
-#include <charconv>
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
 #include "model/rendezvous/backends/c10d_backend.h"
 #include "model/rendezvous/core/key_prefix.h"
@@ -14,28 +13,6 @@ namespace {
 /// Rounds looked back for a published master: each costs a round trip.
 constexpr std::int64_t kRoundsBack = 1'000;
 
-std::optional<RendezvousStoreInfo> published_master(Store& store, const std::string& run_id,
-                                                    std::int64_t round) {
-  const std::string prefix = round_prefix(run_id, round) + "/";
-  if (!store.check({prefix + "MASTER_ADDR", prefix + "MASTER_PORT"})) return std::nullopt;
-  RendezvousStoreInfo info;
-  info.master_addr = store.get(prefix + "MASTER_ADDR").bytes();
-  const std::string port = store.get(prefix + "MASTER_PORT").bytes();
-  const auto parsed = std::from_chars(port.data(), port.data() + port.size(), info.master_port);
-  if (parsed.ec != std::errc() || parsed.ptr != port.data() + port.size()) return std::nullopt;
-  return info;
-}
-
-/// The second number of what the agent of rank 0 was told.
-std::optional<std::int64_t> published_world_size(Store& store, const std::string& run_id,
-                                                 std::int64_t round) {
-  const std::string key = round_prefix(run_id, round) + "/torchelastic/assigned_ranks/0";
-  if (!store.check({key})) return std::nullopt;
-  const auto ranks = nlohmann::json::parse(store.get(key).bytes(), nullptr, false);
-  if (!ranks.is_array() || ranks.size() != 4 || !ranks[1].is_number_integer()) return std::nullopt;
-  return ranks[1].get<std::int64_t>();
-}
-
 /// What the bytes of a state say, and the rounds' store besides.
 RendezvousView view_of(const Value& bytes, Store& store, const std::string& run_id) {
   RendezvousView view;
@@ -43,11 +20,14 @@ RendezvousView view_of(const Value& bytes, Store& store, const std::string& run_
   view.state_bytes = bytes.size();
   const std::int64_t round = view.state->round;
   for (std::int64_t back = 0; back <= std::min(round, kRoundsBack) && !view.master; ++back) {
-    view.master = published_master(store, run_id, round - back);
+    view.master = published_master(store, round_prefix(run_id, round - back) + "/");
     view.master_round = round - back;
   }
   if (view.state->complete && !view.state->closed) {
-    view.world_size = published_world_size(store, run_id, round);
+    const std::string prefix = round_prefix(run_id, round) + "/";
+    view.world_size = published_world_size(store, prefix);
+    view.workers = published_workers(store, prefix,
+                                     static_cast<std::int64_t>(view.state->participants.size()));
   }
   return view;
 }

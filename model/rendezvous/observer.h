@@ -3,9 +3,11 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/rendezvous/core/handler.h"
 #include "model/rendezvous/dynamic/backend.h"
+#include "model/rendezvous/round_facts.h"
 #include "model/rendezvous/state/state.h"
 
 namespace hooke::model {
@@ -20,6 +22,8 @@ struct RendezvousView {
   std::int64_t master_round = -1;  ///< the round that published it
   /// Workers of a complete round, once its agents have published their ranks as 2.x does.
   std::optional<std::int64_t> world_size;
+  /// The workers of each of its agents, by rank; empty where they do not tell (identical workers).
+  std::vector<AgentWorkers> workers;
 };
 
 /// Reads the job `run_id` of a c10d rendezvous; nullopt when the store knows no such job. Makes no

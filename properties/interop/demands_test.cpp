@@ -6,6 +6,7 @@
 #include <set>
 
 #include "job.h"
+#include "model/etcd/embedded_server.h"
 
 namespace hooke::interop {
 namespace {
@@ -89,6 +90,93 @@ TEST(Demands, a_restart_of_the_failed_worker_alone_leaves_the_others_at_work) {
     EXPECT_EQ(starts_by_rank(directory / "seen"),
               (std::map<std::string, int>{{"0", 1}, {"1", 2}, {"2", 1}}))
         << agent.output();
+  });
+}
+
+TEST(Demands, the_state_of_a_static_job_is_one_record_with_the_ranks_of_workers) {
+  if (torch_python().empty()) GTEST_SKIP() << "HOOKE_TORCH_PYTHON names no interpreter";
+  run([](Ports& ports, const fs::path& directory) {
+    fs::create_directories(directory / "seen");
+    const std::string port = std::to_string(free_port());
+    std::map<std::string, std::unique_ptr<Child>> agents;
+    const auto start = [&](const std::string& node_rank, std::vector<std::string> argv) {
+      argv.insert(argv.end(),
+                  {"--nnodes=2", "--nproc-per-node=2", "--rdzv-backend=static", "--rdzv-id=job",
+                   "--node-rank=" + node_rank, "--master-addr=localhost", "--master-port=" + port,
+                   script("command_lines_worker.py"), "wait"});
+      agents[node_rank] = std::make_unique<Child>(
+          ports, directory, "agent-" + node_rank, argv,
+          std::map<std::string, std::string>{{"SEEN", directory / "seen"},
+                                             {"PYTHON_EXEC", torch_python()}});
+    };
+    int looks = 0;
+    const auto look = [&] {
+      Child state(ports, directory, "state-" + std::to_string(looks++),
+                  {hooke_program(), "state", "--json", "--rdzv-backend=static", "--rdzv-id=job",
+                   "--rdzv-endpoint=localhost:" + port});
+      static_cast<void>(state.end(30s));
+      return json::parse(state.output(), nullptr, false);
+    };
+    start("0", {torch_python(), "-m", "torch.distributed.run"});
+    start("1", {hooke_program(), "agent"});
+    ASSERT_TRUE(
+        eventually(ports, 120s, [&] { return starts_seen(directory / "seen").size() == 4; }))
+        << agents["0"]->output() << agents["1"]->output();
+    const json seen = look();
+    ASSERT_TRUE(seen.is_object());
+    EXPECT_EQ(seen["status"], "complete") << seen;
+    EXPECT_EQ(seen["world_size"], 4) << seen;
+    EXPECT_EQ(seen["group_world_size"], 2) << seen;
+    EXPECT_EQ(seen["master"]["port"], std::stoi(port)) << seen;
+    ASSERT_EQ(seen["participants"].size(), 2U) << seen;
+    EXPECT_EQ(seen["participants"][1]["workers"],
+              (json{{"role", "default"}, {"first_rank", 2}, {"count", 2}}));
+    for (const auto& [name, agent] : agents) agent->signal(sim::Signal::term);
+    for (const auto& [name, agent] : agents) EXPECT_TRUE(agent->end(60s)) << agent->output();
+  });
+}
+
+/// Two agents with two workers each; that of rank 3 fails once. The lives of workers that came to an
+/// end, as rejoin.py writes them.
+std::multiset<std::string> lives_of_rejoining_workers(Ports& ports, const fs::path& directory,
+                                                      const std::string& backend,
+                                                      std::uint16_t port) {
+  std::map<std::string, std::unique_ptr<Child>> agents;
+  for (const char* const name : {"a", "b"}) {
+    agents[name] = std::make_unique<Child>(
+        ports, directory, name,
+        std::vector<std::string>{
+            hooke_program(), "agent", "--nnodes=2", "--nproc-per-node=2", "--rdzv-id=job",
+            "--rdzv-backend=" + backend, "--rdzv-endpoint=localhost:" + std::to_string(port),
+            "--max-restarts=2", "--restart-policy=failed-only:first=100ms,rejoin=yes",
+            script("rejoin.py"), directory, "6", "3"},
+        std::map<std::string, std::string>{{"PYTHON_EXEC", torch_python()}});
+  }
+  for (const auto& [name, agent] : agents) EXPECT_EQ(agent->end(180s), 0) << agent->output();
+  std::multiset<std::string> out;
+  std::ifstream lives(directory / "lives");
+  for (std::string line; std::getline(lives, line);) out.insert(line);
+  return out;
+}
+
+/// Rank, restart count, the sum of rank + step over 4 ranks and 6 steps, number of the group.
+const std::multiset<std::string> kOneLifeMore{"0 0 96 1", "1 0 96 1", "2 0 96 1", "3 1 96 1"};
+
+TEST(Demands, a_worker_restarted_alone_rejoins_its_process_group_over_c10d) {
+  if (torch_python().empty()) GTEST_SKIP() << "HOOKE_TORCH_PYTHON names no interpreter";
+  run([](Ports& ports, const fs::path& directory) {
+    EXPECT_EQ(lives_of_rejoining_workers(ports, directory, "c10d", free_port()), kOneLifeMore);
+  });
+}
+
+TEST(Demands, a_worker_restarted_alone_rejoins_its_process_group_over_etcd) {
+  if (torch_python().empty()) GTEST_SKIP() << "HOOKE_TORCH_PYTHON names no interpreter";
+  if (!is_installed("etcd")) GTEST_SKIP() << "there is no etcd here";
+  run([](Ports& ports, const fs::path& directory) {
+    model::EmbeddedEtcd etcd(ports, {{}, (directory / "etcd").string(), 60s});
+    EXPECT_EQ(lives_of_rejoining_workers(ports, directory, "etcd-v2", etcd.endpoint().port.value),
+              kOneLifeMore);
+    etcd.stop();
   });
 }
 

@@ -62,6 +62,13 @@ TEST_F(EtcdJob, of_both_kinds_is_one_world_on_the_legacy_backend_and_takes_a_rep
     Child& b = job.start(Kind::torchrun, "b");
     job.start(Kind::hooke, "c");
     ASSERT_TRUE(job.becomes_one_world(3)) << a.output() << b.output();
+    const json seen = job.seen_by_hooke_state();
+    EXPECT_EQ(seen["status"], "complete") << seen;
+    EXPECT_EQ(seen["world_size"], 3) << seen;
+    EXPECT_TRUE(seen["master"].is_object()) << seen;
+    ASSERT_EQ(seen["participants"].size(), 3U) << seen;
+    EXPECT_EQ(seen["participants"][2]["workers"]["first_rank"], 2) << seen;
+    EXPECT_EQ(seen["participants"][2]["has_key"], true) << seen;
     // No agent misses it until somebody waits for a seat and finds its key expired.
     job.lose(b);
     Child& d = job.start(Kind::torchrun, "d");

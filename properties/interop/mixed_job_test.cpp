@@ -42,6 +42,7 @@ void expect_complete(const json& seen, std::size_t members) {
     const json& node = seen["participants"][rank];
     EXPECT_EQ(node["rank"], rank) << seen;
     EXPECT_GT(node["pid"], 0) << seen;
+    EXPECT_EQ(node["workers"]["first_rank"], rank) << seen;
     EXPECT_LT(node["heartbeat_age_s"], 15) << seen;
   }
   EXPECT_GT(seen["master"]["port"], 0) << seen;

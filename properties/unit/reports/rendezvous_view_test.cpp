@@ -72,6 +72,58 @@ TEST(RendezvousView, shows_no_ranks_before_the_round_is_complete_but_the_end_of_
   EXPECT_EQ(json["last_call_ends_in_s"], 12.0);
 }
 
+TEST(RendezvousView, shows_the_ranks_of_workers_where_agents_tell_them) {
+  model::RendezvousView view = some_view();
+  view.workers = {{"default", 0, 1}, {"default", 1, 15}};
+  const std::string text = text_of(view);
+  EXPECT_NE(text.find("   rank  node         workers  heartbeat\n"
+                      "      0  node-a_11_0  0        0.4 s ahead of this clock\n"
+                      "      1  node-b_12_0  1-15     2.5 s ago\n"
+                      "  waits  late_13_0    -        61.0 s ago\n"),
+            std::string::npos)
+      << text;
+  const auto json = json_of(view);
+  EXPECT_EQ(json["participants"][1]["workers"],
+            (nlohmann::json{{"role", "default"}, {"first_rank", 1}, {"count", 15}}));
+}
+
+TEST(RendezvousView, shows_what_the_legacy_rendezvous_keeps_of_its_members) {
+  model::LegacyEtcdView view;
+  view.state = model::joinable_legacy_state(2);
+  view.state->status = model::LegacyState::Status::final_;
+  view.state->participants = {{0, 1}};
+  view.state->keep_alives = {{"/rank_0", "/rank_1"}};
+  view.state->num_workers_waiting = 1;
+  view.kept = {true, false};
+  const model::JobRecord record = model::job_record("train", view);
+  EXPECT_EQ(view_text("etcd:2379", record, 99),
+            "job      train, etcd at etcd:2379\n"
+            "status   complete, round 2\n"
+            "state    99 B\n"
+            "\n"
+            "   rank  node  heartbeat\n"
+            "      0  -     its key is there\n"
+            "      1  -     its key has expired\n"
+            "  waits  -     not kept\n");
+  const auto json = nlohmann::json::parse(view_json("etcd:2379", record, 99));
+  EXPECT_TRUE(json["participants"][0]["addr"].is_null());
+  EXPECT_EQ(json["participants"][1]["has_key"], false);
+}
+
+TEST(RendezvousView, of_a_static_job_shows_no_round) {
+  const model::JobRecord record = model::job_record(
+      "train", std::optional(model::StaticView{2, {{"default", 0, 2}}}), {"head", 29500});
+  EXPECT_EQ(view_text(kPlace, record, 0),
+            "job      train, static at head:29400\n"
+            "status   complete\n"
+            "master   head:29500\n"
+            "workers  2\n"
+            "\n"
+            "   rank  node  workers  heartbeat\n"
+            "      0  -     0-1      not kept\n");
+  EXPECT_TRUE(nlohmann::json::parse(view_json(kPlace, record, 0))["round"].is_null());
+}
+
 TEST(RendezvousView, says_what_the_job_waits_for) {
   model::RendezvousView view = some_view();
   EXPECT_EQ(text_of(view).find("\nwaits "), std::string::npos);

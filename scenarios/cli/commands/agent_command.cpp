@@ -201,7 +201,8 @@ void add_parts(CLI::App& command, TorchrunOptions& o, std::vector<std::string>& 
   command
       .add_option("--restart-policy", o.restart_policy,
                   "What follows when workers fail: torch, backoff, per-worker, failed-only (static "
-                  "backend) or rerun, with options as in backoff:first=1s,factor=2,longest=1m")
+                  "backend, or rejoin=yes) or rerun, with options as in "
+                  "backoff:first=1s,factor=2,longest=1m")
       ->check(is_choice)
       ->capture_default_str();
   command

@@ -4,23 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 
-#include "model/etcd/v2_store.h"
-#include "model/etcd/v3_store.h"
-#include "model/hardened/etcd/prompt_members.h"
 #include "model/launch/torchrun_options.h"
 #include "model/observe/python_error.h"
-#include "model/rendezvous/backends/etcd_backend.h"
-#include "model/rendezvous/core/endpoint.h"
 #include "model/rendezvous/core/errors.h"
-#include "model/rendezvous/etcd_factory.h"
-#include "model/rendezvous/observer.h"
-#include "model/store/file_store.h"
-#include "model/store/kinds/tcp_stores.h"
+#include "model/rendezvous/job_look.h"
 #include "reports/rendezvous_view.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/seconds.h"
@@ -42,65 +32,17 @@ struct StateOptions {
   double give_up_s = 60;
 };
 
-/// A way to look at the job, each time anew.
-using Look = std::function<std::optional<model::RendezvousView>()>;
-
-Look look_at_c10d(sim::Ports& ports, const model::RendezvousParameters& parameters) {
-  std::shared_ptr<model::Store> store;
-  if (parameters.get("store_type") == "file") {
-    // Reading would wait for a file that is not there yet.
-    if (!ports.files.exists(parameters.endpoint)) {
-      throw model::StoreError(parameters.endpoint + ": there is no such file");
-    }
-    store = model::open_file_store(ports, parameters.endpoint, model::FileStoreUser::onlooker);
-  } else {
-    model::TcpStoreOptions target;
-    target.endpoint = model::parse_endpoint(parameters.endpoint, 29400);
-    target.timeout = *parameters.get_as_seconds("read_timeout");
-    target.variant = model::detect_tcp_store(ports, target.endpoint, target.timeout);
-    store = model::connect_tcp_store(ports, target);
-  }
-  return [store, run_id = parameters.run_id] { return model::observe_c10d(*store, run_id); };
-}
-
-Look look_at(std::shared_ptr<model::RendezvousBackend> backend, std::shared_ptr<model::Store> store,
-             const std::string& run_id) {
-  return [backend = std::move(backend), store = std::move(store), run_id] {
-    return model::observe(*backend, *store, run_id);
-  };
-}
-
-Look look_by(sim::Ports& ports, const model::RendezvousParameters& parameters) {
-  if (parameters.backend == "etcd-v2") {
-    // It waits for etcd no longer than it was told to.
-    model::EtcdOptions options = model::etcd_options(parameters);
-    options.v2_members = &model::make_prompt_members;
-    auto client = model::connect_etcd<model::EtcdV2Client>(ports, options);
-    return look_at(model::make_etcd_v2_backend(client, parameters.run_id),
-                   model::make_etcd_v2_store(ports, client, model::etcd_v2_store_prefix()),
-                   parameters.run_id);
-  }
-  if (parameters.backend == "etcd-v3") {
-    auto client = model::connect_etcd<model::EtcdV3Client>(ports, model::etcd_options(parameters));
-    return look_at(model::make_etcd_v3_backend(ports.clock, client, parameters.run_id),
-                   model::make_etcd_v3_store(ports, client, model::etcd_v3_store_prefix()),
-                   parameters.run_id);
-  }
-  return look_at_c10d(ports, parameters);
-}
-
 /// Prints one view; whether there is such a job.
-bool show(sim::Ports& ports, const Look& look, const StateOptions& options) {
-  const auto view = look();
-  if (!view) {
-    std::fprintf(stderr, "hooke state: the store at %s knows no job \"%s\" (--rdzv-id)\n",
-                 options.endpoint.c_str(), options.run_id.c_str());
+bool show(const model::JobLook& look, const StateOptions& options) {
+  const model::JobSight sight = look();
+  if (sight.record.status == model::JobStatus::unknown) {
+    std::fprintf(stderr, "hooke state: the store at %s knows no job \"%s\" (--rdzv-id)%s\n",
+                 options.endpoint.c_str(), options.run_id.c_str(),
+                 options.backend == "static" ? ", or its agents have not all come" : "");
     return false;
   }
-  const model::JobRecord record =
-      model::job_record(options.run_id, options.backend, view, ports.clock.wall_now());
   const auto print = options.json ? report::view_json : report::view_text;
-  const std::string text = print(options.endpoint, record, view->state_bytes);
+  const std::string text = print(options.endpoint, sight.record, sight.state_bytes);
   // A terminal shows the newest view in place of the last one, a file all of them.
   if (options.watch_s > 0 && !options.json && isatty(STDOUT_FILENO) != 0) {
     std::fputs("\033[H\033[J", stdout);
@@ -153,7 +95,7 @@ class RecordedWatch {
  private:
   void step() {
     try {
-      if (!look_) look_ = look_by(ports_, parameters_of(options_));
+      if (!look_) look_ = model::look_at_state(ports_, parameters_of(options_));
       const auto view = look_();
       if (!view) return;
       ++looks_;
@@ -186,13 +128,20 @@ class RecordedWatch {
   sim::Ports& ports_;
   const StateOptions& options_;
   scenario::StateRecorder recorder_;
-  Look look_;
+  model::StateLook look_;
   std::optional<sim::MonotonicTime> lost_since_;
   std::size_t looks_ = 0;
   bool closed_ = false, over_ = false, told_ = false;
 };
 
 int record(sim::Ports& ports, const StateOptions& options) {
+  if (!model::has_dynamic_state(options.backend)) {
+    std::fprintf(stderr,
+                 "hooke state: --record: expected a backend that keeps heartbeats (c10d, etcd-v2, "
+                 "etcd-v3), got %s\n",
+                 options.backend.c_str());
+    return kBadInput;
+  }
   std::ofstream out(options.record_path);
   if (!out) {
     std::fprintf(stderr, "hooke state: --record: expected a file that can be written, got %s\n",
@@ -210,10 +159,10 @@ int watch(sim::Ports& ports, const StateOptions& options) {
       }
     }
     if (!options.record_path.empty()) return record(ports, options);
-    const Look look = look_by(ports, parameters_of(options));
-    if (options.watch_s <= 0) return show(ports, look, options) ? kAllHeld : kSomethingFell;
+    const model::JobLook look = model::look_at_job(ports, parameters_of(options));
+    if (options.watch_s <= 0) return show(look, options) ? kAllHeld : kSomethingFell;
     do {
-      static_cast<void>(show(ports, look, options));
+      static_cast<void>(show(look, options));
     } while (!ports.processes.wait_signal(ports.clock.monotonic_now() + span_of(options.watch_s)));
     return kAllHeld;
   } catch (const std::invalid_argument& error) {
@@ -240,7 +189,7 @@ void add_state(CLI::App& app, int& exit_code) {
       "state", "Show the live rendezvous of a job of torchrun or hooke agents; changes nothing");
   auto options = std::make_shared<StateOptions>();
   command->add_option("--rdzv-backend,--rdzv_backend", options->backend, "As the job's")
-      ->check(CLI::IsMember({"c10d", "etcd-v2", "etcd-v3"}))
+      ->check(CLI::IsMember({"c10d", "etcd-v2", "etcd-v3", "etcd", "static"}))
       ->capture_default_str();
   command
       ->add_option("--rdzv-endpoint,--rdzv_endpoint", options->endpoint,
@@ -276,12 +225,14 @@ void add_state(CLI::App& app, int& exit_code) {
       "Examples:\n"
       "  hooke state --rdzv-endpoint head:29400 --rdzv-id job --watch\n"
       "  hooke state --rdzv-backend etcd-v2 --rdzv-endpoint etcd:2379 --rdzv-id job --json\n"
+      "  hooke state --rdzv-backend static --rdzv-endpoint head:29500 --rdzv-id job\n"
       "  hooke state --rdzv-endpoint head:29400 --rdzv-id job --record job.record\n"
       "  hooke state --rdzv-conf store_type=file --rdzv-endpoint /shared/job --rdzv-id job\n"
       "Exit codes: 0; 1 no such job, or the store failed; 2 bad usage.");
   command->callback([options, &exit_code] {
     if (options->endpoint.empty()) {
-      options->endpoint = options->backend == "c10d" ? "localhost:29400" : "localhost:2379";
+      const bool over_etcd = options->backend.starts_with("etcd");
+      options->endpoint = over_etcd ? "localhost:2379" : "localhost:29400";
     }
     if (!options->record_path.empty() && options->watch_s <= 0) options->watch_s = 1;
     real::RealProcess process({"hooke"});

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/heartbeat/heartbeat_client.h"
 #include "properties/unit/model/agent/test_job.h"
 
 namespace hooke::model {
@@ -150,7 +151,9 @@ TEST(RestartPolicy, failed_only_starts_one_worker_again_and_leaves_the_others_al
   };
   job.start_and_run();
   EXPECT_EQ(job.status(), 0);
-  EXPECT_EQ(job.states(), (Texts{"HEALTHY", "SUCCEEDED"}));
+  // Between a failure and the look that finds the worker running again the group is not healthy.
+  EXPECT_EQ(job.states(),
+            (Texts{"HEALTHY", "UNHEALTHY", "HEALTHY", "UNHEALTHY", "HEALTHY", "SUCCEEDED"}));
   EXPECT_EQ(job.texts("worker.started", "local_rank"), (Texts{"0", "1", "2", "1", "1"}));
   EXPECT_EQ(job.texts("worker.started", "restart_count"), (Texts{"0", "0", "0", "1", "2"}));
   EXPECT_EQ(job.texts("worker.restarting", "remaining_restarts"), (Texts{"1", "0"}));
@@ -181,7 +184,69 @@ TEST(RestartPolicy, failed_only_needs_the_static_rendezvous) {
   job.start_and_run();
   EXPECT_EQ(job.ending(),
             "error 1 ValueError: the restart policy \"failed-only\" needs the static rendezvous: "
-            "with \"fake\" a restart is one of the whole job");
+            "with \"fake\" a restart is one of the whole job, unless its workers can rejoin those "
+            "that go on, which the option rejoin=yes says");
+}
+
+TEST(RestartPolicy, failed_only_needs_no_static_rendezvous_where_workers_can_rejoin) {
+  TestJob job;
+  job[0].config.max_restarts = 2;
+  job[0].config.nproc_per_node = 2;
+  job[0].config.restart_policy = PluginChoice::parse("failed-only:first=1s,rejoin=yes");
+  job.worker = [](Ports& ports) {
+    const bool fails =
+        number_of(ports, "LOCAL_RANK") == 1 && number_of(ports, "TORCHELASTIC_RESTART_COUNT") < 1;
+    world::sleep(ports, fails ? 2s : 20s);
+    return fails ? 7 : 0;
+  };
+  job.start_and_run();
+  EXPECT_EQ(job.status(), 0);
+  EXPECT_EQ(job[0].rendezvous.joins, 1);
+  EXPECT_EQ(job.texts("worker.started", "local_rank"), (Texts{"0", "1", "1"}));
+  EXPECT_EQ(job.states(), (Texts{"HEALTHY", "UNHEALTHY", "HEALTHY", "SUCCEEDED"}));
+}
+
+TEST(RestartPolicy, failed_only_is_not_healthy_while_the_worker_fails_at_each_start) {
+  TestJob job;
+  job[0].config.max_restarts = 3;
+  job[0].config.nproc_per_node = 2;
+  job[0].config.restart_policy = PluginChoice::parse("failed-only:rejoin=yes");
+  job.worker = [](Ports& ports) {
+    if (number_of(ports, "LOCAL_RANK") == 0) return world::sleep(ports, 20s), 0;
+    if (number_of(ports, "TORCHELASTIC_RESTART_COUNT") == 3) return world::sleep(ports, 5s), 0;
+    return 7;
+  };
+  job.start_and_run();
+  EXPECT_EQ(job.states(), (Texts{"HEALTHY", "UNHEALTHY", "HEALTHY", "SUCCEEDED"}));
+}
+
+TEST(RestartPolicy, failed_only_refuses_an_option_that_means_nothing) {
+  EXPECT_EQ(refusal("failed-only:rejoin=maybe"),
+            "option \"rejoin\" of \"failed-only\": expected yes or no, got \"maybe\"");
+  EXPECT_EQ(refusal("backoff:rejoin=yes").substr(0, 8), "option \"");
+}
+
+TEST(RestartPolicy, a_worker_that_is_started_again_alone_is_watched_anew) {
+  TestJob job;
+  job[0].config.max_restarts = 2;
+  job[0].config.nproc_per_node = 2;
+  job[0].config.heartbeats = HeartbeatPlan{1s, 5s, 3s, HeartbeatPolicy::stop, {}, ""};
+  job[0].config.restart_policy = PluginChoice::parse("failed-only:rejoin=yes");
+  job.worker = [](Ports& ports) {
+    HeartbeatClient client(ports, *heartbeat_options(ports.processes.environment()));
+    const bool again = number_of(ports, "TORCHELASTIC_RESTART_COUNT") > 0;
+    client.start();
+    world::sleep(ports, 2s);
+    if (number_of(ports, "LOCAL_RANK") == 1 && !again) return 7;
+    if (again) client.pause();
+    world::sleep(ports, 1min);
+    return 0;
+  };
+  job.start_and_run();
+  const Texts lost = job.texts("heartbeat.lost", "worker");
+  ASSERT_EQ(lost.size(), 1U);
+  EXPECT_TRUE(lost[0].starts_with("1-")) << lost[0];
+  EXPECT_EQ(job.status(), 1);
 }
 
 TEST(RestartPolicy, rerun_begins_a_failed_job_anew_under_another_run_id) {

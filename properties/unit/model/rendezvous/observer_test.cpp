@@ -42,7 +42,8 @@ class Observer : public testing::Test {
     onlooker.run();
     EXPECT_EQ(data->values, before);
     for (const std::string& call : data->calls) {
-      EXPECT_THAT(call, testing::AnyOf(testing::StartsWith("check "), testing::StartsWith("get ")));
+      EXPECT_THAT(call, testing::AnyOf(testing::StartsWith("check "), testing::StartsWith("get "),
+                                       testing::StartsWith("multi_get ")));
     }
     return view;
   }
@@ -133,6 +134,9 @@ TEST_F(Observer, gives_the_record_of_a_job_at_work) {
   publish_master(2, "a", "29500");
   data->values["torch.rendezvous.j.2/torchelastic/assigned_ranks/0"] =
       Value(std::string("[0, 16, 0, 16]"));
+  const std::string info = "torch.rendezvous.j.2/torchelastic/role_info/";
+  data->values[info + "0"] = Value(R"({"role": "trainer", "rank": 0, "local_world_size": 4})");
+  data->values[info + "1"] = Value(R"({"role": "trainer", "rank": 1, "local_world_size": 12})");
   const JobRecord record = record_of(look());
   EXPECT_TRUE(record.running());
   EXPECT_EQ(record.run_id, "j");
@@ -142,6 +146,8 @@ TEST_F(Observer, gives_the_record_of_a_job_at_work) {
   EXPECT_EQ(record.group_world_size, 2);
   EXPECT_EQ(record.world_size, 16);
   ASSERT_EQ(record.participants.size(), 2U);
+  EXPECT_EQ(record.participants[0].workers, (AgentWorkers{"trainer", 0, 4}));
+  EXPECT_EQ(record.participants[1].workers, (AgentWorkers{"trainer", 4, 12}));
   EXPECT_EQ(record.participants[0].node, (NodeDesc{"a", 7, 0}));
   EXPECT_EQ(record.participants[0].heartbeat_age, std::chrono::seconds(30));
   EXPECT_EQ(record.participants[1].heartbeat_age, std::nullopt);
@@ -174,6 +180,84 @@ TEST_F(Observer, gives_no_world_size_that_means_nothing) {
     data->values["torch.rendezvous.j.2/torchelastic/assigned_ranks/0"] = Value(std::string(text));
     EXPECT_EQ(record_of(look()).world_size, std::nullopt) << text;
   }
+}
+
+TEST_F(Observer, of_agents_of_1_13_sees_the_ranks_of_workers_too) {
+  store_state(complete_round(0));
+  data->values["torch.rendezvous.j.0/torchelastic/role_info0"] =
+      Value(R"({"role": "default", "rank": 0, "local_world_size": 8})");
+  EXPECT_EQ(record_of(look()).participants.at(0).workers, (AgentWorkers{"default", 0, 8}));
+}
+
+TEST_F(Observer, gives_no_ranks_of_workers_that_mean_nothing) {
+  store_state(complete_round(2));
+  for (const char* text : {"", "[]", R"({"role": "a"})", R"({"role": 1, "local_world_size": 1})",
+                           R"({"role": "a", "local_world_size": -1})"}) {
+    data->values["torch.rendezvous.j.2/torchelastic/role_info/0"] = Value(std::string(text));
+    EXPECT_EQ(record_of(look()).participants.at(0).workers, std::nullopt) << text;
+  }
+}
+
+TEST_F(Observer, of_a_static_job_sees_its_agents_once_all_have_come) {
+  const auto look_static = [&] {
+    std::optional<StaticView> view;
+    world::TestWorld onlooker;
+    onlooker.start(onlooker.node("x"), "x", [&](sim::Ports& ports) {
+      MemoryStore store(ports, data);
+      view = observe_static(store, "j");
+      return 0;
+    });
+    onlooker.run();
+    return job_record("j", view, {"head", 29500});
+  };
+  const std::string info = "j/torchelastic/role_info/";
+  data->values[info + "0"] = Value(R"({"role": "default", "rank": 0, "local_world_size": 1})");
+  EXPECT_EQ(look_static().status, JobStatus::unknown);
+  EXPECT_FALSE(look_static().running());
+  data->values[info + "1"] = Value(R"({"role": "default", "rank": 1, "local_world_size": 2})");
+  data->values["j/torchelastic/assigned_ranks/0"] = Value(std::string("[0, 3, 0, 3]"));
+  const JobRecord record = look_static();
+  EXPECT_EQ(record.status, JobStatus::complete);
+  EXPECT_TRUE(record.running());
+  EXPECT_EQ(record.round, std::nullopt);
+  EXPECT_EQ(record.master, (RendezvousStoreInfo{"head", 29500}));
+  EXPECT_EQ(record.world_size, 3);
+  EXPECT_EQ(record.group_world_size, 2);
+  ASSERT_EQ(record.participants.size(), 2U);
+  EXPECT_EQ(record.participants[1].node, std::nullopt);
+  EXPECT_EQ(record.participants[1].rank, 1);
+  EXPECT_EQ(record.participants[1].workers, (AgentWorkers{"default", 1, 2}));
+}
+
+TEST(LegacyEtcdRecord, tells_each_status_and_which_members_keep_their_keys) {
+  EXPECT_EQ(job_record("j", std::optional<LegacyEtcdView>()).status, JobStatus::unknown);
+  EXPECT_EQ(job_record("j", std::optional(LegacyEtcdView{})).status, JobStatus::no_state);
+  LegacyEtcdView view;
+  const auto status = [&](LegacyState::Status each) {
+    LegacyState state = joinable_legacy_state(7);
+    state.status = each;
+    state.participants = {{0, 1}};
+    state.keep_alives = {{"/p/v_7/rank_0", "/p/v_7/rank_1"}};
+    state.num_workers_waiting = 3;
+    view.state = state;
+    return std::string(to_string(job_record("j", view).status));
+  };
+  EXPECT_EQ(status(LegacyState::Status::setup), "gathering");
+  EXPECT_EQ(status(LegacyState::Status::joinable), "gathering");
+  EXPECT_EQ(status(LegacyState::Status::frozen), "gathering");
+  EXPECT_EQ(status(LegacyState::Status::closed), "closed");
+  EXPECT_EQ(status(LegacyState::Status::final_), "complete");
+  view.kept = {true, false};
+  view.master = RendezvousStoreInfo{"a", 4};
+  view.workers = {{"default", 0, 2}, {"default", 2, 2}};
+  const JobRecord record = job_record("j", view);
+  EXPECT_EQ(record.round, 7);
+  EXPECT_EQ(record.world_size, 4);
+  EXPECT_EQ(record.wait_list.size(), 3U);
+  EXPECT_EQ(record.participants.at(0).has_key, true);
+  EXPECT_EQ(record.participants.at(1).has_key, false);
+  EXPECT_EQ(record.participants.at(1).rank, 1);
+  EXPECT_EQ(record.participants.at(1).workers, (AgentWorkers{"default", 2, 2}));
 }
 
 TEST_F(Observer, refuses_what_is_not_a_state) {
