@@ -28,6 +28,7 @@ class DynamicHandler : public RendezvousHandler {
   bool is_closed() override;
   void set_closed() override;
   std::int64_t num_nodes_waiting() override;
+  [[nodiscard]] bool may_have_news() override;
   std::int64_t others_at_work() override;
   std::vector<std::int64_t> missing_ranks() override;
   std::shared_ptr<Store> job_store() override;
