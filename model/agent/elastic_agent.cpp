@@ -108,13 +108,36 @@ std::optional<RunResult> ElasticAgent::run() {
 
 RunResult ElasticAgent::invoke_run() {
   initialize_workers();
-  for (;;) {
-    interruptible_sleep(ports_, monitor_interval());  // before the first look
+  for (bool quiet = false;;) {
+    sleep_until_look(quiet);  // before the first look
+    const std::int64_t incarnations = attempt_.incarnation;
     std::optional<RunResult> result = monitor();
     check_signals(ports_);
     if (!result) result = look_at_the_others();
+    quiet = !result && attempt_.incarnation == incarnations;
     if (result && !goes_on_after(*result)) return std::move(*result);
   }
+}
+
+void ElasticAgent::sleep_until_look(bool quiet) {
+  struct Looks final : sim::Lookout {
+    explicit Looks(ElasticAgent& of) : agent(of) {}
+    std::optional<sim::MonotonicTime> sleeps_on() override {
+      if (!agent.would_see_nothing()) return std::nullopt;
+      return agent.ports_.clock.monotonic_now() + agent.monitor_interval();
+    }
+    ElasticAgent& agent;
+  } looks(*this);
+  if (quiet) return interruptible_sleep(ports_, monitor_interval(), looks);
+  interruptible_sleep(ports_, monitor_interval());
+}
+
+/// In the order of a look: what one of these has an effect on comes in its place.
+bool ElasticAgent::would_see_nothing() {
+  if (launcher_.may_have_news() || uninterruptible_limit_ || kit_.heartbeats->listens()) {
+    return false;
+  }
+  return !reports_.metrics().wanted() && !kit_.membership->may_have_news();
 }
 
 std::optional<RunResult> ElasticAgent::look_at_the_others() {

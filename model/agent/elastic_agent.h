@@ -109,6 +109,11 @@ class ElasticAgent : public Agent {
 
  private:
   RunResult invoke_run();
+  /// Until the next look at the workers. With `quiet`, what the last look found was nothing: those
+  /// that would find nothing either may be passed over.
+  void sleep_until_look(bool quiet);
+  /// The next look would find nothing and have no effect.
+  [[nodiscard]] bool would_see_nothing();
   /// What the workers' heartbeats call for. nullopt: nothing, or no more than a mark.
   std::optional<RunResult> look_at_heartbeats();
   /// The workers that have fallen silent as failures; to be called when they have been stopped.

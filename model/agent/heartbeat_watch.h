@@ -39,6 +39,8 @@ class HeartbeatWatch {
   /// Ends the server, if there is one.
   void stop() { server_ = nullptr; }
   [[nodiscard]] virtual HeartbeatPolicy policy() const;
+  /// Workers are expected to beat.
+  [[nodiscard]] bool listens() const { return server_ != nullptr; }
 
  protected:
   /// What judges the silence of one incarnation.

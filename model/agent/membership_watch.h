@@ -17,6 +17,8 @@ class MembershipWatch {
 
   /// "membership_change"; null: for nothing. A failing backend ends a healthy agent.
   virtual const char* cause_to_restart();
+  /// False: cause_to_restart() has none, and does nothing. True also where that is not known.
+  [[nodiscard]] virtual bool may_have_news() { return core_.handler.may_have_news(); }
   /// Of a restart because others want another round with this node.
   virtual const char* cause_to_follow();
 

@@ -40,5 +40,10 @@ inline void interruptible_sleep_until(sim::Ports& ports, sim::MonotonicTime unti
 inline void interruptible_sleep(sim::Ports& ports, sim::Duration span) {
   interruptible_sleep_until(ports, ports.clock.monotonic_now() + span);
 }
+/// And sleeps on as long as `lookout` says, where the world asks it.
+inline void interruptible_sleep(sim::Ports& ports, sim::Duration span, sim::Lookout& lookout) {
+  static_cast<void>(ports.processes.wait_signal(ports.clock.monotonic_now() + span, lookout));
+  check_signals(ports);
+}
 
 }  // namespace hooke::model

@@ -16,6 +16,7 @@ class LocalLauncher : public ProcessLauncher {
     return processes_.spawn(request);
   }
   std::optional<sim::ExitStatus> poll(sim::Pid worker) override { return processes_.poll(worker); }
+  [[nodiscard]] bool may_have_news() override { return processes_.may_have_ended_children(); }
   sim::Outcome<sim::Done> signal(sim::Pid worker, sim::Signal signal, bool group) override {
     return group ? processes_.signal_group(worker, signal) : processes_.signal(worker, signal);
   }

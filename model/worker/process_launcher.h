@@ -25,6 +25,8 @@ class ProcessLauncher {
   /// How a started worker has ended, told once; nullopt while it runs. Does not block.
   /// std::runtime_error when no process can say any more.
   virtual std::optional<sim::ExitStatus> poll(sim::Pid worker) = 0;
+  /// False: poll() has nothing to tell of any worker, and does nothing.
+  [[nodiscard]] virtual bool may_have_news() { return true; }
   /// To a worker, or with `group` to its whole process group; not_found when it has gone.
   virtual sim::Outcome<sim::Done> signal(sim::Pid worker, sim::Signal signal, bool group) = 0;
   /// The incarnation is over, and its room free.

@@ -138,8 +138,9 @@ class Execution {
     const kernel::Schedule schedule = options.schedule.value_or(scenario.schedule);
     kernel_.begin(*source, trace_, limits_of(scenario, options), schedule);
     agenda_ = std::make_unique<Agenda>(kernel_);
-    world_ =
-        std::make_unique<world::World>(kernel_, world_options(scenario.cluster, schedule.strategy));
+    world::WorldOptions how = world_options(scenario.cluster, schedule.strategy);
+    how.steps_polls = options_.steps_polls;
+    world_ = std::make_unique<world::World>(kernel_, how);
     cluster_ =
         std::make_unique<Cluster>(*world_, scenario, roster_, options_.plugins, options_.agent);
     for (std::uint32_t i = 0; i < world_->node_count(); ++i) {

@@ -37,6 +37,8 @@ struct RunOptions {
   std::optional<Fork> fork;                  ///< both runs take it, a determinism check's too
   /// Run it a second time and stop at the first event that differs.
   bool determinism_check = true;
+  /// See world::WorldOptions::steps_polls.
+  bool steps_polls = false;
   /// Real-time bound of one run. What this or one of the bounds below cuts is inconclusive.
   std::chrono::milliseconds wall_time_max = kRealTimeLimit;
   std::uint64_t steps_max = 500'000'000;

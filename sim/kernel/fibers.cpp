@@ -28,7 +28,8 @@ sim::FiberId Kernel::spawn(FiberGroup& group, std::string name, std::function<vo
               "a block is free before it is used again");
   fiber.id += std::uint64_t{1} << 32U;
   fiber.generation = 1;
-  fiber.woken_early = fiber.doomed = false;
+  fiber.woken_early = fiber.doomed = fiber.step_counted = false;
+  fiber.sleeper = nullptr;
   fiber.name = std::move(name);
   fiber.body = std::move(body);
   fiber.born = impl.spawned++;
@@ -91,7 +92,8 @@ sim::ParkTicket Kernel::ticket() const {
   return {sim::FiberId{running_->id}, running_->generation};
 }
 
-sim::Wake Kernel::park(sim::ParkTicket ticket, std::optional<sim::WorldTime> deadline) {
+sim::Wake Kernel::park(sim::ParkTicket ticket, std::optional<sim::WorldTime> deadline,
+                       Sleeper* sleeper) {
   HOOKE_CHECK(running_ != nullptr, "only a fiber can park");
   FiberBlock& self = *running_;
   HOOKE_CHECK(ticket.fiber.value == self.id && ticket.generation == self.generation,
@@ -105,6 +107,7 @@ sim::Wake Kernel::park(sim::ParkTicket ticket, std::optional<sim::WorldTime> dea
   }
   self.state = FiberBlock::State::parked;
   self.deadline = {};
+  self.sleeper = sleeper;
   self.cause = cause_;
   if (deadline) {
     self.deadline_at = std::max(*deadline, now_);
@@ -152,7 +155,8 @@ void Kernel::make_ready(FiberBlock& fiber, sim::Wake wake) {
   fiber.deadline = {};
   fiber.wake = wake;
   fiber.cause = cause_;
-  ++fiber.generation;
+  // Where the fiber may sleep on, its ticket is good until it does not.
+  if (fiber.sleeper == nullptr || wake == sim::Wake::woken) ++fiber.generation;
   fiber.state = FiberBlock::State::ready;
   if (fiber.group->paused_) {
     fiber.group->held_.push_back(&fiber);

@@ -195,6 +195,10 @@ FiberBlock* Kernel::next_fiber() {
         continue;
       }
       if (hold_up(*fiber)) continue;
+      if (sleeps_on(*fiber)) {
+        if (impl.end || stop_requested_) return nullptr;
+        continue;
+      }
       if (impl.steps_until_look != 0) --impl.steps_until_look;
       return fiber;
     }
@@ -249,6 +253,30 @@ bool Kernel::hold_up(FiberBlock& fiber) {
   return true;
 }
 
+/// Whether the fiber, whose turn it is, is left asleep. All happens that would have happened, had it
+/// run and parked again: the step, what its look has an effect on, the timer.
+bool Kernel::sleeps_on(FiberBlock& fiber) {
+  if (fiber.sleeper == nullptr) return false;
+  if (fiber.wake == sim::Wake::timed_out) {
+    if (!fiber.killed() && !impl_->draining) {
+      count_step(fiber.id + 1);
+      cause_ = fiber.cause;
+      const auto deadline = fiber.sleeper->sleeps_on();
+      fiber.cause = cause_;
+      if (deadline) {
+        fiber.state = FiberBlock::State::parked;
+        fiber.deadline_at = *deadline;
+        fiber.deadline = at(*deadline, {&FiberBlock::deadline_passed, &fiber, 0});
+        return true;
+      }
+      fiber.step_counted = true;
+    }
+    ++fiber.generation;  // its ticket was good until now
+  }
+  fiber.sleeper = nullptr;
+  return false;
+}
+
 void FiberBlock::let_go(void* self, std::uint64_t) {
   auto& fiber = *static_cast<FiberBlock*>(self);
   HOOKE_CHECK(fiber.state == State::ready, "a fiber that was held up is ready");
@@ -258,11 +286,15 @@ void FiberBlock::let_go(void* self, std::uint64_t) {
 
 void Kernel::resume(FiberBlock& fiber, Context& from) {
   HOOKE_CHECK(fiber.state == FiberBlock::State::ready, "only a ready fiber is resumed");
-  count_step(fiber.id + 1);
-  fiber.state = FiberBlock::State::running;
+  begin_step(fiber);
   running_ = &fiber;
-  cause_ = fiber.cause;
   impl_->contexts.switch_to(from, *fiber.context);
+}
+
+void Kernel::begin_step(FiberBlock& fiber) {
+  if (!std::exchange(fiber.step_counted, false)) count_step(fiber.id + 1);
+  fiber.state = FiberBlock::State::running;
+  cause_ = fiber.cause;
 }
 
 void Kernel::count_step(std::uint64_t actor) {
@@ -283,9 +315,7 @@ void Kernel::leave(FiberBlock& self) {
   FiberBlock* const next = next_fiber();
   if (next == &self) {  // its own deadline, or it was woken meanwhile: nothing to switch
     HOOKE_CHECK(self.state == FiberBlock::State::ready, "a fiber goes on when it is ready");
-    count_step(self.id + 1);
-    self.state = FiberBlock::State::running;
-    cause_ = self.cause;
+    begin_step(self);
     return;
   }
   if (next != nullptr) {

@@ -74,6 +74,16 @@ class Outside {
   virtual sim::WorldTime wait(std::optional<sim::WorldTime> until) = 0;
 };
 
+/// Says for a fiber that sleeps again and again whether it sleeps on, so that it need not be run for
+/// that.
+class Sleeper {
+ public:
+  virtual ~Sleeper() = default;
+  /// Called when it is the fiber's turn after its deadline. The next deadline, not before now;
+  /// nullopt: the fiber goes on. Called on any stack: must neither park nor throw.
+  virtual std::optional<sim::WorldTime> sleeps_on() = 0;
+};
+
 class Kernel;
 struct Context;
 struct FiberBlock;
@@ -169,8 +179,11 @@ class Kernel {
   sim::FiberId spawn(FiberGroup& group, std::string name, std::function<void()> body);
   /// The calling fiber's ticket for its next park; only inside a fiber.
   [[nodiscard]] sim::ParkTicket ticket() const;
-  /// Suspends the calling fiber; see sim::Executor::park. `deadline` is world time.
-  sim::Wake park(sim::ParkTicket ticket, std::optional<sim::WorldTime> deadline);
+  /// Suspends the calling fiber; see sim::Executor::park. `deadline` is world time. With `sleeper`,
+  /// which outlives the call, each turn at which it has the fiber sleep on counts as a step of the
+  /// fiber: the trace hash is the same as if the fiber had parked again.
+  sim::Wake park(sim::ParkTicket ticket, std::optional<sim::WorldTime> deadline,
+                 Sleeper* sleeper = nullptr);
   /// Makes a parked fiber ready; false for a stale ticket. Callable from callbacks and fibers.
   bool wake(sim::ParkTicket ticket);
   /// Parks the calling fiber until `fiber` has ended.
@@ -189,6 +202,7 @@ class Kernel {
   FiberBlock* next_fiber();
   FiberBlock* take_ready();
   bool hold_up(FiberBlock& fiber);
+  bool sleeps_on(FiberBlock& fiber);
   void run_callback();
   void look_outside();
   void resume(FiberBlock& fiber, Context& from);
@@ -196,6 +210,7 @@ class Kernel {
   void end_task(FiberBlock& self);
   void make_ready(FiberBlock& fiber, sim::Wake wake);
   [[noreturn]] void die(FiberBlock& self);
+  void begin_step(FiberBlock& fiber);
   void count_step(std::uint64_t actor);
 
   sim::WorldTime now_{};

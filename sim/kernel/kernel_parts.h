@@ -33,8 +33,10 @@ struct FiberBlock {
   std::uint64_t generation = 0;
   State state = State::free;
   sim::Wake wake = sim::Wake::woken;
-  bool woken_early = false;  ///< wake() came between ticket() and park()
-  bool doomed = false;       ///< killed alone, see FiberGroup::kill_fiber
+  bool woken_early = false;    ///< wake() came between ticket() and park()
+  bool doomed = false;         ///< killed alone, see FiberGroup::kill_fiber
+  bool step_counted = false;   ///< the step that it is about to make
+  Sleeper* sleeper = nullptr;  ///< of its park; null: none
   TimerId deadline;
   TimerId held_up;  ///< ready, but its turn comes only then
   sim::WorldTime deadline_at{};

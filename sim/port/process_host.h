@@ -72,6 +72,17 @@ struct SpawnRequest {
   bool dies_with_parent = false;
 };
 
+/// Most looks of a process that looks again and again are in vain. A lookout says so in its place,
+/// without the process being run.
+class Lookout {
+ public:
+  virtual ~Lookout() = default;
+  /// Called when the process would look. Until when it sleeps on, as a look would see nothing;
+  /// nullopt: it has to look itself. Must not block, and has no effect that the look would not have
+  /// had at the same place.
+  virtual std::optional<MonotonicTime> sleeps_on() = 0;
+};
+
 class ProcessHost {
  public:
   virtual ~ProcessHost() = default;
@@ -97,6 +108,8 @@ class ProcessHost {
   [[nodiscard]] virtual std::optional<char> state(Pid pid) = 0;
   /// Reaps the child if it has ended; nullopt while it runs. Once reaped, the pid may be reused.
   virtual std::optional<ExitStatus> poll(Pid child) = 0;
+  /// False: poll() has nothing to tell of any child. True also where that is not known.
+  [[nodiscard]] virtual bool may_have_ended_children() { return true; }
   /// Blocks until the child has ended and reaps it; nullopt when `deadline` passes first.
   virtual std::optional<ExitStatus> wait(Pid child, std::optional<MonotonicTime> deadline) = 0;
 
@@ -109,6 +122,11 @@ class ProcessHost {
   [[nodiscard]] virtual bool signal_pending() = 0;
   /// Parks until a caught signal is pending (true) or `deadline` passes (false). Does not take it.
   virtual bool wait_signal(std::optional<MonotonicTime> deadline) = 0;
+  /// As wait_signal(), but where a world can ask `lookout` at the deadline, it does, and returns
+  /// only when that has the process look. Where it cannot, the process looks each time.
+  virtual bool wait_signal(MonotonicTime deadline, Lookout& /*lookout*/) {
+    return wait_signal(deadline);
+  }
 
  private:
   std::int64_t next_number_ = 0;

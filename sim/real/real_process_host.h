@@ -36,6 +36,7 @@ class RealProcessHost final : public sim::ProcessHost {
   sim::Outcome<sim::Done> catch_signal(sim::Signal signal) override;
   std::optional<sim::Signal> take_signal() override;
   [[nodiscard]] bool signal_pending() override;
+  using sim::ProcessHost::wait_signal;  // a process of this machine looks itself
   bool wait_signal(std::optional<sim::MonotonicTime> deadline) override;
 
  private:

@@ -53,6 +53,7 @@ class ProcessTable {
   SimNetwork& network() { return network_; }
   FaultLog& faults() { return faults_; }
   [[nodiscard]] sim::Duration timer_slack() const { return options_.timer_slack; }
+  [[nodiscard]] bool steps_polls() const { return options_.steps_polls; }
 
  private:
   void act_on(SimProcess& process, sim::Signal signal);

@@ -65,11 +65,21 @@ sim::ParkTicket SimProcess::ticket() {
 }
 
 sim::Wake SimProcess::park(sim::ParkTicket ticket, std::optional<sim::MonotonicTime> deadline) {
+  return park(ticket, deadline, nullptr);
+}
+
+sim::Wake SimProcess::park(sim::ParkTicket ticket, std::optional<sim::MonotonicTime> deadline,
+                           kernel::Sleeper* sleeper) {
   kernel::Kernel& kernel = table_.kernel();
   if (!deadline || *deadline == sim::MonotonicTime::max()) return kernel.park(ticket, std::nullopt);
-  const sim::WorldTime due = machine_.clock.world_time_of(*deadline, kernel.now());
-  HOOKE_CHECK(due >= kernel.now(), "a deadline does not lie in the past");
-  return kernel.park(ticket, due > kernel.now() ? due + table_.timer_slack() : due);
+  return kernel.park(ticket, due(*deadline), sleeper);
+}
+
+sim::WorldTime SimProcess::due(sim::MonotonicTime deadline) const {
+  const sim::WorldTime now = table_.kernel().now();
+  const sim::WorldTime due = machine_.clock.world_time_of(deadline, now);
+  HOOKE_CHECK(due >= now, "a deadline does not lie in the past");
+  return due > now ? due + table_.timer_slack() : due;
 }
 
 bool SimProcess::wake(sim::ParkTicket ticket) {
@@ -254,11 +264,31 @@ std::optional<sim::Signal> SimProcess::take_signal() {
 }
 
 bool SimProcess::wait_signal(std::optional<sim::MonotonicTime> deadline) {
+  return await_signal(deadline, nullptr);
+}
+
+bool SimProcess::wait_signal(sim::MonotonicTime deadline, sim::Lookout& lookout) {
+  struct Asked final : kernel::Sleeper {
+    Asked(const SimProcess& sleeping, sim::Lookout& says) : process(sleeping), lookout(says) {}
+    std::optional<sim::WorldTime> sleeps_on() override {
+      if (!process.pending_.empty()) return std::nullopt;
+      const auto until = lookout.sleeps_on();
+      if (!until || *until == sim::MonotonicTime::max()) return std::nullopt;
+      return process.due(*until);
+    }
+    const SimProcess& process;
+    sim::Lookout& lookout;
+  } asked(*this, lookout);
+  return await_signal(deadline, table_.steps_polls() ? nullptr : &asked);
+}
+
+bool SimProcess::await_signal(std::optional<sim::MonotonicTime> deadline,
+                              kernel::Sleeper* sleeper) {
   while (pending_.empty()) {
     const sim::ParkTicket mine = ticket();
     HOOKE_CHECK(!signal_waiter_ || dead(), "one fiber waits for signals");
     signal_waiter_ = mine;
-    const sim::Wake wake = park(mine, deadline);
+    const sim::Wake wake = park(mine, deadline, sleeper);
     signal_waiter_.reset();
     if (wake == sim::Wake::timed_out) return !pending_.empty();
   }

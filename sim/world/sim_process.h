@@ -71,6 +71,8 @@ class SimProcess final : public sim::Clock,
   std::optional<sim::Signal> take_signal() override;
   [[nodiscard]] bool signal_pending() override { return !pending_.empty(); }
   bool wait_signal(std::optional<sim::MonotonicTime> deadline) override;
+  bool wait_signal(sim::MonotonicTime deadline, sim::Lookout& lookout) override;
+  [[nodiscard]] bool may_have_ended_children() override { return unreaped_ > 0; }
   // Random, Trace, FaultPoint
   std::uint64_t below(std::string_view purpose, std::uint64_t bound) override;
   sim::EventId emit(const sim::EventType& type,
@@ -99,6 +101,11 @@ class SimProcess final : public sim::Clock,
   /// After something that may have hit this very process: a fiber of a dead or stopped process does
   /// not go on.
   void stay_if_hit();
+  /// When a fiber that waits until `deadline` is woken.
+  [[nodiscard]] sim::WorldTime due(sim::MonotonicTime deadline) const;
+  sim::Wake park(sim::ParkTicket ticket, std::optional<sim::MonotonicTime> deadline,
+                 kernel::Sleeper* sleeper);
+  bool await_signal(std::optional<sim::MonotonicTime> deadline, kernel::Sleeper* sleeper);
   /// Says what has been asked since the last time, if anything.
   void tell_requests();
   /// Draws on a machine with clock faults: those that no process has felt yet are felt now.

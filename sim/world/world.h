@@ -58,6 +58,9 @@ struct WorldOptions {
   /// a poll after exactly the age that a cache allows would find the cache still fresh, which on a
   /// real machine it never is.
   sim::Duration timer_slack = std::chrono::microseconds(50);
+  /// Lets processes look where their lookouts say that there is nothing to see, and does not compute
+  /// that: the same events and the same trace hash, slower. For tests of that.
+  bool steps_polls = false;
   sim::WallTime wall_epoch{
       std::chrono::seconds(1'800'000'000)};  ///< true wall time at world time 0
 };

@@ -143,6 +143,12 @@ std::int64_t DynamicHandler::num_nodes_waiting() {
   return waiting;
 }
 
+/// In the order in which num_nodes_waiting() comes to it.
+bool DynamicHandler::may_have_news() {
+  if (core_->heartbeat_lock.locked() || !core_->holder->rests()) return true;
+  return waiting_seen_ != 0 || count_waiting() != 0;
+}
+
 std::int64_t DynamicHandler::count_waiting() const {
   return static_cast<std::int64_t>(core_->holder->state().wait_list.size());
 }

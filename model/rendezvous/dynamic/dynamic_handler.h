@@ -28,6 +28,7 @@ class DynamicHandler : public RendezvousHandler {
   bool is_closed() override;
   void set_closed() override;
   std::int64_t num_nodes_waiting() override;
+  [[nodiscard]] bool may_have_news() override;
   [[nodiscard]] std::optional<Seat> seat() const override { return seat_; }
   std::vector<Seat> others_alive() override;
   std::vector<std::int64_t> missing_ranks() override;

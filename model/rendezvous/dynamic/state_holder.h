@@ -59,6 +59,8 @@ class StateHolder {
   /// RendezvousConnectionError, RendezvousStateError, EscapedPythonError: nothing has changed; what
   /// was to be written is tried again with the next sync.
   virtual std::optional<bool> sync();
+  /// sync() would do nothing now. False also where that is not known.
+  [[nodiscard]] virtual bool rests() const { return !dirty_ && cache_is_fresh(); }
   /// The next sync asks the backend, however young the cache is.
   void forget_cache() { last_sync_.reset(); }
 
