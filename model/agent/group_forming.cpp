@@ -71,6 +71,10 @@ std::vector<WorkerStart> ElasticAgent::worker_starts() {
 }
 
 void ElasticAgent::start_workers() {
+  // These releases ask the store a second time
+  // (local_elastic_agent.py:LocalElasticAgent._start_workers).
+  if (!rendezvous_says_where_workers_meet(spec_.variant))
+    group_.master = read_store_info(*group_.store);
   context_ = kit_.context(ports_, launcher_, spec_, worker_starts());
   HOOKE_CHECK(context_ != nullptr, "workers are started in a context");
   silent_since_.reset();

@@ -31,6 +31,10 @@ RendezvousStoreInfo tell_store_info(sim::Ports& ports, Store& store, const std::
 RendezvousStoreInfo build_store_info(sim::Ports& ports, std::int64_t rank, Store& store,
                                      const std::string& local_addr, std::uint16_t server_port) {
   if (rank == 0) static_cast<void>(tell_store_info(ports, store, local_addr, server_port));
+  return read_store_info(store);
+}
+
+RendezvousStoreInfo read_store_info(Store& store) {
   RendezvousStoreInfo info;
   info.master_addr = store.get("MASTER_ADDR").bytes();
   const Value port_text = store.get("MASTER_PORT");

@@ -22,6 +22,8 @@ RendezvousStoreInfo tell_store_info(sim::Ports& ports, Store& store, const std::
 /// the store's time-out; StoreError.
 RendezvousStoreInfo build_store_info(sim::Ports& ports, std::int64_t rank, Store& store,
                                      const std::string& local_addr, std::uint16_t server_port);
+/// What was published: waits for both keys. EscapedPythonError for a port that is no number.
+RendezvousStoreInfo read_store_info(Store& store);
 
 /// Builds the bootstrap information of an agent's rounds. It is built once per agent, and again
 /// when the agent is rank 0 without a server yet, not once per round.
