@@ -33,8 +33,21 @@ StartSpread load_spread(const Place& place, std::int64_t nodes) {
   return out;
 }
 
+/// A name as it may stand before the port of an endpoint.
+std::string host_name(const Place& place) {
+  constexpr std::size_t kLettersMax = 253;
+  const std::string text = place.text();
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  };
+  if (text.empty() || text.size() > kLettersMax || !std::all_of(text.begin(), text.end(), allowed))
+    place.refuse_value("the name of a host, of letters, digits, \".\", \"-\" and \"_\"");
+  return text;
+}
+
 void load_node(const Place& place, NodeNames& names, std::vector<NodePlan>& nodes) {
-  place.object({"id", "start", "clock", "variant"});
+  place.object({"id", "start", "clock", "variant", "local_addr"});
   NodePlan plan;
   const std::vector<std::string> ids = names.declare(place.at("id"));
   StartSpread spread;
@@ -52,6 +65,10 @@ void load_node(const Place& place, NodeNames& names, std::vector<NodePlan>& node
       plan.clock_drift_ppm = clock.at("drift_ppm").integer(-100'000, 100'000);
   }
   if (place.has("variant")) plan.variant = load_variant(place.at("variant"));
+  if (place.has("local_addr")) {
+    plan.local_addr = host_name(place.at("local_addr"));
+    if (ids.size() > 1) place.at("local_addr").refuse_value("no address that several nodes share");
+  }
   for (const std::string& id : ids) {
     plan.id = id;
     plan.start = never ? std::nullopt : std::optional(spread.first);
@@ -74,19 +91,6 @@ std::int64_t bandwidth(const Place& place) {
     if (numeric && std::stoll(digits) > 0) return std::stoll(digits) * factor;
   }
   place.refuse_value("a bandwidth with a unit such as \"10Gbps\"");
-}
-
-/// A name as it may stand before the port of an endpoint.
-std::string host_name(const Place& place) {
-  constexpr std::size_t kLettersMax = 253;
-  const std::string text = place.text();
-  const auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.';
-  };
-  if (text.empty() || text.size() > kLettersMax || !std::all_of(text.begin(), text.end(), allowed))
-    place.refuse_value("the name of a host, of letters, digits, \".\", \"-\" and \"_\"");
-  return text;
 }
 
 }  // namespace

@@ -39,6 +39,29 @@ void each_node(const Place& place, const NodeNames& names,
   }
 }
 
+std::string load_outcome(const Place& place, const std::string& text) {
+  if (std::find(kOutcomes.begin(), kOutcomes.end(), text) == kOutcomes.end()) {
+    place.refuse_word("an outcome", text, kOutcomes);
+  }
+  return text;
+}
+
+/// {"min": 2, "max": 3}, one of the two, or a number for both.
+CountRange load_range(const Place& place, std::int64_t max) {
+  if (place.json().is_number()) {
+    const std::int64_t exactly = place.integer(0, max);
+    return {exactly, exactly};
+  }
+  place.object({"min", "max"});
+  CountRange out;
+  if (place.has("min")) out.min = place.at("min").integer(0, max);
+  if (place.has("max")) out.max = place.at("max").integer(0, max);
+  if (out.min && out.max && *out.max < *out.min) {
+    place.at("max").refuse_value("at least min (" + std::to_string(*out.min) + ")");
+  }
+  return out;
+}
+
 /// What must and must not be on the trace.
 void load_trace_patterns(const Place& place, const TimelineNames& names, Expectation& expect) {
   for (const char* const key : {"coverage", "marks"}) {  // "marks": the word of earlier versions
@@ -54,8 +77,9 @@ void load_trace_patterns(const Place& place, const TimelineNames& names, Expecta
   }
   if (place.has("never")) {
     for (const Place& item : place.at("never").items()) {
-      if (item.has("passage"))
-        item.at("passage").refuse("no \"passage\" of what never happens", "one");
+      for (const std::string key : {"passage", "at_most"}) {
+        if (item.has(key)) item.at(key).refuse("no \"" + key + "\" of what never happens", "one");
+      }
       expect.never.push_back(load_event_pattern(item, names));
     }
   }
@@ -64,16 +88,12 @@ void load_trace_patterns(const Place& place, const TimelineNames& names, Expecta
 }  // namespace
 
 Expectation load_expectation(const Place& place, const TimelineNames& names) {
-  place.object({"outcome", "exit_code", "rounds", "within", "holds", "violates", "coverage",
-                "marks", "events", "never"});
+  place.object({"outcome", "exit_code", "count", "rounds", "within", "holds", "violates",
+                "coverage", "marks", "events", "never"});
   Expectation expect;
   if (place.has("outcome")) {
     each_node(place.at("outcome"), names.nodes, [&](const std::string& id, const Place& value) {
-      const std::string outcome = value.text();
-      if (std::find(kOutcomes.begin(), kOutcomes.end(), outcome) == kOutcomes.end()) {
-        value.refuse_word("an outcome", outcome, kOutcomes);
-      }
-      expect.outcome[id] = outcome;
+      expect.outcome[id] = load_outcome(value, value.text());
     });
   }
   if (place.has("exit_code")) {
@@ -81,14 +101,16 @@ Expectation load_expectation(const Place& place, const TimelineNames& names) {
       expect.exit_code[id] = value.integer(-64, 255);
     });
   }
-  if (place.has("rounds")) {
-    const Place rounds = place.at("rounds");
-    rounds.object({"min", "max"});
-    if (rounds.has("min")) expect.rounds_min = rounds.at("min").integer(0, kRoundsMax);
-    if (rounds.has("max")) expect.rounds_max = rounds.at("max").integer(0, kRoundsMax);
-    if (expect.rounds_min && expect.rounds_max && *expect.rounds_max < *expect.rounds_min) {
-      rounds.at("max").refuse_value("at least min (" + std::to_string(*expect.rounds_min) + ")");
+  if (place.has("count")) {
+    for (const auto& [key, value] : place.at("count").members()) {
+      expect.count[load_outcome(value, key)] = load_range(value, kNodesMax);
     }
+  }
+  if (place.has("rounds")) {
+    const Place rounds = place.at("rounds").object({"min", "max"});
+    const CountRange range = load_range(rounds, kRoundsMax);
+    expect.rounds_min = range.min;
+    expect.rounds_max = range.max;
   }
   if (place.has("within")) expect.within = place.at("within").duration();
   if (place.has("holds")) load_patterns(place.at("holds"), expect.holds);

@@ -62,6 +62,9 @@ struct NodePlan {
       Duration::zero();  ///< nullopt: only the timeline starts its agent
   Duration clock_skew{};
   std::int64_t clock_drift_ppm = 0;
+  /// The address that its agents tell others (torchrun --local-addr); empty: the machine's name. The
+  /// timeline's dns.alias says whose it is, where it is no machine's name.
+  std::string local_addr{};
   /// Of its agents; nullopt: the job's.
   std::optional<model::Variant> variant;
   friend bool operator==(const NodePlan&, const NodePlan&) = default;
@@ -104,6 +107,9 @@ struct WorkerStep {
     await,    ///< wait for the signal `text` there, for as long as for a lost peer
     start_timer,  ///< the work `text` begins, or begins anew: it has the limit of the agent's timers
     stop_timer,   ///< it is done, and how long it took is told
+    serve,    ///< a store of its own at port `count`, for as long as the worker lives
+    child,    ///< start a process that holds port `count` and outlives the worker
+    error,    ///< write `text` into the error file, then end with exit code 1
   };
   Kind kind{};
   Duration span{};
@@ -138,7 +144,8 @@ struct Trigger {
   std::map<std::string, std::string> fields;
   std::string on_node;  ///< the event's node, empty for any
   std::optional<std::string> fault_point;
-  std::int64_t passage = 1;  ///< the n-th matching event or passage
+  std::int64_t passage = 1;             ///< the n-th matching event or passage
+  std::optional<std::int64_t> at_most;  ///< of an expected event: more matching ones are too many
   Duration after{};
   /// Of an expected event: only those that happen in this span of the run count.
   Duration not_before{};
@@ -172,10 +179,17 @@ struct CorePlan {
   friend bool operator==(const CorePlan&, const CorePlan&) = default;
 };
 
+/// Both ends included; nullopt: no limit.
+struct CountRange {
+  std::optional<std::int64_t> min{}, max{};
+  friend bool operator==(const CountRange&, const CountRange&) = default;
+};
+
 struct Expectation {
   std::map<std::string, std::string>
       outcome;  ///< node id → succeeded, failed, signalled, crashed, running, error …
   std::map<std::string, std::int64_t> exit_code;
+  std::map<std::string, CountRange> count;  ///< of the nodes whose latest agent ends so
   std::optional<std::int64_t> rounds_min, rounds_max;
   std::optional<Duration> within;
   std::vector<std::string> holds;     ///< patterns of invariant ids that must hold

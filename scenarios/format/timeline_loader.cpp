@@ -165,9 +165,12 @@ std::string load_coverage_point(const Place& place, const model::Plugins& plugin
 
 Trigger load_event_pattern(const Place& place, const TimelineNames& names) {
   Trigger pattern;
-  load_event(place, pattern, {"event", "node", "passage", "not_before", "not_after"},
+  load_event(place, pattern, {"event", "node", "passage", "at_most", "not_before", "not_after"},
              names.plugins);
   load_passage(place, names.nodes, pattern);
+  if (place.has("at_most")) {
+    pattern.at_most = place.at("at_most").integer(pattern.passage, kPassageMax);
+  }
   if (place.has("not_before")) pattern.not_before = place.at("not_before").duration();
   if (place.has("not_after")) pattern.not_after = place.at("not_after").duration();
   if (pattern.not_after && *pattern.not_after < pattern.not_before) {

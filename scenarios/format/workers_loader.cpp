@@ -48,6 +48,10 @@ void read_name(const Place&, const Place& value, WorkerStep& step) {
   if (step.text.empty()) value.refuse_value("a name");
 }
 
+void read_port(const Place&, const Place& value, WorkerStep& step) {
+  step.count = value.integer(1, 65'535);
+}
+
 void read_acquire(const Place& entry, const Place& value, WorkerStep& step) {
   step.text = value.text();
   step.span = entry.at("after").duration();
@@ -85,8 +89,11 @@ constexpr std::array kStepKeys{
     StepKey{"raise", read_name},
     StepKey{"await", read_name},
     StepKey{"start_timer", read_name},
-    StepKey{"stop_timer", read_name}};
-static_assert(kStepKeys.size() == static_cast<std::size_t>(WorkerStep::Kind::stop_timer) + 1);
+    StepKey{"stop_timer", read_name},
+    StepKey{"serve", read_port},
+    StepKey{"child", read_port},
+    StepKey{"error", read_name}};
+static_assert(kStepKeys.size() == static_cast<std::size_t>(WorkerStep::Kind::error) + 1);
 
 std::vector<std::string> step_names() {
   std::vector<std::string> names;

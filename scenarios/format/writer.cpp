@@ -97,6 +97,7 @@ ordered_json cluster_json(const ClusterPlan& plan) {
     put(clock, "skew", node.clock_skew, Duration::zero());
     put(clock, "drift_ppm", node.clock_drift_ppm, std::int64_t{0});
     if (!clock.empty()) json["clock"] = clock;
+    put(json, "local_addr", node.local_addr, std::string());
     if (node.variant) json["variant"] = std::string(model::to_string(*node.variant));
     out["nodes"].push_back(json);
   }
@@ -160,6 +161,9 @@ ordered_json program_json(const WorkerProgram& program) {
       case WorkerStep::Kind::await: out.push_back({{"await", step.text}}); break;
       case WorkerStep::Kind::start_timer: out.push_back({{"start_timer", step.text}}); break;
       case WorkerStep::Kind::stop_timer: out.push_back({{"stop_timer", step.text}}); break;
+      case WorkerStep::Kind::serve: out.push_back({{"serve", step.count}}); break;
+      case WorkerStep::Kind::child: out.push_back({{"child", step.count}}); break;
+      case WorkerStep::Kind::error: out.push_back({{"error", step.text}}); break;
     }
   }
   return out;
@@ -188,6 +192,7 @@ ordered_json pattern_json(const Trigger& trigger) {
   for (const auto& [key, value] : trigger.fields) out[key] = value;
   put(out, "node", trigger.on_node, std::string());
   put(out, "passage", trigger.passage, std::int64_t{1});
+  if (trigger.at_most) out["at_most"] = *trigger.at_most;
   put(out, "not_before", trigger.not_before, Duration::zero());
   if (trigger.not_after) out["not_after"] = duration_text(*trigger.not_after);
   return out;
@@ -225,6 +230,11 @@ ordered_json expectation_json(const Expectation& expect) {
   ordered_json out = ordered_json::object();
   if (!expect.outcome.empty()) out["outcome"] = expect.outcome;
   if (!expect.exit_code.empty()) out["exit_code"] = expect.exit_code;
+  for (const auto& [outcome, range] : expect.count) {
+    ordered_json& json = out["count"][outcome] = ordered_json::object();
+    if (range.min) json["min"] = *range.min;
+    if (range.max) json["max"] = *range.max;
+  }
   if (expect.rounds_min) out["rounds"]["min"] = *expect.rounds_min;
   if (expect.rounds_max) out["rounds"]["max"] = *expect.rounds_max;
   if (expect.within) out["within"] = duration_text(*expect.within);

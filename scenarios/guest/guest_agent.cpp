@@ -124,6 +124,7 @@ std::vector<std::string> torchrun_arguments(const model::LaunchConfig& config) {
       "--rdzv_id=" + config.run_id,
       "--rdzv_conf=" + configuration,
       "--no_python"};
+  if (!config.local_addr.empty()) out.insert(out.end() - 1, "--local_addr=" + config.local_addr);
   const bool has_a_grace = model::has_a_shutdown_timeout(config.variant);
   if (has_a_grace && config.shutdown_timeout != model::LaunchConfig().shutdown_timeout) {
     if (config.shutdown_timeout % std::chrono::seconds(1) != sim::Duration::zero())

@@ -58,6 +58,17 @@ void look_at_settings(const Scenario& scenario, model::Variant release, Reasons&
   }
 }
 
+/// The guests' error files are on no disk of the simulated world.
+void look_at_workers(const Scenario& scenario, Reasons& reasons) {
+  const auto look = [&](const WorkerProgram& program) {
+    for (const WorkerStep& step : program) {
+      if (step.kind == WorkerStep::Kind::error) reasons.say("worker step error");
+    }
+  };
+  look(scenario.workers.program);
+  for (const auto& [key, program] : scenario.workers.overrides) look(program);
+}
+
 void look_at_timeline(const Scenario& scenario, Reasons& reasons) {
   const std::span<const std::string_view> points = fault_points_of_torchrun();
   // Hooke's own background tasks, a disk that the guests do not use, and starts of workers by the
@@ -77,6 +88,7 @@ void look_at_timeline(const Scenario& scenario, Reasons& reasons) {
 std::vector<std::string> unsupported_by_guests(const Scenario& scenario, model::Variant release) {
   Reasons reasons;
   look_at_settings(scenario, release, reasons);
+  look_at_workers(scenario, reasons);
   look_at_timeline(scenario, reasons);
   return std::move(reasons.list);
 }

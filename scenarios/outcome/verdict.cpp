@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "sim/port/check.h"
 
@@ -43,6 +44,23 @@ void judge_agents(const Expectation& expect, RunReport& report) {
                                                : "there is none, the agent ended as " + how(*agent);
     report.unmet.push_back(
         {"expect.exit_code." + node, fmt::format("expected {}, but {}", code, got)});
+  }
+}
+
+/// How many nodes ended in each way.
+void judge_counts(const Expectation& expect, RunReport& report) {
+  std::map<std::string, std::string> outcomes;  // of each node's latest agent
+  for (const AgentResult& agent : report.agents) outcomes[agent.node] = agent.outcome;
+  for (const auto& [outcome, range] : expect.count) {
+    const auto got =
+        std::count_if(outcomes.begin(), outcomes.end(),
+                      [&how = outcome](const auto& entry) { return entry.second == how; });
+    const bool few = range.min && got < *range.min;
+    if (!few && !(range.max && got > *range.max)) continue;
+    report.unmet.push_back(
+        {"expect.count." + outcome,
+         fmt::format("expected at {} {} nodes, {} ended so", few ? "least" : "most",
+                     few ? *range.min : *range.max, got)});
   }
 }
 
@@ -86,6 +104,14 @@ void judge_course(const Expectation& expect, bool all_over, RunReport& report) {
         {fmt::format("expect.events.{}", i),
          fmt::format("{} was met {} times, expected at least {}{}", *event.event, report.met.at(i),
                      event.passage, near ? "; the nearest came " + report.nearest[i] : "")});
+  }
+  for (std::size_t i = 0; i < expect.events.size(); ++i) {
+    const Trigger& event = expect.events[i];
+    if (!event.at_most || report.met.at(i) <= *event.at_most) continue;
+    report.unmet.push_back({fmt::format("expect.events.{}", i),
+                            fmt::format("{} was met {} times, expected at most {}", *event.event,
+                                        report.met.at(i), *event.at_most),
+                            true});
   }
   for (std::size_t i = 0; i < expect.never.size(); ++i) {
     const std::int64_t met = report.met.at(expect.events.size() + i);
@@ -144,6 +170,7 @@ std::string limit_reached(const RunReport& report) {
 void judge(const Scenario& scenario, bool all_over, RunReport& report) {
   const Expectation& expect = scenario.expect;
   judge_agents(expect, report);
+  judge_counts(expect, report);
   judge_course(expect, all_over, report);
   judge_invariants(expect, report);
   if (const std::string limit = limit_reached(report); !limit.empty()) {

@@ -34,6 +34,18 @@ bool uses_a_group_store(const Scenario& scenario) {
                      [&](const auto& entry) { return uses(entry.second); });
 }
 
+/// Ports of workers: all nodes share those of one machine.
+void look_at_workers(const Scenario& scenario, Reasons& reasons) {
+  const auto look = [&](const WorkerProgram& program) {
+    for (const WorkerStep& step : program) {
+      if (step.kind == WorkerStep::Kind::serve) reasons.say("worker step serve");
+      if (step.kind == WorkerStep::Kind::child) reasons.say("worker step child");
+    }
+  };
+  look(scenario.workers.program);
+  for (const auto& [key, program] : scenario.workers.overrides) look(program);
+}
+
 void look_at_settings(const Scenario& scenario, AgentKind kind, Reasons& reasons) {
   const AgentPlan& agent = scenario.protocol.agent;
   const std::string& backend = scenario.protocol.rendezvous.backend;
@@ -52,6 +64,7 @@ void look_at_settings(const Scenario& scenario, AgentKind kind, Reasons& reasons
   if (launcher != AgentPlan().process_launcher && !patient) reasons.say("agent.process_launcher");
   if (scenario.workers.slow_stop != Duration::zero()) reasons.say("workers.slow_stop");
   for (const NodePlan& node : scenario.cluster.nodes) {
+    if (!node.local_addr.empty()) reasons.say("local_addr");
     if (node.clock_drift_ppm != 0) reasons.say("clock.drift_ppm");
     if (node.clock_skew != Duration::zero() && kind == AgentKind::torchrun)
       reasons.say("clock.skew");
@@ -97,6 +110,7 @@ void look_at_torchrun(const Scenario& scenario, Reasons& reasons) {
 std::vector<std::string> unsupported(const Scenario& scenario, AgentKind kind) {
   Reasons reasons;
   look_at_settings(scenario, kind, reasons);
+  look_at_workers(scenario, reasons);
   look_at_timeline(scenario, reasons);
   if (kind == AgentKind::torchrun) look_at_torchrun(scenario, reasons);
   return std::move(reasons.list);

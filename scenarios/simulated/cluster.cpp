@@ -13,6 +13,7 @@
 #include "model/store/kinds/tcp_stores.h"
 #include "model/variant/defects.h"
 #include "model/worker/worker_pool.h"
+#include "scenarios/simulated/worker_child.h"
 
 namespace hooke::scenario {
 namespace {
@@ -107,9 +108,7 @@ Cluster::Cluster(world::World& world, const Scenario& scenario, const Roster& ro
                          [this](sim::Ports& ports) { return run_pool(ports); });
   world.register_program(std::string(kProbeProgram),
                          [this](sim::Ports& ports) { return run_probe(ports); });
-  world.register_program(std::string(kWorkerChildProgram), [](sim::Ports& ports) -> int {
-    for (;;) static_cast<void>(ports.executor.park(ports.executor.ticket()));
-  });
+  world.register_program(std::string(kWorkerChildProgram), &run_worker_child);
   world.register_program(std::string(kStoreProgram),
                          [this](sim::Ports& ports) { return run_store(ports); });
 }
@@ -171,6 +170,9 @@ model::LaunchConfig Cluster::launch_config(sim::NodeId node, const std::string& 
   config.shutdown_timeout = agent.shutdown_timeout;
   config.heartbeats = agent.heartbeats;
   config.command = {std::string(kWorkerProgram)};
+  if (node.value < scenario_.cluster.nodes.size()) {
+    config.local_addr = scenario_.cluster.nodes[node.value].local_addr;
+  }
   config.variant = variant_of(node);
   config.defects = defects_;
   return config;

@@ -8,8 +8,11 @@
 
 #include "model/observe/python_error.h"
 #include "model/observe/trace_events.h"
+#include "model/store/kinds/tcp_stores.h"
 #include "model/timer/kinds/timer_registry.h"
+#include "model/worker/failure_summary.h"
 #include "model/worker/traced_store.h"
+#include "scenarios/simulated/worker_child.h"
 #include "sim/port/check.h"
 
 namespace hooke::scenario {
@@ -23,7 +26,6 @@ constexpr Duration kForEver = std::chrono::hours(24 * 365);
 constexpr Duration kReadAgain = 1s;
 /// How often a store's host looks whether the others have left.
 constexpr Duration kLook = 100ms;
-constexpr const char* kChildProgram = "worker-child";
 /// What a worker holds, by name; its timers besides.
 constexpr const char* kGroup = "process group";
 constexpr const char* kBeats = "heartbeats";
@@ -122,6 +124,9 @@ std::optional<int> WorkerRun::step(const WorkerStep& step) {
     case WorkerStep::Kind::await:
       return use_signal_file(step) ? std::nullopt : std::optional<int>(1);
     case WorkerStep::Kind::beat: return beat(step.text) ? std::nullopt : std::optional<int>(1);
+    case WorkerStep::Kind::serve:
+    case WorkerStep::Kind::child: return take_port(step) ? std::nullopt : std::optional<int>(1);
+    case WorkerStep::Kind::error: model::record_error(ports_, step.text); return 1;
   }
   sim::check_failed("step.kind", __FILE__, __LINE__, "every kind of step is handled");
 }
@@ -339,14 +344,19 @@ void WorkerRun::await_stop() {
 
 std::int64_t WorkerRun::spawn_children(std::int64_t count) {
   std::int64_t started = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    sim::SpawnRequest request;
-    request.argv = {kChildProgram};
-    request.environment = ports_.processes.environment();
-    request.new_session = false;
-    if (ports_.processes.spawn(request)) ++started;
-  }
+  for (std::int64_t i = 0; i < count; ++i) started += spawn_worker_child(ports_) ? 1 : 0;
   return started;
+}
+
+bool WorkerRun::take_port(const WorkerStep& step) {
+  const sim::PortNumber port{static_cast<std::uint16_t>(step.count)};
+  if (step.kind == WorkerStep::Kind::child) return spawn_worker_child(ports_, port);
+  try {
+    own_stores_.push_back(model::serve_tcp_store(ports_, port, "own", conditions_.planted));
+    return true;
+  } catch (const model::StoreError&) {  // somebody else holds the port
+    return false;
+  }
 }
 
 }  // namespace hooke::scenario

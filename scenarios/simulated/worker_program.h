@@ -105,6 +105,8 @@ class WorkerRun {
   bool destroy(const std::string& what);
   /// A step on the shared file; false when it cannot be written, or no agent raised the signal.
   bool use_signal_file(const WorkerStep& step);
+  /// A store of its own, or a child that holds a port; false when the port is taken.
+  bool take_port(const WorkerStep& step);
   void await_stop();
   void sleep(Duration span);
   [[nodiscard]] std::string variable(const std::string& name) const;
@@ -122,6 +124,7 @@ class WorkerRun {
   std::map<sim::Signal, std::shared_ptr<model::TimerClient>> timer_clients_;
   std::map<std::string, std::unique_ptr<model::GroupTimer>>
       group_timers_;          ///< by what they measure
+  std::vector<std::unique_ptr<model::TcpStoreServer>> own_stores_;
   model::Holdings holdings_;  ///< gives back what is above
   std::string run_id_;
   std::string incarnation_;

@@ -98,6 +98,31 @@ TEST(Verdict, a_number_of_an_event_can_be_compared_with_one) {
   }
 }
 
+TEST(Verdict, an_event_may_be_expected_a_number_of_times_at_most) {
+  Scenario scenario = job(2);  // its two workers end
+  Trigger ended;
+  ended.event = "worker.ended";
+  ended.at_most = 2;
+  scenario.expect.events = {ended};
+  EXPECT_EQ(unmet_names(run_bare(scenario)), std::vector<std::string>{});
+  scenario.expect.events[0].at_most = 1;
+  const RunReport report = run_bare(scenario);
+  ASSERT_EQ(unmet_names(report), std::vector<std::string>{"expect.events.0"});
+  EXPECT_EQ(report.unmet[0].reason, "worker.ended was met 2 times, expected at most 1");
+}
+
+TEST(Verdict, the_nodes_that_end_in_a_way_are_counted) {
+  Scenario scenario = job(2);
+  scenario.expect.count = {{"succeeded", {2, 2}}, {"failed", {std::nullopt, 0}}};
+  EXPECT_EQ(unmet_names(run_bare(scenario)), std::vector<std::string>{});
+  scenario.expect.count = {{"succeeded", {std::nullopt, 1}}, {"failed", {1, std::nullopt}}};
+  const RunReport report = run_bare(scenario);
+  ASSERT_EQ(unmet_names(report),
+            (std::vector<std::string>{"expect.count.failed", "expect.count.succeeded"}));
+  EXPECT_EQ(report.unmet[0].reason, "expected at least 1 failed nodes, 0 ended so");
+  EXPECT_EQ(report.unmet[1].reason, "expected at most 1 succeeded nodes, 2 ended so");
+}
+
 TEST(Verdict, what_must_never_happen_is_named_when_it_does) {
   Scenario scenario = job(1);
   Trigger lost, ended;

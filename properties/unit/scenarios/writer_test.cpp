@@ -74,6 +74,7 @@ class Draw {
       if (coin()) node.clock_skew = span() - span();
       if (coin()) node.clock_drift_ppm = number(-100'000, 100'000);
       if (coin()) node.variant = model::Variant::hardened;
+      if (coin()) node.local_addr = node.id + "-1.rack_2";
       plan.nodes.push_back(node);
     }
     if (coin()) plan.store_host = one_of(plan.nodes).id;
@@ -128,18 +129,22 @@ class Draw {
     WorkerProgram out;
     for (int i = number(0, 3); i > 0; --i) {
       WorkerStep step;
-      step.kind = static_cast<WorkerStep::Kind>(number(0, 15));
+      step.kind = static_cast<WorkerStep::Kind>(number(0, 18));
       if (step.kind == WorkerStep::Kind::run) step.span = span();
       if (step.kind == WorkerStep::Kind::hold_timer) step.span = span();
       if (step.kind == WorkerStep::Kind::release) step.text = text();
       if (step.kind == WorkerStep::Kind::destroy) {
         step.text = *rc::gen::element<std::string>("all", "process group", "heartbeats", "timers");
       }
-      if (step.kind == WorkerStep::Kind::raise || step.kind == WorkerStep::Kind::await) {
+      if (step.kind == WorkerStep::Kind::raise || step.kind == WorkerStep::Kind::await ||
+          step.kind == WorkerStep::Kind::error) {
         step.text = text();
       }
       if (step.kind == WorkerStep::Kind::start_timer || step.kind == WorkerStep::Kind::stop_timer) {
         step.text = text();
+      }
+      if (step.kind == WorkerStep::Kind::serve || step.kind == WorkerStep::Kind::child) {
+        step.count = number(1, 65'535);
       }
       if (step.kind == WorkerStep::Kind::beat) {
         step.text = *rc::gen::element<std::string>("start", "pause", "stop");
@@ -246,6 +251,8 @@ class Draw {
       if (coin()) expect.outcome[node.id] = coin() ? "succeeded" : "graceful_exit";
       if (coin()) expect.exit_code[node.id] = number(-64, 255);
     }
+    if (coin()) expect.count["succeeded"] = {number(0, 5), number(5, 9)};
+    if (coin()) expect.count["running"].max = number(0, 5);
     if (coin()) expect.rounds_min = number(0, 5);
     if (coin()) expect.rounds_max = expect.rounds_min.value_or(0) + number(0, 5);
     if (coin()) expect.within = span();
@@ -263,6 +270,7 @@ class Draw {
       if (coin()) event.not_before = span();
       if (coin()) event.not_after = event.not_before + span();
       expect.events = {event};
+      if (coin()) expect.events.front().at_most = event.passage + number(0, 5);
       event.passage = 1;
       if (coin()) expect.never = {event};
     }
