@@ -17,7 +17,9 @@ void add_rounds(InvariantRegistry& registry);
 void add_processes(InvariantRegistry& registry);
 /// What a failure, a loss or a departure costs.
 void add_restarts(InvariantRegistry& registry);
-/// What is named as the cause of an end, and what exit codes say.
+/// What is named as the cause of an end.
+void add_first_cause(InvariantRegistry& registry);
+/// Exit codes and errors.
 void add_failures(InvariantRegistry& registry);
 /// What agents say of themselves.
 void add_claims(InvariantRegistry& registry);

@@ -1,8 +1,9 @@
 // What agents say of themselves, compared with what processes, the wire and the store did.
 #include <algorithm>
-#include <iterator>
 #include <map>
+#include <optional>
 #include <set>
+#include <vector>
 
 #include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
@@ -10,94 +11,63 @@
 namespace hooke::properties {
 namespace {
 
-/// Claims that are judged: the rank and the status of a worker that is reported as failed or
-/// reaped; that a group restarts for a failed worker, for others that come or go, or for a lost
-/// member; that a join timed out, or found the rendezvous closed; that a process serves a store.
-class ClaimsAreTrue final : public Judge {
+/// The ports on which processes listen. The real world does not tell of them.
+class Ports {
  public:
-  ClaimsAreTrue()
-      : Judge("safety.claims_are_true", "What an agent says of its workers and its job happened.",
-              {}, kClock | kContents | kNames) {
-    on({&wev::process_ended}, [this](const auto& event) {
-      if (const Process* const worker = failed_worker(event)) failed_.insert(worker->owner);
-    });
-    on({&wev::listener_opened}, [this](const auto& event) {
-      listeners_are_told_ = true;
-      open_.insert({event.node, number(event, "port")});
-    });
-    on({&wev::listener_closed}, [this](const auto& event) {
-      open_.erase({event.node, number(event, "port")});
-    });
-    on({&ev::store_serving}, [this](const auto& event) { serving(event); });
-    on({&ev::rendezvous_closed},
-       [this](const auto& event) { closed(event, view().find_job(text(event, "run_id"))); });
-    // Hardened agents end a static job so.
-    on_agent({&ev::job_given_up},
-             [this](const auto& event, AgentId id) { closed(event, agent(id).job); });
-    on_agent({&ev::worker_started}, [this](const auto&, AgentId id) { failed_.erase(id); });
-    on_agent({&ev::rendezvous_joining},
-             [this](const auto& event, AgentId id) { joining_[id] = event.at; });
-    on_agent({&ev::rendezvous_failed},
-             [this](const auto& event, AgentId id) { waited_until_[id] = event.at; });
-    on_agent({&ev::heartbeat_lost, &ev::timer_killed}, [this](const auto&, AgentId id) {
-      silent_.insert(id);
-      failed_.insert(id);
-    });
-    on_agent({&ev::failure_reported, &ev::worker_ended},
-             [this](const auto& event, AgentId id) { of_worker(event, id); });
-    on_agent({&ev::group_restarting},
-             [this](const auto& event, AgentId id) { restarting(event, id); });
-    on_agent({&ev::agent_finished}, [this](const auto& event, AgentId id) { finished(event, id); });
+  void see(const sim::Event& event) {
+    are_told_ = true;
+    const std::pair port{event.node, number(event, "port")};
+    if (event.type == &wev::listener_opened) {
+      open_.insert(port);
+    } else {
+      open_.erase(port);
+    }
+  }
+  [[nodiscard]] bool are_told() const { return are_told_; }
+  [[nodiscard]] bool contain(sim::NodeId node, std::int64_t port) const {
+    return open_.contains({node, port});
   }
 
  private:
-  void serving(const sim::Event& event) {
-    if (!listeners_are_told_) return;
-    if (open_.contains({event.node, number(event, "port")})) return kept();
-    broken(event,
-           "pid {} on node {} says at {} that it serves a store at port {}, "
-           "where it does not listen",
-           event.pid, event.node, event.at, number(event, "port"));
+  bool are_told_ = false;
+  std::set<std::pair<sim::NodeId, std::int64_t>> open_;
+};
+
+/// What agents went through, and what follows from it.
+class Past {
+ public:
+  void see(const sim::Event& event, AgentId id) {
+    if (event.type == &ev::worker_started) failed_.erase(id);
+    if (event.type == &ev::rendezvous_joining) joining_[id] = event.at;
+    if (event.type == &ev::rendezvous_failed) waited_until_[id] = event.at;
+    if (event.type != &ev::heartbeat_lost && event.type != &ev::timer_killed) return;
+    silent_.insert(id);
+    failed(id);
+  }
+  /// A worker of the agent's present group has failed by itself.
+  void failed(AgentId id) { failed_.insert(id); }
+
+  /// A worker was: what is said of it is no exit status.
+  [[nodiscard]] bool was_silent(AgentId id) const { return silent_.contains(id); }
+  /// Since when it tries, or last tried, to join.
+  [[nodiscard]] std::optional<sim::WorldTime> joining_since(AgentId id) const {
+    const auto found = joining_.find(id);
+    return found == joining_.end() ? std::nullopt : std::optional(found->second);
+  }
+  /// There is such a reason to restart the agent's group.
+  [[nodiscard]] bool hold(std::string_view cause, AgentId id, sim::WorldTime now,
+                          const JobView& view) const {
+    if (cause == "worker_failure") return failed_.contains(id);
+    if (cause == "membership_change") return others_wait(id, now, view);
+    return cause != "member_lost" || one_is_missing(view.agent(id), view);
   }
 
-  void of_worker(const sim::Event& event, AgentId id) {
-    const Process* const worker = view().process(event.node, pid(event, "worker_pid"));
-    if (worker == nullptr || worker->owner != id || silent_.contains(id)) return;
-    const bool rank = worker->rank == number(event, "rank");
-    const bool status = worker->ended && worker->status == number(event, "status");
-    if (rank && status) return kept();
-    broken(event,
-           "{} says at {} that its worker pid {} ended as rank {} with status {}; it "
-           "was rank {} and {}",
-           id, event.at, worker->pid.value, number(event, "rank"), number(event, "status"),
-           worker->rank, worker->ended ? say("ended with {}", worker->status) : "runs");
-  }
-
-  void restarting(const sim::Event& event, AgentId id) {
-    const std::string_view cause = text(event, "cause");
-    const bool true_cause = cause == "worker_failure"      ? failed_.contains(id)
-                            : cause == "membership_change" ? others_wait(id, event.at)
-                            : cause == "member_lost"       ? one_is_missing(id)
-                                                           : true;
-    if (true_cause) return kept();
-    // An agent that stood still is lost to the others and may find so itself; one that could not be
-    // heard is lost to the others, too.
-    const Agent& self = view().agent(id);
-    const sim::WorldTime since = event.at - self.timeouts.monitor - 2 * self.timeouts.keep_alive;
-    const auto* by = hindrance(id, kItself | needs(), since, event.at);
-    if (by == nullptr) by = hindrance_of_any(self.job, kAsking | kTasks, since, event.at, id);
-    if (by != nullptr) return excused(*by);
-    broken(event, "{} restarts its workers at {} for \"{}\", and there is none", id, event.at,
-           cause);
-  }
-
+ private:
   /// Another agent of the job wants in, or did so until its end, or until a moment ago, which the
   /// others find out later.
-  [[nodiscard]] bool others_wait(AgentId id, sim::WorldTime now) const {
-    const Agent& self = view().agent(id);
-    const auto& agents = view().job(self.job).agents;
-    return std::ranges::any_of(agents, [&](AgentId each) {
-      const Agent& other = view().agent(each);
+  [[nodiscard]] bool others_wait(AgentId id, sim::WorldTime now, const JobView& view) const {
+    const Agent& self = view.agent(id);
+    return view.any_agent(self.job, [&](AgentId each, const Agent& other) {
       const bool in_group =
           other.member && other.round == self.round && other.stage == Stage::running;
       const auto waited = waited_until_.find(each);
@@ -107,67 +77,135 @@ class ClaimsAreTrue final : public Judge {
     });
   }
 
-  [[nodiscard]] bool one_is_missing(AgentId id) const {
-    const Agent& self = view().agent(id);
-    const Round* const round = view().round(self.job, self.round);
-    const bool left_behind = self.round < view().job(self.job).highest_completed || !self.member;
+  [[nodiscard]] static bool one_is_missing(const Agent& self, const JobView& view) {
+    const Round* const round = view.round(self.job, self.round);
+    const bool left_behind = self.round < view.job(self.job).highest_completed || !self.member;
     return round == nullptr || left_behind || round->current_members < self.world_size;
   }
 
-  /// The agent that closes hears of it last: others may have seen it already.
-  void closed(const sim::Event& event, JobId job) {
-    closed_.insert(job);
-    const auto [from, to] = seen_closed_.equal_range(job);
-    for (auto seen = from; seen != to;) {
-      const bool in_time =
-          event.at - seen->second.at <= view().agent(seen->second.agent).timeouts.read_timeout;
-      if (in_time) kept();
-      seen = in_time ? seen_closed_.erase(seen) : std::next(seen);
-    }
-  }
+  std::set<AgentId> failed_, silent_;
+  std::map<AgentId, sim::WorldTime> joining_;
+  std::map<AgentId, sim::WorldTime> waited_until_;  ///< agents that gave up joining, and when
+};
 
-  void at_end(const RunFacts& /*facts*/) override {
-    for (const auto& [job, seen] : seen_closed_) {
-      // An agent does not say that it has closed what it was not answered about.
-      if (const auto* by = hindrance_of_any(job, kAsking, sim::WorldTime(), seen.at)) {
-        excused(*by);
-        continue;
-      }
-      broken(seen.at, seen.event,
-             say("{} says at {} that the rendezvous is closed; no agent has closed it", seen.agent,
-                 seen.at));
-    }
-  }
-
-  void finished(const sim::Event& event, AgentId id) {
-    const Agent& agent = view().agent(id);
-    const std::string_view detail = text(event, "detail");
-    const auto joining = joining_.find(id);
-    if (detail.starts_with("RendezvousTimeoutError") && joining != joining_.end()) {
-      const sim::Duration tried = event.at - joining->second;
-      if (tried >= agent.timeouts.join * 9 / 10) return kept();
-      broken(event, hindrance(id, needs(), joining->second, event.at),
-             "{} says at {} that its join timed out; it had tried for {} of {}", id, event.at,
-             tried, agent.timeouts.join);
-    } else if (detail.starts_with("RendezvousClosedError")) {
-      if (closed_.contains(agent.job)) return kept();
-      seen_closed_.insert({agent.job, {event.at, event.id, id}});
-    }
-  }
-
-  bool listeners_are_told_ = false;                      ///< the real world does not tell of them
-  std::set<std::pair<sim::NodeId, std::int64_t>> open_;  ///< ports on which a process listens
-  std::set<JobId> closed_;
+/// Which rendezvous were closed, and which agents have seen that before it was told: the agent that
+/// closes hears of it last.
+class Closings {
+ public:
   struct Seen {
     sim::WorldTime at{};
     sim::EventId event{};
     AgentId agent = kNoAgent;
   };
-  std::multimap<JobId, Seen> seen_closed_;  ///< by agents, when none had said that it had closed it
-  std::set<AgentId> failed_;                ///< a worker of the present group has failed by itself
-  std::set<AgentId> silent_;                ///< what is said of a silent worker is no exit status
-  std::map<AgentId, sim::WorldTime> joining_;
-  std::map<AgentId, sim::WorldTime> waited_until_;  ///< agents that gave up joining, and when
+
+  /// How many had seen it no longer ago than a read time-out: they are explained.
+  std::size_t closed(sim::WorldTime now, JobId job, const JobView& view) {
+    closed_.insert(job);
+    return std::erase_if(unexplained_, [&](const Seen& seen) {
+      const Agent& agent = view.agent(seen.agent);
+      return agent.job == job && now - seen.at <= agent.timeouts.read_timeout;
+    });
+  }
+  /// False: no agent has told of it yet.
+  bool seen(const sim::Event& event, AgentId id, const JobView& view) {
+    if (closed_.contains(view.agent(id).job)) return true;
+    unexplained_.push_back({event.at, event.id, id});
+    return false;
+  }
+  [[nodiscard]] const std::vector<Seen>& unexplained() const { return unexplained_; }
+
+ private:
+  std::set<JobId> closed_;
+  std::vector<Seen> unexplained_;
+};
+
+/// So long ago may be what an agent finds lost.
+sim::Duration notice(const Timeouts& with) {
+  return with.monitor + 2 * with.keep_alive;
+}
+
+/// Claims that are judged: the rank and the status of a worker that is reported as failed or
+/// reaped; that a group restarts for a failed worker, for others that come or go, or for a lost
+/// member; that a join timed out, or found the rendezvous closed; that a process serves a store.
+class ClaimsAreTrue final : public Judge {
+ public:
+  ClaimsAreTrue()
+      : Judge("safety.claims_are_true", "What an agent says of its workers and its job happened.",
+              {}, kClock | kContents | kNames) {
+    on({&wev::process_ended}, [this](auto& event) {
+      if (const Process* const worker = failed_worker(event)) past_.failed(worker->owner);
+    });
+    on({&wev::listener_opened, &wev::listener_closed}, [this](auto& event) { ports_.see(event); });
+    on({&ev::store_serving}, &ClaimsAreTrue::serving);
+    on({&ev::rendezvous_closed}, [this](auto& event) {
+      kept(closings_.closed(event.at, view().find_job(text(event, "run_id")), view()));
+    });
+    on_agent({&ev::job_given_up}, [this](auto& event, AgentId id) {  // ends a static job, too
+      kept(closings_.closed(event.at, agent(id).job, view()));
+    });
+    on_agent({&ev::worker_started, &ev::rendezvous_joining, &ev::rendezvous_failed,
+              &ev::heartbeat_lost, &ev::timer_killed},
+             [this](auto& event, AgentId id) { past_.see(event, id); });
+    on_agent({&ev::failure_reported, &ev::worker_ended}, &ClaimsAreTrue::of_worker);
+    on_agent({&ev::group_restarting}, &ClaimsAreTrue::restarting);
+    on_agent({&ev::agent_finished}, &ClaimsAreTrue::finished);
+  }
+
+ private:
+  void serving(const sim::Event& event) {
+    if (!ports_.are_told()) return;
+    if (ports_.contain(event.node, number(event, "port"))) return kept();
+    broken(event, "{} says at {} that it serves a store at port {}, where it does not listen",
+           process_of(event), event.at, number(event, "port"));
+  }
+
+  void of_worker(const sim::Event& event, AgentId id) {
+    const Process* const worker = view().process(event.node, pid(event, "worker_pid"));
+    if (worker == nullptr || worker->owner != id || past_.was_silent(id)) return;
+    const bool is_its_status = worker->ended && worker->status == number(event, "status");
+    if (is_its_status && worker->rank == number(event, "rank")) return kept();
+    broken(event,
+           "{} says at {} that its worker pid {} ended as rank {} with status {}; it "
+           "was rank {} and {}",
+           id, event.at, worker->pid.value, number(event, "rank"), number(event, "status"),
+           worker->rank, worker->ended ? say("ended with {}", worker->status) : "runs");
+  }
+
+  void restarting(const sim::Event& event, AgentId id) {
+    if (past_.hold(text(event, "cause"), id, event.at, view())) return kept();
+    // An agent that stood still is lost to the others and may find so itself; one that could not be
+    // heard is lost to the others, too.
+    const sim::WorldTime since = event.at - notice(agent(id).timeouts);
+    if (excused(hindrance(id, kItself | needs(), since, event.at))) return;
+    if (excused(hindrance_of_any(agent(id).job, kAsking | kTasks, since, event.at, id))) return;
+    broken(event, "{} restarts its workers at {} for \"{}\", and there is none", id, event.at,
+           text(event, "cause"));
+  }
+
+  void at_end(const RunFacts& /*facts*/) override {
+    // An agent does not say that it has closed what it was not answered about.
+    for (const auto& [at, event, id] : closings_.unexplained()) {
+      if (excused(hindrance_of_any(agent(id).job, kAsking, sim::WorldTime(), at))) continue;
+      broken(at, event,
+             say("{} says at {} that the rendezvous is closed; no agent has closed it", id, at));
+    }
+  }
+
+  void finished(const sim::Event& event, AgentId id) {
+    const std::string_view detail = text(event, "detail");
+    if (detail.starts_with("RendezvousClosedError") && closings_.seen(event, id, view())) kept();
+    const auto since = past_.joining_since(id);
+    if (!detail.starts_with("RendezvousTimeoutError") || !since) return;
+    const sim::Duration tried = event.at - *since;
+    if (tried >= agent(id).timeouts.join * 9 / 10) return kept();
+    broken(event, hindrance(id, needs(), *since, event.at),
+           "{} says at {} that its join timed out; it had tried for {} of {}", id, event.at, tried,
+           agent(id).timeouts.join);
+  }
+
+  Ports ports_;
+  Past past_;
+  Closings closings_;
 };
 
 }  // namespace

@@ -20,11 +20,93 @@ constexpr sim::Duration kReconnect = std::chrono::seconds(5);
 /// machine that is down, which closes no connection (model/hardened/static, model/store).
 constexpr sim::Duration kSilentClient = std::chrono::minutes(2);
 
-/// Bound: exit barrier + twice read + close + shutdown grace + slack: the last question of the
-/// barrier, and that of the closing, may each begin when their time is nearly up. Where an agent of
-/// the job closes the rendezvous in a manner that waits, the limit of that and its questions
-/// besides: others hear of it as late. It is owed by
-/// every agent once the job is decided, by an agent that has come to the exit barrier in any case,
+/// When, and by which agents, jobs were decided, and which agents can know it.
+class Decisions {
+ public:
+  /// This event of the agent decides its job.
+  bool is_new(const sim::Event& event, AgentId id, const JobView& view) {
+    Decision& latest = latest_[view.agent(id).job];
+    const bool decides = view.job(view.agent(id).job).over == event.at;
+    if (!decides || (latest.by != kNoAgent && latest.at == event.at)) return false;
+    latest = {event.at, id};
+    return true;
+  }
+  /// It has seen the barrier of its round open.
+  void has_passed(AgentId id, const JobView& view) { passed_.insert({id, view.agent(id).round}); }
+
+  /// The agent that decided the job went without ever having been able to tell: to the others it is
+  /// a lost member like any other.
+  [[nodiscard]] bool is_unheard(const sim::Event& event, AgentId id, const JobView& view) const {
+    const auto latest = latest_.find(view.agent(id).job);
+    if (latest == latest_.end() || latest->second.by != id) return false;
+    const auto cut = view.ledger().disturbance(view.claimant(id), kAsking, event.at);
+    return cut && cut->from <= latest->second.at + kReply;
+  }
+
+  /// The fault for which an agent at work cannot hear of the outcome that the store has lost; null:
+  /// none. Where there is no store any more, that of a static rendezvous does not miss it.
+  static const Hindrance* fault_that_lost(const Job& job, const Agent& agent, bool store_is_new,
+                                          const JobView& view) {
+    const bool can_miss = store_is_new || job.backend == "static";
+    if (!can_miss || !job.over || !agent.at_work()) return nullptr;
+    return view.ledger().contents_lost(*job.over);
+  }
+
+  /// The agent may restart: its job is not decided, the store has lost the outcome, or all agents of
+  /// the round came to the exit barrier, but one could not say so to the store: the job goes on
+  /// without it.
+  [[nodiscard]] bool may_go_on(AgentId id, const JobView& view) const {
+    const Agent& self = view.agent(id);
+    const auto over = view.job(self.job).over;
+    if (!over || passed_.contains({id, self.round})) return !over;
+    return view.ledger().contents_lost(*over) != nullptr ||
+           view.any_agent(self.job, [&](AgentId each, const Agent& agent) {
+             const auto* const cut = view.ledger().find(view.claimant(each), kAsking, *over, *over);
+             return agent.all_came && cut != nullptr;
+           });
+  }
+
+ private:
+  struct Decision {
+    sim::WorldTime at{};
+    AgentId by = kNoAgent;
+  };
+  std::map<JobId, Decision> latest_;
+  std::set<std::pair<AgentId, std::int64_t>> passed_;
+};
+
+/// The agents that serve a rendezvous store.
+class Hosts {
+ public:
+  void crashed(sim::WorldTime at) { latest_crash_ = at; }
+  /// What it waits for clients that a machine's crash has silenced, if any has; else nothing.
+  [[nodiscard]] sim::Duration patience(AgentId id, sim::WorldTime at) const {
+    const bool silenced = latest_crash_ && at - *latest_crash_ <= kSilentClient;
+    return contain(id) && silenced ? kSilentClient + kSlack : sim::Duration();
+  }
+  void add(AgentId id) { all_.insert(id); }
+  [[nodiscard]] bool contain(AgentId id) const { return all_.contains(id); }
+  [[nodiscard]] const std::set<AgentId>& all() const { return all_; }
+  /// It has nothing else to do than to serve others.
+  void serves_others(AgentId id) { serving_.insert(id); }
+  void serves_none(AgentId id) { serving_.erase(id); }
+  [[nodiscard]] std::set<AgentId> take_serving() { return std::exchange(serving_, {}); }
+
+ private:
+  std::set<AgentId> all_, serving_;
+  std::optional<sim::WorldTime> latest_crash_;
+};
+
+/// The last question of the barrier, and that of the closing, may each begin when their time is
+/// nearly up.
+sim::Duration exit_bound(const Timeouts& with) {
+  return with.exit_barrier + 2 * with.read_timeout + with.close + with.shutdown + kSlack;
+}
+
+/// Bound: exit barrier + twice read + close + shutdown grace + slack. Where an agent of the job closes
+/// the rendezvous in a manner that waits, the limit of that and its questions besides: others hear of
+/// it as late. It is owed by every agent once the job is decided, by an agent that has come to the
+/// exit barrier in any case,
 /// and lapses when the job goes on. The agent that decided the job must be able to tell the others,
 /// and the store must not forget it before they hear of it. A store that is silent or has gone is
 /// no reason to stay. An agent that serves the rendezvous store owes it when the others are gone
@@ -39,47 +121,33 @@ class Exit final : public Judge {
               kItself | kPath | kNames | kTasks | kKillable) {}
 
  private:
-  struct Decision {
-    sim::WorldTime at{};
-    AgentId by = kNoAgent;
-  };
-
   void judge(const sim::Event& event) override {
-    if (event.type == &wev::node_crashed) latest_crash_ = event.at;
+    if (event.type == &wev::node_crashed) hosts_.crashed(event.at);
     const bool is_empty = serves_rendezvous(event);
     const bool is_gone = event.type == &wev::process_ended && view().store_is_gone();
-    for (JobId id{0}; (is_empty || is_gone) && id.value < view().job_count(); ++id.value) {
-      const Job& job = view().job(id);
-      if (is_empty || job.backend == "static") cannot_hear(event, job);
-    }
+    const auto outcome_lost = [&](AgentId id, const Due&) {
+      return Decisions::fault_that_lost(job_of(id), agent(id), is_empty, view());
+    };
+    if (is_empty || is_gone) owed_.excuse(outcome_lost, event);
     Judge::judge(event);
   }
 
   void judge_agent(const sim::Event& event, AgentId id) override {
     const Job& job = job_of(id);
+    if (event.type == &wev::process_ended) return ended(event, id);
     if (event.type == &ev::store_serving) {
-      if (serves_rendezvous(event)) hosts_.insert(id);
+      if (serves_rendezvous(event)) hosts_.add(id);
     } else if (event.type == &ev::agent_started) {  // a store is served to newcomers, too
-      for (const AgentId host : hosts_) {
-        if (host != id && owed_.lapse(host)) serving_.insert(host);
-      }
+      for (const AgentId host : hosts_.all())
+        if (host != id && owed_.lapse(host)) hosts_.serves_others(host);
     } else if (event.type == &ev::rendezvous_completed) {
       for (const AgentId other : job.agents) forget(other);
     } else if (event.type == &ev::exit_barrier_left) {
-      if (text(event, "result") == "passed") passed_.insert({id, agent(id).round});
+      if (text(event, "result") == "passed") decisions_.has_passed(id, view());
     } else if (event.type == &ev::group_restarting) {
-      const bool knows = passed_.contains({id, agent(id).round});
-      if (!job.over || (!knows && (one_was_not_counted(agent(id).job) || forgotten_by(job))))
-        forget(id);
-    } else if (event.type == &wev::process_ended) {
-      owed_.met(id, event);
-      unheard(event, id);
-      for (const AgentId host : std::exchange(serving_, {})) owe(host, event, host);
-      return;
+      if (decisions_.may_go_on(id, view())) forget(id);
     }
-    auto& decided = decided_[agent(id).job];
-    if (job.over == event.at && (!decided || decided->at != event.at)) {
-      decided = {event.at, id};
+    if (decisions_.is_new(event, id, view())) {
       for (const AgentId other : job.agents) owe(other, event, id);
     } else if (event.type == &ev::exit_barrier_entered) {
       owe(id, event, id);
@@ -88,68 +156,31 @@ class Exit final : public Judge {
 
   void owe(AgentId id, const sim::Event& event, AgentId decider) {
     if (agent(id).ended) return;
-    if (hosts_.contains(id) && view().others_live(id)) {
-      serving_.insert(id);
-      return;
-    }
-    const Timeouts& with = agent(id).timeouts;
-    sim::Duration bound =
-        with.exit_barrier + 2 * with.read_timeout + with.close + with.shutdown + kSlack;
-    bound += job_of(id).timeouts.parting;
-    if (hosts_.contains(id) && latest_crash_ && event.at - *latest_crash_ <= kSilentClient)
-      bound = std::max(bound, kSilentClient + kSlack);
+    const bool is_host = hosts_.contain(id);
+    if (is_host && view().others_live(id)) return hosts_.serves_others(id);
+    const auto bound = std::max(exit_bound(agent(id).timeouts) + job_of(id).timeouts.parting,
+                                hosts_.patience(id, event.at));
     Due due{event.at, bound, id, kNoAgent, event.id};
-    // A host hears that its clients go as it serves them.
-    if (decider != id || hosts_.contains(id)) due.with = {decider};
+    if (decider != id || is_host) due.with = {decider};  // it hears that its clients go
     due.with_needs = kAsking;
     owed_.owe(id, due);
   }
 
-  /// The agent that decided the job went without ever having been able to tell: to the others it is
-  /// a lost member like any other.
-  void unheard(const sim::Event& event, AgentId id) {
-    const auto& decided = decided_[agent(id).job];
-    if (!decided || decided->by != id) return;
-    const auto cut = view().ledger().disturbance(view().claimant(id), kAsking, event.at);
-    if (!cut || cut->from > decided->at + kReply) return;
-    for (const AgentId other : job_of(id).agents) {
-      if (agent(other).stage != Stage::barrier) forget(other);
-    }
-  }
-
-  /// All agents of the round came to the exit barrier, but one could not say so to the store: the
-  /// job goes on without it.
-  [[nodiscard]] bool one_was_not_counted(JobId job) const {
-    const sim::WorldTime over = *view().job(job).over;
-    return view().any_agent(job, [&](AgentId id, const Agent& each) {
-      return each.all_came && hindrance(id, kAsking, over, over) != nullptr;
-    });
-  }
-
-  /// By the fault for which the store has lost the outcome.
-  [[nodiscard]] const Hindrance* forgotten_by(const Job& job) const {
-    return view().ledger().contents_lost(*job.over);
-  }
-
-  /// An agent at work cannot hear of an outcome that the store has lost. Where there is no store
-  /// any more, that of a static rendezvous does not miss it.
-  void cannot_hear(const sim::Event& event, const Job& job) {
-    const Hindrance* const by = job.over ? forgotten_by(job) : nullptr;
-    const auto excuse = [&](AgentId id, const Due&) {
-      return &job_of(id) == &job && agent(id).at_work() ? by : nullptr;
-    };
-    owed_.excuse(excuse, event);
+  void ended(const sim::Event& event, AgentId id) {
+    owed_.met(id, event);
+    const bool is_unheard = decisions_.is_unheard(event, id, view());
+    for (const AgentId other : job_of(id).agents)
+      if (is_unheard && agent(other).stage != Stage::barrier) forget(other);
+    for (const AgentId host : hosts_.take_serving()) owe(host, event, host);
   }
 
   void forget(AgentId id) {
     owed_.lapse(id);
-    serving_.erase(id);
+    hosts_.serves_none(id);
   }
 
-  std::optional<sim::WorldTime> latest_crash_;
-  std::set<AgentId> hosts_;    ///< of the rendezvous store
-  std::set<AgentId> serving_;  ///< of those, the ones that have nothing else to do
-  std::set<std::pair<AgentId, std::int64_t>> passed_;  ///< has seen the barrier of a round open
+  Hosts hosts_;
+  Decisions decisions_;
   Obligations<AgentId> owed_{
       *this, "exit barrier + twice read + close + grace + slack",
       [this](AgentId id, const Due& due) {
@@ -160,7 +191,6 @@ class Exit final : public Judge {
                            : say("the work of node {} was done", agent(id).node),
                    due.since, id);
       }};
-  std::map<JobId, std::optional<Decision>> decided_;  ///< the latest that was seen
 };
 
 /// Bound: a reply + slack, from the moment when the last agent of the round has come, for each that

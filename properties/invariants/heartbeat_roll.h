@@ -27,6 +27,11 @@ struct ExpectedWorker {
     if (heard) return deadline;
     return first_beat < sim::Duration::zero() ? std::nullopt : std::optional(first_beat);
   }
+  /// That is over, or but one `part` of it.
+  [[nodiscard]] bool is_late(sim::WorldTime at, int part) const {
+    const auto span = patience();
+    return span && at - since >= *span - *span / part;
+  }
 };
 
 /// The workers that are waited for, by the names under which they beat.

@@ -59,111 +59,125 @@ class MarkedSignals {
   std::map<AgentId, Blow> blows_;
 };
 
+/// The workers that agents have given up, and those of whose end they have told.
+class Losses {
+ public:
+  /// A worker beats again. True: it was lost.
+  bool found(const sim::Event& event, AgentId id) {
+    return lost_[id].erase(std::string(text(event, "worker"))) > 0;
+  }
+  /// The agent starts all its workers anew.
+  void forget(AgentId id) { lost_.erase(id); }
+  void started(const sim::Event& event, AgentId id) {
+    ended_.erase(worker_of(event));
+    found(event, id);
+  }
+  void ended(ProcessKey worker) { ended_.insert(worker); }
+  [[nodiscard]] bool any_of(AgentId id) const {
+    const auto found = lost_.find(id);
+    return found != lost_.end() && !found->second.empty();
+  }
+  /// Why the agent has no reason to give the worker up, as it does; null: it may have one.
+  const char* needless(const sim::Event& event, AgentId id, ProcessKey worker) {
+    if (!lost_[id].insert(std::string(text(event, "worker"))).second)
+      return "it had done so already";
+    return ended_.contains(worker) ? "it had learnt of its end" : nullptr;
+  }
+
+ private:
+  std::map<AgentId, std::set<std::string>> lost_;  ///< names
+  std::set<ProcessKey> ended_;
+};
+
+// What is said of a worker that an agent gives up without a reason, of one that it does not take
+// back, and of a signal for which a loss is no reason.
+constexpr const char* kGivenUp = "the agent on node {} gave rank {}{} up at {}, although {}";
+constexpr const char* kNotTakenBack =
+    "the agent on node {} has heard from rank {} again at {}, which it had given up, and does not "
+    "say so";
+constexpr const char* kMarkedOnly =
+    "{} signalled pid {} at {} while all it had against its workers was a lost heartbeat; its "
+    "policy is \"mark\"";
+
 class HeartbeatSafety final : public Judge {
  public:
   HeartbeatSafety()
       : Judge("safety.heartbeat_safety",
               "Only a silent worker is lost, until it beats again; a loss ends workers only by "
               "policy.",
-              {&ev::heartbeat_expected, &ev::heartbeat_received, &ev::heartbeat_lost,
-               &ev::heartbeat_returned, &ev::worker_signalled, &ev::worker_ended,
-               &ev::group_restarting, &ev::agent_finished, &wev::process_ended}) {}
+              {}) {
+    on_agent({&ev::worker_signalled}, [this](auto& event, AgentId id) {
+      if (losses_.any_of(id)) signals_.signalled(event, id, view());
+    });
+    on_agent({&ev::agent_finished}, [this](auto& event, AgentId id) {
+      if (const auto blow = signals_.finished(event, id)) tell(id, *blow);
+    });
+    on_agent({&wev::process_ended},
+             [this](auto&, AgentId id) { signals_.agent_ended(id, view()); });
+    on_agent({&ev::worker_ended}, [this](auto& event, AgentId id) {
+      signals_.worker_ended(id);
+      losses_.ended(worker_of(event));
+    });
+    on_agent({&ev::heartbeat_expected}, [this](auto& event, AgentId id) {
+      signals_.begin(id, roll_.take(event, id)->policy);
+      losses_.started(event, id);
+    });
+    on_agent({&ev::group_restarting}, &HeartbeatSafety::restarting);
+    on_agent({&ev::heartbeat_received}, &HeartbeatSafety::received);
+    on_agent({&ev::heartbeat_returned}, &HeartbeatSafety::returned);
+    on_agent({&ev::heartbeat_lost}, &HeartbeatSafety::lost);
+  }
 
  private:
-  void at_end(const RunFacts& facts) override {
-    static_cast<void>(facts);
-    for (const auto& [agent, blow] : signals_.blows()) tell(agent, blow);
+  /// The agent tells of the return before the beat that shows it.
+  void received(const sim::Event& event, AgentId id) {
+    ExpectedWorker* const worker = roll_.take(event, id);
+    if (worker == nullptr) return;
+    worker->heard = worker->since = event.at;
+    if (!losses_.found(event, id)) return kept();
+    broken(event, kNotTakenBack, event.node, worker->rank, event.at);
   }
-  void judge(const sim::Event& event) override {
-    const AgentId agent = view().agent_of(event);
-    if (agent == kNoAgent) return;
-    if (event.type == &ev::worker_signalled) {
-      if (!lost_[agent].empty()) signals_.signalled(event, agent, view());
-      return;
-    }
-    if (event.type == &ev::agent_finished) {
-      if (const auto blow = signals_.finished(event, agent)) tell(agent, *blow);
-      return;
-    }
-    if (event.type == &wev::process_ended) return signals_.agent_ended(agent, view());
-    if (event.type == &ev::group_restarting) {
-      judge_restart(event, agent);
-      lost_.erase(agent);
-      return;
-    }
-    if (event.type == &ev::worker_ended) {  // may be a reason of its own
-      signals_.worker_ended(agent);
-      ended_workers_.insert({event.node, pid(event, "worker_pid")});
-      return;
-    }
-    ExpectedWorker* const worker = roll_.take(event, agent);
-    if (event.type == &ev::heartbeat_expected) {
-      signals_.begin(agent, worker->policy);
-      ended_workers_.erase(worker->process);
-      lost_[agent].erase(std::string(text(event, "worker")));
-    } else if (event.type == &ev::heartbeat_returned) {
-      if (lost_[agent].erase(std::string(text(event, "worker"))) > 0) return kept();
-      broken(event, "{} says at {} that its worker {} is back, which was not lost", agent, event.at,
-             text(event, "worker"));
-    } else if (worker != nullptr && event.type == &ev::heartbeat_received) {
-      worker->heard = worker->since = event.at;
-      judge_return(event, agent, *worker);
-    } else if (worker != nullptr) {
-      judge_loss(event, *worker);
-      const bool news = lost_[agent].insert(std::string(text(event, "worker"))).second;
-      if (!news || ended_workers_.contains(worker->process)) tell_needless(event, *worker, news);
-    }
+
+  void returned(const sim::Event& event, AgentId id) {
+    if (losses_.found(event, id)) return kept();
+    broken(event, "{} says at {} that its worker {} is back, which was not lost", id, event.at,
+           text(event, "worker"));
   }
 
   /// The agent's clock may run a little faster than true time, one that goes wrong a tenth.
-  void judge_loss(const sim::Event& event, const ExpectedWorker& worker) {
-    const auto patience = worker.patience();
-    const sim::Duration silent = event.at - worker.since;
-    const int tolerance = view().ledger().drifts(event.node) ? 10 : 100;
-    if (patience && silent >= *patience - *patience / tolerance) return kept();
-    broken(event,
-           "the agent on node {} gave rank {} up at {}, although its last beat "
-           "had come only {} ago",
-           event.node, worker.rank, event.at, silent);
+  void lost(const sim::Event& event, AgentId id) {
+    const ExpectedWorker* const worker = roll_.take(event, id);
+    if (worker == nullptr) return;
+    if (worker->is_late(event.at, view().ledger().drifts(event.node) ? 10 : 100)) {
+      kept();
+    } else {
+      broken(event, kGivenUp, event.node, worker->rank, "", event.at,
+             say("its last beat had come only {} ago", event.at - worker->since));
+    }
+    if (const char* const why = losses_.needless(event, id, worker->process)) {
+      broken(event, kGivenUp, event.node, worker->rank, say(" (pid {})", worker->process.pid),
+             event.at, why);
+    }
   }
 
-  /// The agent tells of the return before the beat that shows it.
-  void judge_return(const sim::Event& event, AgentId agent, const ExpectedWorker& worker) {
-    if (lost_[agent].erase(std::string(text(event, "worker"))) == 0) return kept();
-    broken(
-        event,
-        "the agent on node {} has heard from rank {} again at {}, which it had given up, and does "
-        "not say so",
-        event.node, worker.rank, event.at);
-  }
-
-  void tell_needless(const sim::Event& event, const ExpectedWorker& worker, bool news) {
-    broken(event, "the agent on node {} gave rank {} (pid {}) up at {}, although {}", event.node,
-           worker.rank, worker.process.pid, event.at,
-           news ? "it had learnt of its end" : "it had done so already");
-  }
-
-  void judge_restart(const sim::Event& event, AgentId agent) {
+  void restarting(const sim::Event& event, AgentId id) {
+    losses_.forget(id);
     if (text(event, "cause") != "heartbeat_loss") return;
-    const std::string& policy = signals_.policy_of(agent);
-    if (policy == "restart") return kept();
-    broken(event,
-           "{} restarted its workers at {} for a lost heartbeat; its policy is "
-           "\"{}\"",
-           agent, event.at, policy);
+    if (signals_.policy_of(id) == "restart") return kept();
+    broken(event, "{} restarted its workers at {} for a lost heartbeat; its policy is \"{}\"", id,
+           event.at, signals_.policy_of(id));
   }
 
-  void tell(AgentId agent, const MarkedSignals::Blow& blow) {
-    violated(blow.at, blow.event,
-             say("{} signalled pid {} at {} while all it had against its workers was a lost "
-                 "heartbeat; its policy is \"mark\"",
-                 agent, blow.worker, blow.at));
+  void at_end(const RunFacts& /*facts*/) override {
+    for (const auto& [id, blow] : signals_.blows()) tell(id, blow);
+  }
+  void tell(AgentId id, const MarkedSignals::Blow& blow) {
+    violated(blow.at, blow.event, say(kMarkedOnly, id, blow.worker, blow.at));
   }
 
   HeartbeatRoll roll_;
   MarkedSignals signals_;
-  std::map<AgentId, std::set<std::string>> lost_;  ///< names
-  std::set<ProcessKey> ended_workers_;             ///< of whose end their agents have told
+  Losses losses_;
 };
 
 /// Bound: what the worker may be silent + two looks + 1 s, from the latest beat. An agent whose

@@ -63,17 +63,15 @@ void Judge::finish(const RunFacts& facts) {
 
 void Judge::broken(sim::WorldTime at, sim::EventId event, std::string witness,
                    const Hindrance* hindrance) {
-  if (hindrance != nullptr) {
-    excused(*hindrance);
-  } else {
-    ++account_.broken;
-  }
+  if (!excused(hindrance)) ++account_.broken;
   violated(at, event, std::move(witness), hindrance);
 }
 
-void Judge::excused(const Hindrance& by) {
+bool Judge::excused(const Hindrance* by) {
+  if (by == nullptr) return false;
   ++account_.excused;
-  ++account_.excused_by[by.kind_text()];
+  ++account_.excused_by[by->kind_text()];
+  return true;
 }
 
 void Judge::violated(sim::WorldTime at, sim::EventId event, std::string witness,
@@ -129,7 +127,7 @@ Judge::Settled Judge::settle(const Due& due, sim::WorldTime at, bool at_end) {
     return at_end ? Settled::open : Settled::kept;
   }
   if (due.excuse) {
-    excused(*due.excuse);
+    excused(&*due.excuse);
     return Settled::excused;
   }
   auto deadline = std::optional(configured);
@@ -157,7 +155,7 @@ Judge::Settled Judge::settle(const Due& due, sim::WorldTime at, bool at_end) {
     return Settled::open;
   }
   HOOKE_CHECK(for_good != nullptr, "what puts an obligation off for good is in the ledger");
-  excused(*for_good);
+  excused(for_good);
   return Settled::excused;
 }
 

@@ -126,11 +126,24 @@ class Judge : public Invariant {
       handlers_.emplace_back(type, handle);
     }
   }
+  template <class Self>
+  void on(std::initializer_list<const sim::EventType*> types,
+          void (Self::*handle)(const sim::Event&)) {
+    on(types,
+       [self = static_cast<Self*>(this), handle](const auto& event) { (self->*handle)(event); });
+  }
   /// Likewise to `handle(event, agent)`, unless the event is of, or about, no agent's process.
   template <class Handle>
   void on_agent(std::initializer_list<const sim::EventType*> types, Handle handle) {
     on(types, [this, handle](const sim::Event& event) {
       if (const AgentId id = view_->agent_of(event); id != kNoAgent) handle(event, id);
+    });
+  }
+  template <class Self>
+  void on_agent(std::initializer_list<const sim::EventType*> types,
+                void (Self::*handle)(const sim::Event&, AgentId)) {
+    on_agent(types, [self = static_cast<Self*>(this), handle](const auto& event, AgentId id) {
+      (self->*handle)(event, id);
     });
   }
   /// After the last event, before what is still owed is judged.
@@ -140,7 +153,9 @@ class Judge : public Invariant {
   [[nodiscard]] const Job& job_of(AgentId id) const { return view_->job(agent(id).job); }
 
   /// A check was made, and what it is about holds.
-  void kept() { ++account_.kept; }
+  void kept() { kept(1); }
+  /// So many were.
+  void kept(std::size_t checks) { account_.kept += static_cast<std::int64_t>(checks); }
   /// A check was made and fails. `hindrance`: the fault under which no agent could have kept it; it
   /// is told apart then.
   void broken(const sim::Event& event, std::string witness, const Hindrance* hindrance = nullptr) {
@@ -163,8 +178,9 @@ class Judge : public Invariant {
   [[nodiscard]] std::string say(std::string_view form, const Parts&... parts) const {
     return filled(form, {Part(parts)...});
   }
-  /// A check was made and fails, for a fault that took what it needs: nothing to tell of.
-  void excused(const Hindrance& by);
+  /// A check was made and fails, for a fault that took what it needs: nothing to tell of. False for
+  /// null: no fault did.
+  bool excused(const Hindrance* by);
   /// An obligation, which counts itself, is broken. Only the first few violations are kept: later
   /// ones are usually consequences.
   void violated(sim::WorldTime at, sim::EventId event, std::string witness,
@@ -228,7 +244,7 @@ class Obligations {
   void owe(const Key& key, const Due& due) {
     const auto [found, is_new] = due_.try_emplace(key, due);
     if (is_new || !found->second.excuse) return;
-    judge_.excused(*found->second.excuse);
+    judge_.excused(&*found->second.excuse);
     found->second = due;
   }
   /// The first instant at which all that is owed now would be overdue; the epoch when nothing is.

@@ -166,10 +166,7 @@ class OneWorld final : public Judge {
         continue;
       }
       if (by == nullptr) by = led_astray(old_set, new_set, since, view());
-      if (by != nullptr) {
-        excused(*by);
-        continue;
-      }
+      if (excused(by)) continue;
       const ProcessKey old_one = sets_.one_of(old_key, old_set);
       const ProcessKey new_one = sets_.one_of(new_key, new_set);
       broken(since + tolerance, event,

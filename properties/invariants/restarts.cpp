@@ -236,7 +236,7 @@ class GivesUpEarly final : public Judge {
     const Spent& spent = agents_[id];
     if (std::exchange(job.over, true) || spent.may_stop) return;
     if (spent.restarts >= agent.max_restarts || job.restarts >= agent.max_restarts) return kept();
-    if (const auto* const by = hindrance(id, needs(), agent.started, event.at)) return excused(*by);
+    if (excused(hindrance(id, needs(), agent.started, event.at))) return;
     broken(
         event,
         "{} {} at {} with {} of {} restarts spent by itself and {} by its job, which was not over",
@@ -340,9 +340,8 @@ class PoliteDeparture final : public Judge {
     if (cause == "member_left" && ghost != kNoAgent) return left_a_ghost(event, id, ghost);
     const bool wrong = cause == "member_left" ? left == kNoAgent : left != kNoAgent && all_polite;
     if (!wrong) return kept();
-    const auto* const by =
-        hindrance_of_any(job, needs(), round->completed.value_or(sim::WorldTime()), event.at);
-    if (by != nullptr) return excused(*by);
+    const sim::WorldTime since = round->completed.value_or(sim::WorldTime());
+    if (excused(hindrance_of_any(job, needs(), since, event.at))) return;
     if (cause == "member_left")
       return broken(
           event, "{} restarts at {} as for a member that was told to go, and none of its round was",

@@ -258,9 +258,8 @@ class Eviction final : public Judge {
              sim::Duration(number(event, "heartbeat_age")));
       return;
     }
-    const Hindrance* by = hindrance(id, needs(), since, event.at);
-    if (by == nullptr) by = hindrance(judge, needs(), since, event.at);
-    if (by != nullptr) return excused(*by);
+    if (excused(hindrance(id, needs(), since, event.at))) return;
+    if (excused(hindrance(judge, needs(), since, event.at))) return;
     broken(event,
            "{} was given up as dead at {} by node {}, to which its last heartbeat was {} old, "
            "although it lived and nothing had hindered it since {}",
@@ -332,8 +331,7 @@ class LastCall final : public Judge {
     for (const AgentId each : job_of(id).agents)
       configured = std::min(configured, agent(each).timeouts.last_call);
     if (event.at - *call.since >= configured - configured / kDrift - kAnswer) return kept();
-    const Hindrance* const by = hindrance_of_any(agent(id).job, needs(), *call.since, event.at);
-    if (by != nullptr) return excused(*by);
+    if (excused(hindrance_of_any(agent(id).job, needs(), *call.since, event.at))) return;
     broken(event,
            "{} forms round {} at {} with {} of {} seats taken; its participants are enough since "
            "{}, and the last call lasts {}",

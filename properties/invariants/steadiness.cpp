@@ -102,7 +102,7 @@ class BlipTolerance final : public Judge {
     if (text(event, "detail").starts_with("DistStoreError: wait timeout")) {
       const Job& job = view().job(agent.job);
       if (job.backend == "static" && job.living < job.min_nodes) return;
-      if (const auto* const other = hindrance_of_a_member(agent, at)) return excused(*other);
+      if (excused(hindrance_of_a_member(agent, at))) return;
     }
     const std::string blip =
         disturbance ? say("there was only {}, which had hindered it for {}",
