@@ -7,6 +7,7 @@
 #include "model/observe/pool_events.h"
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
+#include "model/observe/view_events.h"
 #include "model/observe/worker_store_events.h"
 
 namespace hooke::model {
@@ -43,6 +44,7 @@ constexpr std::array kAll{
     &events::worker_restarting,    &events::job_rerun,
     &events::pool_leased,          &events::pool_reclaimed,
     &events::worker_store_asked,   &events::worker_store_answered,
+    &events::worker_peer_seen,
 };
 
 }  // namespace

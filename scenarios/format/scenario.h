@@ -101,6 +101,7 @@ struct WorkerStep {
     destroy,  ///< give back `text`: the process group, heartbeats, timers, or all of it
     raise,    ///< put the signal `text` into the file that the workers share
     await,    ///< wait for the signal `text` there, for as long as for a lost peer
+    sees,     ///< wait until the agent says that the worker of rank `count` is `text`, as long
   };
   Kind kind{};
   Duration span{};

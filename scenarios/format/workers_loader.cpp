@@ -54,6 +54,11 @@ void read_acquire(const Place& entry, const Place& value, WorkerStep& step) {
   step.code = static_cast<int>(sim::Signal::kill);
 }
 
+void read_sees(const Place& entry, const Place& value, WorkerStep& step) {
+  read_word(value, "what a worker is", {"alive", "silent", "ended", "unknown"}, step);
+  step.count = entry.at("rank").integer(0, kRepeatsMax);
+}
+
 struct StepKey {
   const char* name;
   ReadStep read;
@@ -83,8 +88,9 @@ constexpr std::array kStepKeys{
                         {"all", "process group", "heartbeats", "timers"}, step);
             }},
     StepKey{"raise", read_name},
-    StepKey{"await", read_name}};
-static_assert(kStepKeys.size() == static_cast<std::size_t>(WorkerStep::Kind::await) + 1);
+    StepKey{"await", read_name},
+    StepKey{"sees", read_sees}};
+static_assert(kStepKeys.size() == static_cast<std::size_t>(WorkerStep::Kind::sees) + 1);
 
 std::vector<std::string> step_names() {
   std::vector<std::string> names;
@@ -103,6 +109,8 @@ void load_step_options(const Place& place, WorkerStep& step) {
     if (place.has(key) && step.kind != WorkerStep::Kind::acquire)
       place.at(key).refuse_value("nothing but for an acquire");
   }
+  if (place.has("rank") && step.kind != WorkerStep::Kind::sees)
+    place.at("rank").refuse_value("no rank but of a worker that is seen");
   if (place.has("by")) {
     const auto signal = signal_named(place.at("by").text());
     if (!signal) place.at("by").refuse_value("a signal such as \"SIGTERM\"");
@@ -112,7 +120,7 @@ void load_step_options(const Place& place, WorkerStep& step) {
 
 WorkerStep load_step(const Place& place) {
   std::vector<std::string> keys = step_names();
-  keys.insert(keys.end(), {"work", "after", "by"});
+  keys.insert(keys.end(), {"work", "after", "by", "rank"});
   place.object(keys);
   WorkerStep step;
   int found = 0;

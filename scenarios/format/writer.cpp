@@ -28,6 +28,7 @@ ordered_json heartbeats_json(const model::HeartbeatPlan& plan) {
   put(out, "deadline", plan.deadline, usual.deadline);
   if (plan.first_beat) out["first_beat"] = duration_text(*plan.first_beat);
   if (plan.policy != usual.policy) out["policy"] = std::string(to_string(plan.policy));
+  put(out, "peers", plan.peers, usual.peers);
   return out;
 }
 
@@ -157,6 +158,9 @@ ordered_json program_json(const WorkerProgram& program) {
       case WorkerStep::Kind::destroy: out.push_back({{"destroy", step.text}}); break;
       case WorkerStep::Kind::raise: out.push_back({{"raise", step.text}}); break;
       case WorkerStep::Kind::await: out.push_back({{"await", step.text}}); break;
+      case WorkerStep::Kind::sees:
+        out.push_back({{"sees", step.text}, {"rank", step.count}});
+        break;
     }
   }
   return out;

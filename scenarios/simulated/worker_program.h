@@ -93,6 +93,9 @@ class WorkerRun {
   model::TimerClient& timer_client(sim::Signal signal);
   /// A step on heartbeats; false when the environment means nothing.
   bool beat(const std::string& what);
+  /// Waits until the agent has said that a peer is as `step` has it; false when that takes longer
+  /// than a lost peer is waited for.
+  bool sees(const WorkerStep& step);
   /// True when all ranks have come to `key`; false when a peer stays away for longer than
   /// peer_abort. A worker that comes when all have met is alone: the others do not wait any more.
   bool meet(const std::string& key);
@@ -102,6 +105,8 @@ class WorkerRun {
   bool use_signal_file(const WorkerStep& step);
   void await_stop();
   void sleep(Duration span);
+  /// For how long a lost peer is waited for.
+  [[nodiscard]] Duration patience() const;
   [[nodiscard]] std::string variable(const std::string& name) const;
 
   sim::Ports& ports_;
