@@ -44,7 +44,7 @@ constexpr std::array kAll{
     &events::worker_restarting,    &events::job_rerun,
     &events::pool_leased,          &events::pool_reclaimed,
     &events::worker_store_asked,   &events::worker_store_answered,
-    &events::worker_peer_seen,
+    &events::worker_peer_seen,     &events::worker_job_seen,
 };
 
 }  // namespace

@@ -102,6 +102,7 @@ struct WorkerStep {
     raise,    ///< put the signal `text` into the file that the workers share
     await,    ///< wait for the signal `text` there, for as long as for a lost peer
     sees,     ///< wait until the agent says that the worker of rank `count` is `text`, as long
+    job,      ///< look at the job until its state is `text`, with `count` workers, as long
   };
   Kind kind{};
   Duration span{};

@@ -161,6 +161,9 @@ ordered_json program_json(const WorkerProgram& program) {
       case WorkerStep::Kind::sees:
         out.push_back({{"sees", step.text}, {"rank", step.count}});
         break;
+      case WorkerStep::Kind::job:
+        out.push_back({{"job", step.text}, {"world_size", step.count}});
+        break;
     }
   }
   return out;

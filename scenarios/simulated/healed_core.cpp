@@ -14,7 +14,8 @@ using world::FaultKind;
 
 /// A wait for others ends at the latest when the worker gives them up, if it ever does.
 bool may_wait_for_ever(const WorkersPlan& plan, const WorkerStep& step) {
-  const bool waits = step.kind == WorkerStep::Kind::await || step.kind == WorkerStep::Kind::sees;
+  const bool waits = step.kind == WorkerStep::Kind::await || step.kind == WorkerStep::Kind::sees ||
+                     step.kind == WorkerStep::Kind::job;
   return step.kind == WorkerStep::Kind::hang || (waits && !plan.peer_abort);
 }
 
@@ -24,7 +25,8 @@ Duration time_of(const WorkersPlan& plan, const WorkerStep& step) {
     case WorkerStep::Kind::hold_timer: return step.span;
     case WorkerStep::Kind::collective: return step.span * step.count;
     case WorkerStep::Kind::await:
-    case WorkerStep::Kind::sees: return plan.peer_abort.value_or(Duration::zero());
+    case WorkerStep::Kind::sees:
+    case WorkerStep::Kind::job: return plan.peer_abort.value_or(Duration::zero());
     default: return {};
   }
 }

@@ -118,6 +118,7 @@ std::optional<int> WorkerRun::step(const WorkerStep& step) {
       return use_signal_file(step) ? std::nullopt : std::optional<int>(1);
     case WorkerStep::Kind::beat: return beat(step.text) ? std::nullopt : std::optional<int>(1);
     case WorkerStep::Kind::sees: return sees(step) ? std::nullopt : std::optional<int>(1);
+    case WorkerStep::Kind::job: return looks_at_job(step) ? std::nullopt : std::optional<int>(1);
   }
   sim::check_failed("step.kind", __FILE__, __LINE__, "every kind of step is handled");
 }

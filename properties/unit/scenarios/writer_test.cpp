@@ -128,7 +128,7 @@ class Draw {
     WorkerProgram out;
     for (int i = number(0, 3); i > 0; --i) {
       WorkerStep step;
-      step.kind = static_cast<WorkerStep::Kind>(number(0, 14));
+      step.kind = static_cast<WorkerStep::Kind>(number(0, 15));
       if (step.kind == WorkerStep::Kind::run) step.span = span();
       if (step.kind == WorkerStep::Kind::hold_timer) step.span = span();
       if (step.kind == WorkerStep::Kind::release) step.text = text();
@@ -143,6 +143,10 @@ class Draw {
       }
       if (step.kind == WorkerStep::Kind::sees) {
         step.text = *rc::gen::element<std::string>("alive", "silent", "ended", "unknown");
+        step.count = number(0, 9);
+      }
+      if (step.kind == WorkerStep::Kind::job) {
+        step.text = *rc::gen::element<std::string>("gathering", "no state", "closed");
         step.count = number(0, 9);
       }
       if (step.kind == WorkerStep::Kind::scribble) step.text = text();
