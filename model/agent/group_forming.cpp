@@ -67,6 +67,7 @@ std::vector<WorkerStart> ElasticAgent::worker_starts() {
     ranks.push_back(group_.ranks.base_rank + i);
   }
   kit_.heartbeats->start(ranks);
+  kit_.heartbeats->share(group_);
   return kit_.starts->all(attempt_);
 }
 

@@ -45,10 +45,24 @@ void HeartbeatWatch::start(const std::vector<std::int64_t>& ranks) {
   names_.clear();
   for (const std::int64_t rank : ranks) names_.push_back(name_of(rank, incarnation));
   HOOKE_CHECK(names_.size() == ranks_.size(), "each worker has a name");
-  server_ = nullptr;  // gives the port back first
+  stop();  // gives the port back first
   server_ = std::make_unique<HeartbeatServer>(
       ports_, plan_->port, make_table({plan_->deadline, plan_->first_beat, looks_}));
   for (const std::string& name : names_) server_->expect(name);
+}
+
+void HeartbeatWatch::share(const WorkerGroup& group) {
+  if (server_ == nullptr || !plan_->peers) return;
+  exchange_ = std::make_unique<PeerExchange>(ports_, group, plan_->interval, plan_->deadline);
+  server_->answer_with([this] { return encode_peers(exchange_->lives()); });
+}
+
+WorkerLives HeartbeatWatch::own_lives(const ProcessContext& workers) const {
+  WorkerLives out;
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    out.push_back(workers.status(i) ? WorkerLife::ended : server_->life(names_[i]));
+  }
+  return out;
 }
 
 void HeartbeatWatch::start_again(std::int64_t local_rank) {
@@ -65,8 +79,8 @@ std::unique_ptr<HeartbeatTable> HeartbeatWatch::make_table(HeartbeatTerms terms)
 
 void HeartbeatWatch::tell(std::map<std::string, std::string>& environment,
                           std::int64_t local_rank) const {
-  for (const char* name :
-       {kHeartbeatAddress, kHeartbeatWorker, kHeartbeatInterval, kHeartbeatDeadline}) {
+  for (const char* name : {kHeartbeatAddress, kHeartbeatWorker, kHeartbeatInterval,
+                           kHeartbeatDeadline, kHeartbeatPeers}) {
     environment.erase(name);
   }
   if (server_ == nullptr) return;
@@ -76,6 +90,7 @@ void HeartbeatWatch::tell(std::map<std::string, std::string>& environment,
   environment[kHeartbeatWorker] = names_.at(static_cast<std::size_t>(local_rank));
   environment[kHeartbeatInterval] = milliseconds_text(plan_->interval);
   environment[kHeartbeatDeadline] = milliseconds_text(plan_->deadline);
+  if (plan_->peers) environment[kHeartbeatPeers] = "1";
 }
 
 void HeartbeatWatch::announce(const ProcessContext& workers) const {
@@ -108,6 +123,7 @@ std::vector<std::pair<std::int64_t, sim::Duration>> HeartbeatWatch::look(
   HOOKE_CHECK(plan_.has_value(), "heartbeats are served by a plan");
   forget_ended(workers);
   const std::vector<SilentWorker> silent = server_->look();
+  if (exchange_ != nullptr) exchange_->exchange(own_lives(workers));
   for (std::size_t i = 0; i < names_.size(); ++i) {
     for (const SilentWorker& each : silent) {
       if (each.worker == names_[i]) out.emplace_back(static_cast<std::int64_t>(i), each.silent);

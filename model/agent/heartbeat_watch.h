@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "model/agent/peer_exchange.h"
+#include "model/agent/worker_group.h"
 #include "model/heartbeat/heartbeat_plan.h"
 #include "model/heartbeat/heartbeat_server.h"
 #include "model/worker/process_context.h"
@@ -25,6 +27,9 @@ class HeartbeatWatch {
   /// A new server for a new incarnation of workers, given by their global ranks. std::runtime_error
   /// when it cannot listen.
   void start(const std::vector<std::int64_t>& ranks);
+  /// The group that they belong to: where the plan wants it, a worker that asks is told from now on
+  /// which of them live.
+  void share(const WorkerGroup& group);
   /// One worker is about to be started again alone: from now on its beats count under a new name.
   void start_again(std::int64_t local_rank);
   /// Puts into a worker's environment what heartbeat_client.h reads there, and nothing that an
@@ -37,7 +42,10 @@ class HeartbeatWatch {
   /// Local ranks of those that have fallen silent and have not ended, with their silence.
   virtual std::vector<std::pair<std::int64_t, sim::Duration>> look(const ProcessContext& workers);
   /// Ends the server, if there is one.
-  void stop() { server_ = nullptr; }
+  void stop() {
+    server_ = nullptr;
+    exchange_ = nullptr;
+  }
   [[nodiscard]] virtual HeartbeatPolicy policy() const;
   /// Workers are expected to beat.
   [[nodiscard]] bool listens() const { return server_ != nullptr; }
@@ -51,10 +59,13 @@ class HeartbeatWatch {
  private:
   /// What the names of one start have in common, and those of no other.
   [[nodiscard]] std::string new_incarnation() const;
+  /// By local rank.
+  [[nodiscard]] WorkerLives own_lives(const ProcessContext& workers) const;
 
   sim::Ports& ports_;
   std::optional<HeartbeatPlan> plan_;
   sim::Duration looks_;
+  std::unique_ptr<PeerExchange> exchange_;  ///< null unless peers are told
   std::unique_ptr<HeartbeatServer> server_;
   std::vector<std::string> names_;  ///< by local rank
   std::vector<std::int64_t> ranks_;

@@ -24,7 +24,8 @@ constexpr std::size_t kShownBytes = 80;
 
 std::string encode_beat(const Beat& beat) {
   return R"({"worker": )" + json(beat.worker).dump(-1, ' ', true, json::error_handler_t::replace) +
-         R"(, "beat": )" + std::to_string(beat.count) + (beat.last ? R"(, "last": true})" : "}");
+         R"(, "beat": )" + std::to_string(beat.count) + (beat.last ? R"(, "last": true)" : "") +
+         (beat.asks ? R"(, "peers": true})" : "}");
 }
 
 Beat parse_beat(std::string_view line) {
@@ -52,9 +53,15 @@ Beat parse_beat(std::string_view line) {
   const json& count = member("beat");
   if (!count.is_number_unsigned()) refuse(line, "/beat must be a whole number from 0 on");
   beat.count = count.get<std::uint64_t>();
-  const json& last = member("last");
-  if (!last.is_null() && !last.is_boolean()) refuse(line, "/last must be true or false");
-  beat.last = last.is_boolean() && last.get<bool>();
+  const auto truth = [&](const char* name) {
+    const json& value = member(name);
+    if (!value.is_null() && !value.is_boolean()) {
+      refuse(line, "/" + std::string(name) + " must be true or false");
+    }
+    return value.is_boolean() && value.get<bool>();
+  };
+  beat.last = truth("last");
+  beat.asks = truth("peers");
   return beat;
 }
 

@@ -57,10 +57,12 @@ std::optional<HeartbeatClientOptions> heartbeat_options(
     refuse(kHeartbeatInterval, "whole milliseconds");
   }
   options.interval = std::chrono::milliseconds(*interval);
+  options.asks = value(kHeartbeatPeers) == "1";
   return options;
 }
 
-class HeartbeatClient::Pulse : public std::enable_shared_from_this<Pulse> {
+class HeartbeatClient::Pulse : public std::enable_shared_from_this<Pulse>,
+                               private sim::StreamHandler {
  public:
   Pulse(sim::Ports& ports, HeartbeatClientOptions options)
       : ports_(ports), options_(std::move(options)), awake_(ports.executor) {}
@@ -87,8 +89,28 @@ class HeartbeatClient::Pulse : public std::enable_shared_from_this<Pulse> {
     beating_ = false;
   }
   [[nodiscard]] std::uint64_t sent() const { return sent_; }
+  [[nodiscard]] const std::optional<PeersSeen>& peers() const { return peers_; }
 
  private:
+  /// Answers, where any are asked for.
+  void on_data(sim::Buffer& received) override {
+    unread_ += received.take(received.size()).bytes();
+    std::size_t begin = 0;
+    for (std::size_t end = 0; (end = unread_.find('\n', begin)) != std::string::npos;
+         begin = end + 1) {
+      try {
+        peers_ = PeersSeen{parse_peers(std::string_view(unread_).substr(begin, end - begin)),
+                           ports_.clock.monotonic_now()};
+      } catch (const std::invalid_argument& error) {
+        tell("cannot read", error.what());
+      }
+    }
+    unread_.erase(0, begin);
+    if (unread_.size() >= kPeersBytesMax) has_ended_ = true;
+  }
+  /// The next beat goes over a new connection.
+  void on_end() override { has_ended_ = true; }
+
   void run() {
     while (!over_) {
       if (beating_) beat();
@@ -100,12 +122,16 @@ class HeartbeatClient::Pulse : public std::enable_shared_from_this<Pulse> {
 
   void beat() {
     HOOKE_CHECK(beating_ && !over_, "a client beats between its start and its end");
+    if (has_ended_) stream_ = nullptr;
     if (stream_ == nullptr) {
       auto stream =
           ports_.network.connect(options_.server, ports_.clock.monotonic_now() +
                                                       std::max(options_.interval, kConnectTimeout));
       if (!stream) return cut_off(to_string(stream.failure().fault));
       stream_ = std::move(stream).value();
+      has_ended_ = false;
+      unread_.clear();
+      if (options_.asks) stream_->set_handler(*this);
       if (std::exchange(cut_off_, false)) tell("connected");
       if (!beating_) return;  // silenced while it connected
     }
@@ -115,8 +141,8 @@ class HeartbeatClient::Pulse : public std::enable_shared_from_this<Pulse> {
   void write(bool last) {
     HOOKE_CHECK(stream_ != nullptr, "a beat goes over a connection");
     HOOKE_CHECK(count_ < std::numeric_limits<std::uint64_t>::max(), "beats are counted upward");
-    const auto written =
-        stream_->write(sim::Buffer(encode_beat({options_.worker, ++count_, last}) + "\n"));
+    const auto written = stream_->write(
+        sim::Buffer(encode_beat({options_.worker, ++count_, last, options_.asks && !last}) + "\n"));
     if (written) {
       ++sent_;
     } else {
@@ -135,7 +161,10 @@ class HeartbeatClient::Pulse : public std::enable_shared_from_this<Pulse> {
   sim::Ports& ports_;
   HeartbeatClientOptions options_;
   sim::WaitQueue awake_;
-  std::unique_ptr<sim::Stream> stream_;
+  std::optional<PeersSeen> peers_;
+  std::string unread_;                   ///< of an answer
+  bool has_ended_ = false;               ///< the agent has closed the connection
+  std::unique_ptr<sim::Stream> stream_;  ///< before what it calls, in the order of ends
   std::uint64_t count_ = 0;
   std::uint64_t sent_ = 0;
   bool has_fiber_ = false;
@@ -166,6 +195,9 @@ void HeartbeatClient::stop() {
 }
 std::uint64_t HeartbeatClient::sent() const {
   return pulse_->sent();
+}
+std::optional<PeersSeen> HeartbeatClient::peers() const {
+  return pulse_->peers();
 }
 
 }  // namespace hooke::model

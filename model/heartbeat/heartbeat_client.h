@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "model/heartbeat/peers.h"
 #include "sim/port/ports.h"
 
 namespace hooke::model {
@@ -18,11 +19,20 @@ inline constexpr const char* kHeartbeatWorker = "HOOKE_HEARTBEAT_WORKER";
 /// How often to beat, and the silence after which the worker counts as lost; whole milliseconds.
 inline constexpr const char* kHeartbeatInterval = "HOOKE_HEARTBEAT_INTERVAL_MS";
 inline constexpr const char* kHeartbeatDeadline = "HOOKE_HEARTBEAT_DEADLINE_MS";
+/// "1" where the agent tells a worker that asks which others of its group live.
+inline constexpr const char* kHeartbeatPeers = "HOOKE_HEARTBEAT_PEERS";
+
+/// What a worker was told last, and when by its own clock.
+struct PeersSeen {
+  WorkerLives lives;  ///< by global rank
+  sim::MonotonicTime at;
+};
 
 struct HeartbeatClientOptions {
   sim::Endpoint server;
   std::string worker;
   sim::Duration interval = std::chrono::seconds(1);
+  bool asks = false;  ///< which others live, with each beat
 };
 
 /// What the environment says; nullopt where no agent waits for beats. std::invalid_argument naming
@@ -48,6 +58,9 @@ class HeartbeatClient {
   void stop();
   /// Beats that have been handed to a connection.
   [[nodiscard]] std::uint64_t sent() const;
+  /// What the agent has said of the workers of the group; nullopt before its first answer. It is
+  /// not withdrawn when the agent falls silent: `at` tells how old it is.
+  [[nodiscard]] std::optional<PeersSeen> peers() const;
 
  private:
   class Pulse;

@@ -41,6 +41,8 @@ struct HeartbeatPlan {
   std::optional<sim::Duration> first_beat;            ///< see HeartbeatTerms
   HeartbeatPolicy policy = HeartbeatPolicy::mark;
   sim::PortNumber port{};  ///< of the agent; 0: any
+  /// The workers are told which others of their group live (peers.h).
+  bool peers = false;
   /// HOST:PORT that the workers are told instead of the agent's own, for workers that reach it
   /// another way (a container, a proxy); empty: localhost and the port.
   std::string address;

@@ -25,7 +25,7 @@ class HeartbeatServer::Connection final : public sim::StreamHandler {
       for (std::size_t end = 0; (end = unread_.find('\n', begin)) != std::string::npos;
            begin = end + 1) {
         if (end - begin >= kBeatBytesMax) throw std::invalid_argument("a line that is too long");
-        server_.take(std::string_view(unread_).substr(begin, end - begin));
+        send(server_.take(std::string_view(unread_).substr(begin, end - begin)));
       }
       unread_.erase(0, begin);
       if (unread_.size() >= kBeatBytesMax) throw std::invalid_argument("a line without an end");
@@ -38,6 +38,13 @@ class HeartbeatServer::Connection final : public sim::StreamHandler {
   void on_end() override { server_.connections_.erase(number_); }
 
  private:
+  /// A worker that does not read what it asks for is told nothing further.
+  void send(std::string line) {
+    if (line.empty() || stream_->backed_up()) return;
+    line += '\n';
+    static_cast<void>(stream_->write(sim::Buffer(std::move(line))));  // its end is heard of else
+  }
+
   HeartbeatServer& server_;
   std::uint64_t number_;
   std::unique_ptr<sim::Stream> stream_;
@@ -69,14 +76,14 @@ void HeartbeatServer::on_accept(std::unique_ptr<sim::Stream> stream) {
   connections_[number] = std::make_unique<Connection>(*this, number, std::move(stream));
 }
 
-void HeartbeatServer::take(std::string_view line) {
+std::string HeartbeatServer::take(std::string_view line) {
   const Beat beat = parse_beat(line);
   const sim::MonotonicTime now = ports_.clock.monotonic_now();
   const auto heard = table_->heard(beat.worker);
   switch (table_->take(beat, now)) {
     case HeartbeatTable::Reception::unknown:
       throw std::invalid_argument("no agent expects the worker \"" + beat.worker + "\"");
-    case HeartbeatTable::Reception::old: return;
+    case HeartbeatTable::Reception::old: return "";
     case HeartbeatTable::Reception::returned:
       HOOKE_CHECK(heard && *heard <= now, "a worker that returns was heard before");
       ports_.trace.emit(events::heartbeat_returned, {beat.worker, now - *heard});
@@ -84,6 +91,7 @@ void HeartbeatServer::take(std::string_view line) {
     case HeartbeatTable::Reception::counted:
       ports_.trace.emit(events::heartbeat_received, {beat.worker, beat.count, beat.last});
   }
+  return beat.asks && answer_ ? answer_() : "";
 }
 
 std::vector<SilentWorker> HeartbeatServer::look() {

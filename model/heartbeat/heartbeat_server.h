@@ -3,6 +3,7 @@
 // silent: of a dead process, of one that hangs, or of a link that carries nothing any more. It is
 // the lighter alternative to timers: it tells, and never ends a worker.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -34,17 +35,24 @@ class HeartbeatServer final : public sim::AcceptHandler {
   /// An agent that uses the server calls this as often as its terms say.
   std::vector<SilentWorker> look();
 
+  /// How a worker is as of the latest look.
+  [[nodiscard]] WorkerLife life(const std::string& worker) const { return table_->life(worker); }
+  /// From now on a worker that asks for its peers is sent this line. Called on the event loop.
+  void answer_with(std::function<std::string()> line) { answer_ = std::move(line); }
+
   void on_accept(std::unique_ptr<sim::Stream> stream) override;
 
  private:
   class Connection;
-  void take(std::string_view line);
+  /// What the connection is to be sent; empty: nothing.
+  std::string take(std::string_view line);
 
   sim::Ports& ports_;
   std::unique_ptr<HeartbeatTable> table_;
   std::unique_ptr<sim::Listener> listener_;
   std::map<std::uint64_t, std::unique_ptr<Connection>> connections_;
   std::uint64_t next_connection_ = 1;
+  std::function<std::string()> answer_;
 };
 
 }  // namespace hooke::model

@@ -54,4 +54,12 @@ std::optional<sim::MonotonicTime> HeartbeatTable::heard(const std::string& worke
   return found == workers_.end() ? std::nullopt : std::optional(found->second.heard);
 }
 
+WorkerLife HeartbeatTable::life(const std::string& worker) const {
+  const auto found = workers_.find(worker);
+  if (found == workers_.end()) return WorkerLife::unknown;
+  if (found->second.ended) return WorkerLife::ended;
+  if (found->second.lost) return WorkerLife::silent;
+  return found->second.count ? WorkerLife::alive : WorkerLife::unknown;
+}
+
 }  // namespace hooke::model

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/heartbeat/beat.h"
+#include "model/heartbeat/peers.h"
 #include "sim/port/time.h"
 
 namespace hooke::model {
@@ -56,6 +57,8 @@ class HeartbeatTable {
   [[nodiscard]] std::vector<SilentWorker> lost(sim::MonotonicTime now) const;
   /// Since when nothing has come from a worker; nullopt when no agent expects it.
   [[nodiscard]] std::optional<sim::MonotonicTime> heard(const std::string& worker) const;
+  /// How a worker is as of the latest look; unknown when no agent expects it.
+  [[nodiscard]] WorkerLife life(const std::string& worker) const;
 
  protected:
   struct Worker {

@@ -9,6 +9,7 @@
 #include "model/observe/shutdown_events.h"
 #include "model/observe/timer_events.h"
 #include "model/observe/trace_events.h"
+#include "model/observe/view_events.h"
 #include "model/observe/worker_store_events.h"
 
 namespace hooke::model {
@@ -48,6 +49,7 @@ constexpr std::array kAll{
     &events::shutdown_settings,    &events::shutdown_waiting,
     &events::shutdown_waited,      &events::worker_start_failed,
     &events::work_measured,
+    &events::worker_peer_seen,     &events::worker_job_seen,
 };
 
 }  // namespace

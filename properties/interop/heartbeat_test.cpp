@@ -6,6 +6,8 @@
 namespace hooke::interop {
 namespace {
 
+namespace fs = std::filesystem;
+
 using testing::HasSubstr;
 
 /// An agent over a rendezvous of its own whose workers beat every 200 ms, with a deadline of 2 s.
@@ -89,6 +91,52 @@ TEST(Heartbeats, a_silent_script_is_only_marked_where_that_is_the_policy) {
     EXPECT_EQ(job.starts(), 2U);
     EXPECT_EQ(job.told("heartbeat.lost"), 2U);
     EXPECT_EQ(job.told("worker.signalled"), 0U);
+  });
+}
+
+/// The latest view of the worker of this rank; null before its first.
+json view_of(const fs::path& directory, int rank) {
+  std::ifstream file(directory / ("seen." + std::to_string(rank)));
+  json view;
+  for (std::string line; std::getline(file, line);) {
+    if (json read = json::parse(line, nullptr, false); read.is_object()) view = std::move(read);
+  }
+  return view;
+}
+
+TEST(Heartbeats, a_script_sees_which_workers_of_hookes_agents_live_beside_torchruns) {
+  if (torch_python().empty()) GTEST_SKIP() << "HOOKE_TORCH_PYTHON names no interpreter";
+  run([](Ports& ports, const fs::path& directory) {
+    const std::string port = std::to_string(free_port());
+    std::map<std::string, std::unique_ptr<Child>> agents;
+    const auto start = [&](const std::string& name, const std::string& node_rank,
+                           std::vector<std::string> argv, std::vector<std::string> own) {
+      argv.insert(argv.end(),
+                  {"--nnodes=3", "--nproc-per-node=1", "--rdzv-backend=static", "--rdzv-id=job",
+                   "--node-rank=" + node_rank, "--master-addr=localhost", "--master-port=" + port});
+      argv.insert(argv.end(), own.begin(), own.end());
+      argv.insert(argv.end(), {script("heartbeat_peers.py").string(), directory.string(), "1"});
+      agents[name] = std::make_unique<Child>(
+          ports, directory, name, argv,
+          std::map<std::string, std::string>{{"PYTHON_EXEC", torch_python()}});
+    };
+    const std::vector<std::string> beats{"--heartbeat-deadline=4", "--heartbeat-interval=0.3",
+                                         "--heartbeat-peers"};
+    start("a", "0", {hooke_program(), "agent"}, beats);
+    start("b", "1", {hooke_program(), "agent"}, beats);
+    start("c", "2", {torch_python(), "-m", "torch.distributed.run"}, {});
+    const auto becomes = [&](const json& wanted) {
+      return eventually(ports, 120s, [&] { return view_of(directory, 0) == wanted; });
+    };
+    EXPECT_TRUE(becomes(
+        {{"alive", {0, 1}}, {"silent", json::array()}, {"ended", json::array()}, {"unknown", {2}}}))
+        << view_of(directory, 0) << agents["a"]->output() << agents["c"]->output();
+    std::ofstream(directory / "hush") << "";
+    EXPECT_TRUE(
+        becomes({{"alive", {0}}, {"silent", {1}}, {"ended", json::array()}, {"unknown", {2}}}))
+        << view_of(directory, 0);
+    std::ofstream(directory / "enough") << "";
+    for (const auto& [name, agent] : agents) EXPECT_EQ(agent->end(120s), 0) << agent->output();
   });
 }
 

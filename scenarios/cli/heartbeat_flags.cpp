@@ -31,7 +31,9 @@ void add_heartbeats(CLI::App& command, HeartbeatFlags& flags) {
             ->capture_default_str(),
         command.add_option("--heartbeat-address", flags.address,
                            "HOST:PORT that workers are told, where they do not reach the agent as "
-                           "localhost")}) {
+                           "localhost"),
+        command.add_flag("--heartbeat-peers", flags.peers,
+                         "Tell workers that ask which others of their group live")}) {
     option->needs(deadline);
   }
 }
@@ -46,6 +48,7 @@ std::optional<model::HeartbeatPlan> heartbeat_plan(const HeartbeatFlags& flags) 
   }
   if (flags.first_beat) plan.first_beat = span_of(*flags.first_beat);
   plan.policy = *model::heartbeat_policy_from(flags.policy);
+  plan.peers = flags.peers;
   plan.port = sim::PortNumber{flags.port};
   plan.address = flags.address;
   if (!plan.address.empty()) {

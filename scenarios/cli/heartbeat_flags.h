@@ -18,6 +18,7 @@ struct HeartbeatFlags {
   std::string policy = "mark";
   std::uint16_t port = 0;
   std::string address;
+  bool peers = false;
 };
 
 /// `flags` outlive the command.

@@ -69,7 +69,7 @@ RendezvousPlan rendezvous(const Place& place, const model::Plugins& plugins) {
 }
 
 model::HeartbeatPlan heartbeats(const Place& place) {
-  place.object({"interval", "deadline", "first_beat", "policy"});
+  place.object({"interval", "deadline", "first_beat", "policy", "peers"});
   model::HeartbeatPlan plan;
   const auto span = [&](const char* key) {
     const Duration given = place.at(key).duration();
@@ -91,6 +91,7 @@ model::HeartbeatPlan heartbeats(const Place& place) {
     }
     plan.policy = *policy;
   }
+  if (place.has("peers")) plan.peers = place.at("peers").truth();
   return plan;
 }
 

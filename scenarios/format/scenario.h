@@ -107,9 +107,11 @@ struct WorkerStep {
     await,    ///< wait for the signal `text` there, for as long as for a lost peer
     start_timer,  ///< the work `text` begins, or begins anew: it has the limit of the agent's timers
     stop_timer,   ///< it is done, and how long it took is told
-    serve,    ///< a store of its own at port `count`, for as long as the worker lives
-    child,    ///< start a process that holds port `count` and outlives the worker
-    error,    ///< write `text` into the error file, then end with exit code 1
+    serve,        ///< a store of its own at port `count`, for as long as the worker lives
+    child,        ///< start a process that holds port `count` and outlives the worker
+    error,        ///< write `text` into the error file, then end with exit code 1
+    sees,         ///< wait until the agent says that the worker of rank `count` is `text`, as long
+    job,          ///< look at the job until its state is `text`, with `count` workers, as long
   };
   Kind kind{};
   Duration span{};

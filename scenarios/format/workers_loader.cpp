@@ -58,6 +58,17 @@ void read_acquire(const Place& entry, const Place& value, WorkerStep& step) {
   step.code = static_cast<int>(sim::Signal::kill);
 }
 
+void read_sees(const Place& entry, const Place& value, WorkerStep& step) {
+  read_word(value, "what a worker is", {"alive", "silent", "ended", "unknown"}, step);
+  step.count = entry.at("rank").integer(0, kRepeatsMax);
+}
+
+void read_job(const Place& entry, const Place& value, WorkerStep& step) {
+  read_word(value, "the status of a job",
+            {"unknown", "no state", "gathering", "last call", "complete", "closed"}, step);
+  step.count = entry.at("world_size").integer(0, kRepeatsMax);
+}
+
 struct StepKey {
   const char* name;
   ReadStep read;
@@ -92,8 +103,10 @@ constexpr std::array kStepKeys{
     StepKey{"stop_timer", read_name},
     StepKey{"serve", read_port},
     StepKey{"child", read_port},
-    StepKey{"error", read_name}};
-static_assert(kStepKeys.size() == static_cast<std::size_t>(WorkerStep::Kind::error) + 1);
+    StepKey{"error", read_name},
+    StepKey{"sees", read_sees},
+    StepKey{"job", read_job}};
+static_assert(kStepKeys.size() == static_cast<std::size_t>(WorkerStep::Kind::job) + 1);
 
 std::vector<std::string> step_names() {
   std::vector<std::string> names;
@@ -112,6 +125,10 @@ void load_step_options(const Place& place, WorkerStep& step) {
     if (place.has(key) && step.kind != WorkerStep::Kind::acquire)
       place.at(key).refuse_value("nothing but for an acquire");
   }
+  if (place.has("rank") && step.kind != WorkerStep::Kind::sees)
+    place.at("rank").refuse_value("no rank but of a worker that is seen");
+  if (place.has("world_size") && step.kind != WorkerStep::Kind::job)
+    place.at("world_size").refuse_value("no number of workers but of a job that is looked at");
   if (place.has("by")) {
     const auto signal = signal_named(place.at("by").text());
     if (!signal) place.at("by").refuse_value("a signal such as \"SIGTERM\"");
@@ -121,7 +138,7 @@ void load_step_options(const Place& place, WorkerStep& step) {
 
 WorkerStep load_step(const Place& place) {
   std::vector<std::string> keys = step_names();
-  keys.insert(keys.end(), {"work", "after", "by"});
+  keys.insert(keys.end(), {"work", "after", "by", "rank", "world_size"});
   place.object(keys);
   WorkerStep step;
   int found = 0;

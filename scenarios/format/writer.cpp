@@ -28,6 +28,7 @@ ordered_json heartbeats_json(const model::HeartbeatPlan& plan) {
   put(out, "deadline", plan.deadline, usual.deadline);
   if (plan.first_beat) out["first_beat"] = duration_text(*plan.first_beat);
   if (plan.policy != usual.policy) out["policy"] = std::string(to_string(plan.policy));
+  put(out, "peers", plan.peers, usual.peers);
   return out;
 }
 
@@ -164,6 +165,12 @@ ordered_json program_json(const WorkerProgram& program) {
       case WorkerStep::Kind::serve: out.push_back({{"serve", step.count}}); break;
       case WorkerStep::Kind::child: out.push_back({{"child", step.count}}); break;
       case WorkerStep::Kind::error: out.push_back({{"error", step.text}}); break;
+      case WorkerStep::Kind::sees:
+        out.push_back({{"sees", step.text}, {"rank", step.count}});
+        break;
+      case WorkerStep::Kind::job:
+        out.push_back({{"job", step.text}, {"world_size", step.count}});
+        break;
     }
   }
   return out;

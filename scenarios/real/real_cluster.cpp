@@ -225,6 +225,7 @@ std::vector<std::string> RealCluster::heartbeat_flags(sim::NodeId node) const {
   if (plan->first_beat) {
     out.push_back("--heartbeat-first-beat=" + decimal_seconds(*plan->first_beat));
   }
+  if (plan->peers) out.emplace_back("--heartbeat-peers");
   return out;
 }
 

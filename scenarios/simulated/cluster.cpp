@@ -328,6 +328,10 @@ WorkerConditions Cluster::conditions(sim::Ports& ports, sim::NodeId node, std::i
   conditions.newest_round = [this](const std::string& run_id) {
     return roster_.newest_round(run_id);
   };
+  const model::LaunchConfig config = launch_config(node, "");
+  conditions.job.backend = config.rdzv_backend;
+  conditions.job.endpoint = config.rdzv_endpoint;
+  conditions.job.config = config.rdzv_configs;
   return conditions;
 }
 

@@ -14,8 +14,9 @@ using world::FaultKind;
 
 /// A wait for others ends at the latest when the worker gives them up, if it ever does.
 bool may_wait_for_ever(const WorkersPlan& plan, const WorkerStep& step) {
-  return step.kind == WorkerStep::Kind::hang ||
-         (step.kind == WorkerStep::Kind::await && !plan.peer_abort);
+  const bool waits = step.kind == WorkerStep::Kind::await || step.kind == WorkerStep::Kind::sees ||
+                     step.kind == WorkerStep::Kind::job;
+  return step.kind == WorkerStep::Kind::hang || (waits && !plan.peer_abort);
 }
 
 Duration time_of(const WorkersPlan& plan, const WorkerStep& step) {
@@ -23,7 +24,9 @@ Duration time_of(const WorkersPlan& plan, const WorkerStep& step) {
     case WorkerStep::Kind::run:
     case WorkerStep::Kind::hold_timer: return step.span;
     case WorkerStep::Kind::collective: return step.span * step.count;
-    case WorkerStep::Kind::await: return plan.peer_abort.value_or(Duration::zero());
+    case WorkerStep::Kind::await:
+    case WorkerStep::Kind::sees:
+    case WorkerStep::Kind::job: return plan.peer_abort.value_or(Duration::zero());
     default: return {};
   }
 }

@@ -20,15 +20,12 @@ namespace {
 
 namespace ev = model::events;
 
-/// Waits "for ever" end here: beyond any run, and still a number every clock can add.
-constexpr Duration kForEver = std::chrono::hours(24 * 365);
 /// Pause between two looks at a peer that has not published its new address yet.
 constexpr Duration kReadAgain = 1s;
 /// How often a store's host looks whether the others have left.
 constexpr Duration kLook = 100ms;
 /// What a worker holds, by name; its timers besides.
 constexpr const char* kGroup = "process group";
-constexpr const char* kBeats = "heartbeats";
 
 }  // namespace
 
@@ -80,8 +77,7 @@ int WorkerRun::steps() {
 /// first to finish.
 void WorkerRun::linger() {
   if (!group_.serves() || last_meeting_.empty()) return;
-  const sim::MonotonicTime give_up =
-      ports_.clock.monotonic_now() + conditions_.peer_abort.value_or(kForEver);
+  const sim::MonotonicTime give_up = ports_.clock.monotonic_now() + patience();
   try {
     while (group_.store()->add(last_meeting_ + "/seen", 0) < world_size_ - 1 &&
            ports_.clock.monotonic_now() < give_up) {
@@ -127,8 +123,15 @@ std::optional<int> WorkerRun::step(const WorkerStep& step) {
     case WorkerStep::Kind::serve:
     case WorkerStep::Kind::child: return take_port(step) ? std::nullopt : std::optional<int>(1);
     case WorkerStep::Kind::error: model::record_error(ports_, step.text); return 1;
+    case WorkerStep::Kind::sees: return sees(step) ? std::nullopt : std::optional<int>(1);
+    case WorkerStep::Kind::job: return looks_at_job(step) ? std::nullopt : std::optional<int>(1);
   }
   sim::check_failed("step.kind", __FILE__, __LINE__, "every kind of step is handled");
+}
+
+/// Waits "for ever" end here: beyond any run, and still a number every clock can add.
+Duration WorkerRun::patience() const {
+  return conditions_.peer_abort.value_or(std::chrono::hours(24 * 365));
 }
 
 void WorkerRun::sleep(Duration span) {
@@ -210,8 +213,7 @@ bool WorkerRun::find_peers() {
                                      (rank_ + 1) % world_size_};
   std::vector<std::string> keys;
   for (const std::int64_t rank : peers) keys.push_back(place + std::to_string(rank));
-  const sim::MonotonicTime give_up =
-      ports_.clock.monotonic_now() + conditions_.peer_abort.value_or(kForEver);
+  const sim::MonotonicTime give_up = ports_.clock.monotonic_now() + patience();
   std::vector<bool> reported(keys.size(), false);
   for (;;) {
     group_.store()->wait(keys, std::max<Duration>(give_up - ports_.clock.monotonic_now(), 1ms));
@@ -257,7 +259,7 @@ bool WorkerRun::meet(const std::string& key) {
   } else {
     try {
       const std::string met = come < world_size_ ? "/all" : "/again";
-      store->wait({key + met}, conditions_.peer_abort.value_or(kForEver));
+      store->wait({key + met}, patience());
       complete = true;
     } catch (const model::StoreTimeoutError&) {
       complete = false;
@@ -265,23 +267,6 @@ bool WorkerRun::meet(const std::string& key) {
   }
   if (peers_serve_ && !group_.serves()) static_cast<void>(store->add(key + "/seen", 1));
   return complete;
-}
-
-bool WorkerRun::beat(const std::string& what) {
-  if (heartbeat_ == nullptr) {
-    try {
-      const auto options = model::heartbeat_options(ports_.processes.environment());
-      if (!options) return true;
-      heartbeat_ = std::make_unique<model::HeartbeatClient>(ports_, *options);
-      holdings_.hold(kBeats, [this] { heartbeat_->stop(); });
-    } catch (const std::invalid_argument&) {
-      return false;
-    }
-  }
-  if (what == "start") heartbeat_->start();
-  if (what == "pause") heartbeat_->pause();
-  if (what == "stop") heartbeat_->stop();
-  return true;
 }
 
 bool WorkerRun::destroy(const std::string& what) {
@@ -314,7 +299,7 @@ bool WorkerRun::use_signal_file(const WorkerStep& step) {
       signals_->raise(step.text);
       return true;
     }
-    const Duration timeout = conditions_.peer_abort.value_or(kForEver);
+    const Duration timeout = patience();
     return signals_->wait(step.text, ports_.clock.monotonic_now() + timeout).has_value();
   } catch (const model::EscapedPythonError&) {
     return false;

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "model/heartbeat/heartbeat_client.h"
+#include "model/rendezvous/core/handler.h"
 #include "model/store/store.h"
 #include "model/store/tcp_store.h"
 #include "model/timer/group_timer.h"
@@ -54,6 +55,8 @@ struct WorkerConditions {
   /// The latest round of this job that an agent has joined, of which the harness knows, too; null or
   /// nullopt: not known.
   std::function<std::optional<std::int64_t>(const std::string& run_id)> newest_round;
+  /// Where the job's rendezvous is, for a worker that looks at its job; its run id is the worker's.
+  model::RendezvousParameters job = {};
 };
 
 /// What the worker `local_rank` of `node` runs when it has been started `incarnation` times before.
@@ -98,6 +101,11 @@ class WorkerRun {
   bool measure(const WorkerStep& step);
   /// A step on heartbeats; false when the environment means nothing.
   bool beat(const std::string& what);
+  /// Waits until the agent has said that a peer is as `step` has it; false when that takes longer
+  /// than a lost peer is waited for.
+  bool sees(const WorkerStep& step);
+  /// Looks at the job until it is as `step` has it; false likewise.
+  bool looks_at_job(const WorkerStep& step);
   /// True when all ranks have come to `key`; false when a peer stays away for longer than
   /// peer_abort. A worker that comes when all have met is alone: the others do not wait any more.
   bool meet(const std::string& key);
@@ -109,6 +117,8 @@ class WorkerRun {
   bool take_port(const WorkerStep& step);
   void await_stop();
   void sleep(Duration span);
+  /// For how long a lost peer is waited for.
+  [[nodiscard]] Duration patience() const;
   [[nodiscard]] std::string variable(const std::string& name) const;
 
   sim::Ports& ports_;

@@ -119,6 +119,7 @@ class Draw {
       if (coin()) heartbeats.deadline = 1ms + span();
       heartbeats.deadline += heartbeats.interval;
       if (coin()) heartbeats.first_beat = 1ms + span();
+      heartbeats.peers = coin();
       heartbeats.policy =
           *rc::gen::element(model::HeartbeatPolicy::mark, model::HeartbeatPolicy::restart,
                             model::HeartbeatPolicy::stop);
@@ -129,7 +130,7 @@ class Draw {
     WorkerProgram out;
     for (int i = number(0, 3); i > 0; --i) {
       WorkerStep step;
-      step.kind = static_cast<WorkerStep::Kind>(number(0, 18));
+      step.kind = static_cast<WorkerStep::Kind>(number(0, 20));
       if (step.kind == WorkerStep::Kind::run) step.span = span();
       if (step.kind == WorkerStep::Kind::hold_timer) step.span = span();
       if (step.kind == WorkerStep::Kind::release) step.text = text();
@@ -148,6 +149,14 @@ class Draw {
       }
       if (step.kind == WorkerStep::Kind::beat) {
         step.text = *rc::gen::element<std::string>("start", "pause", "stop");
+      }
+      if (step.kind == WorkerStep::Kind::sees) {
+        step.text = *rc::gen::element<std::string>("alive", "silent", "ended", "unknown");
+        step.count = number(0, 9);
+      }
+      if (step.kind == WorkerStep::Kind::job) {
+        step.text = *rc::gen::element<std::string>("gathering", "no state", "closed");
+        step.count = number(0, 9);
       }
       if (step.kind == WorkerStep::Kind::scribble) step.text = text();
       if (step.kind == WorkerStep::Kind::acquire) {

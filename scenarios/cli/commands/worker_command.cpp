@@ -117,6 +117,8 @@ int run_worker() {
                       variable("MASTER_ADDR") + ":" + variable("MASTER_PORT")});
     obey(ports, cluster);
     scenario::WorkerConditions conditions;
+    conditions.job.backend = "c10d";
+    conditions.job.endpoint = variable(scenario::kStoreVariable);
     conditions.program = scenario::program_of(plan.workers, node, local_rank, incarnation);
     conditions.peer_abort = plan.workers.peer_abort;
     conditions.variant = variant;

@@ -29,7 +29,7 @@ std::function<int(Ports&)> beats_for_at_first(Duration span) {
 
 struct HeartbeatJob : TestJob {
   explicit HeartbeatJob(HeartbeatPolicy policy) {
-    (*this)[0].config.heartbeats = HeartbeatPlan{1s, 4s, std::nullopt, policy, {}, ""};
+    (*this)[0].config.heartbeats = HeartbeatPlan{1s, 4s, std::nullopt, policy, {}, false, ""};
     (*this)[0].config.max_restarts = 1;
   }
 };

@@ -230,7 +230,7 @@ TEST(RestartPolicy, a_worker_that_is_started_again_alone_is_watched_anew) {
   TestJob job;
   job[0].config.max_restarts = 2;
   job[0].config.nproc_per_node = 2;
-  job[0].config.heartbeats = HeartbeatPlan{1s, 5s, 3s, HeartbeatPolicy::stop, {}, ""};
+  job[0].config.heartbeats = HeartbeatPlan{1s, 5s, 3s, HeartbeatPolicy::stop, {}, false, ""};
   job[0].config.restart_policy = PluginChoice::parse("failed-only:rejoin=yes");
   job.worker = [](Ports& ports) {
     HeartbeatClient client(ports, *heartbeat_options(ports.processes.environment()));

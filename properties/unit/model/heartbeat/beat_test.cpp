@@ -14,6 +14,7 @@ using testing::HasSubstr;
 TEST(Beat, is_one_line_that_any_program_can_write) {
   EXPECT_EQ(encode_beat({"0-12", 7, false}), R"({"worker": "0-12", "beat": 7})");
   EXPECT_EQ(encode_beat({"é", 8, true}), R"({"worker": "\u00e9", "beat": 8, "last": true})");
+  EXPECT_EQ(encode_beat({"w", 9, false, true}), R"({"worker": "w", "beat": 9, "peers": true})");
   EXPECT_EQ(parse_beat(R"( {"beat":3,"worker":"w","last":false,"more":[1]} )"), (Beat{"w", 3}));
 }
 
@@ -36,13 +37,14 @@ TEST(Beat, what_is_wrong_is_named) {
   EXPECT_THAT(refusal(R"({"worker": "w", "beat": -1})"), HasSubstr("/beat"));
   EXPECT_THAT(refusal(R"({"worker": "w", "beat": 1.5})"), HasSubstr("/beat"));
   EXPECT_THAT(refusal(R"({"worker": "w", "beat": 1, "last": 1})"), HasSubstr("/last"));
+  EXPECT_THAT(refusal(R"({"worker": "w", "beat": 1, "peers": 1})"), HasSubstr("/peers"));
   EXPECT_THAT(refusal(R"({"worker": "w", "beat": 1e999})"), HasSubstr("a number is too large"));
 }
 
-RC_GTEST_PROP(Beat, comes_back_as_it_was_written, (std::uint64_t count, bool last)) {
+RC_GTEST_PROP(Beat, comes_back_as_it_was_written, (std::uint64_t count, bool last, bool asks)) {
   const std::string worker =
       "w" + *rc::gen::resize(200, rc::gen::container<std::string>(rc::gen::inRange<char>(1, 127)));
-  const Beat beat{worker, count, last};
+  const Beat beat{worker, count, last, asks};
   RC_ASSERT(parse_beat(encode_beat(beat)) == beat);
 }
 

@@ -93,6 +93,56 @@ TEST_F(Heartbeat, a_worker_that_falls_silent_is_lost_and_comes_back) {
   EXPECT_THAT(changes(), ElementsAre("beats", "silent", "beats"));
 }
 
+TEST_F(Heartbeat, a_worker_that_asks_is_told_which_others_live) {
+  world_.start(server_, "server", [&](Ports& ports) {
+    HeartbeatServer server(ports, kPort, {3s, std::nullopt});
+    WorkerLives lives{WorkerLife::alive, WorkerLife::unknown};
+    server.answer_with([&] { return encode_peers(lives); });
+    server.expect("asks");
+    server.expect("beats");
+    sleep(ports, 5s);
+    lives[1] = WorkerLife::alive;
+    sleep(ports, 1min);
+    return 0;
+  });
+  std::vector<WorkerLives> seen;
+  world_.start(worker_, "asks", [&](Ports& ports) {
+    HeartbeatClient client(ports, {{"server", kPort}, "asks", 1s, true});
+    client.start();
+    EXPECT_FALSE(client.peers());
+    for (int i = 0; i < 2; ++i) {
+      sleep(ports, 4s);
+      seen.push_back(client.peers().value_or(PeersSeen{}).lives);
+    }
+    client.stop();
+    return 0;
+  });
+  bool told = false;
+  work("beats", [&](Ports& ports, HeartbeatClient& client) {
+    sleep(ports, 8s);
+    told = client.peers().has_value();
+  });
+  world_.run_for(30s);
+  EXPECT_THAT(seen, ElementsAre(WorkerLives{WorkerLife::alive, WorkerLife::unknown},
+                                WorkerLives{WorkerLife::alive, WorkerLife::alive}));
+  EXPECT_FALSE(told) << "it has not asked";
+}
+
+TEST_F(Heartbeat, a_worker_that_asks_an_agent_that_does_not_answer_beats_on) {
+  serve({"w"});
+  world_.start(worker_, "w", [&](Ports& ports) {
+    HeartbeatClient client(ports, {{"server", kPort}, "w", 1s, true});
+    client.start();
+    sleep(ports, 20s);
+    EXPECT_FALSE(client.peers());
+    client.stop();
+    return 0;
+  });
+  world_.run_for(1min);
+  EXPECT_THAT(lost_, ElementsAre());
+  EXPECT_EQ(world_.events.count("heartbeat.received"), 21U);
+}
+
 TEST_F(Heartbeat, a_killed_worker_is_lost) {
   serve({"w", "v"});
   const Pid victim = work("w", [](Ports& ports, HeartbeatClient&) { sleep(ports, 1min); });
