@@ -71,7 +71,7 @@ TEST(JobRecord, follows_a_job_and_gives_nothing_stale_after_its_end) {
       continue;
     }
     for (const model::JobNode& node : each.participants) {
-      EXPECT_EQ(each.rank_of(node.node), node.rank);
+      EXPECT_EQ(each.rank_of(node.node.value()), node.rank);
       EXPECT_LT(node.heartbeat_age, std::optional<Duration>(15s)) << "it would count as dead";
     }
   }
@@ -80,7 +80,7 @@ TEST(JobRecord, follows_a_job_and_gives_nothing_stale_after_its_end) {
   ASSERT_NE(last, records.rend());
   EXPECT_EQ(last->world_size, 6);
   ASSERT_TRUE(last->master.has_value());
-  EXPECT_TRUE(last->master->master_addr.starts_with(last->participants[0].node.addr));
+  EXPECT_TRUE(last->master->master_addr.starts_with(last->participants[0].node.value().addr));
 }
 
 TEST(JobRecord, of_a_restarted_job_tells_the_new_round) {
