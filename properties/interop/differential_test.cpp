@@ -43,6 +43,20 @@ TEST(Differential, hookes_agents_and_pytorchs_ask_and_decide_alike) {
   }
 }
 
+/// As hooke's agents of that release, which is what "torch-2.x" stands for then.
+TEST(Differential, agents_of_1_13_ask_and_decide_as_hookes_of_1_13) {
+  const std::string python = torch_python(model::Variant::torch_1_13);
+  if (python.empty()) GTEST_SKIP() << "PyTorch 1.13 is not available here";
+  const auto torch = scenario::start_torch(python);
+  for (const char* const name :
+       {"worlds/late-joiner", "worlds/worker-killed", "worlds/four-workers-meet"}) {
+    const scenario::Differential played = both(library(name), *torch);
+    EXPECT_EQ(shown(played), "") << name;
+    EXPECT_GT(played.comparison.requests, 30U) << name;
+    EXPECT_GT(played.comparison.decisions, 5U) << name;
+  }
+}
+
 /// The smallest of mistakes: a number in PyTorch's rendezvous.
 TEST(Differential, finds_a_cache_of_the_state_that_is_kept_for_two_seconds) {
   HOOKE_NEEDS_TORCH();

@@ -157,8 +157,10 @@ void AgentWatch::tell_joined() {
   group_.rank = joined.rank;
   group_.size = joined.size;
   group_.round = joined.round;
-  ports_.trace.emit(ev::rendezvous_joined, {config_.run_id, descriptor_, group_.round, group_.rank,
-                                            group_.size, master_addr_, master_port_});
+  const bool told = model::rendezvous_says_where_workers_meet(config_.variant);
+  ports_.trace.emit(ev::rendezvous_joined,
+                    {config_.run_id, descriptor_, group_.round, group_.rank, group_.size,
+                     told ? master_addr_ : "", told ? master_port_ : 0});
 }
 
 void AgentWatch::on_exit_barrier(std::string_view line) {

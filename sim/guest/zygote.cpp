@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "sim/guest/python_sources.h"
@@ -33,8 +34,11 @@ Pair socket_pair() {
 }
 
 /// Nothing of the caller's environment reaches the guests, and strings have the same hashes in all.
+/// The interpreter alone sees PYTHONPATH, so that it may import a checkout.
 std::vector<std::string> environment() {
-  return {"PATH=/usr/local/bin:/usr/bin:/bin",
+  const char* const modules = std::getenv("PYTHONPATH");
+  return {"PYTHONPATH=" + std::string(modules == nullptr ? "" : modules),
+          "PATH=/usr/local/bin:/usr/bin:/bin",
           "PYTHONHASHSEED=0",
           "PYTHONDONTWRITEBYTECODE=1",
           "OMP_NUM_THREADS=1",
