@@ -37,7 +37,7 @@ class HardenedMembershipWatch : public MembershipWatch {
   /// may take long, it looks at its workers. RendezvousError: the job is over, or has gone on
   /// without this agent.
   const char* cause_to_restart() override;
-  /// It asks for more than who waits.
+  /// It asks for more than the nodes that wait.
   [[nodiscard]] bool may_have_news() override { return true; }
   /// The others want another round with this node, or have begun one without it, to which it comes
   /// back as a newcomer does: either way that costs the job no restart.
