@@ -66,6 +66,9 @@ std::vector<EtcdV2Node> nodes_below(const json& directory) {
 }
 
 EtcdV2Answer answer_of(const HttpResponse& response) {
+  if (const auto* said = dynamic_cast<const EtcdV2NodeText*>(response.whole.payload().get())) {
+    return {said->node(), {}, index_of(response)};
+  }
   const json document = json_or_discarded(response.body);
   if (!document.is_object()) {
     no_etcd("HTTP status " + std::to_string(response.status) + ", and no JSON object");

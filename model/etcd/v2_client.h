@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/etcd/cluster.h"
@@ -19,6 +20,23 @@ struct EtcdV2Node {
   bool is_directory = false;
   std::uint64_t modified_index = 0;
   std::uint64_t created_index = 0;
+  /// `value` as all its readers share it (stored_text.h); empty where it came as mere bytes.
+  sim::Value shared{};
+};
+
+/// An answer about one key, as a text that its reader in the same program need not parse.
+class EtcdV2NodeText final : public sim::Payload {
+ public:
+  /// `text` says just what `node` says.
+  EtcdV2NodeText(std::string text, EtcdV2Node node)
+      : text_(std::move(text)), node_(std::move(node)) {}
+  [[nodiscard]] std::size_t size() const override { return text_.size(); }
+  [[nodiscard]] const std::string& bytes() const override { return text_; }
+  [[nodiscard]] const EtcdV2Node& node() const { return node_; }
+
+ private:
+  std::string text_;
+  EtcdV2Node node_;
 };
 
 struct EtcdV2Answer {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/etcd/v2_client.h"
 #include "model/etcd/v2_parameters.h"
 #include "model/etcd/v2_tree.h"
 #include "model/observe/trace_events.h"
@@ -25,6 +26,16 @@ using Mode = EtcdMisbehaviour::Mode;
 
 /// etcd looks for what has expired twice a second.
 constexpr sim::Duration kExpiryTick = 500ms;
+
+/// The text of an answer. What it says of one key its reader is told by the side; not where other
+/// changes have followed.
+sim::Value body_of(std::string text, const EtcdV2Tree& tree, const std::string& key,
+                   bool by_itself) {
+  const Node* const node = by_itself ? tree.find(key) : nullptr;
+  if (node == nullptr || node->is_directory) return sim::Value(std::move(text));
+  EtcdV2Node said{key, node->value, false, node->modified, node->created, node->shared};
+  return sim::Value(std::make_shared<EtcdV2NodeText>(std::move(text), std::move(said)));
+}
 
 }  // namespace
 
@@ -140,7 +151,11 @@ void EtcdV2Server::Service::handle(const Exchange& exchange) {
     if (tree_.index() != before && misbehaviour_->strikes(Mode::unknown_outcome)) {
       throw Refusal{500, 300, "Raft Internal Error", "etcdserver: request timed out"};
     }
-    exchange->answer(answer.status, answer.body, headers());
+    const EtcdV2Tree& seen = stale_ && !agreed ? *stale_ : tree_;
+    const bool by_itself =
+        query.method == "GET" ? tree_.index() == before : tree_.index() == before + 1;
+    exchange->answer(answer.status, body_of(std::move(answer.body), seen, key, by_itself),
+                     headers());
   } catch (const Refusal& refusal) {
     const Json body{{"errorCode", refusal.code},
                     {"message", refusal.message},

@@ -2,11 +2,13 @@
 #include "model/etcd/v2_tree.h"
 
 #include <algorithm>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "model/etcd/json_text.h"
+#include "model/store/stored_text.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {
@@ -108,7 +110,7 @@ bool EtcdV2Tree::Change::concerns(const std::string& path, bool recursive) const
 
 const Node* EtcdV2Tree::find(const std::string& key) const {
   HOOKE_CHECK(!key.empty() && key.front() == '/', "a key begins with a slash");
-  static const Node kRoot{true, "", 0, 0, std::nullopt};
+  static const Node kRoot{true, "", 0, 0, std::nullopt, {}};
   if (key == "/") return &kRoot;
   const auto found = nodes_.find(key);
   return found == nodes_.end() ? nullptr : &found->second;
@@ -147,7 +149,7 @@ std::string EtcdV2Tree::write(const std::string& action, const std::string& key,
   }
   ++index_;
   for (std::string up = parent_of(key); find(up) == nullptr; up = parent_of(up)) {
-    nodes_[up] = {true, "", index_, index_, std::nullopt};
+    nodes_[up] = {true, "", index_, index_, std::nullopt, {}};
   }
   HOOKE_CHECK(key != "/", "the root is written by none");
   node.modified = index_;
@@ -163,6 +165,7 @@ std::string EtcdV2Tree::write(const std::string& action, const std::string& key,
   HOOKE_CHECK(node.modified != 0 && node.created <= index_, "a node has been made and changed");
   if (present != nodes_.end()) forget_expiry(key, present->second);
   if (node.expires) expiries_.emplace(*node.expires, key);
+  node.shared = sim::Value(std::make_shared<StoredText>(node.value));
   nodes_[key] = std::move(node);
   record(key, false, silent, text);
   return text;

@@ -36,6 +36,7 @@ class EtcdV2Tree {
     std::uint64_t created = 0;  ///< 0: by the write that is to come
     std::uint64_t modified = 0;
     std::optional<sim::MonotonicTime> expires;
+    sim::Value shared{};  ///< `value` for its readers, once it has been written
   };
   struct Change {
     std::uint64_t index;

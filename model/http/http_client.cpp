@@ -2,6 +2,7 @@
 #include "model/http/http_client.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/beast/http.hpp>
 #include <chrono>
 #include <utility>
@@ -64,6 +65,16 @@ std::unique_ptr<sim::Stream> connected(sim::Ports& ports, const HttpServer& serv
   return raising_in(*server.main_thread, ports, std::move(stream).value());
 }
 
+/// The characters that no part of a target needs to escape (RFC 3986, section 2.3).
+constexpr std::array<bool, 256> kUnreserved = [] {
+  std::array<bool, 256> unreserved{};
+  for (const char c : std::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                       "0123456789-._~")) {
+    unreserved[static_cast<unsigned char>(c)] = true;
+  }
+  return unreserved;
+}();
+
 /// What is certain of a request that was sent: nothing.
 [[noreturn]] void fail(sim::Fault fault, const std::string& detail, bool answer_begun = false) {
   throw HttpError(sim::Failure{fault, detail, true}, answer_begun);
@@ -81,8 +92,7 @@ HttpError::HttpError(const sim::Failure& failure, bool answer_begun)
 std::string percent_encoded(std::string_view text, std::string_view kept) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   const auto is_plain = [kept](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '.' || c == '_' || c == '~' || kept.find(c) != std::string_view::npos;
+    return kUnreserved[static_cast<unsigned char>(c)] || kept.find(c) != std::string_view::npos;
   };
   std::string out;
   out.reserve(text.size() + text.size() / 4);
@@ -117,30 +127,26 @@ class HttpAnswer {
       if (error) give_up(sim::Fault::connection_reset, "the answer was cut short");
       return false;
     }
-    pending_ += received->take(received->size()).bytes();
-    while (!pending_.empty() && !parser_.is_done()) {
-      const std::size_t used =
-          parser_.put(boost::beast::net::const_buffer(pending_.data(), pending_.size()), error);
-      HOOKE_CHECK(used <= pending_.size(), "no more is understood than was read");
-      pending_.erase(0, used);
-      if (error == http::error::need_more) break;
-      if (error) give_up(sim::Fault::malformed, "the answer is no HTTP: " + error.message());
-      if (!parser_.is_header_done() || parser_.eager()) continue;
-      // Before the body: Beast makes room for the length that was announced, whatever its limit.
-      if (parser_.content_length().value_or(0) > kAnswerBytesMax) {
-        give_up(sim::Fault::malformed, "the answer is too long");
-      }
-      parser_.eager(true);
+    const std::size_t head = received->front_text().size();
+    if (head > 0 && head < received->size()) {
+      understand(received->take_bytes(head));
+      if (take_whole(*received)) return false;
     }
-    return !parser_.is_done();
+    understand(received->take_bytes(received->size()));
+    return !is_done();
   }
 
-  [[nodiscard]] bool is_done() const { return parser_.is_done(); }
+  [[nodiscard]] bool is_done() const { return parser_.is_done() || !whole_.empty(); }
   [[nodiscard]] int status() const {
     return parser_.is_header_done() ? static_cast<int>(parser_.get().result_int()) : 0;
   }
   /// The body so far; it is taken out.
-  std::string take_body() { return std::exchange(parser_.get().body(), {}); }
+  std::string take_body() {
+    if (!whole_.empty() && !std::exchange(whole_is_told_, true)) return whole_.bytes();
+    return std::exchange(parser_.get().body(), {});
+  }
+  /// The body, where it came in one piece; else empty.
+  [[nodiscard]] const sim::Value& whole() const { return whole_; }
   [[nodiscard]] bool may_keep_connection() const {
     return parser_.get().keep_alive() && pending_.empty();
   }
@@ -157,12 +163,40 @@ class HttpAnswer {
   }
 
  private:
+  void understand(const std::string& bytes) {
+    pending_ += bytes;
+    boost::system::error_code error;
+    while (!pending_.empty() && !parser_.is_done()) {
+      const std::size_t used =
+          parser_.put(boost::beast::net::const_buffer(pending_.data(), pending_.size()), error);
+      HOOKE_CHECK(used <= pending_.size(), "no more is understood than was read");
+      pending_.erase(0, used);
+      if (error == http::error::need_more) break;
+      if (error) give_up(sim::Fault::malformed, "the answer is no HTTP: " + error.message());
+      if (!parser_.is_header_done() || parser_.eager()) continue;
+      // Before the body: Beast makes room for the length that was announced, whatever its limit.
+      if (parser_.content_length().value_or(0) > kAnswerBytesMax) {
+        give_up(sim::Fault::malformed, "the answer is too long");
+      }
+      parser_.eager(true);
+    }
+  }
+  /// The head has been understood, and `rest` is the body and nothing else.
+  bool take_whole(sim::Buffer& rest) {
+    const bool begins = parser_.is_header_done() && !parser_.is_done() && pending_.empty() &&
+                        parser_.get().body().empty();
+    if (!begins || rest.empty() || parser_.content_length() != rest.size()) return false;
+    whole_ = rest.take(rest.size());
+    return true;
+  }
   [[noreturn]] void give_up(sim::Fault fault, const std::string& detail) const {
     fail(fault, detail, parser_.is_header_done());
   }
 
   http::response_parser<http::string_body> parser_;
   std::string pending_;  ///< received, not yet understood
+  sim::Value whole_;     ///< the body, past the parser
+  bool whole_is_told_ = false;
 };
 
 HttpClient::HttpClient(sim::Ports& ports, HttpServer server)
@@ -182,7 +216,7 @@ HttpResponse HttpClient::exchange(const HttpRequest& request, sim::MonotonicTime
   while (answer.read_more(*stream, deadline)) {
   }
   HOOKE_CHECK(answer.is_done() || answer.status() != 0, "an answer that ends has a status");
-  HttpResponse response{answer.status(), answer.headers(), answer.take_body()};
+  HttpResponse response{answer.status(), answer.headers(), answer.take_body(), answer.whole()};
   if (answer.may_keep_connection()) stream_ = std::move(stream);
   return response;
 }

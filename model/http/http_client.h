@@ -25,6 +25,7 @@ struct HttpResponse {
   int status = 0;
   std::map<std::string, std::string> headers;  ///< names in lower case
   std::string body;
+  sim::Value whole{};  ///< the body as the server gave it, where it came in one piece; else empty
 };
 
 /// An exchange came to no answer.

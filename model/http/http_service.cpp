@@ -31,7 +31,8 @@ std::string unescaped(std::string_view text, bool plus_is_blank) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::size_t special = std::min(text.find_first_of("%+", i), text.size());
+    std::size_t special = i;
+    while (special < text.size() && text[special] != '%' && text[special] != '+') ++special;
     out.append(text, i, special - i);
     i = special;
     if (i == text.size()) break;
@@ -111,7 +112,8 @@ class HttpService::Connection final : public sim::StreamHandler,
     service_.connections_.erase(number_);
   }
 
-  void send(std::string bytes) { static_cast<void>(stream_->write(sim::Buffer(std::move(bytes)))); }
+  void send(std::string bytes) { send(sim::Buffer(std::move(bytes))); }
+  void send(sim::Buffer bytes) { static_cast<void>(stream_->write(std::move(bytes))); }
   /// The request is answered; the next one may come.
   void answered() {
     HOOKE_CHECK(busy_, "a request is answered once");
@@ -159,6 +161,15 @@ class HttpService::Exchange final : public HttpExchange {
     if (connection == nullptr) return;
     connection->send(head_of(status, headers) + "Content-Length: " + std::to_string(body.size()) +
                      "\r\n\r\n" + body);
+    connection->answered();
+  }
+  void answer(int status, const sim::Value& body, const HttpHeaders& headers) override {
+    const auto connection = connection_.lock();
+    if (connection == nullptr) return;
+    sim::Buffer bytes(head_of(status, headers) + "Content-Length: " + std::to_string(body.size()) +
+                      "\r\n\r\n");
+    bytes.append(body);
+    connection->send(std::move(bytes));
     connection->answered();
   }
   void begin(int status, const HttpHeaders& headers) override {

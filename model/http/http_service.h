@@ -33,6 +33,10 @@ class HttpExchange {
   [[nodiscard]] virtual const HttpQuery& query() const = 0;
   /// Once. JSON unless `headers` names another Content-Type.
   virtual void answer(int status, const std::string& body, const HttpHeaders& headers = {}) = 0;
+  /// Likewise; a client in the same program gets the very value (HttpResponse::whole).
+  virtual void answer(int status, const sim::Value& body, const HttpHeaders& headers) {
+    answer(status, body.bytes(), headers);
+  }
   /// The answer's status and headers now, its body piece by piece, the last one with finish().
   virtual void begin(int status, const HttpHeaders& headers = {}) = 0;
   virtual void send(const std::string& piece) = 0;

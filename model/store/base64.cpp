@@ -3,8 +3,10 @@
 #include "model/store/base64.h"
 
 #include <array>
+#include <memory>
 #include <optional>
 
+#include "model/store/stored_text.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {
@@ -133,6 +135,13 @@ sim::Value base64_encode(const sim::Value& value) {
 sim::Value base64_decode(const sim::Value& text) {
   if (const auto* ours = dynamic_cast<const Base64Text*>(text.payload().get())) {
     return ours->inner();
+  }
+  if (const auto* stored = dynamic_cast<const StoredText*>(text.payload().get())) {
+    std::shared_ptr<const void>& decoded = stored->reading(StoredText::kAsBase64);
+    if (decoded == nullptr) {
+      decoded = std::make_shared<const StoredText>(from_base64(stored->bytes()));
+    }
+    return sim::Value(std::static_pointer_cast<const StoredText>(decoded));
   }
   return sim::Value(from_base64(text.bytes()));
 }

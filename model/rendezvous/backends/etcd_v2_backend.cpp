@@ -19,7 +19,7 @@ std::optional<StoredState> EtcdV2Backend::get_state() {
     try {
       const EtcdV2Node node = client_->get(path_).node;
       on_met(node);
-      return StoredState{decode_stored(sim::Value(node.value)),
+      return StoredState{decode_stored(node.shared.empty() ? sim::Value(node.value) : node.shared),
                          etcd_token(static_cast<std::int64_t>(node.modified_index))};
     } catch (const EtcdError& error) {
       if (error.code() == EtcdV2Client::kKeyNotFound) return std::nullopt;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/rendezvous/state/pickle_writer.h"
+#include "model/store/stored_text.h"
 
 namespace hooke::model {
 namespace {
@@ -99,7 +100,15 @@ StateRef decode_state(const sim::Value& value, Variant variant, Foreign foreign)
       ours != nullptr && ours->variant() == variant) {
     if (looks_the_same_when_read(*ours->state(), variant)) return ours->state();
   }
-  return std::make_shared<const RendezvousState>(unpickle_state(value.bytes(), variant, foreign));
+  const auto read = [&] {
+    return std::make_shared<const RendezvousState>(unpickle_state(value.bytes(), variant, foreign));
+  };
+  const auto* const stored = dynamic_cast<const StoredText*>(value.payload().get());
+  if (stored == nullptr) return read();
+  const int way = static_cast<int>(variant) * 2 + (foreign == Foreign::read ? 1 : 0);
+  std::shared_ptr<const void>& kept = stored->reading(StoredText::kAsState + way);
+  if (kept == nullptr) kept = read();
+  return std::static_pointer_cast<const RendezvousState>(kept);
 }
 
 sim::Value decode_stored(const sim::Value& text) {

@@ -6,6 +6,7 @@
 
 #include "model/etcd/v2_client.h"
 #include "model/etcd/v3_client.h"
+#include "model/http/http_service.h"
 #include "properties/unit/sim/world/test_world.h"
 
 namespace hooke::model {
@@ -76,6 +77,30 @@ class Http : public testing::Test {
   }
   static HttpServer server() { return {{"n", sim::PortNumber{80}}, std::nullopt}; }
 };
+
+TEST_F(Http, is_given_the_very_body_of_a_service_in_the_same_program) {
+  const auto given = std::make_shared<sim::BytesPayload>("a body");
+  run({}, [&](sim::Ports& ports, Script&) {
+    HttpService service(ports, sim::PortNumber{81},
+                        [&](const std::shared_ptr<HttpExchange>& exchange) {
+                          if (exchange->query().path == "/x") {
+                            exchange->answer(200, sim::Value(given), {{"X-A", "b"}});
+                          } else {
+                            exchange->answer(200, "a text");
+                          }
+                        });
+    HttpClient client(ports, {{"n", sim::PortNumber{81}}, std::nullopt});
+    for (int i = 0; i < 2; ++i) {  // on one connection
+      const HttpResponse response = ask(ports, client);
+      EXPECT_EQ(response.body, "a body");
+      EXPECT_EQ(response.headers.at("x-a"), "b");
+      EXPECT_EQ(response.whole.payload(), given);
+    }
+    const HttpResponse plain = client.exchange({"GET", "/y", "", "", ""}, world::in(ports, 5s));
+    EXPECT_EQ(plain.body, "a text");
+    EXPECT_TRUE(plain.whole.empty());
+  });
+}
 
 TEST_F(Http, reads_answers_with_a_length_or_in_chunks_on_one_connection) {
   run({"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX-Etcd-Index: 7\r\n\r\none",

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "model/store/stored_text.h"
 #include "properties/unit/model/rendezvous/state_fixtures.h"
 #include "sim/port/fnv1a.h"
 
@@ -247,6 +248,22 @@ TEST(EncodedState, keeps_its_identity_on_the_way_through_a_buffer) {
   stream.drop(6);
   const sim::Value received = stream.take(text.size());
   EXPECT_EQ(decode_state(base64_decode(received), Variant::torch_2_x), state);
+}
+
+TEST(StoredState, is_read_once_for_all_its_readers) {
+  const StateRef state = std::make_shared<const RendezvousState>();
+  const std::string text = base64_encode(encode_state(state, Variant::torch_2_x)).bytes();
+  const sim::Value kept(std::make_shared<StoredText>(text));
+  const StateRef first = decode_state(decode_stored(kept), Variant::torch_2_x);
+  EXPECT_EQ(*first, *state);
+  EXPECT_EQ(decode_state(decode_stored(kept), Variant::torch_2_x), first);
+  EXPECT_NE(decode_state(decode_stored(kept), Variant::torch_2_x, Foreign::refused), first);
+  EXPECT_NE(decode_state(decode_stored(sim::Value(text)), Variant::torch_2_x), first);
+  // What cannot be read is refused each time.
+  const sim::Value broken(std::make_shared<StoredText>("gASV"));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THROW(decode_state(decode_stored(broken), Variant::torch_2_x), RendezvousStateError);
+  }
 }
 
 TEST(EncodedState, of_another_variant_is_read_from_its_bytes) {
