@@ -19,8 +19,8 @@ class PeerExchanges : public testing::Test {
   using Body = std::function<void(sim::Ports&, PeerExchange&)>;
 
   void agent(std::int64_t group_rank, Body body) {
-    world_.start(world_.node("n" + std::to_string(group_rank)), "agent",
-                 [=, this](sim::Ports& ports) {
+    world_.start(world_.node("n" + std::to_string(group_rank)),
+                 "agent " + std::to_string(group_rank), [=, this](sim::Ports& ports) {
                    WorkerGroup group;
                    group.store = std::make_shared<MemoryStore>(ports, data_);
                    group.group_rank = group_rank;
