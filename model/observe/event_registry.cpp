@@ -48,8 +48,8 @@ constexpr std::array kAll{
     &events::worker_store_asked,   &events::worker_store_answered,
     &events::shutdown_settings,    &events::shutdown_waiting,
     &events::shutdown_waited,      &events::worker_start_failed,
-    &events::work_measured,
-    &events::worker_peer_seen,     &events::worker_job_seen,
+    &events::work_measured,        &events::worker_peer_seen,
+    &events::worker_job_seen,
 };
 
 }  // namespace

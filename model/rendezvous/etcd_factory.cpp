@@ -38,6 +38,11 @@ EtcdV2MembersMaker etcd_v2_members(Variant variant) {
   return variant == Variant::hardened ? &make_prompt_members : &make_python_etcd_members;
 }
 
+EtcdOptions as_onlooker(EtcdOptions options) {
+  options.v2_members = &make_prompt_members;
+  return options;
+}
+
 std::shared_ptr<EtcdV2Client> connect_etcd_v2(sim::Ports& ports,
                                               const RendezvousParameters& parameters) {
   EtcdOptions options = options_of(parameters);

@@ -15,6 +15,9 @@ namespace hooke::model {
 /// How agents of that variant deal with the members of a cluster.
 EtcdV2MembersMaker etcd_v2_members(Variant variant);
 
+/// Of one that only looks: it waits for etcd no longer than it is told to.
+EtcdOptions as_onlooker(EtcdOptions options);
+
 /// A client of the cluster at parameters.endpoint; errors as of connect_etcd.
 std::shared_ptr<EtcdV2Client> connect_etcd_v2(sim::Ports& ports,
                                               const RendezvousParameters& parameters);

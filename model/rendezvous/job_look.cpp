@@ -6,7 +6,6 @@
 
 #include "model/etcd/v2_store.h"
 #include "model/etcd/v3_store.h"
-#include "model/hardened/etcd/prompt_members.h"
 #include "model/rendezvous/backends/etcd_backend.h"
 #include "model/rendezvous/core/endpoint.h"
 #include "model/rendezvous/etcd_factory.h"
@@ -53,14 +52,8 @@ StateLook look_through(std::shared_ptr<RendezvousBackend> backend, std::shared_p
   };
 }
 
-/// They wait for etcd no longer than they are told to.
-EtcdOptions promptly(EtcdOptions options) {
-  options.v2_members = &make_prompt_members;
-  return options;
-}
-
 JobLook look_at_legacy_etcd(sim::Ports& ports, const RendezvousParameters& parameters) {
-  EtcdOptions options = promptly(legacy_etcd_options(parameters));
+  EtcdOptions options = as_onlooker(legacy_etcd_options(parameters));
   options.read_timeout = patience(parameters);
   return [&ports, client = connect_etcd<EtcdV2Client>(ports, options),
           prefix = legacy_etcd_settings(parameters).prefix, run_id = parameters.run_id] {
@@ -85,7 +78,7 @@ bool has_dynamic_state(const std::string& backend) {
 
 StateLook look_at_state(sim::Ports& ports, const RendezvousParameters& parameters) {
   if (parameters.backend == "etcd-v2") {
-    auto client = connect_etcd<EtcdV2Client>(ports, promptly(etcd_options(parameters)));
+    auto client = connect_etcd<EtcdV2Client>(ports, as_onlooker(etcd_options(parameters)));
     return look_through(make_etcd_v2_backend(client, parameters.run_id),
                         make_etcd_v2_store(ports, client, etcd_v2_store_prefix()),
                         parameters.run_id);

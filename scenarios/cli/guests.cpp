@@ -15,7 +15,8 @@ std::unique_ptr<guest::Zygote> guests_of_this_machine(const std::string& flag) {
                                   "Python with PyTorch, got nothing");
   }
   try {
-    return scenario::start_torch(python);
+    const char* const modules = std::getenv("PYTHONPATH");
+    return scenario::start_torch(python, {}, modules == nullptr ? "" : modules);
   } catch (const guest::GuestError& error) {
     throw scenario::ScenarioError(flag + ": not available here: " + std::string(error.what()));
   }

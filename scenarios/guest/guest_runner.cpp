@@ -74,9 +74,11 @@ Scenario what_can_be_judged(const Scenario& scenario) {
 }  // namespace
 
 std::unique_ptr<guest::Zygote> start_torch(const std::string& python,
-                                           const std::vector<guest::Module>& planted) {
+                                           const std::vector<guest::Module>& planted,
+                                           const std::string& module_path) {
   guest::ZygoteOptions options;
   options.python = python;
+  options.module_path = module_path;
   options.modules = torch_modules();  // the last one is the program
   options.modules.insert(options.modules.end() - 1, planted.begin(), planted.end());
   return std::make_unique<guest::Zygote>(options);

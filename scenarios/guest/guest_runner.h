@@ -18,9 +18,10 @@ namespace hooke::scenario {
 
 /// Starts the interpreter whose PyTorch is to play the agents; its greeting is PyTorch's version.
 /// `planted`: modules that are executed before the agent's own, so that a test can spoil PyTorch.
-/// guest::GuestError.
+/// `module_path`: its PYTHONPATH. guest::GuestError.
 std::unique_ptr<guest::Zygote> start_torch(const std::string& python,
-                                           const std::vector<guest::Module>& planted = {});
+                                           const std::vector<guest::Module>& planted = {},
+                                           const std::string& module_path = "");
 
 /// What the model calls the PyTorch of that version ("2.13.0+cpu"): the latest of its variants that
 /// is no newer. guest::GuestError for one before 1.13.

@@ -38,7 +38,7 @@ bool WorkerRun::sees(const WorkerStep& step) {
       return true;
     }
     if (ports_.clock.monotonic_now() >= give_up) return false;
-    sleep(kLookAtPeers);
+    rest(kLookAtPeers);
   }
 }
 

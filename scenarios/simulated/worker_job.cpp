@@ -47,7 +47,7 @@ bool WorkerRun::looks_at_job(const WorkerStep& step) {
       look = nullptr;
     }
     if (ports_.clock.monotonic_now() >= give_up) return false;
-    sleep(kNextLook);
+    rest(kNextLook);
   }
 }
 

@@ -81,7 +81,7 @@ void WorkerRun::linger() {
   try {
     while (group_.store()->add(last_meeting_ + "/seen", 0) < world_size_ - 1 &&
            ports_.clock.monotonic_now() < give_up) {
-      sleep(kLook);
+      rest(kLook);
     }
   } catch (const model::StoreError&) {
     // Its own store failing it is no reason to fail: the work is done.
@@ -90,12 +90,12 @@ void WorkerRun::linger() {
 
 std::optional<int> WorkerRun::step(const WorkerStep& step) {
   switch (step.kind) {
-    case WorkerStep::Kind::run: sleep(step.span); return std::nullopt;
+    case WorkerStep::Kind::run: rest(step.span); return std::nullopt;
     case WorkerStep::Kind::exit: return static_cast<int>(step.code);
     case WorkerStep::Kind::signal:
       static_cast<void>(
           ports_.processes.signal(ports_.processes.self(), static_cast<sim::Signal>(step.code)));
-      sleep(Duration::zero());  // where a deadly signal takes effect
+      rest(Duration::zero());  // where a deadly signal takes effect
       return std::nullopt;
     case WorkerStep::Kind::hang:
       stuck_ = true;
@@ -134,7 +134,7 @@ Duration WorkerRun::patience() const {
   return conditions_.peer_abort.value_or(std::chrono::hours(24 * 365));
 }
 
-void WorkerRun::sleep(Duration span) {
+void WorkerRun::rest(Duration span) {
   ports_.executor.sleep_until(ports_.clock.monotonic_now() + span);
 }
 
@@ -199,7 +199,7 @@ bool WorkerRun::init() {
 std::int64_t WorkerRun::round() {
   for (;;) {
     if (const auto known = conditions_.round()) return *known;
-    sleep(1ms);
+    rest(1ms);
   }
 }
 
@@ -230,12 +230,12 @@ bool WorkerRun::find_peers() {
     }
     if (fresh) return true;
     if (ports_.clock.monotonic_now() >= give_up) return false;
-    sleep(kReadAgain);
+    rest(kReadAgain);
   }
 }
 
 bool WorkerRun::collective(Duration work) {
-  if (work > Duration::zero()) sleep(work);
+  if (work > Duration::zero()) rest(work);
   const std::int64_t step = collectives_++;
   const char* result = "failed";
   if (group_.is_initialized()) {
@@ -322,7 +322,7 @@ void WorkerRun::await_stop() {
   static_cast<void>(ports_.processes.take_signal());
   if (stuck_) return;  // the interpreter never gets to run the handler
   stopping_ = true;
-  sleep(conditions_.slow_stop);
+  rest(conditions_.slow_stop);
   exit_code_ = 0;
   over_.set();
 }

@@ -116,7 +116,7 @@ class WorkerRun {
   /// A store of its own, or a child that holds a port; false when the port is taken.
   bool take_port(const WorkerStep& step);
   void await_stop();
-  void sleep(Duration span);
+  void rest(Duration span);
   /// For how long a lost peer is waited for.
   [[nodiscard]] Duration patience() const;
   [[nodiscard]] std::string variable(const std::string& name) const;
@@ -133,7 +133,7 @@ class WorkerRun {
   std::unique_ptr<model::SignalFile> signals_;  ///< null before the first step on it
   std::map<sim::Signal, std::shared_ptr<model::TimerClient>> timer_clients_;
   std::map<std::string, std::unique_ptr<model::GroupTimer>>
-      group_timers_;          ///< by what they measure
+      group_timers_;  ///< by what they measure
   std::vector<std::unique_ptr<model::TcpStoreServer>> own_stores_;
   model::Holdings holdings_;  ///< gives back what is above
   std::string run_id_;

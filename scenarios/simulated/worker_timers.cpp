@@ -35,7 +35,7 @@ bool WorkerRun::use_timer(const WorkerStep& step) {
       auto fifo = ports_.files.open_fifo_writer(variable("TORCHELASTIC_TIMER_FILE"));
       if (!fifo) return false;
       if (step.kind == WorkerStep::Kind::scribble) return (*fifo)->write(step.text + "\n").ok();
-      sleep(step.span);
+      rest(step.span);
     }
     return true;
   } catch (const model::EscapedPythonError&) {

@@ -10,7 +10,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include "sim/guest/python_sources.h"
@@ -34,10 +33,8 @@ Pair socket_pair() {
 }
 
 /// Nothing of the caller's environment reaches the guests, and strings have the same hashes in all.
-/// The interpreter alone sees PYTHONPATH, so that it may import a checkout.
-std::vector<std::string> environment() {
-  const char* const modules = std::getenv("PYTHONPATH");
-  return {"PYTHONPATH=" + std::string(modules == nullptr ? "" : modules),
+std::vector<std::string> environment(const std::string& module_path) {
+  return {"PYTHONPATH=" + module_path,
           "PATH=/usr/local/bin:/usr/bin:/bin",
           "PYTHONHASHSEED=0",
           "PYTHONDONTWRITEBYTECODE=1",
@@ -57,7 +54,7 @@ pid_t start(const std::string& command, int control) {
   const std::string& python = found.path;
   std::vector<std::string> argv{python, "-c", std::string(bootstrap_source()),
                                 std::to_string(kControl)};
-  std::vector<std::string> variables = environment();
+  std::vector<std::string> variables = environment(options.module_path);
   std::vector<char*> arguments;
   std::vector<char*> entries;
   for (std::string& argument : argv) arguments.push_back(argument.data());

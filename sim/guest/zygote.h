@@ -25,7 +25,8 @@ struct Module {
 };
 
 struct ZygoteOptions {
-  std::string python;  ///< the interpreter's command: 3.9 to 3.12
+  std::string python;       ///< the interpreter's command: 3.9 to 3.12
+  std::string module_path;  ///< its PYTHONPATH, by which it may import a checkout
   /// Executed in order, after hooke's own. The last one has `prepare()`, which imports the program
   /// and returns the greeting, and `main(config)`, which is a guest.
   std::vector<Module> modules;

@@ -7,7 +7,6 @@
 
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/core/errors.h"
-#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -33,13 +32,7 @@ LegacyEtcdRendezvous::LegacyEtcdRendezvous(sim::Ports& ports, std::shared_ptr<Et
     : ports_(ports),
       client_(std::move(client)),
       settings_(std::move(settings)),
-      run_(std::move(run)) {
-  HOOKE_CHECK(client_ != nullptr && run_ != nullptr,
-              "a rendezvous is given its client and its run");
-  HOOKE_CHECK(1 <= settings_.min_nodes && settings_.min_nodes <= settings_.max_nodes,
-              "the settings are validated");
-  HOOKE_CHECK(settings_.timeout > 0s, "the settings are validated");
-}
+      run_(std::move(run)) {}
 
 LegacyEtcdRendezvous::~LegacyEtcdRendezvous() = default;
 
@@ -228,7 +221,6 @@ void LegacyEtcdRendezvous::confirm(std::int64_t version, std::int64_t rank) {
       next.num_workers_waiting = 0;
     }
     if (!run_->replace(seen, next, all ? 0 : kFrozenTtl)) continue;
-    HOOKE_CHECK(!own.empty(), "a member has a keep-alive of its own");
     own_keep_alive_ = own;
     rank_renewal_ = start_renewal(own);
     if (all) {
@@ -279,7 +271,6 @@ LegacyState LegacyEtcdRendezvous::announce_waiting(std::int64_t version) {
       throw RetryImmediately();
     }
     LegacyState next = seen.state;
-    HOOKE_CHECK(*next.num_workers_waiting <= kLargestLegacyNumber, "a count is one that was read");
     ++*next.num_workers_waiting;
     if (!run_->replace(seen, next)) continue;
     ports_.trace.emit(events::rendezvous_added,
@@ -313,7 +304,6 @@ std::optional<sim::Duration> LegacyEtcdRendezvous::stay_of(
 
 /// A node of the version is dead: the version goes, whichever others are in it (incident 4).
 bool LegacyEtcdRendezvous::set_free(const Active& seen, const std::vector<std::string>& missing) {
-  HOOKE_CHECK(!missing.empty(), "a version goes with one of its nodes");
   run_->remove(seen);
   ports_.trace.emit(events::rendezvous_evicted,
                     {settings_.run_id, *seen.state.version, missing.front(), 0, true});

@@ -55,7 +55,8 @@ TEST(EventRegistry, knows_every_event_of_the_protocol_by_name) {
   expect_complete(model::all_event_types(),
                   {"model/observe/trace_events.h", "model/observe/restart_events.h",
                    "model/observe/pool_events.h", "model/observe/worker_store_events.h",
-                   "model/observe/view_events.h"},
+                   "model/observe/view_events.h", "model/observe/shutdown_events.h",
+                   "model/observe/timer_events.h"},
                   [](std::string_view name) { return model::find_event_type(name); });
   EXPECT_EQ(model::find_event_type("rendezvous.completed"), &model::events::rendezvous_completed);
 }
