@@ -46,7 +46,7 @@ std::vector<std::string> environment(const std::string& module_path) {
 
 /// The interpreter has its full path as argv[0]: Python finds its own library beside that, and the
 /// PATH of the guests need not lead there.
-pid_t start(const std::string& command, int control) {
+pid_t start(const std::string& command, const std::string& module_path, int control) {
   const real::Executable found = real::find_executable(command);
   if (found.error != 0) {
     throw GuestError("cannot start \"" + command + "\": " + std::strerror(found.error));
@@ -54,7 +54,7 @@ pid_t start(const std::string& command, int control) {
   const std::string& python = found.path;
   std::vector<std::string> argv{python, "-c", std::string(bootstrap_source()),
                                 std::to_string(kControl)};
-  std::vector<std::string> variables = environment(options.module_path);
+  std::vector<std::string> variables = environment(module_path);
   std::vector<char*> arguments;
   std::vector<char*> entries;
   for (std::string& argument : argv) arguments.push_back(argument.data());
@@ -90,7 +90,7 @@ Zygote::Zygote(const ZygoteOptions& options) : fork_max_(options.fork_max) {
   real::Descriptor theirs(fcntl(control.theirs.get(), F_DUPFD_CLOEXEC, kControl + 1));
   if (!theirs) throw GuestError(std::string("fcntl: ") + std::strerror(errno));
   control.theirs.close();
-  pid_ = start(options.python, theirs.get());
+  pid_ = start(options.python, options.module_path, theirs.get());
   theirs.close();
   control_ = std::move(control.ours);
   try {

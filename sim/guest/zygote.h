@@ -25,11 +25,11 @@ struct Module {
 };
 
 struct ZygoteOptions {
-  std::string python;       ///< the interpreter's command: 3.9 to 3.12
-  std::string module_path;  ///< its PYTHONPATH, by which it may import a checkout
+  std::string python;  ///< the interpreter's command: 3.9 to 3.12
   /// Executed in order, after hooke's own. The last one has `prepare()`, which imports the program
   /// and returns the greeting, and `main(config)`, which is a guest.
   std::vector<Module> modules;
+  std::string module_path = {};  ///< its PYTHONPATH, by which it may import a checkout
   std::chrono::milliseconds start_max{120'000};  ///< real time for the imports
   std::chrono::milliseconds fork_max{30'000};    ///< real time for one fork
 };
