@@ -1,6 +1,7 @@
 // Recorded decisions of real PyTorch, replayed case by case. The corpus is chosen by
 // HOOKE_CONFORMANCE=FILE; without it every *.jsonl of the project's own copy (and of a shared
-// corpus beside the checkout, when there is one) is run.
+// corpus beside the checkout, when there is one) is run. Recorded by interop/recorded_decisions.py
+// or likewise; a file's name ends in the release.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "properties/conformance/replayed_case.h"
 
@@ -33,6 +35,12 @@ std::vector<std::filesystem::path> corpora() {
   return out;
 }
 
+/// "rendezvous-ops-2.4.jsonl" was recorded from 2.4.
+std::optional<Variant> release_of(const std::filesystem::path& path) {
+  const std::string name = path.stem();
+  return variant_from("torch" + name.substr(std::min(name.rfind('-'), name.size())));
+}
+
 TEST(Conformance, every_recorded_case_is_decided_as_pytorch_decided_it) {
   const std::vector<std::filesystem::path> files = corpora();
   ASSERT_FALSE(files.empty()) << "no corpus found";
@@ -40,14 +48,13 @@ TEST(Conformance, every_recorded_case_is_decided_as_pytorch_decided_it) {
     std::ifstream file(path);
     ASSERT_TRUE(file) << path << " cannot be read";
     std::vector<json> cases;
-    bool redundancy = false;
     for (std::string line; std::getline(file, line);) {
       if (line.find_first_not_of(" \r\t") == std::string::npos) continue;
       cases.push_back(json::parse(line));
-      redundancy = redundancy || line.find("\"redundancy_list\"") != std::string::npos;
     }
-    // Only 2.x knows spares; the corpus says so by carrying the list.
-    const Variant variant = redundancy ? Variant::torch_2_x : Variant::torch_1_13;
+    const std::optional<Variant> release = release_of(path);
+    ASSERT_TRUE(release) << path << ": expected a name that ends in a release, -2.4.jsonl, say";
+    const Variant variant = *release;
     std::map<std::string, std::pair<int, int>> counts;
     for (const json& in : cases) {
       const std::string difference = difference_from_recorded(in, variant);

@@ -19,7 +19,7 @@ import sys
 from datetime import timedelta
 from fractions import Fraction
 
-from recorded_situations import (CLOCKS, SECOND, TWO_X, draw_near, draw_situation, draw_state, monotonic, node_json, seconds,
+from recorded_situations import (CLOCKS, HAS_SPARES, SECOND, draw_near, draw_situation, draw_state, monotonic, node_json, seconds,
                                  settings_json, state_json)
 from torch.distributed.elastic.rendezvous import RendezvousConnectionError
 from torch.distributed.elastic.rendezvous import dynamic_rendezvous as pytorchs
@@ -132,10 +132,10 @@ def change_of(draw, node, state):
         names = ["KEEP_ALIVE", "MARK_RENDEZVOUS_COMPLETE", "REMOVE_FROM_PARTICIPANTS"]
     elif node in state.wait_list:
         names = ["KEEP_ALIVE", "REMOVE_FROM_WAIT_LIST"]
-    elif TWO_X and node in state.redundancy_list:
+    elif HAS_SPARES and node in state.redundancy_list:
         names = ["KEEP_ALIVE", "REMOVE_FROM_REDUNDANCY_LIST"]
     else:
-        names = ["ADD_TO_PARTICIPANTS", "ADD_TO_PARTICIPANTS", "ADD_TO_WAIT_LIST"] + (["ADD_TO_REDUNDANCY_LIST"] if TWO_X else [])
+        names = ["ADD_TO_PARTICIPANTS", "ADD_TO_PARTICIPANTS", "ADD_TO_WAIT_LIST"] + (["ADD_TO_REDUNDANCY_LIST"] if HAS_SPARES else [])
     name = draw.choice(names + (["MARK_RENDEZVOUS_CLOSED"] if draw.random() < 0.1 else []))
     if name.startswith("REMOVE") and node not in state.last_heartbeats:
         return "KEEP_ALIVE"
@@ -256,7 +256,7 @@ def run(draw):
 
     holder.before_sync = before_sync
     pytorchs._delay = wait
-    later = (lambda span: CLOCKS.monotonic() + Fraction(span // timedelta(microseconds=1), SECOND),) if TWO_X and operation == "join" else ()
+    later = (lambda span: CLOCKS.monotonic() + Fraction(span // timedelta(microseconds=1), SECOND),) if HAS_SPARES and operation == "join" else ()
     raises = raised_by(lambda: executor_of(nodes[0], holder, settings).run(decided, monotonic(deadline), *later))
     out["expect"] = {"trace": trace, "raises": raises, "token": holder._token, "state": state_json(holder.state)}
     CLOCKS.since = 0

@@ -9,13 +9,13 @@ from types import SimpleNamespace
 
 from torch.distributed.elastic.rendezvous import dynamic_rendezvous as pytorchs
 
-TWO_X = hasattr(pytorchs._RendezvousState(), "redundancy_list")
-NOW = datetime(2027, 1, 15, 8, tzinfo=timezone.utc if TWO_X else None)
+HAS_SPARES = hasattr(pytorchs._RendezvousState(), "redundancy_list")
+NOW = datetime(2027, 1, 15, 8, tzinfo=timezone.utc if hasattr(pytorchs, "timezone") else None)
 MONOTONIC_NOW = 1_000_000  # not near 0, where a cache that was never filled counts as fresh
 SECOND = 10**6  # all times here are whole microseconds
 
 ADDRESSES = ["a", "b", "é", "Node-1", "node-1", "node-10", "node-2", "node-2.example.org", "10.0.0.2", "узел", "😀node", ""]
-LISTS = ["participants", "wait_list"] + (["redundancy_list"] if TWO_X else [])
+LISTS = ["participants", "wait_list"] + (["redundancy_list"] if HAS_SPARES else [])
 
 
 class Clocks:
@@ -60,7 +60,7 @@ def state_json(state):
            "participants": [{**node_json(node), "rank": rank} for node, rank in state.participants.items()],
            "wait_list": [node_json(node) for node in sorted(state.wait_list)],
            "last_heartbeats": [{**node_json(node), "time": moment(at)} for node, at in state.last_heartbeats.items()]}
-    if TWO_X:
+    if HAS_SPARES:
         out["redundancy_list"] = [node_json(node) for node in sorted(state.redundancy_list)]
     return out
 
