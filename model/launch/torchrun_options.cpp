@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "model/launch/python_numbers.h"
+#include "model/observe/python_numbers.h"
 #include "model/worker/numa_binding.h"
 
 namespace hooke::model {

@@ -1,6 +1,9 @@
 // Both generations of the helpers, and the search for ranks that stayed away from a barrier.
 #include "model/store/store_helpers.h"
 
+#include <array>
+#include <charconv>
+
 #include "sim/port/check.h"
 
 namespace hooke::model {
@@ -12,6 +15,15 @@ std::vector<std::string> numbered(const std::string& prefix, std::int64_t count)
   keys.reserve(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) keys.push_back(prefix + std::to_string(i));
   return keys;
+}
+
+/// As Python writes a number of seconds: whole ones without a fraction.
+std::string seconds_text(sim::Duration span) {
+  const double seconds = std::chrono::duration<double>(span).count();
+  std::array<char, 32> text{};
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), seconds);
+  HOOKE_CHECK(error == std::errc(), "the shortest form of a double is shorter");
+  return {text.data(), end};
 }
 
 /// Content of keys whose existence is all that counts.
@@ -40,7 +52,7 @@ class MissingRanks {
     } catch (const StoreTimeoutError&) {
       return std::nullopt;
     }
-    return "ask rank 0: " + name_of(0);
+    return "[<check rank 0 (" + name_of(0) + ") for missing rank info>]";
   }
 
  private:
@@ -118,11 +130,10 @@ void barrier(Store& store, std::int64_t world_size, const std::string& prefix,
     if (!tracing) throw;
     const auto missing = MissingRanks(store, world_size, prefix, *tracing).find();
     if (!missing) throw;
-    throw StoreTimeoutError(
-        "barrier " + prefix + ": rank " + std::to_string(tracing->rank) + " of " +
-        std::to_string(world_size) + " timed out after " +
-        std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count()) +
-        "ms, missing ranks: {" + *missing + "}");
+    throw StoreTimeoutError("Timed out waiting on barrier on rank " +
+                            std::to_string(tracing->rank) + ", for key prefix: " + prefix +
+                            " (world_size=" + std::to_string(world_size) + ", missing_ranks=[" +
+                            *missing + "], timeout=" + seconds_text(timeout) + ")");
   }
   scope.restore();
 }

@@ -166,7 +166,7 @@ def gathered(directory, port, ends, environment, logs):
         out = {name: without_the_drawn(value) for name, value in worker["environment"].items()
                if environment.get(name) != value or name == "TORCHELASTIC_ERROR_FILE"}
         out.pop("TORCHINDUCTOR_CACHE_DIR", None)
-        if out.get("MASTER_PORT") not in (None, "PORT"):
+        if out.get("MASTER_PORT") not in (None, "PORT", "0"):
             out["MASTER_PORT"] = "DRAWN"
         gone = sorted(name for name in environment if name not in worker["environment"])
         return {"argv": [without_the_drawn(text) for text in worker["argv"]], "environment": out, "without": gone,

@@ -119,7 +119,8 @@ Job::Job(Ports& ports, fs::path directory, model::Variant variant, std::vector<s
       directory_(std::move(directory)),
       variant_(variant),
       options_(std::move(options)),
-      environment_(std::move(environment)) {
+      environment_(std::move(environment)),
+      told_(variant) {
   fs::create_directories(directory_ / "reports");
   environment_["PYTHON_EXEC"] = torch_python(variant_);
   environment_["HOOKE_REPORTS"] = (directory_ / "reports").string();
@@ -139,7 +140,7 @@ Child& Job::start(Kind kind, const std::string& name) {
   if (kind == Kind::hooke) {
     argv = {hooke_program().string(), "agent", "--trace",
             (directory_ / (name + ".jsonl")).string()};
-    if (tells_variant_) argv.push_back("--protocol-variant=" + std::string(to_string(variant_)));
+    if (tells_variant_) argv.push_back("--protocol-variant=" + std::string(to_string(told_)));
   } else if (variant_ == model::Variant::torch_1_13) {
     argv = {torch_python(variant_), script("torchrun_1_13.py").string()};
   } else {

@@ -82,6 +82,8 @@ class Job {
   }
   /// hooke agents started from now on are not told which PyTorch the job has.
   void lets_hooke_find_the_variant() { tells_variant_ = false; }
+  /// hooke agents started from now on are told to be of this release.
+  void hookes_agents_are_of(model::Variant release) { told_ = release; }
   [[nodiscard]] const std::vector<std::string>& options() const { return options_; }
   Child& start(Kind kind, const std::string& name);
   /// Starts the agent that is to host the c10d store, and waits until it does: of agents that start
@@ -107,6 +109,7 @@ class Job {
   model::Variant variant_;
   std::vector<std::string> options_;
   std::map<std::string, std::string> environment_;
+  model::Variant told_;  ///< to hooke's agents, with tells_variant_
   bool tells_variant_ = true;
   std::string script_ = "worker.py";
   std::vector<std::string> arguments_;

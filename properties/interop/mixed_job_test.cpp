@@ -128,5 +128,27 @@ TEST_P(MixedJob, re_forms_when_a_machine_of_either_kind_is_lost) {
   });
 }
 
+/// In the middle of an upgrade, say. What hooke's agents of a release do is read off its package.
+TEST(MixedReleases, that_share_a_job_are_one_world_beside_torchrun_and_form_anew_after_a_loss) {
+  if (torch_python().empty()) GTEST_SKIP() << "HOOKE_TORCH_PYTHON names no interpreter";
+  run([](Ports& ports, const std::filesystem::path& directory) {
+    Job job(ports, directory, Variant::torch_2_x, options("3:4"),
+            {{"TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"}});
+    Child& a = job.start_host(Kind::torchrun, "2.13");
+    std::map<Variant, Child*> agents;
+    for (const Variant release : {Variant::torch_2_6, Variant::torch_2_9, Variant::torch_2_12}) {
+      ASSERT_TRUE(share_a_job(release, Variant::torch_2_x));
+      job.hookes_agents_are_of(release);
+      agents[release] = &job.start(Kind::hooke, std::string(to_string(release)));
+    }
+    ASSERT_TRUE(job.becomes_one_world(4)) << a.output();
+    expect_complete(job.seen_by_hooke_state(), 4);
+    job.lose(*agents[Variant::torch_2_9]);
+    ASSERT_TRUE(job.becomes_one_world(3)) << a.output();
+    expect_complete(job.seen_by_hooke_state(), 3);
+    job.finish();
+  });
+}
+
 }  // namespace
 }  // namespace hooke::interop

@@ -35,19 +35,24 @@ struct SeenStates {
   int empty_sets = 0;        ///< states with nodes, and without any that waits
   int shared_addresses = 0;  ///< states of which two nodes have one short name
   int non_ascii = 0;
-  int large = 0;  ///< states with more nodes than places of one byte in the memo
+  int one_character = 0;  ///< states in which a node's name is one Latin-1 character
+  int large = 0;          ///< states with more nodes than places of one byte in the memo
 
   void add(const model::RendezvousState& state) {
     if (state.wait_list.empty() && !state.participants.empty()) ++empty_sets;
     std::map<std::string, int> short_names;
     bool ascii = true;
     bool shared = false;
+    bool one = false;
     for (const model::Participant& entry : state.participants) {
       ascii = ascii && model::is_ascii(entry.node->addr);
+      const std::string& name = entry.node->addr;
+      one = one || (!name.empty() && model::shared_text_number(name).has_value());
       shared = shared || (entry.node.has_shared_address() && ++short_names[entry.node->addr] > 1);
     }
     if (shared) ++shared_addresses;
     if (!ascii) ++non_ascii;
+    if (one) ++one_character;
     if (state.last_heartbeats.size() > 256) ++large;
   }
 };
@@ -74,6 +79,13 @@ void compare_random_states(model::Variant variant) {
       ASSERT_TRUE(again.bytes() == pickles[i]) << which;
       seen.add(*state);
     }
+    std::printf(
+        "%s: %d states, all of them the same bytes: %d with empty sets, %d with names that are "
+        "not ASCII, %d with names of one Latin-1 character, %d with such a name twice, %d of more "
+        "than 256 nodes\n",
+        std::string(to_string(variant)).c_str(), kStates, seen.empty_sets, seen.non_ascii,
+        seen.one_character, seen.shared_addresses, seen.large);
+    EXPECT_GT(seen.one_character, 1000);
     EXPECT_GT(seen.empty_sets, 1000);
     EXPECT_GT(seen.shared_addresses, 1000);
     EXPECT_GT(seen.non_ascii, 1000);

@@ -7,12 +7,15 @@
 #include <sstream>
 
 #include "job.h"
+#include "model/launch/torchrun_options.h"
 #include "model/rendezvous/backends/c10d_backend.h"
 #include "model/rendezvous/backends/etcd_backend.h"
 #include "model/rendezvous/core/endpoint.h"
 #include "model/rendezvous/legacy_etcd/handler.h"
 #include "model/rendezvous/registry.h"
+#include "model/rendezvous/static/static_handler.h"
 #include "model/store/file_store.h"
+#include "model/store/kinds/tcp_stores.h"
 
 namespace hooke::interop {
 namespace {
@@ -30,6 +33,40 @@ std::string protocol_of(const model::EtcdOptions& options) {
   return options.server.tls ? "https" : "http";
 }
 
+model::RendezvousParameters with_key(const std::string& text) {
+  model::RendezvousParameters out;
+  out.config["key"] = text;
+  return out;
+}
+
+std::string pairs_in(const std::string& text) {
+  std::string out;
+  for (const auto& [key, value] : model::parse_rendezvous_configuration(text)) {
+    out += (out.empty() ? "" : " ") + key + "=" + value;
+  }
+  for (std::size_t at = 0; (at = out.find('\n', at)) != std::string::npos;)
+    out.replace(at, 1, "\\n");
+  return out;
+}
+
+/// The endpoint, and behind a stroke the configuration.
+std::string static_handler_of(const std::string& text) {
+  const std::size_t stroke = std::min(text.find('|'), text.size());
+  model::RendezvousParameters parameters;
+  parameters.backend = "static";
+  parameters.endpoint = text.substr(0, stroke);
+  parameters.run_id = "job";
+  parameters.min_nodes = 2;
+  parameters.max_nodes = 3;
+  if (stroke < text.size()) {
+    parameters.config = model::parse_rendezvous_configuration(text.substr(stroke + 1));
+  }
+  const model::StaticSettings settings = model::static_settings(parameters, model::parse_endpoint);
+  return "static " + settings.run_id + " " + settings.endpoint.host + " " +
+         std::to_string(settings.endpoint.port.value) + " " + std::to_string(settings.rank) + " " +
+         std::to_string(settings.world_size) + " " + std::to_string(settings.timeout / 1s);
+}
+
 std::string answer_of_hooke(Ports& ports, model::Variant variant, const Text& asked) {
   model::RendezvousParameters parameters;
   parameters.config["protocol"] = asked.text;
@@ -37,6 +74,10 @@ std::string answer_of_hooke(Ports& ports, model::Variant variant, const Text& as
     if (asked.function == "is_own") {
       return model::matches_this_machine(ports.network, asked.text, variant) ? "1" : "0";
     }
+    if (asked.function == "as_bool") return *with_key(asked.text).get_as_bool("key") ? "1" : "0";
+    if (asked.function == "as_int") return std::to_string(*with_key(asked.text).get_as_int("key"));
+    if (asked.function == "config") return pairs_in(asked.text);
+    if (asked.function == "static") return static_handler_of(asked.text);
     if (asked.function == "etcd_v2") return protocol_of(model::etcd_options(parameters));
     if (asked.function == "legacy_etcd") return protocol_of(model::legacy_etcd_options(parameters));
     const sim::Endpoint endpoint = model::parse_endpoint(asked.text, 29400);
@@ -140,6 +181,39 @@ TEST(EtcdProtocol, is_read_as_by_pytorchs_backends) {
   compare(model::Variant::torch_2_x, texts);
 }
 
+TEST(ConfigurationTexts, are_read_as_by_pytorch) {
+  std::vector<Text> texts;
+  for (const char* const text :
+       {"1",  "0",   "true", "TRUE", "f",  "No",   "y",   "yes ", "",   "2",      "on",  "-3",
+        "+7", "010", "1_0",  "_1",   "1_", "1__0", "+-5", "--5",  "5s", " \v5\n", "0x1", "1.0"}) {
+    texts.push_back({"as_bool", text});
+    if (std::string_view(text) != "5s") texts.push_back({"as_int", text});
+  }
+  std::mt19937 random(11);
+  const std::string letters = "ab=,, \t\n\v=1";
+  for (int i = 0; i < 3000; ++i) {
+    std::string text;
+    for (std::size_t left = random() % 10; left > 0; --left) {
+      text += letters[random() % letters.size()];
+    }
+    texts.push_back({"config", text});
+  }
+  compare(model::Variant::torch_2_x, texts);
+}
+
+TEST(StaticHandlers, are_made_of_the_same_texts_as_pytorchs) {
+  std::vector<Text> texts;
+  for (const char* const text :
+       {"localhost:29500|rank=1", " localhost:29500 |rank=0,timeout=60",
+        "[::1]:5|rank=2,timeout=900", "localhost|rank=0", "|rank=0", "  |rank=0", ":29500|rank=0",
+        "localhost:99999|rank=0", "localhost:29500", "localhost:29500|timeout=60",
+        "localhost:29500|rank=0,timeout=soon", "a b:1|rank=0", "127.0.0.1:00080|rank=0",
+        "localhost:0|rank=0"}) {
+    texts.push_back({"static", text});
+  }
+  compare(model::Variant::torch_2_x, texts);
+}
+
 // ---- handlers -----------------------------------------------------------------------------------
 
 /// Handlers of this process for one job over a file.
@@ -222,6 +296,76 @@ TEST(HandlerThatIsLetGo, beats_no_more_as_pytorchs) {
     ours += beats();
     EXPECT_EQ(theirs.end(60s), 0) << theirs.output();
     EXPECT_EQ(theirs.output(), "True\nFalse\n");
+    EXPECT_EQ(ours, theirs.output());
+  });
+}
+
+/// Counts the draws of the delay before a join, and lets the first number come out.
+class CountedDelays final : public sim::Random {
+ public:
+  std::uint64_t below(std::string_view purpose, std::uint64_t) override {
+    drawn += purpose == "rendezvous.jitter" ? 1 : 0;
+    return 0;
+  }
+  int drawn = 0;
+};
+
+/// In round 0 alone, however often a handler joins.
+TEST(HandlerThatJoinsAgain, draws_a_delay_as_often_as_pytorchs) {
+  const std::string python = torch_python();
+  if (python.empty()) GTEST_SKIP() << "HOOKE_TORCH_PYTHON names no interpreter";
+  run([&](Ports& ports, const fs::path& directory) {
+    Child theirs(ports, directory, "theirs",
+                 {python, script("rendezvous_calls.py"), "delays", directory / "t"});
+    CountedDelays random;
+    Ports counted{ports.clock, ports.executor, ports.network, ports.processes,
+                  ports.files, random,         ports.trace,   ports.fault_point};
+    const auto handler = handler_over(counted, directory / "h", 1, model::Variant::torch_2_x);
+    std::string ours;
+    for (int i = 0; i < 4; ++i) {
+      handler->next_rendezvous();
+      ours += std::to_string(random.drawn) + "\n";
+    }
+    EXPECT_EQ(theirs.end(60s), 0) << theirs.output();
+    EXPECT_EQ(theirs.output().substr(0, 2), "1\n");
+    EXPECT_EQ(ours, theirs.output());
+  });
+}
+
+TEST(StaticHandlers, have_one_round_and_one_store_as_pytorchs) {
+  const std::string python = torch_python();
+  if (python.empty()) GTEST_SKIP() << "HOOKE_TORCH_PYTHON names no interpreter";
+  run([&](Ports& ports, const fs::path& directory) {
+    const std::string endpoint = "localhost:" + std::to_string(free_port());
+    Child theirs(ports, directory, "theirs",
+                 {python, script("rendezvous_calls.py"), "alone", endpoint});
+    EXPECT_EQ(theirs.end(60s), 0) << theirs.output();
+    model::RendezvousParameters parameters;
+    parameters.backend = "static";
+    parameters.endpoint = endpoint;
+    parameters.run_id = "job";
+    parameters.config = {{"rank", "0"}, {"timeout", "20"}};
+    const auto handler = model::RendezvousRegistry::with_builtins().create(ports, parameters);
+    std::string ours;
+    for (int i = 0; i < 2; ++i) {
+      const model::RendezvousInfo info = handler->next_rendezvous();
+      ours += std::to_string(info.rank) + " " + std::to_string(info.world_size) + " " +
+              info.bootstrap->master_addr + ":" + std::to_string(info.bootstrap->master_port) +
+              "\n";
+      info.store->set("key", model::Value("value"));
+    }
+    model::TcpStoreOptions options;
+    options.endpoint = model::parse_endpoint(endpoint, 0);
+    options.timeout = 5s;
+    const auto store = model::connect_tcp_store(ports, options);
+    // As PyTorch's PrefixStore writes it.
+    ours += (store->check({"/job/key"}) ? store->get("/job/key") : store->get("job/key")).bytes() +
+            "\n";
+    handler->set_closed();
+    ours += std::to_string(handler->is_closed()) + " " +
+            std::to_string(handler->num_nodes_waiting()) + " " +
+            std::to_string(handler->shutdown()) + " " + std::to_string(handler->use_agent_store()) +
+            "\n";
     EXPECT_EQ(ours, theirs.output());
   });
 }

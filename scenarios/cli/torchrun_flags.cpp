@@ -6,8 +6,8 @@
 #include <cctype>
 #include <cstdlib>
 
-#include "model/launch/python_numbers.h"
 #include "model/launch/torchrun_options.h"
+#include "model/observe/python_numbers.h"
 
 namespace hooke::cli {
 namespace {

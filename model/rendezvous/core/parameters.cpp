@@ -1,9 +1,9 @@
 // Typed access to configuration texts.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <stdexcept>
 
+#include "model/observe/python_numbers.h"
 #include "model/rendezvous/core/handler.h"
 
 namespace hooke::model {
@@ -11,18 +11,6 @@ namespace {
 
 /// A wall clock of today and as long a span fit into 63 bits of nanoseconds.
 constexpr sim::Duration kLongest = std::chrono::hours(24) * 36'525;
-
-std::optional<std::int64_t> to_integer(std::string text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string::npos) return std::nullopt;
-  text = text.substr(first, text.find_last_not_of(" \t") - first + 1);
-  std::erase(text, '_');
-  if (text.starts_with('+')) text.erase(0, 1);
-  std::int64_t number = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (result.ec != std::errc() || result.ptr != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 }  // namespace
 
@@ -67,7 +55,7 @@ std::optional<bool> RendezvousParameters::get_as_bool(const std::string& key) co
 std::optional<std::int64_t> RendezvousParameters::get_as_int(const std::string& key) const {
   const auto value = get(key);
   if (!value) return std::nullopt;
-  const auto number = to_integer(*value);
+  const auto number = python_int(*value);
   if (!number) {
     throw std::invalid_argument("the rendezvous configuration option \"" + key +
                                 "\" is no integer: \"" + *value + "\"");
@@ -92,7 +80,7 @@ std::optional<sim::Duration> RendezvousParameters::get_as_seconds(const std::str
   };
   for (const Unit& unit : {Unit{"ns", 1ns}, Unit{"us", 1us}, Unit{"ms", 1ms}, Unit{"s", 1s}}) {
     if (!value->ends_with(unit.suffix)) continue;
-    if (const auto number = to_integer(value->substr(0, value->size() - unit.suffix.size()))) {
+    if (const auto number = python_int(value->substr(0, value->size() - unit.suffix.size()))) {
       return span(*number, unit.length);
     }
   }

@@ -13,6 +13,7 @@ namespace hooke::model {
 TcpStoreOptions StaticHandler::store_options() const {
   TcpStoreOptions options;
   options.endpoint = settings_.endpoint;
+  if (server_ != nullptr) options.endpoint.port = server_->port();  // of port 0: any that was free
   options.timeout = settings_.timeout;
   options.count_in = true;
   options.variant = settings_.variant;
@@ -72,8 +73,9 @@ StaticSettings static_settings(const RendezvousParameters& parameters,
   if (parameters.endpoint.find_first_not_of(" \t") == std::string::npos) {
     throw std::invalid_argument("the static rendezvous needs an endpoint");
   }
-  const sim::Endpoint endpoint = parse(parameters.endpoint, 0);
-  if (endpoint.port.value == 0) {
+  // Without a port of its own it has whichever it is given; 0 is one, and means any that is free.
+  const sim::Endpoint endpoint = parse(parameters.endpoint, 1);
+  if (endpoint.port.value == 1 && parse(parameters.endpoint, 2).port.value == 2) {
     throw std::invalid_argument("the static rendezvous needs a port in its endpoint \"" +
                                 parameters.endpoint + "\"");
   }

@@ -20,13 +20,15 @@ using ::testing::Not;
 
 constexpr std::int64_t kRefused = -1;
 
-ConfiguredLaunch configured(const TorchrunOptions& options) {
+ConfiguredLaunch configured(const TorchrunOptions& options,
+                            const std::map<std::string, std::string>& environment = {}) {
   world::TestWorld test;
   ConfiguredLaunch out;
-  test.start(test.node("a"), "agent", [&](sim::Ports& ports) {
+  test.world->register_program("agent", [&](sim::Ports& ports) {
     out = configure_launch(ports, options, 4);
     return 0;
   });
+  EXPECT_TRUE(test.world->start(test.node("a"), {{"agent"}, environment, true, {}, {}}).ok());
   test.run();
   return out;
 }
@@ -48,6 +50,18 @@ TEST(LogDirectory, that_is_a_file_is_refused_before_the_agent_joins) {
   });
   test.run();
   EXPECT_EQ(refusal, "--log-dir: expected a directory that is there or can be made, got \"/logs\"");
+}
+
+TEST(ShutdownTimeout, is_that_of_the_flag_or_of_the_environment_or_30_seconds) {
+  using namespace std::chrono_literals;
+  TorchrunOptions options;
+  options.script = "train.py";
+  EXPECT_EQ(configured(options).config.shutdown_timeout, 30s);
+  const std::string name = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT";
+  EXPECT_EQ(configured(options, {{name, "7"}}).config.shutdown_timeout, 7s);
+  EXPECT_EQ(configured(options, {{name, "-7"}}).config.shutdown_timeout, 0s);
+  options.shutdown_timeout = 5;
+  EXPECT_EQ(configured(options, {{name, "7"}}).config.shutdown_timeout, 5s);
 }
 
 TEST(SignalsToHandle, are_all_that_a_process_can_be_sent) {

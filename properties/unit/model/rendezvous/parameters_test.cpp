@@ -36,7 +36,7 @@ TEST(RendezvousParameters, are_true_or_false_by_pytorchs_words_in_any_case) {
 TEST(RendezvousParameters, are_numbers_as_python_reads_them) {
   EXPECT_EQ(with(" +1_000 ").get_as_int("key"), 1000);
   EXPECT_EQ(with("-3").get_as_int("key"), -3);
-  for (const char* none : {"", "1.5", "5s", "ten"}) {
+  for (const char* none : {"", "1.5", "5s", "ten", "_1", "1_", "1__0", "+-5"}) {
     EXPECT_THROW(static_cast<void>(with(none).get_as_int("key")), std::invalid_argument) << none;
   }
 }

@@ -1,5 +1,5 @@
 // Underscores and signs are Python's own; std::from_chars reads what is left.
-#include "model/launch/python_numbers.h"
+#include "model/observe/python_numbers.h"
 
 #include <algorithm>
 #include <charconv>

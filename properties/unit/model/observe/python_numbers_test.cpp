@@ -1,5 +1,5 @@
 // Numbers as Python's int() and float() read them.
-#include "model/launch/python_numbers.h"
+#include "model/observe/python_numbers.h"
 
 #include <gtest/gtest.h>
 

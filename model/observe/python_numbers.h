@@ -1,5 +1,5 @@
 #pragma once
-// Numbers on a command line, as the Python of torchrun reads them: "010" is ten, "1_000" a
+// Numbers on a command line or in a configuration, as Python reads them: "010" is ten, "1_000" a
 // thousand, "0x1" none.
 
 #include <cstdint>
