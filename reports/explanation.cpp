@@ -118,6 +118,7 @@ std::string story_text(const Explanation& explanation, const Style& style) {
 
 std::vector<std::string> verdicts_on(const hunt::NoReturn& no_return) {
   if (no_return.futures.empty()) return {};
+  if (!no_return.complete) return {"Interrupted before all moments were tried"};
   const hunt::Futures& first = no_return.futures.front();
   std::vector<std::string> sentences{verdict_on(
       no_return.as_it_goes_on, first.as_it_goes_on.certain(), "With other random draws,")};
@@ -161,7 +162,7 @@ std::string no_return_text(const Explanation& explanation, const Style& style) {
 std::string counterfactuals_text(const Explanation& explanation, const Style& style) {
   std::string out = heading(style, "What averts it",
                             fmt::format("each held in {} worlds, run twice", explanation.worlds));
-  if (explanation.counterfactuals.empty()) {
+  if (explanation.counterfactuals.empty() && !explanation.interrupted) {
     return out + "  none of the single changes that were tried\n";
   }
   for (const hunt::Counterfactual& each : explanation.counterfactuals) {
@@ -171,6 +172,7 @@ std::string counterfactuals_text(const Explanation& explanation, const Style& st
     }
     out += "\n";
   }
+  if (explanation.interrupted) out += "  interrupted: not every change was tried\n";
   return out;
 }
 
@@ -204,6 +206,7 @@ ordered_json explanation_json(const Explanation& explanation) {
                                       {"after", share_json(each.after)},
                                       {"broken_instead", each.broken_instead}});
   }
+  if (explanation.interrupted) out["interrupted"] = true;
   return out;
 }
 

@@ -17,7 +17,8 @@ struct Explanation {
   hunt::CausalStory story;
   hunt::NoReturn no_return;
   std::vector<hunt::Counterfactual> counterfactuals;
-  std::size_t worlds = 0;  ///< seeds in each of which a counterfactual was tried
+  std::size_t worlds = 0;    ///< seeds in each of which a counterfactual was tried
+  bool interrupted = false;  ///< there may be more counterfactuals, and a point of no return
 };
 
 /// "12.345 s".

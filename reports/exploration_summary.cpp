@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "reports/exploration_table.h"
+#include "reports/known_issue_table.h"
 #include "reports/text.h"
 
 namespace hooke::report {
@@ -70,16 +71,21 @@ std::string violations_text(const Exploration& exploration, const Style& style) 
   const std::vector<Line> lines = lines_of(exploration);
   if (lines.empty()) return "";
   std::string out = paint(style, "1",
-                          fmt::format("\n{:>7} {:>5} {:>10}  {:<28} {}\n", "worlds", "ways",
-                                      "first seed", "invariant", "its most frequent way"));
+                          fmt::format("\n{:>7} {:>5} {:>10} {:>5}  {:<28} {}\n", "worlds", "ways",
+                                      "first seed", "known", "invariant", "its most frequent way"));
+  bool known = false;
   for (const Line& line : lines) {
+    const std::size_t issues = known_issues_of(line.invariant).size();
+    known = known || issues != 0;
     const std::string numbers =
-        fmt::format("{:>7} {:>5} {:>10}  ", grouped(line.worlds), line.ways, line.first_seed);
+        fmt::format("{:>7} {:>5} {:>10} {:>5}  ", grouped(line.worlds), line.ways, line.first_seed,
+                    issues == 0 ? "-" : std::to_string(issues));
     const std::string name = fmt::format("{:<28} ", line.invariant);
     const std::size_t used = numbers.size() + name.size();
     const std::size_t left = style.width > used + 20 ? style.width - used : 20;
     out += numbers + paint(style, "31;1", name) + fit(brief(line.cause), left) + "\n";
   }
+  if (known) out += "known: published issues of that invariant; hooke help INVARIANT has them\n";
   return out;
 }
 

@@ -9,7 +9,7 @@
 namespace hooke::report {
 
 /// One line for each invariant that was violated, the most severe first (safety before liveness),
-/// with its most frequent way; then, a line each: what no agent could have avoided, the known
+/// with its most frequent way and how many published issues it has; then, a line each: what no agent could have avoided, the known
 /// issues that were met, how much of what was owed was judged, and the gaps. exploration_table has
 /// all of it. Ends with `next`: what to do now.
 std::string exploration_summary(const hunt::Exploration& exploration, const Style& style,

@@ -143,6 +143,14 @@ std::string exploration_head(const Exploration& exploration, const Style& style)
   }
   out += "\n";
   if (exploration.worlds != 0) out += "digest " + exploration.digest.hex() + "\n";
+  if (exploration.not_begun != 0) {
+    out += paint(style, "33;1",
+                 fmt::format("interrupted, or stopped by its limit of time: {} of what was asked "
+                             "for {} not played",
+                             grouped(exploration.not_begun),
+                             exploration.not_begun == 1 ? "was" : "were")) +
+           "\n";
+  }
   if (exploration.cut != 0) {
     out += counted(exploration.cut, "world") +
            " stopped by a limit of the harness, judged up to there\n";
@@ -168,7 +176,8 @@ std::string exploration_gaps(const Exploration& exploration, const Style& style)
     const std::string text = some.empty() ? none : title + joined(some);
     return wrap(text, style.width - 2, "  ") + "\n";
   };
-  return told("every kind of fault that happened was felt", "faults without effect: ", unfelt) +
+  return told("every kind of fault that happened had an effect",
+              "faults without effect: ", unfelt) +
          told("every coverage point was reached", "coverage points never reached: ", never);
 }
 

@@ -15,8 +15,11 @@ constexpr int kWorld = 1, kFirstNode = 2;
 /// What a node did is on this track; its agents are on those after it.
 constexpr int kEvents = 1, kFirstAgent = 2;
 
+double microseconds(sim::Duration time) {
+  return static_cast<double>(time.count()) / 1'000;
+}
 double microseconds(sim::WorldTime at) {
-  return static_cast<double>(at.time_since_epoch().count()) / 1'000;
+  return microseconds(at.time_since_epoch());
 }
 
 const char* name_of(Phase phase) {
@@ -54,7 +57,7 @@ class Writer {
                        {"cat", "agent"},
                        {"name", name_of(segment.phase)},
                        {"ts", microseconds(segment.from)},
-                       {"dur", microseconds(segment.to) - microseconds(segment.from)},
+                       {"dur", microseconds(segment.to - segment.from)},
                        {"args", {{"job", segment.run_id}, {"round", segment.round}}}});
   }
   /// `scope`: "g" is a line across all tracks, "t" a mark on its own.
@@ -101,6 +104,7 @@ std::string perfetto_trace(const RunRecord& record,
                            const std::vector<properties::Violation>& violations) {
   Writer out;
   out.name_process(kWorld, "faults and violations");
+  out.name_track(kWorld, kEvents, "events");
   std::map<std::string, int> processes{{"", kWorld}};
   for (const Lane& lane : record.lanes()) {
     const int process = kFirstNode + static_cast<int>(processes.size()) - 1;

@@ -47,7 +47,8 @@ void add_known_issues(pugi::xml_node item, const std::string& invariant) {
 void add_averting(pugi::xml_node item, const Explanation& explanation) {
   pugi::xml_node line = add_class(item, "p", "averts");
   if (explanation.counterfactuals.empty()) {
-    say(line, "None of the single changes that were tried averts it.");
+    say(line, explanation.interrupted ? "Interrupted before a change was found that averts it."
+                                      : "None of the single changes that were tried averts it.");
     return;
   }
   add(line, "b", {}, "What averts it: ");
@@ -60,7 +61,7 @@ void add_averting(pugi::xml_node item, const Explanation& explanation) {
       say(line, fmt::format(" (but violates {})", fmt::join(changes[i].broken_instead, ", ")));
     }
   }
-  say(line, ".");
+  say(line, explanation.interrupted ? "; interrupted before all changes were tried." : ".");
   if (changes.size() <= shown) return;
   pugi::xml_node more = add(item, "details");
   add(more, "summary", {},

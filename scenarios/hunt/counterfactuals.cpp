@@ -290,7 +290,7 @@ std::vector<Counterfactual> find_counterfactuals(const Scenario& scenario,
   Share before;
   std::vector<std::int64_t> rounds;
   std::set<std::string> broken_before;
-  for (std::size_t i = 0; i < options.worlds; ++i) {
+  for (std::size_t i = 0; i < options.worlds && !options.stopped(); ++i) {
     const scenario::RunReport report = worlds.live(scenario, i, false);
     ++before.runs;
     if (breaks(report, options.target.invariant)) ++before.failed;
@@ -301,10 +301,11 @@ std::vector<Counterfactual> find_counterfactuals(const Scenario& scenario,
   }
   std::vector<Counterfactual> out;
   for (const Change& change : changes_of(scenario, options.target.invariant)) {
+    if (options.stopped()) break;
     if (!loads(change.scenario, options.plugins)) continue;
     Counterfactual found{change.what, change.lever, before, {}, {}};
     std::set<std::string> broken;
-    for (std::size_t i = 0; i < options.worlds; ++i) {
+    for (std::size_t i = 0; i < options.worlds && !options.stopped(); ++i) {
       const scenario::RunReport report = worlds.live(change.scenario, i, true);
       if (breaks(report, options.target.invariant) || shows_nothing(report, rounds[i])) break;
       ++found.after.runs;

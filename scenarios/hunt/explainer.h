@@ -28,6 +28,9 @@ struct ExplainOptions {
   /// What a person would say of an event; empty for those that only machines care about.
   std::function<std::string(const sim::Event&)> phrase;
   model::Plugins plugins;
+  /// True: time to stop; what is found by then is the answer. Empty: never.
+  std::function<bool()> enough;
+  [[nodiscard]] bool stopped() const { return enough && enough(); }
 };
 
 /// One thing that happened, or the same thing several times.
@@ -62,6 +65,7 @@ struct NoReturn {
   /// From then on it fails in nine of ten futures or more, with what happened just then; nullopt:
   /// no moment before the failure itself.
   std::optional<CauseLine> as_it_goes_on, left_alone;
+  bool complete = true;  ///< false: stopped before it was known
 };
 
 /// What a change turns, the easiest to do first: what a user of stock PyTorch can set, what his

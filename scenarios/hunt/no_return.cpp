@@ -87,7 +87,7 @@ class FutureSampler {
     const auto [known, fresh] = shares_.try_emplace({after, faults});
     if (!fresh) return known->second;
     const scenario::Scenario future = faults ? scenario_ : quiet_after(after);
-    for (std::size_t i = 0; i < options_.futures; ++i) {
+    for (std::size_t i = 0; i < options_.futures && !options_.stopped(); ++i) {
       scenario::RunOptions run_options = plain();
       run_options.fork = scenario::Fork{after, i + 1};
       const scenario::RunReport report = run_(future, run_options);
@@ -165,11 +165,20 @@ NoReturn find_point_of_no_return(const scenario::Scenario& scenario, sim::WorldT
   NoReturn out;
   for (const std::size_t place : places) {
     const sim::WorldTime moment = moments[place].at;
-    out.futures.push_back({moment, sampler.share(moment, true),
-                           sampler.interferes() ? sampler.share(moment, false) : Share()});
+    const Futures futures{moment, sampler.share(moment, true),
+                          sampler.interferes() ? sampler.share(moment, false) : Share()};
+    if (options.stopped()) break;  // within it: a share of fewer runs says less
+    out.futures.push_back(futures);
   }
-  out.as_it_goes_on = turning_point(sampler, places, true);
-  if (sampler.interferes()) out.left_alone = turning_point(sampler, places, false);
+  if (!options.stopped()) out.as_it_goes_on = turning_point(sampler, places, true);
+  if (!options.stopped() && sampler.interferes()) {
+    out.left_alone = turning_point(sampler, places, false);
+  }
+  if (options.stopped()) {
+    out.complete = false;
+    out.as_it_goes_on.reset();
+    out.left_alone.reset();
+  }
   return out;
 }
 

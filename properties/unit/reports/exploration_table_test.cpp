@@ -83,6 +83,17 @@ TEST(ExplorationTable, SaysThatWorldsWereStopped) {
               HasSubstr("\n1 world stopped by a limit of the harness, judged up to there\n"));
 }
 
+TEST(ExplorationTable, SaysThatItWasInterrupted) {
+  hunt::Exploration exploration;
+  exploration.add(hunt::WorldResult(), {});
+  EXPECT_THAT(exploration_summary(exploration, Style{}, ""), Not(HasSubstr("interrupted")));
+  exploration.not_begun = 1'813;
+  EXPECT_THAT(
+      exploration_summary(exploration, Style{}, ""),
+      HasSubstr("\ninterrupted, or stopped by its limit of time: 1,813 of what was asked for "
+                "were not played\n"));
+}
+
 TEST(ExplorationTable, HasTheMediansAndSaysWhatWasNotMet) {
   const std::string table = exploration_table(some(), Style{});
   EXPECT_THAT(table, HasSubstr("of 3 looked for, 2 met"));
@@ -110,9 +121,10 @@ hunt::Exploration of_three_ways() {
 TEST(ExplorationSummary, HasOneLineForEachInvariantTheMostSevereFirst) {
   const std::string text = exploration_summary(of_three_ways(), Style{}, "next: this\n");
   EXPECT_THAT(text, HasSubstr("10 worlds violated an invariant, in 3 ways\n"));
-  EXPECT_THAT(text, HasSubstr("\n"
-                              "      2     2          4  safety.bounds                too few\n"
-                              "     10     1          0  liveness.exit                too late\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\n"
+                        "      2     2          4     3  safety.bounds                too few\n"
+                        "     10     1          0     -  liveness.exit                too late\n"));
   EXPECT_THAT(text, HasSubstr("unavoidable: 1 way in which no agent could have kept an invariant, "
                               "most for the store was killed\n"));
   EXPECT_THAT(text, HasSubstr("known issues: 1 of 2 met: bounds (1)\n"));

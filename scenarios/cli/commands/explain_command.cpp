@@ -12,6 +12,7 @@
 #include "reports/page/run_page.h"
 #include "reports/timeline.h"
 #include "scenarios/cli/commands.h"
+#include "scenarios/cli/interruption.h"
 #include "scenarios/cli/output_file.h"
 #include "scenarios/cli/real_time_limit.h"
 #include "scenarios/cli/terminal.h"
@@ -69,6 +70,7 @@ std::optional<report::Explanation> explained(
   options.futures = flags.futures;
   options.worlds = flags.worlds;
   options.phrase = report::phrase;
+  options.enough = interrupted;
   const hunt::RunScenario run = [&](const auto& what, const scenario::RunOptions& run_options) {
     return player.run(what, run_options);
   };
@@ -83,6 +85,7 @@ std::optional<report::Explanation> explained(
   explanation.no_return = hunt::find_point_of_no_return(scenario, story->at, options, run);
   tell(report::no_return_text(explanation, style));
   explanation.counterfactuals = hunt::find_counterfactuals(scenario, options, run);
+  explanation.interrupted = interrupted();
   tell(report::counterfactuals_text(explanation, style));
   return explanation;
 }
@@ -123,6 +126,7 @@ int explain(const ExplainFlags& flags) {
   }
   if (const auto strategy = kernel::strategy_from(flags.strategy)) scenario.schedule = *strategy;
   OutputFile html("--html", flags.html_path);
+  watch_for_interruption();
   Player player(flags);
   report::RunRecord record(scenario.machine_names());
   scenario::RunOptions first;
@@ -157,17 +161,18 @@ int explain(const ExplainFlags& flags) {
     return kHarnessFailed;
   }
   tell_others(*explanation, others, flags);
-  if (!html.is_open()) return kAllHeld;
+  const auto code = [] { return interrupted() ? kHarnessFailed : kAllHeld; };
+  if (!html.is_open()) return code();
   report::PageContent page{&result, &scenario, &record, &player.invariants(), {*explanation}};
   for (const std::string& other : others) {
     const auto kind = hunt::target_of(scenario, result.run, other);
-    if (!kind) continue;
+    if (!kind || interrupted()) continue;
     auto more = explained(scenario, *kind, player, flags, {}, [](const std::string&) {});
     if (more) page.explanations.push_back(std::move(*more));
   }
   html << report::run_page(page);
   html.finish();
-  return kAllHeld;
+  return code();
 }
 
 }  // namespace
@@ -214,8 +219,8 @@ void add_explain(CLI::App& app, int& exit_code) {
       "  hooke explain small.json\n"
       "  hooke explain small.json --html explained.html\n"
       "  hooke explain small.json --invariant safety.bounds --futures 50\n"
-      "Exit codes: 0 explained; 1 nothing fails; 2 bad input; 3 the harness failed, or the run was "
-      "inconclusive.");
+      "Exit codes: 0 explained; 1 nothing fails; 2 bad input; 3 the harness failed, the run was "
+      "inconclusive, or the command was interrupted (what it had found is told).");
   command->callback([flags, &exit_code] { exit_code = explain(*flags); });
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "model/observe/coverage_points.h"
+#include "model/observe/coverage_meanings.h"
 #include "model/observe/event_registry.h"
 #include "properties/invariants/invariant.h"
 #include "reports/known_issue_table.h"
@@ -72,8 +72,8 @@ std::vector<Entry> everything() {
   add_invariants(out);
   add_faults(out);
   add_events(out);
-  for (const std::string_view point : model::coverage::kAll) {
-    out.push_back({"coverage", std::string(point), "a rare turn that a search should take"});
+  for (const auto& [point, meaning] : model::coverage::kMeanings) {
+    out.push_back({"coverage", std::string(point), std::string(meaning)});
   }
   for (const std::string_view point : scenario::fault_points()) {
     out.push_back({"fault-point", std::string(point), "a place in an agent's code for a trigger"});

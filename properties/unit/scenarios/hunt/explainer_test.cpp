@@ -170,6 +170,38 @@ TEST(CausalStory, RecordsOnlyWhatHasAPhraseButFollowsCausesThroughAll) {
 
 // ---- the point of no return ---------------------------------------------------------------------
 
+TEST(Explainer, KeepsWhatItHasWhenItIsStopped) {
+  Court court;
+  const Scenario scenario = library("known_issues/incident-01-dead-participant");
+  ExplainOptions options = court.options(scenario, "liveness.loss_detection");
+  const auto runs_until_stopped = [&](int runs, const auto& answer) {
+    int left = runs;
+    options.enough = [&left] { return left <= 0; };
+    const RunScenario inner = court.runner();
+    return answer([&left, inner](const auto& what, const scenario::RunOptions& how) {
+      --left;
+      return inner(what, how);
+    });
+  };
+  const auto futures = [&](const RunScenario& run) {
+    return find_point_of_no_return(scenario, sim::WorldTime(80s), options, run);
+  };
+  const NoReturn some = runs_until_stopped(30, futures), all = runs_until_stopped(10'000, futures);
+  EXPECT_TRUE(all.complete);
+  EXPECT_FALSE(some.complete);
+  EXPECT_FALSE(some.left_alone.has_value());
+  ASSERT_FALSE(some.futures.empty());
+  ASSERT_LT(some.futures.size(), all.futures.size());
+  EXPECT_TRUE(std::equal(some.futures.begin(), some.futures.end(), all.futures.begin()));
+
+  const auto changes = [&](const RunScenario& run) {
+    return find_counterfactuals(scenario, options, run);
+  };
+  const auto none = runs_until_stopped(3, changes), found = runs_until_stopped(10'000, changes);
+  EXPECT_TRUE(none.empty());
+  EXPECT_FALSE(found.empty());
+}
+
 TEST(PointOfNoReturn, IsTheCrashThatNobodyNotices) {
   Court court;
   const Scenario scenario = library("known_issues/incident-01-dead-participant");
