@@ -226,7 +226,12 @@ void ProcessContext::end_processes(sim::Signal signal, sim::Duration grace,
   }
   const sim::MonotonicTime end = ports_.clock.monotonic_now() + grace_before_kill(grace);
   if (meanwhile) meanwhile();
-  for (Process& process : processes_) wait_for_end(process, end);
+  // The first ones may take all the time; the ends of the others are then seen after the kills
+  // (multiprocessing/api.py:SubprocessContext._close).
+  for (Process& process : processes_) {
+    if (ports_.clock.monotonic_now() >= end) break;
+    wait_for_end(process, end);
+  }
   for (Process& process : processes_) {
     if (!reap(process) && kills()) kill(process, grace);
   }

@@ -1,5 +1,6 @@
 // PyTorch's own agents in the simulated world.
 #include <cstdlib>
+#include <fstream>
 #include <set>
 
 #include "job.h"
@@ -86,6 +87,39 @@ TEST(Guests, feel_the_faults_of_the_world) {
                   library("worlds/short-partition"), library("worlds/restart-budget-spent")})) {
       EXPECT_EQ(result["verdict"], "passed") << result.dump();
     }
+  });
+}
+
+/// Over PyTorch's FileStore: its class is the model's, on a file of the simulated machine.
+TEST(Guests, meet_over_a_file_as_hookes_agents) {
+  HOOKE_NEEDS_TORCH();
+  run([&](Ports& ports, const fs::path& directory) {
+    const json all = results(ports, directory, "file",
+                             {"--worlds", "sim,pytorch", library("backends/file-two-agents"),
+                              library("backends/file-agent-restarted")});
+    ASSERT_EQ(all.size(), 4U);
+    for (std::size_t i = 0; i < all.size(); i += 2) {
+      for (const char* const same : {"name", "verdict", "rounds", "world_time_ns"}) {
+        EXPECT_EQ(all[i][same], all[i + 1][same]) << all[i]["name"] << " " << same;
+      }
+      EXPECT_EQ(all[i + 1]["verdict"], "passed") << all[i + 1].dump();
+    }
+  });
+}
+
+/// A torch that cannot be imported stands for a checkout: hooke says what that one says.
+TEST(Guests, are_of_the_checkout_to_which_PYTHONPATH_leads) {
+  HOOKE_NEEDS_TORCH();
+  run([&](Ports& ports, const fs::path& directory) {
+    const fs::path checkout = directory / "checkout";
+    fs::create_directories(checkout / "torch");
+    std::ofstream(checkout / "torch/__init__.py") << "raise RuntimeError('of the checkout')\n";
+    Child hooke(
+        ports, directory, "checkout",
+        {hooke_program().string(), "run", "--world", "pytorch", library("worlds/worker-killed")},
+        {{"HOOKE_TORCH_PYTHON", torch_python()}, {"PYTHONPATH", checkout.string()}});
+    EXPECT_EQ(hooke.end(300s), 2);
+    EXPECT_THAT(hooke.output(), ::testing::HasSubstr("RuntimeError: of the checkout"));
   });
 }
 

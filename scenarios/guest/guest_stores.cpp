@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "model/store/file_store.h"
 #include "model/store/kinds/tcp_stores.h"
 #include "scenarios/format/fixed_names.h"
 
@@ -34,19 +35,28 @@ std::vector<std::string> keys_of(const Message& message) {
 }  // namespace
 
 Message GuestStores::request(const std::string& operation, const Message& arguments) {
+  bool is_file = operation == "open";
   try {
     if (operation == "connect") return connect(arguments);
+    if (is_file) return open(arguments);
     const auto found = clients_.find(arguments.at(0).number());
     if (found == clients_.end()) throw GuestError("a store is used after it was closed");
+    is_file = found->second.is_file;
+    if (operation == "leave") {
+      const Client left = std::move(found->second);  // it may wait for the lock when it goes
+      clients_.erase(found);
+      return done();
+    }
     // Kept while the call lasts: the process may end in it.
     const std::shared_ptr<model::Store> store = found->second.store;
     return done(operate(*store, operation, arguments));
   } catch (const model::StoreTimeoutError& error) {
-    return failed("DistStoreError", error.what());
+    // FileStore.cpp has no class for it.
+    return failed(is_file ? "RuntimeError" : "DistStoreError", error.what());
   } catch (const model::StoreNetworkError& error) {
     return failed("DistNetworkError", error.what());
   } catch (const model::StoreError& error) {
-    return failed("DistError", error.what());
+    return failed(is_file ? "DistStoreError" : "DistError", error.what());
   }
 }
 
@@ -79,8 +89,23 @@ Message GuestStores::connect(const Message& arguments) {
   options.timeout = sim::Duration(arguments.at(4).number());
   options.count_in = arguments.at(5).truth();
   client.store = model::connect_tcp_store(ports_, options);
+  return add_client(std::move(client), options.endpoint.port.value);
+}
+
+/// The path. An agent counts as one that uses the file.
+Message GuestStores::open(const Message& arguments) {
+  const auto user = model::counts_users_of_a_file_store(variant_)
+                        ? model::FileStoreUser::counted
+                        : model::FileStoreUser::counted_at_leave;
+  Client client;
+  client.store = model::open_file_store(ports_, arguments.at(0).text(), user);
+  client.is_file = true;
+  return add_client(std::move(client), 0);
+}
+
+Message GuestStores::add_client(Client client, std::int64_t port) {
   clients_[++last_handle_] = std::move(client);
-  return done(Message::List{last_handle_, std::int64_t{options.endpoint.port.value}});
+  return done(Message::List{last_handle_, port});
 }
 
 Message GuestStores::operate(model::Store& store, const std::string& operation,

@@ -1,6 +1,7 @@
 #pragma once
-// The TCPStores of one Python agent: clients and servers of the model, so that what goes over the
-// simulated network, and what is drawn for it, is what hooke's own agents would send and draw.
+// The TCPStores and FileStores of one Python agent: clients and servers of the model, so that what
+// goes over the simulated network, and what is drawn for it, is what hooke's own agents would send
+// and draw; and what a file has in it is what they would write.
 
 #include <cstdint>
 #include <functional>
@@ -32,7 +33,8 @@ class GuestStores {
   GuestStores(sim::Ports& ports, model::Variant variant, Observer observer)
       : ports_(ports), variant_(variant), observer_(std::move(observer)) {}
 
-  /// Carries out "connect" or an operation of torch.distributed.Store (Store.hpp) and returns
+  /// Carries out "connect", "open" and "leave" of a file, or an operation of
+  /// torch.distributed.Store (Store.hpp) and returns
   /// (error class or "", value or the error's text). guest::GuestError for an unknown one.
   guest::Message request(const std::string& operation, const guest::Message& arguments);
   /// The Python object is gone: its client disconnects, and a server that was its own ends with the
@@ -42,9 +44,12 @@ class GuestStores {
  private:
   struct Client {
     std::shared_ptr<model::Store> store;
-    std::shared_ptr<model::TcpStoreServer> server;  ///< null: served elsewhere
+    std::shared_ptr<model::TcpStoreServer> server;  ///< null: served elsewhere, or a file
+    bool is_file = false;
   };
   guest::Message connect(const guest::Message& arguments);
+  guest::Message open(const guest::Message& arguments);
+  guest::Message add_client(Client client, std::int64_t port);
   std::shared_ptr<model::TcpStoreServer> serve(sim::PortNumber port, bool shared);
   guest::Message operate(model::Store& store, const std::string& operation,
                          const guest::Message& arguments);

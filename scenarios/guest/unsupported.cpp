@@ -40,7 +40,7 @@ void look_at_settings(const Scenario& scenario, model::Variant release, Reasons&
   const AgentPlan& agent = scenario.protocol.agent;
   const AgentPlan usual;
   const RendezvousPlan& plan = scenario.protocol.rendezvous;
-  if (plan.backend != "c10d") reasons.say("backend " + plan.backend);
+  if (plan.backend != "c10d" && plan.backend != "file") reasons.say("backend " + plan.backend);
   if (!scenario.protocol.defects.empty()) reasons.say("protocol.defects");
   if (agent.kind != usual.kind) reasons.say("agent.kind");
   if (agent.restart_policy != usual.restart_policy) reasons.say("agent.restart_policy");

@@ -1,4 +1,4 @@
-"""torch.distributed.TCPStore and PrefixStore, spoken by hooke's own client and server."""
+"""torch.distributed.TCPStore, FileStore and PrefixStore, spoken by hooke's own client and server."""
 import datetime
 
 import hooke_channel as hooke
@@ -7,7 +7,8 @@ import torch.distributed as dist
 # Older releases have no classes of their own.
 ERRORS = {'DistStoreError': getattr(dist, 'DistStoreError', RuntimeError),
           'DistNetworkError': getattr(dist, 'DistNetworkError', RuntimeError),
-          'DistError': getattr(dist, 'DistError', RuntimeError)}
+          'DistError': getattr(dist, 'DistError', RuntimeError),
+          'RuntimeError': RuntimeError}
 NANOSECONDS = 1_000_000_000
 
 
@@ -101,9 +102,18 @@ class PrefixStore(Store):
         return self.underlying_store.key(self.prefix + '/' + key)
 
 
-class FileStore:
-    def __init__(self, *arguments):
-        hooke.fail('opens a FileStore')
+class FileStore(Store):
+    """On a file of the simulated machine."""
+
+    def __init__(self, file_name, world_size=-1):
+        if world_size > 0:
+            hooke.fail('counts the users of a FileStore down from %d' % world_size)
+        self.path = file_name
+        self.handle, _ = request('store.open', file_name)
+
+    def __del__(self):
+        if hooke.ON and hasattr(self, 'handle'):
+            hooke.ask('store.leave', self.handle)   # writes; no handler runs here, where its exception would be lost
 
 
 dist.TCPStore, dist.PrefixStore, dist.FileStore = TCPStore, PrefixStore, FileStore

@@ -5,6 +5,7 @@ until its next one; all others sit in os.read. So exactly one thread of the whol
 One-way notes travel with the next request.
 """
 import marshal
+import mmap
 import os
 import sys
 import traceback
@@ -15,6 +16,7 @@ DONE, TIMED_OUT, SIGNALLED = 0, 1, 2   # GuestProcess::Reason
 
 ON = False               # False in the zygote: everything is real there
 CHANNELS = []            # the socket of each thread slot
+BUFFERS = []             # and where its answers come to: a new one for each would be mapped, and unmapped, by the kernel
 MONOTONIC = WALL = 0     # nanoseconds, as of the latest answer
 NOTES = []               # for the next request
 PENDING = []             # signals that have come and are not handled
@@ -23,7 +25,7 @@ HANDLERS = {}            # by signal number
 NODE = FULL_NAME = ''
 PID = 0
 
-_read, _write = os.read, os.write
+_readv, _write = os.readv, os.write
 _dumps, _loads = marshal.dumps, marshal.loads
 _local = _thread._local()
 
@@ -32,19 +34,28 @@ def slot():
     return getattr(_local, 'slot', 0)
 
 
-def take(mine, data):
-    """Takes an answer in: (value, reason)."""
-    global MONOTONIC, WALL
-    if not data:
-        os._exit(99)                  # hooke has closed the world
-    MONOTONIC, WALL, signals, ended, reason, value = _loads(data)
-    ENDED.update(ended)
-    PENDING.extend(signals)
-    return value, reason
+def begin(channels):
+    """In a new guest. Of the buffers only the pages that are written take memory."""
+    CHANNELS[:] = channels
+    room = mmap.mmap(-1, len(channels) * MAX_MESSAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    room.madvise(mmap.MADV_NOHUGEPAGE)
+    room = memoryview(room)
+    BUFFERS[:] = [room[at:at + MAX_MESSAGE] for at in range(0, len(room), MAX_MESSAGE)]
 
 
 def receive(mine):
-    return take(mine, _read(CHANNELS[mine], MAX_MESSAGE))
+    """Takes an answer in: (value, reason)."""
+    global MONOTONIC, WALL
+    buffer = BUFFERS[mine]
+    count = _readv(CHANNELS[mine], (buffer,))
+    if not count:
+        os._exit(99)                  # hooke has closed the world
+    MONOTONIC, WALL, signals, ended, reason, value = _loads(buffer[:count])   # audited, which copies it
+    if ended:
+        ENDED.update(ended)
+    if signals:
+        PENDING.extend(signals)
+    return value, reason
 
 
 def ask(*request):

@@ -86,7 +86,7 @@ def end(living):
 def begin(word, descriptors, program):
     """In the forked process: becomes the guest. Never returns."""
     config, directory, hooke.NODE, hooke.FULL_NAME, hooke.PID, environment = word
-    hooke.CHANNELS[:] = descriptors[:-1]
+    hooke.begin(descriptors[:-1])
     for target in (LEAST_OUTPUT, 1, 2):
         os.dup2(descriptors[-1], target)
     os.chdir(directory)

@@ -118,6 +118,21 @@ TEST(WorkerProcesses, are_waited_for_one_after_the_other) {
   EXPECT_EQ(ended[3].at - ended[2].at, 63ms + 50ms);
 }
 
+/// One that heeds no SIGTERM takes all the time; that another has ended is seen when the first one
+/// has been killed.
+TEST(WorkerProcesses, behind_one_that_takes_all_the_time_are_looked_at_after_its_kill) {
+  TestJob job;
+  job[0].config.nproc_per_node = 3;
+  job.worker = one_fails(2, [](Ports& ports) {
+    if (number_of(ports, "LOCAL_RANK") == 1) return park(ports);  // ends at once
+    static_cast<void>(ports.processes.catch_signal(Signal::term));
+    return park(ports);
+  });
+  job.start_and_run();
+  EXPECT_EQ(job.texts("worker.signalled", "signal"), (Texts{"15", "15", "9"}));
+  EXPECT_EQ(job.texts("worker.ended", "local_rank"), (Texts{"2", "0", "1"}));
+}
+
 /// The releases up to 2.12 (pytorch/pytorch#185414).
 constexpr char kWithoutLimit[] = "worker.killed_waited_for_without_limit";
 

@@ -71,6 +71,8 @@ TEST(GuestAgent, cannot_play_everything) {
   Scenario scenario;
   scenario.cluster.nodes.resize(2);
   EXPECT_THAT(unsupported_by_guests(scenario), IsEmpty());
+  scenario.protocol.rendezvous.backend = "file";
+  EXPECT_THAT(unsupported_by_guests(scenario), IsEmpty());
   scenario.protocol.rendezvous.backend = "etcd-v2";
   scenario.protocol.rendezvous.join = 1500ms;
   scenario.protocol.agent.environment["TORCHELASTIC_HEALTH_CHECK_PORT"] = "8080";
