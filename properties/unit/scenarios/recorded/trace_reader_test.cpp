@@ -151,8 +151,8 @@ TEST(TraceReader, refuses_a_line_longer_than_any_event) {
 }
 
 TEST(TraceReader, refuses_what_is_no_file) {
-  EXPECT_THROW(TraceReader(testing::TempDir()), ScenarioError);
-  EXPECT_THROW(TraceReader(testing::TempDir() + "/no such trace"), ScenarioError);
+  EXPECT_THROW(TraceReader{testing::TempDir()}, ScenarioError);
+  EXPECT_THROW(TraceReader{testing::TempDir() + "/no such trace"}, ScenarioError);
 }
 
 }  // namespace
