@@ -12,7 +12,8 @@ namespace hooke::model::coverage {
 
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, kAll.size()> kMeanings{{
     {kSelfEvicted,
-     "a hardened agent of a round finds that others have struck it off as dead, although it lives"},
+     "an agent that looks, as PyTorch's does not, finds itself struck off its round while it "
+     "lives"},
     {kCasLost, "a write of the shared state fails, because another node has written it before"},
     {kLateJoinerWaits, "a node that finds a complete round enters the wait list for the next one"},
     {kRedundancyListUsed, "a node that finds all seats taken enters the redundancy list"},
