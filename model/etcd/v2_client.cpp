@@ -7,6 +7,7 @@
 
 #include "model/etcd/json_text.h"
 #include "model/store/base64.h"
+#include "model/store/stored_text.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {
@@ -49,8 +50,8 @@ EtcdV2Node node_of(const json& document) {
 }
 
 /// Everything below a directory; the answer may be nested as deep as its writer likes.
-std::vector<EtcdV2Node> nodes_below(const json& directory) {
-  std::vector<EtcdV2Node> out;
+std::shared_ptr<const std::vector<EtcdV2Node>> nodes_below(const json& directory) {
+  auto out = std::make_shared<std::vector<EtcdV2Node>>();
   std::vector<const json*> directories{&directory};
   while (!directories.empty()) {
     const json& next = *directories.back();
@@ -58,18 +59,16 @@ std::vector<EtcdV2Node> nodes_below(const json& directory) {
     const auto children = next.find("nodes");
     if (children == next.end()) continue;
     for (const json& child : *children) {
-      out.push_back(node_of(child));
+      out->push_back(node_of(child));
       directories.push_back(&child);
     }
   }
   return out;
 }
 
-EtcdV2Answer answer_of(const HttpResponse& response) {
-  if (const auto* said = dynamic_cast<const EtcdV2NodeText*>(response.whole.payload().get())) {
-    return {said->node(), {}, index_of(response)};
-  }
-  const json document = json_or_discarded(response.body);
+/// What the answer says, without its index.
+EtcdV2Answer said_in(const HttpResponse& response) {
+  const json document = json_or_discarded(response.text());
   if (!document.is_object()) {
     no_etcd("HTTP status " + std::to_string(response.status) + ", and no JSON object");
   }
@@ -84,10 +83,27 @@ EtcdV2Answer answer_of(const HttpResponse& response) {
     }
     if (!document.contains("node")) no_etcd("no node in it");
     const json& node = document["node"];
-    return {node_of(node), nodes_below(node), index_of(response)};
+    return {node_of(node), nodes_below(node)};
   } catch (const json::exception& error) {
     no_etcd(error.what());
   }
+}
+
+/// A server in the same program tells many clients the same: its text is understood once.
+EtcdV2Answer answer_of(const HttpResponse& response) {
+  EtcdV2Answer out;
+  const sim::Payload* const whole = response.whole.payload().get();
+  if (const auto* const told = dynamic_cast<const EtcdV2NodeText*>(whole)) {
+    out.node = told->node();
+  } else if (const auto* const kept = dynamic_cast<const StoredText*>(whole)) {
+    std::shared_ptr<const void>& reading = kept->reading(StoredText::kAsEtcdAnswer);
+    if (reading == nullptr) reading = std::make_shared<const EtcdV2Answer>(said_in(response));
+    out = *static_cast<const EtcdV2Answer*>(reading.get());
+  } else {
+    out = said_in(response);
+  }
+  out.index = index_of(response);
+  return out;
 }
 
 EtcdOptions of_main_thread(EtcdOptions options, sim::FiberId fiber) {
@@ -96,6 +112,11 @@ EtcdOptions of_main_thread(EtcdOptions options, sim::FiberId fiber) {
 }
 
 }  // namespace
+
+const std::vector<EtcdV2Node>& EtcdV2Answer::below() const {
+  static const std::vector<EtcdV2Node> kNone;
+  return listed == nullptr ? kNone : *listed;
+}
 
 EtcdV2Client::EtcdV2Client(sim::Ports& ports, EtcdOptions options)
     : options_(of_main_thread(std::move(options), ports.executor.ticket().fiber)),

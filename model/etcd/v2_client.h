@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -41,8 +42,11 @@ class EtcdV2NodeText final : public sim::Payload {
 
 struct EtcdV2Answer {
   EtcdV2Node node;
-  std::vector<EtcdV2Node> below;  ///< all keys and directories below `node`, when it was listed
-  std::uint64_t index = 0;        ///< of the whole store, X-Etcd-Index
+  /// What below() says; null: nothing. Clients that are told the same share it.
+  std::shared_ptr<const std::vector<EtcdV2Node>> listed{};
+  std::uint64_t index = 0;  ///< of the whole store, X-Etcd-Index
+  /// All keys and directories below `node`, when it was listed.
+  [[nodiscard]] const std::vector<EtcdV2Node>& below() const;
 };
 
 /// A write and the conditions under which it happens.

@@ -226,7 +226,7 @@ std::vector<HttpServer> servers_of(const std::string& urls, const HttpServer& na
 
 const std::string& machines_in(const HttpResponse& response) {
   const bool is_list = response.status == 200 || response.status == 201;
-  if (is_list) return response.body;
+  if (is_list) return response.text();
   const std::string what =
       response.status == 404
           ? "it serves no v2 API (from 3.4 on only with --enable-v2, from 3.6 on not at all)"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/etcd/v2_client.h"
+#include "model/etcd/v2_answers.h"
 #include "model/etcd/v2_parameters.h"
 #include "model/etcd/v2_tree.h"
 #include "model/observe/trace_events.h"
@@ -26,16 +26,6 @@ using Mode = EtcdMisbehaviour::Mode;
 
 /// etcd looks for what has expired twice a second.
 constexpr sim::Duration kExpiryTick = 500ms;
-
-/// The text of an answer. What it says of one key its reader is told by the side; not where other
-/// changes have followed.
-sim::Value body_of(std::string text, const EtcdV2Tree& tree, const std::string& key,
-                   bool by_itself) {
-  const Node* const node = by_itself ? tree.find(key) : nullptr;
-  if (node == nullptr || node->is_directory) return sim::Value(std::move(text));
-  EtcdV2Node said{key, node->value, false, node->modified, node->created, node->shared};
-  return sim::Value(std::make_shared<EtcdV2NodeText>(std::move(text), std::move(said)));
-}
 
 }  // namespace
 
@@ -73,7 +63,7 @@ class EtcdV2Server::Service : public std::enable_shared_from_this<Service> {
     int status;
     std::string body;
   };
-
+  void read(const Exchange& exchange, const std::string& key, bool agreed);
   Answer put(const HttpQuery& query, const std::string& key);
   Answer post(const HttpQuery& query, const std::string& key);
   Answer remove(const HttpQuery& query, const std::string& key);
@@ -104,6 +94,7 @@ class EtcdV2Server::Service : public std::enable_shared_from_this<Service> {
   bool told_stale_ = false;          ///< the trace knows that a client has seen it
   std::vector<Waiter> waiters_;
   std::set<std::uint64_t> told_twice_;
+  EtcdV2Answers answers_;
   sim::WaitQueue sooner_;  ///< the expiry fiber, when there may be something to do
   bool closed_ = false;
 };
@@ -133,13 +124,10 @@ void EtcdV2Server::Service::handle(const Exchange& exchange) {
       throw Refusal{500, 300, "Raft Internal Error",
                     "etcdserver: request timed out, possibly due to previous leader failure"};
     }
+    if (query.method == "GET") return read(exchange, key, agreed);
     const std::uint64_t before = tree_.index();
     Answer answer;
-    if (query.method == "GET") {
-      const bool stale = stale_ && !agreed && stale_->index() != before;
-      if (stale) read_stale();
-      answer = {200, (stale ? *stale_ : tree_).get(key, is_set(query, "recursive"))};
-    } else if (query.method == "PUT") {
+    if (query.method == "PUT") {
       answer = put(query, key);
     } else if (query.method == "POST") {
       answer = post(query, key);
@@ -151,10 +139,10 @@ void EtcdV2Server::Service::handle(const Exchange& exchange) {
     if (tree_.index() != before && misbehaviour_->strikes(Mode::unknown_outcome)) {
       throw Refusal{500, 300, "Raft Internal Error", "etcdserver: request timed out"};
     }
-    const EtcdV2Tree& seen = stale_ && !agreed ? *stale_ : tree_;
-    const bool by_itself =
-        query.method == "GET" ? tree_.index() == before : tree_.index() == before + 1;
-    exchange->answer(answer.status, body_of(std::move(answer.body), seen, key, by_itself),
+    // Where other changes have followed, the tree does not say what the answer does.
+    exchange->answer(answer.status,
+                     tree_.index() == before + 1 ? told_with(std::move(answer.body), tree_, key)
+                                                 : sim::Value(std::move(answer.body)),
                      headers());
   } catch (const Refusal& refusal) {
     const Json body{{"errorCode", refusal.code},
@@ -163,6 +151,18 @@ void EtcdV2Server::Service::handle(const Exchange& exchange) {
                     {"index", tree_.index()}};
     exchange->answer(refusal.status, body.dump() + "\n", headers());
   }
+}
+
+// ---- reads --------------------------------------------------------------------------------------
+
+void EtcdV2Server::Service::read(const Exchange& exchange, const std::string& key, bool agreed) {
+  const bool recursive = is_set(exchange->query(), "recursive");
+  if (!stale_ || agreed || stale_->index() == tree_.index()) {
+    const sim::MonotonicTime now = ports_.clock.monotonic_now();
+    return exchange->answer(200, answers_.get(tree_, key, recursive, now), headers());
+  }
+  read_stale();
+  exchange->answer(200, told_with(stale_->get(key, recursive).text, *stale_, key), headers());
 }
 
 // ---- writes -------------------------------------------------------------------------------------

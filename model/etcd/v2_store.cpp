@@ -73,13 +73,13 @@ EtcdV2Store::Found EtcdV2Store::present(const std::vector<std::string>& keys,
                                         std::optional<std::uint64_t>& index) {
   Found found;
   try {
-    EtcdV2Answer answer = client_->get(directory());
+    const EtcdV2Answer answer = client_->get(directory());
     index = answer.index;
     for (const std::string& key : keys) {
       const std::string path = path_of(key);
-      const auto node = std::find_if(answer.below.begin(), answer.below.end(),
+      const auto node = std::find_if(answer.below().begin(), answer.below().end(),
                                      [&](const EtcdV2Node& one) { return one.key == path; });
-      if (node != answer.below.end()) found.emplace(path, node->value);
+      if (node != answer.below().end()) found.emplace(path, node->value);
     }
   } catch (const EtcdError& error) {
     if (error.code() != EtcdV2Client::kKeyNotFound) throw;

@@ -14,6 +14,8 @@
 namespace hooke::model {
 namespace {
 
+using namespace std::chrono_literals;
+
 using Node = EtcdV2Tree::Node;
 
 std::string parent_of(const std::string& path) {
@@ -35,9 +37,14 @@ void append_indices(std::string& out, std::uint64_t modified, std::uint64_t crea
   append_json_number(out, created);
 }
 
+/// When something is said, and until when it stays true if nothing is changed.
+struct Moment {
+  sim::MonotonicTime now;
+  sim::MonotonicTime until = sim::MonotonicTime::max();
+};
+
 /// What is said of a node, without the brace that ends it.
-void begin_node(std::string& out, const std::string& key, const Node& node,
-                sim::MonotonicTime now) {
+void begin_node(std::string& out, const std::string& key, const Node& node, Moment& moment) {
   out += R"({"key":)";
   append_json_text(out, key);
   if (node.is_directory) {
@@ -48,28 +55,28 @@ void begin_node(std::string& out, const std::string& key, const Node& node,
   }
   if (node.expires) {
     // As etcd counts: the whole seconds that are left, and one.
+    const auto left = std::max(std::chrono::ceil<std::chrono::seconds>(*node.expires - moment.now),
+                               std::chrono::seconds::zero());
+    if (left > left.zero()) moment.until = std::min(moment.until, *node.expires - (left - 1s));
     out += R"(,"ttl":)";
-    append_json_number(
-        out,
-        std::max<std::int64_t>(std::chrono::ceil<std::chrono::seconds>(*node.expires - now).count(),
-                               std::int64_t{0}));
+    append_json_number(out, left.count());
   }
   append_indices(out, node.modified, node.created);
 }
 
 std::string text_of(const std::string& key, const Node& node, sim::MonotonicTime now) {
   std::string out;
-  begin_node(out, key, node, now);
+  Moment moment{now};
+  begin_node(out, key, node, moment);
   return out + "}";
 }
 
 void append_listing(std::string& out, const std::map<std::string, Node>& nodes,
-                    const std::string& key, const Node& node, bool recursive,
-                    sim::MonotonicTime now) {
+                    const std::string& key, const Node& node, bool recursive, Moment& moment) {
   if (key == "/") {
     out += R"({"dir":true)";
   } else {
-    begin_node(out, key, node, now);
+    begin_node(out, key, node, moment);
   }
   if (node.is_directory) {
     const std::string prefix = key == "/" ? "/" : key + "/";
@@ -81,9 +88,9 @@ void append_listing(std::string& out, const std::map<std::string, Node>& nodes,
       if (name.empty() || name.find('/') != std::string_view::npos || hidden) continue;
       out += std::exchange(separator, ",");
       if (recursive) {
-        append_listing(out, nodes, child->first, child->second, true, now);
+        append_listing(out, nodes, child->first, child->second, true, moment);
       } else {
-        begin_node(out, child->first, child->second, now);
+        begin_node(out, child->first, child->second, moment);
         out += '}';
       }
     }
@@ -133,10 +140,11 @@ bool EtcdV2Tree::has_children(const std::string& directory) const {
   return child != nodes_.end() && child->first.starts_with(directory + "/");
 }
 
-std::string EtcdV2Tree::get(const std::string& key, bool recursive) const {
+EtcdV2Tree::Said EtcdV2Tree::get(const std::string& key, bool recursive) const {
   std::string out = R"({"action":"get","node":)";
-  append_listing(out, nodes_, key, require(key), recursive, clock_.monotonic_now());
-  return out + "}\n";
+  Moment moment{clock_.monotonic_now()};
+  append_listing(out, nodes_, key, require(key), recursive, moment);
+  return {out + "}\n", moment.until};
 }
 
 std::string EtcdV2Tree::write(const std::string& action, const std::string& key, Node node,

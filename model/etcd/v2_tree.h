@@ -48,6 +48,12 @@ class EtcdV2Tree {
     [[nodiscard]] bool concerns(const std::string& path, bool recursive) const;
   };
 
+  /// A text that is true while index() stays as it is, and until a time to live has become less.
+  struct Said {
+    std::string text;
+    sim::MonotonicTime until;
+  };
+
   /// `changed` is called after every change.
   EtcdV2Tree(sim::Clock& clock, std::function<void()> changed)
       : clock_(clock), changed_(std::move(changed)) {}
@@ -64,7 +70,7 @@ class EtcdV2Tree {
   [[nodiscard]] const Node& require(const std::string& key) const;
   [[nodiscard]] bool has_children(const std::string& directory) const;
   /// The answer to a GET. EtcdV2Refusal.
-  [[nodiscard]] std::string get(const std::string& key, bool recursive) const;
+  [[nodiscard]] Said get(const std::string& key, bool recursive) const;
 
   /// Puts `node` at `key`, below directories that are made where they are missing; returns the
   /// change's text. `silent`: a refresh. EtcdV2Refusal.

@@ -279,11 +279,11 @@ std::string EtcdV3Client::post(const std::string& path, const std::string& body,
     HttpResponse response = cluster_.exchange(request(path, body), deadline, repeatable);
     std::optional<EtcdError> refused;
     try {
-      check_refusal(response.status, response.body);
+      check_refusal(response.status, response.text());
     } catch (const EtcdError& error) {
       refused = error;
     }
-    if (!refused) return std::move(response.body);
+    if (!refused) return response.text();
     if (refused->code() == kUnavailable) {
       const sim::MonotonicTime next = ports_.clock.monotonic_now() + kLeaderPause;
       if (!repeatable || next >= deadline) throw EtcdConnectionError(refused->what(), true);

@@ -216,7 +216,8 @@ HttpResponse HttpClient::exchange(const HttpRequest& request, sim::MonotonicTime
   while (answer.read_more(*stream, deadline)) {
   }
   HOOKE_CHECK(answer.is_done() || answer.status() != 0, "an answer that ends has a status");
-  HttpResponse response{answer.status(), answer.headers(), answer.take_body(), answer.whole()};
+  HttpResponse response{answer.status(), answer.headers(), {}, answer.whole()};
+  if (response.whole.empty()) response.body = answer.take_body();
   if (answer.may_keep_connection()) stream_ = std::move(stream);
   return response;
 }

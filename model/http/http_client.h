@@ -24,8 +24,9 @@ struct HttpRequest {
 struct HttpResponse {
   int status = 0;
   std::map<std::string, std::string> headers;  ///< names in lower case
-  std::string body;
+  std::string body{};                          ///< where it came in pieces; else empty
   sim::Value whole{};  ///< the body as the server gave it, where it came in one piece; else empty
+  [[nodiscard]] const std::string& text() const { return whole.empty() ? body : whole.bytes(); }
 };
 
 /// An exchange came to no answer.

@@ -62,7 +62,7 @@ std::optional<LegacyEtcdView> observe_legacy_etcd(sim::Ports& ports,
   if (!state.version || !state.keep_alives) return view;
   const std::string version = run + "/v_" + std::to_string(*state.version);
   if (const auto listed = found(*client, version)) {
-    view.kept = kept_keys(*state.keep_alives, listed->below);
+    view.kept = kept_keys(*state.keep_alives, listed->below());
   }
   if (state.status != LegacyState::Status::final_) return view;
   try {

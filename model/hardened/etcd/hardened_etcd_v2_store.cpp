@@ -103,10 +103,10 @@ class HardenedEtcdV2Store final : public EtcdV2Store {
   Found everything(std::uint64_t& index) {
     Found out;
     try {
-      EtcdV2Answer answer = client_->list(directory());
+      const EtcdV2Answer answer = client_->list(directory());
       index = answer.index;
-      for (EtcdV2Node& node : answer.below) {
-        if (!node.is_directory) out.emplace(std::move(node.key), std::move(node.value));
+      for (const EtcdV2Node& node : answer.below()) {
+        if (!node.is_directory) out.emplace(node.key, node.value);
       }
     } catch (const EtcdError& error) {
       if (error.code() != EtcdV2Client::kKeyNotFound) throw;

@@ -36,7 +36,7 @@ LegacyEtcdRun::Active LegacyEtcdRun::read() {
   check_signals(ports_);
   EtcdV2Answer answer = client_->get(active_path());
   Active out;
-  out.state = parse_legacy_state(answer.node.value);
+  out.state = decode_legacy_state(answer.node.shared, answer.node.value);
   out.text = std::move(answer.node.value);
   out.index = answer.index;
   return out;
@@ -110,7 +110,7 @@ std::vector<std::int64_t> LegacyEtcdRun::ranks_alive(std::int64_t version,
 }
 
 bool LegacyEtcdRun::has(const EtcdV2Answer& listed, const std::string& key) {
-  return std::any_of(listed.below.begin(), listed.below.end(),
+  return std::any_of(listed.below().begin(), listed.below().end(),
                      [&](const EtcdV2Node& node) { return node.key == key; });
 }
 

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 
 #include "model/etcd/json_text.h"
+#include "model/store/stored_text.h"
 
 namespace hooke::model {
 namespace {
@@ -122,6 +124,14 @@ LegacyState parse_legacy_state(std::string_view text) {
     refuse("/num_workers_waiting is missing");
   }
   return state;
+}
+
+LegacyState decode_legacy_state(const sim::Value& shared, const std::string& text) {
+  const auto* const kept = dynamic_cast<const StoredText*>(shared.payload().get());
+  if (kept == nullptr) return parse_legacy_state(text);
+  std::shared_ptr<const void>& reading = kept->reading(StoredText::kAsLegacyState);
+  if (reading == nullptr) reading = std::make_shared<const LegacyState>(parse_legacy_state(text));
+  return *static_cast<const LegacyState*>(reading.get());
 }
 
 std::int64_t parse_legacy_version(std::string_view text, std::string_view place) {

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/port/buffer.h"
+
 namespace hooke::model {
 
 /// The largest number that is read from etcd. A JSON number holds it, and the one that follows.
@@ -30,6 +32,9 @@ LegacyState joinable_legacy_state(std::int64_t version);
 std::string encode_legacy_state(const LegacyState& state);
 /// std::invalid_argument naming the byte or the member that is wrong.
 LegacyState parse_legacy_state(std::string_view text);
+
+/// Likewise of `text`, once for all readers where `shared` is what they share (stored_text.h).
+LegacyState decode_legacy_state(const sim::Value& shared, const std::string& text);
 
 /// A version, or how many there have been, as a text of digits. std::invalid_argument naming
 /// `place`.

@@ -19,7 +19,7 @@ std::string asked(Ports& ports, std::uint16_t port) {
   HttpClient client(ports, {{"localhost", sim::PortNumber{port}}, {}});
   try {
     const HttpResponse answer = client.exchange({"GET", "/", "", "", ""}, world::in(ports, 5s));
-    return std::to_string(answer.status) + " " + answer.body;
+    return std::to_string(answer.status) + " " + answer.text();
   } catch (const HttpError& error) {
     return "<" + std::string(to_string(error.fault())) + ">";
   }

@@ -59,22 +59,22 @@ TEST_F(ControlPlaneTest, answers_as_pytorchs_worker_server) {
                          const std::string& body = "") {
       return client.exchange({method, target, body, "", ""}, in(ports, 5s));
     };
-    EXPECT_THAT(ask("GET", "/").body, HasSubstr("torch.distributed.WorkerServer"));
-    EXPECT_EQ(ask("GET", "/handler/").body, R"(["echo","fails","ping","wait_counter_values"])");
-    EXPECT_EQ(ask("POST", "/handler/ping").body, "pong");
-    EXPECT_EQ(ask("POST", "/handler/wait_counter_values").body, "{}");
+    EXPECT_THAT(ask("GET", "/").text(), HasSubstr("torch.distributed.WorkerServer"));
+    EXPECT_EQ(ask("GET", "/handler/").text(), R"(["echo","fails","ping","wait_counter_values"])");
+    EXPECT_EQ(ask("POST", "/handler/ping").text(), "pong");
+    EXPECT_EQ(ask("POST", "/handler/wait_counter_values").text(), "{}");
     const HttpResponse echo = ask("POST", "/handler/echo?x=a%20b", "said ");
     EXPECT_EQ(echo.status, 201);
-    EXPECT_EQ(echo.body, "said a b");
+    EXPECT_EQ(echo.text(), "said a b");
     EXPECT_EQ(ask("POST", "/handler/none").status, 404);
-    EXPECT_EQ(ask("POST", "/handler/none").body,
+    EXPECT_EQ(ask("POST", "/handler/none").text(),
               "Handler none not found: Failed to find handler none");
     EXPECT_EQ(ask("POST", "/handler/fails").status, 500);
-    EXPECT_EQ(ask("POST", "/handler/fails").body, "Handler fails failed: broken");
+    EXPECT_EQ(ask("POST", "/handler/fails").text(), "Handler fails failed: broken");
     EXPECT_EQ(ask("GET", "/elsewhere").status, 404);
-    EXPECT_THAT(ask("GET", "/metrics").body,
+    EXPECT_THAT(ask("GET", "/metrics").text(),
                 HasSubstr("hooke_elastic_metric{group=\"g\",name=\"n\"} 7"));
-    EXPECT_THAT(ask("GET", "/metrics").body, StartsWith("of_its_own 1\n# HELP"));
+    EXPECT_THAT(ask("GET", "/metrics").text(), StartsWith("of_its_own 1\n# HELP"));
   });
 }
 
@@ -110,7 +110,7 @@ TEST_F(ControlPlaneTest, what_is_no_http_is_refused_and_the_next_client_served) 
       static_cast<void>(stream->write(sim::Buffer(std::string(rubbish) + "\r\n\r\n")));
       EXPECT_THAT(world::read_text(*stream, in(ports, 5s)), HasSubstr("HTTP/1.1 400"));
     }
-    EXPECT_EQ(client.exchange({"POST", "/handler/ping", "", "", ""}, in(ports, 5s)).body, "pong");
+    EXPECT_EQ(client.exchange({"POST", "/handler/ping", "", "", ""}, in(ports, 5s)).text(), "pong");
   });
 }
 
@@ -158,7 +158,7 @@ TEST_F(ControlPlaneTest, a_flood_of_requests_in_one_piece_is_answered_one_by_one
 TEST_F(ControlPlaneTest, of_idle_clients_the_one_silent_longest_gives_way) {
   served([](Ports& ports, HttpClient& client) {
     const auto ping = [&] {
-      return client.exchange({"POST", "/handler/ping", "", "", ""}, in(ports, 5s)).body;
+      return client.exchange({"POST", "/handler/ping", "", "", ""}, in(ports, 5s)).text();
     };
     EXPECT_EQ(ping(), "pong");
     std::vector<std::unique_ptr<sim::Stream>> idle;
@@ -184,7 +184,7 @@ TEST_F(ControlPlaneTest, on_loopback_answers_no_client_from_another_machine) {
     ControlPlane plane(ports);
     plane.serve(kPort, false);
     HttpClient client(ports, {{"localhost", kPort}, {}});
-    served = client.exchange({"POST", "/handler/ping", "", "", ""}, in(ports, 5s)).body;
+    served = client.exchange({"POST", "/handler/ping", "", "", ""}, in(ports, 5s)).text();
     world::sleep(ports, 10s);
     return 0;
   });
@@ -217,7 +217,8 @@ TEST(ControlSocket, serves_beside_a_port_and_goes_with_the_control_plane) {
       plane.serve("/control");
       EXPECT_THAT(pinged(ports, "/control"), HasSubstr("\r\n\r\npong"));
       HttpClient client(ports, {{"n", kPort}, {}});
-      EXPECT_EQ(client.exchange({"POST", "/handler/ping", "", "", ""}, in(ports, 5s)).body, "pong");
+      EXPECT_EQ(client.exchange({"POST", "/handler/ping", "", "", ""}, in(ports, 5s)).text(),
+                "pong");
     }
     EXPECT_FALSE(ports.files.exists("/control"));
     return 0;

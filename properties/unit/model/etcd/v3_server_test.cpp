@@ -42,7 +42,7 @@ class EtcdV3ServerTest : public testing::Test {
   static std::string ask(sim::Ports& ports, const std::string& path, const std::string& body) {
     HttpClient client(ports, {{"n", kV3Port}, std::nullopt});
     const HttpResponse response = client.exchange(request(path, body), in(ports, 5s));
-    return std::to_string(response.status) + " " + shortened(response.body);
+    return std::to_string(response.status) + " " + shortened(response.text());
   }
   /// What a feed tells until it has been silent for a second.
   static std::string heard(sim::Ports& ports, HttpFeed& feed) {

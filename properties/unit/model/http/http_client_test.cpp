@@ -92,12 +92,12 @@ TEST_F(Http, is_given_the_very_body_of_a_service_in_the_same_program) {
     HttpClient client(ports, {{"n", sim::PortNumber{81}}, std::nullopt});
     for (int i = 0; i < 2; ++i) {  // on one connection
       const HttpResponse response = ask(ports, client);
-      EXPECT_EQ(response.body, "a body");
+      EXPECT_EQ(response.text(), "a body");
       EXPECT_EQ(response.headers.at("x-a"), "b");
       EXPECT_EQ(response.whole.payload(), given);
     }
     const HttpResponse plain = client.exchange({"GET", "/y", "", "", ""}, world::in(ports, 5s));
-    EXPECT_EQ(plain.body, "a text");
+    EXPECT_EQ(plain.text(), "a text");
     EXPECT_TRUE(plain.whole.empty());
   });
 }
@@ -109,9 +109,9 @@ TEST_F(Http, reads_answers_with_a_length_or_in_chunks_on_one_connection) {
         HttpClient client(ports, server());
         const HttpResponse first = ask(ports, client);
         EXPECT_EQ(first.status, 200);
-        EXPECT_EQ(first.body, "one");
+        EXPECT_EQ(first.text(), "one");
         EXPECT_EQ(first.headers.at("x-etcd-index"), "7");
-        EXPECT_EQ(ask(ports, client).body, "two");
+        EXPECT_EQ(ask(ports, client).text(), "two");
         EXPECT_EQ(script.connections, 1);
         EXPECT_THAT(script.requests, HasSubstr("GET /x HTTP/1.1\r\nHost: n:80\r\n"));
       });
@@ -120,7 +120,7 @@ TEST_F(Http, reads_answers_with_a_length_or_in_chunks_on_one_connection) {
 TEST_F(Http, an_answer_without_a_length_ends_with_its_connection) {
   run({"HTTP/1.1 200 OK\r\n\r\nall of it"}, [](sim::Ports& ports, Script&) {
     HttpClient client(ports, server());
-    EXPECT_EQ(ask(ports, client).body, "all of it");
+    EXPECT_EQ(ask(ports, client).text(), "all of it");
   });
 }
 

@@ -1,0 +1,35 @@
+#pragma once
+// The problem: after each change all clients of a job ask for the same directory, and each would be
+// written the same text and read it. What etcd's v2 API answers carries what it says, so that a
+// reader in the same program need not parse it.
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "model/etcd/v2_tree.h"
+#include "sim/port/buffer.h"
+
+namespace hooke::model {
+
+/// What `text` says of `key`, which is in `tree` as the text has it. Of a key its readers are told
+/// by the side; of a directory the first of its readers tells the others.
+sim::Value told_with(std::string text, const EtcdV2Tree& tree, const std::string& key);
+
+/// Answers to GETs of one tree, each made once for all who ask while it is true.
+class EtcdV2Answers {
+ public:
+  /// EtcdV2Refusal. Valid until the next call.
+  const sim::Value& get(const EtcdV2Tree& tree, const std::string& key, bool recursive,
+                        sim::MonotonicTime now);
+
+ private:
+  struct Told {
+    sim::Value body;
+    sim::MonotonicTime until;
+  };
+  std::map<std::pair<std::string, bool>, Told> told_;  ///< by key, and whether all below it is told
+  std::uint64_t index_ = 0;                            ///< the tree's, when they were made
+};
+
+}  // namespace hooke::model
