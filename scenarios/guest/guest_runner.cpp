@@ -86,7 +86,7 @@ std::unique_ptr<guest::Zygote> start_torch(const std::string& python,
 
 model::Variant release_of(const std::string& version) {
   const int major = std::atoi(version.c_str());
-  const int minor = std::atoi(version.c_str() + version.find('.') + 1);
+  const int minor = std::atoi(version.c_str() + (version.find('.') + 1));
   std::optional<model::Variant> newest;
   for (int each = 0; each <= minor; ++each) {
     const auto known =
