@@ -16,7 +16,7 @@ namespace hooke::model {
 /// by the side; of a directory the first of its readers tells the others.
 sim::Value told_with(std::string text, const EtcdV2Tree& tree, const std::string& key);
 
-/// Answers to GETs of one tree, each made once for all who ask while it is true.
+/// Answers to GETs of one tree, each made once for all that ask while it is true.
 class EtcdV2Answers {
  public:
   /// EtcdV2Refusal. Valid until the next call.

@@ -33,7 +33,7 @@ class EtcdV2AnswersTest : public testing::Test {
   EtcdV2Answers answers;
 };
 
-TEST_F(EtcdV2AnswersTest, are_one_value_for_all_who_ask_until_the_tree_changes) {
+TEST_F(EtcdV2AnswersTest, are_one_value_for_all_clients_until_the_tree_changes) {
   write("/d/a", "1");
   const sim::Value first = answers.get(tree, "/d", true, clock.now);
   clock.now += 1h;
