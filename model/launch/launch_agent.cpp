@@ -7,6 +7,7 @@
 
 #include "model/launch/kinds/endings_of_variant.h"
 #include "model/launch/plugins.h"
+#include "model/launch/raised_errors.h"
 #include "model/observe/restart_events.h"
 #include "model/observe/shutdown_events.h"
 #include "model/observe/trace_events.h"
@@ -184,6 +185,7 @@ int launch_agent(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& 
   const std::unique_ptr<Endings> endings = make_endings(ports, spec);
   if (config.run_id.empty()) config.run_id = endings->run_id();
   const std::string run_id = config.run_id;
+  ports.fault_point.raise_by(&raise_error);
   static_cast<void>(ports.processes.catch_signal(sim::Signal::int_));
   endings->catch_early(spec);
   for (std::int64_t run = 1;; ++run) {

@@ -193,6 +193,9 @@ class ClaimsAreTrue final : public Judge {
 
   void finished(const sim::Event& event, AgentId id) {
     const std::string_view detail = text(event, "detail");
+    const bool claims =
+        detail.starts_with("RendezvousClosedError") || detail.starts_with("RendezvousTimeoutError");
+    if (claims && excused(error_put_into(id, event.at))) return;
     if (detail.starts_with("RendezvousClosedError") && closings_.seen(event, id, view())) kept();
     const auto since = past_.joining_since(id);
     if (!detail.starts_with("RendezvousTimeoutError") || !since) return;

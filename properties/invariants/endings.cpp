@@ -301,7 +301,7 @@ class SignalsTakeEffect final : public Judge {
   SignalsTakeEffect()
       : Judge("liveness.signals_take_effect",
               "A signal that tells an agent to end takes effect in bounded time.",
-              {&wev::process_signalled, &wev::process_ended}, kItself | kKillable) {}
+              {&wev::process_signalled, &wev::process_ended}, kItself | kKillable | kHears) {}
 
  private:
   void judge_agent(const sim::Event& event, AgentId id) override {

@@ -39,11 +39,21 @@ inline constexpr Needs kMortal = 1U << 9U;
 /// Keys end in the store when the time for which they live is over, by the store's clock.
 inline constexpr Needs kExpiry = 1U << 10U;
 
+/// What its process is told by a signal other than SIGKILL reaches it.
+inline constexpr Needs kHears = 1U << 11U;
+
+/// Reads and writes of files on its machine return.
+inline constexpr Needs kDisk = 1U << 12U;
+
+/// Its code raises no error but its own: one that a fault put there ends any agent, as a defect of the
+/// code would.
+inline constexpr Needs kOwnErrors = 1U << 13U;
+
 /// The grace of a worker that is told to stop, and the wait behind SIGKILL.
 inline constexpr std::chrono::seconds kGiveUp{60};
 
 /// To go on by itself.
-inline constexpr Needs kItself = kRun | kClock;
+inline constexpr Needs kItself = kRun | kClock | kDisk;
 /// To be answered by the rendezvous store.
 inline constexpr Needs kAnswers = kPath | kStore | kNames | kContents;
 /// To ask it and to be answered.
@@ -97,6 +107,8 @@ inline constexpr std::array kFaultEffects{
     FaultEffect{"process_hang", 0, Reach::process, Span::until_over},
     FaultEffect{"process_exit", 0, Reach::process, Span::instant},
     FaultEffect{"process_unkillable", kKillable | kMortal, Reach::machine, Span::until_over},
+    FaultEffect{"process_deaf", kHears, Reach::process, Span::until_over},
+    FaultEffect{"process_raise", kOwnErrors, Reach::process, Span::when_felt},
     FaultEffect{"fiber_dies", kTasks, Reach::process, Span::from_felt},
     FaultEffect{"node_crash", 0, Reach::machine, Span::instant},
     FaultEffect{"node_restart", 0, Reach::machine, Span::instant},
@@ -121,6 +133,7 @@ inline constexpr std::array kFaultEffects{
     FaultEffect{"pid_reuse", 0, Reach::machine, Span::instant},
     FaultEffect{"disk_full", 0, Reach::machine, Span::until_over},
     FaultEffect{"disk_short_write", 0, Reach::machine, Span::instant},
+    FaultEffect{"disk_stall", kDisk, Reach::machine, Span::from_felt},
     FaultEffect{"spawn_fails", 0, Reach::machine, Span::until_over},
     FaultEffect{"etcd_expiry", kContents, Reach::everyone, Span::instant},
     FaultEffect{"etcd_late_expiry", kContents, Reach::everyone, Span::until_over},

@@ -97,6 +97,11 @@ const Hindrance* Judge::hindrance_of_any(JobId job, Needs needs, sim::WorldTime 
   return nullptr;
 }
 
+const Hindrance* Judge::error_put_into(AgentId who, sim::WorldTime ended) const {
+  const sim::Duration stops = std::max(kStopGrace, view_->agent(who).timeouts.shutdown) + kSlack;
+  return hindrance(who, kOwnErrors, ended - stops, ended);
+}
+
 const Process* Judge::failed_worker(const sim::Event& event) const {
   if (event.type != &wev::process_ended || number(event, "status") == 0) return nullptr;
   const Process* const process = view_->process(event.node, event.pid);

@@ -199,6 +199,9 @@ class Judge : public Invariant {
   /// Likewise from any agent of the job that lived then, other than `but`.
   [[nodiscard]] const Hindrance* hindrance_of_any(JobId job, Needs needs, sim::WorldTime from,
                                                   sim::WorldTime to, AgentId but = kNoAgent) const;
+  /// A fault has put an error into the agent, which then had the time to stop its workers; null: none
+  /// has.
+  [[nodiscard]] const Hindrance* error_put_into(AgentId who, sim::WorldTime ended) const;
 
  private:
   template <class Key>

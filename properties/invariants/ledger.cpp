@@ -11,7 +11,7 @@
 namespace hooke::properties {
 
 std::string_view name_of_first(Needs needs) {
-  constexpr std::array<std::pair<Needs, std::string_view>, 11> kNamed{{
+  constexpr std::array<std::pair<Needs, std::string_view>, 14> kNamed{{
       {kRun, "the agent's process"},
       {kClock, "the agent's clock"},
       {kPath, "the path to the store"},
@@ -23,6 +23,9 @@ std::string_view name_of_first(Needs needs) {
       {kOwnRank, "the rank of a static agent"},
       {kMortal, "a process that cannot be killed"},
       {kExpiry, "the end of keys in the store"},
+      {kHears, "the agent's ear for signals"},
+      {kDisk, "the disk of the agent's machine"},
+      {kOwnErrors, "an error put into the agent"},
   }};
   for (const auto& [need, name] : kNamed) {
     if ((needs & need) != 0) return name;

@@ -62,7 +62,8 @@ class NoLivelock final : public Judge {
 /// had kept the agent from the store for its read time-out, by its own clock. What lies no further
 /// apart than the time for a caught request is one disturbance. A wait for what another member
 /// has to write ends likewise while a fault keeps that member from writing it, and in a static job
-/// when fewer agents live than the wait is for.
+/// when fewer agents live than the wait is for. An error that a fault has put into the agent's code
+/// says nothing of its store; the agent ends when it has stopped its workers.
 class BlipTolerance final : public Judge {
  public:
   BlipTolerance()
@@ -92,6 +93,7 @@ class BlipTolerance final : public Judge {
       return;
     }
     if (view().job(agent.job).over || view().store_is_gone()) return;
+    if (excused(error_put_into(id, at))) return;
     // A tenth: no clock of a simulated machine is wrong by more.
     const auto disturbance = view().ledger().disturbance(view().claimant(id), needs(), at);
     const sim::Duration held_out =

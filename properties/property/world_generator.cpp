@@ -79,6 +79,7 @@ TimelineEntry fault_entry(const Word& word, const std::string& node, Duration at
   if ((parameters & kBy) != 0) entry.span = std::chrono::seconds(amount);
   if ((parameters & kAmount) != 0) entry.amount = amount;
   if ((parameters & kText) != 0) entry.text = entry.what == "thread.dies" ? "keep_alive" : node;
+  if (word.text_is == TextIs::error) entry.text = "OSError";
   if (entry.what == "net.loss") entry.amount = amount * 1000;
   if (entry.what == "net.bandwidth") entry.amount = amount * 1'000'000;
   if (entry.what == "port.busy") entry.amount = 29400;

@@ -83,13 +83,16 @@ void load_trace_patterns(const Place& place, const TimelineNames& names, Expecta
       expect.never.push_back(load_event_pattern(item, names));
     }
   }
+  if (place.has("sums")) {
+    for (const Place& item : place.at("sums").items()) expect.sums.push_back(load_sum(item, names));
+  }
 }
 
 }  // namespace
 
 Expectation load_expectation(const Place& place, const TimelineNames& names) {
   place.object({"outcome", "exit_code", "count", "rounds", "within", "holds", "violates",
-                "coverage", "marks", "events", "never"});
+                "coverage", "marks", "events", "never", "sums"});
   Expectation expect;
   if (place.has("outcome")) {
     each_node(place.at("outcome"), names.nodes, [&](const std::string& id, const Place& value) {

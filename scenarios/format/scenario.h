@@ -187,6 +187,15 @@ struct CountRange {
   friend bool operator==(const CountRange&, const CountRange&) = default;
 };
 
+/// What a number that certain events carry adds up to over the run.
+struct ExpectedSum {
+  Trigger events;          ///< those that count
+  std::string field;       ///< of theirs, a number
+  CountRange range;        ///< of the sum
+  bool is_a_span = false;  ///< the field is a time in nanoseconds, and so are the limits
+  friend bool operator==(const ExpectedSum&, const ExpectedSum&) = default;
+};
+
 struct Expectation {
   std::map<std::string, std::string>
       outcome;  ///< node id → succeeded, failed, signalled, crashed, running, error …
@@ -199,6 +208,7 @@ struct Expectation {
   std::vector<std::string> coverage;
   std::vector<Trigger> events;  ///< that must be on the trace, each at least `passage` times
   std::vector<Trigger> never;   ///< that must not be on the trace
+  std::vector<ExpectedSum> sums;
   friend bool operator==(const Expectation&, const Expectation&) = default;
 };
 

@@ -6,6 +6,7 @@
 #include "model/observe/background_tasks.h"
 #include "model/observe/coverage_points.h"
 #include "model/observe/event_registry.h"
+#include "model/observe/raised_errors.h"
 #include "model/observe/trace_events.h"
 #include "scenarios/format/duration.h"
 #include "scenarios/format/vocabulary.h"
@@ -71,13 +72,16 @@ void load_event(const Place& place, Trigger& trigger, const std::vector<std::str
   }
 }
 
-void load_passage(const Place& place, const NodeNames& nodes, Trigger& trigger) {
-  if (place.has("node")) {
-    trigger.on_node = place.at("node").text();
-    if (!nodes.contains(trigger.on_node)) {
-      nodes.refuse(place.at("node"), "a node of the cluster", trigger.on_node);
-    }
+void load_its_node(const Place& place, const NodeNames& nodes, Trigger& trigger) {
+  if (!place.has("node")) return;
+  trigger.on_node = place.at("node").text();
+  if (!nodes.contains(trigger.on_node)) {
+    nodes.refuse(place.at("node"), "a node of the cluster", trigger.on_node);
   }
+}
+
+void load_passage(const Place& place, const NodeNames& nodes, Trigger& trigger) {
+  load_its_node(place, nodes, trigger);
   if (place.has("passage")) trigger.passage = place.at("passage").integer(1, kPassageMax);
 }
 
@@ -142,6 +146,15 @@ void check_task(const Place& place, const model::Plugins& plugins) {
   place.refuse_word("a background task of an agent", name, names_of(model::tasks::kAll, own));
 }
 
+/// Only these are raised as what they are, where the code of an agent handles them by their class.
+void check_error(const Place& place) {
+  const std::string name = place.text();
+  const auto& known = model::raised::kAll;
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  place.refuse_word("an error that the code of an agent raises", name,
+                    {known.begin(), known.end()});
+}
+
 void load_repetition(const Place& place, TimelineEntry& entry) {
   if (place.has("every") != place.has("times")) {
     place.refuse("\"every\" and \"times\" together",
@@ -150,6 +163,33 @@ void load_repetition(const Place& place, TimelineEntry& entry) {
   if (!place.has("every")) return;
   entry.every = place.at("every").positive_duration();
   entry.times = place.at("times").integer(1, kTimesMax);
+}
+
+void load_window(const Place& place, Trigger& pattern) {
+  if (place.has("not_before")) pattern.not_before = place.at("not_before").duration();
+  if (place.has("not_after")) pattern.not_after = place.at("not_after").duration();
+  if (pattern.not_after && *pattern.not_after < pattern.not_before) {
+    place.at("not_after").refuse_value("at least not_before");
+  }
+}
+
+/// Limits of a sum: numbers, or spans.
+CountRange load_limits(const Place& place, bool are_spans) {
+  CountRange range;
+  const auto load = [&](const char* key) -> std::optional<std::int64_t> {
+    if (!place.has(key)) return std::nullopt;
+    if (are_spans) return place.at(key).signed_duration().count();
+    return place.at(key).integer(INT64_MIN, INT64_MAX);
+  };
+  range.min = load("at_least");
+  range.max = load("at_most");
+  if (const auto equal = load("equal")) {
+    if (range.min || range.max) place.at("equal").refuse("no other limit beside \"equal\"", "one");
+    range = {equal, equal};
+  }
+  if (range.min && range.max && *range.max < *range.min)
+    place.at("at_most").refuse_value("at least at_least");
+  return range;
 }
 
 }  // namespace
@@ -171,12 +211,30 @@ Trigger load_event_pattern(const Place& place, const TimelineNames& names) {
   if (place.has("at_most")) {
     pattern.at_most = place.at("at_most").integer(pattern.passage, kPassageMax);
   }
-  if (place.has("not_before")) pattern.not_before = place.at("not_before").duration();
-  if (place.has("not_after")) pattern.not_after = place.at("not_after").duration();
-  if (pattern.not_after && *pattern.not_after < pattern.not_before) {
-    place.at("not_after").refuse_value("at least not_before");
-  }
+  load_window(place, pattern);
   return pattern;
+}
+
+ExpectedSum load_sum(const Place& place, const TimelineNames& names) {
+  ExpectedSum sum;
+  load_event(place, sum.events,
+             {"event", "node", "sum_of", "at_least", "at_most", "equal", "not_before", "not_after"},
+             names.plugins);
+  load_its_node(place, names.nodes, sum.events);
+  load_window(place, sum.events);
+  const Place field = place.at("sum_of");
+  sum.field = field.text();
+  const sim::EventType& type = *find_event(*sum.events.event);
+  const std::vector<std::string> fields(type.fields.begin(),
+                                        type.fields.begin() + type.field_count);
+  if (std::find(fields.begin(), fields.end(), sum.field) == fields.end())
+    field.refuse_word("a field of " + *sum.events.event, sum.field, fields);
+  for (const char* const key : {"at_least", "at_most", "equal"})
+    sum.is_a_span = sum.is_a_span || (place.has(key) && place.at(key).json().is_string());
+  sum.range = load_limits(place, sum.is_a_span);
+  if (!sum.range.min && !sum.range.max)
+    place.refuse("\"at_least\", \"at_most\" or \"equal\"", "none of them");
+  return sum;
 }
 
 TimelineEntry load_timeline_entry(const Place& place, const TimelineNames& names) {
@@ -213,6 +271,7 @@ TimelineEntry load_timeline_entry(const Place& place, const TimelineNames& names
     entry.text = place.at("text").text();
     if (entry.text->empty()) place.at("text").refuse_value("a text that is not empty");
     if (word.text_is == TextIs::background_task) check_task(place.at("text"), names.plugins);
+    if (word.text_is == TextIs::error) check_error(place.at("text"));
   }
   load_repetition(place, entry);
   return entry;

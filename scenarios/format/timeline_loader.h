@@ -25,6 +25,9 @@ struct TimelineNames {
 /// ScenarioError for an unknown word, event, field, fault point, node, coverage point or background
 /// task, for parameters that the word lacks, does not have, or cannot take, and for a time beyond
 /// the time limit.
+/// What the numbers of certain events must add up to. ScenarioError likewise, and for a field that the
+/// event does not have, or no limit.
+ExpectedSum load_sum(const Place& place, const TimelineNames& names);
 TimelineEntry load_timeline_entry(const Place& place, const TimelineNames& names);
 /// An event of the trace: its type, the fields it must carry, its node, and "passage".
 /// ScenarioError for an unknown type, field, node or coverage point.

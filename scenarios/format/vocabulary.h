@@ -78,7 +78,7 @@ struct DrawnAmount {
 };
 
 /// What "text" names.
-enum class TextIs : unsigned char { name, background_task };
+enum class TextIs : unsigned char { name, background_task, error };
 
 /// All that is said of a word in one place. The loader and its messages, the schema, the page of
 /// words (scenarios/words.md), the swarm and both worlds follow from it; the only other file of a

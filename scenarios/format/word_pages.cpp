@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/observe/background_tasks.h"
+#include "model/observe/raised_errors.h"
 #include "properties/invariants/fault_effects.h"
 #include "scenarios/format/vocabulary.h"
 
@@ -27,6 +28,9 @@ ordered_json values_rule(const Word& word) {
     out["text"] = {
         {"description", "A background task of the agent; a path follows where it ends in a space"},
         {"examples", model::tasks::kAll}};
+  }
+  if (word.text_is == TextIs::error) {
+    out["text"] = {{"description", "The class of the error"}, {"enum", model::raised::kAll}};
   }
   return out;
 }

@@ -233,6 +233,22 @@ ordered_json entry_json(const TimelineEntry& entry) {
   return out;
 }
 
+ordered_json sum_json(const ExpectedSum& sum) {
+  ordered_json out = pattern_json(sum.events);
+  out["sum_of"] = sum.field;
+  const auto limit = [&](std::int64_t value) -> ordered_json {
+    if (sum.is_a_span) return duration_text(Duration(value));
+    return value;
+  };
+  if (sum.range.min && sum.range.min == sum.range.max) {
+    out["equal"] = limit(*sum.range.min);
+    return out;
+  }
+  if (sum.range.min) out["at_least"] = limit(*sum.range.min);
+  if (sum.range.max) out["at_most"] = limit(*sum.range.max);
+  return out;
+}
+
 ordered_json expectation_json(const Expectation& expect) {
   ordered_json out = ordered_json::object();
   if (!expect.outcome.empty()) out["outcome"] = expect.outcome;
@@ -250,6 +266,7 @@ ordered_json expectation_json(const Expectation& expect) {
   put(out, "coverage", expect.coverage, {});
   for (const Trigger& event : expect.events) out["events"].push_back(pattern_json(event));
   for (const Trigger& event : expect.never) out["never"].push_back(pattern_json(event));
+  for (const ExpectedSum& sum : expect.sums) out["sums"].push_back(sum_json(sum));
   return out;
 }
 

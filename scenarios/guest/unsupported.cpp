@@ -71,10 +71,11 @@ void look_at_workers(const Scenario& scenario, Reasons& reasons) {
 
 void look_at_timeline(const Scenario& scenario, Reasons& reasons) {
   const std::span<const std::string_view> points = fault_points_of_torchrun();
-  // Hooke's own background tasks, a disk that the guests do not use, and starts of workers by the
-  // launcher that tries again.
+  // Hooke's own background tasks, a disk that the guests do not use, starts of workers by the
+  // launcher that tries again, and errors of hooke's classes.
   static const std::set<std::string, std::less<>> kWords{
-      "thread.dies", "disk.full", "disk.short_write", "sched.health_kill", "worker.start_fails"};
+      "thread.dies",       "disk.full",          "disk.short_write", "disk.stall",
+      "sched.health_kill", "worker.start_fails", "agent.raise"};
   for (const TimelineEntry& entry : scenario.timeline) {
     if (kWords.contains(entry.what)) reasons.say(entry.what);
     const auto& point = entry.trigger.fault_point;

@@ -23,9 +23,44 @@ void Outcomes::count(std::size_t pattern, const sim::Event& event, const std::st
     ++met_[pattern];
     return;
   }
-  if (pattern >= nearest_.size() || met_[pattern] > 0) return;
+  if (pattern < nearest_.size() && met_[pattern] == 0)
+    miss(nearest_[pattern], trigger, event, node);
+}
+
+void Outcomes::add_up(std::size_t sum, const sim::Event& event, const std::string& node) {
+  const ExpectedSum& expected = expected_sums_[sum];
+  if (event.type->name != *expected.events.event) return;
+  SumSeen& seen = sums_[sum];
+  if (!fires(expected.events, event, node)) {
+    if (seen.events == 0) miss(nearest_of_sums_[sum], expected.events, event, node);
+    return;
+  }
+  ++seen.events;
+  const sim::FieldValue& field = event.field(expected.field);
+  seen.is_text = seen.is_text || field.is_text();
+  if (seen.is_text) return;
+  const std::int64_t value = field.number();
+  if (__builtin_add_overflow(seen.total, value, &seen.total))
+    seen.total = value > 0 ? INT64_MAX : INT64_MIN;
+  const auto size = [](std::int64_t number) {
+    return number < 0 ? ~static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
+  };
+  if (!seen.largest.empty() && size(value) <= size(seen.largest_value)) return;
+  seen.largest_value = value;
+  seen.largest = fmt::format("at {:.3f} s{}",
+                             std::chrono::duration<double>(event.at.time_since_epoch()).count(),
+                             node.empty() ? "" : " on " + node);
+}
+
+std::vector<SumSeen> Outcomes::sums() const {
+  std::vector<SumSeen> out = sums_;
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].nearest = nearest_of_sums_[i].text;
+  return out;
+}
+
+void Outcomes::miss(NearMiss& nearest, const Trigger& trigger, const sim::Event& event,
+                    const std::string& node) {
   const std::vector<std::string> unlike = differences(trigger, event, node);
-  NearMiss& nearest = nearest_[pattern];
   if (nearest.differences > 0 && unlike.size() >= nearest.differences) return;
   nearest = {unlike.size(),
              fmt::format("at {:.3f} s, but {}",
@@ -43,6 +78,10 @@ void Outcomes::on_event(const sim::Event& event) {
   for (std::size_t i = 0; i < counted_.size(); ++i) {
     const bool somewhere = event.node.value < node_names_.size();
     count(i, event, somewhere ? node_names_[event.node.value] : "");
+  }
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
+    const bool somewhere = event.node.value < node_names_.size();
+    add_up(i, event, somewhere ? node_names_[event.node.value] : "");
   }
   if (event.type == &wev::process_started) {
     if (event.field("program").text() != kAgentProgram) return;

@@ -24,7 +24,10 @@ class Outcomes final : public kernel::TraceSink {
   Outcomes(const std::vector<std::string>& node_names, const Expectation& expect)
       : node_names_(node_names),
         met_(expect.events.size() + expect.never.size()),
-        nearest_(expect.events.size()) {
+        nearest_(expect.events.size()),
+        expected_sums_(expect.sums),
+        sums_(expect.sums.size()),
+        nearest_of_sums_(expect.sums.size()) {
     for (const auto* patterns : {&expect.events, &expect.never}) {
       for (const Trigger& pattern : *patterns) counted_.push_back(&pattern);
     }
@@ -39,6 +42,8 @@ class Outcomes final : public kernel::TraceSink {
   /// Of each expected event the one that was most like it, while none was met: "at 12.300 s with
   /// round 1"; empty when there was none of its type.
   [[nodiscard]] std::vector<std::string> nearest() const;
+  /// What the events of each expected sum have shown.
+  [[nodiscard]] std::vector<SumSeen> sums() const;
   /// Completed rounds. Several nodes may complete one and the same round (R-38); rounds of a store
   /// that came up anew are others.
   [[nodiscard]] std::int64_t rounds() const { return rounds_; }
@@ -54,6 +59,9 @@ class Outcomes final : public kernel::TraceSink {
   };
 
   void count(std::size_t pattern, const sim::Event& event, const std::string& node);
+  void add_up(std::size_t sum, const sim::Event& event, const std::string& node);
+  static void miss(NearMiss& nearest, const Trigger& trigger, const sim::Event& event,
+                   const std::string& node);
   void agent_finished(const sim::Event& event);
   void process_ended(const sim::Event& event);
 
@@ -61,6 +69,9 @@ class Outcomes final : public kernel::TraceSink {
   std::vector<const Trigger*> counted_;
   std::vector<std::int64_t> met_;
   std::vector<NearMiss> nearest_;
+  const std::vector<ExpectedSum>& expected_sums_;
+  std::vector<SumSeen> sums_;
+  std::vector<NearMiss> nearest_of_sums_;
   std::vector<AgentResult> agents_;
   std::map<std::pair<sim::NodeId, sim::Pid>, std::size_t> living_;  ///< index into agents_
   std::set<std::string> down_;                                      ///< crashed nodes

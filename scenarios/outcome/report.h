@@ -64,6 +64,16 @@ struct JobResult {
   std::map<std::string, std::size_t> agents;  ///< every agent that was started, by outcome
 };
 
+/// What the events of an expected sum have shown.
+struct SumSeen {
+  std::int64_t total = 0;
+  std::int64_t events = 0;
+  bool is_text = false;            ///< the field of one of them is no number
+  std::int64_t largest_value = 0;  ///< of all, without its sign
+  std::string largest{};           ///< where that was: "at 12.300 s on b"
+  std::string nearest{};           ///< while none counted, the one that was most like one that does
+};
+
 struct RunReport {
   std::string name;
   std::uint64_t seed = 0;
@@ -89,6 +99,7 @@ struct RunReport {
   std::vector<std::int64_t> met;
   /// Of each expected event that was not met, the one that was most like it; empty: there was none.
   std::vector<std::string> nearest;
+  std::vector<SumSeen> sums;  ///< by the expected ones
   std::optional<TraceDifference> trace_difference;
   std::int64_t rounds = 0;  ///< completed rounds
   sim::Duration world_time{};

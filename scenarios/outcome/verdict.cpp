@@ -122,6 +122,47 @@ void judge_course(const Expectation& expect, bool all_over, RunReport& report) {
   }
 }
 
+/// "3", or "2.500 s" where the field is a span.
+std::string amount(const ExpectedSum& sum, std::int64_t value) {
+  return sum.is_a_span ? seconds(Duration(value)) : std::to_string(value);
+}
+
+/// "expected at least 3".
+std::string wanted(const ExpectedSum& sum, bool more) {
+  const bool exactly = sum.range.min == sum.range.max;
+  return fmt::format("expected {} {}",
+                     exactly ? "exactly"
+                     : more  ? "at least"
+                             : "at most",
+                     amount(sum, more ? *sum.range.min : *sum.range.max));
+}
+
+void judge_sums(const Expectation& expect, RunReport& report) {
+  for (std::size_t i = 0; i < expect.sums.size(); ++i) {
+    const ExpectedSum& sum = expect.sums[i];
+    const SumSeen& seen = report.sums.at(i);
+    const std::string name = fmt::format("expect.sums.{}", i);
+    const std::string what = sum.field + " of " + *sum.events.event;
+    if (seen.is_text) {
+      report.unmet.push_back({name, what + " is a text, which adds up to nothing"});
+      continue;
+    }
+    const bool few = sum.range.min && seen.total < *sum.range.min;
+    if (!few && !(sum.range.max && seen.total > *sum.range.max)) continue;
+    std::string near;
+    if (seen.events > 0) {
+      near = fmt::format("; the largest of {} is {}, {}", seen.events,
+                         amount(sum, seen.largest_value), seen.largest);
+    } else if (!seen.nearest.empty()) {
+      near = "; none was met, the nearest came " + seen.nearest;
+    } else {
+      near = "; none was met";
+    }
+    report.unmet.push_back({name, fmt::format("{} adds up to {}, {}{}", what,
+                                              amount(sum, seen.total), wanted(sum, few), near)});
+  }
+}
+
 bool any_matches(const std::vector<std::string>& patterns, const std::string& id) {
   return std::any_of(patterns.begin(), patterns.end(),
                      [&](const std::string& pattern) { return properties::matches(pattern, id); });
@@ -172,6 +213,7 @@ void judge(const Scenario& scenario, bool all_over, RunReport& report) {
   judge_agents(expect, report);
   judge_counts(expect, report);
   judge_course(expect, all_over, report);
+  judge_sums(expect, report);
   judge_invariants(expect, report);
   if (const std::string limit = limit_reached(report); !limit.empty()) {
     std::erase_if(report.unmet, [](const Unmet& unmet) { return !unmet.decided; });

@@ -128,6 +128,7 @@ class Performance {
     report.coverage = outcomes_.coverage();
     report.met = outcomes_.met();
     report.nearest = outcomes_.nearest();
+    report.sums = outcomes_.sums();
     report.rounds = outcomes_.rounds();
     report.events = merger_.event_count();
     report.judged_at = sim::WorldTime(busy - begin_);
@@ -152,6 +153,7 @@ class Performance {
     if (options_.program.kind == AgentKind::torchrun) {
       out.expect.coverage.clear();
       out.expect.events.clear();
+      out.expect.sums.clear();
     }
     return out;
   }

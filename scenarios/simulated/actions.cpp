@@ -21,7 +21,7 @@ constexpr Duration kHealthPeriodMin = 1s;
 
 /// The kind that the world calls by that name.
 FaultKind kind_named(std::string_view name) {
-  for (int i = 0; i <= static_cast<int>(FaultKind::spawn_fails); ++i) {
+  for (int i = 0; i <= static_cast<int>(FaultKind::process_raise); ++i) {
     if (to_string(static_cast<FaultKind>(i)) == name) return static_cast<FaultKind>(i);
   }
   HOOKE_CHECK(false, "a word with a target has the kind of one of the world's faults");

@@ -234,6 +234,7 @@ void take_facts(const Execution& execution, kernel::Kernel& kernel, RunReport& r
   report.coverage = outcomes.coverage();
   report.met = outcomes.met();
   report.nearest = outcomes.nearest();
+  report.sums = outcomes.sums();
   report.rounds = outcomes.rounds();
   report.rounds_exhausted = execution.rounds_exhausted();
   report.world_time = kernel.now().time_since_epoch();

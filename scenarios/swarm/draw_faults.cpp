@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "model/observe/raised_errors.h"
 #include "properties/invariants/invariant.h"
 #include "scenarios/format/vocabulary.h"
 #include "scenarios/swarm/draws.h"
@@ -166,6 +167,8 @@ void FaultsDrawing::parameters(Stream& draws, const Word& word, TimelineEntry& e
   if (maybe(scenario::kText)) {
     if (word.text_is == scenario::TextIs::name) {
       entry.text = some_node(draws, world_);
+    } else if (word.text_is == scenario::TextIs::error) {
+      entry.text = one_of(draws, model::raised::kAll);
     } else {
       entry.text = one_in(draws, 3) ? "watchdog" : "keep_alive";
     }

@@ -1,6 +1,7 @@
 #pragma once
 // Files of one machine. Whole-file operations and appends are all the protocol needs; a FIFO is a
-// separate kind because its reader blocks. Every write may be cut short by a full disk.
+// separate kind because its reader blocks. Every write may be cut short by a full disk, and every
+// read and write may take as long as the disk takes: then a fiber waits.
 
 #include <cstdint>
 #include <memory>

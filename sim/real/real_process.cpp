@@ -104,6 +104,7 @@ class RealTrace final : public sim::Trace {
 class PassedPoint final : public sim::FaultPoint {
  public:
   void reach(std::string_view) override {}
+  void raise_by(Raiser) override {}
 };
 
 }  // namespace

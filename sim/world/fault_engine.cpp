@@ -28,6 +28,8 @@ Target target_of(FaultKind kind) {
     case FaultKind::process_hang:
     case FaultKind::process_exit:
     case FaultKind::process_unkillable:
+    case FaultKind::process_deaf:
+    case FaultKind::process_raise:
     case FaultKind::fiber_dies:
     case FaultKind::pid_reuse: return Target::process;
     default: return Target::machine;
@@ -137,6 +139,7 @@ void FaultEngine::act_on_process(FaultId id, const Fault& fault, SimProcess& pro
     return;
   }
   HOOKE_CHECK(fault.pid == process.self(), "a fault hits the process that it names");
+  if (fault.kind == FaultKind::process_raise) return process.raise_at_point(id, fault.text);
   log_.feel(id);
   switch (fault.kind) {
     case FaultKind::process_signal:
@@ -147,6 +150,7 @@ void FaultEngine::act_on_process(FaultId id, const Fault& fault, SimProcess& pro
     case FaultKind::process_exit:
       return processes_.end(process, {static_cast<int>(fault.amount & 0xff), std::nullopt});
     case FaultKind::process_unkillable: return processes_.set_unkillable(process, true);
+    case FaultKind::process_deaf: return processes_.set_deaf(process, true);
     default: return;
   }
 }
@@ -171,6 +175,7 @@ void FaultEngine::act_on_machine(FaultId id, const Fault& fault, Machine& machin
     case FaultKind::port_busy: machine.busy_ports[fault.port.value] = id; return;
     case FaultKind::port_steal: machine.port_thieves.push_back(id); return;
     case FaultKind::disk_full:
+    case FaultKind::disk_stall:
     case FaultKind::disk_short_write: return act_on_disk(id, fault, machine);
     case FaultKind::spawn_fails:
       machine.spawn_failures.emplace_back(id, std::max<std::int64_t>(fault.amount, 0));
@@ -249,6 +254,8 @@ void FaultEngine::act_on_disk(FaultId id, const Fault& fault, Machine& machine) 
   machine.disk.felt = [this](FaultId felt) { log_.feel(felt); };
   if (fault.kind == FaultKind::disk_full) {
     machine.disk.full_because.push_back(id);
+  } else if (fault.kind == FaultKind::disk_stall) {
+    machine.disk.stalled_because.push_back(id);
   } else {
     HOOKE_CHECK(fault.amount >= 0, "a short write stores something or nothing");
     machine.disk.next_write = Disk::ShortWrite{id, static_cast<std::size_t>(fault.amount)};
@@ -276,6 +283,8 @@ void FaultEngine::undo(FaultId id, const Fault& fault) {
       if (fault.kind == FaultKind::process_pause) processes_.resume(process);
       if (fault.kind == FaultKind::process_hang) processes_.set_hung(process, false);
       if (fault.kind == FaultKind::process_unkillable) processes_.set_unkillable(process, false);
+      if (fault.kind == FaultKind::process_deaf) processes_.set_deaf(process, false);
+      if (fault.kind == FaultKind::process_raise) process.raise_no_more(id);
       return;
     }
     case Target::machine: return undo_on_machine(id, fault, *machines_.at(fault.node->value));
@@ -288,6 +297,7 @@ void FaultEngine::undo_on_machine(FaultId id, const Fault& fault, Machine& machi
   std::erase_if(machine.busy_ports, [&](const auto& entry) { return entry.second == id; });
   std::erase(machine.port_thieves, id);
   std::erase(machine.disk.full_because, id);
+  if (std::erase(machine.disk.stalled_because, id) > 0) SimFiles::let_go_on(machine.disk);
   std::erase_if(machine.spawn_failures, [&](const auto& entry) { return entry.first == id; });
   std::erase(machine.unfelt_clock_faults, id);
   std::erase(machine.unfelt_wall_faults, id);

@@ -37,6 +37,9 @@ std::string_view to_string(FaultKind kind) {
     case FaultKind::disk_full: return "disk_full";
     case FaultKind::disk_short_write: return "disk_short_write";
     case FaultKind::spawn_fails: return "spawn_fails";
+    case FaultKind::process_deaf: return "process_deaf";
+    case FaultKind::disk_stall: return "disk_stall";
+    case FaultKind::process_raise: return "process_raise";
   }
   return "?";
 }

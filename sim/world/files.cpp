@@ -25,6 +25,7 @@ std::string parent_of(const std::string& path) {
 // -----------------------------------------------------------------------------------
 
 sim::Outcome<sim::Done> SimFiles::make_directories(const std::string& path) {
+  await_disk(path);
   if (closed_) return failure(sim::Fault::closed, path);
   std::vector<std::string> missing;
   for (std::string directory = path; !directory.empty(); directory = parent_of(directory)) {
@@ -44,6 +45,7 @@ sim::Outcome<sim::Done> SimFiles::make_directories(const std::string& path) {
 }
 
 sim::Outcome<sim::Done> SimFiles::make_private_directory(const std::string& path) {
+  await_disk(path);
   if (auto parent = has_parent(path); !parent) return parent;
   if (disk_.files.contains(path)) return failure(sim::Fault::exists, path);
   return make_directories(path);
@@ -149,7 +151,34 @@ sim::Outcome<sim::Done> SimFiles::store(const std::string& path, Disk::File& fil
   return sim::Done{};
 }
 
+void SimFiles::await_disk(std::string_view path) {
+  if (disk_.stalled_because.empty() || closed_) return;
+  for (const std::string_view made_up : {"/dev/", "/proc/", "/sys/"}) {
+    if (path.starts_with(made_up)) return;
+  }
+  HOOKE_CHECK(disk_.felt != nullptr, "a disk that stalls tells which process feels it");
+  disk_.felt(disk_.stalled_because.front());
+  while (!disk_.stalled_because.empty()) {
+    const sim::ParkTicket ticket = executor_.ticket();
+    disk_.stalled.emplace_back(this, ticket);
+    static_cast<void>(executor_.park(ticket, std::nullopt));
+  }
+}
+
+/// In the order in which they came.
+void SimFiles::let_go_on(Disk& disk) {
+  if (!disk.stalled_because.empty()) return;
+  for (const auto& [files, ticket] : std::exchange(disk.stalled, {})) {
+    static_cast<void>(files->executor_.wake(ticket));
+  }
+}
+
 sim::Outcome<sim::Done> SimFiles::write(const std::string& path, std::string_view bytes) {
+  await_disk(path);
+  return write_at_once(path, bytes);
+}
+
+sim::Outcome<sim::Done> SimFiles::write_at_once(const std::string& path, std::string_view bytes) {
   auto file = writable(path);
   if (!file) return file.failure();
   file.value()->contents.clear();
@@ -157,12 +186,14 @@ sim::Outcome<sim::Done> SimFiles::write(const std::string& path, std::string_vie
 }
 
 sim::Outcome<sim::Done> SimFiles::append(const std::string& path, std::string_view bytes) {
+  await_disk(path);
   auto file = writable(path);
   if (!file) return file.failure();
   return store(path, *file.value(), bytes);
 }
 
 sim::Outcome<std::string> SimFiles::read(const std::string& path) {
+  await_disk(path);
   if (closed_) return failure(sim::Fault::closed, path);
   const auto found = disk_.files.find(path);
   if (found == disk_.files.end()) return failure(sim::Fault::not_found, path);
@@ -273,6 +304,7 @@ void SimFiles::unlock(const std::string& path, bool exclusive) {
 
 void SimFiles::close() {
   closed_ = true;
+  std::erase_if(disk_.stalled, [&](const auto& entry) { return entry.first == this; });
   for (auto& [path, lock] : disk_.locks) {
     std::erase_if(lock.waiting, [&](const auto& entry) { return entry.first == this; });
   }

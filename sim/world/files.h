@@ -53,7 +53,9 @@ struct Disk {
   std::map<std::string, Lock> locks;  ///< those held or waited for
   std::vector<FaultId> full_because;  ///< disk_full faults at work: writes fail with no_space
   std::optional<ShortWrite> next_write;
-  std::function<void(FaultId)> felt;  ///< told when a fault made a write fail
+  std::vector<FaultId> stalled_because;  ///< disk_stall faults at work: reads and writes wait
+  std::vector<std::pair<SimFiles*, sim::ParkTicket>> stalled;  ///< fibers that wait for their end
+  std::function<void(FaultId)> felt;  ///< told when a fault made a read or write fail or wait
 };
 
 /// The file system port of one process.
@@ -78,6 +80,15 @@ class SimFiles final : public sim::FileSystem {
   sim::Outcome<sim::Done> make_fifo(const std::string& path) override;
   sim::Outcome<std::unique_ptr<sim::FifoReader>> open_fifo_reader(const std::string& path) override;
   sim::Outcome<std::unique_ptr<sim::FifoWriter>> open_fifo_writer(const std::string& path) override;
+
+  /// Blocks while the disk is stalled by a fault; to be called by a fiber. What is below /dev, /proc
+  /// and /sys is on no disk. Only what moves bytes waits, or makes directories: the names, FIFOs,
+  /// sockets and locks of files are in memory.
+  void await_disk(std::string_view path);
+  /// Those that waited look again.
+  static void let_go_on(Disk& disk);
+  /// As write(), and does not wait for the disk.
+  sim::Outcome<sim::Done> write_at_once(const std::string& path, std::string_view bytes);
 
   /// Makes a socket file: address_in_use, not_found, denied.
   sim::Outcome<sim::Done> make_socket(const std::string& path, std::uint32_t number);

@@ -58,7 +58,7 @@ sim::Outcome<sim::Pid> ProcessTable::start(Machine& machine, SimProcess* parent,
   SimProcess& process = *processes_.back();
   for (const std::string* path : {&request.stdout_path, &request.stderr_path}) {
     if (path->empty()) continue;
-    auto opened = process.files_.write(*path, "");
+    auto opened = process.files_.write_at_once(*path, "");
     if (opened) continue;
     process.ended_ = sim::ExitStatus{};  // never lived
     return opened.failure();
@@ -70,7 +70,7 @@ sim::Outcome<sim::Pid> ProcessTable::start(Machine& machine, SimProcess* parent,
       events::process_started,
       {parent == nullptr ? 0 : parent->pid_.value, request.argv[0], process.process_group_.value});
   const Program& code = program->second;
-  kernel_.spawn(process.group_, request.argv[0], [this, &process, &code] {
+  process.main_ = kernel_.spawn(process.group_, request.argv[0], [this, &process, &code] {
     HOOKE_CHECK(!process.dead(), "a process lives when its program begins");
     const int exit_code = code(process.ports());
     end(process, {exit_code & kExitCodeMask, std::nullopt});
@@ -102,7 +102,9 @@ void ProcessTable::act_on(SimProcess& process, sim::Signal signal) {
   HOOKE_CHECK(!process.dead() && signal != sim::Signal::none, "a signal acts on a living process");
   if (signal == sim::Signal::stop) return pause(process);
   if (signal == sim::Signal::cont) resume(process);
-  const bool waits = process.unkillable_ || (process.stopped_ && signal != sim::Signal::kill);
+  const bool masked = process.deaf_ && signal != sim::Signal::kill && signal != sim::Signal::cont;
+  const bool waits =
+      process.unkillable_ || masked || (process.stopped_ && signal != sim::Signal::kill);
   if (waits) {  // of several equal ones only the first is kept, as for any ordinary signal
     if (!has(process.undelivered_, signal)) process.undelivered_.push_back(signal);
   } else if (has(process.caught_, signal)) {
@@ -158,6 +160,12 @@ void ProcessTable::set_unkillable(SimProcess& process, bool unkillable) {
   process.unkillable_ = unkillable;
   hold_or_let_go(process);
   if (!unkillable) deliver_what_waited(process);
+}
+
+void ProcessTable::set_deaf(SimProcess& process, bool deaf) {
+  if (process.dead()) return;
+  process.deaf_ = deaf;
+  if (!deaf) deliver_what_waited(process);
 }
 
 // ---- death

@@ -37,6 +37,8 @@ class ProcessTable {
   void resume(SimProcess& process);
   void set_hung(SimProcess& process, bool hung);
   void set_unkillable(SimProcess& process, bool unkillable);
+  /// What a process could catch waits while it is deaf, as behind a signal mask.
+  void set_deaf(SimProcess& process, bool deaf);
   /// Exit status of processes the harness started, by machine and number.
   std::map<std::pair<sim::NodeId, sim::Pid>, sim::ExitStatus> exit_statuses;
   std::function<void(SimProcess&, std::string_view, std::uint64_t)> fault_point_observer;

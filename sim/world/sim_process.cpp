@@ -175,6 +175,9 @@ void SimProcess::tell_requests() {
 
 sim::Outcome<sim::Pid> SimProcess::spawn(const sim::SpawnRequest& request) {
   if (dead()) return sim::Failure{sim::Fault::closed, "spawn", false};
+  const bool opens_files = !request.stdout_path.empty() || !request.stderr_path.empty();
+  // A callback cannot wait; none of them starts what opens files.
+  if (opens_files && table_.kernel().in_fiber()) files_.await_disk(request.stdout_path);
   return table_.start(machine_, this, request);
 }
 
@@ -323,12 +326,24 @@ sim::EventId SimProcess::emit_fixed(const sim::EventType& type,
 }
 
 void SimProcess::reach(std::string_view name) {
-  if (dead() || !table_.fault_point_observer) return;
+  if (dead()) return;
   HOOKE_CHECK(!name.empty(), "a fault point has a name");
-  const std::uint64_t passage = ++table_.passages[{machine_.id, std::string(name)}];
-  emit(events::fault_point_passed, {name, passage});
-  table_.fault_point_observer(*this, name, passage);
-  stay_if_hit();
+  if (table_.fault_point_observer) {
+    const std::uint64_t passage = ++table_.passages[{machine_.id, std::string(name)}];
+    emit(events::fault_point_passed, {name, passage});
+    table_.fault_point_observer(*this, name, passage);
+    stay_if_hit();
+  }
+  raise_what_is_due();
+}
+
+void SimProcess::raise_what_is_due() {
+  if (errors_.empty() || raiser_ == nullptr) return;
+  if (!table_.kernel().in_fiber() || table_.kernel().ticket().fiber != main_) return;
+  const auto [fault, error] = std::move(errors_.front());
+  errors_.erase(errors_.begin());
+  table_.faults().feel(fault);
+  raiser_(error);
 }
 
 }  // namespace hooke::world

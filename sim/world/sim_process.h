@@ -78,6 +78,7 @@ class SimProcess final : public sim::Clock,
   sim::EventId emit(const sim::EventType& type,
                     std::initializer_list<sim::FieldValue> fields) override;
   void reach(std::string_view name) override;
+  void raise_by(Raiser raiser) override { raiser_ = raiser; }
 
   // For the world.
   [[nodiscard]] Machine& machine() const { return machine_; }
@@ -90,6 +91,14 @@ class SimProcess final : public sim::Clock,
   sim::EventId emit_fixed(const sim::EventType& type,
                           std::initializer_list<sim::FieldValue> fields);
 
+  /// The main fiber raises `error` at the next fault point, or at the one where it is.
+  void raise_at_point(FaultId fault, std::string error) {
+    errors_.emplace_back(fault, std::move(error));
+  }
+  void raise_no_more(FaultId fault) {
+    std::erase_if(errors_, [&](const auto& entry) { return entry.first == fault; });
+  }
+
   /// A message has been sent on a connection that the process has made, or one is being made.
   void count_request(std::uint32_t messages, std::uint32_t connects);
 
@@ -101,6 +110,8 @@ class SimProcess final : public sim::Clock,
   /// After something that may have hit this very process: a fiber of a dead or stopped process does
   /// not go on.
   void stay_if_hit();
+  /// What a fault has the calling fiber raise, if it is the main one.
+  void raise_what_is_due();
   /// When a fiber that waits until `deadline` is woken.
   [[nodiscard]] sim::WorldTime due(sim::MonotonicTime deadline) const;
   sim::Wake park(sim::ParkTicket ticket, std::optional<sim::MonotonicTime> deadline,
@@ -119,6 +130,7 @@ class SimProcess final : public sim::Clock,
   sim::SpawnRequest request_;
   std::uint32_t number_on_machine_;
   kernel::FiberGroup group_;
+  sim::FiberId main_{};  ///< runs the program
   SimFiles files_;
   sim::Ports ports_;
   sim::EventId born_{};
@@ -131,11 +143,14 @@ class SimProcess final : public sim::Clock,
 
   std::vector<sim::Signal> caught_;
   std::vector<sim::Signal> pending_;      ///< caught and not yet taken
-  std::vector<sim::Signal> undelivered_;  ///< arrived while stopped or unkillable
+  std::vector<sim::Signal> undelivered_;  ///< arrived while stopped, unkillable or deaf
   std::optional<sim::ParkTicket> signal_waiter_;
+  std::vector<std::pair<FaultId, std::string>> errors_;  ///< to be raised, one at each fault point
+  Raiser raiser_ = nullptr;
   bool stopped_ = false;
   bool hung_ = false;
   bool unkillable_ = false;
+  bool deaf_ = false;
 
   struct Requests {
     sim::WorldTime since{};  ///< the first of them

@@ -114,6 +114,10 @@ enum class FaultKind : unsigned char {
                      ///< no_space
   spawn_fails,       ///< node, duration, amount (0: any number): a process that another one starts
                      ///< is not there (not_found)
+  process_deaf,   ///< pid, duration (0: for good): signals wait, except SIGKILL, SIGSTOP, SIGCONT
+  disk_stall,     ///< node, duration: reads and writes of files do not return
+  process_raise,  ///< pid, text: its main fiber raises that error at the fault point where it is,
+                  ///< or at the next one
 };
 
 /// One fault with its parameters; which ones count is said at its kind.

@@ -135,8 +135,8 @@ bool HardenedLegacyEtcdHandler::leave() {
 }
 
 bool HardenedLegacyEtcdHandler::shutdown() {
-  ports_.fault_point.reach("rendezvous.closing");
   try {
+    ports_.fault_point.reach("rendezvous.closing");
     close_persistently();
     return true;
   } catch (const SignalException&) {

@@ -2,6 +2,7 @@
 #include "model/rendezvous/dynamic/dynamic_handler.h"
 
 #include <algorithm>
+#include <exception>
 #include <mutex>
 #include <utility>
 
@@ -210,10 +211,16 @@ std::shared_ptr<Store> DynamicHandler::job_store() {
 }
 
 bool DynamicHandler::run_to_leave(Operation operation) {
-  core_->ports.fault_point.reach("rendezvous.closing");
+  std::exception_ptr raised;  // of the closing itself: the heartbeats have been stopped by then
+  try {
+    core_->ports.fault_point.reach("rendezvous.closing");
+  } catch (const std::exception&) {
+    raised = std::current_exception();
+  }
   stop_keep_alive();
   before_leaving();
   try {
+    if (raised) std::rethrow_exception(raised);
     core_->run(operation, core_->ports.clock.monotonic_now() + core_->settings.timeout.close);
     return true;
   } catch (const RendezvousError& error) {

@@ -105,8 +105,8 @@ std::shared_ptr<Store> LegacyEtcdHandler::job_store() {
 
 /// PyTorch catches every exception there is, a signal too (S-L19).
 bool LegacyEtcdHandler::shutdown() {
-  ports_.fault_point.reach("rendezvous.closing");
   try {
+    ports_.fault_point.reach("rendezvous.closing");
     rendezvous_->set_closed();
     return true;
   } catch (const SignalException& error) {

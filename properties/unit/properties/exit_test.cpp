@@ -158,6 +158,22 @@ TEST(Exit, what_hinders_the_agent_puts_it_off_and_the_same_fault_elsewhere_does_
   EXPECT_EQ(verdict_with("process_unkillable", "a", 0s, 496s), "broken");
 }
 
+TEST(Exit, a_disk_that_stalls_puts_an_agent_off_from_the_moment_when_a_process_there_waits_for_it) {
+  const auto with = [](const std::string& target, bool felt, sim::Duration end) {
+    Script script = at_work_beside_a_store({"a", "b"});
+    script.at(10s);
+    comes_to_the_barrier(script, "b");
+    script.at(100s).fault(0, "disk_stall", 50s, target);
+    if (felt) script.at(120s).fault_took_effect(0, "disk_stall");
+    script.at(end).leaves_barrier("b", "failed").finishes("b", "succeeded", 0);
+    return verdict(script, kExit);
+  };
+  EXPECT_EQ(with("b", true, 635s), "kept") << "150 s and 485 s";
+  EXPECT_EQ(with("b", true, 636s), "broken");
+  EXPECT_EQ(with("b", false, 496s), "broken") << "no process there read or wrote";
+  EXPECT_EQ(with("a", true, 496s), "broken");
+}
+
 TEST(Exit, a_store_that_is_silent_or_has_gone_is_no_reason_to_stay) {
   for (const char* const kind : {"service_slow", "service_stop", "service_error"}) {
     EXPECT_EQ(verdict_with(kind, "s", 0s, 495s), "kept") << kind;

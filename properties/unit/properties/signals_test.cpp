@@ -151,6 +151,9 @@ TEST(SignalsTakeEffect, what_hinders_the_agent_excuses_and_the_same_fault_elsewh
   EXPECT_EQ(verdict_of_a_deaf_agent("process_unkillable", "a pid 101"), "broken");
   EXPECT_EQ(verdict_of_a_deaf_agent("net_partition", "b"), "broken") << "a signal needs no network";
   EXPECT_EQ(verdict_of_a_deaf_agent("service_slow", "s"), "broken");
+  EXPECT_EQ(verdict_of_a_deaf_agent("process_deaf", "b pid 100"),
+            "excused by the agent's ear for signals (process_deaf)");
+  EXPECT_EQ(verdict_of_a_deaf_agent("process_deaf", "a pid 100"), "broken");
 }
 
 TEST(SignalsTakeEffect, a_store_that_does_not_answer_costs_a_lost_connection_twice) {
@@ -168,6 +171,15 @@ TEST(SignalsTakeEffect, a_pause_of_one_agent_puts_off_its_own_end_and_not_that_o
   EXPECT_THAT(witnesses(script.finish(false), kSignals),
               AllOf(HasSubstr("the agent on node b (pid 100) got SIGTERM"),
                     Not(HasSubstr("the agent on node a (pid 100) got SIGTERM"))));
+}
+
+TEST(SignalsTakeEffect, an_agent_that_hears_again_owes_its_end_from_then_on) {
+  for (const sim::Duration ends : {105s, 106s}) {
+    Script script = at_work_beside_a_store({"a", "b"});
+    script.at(15s).fault(0, "process_deaf", 25s, "b pid 100");
+    script.at(20s).signal_agent("b", sim::Signal::term).at(ends).finishes("b", "signalled", 1);
+    EXPECT_EQ(verdict(script, kSignals), ends == 105s ? "kept" : "broken");
+  }
 }
 
 }  // namespace

@@ -97,6 +97,19 @@ Script disturbed(const std::string& kind, const std::string& target, sim::Durati
   return script;
 }
 
+TEST(BlipTolerance,
+     an_error_that_a_fault_put_into_the_agent_excuses_it_while_it_stops_its_workers) {
+  const auto with = [](const std::string& target, bool raised, sim::Duration end) {
+    Script script = disturbed("process_raise", target, 0s);
+    if (raised) script.fault_took_effect(0, "process_raise");
+    return verdict_of_a_lost_connection(script, end);
+  };
+  EXPECT_EQ(with("b pid 100", true, 55s), "excused by an error put into the agent (process_raise)");
+  EXPECT_EQ(with("b pid 100", true, 56s), "broken") << "it has stopped them in 30 s";
+  EXPECT_EQ(with("b pid 100", false, 55s), "broken") << "nothing was raised";
+  EXPECT_EQ(with("a pid 100", true, 55s), "broken");
+}
+
 TEST(BlipTolerance, a_short_disturbance_that_ends_a_healthy_agent_breaks_it) {
   Script script = two_nodes_at_work();
   script.at(20s).fault(0, "service_error", 1s, "a").at(20s + 300ms).stops_workers("b");

@@ -1,6 +1,7 @@
 // What the verdict of a run says: expectations, outcomes, invariants.
 #include "scenarios/outcome/verdict.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,6 +64,77 @@ TEST(Verdict, of_an_expected_event_that_never_came_the_nearest_is_told) {
       report.unmet[0].reason,
       testing::MatchesRegex("rendezvous.completed was met 0 times, expected at least 1; the "
                             "nearest came at [0-9.]+ s, but round 0"));
+}
+
+/// The nodes of the round as each tells, added up.
+ExpectedSum sum_of_participants(CountRange range) {
+  ExpectedSum sum;
+  sum.events.event = "rendezvous.completed";
+  sum.field = "participants";
+  sum.range = range;
+  return sum;
+}
+
+/// Why the sum is not what was expected; empty: it is.
+std::string unmet_sum(const ExpectedSum& sum) {
+  Scenario scenario = job(2);
+  scenario.expect.sums = {sum};
+  const RunReport report = run_bare(scenario);
+  EXPECT_EQ(report.passed, report.unmet.empty());
+  if (report.unmet.empty()) return "";
+  EXPECT_EQ(report.unmet.front().expectation, "expect.sums.0");
+  return report.unmet.front().reason;
+}
+
+TEST(Verdict, a_sum_is_compared_with_its_limits_and_its_largest_part_is_told) {
+  std::int64_t told = 0;  // by so many events of two participants each
+  {
+    Scenario scenario = job(2);
+    scenario.expect.sums = {sum_of_participants({0, std::nullopt})};
+    told = run_bare(scenario).sums.front().total;
+  }
+  ASSERT_GT(told, 0);
+  ASSERT_EQ(told % 2, 0);
+  EXPECT_EQ(unmet_sum(sum_of_participants({told, told})), "");
+  EXPECT_EQ(unmet_sum(sum_of_participants({told, std::nullopt})), "");
+  EXPECT_EQ(unmet_sum(sum_of_participants({std::nullopt, told})), "");
+  EXPECT_THAT(unmet_sum(sum_of_participants({told + 1, std::nullopt})),
+              testing::MatchesRegex(fmt::format(
+                  "participants of rendezvous.completed adds up to {}, expected at least {}; the "
+                  "largest of {} is 2, at [0-9.]+ s on [ab]",
+                  told, told + 1, told / 2)));
+  EXPECT_THAT(unmet_sum(sum_of_participants({std::nullopt, told - 1})),
+              testing::HasSubstr(fmt::format("expected at most {};", told - 1)));
+  EXPECT_THAT(unmet_sum(sum_of_participants({told - 1, told - 1})),
+              testing::HasSubstr(fmt::format("expected exactly {};", told - 1)));
+}
+
+TEST(Verdict, of_a_sum_of_nothing_the_nearest_event_is_told_and_a_text_adds_up_to_nothing) {
+  ExpectedSum sum = sum_of_participants({1, std::nullopt});
+  sum.events.fields = {{"round", "7"}};
+  EXPECT_THAT(unmet_sum(sum), testing::MatchesRegex(
+                                  "participants of rendezvous.completed adds up to 0, expected at "
+                                  "least 1; none was met, the nearest came at [0-9.]+ s, but "
+                                  "round 0"));
+  ExpectedSum text = sum_of_participants({1, std::nullopt});
+  text.field = "run_id";
+  EXPECT_EQ(unmet_sum(text), "run_id of rendezvous.completed is a text, which adds up to nothing");
+  ExpectedSum never = sum_of_participants({1, std::nullopt});
+  never.events.event = "rendezvous.evicted";
+  never.field = "round";
+  EXPECT_EQ(unmet_sum(never),
+            "round of rendezvous.evicted adds up to 0, expected at least 1; none was met");
+}
+
+TEST(Verdict, a_sum_of_spans_is_told_in_seconds) {
+  ExpectedSum sum;
+  sum.events.event = "exit_barrier.left";
+  sum.field = "elapsed";
+  sum.is_a_span = true;
+  sum.range = {Duration(2h).count(), std::nullopt};
+  EXPECT_THAT(unmet_sum(sum), testing::MatchesRegex(
+                                  "elapsed of exit_barrier.left adds up to [0-9.]+ s, expected at "
+                                  "least 7200.000 s; the largest of 2 is [0-9.]+ s, at .*"));
 }
 
 TEST(Verdict, in_a_field_of_an_event_a_star_stands_for_any_characters) {

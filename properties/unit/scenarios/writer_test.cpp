@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "model/observe/coverage_points.h"
+#include "model/observe/raised_errors.h"
 #include "model/variant/defects.h"
 #include "scenarios/format/loader.h"
 #include "scenarios/format/vocabulary.h"
@@ -246,12 +247,33 @@ class Draw {
     if (takes(kAmount)) {
       out.amount = *rc::gen::inRange(real.amount.min, real.amount.max + 1);
     }
-    if (takes(kText)) out.text = out.what == "thread.dies" ? "tail " + text() : text();
+    if (takes(kText)) out.text = text_for(real);
     if (coin()) {
       out.every = positive();
       out.times = number(1, 9);
     }
     return out;
+  }
+
+  static ExpectedSum sum_of(const Trigger& events) {
+    ExpectedSum out;
+    out.events = events;
+    out.field = "round";
+    out.is_a_span = coin();
+    const auto limit = [&] { return out.is_a_span ? (span() - span()).count() : number(-9, 9); };
+    out.range.min = limit();
+    if (coin()) out.range.max = *out.range.min + (coin() ? span().count() : 0);
+    if (out.range.max && coin()) out.range.min.reset();
+    return out;
+  }
+
+  static std::string text_for(const Word& word) {
+    switch (word.text_is) {
+      case TextIs::background_task: return "tail " + text();
+      case TextIs::error: return std::string(*rc::gen::elementOf(model::raised::kAll));
+      case TextIs::name: break;
+    }
+    return text();
   }
 
   static void expectation(Scenario& scenario) {
@@ -282,6 +304,7 @@ class Draw {
       if (coin()) expect.events.front().at_most = event.passage + number(0, 5);
       event.passage = 1;
       if (coin()) expect.never = {event};
+      if (coin()) expect.sums = {sum_of(event)};
     }
   }
 

@@ -1,5 +1,10 @@
 // The loop of the agent, row by row: what each state of the workers and each count of waiting nodes
 // leads to.
+#include <gmock/gmock.h>
+
+#include <utility>
+
+#include "model/observe/raised_errors.h"
 #include "model/rendezvous/core/errors.h"
 #include "properties/unit/model/agent/test_job.h"
 
@@ -7,6 +12,7 @@ namespace hooke::model {
 namespace {
 
 using Texts = std::vector<std::string>;
+using ::testing::HasSubstr;
 
 TEST(AgentLoop, workers_that_end_well_lead_through_the_exit_barrier_to_success) {
   TestJob job;
@@ -307,6 +313,44 @@ TEST(AgentLoop, an_agent_killed_at_any_fault_point_leaves_nothing_unwound) {
     EXPECT_EQ(job.status(), -9) << point;
     EXPECT_EQ(job.ending(), "<none>") << point;
   }
+}
+
+/// How an agent ends in which that error is raised at that point.
+std::string ending_with(const char* error, const char* point) {
+  TestJob job;
+  job.worker = exits(1s, 0);
+  bool raised = false;
+  job.world->on_fault_point(
+      [&](sim::NodeId node, sim::Pid pid, std::string_view name, std::uint64_t) {
+        if (name != point || std::exchange(raised, true)) return;
+        job.inject(world::FaultKind::process_raise, [&](world::Fault& fault) {
+          fault.node = node;
+          fault.pid = pid;
+          fault.text = error;
+        });
+      });
+  job.start_and_run();
+  return job.ending();
+}
+
+TEST(AgentLoop, an_error_raised_at_any_fault_point_ends_the_agent_by_its_class) {
+  for (const char* const point : {"agent.started", "agent.joined", "agent.ranks_assigned",
+                                  "agent.workers_started", "agent.stopping", "agent.closing"}) {
+    EXPECT_THAT(ending_with("OSError", point), HasSubstr("OSError: raised at a fault point"))
+        << point;
+  }
+  for (const std::string_view error : raised::kAll) {
+    if (error == raised::kGracefulExit) continue;
+    EXPECT_THAT(ending_with(std::string(error).c_str(), "agent.joined"),
+                HasSubstr(std::string(error) + ": "));
+  }
+}
+
+TEST(AgentLoop,
+     a_graceful_exit_and_an_error_of_the_exit_barrier_are_handled_where_they_are_raised) {
+  EXPECT_THAT(ending_with("RendezvousGracefulExitError", "agent.joined"),
+              HasSubstr("graceful_exit"));
+  EXPECT_THAT(ending_with("DistStoreError", "agent.exit_barrier"), HasSubstr("succeeded"));
 }
 
 TEST(AgentLoop, subprocess_workers_outlive_a_killed_agent) {

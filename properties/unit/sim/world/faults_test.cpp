@@ -10,7 +10,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-constexpr auto kLastKind = FaultKind::spawn_fails;
+constexpr auto kLastKind = FaultKind::process_raise;
 
 TEST(Faults, every_kind_has_a_name_of_its_own) {
   std::vector<std::string_view> names;
@@ -179,6 +179,90 @@ TEST(FaultPoints, a_process_killed_at_one_does_nothing_more) {
   test.run();
   EXPECT_EQ(passed, 1);
   EXPECT_EQ(test.exit_code(a, pid), -9);
+}
+
+[[noreturn]] void raise_text(std::string_view error) {
+  throw std::runtime_error(std::string(error));
+}
+
+/// What the main fiber of a process with a raiser gets at each of so many points, "-" for nothing.
+Lines raised_at_points(Ports& ports, int points) {
+  Lines seen;
+  for (int i = 0; i < points; ++i) {
+    try {
+      ports.fault_point.reach("test.point");
+      seen.emplace_back("-");
+    } catch (const std::runtime_error& error) {
+      seen.emplace_back(error.what());
+    }
+  }
+  return seen;
+}
+
+TEST(FaultPoints, an_error_is_raised_where_its_process_stands_or_at_the_next_one_and_once) {
+  TestWorld test;
+  const NodeId a = test.node("a");
+  std::vector<FaultId> faults;
+  const auto raise = [&](Pid pid, const char* error) {
+    faults.push_back(test.inject(FaultKind::process_raise, [=](Fault& f) {
+      f.node = a;
+      f.pid = pid;
+      f.text = error;
+    }));
+  };
+  test.world->on_fault_point([&](NodeId, Pid pid, std::string_view, std::uint64_t passage) {
+    if (passage == 2) raise(pid, "here");
+  });
+  Lines seen;
+  test.start(a, "main", [&](Ports& ports) {
+    ports.fault_point.raise_by(&raise_text);
+    seen = raised_at_points(ports, 3);
+    for (const char* const error : {"first", "second", "healed"}) {
+      raise(ports.processes.self(), error);
+    }
+    test.world->heal(faults.back());
+    EXPECT_EQ(test.world->felt(faults.at(1)), 0U);
+    const Lines later = raised_at_points(ports, 4);
+    seen.insert(seen.end(), later.begin(), later.end());
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(seen, (Lines{"-", "here", "-", "first", "second", "-", "-"}));
+  EXPECT_EQ(test.world->felt(faults.at(0)), 1U);
+  EXPECT_EQ(test.world->felt(faults.at(1)), 1U);
+  EXPECT_EQ(test.world->felt(faults.at(3)), 0U);
+}
+
+TEST(FaultPoints, no_error_is_raised_beside_the_main_fiber_or_where_no_raiser_knows_it) {
+  TestWorld test;
+  const NodeId a = test.node("a");
+  Lines beside, main, without;
+  const auto raise = [&](Ports& ports) {
+    return test.inject(FaultKind::process_raise, [&](Fault& f) {
+      f.node = a;
+      f.pid = ports.processes.self();
+      f.text = "error";
+    });
+  };
+  test.start(a, "main", [&](Ports& ports) {
+    ports.fault_point.raise_by(&raise_text);
+    raise(ports);
+    ports.executor.join(
+        ports.executor.spawn("beside", [&] { beside = raised_at_points(ports, 2); }));
+    main = raised_at_points(ports, 1);
+    return 0;
+  });
+  FaultId unfelt{};
+  test.start(a, "without", [&](Ports& ports) {
+    unfelt = raise(ports);
+    without = raised_at_points(ports, 1);
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(beside, (Lines{"-", "-"}));
+  EXPECT_EQ(main, Lines{"error"});
+  EXPECT_EQ(without, Lines{"-"});
+  EXPECT_EQ(test.world->felt(unfelt), 0U);
 }
 
 TEST(FaultPoints, a_process_paused_at_one_stays_there_until_it_is_resumed) {

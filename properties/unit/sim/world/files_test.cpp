@@ -216,6 +216,109 @@ TEST(Files, a_short_write_keeps_a_prefix_once) {
   EXPECT_EQ(test.world->felt(fault), 1U);
 }
 
+TEST(Files, a_disk_that_stalls_answers_when_the_last_reason_is_gone_and_what_is_on_none_at_once) {
+  TestWorld test;
+  const NodeId a = test.node("a");
+  Lines seen;
+  std::vector<Duration> when;
+  in_process(test, [&](Ports& ports) {
+    FileSystem& files = ports.files;
+    static_cast<void>(files.write("/f", "x"));
+    const FaultId stall = test.inject(FaultKind::disk_stall, [a](Fault& f) {
+      f.node = a;
+      f.duration = seconds(5);
+    });
+    test.inject(FaultKind::disk_stall, [a](Fault& f) {
+      f.node = a;
+      f.duration = seconds(7);
+    });
+    const auto note = [&](const std::string& result) {
+      seen.push_back(result);
+      when.push_back(test.now());
+    };
+    note(files.exists("/f") ? "there" : "absent");
+    note(outcome(files.rename("/f", "/g")));
+    note(outcome(files.append("/dev/stderr", "x")));
+    EXPECT_EQ(test.world->felt(stall), 0U);
+    note(contents(files, "/g"));
+    note(outcome(files.append("/g", "y")));
+    EXPECT_EQ(test.world->felt(stall), 1U);
+  });
+  EXPECT_EQ(seen, (Lines{"there", "ok", "not found", "[x]", "ok"}));
+  EXPECT_EQ(when, (std::vector<Duration>{{}, {}, {}, seconds(7), seconds(7)}));
+}
+
+TEST(Files, each_call_that_moves_bytes_or_makes_a_directory_waits_for_a_disk_that_stalls) {
+  using Call = std::function<bool(FileSystem&)>;
+  const std::vector<Call> calls{
+      [](FileSystem& files) { return files.write("/f", "x").ok(); },
+      [](FileSystem& files) { return files.append("/f", "x").ok(); },
+      [](FileSystem& files) { return files.read("/f").ok(); },
+      [](FileSystem& files) { return files.read_from("/f", 1).ok(); },
+      [](FileSystem& files) { return files.make_directories("/d/e").ok(); },
+      [](FileSystem& files) { return files.make_private_directory("/p").ok(); },
+  };
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    TestWorld test;
+    const NodeId a = test.node("a");
+    bool worked = false;
+    in_process(test, [&](Ports& ports) {
+      static_cast<void>(ports.files.write("/f", "xyz"));
+      test.inject(FaultKind::disk_stall, [a](Fault& f) {
+        f.node = a;
+        f.duration = seconds(3);
+      });
+      worked = calls[i](ports.files);
+    });
+    EXPECT_TRUE(worked) << i;
+    EXPECT_EQ(test.now(), seconds(3)) << i;
+  }
+}
+
+TEST(Files, a_process_that_waits_for_its_disk_can_be_killed_and_one_elsewhere_does_not_wait) {
+  TestWorld test;
+  const NodeId a = test.node("a");
+  test.inject(FaultKind::disk_stall, [a](Fault& f) { f.node = a; });
+  const Program writes = [](Ports& ports) { return ports.files.write("/f", "x") ? 0 : 1; };
+  const Pid stuck = test.start(a, "writer", writes);
+  const NodeId b = test.node("b");
+  const Pid elsewhere = test.start_again(b, "writer");
+  test.inject_at(seconds(1), FaultKind::process_signal, [=](Fault& f) {
+    f.node = a;
+    f.pid = stuck;
+    f.signal = sim::Signal::kill;
+  });
+  test.run();
+  EXPECT_EQ(test.exit_code(a, stuck), -9);
+  EXPECT_EQ(test.exit_code(b, elsewhere), 0);
+  EXPECT_EQ(test.now(), seconds(1));
+}
+
+TEST(Files, a_process_whose_output_goes_to_a_disk_that_stalls_starts_when_that_is_over) {
+  TestWorld test;
+  const NodeId a = test.node("a");
+  Duration started{};
+  test.world->register_program("child", [&](Ports&) {
+    started = test.now();
+    return 0;
+  });
+  in_process(test, [&](Ports& ports) {
+    test.inject(FaultKind::disk_stall, [a](Fault& f) {
+      f.node = a;
+      f.duration = seconds(4);
+    });
+    sim::SpawnRequest silent{{"child"}, {}, false, {}, {}};
+    static_cast<void>(ports.processes.spawn(silent));
+    sleep(ports, seconds(1));
+    EXPECT_EQ(started, Duration::zero());
+    sim::SpawnRequest loud{{"child"}, {}, false, "/out", {}};
+    const auto child = ports.processes.spawn(loud);
+    ASSERT_TRUE(child.ok());
+    static_cast<void>(ports.processes.wait(child.value(), std::nullopt));
+  });
+  EXPECT_EQ(started, seconds(4));
+}
+
 TEST(Files, disk_faults_without_a_write_are_not_felt) {
   TestWorld test;
   const NodeId a = test.node("a");

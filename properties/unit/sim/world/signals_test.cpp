@@ -311,6 +311,39 @@ TEST(Signals, to_a_process_that_is_not_there_are_refused_and_not_felt) {
   for (const auto& fault : {late, exit, pause}) EXPECT_EQ(victim.test.world->felt(*fault), 0U);
 }
 
+TEST(Signals, wait_for_a_deaf_process_to_hear_again) {
+  Victim victim({Signal::term});
+  const auto deaf = victim.act(seconds(1), FaultKind::process_deaf, seconds(5));
+  victim.send(seconds(2), Signal::term);
+  victim.test.run();
+  EXPECT_EQ(victim.taken, Lines{"SIGTERM"});
+  EXPECT_EQ(victim.finished, seconds(10)) << "a deaf process goes on";
+  EXPECT_EQ(victim.test.world->felt(*deaf), 1U);
+}
+
+TEST(Signals, that_are_not_caught_end_a_deaf_process_when_it_hears_again_and_sigkill_at_once) {
+  for (const Signal signal : {Signal::int_, Signal::kill}) {
+    Victim victim;
+    victim.act(seconds(1), FaultKind::process_deaf, seconds(5));
+    victim.send(seconds(2), signal);
+    victim.test.run_for(seconds(3));
+    EXPECT_EQ(victim.status().has_value(), signal == Signal::kill);
+    victim.test.run();
+    EXPECT_EQ(victim.status(), -static_cast<int>(signal));
+  }
+}
+
+TEST(Signals, reach_a_process_that_is_deaf_for_good_only_where_none_can_catch_them) {
+  Victim victim;
+  victim.act(seconds(1), FaultKind::process_deaf);
+  victim.send(seconds(2), Signal::term);
+  victim.send(seconds(3), Signal::stop);
+  victim.send(seconds(4), Signal::cont);
+  victim.test.run();
+  EXPECT_EQ(victim.status(), 0);
+  EXPECT_EQ(victim.test.events.count("process.resumed"), 1U);
+}
+
 TEST(Signals, to_a_group_reach_all_its_members_and_no_other_process) {
   TestWorld test;
   const NodeId a = test.node("a");
