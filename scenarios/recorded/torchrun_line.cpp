@@ -35,6 +35,15 @@ std::optional<std::int64_t> leading_number(std::string_view text) {
   return out;
 }
 
+/// PyTorch's own files by their place in PyTorch: torch/_logging/_internal.py shortens a path by the
+/// first folder of sys.path that holds it, which need not be the one that PyTorch is installed in.
+std::string_view source_of(std::string_view place) {
+  const std::string_view path = place.substr(0, place.rfind(':'));
+  const std::size_t pytorch = path.rfind("torch/distributed/");
+  if (pytorch == path.npos || (pytorch > 0 && path[pytorch - 1] != '/')) return path;
+  return path.substr(pytorch);
+}
+
 }  // namespace
 
 std::optional<TorchrunLine> split_torchrun_line(std::string_view line) {
@@ -61,7 +70,7 @@ std::optional<TorchrunLine> split_torchrun_line(std::string_view line) {
                      minutes(digits(stamp.substr(8, 2))) + seconds(digits(stamp.substr(11, 2))) +
                      microseconds(digits(stamp.substr(14, 6))));
   out.pid = sim::Pid{static_cast<std::int32_t>(*pid)};
-  out.source = place.substr(0, place.rfind(':'));
+  out.source = source_of(place);
   out.words = rest.substr(bracket + 2);
   return out;
 }

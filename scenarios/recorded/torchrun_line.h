@@ -17,7 +17,7 @@ namespace hooke::scenario {
 struct TorchrunLine {
   sim::WorldTime at{};  ///< in a leap year without a name, by the clock and zone of the writer
   sim::Pid pid{};
-  std::string_view source;  ///< "torch/distributed/launcher/api.py"
+  std::string_view source;  ///< "torch/distributed/launcher/api.py", wherever PyTorch is installed
   std::string_view words;
 };
 

@@ -213,6 +213,21 @@ TEST(TorchrunLine, has_time_process_source_and_words) {
   EXPECT_EQ(line->at.time_since_epoch() % 24h, 9h + 26min + 12s + 375ms);
 }
 
+/// torchrun shortens a path by the first folder of sys.path that holds it, and that is the working
+/// directory's where the virtual environment is inside it.
+TEST(TorchrunLine, has_the_source_of_pytorch_wherever_it_is_installed) {
+  for (const std::string before :
+       {"", ".build/pytorch/lib/python3.11/site-packages/", "/home/torch/distributed/src/"}) {
+    const std::string text =
+        "I1128 09:26:12.375000 25357 " + before + "torch/distributed/launcher/api.py:254] go";
+    const auto line = split_torchrun_line(text);
+    ASSERT_TRUE(line) << text;
+    EXPECT_EQ(line->source, "torch/distributed/launcher/api.py") << text;
+  }
+  const std::string other = "I1128 09:26:12.375000 25357 my_torch/distributed/api.py:254] go";
+  EXPECT_EQ(split_torchrun_line(other)->source, "my_torch/distributed/api.py");
+}
+
 TEST(TorchrunLine, of_another_form_is_none) {
   for (const char* const text :
        {"", "I", "Epoch 1", "I1328 09:26:12.375000 1 a.py:1] x", "I1128 09:26:12.375000 1 a.py",
