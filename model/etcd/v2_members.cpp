@@ -146,15 +146,12 @@ std::optional<HttpResponse> PythonEtcdMembers::watched(const HttpRequest& reques
                                                        sim::Duration timeout) {
   const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + timeout;
   HttpFeed feed(ports_, current_, request, deadline);
-  HttpResponse response;
   try {
-    while (const auto piece = feed.next(deadline)) response.body += *piece;
+    return feed.rest(deadline);
   } catch (const HttpError& error) {
     if (error.answer_begun() && error.fault() == sim::Fault::timed_out) return std::nullopt;
     throw;
   }
-  response.status = feed.status();
-  return response;
 }
 
 std::vector<HttpServer> PythonEtcdMembers::machines(bool in_doubt) {

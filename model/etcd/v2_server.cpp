@@ -275,7 +275,7 @@ void EtcdV2Server::Service::watch(const Exchange& exchange, const std::string& k
     const bool again = last != nullptr && last->index == since - 1;
     if (again && told_twice_.insert(last->index).second) {
       misbehaviour_->strikes(Mode::duplicate_events);
-      return exchange->finish(last->text);
+      return exchange->finish(last->told);
     }
   }
   HOOKE_CHECK(key.front() == '/', "a key that is waited for begins with a slash");
@@ -301,13 +301,13 @@ void EtcdV2Server::Service::changed() {
 }
 
 void EtcdV2Server::Service::tell() {
-  std::vector<std::pair<Exchange, std::string>> told;
+  std::vector<std::pair<Exchange, sim::Value>> told;
   std::vector<Waiter> waiting;
   for (Waiter& waiter : waiters_) {
     if (waiter.exchange->gone()) continue;
     const auto* const change = next_for(waiter.key, waiter.recursive, waiter.since);
     if (change != nullptr) {
-      told.emplace_back(waiter.exchange, change->text);
+      told.emplace_back(waiter.exchange, change->told);
       continue;
     }
     waiter.since = std::max(waiter.since, seen_index() + 1);  // nothing up to here concerns it
@@ -317,7 +317,7 @@ void EtcdV2Server::Service::tell() {
               "a waiter is told, or waits on, or is gone");
   waiters_ = std::move(waiting);
   // An answer may let the next request of its connection in, which may change the tree.
-  for (const auto& [exchange, text] : told) exchange->finish(text);
+  for (const auto& [exchange, change] : told) exchange->finish(change);
 }
 
 void EtcdV2Server::Service::expire() {

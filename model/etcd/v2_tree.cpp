@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/etcd/json_text.h"
+#include "model/etcd/v2_answers.h"
 #include "model/store/stored_text.h"
 #include "sim/port/check.h"
 
@@ -205,7 +206,7 @@ std::string EtcdV2Tree::remove(const std::string& action, const std::string& key
 
 void EtcdV2Tree::record(const std::string& key, bool removes, bool silent,
                         const std::string& text) {
-  history_.push_back({index_, key, removes, silent, text});
+  history_.push_back({index_, key, removes, silent, told_with(text, *this, key)});
   HOOKE_CHECK(history_.size() < 2 || history_[history_.size() - 2].index < index_,
               "each change has an index of its own");
   if (history_.size() > kHistoryMax) history_.pop_front();

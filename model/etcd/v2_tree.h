@@ -41,9 +41,9 @@ class EtcdV2Tree {
   struct Change {
     std::uint64_t index;
     std::string key;
-    bool removes;  ///< delete or expire: waiters below it hear of it too
-    bool silent;   ///< a refresh: no client hears of it
-    std::string text;
+    bool removes;     ///< delete or expire: waiters below it hear of it too
+    bool silent;      ///< a refresh: no client hears of it
+    sim::Value told;  ///< what the clients are told that hear of it
     /// A client that waits at `path`, or with `recursive` for everything below it, hears of it.
     [[nodiscard]] bool concerns(const std::string& path, bool recursive) const;
   };

@@ -242,7 +242,7 @@ bool EtcdV3Client::watch(const std::string& key, std::int64_t revision,
     HttpFeed feed(ports_, cluster_.current(), request("/v3/watch", json_text(body)), deadline);
     std::string text;
     while (const auto piece = feed.next(deadline)) {
-      text += *piece;
+      text += piece->bytes();
       check_refusal(feed.status(), text);
       // One JSON text a line.
       for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {

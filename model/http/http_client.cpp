@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/beast/http.hpp>
+#include <charconv>
 #include <chrono>
 #include <utility>
 
@@ -127,11 +128,9 @@ class HttpAnswer {
       if (error) give_up(sim::Fault::connection_reset, "the answer was cut short");
       return false;
     }
-    const std::size_t head = received->front_text().size();
-    if (head > 0 && head < received->size()) {
-      understand(received->take_bytes(head));
-      if (take_whole(*received)) return false;
-    }
+    if (pending_.empty() && !parser_.is_header_done()) take_head(*received);
+    if (is_before_body_ && take_whole(*received)) return false;
+    is_before_body_ = is_before_body_ && received->empty();
     understand(received->take_bytes(received->size()));
     return !is_done();
   }
@@ -141,9 +140,9 @@ class HttpAnswer {
     return parser_.is_header_done() ? static_cast<int>(parser_.get().result_int()) : 0;
   }
   /// The body so far; it is taken out.
-  std::string take_body() {
-    if (!whole_.empty() && !std::exchange(whole_is_told_, true)) return whole_.bytes();
-    return std::exchange(parser_.get().body(), {});
+  sim::Value take_body() {
+    if (!whole_.empty() && !std::exchange(whole_is_told_, true)) return whole_;
+    return sim::Value(std::exchange(parser_.get().body(), {}));
   }
   /// The body, where it came in one piece; else empty.
   [[nodiscard]] const sim::Value& whole() const { return whole_; }
@@ -181,12 +180,37 @@ class HttpAnswer {
       parser_.eager(true);
     }
   }
-  /// The head has been understood, and `rest` is the body and nothing else.
+  /// The head and nothing behind it, where it has come whole.
+  void take_head(sim::Buffer& received) {
+    const std::size_t end = received.front_text().find("\r\n\r\n");
+    if (end == std::string_view::npos) return;
+    understand(received.take_bytes(end + 4));
+    is_before_body_ = parser_.is_header_done() && !parser_.is_done() && pending_.empty();
+  }
+  /// The head has been understood, and `rest` is the body and nothing else: a value that a service
+  /// in the same program gave.
   bool take_whole(sim::Buffer& rest) {
-    const bool begins = parser_.is_header_done() && !parser_.is_done() && pending_.empty() &&
-                        parser_.get().body().empty();
-    if (!begins || rest.empty() || parser_.content_length() != rest.size()) return false;
-    whole_ = rest.take(rest.size());
+    if (rest.empty()) return false;
+    if (parser_.content_length() == rest.size() && rest.front_text().empty()) {
+      whole_ = rest.take(rest.size());
+      return true;
+    }
+    if (!parser_.chunked()) return false;
+    constexpr std::string_view kEnd = "\r\n0\r\n\r\n";
+    const std::string_view line = rest.front_text();
+    std::uint64_t size = 0;
+    const auto number = std::from_chars(line.data(), line.data() + line.size(), size, 16);
+    const std::string_view after(number.ptr, line.data() + line.size());
+    if (number.ec != std::errc() || after != "\r\n" || size == 0 || size > kAnswerBytesMax ||
+        rest.size() != line.size() + size + kEnd.size()) {
+      return false;
+    }
+    std::string end(kEnd.size(), '\0');
+    rest.peek(line.size() + size, end.size(), end.data());
+    if (end != kEnd) return false;
+    rest.drop(line.size());
+    whole_ = rest.take(size);
+    rest.drop(kEnd.size());
     return true;
   }
   [[noreturn]] void give_up(sim::Fault fault, const std::string& detail) const {
@@ -194,8 +218,9 @@ class HttpAnswer {
   }
 
   http::response_parser<http::string_body> parser_;
-  std::string pending_;  ///< received, not yet understood
-  sim::Value whole_;     ///< the body, past the parser
+  std::string pending_;          ///< received, not yet understood
+  bool is_before_body_ = false;  ///< the head is understood, and nothing of the body has come
+  sim::Value whole_;             ///< the body, past the parser
   bool whole_is_told_ = false;
 };
 
@@ -217,7 +242,7 @@ HttpResponse HttpClient::exchange(const HttpRequest& request, sim::MonotonicTime
   }
   HOOKE_CHECK(answer.is_done() || answer.status() != 0, "an answer that ends has a status");
   HttpResponse response{answer.status(), answer.headers(), {}, answer.whole()};
-  if (response.whole.empty()) response.body = answer.take_body();
+  if (response.whole.empty()) response.body = answer.take_body().bytes();
   if (answer.may_keep_connection()) stream_ = std::move(stream);
   return response;
 }
@@ -232,15 +257,29 @@ HttpFeed::HttpFeed(sim::Ports& ports, const HttpServer& server, const HttpReques
 
 HttpFeed::~HttpFeed() = default;
 
-std::optional<std::string> HttpFeed::next(sim::MonotonicTime deadline) {
+std::optional<sim::Value> HttpFeed::next(sim::MonotonicTime deadline) {
   for (;;) {
-    if (std::string piece = answer_->take_body(); !piece.empty()) return piece;
+    if (sim::Value piece = answer_->take_body(); !piece.empty()) return piece;
     if (answer_->is_done() || !answer_->read_more(*stream_, deadline)) {
-      std::string rest = answer_->take_body();
+      sim::Value rest = answer_->take_body();
       if (rest.empty()) return std::nullopt;
       return rest;
     }
   }
+}
+
+HttpResponse HttpFeed::rest(sim::MonotonicTime deadline) {
+  HttpResponse response;
+  while (auto piece = next(deadline)) {
+    if (response.whole.empty() && response.body.empty()) {
+      response.whole = *std::move(piece);
+      continue;
+    }
+    if (response.body.empty()) response.body = std::exchange(response.whole, {}).bytes();
+    response.body += piece->bytes();
+  }
+  response.status = status();
+  return response;
 }
 
 int HttpFeed::status() const {

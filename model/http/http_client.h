@@ -92,7 +92,9 @@ class HttpFeed {
 
   /// The next piece of the answer's body, as it came; nullopt at its end. HttpError, with timed_out
   /// when `deadline` passes: it may be asked again then.
-  std::optional<std::string> next(sim::MonotonicTime deadline);
+  std::optional<sim::Value> next(sim::MonotonicTime deadline);
+  /// All pieces until its end, without its headers. HttpError.
+  HttpResponse rest(sim::MonotonicTime deadline);
   /// 0 before the first piece.
   [[nodiscard]] int status() const;
 

@@ -69,16 +69,20 @@ std::string head_of(int status, HttpHeaders headers) {
   return out;
 }
 
-/// One piece of a chunked body; nothing for an empty one, which would end it.
-std::string chunk_of(const std::string& piece) {
-  if (piece.empty()) return "";
+/// The line before a piece of a chunked body.
+std::string chunk_line(std::size_t bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
-  HOOKE_CHECK(!piece.empty(), "a piece that ends no body has bytes");
+  HOOKE_CHECK(bytes > 0, "a piece that ends no body has bytes");
   std::string size;
-  for (std::size_t left = piece.size(); left > 0; left >>= 4U) {
+  for (std::size_t left = bytes; left > 0; left >>= 4U) {
     size.insert(size.begin(), kDigits[left & 15U]);
   }
-  return size + "\r\n" + piece + "\r\n";
+  return size + "\r\n";
+}
+
+/// One piece of a chunked body; nothing for an empty one, which would end it.
+std::string chunk_of(const std::string& piece) {
+  return piece.empty() ? "" : chunk_line(piece.size()) + piece + "\r\n";
 }
 
 }  // namespace
@@ -185,6 +189,16 @@ class HttpService::Exchange final : public HttpExchange {
     const auto connection = connection_.lock();
     if (connection == nullptr) return;
     connection->send(chunk_of(piece) + "0\r\n\r\n");
+    connection->answered();
+  }
+  void finish(const sim::Value& piece) override {
+    if (piece.empty()) return finish(std::string());
+    const auto connection = connection_.lock();
+    if (connection == nullptr) return;
+    sim::Buffer bytes(chunk_line(piece.size()));
+    bytes.append(piece);
+    bytes.append(std::string("\r\n0\r\n\r\n"));
+    connection->send(std::move(bytes));
     connection->answered();
   }
 

@@ -41,6 +41,8 @@ class HttpExchange {
   virtual void begin(int status, const HttpHeaders& headers = {}) = 0;
   virtual void send(const std::string& piece) = 0;
   virtual void finish(const std::string& piece = "") = 0;
+  /// Likewise; a client in the same program gets the very value (HttpFeed).
+  virtual void finish(const sim::Value& piece) { finish(piece.bytes()); }
   /// The client does not wait any more.
   [[nodiscard]] virtual bool gone() const = 0;
 };

@@ -51,7 +51,7 @@ class TwoEtcdsV3 {
       while (count < events || others.size() < results) {
         const auto piece = feed.next(in(ports_, 10s));
         if (!piece) break;
-        text += *piece;
+        text += piece->bytes();
         for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
           json result = json::parse(text.substr(0, end))["result"];
           text.erase(0, end + 1);

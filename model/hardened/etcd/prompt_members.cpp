@@ -25,10 +25,10 @@ class PromptMembers final : public EtcdV2Members {
                                     sim::MonotonicTime deadline) override {
     try {
       HttpFeed feed(ports_, cluster_.current(), request, deadline);
-      std::string body;
-      while (const auto piece = feed.next(deadline)) body += *piece;
+      HttpResponse response = feed.rest(deadline);
       // A poll that etcd ends has seen no change.
-      return body.empty() ? std::nullopt : std::optional(HttpResponse{feed.status(), {}, body});
+      if (response.text().empty()) return std::nullopt;
+      return response;
     } catch (const HttpError& error) {
       if (error.fault() == sim::Fault::timed_out) return std::nullopt;
       cluster_.leave();

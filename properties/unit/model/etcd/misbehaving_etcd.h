@@ -72,7 +72,7 @@ class EtcdMisbehaviourTest : public testing::Test {
     std::string text;
     const auto deadline = in(ports, 1s);
     try {
-      while (const auto piece = feed.next(deadline)) text += *piece;
+      while (const auto piece = feed.next(deadline)) text += piece->bytes();
     } catch (const HttpError& error) {
       EXPECT_EQ(error.fault(), sim::Fault::timed_out);
     }

@@ -48,7 +48,7 @@ class EtcdV3ServerTest : public testing::Test {
   static std::string heard(sim::Ports& ports, HttpFeed& feed) {
     std::string text;
     try {
-      while (const auto piece = feed.next(in(ports, 1s))) text += *piece;
+      while (const auto piece = feed.next(in(ports, 1s))) text += piece->bytes();
     } catch (const HttpError& error) {
       EXPECT_EQ(error.fault(), sim::Fault::timed_out);
     }

@@ -50,6 +50,29 @@ class Script final : public sim::AcceptHandler {
   std::unique_ptr<sim::Listener> listener_;
 };
 
+/// Gives each client these pieces, one a second.
+class PiecemealServer final : public sim::AcceptHandler {
+ public:
+  PiecemealServer(sim::Ports& ports, std::vector<std::string> pieces)
+      : ports_(ports),
+        pieces_(std::move(pieces)),
+        listener_(ports.network.listen(sim::PortNumber{80}, *this).value()) {}
+  void on_accept(std::unique_ptr<sim::Stream> stream) override {
+    const std::shared_ptr<sim::Stream> kept = std::move(stream);
+    ports_.executor.spawn("pieces", [this, kept] {
+      for (const std::string& piece : pieces_) {
+        static_cast<void>(kept->write(sim::Buffer(piece)));
+        ports_.executor.sleep_until(world::in(ports_, 1s));
+      }
+    });
+  }
+
+ private:
+  sim::Ports& ports_;
+  std::vector<std::string> pieces_;
+  std::unique_ptr<sim::Listener> listener_;
+};
+
 class Http : public testing::Test {
  protected:
   void run(std::vector<std::string> answers,
@@ -157,10 +180,60 @@ TEST_F(Http, a_feed_gives_what_has_come_and_goes_on) {
       [](sim::Ports& ports, Script&) {
         HttpFeed feed(ports, server(), {"POST", "/watch", "{}", "application/json", ""},
                       world::in(ports, 5s));
-        EXPECT_EQ(feed.next(world::in(ports, 5s)), "one");
+        EXPECT_EQ(feed.next(world::in(ports, 5s))->bytes(), "one");
         EXPECT_EQ(feed.status(), 200);
         EXPECT_THROW(feed.next(world::in(ports, 1s)), HttpError);
       });
+}
+
+TEST_F(Http, a_feed_is_given_the_very_piece_of_a_service_in_the_same_program) {
+  const auto given = std::make_shared<sim::BytesPayload>(std::string(300, 'x'));
+  run({}, [&](sim::Ports& ports, Script&) {
+    std::shared_ptr<HttpExchange> waits;
+    HttpService service(ports, sim::PortNumber{81},
+                        [&](const std::shared_ptr<HttpExchange>& exchange) {
+                          exchange->begin(200);
+                          if (exchange->query().path == "/later") {
+                            waits = exchange;
+                          } else {
+                            exchange->finish(sim::Value(given));
+                          }
+                        });
+    const HttpServer asked{{"n", sim::PortNumber{81}}, std::nullopt};
+    for (const char* const path : {"/x", "/later"}) {
+      HttpFeed feed(ports, asked, {"GET", path, "", "", ""}, world::in(ports, 5s));
+      ports.executor.sleep_until(world::in(ports, 1s));
+      if (waits != nullptr) waits->finish(sim::Value(given));
+      const HttpResponse response = feed.rest(world::in(ports, 5s));
+      EXPECT_EQ(response.whole.payload(), given) << path;
+      EXPECT_EQ(response.status, 200);
+    }
+  });
+}
+
+TEST_F(Http, a_feed_takes_no_more_for_a_whole_body_than_is_one) {
+  const std::string head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  // Chunks as they come from elsewhere: in one text, cut anywhere, several, with a longer end.
+  const std::vector<std::vector<std::string>> cases{
+      {head + "3\r\none\r\n0\r\n\r\n"},
+      {head + "3\r\non", "e\r\n0\r\n\r\n"},
+      {head + "3\r\n", "one\r\n0\r\n\r\n"},
+      {head, "3\r\n", "one", "\r\n0\r\n\r\n"},
+      {head.substr(0, 30), head.substr(30) + "1\r\no\r\n2\r\nne\r\n0\r\n\r\n"},
+      {head + "3;a=b\r\none\r\n0\r\nX-Y: z\r\n\r\n"}};
+  for (const std::vector<std::string>& pieces : cases) {
+    bool done = false;
+    world::TestWorld world;
+    world.start(world.node("n"), "test", [&](sim::Ports& ports) {
+      PiecemealServer served(ports, pieces);
+      HttpFeed feed(ports, server(), {"GET", "/watch", "", "", ""}, world::in(ports, 5s));
+      EXPECT_EQ(feed.rest(world::in(ports, 60s)).text(), "one") << pieces.size();
+      done = true;
+      return 0;
+    });
+    world.run_for(std::chrono::hours(1));
+    EXPECT_TRUE(done);
+  }
 }
 
 /// What a client makes of an answer that some other server gives.
