@@ -328,6 +328,9 @@ void WorkerRun::await_stop() {
 }
 
 std::int64_t WorkerRun::spawn_children(std::int64_t count) {
+  // A process that is stopped, or sleeps where no signal reaches it, runs no line that could.
+  const std::optional<char> state = ports_.processes.state(ports_.processes.self());
+  if (state == 'D' || state == 'T') return 0;
   std::int64_t started = 0;
   for (std::int64_t i = 0; i < count; ++i) started += spawn_worker_child(ports_) ? 1 : 0;
   return started;

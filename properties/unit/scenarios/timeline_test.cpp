@@ -272,6 +272,21 @@ TEST(Timeline, a_worker_can_be_given_children) {
   EXPECT_EQ(report.faults.at(0).felt, 3U);
 }
 
+TEST(Timeline, a_worker_that_cannot_run_starts_no_children) {
+  for (const char* const held : {"worker.unkillable", "worker.signal"}) {
+    Scenario scenario = long_job(1);
+    TimelineEntry hold = at(5s, held, {"a"}), children = at(10s, "worker.children", {"a"});
+    hold.signal = "STOP";
+    children.amount = 1;
+    scenario.timeline = {hold, children};
+    scenario.time_limit = 20s;
+    Lines lines;
+    const RunReport report = run_bare(scenario, &lines);
+    EXPECT_TRUE(lines.with({"process.started", "program=\"worker-child\""}).empty()) << held;
+    EXPECT_EQ(report.faults.at(1).felt, 0U) << held;
+  }
+}
+
 TEST(Timeline, an_external_store_that_restarts_comes_up_empty) {
   Scenario scenario = long_job(2);
   scenario.cluster.store_host.clear();
