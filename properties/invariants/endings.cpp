@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "properties/invariants/builtins.h"
+#include "properties/invariants/core.h"
 #include "properties/invariants/judge.h"
 
 namespace hooke::properties {
@@ -111,6 +112,7 @@ sim::Duration exit_bound(const Timeouts& with) {
 /// and the store must not forget it before they hear of it. A store that is silent or has gone is
 /// no reason to stay. An agent that serves the rendezvous store owes it when the others are gone
 /// (safety.store_lifetime), and where the machine of one of them crashed, when it can have seen that.
+/// One that meets in a store which came after the static round that decided: its waits there besides.
 class Exit final : public Judge {
  public:
   Exit()
@@ -159,11 +161,27 @@ class Exit final : public Judge {
     const bool is_host = hosts_.contain(id);
     if (is_host && view().others_live(id)) return hosts_.serves_others(id);
     const auto bound = std::max(exit_bound(agent(id).timeouts) + job_of(id).timeouts.parting,
-                                hosts_.patience(id, event.at));
+                                hosts_.patience(id, event.at)) +
+                       waits_in_vain(id);
     Due due{event.at, bound, id, kNoAgent, event.id};
     if (decider != id || is_host) due.with = {decider};  // it hears that its clients go
     due.with_needs = kAsking;
     owed_.owe(id, due);
+  }
+
+  /// The members of a static round reach no store that comes after theirs: one that waits there for
+  /// the others does not hear what they decide, and goes when it has waited for them to come and for
+  /// their ranks.
+  [[nodiscard]] sim::Duration waits_in_vain(AgentId id) const {
+    const Agent& self = agent(id);
+    const Service* const store = view().latest_service(self.job);
+    const bool meets = self.stage == Stage::starting || self.stage == Stage::joining;
+    if (job_of(id).backend != "static" || !meets || store == nullptr) return {};
+    const bool came_after = view().any_agent(self.job, [&](AgentId other, const Agent&) {
+      return view().any_worker(
+          other, [&](const Process& worker) { return worker.started < store->since; });
+    });
+    return came_after ? 2 * wait_for_ranks("static", self.timeouts) : sim::Duration();
   }
 
   void ended(const sim::Event& event, AgentId id) {

@@ -335,6 +335,38 @@ TEST(Exit, a_static_member_that_cannot_hear_of_a_failure_is_excused) {
   }
 }
 
+/// a's machine crashes with the store, and a newcomer serves another one there; the workers of b
+/// fail. Starts b anew in the new store before, if told so.
+Script static_store_anew(bool b_too) {
+  AgentSettings settings;
+  settings.backend = "static";
+  settings.max_restarts = b_too ? 1 : 0;
+  Script script(settings);
+  script.agent_starts("a").agent_starts("b").serves_store("a", 29400).at(1s);
+  for (const char* const node : {"a", "b"}) {
+    script.emit(node, 100, ev::ranks_assigned, {"job", -1, node[0] - 'a', 2, node[0] - 'a', 2});
+    script.workers_start(node);
+  }
+  script.at(10s).crash("a").agent_starts("a").serves_store("a", 29400).at(100s);
+  script.worker_ends("b", 0, 1).reaps("b");
+  if (b_too) {
+    script.restarts("b", "worker_failure").workers_start("b").at(110s).worker_ends("b", 0, 1);
+    script.reaps("b");
+  }
+  script.group("b", "FAILED").at(160s).finishes("b", "failed", 1);
+  return script;
+}
+
+TEST(Exit, an_agent_in_a_store_that_came_after_a_static_round_waits_as_long_as_for_ranks) {
+  Script waits = static_store_anew(false);
+  waits.at(1900s).finishes("a", "error", 1);
+  EXPECT_EQ(verdict(waits, kExit), "kept");
+  EXPECT_EQ(verdict(static_store_anew(false).at(4000s), kExit), "broken");
+  Script hears = static_store_anew(true);
+  hears.at(1900s).finishes("a", "error", 1);
+  EXPECT_EQ(verdict(hears, kExit), "broken");
+}
+
 TEST(Exit, one_member_that_cannot_hear_is_no_excuse_for_another_that_can) {
   Script script = static_failure({"a", "b", "c", "e"}, "b <-> a");
   script.at(600s);
