@@ -122,6 +122,8 @@ class HeartbeatSafety final : public Judge {
       signals_.begin(id, roll_.take(event, id)->policy);
       losses_.started(event, id);
     });
+    // Until then a worker that was given up may still come back, in the time that it has to stop.
+    on_agent({&ev::worker_started}, [this](auto&, AgentId id) { losses_.forget(id); });
     on_agent({&ev::group_restarting}, &HeartbeatSafety::restarting);
     on_agent({&ev::heartbeat_received}, &HeartbeatSafety::received);
     on_agent({&ev::heartbeat_returned}, &HeartbeatSafety::returned);
@@ -161,7 +163,6 @@ class HeartbeatSafety final : public Judge {
   }
 
   void restarting(const sim::Event& event, AgentId id) {
-    losses_.forget(id);
     if (text(event, "cause") != "heartbeat_loss") return;
     if (signals_.policy_of(id) == "restart") return kept();
     broken(event, "{} restarted its workers at {} for a lost heartbeat; its policy is \"{}\"", id,

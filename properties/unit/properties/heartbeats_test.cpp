@@ -162,6 +162,17 @@ TEST(HeartbeatSafety, a_worker_that_beats_again_is_told_to_be_back) {
                         "which was not lost"));
 }
 
+TEST(HeartbeatSafety, a_lost_worker_may_come_back_until_the_next_ones_start) {
+  for (const bool anew : {false, true}) {
+    Watched script("restart");
+    script.at(8s);
+    script.lost(6s).tell(ev::group_restarting, {"heartbeat_loss", 2, 0});
+    if (anew) script.stops_workers("a").workers_start("a");
+    script.tell(ev::heartbeat_returned, {"w", sim::Duration(7s)});
+    EXPECT_EQ(witnesses(script.finish(false), kSafety).empty(), !anew);
+  }
+}
+
 TEST(HeartbeatSafety, a_worker_whose_end_was_told_is_not_lost) {
   Watched script;
   script.at(3s).worker_ends("a", 0, 0).reaps("a").at(9s);
