@@ -164,14 +164,21 @@ void JobView::begin_anew(AgentId server) {
 
 void JobView::on_process_started(const sim::Event& event) {
   std::vector<Process>& processes = machine(event.node).processes;
-  std::erase_if(processes, [&](const Process& old) { return old.ended || old.pid == event.pid; });
   Process process;
   process.pid = event.pid;
   process.born = event.id;
   process.started = event.at;
+  AgentId starter = kNoAgent;
   if (const Process* parent = find_process(event.node, pid(event, "parent_pid"))) {
-    process.owner = parent->agent != kNoAgent ? parent->agent : parent->owner;
+    starter = parent->agent;
+    process.owner = starter != kNoAgent ? starter : parent->owner;
   }
+  // How its workers ended is a fact about an agent until it ends itself or starts its next group.
+  std::erase_if(processes, [&](const Process& old) {
+    const bool matters = old.worker && old.owner != kNoAgent && old.owner != starter &&
+                         agents_[old.owner.value].alive();
+    return old.pid == event.pid || (old.ended && !matters);
+  });
   processes.push_back(process);
 }
 

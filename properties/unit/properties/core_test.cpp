@@ -10,6 +10,7 @@ namespace hooke::properties::test {
 namespace {
 
 namespace ev = model::events;
+namespace wev = world::events;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -195,6 +196,22 @@ TEST(Core, a_worker_that_waits_for_ever_is_excused_once_a_peer_has_ended_well) {
   Script nobody_has = a_is_healed("", -1s);
   nobody_has.at(5000s);
   EXPECT_THAT(told(nobody_has), Not(IsEmpty()));
+}
+
+TEST(Core, a_peer_that_has_ended_well_is_remembered_when_other_processes_start) {
+  const auto with = [](bool anew) {
+    AgentSettings settings;
+    settings.local_world_size = 2;
+    Script script = a_is_healed("", -1s, settings);
+    script.worker_ends("b", 0, 0).at(200s);
+    script.emit("b", script.next_pid("b"), wev::process_started,
+                {script.worker_pid("b", 1), "worker-child", script.worker_pid("b", 1)});
+    if (anew) script.reaps("b").restarts("b", "worker_failure").workers_start("b");
+    script.at(5000s);
+    return told(script);
+  };
+  EXPECT_THAT(with(false), IsEmpty());
+  EXPECT_THAT(with(true), Not(IsEmpty()));
 }
 
 AgentSettings a_backend_of(std::int64_t round) {
