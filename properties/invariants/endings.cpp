@@ -274,9 +274,10 @@ class BarrierOpens final : public Judge {
 };
 
 /// Bound: the stop grace + slack, from group.restarting until the agent is back in the rendezvous,
-/// has said that its workers are stopped, or, while a fault keeps its worker from being killed, has
-/// left: it goes without that worker, and may serve a store for others long after that. An agent
-/// that is told to go meanwhile stops them for that (liveness.signals_take_effect).
+/// has said that its workers are stopped, or has left where it ends without either: while a fault
+/// keeps its worker from being killed, and when one has put an error into it, but then without
+/// workers. It may serve a store for others long after that. An agent that is told to go meanwhile
+/// stops them for that (liveness.signals_take_effect).
 class RestartStops final : public Judge {
  public:
   RestartStops()
@@ -296,7 +297,10 @@ class RestartStops final : public Judge {
     } else if (event.type == &wev::process_signalled) {
       if (agent.signalled) owed_.lapse(id);
     } else if (event.type == &ev::rendezvous_left) {
-      if (hindrance(id, kKillable, event.at, event.at) != nullptr) owed_.met(id, event);
+      const bool has_workers =
+          view().any_worker(id, [](const Process& worker) { return !worker.ended; });
+      const bool ends = agent.errors > 0 && !has_workers;
+      if (ends || hindrance(id, kKillable, event.at, event.at) != nullptr) owed_.met(id, event);
     } else if (event.type != &ev::group_state || text(event, "state") == "STOPPED") {
       owed_.met(id, event);
     }

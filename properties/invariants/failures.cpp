@@ -20,7 +20,8 @@ struct Ending {
 /// "succeeded" and exit code 0 go together, and both mean that each worker of the last incarnation
 /// ended with 0. A spare that leaves a finished job has done its part: its graceful exit is code 0
 /// (incident 33). So is any other end of one that was a spare when all members had come to the exit
-/// barrier, was not told to go, and could ask the store since, as the members could.
+/// barrier, was not told to go, could ask the store since, as the members could, and into which no
+/// fault has put an error.
 class ExitCodeTruth final : public Judge {
  public:
   ExitCodeTruth()
@@ -63,6 +64,7 @@ class ExitCodeTruth final : public Judge {
     const std::string_view outcome = text(event, "outcome");
     if (agent.signalled || outcome == "graceful_exit") return;
     if (number(event, "exit_code") == 0) return kept();
+    if (excused(error_put_into(id, event.at))) return;
     // It hears of it from the members, which must be able to tell.
     if (excused(hindrance_of_any(agent.job, needs(), done->second, event.at))) return;
     broken(event,

@@ -277,8 +277,13 @@ class FirstCause final : public Judge {
     if (found->second.named || report.agent == first.agent) return kept();
     if (told_.silence_ended_it(found->second, first)) return kept();
     if (Told::is_explained(found->second, round, key, view())) return;
-    // Without a store no agent knows of another's failure.
-    const Hindrance* silenced = hindrance(first.agent, needs(), first.at, report.at);
+    // One that meets an error of its own reports no other. Without a store no agent knows of
+    // another's failure.
+    const Agent& origin = agent(first.agent);
+    const Hindrance* silenced = origin.errors > 0 ? hindrance(first.agent, kOwnErrors, first.at,
+                                                              origin.ended.value_or(report.at))
+                                                  : nullptr;
+    if (silenced == nullptr) silenced = hindrance(first.agent, needs(), first.at, report.at);
     if (silenced == nullptr) silenced = hindrance(report.agent, needs(), first.at, report.at);
     broken(report.at, sim::kNoEvent,
            say("the job reports rank {} of node {} (status {}) as the cause of its end in round "

@@ -116,7 +116,7 @@ void JobView::on_world_event(const sim::Event& event) {
   } else if (event.type == &wev::fault_injected) {
     on_fault(event);
   } else if (event.type == &wev::fault_took_effect) {
-    ledger_.felt(event.field("fault").number(), event.at);
+    on_fault_felt(event);
   } else if (event.type == &wev::fault_ended) {
     ledger_.end(event.field("fault").number(),
                 event.at + sim::Duration(event.field("lingers").number()));
@@ -137,6 +137,13 @@ void JobView::on_fault(const sim::Event& event) {
   const bool legacy =
       std::ranges::any_of(jobs_, [](const Job& job) { return job.backend == "etcd"; });
   if (kind == "clock_freeze" && of_store && legacy) ledger_.leases_stopped(fault);
+}
+
+void JobView::on_fault_felt(const sim::Event& event) {
+  const Hindrance* const felt = ledger_.felt(event.field("fault").number(), event.at);
+  if (felt == nullptr || (felt->effect->hinders & kOwnErrors) == 0 || felt->side.empty()) return;
+  const AgentId id = agent_at(felt->side.front(), felt->pid.value_or(sim::Pid{}));
+  if (id != kNoAgent) ++agents_[id.value].errors;
 }
 
 /// What a new store knows, for an agent's own job or for all: the round of those that live, and
@@ -343,6 +350,7 @@ void JobView::enter(Agent& agent, Stage stage, sim::WorldTime at) {
   if (agent.stage == Stage::joining || stage == Stage::joining) agent.spare = false;
   if (stage == Stage::joining) ++job.joining;
   if (stage == Stage::joining || stage == Stage::finished) seat(agent, false);
+  if (stage != Stage::stopping && stage != Stage::finished) agent.errors = 0;
   count_leaving(agent, -1);
   agent.stage = stage;
   count_leaving(agent, 1);

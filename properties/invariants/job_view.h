@@ -82,6 +82,9 @@ struct Agent {
   std::optional<sim::WorldTime> signalled;  ///< first signal to end, other than SIGKILL
   std::string outcome;                      ///< of agent.finished; empty before
   std::optional<sim::WorldTime> ended;      ///< its process is gone
+  /// How many errors faults have put into its code since it last began anything but its end. The
+  /// first may end it, whatever it does meanwhile for others; a second one cuts that end short.
+  std::int64_t errors = 0;
 
   [[nodiscard]] bool alive() const { return !ended; }
   /// Alive, not told to end, and with work before it: this agent still needs its job.
@@ -232,6 +235,7 @@ class JobView {
 
   void on_world_event(const sim::Event& event);
   void on_fault(const sim::Event& event);
+  void on_fault_felt(const sim::Event& event);
   void begin_anew(AgentId server);
   void on_store_serving(const sim::Event& event);
   void on_store_gone(const sim::Event& event, bool killed);

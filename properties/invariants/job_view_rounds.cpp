@@ -57,8 +57,9 @@ void JobView::on_rendezvous_event(const sim::Event& event, Agent& agent, AgentId
   } else if (event.type == &ev::rendezvous_left) {
     seat(agent, false);
     // An agent that wants another round says so first: this one could not start its workers, or not
-    // stop them.
-    const bool for_good = agent.stage == Stage::joined || agent.stage == Stage::restarting;
+    // stop them, or has met an error of its own.
+    const bool for_good = agent.stage == Stage::joined || agent.stage == Stage::restarting ||
+                          (agent.stage == Stage::joining && agent.errors > 0);
     if (for_good) enter(agent, Stage::stopping, event.at);
   } else if (event.type == &ev::rendezvous_failed) {
     if (agent.stage == Stage::joining) enter(agent, Stage::stopping, event.at);

@@ -98,8 +98,12 @@ const Hindrance* Judge::hindrance_of_any(JobId job, Needs needs, sim::WorldTime 
 }
 
 const Hindrance* Judge::error_put_into(AgentId who, sim::WorldTime ended) const {
-  const sim::Duration stops = std::max(kStopGrace, view_->agent(who).timeouts.shutdown) + kSlack;
-  return hindrance(who, kOwnErrors, ended - stops, ended);
+  if (agent(who).errors == 0) return nullptr;
+  const sim::Duration stops = std::max(kStopGrace, agent(who).timeouts.shutdown) + kSlack;
+  const bool serves = std::ranges::any_of(view_->services(), [&](const Service& service) {
+    return service.agent == who && (service.ended == sim::kNoEvent || service.to >= ended);
+  });
+  return hindrance(who, kOwnErrors, serves ? agent(who).started : ended - stops, ended);
 }
 
 const Process* Judge::failed_worker(const sim::Event& event) const {

@@ -199,8 +199,8 @@ class Judge : public Invariant {
   /// Likewise from any agent of the job that lived then, other than `but`.
   [[nodiscard]] const Hindrance* hindrance_of_any(JobId job, Needs needs, sim::WorldTime from,
                                                   sim::WorldTime to, AgentId but = kNoAgent) const;
-  /// A fault has put an error into the agent, which then had the time to stop its workers; null: none
-  /// has.
+  /// A fault has put an error into the agent, which has begun nothing else since, and then had the
+  /// time to stop its workers, or served a store for others; null: none has.
   [[nodiscard]] const Hindrance* error_put_into(AgentId who, sim::WorldTime ended) const;
 
  private:

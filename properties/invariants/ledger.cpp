@@ -51,13 +51,16 @@ Hindrance& Ledger::add(std::string_view kind, std::string_view target) {
   return hindrance;
 }
 
-void Ledger::felt(std::int64_t fault, sim::WorldTime at) {
+const Hindrance* Ledger::felt(std::int64_t fault, sim::WorldTime at) {
+  const Hindrance* found = nullptr;
   for (Hindrance& hindrance : hindrances_) {
     if (hindrance.fault != fault) continue;
     const Span span = hindrance.effect->span;
     if (span == Span::when_felt) hindrance.from = hindrance.to = at;
     if (span == Span::from_felt && !hindrance.from) hindrance.from = at;
+    found = &hindrance;
   }
+  return found;
 }
 
 void Ledger::end(std::int64_t fault, sim::WorldTime over) {

@@ -59,7 +59,8 @@ class Ledger {
   template <class NodeCalled>
   void begin(std::int64_t fault, std::string_view kind, std::string_view target, sim::WorldTime at,
              sim::Duration lasts, NodeCalled node_called);
-  void felt(std::int64_t fault, sim::WorldTime at);
+  /// Null: it hinders nothing.
+  const Hindrance* felt(std::int64_t fault, sim::WorldTime at);
   /// A fault ends; what it has slowed down goes on to be late until `over`.
   void end(std::int64_t fault, sim::WorldTime over);
   /// A process does not run for a while, though no fault stops it.

@@ -110,7 +110,8 @@ class Formation final : public Judge {
       : Judge("liveness.formation",
               "If enough nodes want to join, a round completes in bounded time.",
               {&ev::rendezvous_joining, &ev::rendezvous_completed, &ev::rendezvous_joined,
-               &ev::rendezvous_failed, &ev::rendezvous_added, &wev::process_ended},
+               &ev::rendezvous_failed, &ev::rendezvous_added, &wev::process_ended,
+               &ev::rendezvous_left},
               kAsking | kTasks | kKillable | kExpiry) {}
 
  private:
@@ -120,6 +121,8 @@ class Formation final : public Judge {
   }
 
   void judge_agent(const sim::Event& event, AgentId id) override {
+    const bool left = event.type == &ev::rendezvous_left;
+    if (left && agent(id).errors == 0) return;  // in order to join again, or as it ends
     const JobId job_id = agent(id).job;
     const Job& job = view().job(job_id);
     const bool formed =
@@ -129,7 +132,8 @@ class Formation final : public Judge {
       owed_.met(job_id, event);
     }
     const bool undone = seats_.are_undone(event, id, view(), needs());
-    if (event.type == &wev::process_ended || event.type == &ev::rendezvous_failed || undone) {
+    const bool gone = left || event.type == &wev::process_ended;
+    if (gone || event.type == &ev::rendezvous_failed || undone) {
       hand_to_quorum(job_id, id);
       owed_.lapse_unless_late(job_id, event);
     }
@@ -187,14 +191,16 @@ class Formation final : public Judge {
 /// Bound: join time-out + read time-out (for what the workers' meeting point takes) + slack, from
 /// the beginning of the attempt; of a participant, which may see a last call to its end, + last
 /// call. A question that a fault keeps from being answered is asked twice. A spare may wait for
-/// ever; when it is let in its time begins anew.
+/// ever; when it is let in its time begins anew. One that leaves with an error that a fault has put
+/// into it tries no longer, though it may serve a store for others.
 class JoinTimeout final : public Judge {
  public:
   JoinTimeout()
       : Judge("liveness.join_timeout",
               "An agent that gets into no round gives up when its join time-out is over.",
               {&ev::rendezvous_joining, &ev::rendezvous_added, &ev::rendezvous_joined,
-               &ev::rendezvous_failed, &wev::process_ended, &ev::rendezvous_completed},
+               &ev::rendezvous_failed, &wev::process_ended, &ev::rendezvous_completed,
+               &ev::rendezvous_left},
               kItself) {}
 
  private:
@@ -213,7 +219,7 @@ class JoinTimeout final : public Judge {
     } else if (event.type == &wev::process_ended) {
       seats_.erase(id);
       owed_.lapse_unless_late(id, event);
-    } else {
+    } else if (event.type != &ev::rendezvous_left || agent(id).errors > 0) {
       met(id, event);
       // An agent that joins again was in a round that came apart before it was formed.
       if (event.type == &ev::rendezvous_joining) owe(id, event);

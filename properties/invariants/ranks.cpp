@@ -1,6 +1,10 @@
 // Both invariants keep one table per round, by rank.
 #include <map>
+#include <optional>
+#include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
@@ -28,9 +32,16 @@ struct RankTable {
   std::int64_t world_size = 0;
   Holder first;
   std::int64_t participants = 0;           ///< 0: not known which agent completed it
-  bool one_left_early = false;             ///< before the first heard of the round
-  bool one_left = false;                   ///< since then: the others may be told of another size
+  std::optional<sim::WorldTime> left;      ///< when the latest member did
   std::map<std::int64_t, Holder> holders;  ///< by rank
+};
+/// Two sizes for one round: right if a member has left, of which no event has told yet.
+struct Dispute {
+  std::pair<JobId, std::int64_t> round;
+  Holder earlier;
+  sim::WorldTime at{};
+  sim::EventId event{};
+  std::string witness;
 };
 
 /// Unique ranks below an agreed size are contiguous once all have joined. A rank is taken only as
@@ -38,7 +49,9 @@ struct RankTable {
 /// predecessor's seat. An agent that has just learned of its round does not know that the store has
 /// lost it since, and that others begin with the same number. How many take part in a round is what
 /// the write says that completed it; an agent that learns of the round when one has left it is told
-/// of fewer.
+/// of fewer. What an agent was told it says an answer later, and one that leaves says so an
+/// answer after the store has taken that down: an agent may be told of as many as there were a
+/// moment before, and of fewer a moment before it is known why.
 class RankSanity final : public Judge {
  public:
   RankSanity()
@@ -66,11 +79,18 @@ class RankSanity final : public Judge {
     } else if (event.type == &ev::rendezvous_completed) {
       RankTable& table = tables_[key];
       table.participants = number(event, "participants");
-      if (table.first.agent != kNoAgent) compare_size(event, table);
+      if (table.first.agent != kNoAgent) compare_size(event, id, table);
     } else if (const auto found = tables_.find(key); found != tables_.end()) {
-      RankTable& left = found->second;
-      (left.first.agent == kNoAgent ? left.one_left_early : left.one_left) = true;
+      found->second.left = event.at;
+      const auto ended = std::erase_if(disputes_, [&](const Dispute& dispute) {
+        return dispute.round == key && event.at <= dispute.at + kAnswer;
+      });
+      kept(ended);
     }
+  }
+
+  void at_end(const RunFacts& /*facts*/) override {
+    for (const Dispute& each : disputes_) tell(each);
   }
 
   void joined(const sim::Event& event, AgentId id, RankTable& table) {
@@ -81,14 +101,13 @@ class RankSanity final : public Judge {
       table.world_size = size;
       table.first = {id, event.at};
     }
-    if (!first && table.world_size != size && !table.one_left) {
-      broken(event, other_store(table.first, event),
-             "in round {} {} was told a world of {}, but {} one of {}", round, table.first.agent,
-             table.world_size, id, size);
+    const bool one_left = table.left && *table.left + kAnswer >= table.first.since;
+    if (!first && table.world_size != size && !one_left) {
+      disputes_.push_back(disputed(event, id, table, say("but {} one of {}", id, size)));
     } else if (!first) {
       kept();
     }
-    if (table.participants != 0 && first) compare_size(event, table);
+    if (table.participants != 0 && first) compare_size(event, id, table);
     if (!in_range(rank, size))
       return broken(event, "{} joined round {} with rank {} in a world of {}", id, round, rank,
                     size);
@@ -96,26 +115,42 @@ class RankSanity final : public Judge {
     if (holder.agent == kNoAgent || holder.agent == id) return;
     const Agent& other = agent(holder.agent);
     if (other.alive() && other.member && other.round == round)
-      broken(event, other_store(holder, event), "in round {} both {} and {} have rank {}", round,
+      broken(event, other_store(holder, event.at), "in round {} both {} and {} have rank {}", round,
              holder.agent, id, rank);
   }
 
   /// What the first that joined was told is compared with what completed the round.
-  void compare_size(const sim::Event& event, const RankTable& table) {
-    const bool one_is_missing =
-        (table.one_left_early || table.one_left) && table.world_size < table.participants;
-    if (table.world_size == table.participants || one_is_missing) return;
-    broken(event, other_store(table.first, event),
-           "in round {} {} was told a world of {}, and {} take part", number(event, "round"),
-           table.first.agent, table.world_size, table.participants);
+  void compare_size(const sim::Event& event, AgentId id, const RankTable& table) {
+    const bool fewer = table.world_size < table.participants;
+    if (table.world_size == table.participants || (fewer && table.left)) return;
+    const auto found = disputed(event, id, table, say("and {} take part", table.participants));
+    fewer ? disputes_.push_back(found) : tell(found);
+  }
+
+  [[nodiscard]] Dispute disputed(const sim::Event& event, AgentId id, const RankTable& table,
+                                 const std::string& others) const {
+    const std::int64_t round = number(event, "round");
+    return {{agent(id).job, round},
+            table.first,
+            event.at,
+            event.id,
+            say("in round {} {} was told a world of {}, {}", round, table.first.agent,
+                table.world_size, others)};
+  }
+
+  void tell(const Dispute& each) {
+    broken(each.at, each.event, each.witness, other_store(each.earlier, each.at));
   }
 
   /// The two may have asked different stores, or one that lost what the first had found there.
-  [[nodiscard]] const Hindrance* other_store(const Holder& earlier, const sim::Event& event) const {
+  [[nodiscard]] const Hindrance* other_store(const Holder& earlier, sim::WorldTime at) const {
     const sim::Duration answer = agent(earlier.agent).timeouts.read_timeout;
-    return hindrance(earlier.agent, needs(), earlier.since - answer, event.at);
+    return hindrance(earlier.agent, needs(), earlier.since - answer, at);
   }
 
+  /// On an undisturbed way.
+  static constexpr sim::Duration kAnswer = std::chrono::seconds(2);
+  std::vector<Dispute> disputes_;
   std::map<std::pair<JobId, std::int64_t>, RankTable> tables_;
 };
 

@@ -296,7 +296,8 @@ class LastCall final : public Judge {
  private:
   struct Call {
     std::int64_t participants = 0;
-    std::optional<sim::WorldTime> since;  ///< when they became enough
+    std::optional<sim::WorldTime> since;                    ///< when they became enough
+    std::pair<AgentId, sim::WorldTime> told{kNoAgent, {}};  ///< their number last, by whose write
   };
 
   void judge_agent(const sim::Event& event, AgentId id) override {
@@ -308,8 +309,12 @@ class LastCall final : public Judge {
     } else if (event.type == &ev::rendezvous_left) {
       now_has(number(event, "participants"), calls_[{job, round}], event, id);
     } else if (event.type == &ev::rendezvous_evicted) {
+      // Told of the write that has told of its number of participants, it is in that number, and
+      // may have had its seat in the round before.
       Call& call = calls_[{job, round}];
-      if (number(event, "was_participant") != 0) now_has(call.participants - 1, call, event, id);
+      const bool is_counted = call.told == std::pair(id, event.at);
+      if (number(event, "was_participant") != 0 && !is_counted)
+        now_has(call.participants - 1, call, event, id);
     } else {
       formed(calls_[{job, round}], event, id);
       calls_.erase({job, round});
@@ -318,6 +323,7 @@ class LastCall final : public Judge {
 
   void now_has(std::int64_t participants, Call& call, const sim::Event& event, AgentId id) {
     call.participants = participants;
+    if (event.type != &ev::rendezvous_evicted) call.told = {id, event.at};
     if (participants < agent(id).min_nodes) {
       call.since.reset();
     } else if (!call.since) {

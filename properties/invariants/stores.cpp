@@ -21,7 +21,9 @@ bool needs_it(const Agent& agent) {
 /// restarting, has not been told to end, and whose job is not decided yet; an agent in the exit
 /// barrier needs it until all have come there. The job of a store is that of the agent that serves
 /// it; any other store serves all jobs that have none of their own. No agent keeps a store that is
-/// killed, alone or with its machine, or told to go: only one outside of the job outlives that.
+/// killed, alone or with its machine, or told to go: only one outside of the job outlives that. Nor
+/// does one that has met an error, and in ending for that, as it serves the others, a second one
+/// that a fault has put there.
 class StoreLifetime final : public Judge {
  public:
   StoreLifetime()
@@ -63,6 +65,8 @@ class StoreLifetime final : public Judge {
                                               AgentId id) const {
     const Ledger& ledger = view().ledger();
     if (const auto* const taken = ledger.taken_at(event.at)) return taken;
+    const bool cut_short = server.agent != kNoAgent && agent(server.agent).errors > 1;
+    if (cut_short) return error_put_into(server.agent, event.at);
     const auto before = [&](AgentId agent) {  // that the store goes is no excuse for its going
       Claimant who = view().claimant(agent);
       who.until = event.at;

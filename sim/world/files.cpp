@@ -165,9 +165,13 @@ void SimFiles::await_disk(std::string_view path) {
   }
 }
 
-/// In the order in which they came.
+/// In the order in which they came. Where another fault keeps the disk from answering, they feel
+/// that one.
 void SimFiles::let_go_on(Disk& disk) {
-  if (!disk.stalled_because.empty()) return;
+  if (!disk.stalled_because.empty()) {
+    if (!disk.stalled.empty()) disk.felt(disk.stalled_because.front());
+    return;
+  }
   for (const auto& [files, ticket] : std::exchange(disk.stalled, {})) {
     static_cast<void>(files->executor_.wake(ticket));
   }

@@ -21,6 +21,16 @@ HardenedElasticAgent::HardenedElasticAgent(const AgentParts& parts, ElasticAgent
   });
 }
 
+void HardenedElasticAgent::shutdown_at_end(sim::Signal signal,
+                                           const std::function<void()>& meanwhile) try {
+  ElasticAgent::shutdown_at_end(signal, meanwhile);
+} catch (const SignalException&) {
+  throw;
+} catch (const std::exception&) {
+  if (context_ != nullptr) context_->close(signal, spec_.grace_at_end(), nullptr);
+  throw;
+}
+
 void HardenedElasticAgent::stop_for_signal(sim::Signal signal) {
   shutdown_at_end(signal, [this] { job_.say_goodbye(); });
 }

@@ -5,6 +5,7 @@
 // second signal leaves workers behind, and the grace that was configured holds only at the
 // very end.
 
+#include <functional>
 #include <optional>
 
 #include "model/agent/elastic_agent.h"
@@ -21,6 +22,8 @@ class HardenedElasticAgent : public ElasticAgent {
                        HardenedMembershipWatch& membership);
 
  protected:
+  /// Whatever errors it meets, it leaves no worker behind: it may serve others for long.
+  void shutdown_at_end(sim::Signal signal, const std::function<void()>& meanwhile) override;
   void stop_for_signal(sim::Signal signal) override;
   /// A result: of what has failed here while the others were asked.
   std::optional<RunResult> look_at_the_others() override;

@@ -119,19 +119,6 @@ TEST(ClaimsAreTrue, a_closing_is_told_last_by_the_agent_that_closes) {
                         "closed; no agent has closed it"));
 }
 
-TEST(ClaimsAreTrue, an_agent_claims_nothing_by_an_error_that_a_fault_has_put_into_it) {
-  const auto finds_it_closed_after = [](const std::string& target, bool raised) {
-    Script script = two_nodes_at_work();
-    script.at(5s).fault(0, "process_raise", 0s, target);
-    if (raised) script.fault_took_effect(0, "process_raise");
-    script.at(15s).finishes("b", "error", 1, "RendezvousClosedError: the rendezvous is closed");
-    return witnesses(script.finish(false), "safety.claims_are_true");
-  };
-  EXPECT_THAT(finds_it_closed_after("b pid 100", true), IsEmpty());
-  EXPECT_THAT(finds_it_closed_after("b pid 100", false), HasSubstr("no agent has closed it"));
-  EXPECT_THAT(finds_it_closed_after("a pid 100", true), HasSubstr("no agent has closed it"));
-}
-
 /// Node b goes, told to or not, and node a restarts for `cause`.
 std::string restart_of_the_other(bool told_to_go, const std::string& cause) {
   Script script = two_nodes_at_work();

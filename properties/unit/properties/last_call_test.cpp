@@ -68,6 +68,19 @@ TEST(LastCall, it_begins_anew_when_too_few_are_left) {
   EXPECT_EQ(after(false), "broken");
 }
 
+TEST(LastCall, one_write_tells_of_its_participants_with_its_evictions_in_their_number) {
+  const auto formed_at = [](sim::Duration at) {
+    Script script = two_of_four();
+    // One that had died in the round before, which this write ends.
+    script.emit("b", 100, ev::rendezvous_evicted, {"job", 0, "d.sim_100_0", 15, 1});
+    takes_part(script.at(20s), "c", 3);
+    script.at(at).completed("a", 0, 3);
+    return verdict(script, kLastCall);
+  };
+  EXPECT_EQ(formed_at(35s), "kept");
+  EXPECT_EQ(formed_at(34s), "broken");
+}
+
 TEST(LastCall, goes_on_when_one_leaves_and_enough_are_left) {
   Script script = two_of_four();
   takes_part(script.at(20s), "c", 3);

@@ -53,12 +53,19 @@ TEST(RankSanity,
 }
 
 TEST(RankSanity, agents_that_hear_of_a_round_after_one_has_left_must_agree_all_the_same) {
-  Script script;
-  script.agent_starts("a").agent_starts("b").joining("a").joining("b").completed("a", 0, 3);
-  script.emit("b", 100, ev::rendezvous_left, {"job", 0, 2});
-  script.joined("a", 0, 0, 2, "a.sim:1").joined("b", 0, 1, 3, "a.sim:1");
-  EXPECT_THAT(witnesses(script.finish(false), "safety.rank_sanity"),
-              HasSubstr("node a (pid 100) was told a world of 2, but the agent on node b"));
+  const auto with = [](sim::Duration pause, bool left_first) {
+    Script script;
+    script.agent_starts("a").agent_starts("b").joining("a").joining("b").completed("a", 0, 3);
+    if (left_first) script.emit("b", 100, ev::rendezvous_left, {"job", 0, 2});
+    script.at(pause).joined("a", 0, 0, 2, "a.sim:1").joined("b", 0, 1, 3, "a.sim:1");
+    if (!left_first) script.at(2 * pause).emit("b", 100, ev::rendezvous_left, {"job", 0, 2});
+    return witnesses(script.finish(false), "safety.rank_sanity");
+  };
+  EXPECT_THAT(with(3s, true), HasSubstr("node a (pid 100) was told a world of 2, but the agent on "
+                                        "node b (pid 100) one of 3"));
+  EXPECT_THAT(with(2s, true), IsEmpty()) << "what one was told it says an answer later";
+  EXPECT_THAT(with(3s, false), HasSubstr("was told a world of 2, and 3 take part"));
+  EXPECT_THAT(with(2s, false), IsEmpty()) << "so does the one that leaves";
 }
 
 TEST(RankSanity, an_agent_that_hears_of_a_round_that_one_has_left_is_told_of_fewer) {

@@ -353,6 +353,33 @@ TEST(AgentLoop,
   EXPECT_THAT(ending_with("DistStoreError", "agent.exit_barrier"), HasSubstr("succeeded"));
 }
 
+TEST(AgentLoop, only_a_hardened_agent_stops_its_workers_whatever_errors_it_meets_as_it_does) {
+  for (const Variant variant : {Variant::hardened, Variant::torch_2_x}) {
+    TestJob job;
+    job[0].config.variant = variant;
+    job[0].config.nproc_per_node = 2;
+    std::size_t left = 0;
+    job.worker = [](Ports& ports) -> int {
+      world::park_for_ever(ports);
+      return 0;
+    };
+    job.world->on_fault_point(
+        [&](sim::NodeId node, sim::Pid pid, std::string_view name, std::uint64_t) {
+          if (name == "agent.closing") left = job.living();
+          if (name != "agent.workers_started" && name != "agent.stopping") return;
+          job.inject(world::FaultKind::process_raise, [&](world::Fault& fault) {
+            fault.node = node;
+            fault.pid = pid;
+            fault.text = raised::kRuntime;
+          });
+        });
+    job.start();
+    job.run_for(1h);
+    EXPECT_THAT(job.ending(), HasSubstr("RuntimeError: raised at a fault point"));
+    EXPECT_EQ(left, variant == Variant::hardened ? 1U : 3U) << "itself, and two workers";
+  }
+}
+
 TEST(AgentLoop, subprocess_workers_outlive_a_killed_agent) {
   TestJob job;
   job.worker = [](Ports& ports) -> int {

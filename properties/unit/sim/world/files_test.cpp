@@ -228,7 +228,7 @@ TEST(Files, a_disk_that_stalls_answers_when_the_last_reason_is_gone_and_what_is_
       f.node = a;
       f.duration = seconds(5);
     });
-    test.inject(FaultKind::disk_stall, [a](Fault& f) {
+    const FaultId longer = test.inject(FaultKind::disk_stall, [a](Fault& f) {
       f.node = a;
       f.duration = seconds(7);
     });
@@ -243,6 +243,7 @@ TEST(Files, a_disk_that_stalls_answers_when_the_last_reason_is_gone_and_what_is_
     note(contents(files, "/g"));
     note(outcome(files.append("/g", "y")));
     EXPECT_EQ(test.world->felt(stall), 1U);
+    EXPECT_EQ(test.world->felt(longer), 1U) << "from 5 s on it is why the disk stalls";
   });
   EXPECT_EQ(seen, (Lines{"there", "ok", "not found", "[x]", "ok"}));
   EXPECT_EQ(when, (std::vector<Duration>{{}, {}, {}, seconds(7), seconds(7)}));
