@@ -81,6 +81,26 @@ TEST(LastCall, one_write_tells_of_its_participants_with_its_evictions_in_their_n
   EXPECT_EQ(formed_at(34s), "broken");
 }
 
+TEST(LastCall, may_be_short_where_its_members_have_been_called_for_a_round_that_was_never_formed) {
+  const auto formed_after = [](bool full, sim::Duration lasted, sim::Duration again) {
+    Script script = two_of_four();
+    const auto joins = [&](const std::string& node, std::int64_t round, std::int64_t size) {
+      script.emit(node, script.agent_pid(node), ev::rendezvous_added,
+                  {"job", round, "participants", size});
+    };
+    if (full) joins("c", 0, 4);
+    script.at(10s + lasted);
+    joins("a", 1, 1);
+    joins("b", 1, 2);
+    script.at(10s + lasted + again).completed("a", 1, 2);
+    return verdict(script, kLastCall);
+  };
+  EXPECT_EQ(formed_after(false, 31s, 5s), "kept");
+  EXPECT_EQ(formed_after(false, 31s, 2s), "broken");
+  EXPECT_EQ(formed_after(true, 11s, 5s), "kept");
+  EXPECT_EQ(formed_after(false, 11s, 5s), "broken");
+}
+
 TEST(LastCall, goes_on_when_one_leaves_and_enough_are_left) {
   Script script = two_of_four();
   takes_part(script.at(20s), "c", 3);
