@@ -1,4 +1,4 @@
-// An error that a fault has put into an agent: what it excuses, and of whom.
+// An error that a fault has put into an agent: what it excuses, and of which agents.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
