@@ -151,6 +151,25 @@ TEST(Differential, a_keyboard_interrupt_is_told_before_the_rendezvous_is_closed_
   EXPECT_GT(played.comparison.decisions, 2U);
 }
 
+/// Its keep-alive waits for a store that is silent, with the lock of the heartbeats.
+TEST(Differential, an_agent_that_waits_for_its_keep_alive_hears_a_signal) {
+  HOOKE_NEEDS_TORCH();
+  const auto torch = scenario::start_torch(torch_python());
+  const scenario::Differential played =
+      both(scenario::load_scenario(R"({"version": 1, "name": "deaf", "seed": 1,
+               "protocol": {"rendezvous": {"min_nodes": 2, "max_nodes": 2,
+                                           "keep_alive": {"interval": "1s"}}},
+               "cluster": {"nodes": [{"id": "a"}, {"id": "b"}], "store_host": "external"},
+               "workers": {"per_node": 1, "program": [{"run": "100s"}, {"exit": 0}]},
+               "timeline": [{"at": "8s", "do": "net.partition", "from": ["b"],
+                             "to": ["store_host"], "for": "40s"},
+                            {"at": "20s", "do": "agent.signal", "node": "b"}]})",
+                                   "deaf"),
+           *torch);
+  EXPECT_EQ(shown(played), "");
+  EXPECT_GT(played.comparison.decisions, 5U);
+}
+
 /// Nodes of one job, some of which are hooke's.
 TEST(Differential, pytorchs_agents_play_beside_hookes_hardened_ones) {
   HOOKE_NEEDS_TORCH();

@@ -120,7 +120,7 @@ class ProcessHost {
   virtual std::optional<Signal> take_signal() = 0;
   /// There is one to take.
   [[nodiscard]] virtual bool signal_pending() = 0;
-  /// Parks until a caught signal is pending (true) or `deadline` passes (false). Does not take it.
+  /// Parks until a caught signal is pending (true: not taken), the deadline or a wake (false).
   virtual bool wait_signal(std::optional<MonotonicTime> deadline) = 0;
   /// As wait_signal(), but where a world can ask `lookout` at the deadline, it does, and returns
   /// only when that has the process look. Where it cannot, the process looks each time.

@@ -154,7 +154,10 @@ class RealProcessHost::SignalQueue final : public Watcher {
   bool wait(std::optional<sim::MonotonicTime> deadline) {
     for (drain(); pending_.empty(); drain()) {
       if (arrived_.wait(deadline) == sim::Wake::timed_out) break;
+      // What arrives empties the queue; otherwise the wake was another fiber's.
+      if (!arrived_.empty()) break;
     }
+    drain();
     return !pending_.empty();
   }
   void on_ready(std::uint32_t) override { arrived_.wake_all(); }

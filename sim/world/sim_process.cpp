@@ -292,8 +292,9 @@ bool SimProcess::await_signal(std::optional<sim::MonotonicTime> deadline,
     HOOKE_CHECK(!signal_waiter_ || dead(), "one fiber waits for signals");
     signal_waiter_ = mine;
     const sim::Wake wake = park(mine, deadline, sleeper);
-    signal_waiter_.reset();
-    if (wake == sim::Wake::timed_out) return !pending_.empty();
+    // A signal takes the ticket with it; otherwise the wake was another fiber's.
+    const bool ours = std::exchange(signal_waiter_, std::nullopt).has_value();
+    if (wake == sim::Wake::timed_out || ours) return !pending_.empty();
   }
   return true;
 }

@@ -1,7 +1,6 @@
 #include "model/hardened/dynamic/hardened_dynamic_handler.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "model/observe/coverage_points.h"
 #include "model/observe/trace_events.h"
@@ -220,7 +219,7 @@ bool HardenedDynamicHandler::is_alive(const Participant& participant) const {
 GroupState HardenedDynamicHandler::group_state() {
   HandlerCore& core = *core_;
   if (!joined_) return GroupState::whole;
-  const std::lock_guard lock(core.heartbeat_lock);
+  const HeartbeatLock::Held lock(core.heartbeat_lock, core.ports);
   static_cast<void>(core.holder->sync());
   const bool forgotten =
       hardened_.judgement().silence(*core.node) >= 2 * core.settings.keep_alive_interval;
@@ -248,7 +247,7 @@ bool HardenedDynamicHandler::has_lost_a_member() const {
 bool HardenedDynamicHandler::round_is_taken() {
   HandlerCore& core = *core_;
   if (!joined_) return false;
-  const std::lock_guard lock(core.heartbeat_lock);
+  const HeartbeatLock::Held lock(core.heartbeat_lock, core.ports);
   core.holder->forget_cache();
   static_cast<void>(core.holder->sync());
   return core.holder->state().round == joined_->first && one_is_new();
@@ -256,7 +255,7 @@ bool HardenedDynamicHandler::round_is_taken() {
 
 Successor HardenedDynamicHandler::successor() {
   if (!joined_) return Successor::none;
-  const std::lock_guard lock(core_->heartbeat_lock);
+  const HeartbeatLock::Held lock(core_->heartbeat_lock, core_->ports);
   try {
     static_cast<void>(core_->holder->sync());
   } catch (const RendezvousError&) {

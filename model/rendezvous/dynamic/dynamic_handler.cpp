@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <mutex>
 #include <utility>
 
 #include "model/observe/trace_events.h"
@@ -128,13 +127,13 @@ void DynamicHandler::exchange_bootstrap(RendezvousInfo& info) {
 }
 
 bool DynamicHandler::is_closed() {
-  const std::lock_guard lock(core_->heartbeat_lock);
+  const HeartbeatLock::Held lock(core_->heartbeat_lock, core_->ports);
   static_cast<void>(core_->holder->sync());
   return core_->holder->state().closed;
 }
 
 std::int64_t DynamicHandler::num_nodes_waiting() {
-  const std::lock_guard lock(core_->heartbeat_lock);
+  const HeartbeatLock::Held lock(core_->heartbeat_lock, core_->ports);
   static_cast<void>(core_->holder->sync());
   const std::int64_t waiting = count_waiting();
   if (std::exchange(waiting_seen_, waiting) != waiting && waiting > 0) {
@@ -155,7 +154,7 @@ std::int64_t DynamicHandler::count_waiting() const {
 }
 
 std::vector<Seat> DynamicHandler::others_alive() {
-  const std::lock_guard lock(core_->heartbeat_lock);
+  const HeartbeatLock::Held lock(core_->heartbeat_lock, core_->ports);
   static_cast<void>(core_->holder->sync());
   const RendezvousState& state = core_->holder->state();
   std::vector<Seat> others;
@@ -235,7 +234,7 @@ void DynamicHandler::close() {
 }
 
 void DynamicHandler::set_closed() {
-  const std::lock_guard lock(core_->heartbeat_lock);
+  const HeartbeatLock::Held lock(core_->heartbeat_lock, core_->ports);
   close();
 }
 

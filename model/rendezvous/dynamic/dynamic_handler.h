@@ -18,6 +18,9 @@ class DynamicHandler : public RendezvousHandler {
  public:
   /// No traffic yet.
   DynamicHandler(std::shared_ptr<HandlerCore> core, std::unique_ptr<Bootstrap> bootstrap);
+  /// Closes the rendezvous store before the workers' store, as CPython does when it lets go of
+  /// PyTorch's handler: `_store` is an older attribute of it than `_shared_tcp_store_server`.
+  ~DynamicHandler() override { core_.reset(); }
 
   [[nodiscard]] std::string get_backend() const override {
     return core_->resources.backend->name();

@@ -7,12 +7,12 @@
 #include <optional>
 
 #include "model/rendezvous/dynamic/decisions.h"
+#include "model/rendezvous/dynamic/heartbeat_lock.h"
 #include "model/rendezvous/dynamic/op_executor.h"
 #include "model/rendezvous/dynamic/resources.h"
 #include "model/rendezvous/dynamic/state_holder.h"
 #include "model/rendezvous/dynamic/write_tracer.h"
 #include "sim/port/ports.h"
-#include "sim/port/sync.h"
 
 namespace hooke::model {
 
@@ -37,7 +37,7 @@ class HandlerCore : public OpHooks {
   WriteTracer tracer;
   std::unique_ptr<Decisions> decisions;
   std::unique_ptr<StateHolder> holder;
-  sim::Mutex heartbeat_lock;  ///< held across store calls (R-10)
+  HeartbeatLock heartbeat_lock;
 
   /// Carries `operation` out until it is done or `deadline` has passed; a caught signal ends it.
   virtual void run(Operation operation, sim::MonotonicTime deadline,

@@ -5,14 +5,27 @@
 #include "model/observe/background_tasks.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/core/errors.h"
+#include "model/signals/signal_gate.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {
 std::unique_ptr<KeepAlive> KeepAlive::start(const std::shared_ptr<HandlerCore>& core) {
   auto timer = std::make_unique<KeepAlive>(core);
-  timer->fiber_ = core->ports.executor.spawn(std::string(tasks::kKeepAlive),
-                                             [core, stop = timer->stop_] { run(*core, *stop); });
+  core->ports.executor.spawn(std::string(tasks::kKeepAlive), [core, task = timer->task_] {
+    const End end{*task, core->ports.executor};
+    run(*core, task->stop);
+  });
   return timer;
+}
+
+void KeepAlive::cancel() {
+  task_->stop.set();
+  while (!task_->over) {
+    task_->awaits_end = ports_.executor.ticket();
+    const bool signalled = ports_.processes.wait_signal(std::nullopt);
+    task_->awaits_end.reset();
+    if (signalled) check_signals(ports_);
+  }
 }
 
 void KeepAlive::run(HandlerCore& core, sim::Flag& stop) {

@@ -2,6 +2,7 @@
 // How a node of a dynamic rendezvous stays alive to the others.
 
 #include <memory>
+#include <optional>
 
 #include "model/rendezvous/dynamic/handler_core.h"
 #include "sim/port/sync.h"
@@ -17,27 +18,40 @@ class KeepAlive {
   /// in PyTorch a finalizer does that (utils.py:_PeriodicTimer.start).
   static std::unique_ptr<KeepAlive> start(const std::shared_ptr<HandlerCore>& core);
   explicit KeepAlive(const std::shared_ptr<HandlerCore>& core)
-      : executor_(core->ports.executor), stop_(std::make_shared<sim::Flag>(core->ports.executor)) {}
+      : ports_(core->ports), task_(std::make_shared<Task>(core->ports.executor)) {}
   ~KeepAlive() { dismiss(); }
   KeepAlive(const KeepAlive&) = delete;
   KeepAlive& operator=(const KeepAlive&) = delete;
   /// A running tick is the last one.
-  void dismiss() { stop_->set(); }
-  /// Waits for a running tick to end.
-  void cancel() {
-    stop_->set();
-    executor_.join(fiber_);
-  }
+  void dismiss() { task_->stop.set(); }
+  /// Waits for a running tick to end, as Python's main thread does: a caught signal ends the wait
+  /// with SignalException, and the tick goes on.
+  void cancel();
 
   /// Renews the heartbeat if it is due, with the lock held. False when the task must end.
   static bool tick(HandlerCore& core);
 
  private:
+  /// What the task shares with this object, which may be gone before it.
+  struct Task {
+    explicit Task(sim::Executor& executor) : stop(executor) {}
+    sim::Flag stop;
+    bool over = false;
+    std::optional<sim::ParkTicket> awaits_end;
+  };
+  /// However the task ends: a thread that dies is waited for no longer, too.
+  struct End {
+    ~End() {
+      task.over = true;
+      if (task.awaits_end) executor.wake(*task.awaits_end);
+    }
+    Task& task;
+    sim::Executor& executor;
+  };
   static void run(HandlerCore& core, sim::Flag& stop);
 
-  sim::Executor& executor_;
-  std::shared_ptr<sim::Flag> stop_;
-  sim::FiberId fiber_;
+  sim::Ports& ports_;
+  std::shared_ptr<Task> task_;
 };
 
 }  // namespace hooke::model

@@ -63,6 +63,22 @@ TEST_F(DynamicHandlers, a_node_that_is_alone_by_its_settings_waits_a_little_too_
   EXPECT_LT(*longest - *shortest, 301ms);
 }
 
+TEST_F(DynamicHandlers, a_host_closes_the_rendezvous_store_before_that_of_the_workers) {
+  backend_ = "c10d";
+  RendezvousParameters own = parameters(1, 1);
+  own.endpoint = "a:29400";
+  own.config["is_host"] = "1";
+  node("a", own, [](Ports&, RendezvousHandler& handler) {
+    // Of two ports: the workers' store is one of its own.
+    EXPECT_NE(handler.next_rendezvous().bootstrap.value().master_port, kPort.value);
+    EXPECT_TRUE(handler.shutdown());
+  });
+  run(1);
+  const std::vector<std::string> stopped = world_.events.starting_with("store.stopped");
+  ASSERT_EQ(stopped.size(), 2U);
+  EXPECT_TRUE(stopped.front().ends_with("port=29400")) << stopped.front();
+}
+
 TEST_F(DynamicHandlers, two_of_one_process_are_two_nodes) {
   serve("c10d");
   const RendezvousParameters own = parameters(1, 2);

@@ -67,5 +67,70 @@ TEST(KeepAlive, that_waits_for_the_lock_has_a_tick_more_in_pytorch) {
   EXPECT_EQ(looks_of_the_dismissed(Variant::torch_2_x), 1);
 }
 
+/// What a node's main thread does while its keep-alive has the lock, from 0 s to 10 s, and whether
+/// SIGTERM comes at 3 s: how the wait ends, and when.
+std::string beside_a_long_tick(bool signal, void (*wait)(Ports&, HandlerCore&, KeepAlive&)) {
+  world::TestWorld world;
+  int looks = 0;
+  std::string seen;
+  const sim::NodeId node = world.node("a");
+  const sim::Pid pid = world.start(node, "node", [&](Ports& ports) {
+    EXPECT_TRUE(ports.processes.catch_signal(sim::Signal::term).ok());
+    RendezvousResources resources;
+    resources.backend = std::make_unique<CountedBackend>(looks);
+    RendezvousSettings settings;
+    settings.run_id = "job";
+    settings.keep_alive_interval = std::chrono::seconds(1);
+    const auto core =
+        make_dynamic_core(ports, std::move(resources), settings, NodeDesc{"a", 100, 0});
+    ports.executor.spawn("long tick", [core, &ports] {
+      core->heartbeat_lock.lock();
+      sleep(ports, std::chrono::seconds(10));
+      core->heartbeat_lock.unlock();
+    });
+    const auto heartbeats = KeepAlive::start(core);
+    const sim::MonotonicTime began = ports.clock.monotonic_now();
+    sleep(ports, std::chrono::seconds(2));
+    try {
+      wait(ports, *core, *heartbeats);
+      seen = "done";
+    } catch (const SignalException& error) {
+      seen = error.what();
+    }
+    const auto span = ports.clock.monotonic_now() - began;
+    seen += " after " +
+            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(span).count()) + " s";
+    heartbeats->dismiss();
+    return 0;
+  });
+  if (signal) {
+    world.inject_at(std::chrono::seconds(3), world::FaultKind::process_signal,
+                    [pid, node](world::Fault& fault) {
+                      fault.node = node;
+                      fault.pid = pid;
+                      fault.signal = sim::Signal::term;
+                    });
+  }
+  world.run();
+  return seen;
+}
+
+void take_the_lock(Ports& ports, HandlerCore& core, KeepAlive&) {
+  const HeartbeatLock::Held held(core.heartbeat_lock, ports);
+}
+void cancel(Ports&, HandlerCore&, KeepAlive& heartbeats) {
+  heartbeats.cancel();
+}
+
+TEST(KeepAlive, whose_tick_has_the_lock_is_waited_for) {
+  EXPECT_EQ(beside_a_long_tick(false, &take_the_lock), "done after 10 s");
+  EXPECT_EQ(beside_a_long_tick(false, &cancel), "done after 10 s");
+}
+
+TEST(KeepAlive, whose_tick_has_the_lock_is_waited_for_no_longer_after_a_signal) {
+  EXPECT_EQ(beside_a_long_tick(true, &take_the_lock), "Process 100 got signal: 15 after 3 s");
+  EXPECT_EQ(beside_a_long_tick(true, &cancel), "Process 100 got signal: 15 after 3 s");
+}
+
 }  // namespace
 }  // namespace hooke::model

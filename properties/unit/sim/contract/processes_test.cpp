@@ -159,6 +159,25 @@ TEST_P(Processes, take_caught_signals_in_their_order) {
   });
 }
 
+TEST_P(Processes, wait_for_a_signal_or_for_a_fiber_of_theirs) {
+  run([](Ports& ports) {
+    EXPECT_TRUE(ports.processes.catch_signal(Signal::usr1).ok());
+    sim::Scope scope(ports.executor);
+    const sim::ParkTicket mine = ports.executor.ticket();
+    scope.spawn("waker", [&ports, mine] {
+      ports.executor.sleep_until(in(ports, 10ms));
+      EXPECT_TRUE(ports.executor.wake(mine));
+    });
+    const sim::MonotonicTime deadline = in(ports, 10s);
+    EXPECT_FALSE(ports.processes.wait_signal(deadline));
+    EXPECT_LT(ports.clock.monotonic_now(), deadline);
+    // And afterwards as if there had been no wake.
+    EXPECT_FALSE(ports.processes.wait_signal(in(ports, 10ms)));
+    EXPECT_TRUE(ports.processes.signal(ports.processes.self(), Signal::usr1).ok());
+    EXPECT_TRUE(ports.processes.wait_signal(std::nullopt));
+  });
+}
+
 TEST_P(Processes, wake_for_a_signal_that_comes_while_they_wait) {
   run([](Ports& ports) {
     EXPECT_TRUE(ports.processes.catch_signal(Signal::usr1).ok());

@@ -1,0 +1,43 @@
+#include "model/rendezvous/dynamic/heartbeat_lock.h"
+
+#include "sim/port/check.h"
+
+namespace hooke::model {
+
+void HeartbeatLock::lock() {
+  if (!locked_) {
+    locked_ = true;
+    return;
+  }
+  Place mine(*this);
+  static_cast<void>(executor_.park(mine.ticket));
+  HOOKE_CHECK(mine.granted && locked_, "the lock is handed over locked");
+}
+
+void HeartbeatLock::lock_in_main_thread(sim::Ports& ports) {
+  if (!locked_) {
+    locked_ = true;
+    return;
+  }
+  Place mine(*this);
+  const bool signalled = ports.processes.wait_signal(std::nullopt);
+  HOOKE_CHECK(mine.granted || signalled, "only a signal ends the wait for the lock early");
+  if (!signalled) return;
+  // Both at one instant: the handler runs with the lock held, and its exception gives it back.
+  if (mine.granted) unlock();
+  check_signals(ports);
+}
+
+void HeartbeatLock::unlock() {
+  HOOKE_CHECK(locked_, "only a locked lock can be unlocked");
+  while (!waiting_.empty()) {
+    Place& next = *waiting_.front();
+    waiting_.pop_front();
+    next.granted = executor_.wake(next.ticket);
+    if (next.granted) return;
+    // A signal has woken it, and it has not run yet: it will raise.
+  }
+  locked_ = false;
+}
+
+}  // namespace hooke::model
