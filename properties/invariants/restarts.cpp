@@ -74,19 +74,23 @@ class Restarts {
  private:
   /// The longest pause between two attempts to reach a store.
   static constexpr sim::Duration kAgain = std::chrono::seconds(5);
+  /// Until the others have looked at the store again.
+  static constexpr sim::Duration kLook = std::chrono::seconds(2);
 
   void note(std::string cause) {
     if (cause_.empty()) cause_ = std::move(cause);
   }
 
-  /// No other agent can know of what the spender has spent: it has been cut off ever since, or
+  /// No other agent can know of what the spender has spent: before they looked again it was cut off,
+  /// or the store gone with what it had said, and has been ever since, or
   /// until it was gone, which may be before it has found the store again.
   [[nodiscard]] bool is_unheard(sim::WorldTime at, const JobView& view) const {
     if (cause_.empty() || spender_ == kNoAgent) return false;
     const auto gone = view.agent(spender_).ended;
     const sim::WorldTime until = gone ? std::min(at, *gone) : at;
     const auto cut = view.ledger().disturbance(view.claimant(spender_), kNeeds, until);
-    return cut && cut->from <= spent_at_ && cut->to + (gone ? kAgain : sim::Duration()) >= until;
+    return cut && cut->from <= spent_at_ + kLook &&
+           cut->to + (gone ? kAgain : sim::Duration()) >= until;
   }
 
   std::int64_t count_ = 0, latest_round_ = kNoRound;

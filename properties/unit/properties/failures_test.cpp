@@ -75,12 +75,13 @@ TEST(RestartBudget, a_node_that_fails_and_returns_restarts_a_job_that_may_not_re
 }
 
 TEST(RestartBudget, no_agent_counts_a_restart_of_a_node_that_is_cut_off_ever_since) {
-  const auto is_counted = [](const std::string& target, bool heals) {
+  const auto is_counted = [](const std::string& target, bool heals, sim::Duration from = 5s) {
     Script script(budget_of(1));
     script.store_starts().agent_starts("a").form(0, {"a"}).agent_starts("b");
     static_cast<void>(script.next_pid("c"));
-    script.at(5s).fault(0, "net_partition", {}, target);
+    if (from < 10s) script.at(from).fault(0, "net_partition", {}, target);
     script.at(10s).worker_ends("a", 0, 1).reaps("a").restarts("a", "worker_failure").joining("a");
+    if (from > 10s) script.at(from).fault(0, "net_partition", {}, target);
     if (heals) script.at(15s).fault_over(0, "net_partition");
     script.at(20s).form(1, {"b"});
     script.at(30s).worker_ends("b", 0, 1).reaps("b").restarts("b", "worker_failure").joining("b");
@@ -89,6 +90,8 @@ TEST(RestartBudget, no_agent_counts_a_restart_of_a_node_that_is_cut_off_ever_sin
     return broken.find("round 2 at 40.000 s is restart 2") != std::string::npos;
   };
   EXPECT_FALSE(is_counted("a", false));
+  EXPECT_FALSE(is_counted("a", false, 11s)) << "no other agent has looked yet";
+  EXPECT_TRUE(is_counted("a", false, 13s)) << "they have looked at the store meanwhile";
   EXPECT_TRUE(is_counted("a", true)) << "it could be heard before the others went on";
   EXPECT_TRUE(is_counted("c", false)) << "it could be heard all the time";
   EXPECT_TRUE(is_counted("a <-> b", false)) << "no store is there";
