@@ -80,7 +80,7 @@ std::span<const sim::EventType* const> JobView::interests() {
       &ev::rendezvous_added,     &ev::rendezvous_left,    &ev::rendezvous_failed,
       &ev::rendezvous_evicted,   &ev::restart_refused,    &ev::worker_signalled,
       &ev::store_serving,        &ev::store_stopped,      &ev::failure_reported,
-      &ev::job_given_up,         &ev::shutdown_settings,
+      &ev::job_given_up,         &ev::shutdown_settings,  &ev::coverage_point,
   };
   return kFollowed;
 }
