@@ -306,6 +306,8 @@ void JobView::on_agent_event(const sim::Event& event, Agent& agent, AgentId id) 
   } else if (event.type == &ev::exit_barrier_left) {
     enter(agent, Stage::stopping, event.at);
     agent.barrier_left = event.at;
+    if (agent.member && event.field("result").text() == "others_return")  // it is done no longer
+      jobs_[agent.job.value].rounds[agent.round].in_barrier.erase(agent.rank);
   } else if (event.type == &ev::agent_settings || event.type == &ev::shutdown_settings) {
     on_settings(event, agent);
   } else if (event.type == &ev::agent_signalled) {
