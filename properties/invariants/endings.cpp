@@ -299,7 +299,7 @@ class RestartStops final : public Judge {
     } else if (event.type == &ev::rendezvous_left) {
       const bool has_workers =
           view().any_worker(id, [](const Process& worker) { return !worker.ended; });
-      const bool ends = agent.errors > 0 && !has_workers;
+      const bool ends = leaves_with_error(event, id) && !has_workers;
       if (ends || hindrance(id, kKillable, event.at, event.at) != nullptr) owed_.met(id, event);
     } else if (event.type != &ev::group_state || text(event, "state") == "STOPPED") {
       owed_.met(id, event);

@@ -80,7 +80,7 @@ std::span<const sim::EventType* const> JobView::interests() {
       &ev::rendezvous_added,     &ev::rendezvous_left,    &ev::rendezvous_failed,
       &ev::rendezvous_evicted,   &ev::restart_refused,    &ev::worker_signalled,
       &ev::store_serving,        &ev::store_stopped,      &ev::failure_reported,
-      &ev::job_given_up,         &ev::shutdown_settings,
+      &ev::job_given_up,         &ev::shutdown_settings,  &ev::coverage_point,
   };
   return kFollowed;
 }
@@ -313,6 +313,8 @@ void JobView::on_agent_event(const sim::Event& event, Agent& agent, AgentId id) 
   } else if (event.type == &ev::exit_barrier_left) {
     enter(agent, Stage::stopping, event.at);
     agent.barrier_left = event.at;
+    if (agent.member && event.field("result").text() == "others_return")  // it is done no longer
+      jobs_[agent.job.value].rounds[agent.round].in_barrier.erase(agent.rank);
   } else if (event.type == &ev::agent_settings || event.type == &ev::shutdown_settings) {
     on_settings(event, agent);
   } else if (event.type == &ev::agent_signalled) {

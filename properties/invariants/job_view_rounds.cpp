@@ -61,6 +61,9 @@ void JobView::on_rendezvous_event(const sim::Event& event, Agent& agent, AgentId
     const bool for_good = agent.stage == Stage::joined || agent.stage == Stage::restarting ||
                           (agent.stage == Stage::joining && agent.errors > 0);
     if (for_good) enter(agent, Stage::stopping, event.at);
+  } else if (event.type == &ev::coverage_point) {
+    const bool lingers = event.field("name").text() == "store_lingers";
+    if (lingers && agent.errors > 0) enter(agent, Stage::stopping, event.at);
   } else if (event.type == &ev::rendezvous_failed) {
     if (agent.stage == Stage::joining) enter(agent, Stage::stopping, event.at);
   } else if (event.type == &ev::rendezvous_evicted) {

@@ -202,6 +202,12 @@ class Judge : public Invariant {
   /// A fault has put an error into the agent, which has begun nothing else since, and then had the
   /// time to stop its workers, or served a store for others; null: none has.
   [[nodiscard]] const Hindrance* error_put_into(AgentId who, sim::WorldTime ended) const;
+  /// The agent leaves its round or its place in a queue for such an error, though it may serve a
+  /// store for others for long. Told by rendezvous.left or coverage.point.
+  [[nodiscard]] bool leaves_with_error(const sim::Event& event, AgentId id) const {
+    const bool leaves = event.type == &ev::rendezvous_left || event.type == &ev::coverage_point;
+    return leaves && agent(id).errors > 0 && agent(id).stage == Stage::stopping;
+  }
 
  private:
   template <class Key>

@@ -111,7 +111,7 @@ class Formation final : public Judge {
               "If enough nodes want to join, a round completes in bounded time.",
               {&ev::rendezvous_joining, &ev::rendezvous_completed, &ev::rendezvous_joined,
                &ev::rendezvous_failed, &ev::rendezvous_added, &wev::process_ended,
-               &ev::rendezvous_left},
+               &ev::rendezvous_left, &ev::coverage_point},
               kAsking | kTasks | kKillable | kExpiry) {}
 
  private:
@@ -121,8 +121,8 @@ class Formation final : public Judge {
   }
 
   void judge_agent(const sim::Event& event, AgentId id) override {
-    const bool left = event.type == &ev::rendezvous_left;
-    if (left && agent(id).errors == 0) return;  // in order to join again, or as it ends
+    const bool left = event.type == &ev::rendezvous_left || event.type == &ev::coverage_point;
+    if (left && !leaves_with_error(event, id)) return;
     const JobId job_id = agent(id).job;
     const Job& job = view().job(job_id);
     const bool formed =
@@ -200,7 +200,7 @@ class JoinTimeout final : public Judge {
               "An agent that gets into no round gives up when its join time-out is over.",
               {&ev::rendezvous_joining, &ev::rendezvous_added, &ev::rendezvous_joined,
                &ev::rendezvous_failed, &wev::process_ended, &ev::rendezvous_completed,
-               &ev::rendezvous_left},
+               &ev::rendezvous_left, &ev::coverage_point},
               kItself) {}
 
  private:
@@ -219,7 +219,9 @@ class JoinTimeout final : public Judge {
     } else if (event.type == &wev::process_ended) {
       seats_.erase(id);
       owed_.lapse_unless_late(id, event);
-    } else if (event.type != &ev::rendezvous_left || agent(id).errors > 0) {
+    } else if (event.type == &ev::rendezvous_left || event.type == &ev::coverage_point) {
+      if (leaves_with_error(event, id)) met(id, event);
+    } else {
       met(id, event);
       // An agent that joins again was in a round that came apart before it was formed.
       if (event.type == &ev::rendezvous_joining) owe(id, event);

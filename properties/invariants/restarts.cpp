@@ -267,7 +267,8 @@ struct Departures {
   std::set<AgentId> given_up;             ///< as dead
   std::set<AgentId> killed;               ///< by SIGKILL
   std::set<AgentId> failed;  ///< a worker of theirs has failed by itself, fallen silent, or been
-                             ///< ended by a timer; or they have given their job up
+                             ///< ended by a timer; or they have given their job up. So has one
+                             ///< into which a fault has put an error
 
   void see(const sim::Event& event, AgentId id) {
     if (event.type == &wev::process_ended) {
@@ -287,7 +288,7 @@ struct Departures {
     AgentId left = kNoAgent, ghost = kNoAgent;
     for (const AgentId each : round.members) {
       const Agent& member = view.agent(each);
-      const bool has_failed = failed.contains(each);
+      const bool has_failed = failed.contains(each) || member.errors > 0;
       const bool polite =
           member.signalled && !has_failed && (member.alive() || member.outcome == "signalled");
       if (member.signalled) left = each;
@@ -298,10 +299,11 @@ struct Departures {
     return {all_polite, left, ghost};
   }
 
-  /// Not one that was killed, with its machine perhaps, before it could act.
+  /// Not one that was killed, with its machine perhaps, or met an error, before it could act.
   [[nodiscard]] bool has_gone_politely(AgentId id, sim::WorldTime now, const JobView& view) const {
     const Agent& agent = view.agent(id);
-    return agent.signalled && agent.ended && *agent.ended < now && !killed.contains(id);
+    const bool could_act = !killed.contains(id) && agent.errors == 0;
+    return agent.signalled && agent.ended && *agent.ended < now && could_act;
   }
 };
 

@@ -183,17 +183,23 @@ class ClosedIsFinal final : public Judge {
 /// agents of the round have come to the exit barrier. Before that, an agent that closes (because it
 /// was signalled, gave up waiting in the exit barrier, or met an error of its own) takes the
 /// rendezvous from every agent that still works or wants to. Agents that were told to end
-/// themselves do not count.
+/// themselves do not count. One that was told, by an error that a fault has put there, that it is
+/// closed closes nothing more.
 class CloseAuthority final : public Judge {
  public:
   CloseAuthority()
       : Judge("safety.close_authority",
               "Only the job's terminal outcome closes the rendezvous, never one node's departure.",
-              {&ev::rendezvous_closed}, kItself | kNames) {}
+              {&ev::rendezvous_closed, &ev::rendezvous_failed}, kItself | kNames) {}
 
  private:
   void judge_agent(const sim::Event& event, AgentId closer) override {
+    if (event.type == &ev::rendezvous_failed) {
+      found_closed_[closer] = text(event, "error") == "RendezvousClosedError";
+      return;
+    }
     const Agent& self = agent(closer);
+    if (found_closed_[closer] && excused(error_put_into(closer, event.at))) return;
     const Job& job = view().job(self.job);
     if (job.over || brings_the_outcome(self, job)) return kept();
     for (const AgentId id : job.agents) {
@@ -228,12 +234,15 @@ class CloseAuthority final : public Judge {
       default: return say("was a healthy member of round {}", agent.round);
     }
   }
+
+  std::map<AgentId, bool> found_closed_;  ///< by the latest error of its rendezvous
 };
 
 /// An agent that waits in the exit barrier or is about to end has no need of its seat. One that
 /// could not give heartbeats is excused for twice the keep-alive threshold: a missed heartbeat, and
 /// the time until that is found. The agent that evicts must see the time and the store as they are,
-/// too. An agent that writes itself off proves by that write that it lives: nothing excuses it. The
+/// too. An agent that writes itself off proves by that write that it lives: nothing excuses it. One
+/// that met a second error as it left for a first one may serve a store yet without its seat. The
 /// legacy rendezvous frees a version when a member's key has expired, and names that key; a member
 /// that is on its way to the next version no longer renews it.
 class Eviction final : public Judge {
@@ -260,6 +269,7 @@ class Eviction final : public Judge {
     }
     if (excused(hindrance(id, needs(), since, event.at))) return;
     if (excused(hindrance(judge, needs(), since, event.at))) return;
+    if (agent.errors > 1 && excused(error_put_into(id, event.at))) return;
     broken(event,
            "{} was given up as dead at {} by node {}, to which its last heartbeat was {} old, "
            "although it lived and nothing had hindered it since {}",

@@ -32,12 +32,13 @@ class Admission final : public Judge {
       : Judge("liveness.admission",
               "A joiner is admitted, made a spare, or told to go in bounded time.",
               {&ev::rendezvous_added, &ev::rendezvous_joined, &ev::rendezvous_failed,
-               &ev::rendezvous_completed, &wev::process_ended},
+               &ev::rendezvous_completed, &wev::process_ended, &ev::coverage_point},
               kSeatNeeds) {}
 
  private:
   void judge_agent(const sim::Event& event, AgentId id) override {
     if (event.type == &ev::rendezvous_completed) return completed(event, agent(id));
+    if (event.type == &ev::coverage_point && !leaves_with_error(event, id)) return;
     if (event.type == &ev::rendezvous_joined) add_member(id, number(event, "round"));
     const bool waits = event.type == &ev::rendezvous_added && text(event, "list") == "wait_list";
     if (event.type == &wev::process_ended) {

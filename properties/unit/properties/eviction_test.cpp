@@ -160,6 +160,19 @@ TEST(CloseAuthority, an_error_of_ones_own_is_not_the_jobs_outcome) {
               HasSubstr("because of an error of its own"));
 }
 
+TEST(CloseAuthority, a_barrier_from_which_one_has_gone_back_is_not_full) {
+  const auto with = [](const char* result) {
+    Script script = two_nodes_at_work();
+    script.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+    script.at(11s).leaves_barrier("a", result).restarts("a", "membership_change").joining("a");
+    script.at(12s).worker_ends("b", 0, 0).reaps("b").group("b", "SUCCEEDED").enters_barrier("b");
+    script.leaves_barrier("b", "passed").closes("b");
+    return witnesses(script.finish(false), kCloseAuthority);
+  };
+  EXPECT_THAT(with("others_return"), HasSubstr("the agent on node b (pid 100) closed"));
+  EXPECT_THAT(with("timed_out"), IsEmpty()) << "it was done, whatever it does since";
+}
+
 TEST(CloseAuthority, in_a_new_store_the_group_that_forms_there_fills_its_own_barrier) {
   Script script;
   script.agent_starts("a").serves_store("a", 29400).agent_starts("b").form(0, {"a", "b"});

@@ -120,6 +120,58 @@ TEST(FirstCause, an_agent_into_which_a_fault_has_put_an_error_reports_none) {
   EXPECT_THAT(with("b"), ElementsAre(""));
 }
 
+TEST(CloseAuthority, an_agent_that_an_error_told_so_may_close_what_it_takes_for_closed) {
+  const auto with = [](const char* error, bool raised) {
+    Script script = two_nodes_at_work();
+    script.restarts("b", "membership_change").joining("b").at(20s);
+    if (raised) raise_in(script, "b");
+    script.emit("b", 100, ev::rendezvous_failed, {"job", error, "raised"}).closes("b");
+    return verdict(script, "safety.close_authority");
+  };
+  EXPECT_EQ(with("RendezvousClosedError", true),
+            "excused by an error put into the agent (process_raise)");
+  EXPECT_EQ(with("RendezvousClosedError", false), "broken");
+  EXPECT_EQ(with("RendezvousStateError", true), "broken") << "that says nothing of the others";
+}
+
+TEST(Eviction, an_agent_that_a_second_error_kept_from_leaving_is_given_up_as_dead) {
+  const auto with = [](std::int64_t errors) {
+    Script script = two_nodes_at_work();
+    script.at(40s);
+    for (std::int64_t fault = 0; fault < errors; ++fault) raise_in(script, "a", fault);
+    script.at(60s).emit("b", 100, ev::rendezvous_evicted,
+                        {"job", 0, "a.sim_100_0", sim::Duration(16s), 1});
+    return verdict(script, "safety.eviction");
+  };
+  EXPECT_EQ(with(2), "excused by an error put into the agent (process_raise)");
+  EXPECT_EQ(with(1), "broken") << "it leaves for the first one";
+}
+
+TEST(Admission, an_agent_that_serves_on_with_an_error_waits_no_longer) {
+  const auto with = [](bool raised) {
+    Script script = at_work_beside_a_store({"a", "b"});
+    script.agent_starts("c").serves_store("c", 29400).joining("c").added("c", "wait_list", 0);
+    if (raised) raise_in(script.at(5s), "c");
+    script.at(5s).emit("c", 100, ev::coverage_point, {"store_lingers"}).at(400s);
+    return verdict(script, "liveness.admission");
+  };
+  EXPECT_EQ(with(true), "kept");
+  EXPECT_EQ(with(false), "broken");
+}
+
+TEST(PoliteDeparture, is_none_of_an_agent_that_met_an_error_before_it_could_go) {
+  const auto with = [](bool raised) {
+    Script script = two_nodes_at_work();
+    script.at(5s).signal_agent("b", sim::Signal::term);
+    if (raised) raise_in(script, "b");
+    script.stops_workers("b").finishes("b", "signalled", 143).at(20s);
+    script.restarts("a", "member_lost");
+    return witnesses(script.finish(false), "safety.polite_departure");
+  };
+  EXPECT_THAT(with(true), IsEmpty());
+  EXPECT_THAT(with(false), HasSubstr("restarts as for a loss"));
+}
+
 TEST(ClaimsAreTrue, what_an_agent_has_begun_since_an_error_was_put_into_it_is_its_own) {
   const auto with = [](bool begins) {
     Script script = two_nodes_at_work();
