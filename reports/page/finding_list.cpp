@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "reports/known_issue_table.h"
+#include "reports/page/cause_chain.h"
 #include "reports/page/links.h"
 #include "reports/page/markup.h"
 
@@ -23,28 +23,47 @@ std::string standing_of(const Finding& finding) {
   return "";
 }
 
-/// Published incidents with that violation: not necessarily this one.
-void add_known_issues(pugi::xml_node item, const std::string& invariant) {
-  constexpr std::size_t kShown = 2;
-  const std::vector<KnownIssue> issues = known_issues_of(invariant);
-  if (issues.empty()) return;
-  pugi::xml_node line = add_class(item, "p", "note", "Known issues with such a violation: ");
-  for (std::size_t i = 0; i < std::min(issues.size(), kShown); ++i) {
-    if (i > 0) say(line, "; ");
-    const std::string address =
-        thread_address(issues[i].reported.substr(0, issues[i].reported.find(',')));
-    if (address.empty()) {
-      say(line, issues[i].reported);
-    } else {
-      add(line, "a", {{"href", address}, {"rel", "noreferrer"}}, issues[i].reported);
-    }
-    say(line, ", " + issues[i].what + " (mended by: " + issues[i].mend + ")");
+void add_reference(pugi::xml_node line, const KnownIssue& issue) {
+  const std::string address = thread_address(issue.reported.substr(0, issue.reported.find(',')));
+  if (address.empty()) {
+    say(line, issue.reported);
+  } else {
+    add(line, "a", {{"href", address}, {"rel", "noreferrer"}}, issue.reported);
   }
-  say(line, issues.size() > kShown ? fmt::format(". All {}: ", issues.size()) : ". More: ");
-  add(line, "code", {}, "hooke help " + invariant);
+}
+
+/// Published incidents with that violation, not necessarily this one: their numbers, and, unless it
+/// is known what averts this one, what mends the first.
+void add_known_issues(pugi::xml_node line, const std::vector<KnownIssue>& issues, bool with_mend) {
+  constexpr std::size_t kShown = 2;
+  if (issues.empty()) return;
+  say(line, " · known: ");
+  for (std::size_t i = 0; i < std::min(issues.size(), kShown); ++i) {
+    if (i > 0) say(line, ", ");
+    add_reference(line, issues[i]);
+  }
+  if (issues.size() > kShown) say(line, fmt::format(" and {} more", issues.size() - kShown));
+  if (with_mend) say(line, "; mended by " + issues.front().mend);
+}
+
+/// The same in words.
+void add_known_issues_in_words(pugi::xml_node parent, const Finding& finding,
+                               const std::vector<KnownIssue>& issues) {
+  constexpr std::size_t kShown = 6;
+  if (issues.empty()) return;
+  add_class(parent, "p", "note", "Known issues with such a violation:");
+  pugi::xml_node list = add_class(parent, "ul", "note");
+  for (std::size_t i = 0; i < std::min(issues.size(), kShown); ++i) {
+    pugi::xml_node item = add(list, "li");
+    add_reference(item, issues[i]);
+    say(item, ": " + issues[i].what + " (mended by: " + issues[i].mend + ")");
+  }
+  pugi::xml_node all = add(list, "li", {}, fmt::format("all {}: ", issues.size()));
+  add(all, "code", {}, "hooke help " + finding.invariant);
 }
 
 void add_averting(pugi::xml_node item, const Explanation& explanation) {
+  if (explanation.worlds == 0) return;  // it was not asked
   pugi::xml_node line = add_class(item, "p", "averts");
   if (explanation.counterfactuals.empty()) {
     say(line, explanation.interrupted ? "Interrupted before a change was found that averts it."
@@ -62,12 +81,15 @@ void add_averting(pugi::xml_node item, const Explanation& explanation) {
     }
   }
   say(line, explanation.interrupted ? "; interrupted before all changes were tried." : ".");
-  if (changes.size() <= shown) return;
-  pugi::xml_node more = add(item, "details");
-  add(more, "summary", {},
-      fmt::format("All {} changes that avert it, each tried with {} seeds", changes.size(),
+}
+
+void add_all_changes(pugi::xml_node item, const Explanation& explanation) {
+  const auto& changes = explanation.counterfactuals;
+  if (changes.empty()) return;
+  add(item, "p", {},
+      fmt::format("All {} changes that avert it, each tried with {} seeds:", changes.size(),
                   explanation.worlds));
-  pugi::xml_node list = add(more, "ul");
+  pugi::xml_node list = add(item, "ul");
   for (const hunt::Counterfactual& each : changes) {
     pugi::xml_node entry = add(list, "li");
     add(entry, "code", {}, each.change);
@@ -78,8 +100,8 @@ void add_averting(pugi::xml_node item, const Explanation& explanation) {
 }
 
 void add_story(pugi::xml_node item, const Explanation& explanation) {
-  pugi::xml_node details = add(item, "details");
-  add(details, "summary", {}, "How it came about");
+  pugi::xml_node details = add(item, "div");
+  add(details, "h3", {}, "How it came about");
   pugi::xml_node table = add_class(details, "table", "story");
   const auto row = [&](const std::string& at, const std::string& node, const std::string& what,
                        const char* style) {
@@ -97,8 +119,8 @@ void add_story(pugi::xml_node item, const Explanation& explanation) {
 void add_no_return(pugi::xml_node item, const Explanation& explanation) {
   const auto& futures = explanation.no_return.futures;
   if (futures.empty()) return;
-  pugi::xml_node details = add(item, "details");
-  add(details, "summary", {}, "Point of no return");
+  pugi::xml_node details = add(item, "div");
+  add(details, "h3", {}, "Point of no return");
   for (const std::string& sentence : verdicts_on(explanation.no_return)) {
     add(details, "p", {}, sentence + ".");
   }
@@ -124,6 +146,31 @@ void add_no_return(pugi::xml_node item, const Explanation& explanation) {
   }
 }
 
+/// What a reader opens: the meaning, what is known, and why.
+void add_more(pugi::xml_node item, const Finding& finding, const std::vector<KnownIssue>& issues,
+              const Explanation* explanation) {
+  pugi::xml_node more = add(item, "details");
+  add(more, "summary", {},
+      explanation == nullptr ? "What it should be" : "What it should be, and how it came about");
+  if (!finding.meaning.empty()) add_class(more, "p", "note", finding.meaning);
+  if (explanation != nullptr) {
+    add_story(more, *explanation);
+    add_no_return(more, *explanation);
+    add_all_changes(more, *explanation);
+  }
+  add_known_issues_in_words(more, finding, issues);
+}
+
+/// Lets the reader choose whose causes the lanes show (page.js).
+void add_choice(pugi::xml_node line, std::size_t number, bool chosen) {
+  say(line, " ");
+  pugi::xml_node label = add_class(line, "label", "choose");
+  pugi::xml_node field = add(
+      label, "input", {{"type", "radio"}, {"name", "chain"}, {"value", std::to_string(number)}});
+  if (chosen) field.append_attribute("checked") = "checked";
+  say(label, " its causes on the lanes");
+}
+
 }  // namespace
 
 void add_finding_list(pugi::xml_node parent, const std::vector<Finding>& findings,
@@ -131,32 +178,33 @@ void add_finding_list(pugi::xml_node parent, const std::vector<Finding>& finding
   if (findings.empty()) return;
   add(parent, "h2", {}, "Findings");
   pugi::xml_node list = add_class(parent, "ol", "findings");
+  bool chosen = true;
   for (std::size_t i = 0; i < findings.size(); ++i) {
     const Finding& finding = findings[i];
+    const Explanation* const explanation = explanation_of(finding, explanations);
+    const auto issues = finding.weight == Weight::unexpected ? known_issues_of(finding.invariant)
+                                                             : std::vector<KnownIssue>{};
     pugi::xml_node item =
         add(list, "li",
             {{"id", fmt::format("finding-{}", i + 1)},
              {"class", finding.weight == Weight::unexpected ? "finding" : "finding mild"}});
-    pugi::xml_node title = add(item, "p");
-    add(title, "b", {}, finding.invariant);
-    say(title, finding.count == 1 ? " violated at " + at_text(finding.first.at)
-                                  : fmt::format(" violated {} times, first at {}", finding.count,
-                                                at_text(finding.first.at)));
-    add_class(item, "p", "witness", finding.first.witness);
-    if (!finding.meaning.empty()) {
-      add_class(item, "p", "note", "It should be: " + finding.meaning);
+    add(add_class(item, "p", "witness"), "b", {}, finding.first.witness);
+    pugi::xml_node line = add_class(item, "p", "note");
+    add(line, "code", {}, finding.invariant);
+    say(line, finding.count == 1 ? " violated at " + at_text(finding.first.at)
+                                 : fmt::format(" violated {} times, first at {}", finding.count,
+                                               at_text(finding.first.at)));
+    const bool is_averted = explanation != nullptr && !explanation->counterfactuals.empty();
+    add_known_issues(line, issues, !is_averted);
+    if (explanation != nullptr && !explanation->story.lines.empty() && explanations.size() > 1) {
+      add_choice(line, i + 1, chosen);
+      chosen = false;
     }
-    if (finding.weight == Weight::unexpected) add_known_issues(item, finding.invariant);
     if (const std::string standing = standing_of(finding); !standing.empty()) {
       add_class(item, "p", "note", standing);
     }
-    const auto explained =
-        std::find_if(explanations.begin(), explanations.end(),
-                     [&](const Explanation& each) { return each.invariant == finding.invariant; });
-    if (explained == explanations.end()) continue;
-    add_averting(item, *explained);
-    add_story(item, *explained);
-    add_no_return(item, *explained);
+    if (explanation != nullptr) add_averting(item, *explanation);
+    add_more(item, finding, issues, explanation);
   }
 }
 

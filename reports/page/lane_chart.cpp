@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 
+#include "reports/page/cause_chain.h"
 #include "reports/page/markup.h"
 #include "reports/text.h"
 
@@ -81,6 +82,11 @@ struct Mark {
   std::string label, title, href;
 };
 
+/// A promise that nothing kept is broken at its deadline.
+const char* how_broken(const Finding& finding) {
+  return finding.first.event == sim::kNoEvent ? "not kept by its deadline," : "violated at";
+}
+
 std::vector<Mark> marks_of(const RunRecord& record, const std::vector<Finding>& findings) {
   std::vector<Mark> marks;
   std::size_t number = 0;
@@ -94,10 +100,12 @@ std::vector<Mark> marks_of(const RunRecord& record, const std::vector<Finding>& 
   number = 0;
   for (const Finding& finding : findings) {
     ++number;
-    marks.push_back(
-        {finding.first.at, finding.weight == Weight::unexpected ? "violation" : "violation mild",
-         std::to_string(number), finding.invariant + " violated at " + clock_text(finding.first.at),
-         fmt::format("#finding-{}", number)});
+    marks.push_back({finding.first.at,
+                     finding.weight == Weight::unexpected ? "violation" : "violation mild",
+                     std::to_string(number),
+                     fmt::format("{} {} {}", finding.invariant, how_broken(finding),
+                                 clock_text(finding.first.at)),
+                     fmt::format("#finding-{}", number)});
   }
   std::stable_sort(marks.begin(), marks.end(),
                    [](const Mark& a, const Mark& b) { return a.at < b.at; });
@@ -213,7 +221,8 @@ void add_lane(pugi::xml_node chart, const LaneGroup& group, const std::vector<Ma
 }  // namespace
 
 void add_lane_chart(pugi::xml_node parent, const RunRecord& record,
-                    const std::vector<Finding>& findings) {
+                    const std::vector<Finding>& findings,
+                    const std::vector<Explanation>& explanations) {
   const std::vector<Lane> lanes = record.lanes();
   const Axis axis(record.end());
   std::vector<Mark> marks = marks_of(record, findings);
@@ -222,9 +231,14 @@ void add_lane_chart(pugi::xml_node parent, const RunRecord& record,
   add_marks(chart, marks, axis);
   const std::vector<LaneGroup> groups = folded(lanes, axis);
   if (groups.size() > kLanesShown) marks.clear();
-  for (std::size_t i = 0; i < std::min(groups.size(), kLanesShown); ++i) {
-    add_lane(chart, groups[i], marks, axis);
+  const std::size_t shown = std::min(groups.size(), kLanesShown);
+  pugi::xml_node rows = add_class(chart, "div", "lanes");
+  std::map<std::string, std::size_t> lane_of;
+  for (std::size_t i = 0; i < shown; ++i) {
+    add_lane(rows, groups[i], marks, axis);
+    for (const std::string& node : groups[i].nodes) lane_of.emplace(node, i);
   }
+  add_cause_chains(rows, findings, explanations, {record.end(), shown, std::move(lane_of)});
   add_axis(chart, axis);
   if (groups.size() > kLanesShown) {
     add_class(chart, "p", "note",

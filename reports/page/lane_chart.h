@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/explanation.h"
 #include "reports/findings.h"
 #include "reports/page/run_record.h"
 #include "reports/page/time_split.h"
@@ -17,9 +18,12 @@ inline constexpr std::size_t kLanesUnfolded = 12;
 /// Of so many lanes those that differ from the most common one come first; the rest are counted.
 inline constexpr std::size_t kLanesShown = 40;
 
-/// The axis, a row per node, and a key to the colours. A finding is numbered as in the list.
+/// The axis, a row per node, and a key to the colours. A finding is numbered as in the list. What is
+/// explained has its causes as a chain across the lanes; that of the first one is shown until the
+/// reader chooses another (finding_list.h).
 void add_lane_chart(pugi::xml_node parent, const RunRecord& record,
-                    const std::vector<Finding>& findings);
+                    const std::vector<Finding>& findings,
+                    const std::vector<Explanation>& explanations = {});
 
 /// One bar per job: where its time went, with the share of each in words.
 void add_time_bar(pugi::xml_node parent, const TimeSplit& split, sim::WorldTime end,

@@ -11,6 +11,15 @@ for (const place of document.querySelectorAll("[data-filters]")) {
   label.append("Only lines with ", field);
   place.append(label);
 }
+for (const choice of document.querySelectorAll("input[name=chain]")) {
+  const show = () => {
+    if (!choice.checked) return;
+    for (const part of document.querySelectorAll("[data-chain]"))
+      part.toggleAttribute("hidden", part.dataset.chain !== choice.value);
+  };
+  choice.addEventListener("change", show);
+  show();  // a browser may have kept the choice of an earlier look
+}
 for (const command of document.querySelectorAll(".commands code")) {
   const button = document.createElement("button");
   button.textContent = "copy";

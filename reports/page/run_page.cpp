@@ -69,14 +69,14 @@ void add_head(pugi::xml_node main, const PageContent& content, const std::vector
   add(head, "h1", {}, run.name);
   const Verdict verdict = verdict_of(*content.result, findings);
   add(head, "strong", {{"class", "verdict " + verdict.style}, {"id", "verdict"}}, verdict.words);
-  if (content.scenario != nullptr && !content.scenario->description.empty()) {
-    add_class(main, "p", "description", content.scenario->description);
-  }
   for (const std::string* const why : {&run.harness_failure, &run.unsupported, &run.inconclusive}) {
-    if (!why->empty()) add_class(main, "p", "outcome", *why);
+    if (!why->empty()) add_class(head, "p", "outcome", *why);
   }
   for (const scenario::JobResult& job : run.jobs) {
-    add_class(main, "p", "outcome", outcome_of(job, splits));
+    add_class(head, "p", "outcome", outcome_of(job, splits));
+  }
+  if (content.scenario != nullptr && !content.scenario->description.empty()) {
+    add_class(main, "p", "description", content.scenario->description);
   }
 }
 
@@ -114,13 +114,19 @@ void add_faults(pugi::xml_node main, const PageContent& content) {
   const std::vector<FaultMark>& faults = content.record->faults();
   const std::vector<TimelineNote> notes = timeline_notes(content.result->run);
   if (faults.empty() && notes.empty()) return;
-  add(main, "h2", {{"id", "faults"}}, "What was done to it");
-  pugi::xml_node list = add_class(main, "ol", "faults");
+  constexpr std::size_t kOnTheFirstScreen = 12;
+  pugi::xml_node whole = main;
+  if (faults.size() > kOnTheFirstScreen) {
+    whole = add(main, "details");
+    add(whole, "summary", {}, fmt::format("What was done to it ({})", faults.size()));
+  }
+  pugi::xml_node list = add(
+      whole, "ol", {{"class", "faults"}, {"id", "faults"}, {"aria-label", "What was done to it"}});
   for (std::size_t i = 0; i < std::min<std::size_t>(faults.size(), 100); ++i) {
     add(list, "li", {}, fmt::format("{} at {}", faults[i].what, at_text(faults[i].at)));
   }
   if (faults.size() > 100) {
-    add_class(main, "p", "note", fmt::format("… and {} more", faults.size() - 100));
+    add_class(whole, "p", "note", fmt::format("… and {} more", faults.size() - 100));
   }
   for (const TimelineNote& note : notes) {
     add_class(main, "p", "note", note.entry + " " + note.text);
@@ -142,14 +148,26 @@ void add_commands(pugi::xml_node main, const PageContent& content,
   };
   command("hooke run " + file + seed + " --timeline", " plays this run again, line by line");
   if (findings.empty()) return;
-  if (content.explanations.empty()) {
+  const bool is_explained = std::any_of(content.explanations.begin(), content.explanations.end(),
+                                        [](const Explanation& each) { return each.worlds > 0; });
+  if (!is_explained) {
     command("hooke explain " + file + seed + " --html explained.html",
-            " adds causes, the point of no return and what averts it to this page");
+            " adds the point of no return and what averts it to this page");
   }
   command("hooke shrink " + file + seed, " makes the scenario small");
 }
 
 }  // namespace
+
+std::vector<Explanation> causes_of(const scenario::RunReport& run,
+                                   const hunt::CauseRecorder& causes) {
+  std::vector<Explanation> explanations;
+  for (const Finding& finding : findings_of(run)) {
+    explanations.push_back(
+        {finding.invariant, {}, causes.story_of(finding.first), {}, {}, 0, false});
+  }
+  return explanations;
+}
 
 std::string run_page(const PageContent& content) {
   const scenario::RunReport& run = content.result->run;
@@ -161,15 +179,18 @@ std::string run_page(const PageContent& content) {
   for (const TimeSplit& split : splits) {
     add_time_bar(main, split, content.record->end(), splits.size() > 1);
   }
+  // Where invariants were violated, what was expected besides seldom says more.
+  const bool is_told = !findings.empty() && findings.front().weight == Weight::unexpected;
   add_finding_list(main, findings, content.explanations);
-  add_unmet(main, run);
-  add_grounds(main, content.grounds);
+  if (!is_told) add_unmet(main, run);
   if (!content.record->lanes().empty()) {
     add(main, "h2", {}, "What each node did");
-    add_lane_chart(main, *content.record, findings);
+    add_lane_chart(main, *content.record, findings, content.explanations);
   }
   add_faults(main, content);
   add_commands(main, content, findings);
+  if (is_told) add_unmet(main, run);
+  add_grounds(main, content.grounds);
   add_details(main, content);
   std::ostringstream out;
   out << page_head(run.name + " – hooke");

@@ -9,6 +9,7 @@
 #include "reports/page/run_record.h"
 #include "reports/recorded_job.h"
 #include "reports/summary.h"
+#include "scenarios/hunt/cause_recorder.h"
 
 namespace hooke::report {
 
@@ -20,6 +21,11 @@ struct PageContent {
   std::vector<Explanation> explanations{};  ///< of some or all of its violations
   Grounds grounds{};                        ///< of a recorded job
 };
+
+/// Of each violated invariant how it came about, from a recorder that has seen the run; what averts
+/// it is not asked.
+std::vector<Explanation> causes_of(const scenario::RunReport& run,
+                                   const hunt::CauseRecorder& causes);
 
 /// The whole file, UTF-8. At most 2 MiB for a run of which RunRecord keeps all lines.
 std::string run_page(const PageContent& content);

@@ -67,6 +67,7 @@ class Walk {
     } else if (command_->get_prefix_command()) {
       in_script_ = true;
     } else {
+      if (positionals_ == 0) first_ = word;
       ++positionals_;
     }
   }
@@ -78,6 +79,8 @@ class Walk {
   }
   [[nodiscard]] bool options_are_over() const { return options_are_over_; }
   [[nodiscard]] bool is_first() const { return positionals_ == 0; }
+  /// The first positional; empty before it.
+  [[nodiscard]] const std::string& first() const { return first_; }
   /// The option that can take one value more; nullptr: none.
   [[nodiscard]] const CLI::Option* open() const {
     return open_ != nullptr && taken_ < values_max(*open_) ? open_ : nullptr;
@@ -108,6 +111,7 @@ class Walk {
   const CLI::Option* open_ = nullptr;
   int taken_ = 0;
   int positionals_ = 0;
+  std::string first_;
   bool options_are_over_ = false;
   bool in_script_ = false;
 };
@@ -133,8 +137,8 @@ class Collector {
       }
     }
   }
-  /// `before`: what stands before the value in its word, "--world=".
-  void values_of(const CLI::Option& option, std::string before) {
+  /// `before`: what stands before the value in its word, "--world="; `kind`: of what a NAME is.
+  void values_of(const CLI::Option& option, std::string before, const std::string& kind = "all") {
     const char delimiter = option.get_delimiter();
     const std::size_t last = delimiter == '\0' ? std::string::npos : typed_.rfind(delimiter);
     if (last != std::string::npos && last >= before.size()) before = typed_.substr(0, last + 1);
@@ -144,7 +148,7 @@ class Collector {
       if (word == "DIR") found_.paths = Paths::directories;
       if (word == "INVARIANT") add_all(before, listed_names("invariants"));
       if (word == "FAULT") add_all(before, listed_names("faults"));
-      if (word == "NAME") add_all(before, listed_names("all"));
+      if (word == "NAME") add_all(before, listed_names(kind));
     }
   }
   void files() { found_.paths = Paths::files; }
@@ -177,7 +181,7 @@ void add_words(const Walk& walk, const std::string& typed, Collector& out) {
   if (walk.is_first()) out.commands_below(walk.command());
   if (walk.command().get_prefix_command()) out.files();
   const CLI::Option* const positional = walk.positional();
-  if (positional != nullptr) out.values_of(*positional, "");
+  if (positional != nullptr) out.values_of(*positional, "", walk.first());
   if (typed.empty() && out.found_nothing()) out.options_of(walk.command());
 }
 

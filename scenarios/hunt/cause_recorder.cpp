@@ -177,6 +177,39 @@ const properties::Violation* violation_of(const scenario::RunReport& report,
   return found == report.violations.end() ? nullptr : &*found;
 }
 
+CausalStory CauseRecorder::story_of(const properties::Violation& violation) const {
+  const auto end = static_cast<std::size_t>(
+      std::partition_point(lines_.begin(), lines_.end(),
+                           [&](const auto& line) { return line.told.at <= violation.at; }) -
+      lines_.begin());
+  std::set<std::size_t> slice;
+  const auto add = [&](std::uint64_t event) {
+    const std::vector<std::size_t> ancestors = ancestry(event);
+    slice.insert(ancestors.begin(), ancestors.end());
+  };
+  if (violation.event != sim::kNoEvent) add(violation.event.value);
+  const std::set<std::string> named = named_in(violation.witness, node_names_);
+  for (const std::string& node : named) {
+    std::size_t doings = 0;
+    for (std::size_t i = end; i-- > 0 && doings < kLastDoings;) {
+      if (lines_[i].told.node != node) continue;
+      add(lines_[i].event);
+      ++doings;
+    }
+  }
+  for (std::size_t i = 0; i < end; ++i) {
+    // A late write is no cause of its reader's event: the store is between them.
+    if (lines_[i].fault || lines_[i].late) slice.insert(i);
+  }
+  CausalStory story{violation.witness, violation.at, {}};
+  std::vector<CauseLine> told;
+  for (const std::size_t i : slice) {
+    if (i < end) told.push_back(lines_[i].told);
+  }
+  story.lines = abridge(unroll(fold(told)));
+  return story;
+}
+
 std::optional<CausalStory> causes_of_failure(const scenario::Scenario& scenario,
                                              const ExplainOptions& options,
                                              const RunScenario& run) {
@@ -189,37 +222,7 @@ std::optional<CausalStory> causes_of_failure(const scenario::Scenario& scenario,
   const properties::Violation* const violation = violation_of(report, options.target);
   if (violation == nullptr) return std::nullopt;
 
-  const std::vector<CauseRecorder::Line>& lines = recorder.lines();
-  const auto end = static_cast<std::size_t>(
-      std::partition_point(lines.begin(), lines.end(),
-                           [&](const auto& line) { return line.told.at <= violation->at; }) -
-      lines.begin());
-  std::set<std::size_t> slice;
-  const auto add = [&](std::uint64_t event) {
-    const std::vector<std::size_t> ancestors = recorder.ancestry(event);
-    slice.insert(ancestors.begin(), ancestors.end());
-  };
-  if (violation->event != sim::kNoEvent) add(violation->event.value);
-  const std::set<std::string> named = named_in(violation->witness, recorder.node_names());
-  for (const std::string& node : named) {
-    std::size_t doings = 0;
-    for (std::size_t i = end; i-- > 0 && doings < kLastDoings;) {
-      if (lines[i].told.node != node) continue;
-      add(lines[i].event);
-      ++doings;
-    }
-  }
-  for (std::size_t i = 0; i < end; ++i) {
-    // A late write is no cause of its reader's event: the store is between them.
-    if (lines[i].fault || lines[i].late) slice.insert(i);
-  }
-  CausalStory story{violation->witness, violation->at, {}};
-  std::vector<CauseLine> told;
-  for (const std::size_t i : slice) {
-    if (i < end) told.push_back(lines[i].told);
-  }
-  story.lines = abridge(unroll(fold(told)));
-  return story;
+  return recorder.story_of(*violation);
 }
 
 }  // namespace hooke::hunt

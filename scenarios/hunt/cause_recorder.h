@@ -23,18 +23,21 @@ class CauseRecorder final : public kernel::TraceSink {
   };
 
   /// `node_names` in the order of the scenario.
-  CauseRecorder(const std::function<std::string(const sim::Event&)>& phrase,
+  CauseRecorder(std::function<std::string(const sim::Event&)> phrase,
                 std::vector<std::string> node_names)
-      : phrase_(phrase), node_names_(std::move(node_names)) {}
+      : phrase_(std::move(phrase)), node_names_(std::move(node_names)) {}
   void on_event(const sim::Event& event) override;
 
   [[nodiscard]] const std::vector<Line>& lines() const { return lines_; }
   [[nodiscard]] const std::vector<std::string>& node_names() const { return node_names_; }
+  /// The events from which `violation` follows, and, where an invariant is violated by silence, the
+  /// last ones of those that it names; the timeline's doings among them.
+  [[nodiscard]] CausalStory story_of(const properties::Violation& violation) const;
   /// Places in lines() of the told events among `event` and all it descends from, latest first.
   [[nodiscard]] std::vector<std::size_t> ancestry(std::uint64_t event) const;
 
  private:
-  const std::function<std::string(const sim::Event&)>& phrase_;
+  const std::function<std::string(const sim::Event&)> phrase_;
   std::vector<std::string> node_names_;
   std::vector<std::uint64_t> parents_;        ///< by event number
   std::vector<Line> lines_;                   ///< in order of their events

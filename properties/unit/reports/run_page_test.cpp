@@ -12,6 +12,7 @@
 #include "reports/findings.h"
 #include "reports/page/lane_chart.h"
 #include "reports/page/time_split.h"
+#include "reports/timeline.h"
 #include "scenarios/format/loader.h"
 #include "sim/world/world_events.h"
 
@@ -102,6 +103,23 @@ TEST(RunPage, fails_in_red_when_a_violation_is_not_expected) {
   });
   EXPECT_EQ(text_at(main_of(played.page()), "//strong[@class='verdict failed']"),
             "failed: 1 invariant violated");
+}
+
+TEST(RunPage, draws_the_causes_of_a_finding_across_the_lanes) {
+  Played played(kDeadMember);
+  hunt::CauseRecorder causes(phrase, played.scenario.machine_names());
+  scenario::RunOptions options;
+  options.sinks.push_back(&causes);
+  kernel::Kernel kernel;
+  scenario::run(kernel, played.scenario, options, played.invariants);
+  const auto explanations = causes_of(played.result.run, causes);
+  ASSERT_EQ(explanations.size(), 1U);
+  const auto document = main_of(run_page(
+      {&played.result, &played.scenario, &*played.record, &played.invariants, explanations}));
+  EXPECT_EQ(count_at(document, "//div[@class='chains']//polyline"), 1U);
+  EXPECT_GE(count_at(document, "//a[@class='step' and contains(@title, 'b: ')]"), 1U);
+  EXPECT_EQ(text_at(document, "//li[@id='finding-1']//h3"), "How it came about");
+  EXPECT_EQ(count_at(document, "//p[@class='averts']"), 0U);  // it was not asked
 }
 
 TEST(RunPage, lists_what_was_expected_and_did_not_come) {

@@ -45,6 +45,8 @@ int judge(const JudgeOptions& options) {
         &timeline.emplace(timeline_of(std::cout, events->node_names(), style, options.timeline)));
   }
   if (html.is_open() || perfetto.is_open()) sinks.push_back(&record);
+  hunt::CauseRecorder causes(report::phrase, events->node_names());
+  if (html.is_open()) sinks.push_back(&causes);
   report::Result result{options.paths.front(), false,
                         scenario::judge_recording(*events, invariants, sinks, options.end),
                         "recorded"};
@@ -64,7 +66,8 @@ int judge(const JudgeOptions& options) {
     perfetto.finish();
   }
   if (html.is_open()) {
-    html << report::run_page({&result, nullptr, &record, &invariants, {}, grounds});
+    html << report::run_page(
+        {&result, nullptr, &record, &invariants, report::causes_of(result.run, causes), grounds});
     html.finish();
   }
   return result.good() ? kAllHeld : kSomethingFell;

@@ -1,11 +1,14 @@
 // hooke list: the names that scenarios and results use, from the tables that give them their meaning.
 #include <fnmatch.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +18,7 @@
 #include "reports/known_issue_table.h"
 #include "reports/text.h"
 #include "scenarios/cli/commands.h"
+#include "scenarios/cli/library.h"
 #include "scenarios/cli/terminal.h"
 #include "scenarios/format/json_reader.h"
 #include "scenarios/format/vocabulary.h"
@@ -23,10 +27,13 @@
 namespace hooke::cli {
 namespace {
 
+constexpr const char* kScenario = "scenario";
+
 struct Entry {
   std::string kind;  ///< "invariant"
   std::string name;
   std::string text;
+  std::string file;  ///< of a scenario
 };
 
 void add_invariants(std::vector<Entry>& out) {
@@ -37,7 +44,7 @@ void add_invariants(std::vector<Entry>& out) {
       needs.emplace_back(properties::name_of_first(left));
     }
     if (!needs.empty()) text += " Excused by a fault of: " + report::joined(needs) + ".";
-    out.push_back({"invariant", std::string(invariant->id()), text});
+    out.push_back({"invariant", std::string(invariant->id()), text, ""});
   }
 }
 
@@ -52,7 +59,8 @@ void add_faults(std::vector<Entry>& out) {
     out.push_back(
         {"fault", std::string(word.name),
          std::string(word.meaning) + "; " +
-             (parameters.empty() ? "takes nothing" : "takes " + report::joined(parameters))});
+             (parameters.empty() ? "takes nothing" : "takes " + report::joined(parameters)),
+         ""});
   }
 }
 
@@ -63,7 +71,7 @@ void add_events(std::vector<Entry>& out) {
     std::vector<std::string> fields;
     for (std::size_t i = 0; i < type->field_count; ++i) fields.emplace_back(type->fields[i]);
     out.push_back({"event", std::string(type->name),
-                   fields.empty() ? "no fields" : "fields " + report::joined(fields)});
+                   fields.empty() ? "no fields" : "fields " + report::joined(fields), ""});
   }
 }
 
@@ -73,10 +81,25 @@ std::vector<Entry> everything() {
   add_faults(out);
   add_events(out);
   for (const auto& [point, meaning] : model::coverage::kMeanings) {
-    out.push_back({"coverage", std::string(point), std::string(meaning)});
+    out.push_back({"coverage", std::string(point), std::string(meaning), ""});
   }
   for (const std::string_view point : scenario::fault_points()) {
-    out.push_back({"fault-point", std::string(point), "a place in an agent's code for a trigger"});
+    out.push_back(
+        {"fault-point", std::string(point), "a place in an agent's code for a trigger", ""});
+  }
+  return out;
+}
+
+/// ScenarioError where there is no library.
+std::vector<Entry> scenarios_of(const std::optional<std::string>& library) {
+  if (!library) {
+    throw scenario::ScenarioError(
+        "hooke list scenarios: no library came with this program; --library DIR names a directory "
+        "of scenario files");
+  }
+  std::vector<Entry> out;
+  for (const LibraryScenario& each : scenarios_below(*library)) {
+    out.push_back({kScenario, each.name, each.description, each.file});
   }
   return out;
 }
@@ -104,22 +127,47 @@ bool is_of(const Entry& entry, const std::string& kind) {
 
 struct ListOptions {
   std::string kind;
+  std::optional<std::string> library;  ///< nullopt: the program's own
   std::vector<std::string> patterns;
   bool json = false;
 };
 
-/// ScenarioError for a pattern without wildcards that names nothing.
-std::vector<Entry> wanted(const ListOptions& options) {
+std::vector<Entry> of_kind(const ListOptions& options) {
+  if (options.kind == "scenarios") {
+    return scenarios_of(options.library ? options.library : library_of_program());
+  }
+  if (options.library) throw scenario::ScenarioError("hooke list: --library is for scenarios only");
   std::vector<Entry> all = everything();
   std::erase_if(all, [&](const Entry& entry) { return !is_of(entry, options.kind); });
+  return all;
+}
+
+std::string file_name(const std::string& scenario) {
+  return scenario.substr(scenario.rfind('/') + 1);
+}
+
+/// A scenario is also meant by the name of its file, and by that of a folder above it.
+bool is_meant(const Entry& entry, const std::string& pattern) {
+  if (fnmatch(pattern.c_str(), entry.name.c_str(), 0) == 0) return true;
+  return entry.kind == kScenario &&
+         (fnmatch(pattern.c_str(), file_name(entry.name).c_str(), 0) == 0 ||
+          fnmatch(pattern.c_str(), entry.name.c_str(), FNM_LEADING_DIR) == 0);
+}
+
+/// ScenarioError for a pattern that names nothing.
+std::vector<Entry> wanted(const ListOptions& options) {
+  std::vector<Entry> all = of_kind(options);
   if (options.patterns.empty()) return all;
   std::vector<std::string> names;
-  for (const Entry& entry : all) names.push_back(entry.name);
+  for (const Entry& entry : all) {
+    names.push_back(entry.name);
+    if (entry.kind == kScenario) names.push_back(file_name(entry.name));
+  }
   std::vector<Entry> out;
   for (const std::string& pattern : options.patterns) {
     const std::size_t before = out.size();
     for (const Entry& entry : all) {
-      if (fnmatch(pattern.c_str(), entry.name.c_str(), 0) == 0) out.push_back(entry);
+      if (is_meant(entry, pattern)) out.push_back(entry);
     }
     if (out.size() > before) continue;
     const auto near = scenario::nearest(pattern, names);
@@ -142,10 +190,24 @@ int list_kinds(const report::Style& style) {
     std::cout << "  hooke list " << report::paint(style, "1", report::pad(kind, 12)) << "  "
               << report::pad(std::to_string(count), 4) << " such as " << first->name << '\n';
   }
+  const std::optional<std::string> library = library_of_program();
+  const std::size_t scenarios = library ? scenarios_below(*library).size() : 0;
+  std::cout << "  hooke list " << report::paint(style, "1", "scenarios   ") << "  "
+            << (library ? report::pad(std::to_string(scenarios), 4) + " in " + *library
+                        : "none came with this program; --library DIR lists yours")
+            << '\n';
   std::cout
       << "hooke help NAME says what one of them means; hooke schema --help lists the forms of "
          "files.\n";
   return kAllHeld;
+}
+
+/// Of a description what stands behind `indent` columns: the first sentence, cut to the width of a
+/// terminal. For a program that reads it, it is not cut.
+std::string in_one_line(const std::string& text, std::size_t width, std::size_t indent) {
+  const std::string sentence = first_sentence(text);
+  if (isatty(STDOUT_FILENO) == 0 && std::getenv("COLUMNS") == nullptr) return sentence;
+  return report::fit(sentence, std::max<std::size_t>(width, indent + 20) - indent);
 }
 
 int list(ListOptions options) {
@@ -156,6 +218,7 @@ int list(ListOptions options) {
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
     for (const Entry& entry : entries) {
       json.push_back({{"kind", entry.kind}, {"name", entry.name}, {"text", entry.text}});
+      if (!entry.file.empty()) json.back()["file"] = entry.file;
     }
     std::cout << json.dump(2) << '\n';
     return kAllHeld;
@@ -166,11 +229,17 @@ int list(ListOptions options) {
   for (const Entry& entry : entries) width = std::max(width, entry.name.size());
   const std::string indent(width + 2 + (mixed ? 13 : 0), ' ');
   for (const Entry& entry : entries) {
+    const bool is_short = entry.kind == kScenario && entries.size() > 1;
     std::cout << (mixed ? report::pad(entry.kind, 13) : "")
               << report::paint(style, "1", report::pad(entry.name, width)) << "  "
-              << report::wrap(entry.text, style.width, indent) << '\n';
+              << (is_short ? in_one_line(entry.text, style.width, indent.size())
+                           : report::wrap(entry.text, style.width, indent))
+              << '\n';
   }
   if (entries.size() == 1) print_known_issues(entries.front(), style);
+  if (options.kind == "scenarios") {
+    std::cout << "next: hooke run " << entries.front().file << "   (or another's path)\n";
+  }
   return kAllHeld;
 }
 
@@ -178,6 +247,12 @@ int list(ListOptions options) {
 
 std::vector<std::string> listed_names(const std::string& kind) {
   std::vector<std::string> names;
+  if (kind == "scenarios") {
+    const std::optional<std::string> library = library_of_program();
+    if (!library) return names;
+    for (const LibraryScenario& each : scenarios_below(*library)) names.push_back(each.name);
+    return names;
+  }
   for (const Entry& entry : everything()) {
     if (is_of(entry, kind)) names.push_back(entry.name);
   }
@@ -190,19 +265,28 @@ void add_list(CLI::App& app, int& exit_code) {
       "list", "List the names that scenarios and results use, and what they mean");
   command
       ->add_option("kind", options->kind,
-                   "invariants, faults, events, coverage, fault-points or all; without one: what "
-                   "there is")
-      ->check(CLI::IsMember({"invariants", "faults", "events", "coverage", "fault-points", "all"}));
-  command->add_option("names", options->patterns, "Only these; * and ? stand for any characters")
+                   "invariants, faults, events, coverage, fault-points, all of these, or "
+                   "scenarios; without one: what there is")
+      ->check(CLI::IsMember(
+          {"invariants", "faults", "events", "coverage", "fault-points", "all", "scenarios"}));
+  command
+      ->add_option("names", options->patterns,
+                   "Only these; * and ? stand for any characters. A folder means its scenarios")
       ->type_name("NAME");
+  command
+      ->add_option("--library", options->library,
+                   "With scenarios: those below this directory, instead of hooke's own library")
+      ->type_name("DIR");
   command->add_flag("--json", options->json, "Print them as JSON");
   command->footer(
       "Examples:\n"
       "  hooke list\n"
       "  hooke list invariants\n"
       "  hooke list faults 'net.*'\n"
+      "  hooke list scenarios known_issues\n"
       "  hooke help safety.bounds   (the same as hooke list all safety.bounds)\n"
-      "Exit codes: 0; 2 a name that there is not, or bad usage.");
+      "Exit codes: 0; 2 a name that there is not, scenarios where the program has no library, or "
+      "bad usage.");
   command->callback([options, &exit_code] { exit_code = list(*options); });
 }
 

@@ -70,6 +70,7 @@ class Listeners {
     }
     const bool recorded = !options.html_path.empty() || !options.exports.perfetto.empty();
     if (recorded) sinks_.push_back(&record_.emplace(names));
+    if (!options.html_path.empty()) sinks_.push_back(&causes_.emplace(report::phrase, names));
   }
   Listeners(const Listeners&) = delete;
   Listeners& operator=(const Listeners&) = delete;
@@ -77,6 +78,8 @@ class Listeners {
   [[nodiscard]] const std::vector<kernel::TraceSink*>& sinks() const { return sinks_; }
   /// With --html or --perfetto.
   [[nodiscard]] report::RunRecord& record() { return *record_; }
+  /// With --html.
+  [[nodiscard]] const hunt::CauseRecorder& causes() const { return *causes_; }
   /// After the run.
   void finish(sim::WorldTime judged_at) {
     if (trace_file_) trace_file_->finish(judged_at);
@@ -87,6 +90,7 @@ class Listeners {
   std::optional<report::TraceFile> trace_file_;
   std::optional<report::Timeline> timeline_;
   std::optional<report::RunRecord> record_;
+  std::optional<hunt::CauseRecorder> causes_;
   std::optional<report::ShivizLog> shiviz_;
   std::vector<kernel::TraceSink*> sinks_;
 };
@@ -308,7 +312,9 @@ class Session {
                             : run_really(file, world, scenario, options_, invariants_, listeners);
     listeners.finish(result.run.judged_at);
     if (html_.is_open()) {
-      html_ << report::run_page({&result, &scenario, &listeners.record(), &invariants_, {}, {}});
+      const auto causes = report::causes_of(result.run, listeners.causes());
+      html_ << report::run_page(
+          {&result, &scenario, &listeners.record(), &invariants_, causes, {}});
     }
     if (perfetto_.is_open()) {
       perfetto_ << report::perfetto_trace(listeners.record(), result.run.violations);
