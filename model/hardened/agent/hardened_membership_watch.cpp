@@ -85,7 +85,9 @@ AfterBarrier HardenedMembershipWatch::after_barrier(std::string_view how_it_ende
   if (how_it_ended == "others_return") return AfterBarrier::others_return;
   if (!passed && how_it_ended != "closed") return AfterBarrier::others_went_on;
   const Successor next = core_.handler.successor();
-  if (next == Successor::none) return AfterBarrier::job_done;
+  // Members that have gone back for nodes that wait may still have to begin the round with these.
+  const bool may_return = passed && core_.handler.others_wait();
+  if (next == Successor::none && !may_return) return AfterBarrier::job_done;
   if (next == Successor::complete || !passed) return AfterBarrier::others_went_on;
   try {
     return exit_wait_.barrier().has_been_left() ? AfterBarrier::others_return

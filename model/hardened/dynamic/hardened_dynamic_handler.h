@@ -23,6 +23,7 @@ class HardenedDynamicHandler : public DynamicHandler {
   GroupState group_state() override;
   bool round_is_taken() override;
   Successor successor() override;
+  [[nodiscard]] bool others_wait() const override { return count_waiting() > 0; }
   void when_waiting(std::function<void()> call) override;
   void when_abandoned(std::function<bool(std::int64_t, Store&)> was_the_end) override;
   void group_formed() override;

@@ -63,6 +63,8 @@ class GroupKeeping {
   /// What has followed the round that next_rendezvous returned, as far as the backend can
   /// tell. What becomes of a node that is not in a round that is complete decides nothing for it.
   virtual Successor successor() { return Successor::none; }
+  /// By what successor() has read, nodes wait beside that round to be let in.
+  [[nodiscard]] virtual bool others_wait() const { return false; }
   /// `call` is made in next_rendezvous() when this node is about to wait beside a round
   /// of others, where these need not hear of it, since no agent is admitted to a full one.
   virtual void when_waiting(std::function<void()> /*call*/) {}
