@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <utility>
+
 #include "model/observe/restart_events.h"
 #include "model/observe/trace_events.h"
 #include "model/observe/worker_store_events.h"
@@ -200,7 +203,36 @@ void Timeline::on_event(const sim::Event& event) {
   if (node < node_names_.size() && !filter_.nodes[node]) return;
   const std::string text = phrase(event);
   if (text.empty()) return;
-  out_ << fmt::format("{:>9} s ", seconds(event.at.time_since_epoch()));
+  const std::string at = fmt::format("{:>9} s ", seconds(event.at.time_since_epoch()));
+  for (const std::string before : {"worker rank ", "pid "}) {
+    if (!text.starts_with(before)) continue;
+    std::uint64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto read = std::from_chars(text.data() + before.size(), end, number);
+    if (read.ec != std::errc()) continue;
+    const std::string after(read.ptr, end);
+    if (held_ && held_->at == at && held_->node == node && held_->before == before &&
+        held_->after == after && held_->last + 1 == number) {
+      held_->last = number;
+      return;
+    }
+    finish();
+    held_ = Held{at, node, before, number, number, after};
+    return;
+  }
+  finish();
+  write(at, node, text);
+}
+
+void Timeline::finish() {
+  if (!held_) return;
+  const Held held = *std::exchange(held_, std::nullopt);
+  const std::string last = held.last == held.first ? "" : fmt::format("..{}", held.last);
+  write(held.at, held.node, held.before + std::to_string(held.first) + last + held.after);
+}
+
+void Timeline::write(const std::string& at, std::size_t node, const std::string& text) {
+  out_ << at;
   if (node >= node_names_.size()) {
     out_ << text << '\n';
   } else if (columns_) {

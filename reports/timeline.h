@@ -1,6 +1,7 @@
 #pragma once
 // A run as a person would tell it: one line per thing that matters, in a column per node.
 
+#include <cstdint>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -31,8 +32,25 @@ class Timeline final : public kernel::TraceSink {
   Timeline(std::ostream& out, std::vector<std::string> node_names, std::size_t width,
            TimelineFilter filter = {});
   void on_event(const sim::Event& event) override;
+  /// Writes what is held back: a line waits for the one after it, with which it may be one.
+  void finish();
+  Timeline(Timeline&&) = default;  ///< before the first event
+  Timeline(const Timeline&) = delete;
+  Timeline& operator=(const Timeline&) = delete;
+  ~Timeline() override { finish(); }
 
  private:
+  /// Workers of a node that do the same one after the other, told in one line: "worker rank 0..3 …".
+  struct Held {
+    std::string at;  ///< as it is written
+    std::size_t node = 0;
+    std::string before;  ///< what stands before the number
+    std::uint64_t first = 0, last = 0;
+    std::string after;
+  };
+  void write(const std::string& at, std::size_t node, const std::string& text);
+
+  std::optional<Held> held_;
   std::ostream& out_;
   std::vector<std::string> node_names_;
   TimelineFilter filter_;

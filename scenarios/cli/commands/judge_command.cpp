@@ -50,6 +50,7 @@ int judge(const JudgeOptions& options) {
   report::Result result{options.paths.front(), false,
                         scenario::judge_recording(*events, invariants, sinks, options.end),
                         "recorded"};
+  if (timeline) timeline->finish();
   result.run.name = report::name_of_recording(options.paths);
   const report::Grounds grounds{events->assumptions(),
                                 scenario::not_judged(events->evidence(), invariants)};
