@@ -58,6 +58,34 @@ TEST(Timeline, of_a_span_begins_and_ends_with_it) {
   EXPECT_THAT(text, Not(HasSubstr("3.000 s")));
 }
 
+/// Workers of these ranks start on node 0, a second apart where `at_once` is false.
+std::string starts_of(const std::vector<int>& ranks, bool at_once) {
+  std::ostringstream out;
+  {
+    Timeline timeline(out, {"a"}, 80);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const std::array<sim::FieldValue, 8> fields{"job", 0, 100 + ranks[i], 0, ranks[i], 8, 0, ""};
+      sim::Event event;
+      event.at = sim::WorldTime(std::chrono::seconds(at_once ? 0 : i));
+      event.node = sim::NodeId{0};
+      event.type = &model::events::worker_started;
+      event.fields = fields;
+      timeline.on_event(event);
+    }
+  }
+  return out.str();
+}
+
+TEST(Timeline, tells_in_one_line_of_workers_that_do_the_same_at_once) {
+  EXPECT_THAT(starts_of({0, 1, 2, 3}, true), HasSubstr("0.000 s worker rank 0..3 of 8 starts\n"));
+  const std::string gap = starts_of({0, 1, 3}, true);
+  EXPECT_THAT(gap, HasSubstr("worker rank 0..1 of 8 starts\n"));
+  EXPECT_THAT(gap, HasSubstr("worker rank 3 of 8 starts\n"));
+  const std::string apart = starts_of({0, 1}, false);
+  EXPECT_THAT(apart, HasSubstr("0.000 s worker rank 0 of 8 starts\n"));
+  EXPECT_THAT(apart, HasSubstr("1.000 s worker rank 1 of 8 starts\n"));
+}
+
 /// The phrase for a request of rank 1 of round 0 while this round is the newest.
 std::string asked(std::int64_t newest_round, const char* operation, const char* value) {
   const std::array<sim::FieldValue, 7> fields{"job", 1, 0, newest_round, operation, "k", value};
