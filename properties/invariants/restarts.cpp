@@ -72,18 +72,14 @@ class Restarts {
   [[nodiscard]] std::int64_t count() const { return count_; }
 
  private:
-  /// The longest pause between two attempts to reach a store.
-  static constexpr sim::Duration kAgain = std::chrono::seconds(5);
-  /// Until the others have looked at the store again.
-  static constexpr sim::Duration kLook = std::chrono::seconds(2);
+  static constexpr sim::Duration kAgain = std::chrono::seconds(5);  ///< longest between attempts
+  static constexpr sim::Duration kLook = std::chrono::seconds(2);   ///< until others have looked
 
   void note(std::string cause) {
     if (cause_.empty()) cause_ = std::move(cause);
   }
 
-  /// No other agent can know of what the spender has spent: before they looked again it was cut off,
-  /// or the store gone with what it had said, and has been ever since, or
-  /// until it was gone, which may be before it has found the store again.
+  /// No other agent knows of it: the spender was cut off, or the store lost all, before they looked.
   [[nodiscard]] bool is_unheard(sim::WorldTime at, const JobView& view) const {
     if (cause_.empty() || spender_ == kNoAgent) return false;
     const auto gone = view.agent(spender_).ended;

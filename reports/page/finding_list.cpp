@@ -161,14 +161,11 @@ void add_more(pugi::xml_node item, const Finding& finding, const std::vector<Kno
   add_known_issues_in_words(more, finding, issues);
 }
 
-/// Lets the reader choose whose causes the lanes show (page.js).
-void add_choice(pugi::xml_node line, std::size_t number, bool chosen) {
+/// Where page.js lets the reader choose whose causes the lanes show.
+void add_choice(pugi::xml_node line, std::size_t number) {
   say(line, " ");
-  pugi::xml_node label = add_class(line, "label", "choose");
-  pugi::xml_node field = add(
-      label, "input", {{"type", "radio"}, {"name", "chain"}, {"value", std::to_string(number)}});
-  if (chosen) field.append_attribute("checked") = "checked";
-  say(label, " its causes on the lanes");
+  add_class(line, "span", "choose").append_attribute("data-choice") =
+      std::to_string(number).c_str();
 }
 
 }  // namespace
@@ -178,7 +175,6 @@ void add_finding_list(pugi::xml_node parent, const std::vector<Finding>& finding
   if (findings.empty()) return;
   add(parent, "h2", {}, "Findings");
   pugi::xml_node list = add_class(parent, "ol", "findings");
-  bool chosen = true;
   for (std::size_t i = 0; i < findings.size(); ++i) {
     const Finding& finding = findings[i];
     const Explanation* const explanation = explanation_of(finding, explanations);
@@ -197,8 +193,7 @@ void add_finding_list(pugi::xml_node parent, const std::vector<Finding>& finding
     const bool is_averted = explanation != nullptr && !explanation->counterfactuals.empty();
     add_known_issues(line, issues, !is_averted);
     if (explanation != nullptr && !explanation->story.lines.empty() && explanations.size() > 1) {
-      add_choice(line, i + 1, chosen);
-      chosen = false;
+      add_choice(line, i + 1);
     }
     if (const std::string standing = standing_of(finding); !standing.empty()) {
       add_class(item, "p", "note", standing);

@@ -1,4 +1,4 @@
-// Only what a page can do without: filters of tables, and commands copied by a click.
+// Only what a page can do without: filters of tables, a choice of lanes, and commands copied by a click.
 for (const place of document.querySelectorAll("[data-filters]")) {
   const rows = document.querySelectorAll(`#${place.dataset.filters} tr`);
   const field = document.createElement("input");
@@ -11,14 +11,18 @@ for (const place of document.querySelectorAll("[data-filters]")) {
   label.append("Only lines with ", field);
   place.append(label);
 }
-for (const choice of document.querySelectorAll("input[name=chain]")) {
-  const show = () => {
-    if (!choice.checked) return;
+for (const [index, place] of document.querySelectorAll("[data-choice]").entries()) {
+  const choice = document.createElement("input");
+  choice.type = "radio";
+  choice.name = "chain";
+  choice.checked = index === 0;
+  choice.addEventListener("change", () => {
     for (const part of document.querySelectorAll("[data-chain]"))
-      part.toggleAttribute("hidden", part.dataset.chain !== choice.value);
-  };
-  choice.addEventListener("change", show);
-  show();  // a browser may have kept the choice of an earlier look
+      part.toggleAttribute("hidden", part.dataset.chain !== place.dataset.choice);
+  });
+  const label = document.createElement("label");
+  label.append(choice, " its causes on the lanes");
+  place.append(label);
 }
 for (const command of document.querySelectorAll(".commands code")) {
   const button = document.createElement("button");
