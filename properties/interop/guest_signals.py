@@ -39,6 +39,9 @@ while [ $i -lt $2 ]; do sleep 0.1; i=$((i+1)); done
 """ % ' '.join(NOTED)
 LIFE, PEERS_LIFE = 4, 12      # seconds
 AT_ONCE = 14                  # jobs
+# Python's end takes threads away that are inside PyTorch's C++, and the C++ runtime may abort the process for it. That
+# says nothing about the signal: such an agent is started again, so many times at most.
+CRASHES, ATTEMPTS = (-signal.SIGABRT, -signal.SIGSEGV), 4
 
 
 def free_port():
@@ -131,14 +134,19 @@ class Job:
 script = os.path.join(directory, 'worker.sh')
 with open(script, 'w') as file:
     file.write(WORKER)
-ends = []
-for first in range(0, len(instants), AT_ONCE):
-    jobs = [Job(first + i, instant) for i, instant in enumerate(instants[first:first + AT_ONCE])]
-    while any(job.end is None for job in jobs):
-        for job in jobs:
-            if job.end is None:
-                job.look()
-        time.sleep(0.02)
-    ends += [job.over() for job in jobs]
+ends, left = [None] * len(instants), list(range(len(instants)))
+for attempt in range(ATTEMPTS):
+    for first in range(0, len(left), AT_ONCE):
+        jobs = {i: Job(attempt * len(instants) + i, instants[i]) for i in left[first:first + AT_ONCE]}
+        while any(job.end is None for job in jobs.values()):
+            for job in jobs.values():
+                if job.end is None:
+                    job.look()
+            time.sleep(0.02)
+        for i, job in jobs.items():
+            ends[i] = job.over()
+    left = [i for i in left if ends[i]['end'] in CRASHES]
+    for i in left:
+        print('crashed: instant %d, %s, by signal %d' % (i, instants[i]['point'], -ends[i]['end']), flush=True)
 with open(os.path.join(directory, 'ends.json'), 'w') as file:
     json.dump(ends, file)
