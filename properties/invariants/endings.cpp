@@ -106,9 +106,9 @@ sim::Duration exit_bound(const Timeouts& with) {
 
 /// Bound: exit barrier + twice read + close + shutdown grace + slack. Where an agent of the job closes
 /// the rendezvous in a manner that waits, the limit of that and its questions besides: others hear of
-/// it as late. It is owed by every agent once the job is decided, by an agent that has come to the
-/// exit barrier in any case,
-/// and lapses when the job goes on. The agent that decided the job must be able to tell the others,
+/// it as late. It is owed by every agent once the job is decided, but by no member of a later round
+/// than the one that decided; by an agent that has come to the exit barrier in any case. It lapses
+/// when the job goes on. The agent that decided the job must be able to tell the others,
 /// and the store must not forget it before they hear of it. A store that is silent or has gone is
 /// no reason to stay. An agent that serves the rendezvous store owes it when the others are gone
 /// (safety.store_lifetime), and where the machine of one of them crashed, when it can have seen that.
@@ -150,7 +150,10 @@ class Exit final : public Judge {
       if (decisions_.may_go_on(id, view())) forget(id);
     }
     if (decisions_.is_new(event, id, view())) {
-      for (const AgentId other : job.agents) owe(other, event, id);
+      for (const AgentId other : job.agents) {
+        const bool has_gone_on = agent(other).member && agent(other).round > agent(id).round;
+        if (!has_gone_on) owe(other, event, id);
+      }
     } else if (event.type == &ev::exit_barrier_entered) {
       owe(id, event, id);
     }
@@ -212,8 +215,8 @@ class Exit final : public Judge {
 };
 
 /// Bound: a reply + slack, from the moment when the last agent of the round has come, for each that
-/// waits. Whether an agent that dies on coming was counted is unknown, and what a store has
-/// forgotten opens nothing.
+/// waits. Whether an agent that dies on coming, or is told to go then, was counted is unknown, and
+/// what a store has forgotten opens nothing.
 class BarrierOpens final : public Judge {
  public:
   BarrierOpens()
@@ -236,13 +239,16 @@ class BarrierOpens final : public Judge {
   }
 
   void judge_agent(const sim::Event& event, AgentId id) override {
-    if (event.type == &ev::exit_barrier_entered) return owe(id, event);
+    if (event.type == &ev::exit_barrier_entered) {
+      came_[id] = event.at;
+      return owe(id, event);
+    }
     if (event.type != &ev::exit_barrier_left && event.type != &wev::process_ended) return;
     owed_.met(id, event);
-    const Agent& agent = view().agent(id);
-    if (event.type != &wev::process_ended || agent.stage != Stage::barrier) return;
-    if (event.at - agent.stage_since > kReply) return;
-    const std::pair round{agent.job, agent.round};
+    const auto stay = came_.extract(id);
+    const bool goes = event.type == &wev::process_ended || text(event, "result") == "interrupted";
+    if (!goes || stay.empty() || event.at - stay.mapped() > kReply) return;
+    const std::pair round{agent(id).job, agent(id).round};
     uncounted_.insert(round);
     for (const AgentId other : view().round(round.first, round.second)->members) owed_.lapse(other);
   }
@@ -265,7 +271,8 @@ class BarrierOpens final : public Judge {
     }
   }
 
-  std::set<std::pair<JobId, std::int64_t>> uncounted_;  ///< rounds: an agent died on coming
+  std::map<AgentId, sim::WorldTime> came_;              ///< when those in a barrier came to it
+  std::set<std::pair<JobId, std::int64_t>> uncounted_;  ///< rounds: an agent went on coming
   Obligations<AgentId> owed_{
       *this, "reply + slack", [this](AgentId id, const Due& due) {
         return say("{} was the last to come to the exit barrier, at {}; {} should have left it",

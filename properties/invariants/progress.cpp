@@ -66,7 +66,9 @@ class LossDetection final : public Judge {
 class FormingSeats {
  public:
   /// True when an agent that was in a round enters a later one, and a fault undid the first: that
-  /// was never complete, and one of those in it could not do its part, for which it has `needs`.
+  /// was never complete, and one of those in it could not do its part, for which it has `needs`. All
+  /// in a version of legacy etcd must confirm it, and one that has entered it need not have heard so
+  /// to say so: any that is joining may be in it.
   bool are_undone(const sim::Event& event, AgentId id, const JobView& view, Needs needs) {
     if (event.type != &ev::rendezvous_added) {
       seats_.erase(id);
@@ -75,16 +77,21 @@ class FormingSeats {
     if (text(event, "list") != "participants") return false;
     const Seat now{number(event, "round"), event.at};
     const auto held = seats_.find(id);
-    const std::int64_t before = held == seats_.end() ? now.round : held->second.round;
+    const auto [before, began] = held == seats_.end() ? now : held->second;
     seats_[id] = now;
     if (before >= now.round) return false;
     const JobId job = view.agent(id).job;
-    bool by_a_fault = false;
+    const auto was_hindered = [&](AgentId member, sim::WorldTime since) {
+      return view.ledger().find(view.claimant(member), needs, since, event.at) != nullptr;
+    };
+    bool by_a_fault = view.job(job).backend == "etcd" &&
+                      view.any_agent(job, [&](AgentId other, const Agent& agent) {
+                        return agent.stage == Stage::joining && was_hindered(other, began);
+                      });
     std::erase_if(seats_, [&](const auto& entry) {
       const auto& [member, seat] = entry;
       if (view.agent(member).job != job || seat.round != before) return false;
-      by_a_fault = by_a_fault || view.ledger().find(view.claimant(member), needs, seat.since,
-                                                    event.at) != nullptr;
+      by_a_fault = by_a_fault || was_hindered(member, seat.since);
       return true;
     });
     return by_a_fault;

@@ -54,10 +54,17 @@ class StoreLifetime final : public Judge {
   }
 
   /// An agent does not stay for one that it cannot know: a store that came up empty has not heard
-  /// of those that have not come to it.
+  /// of those that have not come to it, nor of the members of a round that was formed in an older
+  /// one and is served there still.
   [[nodiscard]] bool has_come(AgentId id, const Service& server) const {
+    if (server.is_first) return true;
     const auto heard = heard_.find(id);
-    return server.is_first || (heard != heard_.end() && heard->second >= server.since);
+    if (heard == heard_.end() || heard->second < server.since) return false;
+    const Round* const round = view().round(agent(id).job, agent(id).round);
+    const bool is_older = round != nullptr && round->completed && *round->completed < server.since;
+    return !is_older || std::ranges::none_of(view().services(), [&](const Service& older) {
+      return older.current && older.job == server.job && older.since < server.since;
+    });
   }
 
   /// What keeps the server from hearing of the agent that needs it, or takes the store itself.

@@ -63,6 +63,16 @@ TEST(BarrierOpens, an_agent_that_is_killed_on_coming_may_not_have_been_counted) 
               HasSubstr("the agent on node a (pid 100) should have left it by"));
 }
 
+TEST(BarrierOpens, an_agent_that_is_told_to_go_on_coming_may_not_have_been_counted) {
+  const auto verdict_when_b_is_told_at = [](sim::Duration told) {
+    Script script = two_in_the_barrier();
+    script.at(told).leaves_barrier("b", "interrupted").at(70s).leaves_barrier("a", "timed_out");
+    return verdict(script, kBarrierOpens);
+  };
+  EXPECT_NE(verdict_when_b_is_told_at(20s + 90ms), "broken");
+  EXPECT_EQ(verdict_when_b_is_told_at(31s), "broken");
+}
+
 // ---- hindrances: of any agent of the round, for all of them have to be counted
 
 /// With a fault from 15 s to 60 s, or for good; both leave at `leaves`.

@@ -65,6 +65,15 @@ TEST(Exit, nothing_is_owed_by_an_agent_that_works_while_nothing_is_decided) {
   EXPECT_EQ(verdict(script, kExit), "nothing owed") << "b works, and a serves the store";
 }
 
+TEST(Exit, what_becomes_of_a_round_that_others_have_gone_on_from_decides_nothing) {
+  Script script = at_work_beside_a_store({"a"});
+  script.at(10s).fault(0, "process_pause", 0s, "a pid 100").agent_starts("b").form(1, {"b"});
+  script.at(30s).fault_over(0, "process_pause");
+  comes_to_the_barrier(script, "a");
+  script.leaves_barrier("a", "passed").finishes("a", "succeeded", 0).at(900s);
+  EXPECT_NE(verdict(script, kExit), "broken") << "b works on";
+}
+
 TEST(Exit, an_agent_that_goes_back_to_work_from_the_exit_barrier_need_not_end) {
   Script script = two_nodes_at_work();
   script.at(10s);

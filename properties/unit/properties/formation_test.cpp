@@ -16,8 +16,7 @@ constexpr const char* kFormation = "liveness.formation";
 // ---- the bound: 15 s + 30 s + twice 5 s
 
 /// Two are enough, from 10 s on; the store is on a machine of its own.
-Script two_that_never_form() {
-  AgentSettings settings;
+Script two_that_never_form(AgentSettings settings = {}) {
   settings.min_nodes = 2;
   Script script(settings);
   script.store_starts().agent_starts("a").agent_starts("b");
@@ -122,6 +121,26 @@ TEST(Formation, an_attempt_that_a_fault_makes_fall_apart_begins_again) {
   EXPECT_EQ(verdict_on_a_second_attempt(true, 95s), "kept");
   EXPECT_EQ(verdict_on_a_second_attempt(true, 96s), "broken");
   EXPECT_EQ(verdict_on_a_second_attempt(false, 66s), "broken");
+}
+
+/// As before, but c does not hear that it has entered the first round, in a version of `backend`.
+std::string verdict_with_one_that_did_not_hear(const std::string& backend, bool hindered) {
+  AgentSettings settings;
+  settings.backend = backend;
+  Script script = two_that_never_form(settings);
+  script.agent_starts("c").joining("c");
+  if (hindered) script.fault(1, "net_loss", 0s, "c -> s").fault_took_effect(1, "net_loss");
+  for (const char* const node : {"a", "b"}) script.added(node, "participants", 1);
+  script.at(40s).added("a", "participants", 2).added("b", "participants", 2);
+  script.at(95s).completed("a", 2, 2);
+  return verdict(script, kFormation);
+}
+
+TEST(Formation, one_that_could_not_hear_that_it_is_in_a_version_of_legacy_etcd_may_spoil_it) {
+  EXPECT_EQ(verdict_with_one_that_did_not_hear("etcd", true), "kept");
+  EXPECT_EQ(verdict_with_one_that_did_not_hear("etcd", false), "broken");
+  EXPECT_EQ(verdict_with_one_that_did_not_hear("c10d", true), "broken")
+      << "there a round is complete without a word from those in it";
 }
 
 TEST(Formation, spares_of_a_running_job_wait_for_no_round) {

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "event_builder.h"
 
 namespace hooke::properties::test {
@@ -87,6 +89,18 @@ TEST(StoreLifetime, no_agent_stays_for_one_that_has_not_come_to_the_store_that_r
     } else {
       EXPECT_THAT(found, ElementsAre(killed));
     }
+  }
+}
+
+TEST(StoreLifetime, the_members_of_a_round_stay_with_the_store_in_which_it_was_formed) {
+  for (const bool older_serves : {true, false}) {
+    Script script = two_nodes_at_work();
+    script.at(60s).agent_starts("c").serves_store("c", 29400).at(61s);
+    if (!older_serves) script.emit("a", 100, ev::store_stopped, {29400});
+    script.emit("b", 100, ev::rendezvous_exchanged, {"job", "read", 0, 5, 0, 0});
+    script.at(121s).finishes("c", "error", 1);
+    const auto found = limits(script.finish(false), "safety.store_lifetime");
+    EXPECT_EQ(std::ranges::count(found, ""), older_serves ? 0 : 1);
   }
 }
 
