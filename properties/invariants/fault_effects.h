@@ -93,6 +93,9 @@ inline constexpr std::string_view kStoreGone = "store_gone";
 inline constexpr std::string_view kStoreTaken = "store_taken";
 /// The process that serves it does not run.
 inline constexpr std::string_view kStoreStopped = "store_stopped";
+/// By a name that leads astray an agent has come to serve a store of its own beside that of its job,
+/// and meets no other agent while both serve, though names may be right again.
+inline constexpr std::string_view kStoreOfItsOwn = "store_of_its_own";
 /// The clock of a legacy etcd stands still: no key of a dead member ends. The ledger adds it to the
 /// fault that stops the clock.
 inline constexpr std::string_view kLeasesStopped = "leases_stopped";
@@ -145,6 +148,7 @@ inline constexpr std::array kFaultEffects{
     FaultEffect{kStoreGone, kStore | kContents, Reach::everyone, Span::until_over},
     FaultEffect{kStoreStopped, kStore, Reach::everyone, Span::until_over},
     FaultEffect{kStoreTaken, kStore, Reach::everyone, Span::instant},
+    FaultEffect{kStoreOfItsOwn, kNames, Reach::process, Span::until_over},
     FaultEffect{kLeasesStopped, kExpiry, Reach::everyone, Span::until_over},
     FaultEffect{kHoldUp, kRun, Reach::process, Span::until_over},
     FaultEffect{kRankShared, kOwnRank, Reach::everyone, Span::until_over},

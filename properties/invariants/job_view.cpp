@@ -146,29 +146,6 @@ void JobView::on_fault_felt(const sim::Event& event) {
   if (id != kNoAgent) ++agents_[id.value].errors;
 }
 
-/// What a new store knows, for an agent's own job or for all: the round of those that live, and
-/// in its barrier those that wait there and come again.
-void JobView::begin_anew(AgentId server) {
-  for (Job& job : jobs_) {
-    if (server != kNoAgent && &job != &jobs_[agents_[server.value].job.value]) continue;
-    job.highest_completed = kNoRound;
-    for (const AgentId id : job.agents) {
-      const Agent& agent = agents_[id.value];
-      if (agent.alive()) job.highest_completed = std::max(job.highest_completed, agent.round);
-    }
-    for (auto& [number, round] : job.rounds) {
-      round.in_barrier.clear();
-      round.earlier.clear();
-      for (const AgentId id : round.members) {
-        const Agent& member = agents_[id.value];
-        if (!member.alive() || member.round != number) continue;
-        round.earlier.insert(id);
-        if (member.stage == Stage::barrier) round.in_barrier.insert(member.rank);
-      }
-    }
-  }
-}
-
 void JobView::on_process_started(const sim::Event& event) {
   std::vector<Process>& processes = machine(event.node).processes;
   Process process;
@@ -187,40 +164,6 @@ void JobView::on_process_started(const sim::Event& event) {
     return old.pid == event.pid || (old.ended && !matters);
   });
   processes.push_back(process);
-}
-
-void JobView::on_store_serving(const sim::Event& event) {
-  const auto [store, is_new] = stores_.try_emplace({event.node, event.pid});
-  if (!is_new) services_[store->second].current = false;
-  store->second = services_.size();
-  Service service{{event.node, event.pid}, agent_of(event)};
-  if (service.agent != kNoAgent) {
-    service.job = agents_[service.agent.value].job;
-    service.is_first = std::ranges::none_of(
-        services_, [&](const Service& other) { return other.job == service.job; });
-  }
-  service.port = event.field("port").number();
-  service.since = event.at;
-  service.began = event.id;
-  services_.push_back(service);
-  ledger_.served_by(event.node, event.pid);
-  ledger_.store_back(event.at);
-  begin_anew(service.agent);
-}
-
-/// Its process ends or stops serving.
-void JobView::on_store_gone(const sim::Event& event, bool killed) {
-  const auto store = stores_.find({event.node, event.pid});
-  if (store == stores_.end()) return;
-  Service& service = services_[store->second];
-  service.to = event.at;
-  service.ended = event.id;
-  service.current = false;
-  stores_.erase(store);
-  const AgentId server = agent_of(event);
-  const bool told = server != kNoAgent && agents_[server.value].signalled;
-  if (killed || told) ledger_.store_taken(event.at);
-  if (store_is_gone()) ledger_.store_gone(event.at);
 }
 
 void JobView::on_process_ended(const sim::Event& event) {

@@ -239,6 +239,7 @@ class JobView {
   void begin_anew(AgentId server);
   void on_store_serving(const sim::Event& event);
   void on_store_gone(const sim::Event& event, bool killed);
+  [[nodiscard]] const Service* store_beside(const Service& service) const;
   void on_process_started(const sim::Event& event);
   void on_process_ended(const sim::Event& event);
   void on_process_signalled(const sim::Event& event);

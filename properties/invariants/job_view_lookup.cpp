@@ -57,19 +57,6 @@ AgentId JobView::agent_at(sim::NodeId node, sim::Pid pid) const {
   return found == nullptr ? kNoAgent : found->agent;
 }
 
-const Service* JobView::latest_service(JobId job) const {
-  const auto found = std::find_if(services_.rbegin(), services_.rend(),
-                                  [&](const Service& service) { return service.job == job; });
-  return found == services_.rend() ? nullptr : &*found;
-}
-
-const Service* JobView::service_ended_at(const sim::Event& event) const {
-  const auto found =
-      std::find_if(services_.rbegin(), services_.rend(),
-                   [&](const Service& service) { return service.ended == event.id; });
-  return found == services_.rend() ? nullptr : &*found;
-}
-
 bool JobView::others_live(AgentId but) const {
   for (AgentId id{0}; id.value < agents_.size(); ++id.value) {
     if (id != but && agent(id).alive()) return true;

@@ -108,6 +108,20 @@ void Ledger::rank_shared(sim::WorldTime at) {
   add(kRankShared, "").from = at;
 }
 
+void Ledger::store_of_its_own(sim::NodeId node, sim::Pid pid, sim::WorldTime at) {
+  Hindrance& hindrance = add(kStoreOfItsOwn, "");
+  hindrance.side = {node};
+  hindrance.pid = pid;
+  hindrance.from = at;
+}
+
+void Ledger::one_store_again(sim::NodeId node, sim::Pid pid, sim::WorldTime at) {
+  for (Hindrance& hindrance : hindrances_) {
+    const bool is_it = hindrance.effect->kind == kStoreOfItsOwn && hindrance.pid == pid;
+    if (is_it && hindrance.side.front() == node && !hindrance.to) hindrance.to = at;
+  }
+}
+
 void Ledger::store_taken(sim::WorldTime at) {
   Hindrance& hindrance = add(kStoreTaken, "");
   hindrance.from = hindrance.to = at;

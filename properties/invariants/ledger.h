@@ -76,6 +76,9 @@ class Ledger {
   /// The fault that has just begun stops the clock of the store besides.
   void leases_stopped(std::int64_t fault);
   void rank_shared(sim::WorldTime at);
+  /// A process serves a store of its own beside that of its job from now on; not any more.
+  void store_of_its_own(sim::NodeId node, sim::Pid pid, sim::WorldTime at);
+  void one_store_again(sim::NodeId node, sim::Pid pid, sim::WorldTime at);
   /// The process that serves the store is killed, or told to end, from outside.
   void store_taken(sim::WorldTime at);
 

@@ -63,6 +63,14 @@ void HardenedEndings::look_again(RendezvousHandler& handler, Ending& ending) con
     ending.parting = Ending::Parting::leaves;
 }
 
+void HardenedEndings::part(RendezvousHandler& handler, const Ending& ending,
+                           const ShutdownManner& manner) const {
+  std::optional<sim::Signal> latest;
+  while (const auto signal = ports_.processes.take_signal()) latest = signal;
+  Endings::part(handler, ending, manner);
+  if (latest) throw SignalException(ports_.processes.self(), *latest);
+}
+
 const ProcessFailure& HardenedEndings::root_of(const ProcessFailures& failures) const {
   return first_own_failure(failures);
 }

@@ -29,6 +29,10 @@ class HardenedEndings : public Endings {
   void of_error(Ending& ending, Agent& agent, const std::exception& error,
                 bool runs_again) const override;
   void look_again(RendezvousHandler& handler, Ending& ending) const override;
+  /// A signal that came while the workers were stopped is raised afterwards: the others would take a
+  /// node that did not leave for a lost one.
+  void part(RendezvousHandler& handler, const Ending& ending,
+            const ShutdownManner& manner) const override;
 
  protected:
   [[nodiscard]] const ProcessFailure& root_of(const ProcessFailures& failures) const override;

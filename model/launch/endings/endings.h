@@ -67,7 +67,8 @@ class Endings {
   virtual void look_again(RendezvousHandler&, Ending&) const {}
   /// Parts with the rendezvous; where that closes it, in this `manner`. SignalException, and what
   /// manner and handler raise.
-  void part(RendezvousHandler& handler, const Ending& ending, const ShutdownManner& manner) const;
+  virtual void part(RendezvousHandler& handler, const Ending& ending,
+                    const ShutdownManner& manner) const;
 
  protected:
   /// A SIGINT that is not among the agent's own signals, as before the first worker start, is

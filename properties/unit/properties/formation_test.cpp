@@ -198,6 +198,28 @@ TEST(Formation, what_hinders_an_agent_that_is_not_needed_excuses_no_other) {
   }
 }
 
+/// b serves a store of its own from 11 s on, by a name that is wrong until 20 s.
+std::string verdict_beside_a_store_of_its_own(bool led_astray, bool until_it_goes) {
+  AgentSettings settings;
+  settings.min_nodes = 2;
+  Script script(settings);
+  script.agent_starts("a").serves_store("a", 29400).joining("a");
+  if (led_astray) script.at(10s).fault(0, "dns_alias", 0s, "a");
+  script.at(11s).agent_starts("b");
+  if (led_astray) script.fault_took_effect(0, "dns_alias");
+  script.serves_store("b", 29400).joining("b");
+  if (led_astray) script.at(20s).fault_over(0, "dns_alias");
+  if (!until_it_goes) return verdict(script.at(600s), kFormation);
+  script.at(600s).finishes("b", "error", 1).agent_starts("b").joining("b").at(700s);
+  return verdict(script, kFormation);
+}
+
+TEST(Formation, an_agent_that_was_led_to_serve_a_store_of_its_own_meets_no_other) {
+  EXPECT_EQ(verdict_beside_a_store_of_its_own(true, false), "excused by a name (store_of_its_own)");
+  EXPECT_EQ(verdict_beside_a_store_of_its_own(true, true), "broken") << "it can when that is gone";
+  EXPECT_EQ(verdict_beside_a_store_of_its_own(false, false), "broken") << "no name was wrong";
+}
+
 TEST(Formation, one_that_goes_because_the_others_are_cut_off_could_form_no_round) {
   for (const char* const hindered : {"a", "c"}) {
     Script script = two_that_never_form();

@@ -151,6 +151,19 @@ TEST(AgentSignals, a_hardened_agent_stops_its_workers_first_however_many_signals
   EXPECT_EQ(job[0].rendezvous.shutdowns, 0);
 }
 
+TEST(AgentSignals, a_hardened_agent_that_is_told_to_go_twice_at_once_still_leaves) {
+  TestJob job;
+  job[0].config.variant = Variant::hardened;
+  job.worker = ignores_sigterm;
+  job.signal_at(5s, Signal::term);
+  job.signal_at(5s + 1us, Signal::quit);
+  job.start_and_run();
+  EXPECT_EQ(job.texts("agent.signalled", "signal"), (Texts{"15", "3"}));
+  EXPECT_EQ(job.status(), 128 + static_cast<int>(Signal::quit)) << "the latest is told";
+  EXPECT_EQ(job[0].rendezvous.leaves, 1);
+  EXPECT_EQ(job.living(), 0U);
+}
+
 TEST(AgentSignals, a_hardened_agent_says_by_which_signal_it_ended) {  // L-4
   for (const Signal signal : {Signal::term, Signal::int_, Signal::hup, Signal::quit}) {
     TestJob job;

@@ -77,6 +77,7 @@ class FakeHandler final : public RendezvousHandler {
   }
   Successor successor() override { return fake_.successor(); }
   bool leave() override {
+    check_signals(ports_);  // as each question to a store
     ++fake_.leaves;
     return true;
   }

@@ -1,0 +1,94 @@
+// The stores that serve, and what becomes of jobs when one comes or goes.
+#include <algorithm>
+
+#include "properties/invariants/job_view.h"
+
+namespace hooke::properties {
+
+void JobView::on_store_serving(const sim::Event& event) {
+  const auto [store, is_new] = stores_.try_emplace({event.node, event.pid});
+  if (!is_new) services_[store->second].current = false;
+  store->second = services_.size();
+  Service service{{event.node, event.pid}, agent_of(event)};
+  if (service.agent != kNoAgent) {
+    service.job = agents_[service.agent.value].job;
+    service.is_first = std::ranges::none_of(
+        services_, [&](const Service& other) { return other.job == service.job; });
+  }
+  service.port = event.field("port").number();
+  service.since = event.at;
+  service.began = event.id;
+  const bool is_astray =
+      service.agent != kNoAgent && store_beside(service) != nullptr &&
+      ledger_.find(claimant(service.agent), kNames, event.at, event.at) != nullptr;
+  if (is_astray) ledger_.store_of_its_own(event.node, event.pid, event.at);
+  services_.push_back(service);
+  ledger_.served_by(event.node, event.pid);
+  ledger_.store_back(event.at);
+  begin_anew(service.agent);
+}
+
+/// Another one of its job that serves; null: none.
+const Service* JobView::store_beside(const Service& service) const {
+  const auto found = std::ranges::find_if(services_, [&](const Service& other) {
+    return other.current && other.job == service.job && other.process != service.process;
+  });
+  return found == services_.end() ? nullptr : &*found;
+}
+
+/// Its process ends or stops serving.
+void JobView::on_store_gone(const sim::Event& event, bool killed) {
+  const auto store = stores_.find({event.node, event.pid});
+  if (store == stores_.end()) return;
+  Service& service = services_[store->second];
+  service.to = event.at;
+  service.ended = event.id;
+  service.current = false;
+  stores_.erase(store);
+  ledger_.one_store_again(event.node, event.pid, event.at);
+  const Service* const left = store_beside(service);
+  if (left != nullptr && store_beside(*left) == nullptr)
+    ledger_.one_store_again(left->process.node, left->process.pid, event.at);
+  const AgentId server = agent_of(event);
+  const bool told = server != kNoAgent && agents_[server.value].signalled;
+  if (killed || told) ledger_.store_taken(event.at);
+  if (store_is_gone()) ledger_.store_gone(event.at);
+}
+
+/// What a new store knows, for an agent's own job or for all: the round of those that live, and
+/// in its barrier those that wait there and come again.
+void JobView::begin_anew(AgentId server) {
+  for (Job& job : jobs_) {
+    if (server != kNoAgent && &job != &jobs_[agents_[server.value].job.value]) continue;
+    job.highest_completed = kNoRound;
+    for (const AgentId id : job.agents) {
+      const Agent& agent = agents_[id.value];
+      if (agent.alive()) job.highest_completed = std::max(job.highest_completed, agent.round);
+    }
+    for (auto& [number, round] : job.rounds) {
+      round.in_barrier.clear();
+      round.earlier.clear();
+      for (const AgentId id : round.members) {
+        const Agent& member = agents_[id.value];
+        if (!member.alive() || member.round != number) continue;
+        round.earlier.insert(id);
+        if (member.stage == Stage::barrier) round.in_barrier.insert(member.rank);
+      }
+    }
+  }
+}
+
+const Service* JobView::latest_service(JobId job) const {
+  const auto found = std::find_if(services_.rbegin(), services_.rend(),
+                                  [&](const Service& service) { return service.job == job; });
+  return found == services_.rend() ? nullptr : &*found;
+}
+
+const Service* JobView::service_ended_at(const sim::Event& event) const {
+  const auto found =
+      std::find_if(services_.rbegin(), services_.rend(),
+                   [&](const Service& service) { return service.ended == event.id; });
+  return found == services_.rend() ? nullptr : &*found;
+}
+
+}  // namespace hooke::properties
