@@ -283,26 +283,31 @@ class BarrierOpens final : public Judge {
 /// Bound: the stop grace + slack, from group.restarting until the agent is back in the rendezvous,
 /// has said that its workers are stopped, or has left where it ends without either: while a fault
 /// keeps its worker from being killed, and when one has put an error into it, but then without
-/// workers. It may serve a store for others long after that. An agent that is told to go meanwhile
+/// workers. So it has once it has given up the last of those that cannot be killed. It may serve a
+/// store for others long after that. An agent that is told to go meanwhile
 /// stops them for that (liveness.signals_take_effect).
 class RestartStops final : public Judge {
  public:
   RestartStops()
-      : Judge("liveness.restart_stops",
-              "An agent that restarts has stopped its workers in bounded time.",
-              {&ev::group_restarting, &ev::rendezvous_joining, &ev::rendezvous_left,
-               &ev::group_state, &wev::process_signalled, &wev::process_ended},
-              kItself | kKillable) {}
+      : Judge(
+            "liveness.restart_stops",
+            "An agent that restarts has stopped its workers in bounded time.",
+            {&ev::group_restarting, &ev::rendezvous_joining, &ev::rendezvous_left, &ev::group_state,
+             &ev::worker_uninterruptible, &wev::process_signalled, &wev::process_ended},
+            kItself | kKillable) {}
 
  private:
   void judge_agent(const sim::Event& event, AgentId id) override {
     const Agent& agent = view().agent(id);
     if (event.type == &ev::group_restarting) {
+      given_up_.erase(id);
       if (agent.signalled) return;
       const sim::Duration grace = std::max(kStopGrace, agent.timeouts.shutdown);
       owed_.owe(id, {event.at, grace + kSlack, id, kNoAgent, event.id});
     } else if (event.type == &wev::process_signalled) {
       if (agent.signalled) owed_.lapse(id);
+    } else if (event.type == &ev::worker_uninterruptible) {
+      gives_up(event, id);
     } else if (event.type == &ev::rendezvous_left) {
       const bool has_workers =
           view().any_worker(id, [](const Process& worker) { return !worker.ended; });
@@ -313,6 +318,17 @@ class RestartStops final : public Judge {
     }
   }
 
+  void gives_up(const sim::Event& event, AgentId id) {
+    if (text(event, "consequence") != "abandoned") return;
+    std::set<sim::Pid>& given_up = given_up_[id];
+    given_up.insert(pid(event, "worker_pid"));
+    const bool others_live = view().any_worker(
+        id, [&](const Process& worker) { return !worker.ended && !given_up.contains(worker.pid); });
+    if (!others_live && hindrance(id, kKillable, event.at, event.at) != nullptr)
+      owed_.met(id, event);
+  }
+
+  std::map<AgentId, std::set<sim::Pid>> given_up_;
   Obligations<AgentId> owed_{
       *this, "grace + slack", [this](AgentId id, const Due& due) {
         return say(

@@ -21,6 +21,7 @@ TcpStoreOptions HardenedStaticHandler::store_options() const {
 }
 
 std::shared_ptr<Store> HardenedStaticHandler::round_store() {
+  met_ = true;
   return make_retrying_store(ports_, StaticHandler::round_store(), kOutage,
                              [this] { check_signals(ports_); });
 }
@@ -46,7 +47,7 @@ void HardenedStaticHandler::before_next_look() {
 }
 
 void HardenedStaticHandler::linger() {
-  if (server_ == nullptr) return;
+  if (server_ == nullptr || !met_) return;
   store_ = nullptr;  // this node's own connection
   serve_on(ports_, *server_, kOutage);
 }

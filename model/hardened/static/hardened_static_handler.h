@@ -13,6 +13,7 @@ namespace hooke::model {
 class HardenedStaticHandler final : public StaticHandler {
  public:
   using StaticHandler::StaticHandler;
+  /// Not when this node has never met the others: without rank 0 they would wait here for ranks.
   void linger() override;
 
  protected:
@@ -23,6 +24,7 @@ class HardenedStaticHandler final : public StaticHandler {
   void before_next_look() override;
 
  private:
+  bool met_ = false;                        ///< the others, at least once
   std::optional<sim::MonotonicTime> heard_;  ///< when the store last said how many have joined
 };
 

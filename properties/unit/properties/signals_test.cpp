@@ -56,6 +56,18 @@ TEST(RestartStops, an_agent_may_leave_only_without_a_worker_that_cannot_be_kille
   }
 }
 
+TEST(RestartStops, an_agent_that_has_given_up_all_that_cannot_be_killed_need_not_reach_the_store) {
+  const auto verdict_of = [](const char* consequence, bool killable) {
+    Script script = one_that_restarts();
+    if (!killable) script.fault(0, "process_unkillable", 0s, "a pid 101");
+    script.at(100s).emit("a", 100, ev::worker_uninterruptible, {101, 0, 0, 0, consequence});
+    return verdict(script.at(120s), kRestartStops);
+  };
+  EXPECT_EQ(verdict_of("abandoned", false), "kept");
+  EXPECT_EQ(verdict_of("waited_for", false), "broken");
+  EXPECT_EQ(verdict_of("abandoned", true), "broken");
+}
+
 TEST(RestartStops, a_shutdown_grace_that_is_longer_counts) {
   AgentSettings settings;
   settings.shutdown = 120s;
