@@ -44,6 +44,13 @@ inline Scenario job(std::int64_t nodes) {
   return scenario;
 }
 
+/// The same with 300 s of work.
+inline Scenario long_job(std::int64_t nodes) {
+  Scenario scenario = job(nodes);
+  scenario.workers.program = {work(300s), exit_with(0)};
+  return scenario;
+}
+
 inline TimelineEntry at(Duration when, std::string what, std::vector<std::string> nodes = {}) {
   TimelineEntry entry;
   entry.trigger.at = when;

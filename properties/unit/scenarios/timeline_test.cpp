@@ -10,12 +10,6 @@
 namespace hooke::scenario {
 namespace {
 
-Scenario long_job(std::int64_t nodes) {
-  Scenario scenario = job(nodes);
-  scenario.workers.program = {work(300s), exit_with(0)};
-  return scenario;
-}
-
 TEST(Timeline, an_entry_with_a_time_acts_exactly_then) {
   Scenario scenario = long_job(2);
   scenario.timeline = {at(12345ms, "agent.kill", {"b"})};

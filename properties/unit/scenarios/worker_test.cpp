@@ -45,14 +45,8 @@ TEST(WorkersStore, is_told_with_whole_keys_and_the_worker_and_its_round) {
   EXPECT_EQ(lines.count["worker.store_asked"], lines.count["worker.store_answered"]);
 }
 
-Scenario long_work(std::int64_t nodes) {
-  Scenario scenario = job(nodes);
-  scenario.workers.program = {work(300s), exit_with(0)};
-  return scenario;
-}
-
 TEST(WorkerFaults, worker_entries_reach_the_worker_of_that_local_rank) {
-  Scenario scenario = long_work(2);
+  Scenario scenario = long_job(2);
   scenario.workers.per_node = 2;
   scenario.protocol.agent.max_restarts = 0;
   TimelineEntry entry = at(20s, "worker.exit", {"b"});
@@ -67,7 +61,7 @@ TEST(WorkerFaults, worker_entries_reach_the_worker_of_that_local_rank) {
 }
 
 TEST(WorkerFaults, a_worker_can_be_made_to_stop_slowly_while_it_runs) {
-  Scenario scenario = long_work(1);
+  Scenario scenario = long_job(1);
   TimelineEntry slow = at(10s, "worker.slow_stop", {"a"});
   slow.span = 8s;
   scenario.timeline = {slow, at(20s, "agent.signal", {"a"})};
@@ -79,7 +73,7 @@ TEST(WorkerFaults, a_worker_can_be_made_to_stop_slowly_while_it_runs) {
 }
 
 TEST(WorkerFaults, a_worker_can_be_given_children) {
-  Scenario scenario = long_work(1);
+  Scenario scenario = long_job(1);
   TimelineEntry entry = at(10s, "worker.children", {"a"});
   entry.amount = 3;
   scenario.timeline = {entry, at(20s, "agent.signal", {"a"})};
@@ -91,7 +85,7 @@ TEST(WorkerFaults, a_worker_can_be_given_children) {
 
 TEST(WorkerFaults, a_worker_that_cannot_run_starts_no_children) {
   for (const char* const held : {"worker.unkillable", "worker.signal"}) {
-    Scenario scenario = long_work(1);
+    Scenario scenario = long_job(1);
     TimelineEntry hold = at(5s, held, {"a"}), children = at(10s, "worker.children", {"a"});
     hold.signal = "STOP";
     children.amount = 1;
