@@ -11,8 +11,10 @@ class InvariantRegistry;
 void add_one_world(InvariantRegistry& registry);
 /// The numbers that members and workers are given.
 void add_ranks(InvariantRegistry& registry);
-/// Rounds, their last call, their closing, and the members that are taken out of them.
+/// Rounds, their closing, and the members that are taken out of them.
 void add_rounds(InvariantRegistry& registry);
+/// How long a round waits for more members.
+void add_last_call(InvariantRegistry& registry);
 /// Which processes agents and timers end, and which outlive them.
 void add_processes(InvariantRegistry& registry);
 /// What a failure, a loss or a departure costs.

@@ -148,12 +148,13 @@ class Told {
     const auto silent = silent_.find(report.agent);
     if (silent != silent_.end() && !reports.silence)
       reports.silence = {silent->second, view.agent(report.agent).timeouts.monitor};
-    ranks_.insert({report.agent, report.rank});
     return reports;
   }
+  /// An agent has named its own first failure, or one that is like it.
+  void named_its_first(AgentId id) { named_.insert(id); }
   /// The first failure is another one now.
   void now_first(const std::optional<Failure>& first, const RoundKey& round) {
-    rounds_[round].named = first && ranks_.contains({first->agent, first->rank});
+    rounds_[round].named = first && named_.contains(first->agent);
   }
   void silence_seen(AgentId id, sim::WorldTime at) { silent_.try_emplace(id, at); }
   /// An agent looks at its workers, and then asks the store whether the others want another round:
@@ -200,9 +201,9 @@ class Told {
 
  private:
   std::map<RoundKey, Reports> rounds_;
-  std::map<AgentId, sim::WorldTime> silent_;          ///< when they lost heartbeats in their round
-  std::map<AgentId, sim::WorldTime> restarted_;       ///< when they last began to
-  std::set<std::pair<AgentId, std::int64_t>> ranks_;  ///< which each agent has named
+  std::map<AgentId, sim::WorldTime> silent_;     ///< when they lost heartbeats in their round
+  std::map<AgentId, sim::WorldTime> restarted_;  ///< when they last began to
+  std::set<AgentId> named_;
 };
 
 /// An agent must name its own first failure; failures within one monitor interval are one to it,
@@ -261,6 +262,7 @@ class FirstCause final : public Judge {
     const Failure& first = own->front();
     if (failures_.is_like_first(id, report.rank, agent(id).timeouts.monitor)) {
       reports.named |= round.is_first(id);
+      told_.named_its_first(id);
       return kept();
     }
     broken(event,

@@ -11,6 +11,7 @@ namespace ev = model::events;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 // ---- restart_budget
 
@@ -340,6 +341,24 @@ TEST(FirstCause, behind_a_failure_that_was_mended_the_next_one_is_the_first) {
       << "it was reported before it was the first";
   EXPECT_THAT(witnesses(after_a_failure_that_was_mended("a").finish(), "safety.first_cause"),
               HasSubstr("the first failure was that of rank 0 on node c at 12.000 s"));
+}
+
+TEST(FirstCause, a_failure_like_the_first_is_named_also_when_one_before_it_is_mended_later) {
+  for (const bool c_reports : {true, false}) {
+    AgentSettings settings;
+    settings.local_world_size = 2;
+    Script script(settings);
+    for (const char* const node : {"a", "b", "c"}) script.agent_starts(node);
+    for (const char* const node : {"a", "b", "c"})
+      script.emit(node, 100, ev::ranks_assigned, {"job", -1, 0, 3, 0, 6}).workers_start(node);
+    script.at(10s).worker_ends("b", 0, 3).at(12s).worker_ends("c", 1, 4).worker_ends("c", 0, 4);
+    script.at(13s).worker_ends("a", 0, 1).at(20s);
+    script.emit("a", 100, ev::failure_reported, {0, script.worker_pid("a", 0), 1});
+    if (c_reports) script.emit("c", 100, ev::failure_reported, {0, script.worker_pid("c", 0), 4});
+    script.emit("b", 100, ev::group_restarting, {"worker_failure", 3, -1});
+    for (const char* const node : {"a", "b", "c"}) script.finishes(node, "failed", 1);
+    EXPECT_THAT(limits(script.finish(), "safety.first_cause"), SizeIs(c_reports ? 0 : 1));
+  }
 }
 
 /// The worker of a is the first to fail; its agent, which restarts for a newcomer `later`, has not

@@ -101,6 +101,28 @@ TEST(LastCall, may_be_short_where_its_members_have_been_called_for_a_round_that_
   EXPECT_EQ(formed_after(false, 11s, 5s), "broken");
 }
 
+TEST(LastCall, one_that_is_told_late_that_it_takes_part_does_not_begin_it_anew) {
+  const auto formed_at_35s = [](sim::Duration told) {
+    Script script = two_of_four();
+    takes_part(script.at(told), "c", 1);
+    takes_part(script.at(told + 1s), "c", 3);
+    return verdict(script.at(35s).completed("a", 0, 3), kLastCall);
+  };
+  EXPECT_EQ(formed_at_35s(10s + 3ms), "kept");
+  EXPECT_EQ(formed_at_35s(15s), "broken") << "then there was one left";
+}
+
+TEST(LastCall, goes_on_when_the_store_loses_the_round_and_its_participants_write_it_again) {
+  const auto formed_at_39s = [](bool is_lost) {
+    Script script = two_of_four();
+    if (is_lost) script.at(20s).store_dies().at(21s).store_starts();
+    script.at(30s).emit("c", 100, ev::rendezvous_added, {"job", 1, "participants", 3});
+    return verdict(script.at(39s).completed("a", 1, 3), kLastCall);
+  };
+  EXPECT_EQ(formed_at_39s(true), "kept");
+  EXPECT_EQ(formed_at_39s(false), "broken");
+}
+
 TEST(LastCall, goes_on_when_one_leaves_and_enough_are_left) {
   Script script = two_of_four();
   takes_part(script.at(20s), "c", 3);
