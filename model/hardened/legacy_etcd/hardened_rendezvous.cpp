@@ -20,6 +20,9 @@ constexpr std::int64_t kClosedTtl = 2h / 1s;  // of one that outlives all else i
 /// How long a node waits to be told of a change before it looks itself: an etcd whose machine has
 /// crashed breaks no connection.
 constexpr sim::Duration kWatchMax = 5s;
+/// So many watches may end without news sooner than that after they began, before the next waits.
+constexpr std::int64_t kWithoutNews = 8;
+constexpr sim::Duration kNews = 1s;
 /// For how long a version that misses members is left to those that have not come back: they may
 /// have to stop their workers, which is given 30 s.
 constexpr sim::Duration kReturnMax = 30s;
@@ -260,10 +263,23 @@ void HardenedLegacyEtcdRendezvous::leave() {
 LegacyEtcdRun::Active HardenedLegacyEtcdRendezvous::wait_for_change(std::uint64_t index,
                                                                     const std::string& path,
                                                                     sim::Duration at_most) {
+  const sim::Duration began = reading();
   Active now = LegacyEtcdRendezvous::wait_for_change(index, path, at_most);
+  pause_without_news(now.index == index && reading() - began < kNews);
   // An etcd that has lost its data counts anew: this may be another version of the same number.
   if (now.index < index) throw RetryableFailure();
   return now;
+}
+
+/// An etcd that answers every watch at once, with what it has told before or because it has
+/// forgotten that far back, is asked ever more rarely. One such answer is nothing: it may be of
+/// another key of the directory.
+void HardenedLegacyEtcdRendezvous::pause_without_news(bool at_once) {
+  without_news_ = at_once ? without_news_ + 1 : 0;
+  HOOKE_CHECK(without_news_ >= 0, "answers are counted upward");
+  if (without_news_ < kWithoutNews) return;
+  const sim::Duration pause = (without_news_ - kWithoutNews + 1) * 50ms;
+  interruptible_sleep(ports_, std::min<sim::Duration>(pause, kNews));
 }
 
 /// All agents that a change wakes come back at once, and some may be refused. PyTorch begins anew

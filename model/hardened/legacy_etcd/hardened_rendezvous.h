@@ -85,6 +85,7 @@ class HardenedLegacyEtcdRendezvous : public LegacyEtcdRendezvous {
   [[nodiscard]] Successor successor_in(const LegacyState& state) const;
   bool was_in(std::int64_t version);
   bool try_close_anew();
+  void pause_without_news(bool at_once);
   bool has_been_emptied();
 
   HardenedLegacyEtcdRun& keys_;    ///< the run_
@@ -95,6 +96,7 @@ class HardenedLegacyEtcdRendezvous : public LegacyEtcdRendezvous {
   std::vector<std::int64_t> missing_;
   std::function<void()> when_waiting_;
   std::function<bool(std::int64_t)> was_the_end_;
+  std::int64_t without_news_ = 0;            ///< watches in a row that ended at once
   bool is_spare_ = false;                    ///< has found, in this barrier(), a full version
   bool was_called_ = false;                  ///< has come, in this barrier(), through a last call
   std::optional<sim::Duration> held_until_;  ///< a reading(): till then a version is left to others
