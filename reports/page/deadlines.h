@@ -1,7 +1,7 @@
 #pragma once
-// The time-outs that something on a node waited for. A reader who asks why a job stood still for ten
-// minutes looks for the one that was ten minutes long, whether it passed or was met in time. Those
-// by which an invariant had to be kept are no time-outs of the job: they are the findings' marks.
+// The time-outs that something on a node waited for. Where a job stood still for ten minutes, the
+// question is which of them was ten minutes long, whether it passed or was met in time. Those by
+// which an invariant had to be kept are no time-outs of the job: they are the findings' marks.
 
 #include <map>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// Which violation of a run matters most. A person who reads its findings, and a command that takes
-// up one of them, begin with the same.
+// Which violation of a run matters most. A list of findings, and a command that takes up one of
+// them, begin with the same.
 
 #include <cstddef>
 #include <tuple>
