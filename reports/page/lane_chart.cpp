@@ -209,6 +209,23 @@ std::vector<LaneGroup> folded(const std::vector<Lane>& lanes, const Axis& axis,
   return groups;
 }
 
+/// A line for as long as it was waited for, and a stroke where the deadline is, if the run came so
+/// far.
+void add_deadline(pugi::xml_node track, const Deadline& deadline, const std::string& label,
+                  const Axis& axis, sim::WorldTime end) {
+  const sim::WorldTime over = std::min(deadline.over.value_or(end), end);
+  const bool is_reached = deadline.at <= end;
+  const sim::WorldTime to = is_reached ? deadline.at : over;
+  const std::int64_t whole = std::max<std::int64_t>(1, axis.mille(to) - axis.mille(deadline.from));
+  const std::int64_t waited =
+      std::clamp<std::int64_t>(axis.mille(over) - axis.mille(deadline.from), 0, whole);
+  add(track, "span",
+      {{"class", is_reached ? "deadline" : "deadline beyond"},
+       {"style", fmt::format("{};background-size:{}% 1px", axis.span(deadline.from, to),
+                             waited * 100 / whole)},
+       {"title", label + ": " + text_of(deadline)}});
+}
+
 void add_lane(pugi::xml_node chart, const LaneGroup& group, const std::vector<Mark>& marks,
               const Axis& axis, sim::WorldTime end) {
   pugi::xml_node row = add_class(chart, "div", "lane");
@@ -232,13 +249,7 @@ void add_lane(pugi::xml_node chart, const LaneGroup& group, const std::vector<Ma
          {"style", axis.span(segment.from, segment.to)},
          {"title", title}});
   }
-  for (const Deadline& each : group.deadlines) {
-    const sim::WorldTime to = std::min(each.at, end);
-    add(track, "span",
-        {{"class", each.at > end ? "deadline beyond" : "deadline"},
-         {"style", axis.span(each.from, to)},
-         {"title", label + ": " + text_of(each)}});
-  }
+  for (const Deadline& each : group.deadlines) add_deadline(track, each, label, axis, end);
   for (const Mark& mark : marks) {
     add(track, "span",
         {{"class", std::string("line ") + mark.style}, {"style", axis.left(mark.at)}});
@@ -260,7 +271,9 @@ void add_key(pugi::xml_node parent, const std::vector<Lane>& lanes, bool any_dea
   for (std::size_t i = 0; i < kPhases; ++i) {
     if (seen[i]) explain(kPhaseNames[i].style, kPhaseNames[i].title);
   }
-  if (any_deadline) explain("deadline", "a time-out that runs, to the upright stroke at its end");
+  if (any_deadline)
+    explain("deadline",
+            "a time-out: the line while something waited for it, the stroke where it ends");
 }
 
 }  // namespace

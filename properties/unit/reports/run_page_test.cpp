@@ -140,6 +140,12 @@ TEST(RunPage, draws_the_time_outs_that_something_waited_for) {
   EXPECT_THAT(
       deadlines_of(Played(kDeadMember)),
       ElementsAre("b: keep-alive of 15.000s: from 57.097 s to 72.097 s; dropped by a at 75.228 s"));
+  // Waited for from 57.1 s to 75.2 s of 1,800 s; the deadline, before that, is reached.
+  const auto document = main_of(Played(kDeadMember).page());
+  EXPECT_EQ(count_at(document,
+                     "//span[@class='deadline' and contains(@style,'left:3.2%;width:0.8%;"
+                     "background-size:100% 1px')]"),
+            1U);
   EXPECT_THAT(deadlines_of(Played("smoke/happy-path-1-node.json")), testing::IsEmpty());
 }
 
