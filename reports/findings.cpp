@@ -3,37 +3,28 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
+#include <utility>
 
 namespace hooke::report {
-namespace {
-
-Weight weight_of(const scenario::RunReport& run, std::size_t violation) {
-  if (is_unexpected(run, violation)) return Weight::unexpected;
-  return run.violations[violation].limit.empty() ? Weight::allowed : Weight::unavoidable;
-}
-
-}  // namespace
-
 std::vector<Finding> findings_of(const scenario::RunReport& run) {
-  std::map<std::pair<std::string, Weight>, Finding> found;
+  std::vector<std::pair<scenario::Severity, std::size_t>> order;
   for (std::size_t i = 0; i < run.violations.size(); ++i) {
-    const properties::Violation& violation = run.violations[i];
-    const Weight weight = weight_of(run, i);
-    Finding& finding = found[{violation.invariant, weight}];
-    if (finding.count++ > 0 && finding.first.at <= violation.at) continue;
-    finding.invariant = violation.invariant;
-    finding.weight = weight;
-    finding.limit = violation.limit;
-    finding.first = violation;
+    order.emplace_back(scenario::severity_of(run, i), i);
   }
+  std::sort(order.begin(), order.end());
   std::vector<Finding> findings;
-  for (auto& [key, finding] : found) findings.push_back(std::move(finding));
-  const auto order = [](const Finding& finding) {
-    return std::tuple(finding.weight, !finding.invariant.starts_with("safety."), finding.first.at);
-  };
-  std::stable_sort(findings.begin(), findings.end(),
-                   [&](const Finding& a, const Finding& b) { return order(a) < order(b); });
+  for (const auto& [severity, index] : order) {
+    const properties::Violation& violation = run.violations[index];
+    const Weight weight = std::get<Weight>(severity);
+    const auto known = std::find_if(findings.begin(), findings.end(), [&](const Finding& finding) {
+      return finding.invariant == violation.invariant && finding.weight == weight;
+    });
+    if (known == findings.end()) {
+      findings.push_back({violation.invariant, {}, weight, violation.limit, 1, violation});
+    } else {
+      ++known->count;
+    }
+  }
   return findings;
 }
 

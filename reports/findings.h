@@ -5,10 +5,11 @@
 #include <vector>
 
 #include "reports/summary.h"
+#include "scenarios/outcome/severity.h"
 
 namespace hooke::report {
 
-enum class Weight : unsigned char { unexpected, allowed, unavoidable };
+using scenario::Weight;
 
 struct Finding {
   std::string invariant;
@@ -19,8 +20,7 @@ struct Finding {
   properties::Violation first;
 };
 
-/// Unexpected findings before those that the scenario allows, and those before the unavoidable
-/// ones; safety before liveness; then by time.
+/// In the order of scenario::severity_of.
 std::vector<Finding> findings_of(const scenario::RunReport& run);
 /// Likewise, with what each invariant of `invariants` means.
 std::vector<Finding> findings_of(const scenario::RunReport& run,

@@ -9,6 +9,7 @@
 
 #include "reports/findings.h"
 #include "reports/text.h"
+#include "scenarios/outcome/severity.h"
 
 namespace hooke::report {
 namespace {
@@ -24,8 +25,7 @@ std::string verdict_word(const Result& result) {
 }  // namespace
 
 bool is_unexpected(const scenario::RunReport& run, std::size_t violation) {
-  return std::any_of(run.unmet.begin(), run.unmet.end(),
-                     [violation](const auto& unmet) { return unmet.violation == violation; });
+  return scenario::weight_of(run, violation) == scenario::Weight::unexpected;
 }
 
 std::string ending(const scenario::JobResult& job) {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include <optional>
 #include <utility>
 
 #include "model/observe/restart_events.h"
@@ -35,6 +35,17 @@ std::string txt(const sim::Event& event, std::string_view name) {
 std::string signal_text(std::int64_t number) {
   return std::string(to_string(static_cast<sim::Signal>(static_cast<int>(number))));
 }
+
+/// What is told of an event. What is told of one of several workers or processes has its number
+/// apart, so that those of which the same is told can share a line.
+struct Phrase {
+  std::string before;
+  std::optional<std::int64_t> number{};
+  std::string after{};
+  [[nodiscard]] std::string text() const {
+    return before + (number ? std::to_string(*number) : "") + after;
+  }
+};
 
 std::string rendezvous_phrase(const sim::Event& event) {
   if (event.type == &ev::rendezvous_joining) return "wants to join";
@@ -76,21 +87,12 @@ std::string agent_phrase(const sim::Event& event) {
     return fmt::format("restarts: {}, {} left", txt(event, "cause"),
                        num(event, "remaining_restarts"));
   }
-  if (event.type == &ev::worker_restarting)
-    return fmt::format("restarts rank {} alone, {} left", num(event, "rank"),
-                       num(event, "remaining_restarts"));
   if (event.type == &ev::restart_delayed)
     return fmt::format("waits {} s before the restart",
                        seconds(sim::Duration(num(event, "delay"))));
   if (event.type == &ev::job_given_up) return "gives the job up";
   if (event.type == &ev::restart_refused) return "no restart: " + txt(event, "reason");
   if (event.type == &ev::job_rerun) return "runs the job again as " + txt(event, "next_run_id");
-  if (event.type == &ev::worker_started) {
-    return fmt::format("worker rank {} of {} starts", num(event, "rank"), num(event, "world_size"));
-  }
-  if (event.type == &ev::worker_ended) {
-    return fmt::format("worker rank {} ended: {}", num(event, "rank"), num(event, "status"));
-  }
   if (event.type == &ev::heartbeat_lost) {
     return fmt::format("no heartbeat of {} for {} s", txt(event, "worker"),
                        seconds(sim::Duration(num(event, "silent"))));
@@ -114,38 +116,52 @@ std::string agent_phrase(const sim::Event& event) {
 }
 
 /// Of requests that read only those that failed are told, and of answers those that took long.
-std::string store_phrase(const sim::Event& event) {
+Phrase store_phrase(const sim::Event& event) {
   constexpr sim::Duration kLong = std::chrono::seconds(1);
   const bool asked = event.type == &ev::worker_store_asked;
   if (!asked && event.type != &ev::worker_store_answered) return {};
   const std::string operation = txt(event, "operation");
-  const std::string who = fmt::format("worker rank {} of round {}: {} {}", num(event, "rank"),
-                                      num(event, "round"), operation, txt(event, "key"));
+  const std::int64_t rank = num(event, "rank");
+  const std::string what =
+      fmt::format(" of round {}: {} {}", num(event, "round"), operation, txt(event, "key"));
   if (asked) {
     if (!ev::is_store_write(operation, event.field("value").text())) return {};
     const std::string late = ev::is_late_write(event) ? fmt::format("LATE, round {} has begun: ",
                                                                     num(event, "newest_round"))
                                                       : "";
-    return late + who + " " + txt(event, "value");
+    return {late + "worker rank ", rank, what + " " + txt(event, "value")};
   }
   const sim::Duration took(num(event, "took"));
   const std::string result = txt(event, "result");
-  if (result.starts_with("failed") || result == "timed out") return who + " " + result;
+  if (result.starts_with("failed") || result == "timed out")
+    return {"worker rank ", rank, what + " " + result};
   if (took < kLong || !ev::is_store_write(operation, "")) return {};
-  return fmt::format("{} answered after {} s, in round {}", who, seconds(took),
-                     num(event, "newest_round"));
+  return {"worker rank ", rank,
+          fmt::format("{} answered after {} s, in round {}", what, seconds(took),
+                      num(event, "newest_round"))};
+}
+
+/// Of what a node has several of: workers by their rank, processes by their pid.
+Phrase worker_phrase(const sim::Event& event) {
+  if (event.type == &ev::worker_started)
+    return {"worker rank ", num(event, "rank"),
+            fmt::format(" of {} starts", num(event, "world_size"))};
+  if (event.type == &ev::worker_ended)
+    return {"worker rank ", num(event, "rank"), fmt::format(" ended: {}", num(event, "status"))};
+  if (event.type == &ev::worker_restarting)
+    return {"restarts rank ", num(event, "rank"),
+            fmt::format(" alone, {} left", num(event, "remaining_restarts"))};
+  if (event.type == &wev::process_ended && num(event, "status") < 0)
+    return {"pid ", event.pid.value, " killed by " + signal_text(-num(event, "status"))};
+  if (event.type == &wev::process_orphaned) return {"pid ", event.pid.value, " is orphaned"};
+  if (event.type == &wev::process_paused) return {"pid ", event.pid.value, " is paused"};
+  if (event.type == &wev::process_resumed) return {"pid ", event.pid.value, " goes on"};
+  return store_phrase(event);
 }
 
 std::string world_phrase(const sim::Event& event) {
   if (event.type == &wev::node_crashed) return "*** the machine crashes ***";
   if (event.type == &wev::node_restarted) return "*** the machine is up again ***";
-  if (event.type == &wev::process_ended && num(event, "status") < 0) {
-    return fmt::format("pid {} killed by {}", event.pid.value, signal_text(-num(event, "status")));
-  }
-  if (event.type == &wev::process_orphaned)
-    return fmt::format("pid {} is orphaned", event.pid.value);
-  if (event.type == &wev::process_paused) return fmt::format("pid {} is paused", event.pid.value);
-  if (event.type == &wev::process_resumed) return fmt::format("pid {} goes on", event.pid.value);
   if (event.type == &wev::fiber_held_up) {
     return fmt::format("*** {} is held up for {} ms", txt(event, "fiber"),
                        num(event, "span") / 1'000'000);
@@ -158,6 +174,14 @@ std::string world_phrase(const sim::Event& event) {
   return {};
 }
 
+Phrase phrase_of(const sim::Event& event) {
+  if (Phrase phrase = worker_phrase(event); phrase.number) return phrase;
+  for (const auto tell : {rendezvous_phrase, agent_phrase, world_phrase}) {
+    if (std::string text = tell(event); !text.empty()) return {std::move(text)};
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string fault_name(std::string kind) {
@@ -167,11 +191,7 @@ std::string fault_name(std::string kind) {
 }
 
 std::string phrase(const sim::Event& event) {
-  std::string text = rendezvous_phrase(event);
-  if (text.empty()) text = agent_phrase(event);
-  if (text.empty()) text = store_phrase(event);
-  if (text.empty()) text = world_phrase(event);
-  return text;
+  return phrase_of(event).text();
 }
 
 Timeline::Timeline(std::ostream& out, std::vector<std::string> node_names, std::size_t width,
@@ -201,27 +221,23 @@ void Timeline::on_event(const sim::Event& event) {
   if ((filter_.from && event.at < *filter_.from) || (filter_.to && event.at > *filter_.to)) return;
   const std::size_t node = event.node.value;
   if (node < node_names_.size() && !filter_.nodes[node]) return;
-  const std::string text = phrase(event);
-  if (text.empty()) return;
-  const std::string at = fmt::format("{:>9} s ", seconds(event.at.time_since_epoch()));
-  for (const std::string before : {"worker rank ", "pid "}) {
-    if (!text.starts_with(before)) continue;
-    std::uint64_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto read = std::from_chars(text.data() + before.size(), end, number);
-    if (read.ec != std::errc()) continue;
-    const std::string after(read.ptr, end);
-    if (held_ && held_->at == at && held_->node == node && held_->before == before &&
-        held_->after == after && held_->last + 1 == number) {
-      held_->last = number;
-      return;
-    }
+  Phrase told = phrase_of(event);
+  if (told.text().empty()) return;
+  std::string at = fmt::format("{:>9} s ", seconds(event.at.time_since_epoch()));
+  if (!told.number) {
     finish();
-    held_ = Held{at, node, before, number, number, after};
+    write(at, node, told.before);
+    return;
+  }
+  if (held_ && held_->type == event.type && held_->at == at && held_->node == node &&
+      held_->before == told.before && held_->after == told.after &&
+      held_->last + 1 == *told.number) {
+    ++held_->last;
     return;
   }
   finish();
-  write(at, node, text);
+  held_ = Held{event.type,   std::move(at),        node, std::move(told.before), *told.number,
+               *told.number, std::move(told.after)};
 }
 
 void Timeline::finish() {

@@ -42,10 +42,11 @@ class Timeline final : public kernel::TraceSink {
  private:
   /// Workers of a node that do the same one after the other, told in one line: "worker rank 0..3 …".
   struct Held {
+    const sim::EventType* type = nullptr;
     std::string at;  ///< as it is written
     std::size_t node = 0;
     std::string before;  ///< what stands before the number
-    std::uint64_t first = 0, last = 0;
+    std::int64_t first = 0, last = 0;
     std::string after;
   };
   void write(const std::string& at, std::size_t node, const std::string& text);

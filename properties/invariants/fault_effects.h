@@ -21,7 +21,7 @@ inline constexpr Needs kClock = 1U << 1U;
 inline constexpr Needs kPath = 1U << 2U;
 /// A rendezvous store serves, and answers as soon as it can.
 inline constexpr Needs kStore = 1U << 3U;
-/// Names lead to the machines that they belong to.
+/// Names lead to their machines. One that only an alias gives belongs to that alias's machine.
 inline constexpr Needs kNames = 1U << 4U;
 /// What was written to the store stands there, and nothing older.
 inline constexpr Needs kContents = 1U << 5U;

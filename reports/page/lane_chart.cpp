@@ -161,13 +161,29 @@ void add_axis(pugi::xml_node chart, const Axis& axis) {
   }
 }
 
+/// Those that the reader may ask about: the others waited for this node, or it waited for more than
+/// a hundredth of the run. Most joins are over at once and would hide them.
+std::vector<Deadline> shown_deadlines(const Lane& lane, const Axis& axis, sim::WorldTime end) {
+  constexpr std::int64_t kLong = 10;  // thousandths of the run
+  constexpr std::size_t kShown = 12;  // more on one lane cannot be told apart
+  std::vector<Deadline> shown;
+  for (const Deadline& each : lane.deadlines) {
+    const sim::WorldTime over = std::min(each.over.value_or(end), end);
+    const bool is_long = axis.mille(over) - axis.mille(each.from) >= kLong;
+    if (shown.size() < kShown && (each.of_silence || is_long)) shown.push_back(each);
+  }
+  return shown;
+}
+
 struct LaneGroup {
   std::vector<std::string> nodes;
   const Lane* lane = nullptr;
+  std::vector<Deadline> deadlines;
 };
 
 /// Lanes that look the same together, in the order of their first nodes.
-std::vector<LaneGroup> folded(const std::vector<Lane>& lanes, const Axis& axis) {
+std::vector<LaneGroup> folded(const std::vector<Lane>& lanes, const Axis& axis,
+                              sim::WorldTime end) {
   std::vector<LaneGroup> groups;
   std::map<std::string, std::size_t> known;
   for (const Lane& lane : lanes) {
@@ -176,9 +192,13 @@ std::vector<LaneGroup> folded(const std::vector<Lane>& lanes, const Axis& axis) 
       look += fmt::format("{}:{}-{};", static_cast<int>(segment.phase), axis.mille(segment.from),
                           axis.mille(segment.to));
     }
+    const std::vector<Deadline> deadlines = shown_deadlines(lane, axis, end);
+    for (const Deadline& each : deadlines) {
+      look += fmt::format("{}:{}-{};", each.what, axis.mille(each.from), axis.mille(each.at));
+    }
     if (lanes.size() <= kLanesUnfolded) look += lane.node;
     const auto [place, is_new] = known.emplace(look, groups.size());
-    if (is_new) groups.push_back({{}, &lane});
+    if (is_new) groups.push_back({{}, &lane, deadlines});
     groups[place->second].nodes.push_back(lane.node);
   }
   if (groups.size() > kLanesShown) {
@@ -189,8 +209,25 @@ std::vector<LaneGroup> folded(const std::vector<Lane>& lanes, const Axis& axis) 
   return groups;
 }
 
+/// A line for as long as it was waited for, and a stroke where the deadline is, if the run came so
+/// far.
+void add_deadline(pugi::xml_node track, const Deadline& deadline, const std::string& label,
+                  const Axis& axis, sim::WorldTime end) {
+  const sim::WorldTime over = std::min(deadline.over.value_or(end), end);
+  const bool is_reached = deadline.at <= end;
+  const sim::WorldTime to = is_reached ? deadline.at : over;
+  const std::int64_t whole = std::max<std::int64_t>(1, axis.mille(to) - axis.mille(deadline.from));
+  const std::int64_t waited =
+      std::clamp<std::int64_t>(axis.mille(over) - axis.mille(deadline.from), 0, whole);
+  add(track, "span",
+      {{"class", is_reached ? "deadline" : "deadline beyond"},
+       {"style", fmt::format("{};background-size:{}% 1px", axis.span(deadline.from, to),
+                             waited * 100 / whole)},
+       {"title", label + ": " + text_of(deadline)}});
+}
+
 void add_lane(pugi::xml_node chart, const LaneGroup& group, const std::vector<Mark>& marks,
-              const Axis& axis) {
+              const Axis& axis, sim::WorldTime end) {
   pugi::xml_node row = add_class(chart, "div", "lane");
   std::string label = group.nodes.front();
   if (group.nodes.size() > 1) label += fmt::format(" and {} more", group.nodes.size() - 1);
@@ -212,10 +249,31 @@ void add_lane(pugi::xml_node chart, const LaneGroup& group, const std::vector<Ma
          {"style", axis.span(segment.from, segment.to)},
          {"title", title}});
   }
+  for (const Deadline& each : group.deadlines) add_deadline(track, each, label, axis, end);
   for (const Mark& mark : marks) {
     add(track, "span",
         {{"class", std::string("line ") + mark.style}, {"style", axis.left(mark.at)}});
   }
+}
+
+void add_key(pugi::xml_node parent, const std::vector<Lane>& lanes, bool any_deadline) {
+  pugi::xml_node key = add_class(parent, "ul", "key");
+  std::array<bool, kPhases> seen{};
+  for (const Lane& lane : lanes) {
+    for (const Segment& segment : lane.segments)
+      seen[static_cast<std::size_t>(segment.phase)] = true;
+  }
+  const auto explain = [&](const std::string& style, const char* title) {
+    pugi::xml_node item = add(key, "li");
+    add_class(item, "span", "swatch " + style);
+    say(item, title);
+  };
+  for (std::size_t i = 0; i < kPhases; ++i) {
+    if (seen[i]) explain(kPhaseNames[i].style, kPhaseNames[i].title);
+  }
+  if (any_deadline)
+    explain("deadline",
+            "a time-out: the line while something waited for it, the stroke where it ends");
 }
 
 }  // namespace
@@ -229,13 +287,13 @@ void add_lane_chart(pugi::xml_node parent, const RunRecord& record,
   pugi::xml_node chart = add(
       parent, "div", {{"class", "chart"}, {"role", "group"}, {"aria-label", "What each node did"}});
   add_marks(chart, marks, axis);
-  const std::vector<LaneGroup> groups = folded(lanes, axis);
+  const std::vector<LaneGroup> groups = folded(lanes, axis, record.end());
   if (groups.size() > kLanesShown) marks.clear();
   const std::size_t shown = std::min(groups.size(), kLanesShown);
   pugi::xml_node rows = add_class(chart, "div", "lanes");
   std::map<std::string, std::size_t> lane_of;
   for (std::size_t i = 0; i < shown; ++i) {
-    add_lane(rows, groups[i], marks, axis);
+    add_lane(rows, groups[i], marks, axis, record.end());
     for (const std::string& node : groups[i].nodes) lane_of.emplace(node, i);
   }
   add_cause_chains(rows, findings, explanations, {record.end(), shown, std::move(lane_of)});
@@ -245,18 +303,10 @@ void add_lane_chart(pugi::xml_node parent, const RunRecord& record,
               fmt::format("{} more lanes, each of which differs from those shown, are left out.",
                           groups.size() - kLanesShown));
   }
-  pugi::xml_node key = add_class(parent, "ul", "key");
-  std::array<bool, kPhases> seen{};
-  for (const Lane& lane : lanes) {
-    for (const Segment& segment : lane.segments)
-      seen[static_cast<std::size_t>(segment.phase)] = true;
-  }
-  for (std::size_t i = 0; i < kPhases; ++i) {
-    if (!seen[i]) continue;
-    pugi::xml_node item = add(key, "li");
-    add_class(item, "span", std::string("swatch ") + kPhaseNames[i].style);
-    say(item, kPhaseNames[i].title);
-  }
+  const bool any_deadline =
+      std::any_of(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(shown),
+                  [](const LaneGroup& group) { return !group.deadlines.empty(); });
+  add_key(parent, lanes, any_deadline);
 }
 
 void add_time_bar(pugi::xml_node parent, const TimeSplit& split, sim::WorldTime end,

@@ -20,7 +20,8 @@ inline constexpr std::size_t kLanesShown = 40;
 
 /// The axis, a row per node, and a key to the colours. A finding is numbered as in the list. What is
 /// explained has its causes as a chain across the lanes; that of the first one is shown until the
-/// reader chooses another (finding_list.h).
+/// reader chooses another (finding_list.h). At the foot of a lane run the time-outs that its node,
+/// or the others because of it, waited for, whether they passed or were met in time.
 void add_lane_chart(pugi::xml_node parent, const RunRecord& record,
                     const std::vector<Finding>& findings,
                     const std::vector<Explanation>& explanations = {});

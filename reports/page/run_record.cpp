@@ -30,6 +30,7 @@ void RunRecord::on_event(const sim::Event& event) {
   end_ = std::max(end_, event.at);
   tell(event);
   store_.see(event, name_of(event.node));
+  deadlines_.see(event, name_of(event.node));
   if (event.type == &wev::fault_injected) {
     faults_.push_back({fault_name(text_of(event, "kind")) + " " + text_of(event, "target"),
                        event.at, static_cast<std::uint64_t>(event.field("fault").number())});
@@ -162,7 +163,7 @@ void RunRecord::finish(sim::WorldTime end) {
 std::vector<Lane> RunRecord::lanes() const {
   std::vector<Lane> lanes;
   for (const auto& [node, segments] : segments_) {
-    lanes.push_back({name_of(node), segments});
+    lanes.push_back({name_of(node), segments, deadlines_.of(node)});
     std::stable_sort(lanes.back().segments.begin(), lanes.back().segments.end(),
                      [](const Segment& a, const Segment& b) { return a.from < b.from; });
   }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "reports/page/deadlines.h"
 #include "reports/page/store_story.h"
 #include "sim/kernel/trace_recorder.h"
 
@@ -36,6 +37,7 @@ struct Segment {
 struct Lane {
   std::string node;
   std::vector<Segment> segments;
+  std::vector<Deadline> deadlines{};
 };
 
 struct FaultMark {
@@ -110,6 +112,7 @@ class RunRecord final : public kernel::TraceSink {
   std::map<Round, RoundRecord> rounds_;
   std::set<Round> lost_;  ///< rounds of which a worker has died
   std::vector<FaultMark> faults_;
+  DeadlineRecord deadlines_;
   StoreStory store_;
   std::vector<EventLine> lines_;
   std::uint64_t line_count_ = 0;

@@ -43,9 +43,8 @@ std::vector<std::string> with_help_spelled_out(const CLI::App& app,
   if (arguments.front() == "version" && arguments.size() == 1) return {"--version"};
   if (arguments.front() != "help") return arguments;
   arguments.erase(arguments.begin());
-  const bool is_name =
-      arguments.size() == 1 && arguments[0].find_first_of("._") != std::string::npos;
-  if (is_name && command_called(app, arguments[0]) == nullptr) return {"list", "all", arguments[0]};
+  const bool is_word = arguments.size() == 1 && !arguments[0].starts_with("-");
+  if (is_word && command_called(app, arguments[0]) == nullptr) return {"list", "all", arguments[0]};
   arguments.emplace_back("--help");
   return arguments;
 }

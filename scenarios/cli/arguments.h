@@ -12,7 +12,8 @@ namespace hooke::cli {
 /// Whole names for unique beginnings of long options, as in Python's argparse ("--redir" for
 /// "--redirects"), up to the first argument that is none: from there on all belongs to a script.
 /// "help COMMAND" becomes "COMMAND --help", "help" "--help", "version" "--version", and
-/// "help NAME" of something that is no command "list all NAME". CLI::ExtrasError when an option begins several.
+/// "help NAME" of an invariant, a scenario or another word that is no command "list all NAME".
+/// CLI::ExtrasError when an option begins several.
 std::vector<std::string> understood(const CLI::App& app, std::vector<std::string> arguments);
 
 /// "hooke run: no option --sed; did you mean --seed?" for a first word that is no command, or for

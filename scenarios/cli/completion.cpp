@@ -152,24 +152,27 @@ class Collector {
     }
   }
   void files() { found_.paths = Paths::files; }
+  void add_all(const std::string& before, const std::vector<std::string>& names) {
+    for (const std::string& name : names) add(before + name);
+  }
   [[nodiscard]] bool found_nothing() const {
     return found_.words.empty() && found_.paths == Paths::none;
   }
   Completions take() { return std::move(found_); }
 
  private:
-  void add_all(const std::string& before, const std::vector<std::string>& names) {
-    for (const std::string& name : names) add(before + name);
-  }
-
   std::string typed_;
   Completions found_;
 };
 
-/// `hooke help` and `hooke man` take the names of commands.
-Completions command_names(const CLI::App& app, std::vector<std::string> words) {
+/// `hooke help` and `hooke man` take the names of commands, and help those that hooke list has,
+/// which are too many to offer where nothing is typed.
+Completions command_names(const CLI::App& app, std::vector<std::string> words, bool with_names) {
   Walk walk(app);
   Collector collector(words.back());
+  if (with_names && words.size() == 1 && !words.back().empty()) {
+    for (const char* const kind : {"all", "scenarios"}) collector.add_all("", listed_names(kind));
+  }
   words.pop_back();
   for (const std::string& word : words) walk.pass(word);
   if (walk.is_first()) collector.commands_below(walk.command());
@@ -214,7 +217,7 @@ Completions completions(const CLI::App& app, const std::vector<std::string>& wor
   const bool is_name = !typed.starts_with("-");
   if (is_name && !before.empty() && (before.front() == "help" || before.front() == "man")) {
     if (before.back() != "--directory") {
-      return command_names(app, {words.begin() + 1, words.end()});
+      return command_names(app, {words.begin() + 1, words.end()}, before.front() == "help");
     }
   }
   Walk walk(app);

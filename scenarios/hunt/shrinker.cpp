@@ -5,6 +5,7 @@
 
 #include "scenarios/hunt/shrink_search.h"
 #include "scenarios/hunt/simplifications.h"
+#include "scenarios/outcome/severity.h"
 
 namespace hooke::hunt {
 namespace {
@@ -73,27 +74,21 @@ std::string description_of(const Shrunk& shrunk, const std::string& invariant) {
 
 }  // namespace
 
-std::optional<FailureKind> target_of(const Scenario& scenario, const scenario::RunReport& report,
+std::optional<FailureKind> target_of(const scenario::RunReport& report,
                                      const std::string& invariant) {
   if (invariant.empty() || invariant == "harness") {
     for (const FailureKind& kind : kinds_of(report)) {
       if (kind.invariant == "harness") return kind;
     }
   }
-  const auto expected = [&](const properties::Violation& violation) {
-    return std::any_of(
-        scenario.expect.violates.begin(), scenario.expect.violates.end(),
-        [&](const std::string& id) { return properties::matches(id, violation.invariant); });
-  };
-  const properties::Violation* target = nullptr;
-  for (const properties::Violation& violation : report.violations) {
-    if (!invariant.empty() && violation.invariant != invariant) continue;
-    if (target == nullptr ||
-        std::pair(expected(violation), violation.at) < std::pair(expected(*target), target->at)) {
-      target = &violation;
+  std::optional<std::size_t> target;
+  for (std::size_t i = 0; i < report.violations.size(); ++i) {
+    if (!invariant.empty() && report.violations[i].invariant != invariant) continue;
+    if (!target || scenario::severity_of(report, i) < scenario::severity_of(report, *target)) {
+      target = i;
     }
   }
-  return target == nullptr ? std::nullopt : std::optional(kind_of(*target));
+  return target ? std::optional(kind_of(report.violations[*target])) : std::nullopt;
 }
 
 std::optional<Shrunk> shrink(const Scenario& start, const ShrinkOptions& options,

@@ -51,11 +51,9 @@ struct Shrunk {
   std::vector<ShrinkStep> steps;
 };
 
-/// The failure that a run is about: that of the invariant `invariant`, or, when that is empty, the
-/// earliest that the scenario does not expect, or, when it expects all of them, the earliest.
-/// nullopt when there is none.
-std::optional<FailureKind> target_of(const scenario::Scenario& scenario,
-                                     const scenario::RunReport& report,
+/// The failure that a run is about: the most severe (scenario::severity_of) of the invariant
+/// `invariant`, or of all when that is empty. nullopt when there is none.
+std::optional<FailureKind> target_of(const scenario::RunReport& report,
                                      const std::string& invariant);
 
 /// The smallest scenario found that fails as the target says; nullopt when `start` does not.

@@ -1,6 +1,8 @@
 // Names of faults, and the events about them.
 #include "sim/world/fault_log.h"
 
+#include <utility>
+
 #include "sim/port/check.h"
 
 namespace hooke::world {
@@ -47,8 +49,15 @@ std::string_view to_string(FaultKind kind) {
 void FaultLog::feel(FaultId fault) {
   HOOKE_CHECK(fault.value < entries_.size(), "a fault that is felt was injected");
   Entry& entry = entries_[fault.value];
-  if (entry.felt++ == 0)
+  if (!std::exchange(entry.told, true))
     world_.emit(events::fault_took_effect, {fault.value, to_string(entry.kind)});
+  use(fault);
+}
+
+void FaultLog::use(FaultId fault) {
+  HOOKE_CHECK(fault.value < entries_.size(), "a fault that is used was injected");
+  Entry& entry = entries_[fault.value];
+  ++entry.felt;
   for (auto earlier = entry.earlier; earlier; earlier = entries_[earlier->value].earlier) {
     ++entries_[earlier->value].felt;
   }

@@ -17,11 +17,14 @@ class FaultLog {
 
   FaultId add(FaultKind kind) {
     HOOKE_CHECK(entries_.size() < UINT32_MAX, "faults can be numbered");
-    entries_.push_back({kind, 0, std::nullopt});
+    entries_.push_back({kind, 0, false, std::nullopt});
     return FaultId{static_cast<std::uint32_t>(entries_.size() - 1)};
   }
   /// The fault changed what some process experiences; so did the one that it continues.
   void feel(FaultId fault);
+  /// A process has used what the fault provides, and is not misled by it: the fault had an effect,
+  /// but the trace tells of none that could hinder a process.
+  void use(FaultId fault);
   /// `fault` is what is left of `earlier`.
   void continues(FaultId fault, FaultId earlier) { entries_.at(fault.value).earlier = earlier; }
   [[nodiscard]] std::uint64_t felt(FaultId fault) const { return entries_.at(fault.value).felt; }
@@ -33,6 +36,7 @@ class FaultLog {
   struct Entry {
     FaultKind kind;
     std::uint64_t felt;
+    bool told;  ///< on the trace
     std::optional<FaultId> earlier;
   };
   World& world_;

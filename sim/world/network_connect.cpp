@@ -97,19 +97,33 @@ sim::Outcome<Machine*> SimNetwork::resolve(const Machine& asking, const std::str
   }
   HOOKE_CHECK(asking.id.value < machines_.size(), "a machine that asks is one of the world");
   if (is_loopback(host)) return machines_[asking.id.value].get();
-  for (auto alias = aliases.rbegin(); alias != aliases.rend(); ++alias) {
-    if (alias->name != host) continue;
-    faults_.feel(alias->fault);
-    return alias->machine;
+  const Alias* latest = nullptr;
+  Machine* otherwise = machine_named(host);
+  for (const Alias& alias : aliases) {
+    if (alias.name != host) continue;
+    if (latest != nullptr) otherwise = latest->machine;
+    latest = &alias;
   }
+  if (latest != nullptr) {
+    // A name that would lead nowhere is one of the machine's own; it leads no process astray.
+    if (otherwise != nullptr && otherwise != latest->machine) {
+      faults_.feel(latest->fault);
+    } else {
+      faults_.use(latest->fault);
+    }
+    return latest->machine;
+  }
+  if (otherwise != nullptr) return otherwise;
+  return sim::Failure{sim::Fault::unresolvable, host, false};
+}
+
+Machine* SimNetwork::machine_named(const std::string& host) const {
   if (Machine* const machine = find_machine(host)) return machine;
   if (host.ends_with(".sim")) {
     if (Machine* const machine = find_machine(host.substr(0, host.size() - 4))) return machine;
   }
-  if (const auto node = node_of_address(host)) {
-    if (node->value < machines_.size()) return machines_[node->value].get();
-  }
-  return sim::Failure{sim::Fault::unresolvable, host, false};
+  const auto node = node_of_address(host);
+  return node && node->value < machines_.size() ? machines_[node->value].get() : nullptr;
 }
 
 // ---- listening

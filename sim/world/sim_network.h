@@ -150,6 +150,9 @@ class SimNetwork {
   // Called by the process table, the fault engine and the world.
   void add_machine(Machine& machine) { names_[machine.name] = &machine; }
   [[nodiscard]] Machine* find_machine(std::string_view name) const;
+  /// The machine that `host` means without an alias: its name, with or without ".sim", or its
+  /// address; null: none.
+  [[nodiscard]] Machine* machine_named(const std::string& host) const;
   void process_died(SimProcess& process);
   void process_resumed(SimProcess& process);
   /// Its sockets are gone without a word; machine.up is false already.

@@ -122,6 +122,33 @@ TEST(RunPage, draws_the_causes_of_a_finding_across_the_lanes) {
   EXPECT_EQ(count_at(document, "//p[@class='averts']"), 0U);  // it was not asked
 }
 
+/// The titles of the time-outs that are drawn.
+std::vector<std::string> deadlines_of(const Played& played) {
+  const auto document = main_of(played.page());
+  std::vector<std::string> titles;
+  for (const auto& each :
+       document.select_nodes("//div[@class='track']/span[starts-with(@class,'deadline')]")) {
+    titles.emplace_back(each.node().attribute("title").value());
+  }
+  const std::size_t keys = count_at(document, "//ul[@class='key']//span[@class='swatch deadline']");
+  EXPECT_EQ(keys, titles.empty() ? 0U : 1U);
+  return titles;
+}
+
+TEST(RunPage, draws_the_time_outs_that_something_waited_for) {
+  using testing::ElementsAre;
+  EXPECT_THAT(
+      deadlines_of(Played(kDeadMember)),
+      ElementsAre("b: keep-alive of 15.000s: from 57.097 s to 72.097 s; dropped by a at 75.228 s"));
+  // Waited for from 57.1 s to 75.2 s of 1,800 s; the deadline, before that, is reached.
+  const auto document = main_of(Played(kDeadMember).page());
+  EXPECT_EQ(count_at(document,
+                     "//span[@class='deadline' and contains(@style,'left:3.2%;width:0.8%;"
+                     "background-size:100% 1px')]"),
+            1U);
+  EXPECT_THAT(deadlines_of(Played("smoke/happy-path-1-node.json")), testing::IsEmpty());
+}
+
 TEST(RunPage, lists_what_was_expected_and_did_not_come) {
   const Played played("smoke/late-joiner.json",
                       [](scenario::Scenario& each) { each.expect.rounds_min = 99; });

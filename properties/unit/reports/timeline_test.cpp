@@ -86,6 +86,41 @@ TEST(Timeline, tells_in_one_line_of_workers_that_do_the_same_at_once) {
   EXPECT_THAT(apart, HasSubstr("1.000 s worker rank 1 of 8 starts\n"));
 }
 
+TEST(Timeline, tells_in_one_line_of_late_writes_of_several_workers) {
+  std::ostringstream out;
+  {
+    Timeline timeline(out, {"a"}, 120);
+    for (const int rank : {4, 5, 6}) {
+      const std::array<sim::FieldValue, 7> fields{"job", rank, 0, 2, "set", "k", "v"};
+      sim::Event event;
+      event.node = sim::NodeId{0};
+      event.type = &model::events::worker_store_asked;
+      event.fields = fields;
+      timeline.on_event(event);
+    }
+  }
+  EXPECT_THAT(out.str(),
+              HasSubstr("0.000 s LATE, round 2 has begun: worker rank 4..6 of round 0: set k v\n"));
+}
+
+/// A name that reads like the number of a worker is none.
+TEST(Timeline, does_not_fold_what_only_reads_alike) {
+  std::ostringstream out;
+  {
+    Timeline timeline(out, {"a"}, 80);
+    for (const char* const target : {"pid 1", "pid 2"}) {
+      const std::array<sim::FieldValue, 2> fields{target, ""};
+      sim::Event event;
+      event.node = sim::NodeId{0};
+      event.type = &model::events::worker_stale_read;
+      event.fields = fields;
+      timeline.on_event(event);
+    }
+  }
+  EXPECT_THAT(out.str(), HasSubstr("STALE value: pid 1\n"));
+  EXPECT_THAT(out.str(), HasSubstr("STALE value: pid 2\n"));
+}
+
 /// The phrase for a request of rank 1 of round 0 while this round is the newest.
 std::string asked(std::int64_t newest_round, const char* operation, const char* value) {
   const std::array<sim::FieldValue, 7> fields{"job", 1, 0, newest_round, operation, "k", value};

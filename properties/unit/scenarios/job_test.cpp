@@ -1,7 +1,10 @@
 // Whole jobs from start to end: agents, rendezvous, store, workers.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "properties/unit/scenarios/test_scenario.h"
+#include "scenarios/format/loader.h"
 
 namespace hooke::scenario {
 namespace {
@@ -256,6 +259,24 @@ TEST(Job, agents_find_the_store_by_the_name_that_they_are_given) {
   EXPECT_EQ(outcomes(run_bare(scenario)), (std::vector<std::string>{"a succeeded", "b succeeded"}));
   scenario.protocol.variant = model::Variant::torch_1_13;  // a does not know that it is meant
   EXPECT_EQ(outcomes(run_bare(scenario)), (std::vector<std::string>{"a error", "b error"}));
+}
+
+TEST(Job, a_network_card_that_has_a_name_excuses_no_agent) {
+  Scenario scenario =
+      load_scenario_file(std::string(std::getenv("HOOKE_SOURCE_DIR")) +
+                         "/scenarios/library/known_issues/incident-01-dead-participant.json");
+  for (NodePlan& node : scenario.cluster.nodes) {
+    node.local_addr = node.id + "-ib0";
+    TimelineEntry alias = at(0s, "dns.alias", {node.id});
+    alias.text = node.local_addr;
+    scenario.timeline.insert(scenario.timeline.begin(), alias);
+  }
+  kernel::Kernel kernel;
+  const RunReport report =
+      run(kernel, scenario, {}, properties::InvariantRegistry::with_builtins());
+  ASSERT_EQ(report.violations.size(), 1U);
+  EXPECT_EQ(report.violations[0].invariant, "liveness.loss_detection");
+  EXPECT_EQ(report.violations[0].limit, "");
 }
 
 TEST(Job, a_complete_round_that_lost_everybody_stays_complete_under_a_defect) {

@@ -137,8 +137,7 @@ int explain(const ExplainFlags& flags) {
     std::cerr << flags.path << ": " << result.run.harness_failure << '\n';
     return kHarnessFailed;
   }
-  const std::optional<hunt::FailureKind> target =
-      hunt::target_of(scenario, result.run, flags.invariant);
+  const std::optional<hunt::FailureKind> target = hunt::target_of(result.run, flags.invariant);
   if (!target && !result.run.inconclusive.empty()) {
     std::cerr << fmt::format("{}: inconclusive: {}\n", flags.path, result.run.inconclusive);
     return kHarnessFailed;
@@ -165,7 +164,7 @@ int explain(const ExplainFlags& flags) {
   if (!html.is_open()) return code();
   report::PageContent page{&result, &scenario, &record, &player.invariants(), {*explanation}};
   for (const std::string& other : others) {
-    const auto kind = hunt::target_of(scenario, result.run, other);
+    const auto kind = hunt::target_of(result.run, other);
     if (!kind || interrupted()) continue;
     auto more = explained(scenario, *kind, player, flags, {}, [](const std::string&) {});
     if (more) page.explanations.push_back(std::move(*more));
@@ -187,7 +186,7 @@ void add_explain(CLI::App& app, int& exit_code) {
       ->required();
   command
       ->add_option("--invariant", flags->invariant,
-                   "The violated invariant to explain, instead of the first unexpected one")
+                   "The violated invariant to explain, instead of the most severe one")
       ->check(CLI::IsMember(invariants).description("INVARIANT"));
   command->add_option("--moments", flags->moments, "From how many moments other futures begin")
       ->check(CLI::Range(std::size_t{2}, std::size_t{1'000}))

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -17,10 +18,12 @@
 #include "properties/invariants/invariant.h"
 #include "reports/known_issue_table.h"
 #include "reports/text.h"
+#include "scenarios/cli/arguments.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/library.h"
 #include "scenarios/cli/terminal.h"
 #include "scenarios/format/json_reader.h"
+#include "scenarios/format/loader.h"
 #include "scenarios/format/vocabulary.h"
 #include "sim/world/world_event_registry.h"
 
@@ -120,6 +123,26 @@ void print_known_issues(const Entry& entry, const report::Style& style) {
   }
 }
 
+/// The references of a scenario of the library, what it shows to be violated, and how to play it.
+void print_scenario(const Entry& entry, const report::Style& style) {
+  const scenario::Scenario scenario = scenario::load_scenario_file(entry.file);
+  std::cout << '\n';
+  const auto print = [&](const std::string& title, const std::vector<std::string>& values) {
+    if (values.empty()) return;
+    const std::string indent(13, ' ');
+    std::cout << report::pad("  " + title, indent.size())
+              << report::wrap(report::joined(values), style.width, indent) << '\n';
+  };
+  print("file", {entry.file});
+  print("nodes", {std::to_string(scenario.cluster.nodes.size())});
+  print("references", scenario.references);
+  print("violates", scenario.expect.violates);
+  std::cout << "next: hooke run " << entry.file << "   (--timeline tells what each node does)\n";
+  if (!scenario.expect.violates.empty()) {
+    std::cout << "      hooke explain " << entry.file << "   (why, and what averts it)\n";
+  }
+}
+
 /// Whether `kind`, as it is written on a command line, means that entry.
 bool is_of(const Entry& entry, const std::string& kind) {
   return kind == "all" || kind == entry.kind || kind == entry.kind + "s";
@@ -127,6 +150,7 @@ bool is_of(const Entry& entry, const std::string& kind) {
 
 struct ListOptions {
   std::string kind;
+  std::vector<std::string> commands;   ///< what `hooke help` takes besides the names listed here
   std::optional<std::string> library;  ///< nullopt: the program's own
   std::vector<std::string> patterns;
   bool json = false;
@@ -154,26 +178,42 @@ bool is_meant(const Entry& entry, const std::string& pattern) {
           fnmatch(pattern.c_str(), entry.name.c_str(), FNM_LEADING_DIR) == 0);
 }
 
-/// ScenarioError for a pattern that names nothing.
-std::vector<Entry> wanted(const ListOptions& options) {
-  std::vector<Entry> all = of_kind(options);
-  if (options.patterns.empty()) return all;
-  std::vector<std::string> names;
+void add_meant(std::vector<Entry>& out, const std::vector<Entry>& all, const std::string& pattern) {
+  std::copy_if(all.begin(), all.end(), std::back_inserter(out),
+               [&](const Entry& entry) { return is_meant(entry, pattern); });
+}
+
+/// ScenarioError that names what is most like `pattern`.
+[[noreturn]] void refuse(const std::string& pattern, const std::vector<Entry>& all,
+                         const ListOptions& options) {
+  std::vector<std::string> names = options.commands;
   for (const Entry& entry : all) {
     names.push_back(entry.name);
     if (entry.kind == kScenario) names.push_back(file_name(entry.name));
   }
+  const auto near = scenario::nearest(pattern, names);
+  throw scenario::ScenarioError("hooke list: no " +
+                                (options.kind == "all" ? "name" : options.kind) + " " + pattern +
+                                (near ? "; did you mean " + *near + "?" : ""));
+}
+
+/// Of all kinds a pattern means scenarios only where it means nothing else.
+std::vector<Entry> wanted(const ListOptions& options) {
+  std::vector<Entry> all = of_kind(options);
+  if (options.patterns.empty()) return all;
+  bool with_library = options.kind != "all";
   std::vector<Entry> out;
   for (const std::string& pattern : options.patterns) {
     const std::size_t before = out.size();
-    for (const Entry& entry : all) {
-      if (is_meant(entry, pattern)) out.push_back(entry);
+    add_meant(out, all, pattern);
+    if (out.size() == before && !with_library) {
+      const std::optional<std::string> library = library_of_program();
+      const std::vector<Entry> scenarios = library ? scenarios_of(library) : std::vector<Entry>{};
+      all.insert(all.end(), scenarios.begin(), scenarios.end());
+      with_library = true;
+      add_meant(out, all, pattern);
     }
-    if (out.size() > before) continue;
-    const auto near = scenario::nearest(pattern, names);
-    throw scenario::ScenarioError("hooke list: no " +
-                                  (options.kind == "all" ? "name" : options.kind) + " " + pattern +
-                                  (near ? "; did you mean " + *near + "?" : ""));
+    if (out.size() == before) refuse(pattern, all, options);
   }
   return out;
 }
@@ -237,7 +277,9 @@ int list(ListOptions options) {
               << '\n';
   }
   if (entries.size() == 1) print_known_issues(entries.front(), style);
-  if (options.kind == "scenarios") {
+  if (entries.size() == 1 && entries.front().kind == kScenario) {
+    print_scenario(entries.front(), style);
+  } else if (entries.front().kind == kScenario) {
     std::cout << "next: hooke run " << entries.front().file << "   (or another's path)\n";
   }
   return kAllHeld;
@@ -284,10 +326,16 @@ void add_list(CLI::App& app, int& exit_code) {
       "  hooke list invariants\n"
       "  hooke list faults 'net.*'\n"
       "  hooke list scenarios known_issues\n"
-      "  hooke help safety.bounds   (the same as hooke list all safety.bounds)\n"
+      "  hooke help safety.bounds       (the same as hooke list all safety.bounds)\n"
+      "  hooke help smoke/late-joiner   (a scenario of the library: what it is, its file)\n"
       "Exit codes: 0; 2 a name that there is not, scenarios where the program has no library, or "
       "bad usage.");
-  command->callback([options, &exit_code] { exit_code = list(*options); });
+  command->callback([options, &app, &exit_code] {
+    for (const CLI::App* const each : shown_commands(app)) {
+      options->commands.push_back(each->get_name());
+    }
+    exit_code = list(*options);
+  });
 }
 
 }  // namespace hooke::cli

@@ -109,7 +109,7 @@ std::optional<hunt::FailureKind> first_failure(const Player& player,
   for (const bool twice : {false, true}) {
     options.determinism_check = twice;
     report = player.play(start, options);
-    const auto target = hunt::target_of(start, report, invariant);
+    const auto target = hunt::target_of(report, invariant);
     if (target) return target;
   }
   return std::nullopt;
@@ -229,7 +229,7 @@ void add_shrink(CLI::App& app, int& exit_code) {
       ->type_name("FILE");
   command
       ->add_option("--invariant", flags->invariant,
-                   "The invariant that must stay broken, instead of the first unexpected one")
+                   "The invariant that must stay broken, instead of the most severe one")
       ->check(CLI::IsMember(invariants).description("INVARIANT"));
   command->add_flag("--any-cause", flags->any_cause,
                     "In any way that violates it; without this, in the same way");

@@ -23,7 +23,7 @@ class Court {
   }
   /// Options to explain why `scenario` breaks `invariant`.
   ExplainOptions options(const Scenario& scenario, const std::string& invariant) {
-    const auto target = target_of(scenario, runner()(scenario, {}), invariant);
+    const auto target = target_of(runner()(scenario, {}), invariant);
     if (!target) throw std::runtime_error(scenario.name + " keeps " + invariant);
     ExplainOptions options;
     options.target = *target;
@@ -308,7 +308,7 @@ TEST(Counterfactuals, HoldInRunsOfTheirOwn) {
   for (const std::uint64_t seed : {scenario.seed, scenario.seed + 1, scenario.seed + 2}) {
     scenario::RunOptions options;
     options.seed = seed;
-    EXPECT_FALSE(target_of(scenario, court.runner()(scenario, options), "safety.one_world"));
+    EXPECT_FALSE(target_of(court.runner()(scenario, options), "safety.one_world"));
   }
 }
 

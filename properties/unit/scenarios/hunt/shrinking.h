@@ -82,7 +82,7 @@ inline Scenario with_noise(Scenario scenario) {
 inline Shrunk shrunk(Laboratory& laboratory, const Scenario& start, ShrinkOptions options = {}) {
   scenario::RunOptions first;
   first.determinism_check = false;
-  const auto target = target_of(start, laboratory.run(start, first), options.target.invariant);
+  const auto target = target_of(laboratory.run(start, first), options.target.invariant);
   if (!target) throw std::runtime_error(start.name + " does not fail");
   options.target = *target;
   auto result = shrink(start, options, laboratory.runner());

@@ -34,6 +34,37 @@ TEST(Network, a_node_is_reached_by_name_qualified_name_address_and_alias) {
   EXPECT_GE(test.world->felt(alias), 1U);
 }
 
+/// How often the trace says of two aliases that they took effect, after a process has asked for the
+/// name of the second.
+std::size_t told_of(const std::string& first, const std::string& second) {
+  TestWorld test;
+  const NodeId a = test.node("a");
+  test.node("b");
+  FaultId alias{};
+  for (const auto& [node, name] :
+       {std::pair(a, first), std::pair(*test.world->find_node("b"), second)}) {
+    alias = test.inject(FaultKind::dns_alias, [&](Fault& f) {
+      f.node = node;
+      f.text = name;
+    });
+  }
+  test.start(a, "client", [&](Ports& ports) {
+    EXPECT_EQ(ports.network.canonical_name(second).value(), "b");
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(test.world->felt(alias), 1U) << "it had an effect";
+  return test.events.count("fault.took_effect");
+}
+
+TEST(Network, an_alias_leads_a_process_astray_only_where_the_name_led_elsewhere) {
+  EXPECT_EQ(told_of("a-ib0", "b-ib0"), 0U) << "each has a name of its own";
+  EXPECT_EQ(told_of("a-ib0", "b"), 0U) << "b is called so anyway";
+  EXPECT_EQ(told_of("a-ib0", "a"), 1U) << "the name of another machine";
+  EXPECT_EQ(told_of("a-ib0", "10.0.0.1"), 1U) << "its address";
+  EXPECT_EQ(told_of("store", "store"), 1U) << "the name has moved";
+}
+
 TEST(Network, localhost_in_all_its_spellings_is_the_asking_node_itself) {
   TestWorld test;
   Lines seen;
