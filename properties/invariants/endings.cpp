@@ -215,8 +215,8 @@ class Exit final : public Judge {
 };
 
 /// Bound: a reply + slack, from the moment when the last agent of the round has come, for each that
-/// waits. Whether an agent that dies on coming, or is told to go then, was counted is unknown, and
-/// what a store has forgotten opens nothing.
+/// waits. Whether an agent was counted is unknown that dies, is told to go or gives up before the
+/// store could have answered it, and what a store has forgotten opens nothing.
 class BarrierOpens final : public Judge {
  public:
   BarrierOpens()
@@ -246,8 +246,12 @@ class BarrierOpens final : public Judge {
     if (event.type != &ev::exit_barrier_left && event.type != &wev::process_ended) return;
     owed_.met(id, event);
     const auto stay = came_.extract(id);
-    const bool goes = event.type == &wev::process_ended || text(event, "result") == "interrupted";
-    if (!goes || stay.empty() || event.at - stay.mapped() > kReply) return;
+    const bool goes = event.type == &wev::process_ended || text(event, "result") == "timed_out" ||
+                      text(event, "result") == "interrupted";
+    if (!goes || stay.empty()) return;
+    const auto answered =
+        view().ledger().deadline(view().claimant(id), needs(), stay.mapped(), kReply);
+    if (answered && *answered < event.at) return;
     const std::pair round{agent(id).job, agent(id).round};
     uncounted_.insert(round);
     for (const AgentId other : view().round(round.first, round.second)->members) owed_.lapse(other);

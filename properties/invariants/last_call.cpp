@@ -1,8 +1,7 @@
-// No round is formed while others may still come in time.
+// How long a round with seats left stays open for others.
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <utility>
 
 #include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
@@ -14,8 +13,7 @@ namespace {
 /// participant has it configured, after its participants were enough and stayed so (PyTorch:
 /// elastic/rendezvous/dynamic_rendezvous.py, _DistributedRendezvousOpExecutor). An agent is told
 /// that it takes part an answer later than it does, perhaps after those that came behind it, and the
-/// clocks that measure the call may drift. Where the store loses a round that is being formed, its
-/// participants write it again under the next number, and its call goes on.
+/// clocks that measure the call may drift.
 /// A call that a machine's clock cuts short is no exception: the deadline that PyTorch writes down
 /// is one machine's wall time, which the others compare with their own. In legacy etcd the members
 /// of a round confirm it when its call is over: where one is lost then, the others have been called,
@@ -35,17 +33,14 @@ class LastCall final : public Judge {
     std::optional<sim::WorldTime> since;                    ///< when they became enough
     bool took_all_seats = false;                            ///< at some time
     std::pair<AgentId, sim::WorldTime> told{kNoAgent, {}};  ///< their number last, by whose write
+    sim::WorldTime known_since{};                           ///< first told of
   };
 
   void judge_agent(const sim::Event& event, AgentId id) override {
     const JobId job = agent(id).job;
     const std::int64_t round = number(event, "round");
     if (event.type == &ev::rendezvous_added) {
-      Call& call = calls_[{job, round}];
-      const bool is_told_late =
-          number(event, "size") < call.participants && event.at - call.told.second <= kAnswer;
-      if (text(event, "list") == "participants" && !is_told_late)
-        now_has(number(event, "size"), call, event, id);
+      if (text(event, "list") == "participants") added(calls_[{job, round}], event, id);
     } else if (event.type == &ev::rendezvous_left) {
       now_has(number(event, "participants"), calls_[{job, round}], event, id);
     } else if (event.type == &ev::rendezvous_evicted) {
@@ -59,6 +54,22 @@ class LastCall final : public Judge {
       formed(calls_[{job, round}], event, id);
       calls_.erase({job, round});
     }
+  }
+
+  /// Two agents are told in either order. Where the store has lost the round before, its participants
+  /// bring it back under the next number, all of them, and with its call.
+  void added(Call& call, const sim::Event& event, AgentId id) {
+    std::int64_t size = number(event, "size");
+    const auto& [teller, at] = call.told;
+    const auto lost = calls_.find({agent(id).job, number(event, "round") - 1});
+    if (teller != kNoAgent) {
+      if (teller != id && event.at - at <= kAnswer) size = std::max(size, call.participants);
+    } else if (lost != calls_.end() && lost->second.since && size > lost->second.participants &&
+               view().ledger().contents_lost(*lost->second.since) != nullptr) {
+      call.since = lost->second.since;
+    }
+    if (teller == kNoAgent) call.known_since = event.at;
+    now_has(size, call, event, id);
   }
 
   void now_has(std::int64_t participants, Call& call, const sim::Event& event, AgentId id) {
@@ -77,23 +88,16 @@ class LastCall final : public Judge {
     sim::Duration configured = agent(id).timeouts.last_call;
     for (const AgentId each : job_of(id).agents)
       configured = std::min(configured, agent(each).timeouts.last_call);
-    const sim::WorldTime since = since_of(agent(id).job, number(event, "round"), *call.since);
-    const sim::Duration least = least_of(agent(id).job, number(event, "round"), since, configured);
-    if (event.at - since >= least - least / kDrift - kAnswer) return kept();
-    if (excused(hindrance_of_any(agent(id).job, needs(), since, event.at))) return;
+    const sim::Duration least =
+        least_of(agent(id).job, number(event, "round"), *call.since, configured);
+    if (event.at - *call.since >= least - least / kDrift - kAnswer) return kept();
+    const sim::WorldTime from = std::max(*call.since, call.known_since);
+    if (excused(hindrance_of_any(agent(id).job, needs(), from, event.at))) return;
     broken(event,
            "{} forms round {} at {} with {} of {} seats taken; its participants are enough since "
            "{}, and the last call lasts {}",
            id, number(event, "round"), event.at, number(event, "participants"),
-           number(event, "max_nodes"), since, least);
-  }
-
-  /// When the call of a round began whose participants are told to be enough since `since`.
-  [[nodiscard]] sim::WorldTime since_of(JobId job, std::int64_t round, sim::WorldTime since) const {
-    const auto before = calls_.find({job, round - 1});
-    if (before == calls_.end() || !before->second.since) return since;
-    const bool is_lost = view().ledger().contents_lost(*before->second.since) != nullptr;
-    return is_lost ? since_of(job, round - 1, *before->second.since) : since;
+           number(event, "max_nodes"), *call.since, least);
   }
 
   /// How long the call of a round lasts whose participants are enough since `since`.

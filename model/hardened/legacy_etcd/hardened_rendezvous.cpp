@@ -265,7 +265,7 @@ LegacyEtcdRun::Active HardenedLegacyEtcdRendezvous::wait_for_change(std::uint64_
                                                                     sim::Duration at_most) {
   const sim::Duration began = reading();
   Active now = LegacyEtcdRendezvous::wait_for_change(index, path, at_most);
-  pause_without_news(now.index == index && reading() - began < kNews);
+  pause_without_news(now.index <= index && reading() - began < kNews);
   // An etcd that has lost its data counts anew: this may be another version of the same number.
   if (now.index < index) throw RetryableFailure();
   return now;

@@ -101,26 +101,32 @@ TEST(LastCall, may_be_short_where_its_members_have_been_called_for_a_round_that_
   EXPECT_EQ(formed_after(false, 11s, 5s), "broken");
 }
 
-TEST(LastCall, one_that_is_told_late_that_it_takes_part_does_not_begin_it_anew) {
-  const auto formed_at_35s = [](sim::Duration told) {
+TEST(LastCall, begins_when_they_were_enough_in_whichever_order_they_are_told) {
+  const auto formed_at = [](sim::Duration at, const char* late, sim::Duration told) {
     Script script = two_of_four();
-    takes_part(script.at(told), "c", 1);
-    takes_part(script.at(told + 1s), "c", 3);
-    return verdict(script.at(35s).completed("a", 0, 3), kLastCall);
+    takes_part(script.at(10s + told), late, 1);
+    takes_part(script.at(20s), "c", 3);
+    script.at(at).completed("a", 0, 3);
+    return verdict(script, kLastCall);
   };
-  EXPECT_EQ(formed_at_35s(10s + 3ms), "kept");
-  EXPECT_EQ(formed_at_35s(15s), "broken") << "then there was one left";
+  EXPECT_EQ(formed_at(35s, "a", 2ms), "kept");
+  EXPECT_EQ(formed_at(34s, "a", 2ms), "broken");
+  EXPECT_EQ(formed_at(35s, "b", 2ms), "broken") << "it takes part anew, alone";
+  EXPECT_EQ(formed_at(35s, "a", 3s), "broken") << "no answer takes so long";
 }
 
-TEST(LastCall, goes_on_when_the_store_loses_the_round_and_its_participants_write_it_again) {
-  const auto formed_at_39s = [](bool is_lost) {
+TEST(LastCall, goes_on_in_the_round_that_its_participants_bring_to_a_store_that_has_lost_it) {
+  const auto formed_at = [](sim::Duration at, bool lost, std::int64_t size) {
     Script script = two_of_four();
-    if (is_lost) script.at(20s).store_dies().at(21s).store_starts();
-    script.at(30s).emit("c", 100, ev::rendezvous_added, {"job", 1, "participants", 3});
-    return verdict(script.at(39s).completed("a", 1, 3), kLastCall);
+    if (lost) script.at(12s).store_dies().at(13s).store_starts();
+    script.at(25s).emit("c", 100, ev::rendezvous_added, {"job", 1, "participants", size});
+    script.at(at).completed("a", 1, 3);
+    return verdict(script, kLastCall);
   };
-  EXPECT_EQ(formed_at_39s(true), "kept");
-  EXPECT_EQ(formed_at_39s(false), "broken");
+  EXPECT_EQ(formed_at(35s, true, 3), "kept");
+  EXPECT_EQ(formed_at(34s, true, 3), "broken");
+  EXPECT_EQ(formed_at(35s, false, 3), "broken") << "nothing was lost";
+  EXPECT_EQ(formed_at(35s, true, 2), "broken") << "not all of them have brought it";
 }
 
 TEST(LastCall, goes_on_when_one_leaves_and_enough_are_left) {

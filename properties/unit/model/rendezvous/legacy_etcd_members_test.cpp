@@ -1,7 +1,9 @@
 // Members of a version that are lost, late, left out or missing (legacy rendezvous on etcd).
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <set>
+#include <string>
 
 #include "model/etcd/v2_client.h"
 #include "model/rendezvous/core/errors.h"
@@ -248,6 +250,41 @@ TEST_F(LegacyEtcdHandlers, close_what_newcomers_alone_have_begun) {
   });
   parameters_.min_nodes = 2;
   world_.run_for(10min);
+  EXPECT_EQ(done_, 3);
+}
+
+/// The most messages of one process in ten seconds.
+std::int64_t most_asked(const world::TestWorld& world) {
+  std::int64_t most = 0;
+  for (const std::string& line : world.events.starting_with("process.asked"))
+    most = std::max<std::int64_t>(most, std::stoll(line.substr(line.rfind('=') + 1)));
+  return most;
+}
+
+TEST_F(LegacyEtcdHandlers, pause_where_etcd_tells_them_at_once_of_what_they_know) {
+  parameters_.variant = Variant::hardened;
+  modes_->begin(EtcdMisbehaviour::Mode::duplicate_events, felt_);
+  node("a", [](Ports&, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().world_size, 1);
+  });
+  world_.run_for(1min);
+  EXPECT_GT(felt_, 0U);
+  EXPECT_LT(most_asked(world_), 50);
+  EXPECT_EQ(done_, 1);
+}
+
+TEST_F(LegacyEtcdHandlers, pause_where_etcd_has_forgotten_what_follows_the_index_that_it_gives) {
+  parameters_.variant = Variant::hardened;
+  one_of_two("a", 20s);
+  one_of_two("b", 20s);
+  world_.at(5s, [&] { modes_->begin(EtcdMisbehaviour::Mode::stale_read, felt_); });
+  world_.at(10s, [&] { modes_->begin(EtcdMisbehaviour::Mode::compaction, felt_); });
+  node("c", [](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 15s);
+    EXPECT_EQ(handler.next_rendezvous().world_size, 1);
+  });
+  world_.run_for(10min);
+  EXPECT_LT(most_asked(world_), 300);
   EXPECT_EQ(done_, 3);
 }
 
