@@ -339,6 +339,7 @@ std::string_view ElasticAgent::exit_barrier() {
   } catch (const std::exception&) {
     return "failed";  // as an error of the barrier itself: logged and swallowed
   }
+  before_exit_barrier();
   if (spec_.silent_in_exit_barrier) silent_since_ = ports_.clock.wall_now();
   return kit_.exit_wait->wait();
 }
@@ -355,6 +356,10 @@ void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace,
   } else if (meanwhile) {
     meanwhile();
   }
+}
+
+void ElasticAgent::before_exit_barrier() {
+  check_signals(ports_);
 }
 
 /// One that came during a deaf wait which then failed.

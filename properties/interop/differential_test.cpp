@@ -170,6 +170,24 @@ TEST(Differential, an_agent_that_waits_for_its_keep_alive_hears_a_signal) {
   EXPECT_GT(played.comparison.decisions, 5U);
 }
 
+/// The wait for the others is deaf, and its time-out comes first.
+TEST(Differential, a_signal_in_an_exit_barrier_that_times_out_is_told_and_the_time_out_is_not) {
+  HOOKE_NEEDS_TORCH();
+  const auto torch = scenario::start_torch(torch_python());
+  const scenario::Differential played =
+      both(scenario::load_scenario(R"({"version": 1, "name": "barrier", "seed": 1,
+               "protocol": {"rendezvous": {"min_nodes": 2, "max_nodes": 2},
+                            "agent": {"exit_barrier_timeout": "20s"}},
+               "cluster": {"nodes": [{"id": "a"}, {"id": "b"}], "store_host": "external"},
+               "workers": {"per_node": 1, "program": [{"run": "1s"}, {"exit": 0}],
+                           "overrides": {"b": [{"run": "100s"}, {"exit": 0}]}},
+               "timeline": [{"at": "10s", "do": "agent.signal", "node": "a"}]})",
+                                   "barrier"),
+           *torch);
+  EXPECT_EQ(shown(played), "");
+  EXPECT_GT(played.comparison.decisions, 5U);
+}
+
 /// Nodes of one job, some of which are hooke's.
 TEST(Differential, pytorchs_agents_play_beside_hookes_hardened_ones) {
   HOOKE_NEEDS_TORCH();
