@@ -73,6 +73,7 @@ ElasticAgent::ElasticAgent(const AgentParts& parts, ElasticAgentKit kit)
   if (spec_.monitor_interval <= 0s)
     throw std::invalid_argument("the monitor interval must be greater than zero");
   if (spec_.command.empty()) throw std::invalid_argument("there must be a command to run");
+  if (makes_the_log_directory_with_the_agent(spec_.variant)) kit_.starts->make_room_at_once();
 }
 
 bool ElasticAgent::handles(sim::Signal signal) const {
