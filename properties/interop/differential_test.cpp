@@ -209,8 +209,8 @@ TEST(Differential, an_error_raised_at_a_fault_point_ends_both_alike) {
   HOOKE_NEEDS_TORCH();
   const auto torch = scenario::start_torch(torch_python());
   for (const std::string_view point : scenario::fault_points_of_torchrun()) {
-    for (const std::string error :
-         {"OSError", "DistNetworkError", "RendezvousClosedError", "RendezvousGracefulExitError"}) {
+    for (const std::string error : {"OSError", "RendezvousTimeoutError", "RendezvousClosedError",
+                                    "RendezvousGracefulExitError"}) {
       const scenario::Differential played = both(
           struck(R"("do": "agent.raise", "text": ")" + error + "\"", std::string(point)), *torch);
       EXPECT_EQ(shown(played), "") << error << " at " << point;
@@ -242,6 +242,7 @@ TEST(Differential, a_keep_alive_that_dies_dies_in_both) {
         struck(R"("do": "thread.dies", "text": ")" + task + "\"", "agent.workers_started");
     world.protocol.agent.environment["TORCHELASTIC_ENABLE_FILE_TIMER"] = "1";
     world.workers.program.front().span = 60s;
+    world.timeline.front().trigger.after = 1s;
     const scenario::Differential played = both(world, *torch);
     EXPECT_EQ(shown(played), "") << task;
     EXPECT_GT(played.comparison.requests, 20U);
