@@ -73,6 +73,7 @@ ElasticAgent::ElasticAgent(const AgentParts& parts, ElasticAgentKit kit)
   if (spec_.monitor_interval <= 0s)
     throw std::invalid_argument("the monitor interval must be greater than zero");
   if (spec_.command.empty()) throw std::invalid_argument("there must be a command to run");
+  if (makes_the_log_directory_with_the_agent(spec_.variant)) kit_.starts->make_room_at_once();
 }
 
 bool ElasticAgent::handles(sim::Signal signal) const {
@@ -339,6 +340,7 @@ std::string_view ElasticAgent::exit_barrier() {
   } catch (const std::exception&) {
     return "failed";  // as an error of the barrier itself: logged and swallowed
   }
+  before_exit_barrier();
   if (spec_.silent_in_exit_barrier) silent_since_ = ports_.clock.wall_now();
   return kit_.exit_wait->wait();
 }
@@ -355,6 +357,10 @@ void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace,
   } else if (meanwhile) {
     meanwhile();
   }
+}
+
+void ElasticAgent::before_exit_barrier() {
+  check_signals(ports_);
 }
 
 /// One that came during a deaf wait which then failed.

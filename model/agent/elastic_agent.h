@@ -96,6 +96,8 @@ class ElasticAgent : public Agent {
   /// A signal that comes while workers are being stopped begins that anew, and a third one leaves
   /// them behind.
   virtual void before_stopping();
+  /// A signal that has come ends the agent before it has told the others that its work is done.
+  virtual void before_exit_barrier();
   virtual void after_stopping() {}
 
   ElasticAgentKit kit_;  // first: what follows looks at its core

@@ -29,6 +29,10 @@ class ExitWait {
   [[nodiscard]] virtual sim::Duration longest() const;
 
   AgentCore& core_;
+
+ private:
+  /// "timed_out" and "failed" besides. SignalException.
+  std::string_view meet_or_fail();
 };
 
 }  // namespace hooke::model

@@ -15,7 +15,49 @@ void require(const sim::Outcome<sim::Done>& done, const std::string& path) {
   throw EscapedPythonError("OSError", path + ": " + std::string(to_string(done.failure().fault)));
 }
 
+std::string temporary_directory(const sim::Ports& ports) {
+  const auto& environment = ports.processes.environment();
+  const auto found = environment.find("TMPDIR");
+  return found == environment.end() || found->second.empty() ? "/tmp" : found->second;
+}
+
+/// In the names of an agent's directories: drawn once, for the first of them.
+std::string drawn_name(sim::Ports& ports) {
+  constexpr std::uint64_t kNames = 1'000'000'000'000;
+  return std::to_string(ports.random.below("agent.run_directory", kNames));
+}
+
+const std::string kOwnDirectory = "/torchelastic_";
+
+/// What has been drawn for that directory, if it is the agent's own; else "".
+std::string drawn_for(const std::string& directory) {
+  const std::size_t own = directory.rfind(kOwnDirectory);
+  if (own == std::string::npos) return "";
+  const std::string rest = directory.substr(own + kOwnDirectory.size());
+  return rest.substr(0, rest.find_first_not_of("0123456789"));
+}
+
+/// Of this agent alone, as by Python's mkdtemp: other agents on this machine make theirs at the same
+/// moment, and in a directory that all users may write to, another user may have made one, or a
+/// link, beforehand. The path of a new directory: `name`, or the first of `name`_1, `name`_2 … that
+/// is not taken.
+std::string make_private(sim::Ports& ports, const std::string& name) {
+  std::string path = name;
+  for (int i = 1;; ++i) {
+    const auto made = ports.files.make_private_directory(path);
+    if (made) return path;
+    if (made.failure().fault != sim::Fault::exists) require(made, path);
+    path = name + "_" + std::to_string(i);
+  }
+}
+
 }  // namespace
+
+std::string make_log_directory(sim::Ports& ports) {
+  const std::string temporary = temporary_directory(ports);
+  require(ports.files.make_directories(temporary), temporary);
+  return make_private(ports, temporary + kOwnDirectory + drawn_name(ports));
+}
 
 void WorkerStarts::make_room(const Attempt& attempt) {
   if (directory_of(attempt) == kNowhere) return;
@@ -23,40 +65,20 @@ void WorkerStarts::make_room(const Attempt& attempt) {
   static_cast<void>(ports_.files.remove(directory_of(attempt)));
 }
 
-/// Of this agent alone, as by Python's mkdtemp: other agents on this machine make theirs at the same
-/// moment, and in a directory that all users may write to, another user may have made one, or a
-/// link, beforehand.
+void WorkerStarts::make_room_at_once() {
+  if (spec_.logs.directory != kNowhere || !may_log_nowhere(spec_.variant)) make_run_directory();
+}
+
 void WorkerStarts::make_run_directory() {
-  constexpr std::uint64_t kNames = 1'000'000'000'000;
-  const std::string drawn = std::to_string(ports_.random.below("agent.run_directory", kNames));
-  std::string parent = spec_.logs.directory;
-  if (parent.empty()) {
-    const std::string temporary = temporary_directory();
-    require(ports_.files.make_directories(temporary), temporary);
-    parent = make_private(temporary + "/torchelastic_" + drawn);
-  }
+  const std::string parent =
+      spec_.logs.directory.empty() ? make_log_directory(ports_) : spec_.logs.directory;
   HOOKE_CHECK(run_directory_.empty(), "an agent makes its directory once");
-  const std::string name = parent + "/" + handler_.get_run_id() + "_" + drawn;
+  const std::string drawn = drawn_for(parent);
+  const std::string name =
+      parent + "/" + handler_.get_run_id() + "_" + (drawn.empty() ? drawn_name(ports_) : drawn);
   const std::string above = name.substr(0, name.rfind('/'));
   require(ports_.files.make_directories(above), above);
-  run_directory_ = make_private(name);
-}
-
-std::string WorkerStarts::temporary_directory() const {
-  const auto& environment = ports_.processes.environment();
-  const auto found = environment.find("TMPDIR");
-  return found == environment.end() || found->second.empty() ? "/tmp" : found->second;
-}
-
-/// The path of a new directory: `name`, or the first of `name`_1, `name`_2 … that is not taken.
-std::string WorkerStarts::make_private(const std::string& name) {
-  std::string path = name;
-  for (int i = 1;; ++i) {
-    const auto made = ports_.files.make_private_directory(path);
-    if (made) return path;
-    if (made.failure().fault != sim::Fault::exists) require(made, path);
-    path = name + "_" + std::to_string(i);
-  }
+  run_directory_ = make_private(ports_, name);
 }
 
 std::string WorkerStarts::directory_of(const Attempt& attempt) const {

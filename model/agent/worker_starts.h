@@ -16,6 +16,10 @@
 
 namespace hooke::model {
 
+/// Makes, in TMPDIR or /tmp, the directory in which an agent keeps its files when none is named; its
+/// path. EscapedPythonError when it cannot be made.
+std::string make_log_directory(sim::Ports& ports);
+
 class WorkerStarts {
  public:
   /// Both outlive it.
@@ -27,7 +31,9 @@ class WorkerStarts {
         heartbeats_(heartbeats) {}
   virtual ~WorkerStarts() = default;
 
-  /// Makes the run's directory, once, and removes what an earlier start of this number has left.
+  /// Makes the run's directory. EscapedPythonError when that cannot be made.
+  void make_room_at_once();
+  /// Makes the run's directory, if it is not there, and removes what an earlier start of this number has left.
   /// EscapedPythonError when the directory cannot be made.
   void make_room(const Attempt& attempt);
   /// What the workers' environment says of their timers, from now on.
@@ -52,8 +58,6 @@ class WorkerStarts {
 
  private:
   void make_run_directory();
-  [[nodiscard]] std::string temporary_directory() const;
-  std::string make_private(const std::string& name);
   /// Where the workers of this attempt leave what they leave; /dev/null when nothing is kept.
   [[nodiscard]] std::string directory_of(const Attempt& attempt) const;
 

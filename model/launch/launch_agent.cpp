@@ -5,6 +5,7 @@
 #include <exception>
 #include <stdexcept>
 
+#include "model/agent/worker_starts.h"
 #include "model/launch/kinds/endings_of_variant.h"
 #include "model/launch/plugins.h"
 #include "model/launch/raised_errors.h"
@@ -138,8 +139,7 @@ struct HiddenAtEnd {
 
 /// One run of the job, from the first rendezvous to the end of this agent's part in it.
 Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& config,
-                const WorkerSpec& spec, const Endings& endings, Observers& observers,
-                std::int64_t run) {
+                WorkerSpec& spec, const Endings& endings, Observers& observers, std::int64_t run) {
   const RendezvousParameters parameters{
       config.rdzv_backend, config.rdzv_endpoint, config.run_id,  config.min_nodes, config.max_nodes,
       config.local_addr,   config.rdzv_configs,  config.variant, config.defects,   spec.planted};
@@ -149,6 +149,8 @@ Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& c
     announce(ports, config, spec, parameters);
     ports.fault_point.reach("agent.started");
     if (const auto refused = plugins.refusal(config)) throw std::invalid_argument(refused->reason);
+    if (makes_the_log_directory_first(spec.variant) && spec.logs.directory.empty())
+      spec.logs.directory = make_log_directory(ports);
     handler = plugins.rendezvous.create(ports, parameters);
     HOOKE_CHECK(handler != nullptr, "a rendezvous that is registered is made");
     observers.rendezvous = handler.get();

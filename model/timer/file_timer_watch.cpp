@@ -20,6 +20,11 @@ std::int64_t deadline_micros(const TimerRequest& timer) {
   return std::chrono::floor<std::chrono::microseconds>(timer.expires->time_since_epoch()).count();
 }
 
+struct IsOverAtEnd {
+  sim::Flag& over;
+  ~IsOverAtEnd() { over.set(); }
+};
+
 }  // namespace
 
 /// nullptr when no process has come.
@@ -34,6 +39,8 @@ std::unique_ptr<sim::FifoReader> FileTimerWatch::open() {
 }
 
 void FileTimerWatch::run() {
+  // Also when the task dies alone: a thread of Python's that an exception ends can be joined.
+  const IsOverAtEnd at_end{over_};
   if (const std::unique_ptr<sim::FifoReader> fifo = open()) {
     HOOKE_CHECK(!client_came, "a client comes once");
     client_came = true;
@@ -50,7 +57,6 @@ void FileTimerWatch::run() {
       if (last) break;
     }
   }
-  over_.set();
 }
 
 bool FileTimerWatch::step(sim::FifoReader& fifo) {

@@ -194,6 +194,14 @@ bool may_log_nowhere(Variant variant) {
   return since(variant, {2, 3});
 }
 
+bool makes_the_log_directory_first(Variant variant) {
+  return variant != Variant::hardened && since(variant, {2, 3});
+}
+
+bool makes_the_log_directory_with_the_agent(Variant variant) {
+  return variant != Variant::hardened && !since(variant, {2, 3});
+}
+
 bool says_error_traits(Variant variant) {
   return since(variant, {2, 10});
 }

@@ -125,6 +125,12 @@ bool names_async_errors_after_torch(Variant variant);
 bool has_a_line_prefix(Variant variant);
 /// Since 2.3: without --log-dir no directory is made (multiprocessing/api.py:DefaultLogsSpecs).
 bool may_log_nowhere(Variant variant);
+/// Since 2.3: the directory for logs is made when the command line is read
+/// (multiprocessing/api.py:DefaultLogsSpecs), before that when the agent is made
+/// (local_elastic_agent.py:LocalElasticAgent.__init__). A hardened agent makes it for its first
+/// worker, when the others know of it.
+bool makes_the_log_directory_first(Variant variant);
+bool makes_the_log_directory_with_the_agent(Variant variant);
 /// Since 2.10: a failure with an exit code and without a word of the worker says that the system
 /// ended it and that it cannot be tried again (errors/__init__.py:ProcessFailure).
 bool says_error_traits(Variant variant);

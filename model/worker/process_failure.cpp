@@ -88,6 +88,9 @@ ProcessFailure describe_without_file(sim::Ports& ports, ProcessFailure failure, 
 ProcessFailure describe_failure(sim::Ports& ports, ProcessFailure failure,
                                 const std::string& error_file, Variant variant) {
   HOOKE_CHECK(failure.exit_code != 0, "only what ended badly is a failure");
+  // Its name is looked for first, which waits for no disk.
+  if (!ports.files.exists(error_file))
+    return describe_without_file(ports, std::move(failure), variant);
   const auto text = ports.files.read(error_file);
   if (!text && text.failure().fault != sim::Fault::not_found) {
     throw std::runtime_error("error file " + error_file +

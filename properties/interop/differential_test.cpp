@@ -1,8 +1,11 @@
 // Hooke's agents and PyTorch's in the same worlds, request by request.
 #include "scenarios/guest/differential.h"
 
+#include <iostream>
+
 #include "job.h"
 #include "scenarios/format/loader.h"
+#include "scenarios/format/vocabulary.h"
 #include "scenarios/guest/guest_runner.h"
 #include "scenarios/hunt/explorer.h"
 #include "scenarios/swarm/swarm.h"
@@ -81,7 +84,9 @@ std::optional<std::uint64_t> first_world_that_differs(const std::string& mistake
         scenario::play_both(kernel, hunt::draw(swarm, seed), hunt::hunting_options(false),
                             properties::InvariantRegistry::with_builtins(), *spoilt);
     const auto& first = played.comparison.first;
-    if (first) return seed;
+    if (!first) continue;
+    std::cout << "world " << seed << " differs:\n" << scenario::side_by_side(*first);
+    return seed;
   }
   return std::nullopt;
 }
@@ -168,6 +173,80 @@ TEST(Differential, an_agent_that_waits_for_its_keep_alive_hears_a_signal) {
            *torch);
   EXPECT_EQ(shown(played), "");
   EXPECT_GT(played.comparison.decisions, 5U);
+}
+
+/// The wait for the others is deaf, and its time-out comes first.
+TEST(Differential, a_signal_in_an_exit_barrier_that_times_out_is_told_and_the_time_out_is_not) {
+  HOOKE_NEEDS_TORCH();
+  const auto torch = scenario::start_torch(torch_python());
+  const scenario::Differential played =
+      both(scenario::load_scenario(R"({"version": 1, "name": "barrier", "seed": 1,
+               "protocol": {"rendezvous": {"min_nodes": 2, "max_nodes": 2},
+                            "agent": {"exit_barrier_timeout": "20s"}},
+               "cluster": {"nodes": [{"id": "a"}, {"id": "b"}], "store_host": "external"},
+               "workers": {"per_node": 1, "program": [{"run": "1s"}, {"exit": 0}],
+                           "overrides": {"b": [{"run": "100s"}, {"exit": 0}]}},
+               "timeline": [{"at": "10s", "do": "agent.signal", "node": "a"}]})",
+                                   "barrier"),
+           *torch);
+  EXPECT_EQ(shown(played), "");
+  EXPECT_GT(played.comparison.decisions, 5U);
+}
+
+scenario::Scenario struck(const std::string& fault, const std::string& point) {
+  return scenario::load_scenario(R"({"version": 1, "name": "struck", "seed": 1,
+      "protocol": {"rendezvous": {"min_nodes": 1, "max_nodes": 2,
+                                  "timeouts": {"join": "60s", "last_call": "5s"}},
+                   "agent": {"max_restarts": 1, "exit_barrier_timeout": "30s"}},
+      "cluster": {"nodes": [{"id": "a..b"}], "store_host": "external"},
+      "workers": {"program": [{"run": "20s"}, {"exit": 0}]},
+      "timeline": [{"when": {"fault_point": ")" +
+                                     point + R"(", "node": "b"}, "node": "b", )" + fault + "}]}",
+                                 "struck");
+}
+
+TEST(Differential, an_error_raised_at_a_fault_point_ends_both_alike) {
+  HOOKE_NEEDS_TORCH();
+  const auto torch = scenario::start_torch(torch_python());
+  for (const std::string_view point : scenario::fault_points_of_torchrun()) {
+    for (const std::string error : {"OSError", "RendezvousTimeoutError", "RendezvousClosedError",
+                                    "RendezvousGracefulExitError"}) {
+      const scenario::Differential played = both(
+          struck(R"("do": "agent.raise", "text": ")" + error + "\"", std::string(point)), *torch);
+      EXPECT_EQ(shown(played), "") << error << " at " << point;
+      EXPECT_GT(played.comparison.decisions, 0U);
+    }
+  }
+}
+
+/// From its start, and from where its workers run.
+TEST(Differential, a_disk_that_is_full_or_silent_stops_both_at_the_same_places) {
+  HOOKE_NEEDS_TORCH();
+  const auto torch = scenario::start_torch(torch_python());
+  for (const std::string point : {"agent.started", "agent.joined", "agent.workers_started"}) {
+    for (const std::string fault : {R"("do": "disk.full")", R"("do": "disk.stall", "for": "20s")",
+                                    R"("do": "disk.short_write", "amount": 3)"}) {
+      const scenario::Differential played = both(struck(fault, point), *torch);
+      EXPECT_EQ(shown(played), "") << fault << " at " << point;
+      EXPECT_GT(played.comparison.decisions, 4U);
+    }
+  }
+}
+
+/// Heartbeats end, and the others evict the node.
+TEST(Differential, a_keep_alive_that_dies_dies_in_both) {
+  HOOKE_NEEDS_TORCH();
+  const auto torch = scenario::start_torch(torch_python());
+  for (const std::string task : {"keep_alive", "watchdog"}) {
+    scenario::Scenario world =
+        struck(R"("do": "thread.dies", "text": ")" + task + "\"", "agent.workers_started");
+    world.protocol.agent.environment["TORCHELASTIC_ENABLE_FILE_TIMER"] = "1";
+    world.workers.program.front().span = 60s;
+    world.timeline.front().trigger.after = 1s;
+    const scenario::Differential played = both(world, *torch);
+    EXPECT_EQ(shown(played), "") << task;
+    EXPECT_GT(played.comparison.requests, 20U);
+  }
 }
 
 /// Nodes of one job, some of which are hooke's.

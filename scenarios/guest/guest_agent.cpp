@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "model/observe/background_tasks.h"
 #include "scenarios/format/vocabulary.h"
 #include "scenarios/guest/agent_watch.h"
 #include "scenarios/guest/guest_stores.h"
@@ -15,12 +16,23 @@ using guest::Message;
 
 constexpr std::string_view kStorePrefix = "store.";
 
+/// What a fault has the agent raise: the guest raises it, by the class of that name.
+struct RaisedInPython {
+  std::string error;
+};
+
+[[noreturn]] void raise_in_python(std::string_view error) {
+  throw RaisedInPython{std::string(error)};
+}
+
 class AgentServices final : public guest::Services {
  public:
   AgentServices(sim::Ports& ports, const model::LaunchConfig& config)
       : ports_(ports),
         watch_(ports, config),
-        stores_(ports, config.variant, [this](const StoreCall& call) { watch_.on_store(call); }) {}
+        stores_(ports, config.variant, [this](const StoreCall& call) { watch_.on_store(call); }) {
+    ports.fault_point.raise_by(&raise_in_python);
+  }
 
   Message request(const std::string& name, const Message& arguments) override {
     if (name.starts_with(kStorePrefix)) {
@@ -37,15 +49,7 @@ class AgentServices final : public guest::Services {
           ports_.processes.state(sim::Pid{static_cast<std::int32_t>(arguments.at(0).number())});
       return state ? Message(std::string(1, *state)) : Message();
     }
-    if (name == "fault_point") {
-      const std::span<const std::string_view> points = fault_points_of_torchrun();
-      const auto point =
-          std::find(points.begin(), points.end(), std::string_view(arguments.at(0).text()));
-      if (point == points.end())
-        throw guest::GuestError("the guest is at an unknown place, " + arguments.at(0).text());
-      ports_.fault_point.reach(*point);
-      return {};
-    }
+    if (name == "fault_point") return reach(arguments.at(0).text());
     throw guest::GuestError("the guest made an unknown request, " + name);
   }
 
@@ -82,8 +86,25 @@ class AgentServices final : public guest::Services {
   }
   void on_reaped(sim::Pid child, int status) override { watch_.on_reaped(child, status); }
   void on_signal(sim::Signal) override {}
+  [[nodiscard]] std::string fiber_of(const std::string& thread) const override {
+    const std::string_view task = task_of(thread);
+    return task.empty() ? Services::fiber_of(thread) : std::string(task);
+  }
 
  private:
+  /// The class of the error that the guest is to raise there; "" when there is none.
+  std::string reach(const std::string& name) {
+    const std::span<const std::string_view> points = fault_points_of_torchrun();
+    const auto point = std::find(points.begin(), points.end(), std::string_view(name));
+    if (point == points.end()) throw guest::GuestError("the guest is at an unknown place, " + name);
+    try {
+      ports_.fault_point.reach(*point);
+    } catch (const RaisedInPython& raised) {
+      return raised.error;
+    }
+    return {};
+  }
+
   sim::Ports& ports_;
   AgentWatch watch_;
   GuestStores stores_;
@@ -106,6 +127,14 @@ std::string seconds(sim::Duration span) {
 }
 
 }  // namespace
+
+std::string_view task_of(std::string_view thread) {
+  // DynamicRendezvousHandler._start_heartbeats and FileTimerServer.start; a thread without a name
+  // is called by its function.
+  if (thread.starts_with("RendezvousKeepAliveTimer_")) return model::tasks::kKeepAlive;
+  if (thread.find("_watchdog_loop") != std::string_view::npos) return model::tasks::kWatchdog;
+  return {};
+}
 
 std::vector<std::string> torchrun_arguments(const model::LaunchConfig& config) {
   std::string configuration;

@@ -2,6 +2,7 @@
 // One node's agent, played by PyTorch itself.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/launch/launch_agent.h"
@@ -13,6 +14,10 @@ namespace hooke::scenario {
 /// torchrun's command line for that configuration, without the program's name.
 /// std::invalid_argument for what it cannot say.
 std::vector<std::string> torchrun_arguments(const model::LaunchConfig& config);
+
+/// The background task (model/observe/background_tasks.h) that PyTorch's thread of that name stands
+/// for; "" for none.
+std::string_view task_of(std::string_view thread);
 
 /// Runs torchrun as a guest in the calling fiber and returns its exit code. `directory` is a real
 /// one, of this agent alone. guest::GuestError.

@@ -2,8 +2,8 @@
 // enough.
 #include <algorithm>
 #include <array>
-#include <set>
 
+#include "model/observe/background_tasks.h"
 #include "scenarios/format/vocabulary.h"
 #include "scenarios/guest/guest_runner.h"
 
@@ -58,26 +58,21 @@ void look_at_settings(const Scenario& scenario, model::Variant release, Reasons&
   }
 }
 
-/// The guests' error files are on no disk of the simulated world.
-void look_at_workers(const Scenario& scenario, Reasons& reasons) {
-  const auto look = [&](const WorkerProgram& program) {
-    for (const WorkerStep& step : program) {
-      if (step.kind == WorkerStep::Kind::error) reasons.say("worker step error");
-    }
-  };
-  look(scenario.workers.program);
-  for (const auto& [key, program] : scenario.workers.overrides) look(program);
+/// Why these agents do not feel it; "" when they do.
+std::string missing_for(const TimelineEntry& entry) {
+  if (entry.what == "sched.health_kill") return entry.what;  // the health check is hooke's
+  if (entry.what == "thread.dies" && entry.text != model::tasks::kKeepAlive &&
+      entry.text != model::tasks::kWatchdog)
+    return "thread.dies of " + entry.text.value_or("");
+  // At another time it is raised at the next fault point, which need not be the same one.
+  const bool there = entry.trigger.fault_point && entry.trigger.after == Duration::zero();
+  return entry.what == "agent.raise" && !there ? "agent.raise away from a fault point" : "";
 }
 
 void look_at_timeline(const Scenario& scenario, Reasons& reasons) {
   const std::span<const std::string_view> points = fault_points_of_torchrun();
-  // Hooke's own background tasks, a disk that the guests do not use, starts of workers by the
-  // launcher that tries again, and errors of hooke's classes.
-  static const std::set<std::string, std::less<>> kWords{
-      "thread.dies",       "disk.full",          "disk.short_write", "disk.stall",
-      "sched.health_kill", "worker.start_fails", "agent.raise"};
   for (const TimelineEntry& entry : scenario.timeline) {
-    if (kWords.contains(entry.what)) reasons.say(entry.what);
+    if (const std::string missing = missing_for(entry); !missing.empty()) reasons.say(missing);
     const auto& point = entry.trigger.fault_point;
     if (point && std::find(points.begin(), points.end(), *point) == points.end())
       reasons.say("fault point " + *point);
@@ -89,7 +84,6 @@ void look_at_timeline(const Scenario& scenario, Reasons& reasons) {
 std::vector<std::string> unsupported_by_guests(const Scenario& scenario, model::Variant release) {
   Reasons reasons;
   look_at_settings(scenario, release, reasons);
-  look_at_workers(scenario, reasons);
   look_at_timeline(scenario, reasons);
   return std::move(reasons.list);
 }

@@ -34,6 +34,10 @@ class Services {
   virtual void on_signalled(sim::Pid target, sim::Signal signal, bool group) = 0;
   virtual void on_reaped(sim::Pid child, int status) = 0;
   virtual void on_signal(sim::Signal signal) = 0;
+  /// What the fiber of a thread with that name is called: faults kill fibers by name.
+  [[nodiscard]] virtual std::string fiber_of(const std::string& thread) const {
+    return "python " + thread;
+  }
 };
 
 struct GuestOptions {

@@ -1,4 +1,4 @@
-// What a thread of a guest asks of its machine's files: FIFOs alone, for other files are real ones.
+// What a thread of a guest asks of its machine's files.
 #include <cerrno>
 #include <utility>
 
@@ -18,6 +18,11 @@ int errno_of(sim::Fault fault) {
   }
 }
 
+/// 0 or an error's number.
+int number_of(const sim::Outcome<sim::Done>& done) {
+  return done ? 0 : errno_of(done.failure().fault);
+}
+
 /// The directory of a path; "" where it has none.
 std::string parent_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -31,20 +36,58 @@ GuestProcess::Answer GuestProcess::on_make_fifo(std::size_t, const Message& argu
   const std::string& path = arguments.at(0).text();
   const std::string parent = parent_of(path);
   if (!parent.empty()) static_cast<void>(ports_.files.make_directories(parent));
-  const auto made = ports_.files.make_fifo(path);
-  return {made ? 0 : errno_of(made.failure().fault)};
+  return {number_of(ports_.files.make_fifo(path))};
 }
 
 GuestProcess::Answer GuestProcess::on_exists(std::size_t, const Message& arguments) {
   return {ports_.files.exists(arguments.at(0).text())};
 }
 
+/// "directory", "file" for everything else, or None.
+GuestProcess::Answer GuestProcess::on_kind(std::size_t, const Message& arguments) {
+  const std::string& path = arguments.at(0).text();
+  if (!ports_.files.exists(path)) return {};
+  return {ports_.files.list(path) ? "directory" : "file"};
+}
+
 /// 0 or an error's number.
 GuestProcess::Answer GuestProcess::on_remove(std::size_t, const Message& arguments) {
   const std::string& path = arguments.at(0).text();
   if (!ports_.files.exists(path)) return {ENOENT};
-  const auto removed = ports_.files.remove_file(path);
-  return {removed ? 0 : errno_of(removed.failure().fault)};
+  return {number_of(ports_.files.remove_file(path))};
+}
+
+/// 0 or an error's number, like those that follow.
+GuestProcess::Answer GuestProcess::on_make_directory(std::size_t, const Message& arguments) {
+  return {number_of(ports_.files.make_private_directory(arguments.at(0).text()))};
+}
+
+GuestProcess::Answer GuestProcess::on_make_directories(std::size_t, const Message& arguments) {
+  return {number_of(ports_.files.make_directories(arguments.at(0).text()))};
+}
+
+GuestProcess::Answer GuestProcess::on_remove_tree(std::size_t, const Message& arguments) {
+  return {number_of(ports_.files.remove(arguments.at(0).text()))};
+}
+
+/// (Error's number, names).
+GuestProcess::Answer GuestProcess::on_list(std::size_t, const Message& arguments) {
+  const auto listed = ports_.files.list(arguments.at(0).text());
+  if (!listed) return {Message::List{errno_of(listed.failure().fault), Message::List{}}};
+  Message::List names;
+  for (const std::string& name : listed.value()) names.emplace_back(name);
+  return {Message::List{0, std::move(names)}};
+}
+
+/// (Error's number, contents).
+GuestProcess::Answer GuestProcess::on_read(std::size_t, const Message& arguments) {
+  const auto contents = ports_.files.read(arguments.at(0).text());
+  if (!contents) return {Message::List{errno_of(contents.failure().fault), Bytes{}}};
+  return {Message::List{0, Bytes{contents.value()}}};
+}
+
+GuestProcess::Answer GuestProcess::on_write(std::size_t, const Message& arguments) {
+  return {number_of(ports_.files.write(arguments.at(0).text(), arguments.at(1).bytes()))};
 }
 
 /// Waits for a process that writes, as open(2) does. (Error's number, the reader's number).

@@ -45,6 +45,7 @@ GuestProcess::GuestProcess(sim::Ports& ports, Zygote& zygote, Services& services
 }
 
 GuestProcess::~GuestProcess() {
+  *is_there_ = false;
   try {
     zygote_.kill(born_.pid);
   } catch (const GuestError&) {
@@ -146,9 +147,32 @@ void GuestProcess::start_thread(std::size_t slot, const std::string& name) {
   HOOKE_CHECK(slot > 0 && slot < kThreadsMax && !threads_[slot].alive,
               "a thread begins on a channel that is free");
   threads_[slot] = {true, name, std::nullopt, Reason::done};
-  static_cast<void>(ports_.executor.spawn("python " + name, [this, slot] {
-    if (serve(slot)) throw GuestError("only the main thread of a guest ends it");
-  }));
+  static_cast<void>(ports_.executor.spawn(
+      services_.fiber_of(name), [this, slot, is_there = is_there_, &ports = ports_] {
+        try {
+          if (serve(slot)) throw GuestError("only the main thread of a guest ends it");
+        } catch (const sim::Killed&) {
+          // Of a process that has died nothing is asked any more.
+          if (*is_there && ports.processes.state(ports.processes.self())) end_thread(slot);
+          throw;
+        }
+      }));
+}
+
+/// Each of its requests is answered with an exception, as none of them is carried out: the thread
+/// lets go of its locks on the way out.
+void GuestProcess::end_thread(std::size_t slot) {
+  constexpr int kRequestsMax = 100;
+  threads_[slot].parked.reset();
+  for (int i = 0; i < kRequestsMax; ++i) {
+    const Message said = exchange(slot, {{}, Reason::dies});
+    for (const Message& note : said.at(1).list()) take_note(note.list());
+    if (name_of(said.at(0).list()) != "end") continue;
+    threads_[slot].alive = false;
+    return;
+  }
+  throw GuestError("thread \"" + threads_[slot].name + "\" of the guest on " +
+                   ports_.network.host_name() + " does not end when a fault has killed it");
 }
 
 void GuestProcess::wake(std::size_t slot, Reason reason) {

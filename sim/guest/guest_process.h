@@ -26,7 +26,8 @@ class GuestProcess {
 
  private:
   /// How a request ended: by itself, by its time-out, or because a signal is to be handled.
-  enum class Reason : unsigned char { done, timed_out, signalled };
+  /// A thread that dies is told so, whatever it asks for, until it has ended.
+  enum class Reason : unsigned char { done, timed_out, signalled, dies };
   struct Answer {
     Message value;
     Reason reason = Reason::done;
@@ -51,6 +52,8 @@ class GuestProcess {
 
   void take_note(const Message::List& note);
   void start_thread(std::size_t slot, const std::string& name);
+  /// A fault has killed the fiber of that thread alone: Python's ends, and gives up what it holds.
+  void end_thread(std::size_t slot);
   void wake(std::size_t slot, Reason reason);
   void catch_signal(std::int64_t number);
   void listen_for_signals();
@@ -73,10 +76,17 @@ class GuestProcess {
   Answer on_close_listener(std::size_t slot, const Message& arguments);
   Answer on_seed(std::size_t slot, const Message& arguments);
   Answer on_fail(std::size_t slot, const Message& arguments);
-  // Those of FIFOs (guest_files.cpp).
-  Answer on_make_fifo(std::size_t slot, const Message& arguments);
+  // Those of files and FIFOs (guest_files.cpp).
   Answer on_exists(std::size_t slot, const Message& arguments);
+  Answer on_kind(std::size_t slot, const Message& arguments);
   Answer on_remove(std::size_t slot, const Message& arguments);
+  Answer on_make_directory(std::size_t slot, const Message& arguments);
+  Answer on_make_directories(std::size_t slot, const Message& arguments);
+  Answer on_remove_tree(std::size_t slot, const Message& arguments);
+  Answer on_list(std::size_t slot, const Message& arguments);
+  Answer on_read(std::size_t slot, const Message& arguments);
+  Answer on_write(std::size_t slot, const Message& arguments);
+  Answer on_make_fifo(std::size_t slot, const Message& arguments);
   Answer on_open_fifo(std::size_t slot, const Message& arguments);
   Answer on_read_fifo(std::size_t slot, const Message& arguments);
   Answer on_close_fifo(std::size_t slot, const Message& arguments);
@@ -94,7 +104,8 @@ class GuestProcess {
   std::array<Thread, kThreadsMax> threads_;
   std::vector<std::int64_t> signals_;  ///< caught, not yet told to the main thread
   bool listens_for_signals_ = false;
-  std::set<sim::Pid> children_;  ///< not known to have ended
+  std::shared_ptr<bool> is_there_ = std::make_shared<bool>(true);  ///< false when this has gone
+  std::set<sim::Pid> children_;                                    ///< not known to have ended
   std::map<sim::Pid, sim::ExitStatus> reaped_;
   std::set<sim::Pid> waited_for_;  ///< a fiber waits for its end
   Refuser refuser_;

@@ -42,6 +42,8 @@ class HardenedElasticAgent : public ElasticAgent {
   [[nodiscard]] sim::Duration grace() const override { return spec_.shutdown_timeout; }
   /// A signal that comes meanwhile waits until the workers are stopped.
   void before_stopping() override {}
+  /// A signal waits until the agent has come to the barrier, so that the others know of its work.
+  void before_exit_barrier() override {}
   void after_stopping() override;
 
  private:

@@ -27,6 +27,7 @@ def prepare():
     tell_failed_barriers()
     tell_signals()
     serve_timers()
+    keep_files()
     tell_ranks()
     torch_points.set_points()
     return str(torch.__version__)
@@ -184,6 +185,13 @@ def serve_timers():
     timers.FileTimerServer.__init__ = told
 
 
+def keep_files():
+    """The agent's directories for logs, and the error files, are on the simulated machine's disk."""
+    for name in ('multiprocessing', 'multiprocessing.api', 'multiprocessing.errors',
+                 'multiprocessing.errors.error_handler', 'agent.server.local_elastic_agent'):
+        hooke_files.give_files_to(importlib.import_module('torch.distributed.elastic.' + name))
+
+
 def wait_in_the_exit_barrier(nanoseconds):
     """torchrun takes the agent's default, for which it has no flag: the constructor's, in this process alone."""
     from torch.distributed.elastic.agent.server.local_elastic_agent import LocalElasticAgent
@@ -200,8 +208,8 @@ def main(config):
     wait_in_the_exit_barrier(exit_barrier)
     sys.argv = ['torchrun'] + list(arguments)
     from torch.distributed.run import main as torchrun
-    torch_points.reach('agent.started')
     try:
+        torch_points.reach('agent.started')
         torchrun(list(arguments))
     except BaseException as error:
         tell_end(error)
@@ -209,10 +217,19 @@ def main(config):
     tell_end(None)
 
 
+def said_by(error):
+    """In a line: of failed workers the first one's error, as the first lines of the text are a frame for it."""
+    if type(error).__name__ != 'ChildFailedError':
+        return str(error).split('\n')[0]
+    rank, failure = error.get_first_failure()
+    message = failure.message
+    return 'rank %d: %s' % (rank, message.get('message', '<N/A>') if isinstance(message, dict) else message)
+
+
 def tell_end(error):
     """For the trace: with which exception torchrun has ended."""
     tell_signal(error)
-    kind, text = ('', '') if error is None else (type(error).__name__, str(error).split('\n')[0])
+    kind, text = ('', '') if error is None else (type(error).__name__, said_by(error))
     # The stores that went with torchrun's last frame go at the same instant: they are told after the end.
     closed = [note for note in hooke.NOTES if note[0] == 'store.close']
     hooke.NOTES[:] = [note for note in hooke.NOTES if note[0] != 'store.close']

@@ -12,7 +12,7 @@ import traceback
 import _thread
 
 MAX_MESSAGE = 1 << 20
-DONE, TIMED_OUT, SIGNALLED = 0, 1, 2   # GuestProcess::Reason
+DONE, TIMED_OUT, SIGNALLED, DIES = 0, 1, 2, 3   # GuestProcess::Reason
 
 ON = False               # False in the zygote: everything is real there
 CHANNELS = []            # the socket of each thread slot
@@ -23,6 +23,7 @@ PENDING = []             # signals that have come and are not handled
 ENDED = set()            # children that have ended and are not reaped
 HANDLERS = {}            # by signal number
 NODE = FULL_NAME = ''
+HOME = '/proc/self/cwd'   # a guest's real directory: its name differs from run to run, this one does not
 PID = 0
 
 _readv, _write = os.readv, os.write
@@ -55,6 +56,8 @@ def receive(mine):
         ENDED.update(ended)
     if signals:
         PENDING.extend(signals)
+    if reason == DIES:
+        raise SystemExit              # ends a thread without a word, and passes by what handles errors
     return value, reason
 
 

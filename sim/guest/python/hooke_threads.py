@@ -77,7 +77,11 @@ def start_new_thread(function, arguments, keywords={}):
     if not FREE:
         hooke.fail('starts more threads than hooke has slots for, which are %d' % len(hooke.CHANNELS))
     mine = FREE.pop()
-    name = str(getattr(getattr(function, '__self__', None), '_name', None) or getattr(function, '__name__', 'thread'))
+    thread = getattr(function, '__self__', None)
+    name = str(getattr(thread, '_name', None) or getattr(function, '__name__', 'thread'))
+    target = getattr(getattr(thread, '_target', None), '__name__', '')
+    if name.startswith('Thread-') and '(' not in name and target:
+        name += ' (%s)' % target          # as since 3.10
     ready = REAL['allocate_lock']()
     ready.acquire()
 

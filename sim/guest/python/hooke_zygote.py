@@ -123,8 +123,7 @@ def begin(word, descriptors, program):
         os.dup2(descriptors[-1], target)
     os.chdir(directory)
     os.environ.clear()
-    # The directory's real name differs from run to run; this one does not.
-    os.environ.update({'PATH': '/usr/bin:/bin', 'HOME': '/', 'TMPDIR': '/proc/self/cwd'})
+    os.environ.update({'PATH': '/usr/bin:/bin', 'HOME': '/', 'TMPDIR': hooke.HOME})
     os.environ.update(environment)
     hooke_threads.begin()
     hooke.receive(0)

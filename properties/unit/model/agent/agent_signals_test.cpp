@@ -246,10 +246,28 @@ TEST(AgentSignals, a_signal_in_the_exit_barrier_waits_for_its_whole_timeout) {  
   signal_in_exit_barrier(job, 1000s);
   const auto left = job.events_named("exit_barrier.left");
   ASSERT_EQ(left.size(), 1U);
-  EXPECT_EQ(left[0]["result"], "timed_out");
+  EXPECT_EQ(left[0]["result"], "interrupted");  // not "timed_out": that error is not told
   EXPECT_EQ(left[0].at, 301s);
   EXPECT_EQ(job.ending(0).substr(0, 11), "signalled 1");
   EXPECT_EQ(job[0].rendezvous.shutdowns, 0);
+}
+
+TEST(AgentSignals, a_signal_at_the_fault_point_before_the_exit_barrier_comes_before_it) {
+  TestJob job;
+  job.worker = exits(1s, 0);
+  job.world->on_fault_point(
+      [&](sim::NodeId node, sim::Pid pid, std::string_view name, std::uint64_t) {
+        if (name != "agent.exit_barrier") return;
+        job.inject(world::FaultKind::process_signal, [&](world::Fault& fault) {
+          fault.node = node;
+          fault.pid = pid;
+          fault.signal = Signal::hup;
+        });
+      });
+  job.start_and_run();
+  EXPECT_TRUE(job.events_named("exit_barrier.entered").empty());
+  EXPECT_EQ(job.texts("agent.signalled", "signal"), (Texts{"1"}));
+  EXPECT_EQ(job.ending().substr(0, 11), "signalled 1");
 }
 
 TEST(AgentSignals, equal_signals_in_a_deaf_wait_count_as_one) {

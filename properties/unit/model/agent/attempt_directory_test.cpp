@@ -86,6 +86,37 @@ TEST(AttemptDirectory, one_that_cannot_be_made_ends_the_agent) {
   EXPECT_TRUE(job.environments.empty());
 }
 
+/// How often the agent of a machine whose disk has been full from the start has joined, and closed
+/// the rendezvous.
+Texts with_a_full_disk(Variant variant) {
+  TestJob job;
+  job[0].config.variant = variant;
+  job.world->on_fault_point([&](sim::NodeId node, sim::Pid, std::string_view name, std::uint64_t) {
+    if (name != "agent.started") return;
+    job.inject(world::FaultKind::disk_full, [&](world::Fault& fault) { fault.node = node; });
+  });
+  job.start_and_run();
+  EXPECT_EQ(job.ending().substr(0, 16), "error 1 OSError:") << to_string(variant);
+  EXPECT_TRUE(job.environments.empty());
+  return {std::to_string(job[0].rendezvous.joins), std::to_string(job[0].rendezvous.shutdowns)};
+}
+
+TEST(AttemptDirectory, one_that_cannot_be_made_ends_the_agent_before_it_has_met_the_others) {
+  EXPECT_EQ(with_a_full_disk(Variant::torch_2_x), (Texts{"0", "0"}));
+  EXPECT_EQ(with_a_full_disk(Variant::torch_1_13), (Texts{"0", "0"}));
+  EXPECT_EQ(with_a_full_disk(Variant::hardened).at(0), "1");
+}
+
+TEST(AttemptDirectory, an_error_file_that_is_not_there_is_not_waited_for) {
+  TestJob job;
+  job[0].config.max_restarts = 0;
+  job.worker = exits(2s, 3);
+  job.inject_at(1s, world::FaultKind::disk_stall,
+                [&](world::Fault& fault) { fault.node = job[0].node; });
+  job.start_and_run();
+  EXPECT_EQ(job.texts("failure.reported", "status"), (Texts{"3"}));
+}
+
 TEST(AttemptDirectory, has_the_filtered_copies_of_all_workers) {
   TestJob job;
   job[0].config.nproc_per_node = 2;

@@ -247,6 +247,19 @@ TEST_F(FileTimer, a_watch_without_a_client_does_not_hold_up_the_stop) {
   EXPECT_THAT(told, ElementsAre("watchdog started", "watchdog stopped"));
 }
 
+/// As the thread that an exception has ended is joined at once.
+TEST_F(FileTimer, a_watch_that_has_died_is_not_waited_for) {
+  const Pid server = serve(Variant::torch_2_x, 5s);
+  static_cast<void>(
+      world_.inject_at(2s, world::FaultKind::fiber_dies, [this, server](world::Fault& fault) {
+        fault.node = node_;
+        fault.pid = server;
+        fault.text = "watchdog";
+      }));
+  world_.run_for(10s);
+  EXPECT_EQ(stopped_at, 5s);
+}
+
 TEST_F(FileTimer, what_comes_while_the_watch_that_waits_for_a_client_stands_still_is_read_later) {
   for (const Variant variant : {Variant::torch_2_x, Variant::hardened}) {
     const Pid server = serve(variant);

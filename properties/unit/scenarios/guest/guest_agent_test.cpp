@@ -78,20 +78,49 @@ TEST(GuestAgent, cannot_play_everything) {
   scenario.protocol.agent.environment["TORCHELASTIC_HEALTH_CHECK_PORT"] = "8080";
   TimelineEntry dies;
   dies.what = "thread.dies";
+  dies.text = "timer server";
   dies.trigger.fault_point = "agent.closing";
   TimelineEntry killed;
   killed.what = "agent.kill";
   killed.trigger.fault_point = "rendezvous.joined";
   scenario.timeline = {dies, killed};
-  EXPECT_THAT(
-      unsupported_by_guests(scenario),
-      ElementsAre("backend etcd-v2", "TORCHELASTIC_HEALTH_CHECK_PORT",
-                  "time-outs of parts of a second", "thread.dies", "fault point agent.closing"));
+  EXPECT_THAT(unsupported_by_guests(scenario),
+              ElementsAre("backend etcd-v2", "TORCHELASTIC_HEALTH_CHECK_PORT",
+                          "time-outs of parts of a second", "thread.dies of timer server",
+                          "fault point agent.closing"));
+}
+
+TEST(GuestAgent, loses_the_threads_that_stand_for_tasks_of_hookes_agents) {
+  EXPECT_EQ(task_of("RendezvousKeepAliveTimer_0"), "keep_alive");
+  EXPECT_EQ(task_of("Thread-1 (_watchdog_loop)"), "watchdog");
+  EXPECT_EQ(task_of("MainThread"), "");
+  Scenario scenario;
+  scenario.cluster.nodes.resize(2);
+  TimelineEntry dies;
+  dies.what = "thread.dies";
+  dies.text = "watchdog";
+  scenario.timeline = {dies};
+  EXPECT_THAT(unsupported_by_guests(scenario), IsEmpty());
+}
+
+TEST(GuestAgent, raises_an_error_where_hookes_agent_does_which_is_at_a_fault_point) {
+  Scenario scenario;
+  scenario.cluster.nodes.resize(2);
+  TimelineEntry raise;
+  raise.what = "agent.raise";
+  raise.text = "OSError";
+  scenario.timeline = {raise};
+  EXPECT_THAT(unsupported_by_guests(scenario), ElementsAre("agent.raise away from a fault point"));
+  scenario.timeline[0].trigger.fault_point = "agent.joined";
+  EXPECT_THAT(unsupported_by_guests(scenario), IsEmpty());
+  scenario.timeline[0].trigger.after = 1s;
+  EXPECT_THAT(unsupported_by_guests(scenario), ElementsAre("agent.raise away from a fault point"));
 }
 
 /// The shim's names of places and the table's.
 TEST(GuestAgent, can_be_struck_at_the_fault_points_that_torchrun_has) {
-  const std::regex point(R"re((?:before|after|reach)\([^)\n]*'([a-z_.]+)'\))re");
+  const std::regex point(
+      R"re((?:before|after|reach|inside|within|before_barrier)\([^)\n]*'([a-z_.]+)'\))re");
   std::set<std::string> set;
   for (const guest::Module& module : torch_modules()) {
     const std::string& text = module.source;

@@ -136,6 +136,90 @@ except FileNotFoundError:
                          "gone"}));
 }
 
+/// Those of modules that are given them; the disk fills up at 2 s and is silent from 5 s to 8 s.
+TEST(Guest, has_files_on_the_disk_of_its_machine) {
+  HOOKE_NEEDS_PYTHON();
+  GuestWorld world(R"(
+import os, time, types
+import hooke_files as files
+module = types.SimpleNamespace(os=os, tempfile=None, shutil=None)
+files.give_files_to(module)
+path = module.tempfile.mkdtemp(prefix='logs_')
+print(path.startswith('/tmp/logs_'), os.path.exists(path), module.os.path.isdir(path))
+note = module.os.path.join(path, 'note')
+with module.open(note, 'w') as file:
+    file.write('one\ntwo\n')
+with module.open(note) as file:
+    print(file.readlines(), module.os.path.isfile(note), module.os.listdir(path))
+time.sleep(3)
+def failing(act):
+    try:
+        act()
+        print('nothing')
+    except OSError as error:
+        print(type(error).__name__, error.errno)
+def write():
+    with module.open(note, 'w') as file:
+        file.write('three')
+failing(write)
+failing(lambda: module.os.makedirs(path + '/a/b'))
+failing(lambda: module.os.makedirs(path, exist_ok=True))
+failing(lambda: module.os.makedirs(path))
+failing(lambda: module.open(path + '/none'))
+time.sleep(3)
+module.open(note).close()
+print(time.monotonic() - 1000)
+module.shutil.rmtree(path)
+print(module.os.path.exists(note), module.os.path.exists(path))
+)");
+  static_cast<void>(
+      world.test.inject_at(seconds(2), world::FaultKind::disk_full,
+                           [&world](world::Fault& fault) { fault.node = world.node; }));
+  static_cast<void>(
+      world.test.inject_at(seconds(5), world::FaultKind::disk_stall, [&world](world::Fault& fault) {
+        fault.node = world.node;
+        fault.duration = seconds(3);
+      }));
+  EXPECT_EQ(world.lines(), (Lines{"True False True", "['one\\n', 'two\\n'] True ['note']",
+                                  "OSError 28", "OSError 28", "nothing", "FileExistsError 17",
+                                  "FileNotFoundError 2", "8.0", "False False"}));
+}
+
+/// As by an exception that no code handles: what it holds is let go, and it can be waited for.
+TEST(Guest, loses_a_thread_whose_fiber_dies) {
+  HOOKE_NEEDS_PYTHON();
+  GuestWorld world(R"(
+import threading, time
+lock, stop = threading.Lock(), threading.Event()
+def work():
+    with lock:
+        try:
+            stop.wait(100)
+        except Exception:
+            print('never')
+    print('nor here')
+thread = threading.Thread(target=work, name='worker')
+thread.start()
+time.sleep(1)
+print(lock.locked(), thread.is_alive())
+lock.acquire()
+print(time.monotonic() - 1000)
+thread.join()
+print(thread.is_alive(), time.monotonic() - 1000)
+again = threading.Thread(target=lambda: print('anew'))
+again.start()
+again.join()
+)");
+  static_cast<void>(
+      world.test.inject_at(seconds(2), world::FaultKind::fiber_dies, [&world](world::Fault& fault) {
+        fault.node = world.node;
+        fault.pid = world.pid;
+        fault.text = "python worker";
+      }));
+  EXPECT_EQ(world.lines(), (Lines{"True True", "2.0", "False 2.0", "anew"}));
+  EXPECT_EQ(world.code(), 0);
+}
+
 TEST(Guest, handles_signals_where_python_would) {
   HOOKE_NEEDS_PYTHON();
   GuestWorld world(R"(
