@@ -249,6 +249,23 @@ TEST(Differential, a_keep_alive_that_dies_dies_in_both) {
   }
 }
 
+/// The first waits for the thread of its keep-alive to run, and the other is ready before that.
+TEST(Differential, an_agent_that_begins_when_another_has_joined_connects_before_that_goes_on) {
+  HOOKE_NEEDS_TORCH();
+  const auto torch = scenario::start_torch(torch_python());
+  const scenario::Differential played =
+      both(scenario::load_scenario(R"({"version": 1, "name": "joined", "seed": 0,
+               "protocol": {"rendezvous": {"min_nodes": 1, "max_nodes": 1}},
+               "cluster": {"nodes": [{"id": "a"}]},
+               "workers": {"program": []},
+               "timeline": [{"when": {"fault_point": "rendezvous.joined"}, "do": "agent.start"}]})",
+                                   "joined"),
+           *torch);
+  EXPECT_EQ(shown(played), "");
+  EXPECT_GT(played.comparison.requests, 20U);
+  EXPECT_GT(played.comparison.decisions, 5U);
+}
+
 /// Nodes of one job, some of which are hooke's.
 TEST(Differential, pytorchs_agents_play_beside_hookes_hardened_ones) {
   HOOKE_NEEDS_TORCH();

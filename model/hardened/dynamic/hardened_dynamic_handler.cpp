@@ -226,7 +226,8 @@ GroupState HardenedDynamicHandler::group_state() {
   if (forgotten) {
     static_cast<void>(KeepAlive::tick(core));
     if (keep_alive_ != nullptr) keep_alive_->dismiss();
-    keep_alive_ = KeepAlive::start(core_);
+    keep_alive_ = std::make_unique<KeepAlive>(core_);
+    keep_alive_->start();
   }
   const RendezvousState& state = core.holder->state();
   if (state.closed) return GroupState::closed;

@@ -101,7 +101,8 @@ void DynamicHandler::enter_round(MonotonicTime deadline) {
 
 void DynamicHandler::start_keep_alive() {
   HOOKE_CHECK(keep_alive_ == nullptr, "an agent has one keep-alive at a time");
-  keep_alive_ = KeepAlive::start(core_);
+  keep_alive_ = std::make_unique<KeepAlive>(core_);
+  keep_alive_->start();
 }
 
 void DynamicHandler::stop_keep_alive() {

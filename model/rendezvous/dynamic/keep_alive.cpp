@@ -6,25 +6,26 @@
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/core/errors.h"
 #include "model/signals/signal_gate.h"
+#include "model/signals/thread_start.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {
-std::unique_ptr<KeepAlive> KeepAlive::start(const std::shared_ptr<HandlerCore>& core) {
-  auto timer = std::make_unique<KeepAlive>(core);
-  core->ports.executor.spawn(std::string(tasks::kKeepAlive), [core, task = timer->task_] {
+
+void KeepAlive::start() {
+  start_thread(core_->ports, std::string(tasks::kKeepAlive), [core = core_, task = task_] {
     const End end{*task, core->ports.executor};
     run(*core, task->stop);
   });
-  return timer;
 }
 
 void KeepAlive::cancel() {
   task_->stop.set();
+  sim::Ports& ports = core_->ports;
   while (!task_->over) {
-    task_->awaits_end = ports_.executor.ticket();
-    const bool signalled = ports_.processes.wait_signal(std::nullopt);
+    task_->awaits_end = ports.executor.ticket();
+    const bool signalled = ports.processes.wait_signal(std::nullopt);
     task_->awaits_end.reset();
-    if (signalled) check_signals(ports_);
+    if (signalled) check_signals(ports);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "model/rendezvous/dynamic/handler_core.h"
 #include "sim/port/sync.h"
@@ -14,14 +15,16 @@ namespace hooke::model {
 /// it silently.
 class KeepAlive {
  public:
-  /// Begins the task. It shares `core` and ends with the object, which waits for no running tick:
-  /// in PyTorch a finalizer does that (utils.py:_PeriodicTimer.start).
-  static std::unique_ptr<KeepAlive> start(const std::shared_ptr<HandlerCore>& core);
-  explicit KeepAlive(const std::shared_ptr<HandlerCore>& core)
-      : ports_(core->ports), task_(std::make_shared<Task>(core->ports.executor)) {}
+  explicit KeepAlive(std::shared_ptr<HandlerCore> core)
+      : core_(std::move(core)), task_(std::make_shared<Task>(core_->ports.executor)) {}
   ~KeepAlive() { dismiss(); }
   KeepAlive(const KeepAlive&) = delete;
   KeepAlive& operator=(const KeepAlive&) = delete;
+  /// Begins the task, once. It shares the core and ends with the object, which waits for no running
+  /// tick: in PyTorch a finalizer does that (utils.py:_PeriodicTimer.start). As every thread of
+  /// Python, it is waited for until it runs; a caught signal ends that wait with SignalException,
+  /// and the task goes on.
+  void start();
   /// A running tick is the last one.
   void dismiss() { task_->stop.set(); }
   /// Waits for a running tick to end, as Python's main thread does: a caught signal ends the wait
@@ -50,7 +53,7 @@ class KeepAlive {
   };
   static void run(HandlerCore& core, sim::Flag& stop);
 
-  sim::Ports& ports_;
+  std::shared_ptr<HandlerCore> core_;
   std::shared_ptr<Task> task_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,7 +48,8 @@ int looks_of_the_dismissed(Variant variant) {
     const auto core =
         make_dynamic_core(ports, std::move(resources), settings, NodeDesc{"a", 100, 0});
     core->heartbeat_lock.lock();
-    const auto heartbeats = KeepAlive::start(core);
+    const auto heartbeats = std::make_unique<KeepAlive>(core);
+    heartbeats->start();
     sleep(ports, 2 * settings.keep_alive_interval);
     heartbeats->dismiss();
     core->heartbeat_lock.unlock();
@@ -88,7 +90,8 @@ std::string beside_a_long_tick(bool signal, void (*wait)(Ports&, HandlerCore&, K
       sleep(ports, std::chrono::seconds(10));
       core->heartbeat_lock.unlock();
     });
-    const auto heartbeats = KeepAlive::start(core);
+    const auto heartbeats = std::make_unique<KeepAlive>(core);
+    heartbeats->start();
     const sim::MonotonicTime began = ports.clock.monotonic_now();
     sleep(ports, std::chrono::seconds(2));
     try {
@@ -130,6 +133,56 @@ TEST(KeepAlive, whose_tick_has_the_lock_is_waited_for) {
 TEST(KeepAlive, whose_tick_has_the_lock_is_waited_for_no_longer_after_a_signal) {
   EXPECT_EQ(beside_a_long_tick(true, &take_the_lock), "Process 100 got signal: 15 after 3 s");
   EXPECT_EQ(beside_a_long_tick(true, &cancel), "Process 100 got signal: 15 after 3 s");
+}
+
+/// Starts the keep-alive of a node while `other`, a fiber that began at the same instant, has not
+/// run yet; whether it has when the start returns or raises, and how often the heartbeats look
+/// within the next interval and a half.
+std::string start_beside(const std::function<void(Ports&)>& other) {
+  world::TestWorld world;
+  int looks = 0;
+  std::string seen;
+  world.start(world.node("a"), "node", [&](Ports& ports) {
+    EXPECT_TRUE(ports.processes.catch_signal(sim::Signal::term).ok());
+    RendezvousResources resources;
+    resources.backend = std::make_unique<CountedBackend>(looks);
+    RendezvousSettings settings;
+    settings.run_id = "job";
+    const auto core =
+        make_dynamic_core(ports, std::move(resources), settings, NodeDesc{"a", 100, 0});
+    const sim::MonotonicTime began = ports.clock.monotonic_now();
+    KeepAlive heartbeats(core);
+    ports.executor.spawn("other", [&] {
+      seen = "other, ";
+      other(ports);
+    });
+    try {
+      heartbeats.start();
+      seen += "started, ";
+    } catch (const SignalException& error) {
+      seen += error.what() + std::string(", ");
+    }
+    EXPECT_EQ(ports.clock.monotonic_now(), began) << "no time passes";
+    sleep(ports, 3 * settings.keep_alive_interval / 2);
+    seen += std::to_string(looks);
+    heartbeats.dismiss();
+    return 0;
+  });
+  world.run();
+  return seen;
+}
+
+// threading.py:Thread.start waits for the thread to run, and another agent of that machine, which
+// has begun before, runs before what the caller does next.
+TEST(KeepAlive, is_started_when_its_thread_runs_which_is_behind_what_was_ready_before) {
+  EXPECT_EQ(start_beside([](Ports&) {}), "other, started, 1");
+}
+
+TEST(KeepAlive, whose_start_a_signal_interrupts_has_started) {
+  const auto send = [](Ports& ports) {
+    EXPECT_TRUE(ports.processes.signal(ports.processes.self(), sim::Signal::term).ok());
+  };
+  EXPECT_EQ(start_beside(send), "other, Process 100 got signal: 15, 1");
 }
 
 }  // namespace
