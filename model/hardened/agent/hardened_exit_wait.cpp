@@ -31,7 +31,7 @@ void HardenedExitWait::go_back(ExitBarrier& own) {
 /// Between two looks at the barrier a look at the rendezvous. A slow store takes its time for each
 /// question: when the time is up only the barrier is looked at, once. A store that cannot be
 /// reached is asked again until then: the others wait for this agent, and have no other way to hear
-/// of it.
+/// of it. A barrier that is full, but from which one has gone back, is not passed.
 std::string_view HardenedExitWait::meet() {
   const sim::MonotonicTime end = core_.ports.clock.monotonic_now() + longest();
   const auto left = [&] { return end - core_.ports.clock.monotonic_now(); };
@@ -39,9 +39,12 @@ std::string_view HardenedExitWait::meet() {
   bool come = false;
   for (;;) {
     const ShortTimeout until_then(*core_.group.store, std::max<sim::Duration>(left(), 0s));
+    bool is_left = false;
     try {
       if (!come || left() > 0s) come_to(own, std::exchange(come, true));
-      if (own.is_open(std::clamp<sim::Duration>(left(), 0s, look_interval()))) return "passed";
+      const bool is_full = own.is_open(std::clamp<sim::Duration>(left(), 0s, look_interval()));
+      is_left = is_full && own.has_been_left();
+      if (is_full && !is_left) return "passed";
     } catch (const StoreNetworkError&) {
       if (left() <= 0s) throw;
     }
@@ -53,6 +56,7 @@ std::string_view HardenedExitWait::meet() {
       // It cannot be known now; the store is asked again.
     } catch (const StoreNetworkError&) {
     }
+    if (is_left) interruptible_sleep(core_.ports, look_interval());
   }
 }
 

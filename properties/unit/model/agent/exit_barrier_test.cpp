@@ -243,6 +243,26 @@ TEST(ExitBarrier, is_not_left_by_a_hardened_agent_before_others_that_were_there_
   EXPECT_EQ(left.at, 61s);
 }
 
+TEST(ExitBarrier, is_not_passed_by_a_hardened_agent_when_it_is_full_but_one_has_gone_back) {
+  for (const Successor next : {Successor::begun, Successor::none}) {
+    TestJob job(2);
+    job[0].config.variant = Variant::hardened;
+    job[0].config.exit_barrier_timeout = 60s;
+    job[0].rendezvous.successor = [&] { return job.now() >= 30s ? next : Successor::none; };
+    job[0].rendezvous.join = [&job](Ports& ports, std::int64_t call) {
+      if (call > 0) throw RendezvousClosedError("too late");
+      return job.round_of(ports, call + 1);
+    };
+    job.store(1)->values[std::string(kPrefix) + "/left"] = Value(std::string("1"));
+    run_spans(job, {1s, 20s});
+    const auto left = job.events_named("exit_barrier.left", 0);
+    ASSERT_EQ(left.size(), 1U);
+    EXPECT_EQ(left[0]["result"], next == Successor::begun ? "others_return" : "timed_out");
+    const Texts calls = barrier_calls(job);
+    EXPECT_LT(std::count(calls.begin(), calls.end(), "check /left"), 80) << "a look a second";
+  }
+}
+
 /// `body` gets the barriers of two agents over one store.
 void with_barriers(
     const std::function<void(MemoryStoreData&, class ExitBarrier&, class ExitBarrier&)>& body) {
