@@ -199,7 +199,7 @@ bool makes_the_log_directory_first(Variant variant) {
 }
 
 bool makes_the_log_directory_with_the_agent(Variant variant) {
-  return variant != Variant::hardened && !since(variant, {2, 3});
+  return variant != Variant::hardened && until(variant, {2, 2});
 }
 
 bool says_error_traits(Variant variant) {
