@@ -248,7 +248,9 @@ TEST(ExitBarrier, is_not_passed_by_a_hardened_agent_when_it_is_full_but_one_has_
     TestJob job(2);
     job[0].config.variant = Variant::hardened;
     job[0].config.exit_barrier_timeout = 60s;
-    job[0].rendezvous.successor = [&] { return job.now() >= 30s ? next : Successor::none; };
+    job[0].rendezvous.successor = [&] {
+      return job.events_named("exit_barrier.entered", 1).empty() ? Successor::none : next;
+    };
     job[0].rendezvous.join = [&job](Ports& ports, std::int64_t call) {
       if (call > 0) throw RendezvousClosedError("too late");
       return job.round_of(ports, call + 1);
