@@ -150,7 +150,8 @@ class HardenedEtcdV2Store final : public EtcdV2Store {
       return change || ports_.clock.monotonic_now() >= deadline;
     } catch (const EtcdError& error) {
       if (error.code() != EtcdV2Client::kIndexCleared) throw;
-      return true;
+      // The next listing has a newer index, but for that of a member that lags behind.
+      return !ports_.processes.wait_signal(ports_.clock.monotonic_now() + 200ms);
     }
   }
 

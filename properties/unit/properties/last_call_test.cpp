@@ -118,7 +118,7 @@ TEST(LastCall, begins_when_they_were_enough_in_whichever_order_they_are_told) {
 TEST(LastCall, goes_on_in_the_round_that_its_participants_bring_to_a_store_that_has_lost_it) {
   const auto formed_at = [](sim::Duration at, bool lost, std::int64_t size) {
     Script script = two_of_four();
-    if (lost) script.at(12s).store_dies().at(13s).store_starts();
+    if (lost) script.fault(0, "etcd_expiry");
     script.at(25s).emit("c", 100, ev::rendezvous_added, {"job", 1, "participants", size});
     script.at(at).completed("a", 1, 3);
     return verdict(script, kLastCall);
