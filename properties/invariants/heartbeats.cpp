@@ -33,7 +33,8 @@ class MarkedSignals {
   /// A worker of the agent has lost its heartbeat.
   void signalled(const sim::Event& event, AgentId id, const JobView& view) {
     const Agent& self = view.agent(id);
-    if (policies_[id] != "mark" || ended_.contains(id) || self.signalled) return;
+    const bool has_reason = ended_.contains(id) || self.signalled || view.job(self.job).over;
+    if (policies_[id] != "mark" || has_reason) return;
     if (self.stage == Stage::running)
       blows_.try_emplace(id, Blow{event.at, event.id, number(event, "worker_pid")});
   }

@@ -13,8 +13,8 @@ namespace {
 
 /// Bound: keep-alive threshold (until the death can be known) + monitor interval (until the agent
 /// looks) + slack, from the death of a member with work to do. Each living member of the round must
-/// then have moved: begun to stop its workers or to join again, come to the exit barrier, or ended.
-/// A member that says how it ends has departed, it is not lost. A static rendezvous knows no
+/// then have moved: begun to stop its workers or to join again, come to the exit barrier, reported a
+/// failure with no worker left (it may serve a store on), or ended. A member that says how it ends has departed, it is not lost. A static rendezvous knows no
 /// members.
 class LossDetection final : public Judge {
  public:
@@ -22,7 +22,8 @@ class LossDetection final : public Judge {
       : Judge("liveness.loss_detection",
               "A lost participant leads to a new round or to the end within bounded time.",
               {&ev::group_restarting, &ev::rendezvous_joining, &ev::worker_signalled,
-               &ev::agent_finished, &ev::exit_barrier_entered, &wev::process_ended},
+               &ev::agent_finished, &ev::exit_barrier_entered, &ev::failure_reported,
+               &wev::process_ended},
               kAsking | kTasks | kExpiry) {}
 
  private:
@@ -30,7 +31,8 @@ class LossDetection final : public Judge {
     if (event.type == &wev::process_ended) {
       owed_.lapse_unless_late(id, event);
       if (works(agent(id))) lost(id, agent(id), event);
-    } else {
+    } else if (event.type != &ev::failure_reported ||
+               !view().any_worker(id, [](const Process& worker) { return !worker.ended; })) {
       owed_.met(id, event);
     }
   }
@@ -77,20 +79,20 @@ class FormingSeats {
     if (text(event, "list") != "participants") return false;
     const Seat now{number(event, "round"), event.at};
     const auto held = seats_.find(id);
-    const auto [before, began] = held == seats_.end() ? now : held->second;
+    const Seat before = held == seats_.end() ? now : held->second;
     seats_[id] = now;
-    if (before >= now.round) return false;
+    if (before.round >= now.round) return false;
     const JobId job = view.agent(id).job;
     const auto was_hindered = [&](AgentId member, sim::WorldTime since) {
       return view.ledger().find(view.claimant(member), needs, since, event.at) != nullptr;
     };
     bool by_a_fault = view.job(job).backend == "etcd" &&
                       view.any_agent(job, [&](AgentId other, const Agent& agent) {
-                        return agent.stage == Stage::joining && was_hindered(other, began);
+                        return agent.stage == Stage::joining && was_hindered(other, before.since);
                       });
     std::erase_if(seats_, [&](const auto& entry) {
       const auto& [member, seat] = entry;
-      if (view.agent(member).job != job || seat.round != before) return false;
+      if (view.agent(member).job != job || seat.round != before.round) return false;
       by_a_fault = by_a_fault || was_hindered(member, seat.since);
       return true;
     });

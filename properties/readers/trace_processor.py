@@ -72,8 +72,9 @@ class _Exchange(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        self._answer(b"", "text/plain")
+        # The page may send what comes next as soon as it is answered.
         self.server.take(self.path.lstrip("/"), body)
+        self._answer(b"", "text/plain")
 
     def _answer(self, body, kind):
         self.send_response(200)

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "event_builder.h"
+#include "model/observe/restart_events.h"
 
 namespace hooke::properties::test {
 namespace {
@@ -215,6 +216,17 @@ TEST(HeartbeatSafety, a_lost_worker_that_is_signalled_without_another_reason_bre
   membership.at(8s);
   membership.lost(6s).restarts("a", "membership_change").stops_workers("a");
   EXPECT_THAT(witnesses(membership.finish(false), kSafety), IsEmpty());
+}
+
+TEST(HeartbeatSafety, the_end_of_the_job_is_a_reason_to_stop_its_workers) {
+  for (const bool is_over : {true, false}) {
+    Watched script;
+    script.agent_starts("b").joined("b", 0, 1, 2, "a:29500").workers_start("b").at(8s);
+    script.lost(6s);
+    if (is_over) script.worker_ends("b", 0, 1).reaps("b").emit("b", 100, ev::job_given_up, {0});
+    script.stops_workers("a").at(20s).crash("a");
+    EXPECT_EQ(witnesses(script.finish(), kSafety).empty(), is_over);
+  }
 }
 
 TEST(HeartbeatSafety, an_agent_that_is_killed_while_it_stops_its_workers_can_give_no_reason) {

@@ -56,6 +56,16 @@ TEST(LossDetection, an_agent_that_only_says_that_it_gives_up_has_not_moved) {
   EXPECT_EQ(verdict(script, kLossDetection), "broken");
 }
 
+TEST(LossDetection, an_agent_that_reports_a_failure_has_moved_when_it_has_no_worker_left) {
+  for (const bool has_worker : {true, false}) {
+    Script script = two_nodes_at_work();
+    script.at(40s).crash("b").at(45s);
+    if (!has_worker) script.worker_ends("a", 0, 1);
+    script.emit("a", 100, ev::failure_reported, {0, script.worker_pid("a", 0), 1}).at(100s);
+    EXPECT_EQ(verdict(script, kLossDetection), has_worker ? "broken" : "kept");
+  }
+}
+
 TEST(LossDetection, a_survivor_that_is_busy_stopping_its_workers_has_moved) {
   Script script = two_nodes_at_work();
   script.at(40s).crash("b").at(55s).emit("a", 100, ev::worker_signalled, {101, 15, "stop"}).at(85s);
