@@ -24,7 +24,7 @@ class HardenedStaticHandler final : public StaticHandler {
   void before_next_look() override;
 
  private:
-  bool met_ = false;                        ///< the others, at least once
+  bool met_ = false;                         ///< the others, at least once
   std::optional<sim::MonotonicTime> heard_;  ///< when the store last said how many have joined
 };
 

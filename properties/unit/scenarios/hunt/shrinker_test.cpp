@@ -147,6 +147,7 @@ TEST(Shrinker, MakesASeedOfAReproducer) {
 TEST(Shrinker, KeepsToItsBudgetAndSaysSo) {
   ShrinkOptions options;
   options.runs_max = 10;
+  options.target.invariant = "safety.store_lifetime";
   Laboratory laboratory;
   const Shrunk small =
       shrunk(laboratory, with_noise(known_issues("incident-10-store-host")), options);

@@ -1,0 +1,289 @@
+// The exit barrier of a hardened agent, which signs, and goes back where others do.
+#include "model/hardened/agent/exit_barrier.h"
+#include "model/store/retrying_store.h"
+#include "model/store/store_helpers.h"
+#include "properties/unit/model/agent/exit_barrier_jobs.h"
+
+namespace hooke::model {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+/// Node a is hardened and done after a second; node b works on for long.
+void let_a_wait_for_b(TestJob& job) {
+  job[0].config.variant = Variant::hardened;
+  run_spans(job, {1s, 1000s});
+}
+
+bool waits_in_barrier(const TestJob& job) {
+  return !job.events_named("exit_barrier.entered").empty();
+}
+
+TEST(HardenedExitBarrier, is_left_by_a_hardened_agent_when_the_rendezvous_is_closed) {
+  TestJob job(2);
+  job[0].rendezvous.waiting = [&](Ports&) -> std::int64_t {
+    if (waits_in_barrier(job)) job[0].rendezvous.shutdowns = 1;
+    return 0;
+  };
+  let_a_wait_for_b(job);
+  const auto left = job.events_named("exit_barrier.left");
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0]["result"], "closed");
+  EXPECT_EQ(left[0].at, 3s);
+  EXPECT_EQ(job.status(0), 0);
+  EXPECT_EQ(job[0].rendezvous.leaves, 0);  // an agent that meant to close it may have failed to
+}
+
+TEST(HardenedExitBarrier,
+     is_left_by_a_hardened_agent_for_another_round_and_the_work_done_counts) {
+  TestJob job(2);
+  job[0].rendezvous.waiting = [&](Ports&) { return waits_in_barrier(job) ? 1 : 0; };
+  job[0].rendezvous.join = [&job](Ports& ports, std::int64_t call) {
+    if (call > 0) throw RendezvousClosedError("too late");
+    return job.round_of(ports, call + 1);
+  };
+  let_a_wait_for_b(job);
+  EXPECT_EQ(job.texts("exit_barrier.left", "result"), (Texts{"others_return"}));
+  EXPECT_EQ(job.texts("group.restarting", "cause"), (Texts{"membership_change"}));
+  EXPECT_EQ(job[0].rendezvous.joins, 2);
+  EXPECT_EQ(job.status(0), 0);
+  EXPECT_EQ(job[0].rendezvous.shutdowns, 0);
+  EXPECT_EQ(job[0].rendezvous.leaves, 1);
+}
+
+TEST(HardenedExitBarrier, whose_time_is_up_is_only_looked_at_by_a_hardened_agent) {
+  TestJob job(2);
+  job[0].config.exit_barrier_timeout = 60s;
+  job[0].rendezvous.waiting = [&](Ports& ports) -> std::int64_t {
+    if (waits_in_barrier(job)) world::sleep(ports, 25s);  // the store is slow
+    return 0;
+  };
+  let_a_wait_for_b(job);
+  const auto left = job.events_named("exit_barrier.left");
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0]["result"], "timed_out");
+  EXPECT_EQ(left[0]["elapsed"], "78000000000");
+  const Texts calls = barrier_calls(job);
+  EXPECT_EQ(std::count(calls.begin(), calls.end(), "check /done/0"), 4 + 2)
+      << "four times for all of them, and twice, but not when the time is up, for its own";
+}
+
+TEST(HardenedExitBarrier, ends_in_time_for_a_hardened_agent_whose_store_is_lost) {
+  TestJob job(2);
+  job[0].config.exit_barrier_timeout = 60s;
+  job[0].rendezvous.join = [&job](Ports& ports, std::int64_t call) {
+    RendezvousInfo info = job.round_of(ports, call + 1);
+    info.store = make_retrying_store(ports, info.store, 45s, [] {});
+    return info;
+  };
+  job.at(5s, [&] { job.store(1)->lose(); });
+  let_a_wait_for_b(job);
+  const auto left = job.events_named("exit_barrier.left");
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0]["result"], "failed");
+  EXPECT_EQ(left[0]["elapsed"], "60000000000") << "the store is asked again until the time is up";
+  EXPECT_EQ(job.status(0), 0);
+}
+
+/// How a leaves the barrier when there is another round without it, and when that was.
+Seen left_beside_another_round(bool others_have_left) {
+  TestJob job(2);
+  job[0].config.exit_barrier_timeout = 60s;
+  job[0].rendezvous.successor = [&] {
+    return waits_in_barrier(job) ? Successor::complete : Successor::none;
+  };
+  if (others_have_left)
+    job.store(1)->values[std::string(kPrefix) + "/left"] = Value(std::string("1"));
+  let_a_wait_for_b(job);
+  EXPECT_EQ(job[0].rendezvous.joins, 1);
+  EXPECT_EQ(job.status(0), 0);
+  EXPECT_EQ(job[0].rendezvous.shutdowns, 0);  // what the others have formed is not its to close
+  EXPECT_EQ(job[0].rendezvous.leaves, 1);
+  return job.events_named("exit_barrier.left").at(0);
+}
+
+TEST(HardenedExitBarrier,
+     is_left_by_a_hardened_agent_without_which_the_others_have_gone_back) {
+  const Seen left = left_beside_another_round(true);
+  EXPECT_EQ(left["result"], "left_behind");
+  EXPECT_EQ(left.at, 2s);
+}
+
+TEST(HardenedExitBarrier,
+     is_not_left_by_a_hardened_agent_before_others_that_were_there_have_left_it) {
+  const Seen left = left_beside_another_round(false);
+  EXPECT_EQ(left["result"], "timed_out");
+  EXPECT_EQ(left.at, 61s);
+}
+
+TEST(HardenedExitBarrier, is_not_passed_by_a_hardened_agent_when_it_is_full_but_one_has_gone_back) {
+  for (const Successor next : {Successor::begun, Successor::none}) {
+    TestJob job(2);
+    job[0].config.variant = Variant::hardened;
+    job[0].config.exit_barrier_timeout = 60s;
+    job[0].rendezvous.successor = [&] {
+      return job.events_named("exit_barrier.entered", 1).empty() ? Successor::none : next;
+    };
+    job[0].rendezvous.join = [&job](Ports& ports, std::int64_t call) {
+      if (call > 0) throw RendezvousClosedError("too late");
+      return job.round_of(ports, call + 1);
+    };
+    job.store(1)->values[std::string(kPrefix) + "/left"] = Value(std::string("1"));
+    run_spans(job, {1s, 20s});
+    const auto left = job.events_named("exit_barrier.left", 0);
+    ASSERT_EQ(left.size(), 1U);
+    EXPECT_EQ(left[0]["result"], next == Successor::begun ? "others_return" : "timed_out");
+    const Texts calls = barrier_calls(job);
+    EXPECT_LT(std::count(calls.begin(), calls.end(), "check /left"), 80) << "a look a second";
+  }
+}
+
+/// `body` gets the barriers of two agents over one store.
+void with_barriers(
+    const std::function<void(MemoryStoreData&, class ExitBarrier&, class ExitBarrier&)>& body) {
+  world::TestWorld world;
+  world.start(world.node("a"), "barriers", [&](Ports& ports) {
+    const auto data = std::make_shared<MemoryStoreData>();
+    MemoryStore store(ports, data);
+    class ExitBarrier first(store, 0, 2, kPrefix);
+    class ExitBarrier second(store, 1, 2, kPrefix);
+    body(*data, first, second);
+    return 0;
+  });
+  world.run();
+}
+
+TEST(HardenedExitBarrier,
+     opens_by_its_signatures_when_a_count_is_in_doubt_and_for_agents_that_count) {
+  with_barriers([](MemoryStoreData& data, auto& first, auto& second) {
+    data.next_sum_is_lost = true;
+    first.arrive();
+    EXPECT_FALSE(first.is_open(1s));
+    second.arrive();
+    EXPECT_TRUE(first.is_open(1s));
+    EXPECT_EQ(data.text(std::string(kPrefix) + "/last_member"), "<val_ignored>");
+  });
+}
+
+TEST(HardenedExitBarrier, is_come_to_again_when_its_store_comes_up_empty) {
+  with_barriers([](MemoryStoreData& data, auto& first, auto& second) {
+    first.arrive();
+    EXPECT_TRUE(first.has_come());
+    data.values.clear();
+    EXPECT_FALSE(first.has_come());
+    first.arrive();
+    EXPECT_FALSE(first.is_open(1s));
+    second.arrive();
+    EXPECT_TRUE(second.is_open(1s));
+  });
+}
+
+/// Comes up empty before the call of that number that writes.
+class ForgetfulStore final : public MemoryStore {
+ public:
+  ForgetfulStore(Ports& ports, std::shared_ptr<MemoryStoreData> data, int forgets_before)
+      : MemoryStore(ports, data), forgetful_(std::move(data)), left_(forgets_before) {}
+  void set(const std::string& key, Value value) override {
+    perhaps_forget();
+    MemoryStore::set(key, std::move(value));
+  }
+  std::int64_t add(const std::string& key, std::int64_t delta) override {
+    perhaps_forget();
+    return MemoryStore::add(key, delta);
+  }
+
+ private:
+  void perhaps_forget() {
+    if (left_-- == 0) forgetful_->values.clear();
+  }
+  std::shared_ptr<MemoryStoreData> forgetful_;
+  int left_;
+};
+
+TEST(HardenedExitBarrier, counts_no_agent_twice_whose_store_comes_up_empty_meanwhile) {
+  for (int before = 0; before < 4; ++before) {
+    world::TestWorld world;
+    world.start(world.node("a"), "barrier", [&](Ports& ports) {
+      const auto data = std::make_shared<MemoryStoreData>();
+      ForgetfulStore store(ports, data, before);
+      class ExitBarrier own(store, 0, 2, kPrefix);
+      own.arrive();
+      if (!own.has_come()) own.arrive();
+      EXPECT_TRUE(own.has_come());
+      EXPECT_NE(data->text(std::string(kPrefix) + "/num_members"), "2") << before;
+      EXPECT_FALSE(own.is_open(1s)) << before;
+      return 0;
+    });
+    world.run();
+  }
+}
+
+TEST(HardenedExitBarrier, tells_an_agent_that_comes_back_that_all_have_come_and_no_other) {
+  with_barriers([](MemoryStoreData& data, auto& first, auto& second) {
+    EXPECT_FALSE(first.have_all_come());
+    first.arrive();
+    EXPECT_FALSE(first.have_all_come());
+    data.values[std::string(kPrefix) + "/last_member"] = Value(std::string("1"));
+    EXPECT_FALSE(first.have_all_come()) << "opened by an agent that came twice";
+    EXPECT_FALSE(second.have_all_come());
+    second.arrive();
+    EXPECT_TRUE(first.have_all_come());
+    EXPECT_TRUE(second.have_all_come());
+  });
+}
+
+TEST(HardenedExitBarrier, tells_whether_somebody_has_gone_back_to_work) {
+  with_barriers([](MemoryStoreData&, auto& first, auto& second) {
+    first.arrive();
+    second.arrive();
+    EXPECT_FALSE(second.has_been_left());
+    first.leave();
+    EXPECT_TRUE(second.has_been_left());
+  });
+}
+
+TEST(HardenedExitBarrier, tells_the_done_from_the_lost_as_far_as_all_have_signed) {
+  with_barriers([](MemoryStoreData& data, auto& first, auto& second) {
+    EXPECT_FALSE(second.may_have_seen({0}));
+    first.arrive();
+    EXPECT_TRUE(second.may_have_seen({0}));
+    EXPECT_FALSE(second.may_have_seen({1}));
+    EXPECT_FALSE(second.may_have_seen({0, 1}));
+    EXPECT_TRUE(second.may_have_seen({}));  // an agent that is gone
+    Value& count = data.values[std::string(kPrefix) + "/num_members"];
+    count = Value(std::to_string(std::stoi(count.bytes()) + 1));  // one of torch-2.x
+    EXPECT_TRUE(second.may_have_seen({1}));
+  });
+}
+
+TEST(HardenedExitBarrier,
+     is_come_to_again_by_a_hardened_agent_that_the_store_has_forgotten) {
+  TestJob job(2);
+  bool forgotten = false;
+  job[0].config.variant = Variant::hardened;
+  job[0].rendezvous.waiting = [&](Ports&) -> std::int64_t {
+    if (waits_in_barrier(job) && !std::exchange(forgotten, true)) job.store(1)->values.clear();
+    return 0;
+  };
+  run_spans(job, {1s, 10s});
+  EXPECT_TRUE(forgotten);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(job.texts("exit_barrier.left", "result", i), (Texts{"passed"}));
+  }
+}
+
+TEST(HardenedExitBarrier, that_is_over_for_a_hardened_agent_alone_closes_nothing) {  // L-2
+  TestJob job(2);
+  job[0].config.exit_barrier_timeout = 60s;
+  let_a_wait_for_b(job);
+  const auto left = job.events_named("exit_barrier.left");
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0]["result"], "timed_out");
+  EXPECT_EQ(left[0].at, 61s);
+  EXPECT_EQ(job.status(0), 0);
+  EXPECT_EQ(job[0].rendezvous.shutdowns, 0);
+  EXPECT_EQ(job[0].rendezvous.leaves, 1);
+}
+
+}  // namespace
+}  // namespace hooke::model

@@ -1,0 +1,145 @@
+// How often a job may fail.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "event_builder.h"
+
+namespace hooke::properties::test {
+namespace {
+
+namespace ev = model::events;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+AgentSettings budget_of(std::int64_t restarts) {
+  AgentSettings settings;
+  settings.max_restarts = restarts;
+  return settings;
+}
+
+TEST(RestartBudget, failures_of_different_agents_count_for_one_job) {
+  Script script = two_nodes_at_work(budget_of(1));
+  script.at(10s).worker_ends("a", 0, 1).reaps("a").restarts("a", "worker_failure").joining("a");
+  script.restarts("b", "membership_change").at(41s).form(1, {"a", "b"});
+  script.at(50s).worker_ends("b", 0, 1).reaps("b").restarts("b", "worker_failure").joining("b");
+  script.restarts("a", "membership_change").at(81s).form(2, {"a", "b"});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.restart_budget"),
+              HasSubstr("round 2 at 81.000 s is restart 2 of job \"job\" after a failure (a worker "
+                        "on node b failed); "
+                        "max_restarts is 1"));
+}
+
+TEST(RestartBudget, agents_that_fail_together_restart_the_job_once) {
+  Script script = two_nodes_at_work(budget_of(1));
+  for (const char* node : {"a", "b"}) {
+    script.at(10s)
+        .worker_ends(node, 0, 1)
+        .reaps(node)
+        .restarts(node, "worker_failure")
+        .joining(node);
+  }
+  script.at(41s).form(1, {"a", "b"});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.restart_budget"), IsEmpty());
+}
+
+TEST(RestartBudget,
+     one_that_fails_with_the_others_and_comes_later_restarts_the_job_no_second_time) {
+  Script script = two_nodes_at_work(budget_of(1));
+  script.at(10s).worker_ends("a", 0, 1).reaps("a").worker_ends("b", 0, 1).reaps("b");
+  script.restarts("a", "worker_failure").joining("a").at(20s).form(1, {"a"});
+  script.at(40s).restarts("b", "worker_failure").restarts("a", "membership_change");
+  script.at(51s).form(2, {"a", "b"});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.restart_budget"), IsEmpty());
+}
+
+TEST(RestartBudget, a_node_that_fails_and_returns_restarts_a_job_that_may_not_restart) {
+  const auto told = [](bool store_has_forgotten) {
+    Script script = two_nodes_at_work(budget_of(0));
+    script.at(20s).worker_ends("b", 0, 3).reaps("b").finishes("b", "failed", 1);
+    if (store_has_forgotten) script.at(21s).fault(0, "etcd_expiry");
+    script.at(22s)
+        .agent_starts("b")
+        .joining("b")
+        .added("b", "wait_list", 0)
+        .restarts("a", "membership_change");
+    script.at(53s).form(1, {"a", "b"});
+    return witnesses(script.finish(false), "safety.restart_budget");
+  };
+  EXPECT_THAT(
+      told(false),
+      HasSubstr("restart 1 of job \"job\" after a failure (the agent on node b was relaunched)"));
+  EXPECT_THAT(told(true), IsEmpty()) << "it cannot be known how it ended";
+}
+
+TEST(RestartBudget, no_agent_counts_a_restart_of_a_node_that_is_cut_off_ever_since) {
+  const auto is_counted = [](const std::string& target, bool heals, sim::Duration from = 5s) {
+    Script script(budget_of(1));
+    script.store_starts().agent_starts("a").form(0, {"a"}).agent_starts("b");
+    static_cast<void>(script.next_pid("c"));
+    if (from < 10s) script.at(from).fault(0, "net_partition", {}, target);
+    script.at(10s).worker_ends("a", 0, 1).reaps("a").restarts("a", "worker_failure").joining("a");
+    if (from > 10s) script.at(from).fault(0, "net_partition", {}, target);
+    if (heals) script.at(15s).fault_over(0, "net_partition");
+    script.at(20s).form(1, {"b"});
+    script.at(30s).worker_ends("b", 0, 1).reaps("b").restarts("b", "worker_failure").joining("b");
+    script.at(40s).form(2, {"b"});
+    const auto broken = witnesses(script.finish(false), "safety.restart_budget");
+    return broken.find("round 2 at 40.000 s is restart 2") != std::string::npos;
+  };
+  EXPECT_FALSE(is_counted("a", false));
+  EXPECT_FALSE(is_counted("a", false, 11s)) << "no other agent has looked yet";
+  EXPECT_TRUE(is_counted("a", false, 13s)) << "they have looked at the store meanwhile";
+  EXPECT_TRUE(is_counted("a", true)) << "it could be heard before the others went on";
+  EXPECT_TRUE(is_counted("c", false)) << "it could be heard all the time";
+  EXPECT_TRUE(is_counted("a <-> b", false)) << "no store is there";
+}
+
+TEST(RestartBudget, no_agent_counts_a_restart_of_a_node_that_went_before_its_store_could_be_heard) {
+  for (const sim::Duration goes : {16s, 21s}) {
+    Script script(budget_of(1));
+    script.agent_starts("a").agent_starts("b").form(0, {"a", "b"});
+    script.at(5s).fault(0, "service_error", 10s, "store");
+    script.at(10s).worker_ends("a", 0, 1).reaps("a").restarts("a", "worker_failure").joining("a");
+    script.at(15s).fault_over(0, "service_error").at(goes).finishes("a", "error", 1);
+    script.at(25s).restarts("b", "rendezvous_lost").form(1, {"b"});
+    script.at(30s).worker_ends("b", 0, 1).reaps("b").restarts("b", "worker_failure").joining("b");
+    script.at(40s).form(2, {"b"});
+    const auto broken = witnesses(script.finish(false), "safety.restart_budget");
+    EXPECT_EQ(broken.find("round 2 at 40.000 s is restart 2") != std::string::npos, goes > 20s)
+        << broken;
+  }
+}
+
+TEST(RestartBudget, a_loss_counts_and_growth_and_polite_departure_do_not) {
+  Script death = two_nodes_at_work(budget_of(0));
+  death.at(20s).crash("b").at(30s).restarts("a", "member_lost").at(61s).form(1, {"a"});
+  EXPECT_THAT(witnesses(death.finish(false), "safety.restart_budget"),
+              HasSubstr("the agent on node a had lost another"));
+  Script peaceful = two_nodes_at_work(budget_of(0));
+  peaceful.at(20s)
+      .signal_agent("b", sim::Signal::term)
+      .stops_workers("b")
+      .finishes("b", "signalled", 1);
+  peaceful.agent_starts("c")
+      .joining("c")
+      .added("c", "wait_list", 0)
+      .restarts("a", "membership_change");
+  peaceful.at(51s).form(1, {"a", "c"});
+  EXPECT_THAT(witnesses(peaceful.finish(false), "safety.restart_budget"), IsEmpty());
+}
+
+TEST(RestartBudget, an_agent_that_fails_in_a_round_that_the_others_have_left_is_a_newcomer) {
+  AgentSettings settings;
+  settings.max_restarts = 1;
+  Script script(settings);
+  script.agent_starts("a").agent_starts("b").agent_starts("c").form(0, {"a", "b", "c"});
+  script.at(10s).worker_ends("a", 0, 1).reaps("a").restarts("a", "worker_failure");
+  script.restarts("b", "membership_change").at(11s).form(1, {"a", "b"});
+  script.at(20s).worker_ends("c", 0, 1).reaps("c").restarts("c", "worker_failure");
+  script.restarts("a", "membership_change").restarts("b", "membership_change");
+  script.at(21s).form(2, {"a", "b", "c"});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.restart_budget"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace hooke::properties::test
