@@ -39,15 +39,15 @@ TEST(Network, a_node_is_reached_by_name_qualified_name_address_and_alias) {
 std::size_t told_of(const std::string& first, const std::string& second) {
   TestWorld test;
   const NodeId a = test.node("a");
-  test.node("b");
-  FaultId alias{};
-  for (const auto& [node, name] :
-       {std::pair(a, first), std::pair(*test.world->find_node("b"), second)}) {
-    alias = test.inject(FaultKind::dns_alias, [&](Fault& f) {
+  const NodeId b = test.node("b");
+  const auto alias_of = [&](NodeId node, const std::string& name) {
+    return test.inject(FaultKind::dns_alias, [&](Fault& f) {
       f.node = node;
       f.text = name;
     });
-  }
+  };
+  alias_of(a, first);
+  const FaultId alias = alias_of(b, second);
   test.start(a, "client", [&](Ports& ports) {
     EXPECT_EQ(ports.network.canonical_name(second).value(), "b");
     return 0;
