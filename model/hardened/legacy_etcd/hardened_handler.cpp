@@ -72,8 +72,9 @@ std::shared_ptr<Store> HardenedLegacyEtcdHandler::round_store(std::int64_t round
 /// waiting for what it would have written: they meet again instead.
 void HardenedLegacyEtcdHandler::while_waiting() {
   check_signals(ports_);
-  if (!forming_) return;
   const sim::MonotonicTime now = ports_.clock.monotonic_now();
+  // Between two looks etcd is not asked, and has said nothing.
+  if (!forming_ || now < next_look_) return;
   try {
     const GroupState state = group_state();
     // Members that had formed may have given the job up for the same loss, and closed it.

@@ -30,6 +30,25 @@ TEST_F(LegacyEtcdHandlers, wait_for_no_member_that_is_lost_before_the_group_is_f
   EXPECT_EQ(done_, 2);
 }
 
+/// Within the time that it has for joining: the round's store is asked again for a minute.
+TEST_F(LegacyEtcdHandlers, wait_in_no_round_that_is_not_formed_yet_for_an_etcd_that_fails) {
+  parameters_.variant = Variant::hardened;
+  node("a", [this](Ports& ports, RendezvousHandler& handler) {
+    const RendezvousInfo info = handler.next_rendezvous();
+    world_.inject(world::FaultKind::service_error, [&](world::Fault& fault) {
+      fault.node = etcd_;
+      fault.port = kLegacyPort;
+    });
+    const auto begin = ports.clock.monotonic_now();
+    EXPECT_THROW(static_cast<void>(info.store->get("what b would have written")),
+                 RendezvousGroupLostError);
+    EXPECT_LT(ports.clock.monotonic_now() - begin, 10s);
+  });
+  one_of_two("b", 60s);
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 2);
+}
+
 TEST_F(LegacyEtcdHandlers, say_which_members_are_missing) {
   parameters_.variant = Variant::hardened;
   node("a", [](Ports& ports, RendezvousHandler& handler) {
