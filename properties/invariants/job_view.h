@@ -133,6 +133,7 @@ struct Service {
   sim::EventId began{}, ended{};  ///< kNoEvent: it has not
   bool current = true;            ///< it serves still, and nothing else instead
   bool is_first = true;           ///< no agent of the job had served a store before
+  bool led_astray = false;        ///< by a name, to serve beside the store that it should have used
 };
 
 struct Job {

@@ -18,20 +18,21 @@ void JobView::on_store_serving(const sim::Event& event) {
   service.port = event.field("port").number();
   service.since = event.at;
   service.began = event.id;
-  const bool is_astray =
-      service.agent != kNoAgent && store_beside(service) != nullptr &&
-      ledger_.find(claimant(service.agent), kNames, event.at, event.at) != nullptr;
-  if (is_astray) ledger_.store_of_its_own(event.node, event.pid, event.at);
+  service.led_astray = service.agent != kNoAgent && store_beside(service) != nullptr &&
+                       ledger_.find(claimant(service.agent), kNames, event.at, event.at) != nullptr;
+  if (service.led_astray) ledger_.store_of_its_own(event.node, event.pid, event.at);
   services_.push_back(service);
   ledger_.served_by(event.node, event.pid);
   ledger_.store_back(event.at);
   begin_anew(service.agent);
 }
 
-/// Another one of its job that serves; null: none.
+/// Another one that serves, of its job or at the port where jobs meet that share a store; null:
+/// none.
 const Service* JobView::store_beside(const Service& service) const {
   const auto found = std::ranges::find_if(services_, [&](const Service& other) {
-    return other.current && other.job == service.job && other.process != service.process;
+    const bool is_met = other.job == service.job || other.port == service.port;
+    return other.current && is_met && other.process != service.process;
   });
   return found == services_.end() ? nullptr : &*found;
 }

@@ -227,15 +227,18 @@ std::vector<RegisterHistory::Span> gaps_of(JobId job, const JobView& view) {
   }
   std::map<JobId, std::int64_t> serving;
   std::int64_t all = 0;
+  std::int64_t led_astray = 0;
   std::optional<sim::WorldTime> unclear;
   for (const auto& [event, change] : changes) {
     const auto& [service, begins] = change;
     const sim::WorldTime at = begins ? service->since : service->to;
     serving[service->job] += begins ? 1 : -1;
     all += begins ? 1 : -1;
-    // An agent of another job serves this one only if no agent of its own does.
+    if (service->job == job && service->led_astray) led_astray += begins ? 1 : -1;
+    // An agent of another job serves this one only if no agent of its own does, or one that should
+    // not.
     const std::int64_t own = serving[job] + (job == kNoJob ? 0 : serving[kNoJob]);
-    const bool is_unclear = (own > 0 ? own : all) > 1;
+    const bool is_unclear = (own > led_astray ? own : all) > 1;
     if (is_unclear && !unclear) unclear = at;
     if (!is_unclear) out.push_back({std::exchange(unclear, std::nullopt).value_or(at), at});
   }

@@ -172,6 +172,23 @@ TEST(StoreLinearizable, a_store_of_another_job_is_none_of_this_one) {
   EXPECT_THAT(witnesses(talk.end(), kId), HasSubstr("node c (pid 100) found state"));
 }
 
+/// A wrong name has led one of two agents to serve a store beside that of another job, which both
+/// should have used.
+TEST(StoreLinearizable, an_agent_that_a_name_led_astray_may_not_use_the_store_of_the_others) {
+  const auto told = [](bool by_a_name) {
+    Talk talk;
+    talk.script.process_ends("s", 50, -9).settings.run_id = "other";
+    talk.script.agent_starts("d").serves_store("d", 29400).settings.run_id = "job";
+    if (by_a_name)
+      talk.at(4s).script.fault(0, "dns_alias", 0s, "a").fault_took_effect(0, "dns_alias");
+    talk.at(4s).script.serves_store("a", 29400);
+    talk.at(5s).writes("a", 0, 8).at(6s).reads("b", 0).at(7s).reads("a", 8);
+    return witnesses(talk.end(), kId);
+  };
+  EXPECT_THAT(told(true), IsEmpty());
+  EXPECT_THAT(told(false), HasSubstr("node b (pid 100) found no state"));
+}
+
 TEST(StoreLinearizable, keys_that_ended_too_soon_are_gone) {
   Talk talk = of_one_mind();
   talk.at(4s).script.emit("s", 50, ev::etcd_misbehaved, {"expiry"});
