@@ -1,5 +1,7 @@
 #include "model/hardened/static/hardened_static_handler.h"
 
+#include <algorithm>
+
 #include "model/rendezvous/core/linger.h"
 #include "model/signals/signal_gate.h"
 #include "model/store/retrying_store.h"
@@ -21,7 +23,6 @@ TcpStoreOptions HardenedStaticHandler::store_options() const {
 }
 
 std::shared_ptr<Store> HardenedStaticHandler::round_store() {
-  met_ = true;
   return make_retrying_store(ports_, StaticHandler::round_store(), kOutage,
                              [this] { check_signals(ports_); });
 }
@@ -33,7 +34,8 @@ std::int64_t HardenedStaticHandler::joined(std::int64_t before) {
   try {
     const std::int64_t now = StaticHandler::joined(before);
     heard_ = ports_.clock.monotonic_now();
-    return now;
+    // Where this node came back, the others have counted themselves in at the store before.
+    return std::max(now, static_cast<std::int64_t>(server_->active_clients(kOutage)));
   } catch (const StoreNetworkError&) {
     // The others are counted already and wait for what this agent has to say. A question that began
     // in the outage says nothing of the store behind it.
@@ -47,7 +49,7 @@ void HardenedStaticHandler::before_next_look() {
 }
 
 void HardenedStaticHandler::linger() {
-  if (server_ == nullptr || !met_) return;
+  if (server_ == nullptr || !formed_) return;
   store_ = nullptr;  // this node's own connection
   serve_on(ports_, *server_, kOutage);
 }

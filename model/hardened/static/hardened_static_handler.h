@@ -1,7 +1,8 @@
 #pragma once
 // The problem: an agent that joins a static rendezvous, or waits in its store, is deaf to signals
-// one lost reply ends rank 0 while the others wait for what it has to say; and the store
-// ends with rank 0 although others still need it.
+// one lost reply ends rank 0 while the others wait for what it has to say; the store ends
+// with rank 0 although others still need it; and a rank 0 that comes back waits 15 minutes
+// for others that have been there all the time, since each counts itself in but once.
 
 #include <cstdint>
 #include <memory>
@@ -13,18 +14,20 @@ namespace hooke::model {
 class HardenedStaticHandler final : public StaticHandler {
  public:
   using StaticHandler::StaticHandler;
-  /// Not when this node has never met the others: without rank 0 they would wait here for ranks.
+  /// Not while no rank has been given: without rank 0 the others would wait here for theirs.
   void linger() override;
+  void group_formed() override { formed_ = true; }
 
  protected:
   [[nodiscard]] TcpStoreOptions store_options() const override;
   std::shared_ptr<Store> round_store() override;
-  /// As before where the store cannot be reached for a moment.
+  /// As before where the store cannot be reached for a moment. Clients that ask for something count
+  /// too.
   std::int64_t joined(std::int64_t before) override;
   void before_next_look() override;
 
  private:
-  bool met_ = false;                         ///< the others, at least once
+  bool formed_ = false;                      ///< a group, at least once
   std::optional<sim::MonotonicTime> heard_;  ///< when the store last said how many have joined
 };
 
