@@ -9,6 +9,9 @@ namespace {
 
 /// What a shell adds to a signal's number, and so kExitInterrupted is of SIGINT.
 constexpr int kSignalled = 128;
+/// After how many signals that interrupt it an agent no longer tries to leave: enough for a
+/// scheduler that repeats itself, few for a person who wants to see the end.
+constexpr int kInterruptionsMax = 2;
 
 }  // namespace
 
@@ -66,8 +69,18 @@ void HardenedEndings::look_again(RendezvousHandler& handler, Ending& ending) con
 void HardenedEndings::part(RendezvousHandler& handler, const Ending& ending,
                            const ShutdownManner& manner) const {
   std::optional<sim::Signal> latest;
-  while (const auto signal = ports_.processes.take_signal()) latest = signal;
-  Endings::part(handler, ending, manner);
+  for (int interruptions = 0;; ++interruptions) {
+    while (const auto signal = ports_.processes.take_signal()) latest = signal;
+    try {
+      Endings::part(handler, ending, manner);
+      break;
+    } catch (const SignalException& error) {
+      const bool goes_on =
+          ending.parting == Ending::Parting::leaves && interruptions < kInterruptionsMax;
+      if (!goes_on) throw;
+      latest = error.signal();
+    }
+  }
   if (latest) throw SignalException(ports_.processes.self(), *latest);
 }
 

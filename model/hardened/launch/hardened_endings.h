@@ -29,8 +29,8 @@ class HardenedEndings : public Endings {
   void of_error(Ending& ending, Agent& agent, const std::exception& error,
                 bool runs_again) const override;
   void look_again(RendezvousHandler& handler, Ending& ending) const override;
-  /// A signal that came while the workers were stopped is raised afterwards: the others would take a
-  /// node that did not leave for a lost one.
+  /// A signal that came while the workers were stopped is raised afterwards, and one that interrupts
+  /// the leaving begins it anew: the others would take a node that did not leave for a lost one.
   void part(RendezvousHandler& handler, const Ending& ending,
             const ShutdownManner& manner) const override;
 

@@ -164,6 +164,19 @@ TEST(AgentSignals, a_hardened_agent_that_is_told_to_go_twice_at_once_still_leave
   EXPECT_EQ(job.living(), 0U);
 }
 
+TEST(AgentSignals, a_hardened_agent_that_is_told_again_while_it_leaves_leaves_all_the_same) {
+  for (const auto& [times, leaves] : {std::pair(1, 1), {2, 1}, {3, 0}}) {
+    TestJob job;
+    job[0].config.variant = Variant::hardened;
+    job[0].rendezvous.leave = [](Ports& ports) { interruptible_sleep(ports, 300ms); };
+    job.signal_at(5s, Signal::int_);
+    for (int i = 1; i <= times; ++i) job.signal_at(5s + i * 200ms, Signal::term);
+    job.start_and_run();
+    EXPECT_EQ(job[0].rendezvous.leaves, leaves) << times << " more signals";
+    EXPECT_EQ(job.status(), 128 + static_cast<int>(Signal::term));
+  }
+}
+
 TEST(AgentSignals, a_hardened_agent_says_by_which_signal_it_ended) {  // L-4
   for (const Signal signal : {Signal::term, Signal::int_, Signal::hup, Signal::quit}) {
     TestJob job;

@@ -53,6 +53,7 @@ struct FakeRendezvous {
   std::function<RendezvousInfo(Ports&, std::int64_t call)> join;
   std::function<std::int64_t(Ports&)> waiting = [](Ports&) { return std::int64_t{0}; };
   std::function<bool(Ports&)> shutdown = [](Ports&) { return true; };
+  std::function<void(Ports&)> leave = [](Ports& ports) { check_signals(ports); };
   std::function<Successor()> successor = [] { return Successor::none; };
   bool agent_store = true;
   std::int64_t joins = 0;
@@ -77,7 +78,7 @@ class FakeHandler final : public RendezvousHandler {
   }
   Successor successor() override { return fake_.successor(); }
   bool leave() override {
-    check_signals(ports_);  // as each question to a store
+    fake_.leave(ports_);
     ++fake_.leaves;
     return true;
   }
