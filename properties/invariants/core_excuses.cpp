@@ -245,6 +245,30 @@ bool all_seats_are_taken(const HealedCore& core, const JobView& view, const Core
   return taken >= self.max_nodes;
 }
 
+/// The agent has a living worker that never ends by itself: its program has no end, or a fault that
+/// never ends keeps it from going on outside of the core.
+bool runs_without_end(const HealedCore& core, const JobView& view, AgentId id) {
+  const Agent& agent = view.agent(id);
+  const std::string name = view.name(agent.node);
+  const bool endless = view.any_worker(id, [&](const Process& worker) {
+    return !worker.ended && core.is_endless(agent.node, name, worker);
+  });
+  return endless || (!core.has(agent.node) && a_worker_stands_still(view, id));
+}
+
+/// The agent waits for all ranks of a static job, and one of them has an agent that is alive and
+/// runs without end: no agent of such a job is told that others begin anew. It can end only by
+/// giving up, for which it has its join time-out.
+bool a_rank_never_comes(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
+  const Job& job = view.job(view.agent(agent.id).job);
+  const bool waits = agent.stage == Stage::starting || agent.stage == Stage::restarting;
+  if (job.backend != "static" || !waits) return false;
+  return std::ranges::any_of(job.agents, [&](AgentId id) {
+    const Agent& other = view.agent(id);
+    return other.alive() && other.stage == Stage::running && runs_without_end(core, view, id);
+  });
+}
+
 /// The agent runs a group in which a living worker never ends by itself: its program has no end; or
 /// a fault that never ends keeps it from going on outside of the core; or it may wait for ever for
 /// a peer whose program has ended well without having met it. Where a static rendezvous has no word
@@ -265,11 +289,7 @@ bool work_never_ends(const HealedCore& core, const JobView& view, const CoreAgen
   }
   return view.any_agent(self.job, [&](AgentId id, const Agent& other) {
     if (other.round != agent.round) return false;
-    const std::string name = view.name(other.node);
-    const bool endless = view.any_worker(id, [&](const Process& worker) {
-      return !worker.ended && core.is_endless(other.node, name, worker);
-    });
-    return endless || (!core.has(other.node) && a_worker_stands_still(view, id)) ||
+    return runs_without_end(core, view, id) ||
            (core.waits_for_ever() && a_worker_has_ended_well(view, id));
   });
 }
@@ -304,6 +324,7 @@ std::optional<Excuse> excuse_of(const HealedCore& core, const JobView& view,
   if (all_seats_are_taken(core, view, agent)) return Excuse{"all seats are taken"};
   if (too_few_are_left(core, view, agent)) return Excuse{"too few are left", true};
   if (an_outsider_holds_a_seat(core, view, agent)) return Excuse{"a seat is held", true};
+  if (a_rank_never_comes(core, view, agent)) return Excuse{"a rank never comes", true};
   return std::nullopt;
 }
 

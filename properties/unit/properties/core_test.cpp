@@ -259,6 +259,21 @@ TEST(Core, a_static_rendezvous_has_no_word_for_a_member_that_never_came) {
   EXPECT_THAT(with(0, -1s), Not(IsEmpty())) << "the others see who has come";
 }
 
+TEST(Core, a_static_rank_that_runs_without_end_is_waited_for_as_long_as_an_agent_may_join) {
+  const auto until = [](sim::Duration end, std::int64_t round, const std::string& endless) {
+    Script script(a_backend_of(round));
+    script.agent_starts("a").agent_starts("b").form(round, {"a", "b"});
+    script.at(10s).worker_ends("a", 0, 1).reaps("a").restarts("a", "worker_failure");
+    return told(script.at(100s).core_healed("a", 20s, 60s, endless).at(end));
+  };
+  const sim::Duration due = 100s + kBound + 840s;  // it waits for ranks for 900 s
+  EXPECT_THAT(until(due + 1s, -1, "b"), IsEmpty());
+  EXPECT_THAT(until(due + 900s, -1, "b"), IsEmpty());
+  EXPECT_THAT(until(due + 901s, -1, "b"), HasSubstr("it restarts"));
+  EXPECT_THAT(until(due + 1s, -1, ""), HasSubstr("it restarts")) << "b comes in time";
+  EXPECT_THAT(until(due + 1s, 0, "b"), HasSubstr("it restarts")) << "b is told of it";
+}
+
 TEST(Core, a_worker_outside_that_stands_still_for_good_excuses_its_peers) {
   for (const char* const kind : {"process_hang", "process_unkillable", "process_pause"}) {
     Script script = two_nodes_at_work();
