@@ -101,12 +101,12 @@ sim::Outcome<Machine*> SimNetwork::resolve(const Machine& asking, const std::str
   Machine* otherwise = machine_named(host);
   for (const Alias& alias : aliases) {
     if (alias.name != host) continue;
-    if (latest != nullptr) otherwise = latest->machine;
     latest = &alias;
+    if (otherwise == nullptr) otherwise = alias.machine;
   }
   if (latest != nullptr) {
-    // A name that would lead nowhere is one of the machine's own; it leads no process astray.
-    if (otherwise != nullptr && otherwise != latest->machine) {
+    // The first name that would lead nowhere is one of the machine's own: it leads no process astray.
+    if (otherwise != latest->machine) {
       faults_.feel(latest->fault);
     } else {
       faults_.use(latest->fault);

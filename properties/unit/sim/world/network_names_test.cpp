@@ -65,6 +65,26 @@ TEST(Network, an_alias_leads_a_process_astray_only_where_the_name_led_elsewhere)
   EXPECT_EQ(told_of("store", "store"), 1U) << "the name has moved";
 }
 
+TEST(Network, an_alias_that_is_given_twice_leads_astray_as_one_does) {
+  TestWorld test;
+  const NodeId a = test.node("a");
+  const NodeId b = test.node("b");
+  FaultId latest{};
+  for (int i = 0; i < 2; ++i) {
+    latest = test.inject(FaultKind::dns_alias, [&](Fault& f) {
+      f.node = a;
+      f.text = "b";
+    });
+  }
+  test.start(b, "client", [&](Ports& ports) {
+    EXPECT_EQ(ports.network.canonical_name("b").value(), "a");
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(test.world->felt(latest), 1U);
+  EXPECT_EQ(test.events.count("fault.took_effect"), 1U);
+}
+
 TEST(Network, localhost_in_all_its_spellings_is_the_asking_node_itself) {
   TestWorld test;
   Lines seen;
