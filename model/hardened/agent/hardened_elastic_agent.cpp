@@ -52,6 +52,7 @@ bool HardenedElasticAgent::form_group(bool again) try {
   membership_.formed(formed, job_.look());
   return true;
 } catch (const RendezvousGroupLostError&) {
+  job_.follows_before_the_start();
   return false;
 } catch (const StoreTimeoutError&) {
   if (again) throw;

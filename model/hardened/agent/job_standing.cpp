@@ -64,6 +64,17 @@ bool JobStanding::follows_a_departure(const std::vector<std::int64_t>& missing) 
   return true;
 }
 
+void JobStanding::follows_before_the_start() {
+  const std::shared_ptr<Store> store = core_.handler.job_store();
+  if (store == nullptr || !seat_) return;
+  try {
+    Departure left(make_stepping_store(core_.ports, store), seat_->first);
+    if (left.have_all_left(core_.handler.missing_ranks())) left.tell_of_following(seat_->second);
+  } catch (const StoreError&) {
+    // The others take this agent for lost.
+  }
+}
+
 bool JobStanding::fails_for_a_departure() try {
   if (!departure().one_was_ordered()) return false;
   departure().tell_of_following(core_.group.group_rank);

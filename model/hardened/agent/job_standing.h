@@ -31,6 +31,8 @@ class JobStanding : public Restarts {
   /// The members of the round with these ranks have left of their own accord, which costs the job no
   /// restart; nor does this agent's following, which it tells the others. StoreError.
   virtual bool follows_a_departure(const std::vector<std::int64_t>& missing);
+  /// Likewise where the group that this agent has lost was not formed yet: to others it may be.
+  void follows_before_the_start();
   /// Likewise when workers here have failed and a member of the round was told to go: they miss its
   /// workers.
   virtual bool fails_for_a_departure();
