@@ -134,6 +134,8 @@ class ClaimsAreTrue final : public Judge {
               {}, kClock | kContents | kNames) {
     on({&wev::process_ended}, [this](auto& event) {
       if (const Process* const worker = failed_worker(event)) past_.failed(worker->owner);
+      if (may_have_closed(event))
+        kept(closings_.closed(event.at, agent(view().agent_of(event)).job, view()));
     });
     on({&wev::listener_opened, &wev::listener_closed}, [this](auto& event) { ports_.see(event); });
     on({&ev::store_serving}, &ClaimsAreTrue::serving);
@@ -152,6 +154,14 @@ class ClaimsAreTrue final : public Judge {
   }
 
  private:
+  /// The agent was killed when its part was over: it may have closed the rendezvous, and told
+  /// nothing.
+  [[nodiscard]] bool may_have_closed(const sim::Event& event) const {
+    const AgentId id = view().agent_of(event);
+    if (id == kNoAgent || !view().job(agent(id).job).over) return false;
+    return agent(id).outcome.empty() && (agent(id).barrier_left || agent(id).failed_for_good);
+  }
+
   void serving(const sim::Event& event) {
     if (!ports_.are_told()) return;
     if (ports_.contain(event.node, number(event, "port"))) return kept();

@@ -119,6 +119,22 @@ TEST(ClaimsAreTrue, a_closing_is_told_last_by_the_agent_that_closes) {
                         "closed; no agent has closed it"));
 }
 
+/// Both have come to the exit barrier, and b may have passed it; b is killed, and a finds it closed.
+std::string finds_closed_what_the_killed_one(bool has_passed) {
+  Script script;
+  script.store_starts().agent_starts("a").agent_starts("b").form(0, {"a", "b"});
+  script.at(5s).stops_workers("a").stops_workers("b").enters_barrier("a").enters_barrier("b");
+  if (has_passed) script.leaves_barrier("b", "passed");
+  script.at(6s).kill_agent("b").leaves_barrier("a", "passed");
+  script.finishes("a", "error", 1, "RendezvousClosedError: the rendezvous is closed");
+  return witnesses(script.finish(false), "safety.claims_are_true");
+}
+
+TEST(ClaimsAreTrue, an_agent_that_is_killed_after_the_exit_barrier_may_have_closed) {
+  EXPECT_THAT(finds_closed_what_the_killed_one(true), IsEmpty());
+  EXPECT_THAT(finds_closed_what_the_killed_one(false), HasSubstr("no agent has closed it"));
+}
+
 /// Node b goes, told to or not, and node a restarts for `cause`.
 std::string restart_of_the_other(bool told_to_go, const std::string& cause) {
   Script script = two_nodes_at_work();
