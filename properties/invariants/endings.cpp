@@ -174,11 +174,16 @@ class Exit final : public Judge {
 
   /// The members of a static round reach no store that comes after theirs: one that waits there for
   /// the others does not hear what they decide, and goes when it has waited for them to come and for
-  /// their ranks.
+  /// their ranks. Nor does one that a name led to serve a store of its own, also when theirs has gone:
+  /// it goes when it has tried to join.
   [[nodiscard]] sim::Duration waits_in_vain(AgentId id) const {
     const Agent& self = agent(id);
     const Service* const store = view().latest_service(self.job);
     const bool meets = self.stage == Stage::starting || self.stage == Stage::joining;
+    const bool is_apart = std::ranges::any_of(view().services(), [&](const Service& each) {
+      return each.current && each.agent == id && each.led_astray;
+    });
+    if (meets && is_apart) return self.timeouts.join;
     if (job_of(id).backend != "static" || !meets || store == nullptr) return {};
     const bool came_after = view().any_agent(self.job, [&](AgentId other, const Agent&) {
       return view().any_worker(
