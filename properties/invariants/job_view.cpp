@@ -333,7 +333,7 @@ void JobView::decide(const Agent& agent, sim::WorldTime at, std::string why) {
 
 void JobView::decide(Job& job, sim::WorldTime at, std::int64_t round, std::string why) {
   if (job.over) return;
-  job.decided_in = round;
+  job.decided = {round, at};
   job.over = at;
   job.over_by = std::move(why);
 }

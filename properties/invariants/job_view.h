@@ -151,8 +151,11 @@ struct Job {
   std::int64_t seated = 0;             ///< living agents that are members of a round
   std::optional<sim::WorldTime> over;  ///< the job's outcome is decided
   std::string over_by;                 ///< why, for a witness
-  std::optional<std::int64_t>
-      decided_in;  ///< the round of the latest decision, also when others went on
+  struct Decided {
+    std::int64_t round = 0;
+    sim::WorldTime at{};
+  };
+  std::optional<Decided> decided;  ///< the latest time, also when others went on
 };
 
 class JobView {

@@ -201,7 +201,7 @@ class CloseAuthority final : public Judge {
     const Agent& self = agent(closer);
     if (found_closed_[closer] && excused(error_put_into(closer, event.at))) return;
     const Job& job = view().job(self.job);
-    if (job.over || brings_the_outcome(self, job)) return kept();
+    if (job.over || brings_the_outcome(self, job, event.at)) return kept();
     for (const AgentId id : job.agents) {
       const Agent& other = agent(id);
       if (id == closer || !other.at_work() || other.stage == Stage::starting) continue;
@@ -214,12 +214,20 @@ class CloseAuthority final : public Judge {
   }
 
   /// An agent that takes the seats of those that have decided the job and gone may find out that
-  /// they had done so when newcomers have already filled the round. One that was there when all had
-  /// come to the exit barrier may meet a store that has forgotten it, and agents that begin anew.
-  static bool brings_the_outcome(const Agent& closer, const Job& job) {
+  /// they had done so, also when newcomers have already filled the round, and when all agents have
+  /// been started anew beside a store that has kept the outcome. One that was there when all had
+  /// come to the exit barrier may meet a store that has forgotten it, and agents that begin anew. And
+  /// others may have gone on while one that had given the job up was closing it.
+  static bool brings_the_outcome(const Agent& closer, const Job& job, sim::WorldTime at) {
     if (closer.all_came && closer.barrier_left) return true;
-    return closer.stage == Stage::joining && job.decided_in &&
-           *job.decided_in + 1 == job.highest_completed;
+    if (!job.decided) return false;
+    const auto& [round, decided] = *job.decided;
+    const bool was_closing =
+        closer.failed_for_good && closer.round == round && at - decided <= closer.timeouts.close;
+    const bool takes_a_seat = closer.stage == Stage::joining &&
+                              ((round == job.highest_completed && closer.started > decided) ||
+                               round + 1 == job.highest_completed);
+    return was_closing || takes_a_seat;
   }
 
   [[nodiscard]] std::string reason(const Agent& closer) const {

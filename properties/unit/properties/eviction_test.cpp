@@ -222,6 +222,31 @@ TEST(CloseAuthority, an_agent_that_takes_the_seat_of_one_that_gave_the_job_up_br
   EXPECT_THAT(closed_after(false), HasSubstr("because of an error of its own"));
 }
 
+TEST(CloseAuthority, agents_that_are_started_anew_may_find_their_job_given_up) {
+  const auto closed_after = [](bool given_up) {
+    Script script;
+    script.store_starts().agent_starts("a").agent_starts("b").form(0, {"a", "b"}).at(10s);
+    if (given_up) script.emit("b", 100, ev::job_given_up, {0});
+    script.kill_agent("a").kill_agent("b").at(20s);
+    for (const char* const node : {"a", "b"}) script.agent_starts(node).joining(node);
+    return witnesses(script.at(40s).closes("a").finish(false), kCloseAuthority);
+  };
+  EXPECT_THAT(closed_after(true), IsEmpty());
+  EXPECT_THAT(closed_after(false), HasSubstr("because of an error of its own"));
+}
+
+TEST(CloseAuthority, others_may_go_on_while_an_agent_closes_what_it_has_given_up) {
+  const auto closed_after = [](sim::Duration later) {
+    Script script;
+    script.store_starts().agent_starts("a").agent_starts("b").form(0, {"a", "b"}).at(10s);
+    script.kill_agent("a").agent_starts("a").at(20s).emit("b", 100, ev::job_given_up, {0});
+    script.at(21s).form(1, {"a"}).at(20s + later).closes("b");
+    return witnesses(script.finish(false), kCloseAuthority);
+  };
+  EXPECT_THAT(closed_after(30s), IsEmpty()) << "its close time-out";
+  EXPECT_THAT(closed_after(31s), HasSubstr("was a healthy member of round 1"));
+}
+
 TEST(CloseAuthority, the_last_agent_at_work_may_close) {
   Script script = two_nodes_at_work();
   script.at(10s)
