@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "properties/invariants/builtins.h"
@@ -87,6 +88,7 @@ struct Step {
 struct Past {
   const Costs* costs = nullptr;
   bool meets_again = false;  ///< it has stopped its workers, and asks for the others' ranks
+  bool connected = false;    ///< a store has heard it, as late as that may have come
   std::vector<Step> steps;   ///< in order; those before the present window are dropped
 };
 struct Window {
@@ -213,16 +215,21 @@ class Polling final : public Judge {
     const Stage stage = stage_of(event, agent, past);
     const bool is_step = past.steps.empty() || past.steps.back().stage != stage;
     if (is_step) past.steps.push_back({event.at, stage});
-    if (event.type == &wev::process_asked) asked(event, id, past);
+    if (event.type == &wev::process_asked) asked(event, id, past, stage);
   }
 
-  void asked(const sim::Event& event, AgentId id, Past& past) {
+  void asked(const sim::Event& event, AgentId id, Past& past, Stage stage) {
     const sim::WorldTime since{sim::Duration(number(event, "since"))};
     const Window window{since, std::min(since + kWindow, event.at)};
     if (past.costs != nullptr) {
-      const std::int64_t requests = number(event, "connects") + number(event, "messages");
-      const std::int64_t most =
-          kRoom * explanations_.explained(id, *past.costs, past.steps, window, view());
+      const std::int64_t messages = number(event, "messages");
+      const std::int64_t requests = number(event, "connects") + messages;
+      const bool meets_its_store = messages > 0 && !std::exchange(past.connected, true);
+      const std::int64_t connecting =
+          meets_its_store && stage == Stage::starting ? past.costs->step : 0;
+      const std::int64_t explained =
+          explanations_.explained(id, *past.costs, past.steps, window, view());
+      const std::int64_t most = kRoom * (explained + connecting);
       if (requests <= most) {
         kept();
       } else {

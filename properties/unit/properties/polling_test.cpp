@@ -63,6 +63,18 @@ TEST(Polling, the_last_window_of_a_process_is_as_long_as_it_lived) {
                                         "30.000 s to 31.000 s"));
 }
 
+TEST(Polling, an_agent_that_meets_its_store_late_connects_once) {
+  for (const std::int64_t more : {0, 1}) {
+    Script script;
+    script.agent_starts("a").at(13s);
+    asked(script, "a", 3s, 0, 20);
+    script.at(13s + 2ms);
+    asked(script, "a", 13s, 3 * (2 + 3 + 6) + more);
+    asked(script, "a", 13s, 3 * (2 + 3));
+    EXPECT_EQ(broken(script).empty(), more == 0);
+  }
+}
+
 TEST(Polling, what_came_after_the_ten_seconds_explains_nothing) {
   Script script = two_nodes_at_work();
   script.at(40s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
