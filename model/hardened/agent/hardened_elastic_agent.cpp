@@ -110,11 +110,16 @@ void HardenedElasticAgent::after_stopping() {
 bool HardenedElasticAgent::goes_on_after(RunResult& result) {
   // An agent that cannot be ended holds on to what those started anew would need.
   const bool can_follow = result.failed() && !context_->has_abandoned();
-  if (can_follow && job_.fails_for_a_departure()) {
-    ++attempt_.incarnation;
-    return restart_group("member_left", {});
-  }
-  return ElasticAgent::goes_on_after(result);
+  if (!can_follow) return ElasticAgent::goes_on_after(result);
+  const char* cause = nullptr;
+  if (job_.fails_for_a_departure()) cause = "member_left";
+  // What fails in a round that the others have left costs them no restart. Without one left it is
+  // this agent's end all the same.
+  if (job_.remaining() > 0 && handler_.successor() == Successor::complete)
+    cause = "rendezvous_lost";
+  if (cause == nullptr) return ElasticAgent::goes_on_after(result);
+  ++attempt_.incarnation;
+  return restart_group(cause, {});
 }
 
 void HardenedElasticAgent::stop_for_good(RunResult& result) {
