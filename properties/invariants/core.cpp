@@ -149,8 +149,8 @@ class Core final : public Judge {
                &ev::exit_barrier_entered, &ev::exit_barrier_left,    &ev::rendezvous_joining,
                &ev::rendezvous_joined,    &ev::rendezvous_completed, &ev::rendezvous_added,
                &ev::rendezvous_left,      &ev::rendezvous_failed,    &ev::rendezvous_evicted,
-               &ev::ranks_assigned,       &ev::store_serving,        &ev::heartbeat_expected,
-               &ev::heartbeat_received}) {}
+               &ev::ranks_assigned,       &ev::store_serving,        &ev::coverage_point,
+               &ev::heartbeat_expected,   &ev::heartbeat_received}) {}
 
   void at_end(const RunFacts& facts) override {
     next_look_ = {};

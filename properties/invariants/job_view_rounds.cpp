@@ -62,8 +62,10 @@ void JobView::on_rendezvous_event(const sim::Event& event, Agent& agent, AgentId
                           (agent.stage == Stage::joining && agent.errors > 0);
     if (for_good) enter(agent, Stage::stopping, event.at);
   } else if (event.type == &ev::coverage_point) {
+    // A static rendezvous tells of no failure of its own, nor does an error of another's making.
     const bool lingers = event.field("name").text() == "store_lingers";
-    if (lingers && agent.errors > 0) enter(agent, Stage::stopping, event.at);
+    const bool tells_nothing = agent.errors > 0 || jobs_[agent.job.value].backend == "static";
+    if (lingers && tells_nothing) enter(agent, Stage::stopping, event.at);
   } else if (event.type == &ev::rendezvous_failed) {
     if (agent.stage == Stage::joining) enter(agent, Stage::stopping, event.at);
   } else if (event.type == &ev::rendezvous_evicted) {

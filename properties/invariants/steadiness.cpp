@@ -62,7 +62,7 @@ class NoLivelock final : public Judge {
 /// had kept the agent from the store for its read time-out, by its own clock. What lies no further
 /// apart than the time for a caught request is one disturbance. A wait for what another member
 /// has to write ends likewise while a fault keeps that member from writing it, and in a static job
-/// when fewer agents live than the wait is for. An error that a fault has put into the agent's code
+/// when fewer agents come than the wait is for: one at work is not told that others wait. An error that a fault has put into the agent's code
 /// says nothing of its store; the agent ends when it has stopped its workers.
 class BlipTolerance final : public Judge {
  public:
@@ -103,7 +103,7 @@ class BlipTolerance final : public Judge {
     if (held_out >= (drifts ? patience * 10 / 11 : patience)) return;  // no short fault
     if (text(event, "detail").starts_with("DistStoreError: wait timeout")) {
       const Job& job = view().job(agent.job);
-      if (job.backend == "static" && job.living < job.min_nodes) return;
+      if (job.backend == "static" && coming(job) < job.min_nodes) return;
       if (excused(hindrance_of_a_member(agent, at))) return;
     }
     const std::string blip =
@@ -113,6 +113,12 @@ class BlipTolerance final : public Judge {
     broken(event, "{}, a healthy member, ended at {} with \"{}\" although its store ({}) lived: {}",
            id, at, text(event, "detail"),
            view().services().empty() ? ProcessKey{} : view().services().back().process, blip);
+  }
+
+  [[nodiscard]] std::int64_t coming(const Job& job) const {
+    return std::ranges::count_if(job.agents, [&](AgentId id) {
+      return agent(id).alive() && agent(id).stage != Stage::running;
+    });
   }
 
   /// Of what another agent that had come to the rendezvous needed while it waited.

@@ -378,6 +378,13 @@ TEST(Core, the_store_may_be_served_while_another_agent_lives) {
   Script at_work = a_is_healed();
   at_work.at(5000s);
   EXPECT_THAT(told(at_work), HasSubstr("it runs its workers"));
+  for (const bool static_job : {true, false}) {
+    Script gives_up = a_is_healed("", -1s, a_backend_of(static_job ? -1 : 0));
+    gives_up.worker_ends("a", 0, 1).reaps("a").restarts("a", "worker_failure").at(200s);
+    gives_up.emit("a", gives_up.agent_pid("a"), ev::coverage_point, {"store_lingers"}).at(5000s);
+    const std::string late = told(gives_up);
+    EXPECT_EQ(late.empty(), static_job) << late;
+  }
 }
 
 }  // namespace
