@@ -27,7 +27,13 @@ class Restarts {
       note("the agent on node " + view.name(event.node) + " was relaunched");
   }
   void worker_started() { ran_ = true; }
-  void agent_failed(const sim::Event& event) { lost_nodes_[event.node] = event.at; }
+  /// Unless it was kept from telling the store from its decision on: then no other knows of it.
+  void agent_failed(const sim::Event& event, AgentId id, const Job& job, const JobView& view) {
+    const bool decided = job.decided && job.decided->round == view.agent(id).round;
+    const sim::WorldTime since = decided ? job.decided->at : event.at;
+    const auto cut = view.ledger().disturbance(view.claimant(id), kNeeds, event.at);
+    if (!cut || cut->from > since || cut->to < event.at) lost_nodes_[event.node] = event.at;
+  }
 
   void restarting(const sim::Event& event, AgentId id, const JobView& view) {
     const std::string_view cause = text(event, "cause");
@@ -138,7 +144,7 @@ class RestartBudget final : public Judge {
              "failure; max_restarts is {}",
              number(event, "rank"), event.at, restarts.count(), job.run_id, job.max_restarts);
     } else if (self.outcome == "failed" && self.round != kNoRound) {  // process.ended
-      restarts.agent_failed(event);
+      restarts.agent_failed(event, id, job, view());
     }
   }
 

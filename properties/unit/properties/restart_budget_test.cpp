@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "event_builder.h"
+#include "model/observe/restart_events.h"
 
 namespace hooke::properties::test {
 namespace {
@@ -69,6 +70,23 @@ TEST(RestartBudget, a_node_that_fails_and_returns_restarts_a_job_that_may_not_re
       told(false),
       HasSubstr("restart 1 of job \"job\" after a failure (the agent on node b was relaunched)"));
   EXPECT_THAT(told(true), IsEmpty()) << "it cannot be known how it ended";
+}
+
+TEST(RestartBudget, no_agent_counts_a_failure_that_the_store_could_not_be_told_of) {
+  const auto is_counted = [](sim::Duration from, sim::Duration to) {
+    Script script(budget_of(0));
+    script.agent_starts("a").agent_starts("b").form(0, {"a", "b"});
+    script.at(from).fault(0, "service_error", {}, "store");
+    if (to < 25s) script.at(to).fault_over(0, "service_error");
+    script.at(20s).worker_ends("b", 0, 3).reaps("b").emit("b", 100, ev::job_given_up, {0});
+    if (to > 25s) script.at(25s);
+    script.finishes("b", "failed", 1).at(30s);
+    if (to > 25s) script.fault_over(0, "service_error");
+    script.agent_starts("b").joining("b").restarts("a", "rendezvous_lost").at(53s);
+    return !witnesses(script.form(1, {"a", "b"}).finish(false), "safety.restart_budget").empty();
+  };
+  EXPECT_FALSE(is_counted(15s, 30s));
+  EXPECT_TRUE(is_counted(5s, 8s)) << "the store answers again";
 }
 
 TEST(RestartBudget, no_agent_counts_a_restart_of_a_node_that_is_cut_off_ever_since) {
