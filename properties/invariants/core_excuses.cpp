@@ -117,9 +117,10 @@ bool a_worker_has_ended_well(const JobView& view, AgentId id) {
   });
 }
 
-/// Workers of it have failed, and it runs none.
+/// It runs no workers: some of it have failed, or it has ended itself, before it started any.
 bool has_lost_its_workers(const JobView& view, AgentId id) {
-  return !view.any_worker(id, [](const Process& worker) { return !worker.ended; }) &&
+  if (view.any_worker(id, [](const Process& worker) { return !worker.ended; })) return false;
+  return view.agent(id).ended ||
          view.any_worker(id, [](const Process& worker) { return worker.status != 0; });
 }
 

@@ -246,6 +246,19 @@ TEST(Core, a_static_rendezvous_has_no_word_for_a_member_that_starts_no_workers_a
   EXPECT_THAT(with("clock_skew", -1s), HasSubstr("node a")) << "it could have started workers";
 }
 
+TEST(Core, a_static_rendezvous_has_no_word_for_a_member_that_ends_before_it_starts_workers) {
+  const auto with = [](std::int64_t round, sim::Duration peers) {
+    Script script(a_backend_of(round));
+    script.agent_starts("a").agent_starts("b").joined("b", round, 1, 2, "a.sim:29500");
+    script.joined("a", round, 0, 2, "a.sim:29500").workers_start("a").at(10s);
+    script.finishes("b", "error", 1);
+    return told(script.at(100s).core_healed("a,b", 20s, peers).at(5000s));
+  };
+  EXPECT_THAT(with(-1, -1s), IsEmpty());
+  EXPECT_THAT(with(-1, 60s), HasSubstr("node a")) << "workers give the peer up";
+  EXPECT_THAT(with(0, -1s), HasSubstr("node a")) << "the others see that it has gone";
+}
+
 TEST(Core, a_static_rendezvous_has_no_word_for_a_member_that_never_came) {
   const auto with = [](std::int64_t round, sim::Duration peers) {
     Script script(a_backend_of(round));
