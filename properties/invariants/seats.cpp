@@ -9,8 +9,9 @@
 namespace hooke::properties {
 namespace {
 
-/// What an agent that waits for a seat needs; the members of the round need it for their part.
-constexpr Needs kSeatNeeds = kAsking | kTasks | kKillable;
+/// What an agent that waits for a seat needs; the members of the round need it for their part. Some
+/// stores hold the seat of a member that has gone until its key ends.
+constexpr Needs kSeatNeeds = kAsking | kTasks | kKillable | kExpiry;
 
 /// Bound: keep-alive threshold (until a dead member is out) + last call + stop grace (until the
 /// members have stopped their workers) + slack, from `event` on.

@@ -54,6 +54,18 @@ TEST(Admission, needs_the_part_of_a_member_that_hears_later_that_it_is_one) {
   }
 }
 
+TEST(Admission, waits_for_keys_of_gone_members_where_the_clock_of_a_legacy_etcd_stands_still) {
+  for (const char* const backend : {"etcd", "c10d"}) {
+    AgentSettings settings;
+    settings.backend = backend;
+    Script script = at_work_beside_a_store({"a", "b"}, settings);
+    script.at(20s).agent_starts("c").joining("c").added("c", "wait_list", 0);
+    script.at(30s).fault(1, "clock_freeze", 80s, "s").at(110s).fault_over(1, "clock_freeze");
+    script.at(120s).joined("c", 1, 0, 1, "c.sim:1").at(300s);
+    EXPECT_EQ(verdict(script, kAdmission), settings.backend == "etcd" ? "kept" : "broken");
+  }
+}
+
 TEST(Admission, a_node_that_waits_beside_a_full_round_is_a_spare_of_the_legacy_rendezvous) {
   AgentSettings settings;
   settings.max_nodes = 2;
