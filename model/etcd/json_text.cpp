@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -83,10 +85,26 @@ constexpr bool is_plain(char c) {
   return byte >= 0x20U && byte < 0x80U && c != '"' && c != '\\';
 }
 
+/// Eight characters; false as well where they are plain behind one that is not.
+bool are_plain(const char* eight) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101U;
+  constexpr std::uint64_t kHighest = kOnes << 7U;
+  std::uint64_t word = 0;
+  std::memcpy(&word, eight, sizeof(word));
+  // The highest bit of a byte that is not plain: of what borrows when something is subtracted from
+  // each byte, and of what is beyond ASCII.
+  const auto below = [word](std::uint64_t differ, std::uint64_t bound) {
+    return (word ^ kOnes * differ) - kOnes * bound;
+  };
+  return ((word | below(0, 0x20) | below('"', 1) | below('\\', 1)) & kHighest) == 0;
+}
+
 /// How many plain characters `text` begins with.
 std::size_t plain_prefix(std::string_view text) {
-  const auto* const other = std::find_if_not(text.begin(), text.end(), &is_plain);
-  return static_cast<std::size_t>(other - text.begin());
+  std::size_t size = 0;
+  while (size + 8 <= text.size() && are_plain(text.data() + size)) size += 8;
+  while (size < text.size() && is_plain(text[size])) ++size;
+  return size;
 }
 
 bool is_ascii(std::string_view text) {

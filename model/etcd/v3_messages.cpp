@@ -25,20 +25,17 @@ using nlohmann::json;
          wanted);
 }
 
-bool is_base64_digit(char c) {
-  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
-         c == '/';
-}
-
 /// Standard Base64 as Go reads it: padded, and line breaks do not count.
 sim::Value decoded(std::string text) {
-  if (text.find_first_of("\r\n") != std::string::npos) {
+  if (text.find('\r') != std::string::npos || text.find('\n') != std::string::npos) {
     std::erase_if(text, [](char c) { return c == '\r' || c == '\n'; });
   }
   std::size_t bad = text.size() % 4 == 0 ? std::string::npos : text.size() / 4 * 4;
-  for (std::size_t i = 0; i < text.size() && bad == std::string::npos; ++i) {
-    const bool pads = text[i] == '=' && i + 2 >= text.size() && text.back() == '=';
-    if (!pads && !is_base64_digit(text[i])) bad = i;
+  // All but the pads, or up to what is neither a digit nor a pad in its place.
+  const std::size_t digits = bad == std::string::npos ? base64_digits(text) : text.size();
+  if (digits < text.size() &&
+      (digits + 2 < text.size() || text[digits] != '=' || text.back() != '=')) {
+    bad = digits;
   }
   if (bad != std::string::npos) {
     refuse("illegal base64 data at input byte " + std::to_string(bad));
@@ -56,10 +53,10 @@ std::string camel(std::string_view name) {
   return out;
 }
 
-/// A type with words for its numbers, which count from 0.
+/// A type with words for its numbers, which count from 0; no words behind the last.
 struct Enum {
-  std::string name;
-  std::vector<std::string> words;
+  std::string_view name;
+  std::array<std::string_view, 5> words;
 };
 
 class Fields {
@@ -70,7 +67,8 @@ class Fields {
 
   [[nodiscard]] const json* find(const char* name) const {
     auto found = object_.find(name);
-    if (found == object_.end()) found = object_.find(camel(name));
+    const bool has_joints = std::string_view(name).find('_') != std::string_view::npos;
+    if (found == object_.end() && has_joints) found = object_.find(camel(name));
     return found == object_.end() || found->is_null() ? nullptr : &*found;
   }
   [[nodiscard]] sim::Value value(const char* name) const {
@@ -108,9 +106,9 @@ class Fields {
     if (!given.is_string()) refuse_type(given, "int32");
     const std::string word = given.get<std::string>();
     for (std::size_t i = 0; i < type.words.size(); ++i) {
-      if (word == type.words[i]) return static_cast<std::int64_t>(i);
+      if (word == type.words[i] && !word.empty()) return static_cast<std::int64_t>(i);
     }
-    refuse("unknown value \"" + word + "\" for enum etcdserverpb." + type.name);
+    refuse("unknown value \"" + word + "\" for enum etcdserverpb." + std::string(type.name));
   }
   template <class Read>
   auto list(const char* name, Read read) const {

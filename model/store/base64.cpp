@@ -2,6 +2,7 @@
 // alphabet is skipped and the first complete padding ends the text (Modules/binascii.c:a2b_base64).
 #include "model/store/base64.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -31,47 +32,42 @@ std::size_t base64_bytes(std::size_t bytes) {
 
 std::string to_base64(const std::string& bytes) {
   std::string out(base64_bytes(bytes.size()), '=');
-  const auto at = [&bytes](std::size_t i) {
-    return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0U;
-  };
-  std::size_t to = 0;
-  std::size_t i = 0;
-  for (; i + 3 <= bytes.size(); i += 3, to += 4) {
-    const unsigned word = at(i) << 16U | at(i + 1) << 8U | at(i + 2);
-    HOOKE_CHECK(to + 4 <= out.size(), "a group of digits has its place");
-    out[to] = kAlphabet[word >> 18U];
-    out[to + 1] = kAlphabet[word >> 12U & 63U];
-    out[to + 2] = kAlphabet[word >> 6U & 63U];
-    out[to + 3] = kAlphabet[word & 63U];
+  const auto* from = reinterpret_cast<const unsigned char*>(bytes.data());
+  char* to = out.data();
+  std::size_t left = bytes.size();
+  for (; left >= 3; left -= 3, from += 3, to += 4) {
+    const unsigned word = unsigned{from[0]} << 16U | unsigned{from[1]} << 8U | from[2];
+    to[0] = kAlphabet[word >> 18U];
+    to[1] = kAlphabet[word >> 12U & 63U];
+    to[2] = kAlphabet[word >> 6U & 63U];
+    to[3] = kAlphabet[word & 63U];
   }
-  if (i < bytes.size()) {
-    const unsigned word = at(i) << 16U | at(i + 1) << 8U | at(i + 2);
-    HOOKE_CHECK(to + 4 <= out.size(), "a group of digits has its place");
-    out[to] = kAlphabet[word >> 18U];
-    out[to + 1] = kAlphabet[word >> 12U & 63U];
-    if (i + 1 < bytes.size()) out[to + 2] = kAlphabet[word >> 6U & 63U];
+  if (left > 0) {
+    const unsigned word = unsigned{from[0]} << 16U | (left == 2 ? unsigned{from[1]} << 8U : 0U);
+    to[0] = kAlphabet[word >> 18U];
+    to[1] = kAlphabet[word >> 12U & 63U];
+    if (left == 2) to[2] = kAlphabet[word >> 6U & 63U];
+    to += 4;
   }
+  HOOKE_CHECK(to == out.data() + out.size(), "each group of digits has its place");
   return out;
 }
 
 /// Decodes whole groups into `out` until one has a pad, or what is no digit; how many.
 std::size_t decode_groups(const std::string& text, std::string& out) {
-  std::size_t groups = 0;
-  for (; groups * 4 + 4 <= text.size(); ++groups) {
-    unsigned word = 0;
-    unsigned char any = 0;
-    for (std::size_t i = groups * 4; i < groups * 4 + 4; ++i) {
-      const unsigned char value = kDigitValues[static_cast<unsigned char>(text[i])];
-      any |= value;
-      word = word << 6U | value;
-    }
-    if ((any & kNoDigit) != 0) break;
-    HOOKE_CHECK(groups * 3 + 3 <= out.size(), "a group of bytes has its place");
-    out[groups * 3] = static_cast<char>(word >> 16U & 255U);
-    out[groups * 3 + 1] = static_cast<char>(word >> 8U & 255U);
-    out[groups * 3 + 2] = static_cast<char>(word & 255U);
+  const std::size_t whole = text.size() / 4;
+  HOOKE_CHECK(out.size() >= whole * 3, "each group of bytes has its place");
+  const auto* from = reinterpret_cast<const unsigned char*>(text.data());
+  char* to = out.data();
+  for (std::size_t groups = 0; groups < whole; ++groups, from += 4, to += 3) {
+    const unsigned a = kDigitValues[from[0]], b = kDigitValues[from[1]];
+    const unsigned c = kDigitValues[from[2]], d = kDigitValues[from[3]];
+    if (((a | b | c | d) & kNoDigit) != 0) return groups;
+    to[0] = static_cast<char>(a << 2U | b >> 4U);
+    to[1] = static_cast<char>(b << 4U | c >> 2U);
+    to[2] = static_cast<char>(c << 6U | d);
   }
-  return groups;
+  return whole;
 }
 
 std::string from_base64(const std::string& text) {
@@ -127,6 +123,13 @@ class Base64Text final : public sim::Payload {
 };
 
 }  // namespace
+
+std::size_t base64_digits(std::string_view text) {
+  const auto* const end = std::find_if(text.begin(), text.end(), [](char c) {
+    return kDigitValues[static_cast<unsigned char>(c)] == kNoDigit;
+  });
+  return static_cast<std::size_t>(end - text.begin());
+}
 
 sim::Value base64_encode(const sim::Value& value) {
   return sim::Value(std::make_shared<Base64Text>(value));

@@ -4,20 +4,27 @@
 #include "sim/port/check.h"
 
 namespace hooke::kernel {
+namespace {
+
+/// The eight bytes from there on, the first of which is the lowest. Compilers know this pattern.
+std::uint64_t word_at(const char* bytes) {
+  const auto at = [bytes](unsigned i) {
+    return static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+  };
+  return at(0) | at(1) | at(2) | at(3) | at(4) | at(5) | at(6) | at(7);
+}
+
+}  // namespace
 
 void TraceHash::add(std::string_view text) {
   add(text.size());
+  std::size_t done = 0;
+  for (; done + 8 <= text.size(); done += 8) add(word_at(text.data() + done));
   std::uint64_t word = 0;
-  std::size_t filled = 0;
-  for (const char c : text) {
-    word |= static_cast<std::uint64_t>(static_cast<unsigned char>(c)) << (8 * filled);
-    if (++filled == 8) {
-      add(word);
-      word = 0;
-      filled = 0;
-    }
+  for (std::size_t i = done; i < text.size(); ++i) {
+    word |= static_cast<std::uint64_t>(static_cast<unsigned char>(text[i])) << (8 * (i - done));
   }
-  if (filled > 0) add(word);
+  if (done < text.size()) add(word);
 }
 
 std::string TraceHash::hex() const {

@@ -18,14 +18,16 @@ constexpr sim::Duration kHeldAtMost = std::chrono::seconds(1);
 constexpr std::size_t kBytesTold = 128;
 
 /// How `bytes` begin, in hexadecimal digits.
-std::string beginning(sim::Buffer bytes) {
+std::string beginning(const sim::Buffer& bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  const sim::Value first = bytes.take(std::min(bytes.size(), kBytesTold));
-  for (const char c : first.bytes()) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += kDigits[byte >> 4U];
-    out += kDigits[byte & 15U];
+  std::array<char, kBytesTold> first;
+  const std::size_t count = std::min(bytes.size(), first.size());
+  bytes.peek(0, count, first.data());
+  std::string out(2 * count, '\0');
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto byte = static_cast<unsigned char>(first[i]);
+    out[2 * i] = kDigits[byte >> 4U];
+    out[2 * i + 1] = kDigits[byte & 15U];
   }
   return out;
 }
