@@ -215,9 +215,14 @@ std::string json_text(const nlohmann::ordered_json& document) {
 
 void append_json_text(std::string& out, std::string_view text) {
   const std::size_t before = out.size();
+  std::size_t plain = plain_prefix(text);
+  if (plain == text.size()) {  // the usual case, in one step
+    out.resize(before + plain + 2, '"');
+    text.copy(out.data() + before + 1, plain);
+    return;
+  }
   out += '"';
-  for (std::string_view left = text;;) {
-    const std::size_t plain = plain_prefix(left);
+  for (std::string_view left = text;; plain = plain_prefix(left)) {
     out.append(left.data(), plain);
     left.remove_prefix(plain);
     if (left.empty()) break;

@@ -156,7 +156,7 @@ class HttpAnswer {
       for (char& c : name) {
         if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
       }
-      out[name] = std::string(field.value());
+      out.insert_or_assign(std::move(name), std::string(field.value()));
     }
     return out;
   }

@@ -2,7 +2,9 @@
 // the peer takes in its answers.
 #include "model/http/http_service.h"
 
+#include <array>
 #include <boost/beast/http.hpp>
+#include <charconv>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -60,13 +62,46 @@ void add_parameters(std::string_view text, std::map<std::string, std::string>& o
   }
 }
 
-std::string head_of(int status, HttpHeaders headers) {
+void append_decimal(std::string& out, std::size_t number) {
+  std::array<char, 24> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  out.append(digits.data(), end.ptr);
+}
+
+/// The first lines of an answer, `last` behind them.
+std::string head_of(int status, const HttpHeaders& headers, std::string_view last) {
   HOOKE_CHECK(status >= 100 && status < 600, "an answer has a status of HTTP");
-  headers.try_emplace("Content-Type", "application/json");
-  std::string out = "HTTP/1.1 " + std::to_string(status) + " " +
-                    std::string(http::obsolete_reason(static_cast<http::status>(status))) + "\r\n";
-  for (const auto& [name, value] : headers) out += name + ": " + value + "\r\n";
+  constexpr std::string_view kType = "Content-Type";
+  constexpr std::size_t kBytesMostly = 300;
+  std::string out;
+  out.reserve(kBytesMostly);
+  const auto add = [&out](std::string_view text) -> auto& {
+    return out.append(text);
+  };
+  add("HTTP/1.1 ");
+  append_decimal(out, static_cast<std::size_t>(status));
+  const auto reason = http::obsolete_reason(static_cast<http::status>(status));
+  add(" ").append(reason.data(), reason.size()).append("\r\n", 2);
+  // In the order of the names.
+  bool has_type = headers.contains(std::string(kType));
+  const auto add_type = [&] {
+    if (std::exchange(has_type, true)) return;
+    add("Content-Type: application/json\r\n");
+  };
+  for (const auto& [name, value] : headers) {
+    if (name > kType) add_type();
+    add(name).append(": ", 2).append(value).append("\r\n", 2);
+  }
+  add_type();
+  add(last);
   return out;
+}
+
+/// The same of an answer with a body of that size.
+std::string head_of(int status, const HttpHeaders& headers, std::size_t body_bytes) {
+  std::string out = head_of(status, headers, "Content-Length: ");
+  append_decimal(out, body_bytes);
+  return out.append("\r\n\r\n", 4);
 }
 
 /// The line before a piece of a chunked body.
@@ -163,22 +198,20 @@ class HttpService::Exchange final : public HttpExchange {
   void answer(int status, const std::string& body, const HttpHeaders& headers) override {
     const auto connection = connection_.lock();
     if (connection == nullptr) return;
-    connection->send(head_of(status, headers) + "Content-Length: " + std::to_string(body.size()) +
-                     "\r\n\r\n" + body);
+    connection->send(head_of(status, headers, body.size()).append(body));
     connection->answered();
   }
   void answer(int status, const sim::Value& body, const HttpHeaders& headers) override {
     const auto connection = connection_.lock();
     if (connection == nullptr) return;
-    sim::Buffer bytes(head_of(status, headers) + "Content-Length: " + std::to_string(body.size()) +
-                      "\r\n\r\n");
+    sim::Buffer bytes(head_of(status, headers, body.size()));
     bytes.append(body);
     connection->send(std::move(bytes));
     connection->answered();
   }
   void begin(int status, const HttpHeaders& headers) override {
     if (const auto connection = connection_.lock()) {
-      connection->send(head_of(status, headers) + "Transfer-Encoding: chunked\r\n\r\n");
+      connection->send(head_of(status, headers, "Transfer-Encoding: chunked\r\n\r\n"));
     }
   }
   void send(const std::string& piece) override {
@@ -240,8 +273,8 @@ void HttpService::Connection::read_requests() {
     }
     if (header_only) parser_->eager(true);
     if (error && error != http::error::need_more) {
-      send(head_of(400, {{"Content-Type", "text/plain"}}) + "Content-Length: " +
-           std::to_string(error.message().size()) + "\r\n\r\n" + error.message());
+      const std::string why = error.message();
+      send(head_of(400, {{"Content-Type", "text/plain"}}, why.size()).append(why));
       stream_->finish_writing();
       return drop();
     }
