@@ -289,7 +289,7 @@ std::string write_world(const WorldResult& world) {
   for (const WorldResult::Fault& fault : world.faults) {
     out["faults"].push_back({{"word", fault.word}, {"felt", fault.felt}});
   }
-  out["accounts"] = accounts_json(world.accounts);
+  out["accounts"] = account_rows(world.accounts);
   return out.dump();
 }
 
@@ -311,7 +311,7 @@ WorldResult load_world(std::string_view line, const std::string& source) {
   out.determinism_failures = top.at("determinism_failures").truth();
   out.cut = top.at("cut").truth();
   out.hash = top.at("hash").text();
-  out.accounts = accounts_at(top.at("accounts"));
+  out.accounts = accounts_in_rows(top.at("accounts"));
   return out;
 }
 
