@@ -12,7 +12,7 @@ std::int64_t count(const RendezvousState& state) {
 }  // namespace
 
 bool HardenedDecisions::heartbeat_due(const Situation& s) const {
-  return s.state.heartbeat(s.node) != nullptr && silence(*s.node) >= heartbeat_interval();
+  return s.state.heartbeat(s.node) != nullptr && silence(s.node) >= heartbeat_interval();
 }
 
 /// However short: the nodes that wait look at the state once in a while, and are not to miss it.
@@ -71,7 +71,7 @@ std::vector<DeadNode> HardenedDecisions::dead_nodes(const RendezvousState& state
   std::vector<DeadNode> dead;
   for (const Heartbeat& entry : state.last_heartbeats) {
     if (!may_be_dead(entry.node)) continue;
-    const sim::Duration silent = silence(*entry.node);
+    const sim::Duration silent = silence(entry.node);
     if (silent > limit) dead.push_back({entry.node, silent, false});
   }
   return dead;

@@ -13,7 +13,7 @@ class HardenedDecisions : public Decisions {
  public:
   /// `settings` and `clock` must outlive this.
   HardenedDecisions(const RendezvousSettings& settings, sim::Clock& clock, const NodeDesc& self)
-      : Decisions(settings), self_(self), signs_(clock, self, settings.keep_alive_interval) {}
+      : Decisions(settings), self_(self), signs_(clock, self_, settings.keep_alive_interval) {}
 
   Action join(const Situation& situation, sim::MonotonicTime deadline) const override;
   /// Takes this node off all lists, for good.
@@ -22,7 +22,7 @@ class HardenedDecisions : public Decisions {
                                    sim::WallTime wall_now) const override;
   void observe(const RendezvousState& state) override { signs_.observe(state); }
   /// For how long `node` has given no new heartbeat.
-  [[nodiscard]] sim::Duration silence(const NodeDesc& node) const { return signs_.silence(node); }
+  [[nodiscard]] sim::Duration silence(const NodeRef& node) const { return signs_.silence(node); }
 
  protected:
   [[nodiscard]] bool heartbeat_due(const Situation& s) const override;
@@ -34,12 +34,12 @@ class HardenedDecisions : public Decisions {
                                       std::int64_t least) const override;
   [[nodiscard]] bool is_full(const RendezvousState& state) const override;
   /// A node does not take itself for dead.
-  [[nodiscard]] virtual bool may_be_dead(const NodeRef& node) const { return *node != self_; }
+  [[nodiscard]] virtual bool may_be_dead(const NodeRef& node) const { return node != self_; }
 
  private:
   [[nodiscard]] sim::Duration last_call(const Situation& s) const;
 
-  NodeDesc self_;
+  NodeRef self_;
   SignsOfLife signs_;
 };
 

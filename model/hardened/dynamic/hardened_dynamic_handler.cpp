@@ -205,7 +205,7 @@ std::int64_t HardenedDynamicHandler::count_waiting() const {
   const sim::Duration joined_for = core_->ports.clock.monotonic_now() - joined_at_;
   const auto alive = std::count_if(
       state.wait_list.begin(), state.wait_list.end(),
-      [&](const NodeRef& node) { return hardened_.judgement().silence(*node) <= joined_for; });
+      [&](const NodeRef& node) { return hardened_.judgement().silence(node) <= joined_for; });
   const auto seats =
       core_->settings.max_nodes - static_cast<std::int64_t>(state.participants.size());
   return std::clamp<std::int64_t>(alive, 0, std::max<std::int64_t>(seats, 0));
@@ -222,7 +222,7 @@ GroupState HardenedDynamicHandler::group_state() {
   const HeartbeatLock::Held lock(core.heartbeat_lock, core.ports);
   static_cast<void>(core.holder->sync());
   const bool forgotten =
-      hardened_.judgement().silence(*core.node) >= 2 * core.settings.keep_alive_interval;
+      hardened_.judgement().silence(core.node) >= 2 * core.settings.keep_alive_interval;
   if (forgotten) {
     static_cast<void>(KeepAlive::tick(core));
     if (keep_alive_ != nullptr) keep_alive_->dismiss();

@@ -13,14 +13,15 @@ void SignsOfLife::observe(const RendezvousState& state) {
       std::max(now - looked_.value_or(now) - interval_, sim::Duration::zero());
   HOOKE_CHECK(!looked_ || *looked_ <= now, "one look comes after the other");
   looked_ = now;
-  std::map<NodeDesc, Seen> listed;
+  listed_.reserve(state.last_heartbeats.size());
   for (const Heartbeat& heartbeat : state.last_heartbeats) {
-    const auto known = heartbeats_.find(*heartbeat.node);
-    const bool is_new = known == heartbeats_.end() || known->second.at != heartbeat.at;
-    const sim::Duration unheard = *heartbeat.node == self_ ? sim::Duration::zero() : deaf;
-    listed[*heartbeat.node] = {heartbeat.at, is_new ? now : known->second.since + unheard};
+    const Heard* const known = find(heartbeat.node);
+    const bool is_new = known == nullptr || known->last.at != heartbeat.at;
+    const sim::Duration unheard = heartbeat.node == self_ ? sim::Duration::zero() : deaf;
+    listed_.push_back({heartbeat.node, {heartbeat.at, is_new ? now : known->last.since + unheard}});
   }
-  heartbeats_ = std::move(listed);
+  heartbeats_.swap(listed_);
+  listed_.clear();
   if (!state.deadline) {
     last_call_.reset();
   } else if (!last_call_ || last_call_->at != *state.deadline) {
@@ -28,10 +29,23 @@ void SignsOfLife::observe(const RendezvousState& state) {
   }
 }
 
-sim::Duration SignsOfLife::silence(const NodeDesc& node) const {
-  const auto known = heartbeats_.find(node);
-  if (known == heartbeats_.end()) return sim::Duration::zero();
-  return clock_.monotonic_now() - known->second.since;
+sim::Duration SignsOfLife::silence(const NodeRef& node) const {
+  const Heard* const known = find(node);
+  return known == nullptr ? sim::Duration::zero() : clock_.monotonic_now() - known->last.since;
+}
+
+/// At once for those that follow one another in a state: it keeps its order from one to the next.
+const SignsOfLife::Heard* SignsOfLife::find(const NodeRef& node) const {
+  const std::size_t size = heartbeats_.size();
+  std::size_t next = expected_ < size ? expected_ : 0;
+  for (std::size_t tried = 0; tried < size; ++tried) {
+    if (heartbeats_[next].node == node) {
+      expected_ = next + 1;
+      return &heartbeats_[next];
+    }
+    if (++next == size) next = 0;
+  }
+  return nullptr;
 }
 
 sim::Duration SignsOfLife::last_call() const {

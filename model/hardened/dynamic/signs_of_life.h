@@ -2,9 +2,10 @@
 // Which nodes live, as one node sees it by its own monotonic clock: what the hardened variant uses
 // instead of comparing the wall clocks of different machines (R-7, R-8, S-16).
 
-#include <map>
+#include <cstddef>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "model/rendezvous/state/state.h"
 #include "sim/port/clock.h"
@@ -14,7 +15,7 @@ namespace hooke::model {
 class SignsOfLife {
  public:
   /// `self` looks at the state at least once per `interval`, as a rule.
-  SignsOfLife(sim::Clock& clock, NodeDesc self, sim::Duration interval)
+  SignsOfLife(sim::Clock& clock, NodeRef self, sim::Duration interval)
       : clock_(clock), self_(std::move(self)), interval_(interval) {}
 
   /// Takes in a state as the backend has it: which heartbeats are new, and whether a last call is.
@@ -24,7 +25,7 @@ class SignsOfLife {
   void observe(const RendezvousState& state);
   /// For how long `node` has given no new heartbeat, counted from the first look at the last one;
   /// zero for a node that has none.
-  [[nodiscard]] sim::Duration silence(const NodeDesc& node) const;
+  [[nodiscard]] sim::Duration silence(const NodeRef& node) const;
   /// For how long the present last call has been going on; zero when there is none.
   [[nodiscard]] sim::Duration last_call() const;
 
@@ -34,11 +35,20 @@ class SignsOfLife {
     sim::MonotonicTime since{};  ///< first seen by this node
   };
 
+  struct Heard {
+    NodeRef node;
+    Seen last;
+  };
+
+  [[nodiscard]] const Heard* find(const NodeRef& node) const;
+
   sim::Clock& clock_;
-  NodeDesc self_;
+  NodeRef self_;
   sim::Duration interval_;
   std::optional<sim::MonotonicTime> looked_;
-  std::map<NodeDesc, Seen> heartbeats_;
+  std::vector<Heard> heartbeats_;     ///< in the order of the state
+  std::vector<Heard> listed_;         ///< empty: memory for the next ones
+  mutable std::size_t expected_ = 0;  ///< behind the one that was found last
   std::optional<Seen> last_call_;
 };
 
