@@ -303,6 +303,7 @@ Message& Message::u64(std::uint64_t number) {
 }
 
 Message& Message::key(std::string_view name) {
+  open_.reserve(open_.size() + sizeof(std::uint64_t) + 1 + name.size());
   u64(name.size() + 1);
   open_ += '/';
   open_ += name;
