@@ -1,12 +1,59 @@
 #include "model/etcd/v2_answers.h"
 
+#include <algorithm>
 #include <memory>
+#include <string_view>
+#include <vector>
 
 #include "model/etcd/v2_client.h"
 #include "model/store/stored_text.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {
+namespace {
+
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+/// The root is told without its name.
+EtcdV2Node said_of(const std::string& key, const EtcdV2Tree::Node& node) {
+  return {key == "/" ? "" : key, node.value,   node.is_directory,
+          node.modified,         node.created, node.shared};
+}
+
+/// What a client makes of the listing of `key`, a directory: parents before what is in them, the
+/// last directory first. Null where bytes that are no ASCII leave it to a parser.
+std::shared_ptr<const EtcdV2Answer> reading_of(const EtcdV2Tree& tree, const std::string& key,
+                                               bool recursive) {
+  auto nodes = std::make_shared<std::vector<EtcdV2Node>>();
+  std::vector<std::string> directories{key};
+  while (!directories.empty()) {
+    const std::string next = std::move(directories.back());
+    directories.pop_back();
+    for (const auto& [path, node] : tree.listed(next)) {
+      if (!is_ascii(path) || !is_ascii(node.value)) return nullptr;
+      nodes->push_back(said_of(path, node));
+      if (recursive && node.is_directory) directories.push_back(path);
+    }
+  }
+  if (!is_ascii(key)) return nullptr;
+  return std::make_shared<const EtcdV2Answer>(
+      EtcdV2Answer{said_of(key, *tree.find(key)), std::move(nodes)});
+}
+
+/// As told_with(), of an answer to a GET.
+sim::Value told_listed(std::string text, const EtcdV2Tree& tree, const std::string& key,
+                       bool recursive) {
+  const EtcdV2Tree::Node* const node = tree.find(key);
+  if (node == nullptr || !node->is_directory) return told_with(std::move(text), tree, key);
+  auto told = std::make_shared<StoredText>(std::move(text));
+  told->reading(StoredText::kAsEtcdAnswer) = reading_of(tree, key, recursive);
+  return sim::Value(std::move(told));
+}
+
+}  // namespace
 
 sim::Value told_with(std::string text, const EtcdV2Tree& tree, const std::string& key) {
   const EtcdV2Tree::Node* const node = tree.find(key);
@@ -24,7 +71,7 @@ const sim::Value& EtcdV2Answers::get(const EtcdV2Tree& tree, const std::string& 
   EtcdV2Tree::Said said = tree.get(key, recursive);
   HOOKE_CHECK(now < said.until, "an answer is true when it is made");
   Told& told = told_[{key, recursive}];
-  told = {told_with(std::move(said.text), tree, key), said.until};
+  told = {told_listed(std::move(said.text), tree, key, recursive), said.until};
   return told.body;
 }
 

@@ -13,7 +13,7 @@
 namespace hooke::model {
 
 /// What `text` says of `key`, which is in `tree` as the text has it. Of a key its readers are told
-/// by the side; of a directory the first of its readers tells the others.
+/// by the side; of a directory that is not listed the first of its readers tells the others.
 sim::Value told_with(std::string text, const EtcdV2Tree& tree, const std::string& key);
 
 /// Answers to GETs of one tree, each made once for all that ask while it is true.

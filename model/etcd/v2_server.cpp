@@ -93,6 +93,8 @@ class EtcdV2Server::Service : public std::enable_shared_from_this<Service> {
   std::optional<EtcdV2Tree> stale_;  ///< what reads see, when that is an old tree
   bool told_stale_ = false;          ///< the trace knows that a client has seen it
   std::vector<Waiter> waiters_;
+  std::uint64_t told_up_to_ = 0;  ///< the last change that all of them have been looked at for
+  std::size_t waiters_told_ = 0;  ///< how many waited on then
   std::set<std::uint64_t> told_twice_;
   EtcdV2Answers answers_;
   sim::WaitQueue sooner_;  ///< the expiry fiber, when there may be something to do
@@ -279,7 +281,14 @@ void EtcdV2Server::Service::watch(const Exchange& exchange, const std::string& k
     }
   }
   HOOKE_CHECK(key.front() == '/', "a key that is waited for begins with a slash");
-  waiters_.push_back({exchange, key, recursive, since > 0 ? since : seen_index() + 1});
+  const std::uint64_t from = since > 0 ? since : seen_index() + 1;
+  // The others have been told what is seen: only this one need be looked at, unless many are gone.
+  const bool settled = told_up_to_ == seen_index() && waiters_.size() < 2 * waiters_told_ + 16;
+  if (settled && next_for(key, recursive, from) == nullptr) {
+    waiters_.push_back({exchange, key, recursive, std::max(from, seen_index() + 1)});
+    return;
+  }
+  waiters_.push_back({exchange, key, recursive, from});
   tell();
 }
 
@@ -316,6 +325,8 @@ void EtcdV2Server::Service::tell() {
   HOOKE_CHECK(waiting.size() + told.size() <= waiters_.size(),
               "a waiter is told, or waits on, or is gone");
   waiters_ = std::move(waiting);
+  told_up_to_ = seen_index();
+  waiters_told_ = waiters_.size();
   // An answer may let the next request of its connection in, which may change the tree.
   for (const auto& [exchange, change] : told) exchange->finish(change);
 }

@@ -72,6 +72,19 @@ std::string text_of(const std::string& key, const Node& node, sim::MonotonicTime
   return out + "}";
 }
 
+/// What a listing of `directory` names, in order: its children but the hidden ones.
+template <class Call>
+void each_listed(const std::map<std::string, Node>& nodes, const std::string& directory,
+                 Call call) {
+  const std::string prefix = directory == "/" ? "/" : directory + "/";
+  for (auto child = nodes.lower_bound(prefix);
+       child != nodes.end() && child->first.starts_with(prefix); ++child) {
+    const std::string_view name = std::string_view(child->first).substr(prefix.size());
+    if (name.empty() || name.starts_with('_') || name.find('/') != std::string_view::npos) continue;
+    call(child->first, child->second);
+  }
+}
+
 void append_listing(std::string& out, const std::map<std::string, Node>& nodes,
                     const std::string& key, const Node& node, bool recursive, Moment& moment) {
   if (key == "/") {
@@ -80,21 +93,16 @@ void append_listing(std::string& out, const std::map<std::string, Node>& nodes,
     begin_node(out, key, node, moment);
   }
   if (node.is_directory) {
-    const std::string prefix = key == "/" ? "/" : key + "/";
     std::string_view separator = R"(,"nodes":[)";
-    for (auto child = nodes.lower_bound(prefix);
-         child != nodes.end() && child->first.starts_with(prefix); ++child) {
-      const std::string_view name = std::string_view(child->first).substr(prefix.size());
-      const bool hidden = name.starts_with('_');
-      if (name.empty() || name.find('/') != std::string_view::npos || hidden) continue;
+    each_listed(nodes, key, [&](const std::string& path, const Node& child) {
       out += std::exchange(separator, ",");
       if (recursive) {
-        append_listing(out, nodes, child->first, child->second, true, moment);
+        append_listing(out, nodes, path, child, true, moment);
       } else {
-        begin_node(out, child->first, child->second, moment);
+        begin_node(out, path, child, moment);
         out += '}';
       }
-    }
+    });
     if (separator == ",") out += ']';
   }
   out += '}';
@@ -139,6 +147,14 @@ bool EtcdV2Tree::has_children(const std::string& directory) const {
   HOOKE_CHECK(directory != "/", "the root is not asked for its children");
   const auto child = nodes_.lower_bound(directory + "/");
   return child != nodes_.end() && child->first.starts_with(directory + "/");
+}
+
+std::vector<EtcdV2Tree::Listed> EtcdV2Tree::listed(const std::string& directory) const {
+  std::vector<Listed> out;
+  each_listed(nodes_, directory, [&](const std::string& key, const Node& node) {
+    out.push_back({key, node});
+  });
+  return out;
 }
 
 EtcdV2Tree::Said EtcdV2Tree::get(const std::string& key, bool recursive) const {
@@ -238,6 +254,7 @@ std::set<EtcdV2Tree::Expiry>::const_iterator EtcdV2Tree::end_of_over(
 }
 
 std::size_t EtcdV2Tree::expired(sim::MonotonicTime time) const {
+  if (time == sim::MonotonicTime::max()) return expiries_.size();
   return static_cast<std::size_t>(std::distance(expiries_.begin(), end_of_over(time)));
 }
 

@@ -48,6 +48,12 @@ class EtcdV2Tree {
     [[nodiscard]] bool concerns(const std::string& path, bool recursive) const;
   };
 
+  /// Valid until the next change.
+  struct Listed {
+    const std::string& key;
+    const Node& node;
+  };
+
   /// A text that is true while index() stays as it is, and until a time to live has become less.
   struct Said {
     std::string text;
@@ -69,6 +75,8 @@ class EtcdV2Tree {
   /// EtcdV2Refusal when there is nothing, or a key in the place of a directory.
   [[nodiscard]] const Node& require(const std::string& key) const;
   [[nodiscard]] bool has_children(const std::string& directory) const;
+  /// What the answer to a GET lists of a directory, in its order.
+  [[nodiscard]] std::vector<Listed> listed(const std::string& directory) const;
   /// The answer to a GET. EtcdV2Refusal.
   [[nodiscard]] Said get(const std::string& key, bool recursive) const;
 
