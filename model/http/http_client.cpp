@@ -95,20 +95,20 @@ std::string percent_encoded(std::string_view text, std::string_view kept) {
   const auto is_plain = [kept](char c) {
     return kUnreserved[static_cast<unsigned char>(c)] || kept.find(c) != std::string_view::npos;
   };
-  std::string out;
-  out.reserve(text.size() + text.size() / 4);
-  for (std::size_t begin = 0; begin < text.size();) {
-    std::size_t end = begin;
-    while (end < text.size() && is_plain(text[end])) ++end;
-    out.append(text, begin, end - begin);
-    if (end < text.size()) {
-      const auto byte = static_cast<unsigned char>(text[end]);
-      out += '%';
-      out += kDigits[byte >> 4U];
-      out += kDigits[byte & 15U];
+  // Room for the worst case, so that each byte is written where it goes.
+  std::string out(3 * text.size(), '\0');
+  char* end = out.data();
+  for (const char c : text) {
+    if (is_plain(c)) {
+      *end++ = c;
+      continue;
     }
-    begin = end + 1;
+    const auto byte = static_cast<unsigned char>(c);
+    *end++ = '%';
+    *end++ = kDigits[byte >> 4U];
+    *end++ = kDigits[byte & 15U];
   }
+  out.resize(static_cast<std::size_t>(end - out.data()));
   return out;
 }
 

@@ -21,13 +21,21 @@ using Status = LegacyState::Status;
 constexpr std::array<std::string_view, 5> kNames{"setup", "joinable", "frozen", "final", "closed"};
 
 std::string quoted(const std::string& text) {
+  // Most keys are written as they are.
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return c >= ' ' && c <= '~' && c != '"' && c != '\\';
+  });
+  if (plain) return '"' + text + '"';
   return json(text).dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
 template <class Item, class Text>
 std::string list_of(const std::vector<Item>& items, Text text) {
   std::string out = "[";
-  for (const Item& item : items) out += (out.size() > 1 ? ", " : "") + text(item);
+  for (const Item& item : items) {
+    if (out.size() > 1) out += ", ";
+    out += text(item);
+  }
   return out + "]";
 }
 
