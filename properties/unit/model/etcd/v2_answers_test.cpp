@@ -3,10 +3,57 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <nlohmann/json.hpp>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "model/etcd/v2_client.h"
+#include "model/store/stored_text.h"
+
 namespace hooke::model {
 namespace {
 
 using namespace std::chrono_literals;
+
+using Said = std::tuple<std::string, std::string, bool, std::uint64_t, std::uint64_t>;
+
+Said said_of(const nlohmann::json& node) {
+  return {node.value("key", ""), node.value("value", ""), node.value("dir", false),
+          node.value("modifiedIndex", std::uint64_t{0}),
+          node.value("createdIndex", std::uint64_t{0})};
+}
+Said said_of(const EtcdV2Node& node) {
+  return {node.key, node.value, node.is_directory, node.modified_index, node.created_index};
+}
+
+/// The node of an answer to a GET, and all below it, the last directory first.
+std::vector<Said> parsed(const std::string& text) {
+  const nlohmann::json answer = nlohmann::json::parse(text);
+  std::vector<Said> out{said_of(answer.at("node"))};
+  std::vector<nlohmann::json> directories{answer.at("node")};
+  while (!directories.empty()) {
+    const nlohmann::json next = directories.back();
+    directories.pop_back();
+    for (const nlohmann::json& child : next.value("nodes", nlohmann::json::array())) {
+      out.push_back(said_of(child));
+      directories.push_back(child);
+    }
+  }
+  return out;
+}
+
+/// What readers in the same program are told of a listing by the side; empty: nothing.
+std::vector<Said> told_by_the_side(const sim::Value& value) {
+  std::vector<Said> out;
+  const auto* const kept = dynamic_cast<const StoredText*>(value.payload().get());
+  if (kept == nullptr || kept->reading(StoredText::kAsEtcdAnswer) == nullptr) return out;
+  const auto* const answer =
+      static_cast<const EtcdV2Answer*>(kept->reading(StoredText::kAsEtcdAnswer).get());
+  out.push_back(said_of(answer->node));
+  for (const EtcdV2Node& node : answer->below()) out.push_back(said_of(node));
+  return out;
+}
 
 class MovedClock final : public sim::Clock {
  public:
@@ -63,6 +110,21 @@ TEST_F(EtcdV2AnswersTest, of_what_is_not_there_are_refused_each_time) {
   EXPECT_EQ(told("/none"), tree.get("/none", true).text);
 }
 
+TEST_F(EtcdV2AnswersTest, tell_by_the_side_what_a_parser_makes_of_a_listing) {
+  write("/d/a", "1");
+  write("/d/e/c", "2");
+  write("/d/e/_hidden", "3");
+  for (const bool recursive : {true, false}) {
+    for (const char* const key : {"/", "/d"}) {
+      const sim::Value value = answers.get(tree, key, recursive, clock.now);
+      EXPECT_EQ(told_by_the_side(value), parsed(value.bytes())) << key << recursive;
+    }
+  }
+  write("/d/u", "\xc3\xa4");
+  EXPECT_TRUE(told_by_the_side(answers.get(tree, "/d", true, clock.now)).empty())
+      << "a parser may make something else of bytes that are no ASCII";
+}
+
 RC_GTEST_FIXTURE_PROP(EtcdV2AnswersTest, say_at_any_time_what_the_tree_says, ()) {
   const auto keys = rc::gen::elementOf(std::vector<std::string>{"/d/a", "/d/b", "/d/e/c", "/f"});
   const auto steps = *rc::gen::inRange(1, 60);
@@ -80,6 +142,9 @@ RC_GTEST_FIXTURE_PROP(EtcdV2AnswersTest, say_at_any_time_what_the_tree_says, ())
       const bool recursive = *rc::gen::arbitrary<bool>();
       if (tree.find(asked) == nullptr) continue;
       RC_ASSERT(told(asked, recursive) == tree.get(asked, recursive).text);
+      const sim::Value value = answers.get(tree, asked, recursive, clock.now);
+      if (tree.find(asked)->is_directory)
+        RC_ASSERT(told_by_the_side(value) == parsed(value.bytes()));
     }
   }
 }
