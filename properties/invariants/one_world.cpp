@@ -64,18 +64,19 @@ class WorkerSets {
 };
 using WorkerSet = WorkerSets::Set;
 
-/// When the agents of the older set, but for those that have gone on to another, have noticed at the
-/// latest that they are given up. nullopt, and `for_good`: that hinders one of them for good.
+/// When the agents of the older set, which lives until `end`, have noticed at the latest that they
+/// are given up, but for those that have gone on to another. nullopt, and `for_good`: that hinders
+/// one of them for good.
 std::optional<sim::WorldTime> latest_to_notice(const WorkerSets::Key& key, const WorkerSet& older,
-                                               sim::WorldTime since, sim::Duration tolerance,
-                                               Needs needs, const JobView& view,
-                                               const Hindrance*& for_good) {
+                                               sim::WorldTime since, sim::WorldTime end,
+                                               sim::Duration tolerance, Needs needs,
+                                               const JobView& view, const Hindrance*& for_good) {
   const Ledger& ledger = view.ledger();
   sim::WorldTime latest = since + tolerance;
   for (const AgentId id : older.agents) {
     const Agent& agent = view.agent(id);
-    // A dead agent tells its workers nothing.
-    if (!agent.alive() || agent.round != key.round) continue;
+    // A dead agent tells its workers nothing; one that a machine took along with them could have.
+    if ((agent.ended && *agent.ended < end) || agent.round != key.round) continue;
     const auto own = ledger.deadline(view.claimant(id), needs, since, tolerance);
     if (!own) {
       for_good = ledger.endless(view.claimant(id), needs);
@@ -160,7 +161,7 @@ class OneWorld final : public Judge {
       const auto deadline =
           end <= since + tolerance
               ? end
-              : latest_to_notice(old_key, old_set, since, tolerance, needs(), view(), by);
+              : latest_to_notice(old_key, old_set, since, end, tolerance, needs(), view(), by);
       if (deadline && end <= *deadline) {
         kept();
         continue;

@@ -48,6 +48,19 @@ TEST(OneWorld, the_witness_names_a_worker_that_still_runs) {
               HasSubstr("round 0 meeting at a.sim:29500 (pid 101 on node b is one)"));
 }
 
+/// The clock of b stands still, or not, and its machine goes with all that runs there.
+TEST(OneWorld, a_machine_takes_along_an_agent_that_could_not_notice_together_with_its_workers) {
+  const auto told = [](bool freezes) {
+    Script script = at_work_beside_a_store({"a", "b"});
+    if (freezes) script.at(35s).fault(0, "clock_freeze", {}, "b");
+    script.at(40s).restarts("a", "membership_change");
+    script.emit("a", 100, ev::rendezvous_evicted, {"job", 0, "b.sim_100_0", 0, 1});
+    return verdict(script.at(50s).form(1, {"a"}).at(90s).crash("b"), kOneWorld);
+  };
+  EXPECT_NE(told(true), "broken");
+  EXPECT_EQ(told(false), "broken");
+}
+
 /// b cannot be reached, is stopped, or the like; a goes on without it from 50 s on. The workers of
 /// b live until `end`.
 std::string verdict_of_a_split(const std::string& kind, const std::string& target,
