@@ -45,17 +45,18 @@ struct Costs {
   /// For each second in which the agent connects or ends, joins, forms a group, is at work, or
   /// waits in the exit barrier.
   std::int64_t starting, joining, joined, running, barrier;
+  bool waits_by_watch;  ///< an agent that joins is woken by each step of the others
 };
 
 /// A get of the torch store is two messages, a wait and a get; a watch of etcd v2 a connection, a
 /// message, and the read behind it. The static backend's first agent counts the others every 10 ms
 /// (PyTorch: TCPStore.cpp, waitForWorkers).
 constexpr std::array kCosts{
-    Costs{"c10d", 1s, 2, 3, 6, 1, 4, 2, 5, 0, 12},
-    Costs{"etcd-v2", 1s, 2, 3, 6, 1, 4, 2, 5, 0, 12},
-    Costs{"etcd-v3", 1s, 2, 3, 6, 1, 4, 2, 5, 0, 12},
-    Costs{"etcd", 0s, 2, 1, 8, 2, 4, 5, 5, 2, 12},
-    Costs{"static", 0s, 1, 0, 6, 1, 100, 2, 5, 0, 6},
+    Costs{"c10d", 1s, 2, 3, 6, 1, 4, 2, 5, 0, 12, false},
+    Costs{"etcd-v2", 1s, 2, 3, 6, 1, 4, 2, 5, 0, 12, false},
+    Costs{"etcd-v3", 1s, 2, 3, 6, 1, 4, 2, 5, 0, 12, false},
+    Costs{"etcd", 0s, 2, 1, 8, 2, 4, 5, 5, 2, 12, true},
+    Costs{"static", 0s, 1, 0, 6, 1, 100, 2, 5, 0, 6, false},
 };
 
 /// nullptr: nothing is known of this backend, and nothing is judged.
@@ -126,6 +127,12 @@ class Explanations {
     if (event.type == &ev::exit_barrier_entered || event.type == &ev::rendezvous_closed)
       one_is_done_.try_emplace(job, event.at);
   }
+  /// An agent of the job changes its stage.
+  void stepped(JobId job, sim::WorldTime at) {
+    std::vector<sim::WorldTime>& all = steps_[job];
+    std::erase_if(all, [&](sim::WorldTime each) { return each < at - 2 * kWindow; });
+    all.push_back(at);
+  }
   /// Requests of the agent in the window, in which it went through these steps.
   [[nodiscard]] std::int64_t explained(AgentId id, const Costs& costs,
                                        const std::vector<Step>& steps, const Window& window,
@@ -149,6 +156,8 @@ class Explanations {
       if (to <= from) continue;
       sum += per_second(costs, steps[i].stage) * (to - from) / 1s;
       if (steps[i].stage == Stage::running) sum += look * ((to - from) / between);
+      if (steps[i].stage == Stage::joining && costs.waits_by_watch)
+        sum += costs.peer * steps_of_others(agent.job, from, to);
     }
     if (fell_apart(agent.job, steps, window) || was_cut_short(agent.job, steps, window))
       sum += costs.step + costs.peer * peers;
@@ -159,6 +168,14 @@ class Explanations {
   }
 
  private:
+  [[nodiscard]] std::int64_t steps_of_others(JobId job, sim::WorldTime from,
+                                             sim::WorldTime to) const {
+    const auto found = steps_.find(job);
+    if (found == steps_.end()) return 0;
+    return std::ranges::count_if(found->second,
+                                 [&](sim::WorldTime at) { return at > from && at <= to; });
+  }
+
   /// In the window a round fell apart whose end the agent waited for. Again and again explains
   /// nothing more.
   [[nodiscard]] bool fell_apart(JobId job, const std::vector<Step>& steps,
@@ -182,6 +199,7 @@ class Explanations {
            completed->second >= std::max(steps.back().at, window.to - kTold);
   }
 
+  std::map<JobId, std::vector<sim::WorldTime>> steps_;  ///< of all agents, the latest
   /// When a member of a round was told to be dead: those that waited for its end enter the next.
   std::map<JobId, std::vector<sim::WorldTime>> fell_apart_;
   std::map<JobId, sim::WorldTime> completed_;  ///< when a round last was
@@ -214,7 +232,10 @@ class Polling final : public Judge {
     explanations_.see(event, agent.job, view());
     const Stage stage = stage_of(event, agent, past);
     const bool is_step = past.steps.empty() || past.steps.back().stage != stage;
-    if (is_step) past.steps.push_back({event.at, stage});
+    if (is_step) {
+      past.steps.push_back({event.at, stage});
+      explanations_.stepped(agent.job, event.at);
+    }
     if (event.type == &wev::process_asked) asked(event, id, past, stage);
   }
 

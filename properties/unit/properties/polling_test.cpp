@@ -180,6 +180,26 @@ Script static_agent_meets_again() {
   return script;
 }
 
+TEST(Polling, each_step_of_the_others_wakes_one_that_waits_in_the_legacy_rendezvous) {
+  for (const char* const backend : {"etcd", "c10d"}) {
+    const auto most = [&](bool others_step) {
+      AgentSettings settings;
+      settings.backend = backend;
+      Script script = at_work_beside_a_store({"a", "b"}, settings);
+      script.agent_starts("c").at(5s).joining("c").at(20s);
+      for (const char* const node : {"a", "b"}) {
+        if (others_step) script.restarts(node, "membership_change").joining(node);
+      }
+      script.at(30s);
+      asked(script, "c", 18s, 100000);
+      const std::string told = broken(script);
+      return std::stoll(told.substr(told.find("explain ") + 8));
+    };
+    const bool is_woken = backend == std::string("etcd");
+    EXPECT_EQ(most(true) - most(false), is_woken ? 3 * 2 * 4 : 0) << backend;
+  }
+}
+
 TEST(Polling, a_static_agent_that_meets_the_others_again_asks_twice_a_second) {
   for (const std::int64_t more : {0, 1}) {
     Script script = static_agent_meets_again();
