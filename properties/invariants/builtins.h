@@ -17,8 +17,10 @@ void add_rounds(InvariantRegistry& registry);
 void add_last_call(InvariantRegistry& registry);
 /// Which processes agents and timers end, and which outlive them.
 void add_processes(InvariantRegistry& registry);
-/// What a failure, a loss or a departure costs.
+/// What a failure or a loss costs.
 void add_restarts(InvariantRegistry& registry);
+/// What a departure costs.
+void add_departures(InvariantRegistry& registry);
 /// What is named as the cause of an end.
 void add_first_cause(InvariantRegistry& registry);
 /// Exit codes and errors.

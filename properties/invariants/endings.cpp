@@ -112,7 +112,6 @@ sim::Duration exit_bound(const Timeouts& with) {
 /// and the store must not forget it before they hear of it. A store that is silent or has gone is
 /// no reason to stay. An agent that serves the rendezvous store owes it when the others are gone
 /// (safety.store_lifetime), and where the machine of one of them crashed, when it can have seen that.
-/// One that meets in a store which came after the static round that decided: its waits there besides.
 class Exit final : public Judge {
  public:
   Exit()
@@ -174,16 +173,12 @@ class Exit final : public Judge {
 
   /// The members of a static round reach no store that comes after theirs: one that waits there for
   /// the others does not hear what they decide, and goes when it has waited for them to come and for
-  /// their ranks. Nor does one that a name led to serve a store of its own, also when theirs has gone:
-  /// it goes when it has tried to join.
+  /// their ranks. One that a name led to serve apart from them goes when it has tried to join.
   [[nodiscard]] sim::Duration waits_in_vain(AgentId id) const {
     const Agent& self = agent(id);
     const Service* const store = view().latest_service(self.job);
     const bool meets = self.stage == Stage::starting || self.stage == Stage::joining;
-    const bool is_apart = std::ranges::any_of(view().services(), [&](const Service& each) {
-      return each.current && each.agent == id && each.led_astray;
-    });
-    if (meets && is_apart) return self.timeouts.join;
+    if (meets && view().serves_apart(id)) return self.timeouts.join;
     if (job_of(id).backend != "static" || !meets || store == nullptr) return {};
     const bool came_after = view().any_agent(self.job, [&](AgentId other, const Agent&) {
       return view().any_worker(

@@ -211,6 +211,8 @@ class JobView {
   [[nodiscard]] const std::vector<Service>& services() const { return services_; }
   /// The latest that an agent of the job served; null: none did.
   [[nodiscard]] const Service* latest_service(JobId job) const;
+  /// A name has led the agent to serve beside the store that it should have used.
+  [[nodiscard]] bool serves_apart(AgentId id) const;
   /// The one that ended at `event`; null: none did.
   [[nodiscard]] const Service* service_ended_at(const sim::Event& event) const;
   /// Some agent of any job lives, other than `but`.

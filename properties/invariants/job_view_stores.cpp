@@ -85,6 +85,12 @@ const Service* JobView::latest_service(JobId job) const {
   return found == services_.rend() ? nullptr : &*found;
 }
 
+bool JobView::serves_apart(AgentId id) const {
+  return std::ranges::any_of(services_, [&](const Service& each) {
+    return each.current && each.agent == id && each.led_astray;
+  });
+}
+
 const Service* JobView::service_ended_at(const sim::Event& event) const {
   const auto found =
       std::find_if(services_.rbegin(), services_.rend(),

@@ -10,7 +10,7 @@ namespace {
 /// What a shell adds to a signal's number, and so kExitInterrupted is of SIGINT.
 constexpr int kSignalled = 128;
 /// After how many signals that interrupt it an agent no longer tries to leave: enough for a
-/// scheduler that repeats itself, few for a person who wants to see the end.
+/// scheduler that repeats itself, few for an impatient person.
 constexpr int kInterruptionsMax = 2;
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "event_builder.h"
+#include "core_scripts.h"
 
 namespace hooke::properties::test {
 namespace {
@@ -15,14 +15,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-constexpr const char* kId = "liveness.core";
-/// Of scripts with the usual settings, 20 s of work and 60 s for a lost peer.
-constexpr sim::Duration kBound = 645'200ms;
-
-std::string told(Script& script) {
-  return witnesses(script.finish(false), kId);
-}
 
 /// a and b are at work in round 0 since 1 s, and a is the core from 100 s on.
 Script a_is_healed(const std::string& endless = "", sim::Duration peers = 60s,
@@ -42,15 +34,15 @@ TEST(Core, the_bound_is_the_sum_of_what_lies_before_an_agent) {
   with.monitor = 100ms;
   with.exit_barrier = 300s;
   with.shutdown = 30s;
-  EXPECT_EQ(core_bound("c10d", with, 80s), kBound);
-  EXPECT_EQ(core_bound("etcd-v2", with, 80s), kBound + 240s) << "etcd's store waits 300 s";
-  EXPECT_EQ(core_bound("static", with, 80s), kBound + 840s) << "torchrun's default is 900 s";
+  EXPECT_EQ(core_bound("c10d", with, 80s), kCoreBound);
+  EXPECT_EQ(core_bound("etcd-v2", with, 80s), kCoreBound + 240s) << "etcd's store waits 300 s";
+  EXPECT_EQ(core_bound("static", with, 80s), kCoreBound + 840s) << "torchrun's default is 900 s";
 }
 
 TEST(Core, an_agent_that_never_ends_breaks_it_and_nothing_is_due_before_a_core_is_healed) {
   Script script = a_is_healed();
   script.at(5000s);
-  EXPECT_THAT(told(script),
+  EXPECT_THAT(late_in_core(script),
               AllOf(HasSubstr("the agent on node a (pid 100) belongs to the core that was healed "
                               "at 100.000 s, and nothing has befallen it since 100.000 s; it "
                               "should have ended by 745.200 s, but at 5000.000 s it still lived: "
@@ -58,28 +50,29 @@ TEST(Core, an_agent_that_never_ends_breaks_it_and_nothing_is_due_before_a_core_i
                     Not(HasSubstr("node b"))));
   Script never = two_nodes_at_work();
   never.at(5000s);
-  EXPECT_THAT(told(never), IsEmpty());
+  EXPECT_THAT(late_in_core(never), IsEmpty());
 }
 
 TEST(Core, a_run_that_is_cut_before_and_an_end_in_time_keep_it) {
   Script cut = a_is_healed();
-  cut.at(100s + kBound);
-  EXPECT_THAT(told(cut), IsEmpty());
+  cut.at(100s + kCoreBound);
+  EXPECT_THAT(late_in_core(cut), IsEmpty());
   Script done = two_nodes_at_work();
   done.at(100s).core_healed("a,b", 20s).at(700s).succeed({"a", "b"}).at(5000s);
-  EXPECT_THAT(told(done), IsEmpty());
+  EXPECT_THAT(late_in_core(done), IsEmpty());
 }
 
 TEST(Core, an_end_that_comes_late_breaks_it) {
   Script script = a_is_healed();
   script.at(900s).finishes("a", "error", 1);
-  EXPECT_THAT(told(script), HasSubstr("but at 900.000 s it still lived: it runs its workers"));
+  EXPECT_THAT(late_in_core(script),
+              HasSubstr("but at 900.000 s it still lived: it runs its workers"));
 }
 
 TEST(Core, an_agent_that_starts_when_it_is_healed_is_asked_too) {
   Script script = two_nodes_at_work();
   script.at(50s).kill_agent("b").at(100s).core_healed("a,b", 20s).agent_starts("b").at(5000s);
-  EXPECT_THAT(told(script), HasSubstr("the agent on node b (pid 102) belongs to the core"));
+  EXPECT_THAT(late_in_core(script), HasSubstr("the agent on node b (pid 102) belongs to the core"));
 }
 
 TEST(Core, failures_starts_ends_and_what_outsiders_do_begin_the_span_anew) {
@@ -87,8 +80,8 @@ TEST(Core, failures_starts_ends_and_what_outsiders_do_begin_the_span_anew) {
     Script script = two_nodes_at_work();
     script.at(100s).core_healed("a", 20s).at(600s);
     news(script);
-    script.at(600s + kBound);
-    return told(script);
+    script.at(600s + kCoreBound);
+    return late_in_core(script);
   };
   EXPECT_THAT(with([](Script&) {}), Not(IsEmpty()));
   EXPECT_THAT(with([](Script& s) { s.worker_ends("a", 0, 1); }), IsEmpty());
@@ -117,8 +110,8 @@ std::string told_of_silence(sim::Duration silent, bool last, std::int64_t restar
     script.emit("a", agent, ev::heartbeat_received, {"w", 1, last});
     script.at(600s * (i + 1)).restarts("a", "heartbeat_loss");
   }
-  script.at(600s * restarts + kBound);
-  return told(script);
+  script.at(600s * restarts + kCoreBound);
+  return late_in_core(script);
 }
 
 TEST(Core, a_restart_for_a_silent_worker_begins_the_span_anew_within_the_budget) {
@@ -132,8 +125,8 @@ TEST(Core, a_restart_for_a_silent_worker_begins_the_span_anew_within_the_budget)
 TEST(Core, it_comes_to_a_round_once_and_not_again_and_again) {
   Script script = a_is_healed();
   script.at(600s).added("a", "wait_list", 0).at(1200s).added("a", "wait_list", 1);
-  script.at(600s + kBound + 1s);
-  EXPECT_THAT(told(script), HasSubstr("since 600.000 s"));
+  script.at(600s + kCoreBound + 1s);
+  EXPECT_THAT(late_in_core(script), HasSubstr("since 600.000 s"));
 }
 
 // ---- excuses
@@ -143,11 +136,11 @@ TEST(Core, a_program_without_an_end_excuses_the_agent_that_runs_it_and_its_peers
                                      std::string("x,b/0/*"), std::string("a/*")}) {
     Script script = a_is_healed(endless);
     script.at(5000s);
-    EXPECT_THAT(told(script), IsEmpty()) << endless;
+    EXPECT_THAT(late_in_core(script), IsEmpty()) << endless;
   }
   Script of_another = a_is_healed("c,b/1/*");
   of_another.at(5000s);
-  EXPECT_THAT(told(of_another), Not(IsEmpty()));
+  EXPECT_THAT(late_in_core(of_another), Not(IsEmpty()));
 }
 
 TEST(Core, a_worker_killed_at_its_start_has_not_run_a_program_without_an_end) {
@@ -156,7 +149,7 @@ TEST(Core, a_worker_killed_at_its_start_has_not_run_a_program_without_an_end) {
     script.agent_starts("a").form(0, {"a"}).at(span).kill_agent("a");
     script.process_ends("a", script.worker_pid("a", 0), -9);
     script.agent_starts("a").form(1, {"a"}).at(100s).core_healed("a", 20s, 60s, "a").at(5000s);
-    return told(script);
+    return late_in_core(script);
   };
   EXPECT_THAT(told_when_killed_after(0s), IsEmpty());
   EXPECT_THAT(told_when_killed_after(1s), Not(IsEmpty())) << "the second one ends";
@@ -168,7 +161,7 @@ TEST(Core, a_worker_of_another_agent_in_its_place_does_not_end_a_program_without
                       {"other", std::int64_t{0}, std::int64_t{201}, std::int64_t{0},
                        std::int64_t{0}, std::int64_t{1}, std::int64_t{0}, "a:1"});
   script.at(100s).core_healed("a,b", 20s, 60s, "a").at(5000s);
-  EXPECT_THAT(told(script), IsEmpty());
+  EXPECT_THAT(late_in_core(script), IsEmpty());
 }
 
 TEST(Core, a_first_run_without_an_end_says_nothing_of_the_second) {
@@ -176,26 +169,26 @@ TEST(Core, a_first_run_without_an_end_says_nothing_of_the_second) {
   script.at(50s).worker_ends("a", 0, 1).reaps("a").restarts("a", "worker_failure");
   script.stops_workers("b").restarts("b", "membership_change").at(60s).form(1, {"a", "b"});
   script.at(100s).core_healed("a,b", 20s, 60s, "a").at(5000s);
-  EXPECT_THAT(told(script), HasSubstr("it runs its workers of round 1"));
+  EXPECT_THAT(late_in_core(script), HasSubstr("it runs its workers of round 1"));
 }
 
 TEST(Core, a_program_without_an_end_does_not_excuse_an_agent_that_is_not_yet_in_a_round) {
   Script script = a_is_healed("*");
   script.at(150s).kill_agent("b").stops_workers("a").restarts("a", "membership_change");
   script.joining("a").at(5000s);
-  EXPECT_THAT(told(script), HasSubstr("it wants to join"));
+  EXPECT_THAT(late_in_core(script), HasSubstr("it wants to join"));
 }
 
 TEST(Core, a_worker_that_waits_for_ever_is_excused_once_a_peer_has_ended_well) {
   Script script = a_is_healed("", -1s);
   script.worker_ends("b", 0, 0).at(5000s);
-  EXPECT_THAT(told(script), IsEmpty());
+  EXPECT_THAT(late_in_core(script), IsEmpty());
   Script gives_up = a_is_healed();
   gives_up.worker_ends("b", 0, 0).at(5000s);
-  EXPECT_THAT(told(gives_up), Not(IsEmpty()));
+  EXPECT_THAT(late_in_core(gives_up), Not(IsEmpty()));
   Script nobody_has = a_is_healed("", -1s);
   nobody_has.at(5000s);
-  EXPECT_THAT(told(nobody_has), Not(IsEmpty()));
+  EXPECT_THAT(late_in_core(nobody_has), Not(IsEmpty()));
 }
 
 TEST(Core, a_peer_that_has_ended_well_is_remembered_when_other_processes_start) {
@@ -208,83 +201,10 @@ TEST(Core, a_peer_that_has_ended_well_is_remembered_when_other_processes_start) 
                 {script.worker_pid("b", 1), "worker-child", script.worker_pid("b", 1)});
     if (anew) script.reaps("b").restarts("b", "worker_failure").workers_start("b");
     script.at(5000s);
-    return told(script);
+    return late_in_core(script);
   };
   EXPECT_THAT(with(false), IsEmpty());
   EXPECT_THAT(with(true), Not(IsEmpty()));
-}
-
-AgentSettings a_backend_of(std::int64_t round) {
-  AgentSettings settings;
-  if (round < 0) settings.backend = "static";
-  return settings;
-}
-
-TEST(Core, a_static_rendezvous_has_no_word_for_a_restart_so_that_peers_may_wait_for_ever) {
-  const auto with = [](std::int64_t round) {
-    Script script(a_backend_of(round));
-    script.agent_starts("a").agent_starts("b").form(round, {"a", "b"});
-    script.at(10s).worker_ends("b", 0, 1).reaps("b").restarts("b", "worker_failure");
-    script.at(20s).workers_start("b").at(100s).core_healed("a,b", 20s, -1s).at(5000s);
-    return told(script);
-  };
-  EXPECT_THAT(with(-1), IsEmpty());
-  EXPECT_THAT(with(0), Not(IsEmpty()));
-}
-
-TEST(Core, a_static_rendezvous_has_no_word_for_a_member_that_starts_no_workers_any_more) {
-  const auto with = [](const char* kind, sim::Duration peers) {
-    Script script(a_backend_of(-1));
-    script.agent_starts("a").serves_store("a", 29400).agent_starts("b").form(-1, {"a", "b"});
-    script.at(5s).fault(1, kind, {}, "a");
-    script.at(10s).worker_ends("a", 0, 1).reaps("a").restarts("a", "worker_failure");
-    script.joined("a", -1, 0, 2, "a.sim:29500");
-    return told(script.at(100s).core_healed("a,b", 20s, peers).at(5000s));
-  };
-  EXPECT_THAT(with("disk_full", -1s), IsEmpty());
-  EXPECT_THAT(with("disk_full", 60s), HasSubstr("node b")) << "workers give the peer up";
-  EXPECT_THAT(with("clock_skew", -1s), HasSubstr("node a")) << "it could have started workers";
-}
-
-TEST(Core, a_static_rendezvous_has_no_word_for_a_member_that_ends_before_it_starts_workers) {
-  const auto with = [](std::int64_t round, sim::Duration peers) {
-    Script script(a_backend_of(round));
-    script.agent_starts("a").agent_starts("b").joined("b", round, 1, 2, "a.sim:29500");
-    script.joined("a", round, 0, 2, "a.sim:29500").workers_start("a").at(10s);
-    script.finishes("b", "error", 1);
-    return told(script.at(100s).core_healed("a,b", 20s, peers).at(5000s));
-  };
-  EXPECT_THAT(with(-1, -1s), IsEmpty());
-  EXPECT_THAT(with(-1, 60s), HasSubstr("node a")) << "workers give the peer up";
-  EXPECT_THAT(with(0, -1s), HasSubstr("node a")) << "the others see that it has gone";
-}
-
-TEST(Core, a_static_rendezvous_has_no_word_for_a_member_that_never_came) {
-  const auto with = [](std::int64_t round, sim::Duration peers) {
-    Script script(a_backend_of(round));
-    script.agent_starts("a").agent_starts("b").joining("a").added("a", "participants", round);
-    script.completed("a", round, 2).joined("a", round, 0, 2, "a.sim:29500").workers_start("a");
-    script.at(10s).finishes("b", "error", 1);
-    return told(script.at(100s).core_healed("a,b", 20s, peers).at(5000s));
-  };
-  EXPECT_THAT(with(-1, -1s), IsEmpty());
-  EXPECT_THAT(with(-1, 60s), Not(IsEmpty())) << "workers give the peer up, and their agent ends";
-  EXPECT_THAT(with(0, -1s), Not(IsEmpty())) << "the others see who has come";
-}
-
-TEST(Core, a_static_rank_that_runs_without_end_is_waited_for_as_long_as_an_agent_may_join) {
-  const auto until = [](sim::Duration end, std::int64_t round, const std::string& endless) {
-    Script script(a_backend_of(round));
-    script.agent_starts("a").agent_starts("b").form(round, {"a", "b"});
-    script.at(10s).worker_ends("a", 0, 1).reaps("a").restarts("a", "worker_failure");
-    return told(script.at(100s).core_healed("a", 20s, 60s, endless).at(end));
-  };
-  const sim::Duration due = 100s + kBound + 840s;  // it waits for ranks for 900 s
-  EXPECT_THAT(until(due + 1s, -1, "b"), IsEmpty());
-  EXPECT_THAT(until(due + 900s, -1, "b"), IsEmpty());
-  EXPECT_THAT(until(due + 901s, -1, "b"), HasSubstr("it restarts"));
-  EXPECT_THAT(until(due + 1s, -1, ""), HasSubstr("it restarts")) << "b comes in time";
-  EXPECT_THAT(until(due + 1s, 0, "b"), HasSubstr("it restarts")) << "b is told of it";
 }
 
 TEST(Core, a_worker_outside_that_stands_still_for_good_excuses_its_peers) {
@@ -292,7 +212,7 @@ TEST(Core, a_worker_outside_that_stands_still_for_good_excuses_its_peers) {
     Script script = two_nodes_at_work();
     const std::string target = "b pid " + std::to_string(script.worker_pid("b", 0));
     script.at(50s).fault(1, kind, {}, target).at(100s).core_healed("a", 20s).at(5000s);
-    EXPECT_THAT(told(script), IsEmpty()) << kind;
+    EXPECT_THAT(late_in_core(script), IsEmpty()) << kind;
   }
 }
 
@@ -303,7 +223,7 @@ std::string with_fault(const std::string& kind, const std::string& target, bool 
   script.at(50s).fault(1, kind, {}, target).at(100s).core_healed("a,store", 20s).at(101s);
   if (over) script.fault_over(1, kind);
   script.at(5000s);
-  return told(script);
+  return late_in_core(script);
 }
 
 TEST(Core, a_member_that_is_broken_for_good_but_heard_excuses) {
@@ -329,10 +249,10 @@ TEST(Core, too_few_agents_may_wait_for_as_long_as_they_may_join) {
     Script script = two_nodes_at_work(two);
     script.at(50s).kill_agent("b").stops_workers("a").restarts("a", "membership_change");
     script.joining("a").at(100s).core_healed("a", 20s).at(end);
-    return told(script);
+    return late_in_core(script);
   };
-  EXPECT_THAT(until(100s + kBound + 660s), IsEmpty());
-  EXPECT_THAT(until(100s + kBound + 661s), HasSubstr("it wants to join"));
+  EXPECT_THAT(until(100s + kCoreBound + 660s), IsEmpty());
+  EXPECT_THAT(until(100s + kCoreBound + 661s), HasSubstr("it wants to join"));
 }
 
 TEST(Core, an_agent_that_is_about_to_end_and_one_that_shares_a_rank_are_none_of_those_left) {
@@ -341,12 +261,12 @@ TEST(Core, an_agent_that_is_about_to_end_and_one_that_shares_a_rank_are_none_of_
   Script goes = two_nodes_at_work(two);
   goes.at(50s).stops_workers("a").restarts("a", "membership_change").joining("a");
   goes.stops_workers("b").finishes("b", "error", 1).at(100s).core_healed("a", 20s);
-  EXPECT_THAT(told(goes.at(100s + kBound + 660s)), IsEmpty());
+  EXPECT_THAT(late_in_core(goes.at(100s + kCoreBound + 660s)), IsEmpty());
   const auto two_on_one_node = [&](const std::string& backend) {
     two.backend = backend;
     Script script(two);
     script.agent_starts("a").agent_starts("a").at(100s).core_healed("a", 20s).at(1700s);
-    return told(script);
+    return late_in_core(script);
   };
   EXPECT_THAT(two_on_one_node("static"), IsEmpty());
   EXPECT_THAT(two_on_one_node("c10d"), HasSubstr("it starts since"));
@@ -359,12 +279,12 @@ TEST(Core, an_agent_beside_a_round_of_an_outsider_that_does_no_work_may_wait_unt
     if (broken) script.fault(1, "net_delay", {}, "b <-> c");
     script.at(20s).joining("a").added("a", "wait_list", 0);
     script.at(100s).core_healed("a", 20s).at(end);
-    return told(script);
+    return late_in_core(script);
   };
-  EXPECT_THAT(until(100s + kBound + 1s, false), HasSubstr("it wants to join"))
+  EXPECT_THAT(until(100s + kCoreBound + 1s, false), HasSubstr("it wants to join"))
       << "a member that is sound lets it in";
-  EXPECT_THAT(until(100s + kBound + 660s, true), IsEmpty());
-  EXPECT_THAT(until(100s + kBound + 661s, true), HasSubstr("it wants to join"));
+  EXPECT_THAT(until(100s + kCoreBound + 660s, true), IsEmpty());
+  EXPECT_THAT(until(100s + kCoreBound + 661s, true), HasSubstr("it wants to join"));
 }
 
 TEST(Core, a_spare_may_wait_while_all_seats_are_taken) {
@@ -374,7 +294,7 @@ TEST(Core, a_spare_may_wait_while_all_seats_are_taken) {
     Script script = two_nodes_at_work(settings);
     script.at(20s).agent_starts("c").joining("c").added("c", "redundancy_list", 0);
     script.at(100s).core_healed("c", 20s).at(5000s);
-    return told(script);
+    return late_in_core(script);
   };
   EXPECT_THAT(with_seats(2), IsEmpty());
   EXPECT_THAT(with_seats(3), HasSubstr("the agent on node c"));
@@ -383,19 +303,19 @@ TEST(Core, a_spare_may_wait_while_all_seats_are_taken) {
 TEST(Core, the_store_may_be_served_while_another_agent_lives) {
   Script script = a_is_healed();
   script.worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").at(5000s);
-  EXPECT_THAT(told(script), IsEmpty());
+  EXPECT_THAT(late_in_core(script), IsEmpty());
   Script alone = a_is_healed();
   alone.worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").at(200s).kill_agent("b");
   alone.at(5000s);
-  EXPECT_THAT(told(alone), HasSubstr("it stops"));
+  EXPECT_THAT(late_in_core(alone), HasSubstr("it stops"));
   Script at_work = a_is_healed();
   at_work.at(5000s);
-  EXPECT_THAT(told(at_work), HasSubstr("it runs its workers"));
+  EXPECT_THAT(late_in_core(at_work), HasSubstr("it runs its workers"));
   for (const bool static_job : {true, false}) {
     Script gives_up = a_is_healed("", -1s, a_backend_of(static_job ? -1 : 0));
     gives_up.worker_ends("a", 0, 1).reaps("a").restarts("a", "worker_failure").at(200s);
     gives_up.emit("a", gives_up.agent_pid("a"), ev::coverage_point, {"store_lingers"}).at(5000s);
-    const std::string late = told(gives_up);
+    const std::string late = late_in_core(gives_up);
     EXPECT_EQ(late.empty(), static_job) << late;
   }
 }

@@ -376,28 +376,6 @@ TEST(Exit, an_agent_in_a_store_that_came_after_a_static_round_waits_as_long_as_f
   EXPECT_EQ(verdict(hears, kExit), "broken");
 }
 
-/// b, which joins in a store of its own, outlives the job of a until `end`, and then goes or not.
-std::string verdict_of_one_apart(bool led_astray, sim::Duration end, bool goes) {
-  Script script;
-  script.agent_starts("a").serves_store("a", 29400).form(0, {"a"}).at(10s);
-  if (led_astray) script.fault(0, "dns_alias", 0s, "a");
-  script.agent_starts("b");
-  if (led_astray) script.fault_took_effect(0, "dns_alias");
-  script.serves_store("b", 29400).joining("b");
-  if (led_astray) script.at(15s).fault_over(0, "dns_alias");
-  script.at(200s);
-  comes_to_the_barrier(script, "a");
-  script.leaves_barrier("a", "passed").closes("a").finishes("a", "succeeded", 0);
-  if (goes) script.at(end).finishes("b", "error", 1);
-  return verdict(script.at(end), kExit);
-}
-
-TEST(Exit, an_agent_that_was_led_to_serve_a_store_of_its_own_goes_when_it_has_tried_to_join) {
-  EXPECT_EQ(verdict_of_one_apart(true, 200s + 485s + 600s, true), "kept");
-  EXPECT_EQ(verdict_of_one_apart(true, 200s + 485s + 700s, false), "broken");
-  EXPECT_EQ(verdict_of_one_apart(false, 200s + 486s, false), "broken");
-}
-
 TEST(Exit, one_member_that_cannot_hear_is_no_excuse_for_another_that_can) {
   Script script = static_failure({"a", "b", "c", "e"}, "b <-> a");
   script.at(600s);

@@ -1,0 +1,163 @@
+// What a departure costs a job: no restart for a member that is told to go.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "properties/invariants/builtins.h"
+#include "properties/invariants/judge.h"
+#include "sim/port/process_host.h"
+
+namespace hooke::properties {
+namespace {
+
+/// The end of a process that could do nothing about it.
+constexpr std::int64_t kKilled = -static_cast<std::int64_t>(sim::Signal::kill);
+
+/// What became of the agents of a round.
+struct RoundLoss {
+  bool all_polite;  ///< those that are gone were told to go, and nothing else has failed
+  AgentId left;     ///< one that was told to go
+  AgentId ghost;    ///< one that was on the lists until it was given up as dead
+};
+
+/// What agents and their workers went through.
+struct Departures {
+  std::map<AgentId, std::int64_t> seats;  ///< in rounds that are not complete
+  std::set<AgentId> given_up;             ///< as dead
+  std::set<AgentId> killed;               ///< by SIGKILL
+  std::set<AgentId> failed;  ///< a worker of theirs has failed by itself, fallen silent, or been
+                             ///< ended by a timer; or they have given their job up. So has one
+                             ///< into which a fault has put an error
+
+  void see(const sim::Event& event, AgentId id) {
+    if (event.type == &wev::process_ended) {
+      if (number(event, "status") == kKilled) killed.insert(id);
+    } else if (event.type == &ev::rendezvous_added) {
+      if (text(event, "list") == "participants") seats[id] = number(event, "round");
+    } else if (event.type == &ev::rendezvous_left) {
+      seats.erase(id);
+    } else if (event.type != &ev::group_restarting) {  // what it is told afterwards changes nothing
+      failed.insert(id);
+    }
+  }
+
+  /// Of the round of agent `id`, which restarts or ends its job.
+  [[nodiscard]] RoundLoss loss_of(const Round& round, AgentId id, const JobView& view) const {
+    bool all_polite = !failed.contains(id);
+    AgentId left = kNoAgent, ghost = kNoAgent;
+    for (const AgentId each : round.members) {
+      const Agent& member = view.agent(each);
+      const bool has_failed = failed.contains(each) || member.errors > 0;
+      const bool polite =
+          member.signalled && !has_failed && (member.alive() || member.outcome == "signalled");
+      if (member.signalled) left = each;
+      if (polite && !member.alive() && given_up.contains(each)) ghost = each;
+      all_polite =
+          all_polite && !given_up.contains(each) && !has_failed && (polite || member.alive());
+    }
+    return {all_polite, left, ghost};
+  }
+
+  /// Not one that was killed, with its machine perhaps, or met an error, before it could act.
+  [[nodiscard]] bool has_gone_politely(AgentId id, sim::WorldTime now, const JobView& view) const {
+    const Agent& agent = view.agent(id);
+    const bool could_act = !killed.contains(id) && agent.errors == 0;
+    return agent.signalled && agent.ended && *agent.ended < now && could_act;
+  }
+};
+
+/// A member has left politely when it was told to end, no worker of it had failed before, and it
+/// ended as signalled. Where a round has lost nothing else, its agents neither give the job up nor
+/// restart as for a loss; where no member was told to end, none restarts as for a departure, nor
+/// for one that was on the lists until it was given up as dead. An agent that was told to go, and
+/// that SIGKILL did not end before it could, has no seat in a round that completes later, nor until
+/// it is given up as dead. An agent that was given up as dead (PyTorch's agents take themselves off
+/// no list) counts as lost.
+class PoliteDeparture final : public Judge {
+ public:
+  PoliteDeparture()
+      : Judge("safety.polite_departure",
+              "A member that is told to go and goes costs no restart, and leaves no ghost.",
+              {&wev::process_ended, &ev::rendezvous_evicted, &ev::rendezvous_added,
+               &ev::rendezvous_left, &ev::group_restarting, &ev::rendezvous_completed,
+               &ev::job_given_up, &ev::heartbeat_lost, &ev::timer_killed},
+              kAsking | kTasks) {}
+
+ private:
+  void judge(const sim::Event& event) override {
+    const AgentId id = view().agent_of(event);
+    if (const Process* const worker = failed_worker(event)) past_.failed.insert(worker->owner);
+    if (event.type == &ev::rendezvous_evicted)
+      return evicted(event, view().agent_described(text(event, "descriptor")));
+    if (id == kNoAgent) return;
+    if (event.type == &ev::rendezvous_completed) return completed(event, agent(id).job);
+    if (event.type == &ev::job_given_up) restarts(event, id, "member_lost", "gives its job up");
+    if (event.type == &ev::group_restarting)
+      restarts(event, id, text(event, "cause"), "restarts as for a loss");
+    past_.see(event, id);
+  }
+
+  void restarts(const sim::Event& event, AgentId id, std::string_view cause, const char* does) {
+    const JobId job = agent(id).job;
+    const Round* const round = view().round(job, number(event, "round"));
+    if (round == nullptr || (cause != "member_lost" && cause != "member_left")) return;
+    const auto [all_polite, left, ghost] = past_.loss_of(*round, id, view());
+    if (cause == "member_left" && ghost != kNoAgent) return left_a_ghost(event, id, ghost);
+    const bool wrong = cause == "member_left" ? left == kNoAgent : left != kNoAgent && all_polite;
+    if (!wrong) return kept();
+    const sim::WorldTime since = round->completed.value_or(sim::WorldTime());
+    if (excused(hindrance_of_any(job, needs(), since, event.at))) return;
+    if (cause == "member_left")
+      return broken(
+          event, "{} restarts at {} as for a member that was told to go, and none of its round was",
+          id, event.at);
+    broken(event, "{} {} at {}, and its round has lost only {}, which was told to go at {}", id,
+           does, event.at, left, *agent(left).signalled);
+  }
+
+  void left_a_ghost(const sim::Event& event, AgentId id, AgentId ghost) {
+    const sim::WorldTime ended = *agent(ghost).ended;
+    broken(event, hindrance(ghost, needs(), *agent(ghost).signalled, ended),
+           "{} restarts only at {} for the departure of {}, which ended at {} and was on the lists "
+           "until it was given up as dead",
+           id, event.at, ghost, ended);
+  }
+
+  void completed(const sim::Event& event, JobId job) {
+    for (const auto& [id, round] : std::exchange(past_.seats, {})) {
+      const Agent& agent = view().agent(id);
+      if (agent.job != job || round != number(event, "round")) {
+        past_.seats[id] = round;
+      } else if (past_.has_gone_politely(id, event.at, view())) {
+        broken(event, hindrance(id, needs(), agent.started, *agent.ended),
+               "round {} completes at {} with a seat for {}, which was told to go at {} and ended "
+               "at {}",
+               round, event.at, id, *agent.signalled, *agent.ended);
+      }
+    }
+  }
+
+  /// Of a round that has not completed, an agent that has no seat any more.
+  void evicted(const sim::Event& event, AgentId id) {
+    if (id == kNoAgent) return;
+    past_.given_up.insert(id);
+    const auto seat = past_.seats.extract(id);
+    const Agent& agent = view().agent(id);
+    if (!seat || !past_.has_gone_politely(id, event.at, view())) return;
+    broken(
+        event, hindrance(id, needs(), agent.started, *agent.ended),
+        "{}, which was told to go at {} and ended at {}, had its seat in round {} until {}, when "
+        "it was given up as dead",
+        id, *agent.signalled, *agent.ended, seat.mapped(), event.at);
+  }
+
+  Departures past_;
+};
+
+}  // namespace
+
+void add_departures(InvariantRegistry& registry) {
+  registry.add<PoliteDeparture>();
+}
+
+}  // namespace hooke::properties
