@@ -113,28 +113,6 @@ TEST(AgentLoop, only_a_hardened_agent_asks_what_has_followed_its_round) {
   EXPECT_EQ(causes(Variant::hardened), (Texts{"rendezvous_lost"}));
 }
 
-TEST(AgentLoop, what_fails_in_a_round_that_the_others_have_left_costs_them_no_restart) {
-  const auto restarts = [](Successor next, std::int64_t max_restarts) {
-    TestJob job;
-    job[0].config.variant = Variant::hardened;
-    job[0].config.max_restarts = max_restarts;
-    FakeRendezvous& rendezvous = job[0].rendezvous;
-    rendezvous.successor = [&] { return rendezvous.joins == 1 ? next : Successor::none; };
-    job.worker = [&](Ports& ports) {
-      world::sleep(ports, 1s);
-      return rendezvous.joins == 1 ? 7 : 0;
-    };
-    job.start_and_run();
-    Texts told = job.texts("group.restarting", "cause");
-    for (const std::string& left : job.texts("group.restarting", "remaining_restarts"))
-      told.push_back(left);
-    return told;
-  };
-  EXPECT_EQ(restarts(Successor::complete, 1), (Texts{"rendezvous_lost", "1"}));
-  EXPECT_EQ(restarts(Successor::begun, 1), (Texts{"worker_failure", "0"}));
-  EXPECT_EQ(restarts(Successor::complete, 0), Texts()) << "its own end";
-}
-
 TEST(AgentLoop, membership_restarts_are_unlimited_even_with_no_budget) {
   TestJob job;
   job[0].config.max_restarts = 0;
