@@ -2,6 +2,7 @@
 // each backend stand in one table; all else follows from the agent's settings and its stages.
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -129,8 +130,8 @@ class Explanations {
   }
   /// An agent of the job changes its stage.
   void stepped(JobId job, sim::WorldTime at) {
-    std::vector<sim::WorldTime>& all = steps_[job];
-    std::erase_if(all, [&](sim::WorldTime each) { return each < at - 2 * kWindow; });
+    std::deque<sim::WorldTime>& all = steps_[job];
+    while (!all.empty() && all.front() < at - 2 * kWindow) all.pop_front();
     all.push_back(at);
   }
   /// Requests of the agent in the window, in which it went through these steps.
@@ -172,8 +173,8 @@ class Explanations {
                                              sim::WorldTime to) const {
     const auto found = steps_.find(job);
     if (found == steps_.end()) return 0;
-    return std::ranges::count_if(found->second,
-                                 [&](sim::WorldTime at) { return at > from && at <= to; });
+    const auto& all = found->second;  // in order
+    return std::ranges::upper_bound(all, to) - std::ranges::upper_bound(all, from);
   }
 
   /// In the window a round fell apart whose end the agent waited for. Again and again explains
@@ -199,7 +200,7 @@ class Explanations {
            completed->second >= std::max(steps.back().at, window.to - kTold);
   }
 
-  std::map<JobId, std::vector<sim::WorldTime>> steps_;  ///< of all agents, the latest
+  std::map<JobId, std::deque<sim::WorldTime>> steps_;  ///< of all agents, the latest
   /// When a member of a round was told to be dead: those that waited for its end enter the next.
   std::map<JobId, std::vector<sim::WorldTime>> fell_apart_;
   std::map<JobId, sim::WorldTime> completed_;  ///< when a round last was
