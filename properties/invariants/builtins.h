@@ -37,6 +37,8 @@ void add_progress(InvariantRegistry& registry);
 void add_seats(InvariantRegistry& registry);
 /// Getting out.
 void add_endings(InvariantRegistry& registry);
+/// Workers and agents that are to stop.
+void add_stops(InvariantRegistry& registry);
 /// Jobs at rest.
 void add_steadiness(InvariantRegistry& registry);
 /// Heartbeats of workers.

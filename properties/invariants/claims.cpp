@@ -113,6 +113,14 @@ class Closings {
     return false;
   }
   [[nodiscard]] const std::vector<Seen>& unexplained() const { return unexplained_; }
+  /// An agent has ended. One that was killed when its part was over may have closed the rendezvous,
+  /// and told nothing.
+  std::size_t ended(sim::WorldTime now, AgentId id, const JobView& view) {
+    if (id == kNoAgent || !view.job(view.agent(id).job).over) return 0;
+    const Agent& agent = view.agent(id);
+    const bool may_have = agent.outcome.empty() && (agent.barrier_left || agent.failed_for_good);
+    return may_have ? closed(now, agent.job, view) : 0;
+  }
 
  private:
   std::set<JobId> closed_;
@@ -124,6 +132,23 @@ sim::Duration notice(const Timeouts& with) {
   return with.monitor + 2 * with.keep_alive;
 }
 
+/// The worker has ended as `event` says, as the rank that it says.
+bool ended_so(const Process& worker, const sim::Event& event) {
+  return worker.ended && worker.status == number(event, "status") &&
+         worker.rank == number(event, "rank");
+}
+
+// What is said of a claim that is not true.
+constexpr const char* kNotServed =
+    "{} says at {} that it serves a store at port {}, where it does not listen";
+constexpr const char* kNotSoEnded =
+    "{} says at {} that its worker pid {} ended as rank {} with status {}; it was rank {} and {}";
+constexpr const char* kNoSuchCause = "{} restarts its workers at {} for \"{}\", and there is none";
+constexpr const char* kNotClosed =
+    "{} says at {} that the rendezvous is closed; no agent has closed it";
+constexpr const char* kNotTimedOut =
+    "{} says at {} that its join timed out; it had tried for {} of {}";
+
 /// Claims that are judged: the rank and the status of a worker that is reported as failed or
 /// reaped; that a group restarts for a failed worker, for others that come or go, or for a lost
 /// member; that a join timed out, or found the rendezvous closed; that a process serves a store.
@@ -134,8 +159,7 @@ class ClaimsAreTrue final : public Judge {
               {}, kClock | kContents | kNames) {
     on({&wev::process_ended}, [this](auto& event) {
       if (const Process* const worker = failed_worker(event)) past_.failed(worker->owner);
-      if (may_have_closed(event))
-        kept(closings_.closed(event.at, agent(view().agent_of(event)).job, view()));
+      kept(closings_.ended(event.at, view().agent_of(event), view()));
     });
     on({&wev::listener_opened, &wev::listener_closed}, [this](auto& event) { ports_.see(event); });
     on({&ev::store_serving}, &ClaimsAreTrue::serving);
@@ -154,50 +178,35 @@ class ClaimsAreTrue final : public Judge {
   }
 
  private:
-  /// The agent was killed when its part was over: it may have closed the rendezvous, and told
-  /// nothing.
-  [[nodiscard]] bool may_have_closed(const sim::Event& event) const {
-    const AgentId id = view().agent_of(event);
-    if (id == kNoAgent || !view().job(agent(id).job).over) return false;
-    return agent(id).outcome.empty() && (agent(id).barrier_left || agent(id).failed_for_good);
-  }
-
   void serving(const sim::Event& event) {
     if (!ports_.are_told()) return;
     if (ports_.contain(event.node, number(event, "port"))) return kept();
-    broken(event, "{} says at {} that it serves a store at port {}, where it does not listen",
-           process_of(event), event.at, number(event, "port"));
+    broken(event, kNotServed, process_of(event), event.at, number(event, "port"));
   }
 
   void of_worker(const sim::Event& event, AgentId id) {
     const Process* const worker = view().process(event.node, pid(event, "worker_pid"));
     if (worker == nullptr || worker->owner != id || past_.was_silent(id)) return;
-    const bool is_its_status = worker->ended && worker->status == number(event, "status");
-    if (is_its_status && worker->rank == number(event, "rank")) return kept();
-    broken(event,
-           "{} says at {} that its worker pid {} ended as rank {} with status {}; it "
-           "was rank {} and {}",
-           id, event.at, worker->pid.value, number(event, "rank"), number(event, "status"),
-           worker->rank, worker->ended ? say("ended with {}", worker->status) : "runs");
+    if (ended_so(*worker, event)) return kept();
+    broken(event, kNotSoEnded, id, event.at, worker->pid.value, number(event, "rank"),
+           number(event, "status"), worker->rank,
+           worker->ended ? say("ended with {}", worker->status) : "runs");
   }
 
   void restarting(const sim::Event& event, AgentId id) {
     if (past_.hold(text(event, "cause"), id, event.at, view())) return kept();
-    // An agent that stood still is lost to the others and may find so itself; one that could not be
-    // heard is lost to the others, too.
+    // One that stood still is lost to the others, and may find so itself; one that is unheard, too.
     const sim::WorldTime since = event.at - notice(agent(id).timeouts);
     if (excused(hindrance(id, kItself | needs(), since, event.at))) return;
     if (excused(hindrance_of_any(agent(id).job, kAsking | kTasks, since, event.at, id))) return;
-    broken(event, "{} restarts its workers at {} for \"{}\", and there is none", id, event.at,
-           text(event, "cause"));
+    broken(event, kNoSuchCause, id, event.at, text(event, "cause"));
   }
 
   void at_end(const RunFacts& /*facts*/) override {
     // An agent does not say that it has closed what it was not answered about.
     for (const auto& [at, event, id] : closings_.unexplained()) {
       if (excused(hindrance_of_any(agent(id).job, kAsking, sim::WorldTime(), at))) continue;
-      broken(at, event,
-             say("{} says at {} that the rendezvous is closed; no agent has closed it", id, at));
+      broken(at, event, say(kNotClosed, id, at));
     }
   }
 
@@ -207,12 +216,15 @@ class ClaimsAreTrue final : public Judge {
         detail.starts_with("RendezvousClosedError") || detail.starts_with("RendezvousTimeoutError");
     if (claims && excused(error_put_into(id, event.at))) return;
     if (detail.starts_with("RendezvousClosedError") && closings_.seen(event, id, view())) kept();
+    if (detail.starts_with("RendezvousTimeoutError")) timed_out(event, id);
+  }
+
+  void timed_out(const sim::Event& event, AgentId id) {
     const auto since = past_.joining_since(id);
-    if (!detail.starts_with("RendezvousTimeoutError") || !since) return;
+    if (!since) return;
     const sim::Duration tried = event.at - *since;
     if (tried >= agent(id).timeouts.join * 9 / 10) return kept();
-    broken(event, hindrance(id, needs(), *since, event.at),
-           "{} says at {} that its join timed out; it had tried for {} of {}", id, event.at, tried,
+    broken(event, hindrance(id, needs(), *since, event.at), kNotTimedOut, id, event.at, tried,
            agent(id).timeouts.join);
   }
 

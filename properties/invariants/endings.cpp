@@ -1,5 +1,4 @@
-// Getting out: when the job is decided, when all have come to the exit barrier, when workers are to
-// stop, when a signal says so.
+// Getting out: when the job is decided, and when all have come to the exit barrier.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -15,8 +14,6 @@ namespace {
 
 /// A store's reply at the barrier's opening comes within this, or the connection is given up.
 constexpr sim::Duration kReply = std::chrono::seconds(10);
-/// For so long an agent tries to reach a lost store again.
-constexpr sim::Duration kReconnect = std::chrono::seconds(5);
 /// For so long a store is served on to a client that says nothing: one that waits, or one on a
 /// machine that is down, which closes no connection (model/hardened/static, model/store).
 constexpr sim::Duration kSilentClient = std::chrono::minutes(2);
@@ -31,6 +28,14 @@ class Decisions {
     if (!decides || (latest.by != kNoAgent && latest.at == event.at)) return false;
     latest = {event.at, id};
     return true;
+  }
+  /// Those whose job the agent decides: all but the members of a later round than its own.
+  static std::vector<AgentId> concerned(AgentId id, const JobView& view) {
+    std::vector<AgentId> all = view.job(view.agent(id).job).agents;
+    std::erase_if(all, [&](AgentId other) {
+      return view.agent(other).member && view.agent(other).round > view.agent(id).round;
+    });
+    return all;
   }
   /// It has seen the barrier of its round open.
   void has_passed(AgentId id, const JobView& view) { passed_.insert({id, view.agent(id).round}); }
@@ -104,6 +109,23 @@ sim::Duration exit_bound(const Timeouts& with) {
   return with.exit_barrier + 2 * with.read_timeout + with.close + with.shutdown + kSlack;
 }
 
+/// How much longer an agent may take that cannot hear of the outcome. The members of a static round
+/// reach no store that comes after theirs: one that waits there for the others does not hear what
+/// they decide, and goes when it has waited for them to come and for their ranks. One that a name led
+/// to serve apart from them goes when it has tried to join.
+sim::Duration waits_in_vain(AgentId id, const JobView& view) {
+  const Agent& self = view.agent(id);
+  const Service* const store = view.latest_service(self.job);
+  const bool meets = self.stage == Stage::starting || self.stage == Stage::joining;
+  if (meets && view.serves_apart(id)) return self.timeouts.join;
+  if (view.job(self.job).backend != "static" || !meets || store == nullptr) return {};
+  const bool came_after = view.any_agent(self.job, [&](AgentId other, const Agent&) {
+    return view.any_worker(other,
+                           [&](const Process& worker) { return worker.started < store->since; });
+  });
+  return came_after ? 2 * wait_for_ranks("static", self.timeouts) : sim::Duration();
+}
+
 /// Bound: exit barrier + twice read + close + shutdown grace + slack. Where an agent of the job closes
 /// the rendezvous in a manner that waits, the limit of that and its questions besides: others hear of
 /// it as late. It is owed by every agent once the job is decided, but by no member of a later round
@@ -134,7 +156,6 @@ class Exit final : public Judge {
   }
 
   void judge_agent(const sim::Event& event, AgentId id) override {
-    const Job& job = job_of(id);
     if (event.type == &wev::process_ended) return ended(event, id);
     if (event.type == &ev::store_serving) {
       if (serves_rendezvous(event)) hosts_.add(id);
@@ -142,17 +163,14 @@ class Exit final : public Judge {
       for (const AgentId host : hosts_.all())
         if (host != id && owed_.lapse(host)) hosts_.serves_others(host);
     } else if (event.type == &ev::rendezvous_completed) {
-      for (const AgentId other : job.agents) forget(other);
+      for (const AgentId other : job_of(id).agents) forget(other);
     } else if (event.type == &ev::exit_barrier_left) {
       if (text(event, "result") == "passed") decisions_.has_passed(id, view());
     } else if (event.type == &ev::group_restarting) {
       if (decisions_.may_go_on(id, view())) forget(id);
     }
     if (decisions_.is_new(event, id, view())) {
-      for (const AgentId other : job.agents) {
-        const bool has_gone_on = agent(other).member && agent(other).round > agent(id).round;
-        if (!has_gone_on) owe(other, event, id);
-      }
+      for (const AgentId other : Decisions::concerned(id, view())) owe(other, event, id);
     } else if (event.type == &ev::exit_barrier_entered) {
       owe(id, event, id);
     }
@@ -164,27 +182,11 @@ class Exit final : public Judge {
     if (is_host && view().others_live(id)) return hosts_.serves_others(id);
     const auto bound = std::max(exit_bound(agent(id).timeouts) + job_of(id).timeouts.parting,
                                 hosts_.patience(id, event.at)) +
-                       waits_in_vain(id);
+                       waits_in_vain(id, view());
     Due due{event.at, bound, id, kNoAgent, event.id};
     if (decider != id || is_host) due.with = {decider};  // it hears that its clients go
     due.with_needs = kAsking;
     owed_.owe(id, due);
-  }
-
-  /// The members of a static round reach no store that comes after theirs: one that waits there for
-  /// the others does not hear what they decide, and goes when it has waited for them to come and for
-  /// their ranks. One that a name led to serve apart from them goes when it has tried to join.
-  [[nodiscard]] sim::Duration waits_in_vain(AgentId id) const {
-    const Agent& self = agent(id);
-    const Service* const store = view().latest_service(self.job);
-    const bool meets = self.stage == Stage::starting || self.stage == Stage::joining;
-    if (meets && view().serves_apart(id)) return self.timeouts.join;
-    if (job_of(id).backend != "static" || !meets || store == nullptr) return {};
-    const bool came_after = view().any_agent(self.job, [&](AgentId other, const Agent&) {
-      return view().any_worker(
-          other, [&](const Process& worker) { return worker.started < store->since; });
-    });
-    return came_after ? 2 * wait_for_ranks("static", self.timeouts) : sim::Duration();
   }
 
   void ended(const sim::Event& event, AgentId id) {
@@ -202,16 +204,15 @@ class Exit final : public Judge {
 
   Hosts hosts_;
   Decisions decisions_;
-  Obligations<AgentId> owed_{
-      *this, "exit barrier + twice read + close + grace + slack",
-      [this](AgentId id, const Due& due) {
-        const Job& job = job_of(id);
-        const bool decided = job.over && *job.over <= due.since;
-        return say("{} at {}; {} should have ended",
-                   decided ? say("job \"{}\" was decided ({})", job.run_id, job.over_by)
-                           : say("the work of node {} was done", agent(id).node),
-                   due.since, id);
-      }};
+  Obligations<AgentId> owed_{*this, "exit barrier + twice read + close + grace + slack",
+                             [this](AgentId id, const Due& due) {
+                               const Job& job = job_of(id);
+                               const std::string what =
+                                   job.over && *job.over <= due.since
+                                       ? say("job \"{}\" was decided ({})", job.run_id, job.over_by)
+                                       : say("the work of node {} was done", agent(id).node);
+                               return say("{} at {}; {} should have ended", what, due.since, id);
+                             }};
 };
 
 /// Bound: a reply + slack, from the moment when the last agent of the round has come, for each that
@@ -284,117 +285,10 @@ class BarrierOpens final : public Judge {
       }};
 };
 
-/// Bound: the stop grace + slack, from group.restarting until the agent is back in the rendezvous,
-/// has said that its workers are stopped, or has left where it ends without either: while a fault
-/// keeps its worker from being killed, and when one has put an error into it, but then without
-/// workers. So it has once it has given up the last of those that cannot be killed. It may serve a
-/// store for others long after that. An agent that is told to go meanwhile
-/// stops them for that (liveness.signals_take_effect).
-class RestartStops final : public Judge {
- public:
-  RestartStops()
-      : Judge(
-            "liveness.restart_stops",
-            "An agent that restarts has stopped its workers in bounded time.",
-            {&ev::group_restarting, &ev::rendezvous_joining, &ev::rendezvous_left, &ev::group_state,
-             &ev::worker_uninterruptible, &wev::process_signalled, &wev::process_ended},
-            kItself | kKillable) {}
-
- private:
-  void judge_agent(const sim::Event& event, AgentId id) override {
-    const Agent& agent = view().agent(id);
-    if (event.type == &ev::group_restarting) {
-      given_up_.erase(id);
-      if (agent.signalled) return;
-      const sim::Duration grace = std::max(kStopGrace, agent.timeouts.shutdown);
-      owed_.owe(id, {event.at, grace + kSlack, id, kNoAgent, event.id});
-    } else if (event.type == &wev::process_signalled) {
-      if (agent.signalled) owed_.lapse(id);
-    } else if (event.type == &ev::worker_uninterruptible) {
-      gives_up(event, id);
-    } else if (event.type == &ev::rendezvous_left) {
-      const bool has_workers =
-          view().any_worker(id, [](const Process& worker) { return !worker.ended; });
-      const bool ends = leaves_with_error(event, id) && !has_workers;
-      if (ends || hindrance(id, kKillable, event.at, event.at) != nullptr) owed_.met(id, event);
-    } else if (event.type != &ev::group_state || text(event, "state") == "STOPPED") {
-      owed_.met(id, event);
-    }
-  }
-
-  void gives_up(const sim::Event& event, AgentId id) {
-    if (text(event, "consequence") != "abandoned") return;
-    std::set<sim::Pid>& given_up = given_up_[id];
-    given_up.insert(pid(event, "worker_pid"));
-    const bool others_live = view().any_worker(
-        id, [&](const Process& worker) { return !worker.ended && !given_up.contains(worker.pid); });
-    if (!others_live && hindrance(id, kKillable, event.at, event.at) != nullptr)
-      owed_.met(id, event);
-  }
-
-  std::map<AgentId, std::set<sim::Pid>> given_up_;
-  Obligations<AgentId> owed_{
-      *this, "grace + slack", [this](AgentId id, const Due& due) {
-        return say(
-            "{} began to stop its workers at {} in order to restart; they should have been gone",
-            id, due.since);
-      }};
-};
-
-/// Bound: shutdown grace + close + slack from the first signal (TERM, INT, HUP, QUIT) to the end of
-/// the agent's process, whatever it was doing. A second signal does not put it off. Where a fault
-/// keeps the store from answering, each of the last two questions takes the time of a lost
-/// connection besides.
-class SignalsTakeEffect final : public Judge {
- public:
-  SignalsTakeEffect()
-      : Judge("liveness.signals_take_effect",
-              "A signal that tells an agent to end takes effect in bounded time.",
-              {&wev::process_signalled, &wev::process_ended}, kItself | kKillable | kHears) {}
-
- private:
-  void judge_agent(const sim::Event& event, AgentId id) override {
-    if (event.type == &wev::process_ended) return owed_.met(id, event);
-    const Agent& agent = view().agent(id);
-    if (agent.ended || agent.signalled != event.at || owed_.find(id) != nullptr) return;
-    Due due{event.at, agent.timeouts.shutdown + agent.timeouts.close + kSlack, id, kNoAgent,
-            event.id};
-    due.lost = 2 * kReconnect;
-    due.lost_needs = kAnswers;
-    owed_.owe(id, due);
-    heard_.insert_or_assign(id, Heard{std::string(signal_text(event)), agent.stage});
-  }
-
-  static const char* doing(Stage stage) {
-    switch (stage) {
-      case Stage::starting: return "was connecting";
-      case Stage::joining: return "was joining";
-      case Stage::joined: return "was starting its workers";
-      case Stage::running: return "had healthy workers";
-      case Stage::restarting: return "was restarting its workers";
-      case Stage::barrier: return "waited in the exit barrier";
-      case Stage::stopping:
-      case Stage::finished: return "was ending";
-    }
-    return "ran";
-  }
-
-  struct Heard {
-    std::string name;
-    Stage stage = Stage::starting;
-  };
-  Obligations<AgentId> owed_{*this, "grace + close + slack", [this](AgentId id, const Due& due) {
-                               const Heard& heard = heard_[id];
-                               return say("{} got {} at {} while it {}; it should have ended", id,
-                                          heard.name, due.since, doing(heard.stage));
-                             }};
-  std::map<AgentId, Heard> heard_;  ///< the first signal, and what it met
-};
-
 }  // namespace
 
 void add_endings(InvariantRegistry& registry) {
-  registry.add<Exit, BarrierOpens, RestartStops, SignalsTakeEffect>();
+  registry.add<Exit, BarrierOpens>();
 }
 
 }  // namespace hooke::properties

@@ -206,6 +206,15 @@ class Told {
   std::set<AgentId> named_;
 };
 
+// What is said of a cause that is not the first.
+constexpr const char* kNotItsFirst =
+    "{} names rank {} (status {}) as the cause at {}, but its rank {} had failed first, at {}, "
+    "with "
+    "status {}";
+constexpr const char* kNotTheFirst =
+    "the job reports rank {} of node {} (status {}) as the cause of its end in round {}, but the "
+    "first failure was that of rank {} on node {} at {}, with status {}; no agent reports it";
+
 /// An agent must name its own first failure; failures within one monitor interval are one to it,
 /// for it polls. Of all that the agents of a round report, one must be the round's first failure,
 /// unless that agent could not report (it died, ended because it was told to, or had begun to
@@ -259,16 +268,13 @@ class FirstCause final : public Judge {
     Reports& reports = told_.reported(report, round_of(id), round, view());
     const auto* const own = failures_.of(id);
     if (own == nullptr || round.lost_before(own->front().at)) return;
-    const Failure& first = own->front();
     if (failures_.is_like_first(id, report.rank, agent(id).timeouts.monitor)) {
       reports.named |= round.is_first(id);
       told_.named_its_first(id);
       return kept();
     }
-    broken(event,
-           "{} names rank {} (status {}) as the cause at {}, but its rank {} had failed first, at "
-           "{}, with status {}",
-           id, report.rank, report.status, event.at, first.rank, first.at, first.status);
+    broken(event, kNotItsFirst, id, report.rank, report.status, event.at, own->front().rank,
+           own->front().at, own->front().status);
   }
 
   void judge_round(const RoundKey& key) {
@@ -288,11 +294,8 @@ class FirstCause final : public Judge {
     if (silenced == nullptr) silenced = hindrance(first.agent, needs(), first.at, report.at);
     if (silenced == nullptr) silenced = hindrance(report.agent, needs(), first.at, report.at);
     broken(report.at, sim::kNoEvent,
-           say("the job reports rank {} of node {} (status {}) as the cause of its end in round "
-               "{}, but the first failure was that of rank {} on node {} at {}, with status {}; "
-               "no agent reports it",
-               report.rank, agent(report.agent).node, report.status, key.second, first.rank,
-               agent(first.agent).node, first.at, first.status),
+           say(kNotTheFirst, report.rank, agent(report.agent).node, report.status, key.second,
+               first.rank, agent(first.agent).node, first.at, first.status),
            silenced);
   }
 

@@ -96,6 +96,9 @@ constexpr const char* kGivenUp = "the agent on node {} gave rank {}{} up at {}, 
 constexpr const char* kNotTakenBack =
     "the agent on node {} has heard from rank {} again at {}, which it had given up, and does not "
     "say so";
+constexpr const char* kAgainstPolicy =
+    "{} restarted its workers at {} for a lost heartbeat; its policy is \"{}\"";
+constexpr const char* kNotLost = "{} says at {} that its worker {} is back, which was not lost";
 constexpr const char* kMarkedOnly =
     "{} signalled pid {} at {} while all it had against its workers was a lost heartbeat; its "
     "policy is \"mark\"";
@@ -143,8 +146,7 @@ class HeartbeatSafety final : public Judge {
 
   void returned(const sim::Event& event, AgentId id) {
     if (losses_.found(event, id)) return kept();
-    broken(event, "{} says at {} that its worker {} is back, which was not lost", id, event.at,
-           text(event, "worker"));
+    broken(event, kNotLost, id, event.at, text(event, "worker"));
   }
 
   /// The agent's clock may run a little faster than true time, one that goes wrong a tenth.
@@ -166,13 +168,13 @@ class HeartbeatSafety final : public Judge {
   void restarting(const sim::Event& event, AgentId id) {
     if (text(event, "cause") != "heartbeat_loss") return;
     if (signals_.policy_of(id) == "restart") return kept();
-    broken(event, "{} restarted its workers at {} for a lost heartbeat; its policy is \"{}\"", id,
-           event.at, signals_.policy_of(id));
+    broken(event, kAgainstPolicy, id, event.at, signals_.policy_of(id));
   }
 
   void at_end(const RunFacts& /*facts*/) override {
     for (const auto& [id, blow] : signals_.blows()) tell(id, blow);
   }
+
   void tell(AgentId id, const MarkedSignals::Blow& blow) {
     violated(blow.at, blow.event, say(kMarkedOnly, id, blow.worker, blow.at));
   }

@@ -9,6 +9,83 @@
 namespace hooke::properties {
 namespace {
 
+/// No simulated clock is wrong by more than this part.
+constexpr int kDrift = 10;
+/// An answer on an undisturbed way, and the pause between two looks at the state.
+constexpr sim::Duration kAnswer = std::chrono::seconds(2);
+/// For those that have been through a call together (model/hardened/legacy_etcd).
+constexpr sim::Duration kCalledBefore = std::chrono::seconds(5);
+
+/// One round of one job.
+using RoundKey = std::pair<JobId, std::int64_t>;
+
+/// What agents tell of the last call of a round that is being formed.
+struct Call {
+  std::int64_t participants = 0;
+  std::optional<sim::WorldTime> since;                    ///< when they became enough
+  bool took_all_seats = false;                            ///< at some time
+  std::pair<AgentId, sim::WorldTime> told{kNoAgent, {}};  ///< their number last, by whose write
+  sim::WorldTime known_since{};                           ///< first told of
+
+  void now_has(std::int64_t number_of, const sim::Event& event, AgentId id, const Agent& teller) {
+    participants = number_of;
+    took_all_seats = took_all_seats || participants >= teller.max_nodes;
+    if (event.type != &ev::rendezvous_evicted) told = {id, event.at};
+    if (participants < teller.min_nodes) {
+      since.reset();
+    } else if (!since) {
+      since = event.at;
+    }
+  }
+};
+
+/// The calls of the rounds that were not formed yet, or never.
+class Calls {
+ public:
+  /// An agent takes part. Two agents are told in either order. Where the store has lost the round
+  /// before, its participants bring it back under the next number, all of them, and with its call.
+  void added(const sim::Event& event, AgentId id, const JobView& view) {
+    const RoundKey round{view.agent(id).job, number(event, "round")};
+    Call& call = calls_[round];
+    std::int64_t size = number(event, "size");
+    const auto& [teller, at] = call.told;
+    const Call* const lost = before(round);
+    if (teller != kNoAgent) {
+      if (teller != id && event.at - at <= kAnswer) size = std::max(size, call.participants);
+    } else if (lost != nullptr && lost->since && size > lost->participants &&
+               view.ledger().contents_lost(*lost->since) != nullptr) {
+      call.since = lost->since;
+    }
+    if (teller == kNoAgent) call.known_since = event.at;
+    call.now_has(size, event, id, view.agent(id));
+  }
+  Call& of(const RoundKey& round) { return calls_[round]; }
+  /// It is formed.
+  Call take(const RoundKey& round) {
+    const auto call = calls_.extract(round);
+    return call.empty() ? Call{} : call.mapped();
+  }
+  /// How long the call of a round lasts whose participants are enough since `since`.
+  [[nodiscard]] sim::Duration least_of(const RoundKey& round, sim::WorldTime since,
+                                       sim::Duration configured) const {
+    const Call* const call = before(round);
+    if (call == nullptr || !call->since) return configured;
+    const auto least_before = [&] {
+      return least_of({round.first, round.second - 1}, *call->since, configured);
+    };
+    const bool was_called = call->took_all_seats || since - *call->since >= least_before();
+    return was_called ? std::min(configured, kCalledBefore) : configured;
+  }
+
+ private:
+  /// Of the round before, which was never formed; null: it was, or there was none.
+  [[nodiscard]] const Call* before(const RoundKey& round) const {
+    const auto found = calls_.find({round.first, round.second - 1});
+    return found == calls_.end() ? nullptr : &found->second;
+  }
+  std::map<RoundKey, Call> calls_;
+};
+
 /// A round with seats left is formed no sooner than the last call lasts, as its shortest-tempered
 /// participant has it configured, after its participants were enough and stayed so (PyTorch:
 /// elastic/rendezvous/dynamic_rendezvous.py, _DistributedRendezvousOpExecutor). An agent is told
@@ -28,58 +105,21 @@ class LastCall final : public Judge {
               kRun | kAnswers) {}
 
  private:
-  struct Call {
-    std::int64_t participants = 0;
-    std::optional<sim::WorldTime> since;                    ///< when they became enough
-    bool took_all_seats = false;                            ///< at some time
-    std::pair<AgentId, sim::WorldTime> told{kNoAgent, {}};  ///< their number last, by whose write
-    sim::WorldTime known_since{};                           ///< first told of
-  };
-
   void judge_agent(const sim::Event& event, AgentId id) override {
-    const JobId job = agent(id).job;
-    const std::int64_t round = number(event, "round");
+    const RoundKey round{agent(id).job, number(event, "round")};
     if (event.type == &ev::rendezvous_added) {
-      if (text(event, "list") == "participants") added(calls_[{job, round}], event, id);
+      if (text(event, "list") == "participants") calls_.added(event, id, view());
     } else if (event.type == &ev::rendezvous_left) {
-      now_has(number(event, "participants"), calls_[{job, round}], event, id);
+      calls_.of(round).now_has(number(event, "participants"), event, id, agent(id));
     } else if (event.type == &ev::rendezvous_evicted) {
       // Told of the write that has told of its number of participants, it is in that number, and
       // may have had its seat in the round before.
-      Call& call = calls_[{job, round}];
+      Call& call = calls_.of(round);
       const bool is_counted = call.told == std::pair(id, event.at);
       if (number(event, "was_participant") != 0 && !is_counted)
-        now_has(call.participants - 1, call, event, id);
+        call.now_has(call.participants - 1, event, id, agent(id));
     } else {
-      formed(calls_[{job, round}], event, id);
-      calls_.erase({job, round});
-    }
-  }
-
-  /// Two agents are told in either order. Where the store has lost the round before, its participants
-  /// bring it back under the next number, all of them, and with its call.
-  void added(Call& call, const sim::Event& event, AgentId id) {
-    std::int64_t size = number(event, "size");
-    const auto& [teller, at] = call.told;
-    const auto lost = calls_.find({agent(id).job, number(event, "round") - 1});
-    if (teller != kNoAgent) {
-      if (teller != id && event.at - at <= kAnswer) size = std::max(size, call.participants);
-    } else if (lost != calls_.end() && lost->second.since && size > lost->second.participants &&
-               view().ledger().contents_lost(*lost->second.since) != nullptr) {
-      call.since = lost->second.since;
-    }
-    if (teller == kNoAgent) call.known_since = event.at;
-    now_has(size, call, event, id);
-  }
-
-  void now_has(std::int64_t participants, Call& call, const sim::Event& event, AgentId id) {
-    call.participants = participants;
-    call.took_all_seats = call.took_all_seats || participants >= agent(id).max_nodes;
-    if (event.type != &ev::rendezvous_evicted) call.told = {id, event.at};
-    if (participants < agent(id).min_nodes) {
-      call.since.reset();
-    } else if (!call.since) {
-      call.since = event.at;
+      formed(calls_.take(round), event, id);
     }
   }
 
@@ -88,37 +128,19 @@ class LastCall final : public Judge {
     sim::Duration configured = agent(id).timeouts.last_call;
     for (const AgentId each : job_of(id).agents)
       configured = std::min(configured, agent(each).timeouts.last_call);
-    const sim::Duration least =
-        least_of(agent(id).job, number(event, "round"), *call.since, configured);
+    const RoundKey round{agent(id).job, number(event, "round")};
+    const sim::Duration least = calls_.least_of(round, *call.since, configured);
     if (event.at - *call.since >= least - least / kDrift - kAnswer) return kept();
     const sim::WorldTime from = std::max(*call.since, call.known_since);
     if (excused(hindrance_of_any(agent(id).job, needs(), from, event.at))) return;
     broken(event,
            "{} forms round {} at {} with {} of {} seats taken; its participants are enough since "
            "{}, and the last call lasts {}",
-           id, number(event, "round"), event.at, number(event, "participants"),
-           number(event, "max_nodes"), *call.since, least);
+           id, round.second, event.at, number(event, "participants"), number(event, "max_nodes"),
+           *call.since, least);
   }
 
-  /// How long the call of a round lasts whose participants are enough since `since`.
-  [[nodiscard]] sim::Duration least_of(JobId job, std::int64_t round, sim::WorldTime since,
-                                       sim::Duration configured) const {
-    const auto before = calls_.find({job, round - 1});  // it was never formed
-    if (before == calls_.end() || !before->second.since) return configured;
-    const Call& call = before->second;
-    const bool was_called =
-        call.took_all_seats ||
-        since - *call.since >= least_of(job, round - 1, *call.since, configured);
-    return was_called ? std::min(configured, kCalledBefore) : configured;
-  }
-
-  /// No simulated clock is wrong by more than this part.
-  static constexpr int kDrift = 10;
-  /// An answer on an undisturbed way, and the pause between two looks at the state.
-  static constexpr sim::Duration kAnswer = std::chrono::seconds(2);
-  /// For those that have been through a call together (model/hardened/legacy_etcd).
-  static constexpr sim::Duration kCalledBefore = std::chrono::seconds(5);
-  std::map<std::pair<JobId, std::int64_t>, Call> calls_;
+  Calls calls_;
 };
 
 }  // namespace

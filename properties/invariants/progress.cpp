@@ -107,6 +107,32 @@ class FormingSeats {
   std::map<AgentId, Seat> seats_;
 };
 
+/// A round needs min agents, whichever they are: what they owe is owed by the slowest of the fastest
+/// min, and since that one came. `latest`: one that was joining until now, also when it is in the
+/// round, or has gone, since.
+void hand_to_quorum(Due& due, const Job& job, AgentId latest, const JobView& view, Needs needs) {
+  struct Able {
+    sim::WorldTime deadline;
+    AgentId who;
+    sim::WorldTime since;
+    auto operator<=>(const Able&) const = default;
+  };
+  std::vector<Able> able;
+  for (const AgentId each : job.agents) {
+    const Agent& agent = view.agent(each);
+    const bool joins = agent.stage == Stage::joining && agent.alive();
+    if (!joins && each != latest) continue;
+    const sim::WorldTime since = joins ? std::max(due.since, agent.stage_since) : due.since;
+    const auto deadline = view.ledger().deadline(view.claimant(each), needs, since, due.bound);
+    able.push_back({deadline.value_or(sim::WorldTime::max()), each, since});
+  }
+  const auto quorum = static_cast<std::size_t>(std::max<std::int64_t>(1, job.min_nodes));
+  if (able.size() < quorum) return;
+  std::sort(able.begin(), able.end());
+  due.who = able[quorum - 1].who;
+  due.since = able[quorum - 1].since;
+}
+
 /// Bound: keep-alive threshold (until dead participants are out) + last call + twice slack (until
 /// all have heard that they are out, and that the last call is over), from the moment when at least
 /// min agents are joining and none is a member of a round, and as long as that is so: no agent has
@@ -124,9 +150,8 @@ class Formation final : public Judge {
               kAsking | kTasks | kKillable | kExpiry) {}
 
  private:
-  void at_end(const RunFacts& facts) override {
-    static_cast<void>(facts);
-    for (std::uint32_t i = 0; i < view().job_count(); ++i) hand_to_quorum(JobId{i});
+  void at_end(const RunFacts& /*facts*/) override {
+    for (std::uint32_t i = 0; i < view().job_count(); ++i) hand_over(JobId{i});
   }
 
   void judge_agent(const sim::Event& event, AgentId id) override {
@@ -137,13 +162,13 @@ class Formation final : public Judge {
     const bool formed =
         event.type == &ev::rendezvous_completed || event.type == &ev::rendezvous_joined;
     if (formed) {
-      hand_to_quorum(job_id, id);
+      hand_over(job_id, id);
       owed_.met(job_id, event);
     }
     const bool undone = seats_.are_undone(event, id, view(), needs());
     const bool gone = left || event.type == &wev::process_ended;
     if (gone || event.type == &ev::rendezvous_failed || undone) {
-      hand_to_quorum(job_id, id);
+      hand_over(job_id, id);
       owed_.lapse_unless_late(job_id, event);
     }
     const bool could = job.joining >= job.min_nodes && job.seated == 0 && !job.over;
@@ -156,34 +181,10 @@ class Formation final : public Judge {
               {event.at, with.keep_alive + with.last_call + 2 * kSlack, id, kNoAgent, event.id});
   }
 
-  /// A round needs min agents, whichever they are: it is late when that many were unhindered for
-  /// long enough since they came. The obligation is that of the slowest of the fastest min.
-  /// `latest`: one that was joining until now, also when it is in the round, or has gone, since.
-  void hand_to_quorum(JobId id, AgentId latest = kNoAgent) {
-    Due* const due = owed_.find(id);
-    if (due == nullptr) return;
-    const Job& job = view().job(id);
-    const auto came = [&](AgentId who) { return std::max(due->since, agent(who).stage_since); };
-    struct Able {
-      sim::WorldTime deadline;
-      AgentId who;
-      sim::WorldTime since;
-      auto operator<=>(const Able&) const = default;
-    };
-    std::vector<Able> able;
-    for (const AgentId each : job.agents) {
-      const bool joins = agent(each).stage == Stage::joining && agent(each).alive();
-      if (!joins && each != latest) continue;
-      const sim::WorldTime since = joins ? came(each) : due->since;
-      const auto deadline =
-          view().ledger().deadline(view().claimant(each), needs(), since, due->bound);
-      able.push_back({deadline.value_or(sim::WorldTime::max()), each, since});
-    }
-    const auto quorum = static_cast<std::size_t>(std::max<std::int64_t>(1, job.min_nodes));
-    if (able.size() < quorum) return;
-    std::sort(able.begin(), able.end());
-    due->who = able[quorum - 1].who;
-    due->since = able[quorum - 1].since;
+  /// It is late when as many as are needed were unhindered for long enough since they came.
+  void hand_over(JobId id, AgentId latest = kNoAgent) {
+    if (Due* const due = owed_.find(id))
+      hand_to_quorum(*due, view().job(id), latest, view(), needs());
   }
 
   Obligations<JobId> owed_{
@@ -196,6 +197,9 @@ class Formation final : public Judge {
       }};
   FormingSeats seats_;
 };
+
+constexpr const char* kTriesStill =
+    "{} has tried to join since {}; it should have been in a round, a spare or gone";
 
 /// Bound: join time-out + read time-out (for what the workers' meeting point takes) + slack, from
 /// the beginning of the attempt; of a participant, which may see a last call to its end, + last
@@ -240,8 +244,7 @@ class JoinTimeout final : public Judge {
   /// Its members are in a round, if only until one is lost before their group is formed: they may
   /// try again.
   void completed(const sim::Event& event, JobId job) {
-    const auto seats = seats_;
-    for (const auto& [member, round] : seats) {
+    for (const auto& [member, round] : std::map(seats_)) {
       if (round != number(event, "round") || agent(member).job != job) continue;
       met(member, event);
       owe(member, event);
@@ -267,8 +270,7 @@ class JoinTimeout final : public Judge {
   }
 
   [[nodiscard]] sim::Duration bound_of(AgentId id) const {
-    const Timeouts& with = agent(id).timeouts;
-    return with.join + with.read_timeout + kSlack;
+    return agent(id).timeouts.join + agent(id).timeouts.read_timeout + kSlack;
   }
   void owe(AgentId id, const sim::Event& event) {
     Due due{event.at, bound_of(id), id, kNoAgent, event.id};
@@ -278,10 +280,8 @@ class JoinTimeout final : public Judge {
   }
 
   Obligations<AgentId> owed_{
-      *this, "join + read + slack, and a last call that runs", [this](AgentId id, const Due& due) {
-        return say("{} has tried to join since {}; it should have been in a round, a spare or gone",
-                   id, due.since);
-      }};
+      *this, "join + read + slack, and a last call that runs",
+      [this](AgentId id, const Due& due) { return say(kTriesStill, id, due.since); }};
   std::map<AgentId, std::int64_t> seats_;  ///< the round for which each was added last
   std::set<std::pair<JobId, std::int64_t>> last_calls_;  ///< rounds that had enough participants
 };

@@ -27,6 +27,9 @@ struct Holder {
   sim::WorldTime since{};
 };
 
+/// An answer on an undisturbed way.
+constexpr sim::Duration kAnswer = std::chrono::seconds(2);
+
 /// What the members of a round were told.
 struct RankTable {
   std::int64_t world_size = 0;
@@ -34,14 +37,74 @@ struct RankTable {
   std::int64_t participants = 0;           ///< 0: not known which agent completed it
   std::optional<sim::WorldTime> left;      ///< when the latest member did
   std::map<std::int64_t, Holder> holders;  ///< by rank
+
+  /// An agent joins the round. True: it is the first.
+  bool joins(const Holder& holder, std::int64_t size) {
+    if (first.agent != kNoAgent) return false;
+    world_size = size;
+    first = holder;
+    return true;
+  }
+  /// A member has left since, or an answer before, the first one joined.
+  [[nodiscard]] bool has_shrunk() const { return left && *left + kAnswer >= first.since; }
 };
+
+/// The tables of the latest rounds.
+class RankTables {
+ public:
+  using Key = std::pair<JobId, std::int64_t>;
+  /// Of a round that may be new.
+  RankTable& of(const Key& round) { return tables_[round]; }
+  /// Null: no agent has told of it.
+  RankTable* find(const Key& round) {
+    const auto found = tables_.find(round);
+    return found == tables_.end() ? nullptr : &found->second;
+  }
+  void drop_oldest() {
+    if (tables_.size() > kRoundsKept) tables_.erase(tables_.begin());
+  }
+  /// Its store has lost them: there, rounds begin at 0 again. kNoJob: of all.
+  void forget(JobId job) {
+    std::erase_if(tables_,
+                  [&](const auto& table) { return job == kNoJob || table.first.first == job; });
+  }
+
+ private:
+  std::map<Key, RankTable> tables_;
+};
+
 /// Two sizes for one round: right if a member has left, of which no event has told yet.
 struct Dispute {
-  std::pair<JobId, std::int64_t> round;
+  RankTables::Key round;
   Holder earlier;
+  std::int64_t world_size = 0;  ///< as that one was told
   sim::WorldTime at{};
   sim::EventId event{};
-  std::string witness;
+  std::string others;  ///< what they were told, or how many they are
+};
+Dispute disputed(const sim::Event& event, const RankTables::Key& round, const RankTable& table,
+                 std::string others) {
+  return {round, table.first, table.world_size, event.at, event.id, std::move(others)};
+}
+
+constexpr const char* kOutOfRange = "{} joined round {} with rank {} in a world of {}";
+constexpr const char* kDisputed = "in round {} {} was told a world of {}, {}";
+constexpr const char* kRankTaken = "in round {} both {} and {} have rank {}";
+
+/// The disputes that no event has explained.
+class Disputes {
+ public:
+  void add(Dispute dispute) { all_.push_back(std::move(dispute)); }
+  /// A member has left the round; how many disputes that explains.
+  std::size_t explained(const RankTables::Key& round, sim::WorldTime at) {
+    return std::erase_if(all_, [&](const Dispute& dispute) {
+      return dispute.round == round && at <= dispute.at + kAnswer;
+    });
+  }
+  [[nodiscard]] const std::vector<Dispute>& all() const { return all_; }
+
+ private:
+  std::vector<Dispute> all_;
 };
 
 /// Unique ranks below an agreed size are contiguous once all have joined. A rank is taken only as
@@ -64,82 +127,63 @@ class RankSanity final : public Judge {
 
  private:
   void judge(const sim::Event& event) override {
-    const auto lost = forgotten(event);  // there, rounds begin at 0 again
-    if (!lost) return Judge::judge(event);
-    std::erase_if(tables_,
-                  [&](const auto& table) { return *lost == kNoJob || table.first.first == *lost; });
+    const auto lost = forgotten(event);
+    lost ? tables_.forget(*lost) : Judge::judge(event);
   }
 
   void judge_agent(const sim::Event& event, AgentId id) override {
     if (event.type == &ev::store_serving) return;
     const std::pair key{agent(id).job, number(event, "round")};
     if (event.type == &ev::rendezvous_joined) {
-      joined(event, id, tables_[key]);
-      if (tables_.size() > kRoundsKept) tables_.erase(tables_.begin());
+      joined(event, id, key, tables_.of(key));
+      tables_.drop_oldest();
     } else if (event.type == &ev::rendezvous_completed) {
-      RankTable& table = tables_[key];
+      RankTable& table = tables_.of(key);
       table.participants = number(event, "participants");
-      if (table.first.agent != kNoAgent) compare_size(event, id, table);
-    } else if (const auto found = tables_.find(key); found != tables_.end()) {
-      found->second.left = event.at;
-      const auto ended = std::erase_if(disputes_, [&](const Dispute& dispute) {
-        return dispute.round == key && event.at <= dispute.at + kAnswer;
-      });
-      kept(ended);
+      if (table.first.agent != kNoAgent) compare_size(event, key, table);
+    } else if (RankTable* const table = tables_.find(key)) {
+      table->left = event.at;
+      kept(disputes_.explained(key, event.at));
     }
   }
 
   void at_end(const RunFacts& /*facts*/) override {
-    for (const Dispute& each : disputes_) tell(each);
+    for (const Dispute& each : disputes_.all()) tell(each);
   }
 
-  void joined(const sim::Event& event, AgentId id, RankTable& table) {
-    const std::int64_t round = number(event, "round"), rank = number(event, "rank");
-    const std::int64_t size = number(event, "world_size");
-    const bool first = table.first.agent == kNoAgent;
-    if (first) {
-      table.world_size = size;
-      table.first = {id, event.at};
-    }
-    const bool one_left = table.left && *table.left + kAnswer >= table.first.since;
-    if (!first && table.world_size != size && !one_left) {
-      disputes_.push_back(disputed(event, id, table, say("but {} one of {}", id, size)));
-    } else if (!first) {
+  void joined(const sim::Event& event, AgentId id, const RankTables::Key& round, RankTable& table) {
+    const std::int64_t rank = number(event, "rank"), size = number(event, "world_size");
+    if (table.joins({id, event.at}, size)) {
+      if (table.participants != 0) compare_size(event, round, table);
+    } else if (table.world_size != size && !table.has_shrunk()) {
+      disputes_.add(disputed(event, round, table, say("but {} one of {}", id, size)));
+    } else {
       kept();
     }
-    if (table.participants != 0 && first) compare_size(event, id, table);
-    if (!in_range(rank, size))
-      return broken(event, "{} joined round {} with rank {} in a world of {}", id, round, rank,
-                    size);
-    const Holder holder = std::exchange(table.holders[rank], Holder{id, event.at});
-    if (holder.agent == kNoAgent || holder.agent == id) return;
-    const Agent& other = agent(holder.agent);
-    if (other.alive() && other.member && other.round == round)
-      broken(event, other_store(holder, event.at), "in round {} both {} and {} have rank {}", round,
-             holder.agent, id, rank);
+    if (!in_range(rank, size)) return broken(event, kOutOfRange, id, round.second, rank, size);
+    take_rank(event, id, std::exchange(table.holders[rank], Holder{id, event.at}));
+  }
+
+  void take_rank(const sim::Event& event, AgentId id, const Holder& before) {
+    if (before.agent == kNoAgent || before.agent == id) return;
+    const Agent& other = agent(before.agent);
+    if (other.alive() && other.member && other.round == number(event, "round"))
+      broken(event, other_store(before, event.at), kRankTaken, other.round, before.agent, id,
+             number(event, "rank"));
   }
 
   /// What the first that joined was told is compared with what completed the round.
-  void compare_size(const sim::Event& event, AgentId id, const RankTable& table) {
+  void compare_size(const sim::Event& event, const RankTables::Key& round, const RankTable& table) {
     const bool fewer = table.world_size < table.participants;
     if (table.world_size == table.participants || (fewer && table.left)) return;
-    const auto found = disputed(event, id, table, say("and {} take part", table.participants));
-    fewer ? disputes_.push_back(found) : tell(found);
-  }
-
-  [[nodiscard]] Dispute disputed(const sim::Event& event, AgentId id, const RankTable& table,
-                                 const std::string& others) const {
-    const std::int64_t round = number(event, "round");
-    return {{agent(id).job, round},
-            table.first,
-            event.at,
-            event.id,
-            say("in round {} {} was told a world of {}, {}", round, table.first.agent,
-                table.world_size, others)};
+    const auto found = disputed(event, round, table, say("and {} take part", table.participants));
+    fewer ? disputes_.add(found) : tell(found);
   }
 
   void tell(const Dispute& each) {
-    broken(each.at, each.event, each.witness, other_store(each.earlier, each.at));
+    broken(each.at, each.event,
+           say(kDisputed, each.round.second, each.earlier.agent, each.world_size, each.others),
+           other_store(each.earlier, each.at));
   }
 
   /// The two may have asked different stores, or one that lost what the first had found there.
@@ -148,10 +192,8 @@ class RankSanity final : public Judge {
     return hindrance(earlier.agent, needs(), earlier.since - answer, at);
   }
 
-  /// On an undisturbed way.
-  static constexpr sim::Duration kAnswer = std::chrono::seconds(2);
-  std::vector<Dispute> disputes_;
-  std::map<std::pair<JobId, std::int64_t>, RankTable> tables_;
+  Disputes disputes_;
+  RankTables tables_;
 };
 
 /// What workers are told of each other: a rank and a size, unique and agreed within their round and

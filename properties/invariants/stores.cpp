@@ -17,6 +17,17 @@ bool needs_it(const Agent& agent) {
   return (agent.at_work() || waits) && agent.stage != Stage::starting && !given_up;
 }
 
+/// A job without a store of its own uses an outside store, or another job's when there is no outside
+/// one.
+bool serves_others(const Service& server, const JobView& view) {
+  return server.agent == kNoAgent || std::ranges::none_of(view.services(), [](const auto& other) {
+           return other.current && other.agent == kNoAgent;
+         });
+}
+
+constexpr const char* kStoreWent =
+    "the rendezvous store on node {} (pid {}, port {}) went at {} while {} still needed it: {}";
+
 /// Judged for the rendezvous store. It is needed by an agent that is joining, a member, or
 /// restarting, has not been told to end, and whose job is not decided yet; an agent in the exit
 /// barrier needs it until all have come there. The job of a store is that of the agent that serves
@@ -39,18 +50,10 @@ class StoreLifetime final : public Judge {
     if (server == nullptr) return;
     for (JobId job{0}; job.value < view().job_count(); ++job.value) {
       const Service* const own = view().latest_service(job);
-      const bool served = own == nullptr ? serves_others(*server) : own->process == server->process;
+      const bool served =
+          own == nullptr ? serves_others(*server, view()) : own->process == server->process;
       if (served && !view().job(job).over) harm(event, *server, job);
     }
-  }
-
-  /// A job without a store of its own uses an outside store, or another job's when there is no
-  /// outside one.
-  [[nodiscard]] bool serves_others(const Service& server) const {
-    const auto& all = view().services();
-    return server.agent == kNoAgent || std::ranges::none_of(all, [](const auto& other) {
-             return other.current && other.agent == kNoAgent;
-           });
   }
 
   /// An agent does not stay for one that it cannot know: a store that came up empty has not heard
@@ -96,10 +99,8 @@ class StoreLifetime final : public Judge {
       if (own == nullptr) break;
     }
     if (harmed == kNoAgent) return kept();
-    broken(
-        event, by,
-        "the rendezvous store on node {} (pid {}, port {}) went at {} while {} still needed it: {}",
-        event.node, event.pid, server.port, event.at, harmed, need(agent(harmed)));
+    broken(event, by, kStoreWent, event.node, event.pid, server.port, event.at, harmed,
+           need(agent(harmed)));
   }
 
   [[nodiscard]] std::string need(const Agent& agent) const {
