@@ -90,7 +90,8 @@ class Restarts {
   [[nodiscard]] bool is_unheard(sim::WorldTime at, const JobView& view) const {
     if (cause_.empty() || spender_ == kNoAgent) return false;
     const auto gone = view.agent(spender_).ended;
-    const sim::WorldTime until = gone ? std::min(at, *gone) : at;
+    // Its store may go with it, at the same instant.
+    const sim::WorldTime until = gone ? std::min(at, *gone + sim::Duration(1)) : at;
     const auto cut = view.ledger().disturbance(view.claimant(spender_), kNeeds, until);
     return cut && cut->from <= spent_at_ + kLook &&
            cut->to + (gone ? kAgain : sim::Duration()) >= until;

@@ -128,6 +128,21 @@ TEST(RestartBudget, no_agent_counts_a_restart_of_a_node_that_went_before_its_sto
   }
 }
 
+TEST(RestartBudget, no_agent_counts_a_restart_of_a_node_that_takes_its_store_along) {
+  for (const sim::Duration goes : {10s, 13s}) {
+    Script script(budget_of(1));
+    script.agent_starts("a").serves_store("a", 29400).agent_starts("b").form(0, {"a", "b"});
+    script.at(10s).worker_ends("a", 0, 1).reaps("a").restarts("a", "worker_failure");
+    script.at(goes).kill_agent("a").at(20s).agent_starts("a").serves_store("a", 29400);
+    script.at(25s).restarts("b", "membership_change").form(1, {"a", "b"});
+    script.at(30s).worker_ends("b", 0, 1).reaps("b").restarts("b", "worker_failure").joining("b");
+    script.at(40s).restarts("a", "membership_change").form(2, {"a", "b"});
+    const auto broken = witnesses(script.finish(false), "safety.restart_budget");
+    EXPECT_EQ(broken.find("round 2 at 40.000 s is restart 2") != std::string::npos, goes > 10s)
+        << broken;
+  }
+}
+
 TEST(RestartBudget, a_loss_counts_and_growth_and_polite_departure_do_not) {
   Script death = two_nodes_at_work(budget_of(0));
   death.at(20s).crash("b").at(30s).restarts("a", "member_lost").at(61s).form(1, {"a"});
