@@ -75,11 +75,13 @@ std::optional<sim::WorldTime> latest_to_notice(const WorkerSets::Key& key, const
   sim::WorldTime latest = since + tolerance;
   for (const AgentId id : older.agents) {
     const Agent& agent = view.agent(id);
+    if (agent.round != key.round) continue;
     // A dead agent tells its workers nothing; one that a machine took along with them could have.
-    if ((agent.ended && *agent.ended < end) || agent.round != key.round) continue;
-    const auto own = ledger.deadline(view.claimant(id), needs, since, tolerance);
+    // They die with it, unless they cannot.
+    const Needs its = agent.ended && *agent.ended < end ? kMortal : needs;
+    const auto own = ledger.deadline(view.claimant(id), its, since, tolerance);
     if (!own) {
-      for_good = ledger.endless(view.claimant(id), needs);
+      for_good = ledger.endless(view.claimant(id), its);
       return std::nullopt;
     }
     latest = std::max(latest, *own);

@@ -118,6 +118,17 @@ TEST(OneWorld, orphans_of_a_dead_agent_are_a_world_of_their_own) {
   EXPECT_THAT(witnesses(script.finish(), kOneWorld), HasSubstr("from 32.000 s to 80.000 s"));
 }
 
+TEST(OneWorld, orphans_that_cannot_be_killed_live_as_long_as_that_is_so) {
+  const auto told = [](sim::Duration over) {
+    Script script = at_work_beside_a_store({"a", "b"});
+    script.at(20s).fault(0, "process_unkillable", {}, "b pid 101").at(30s).kill_agent("b");
+    script.at(31s).restarts("a", "membership_change").at(32s).form(1, {"a"});
+    return verdict(script.at(over).fault_over(0, "process_unkillable").at(80s), kOneWorld);
+  };
+  EXPECT_EQ(told(79s), "kept");
+  EXPECT_EQ(told(50s), "broken");
+}
+
 TEST(OneWorld, two_jobs_side_by_side_are_two_jobs) {
   Script script = two_nodes_at_work();
   script.settings.run_id = "other";
