@@ -10,6 +10,19 @@
 namespace hooke::properties {
 namespace {
 
+/// An answer on an undisturbed way.
+constexpr sim::Duration kAnswer = std::chrono::seconds(2);
+
+/// Whether the store had counted all of the round in its exit barrier is unknown: one of them ended
+/// there before it could be answered.
+bool may_be_short_of_one(const Job& job, const JobView& view) {
+  return job.decided && view.any_agent(view.find_job(job.run_id), [&](AgentId, const Agent& agent) {
+    const bool went_there = agent.ended && agent.stage == Stage::barrier;
+    return went_there && agent.round == job.decided->round &&
+           *agent.ended - agent.stage_since <= kAnswer;
+  });
+}
+
 /// How an agent ends, and its workers.
 struct Ending {
   std::int64_t bad_worker = 0;  ///< pid of a worker of this incarnation that ended badly
@@ -20,8 +33,8 @@ struct Ending {
 /// "succeeded" and exit code 0 go together, and both mean that each worker of the last incarnation
 /// ended with 0. A spare that leaves a finished job has done its part: its graceful exit is code 0
 /// (incident 33). So is any other end of one that was a spare when all members had come to the exit
-/// barrier, was not told to go, could ask the store since, as the members could, and into which no
-/// fault has put an error.
+/// barrier and been counted there, was not told to go, could ask the store since, as the members
+/// could, and into which no fault has put an error.
 class ExitCodeTruth final : public Judge {
  public:
   ExitCodeTruth()
@@ -61,6 +74,7 @@ class ExitCodeTruth final : public Judge {
     const auto done = done_spares_.find(id);
     const Agent& agent = view().agent(id);
     if (done == done_spares_.end() || view().job(agent.job).over != done->second) return;
+    if (may_be_short_of_one(view().job(agent.job), view())) return;
     const std::string_view outcome = text(event, "outcome");
     if (agent.signalled || outcome == "graceful_exit") return;
     if (number(event, "exit_code") == 0) return kept();

@@ -215,7 +215,10 @@ TEST(ExitCodeTruth, a_spare_of_a_job_that_is_done_has_not_failed) {
     } else {
       for (const char* const node : {"a", "b"})
         script.worker_ends(node, 0, 0).reaps(node).group(node, "SUCCEEDED").enters_barrier(node);
-      script.leaves_barrier("b", "passed").closes("b").finishes("b", "succeeded", 0);
+      if (what == "one is killed there") script.kill_agent("a");
+      if (what == "one is killed there later") script.at(63s).kill_agent("a");
+      if (!what.starts_with("one"))
+        script.leaves_barrier("b", "passed").closes("b").finishes("b", "succeeded", 0);
     }
     if (what == "the job goes on") script.at(61s).completed("c", 1, 1);
     const std::int64_t code = what == "exit code 0" ? 0 : 1;
@@ -228,6 +231,8 @@ TEST(ExitCodeTruth, a_spare_of_a_job_that_is_done_has_not_failed) {
   EXPECT_EQ(verdict_of("told to go"), "kept");
   EXPECT_EQ(verdict_of("the job fails"), "kept");
   EXPECT_EQ(verdict_of("the job goes on"), "kept");
+  EXPECT_EQ(verdict_of("one is killed there"), "kept");
+  EXPECT_EQ(verdict_of("one is killed there later"), "broken");
 }
 
 TEST(ExitCodeTruth, an_agent_that_is_killed_owes_no_announcement) {
