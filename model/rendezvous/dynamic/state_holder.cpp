@@ -152,7 +152,9 @@ bool StateHolder::write() {
   } else if (!has_set) {
     observer_->on_lost(*state_, began);
   }
-  observer_->on_write(pending_, dead_, has_set || (in_doubt && has_landed()), offered.size());
+  const bool stands_there = in_doubt && response && state_->digest() == offered_state->digest();
+  const bool accepted = has_set || stands_there || (in_doubt && has_landed());
+  observer_->on_write(pending_, dead_, accepted, offered.size());
   return has_set;
 }
 

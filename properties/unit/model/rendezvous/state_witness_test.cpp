@@ -150,7 +150,9 @@ class ScriptedBackend final : public RendezvousBackend {
 class Kinds final : public StateHolder::Observer {
  public:
   void on_write(const std::vector<PendingChange>&, const std::vector<DeadNode>&,
-                std::optional<bool>, std::size_t) override {}
+                std::optional<bool> is_accepted, std::size_t) override {
+    accepted = is_accepted;
+  }
   void on_own_death() override {}
   void on_read(const RendezvousState* stored, sim::MonotonicTime) override {
     told.push_back("read " + (stored == nullptr ? "-" : std::to_string(stored->round)));
@@ -162,6 +164,7 @@ class Kinds final : public StateHolder::Observer {
     told.push_back((certain ? "wrote " : "attempted ") + std::to_string(offered.round));
   }
   std::vector<std::string> told;
+  std::optional<bool> accepted;  ///< the latest write
 };
 
 class Holder : public testing::Test {
@@ -197,6 +200,25 @@ TEST_F(Holder, tells_how_a_write_ended) {
               ElementsAre("attempted 0", "lost to 7"))
       << "it may have been carried out before the state of round 7 was";
   EXPECT_THAT(told_of(std::nullopt), ElementsAre("attempted 0", "read -"));
+}
+
+TEST_F(Holder, tells_of_all_that_was_in_a_write_whose_answer_was_lost_and_which_stands_there) {
+  const auto is_told = [&](std::int64_t round_there) {
+    Kinds kinds;
+    backend.stored = StoredState{stored_of(5), Token("s")};
+    StateHolder holder(clock, backend, settings, decisions, NodeRef(NodeDesc{"a", 1, 0}), &kinds,
+                       0s);
+    backend.on_write = [&](const sim::Value& bytes) {
+      const sim::Value there = round_there == 5 ? bytes : stored_of(round_there);
+      return SetStateResult{there, Token("t"), false, true};
+    };
+    holder.sync();
+    holder.change(Action::mark_rendezvous_closed);
+    holder.sync();
+    return kinds.accepted;
+  };
+  EXPECT_EQ(is_told(5), true);
+  EXPECT_EQ(is_told(6), false);
 }
 
 TEST_F(Holder, tells_of_a_write_that_failed_that_it_is_unknown) {
