@@ -225,6 +225,9 @@ class Groups {
   std::map<std::tuple<JobId, std::int64_t, std::string>, Group> groups_;
 };
 
+constexpr const char* kJoinedAsOther =
+    "worker {} joined its process group as rank {} of {}, but was started as rank {} of {}";
+
 /// What an agent has agreed with the others, and the restarts it has made for failures.
 struct Plan {
   std::int64_t round = kNoRound, base_rank = 0, world_size = 0, failures = 0;
@@ -234,7 +237,8 @@ struct Plan {
 /// What workers are told: ranks in range, unique and agreed within their round and meeting point,
 /// equal to what the agents agreed (base rank + local rank), a restart count within the budget that
 /// equals the restarts the agent made for failures, and the same numbers in the process group as in
-/// the environment.
+/// the environment. Agents that a name led to different stores may be told one meeting point and
+/// know nothing of each other.
 class EnvContract final : public Judge {
  public:
   EnvContract()
@@ -242,7 +246,7 @@ class EnvContract final : public Judge {
               "The numbers workers are started with are unique, in range and agreed.",
               {&ev::worker_started, &ev::worker_initialized, &ev::ranks_assigned,
                &ev::group_restarting, &ev::worker_restarting},
-              kOwnRank) {}
+              kOwnRank | kNames) {}
 
  private:
   void judge(const sim::Event& event) override {
@@ -290,15 +294,16 @@ class EnvContract final : public Judge {
     if (!in_range(rank, size)) return;
     const ProcessKey worker = worker_of(event);
     const auto [first, holder] = groups_.take(event, self.job, {worker, size});
+    const Hindrance* const apart = hindrance(id, needs(), self.started, event.at);
     if (first.world_size != size)
-      broken(event, "in round {} {} is told a world of {}, {} one of {}", round, first.worker,
-             first.world_size, worker, size);
+      broken(event, apart, "in round {} {} is told a world of {}, {} one of {}", round,
+             first.worker, first.world_size, worker, size);
     if (!holder || *holder == worker) return;
     const Process* const other = view().process(holder->node, holder->pid);
     if (other != nullptr && !other->ended && other->worker && other->round == round &&
         other->rank == rank)
-      broken(event, hindrance(id, needs(), event.at, event.at),
-             "rank {} of round {} is given to {} and to {}", rank, round, *holder, worker);
+      broken(event, apart, "rank {} of round {} is given to {} and to {}", rank, round, *holder,
+             worker);
   }
 
   void initialized(const sim::Event& event) {
@@ -306,10 +311,7 @@ class EnvContract final : public Judge {
     if (self == nullptr || !self->worker) return;
     const std::int64_t rank = number(event, "rank"), size = number(event, "world_size");
     if (rank != self->rank || size != self->world_size)
-      broken(
-          event,
-          "worker {} joined its process group as rank {} of {}, but was started as rank {} of {}",
-          process_of(event), rank, size, self->rank, self->world_size);
+      broken(event, kJoinedAsOther, process_of(event), rank, size, self->rank, self->world_size);
   }
 
   std::map<AgentId, Plan> plans_;

@@ -266,6 +266,23 @@ TEST(EnvContract, one_rank_for_two_workers_breaks_it) {
       HasSubstr("rank 0 of round 0 is given to pid 500 on node a and to pid 600 on node b"));
 }
 
+TEST(EnvContract, agents_that_a_name_led_apart_know_nothing_of_each_others_ranks) {
+  const auto told = [](sim::Duration over, std::int64_t size) {
+    Script script;
+    script.agent_starts("a").at(1s).fault(0, "dns_alias", {}, "c");
+    script.fault_took_effect(0, "dns_alias");
+    if (over < 80s) script.at(over).fault_over(0, "dns_alias");
+    script.at(80s).agent_starts("b");
+    if (over > 80s) script.at(over).fault_over(0, "dns_alias");
+    worker_started(script.at(99s), "a", 500, 0, 0, 2, 0);
+    worker_started(script, "b", 600, 0, size == 2 ? 0 : 1, size, 0);
+    return verdict(script, "safety.env_contract");
+  };
+  EXPECT_EQ(told(90s, 2), "excused by a name (dns_alias)");
+  EXPECT_EQ(told(90s, 3), "excused by a name (dns_alias)");
+  EXPECT_EQ(told(4s, 2), "broken") << "it was over when the second one started";
+}
+
 TEST(EnvContract, ranks_out_of_range_and_disputed_sizes_break_it) {
   Script script;
   script.agent_starts("a").agent_starts("b");
