@@ -321,10 +321,15 @@ void HardenedDynamicHandler::linger() {
 
 /// A node that does not close leaves spares waiting for members that have gone. It is tried for as
 /// long as no other can have taken this node for dead and gone on: what comes then is not its to
-/// close.
+/// close, nor to give back to a store that came up empty. Nothing is tried when that time is over.
 bool HardenedDynamicHandler::shutdown() {
+  const sim::Duration left = longest_silence() - hardened_.judgement().silence(core_->node);
+  if (left <= sim::Duration::zero()) {
+    stop_keep_alive();
+    return false;
+  }
   return run_to_leave_within(&Decisions::close,
-                             std::min(*outage_limit(), core_->settings.timeout.close));
+                             std::min({left, *outage_limit(), core_->settings.timeout.close}));
 }
 
 }  // namespace hooke::model
