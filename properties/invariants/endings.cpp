@@ -15,7 +15,7 @@ namespace {
 /// A store's reply at the barrier's opening comes within this, or the connection is given up.
 constexpr sim::Duration kReply = std::chrono::seconds(10);
 /// For so long a store is served on to a client that says nothing: one that waits, or one on a
-/// machine that is down, which closes no connection (model/hardened/static, model/store).
+/// machine that is down or cut off, which closes no connection (model/hardened/static, model/store).
 constexpr sim::Duration kSilentClient = std::chrono::minutes(2);
 
 /// When, and by which agents, jobs were decided, and which agents can know it.
@@ -84,11 +84,12 @@ class Decisions {
 /// The agents that serve a rendezvous store.
 class Hosts {
  public:
-  void crashed(sim::WorldTime at) { latest_crash_ = at; }
-  /// What it waits for clients that a machine's crash has silenced, if any has; else nothing.
+  /// A machine has crashed, or a client has ended that could not be heard.
+  void silenced(sim::WorldTime at) { latest_silenced_ = at; }
+  /// What it waits for clients that were silenced, if any were; else nothing.
   [[nodiscard]] sim::Duration patience(AgentId id, sim::WorldTime at) const {
-    const bool silenced = latest_crash_ && at - *latest_crash_ <= kSilentClient;
-    return contain(id) && silenced ? kSilentClient + kSlack : sim::Duration();
+    const bool silent = latest_silenced_ && at - *latest_silenced_ <= kSilentClient;
+    return contain(id) && silent ? kSilentClient + kSlack : sim::Duration();
   }
   void add(AgentId id) { all_.insert(id); }
   [[nodiscard]] bool contain(AgentId id) const { return all_.contains(id); }
@@ -100,13 +101,13 @@ class Hosts {
 
  private:
   std::set<AgentId> all_, serving_;
-  std::optional<sim::WorldTime> latest_crash_;
+  std::optional<sim::WorldTime> latest_silenced_;
 };
 
 /// The last question of the barrier, and that of the closing, may each begin when their time is
 /// nearly up.
-sim::Duration exit_bound(const Timeouts& with) {
-  return with.exit_barrier + 2 * with.read_timeout + with.close + with.shutdown + kSlack;
+sim::Duration exit_bound(const Timeouts& with, sim::Duration parting) {
+  return with.exit_barrier + 2 * with.read_timeout + with.close + with.shutdown + parting + kSlack;
 }
 
 /// How much longer an agent may take that cannot hear of the outcome. The members of a static round
@@ -133,7 +134,8 @@ sim::Duration waits_in_vain(AgentId id, const JobView& view) {
 /// when the job goes on. The agent that decided the job must be able to tell the others,
 /// and the store must not forget it before they hear of it. A store that is silent or has gone is
 /// no reason to stay. An agent that serves the rendezvous store owes it when the others are gone
-/// (safety.store_lifetime), and where the machine of one of them crashed, when it can have seen that.
+/// (safety.store_lifetime), and where the machine of one of them crashed, or one of them ended that
+/// could not be heard, when it can have seen that.
 class Exit final : public Judge {
  public:
   Exit()
@@ -145,7 +147,7 @@ class Exit final : public Judge {
 
  private:
   void judge(const sim::Event& event) override {
-    if (event.type == &wev::node_crashed) hosts_.crashed(event.at);
+    if (event.type == &wev::node_crashed) hosts_.silenced(event.at);
     const bool is_empty = serves_rendezvous(event);
     const bool is_gone = event.type == &wev::process_ended && view().store_is_gone();
     const auto outcome_lost = [&](AgentId id, const Due&) {
@@ -180,9 +182,8 @@ class Exit final : public Judge {
     if (agent(id).ended) return;
     const bool is_host = hosts_.contain(id);
     if (is_host && view().others_live(id)) return hosts_.serves_others(id);
-    const auto bound = std::max(exit_bound(agent(id).timeouts) + job_of(id).timeouts.parting,
-                                hosts_.patience(id, event.at)) +
-                       waits_in_vain(id, view());
+    const auto own = exit_bound(agent(id).timeouts, job_of(id).timeouts.parting);
+    const auto bound = std::max(own, hosts_.patience(id, event.at)) + waits_in_vain(id, view());
     Due due{event.at, bound, id, kNoAgent, event.id};
     if (decider != id || is_host) due.with = {decider};  // it hears that its clients go
     due.with_needs = kAsking;
@@ -191,6 +192,7 @@ class Exit final : public Judge {
 
   void ended(const sim::Event& event, AgentId id) {
     owed_.met(id, event);
+    if (hindrance(id, kPath, event.at, event.at) != nullptr) hosts_.silenced(event.at);
     const bool is_unheard = decisions_.is_unheard(event, id, view());
     for (const AgentId other : job_of(id).agents)
       if (is_unheard && agent(other).stage != Stage::barrier) forget(other);

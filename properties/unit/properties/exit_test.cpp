@@ -96,23 +96,26 @@ TEST(Exit, an_agent_that_serves_the_store_may_serve_the_others_until_they_are_go
   }
 }
 
-TEST(Exit, an_agent_that_serves_the_store_may_take_a_machine_that_crashed_for_a_silent_client) {
+TEST(Exit, an_agent_that_serves_the_store_may_take_one_that_ended_unheard_for_a_silent_client) {
   AgentSettings settings;
   settings.exit_barrier = 10s;
   settings.read_timeout = settings.close = settings.shutdown = 5s;  // 35 s with the slack
-  const auto with = [&](bool crashes, sim::Duration end) {
+  const auto with = [&](const std::string& how, sim::Duration end) {
     Script script = two_nodes_at_work(settings);
     script.at(10s);
     comes_to_the_barrier(script, "a");
     script.at(20s).leaves_barrier("a", "timed_out").at(100s);
-    crashes ? script.crash("b") : script.kill_agent("b");
+    if (how == "cut off") script.fault(0, "net_partition", {}, "b");
+    how == "crash" ? script.crash("b") : script.kill_agent("b");
     script.at(end).finishes("a", "succeeded", 0);
     return verdict(script, kExit);
   };
-  EXPECT_EQ(with(false, 135s), "kept");
-  EXPECT_EQ(with(false, 136s), "broken") << "its connections were closed";
-  EXPECT_EQ(with(true, 225s), "kept");
-  EXPECT_EQ(with(true, 226s), "broken");
+  EXPECT_EQ(with("killed", 135s), "kept");
+  EXPECT_EQ(with("killed", 136s), "broken") << "its connections were closed";
+  for (const char* const how : {"crash", "cut off"}) {
+    EXPECT_EQ(with(how, 225s), "kept") << how;
+    EXPECT_EQ(with(how, 226s), "broken") << how;
+  }
 }
 
 TEST(Exit, an_agent_that_serves_the_store_hears_that_the_others_have_gone_when_its_store_serves) {
