@@ -17,11 +17,12 @@ constexpr sim::Duration kSlice = std::chrono::seconds(1);
 class RetryingStore final : public Store {
  public:
   RetryingStore(sim::Ports& ports, std::shared_ptr<Store> store, sim::Duration outage,
-                std::function<void()> between)
+                std::function<void()> between, std::function<void()> in_vain)
       : ports_(ports),
         store_(std::move(store)),
         outage_(outage),
         between_(std::move(between)),
+        in_vain_(std::move(in_vain)),
         timeout_(store_->timeout()) {}
 
   void set(const std::string& key, Value value) override {
@@ -73,7 +74,7 @@ class RetryingStore final : public Store {
   sim::Ports& ports_;
   std::shared_ptr<Store> store_;
   sim::Duration outage_;
-  std::function<void()> between_;
+  std::function<void()> between_, in_vain_;
   sim::Duration timeout_;
 };
 
@@ -139,6 +140,7 @@ void RetryingStore::wait(const std::vector<std::string>& keys,
     HOOKE_CHECK(left <= whole, "no more time is left than there was");
     if (left <= kSlice) break;
     between_();
+    if (in_vain_) in_vain_();
   }
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(whole).count();
   std::string names;
@@ -149,8 +151,10 @@ void RetryingStore::wait(const std::vector<std::string>& keys,
 }  // namespace
 
 std::shared_ptr<Store> make_retrying_store(sim::Ports& ports, std::shared_ptr<Store> store,
-                                           sim::Duration outage, std::function<void()> between) {
-  return std::make_shared<RetryingStore>(ports, std::move(store), outage, std::move(between));
+                                           sim::Duration outage, std::function<void()> between,
+                                           std::function<void()> in_vain) {
+  return std::make_shared<RetryingStore>(ports, std::move(store), outage, std::move(between),
+                                         std::move(in_vain));
 }
 
 }  // namespace hooke::model

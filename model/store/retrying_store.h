@@ -12,11 +12,13 @@
 
 namespace hooke::model {
 
-/// A view of `store`. Between two slices of a wait, and between two attempts, it calls `between`,
-/// which may end the call by an exception. What may be done twice is tried again while the store
+/// A view of `store`. Between two slices of a wait, and between two attempts, it calls `between`, and
+/// between two slices `in_vain` besides, if there is one; each may end the call by an exception. What
+/// may be done twice is tried again while the store
 /// cannot be reached, for `outage` at most and no longer than its time-out; StoreNetworkError then.
 /// A wait that times out is a StoreTimeoutError with every backend (S-L16). `ports` must outlive the view.
 std::shared_ptr<Store> make_retrying_store(sim::Ports& ports, std::shared_ptr<Store> store,
-                                           sim::Duration outage, std::function<void()> between);
+                                           sim::Duration outage, std::function<void()> between,
+                                           std::function<void()> in_vain = {});
 
 }  // namespace hooke::model

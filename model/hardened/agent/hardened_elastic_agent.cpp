@@ -19,6 +19,10 @@ HardenedElasticAgent::HardenedElasticAgent(const AgentParts& parts, ElasticAgent
   handler_.when_abandoned([this](std::int64_t round, Store& store) {
     return job_.has_failed(round) || ExitBarrier(store, 0, 0, kTerminalState).has_been_passed();
   });
+  handler_.while_waiting_for_members([this] {
+    if (job_.has_failed_meanwhile())
+      throw RendezvousClosedError("the job has failed on another node");
+  });
 }
 
 void HardenedElasticAgent::shutdown_at_end(sim::Signal signal,

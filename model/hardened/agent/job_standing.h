@@ -46,6 +46,9 @@ class JobStanding : public Restarts {
 
   /// Another agent has told that the workers of `round` are not started again. StoreError.
   bool has_failed(std::int64_t round) { return failure().is_told(round); }
+  /// Likewise, of a job that has but one round (static), which a silent store does not hold up for
+  /// more than a second; false where it cannot be known.
+  bool has_failed_meanwhile();
   /// Tells the others so of the group's present round. False: the store does not answer.
   bool give_up();
   /// Tells a silent store until it answers, for a minute at most, where no agent would ever find

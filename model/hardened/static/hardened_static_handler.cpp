@@ -23,8 +23,9 @@ TcpStoreOptions HardenedStaticHandler::store_options() const {
 }
 
 std::shared_ptr<Store> HardenedStaticHandler::round_store() {
-  return make_retrying_store(ports_, StaticHandler::round_store(), kOutage,
-                             [this] { check_signals(ports_); });
+  return make_retrying_store(
+      ports_, StaticHandler::round_store(), kOutage, [this] { check_signals(ports_); },
+      while_waiting_);
 }
 
 std::int64_t HardenedStaticHandler::joined(std::int64_t before) {

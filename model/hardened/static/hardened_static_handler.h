@@ -1,11 +1,14 @@
 #pragma once
 // The problem: an agent that joins a static rendezvous, or waits in its store, is deaf to signals
 // one lost reply ends rank 0 while the others wait for what it has to say; the store ends
-// with rank 0 although others still need it; and a rank 0 that comes back waits 15 minutes
-// for others that have been there all the time, since each counts itself in but once.
+// with rank 0 although others still need it; a rank 0 that comes back waits 15 minutes for
+// others that have been there all the time, since each counts itself in but once; and agents wait as
+// long for the ranks of a job that has failed for good on another node.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "model/rendezvous/static/static_handler.h"
 
@@ -17,6 +20,9 @@ class HardenedStaticHandler final : public StaticHandler {
   /// Not while no rank has been given: without rank 0 the others would wait here for theirs.
   void linger() override;
   void group_formed() override { formed_ = true; }
+  void while_waiting_for_members(std::function<void()> call) override {
+    while_waiting_ = std::move(call);
+  }
 
  protected:
   [[nodiscard]] TcpStoreOptions store_options() const override;
@@ -27,6 +33,7 @@ class HardenedStaticHandler final : public StaticHandler {
   void before_next_look() override;
 
  private:
+  std::function<void()> while_waiting_;
   bool formed_ = false;                      ///< a group, at least once
   std::optional<sim::MonotonicTime> heard_;  ///< when the store last said how many have joined
 };

@@ -75,6 +75,9 @@ class GroupKeeping {
   /// StoreError.
   virtual void when_abandoned(
       std::function<bool(std::int64_t round, Store& store)> /*was_the_end*/) {}
+  /// `call` is made once a second while this node waits for what other members have to write, where
+  /// it would hear of nothing else (static). It may end the wait by an exception.
+  virtual void while_waiting_for_members(std::function<void()> /*call*/) {}
   /// Ranks of that group whose nodes are no participants any more; empty where that is not known.
   virtual std::vector<std::int64_t> missing_ranks() { return {}; }
   /// The agent has its ranks: from now on a wait on the round's store goes on when the group loses

@@ -50,6 +50,33 @@ TEST(RetryingStore, looks_up_from_a_wait_once_a_second) {  // A-8
   EXPECT_EQ(took, 3s);
 }
 
+/// A store that cannot be reached.
+class Away final : public MemoryStore {
+ public:
+  using MemoryStore::MemoryStore;
+  void wait(const std::vector<std::string>&, std::optional<sim::Duration>) override {
+    throw StoreNetworkError("away", false);
+  }
+};
+
+TEST(RetryingStore, asks_behind_a_slice_in_vain_and_not_while_the_store_is_away) {
+  struct Enough {};
+  int asked = 0;
+  static_cast<void>(with_retries([&](sim::Ports& ports, Retrying& retrying) {
+    const auto ask = [&] {
+      if (++asked == 3) throw Enough();
+    };
+    const auto there = make_retrying_store(
+        ports, retrying.inner, 3s, [] {}, ask);
+    EXPECT_THROW(static_cast<void>(there->get("k")), Enough);
+    const auto inner = std::make_shared<Away>(ports, retrying.data);
+    const auto away = make_retrying_store(
+        ports, inner, 3s, [] {}, ask);
+    EXPECT_THROW(static_cast<void>(away->get("k")), StoreNetworkError);
+  }));
+  EXPECT_EQ(asked, 3);
+}
+
 /// A store that loses what it has between a wait for it and its reading.
 class Forgetful final : public MemoryStore {
  public:
