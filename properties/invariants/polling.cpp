@@ -148,7 +148,7 @@ class Explanations {
     const auto living = most_living_.find(agent.job);
     const std::int64_t peers = living == most_living_.end() ? 1 : living->second;
     const std::int64_t look = costs.look + (reads_alone ? 0 : peers);
-    std::int64_t sum = costs.look + costs.keep_alive * (1 + window.length() / interval);
+    std::int64_t sum = look + costs.keep_alive * (1 + window.length() / interval);
     for (std::size_t i = 0; i < steps.size() && steps[i].at <= window.to + kTold; ++i) {
       if (steps[i].at >= window.since - kTold) sum += costs.step + costs.peer * peers;
       const sim::WorldTime from = std::max(steps[i].at, window.since);

@@ -119,26 +119,34 @@ TEST(Polling, each_stage_explains_its_own_part_of_the_window) {
     script.at(25s).worker_ends(node, 0, 0).reaps(node).group(node, "SUCCEEDED");
     script.enters_barrier(node);
   }
-  constexpr std::int64_t kFixed = 2 + 3 * 3;
+  constexpr std::int64_t kFixed = (2 + 2) + 3 * 3;
   constexpr std::int64_t kSteps = 2 * (6 + 2);  // it stops, and waits; so do two agents
   constexpr std::int64_t kHalf = 3 * (kFixed + 50 * (2 + 2) + kSteps + 5 * 12);
   script.at(31s);
   asked(script, "a", 20s, kHalf);
   asked(script, "b", 20s, kHalf + 1);
-  EXPECT_THAT(broken(script), HasSubstr("the agent on node b (pid 100) sent 862 requests"));
+  EXPECT_THAT(broken(script), HasSubstr("the agent on node b (pid 100) sent 868 requests"));
   EXPECT_EQ(script.accounts().at("safety.polling").kept, 1);
 }
 
 TEST(Polling, once_a_member_is_done_each_look_asks_for_each_of_the_others) {
   Script script = two_nodes_at_work();
   script.at(15s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
-  constexpr std::int64_t kLooks = 3 * (2 + 3 * 3 + 100 * (2 + 2));
+  constexpr std::int64_t kLooks = 3 * (3 * 3 + 101 * (2 + 2));
   script.at(30s);
   asked(script, "b", 20s, kLooks);
   script.at(40s);
   asked(script, "b", 30s, kLooks + 1);
-  EXPECT_THAT(broken(script), HasSubstr("sent 1234 requests from 30.000 s to 40.000 s"));
+  EXPECT_THAT(broken(script), HasSubstr("sent 1240 requests from 30.000 s to 40.000 s"));
   EXPECT_EQ(script.accounts().at("safety.polling").kept, 1);
+}
+
+TEST(Polling, one_look_is_explained_in_a_window_that_is_shorter_than_the_pause_between_two) {
+  Script script = two_nodes_at_work();
+  script.at(15s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  script.at(30s + 9ms);
+  asked(script, "b", 30s, 3 * (2 + 2 + 3));
+  EXPECT_THAT(broken(script), IsEmpty());
 }
 
 TEST(Polling, a_step_is_counted_up_to_a_second_beside_the_window) {
