@@ -69,10 +69,14 @@ void HardenedLegacyEtcdRendezvous::wait_for_others(std::uint64_t index) {
   throw RetryImmediately();
 }
 
-/// That another node was faster, or that etcd has lost the counter, is no reason to die (S-L17).
+/// That another node was faster, or that etcd has lost the counter, is no reason to die (S-L17). A
+/// version is begun with half a dozen questions.
 std::int64_t HardenedLegacyEtcdRendezvous::advance_counter() {
+  require_time();
   try {
-    return run_->advance_counter();
+    const std::int64_t version = run_->advance_counter();
+    require_time();
+    return version;
   } catch (const EtcdError&) {
     throw RetryableFailure();
   }
@@ -156,7 +160,9 @@ std::int64_t HardenedLegacyEtcdRendezvous::wait_for_final(std::int64_t version) 
 // ---- a version that is running ------------------------------------------------------------------
 
 void HardenedLegacyEtcdRendezvous::handle_existing(std::int64_t version) {
-  if (was_in(version)) {
+  const bool returns = was_in(version);
+  require_time();
+  if (returns) {
     keys_.tell_return(version, own_keep_alive_);
   } else if (when_waiting_) {
     when_waiting_();
@@ -206,6 +212,7 @@ std::optional<sim::Duration> HardenedLegacyEtcdRendezvous::stay_of(
 
 bool HardenedLegacyEtcdRendezvous::set_free(const Active& seen,
                                             const std::vector<std::string>& missing) {
+  require_time();
   const std::int64_t version = *seen.state.version;
   if (version != held_version_ && was_the_end_ && was_the_end_(version)) {
     if (!replace_by_closed(seen)) return false;
@@ -297,7 +304,7 @@ void HardenedLegacyEtcdRendezvous::watch(std::uint64_t index, const std::string&
 }
 
 /// There must be time for the attempt, too: behind a slow etcd each one takes seconds, and many may
-/// follow each other.
+/// follow each other. So it is wherever more than three questions would follow each other.
 void HardenedLegacyEtcdRendezvous::before_attempt() {
   LegacyEtcdRendezvous::before_attempt();
   require_time();

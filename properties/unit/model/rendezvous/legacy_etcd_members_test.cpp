@@ -146,6 +146,28 @@ TEST_F(LegacyEtcdHandlers, give_up_between_two_attempts_where_etcd_is_slow) {
   EXPECT_LT(longest, 27s) << "20 s, and the request under way, behind those of eight others";
 }
 
+/// There is no version, and to begin one takes six requests of 4 s each.
+TEST_F(LegacyEtcdHandlers, give_up_while_they_begin_a_version_where_etcd_is_slow) {
+  parameters_.variant = Variant::hardened;
+  parameters_.config["timeout"] = "6s";
+  sim::Duration longest{};
+  node("a", [&](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 2s);
+    const auto begin = ports.clock.monotonic_now();
+    EXPECT_THROW(static_cast<void>(handler.next_rendezvous()), RendezvousTimeoutError);
+    longest = ports.clock.monotonic_now() - begin;
+  });
+  world_.inject_at(2500ms, world::FaultKind::service_slow, [this](world::Fault& fault) {
+    fault.node = etcd_;
+    fault.port = kLegacyPort;
+    fault.span = 4s;
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 1);
+  EXPECT_GT(longest, 6s);
+  EXPECT_LT(longest, 6s + 3 * 4s) << "three requests between two looks at the clock";
+}
+
 /// etcd loses all it has, and b begins with the number of the version that a was in: a, which comes
 /// back to that number, is a stranger beside it.
 TEST_F(LegacyEtcdHandlers, do_not_come_back_to_a_version_of_the_same_number_that_is_anothers) {
