@@ -178,10 +178,13 @@ EtcdV3Write EtcdV3Client::put_if(const std::string& key, const sim::Value& value
     } catch (const EtcdConnectionError& error) {
       if (!error.outcome_unknown() || attempt == kAttempts) throw;
     }
+    // Over a slow path others may write faster than their writes can be read.
+    const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + options_.read_timeout;
     EtcdV3Read now = get(key);
     if (now.entry.revision == revision) continue;
-    auto written =
-        since(key, revision, now.entry, [&](const sim::Value& bytes) { return bytes == value; });
+    auto written = since(
+        key, revision, now.entry, [&](const sim::Value& bytes) { return bytes == value; },
+        deadline);
     if (written) return {true, false, std::move(*written)};
     return {false, true, std::move(now.entry)};
   }

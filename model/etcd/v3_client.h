@@ -66,17 +66,21 @@ class EtcdV3Client {
   /// revision again with other bytes. `lease` 0: none. An
   /// unknown outcome is resolved by reading again behind the fence: the revision unchanged means
   /// not written, and the same attempt is safe to repeat; these very bytes at a later revision,
-  /// whatever came after it, mean written. EtcdConnectionError with an unknown outcome only where
-  /// that cannot be told.
+  /// whatever came after it, mean written. Where all that came after it cannot be read within the
+  /// read time-out, it stays in doubt. EtcdConnectionError with an unknown outcome only where that
+  /// cannot be told.
   EtcdV3Write put_if(const std::string& key, const sim::Value& value, std::int64_t revision,
                      std::int64_t lease = 0, const sim::Value* there = nullptr);
   /// The last entry that has stood at `key`, where there is `now`, after `revision`, and is
-  /// `wanted`; nullopt: none. EtcdConnectionError with an unknown outcome when etcd has forgotten.
+  /// `wanted`; nullopt: none, or none that was found by `deadline`. EtcdConnectionError with an
+  /// unknown outcome when etcd has forgotten.
   template <class Wanted>
   std::optional<EtcdV3Entry> since(const std::string& key, std::int64_t revision, EtcdV3Entry now,
-                                   Wanted wanted) {
+                                   Wanted wanted,
+                                   sim::MonotonicTime deadline = sim::MonotonicTime::max()) {
     for (; now.exists() && now.revision > revision; now = before(key, now.revision)) {
       if (wanted(now.value)) return now;
+      if (ports_.clock.monotonic_now() >= deadline) break;
     }
     return std::nullopt;
   }

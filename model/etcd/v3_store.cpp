@@ -147,6 +147,7 @@ class EtcdV3Store final : public Store {
     try {
       EtcdV3Write write = client_->put_if(prefix_ + key, text, present.revision);
       if (write.written) return sum;
+      if (write.in_doubt && !count.fence) count.fence = present.revision;
       present = std::move(write.present);
       return std::nullopt;
     } catch (const EtcdConnectionError& error) {

@@ -131,6 +131,23 @@ TEST_F(EtcdV3ServerTest, carries_a_transaction_out_whole_or_not_at_all) {
   });
 }
 
+TEST_F(EtcdV3ServerTest, looks_for_what_has_stood_at_a_key_no_longer_than_it_may) {
+  run([](sim::Ports& ports) {
+    EtcdV3Client client(ports, options());
+    const std::int64_t before = client.get("k").revision;
+    for (const char* value : {"1", "2", "3"}) client.put("k", sim::Value(value));
+    const EtcdV3Entry now = client.get("k").entry;
+    const auto found = [&](const char* value, sim::MonotonicTime deadline) {
+      const auto is_it = [&](const sim::Value& bytes) { return bytes.bytes() == value; };
+      return client.since("k", before, now, is_it, deadline).has_value();
+    };
+    EXPECT_TRUE(found("1", in(ports, 1s)));
+    EXPECT_FALSE(found("4", in(ports, 1s)));
+    EXPECT_TRUE(found("3", in(ports, 0s))) << "it is known already";
+    EXPECT_FALSE(found("1", in(ports, 0s)));
+  });
+}
+
 TEST_F(EtcdV3ServerTest, a_lease_takes_its_keys_along_unless_it_is_renewed) {
   run([](sim::Ports& ports) {
     EtcdV3Client client(ports, options());
