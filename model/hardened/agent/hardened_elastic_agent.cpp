@@ -47,7 +47,8 @@ void HardenedElasticAgent::rendezvous() {
 }
 
 /// False when the group lost a member before it was formed, or what it had written when its store
-/// came up empty: it is met a second time.
+/// came up empty: it is met a second time. So it is when the round's store could not be asked for
+/// too long, a slow one say: whether it is gone for good, the rendezvous tells.
 bool HardenedElasticAgent::form_group(bool again) try {
   job_.settle();
   ElasticAgent::rendezvous();
@@ -60,6 +61,9 @@ bool HardenedElasticAgent::form_group(bool again) try {
   return false;
 } catch (const StoreTimeoutError&) {
   if (again) throw;
+  return false;
+} catch (const StoreNetworkError&) {
+  if (!handler_.outage_limit()) throw;  // no agent is missed there, and none met again
   return false;
 }
 
