@@ -8,6 +8,7 @@
 
 #include "model/etcd/json_text.h"
 #include "model/store/base64.h"
+#include "model/store/stored_text.h"
 
 namespace hooke::model {
 namespace {
@@ -40,8 +41,9 @@ std::int64_t number_in(const json& document, const char* name) {
   return number;
 }
 
+/// Many agents read them.
 sim::Value bytes_in(const json& document, const char* name) {
-  return base64_decode(sim::Value(document.value(name, "")));
+  return base64_decode(sim::Value(std::make_shared<StoredText>(document.value(name, ""))));
 }
 
 /// The entries of a range answer.
@@ -57,8 +59,8 @@ EtcdV3Read read_of(const json& answer) {
 
 /// What `use` makes of a JSON answer; whatever in it is not as it should be is no etcd's.
 template <class Use>
-auto understood(const std::string& text, Use use) {
-  const json document = json_or_discarded(text);
+auto understood(const sim::Value& text, Use use) {
+  const json document = json_or_discarded(text.bytes());
   if (!document.is_object()) no_etcd("no JSON object");
   try {
     return use(document);
@@ -67,6 +69,18 @@ auto understood(const std::string& text, Use use) {
   } catch (const Base64Error& error) {
     no_etcd(error.what());
   }
+}
+
+/// What the answer to a range says. A server in the same program tells many clients the same: its
+/// text is understood once.
+EtcdV3Read read_in(const sim::Value& text) {
+  const auto* const told = dynamic_cast<const StoredText*>(text.payload().get());
+  if (told == nullptr) return understood(text, read_of);
+  std::shared_ptr<const void>& reading = told->reading(StoredText::kAsEtcdRange);
+  if (reading == nullptr) {
+    reading = std::make_shared<const EtcdV3Read>(understood(text, read_of));
+  }
+  return *static_cast<const EtcdV3Read*>(reading.get());
 }
 
 /// Throws what an answer with an error in it says.
@@ -113,7 +127,7 @@ std::string end_of(std::string prefix) {
 EtcdV3Client::EtcdV3Client(sim::Ports& ports, EtcdOptions options)
     : ports_(ports), options_(std::move(options)), cluster_(ports, options_.server) {
   if (!options_.user.empty()) authenticate();
-  const std::string members = post("/v3/cluster/member/list", "{}", true);
+  const sim::Value members = post("/v3/cluster/member/list", "{}", true);
   understood(members, [&](const json& answer) {
     for (const json& member : answer.value("members", json::array())) {
       for (const json& url : member.value("clientURLs", json::array())) {
@@ -127,7 +141,7 @@ EtcdV3Read EtcdV3Client::get(const std::string& key, std::int64_t revision) {
   if (revision == 0 && options_.by_quorum) return get_agreed(key);
   json body{{"key", base64(key)}};
   if (revision != 0) body["revision"] = std::to_string(revision);
-  return understood(post("/v3/kv/range", json_text(body), true), read_of);
+  return read_in(post("/v3/kv/range", json_text(body), true));
 }
 
 EtcdV3Read EtcdV3Client::get_agreed(const std::string& key) {
@@ -246,7 +260,7 @@ bool EtcdV3Client::watch(const std::string& key, std::int64_t revision,
       check_refusal(feed.status(), text);
       // One JSON text a line.
       for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
-        const bool told = understood(text.substr(0, end), [](const json& message) {
+        const bool told = understood(sim::Value(text.substr(0, end)), [](const json& message) {
           const json result = message.value("result", json::object());
           return result.contains("events") || result.value("canceled", false);
         });
@@ -273,7 +287,7 @@ HttpRequest EtcdV3Client::request(const std::string& path, const std::string& bo
   return {"POST", path, body, "application/json", token_};
 }
 
-std::string EtcdV3Client::post(const std::string& path, const std::string& body, bool repeatable) {
+sim::Value EtcdV3Client::post(const std::string& path, const std::string& body, bool repeatable) {
   const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + options_.read_timeout;
   for (bool renewed = false;;) {
     HttpResponse response = cluster_.exchange(request(path, body), deadline, repeatable);
@@ -283,7 +297,9 @@ std::string EtcdV3Client::post(const std::string& path, const std::string& body,
     } catch (const EtcdError& error) {
       refused = error;
     }
-    if (!refused) return response.text();
+    if (!refused) {
+      return response.whole.empty() ? sim::Value(std::move(response.body)) : response.whole;
+    }
     if (refused->code() == kUnavailable) {
       const sim::MonotonicTime next = ports_.clock.monotonic_now() + kLeaderPause;
       if (!repeatable || next >= deadline) throw EtcdConnectionError(refused->what(), true);
