@@ -100,19 +100,27 @@ void check_refusal(int status, const std::string& body) {
                                                                     : "refused"));
 }
 
-/// Puts if `key` was last changed at `revision`, with `there` in it where that is given, and reads
-/// it otherwise.
-json transaction(const std::string& key, json put, std::int64_t revision, const sim::Value* there) {
-  json compare = json::array();
-  compare.push_back(
-      {{"key", base64(key)}, {"target", "MOD"}, {"mod_revision", std::to_string(revision)}});
+/// Puts `value` under `key` if that was last changed at `revision`, with `there` in it where that is
+/// given, and reads it otherwise. Nothing in it has to be escaped.
+std::string transaction(const std::string& key, const sim::Value& value, std::int64_t lease,
+                        std::int64_t revision, const sim::Value* there) {
+  const std::string name = base64(key);
+  const sim::Value put = base64_encode(value);
+  const sim::Value expected = there == nullptr ? sim::Value() : base64_encode(*there);
+  constexpr std::size_t kFrame = 300;
+  std::string out;
+  out.reserve(3 * name.size() + put.size() + expected.size() + kFrame);
+  const auto add = [&out](const auto&... parts) { (out.append(parts), ...); };
+  add(R"({"compare":[{"key":")", name, R"(","mod_revision":")", std::to_string(revision),
+      R"(","target":"MOD"})");
   if (there != nullptr) {
-    compare.push_back(
-        {{"key", base64(key)}, {"target", "VALUE"}, {"value", base64_encode(*there).bytes()}});
+    add(R"(,{"key":")", name, R"(","target":"VALUE","value":")", expected.bytes(), R"("})");
   }
-  return {{"compare", std::move(compare)},
-          {"success", {{{"request_put", std::move(put)}}}},
-          {"failure", {{{"request_range", {{"key", base64(key)}}}}}}};
+  add(R"(],"failure":[{"request_range":{"key":")", name,
+      R"("}}],"success":[{"request_put":{"key":")", name);
+  if (lease != 0) add(R"(","lease":")", std::to_string(lease));
+  add(R"(","value":")", put.bytes(), R"("}}]})");
+  return out;
 }
 
 /// The key right after all those that begin with `prefix`.
@@ -139,15 +147,14 @@ EtcdV3Client::EtcdV3Client(sim::Ports& ports, EtcdOptions options)
 
 EtcdV3Read EtcdV3Client::get(const std::string& key, std::int64_t revision) {
   if (revision == 0 && options_.by_quorum) return get_agreed(key);
-  json body{{"key", base64(key)}};
-  if (revision != 0) body["revision"] = std::to_string(revision);
-  return read_in(post("/v3/kv/range", json_text(body), true));
+  std::string body = R"({"key":")" + base64(key);
+  if (revision != 0) body.append(R"(","revision":")").append(std::to_string(revision));
+  return read_in(post("/v3/kv/range", body.append(R"("})"), true));
 }
 
 EtcdV3Read EtcdV3Client::get_agreed(const std::string& key) {
   constexpr std::int64_t kNever = -1;  // no revision is negative
-  const std::string body =
-      json_text(transaction(key, {{"key", base64(key)}, {"value", ""}}, kNever, nullptr));
+  const std::string body = transaction(key, sim::Value(), 0, kNever, nullptr);
   return understood(post("/v3/kv/txn", body, true), [](const json& answer) {
     EtcdV3Read read = read_of(answer.at("responses").at(0).at("response_range"));
     read.revision = number_in(answer.at("header"), "revision");
@@ -213,9 +220,7 @@ EtcdV3Entry EtcdV3Client::before(const std::string& key, std::int64_t revision) 
 EtcdV3Write EtcdV3Client::transact(const std::string& key, const sim::Value& value,
                                    std::int64_t revision, std::int64_t lease,
                                    const sim::Value* there) {
-  json put{{"key", base64(key)}, {"value", base64_encode(value).bytes()}};
-  if (lease != 0) put["lease"] = std::to_string(lease);
-  const std::string body = json_text(transaction(key, std::move(put), revision, there));
+  const std::string body = transaction(key, value, lease, revision, there);
   return understood(post("/v3/kv/txn", body, false), [&](const json& answer) {
     EtcdV3Write write;
     write.written = answer.value("succeeded", false);
