@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/etcd/v2_client.h"
@@ -61,6 +63,15 @@ sim::Value told_with(std::string text, const EtcdV2Tree& tree, const std::string
   if (node->is_directory) return sim::Value(std::make_shared<StoredText>(std::move(text)));
   EtcdV2Node said{key, node->value, false, node->modified, node->created, node->shared};
   return sim::Value(std::make_shared<EtcdV2NodeText>(std::move(text), std::move(said)));
+}
+
+const HttpHeaders& EtcdV2Answers::headers(std::uint64_t index) {
+  if (headers_.empty() || headers_at_ != index) {
+    const std::string text = std::to_string(index);
+    headers_ = {{"X-Etcd-Index", text}, {"X-Raft-Index", text}, {"X-Raft-Term", "2"}};
+    headers_at_ = index;
+  }
+  return headers_;
 }
 
 const sim::Value& EtcdV2Answers::get(const EtcdV2Tree& tree, const std::string& key, bool recursive,

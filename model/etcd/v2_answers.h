@@ -3,11 +3,13 @@
 // written the same text and read it. What etcd's v2 API answers carries what it says, so that a
 // reader in the same program need not parse it.
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "model/etcd/v2_tree.h"
+#include "model/http/http_service.h"
 #include "sim/port/buffer.h"
 
 namespace hooke::model {
@@ -22,6 +24,8 @@ class EtcdV2Answers {
   /// EtcdV2Refusal. Valid until the next call.
   const sim::Value& get(const EtcdV2Tree& tree, const std::string& key, bool recursive,
                         sim::MonotonicTime now);
+  /// Of any answer at that index. Valid until the next call.
+  const HttpHeaders& headers(std::uint64_t index);
 
  private:
   struct Told {
@@ -30,6 +34,8 @@ class EtcdV2Answers {
   };
   std::map<std::pair<std::string, bool>, Told> told_;  ///< by key, and whether all below it is told
   std::uint64_t index_ = 0;                            ///< the tree's, when they were made
+  HttpHeaders headers_;
+  std::uint64_t headers_at_ = 0;
 };
 
 }  // namespace hooke::model

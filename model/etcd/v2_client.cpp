@@ -30,12 +30,9 @@ void add(std::string& form, const std::string& name, const std::string& value) {
 }
 
 std::uint64_t index_of(const HttpResponse& response) {
-  const auto found = response.headers.find("x-etcd-index");
+  const std::string* const text = response.header("x-etcd-index");
   std::uint64_t index = 0;
-  if (found != response.headers.end()) {
-    const std::string& text = found->second;
-    std::from_chars(text.data(), text.data() + text.size(), index);
-  }
+  if (text != nullptr) std::from_chars(text->data(), text->data() + text->size(), index);
   return index;
 }
 

@@ -82,10 +82,7 @@ class EtcdV2Server::Service : public std::enable_shared_from_this<Service> {
   void read_stale();
   /// Of what reads see.
   [[nodiscard]] std::uint64_t seen_index() const { return (stale_ ? *stale_ : tree_).index(); }
-  [[nodiscard]] HttpHeaders headers() const {
-    const std::string index = std::to_string(seen_index());
-    return {{"X-Etcd-Index", index}, {"X-Raft-Index", index}, {"X-Raft-Term", "2"}};
-  }
+  const HttpHeaders& headers() { return answers_.headers(seen_index()); }
 
   sim::Ports& ports_;
   std::shared_ptr<EtcdMisbehaviour> misbehaviour_;

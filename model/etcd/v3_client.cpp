@@ -8,6 +8,7 @@
 
 #include "model/etcd/json_text.h"
 #include "model/store/base64.h"
+#include "model/store/stored_text.h"
 
 namespace hooke::model {
 namespace {
@@ -40,8 +41,9 @@ std::int64_t number_in(const json& document, const char* name) {
   return number;
 }
 
+/// Many agents read them.
 sim::Value bytes_in(const json& document, const char* name) {
-  return base64_decode(sim::Value(document.value(name, "")));
+  return base64_decode(sim::Value(std::make_shared<StoredText>(document.value(name, ""))));
 }
 
 /// The entries of a range answer.
@@ -57,8 +59,8 @@ EtcdV3Read read_of(const json& answer) {
 
 /// What `use` makes of a JSON answer; whatever in it is not as it should be is no etcd's.
 template <class Use>
-auto understood(const std::string& text, Use use) {
-  const json document = json_or_discarded(text);
+auto understood(const sim::Value& text, Use use) {
+  const json document = json_or_discarded(text.bytes());
   if (!document.is_object()) no_etcd("no JSON object");
   try {
     return use(document);
@@ -67,6 +69,18 @@ auto understood(const std::string& text, Use use) {
   } catch (const Base64Error& error) {
     no_etcd(error.what());
   }
+}
+
+/// What the answer to a range says. A server in the same program tells many clients the same: its
+/// text is understood once.
+EtcdV3Read read_in(const sim::Value& text) {
+  const auto* const told = dynamic_cast<const StoredText*>(text.payload().get());
+  if (told == nullptr) return understood(text, read_of);
+  std::shared_ptr<const void>& reading = told->reading(StoredText::kAsEtcdRange);
+  if (reading == nullptr) {
+    reading = std::make_shared<const EtcdV3Read>(understood(text, read_of));
+  }
+  return *static_cast<const EtcdV3Read*>(reading.get());
 }
 
 /// Throws what an answer with an error in it says.
@@ -86,19 +100,27 @@ void check_refusal(int status, const std::string& body) {
                                                                     : "refused"));
 }
 
-/// Puts if `key` was last changed at `revision`, with `there` in it where that is given, and reads
-/// it otherwise.
-json transaction(const std::string& key, json put, std::int64_t revision, const sim::Value* there) {
-  json compare = json::array();
-  compare.push_back(
-      {{"key", base64(key)}, {"target", "MOD"}, {"mod_revision", std::to_string(revision)}});
+/// Puts `value` under `key` if that was last changed at `revision`, with `there` in it where that is
+/// given, and reads it otherwise. Nothing in it has to be escaped.
+std::string transaction(const std::string& key, const sim::Value& value, std::int64_t lease,
+                        std::int64_t revision, const sim::Value* there) {
+  const std::string name = base64(key);
+  const sim::Value put = base64_encode(value);
+  const sim::Value expected = there == nullptr ? sim::Value() : base64_encode(*there);
+  constexpr std::size_t kFrame = 300;
+  std::string out;
+  out.reserve(3 * name.size() + put.size() + expected.size() + kFrame);
+  const auto add = [&out](const auto&... parts) { (out.append(parts), ...); };
+  add(R"({"compare":[{"key":")", name, R"(","mod_revision":")", std::to_string(revision),
+      R"(","target":"MOD"})");
   if (there != nullptr) {
-    compare.push_back(
-        {{"key", base64(key)}, {"target", "VALUE"}, {"value", base64_encode(*there).bytes()}});
+    add(R"(,{"key":")", name, R"(","target":"VALUE","value":")", expected.bytes(), R"("})");
   }
-  return {{"compare", std::move(compare)},
-          {"success", {{{"request_put", std::move(put)}}}},
-          {"failure", {{{"request_range", {{"key", base64(key)}}}}}}};
+  add(R"(],"failure":[{"request_range":{"key":")", name,
+      R"("}}],"success":[{"request_put":{"key":")", name);
+  if (lease != 0) add(R"(","lease":")", std::to_string(lease));
+  add(R"(","value":")", put.bytes(), R"("}}]})");
+  return out;
 }
 
 /// The key right after all those that begin with `prefix`.
@@ -113,7 +135,7 @@ std::string end_of(std::string prefix) {
 EtcdV3Client::EtcdV3Client(sim::Ports& ports, EtcdOptions options)
     : ports_(ports), options_(std::move(options)), cluster_(ports, options_.server) {
   if (!options_.user.empty()) authenticate();
-  const std::string members = post("/v3/cluster/member/list", "{}", true);
+  const sim::Value members = post("/v3/cluster/member/list", "{}", true);
   understood(members, [&](const json& answer) {
     for (const json& member : answer.value("members", json::array())) {
       for (const json& url : member.value("clientURLs", json::array())) {
@@ -125,15 +147,14 @@ EtcdV3Client::EtcdV3Client(sim::Ports& ports, EtcdOptions options)
 
 EtcdV3Read EtcdV3Client::get(const std::string& key, std::int64_t revision) {
   if (revision == 0 && options_.by_quorum) return get_agreed(key);
-  json body{{"key", base64(key)}};
-  if (revision != 0) body["revision"] = std::to_string(revision);
-  return understood(post("/v3/kv/range", json_text(body), true), read_of);
+  std::string body = R"({"key":")" + base64(key);
+  if (revision != 0) body.append(R"(","revision":")").append(std::to_string(revision));
+  return read_in(post("/v3/kv/range", body.append(R"("})"), true));
 }
 
 EtcdV3Read EtcdV3Client::get_agreed(const std::string& key) {
   constexpr std::int64_t kNever = -1;  // no revision is negative
-  const std::string body =
-      json_text(transaction(key, {{"key", base64(key)}, {"value", ""}}, kNever, nullptr));
+  const std::string body = transaction(key, sim::Value(), 0, kNever, nullptr);
   return understood(post("/v3/kv/txn", body, true), [](const json& answer) {
     EtcdV3Read read = read_of(answer.at("responses").at(0).at("response_range"));
     read.revision = number_in(answer.at("header"), "revision");
@@ -202,9 +223,7 @@ EtcdV3Entry EtcdV3Client::before(const std::string& key, std::int64_t revision) 
 EtcdV3Write EtcdV3Client::transact(const std::string& key, const sim::Value& value,
                                    std::int64_t revision, std::int64_t lease,
                                    const sim::Value* there) {
-  json put{{"key", base64(key)}, {"value", base64_encode(value).bytes()}};
-  if (lease != 0) put["lease"] = std::to_string(lease);
-  const std::string body = json_text(transaction(key, std::move(put), revision, there));
+  const std::string body = transaction(key, value, lease, revision, there);
   return understood(post("/v3/kv/txn", body, false), [&](const json& answer) {
     EtcdV3Write write;
     write.written = answer.value("succeeded", false);
@@ -249,7 +268,7 @@ bool EtcdV3Client::watch(const std::string& key, std::int64_t revision,
       check_refusal(feed.status(), text);
       // One JSON text a line.
       for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
-        const bool told = understood(text.substr(0, end), [](const json& message) {
+        const bool told = understood(sim::Value(text.substr(0, end)), [](const json& message) {
           const json result = message.value("result", json::object());
           return result.contains("events") || result.value("canceled", false);
         });
@@ -276,7 +295,7 @@ HttpRequest EtcdV3Client::request(const std::string& path, const std::string& bo
   return {"POST", path, body, "application/json", token_};
 }
 
-std::string EtcdV3Client::post(const std::string& path, const std::string& body, bool repeatable) {
+sim::Value EtcdV3Client::post(const std::string& path, const std::string& body, bool repeatable) {
   const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + options_.read_timeout;
   for (bool renewed = false;;) {
     HttpResponse response = cluster_.exchange(request(path, body), deadline, repeatable);
@@ -286,7 +305,9 @@ std::string EtcdV3Client::post(const std::string& path, const std::string& body,
     } catch (const EtcdError& error) {
       refused = error;
     }
-    if (!refused) return response.text();
+    if (!refused) {
+      return response.whole.empty() ? sim::Value(std::move(response.body)) : response.whole;
+    }
     if (refused->code() == kUnavailable) {
       const sim::MonotonicTime next = ports_.clock.monotonic_now() + kLeaderPause;
       if (!repeatable || next >= deadline) throw EtcdConnectionError(refused->what(), true);

@@ -101,7 +101,7 @@ class EtcdV3Client {
   EtcdV3Entry before(const std::string& key, std::int64_t revision);
   void authenticate();
   /// Posts `body`, a JSON text; returns the answer's. `repeatable`: may be asked twice.
-  std::string post(const std::string& path, const std::string& body, bool repeatable);
+  sim::Value post(const std::string& path, const std::string& body, bool repeatable);
   [[nodiscard]] HttpRequest request(const std::string& path, const std::string& body) const;
   EtcdV3Write transact(const std::string& key, const sim::Value& value, std::int64_t revision,
                        std::int64_t lease, const sim::Value* there);

@@ -11,6 +11,7 @@
 #include "model/etcd/v3_operations.h"
 #include "model/etcd/v3_watches.h"
 #include "model/observe/trace_events.h"
+#include "model/store/stored_text.h"
 #include "sim/port/check.h"
 #include "sim/port/sync.h"
 
@@ -27,6 +28,8 @@ using Mode = EtcdMisbehaviour::Mode;
 
 /// etcd looks for leases that are over twice a second.
 constexpr sim::Duration kExpiryTick = 500ms;
+/// So many answers to reads of one revision are kept.
+constexpr std::size_t kToldMax = 32;
 
 Json with_header(std::int64_t revision) {
   return {{"header", etcd_header(revision)}};
@@ -65,7 +68,6 @@ class EtcdV3Server::Service : public std::enable_shared_from_this<Service> {
   };
   static const Call* call_of(const std::string& path);
 
-  Json range(const std::string& body);
   Json put(const std::string& body);
   Json remove(const std::string& body);
   Json transact(const std::string& body);
@@ -77,6 +79,8 @@ class EtcdV3Server::Service : public std::enable_shared_from_this<Service> {
   Json members(const std::string& body);
   Json status(const std::string& body);
   Json authenticate(const std::string& body);
+  void range(const Exchange& exchange);
+  Json found(EtcdV3RangeRequest request);
   void keep_alive(const Exchange& exchange);
 
   /// An answer of EtcdV3Operations as a client gets it; what has changed is committed and told.
@@ -96,7 +100,14 @@ class EtcdV3Server::Service : public std::enable_shared_from_this<Service> {
   bool without_leader_ = false;
   std::optional<std::int64_t> stale_;  ///< the revision that reads see, when it is an old one
   bool told_stale_ = false;            ///< the trace knows that a client has seen it
-  sim::WaitQueue sooner_;              ///< the expiry fiber, when there may be something to do
+  /// After each change all clients of a job read the same key: each answer is made once.
+  struct Told {
+    sim::Value text;
+    bool needs_leader;
+  };
+  std::map<std::string, Told> told_;               ///< by the bodies of requests
+  std::pair<std::int64_t, std::int64_t> told_at_;  ///< what was seen and what was compacted then
+  sim::WaitQueue sooner_;  ///< the expiry fiber, when there may be something to do
   bool closed_ = false;
 };
 
@@ -105,7 +116,6 @@ class EtcdV3Server::Service : public std::enable_shared_from_this<Service> {
 const EtcdV3Server::Service::Call* EtcdV3Server::Service::call_of(const std::string& path) {
   using S = Service;
   static const std::map<std::string, Call> kCalls{
-      {"/v3/kv/range", {&S::range, false}},  // unless it says otherwise
       {"/v3/kv/put", {&S::put}},
       {"/v3/kv/deleterange", {&S::remove}},
       {"/v3/kv/txn", {&S::transact}},
@@ -135,11 +145,13 @@ void EtcdV3Server::Service::handle(const Exchange& exchange) {
   const Call* const call = call_of(query.path);
   const bool keeps_alive = query.path == "/v3/lease/keepalive";
   const bool watches = query.path == "/v3/watch";
-  if (call == nullptr && !keeps_alive && !watches)
+  const bool reads = query.path == "/v3/kv/range";
+  if (call == nullptr && !keeps_alive && !watches && !reads)
     return exchange->answer(404, "Not Found\n", text);
   if (query.method != "POST") return exchange->answer(405, "Method Not Allowed\n", text);
   try {
     if (watches) return watches_.open(exchange);
+    if (reads) return range(exchange);
     HOOKE_CHECK(keeps_alive || call != nullptr, "a call is one of the API");
     if (keeps_alive || call->needs_leader) require_leader();
     if (keeps_alive) return keep_alive(exchange);
@@ -172,9 +184,22 @@ void EtcdV3Server::Service::commit() {
   if (!stale_) watches_.tell();
 }
 
-Json EtcdV3Server::Service::range(const std::string& body) {
-  EtcdV3RangeRequest request = read_etcd_range(body);
+void EtcdV3Server::Service::range(const Exchange& exchange) {
+  const std::string& body = exchange->query().body;
+  const std::pair version{keys_.seen_revision(), keys_.compacted()};
+  if (std::exchange(told_at_, version) != version || told_.size() >= kToldMax) told_.clear();
+  if (const auto kept = told_.find(body); kept != told_.end() && !stale_) {
+    if (kept->second.needs_leader) require_leader();
+    return exchange->answer(200, kept->second.text, {});
+  }
+  const EtcdV3RangeRequest request = read_etcd_range(body);
   if (!request.serializable) require_leader();
+  const sim::Value text(std::make_shared<StoredText>(json_text(found(request))));
+  if (!stale_) told_[body] = {text, !request.serializable};
+  exchange->answer(200, text, {});
+}
+
+Json EtcdV3Server::Service::found(EtcdV3RangeRequest request) {
   if (!stale_ || request.revision > 0 || *stale_ == keys_.revision()) {
     return committed(operations_.range(request));
   }

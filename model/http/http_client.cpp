@@ -22,21 +22,21 @@ constexpr std::uint64_t kAnswerBytesMax = 64UL << 20U;
 /// that.
 constexpr sim::Duration kConnectMax = std::chrono::seconds(5);
 
-std::string text_of(const sim::Endpoint& endpoint) {
+void append_text(std::string& out, const sim::Endpoint& endpoint) {
   const bool v6 = endpoint.host.find(':') != std::string::npos;
-  return (v6 ? "[" + endpoint.host + "]" : endpoint.host) + ":" +
-         std::to_string(endpoint.port.value);
+  out.append(v6 ? "[" : "").append(endpoint.host).append(v6 ? "]:" : ":");
+  out.append(std::to_string(endpoint.port.value));
 }
 
 sim::Buffer bytes_of(const HttpRequest& request, const HttpServer& server) {
   std::string out;
   out.reserve(request.target.size() + request.authorization.size() + request.body.size() + 200);
   const auto field = [&out](std::string_view name, std::string_view value) {
-    out.append(name).append(": ").append(value).append("\r\n");
+    out.append(name).append(": ", 2).append(value).append("\r\n", 2);
   };
-  out.append(request.method).append(" ").append(request.target).append(" HTTP/1.1\r\n");
-  field("Host", text_of(server.endpoint));
-  field("Accept", "application/json");
+  out.append(request.method).append(" ", 1).append(request.target).append(" HTTP/1.1\r\nHost: ");
+  append_text(out, server.endpoint);
+  out.append("\r\nAccept: application/json\r\n");
   if (!request.content_type.empty()) field("Content-Type", request.content_type);
   if (!request.authorization.empty()) field("Authorization", request.authorization);
   // A length of none is said where a body would be expected.
@@ -112,6 +112,16 @@ std::string percent_encoded(std::string_view text, std::string_view kept) {
   return out;
 }
 
+const std::string* HttpResponse::header(std::string_view name) const {
+  const auto is_alike = [](char lower, char c) {
+    return (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c) == lower;
+  };
+  const auto found = std::find_if(headers.rbegin(), headers.rend(), [&](const auto& header) {
+    return std::equal(name.begin(), name.end(), header.first.begin(), header.first.end(), is_alike);
+  });
+  return found == headers.rend() ? nullptr : &found->second;
+}
+
 /// An answer on its way in.
 class HttpAnswer {
  public:
@@ -149,15 +159,11 @@ class HttpAnswer {
   [[nodiscard]] bool may_keep_connection() const {
     return parser_.get().keep_alive() && pending_.empty();
   }
-  [[nodiscard]] std::map<std::string, std::string> headers() const {
-    std::map<std::string, std::string> out;
-    for (const auto& field : parser_.get()) {
-      std::string name(field.name_string());
-      for (char& c : name) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-      }
-      out.insert_or_assign(std::move(name), std::string(field.value()));
-    }
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> headers() const {
+    constexpr std::size_t kMostly = 6;
+    std::vector<std::pair<std::string, std::string>> out;
+    out.reserve(kMostly);
+    for (const auto& field : parser_.get()) out.emplace_back(field.name_string(), field.value());
     return out;
   }
 

@@ -3,11 +3,13 @@
 // one answer that goes on. The parser is Boost.Beast's; the bytes go over the network port, so that
 // it runs in any world.
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "sim/port/ports.h"
 
@@ -23,9 +25,11 @@ struct HttpRequest {
 
 struct HttpResponse {
   int status = 0;
-  std::map<std::string, std::string> headers;  ///< names in lower case
-  std::string body{};                          ///< where it came in pieces; else empty
+  std::vector<std::pair<std::string, std::string>> headers;  ///< names as they came
+  std::string body{};  ///< where it came in pieces; else empty
   sim::Value whole{};  ///< the body as the server gave it, where it came in one piece; else empty
+  /// The last header of that name, which is in lower case; null: there is none.
+  [[nodiscard]] const std::string* header(std::string_view name) const;
   [[nodiscard]] const std::string& text() const { return whole.empty() ? body : whole.bytes(); }
 };
 

@@ -142,13 +142,13 @@ class PlantedDecisions : public Base {
     Base::participant_removed(state);
     if (planted_.has(Planted::rendezvous_round_stays)) state.round = round;
   }
-  void remove_dead(RendezvousState& state, DeadNode& node) const override {
+  void remove_dead(RendezvousState& state, std::vector<DeadNode>& dead) const override {
     const RendezvousState before = state;
-    Base::remove_dead(state, node);
+    Base::remove_dead(state, dead);
     if (planted_.has(Planted::rendezvous_dead_keep_seats) ||
         (!state.complete && planted_.has(Planted::rendezvous_dead_keep_forming_seats))) {
       state.participants = before.participants;
-      node.was_participant = false;
+      for (DeadNode& node : dead) node.was_participant = false;
     }
     if (planted_.has(Planted::rendezvous_dead_keep_waiting)) state.wait_list = before.wait_list;
     if (planted_.has(Planted::rendezvous_dead_stay_spares))

@@ -67,7 +67,7 @@ class TwoEtcds {
       const auto response = client.exchange(request, in(ports_, 10s));
       json out{{"status", response.status}};
       out["body"] = comparable(json::parse(response.body, nullptr, false), base);
-      out["index"] = std::stoull(response.headers.at("x-etcd-index")) - base;
+      out["index"] = std::stoull(*response.header("x-etcd-index")) - base;
       return out;
     };
     const json theirs = ask(real_, real_base_), ours = ask(own_, own_base_);
@@ -78,7 +78,7 @@ class TwoEtcds {
  private:
   std::uint64_t index(HttpClient& client) {
     const auto response = client.exchange({"GET", "/v2/keys/", "", "", ""}, in(ports_, 10s));
-    return std::stoull(response.headers.at("x-etcd-index"));
+    return std::stoull(*response.header("x-etcd-index"));
   }
   Ports& ports_;
   HttpClient real_, own_;

@@ -45,7 +45,7 @@ class StoreLifetime final : public Judge {
 
  private:
   void judge(const sim::Event& event) override {
-    if (event.type == &ev::rendezvous_exchanged) heard_[view().agent_of(event)] = event.at;
+    if (event.type == &ev::rendezvous_exchanged) hear(view().agent_of(event), event.at);
     const Service* const server = view().service_ended_at(event);
     if (server == nullptr) return;
     for (JobId job{0}; job.value < view().job_count(); ++job.value) {
@@ -61,8 +61,8 @@ class StoreLifetime final : public Judge {
   /// one and is served there still.
   [[nodiscard]] bool has_come(AgentId id, const Service& server) const {
     if (server.is_first) return true;
-    const auto heard = heard_.find(id);
-    if (heard == heard_.end() || heard->second < server.since) return false;
+    if (id.value >= heard_.size() || !heard_[id.value] || *heard_[id.value] < server.since)
+      return false;
     const Round* const round = view().round(agent(id).job, agent(id).round);
     const bool is_older = round != nullptr && round->completed && *round->completed < server.since;
     return !is_older || std::ranges::none_of(view().services(), [&](const Service& older) {
@@ -112,7 +112,14 @@ class StoreLifetime final : public Judge {
     }
   }
 
-  std::map<AgentId, sim::WorldTime> heard_;  ///< when a rendezvous store last answered each agent
+  void hear(AgentId id, sim::WorldTime at) {
+    if (id == kNoAgent) return;
+    if (id.value >= heard_.size()) heard_.resize(id.value + 1);
+    heard_[id.value] = at;
+  }
+
+  /// When a rendezvous store last answered each agent.
+  std::vector<std::optional<sim::WorldTime>> heard_;
 };
 
 /// What a worker was told of its meeting point.

@@ -142,8 +142,8 @@ class Decisions {
   virtual void complete(RendezvousState& state) const;
   /// A participant has left or died: perhaps the round is over, perhaps last call is off.
   virtual void participant_removed(RendezvousState& state) const;
-  /// Takes a dead node off every list.
-  virtual void remove_dead(RendezvousState& state, DeadNode& node) const;
+  /// Takes dead nodes off every list, and says of each whether it was a participant.
+  virtual void remove_dead(RendezvousState& state, std::vector<DeadNode>& dead) const;
 
   const RendezvousSettings& settings_;
 };

@@ -7,6 +7,7 @@
 #include "model/observe/python_error.h"
 #include "model/rendezvous/state/state_codec.h"
 #include "model/rendezvous/state/undecodable_state.h"
+#include "model/store/stored_text.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {
@@ -16,8 +17,11 @@ namespace {
 /// handed on as itself need not be read.
 bool are_the_same_text(const sim::Value& one, const sim::Value& other) {
   const auto is_text = [](const sim::Value& value) {
-    return dynamic_cast<const sim::BytesPayload*>(value.payload().get()) != nullptr;
+    const sim::Payload* const payload = value.payload().get();
+    return dynamic_cast<const sim::BytesPayload*>(payload) != nullptr ||
+           dynamic_cast<const StoredText*>(payload) != nullptr;
   };
+  if (one.payload() == other.payload()) return is_text(one);
   return is_text(one) && is_text(other) && one.bytes() == other.bytes();
 }
 

@@ -170,6 +170,26 @@ TEST_F(EtcdMisbehaviourTest, without_a_leader_a_transaction_does_nothing_and_lea
   });
 }
 
+TEST_F(EtcdMisbehaviourTest, what_was_found_before_is_not_told_when_it_must_not_be) {
+  v3([&](sim::Ports& ports, EtcdV3Client& client) {
+    client.put("k", sim::Value("one"));
+    client.put("k", sim::Value("two"));
+    EXPECT_EQ(client.get("k").entry.value.bytes(), "two");
+    EXPECT_EQ(client.get("k", 2).entry.value.bytes(), "one");
+    const HttpRequest request{"POST", "/v3/kv/range", R"({"key":"aw=="})", "", ""};
+    HttpClient http(ports, options(1s).server);
+    EXPECT_EQ(http.exchange(request, in(ports, 1s)).status, 200);
+    modes->begin(Mode::leader_loss, felt);
+    EXPECT_EQ(http.exchange(request, in(ports, 1s)).status, 503);
+    modes->end(Mode::leader_loss);
+    const HttpRequest compaction{"POST", "/v3/kv/compaction", R"({"revision":"3"})", "", ""};
+    EXPECT_EQ(http.exchange(compaction, in(ports, 1s)).status, 200);
+    EXPECT_THROW(static_cast<void>(client.get("k", 2)), EtcdError);
+    client.put("k", sim::Value("three"));
+    EXPECT_EQ(client.get("k").entry.value.bytes(), "three");
+  });
+}
+
 TEST_F(EtcdMisbehaviourTest, the_v3_client_outlives_a_change_of_leader) {
   v3([&](sim::Ports& ports, EtcdV3Client& client) {
     modes->begin(Mode::leader_loss, felt);

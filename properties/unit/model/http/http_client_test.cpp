@@ -116,7 +116,7 @@ TEST_F(Http, is_given_the_very_body_of_a_service_in_the_same_program) {
     for (int i = 0; i < 2; ++i) {  // on one connection
       const HttpResponse response = ask(ports, client);
       EXPECT_EQ(response.text(), "a body");
-      EXPECT_EQ(response.headers.at("x-a"), "b");
+      EXPECT_EQ(*response.header("x-a"), "b");
       EXPECT_EQ(response.whole.payload(), given);
     }
     const HttpResponse plain = client.exchange({"GET", "/y", "", "", ""}, world::in(ports, 5s));
@@ -133,7 +133,7 @@ TEST_F(Http, reads_answers_with_a_length_or_in_chunks_on_one_connection) {
         const HttpResponse first = ask(ports, client);
         EXPECT_EQ(first.status, 200);
         EXPECT_EQ(first.text(), "one");
-        EXPECT_EQ(first.headers.at("x-etcd-index"), "7");
+        EXPECT_EQ(*first.header("x-etcd-index"), "7");
         EXPECT_EQ(ask(ports, client).text(), "two");
         EXPECT_EQ(script.connections, 1);
         EXPECT_THAT(script.requests, HasSubstr("GET /x HTTP/1.1\r\nHost: n:80\r\n"));
