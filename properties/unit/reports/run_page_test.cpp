@@ -159,36 +159,6 @@ TEST(RunPage, lists_what_was_expected_and_did_not_come) {
             std::string::npos);
 }
 
-TEST(RunPage, names_a_fault_by_the_word_of_the_scenario) {
-  const auto entry = [](const char* what, const char* node, sim::Duration at) {
-    scenario::TimelineEntry made;
-    made.what = what;
-    made.from = {node};
-    made.trigger.at = at;
-    return made;
-  };
-  // All of these are one kind of fault to the world.
-  const Played played("smoke/late-joiner.json", [&](scenario::Scenario& each) {
-    each.timeline = {entry("worker.signal", "a", 45s), entry("agent.signal", "c", 70s),
-                     entry("agent.kill", "b", 90s)};
-  });
-  const auto document = main_of(played.page());
-  std::vector<std::string> words;
-  for (const auto& item : document.select_nodes("//ol[@class='faults']/li")) {
-    const std::string text = item.node().text().get();
-    words.push_back(text.substr(0, text.find(' ')));
-  }
-  EXPECT_THAT(words, testing::ElementsAre("worker.signal", "agent.signal", "agent.kill"));
-  std::vector<std::string> lines;
-  for (const EventLine& line : played.record->lines()) lines.push_back(line.text);
-  EXPECT_THAT(lines, testing::Contains(testing::StartsWith("*** worker.signal a pid ")));
-
-  // What an entry does later is named by it, too: a scheduler asks every ten seconds.
-  const Played killed("known_issues/incident-45-health-check-kills-the-waiting.json");
-  ASSERT_FALSE(killed.record->faults().empty());
-  EXPECT_THAT(killed.record->faults().back().what, testing::StartsWith("sched.health_kill "));
-}
-
 TEST(RunPage, no_name_becomes_markup) {
   const Played played("smoke/late-joiner.json", [](scenario::Scenario& each) {
     each.name = "</title><script>alert(1)</script>";
