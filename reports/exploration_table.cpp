@@ -113,17 +113,11 @@ std::string known_issues_table(const Exploration& exploration, const Style& styl
 }  // namespace
 
 std::string progress(const Exploration& so_far, std::uint64_t done, std::uint64_t planned,
-                     std::chrono::nanoseconds elapsed) {
-  std::string left;
-  if (done > 0 && planned > done) {
-    const double seconds = static_cast<double>(elapsed.count()) / 1e9 *
-                           static_cast<double>(planned - done) / static_cast<double>(done);
-    left = fmt::format(", {} left",
-                       short_time(std::chrono::seconds(static_cast<std::int64_t>(seconds))));
-  }
-  return fmt::format("{} of {}: {}, {:.1f}/s, {} broken in {}{}", grouped(done), grouped(planned),
-                     counted(so_far.worlds, "world"), per_second(so_far.worlds, elapsed),
-                     grouped(so_far.broken), counted(so_far.ways(), "way"), left);
+                     std::chrono::nanoseconds elapsed, const std::string& left) {
+  return fmt::format("playing {} of {}: {}, {:.1f}/s, {} broken in {}{}{}", grouped(done),
+                     grouped(planned), counted(so_far.worlds, "world"),
+                     per_second(so_far.worlds, elapsed), grouped(so_far.broken),
+                     counted(so_far.ways(), "way"), left.empty() ? "" : ", ", left);
 }
 
 std::string exploration_head(const Exploration& exploration, const Style& style) {

@@ -10,10 +10,10 @@
 
 namespace hooke::report {
 
-/// One line: worlds played, per second, broken, ways, and the time left when `done` tasks of
-/// `planned` took `elapsed`.
+/// One line: worlds played, per second, broken, ways, when `done` tasks of `planned` took `elapsed`;
+/// `left` says how long the others will take, or is empty.
 std::string progress(const hunt::Exploration& so_far, std::uint64_t done, std::uint64_t planned,
-                     std::chrono::nanoseconds elapsed);
+                     std::chrono::nanoseconds elapsed, const std::string& left);
 
 /// "2 worlds violated an invariant, in 3 ways", after how many worlds were played and what repeats.
 std::string exploration_head(const hunt::Exploration& exploration, const Style& style);

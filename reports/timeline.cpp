@@ -10,7 +10,6 @@
 #include "model/observe/trace_events.h"
 #include "model/observe/worker_store_events.h"
 #include "reports/text.h"
-#include "scenarios/format/vocabulary.h"
 #include "sim/port/process_host.h"
 #include "sim/world/world_events.h"
 
@@ -159,7 +158,7 @@ Phrase worker_phrase(const sim::Event& event) {
   return store_phrase(event);
 }
 
-std::string world_phrase(const sim::Event& event) {
+std::string world_phrase(const sim::Event& event, const FaultWords& faults) {
   if (event.type == &wev::node_crashed) return "*** the machine crashes ***";
   if (event.type == &wev::node_restarted) return "*** the machine is up again ***";
   if (event.type == &wev::fiber_held_up) {
@@ -169,29 +168,24 @@ std::string world_phrase(const sim::Event& event) {
   if (event.type == &wev::core_healed)
     return fmt::format("*** {} healed, the rest stays as it is ***", txt(event, "nodes"));
   if (event.type == &wev::fault_injected)
-    return "*** " + fault_name(txt(event, "kind")) + " " + txt(event, "target");
-  if (event.type == &wev::fault_ended) return "*** end of " + fault_name(txt(event, "kind"));
+    return "*** " + faults.of(event) + " " + txt(event, "target");
+  if (event.type == &wev::fault_ended) return "*** end of " + faults.of(event);
   return {};
 }
 
-Phrase phrase_of(const sim::Event& event) {
+Phrase phrase_of(const sim::Event& event, const FaultWords& faults) {
   if (Phrase phrase = worker_phrase(event); phrase.number) return phrase;
-  for (const auto tell : {rendezvous_phrase, agent_phrase, world_phrase}) {
+  for (const auto tell : {rendezvous_phrase, agent_phrase}) {
     if (std::string text = tell(event); !text.empty()) return {std::move(text)};
   }
-  return {};
+  return {world_phrase(event, faults)};
 }
 
 }  // namespace
 
-std::string fault_name(std::string kind) {
-  std::string word = kind;
-  if (const std::size_t bar = word.find('_'); bar != std::string::npos) word[bar] = '.';
-  return scenario::find_word(word) == nullptr ? kind : word;
-}
-
-std::string phrase(const sim::Event& event) {
-  return phrase_of(event).text();
+std::string Phrases::operator()(const sim::Event& event) {
+  faults_.see(event);
+  return phrase_of(event, faults_).text();
 }
 
 Timeline::Timeline(std::ostream& out, std::vector<std::string> node_names, std::size_t width,
@@ -218,10 +212,11 @@ Timeline::Timeline(std::ostream& out, std::vector<std::string> node_names, std::
 }
 
 void Timeline::on_event(const sim::Event& event) {
+  faults_.see(event);
   if ((filter_.from && event.at < *filter_.from) || (filter_.to && event.at > *filter_.to)) return;
   const std::size_t node = event.node.value;
   if (node < node_names_.size() && !filter_.nodes[node]) return;
-  Phrase told = phrase_of(event);
+  Phrase told = phrase_of(event, faults_);
   if (told.text().empty()) return;
   std::string at = fmt::format("{:>9} s ", seconds(event.at.time_since_epoch()));
   if (!told.number) {

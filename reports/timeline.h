@@ -7,15 +7,21 @@
 #include <string>
 #include <vector>
 
+#include "reports/fault_words.h"
 #include "sim/kernel/trace_recorder.h"
 
 namespace hooke::report {
 
-/// A kind of fault by the word of scenario files for it, "node.crash" for "node_crash"; itself where
-/// no word is called so.
-std::string fault_name(std::string kind);
-/// A short phrase for an event, empty for events that only machines care about.
-std::string phrase(const sim::Event& event);
+/// Short phrases for the events of one run, each of which it is given, in order. Empty for events
+/// that only machines care about.
+class Phrases {
+ public:
+  std::string operator()(const sim::Event& event);
+  [[nodiscard]] const FaultWords& faults() const { return faults_; }
+
+ private:
+  FaultWords faults_;
+};
 
 /// What of a run is told.
 struct TimelineFilter {
@@ -51,6 +57,7 @@ class Timeline final : public kernel::TraceSink {
   };
   void write(const std::string& at, std::size_t node, const std::string& text);
 
+  FaultWords faults_;
   std::optional<Held> held_;
   std::ostream& out_;
   std::vector<std::string> node_names_;

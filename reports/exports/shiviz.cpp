@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "reports/timeline.h"
-
 namespace hooke::report {
 
 ShivizLog::ShivizLog(std::ostream& out, std::vector<std::string> node_names)
@@ -26,7 +24,7 @@ void ShivizLog::on_event(const sim::Event& event) {
     std::transform(clock.begin(), clock.end(), cause->second.begin(), clock.begin(),
                    [](std::uint32_t a, std::uint32_t b) { return std::max(a, b); });
   }
-  std::string text = phrase(event);
+  std::string text = phrases_(event);
   if (!text.empty()) {
     std::replace(text.begin(), text.end(), '\n', ' ');
     ++clock[node];

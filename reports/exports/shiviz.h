@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/timeline.h"
 #include "sim/kernel/trace_recorder.h"
 
 namespace hooke::report {
@@ -29,6 +30,7 @@ class ShivizLog final : public kernel::TraceSink {
   using VectorClock = std::vector<std::uint32_t>;
 
   std::ostream& out_;
+  Phrases phrases_;
   std::vector<std::string> names_;
   std::vector<VectorClock> now_;  ///< by node
   std::map<sim::EventId, VectorClock> clocks_;

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "model/observe/trace_events.h"
-#include "reports/timeline.h"
 #include "sim/world/world_events.h"
 
 namespace hooke::report {
@@ -32,8 +31,8 @@ void RunRecord::on_event(const sim::Event& event) {
   store_.see(event, name_of(event.node));
   deadlines_.see(event, name_of(event.node));
   if (event.type == &wev::fault_injected) {
-    faults_.push_back({fault_name(text_of(event, "kind")) + " " + text_of(event, "target"),
-                       event.at, static_cast<std::uint64_t>(event.field("fault").number())});
+    faults_.push_back({phrases_.faults().of(event) + " " + text_of(event, "target"), event.at,
+                       static_cast<std::uint64_t>(event.field("fault").number())});
     return;
   }
   const Process process{event.node, event.pid};
@@ -49,7 +48,7 @@ void RunRecord::on_event(const sim::Event& event) {
 }
 
 void RunRecord::tell(const sim::Event& event) {
-  std::string text = phrase(event);
+  std::string text = phrases_(event);
   if (text.empty()) return;
   ++line_count_;
   if (lines_.size() < kLines) {

@@ -12,6 +12,7 @@
 
 #include "reports/page/deadlines.h"
 #include "reports/page/store_story.h"
+#include "reports/timeline.h"
 #include "sim/kernel/trace_recorder.h"
 
 namespace hooke::report {
@@ -114,6 +115,7 @@ class RunRecord final : public kernel::TraceSink {
   std::vector<FaultMark> faults_;
   DeadlineRecord deadlines_;
   StoreStory store_;
+  Phrases phrases_;
   std::vector<EventLine> lines_;
   std::uint64_t line_count_ = 0;
   sim::WorldTime end_{};

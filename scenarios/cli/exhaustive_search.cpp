@@ -68,7 +68,7 @@ class Search {
       lines[task] = hunt::write_leaf(leaf);
     };
     workforce.more = [&] {
-      progress_.show(shown, over, level.size());
+      progress_.show(shown, over, level.size(), options_.seconds);
       return !interrupted() &&
              (options_.seconds == 0 ||
               std::chrono::duration<double>(progress_.elapsed()).count() < options_.seconds);

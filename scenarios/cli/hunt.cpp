@@ -224,7 +224,7 @@ int Hunt::run(const HuntOptions& options) {
     exploration.add(result, known_issues);
   };
   workforce.more = [&] {
-    progress.show(exploration, over, planned);
+    progress.show(exploration, over, planned, options.seconds);
     const std::chrono::duration<double> elapsed = progress.elapsed();
     return !interrupted() && (options.seconds == 0 || elapsed.count() < options.seconds);
   };

@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cstdint>
 #include <iostream>
+#include <optional>
 
 #include "reports/exploration_table.h"
+#include "reports/pace.h"
 #include "sim/kernel/host_limits.h"
 
 namespace hooke::cli {
@@ -16,11 +18,20 @@ namespace hooke::cli {
 class Progress {
  public:
   explicit Progress(bool wanted) : wanted_(wanted), terminal_(isatty(STDERR_FILENO) != 0) {}
-  void show(const hunt::Exploration& so_far, std::uint64_t done, std::uint64_t planned) {
+  /// `seconds`: the limit of --time; 0: none.
+  void show(const hunt::Exploration& so_far, std::uint64_t done, std::uint64_t planned,
+            double seconds) {
     const auto now = watch_.elapsed();
-    if (!wanted_ || now < next_) return;
+    if (!wanted_) return;
+    if (now >= next_sample_) {
+      pace_.see(now, done);
+      next_sample_ = now + kBetweenSamples;
+    }
+    if (now < next_) return;
     next_ = now + (terminal_ ? kOnTerminal : kInLog);
-    std::cerr << (terminal_ ? "\r\x1b[K" : "") << report::progress(so_far, done, planned, now)
+    std::cerr << (terminal_ ? "\r\x1b[K" : "")
+              << report::progress(so_far, done, planned, now,
+                                  report::left_text(pace_.left(planned), until(seconds, now)))
               << (terminal_ ? "" : "\n") << std::flush;
   }
   void clear() const {
@@ -32,9 +43,18 @@ class Progress {
   static constexpr std::chrono::nanoseconds kOnTerminal = std::chrono::milliseconds(200);
   static constexpr std::chrono::nanoseconds kInLog = std::chrono::seconds(30);
 
+  static std::optional<std::chrono::nanoseconds> until(double seconds,
+                                                       std::chrono::nanoseconds now) {
+    if (seconds == 0) return std::nullopt;
+    return std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9)) - now;
+  }
+  static constexpr std::chrono::nanoseconds kBetweenSamples = std::chrono::milliseconds(100);
+
   bool wanted_;
   bool terminal_;
   kernel::Stopwatch watch_;
+  report::Pace pace_;
+  std::chrono::nanoseconds next_sample_{};
   std::chrono::nanoseconds next_ = std::chrono::seconds(1);
 };
 

@@ -1,6 +1,7 @@
 #include "scenarios/cli/workforce.h"
 
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,9 +75,13 @@ Worker start(const std::function<std::string(std::uint64_t)>& work,
   if (pipe(results) != 0) fail("pipe");
   worker.results = Descriptor(results[0]);
   Descriptor child_results(results[1]);
+  const pid_t parent = getpid();
   worker.pid = fork();
   if (worker.pid < 0) fail("fork");
   if (worker.pid > 0) return worker;
+  // A command that is ended at once leaves nothing behind that works on.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(0);
   std::signal(SIGINT, SIG_IGN);  // the parent ends in order, and so do its tasks
   close(worker.tasks.get());
   close(worker.results.get());

@@ -132,6 +132,7 @@ std::vector<CauseLine> abridge(std::vector<CauseLine> lines) {
 void CauseRecorder::on_event(const sim::Event& event) {
   if (parents_.size() <= event.id.value) parents_.resize(event.id.value + 1);
   parents_[event.id.value] = event.parent.value;
+  std::string phrase = phrase_(event);
   Line line;
   line.event = event.id.value;
   line.fault = event.type == &scenario::events::timeline_acted;
@@ -141,7 +142,7 @@ void CauseRecorder::on_event(const sim::Event& event) {
     line.told.what =
         "*** " + std::string(event.field("what").text()) + (target.empty() ? "" : " " + target);
   } else {
-    line.told.what = phrase_(event);
+    line.told.what = std::move(phrase);
     if (line.told.what.empty()) return;
     if (event.type == &world::events::core_healed) line.fault = true;
     // How the world carries out what the timeline has just been said to do.

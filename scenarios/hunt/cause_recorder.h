@@ -22,7 +22,7 @@ class CauseRecorder final : public kernel::TraceSink {
     bool late = false;   ///< a worker writes to a store although its round is over
   };
 
-  /// `node_names` in the order of the scenario.
+  /// `phrase` is given every event, in order; `node_names` in the order of the scenario.
   CauseRecorder(std::function<std::string(const sim::Event&)> phrase,
                 std::vector<std::string> node_names)
       : phrase_(std::move(phrase)), node_names_(std::move(node_names)) {}

@@ -184,7 +184,7 @@ void change_agents(const Scenario& scenario, Changes& changes) {
   for (std::size_t i = 0; i < nodes && nodes > 1 && nodes <= kNodesMax; ++i) {
     if (scenario.variant_of(scenario.cluster.nodes[i]) == model::Variant::hardened) continue;
     changes.add(
-        "the agent of " + scenario.cluster.nodes[i].id + " hardened",
+        "one hardened agent, on node " + scenario.cluster.nodes[i].id,
         [&](Scenario& changed) { changed.cluster.nodes[i].variant = model::Variant::hardened; });
   }
   for (const std::string& defect : scenario.protocol.defects) {

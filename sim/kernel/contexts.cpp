@@ -133,7 +133,8 @@ Contexts::Contexts() : algorithm_(&Algorithm::of_this_thread()), exceptions_(&th
   void* bottom = nullptr;
   std::size_t bytes = 0;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
-    throw std::runtime_error("the bounds of this thread's stack are not to be had");
+    throw std::runtime_error(
+        "the bounds of this thread's stack are not to be had: is /proc mounted?");
   }
   pthread_attr_getstack(&attributes, &bottom, &bytes);
   pthread_attr_destroy(&attributes);

@@ -257,7 +257,8 @@ sim::Outcome<std::unique_ptr<sim::Listener>> RealNetwork::serve(Descriptor socke
 sim::Outcome<std::unique_ptr<sim::Stream>> RealNetwork::connect(
     const sim::Endpoint& to, std::optional<sim::MonotonicTime> deadline) {
   const std::string what = "connecting to " + to.host + ":" + std::to_string(to.port.value);
-  const auto resolved = real::resolve(loop_, executor_, to.host, to.port.value, deadline);
+  const auto resolved =
+      real::resolve(loop_, executor_, slow_look_ups_, to.host, to.port.value, deadline);
   if (!resolved) return resolved.failure();
   sim::Failure last{sim::Fault::unresolvable, what + ": no address", false};
   for (const Address& address : resolved.value().addresses) {
@@ -328,7 +329,7 @@ sim::Outcome<std::unique_ptr<sim::Stream>> RealNetwork::connect_secure(
 }
 
 sim::Outcome<std::vector<std::string>> RealNetwork::resolve(const std::string& host) {
-  const auto resolved = real::resolve(loop_, executor_, host, 0, std::nullopt);
+  const auto resolved = real::resolve(loop_, executor_, slow_look_ups_, host, 0, std::nullopt);
   if (!resolved) return resolved.failure();
   std::vector<std::string> out;
   for (const Address& address : resolved.value().addresses) out.push_back(address.text());
@@ -336,7 +337,7 @@ sim::Outcome<std::vector<std::string>> RealNetwork::resolve(const std::string& h
 }
 
 sim::Outcome<std::string> RealNetwork::canonical_name(const std::string& host) {
-  const auto resolved = real::resolve(loop_, executor_, host, 0, std::nullopt);
+  const auto resolved = real::resolve(loop_, executor_, slow_look_ups_, host, 0, std::nullopt);
   if (!resolved) return resolved.failure();
   return resolved.value().canonical_name.empty() ? host : resolved.value().canonical_name;
 }
@@ -348,7 +349,7 @@ std::string RealNetwork::host_name() const {
 }
 
 std::string RealNetwork::fully_qualified_name() const {
-  return fully_qualified(host_name());
+  return fully_qualified(host_name(), slow_look_ups_);
 }
 
 }  // namespace hooke::real

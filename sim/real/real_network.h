@@ -11,6 +11,7 @@
 #include "sim/port/network.h"
 #include "sim/real/event_loop.h"
 #include "sim/real/last_words.h"
+#include "sim/real/slow_look_ups.h"
 
 namespace hooke::real {
 
@@ -43,6 +44,8 @@ class RealNetwork final : public sim::Network {
   [[nodiscard]] std::string host_name() const override;
   [[nodiscard]] std::string fully_qualified_name() const override;
 
+  void on_slow_look_up(TellSlowLookUp tell) { slow_look_ups_.tell_by(std::move(tell)); }
+
   // For streams and listeners.
   [[nodiscard]] EventLoop& loop() const { return loop_; }
   [[nodiscard]] sim::Executor& executor() const { return executor_; }
@@ -61,6 +64,8 @@ class RealNetwork final : public sim::Network {
   EventLoop& loop_;
   sim::Executor& executor_;
   LastWords last_words_;
+  /// Looking a name up changes nothing of the network.
+  mutable SlowLookUps slow_look_ups_;
 };
 
 }  // namespace hooke::real

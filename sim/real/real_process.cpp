@@ -160,6 +160,10 @@ void RealProcess::add_sink(kernel::TraceSink& sink) {
   impl_->recorder.add_sink(sink);
 }
 
+void RealProcess::on_slow_look_up(TellSlowLookUp tell) {
+  impl_->network.on_slow_look_up(std::move(tell));
+}
+
 int RealProcess::run(const std::function<int(sim::Ports&)>& program) {
   int result = 0;
   impl_->executor.spawn("main", [&] {

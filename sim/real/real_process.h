@@ -10,6 +10,7 @@
 
 #include "sim/kernel/trace_recorder.h"
 #include "sim/port/ports.h"
+#include "sim/real/slow_look_ups.h"
 
 namespace hooke::real {
 
@@ -27,6 +28,10 @@ class RealProcess {
   void set_wall_clock_offset(sim::Duration offset);
   /// Lets `sink` see every event of this process.
   void add_sink(kernel::TraceSink& sink);
+
+  /// `tell` hears of each name that takes longer than a second to be resolved, once, from another
+  /// thread.
+  void on_slow_look_up(TellSlowLookUp tell);
 
   /// Runs `program` in a fiber and returns what it returns. Fibers that it has left behind are
   /// ended. std::runtime_error when an exception leaves a fiber, naming it.

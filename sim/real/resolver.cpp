@@ -87,8 +87,9 @@ std::string Address::text() const {
   return host.data();
 }
 
-sim::Outcome<Resolved> resolve(EventLoop& loop, sim::Executor& executor, const std::string& host,
-                               std::uint16_t port, std::optional<sim::MonotonicTime> deadline) {
+sim::Outcome<Resolved> resolve(EventLoop& loop, sim::Executor& executor, SlowLookUps& slow,
+                               const std::string& host, std::uint16_t port,
+                               std::optional<sim::MonotonicTime> deadline) {
   if (Answer literal = ask(host, port, AI_NUMERICHOST); literal.error == 0) {
     return std::move(literal.resolved);
   }
@@ -104,13 +105,17 @@ sim::Outcome<Resolved> resolve(EventLoop& loop, sim::Executor& executor, const s
     const std::uint64_t one = 1;
     static_cast<void>(::write(question->signal.get(), &one, sizeof(one)) == sizeof(one));
   }).detach();
-  wait.until(deadline);
+  {
+    const SlowLookUps::Watch watch(slow, host);
+    wait.until(deadline);
+  }
   if (!question->answered) return sim::Failure{sim::Fault::timed_out, "resolving " + host, false};
   if (question->answer.error != 0) return unresolvable(host, question->answer.error);
   return std::move(question->answer.resolved);
 }
 
-std::string fully_qualified(const std::string& host_name) {
+std::string fully_qualified(const std::string& host_name, SlowLookUps& slow) {
+  const SlowLookUps::Watch watch(slow, host_name);
   const Answer answer = ask(host_name, 0, 0);
   if (answer.resolved.addresses.empty()) return host_name;
   const Address& address = answer.resolved.addresses.front();

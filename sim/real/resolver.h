@@ -12,6 +12,7 @@
 #include "sim/port/outcome.h"
 #include "sim/port/time.h"
 #include "sim/real/event_loop.h"
+#include "sim/real/slow_look_ups.h"
 
 namespace hooke::real {
 
@@ -29,11 +30,12 @@ struct Resolved {
 
 /// Addresses of `host`, a name or a literal, with `port` in them. Fails with unresolvable and
 /// timed_out.
-sim::Outcome<Resolved> resolve(EventLoop& loop, sim::Executor& executor, const std::string& host,
-                               std::uint16_t port, std::optional<sim::MonotonicTime> deadline);
+sim::Outcome<Resolved> resolve(EventLoop& loop, sim::Executor& executor, SlowLookUps& slow,
+                               const std::string& host, std::uint16_t port,
+                               std::optional<sim::MonotonicTime> deadline);
 
 /// Python's socket.getfqdn: the first name of this machine that has a dot, as the reverse look-up
 /// of `host_name` gives them; `host_name` itself when there is none. Blocks.
-std::string fully_qualified(const std::string& host_name);
+std::string fully_qualified(const std::string& host_name, SlowLookUps& slow);
 
 }  // namespace hooke::real

@@ -1,6 +1,8 @@
 #include "scenarios/cli/workforce.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -83,6 +85,30 @@ TEST(Workforce, AProcessKeepsWhatItHasLearntForItsNextTask) {
   const Outcome outcome = run(1, 5, [&tasks](std::uint64_t) { return std::to_string(++tasks); });
   EXPECT_EQ(outcome.done.at(4), "5");
   EXPECT_EQ(tasks, 0) << "of the process that gave the tasks out";
+}
+
+TEST(Workforce, EndsWithTheProcessThatStartedIt) {
+  int ends[2], begun[2];  // of which the workers hold the writing sides
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_EQ(pipe(begun), 0);
+  const pid_t command = fork();
+  if (command == 0) {
+    run(2, 2, [&](std::uint64_t) {
+      static_cast<void>(write(begun[1], "x", 1) == 1);
+      sleep(60);
+      return std::string();
+    });
+    _exit(0);
+  }
+  ASSERT_GT(command, 0);
+  close(ends[1]);
+  close(begun[1]);
+  char byte = 0;
+  for (int worker = 0; worker < 2; ++worker) ASSERT_EQ(read(begun[0], &byte, 1), 1);
+  kill(command, SIGKILL);
+  pollfd closed{ends[0], POLLIN, 0};
+  EXPECT_EQ(poll(&closed, 1, 5000), 1) << "a worker lives on";
+  waitpid(command, nullptr, 0);
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ TEST(RunPage, fails_in_red_when_a_violation_is_not_expected) {
 
 TEST(RunPage, draws_the_causes_of_a_finding_across_the_lanes) {
   Played played(kDeadMember);
-  hunt::CauseRecorder causes(phrase, played.scenario.machine_names());
+  hunt::CauseRecorder causes(Phrases{}, played.scenario.machine_names());
   scenario::RunOptions options;
   options.sinks.push_back(&causes);
   kernel::Kernel kernel;

@@ -127,7 +127,7 @@ std::string asked(std::int64_t newest_round, const char* operation, const char* 
   sim::Event event;
   event.type = &model::events::worker_store_asked;
   event.fields = fields;
-  return phrase(event);
+  return Phrases()(event);
 }
 
 std::string answered(const char* operation, const char* result, sim::Duration took) {
@@ -135,7 +135,7 @@ std::string answered(const char* operation, const char* result, sim::Duration to
   sim::Event event;
   event.type = &model::events::worker_store_answered;
   event.fields = fields;
-  return phrase(event);
+  return Phrases()(event);
 }
 
 TEST(Timeline, tells_what_a_worker_writes_and_whether_its_round_is_over) {

@@ -41,6 +41,19 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
+/// While the resolver is silent, as it is for minutes where a name server does not answer.
+void tell_slow_look_up(const std::string& name) {
+  const bool is_own = name == host_name();
+  const char* const instead =
+      is_own ? "--local-addr ADDRESS with --rdzv-conf is_host=0 or is_host=1 (of c10d)"
+             : "an address instead of the name";
+  std::fprintf(
+      stderr,
+      "hooke: waits until %s \"%s\" is resolved: no name server has answered for a second; "
+      "a line for it in /etc/hosts answers at once, %s makes the question needless\n",
+      is_own ? "this machine's own name" : "the name", name.c_str(), instead);
+}
+
 /// The generation of PyTorch that serves the job's store already; 2.x where there is none yet.
 model::Variant variant_found(sim::Ports& ports, const TorchrunOptions& options) {
   constexpr auto kTimeout = std::chrono::seconds(5);
@@ -126,6 +139,7 @@ int run_agent(TorchrunOptions options, const std::vector<std::string>& plugin_fi
   if (const char* const offset = std::getenv(scenario::kWallOffsetVariable)) {
     process.set_wall_clock_offset(sim::Duration(std::atoll(offset)));
   }
+  process.on_slow_look_up(tell_slow_look_up);
   report::AgentConsole console(std::cerr);
   process.add_sink(console);
   report::AgentMetrics metrics;

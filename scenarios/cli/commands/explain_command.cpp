@@ -69,7 +69,7 @@ std::optional<report::Explanation> explained(
   options.moments = flags.moments;
   options.futures = flags.futures;
   options.worlds = flags.worlds;
-  options.phrase = report::phrase;
+  options.phrase = report::Phrases{};
   options.enough = interrupted;
   const hunt::RunScenario run = [&](const auto& what, const scenario::RunOptions& run_options) {
     return player.run(what, run_options);

@@ -45,7 +45,7 @@ int judge(const JudgeOptions& options) {
         &timeline.emplace(timeline_of(std::cout, events->node_names(), style, options.timeline)));
   }
   if (html.is_open() || perfetto.is_open()) sinks.push_back(&record);
-  hunt::CauseRecorder causes(report::phrase, events->node_names());
+  hunt::CauseRecorder causes(report::Phrases{}, events->node_names());
   if (html.is_open()) sinks.push_back(&causes);
   report::Result result{options.paths.front(), false,
                         scenario::judge_recording(*events, invariants, sinks, options.end),

@@ -70,7 +70,7 @@ class Listeners {
     }
     const bool recorded = !options.html_path.empty() || !options.exports.perfetto.empty();
     if (recorded) sinks_.push_back(&record_.emplace(names));
-    if (!options.html_path.empty()) sinks_.push_back(&causes_.emplace(report::phrase, names));
+    if (!options.html_path.empty()) sinks_.push_back(&causes_.emplace(report::Phrases{}, names));
   }
   Listeners(const Listeners&) = delete;
   Listeners& operator=(const Listeners&) = delete;
