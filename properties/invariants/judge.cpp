@@ -144,12 +144,18 @@ Judge::Settled Judge::settle(const Due& due, sim::WorldTime at, bool at_end) {
   const auto wait_for = [&](AgentId agent, Needs own_needs) {
     Claimant claimant = view_->claimant(agent);
     if (agent != due.who) claimant.until = view_->agent(agent).ended.value_or(claimant.until);
-    const auto own = ledger.deadline(claimant, own_needs, due.since, bound);
+    const sim::WorldTime reached = deadline.value_or(configured);
+    const auto own = ledger.deadline(claimant, own_needs, due.since, bound, reached);
     if (!own && for_good == nullptr) for_good = ledger.endless(claimant, own_needs);
     if (!own || (deadline && *own > *deadline)) deadline = own;
   };
-  wait_for(due.who, needs_);
-  for (const AgentId other : due.with) wait_for(other, due.with_needs);
+  // Until another could do its part, nothing could be done. What hinders one of them by then counts
+  // as what hinders it from the beginning.
+  for (auto before = deadline; deadline; before = deadline) {
+    wait_for(due.who, needs_);
+    for (const AgentId other : due.with) wait_for(other, due.with_needs);
+    if (deadline == before) break;
+  }
   if (deadline && at > *deadline) {
     ++account_.broken;
     return Settled::broken;

@@ -173,10 +173,12 @@ bool Ledger::applies_until(Needs needs, const Claimant& who, sim::WorldTime unti
 }
 
 std::optional<sim::WorldTime> Ledger::deadline(const Claimant& who, Needs needs,
-                                               sim::WorldTime since, sim::Duration bound) const {
+                                               sim::WorldTime since, sim::Duration bound,
+                                               sim::WorldTime reached) const {
   // A deadline that is put off may fall into a hindrance that it had not reached before.
   const bool gives_up = applies_until(kKillable & needs, who, since + bound);
-  sim::WorldTime deadline = since + bound + (gives_up ? kGiveUp : sim::Duration::zero());
+  const sim::WorldTime own = since + bound + (gives_up ? kGiveUp : sim::Duration::zero());
+  sim::WorldTime deadline = std::max(own, reached);
   for (bool moved = true; moved;) {
     moved = false;
     for (const Hindrance& hindrance : hindrances_) {

@@ -90,11 +90,12 @@ class Ledger {
                                       sim::WorldTime to) const;
   /// The end of the first span of `bound`, not before `since`, in which nothing hindered `who`. A
   /// worker that cannot be killed costs kGiveUp.
-  /// What hinders the path or the store takes the time for a caught request besides. nullopt: a
+  /// What hinders the path or the store takes the time for a caught request besides. Not before
+  /// `reached`, to which others have put it off: until then `who` may be hindered, too. nullopt: a
   /// hindrance has no end so far.
   [[nodiscard]] std::optional<sim::WorldTime> deadline(const Claimant& who, Needs needs,
-                                                       sim::WorldTime since,
-                                                       sim::Duration bound) const;
+                                                       sim::WorldTime since, sim::Duration bound,
+                                                       sim::WorldTime reached = {}) const;
   /// The hindrance for which there is no deadline; null: there is one.
   [[nodiscard]] const Hindrance* endless(const Claimant& who, Needs needs) const;
   /// What hindered `who` last before `at`, if it was over no longer before than the time for a

@@ -118,6 +118,20 @@ TEST(Admission, what_hinders_the_waiting_node_or_a_member_puts_it_off) {
   EXPECT_EQ(verdict_of_one_that_waits("process_unkillable", "b", 0s, 161s), "broken");
 }
 
+TEST(Admission, a_node_that_is_cut_off_while_a_member_is_waited_for_cannot_be_let_in) {
+  const auto cut_off = [](sim::Duration when, const char* unkillable) {
+    Script script = at_work_beside_a_store({"a", "b"});
+    script.at(20s).agent_starts("c").joining("c").added("c", "wait_list", 0);
+    script.at(30s).fault(0, "process_unkillable", 0s, unkillable);
+    script.at(when).fault(1, "net_partition", 0s, "c <-> s");
+    script.at(900s).emit("c", 100, ev::rendezvous_failed, {"job", "RendezvousTimeoutError", ""});
+    return verdict(script, kAdmission);
+  };
+  EXPECT_EQ(cut_off(120s, "b"), "excused by the path to the store (net_partition)");
+  EXPECT_EQ(cut_off(161s, "b"), "broken") << "b has given its worker up before";
+  EXPECT_EQ(cut_off(120s, "s"), "broken") << "no member is hindered";
+}
+
 TEST(Admission, what_hinders_another_node_excuses_none) {
   for (const char* const target : {"d", "c <-> a", "d <-> s"}) {
     EXPECT_EQ(verdict_of_one_that_waits("net_partition", target, 0s, 120s), "broken") << target;
