@@ -337,14 +337,16 @@ GroupState HardenedLegacyEtcdRendezvous::group_state() {
     if (closed && !seen.state.keep_alives) return GroupState::closed;
     if (!closed && seen.state.status != Status::final_) return GroupState::over;
     // An agent that has closed it could not always say why: it may miss members all the same.
-    const auto gone = run_->expired(held_version_, *seen.state.keep_alives);
+    const auto gone = keys_.expired_beside(held_version_, *seen.state.keep_alives, own_keep_alive_);
+    // Another node has begun a version of the same number in an etcd that had lost its data.
+    if (!gone) return GroupState::over;
     for (std::int64_t rank = 0; rank < held_size_; ++rank) {
-      const bool is_gone = std::find(gone.begin(), gone.end(),
-                                     run_->keep_alive_path(held_version_, rank)) != gone.end();
+      const bool is_gone = std::find(gone->begin(), gone->end(),
+                                     run_->keep_alive_path(held_version_, rank)) != gone->end();
       if (is_gone) missing_.push_back(rank);
     }
     if (closed) return GroupState::closed;
-    return gone.empty() ? GroupState::whole : GroupState::broken;
+    return gone->empty() ? GroupState::whole : GroupState::broken;
   } catch (const EtcdError& error) {
     if (error.code() == EtcdV2Client::kKeyNotFound) return GroupState::over;
     throw;

@@ -37,7 +37,7 @@ class HardenedLegacyEtcdRendezvous : public LegacyEtcdRendezvous {
     was_the_end_ = std::move(was_the_end);
   }
   /// Broken: the version that barrier() returned misses a member; over: it is no longer the active
-  /// one.
+  /// one, which may have the same number.
   GroupState group_state();
   /// Ranks of that version, closed or not, whose keep-alives had expired when group_state() last
   /// looked.

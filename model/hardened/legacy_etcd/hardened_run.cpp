@@ -92,6 +92,18 @@ bool HardenedLegacyEtcdRun::is_of_another(const std::string& keep_alive) {
   }
 }
 
+std::optional<std::vector<std::string>> HardenedLegacyEtcdRun::expired_beside(
+    std::int64_t version, std::vector<std::string> keep_alives, const std::string& own) {
+  const EtcdV2Answer listed = client_->list(version_path(version));
+  const bool is_anothers = std::ranges::any_of(listed.below(), [&](const EtcdV2Node& node) {
+    return node.key == own && node.value != owner_;
+  });
+  if (is_anothers) return std::nullopt;
+  std::erase_if(keep_alives,
+                [&](const std::string& keep_alive) { return has(listed, keep_alive); });
+  return keep_alives;
+}
+
 void HardenedLegacyEtcdRun::tell_return(std::int64_t version, const std::string& keep_alive) {
   client_->put(return_path(version), {.value = ""});
   client_->put(keep_alive + kIsBack, {.value = ""});

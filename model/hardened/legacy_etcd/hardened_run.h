@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,11 @@ class HardenedLegacyEtcdRun final : public LegacyEtcdRun {
   void drop_keep_alive(const std::string& keep_alive);
   /// The key is there, and another node has written it.
   bool is_of_another(const std::string& keep_alive);
+  /// Those of a version's keep-alives that are not there. nullopt: `own` is there, and another node
+  /// has written it: the version is none of this node's.
+  std::optional<std::vector<std::string>> expired_beside(std::int64_t version,
+                                                         std::vector<std::string> keep_alives,
+                                                         const std::string& own);
   /// The member with this keep-alive waits for the next version.
   void tell_return(std::int64_t version, const std::string& keep_alive);
   /// One of them has told so. EtcdError kKeyNotFound: none.

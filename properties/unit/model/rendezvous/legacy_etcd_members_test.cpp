@@ -191,6 +191,32 @@ TEST_F(LegacyEtcdHandlers, do_not_come_back_to_a_version_of_the_same_number_that
   EXPECT_EQ(done_, 2);
 }
 
+/// As above, but a is at work, and looks for what has become of its version.
+TEST_F(LegacyEtcdHandlers, know_that_a_version_of_the_same_number_is_anothers) {
+  parameters_.variant = Variant::hardened;
+  parameters_.max_nodes = 1;
+  node("a", [this](Ports& ports, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().round, 1);
+    EXPECT_EQ(handler.group_state(), GroupState::whole);
+    sleep(ports, 10s);
+    modes_->expire(felt_);
+    sleep(ports, 5s);
+    EXPECT_EQ(handler.group_state(), GroupState::over) << "b is at work in it";
+    sleep(ports, 10s);
+    EXPECT_EQ(handler.group_state(), GroupState::over) << "b has closed it";
+  });
+  node("b", [](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 11s);
+    EXPECT_EQ(handler.next_rendezvous().round, 1);
+    EXPECT_EQ(handler.group_state(), GroupState::whole) << "to b it is its own";
+    sleep(ports, 6s);
+    EXPECT_TRUE(handler.shutdown());
+    sleep(ports, 10s);
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 2);
+}
+
 /// etcd's machine crashes while a waits in version 1 for another node, and b and c begin with 1
 /// before a has seen that: a is in none of theirs, and there is no second rank 0.
 TEST_F(LegacyEtcdHandlers, hold_no_place_in_a_forming_version_that_etcd_has_lost) {
