@@ -3,6 +3,7 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
@@ -25,6 +26,23 @@ bool serves_others(const Service& server, const JobView& view) {
          });
 }
 
+/// When a rendezvous store last answered each agent.
+class Answered {
+ public:
+  void take(AgentId id, sim::WorldTime at) {
+    if (id == kNoAgent) return;
+    if (id.value >= latest_.size()) latest_.resize(id.value + 1);
+    latest_[id.value] = at;
+  }
+  /// It was since then.
+  [[nodiscard]] bool was(AgentId id, sim::WorldTime since) const {
+    return id.value < latest_.size() && latest_[id.value] && *latest_[id.value] >= since;
+  }
+
+ private:
+  std::vector<std::optional<sim::WorldTime>> latest_;
+};
+
 constexpr const char* kStoreWent =
     "the rendezvous store on node {} (pid {}, port {}) went at {} while {} still needed it: {}";
 
@@ -45,7 +63,7 @@ class StoreLifetime final : public Judge {
 
  private:
   void judge(const sim::Event& event) override {
-    if (event.type == &ev::rendezvous_exchanged) hear(view().agent_of(event), event.at);
+    if (event.type == &ev::rendezvous_exchanged) answered_.take(view().agent_of(event), event.at);
     const Service* const server = view().service_ended_at(event);
     if (server == nullptr) return;
     for (JobId job{0}; job.value < view().job_count(); ++job.value) {
@@ -61,8 +79,7 @@ class StoreLifetime final : public Judge {
   /// one and is served there still.
   [[nodiscard]] bool has_come(AgentId id, const Service& server) const {
     if (server.is_first) return true;
-    if (id.value >= heard_.size() || !heard_[id.value] || *heard_[id.value] < server.since)
-      return false;
+    if (!answered_.was(id, server.since)) return false;
     const Round* const round = view().round(agent(id).job, agent(id).round);
     const bool is_older = round != nullptr && round->completed && *round->completed < server.since;
     return !is_older || std::ranges::none_of(view().services(), [&](const Service& older) {
@@ -112,14 +129,7 @@ class StoreLifetime final : public Judge {
     }
   }
 
-  void hear(AgentId id, sim::WorldTime at) {
-    if (id == kNoAgent) return;
-    if (id.value >= heard_.size()) heard_.resize(id.value + 1);
-    heard_[id.value] = at;
-  }
-
-  /// When a rendezvous store last answered each agent.
-  std::vector<std::optional<sim::WorldTime>> heard_;
+  Answered answered_;
 };
 
 /// What a worker was told of its meeting point.
