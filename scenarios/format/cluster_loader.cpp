@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "scenarios/format/duration.h"
 #include "scenarios/format/fixed_names.h"
 #include "scenarios/format/protocol_loader.h"
 
@@ -46,7 +47,16 @@ std::string host_name(const Place& place) {
   return text;
 }
 
-void load_node(const Place& place, NodeNames& names, std::vector<NodePlan>& nodes) {
+/// A node that starts when the run is over is a mistake of the scenario's.
+void refuse_late_start(const Place& start, Duration last, Duration time_limit) {
+  if (last <= time_limit) return;
+  start.refuse_value("a start of at most /time_limit (" + duration_text(time_limit) +
+                     "), after which nothing happens; \"never\" is for a node that the timeline "
+                     "starts");
+}
+
+void load_node(const Place& place, NodeNames& names, Duration time_limit,
+               std::vector<NodePlan>& nodes) {
   place.object({"id", "start", "clock", "variant", "local_addr"});
   NodePlan plan;
   const std::vector<std::string> ids = names.declare(place.at("id"));
@@ -56,6 +66,7 @@ void load_node(const Place& place, NodeNames& names, std::vector<NodePlan>& node
     const Place start = place.at("start");
     spread = start.json().is_object() ? load_spread(start, std::ssize(ids))
                                       : StartSpread{start.duration(), {}};
+    refuse_late_start(start, spread.first + spread.step * (std::ssize(ids) - 1), time_limit);
   }
   if (place.has("clock")) {
     const Place clock = place.at("clock");
@@ -119,10 +130,11 @@ void load_store(const Place& place, ClusterPlan& plan) {
   if (place.has("backlog")) plan.backlog = place.at("backlog").integer(1, 1'000'000);
 }
 
-ClusterPlan load_cluster(const Place& place, NodeNames& names) {
+ClusterPlan load_cluster(const Place& place, NodeNames& names, Duration time_limit) {
   place.object({"nodes", "groups", "store_host", "store_name", "network", "store", "worker_pool"});
   ClusterPlan plan;
-  for (const Place& item : place.at("nodes").items()) load_node(item, names, plan.nodes);
+  for (const Place& item : place.at("nodes").items())
+    load_node(item, names, time_limit, plan.nodes);
   if (plan.nodes.empty()) place.at("nodes").refuse_value("at least one node");
   if (place.has("groups")) {
     for (const auto& [name, members] : place.at("groups").members()) {

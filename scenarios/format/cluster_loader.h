@@ -11,8 +11,8 @@ namespace hooke::scenario {
 inline constexpr std::int64_t kWorkersPerNodeMax = 1'024;
 
 /// A scenario's "cluster"; declares its nodes in `names`. ScenarioError for what is unknown or out
-/// of range.
-ClusterPlan load_cluster(const Place& place, NodeNames& names);
+/// of range, and for a node that starts after `time_limit`.
+ClusterPlan load_cluster(const Place& place, NodeNames& names, Duration time_limit);
 
 /// A cluster's "network" and "store", into `plan`. ScenarioError likewise.
 void load_network(const Place& place, ClusterPlan& plan);

@@ -131,7 +131,7 @@ Scenario Loader::load() {
   if (top_.has("time_limit")) {
     scenario_.time_limit = top_.at("time_limit").positive_duration();
   }
-  scenario_.cluster = load_cluster(top_.at("cluster"), names_);
+  scenario_.cluster = load_cluster(top_.at("cluster"), names_, scenario_.time_limit);
   protocol(top_.at("protocol"));
   mixture(top_.at("cluster").at("nodes"));
   scenario_.workers = load_workers(top_.at("workers"), names_);

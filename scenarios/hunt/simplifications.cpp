@@ -72,6 +72,9 @@ void cut_after_failure(ShrinkSearch& search) {
     std::erase_if(candidate.timeline, [limit](const scenario::TimelineEntry& entry) {
       return entry.trigger.at && *entry.trigger.at > limit;
     });
+    for (scenario::NodePlan& node : candidate.cluster.nodes) {
+      if (node.start && *node.start > limit) node.start.reset();
+    }
     if (search.step_aside(candidate, "cut at " + scenario::duration_text(limit))) return;
   }
 }

@@ -98,7 +98,7 @@ void Drawing::cluster() {
   if (one_in(draws, 2)) {
     for (NodePlan& node : plan.nodes) {
       if (!one_in(draws, 3)) continue;
-      node.start = moment(draws, 60);
+      node.start = std::min(moment(draws, 60), world_.time_limit);
       if (one_in(draws, 8)) node.start.reset();  // comes only if the timeline says so
     }
   }

@@ -33,7 +33,7 @@ class Draw {
     }
     out.canary = coin();
     if (coin()) out.time_limit = positive();
-    cluster(out.cluster);
+    cluster(out);
     protocol(out.protocol);
     if (out.protocol.variant == model::Variant::torch_1_13) {  // which is in no job with others
       for (NodePlan& node : out.cluster.nodes) node.variant.reset();
@@ -65,12 +65,13 @@ class Draw {
     return from[static_cast<std::size_t>(number(0, static_cast<int>(from.size()) - 1))];
   }
 
-  static void cluster(ClusterPlan& plan) {
+  static void cluster(Scenario& scenario) {
+    ClusterPlan& plan = scenario.cluster;
     if (coin()) plan.pool_slots = number(1, 9);
     for (int i = number(1, 4); i > 0; --i) {
       NodePlan node;
       node.id = std::string(1, static_cast<char>('a' + plan.nodes.size()));
-      if (coin()) node.start = span();
+      if (coin()) node.start = std::min(span(), scenario.time_limit);
       if (number(0, 4) == 0) node.start.reset();
       if (coin()) node.clock_skew = span() - span();
       if (coin()) node.clock_drift_ppm = number(-100'000, 100'000);
