@@ -52,7 +52,9 @@ void CommonActions::act(const TimelineEntry& entry, const std::vector<sim::NodeI
 
 // ---- agents -------------------------------------------------------------------------------------
 
+/// No agent runs beside a store that has a machine of its own.
 void CommonActions::start(sim::NodeId node, const std::string& run_id, Effect& effect) {
+  if (machines_.is_external_store(node)) return;
   effect.felt += machines_.start_agent(node, run_id) ? 1 : 0;
 }
 

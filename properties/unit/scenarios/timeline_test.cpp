@@ -240,6 +240,19 @@ TEST(Timeline, an_external_store_that_restarts_comes_up_empty) {
   EXPECT_EQ(outcomes(report), (std::vector<std::string>{"a error", "b error"}));
 }
 
+TEST(Timeline, no_agent_starts_beside_an_external_store_which_comes_up_again) {
+  Scenario scenario = long_job(2);
+  scenario.cluster.store_host.clear();
+  scenario.timeline = {at(10s, "agent.restart", {"store_host"}), at(20s, "store.restart")};
+  scenario.time_limit = 200s;
+  Lines lines;
+  lines.names = {"a", "b", "store"};
+  const RunReport report = run_bare(scenario, &lines);
+  EXPECT_TRUE(lines.with({"store[", "agent.started"}).empty());
+  EXPECT_EQ(lines.with({"store[", "store.serving"}).size(), 2U);
+  EXPECT_EQ(report.agents.size(), 2U);
+}
+
 TEST(Timeline, an_external_store_whose_port_a_stranger_holds_does_not_come_up_again) {
   for (const std::string backend : {"c10d", "etcd-v2", "etcd-v3"}) {
     Scenario scenario = long_job(2);
