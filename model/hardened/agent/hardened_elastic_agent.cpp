@@ -122,7 +122,8 @@ bool HardenedElasticAgent::goes_on_after(RunResult& result) {
   const char* cause = nullptr;
   if (job_.fails_for_a_departure()) cause = "member_left";
   // What fails in a round that the others have left costs them no restart. Without one left it is
-  // this agent's end all the same.
+  // this agent's end all the same. Where the clock stood still, what was read before that seems new.
+  handler_.look_anew();
   if (job_.remaining() > 0 && handler_.successor() == Successor::complete)
     cause = "rendezvous_lost";
   if (cause == nullptr) return ElasticAgent::goes_on_after(result);

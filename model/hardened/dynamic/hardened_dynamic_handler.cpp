@@ -128,8 +128,11 @@ std::shared_ptr<Store> HardenedDynamicHandler::round_store(std::int64_t round) {
   HOOKE_CHECK(joined_->second > 0, "this agent is in its round");
   hardened_.state().begin_at(round + 1);
   auto store = make_retrying_store(core_->ports, DynamicHandler::round_store(round),
-                                   std::max(core_->settings.read_timeout, *outage_limit()),
-                                   [this] { while_waiting(); });
+                                   std::max(core_->settings.read_timeout, *outage_limit()), [this] {
+                                     require_time_to_form();
+                                     while_waiting();
+                                     require_time_to_form();
+                                   });
   // A member that is waited for in vain is found dead first: that takes longer than a read may.
   store->set_timeout(std::max(store->timeout(), core_->settings.timeout.join));
   return store;
@@ -174,6 +177,14 @@ void HardenedDynamicHandler::while_waiting() {
       throw RendezvousGroupLostError("the store fell silent while the group was forming");
     }
   }
+}
+
+/// Each wait in the round's store ends by itself, but a slow one takes long for every question.
+void HardenedDynamicHandler::require_time_to_form() {
+  const RendezvousSettings& settings = core_->settings;
+  const sim::Duration limit = std::max(settings.timeout.join, settings.read_timeout);
+  if (!forming_ || core_->ports.clock.monotonic_now() - joined_at_ < limit) return;
+  throw StoreTimeoutError("the group has not formed in time");
 }
 
 void HardenedDynamicHandler::group_formed() {

@@ -22,6 +22,7 @@ class HardenedDynamicHandler : public DynamicHandler {
 
   GroupState group_state() override;
   bool round_is_taken() override;
+  void look_anew() override { core_->holder->forget_cache(); }
   Successor successor() override;
   [[nodiscard]] bool others_wait() const override { return count_waiting() > 0; }
   void when_waiting(std::function<void()> call) override;
@@ -47,6 +48,7 @@ class HardenedDynamicHandler : public DynamicHandler {
   void begin_after_old_rounds();
   bool was_used(std::int64_t round);
   void while_waiting();
+  void require_time_to_form();
   void confirm_group();
   [[nodiscard]] bool has_lost_a_member() const;
   bool has_been_forgotten();

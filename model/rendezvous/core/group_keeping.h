@@ -60,6 +60,9 @@ class GroupKeeping {
   virtual GroupState group_state() { return GroupState::whole; }
   /// In a store that came up empty another group has that group's round, as far as is known.
   virtual bool round_is_taken() { return false; }
+  /// What was read of the rendezvous a moment ago no longer counts: the next question is put to the
+  /// store. Before a decision that cannot be taken back, and after a clock may have stood still.
+  virtual void look_anew() {}
   /// What has followed the round that next_rendezvous returned, as far as the backend can
   /// tell. What becomes of a node that is not in a round that is complete decides nothing for it.
   virtual Successor successor() { return Successor::none; }
