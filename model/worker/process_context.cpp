@@ -250,9 +250,10 @@ void ProcessContext::kill(Process& process, sim::Duration grace) {
   if (waits_on(process, asleep)) wait_for_end(process, std::nullopt);
 }
 
-bool ProcessContext::has_abandoned() const {
+bool ProcessContext::has_abandoned() {
+  static_cast<void>(reap());
   return std::any_of(processes_.begin(), processes_.end(),
-                     [](const Process& process) { return process.abandoned; });
+                     [](const Process& process) { return process.abandoned && !process.ended; });
 }
 
 bool ProcessContext::is_stuck_for(sim::Duration limit) {

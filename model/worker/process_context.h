@@ -76,8 +76,8 @@ class ProcessContext {
   /// have their signal. SignalException.
   void close(sim::Signal signal, sim::Duration grace,
              const std::function<void()>& meanwhile = nullptr);
-  /// A worker that cannot die was left behind for good: see waits_on().
-  [[nodiscard]] bool has_abandoned() const;
+  /// A worker that could not die was left behind, and has not ended since: see waits_on().
+  [[nodiscard]] bool has_abandoned();
 
  protected:
   /// From SIGKILL to the word that it has no effect. A process that gives much memory back may take

@@ -11,7 +11,7 @@
 namespace hooke::model {
 
 /// Waits for whatever SIGKILL ends, however long that takes. A worker that is asleep in the kernel
-/// after 30 s is left behind for good: see has_abandoned().
+/// after 30 s is left behind: see has_abandoned().
 class HardenedProcessContext : public ProcessContext {
  public:
   using ProcessContext::ProcessContext;

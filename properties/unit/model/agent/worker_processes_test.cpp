@@ -275,6 +275,22 @@ TEST(WorkerProcesses, hardened_ends_when_a_new_round_would_need_what_cannot_be_e
   EXPECT_EQ(job[0].rendezvous.joins, 1);
 }
 
+TEST(WorkerProcesses, hardened_goes_on_when_what_it_had_left_behind_has_ended_after_all) {
+  TestJob job;
+  job[0].config.variant = Variant::hardened;
+  job[0].config.nproc_per_node = 2;
+  job[0].rendezvous.waiting = [&](Ports&) { return job[0].rendezvous.looks == 11 ? 1 : 0; };
+  job.worker = park;
+  // Both die while the second one is waited for, and the first one has been given up.
+  for (const std::int32_t worker : {0, 1}) make_unkillable(job, worker, 80s);
+  job.start();
+  job.run_for(1h);
+  EXPECT_EQ(job.texts("worker.uninterruptible", "local_rank"), (Texts{"0"}));
+  EXPECT_EQ(job.texts("worker.ended", "local_rank"), (Texts{"1", "0"}));
+  EXPECT_EQ(job[0].rendezvous.joins, 2);
+  EXPECT_EQ(job.living(), 3U) << "the agent and its new workers";
+}
+
 TEST(WorkerProcesses, those_started_before_one_that_cannot_be_started_are_left_behind) {
   TestJob job;
   job[0].config.nproc_per_node = 2;
