@@ -99,6 +99,15 @@ struct Window {
   [[nodiscard]] sim::Duration length() const { return to - since; }
 };
 
+/// Requests beyond what has been heard of so far; `step`: what one more change of stage explains.
+struct Unexplained {
+  AgentId id = kNoAgent;
+  sim::WorldTime at{};
+  sim::EventId event{};
+  Window window{};
+  std::int64_t requests = 0, most = 0, step = 0;
+};
+
 /// A static agent tells of no joining: when its workers are stopped it meets the others again,
 /// and asks until rank 0 has come.
 Stage stage_of(const sim::Event& event, const Agent& agent, Past& past) {
@@ -145,12 +154,11 @@ class Explanations {
     const bool reads_alone = done == one_is_done_.end() || done->second > window.to;
     const sim::Duration between = std::max<sim::Duration>(
         {agent.timeouts.monitor, reads_alone ? costs.cache : sim::Duration(), 1ms});
-    const auto living = most_living_.find(agent.job);
-    const std::int64_t peers = living == most_living_.end() ? 1 : living->second;
+    const std::int64_t peers = peers_in(agent.job);
     const std::int64_t look = costs.look + (reads_alone ? 0 : peers);
     std::int64_t sum = look + costs.keep_alive * (1 + window.length() / interval);
     for (std::size_t i = 0; i < steps.size() && steps[i].at <= window.to + kTold; ++i) {
-      if (steps[i].at >= window.since - kTold) sum += costs.step + costs.peer * peers;
+      if (steps[i].at >= window.since - kTold) sum += of_a_step(agent.job, costs);
       const sim::WorldTime from = std::max(steps[i].at, window.since);
       const sim::WorldTime to =
           i + 1 < steps.size() ? std::min(steps[i + 1].at, window.to) : window.to;
@@ -161,14 +169,22 @@ class Explanations {
         sum += costs.peer * steps_of_others(agent.job, from, to);
     }
     if (fell_apart(agent.job, steps, window) || was_cut_short(agent.job, steps, window))
-      sum += costs.step + costs.peer * peers;
+      sum += of_a_step(agent.job, costs);
     const bool hindered =
         view.ledger().find(view.claimant(id), kAnswers, window.since, window.to) != nullptr;
     if (!hindered) return sum;
     return sum + window.length() / kRetryPause + kKeepAliveRetries * window.length() / interval;
   }
+  /// Requests for a change of stage.
+  [[nodiscard]] std::int64_t of_a_step(JobId job, const Costs& costs) const {
+    return costs.step + costs.peer * peers_in(job);
+  }
 
  private:
+  [[nodiscard]] std::int64_t peers_in(JobId job) const {
+    const auto living = most_living_.find(job);
+    return living == most_living_.end() ? 1 : living->second;
+  }
   [[nodiscard]] std::int64_t steps_of_others(JobId job, sim::WorldTime from,
                                              sim::WorldTime to) const {
     const auto found = steps_.find(job);
@@ -210,7 +226,9 @@ class Explanations {
   std::map<JobId, sim::WorldTime> one_is_done_;
 };
 
-/// No fault excuses: one that costs retries widens the bound, because each retry has a pause.
+/// No fault excuses: one that costs retries widens the bound, because each retry has a pause. One
+/// that ends an agent while it joins may do so on the way into a round of which the others tell only
+/// afterwards that it is complete.
 class Polling final : public Judge {
  public:
   Polling()
@@ -228,6 +246,7 @@ class Polling final : public Judge {
       return;
     }
     const Agent& agent = view().agent(id);
+    settle(event.at, event.type == &ev::rendezvous_completed ? agent.job : kNoJob);
     Past& past = past_[process_of(event)];
     if (event.type == &ev::agent_started) past.costs = costs_of(text(event, "backend"));
     explanations_.see(event, agent.job, view());
@@ -255,15 +274,37 @@ class Polling final : public Judge {
       if (requests <= most) {
         kept();
       } else {
-        broken(event,
-               "{} sent {} requests from {} to {}; its settings and what it did explain {} at most",
-               id, requests, window.since, window.to, most);
+        const std::int64_t step = explanations_.of_a_step(agent(id).job, *past.costs);
+        const Unexplained sent{id, event.at, event.id, window, requests, most, kRoom * step};
+        stage == Stage::joining ? unexplained_.push_back(sent) : tell(sent);
       }
     }
     forget(past.steps, window.to - kTold);
   }
 
+  void at_end(const RunFacts&) override { settle(sim::WorldTime::max()); }
+
+  /// Judges what more can no longer be heard of, and, when a round of a job is complete, what an
+  /// agent sent that has ended on its way into it.
+  void settle(sim::WorldTime now, JobId completes = kNoJob) {
+    std::erase_if(unexplained_, [&](const Unexplained& each) {
+      const Agent& of = agent(each.id);
+      const bool over = now > each.window.to + kTold;
+      const bool on_its_way = !over && of.job == completes && of.ended == each.at;
+      if (!over && !on_its_way) return false;
+      on_its_way&& each.requests <= each.most + each.step ? kept() : tell(each);
+      return true;
+    });
+  }
+
+  void tell(const Unexplained& sent) {
+    broken(sent.at, sent.event,
+           say("{} sent {} requests from {} to {}; its settings and what it did explain {} at most",
+               sent.id, sent.requests, sent.window.since, sent.window.to, sent.most));
+  }
+
   std::map<ProcessKey, Past> past_;
+  std::vector<Unexplained> unexplained_;
   Explanations explanations_;
 };
 

@@ -98,12 +98,13 @@ TEST(Polling, a_round_that_falls_apart_explains_a_step_of_each_that_waits) {
 }
 
 TEST(Polling, a_round_that_is_complete_explains_a_step_of_one_that_ends_before_it_tells_of_it) {
-  const auto is_explained = [](bool complete, std::int64_t requests) {
+  const auto is_explained = [](bool complete, std::int64_t requests, sim::Duration after = {}) {
     Script script;
     script.agent_starts("a").agent_starts("b").joining("a").joining("b").at(30s);
-    if (complete) script.completed("a", 0, 2);
+    if (complete && after == 0s) script.completed("a", 0, 2);
     asked(script, "b", 29'900ms, requests);
-    script.kill_agent("b");
+    script.kill_agent("b").at(30s + after);
+    if (complete && after > 0s) script.completed("a", 0, 2);
     return broken(script).empty();
   };
   constexpr std::int64_t kWithout = 3 * (2 + 3), kWith = kWithout + 3 * (6 + 2);
@@ -111,6 +112,9 @@ TEST(Polling, a_round_that_is_complete_explains_a_step_of_one_that_ends_before_i
   EXPECT_FALSE(is_explained(false, kWithout + 1));
   EXPECT_TRUE(is_explained(true, kWith));
   EXPECT_FALSE(is_explained(true, kWith + 1));
+  EXPECT_TRUE(is_explained(true, kWith, 1s)) << "others tell of it after its end";
+  EXPECT_FALSE(is_explained(true, kWith + 1, 1s));
+  EXPECT_FALSE(is_explained(true, kWithout + 1, 2s));
 }
 
 TEST(Polling, each_stage_explains_its_own_part_of_the_window) {
