@@ -27,12 +27,14 @@ class HardenedEtcdV2Store final : public EtcdV2Store {
 
   void set(const std::string& key, Value value) override {
     asked([&] {
-      // Setting the same value again does no harm: an unknown outcome is made a known one.
+      // Setting the same value again does no harm: an unknown outcome is made a known one, where
+      // there is the time for it.
+      const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + timeout();
       for (int attempt = 1; attempt <= kAttempts; ++attempt) {
         try {
           return put(key, value);
         } catch (const EtcdConnectionError& error) {
-          if (!error.outcome_unknown()) throw;
+          if (!error.outcome_unknown() || ports_.clock.monotonic_now() >= deadline) throw;
         }
       }
       // An etcd that leaves all open carries out some.

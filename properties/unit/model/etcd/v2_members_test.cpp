@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "model/etcd/errors.h"
+#include "model/etcd/v2_client.h"
+#include "model/hardened/etcd/hardened_etcd_v2_store.h"
 #include "model/hardened/etcd/prompt_members.h"
 #include "model/http/http_service.h"
 #include "model/observe/python_error.h"
+#include "model/store/short_timeout.h"
 #include "properties/unit/sim/world/test_world.h"
 
 namespace hooke::model {
@@ -170,6 +173,26 @@ TEST(PromptMembers, have_one_read_timeout_for_a_request_and_repeat_no_write) {
     one.frozen = true;
     EXPECT_EQ(time_outs(ports, true, [&] { members->exchange(kWrite, kReadTimeout); }), 1);
     EXPECT_EQ(one.keys_asked + other.keys_asked, 1U);
+  });
+}
+
+/// As it is by an agent that is told to go.
+TEST(HardenedEtcdV2Store, repeats_no_write_to_a_frozen_one_when_the_time_is_over) {
+  with_members([](Ports& ports) {
+    Member only(ports, 1, "http://n:1");
+    EtcdOptions options{at(1), "", "", kReadTimeout};
+    options.v2_members = &make_prompt_members;
+    const auto store = make_hardened_etcd_v2_store(
+        ports, std::make_shared<EtcdV2Client>(ports, options), "/prefix");
+    only.frozen = true;
+    const auto time_outs_of_a_write = [&] {
+      const sim::MonotonicTime begin = ports.clock.monotonic_now();
+      EXPECT_THROW(store->set("k", sim::Value("v")), StoreNetworkError);
+      return (ports.clock.monotonic_now() - begin) / kReadTimeout;
+    };
+    EXPECT_EQ(time_outs_of_a_write(), 3) << "twice, and a look at what stands there";
+    const ShortTimeout brief(*store, 2s);
+    EXPECT_EQ(time_outs_of_a_write(), 1);
   });
 }
 
