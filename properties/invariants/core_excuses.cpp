@@ -257,37 +257,40 @@ bool runs_without_end(const HealedCore& core, const JobView& view, AgentId id) {
   return endless || (!core.has(agent.node) && a_worker_stands_still(view, id));
 }
 
+/// The agent's workers may wait for ever for peers of a static job, which has no word for that: for
+/// one whose agent never got its rank, for one that runs no workers any more, and, once one of them
+/// has been started anew in a store that keeps the keys of the earlier run, for each other.
+bool peers_never_come(const HealedCore& core, const JobView& view, const Agent& agent) {
+  const Job& job = view.job(agent.job);
+  if (job.backend != "static" || !core.waits_for_ever()) return false;
+  return core.some_began_anew() || std::ssize(job.static_ranks) < agent.world_size ||
+         std::ranges::any_of(job.agents,
+                             [&](AgentId id) { return has_lost_its_workers(view, id); });
+}
+
 /// The agent waits for all ranks of a static job, and one of them has an agent that is alive and
-/// runs without end: no agent of such a job is told that others begin anew. It can end only by
-/// giving up, for which it has its join time-out.
+/// runs without end, or whose workers wait for ever for those that the agent's machine ran before:
+/// no agent of such a job is told that others begin anew. It can end only by giving up, for which
+/// it has its join time-out.
 bool a_rank_never_comes(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
   const Job& job = view.job(view.agent(agent.id).job);
   const bool waits = agent.stage == Stage::starting || agent.stage == Stage::restarting;
   if (job.backend != "static" || !waits) return false;
   return std::ranges::any_of(job.agents, [&](AgentId id) {
     const Agent& other = view.agent(id);
-    return other.alive() && other.stage == Stage::running && runs_without_end(core, view, id);
+    return other.alive() && other.stage == Stage::running &&
+           (runs_without_end(core, view, id) || peers_never_come(core, view, other));
   });
 }
 
 /// The agent runs a group in which a living worker never ends by itself: its program has no end; or
 /// a fault that never ends keeps it from going on outside of the core; or it may wait for ever for
-/// a peer whose program has ended well without having met it. Where a static rendezvous has no word
-/// for it, it may also wait for one whose agent never got its rank, and, once one of them has been
-/// started anew in a store that keeps the keys of the earlier run, for each other. An agent may end
+/// a peer whose program has ended well without having met it, or that never comes. An agent may end
 /// only when its workers have ended, and a group whose workers live is healthy.
 bool work_never_ends(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
   if (agent.stage != Stage::running) return false;
   const Agent& self = view.agent(agent.id);
-  const auto have_come = std::ssize(view.job(self.job).static_ranks);
-  const auto is_alone = [&] {
-    return view.any_agent(self.job,
-                          [&](AgentId id, const Agent&) { return has_lost_its_workers(view, id); });
-  };
-  if (view.job(self.job).backend == "static" && core.waits_for_ever() &&
-      (core.some_began_anew() || have_come < self.world_size || is_alone())) {
-    return true;
-  }
+  if (peers_never_come(core, view, self)) return true;
   return view.any_agent(self.job, [&](AgentId id, const Agent& other) {
     if (other.round != agent.round) return false;
     return runs_without_end(core, view, id) ||

@@ -78,5 +78,19 @@ TEST(Core, a_static_rank_that_runs_without_end_is_waited_for_as_long_as_an_agent
   EXPECT_THAT(until(due + 1s, 0, "b"), HasSubstr("it restarts")) << "b is told of it";
 }
 
+TEST(Core, a_static_rank_whose_workers_wait_for_ever_is_waited_for_likewise) {
+  const auto until = [](sim::Duration end, std::int64_t round, sim::Duration peers) {
+    Script script(a_backend_of(round));
+    script.agent_starts("a").agent_starts("b").form(round, {"a", "b"});
+    script.at(10s).crash("a").at(20s).agent_starts("a");
+    return late_in_core(script.at(100s).core_healed("a,b", 20s, peers).at(end));
+  };
+  const sim::Duration due = 100s + kCoreBound + 840s;  // with 60 s for a lost peer
+  EXPECT_THAT(until(due - 60s + 900s, -1, -1s), IsEmpty());
+  EXPECT_THAT(until(due - 60s + 901s, -1, -1s), HasSubstr("node a"));
+  EXPECT_THAT(until(due + 1s, 0, -1s), HasSubstr("node a")) << "b is told of it";
+  EXPECT_THAT(until(due + 1s, -1, 60s), HasSubstr("node a")) << "workers give the peer up";
+}
+
 }  // namespace
 }  // namespace hooke::properties::test
