@@ -16,14 +16,21 @@ constexpr sim::Duration kAnswer = std::chrono::seconds(2);
 /// For those that have been through a call together (model/hardened/legacy_etcd).
 constexpr sim::Duration kCalledBefore = std::chrono::seconds(5);
 
+/// A call that lasts `least` may be over after so long, as agents tell it: each is told that it takes
+/// part an answer later than it does, and the clocks that measure the call may drift.
+constexpr bool is_over(sim::Duration lasted, sim::Duration least) {
+  return lasted >= least - least / kDrift - kAnswer;
+}
+
 /// One round of one job.
 using RoundKey = std::pair<JobId, std::int64_t>;
 
 /// What agents tell of the last call of a round that is being formed.
 struct Call {
   std::int64_t participants = 0;
-  std::optional<sim::WorldTime> since;                    ///< when they became enough
-  bool took_all_seats = false;                            ///< at some time
+  std::optional<sim::WorldTime> since;  ///< when they became enough
+  std::optional<std::pair<sim::WorldTime, sim::WorldTime>> were_enough;  ///< before, from and to
+  bool took_all_seats = false;                                           ///< at some time
   std::pair<AgentId, sim::WorldTime> told{kNoAgent, {}};  ///< their number last, by whose write
   sim::WorldTime known_since{};                           ///< first told of
 
@@ -32,6 +39,7 @@ struct Call {
     took_all_seats = took_all_seats || participants >= teller.max_nodes;
     if (event.type != &ev::rendezvous_evicted) told = {id, event.at};
     if (participants < teller.min_nodes) {
+      if (since) were_enough = {*since, event.at};
       since.reset();
     } else if (!since) {
       since = event.at;
@@ -69,11 +77,12 @@ class Calls {
   [[nodiscard]] sim::Duration least_of(const RoundKey& round, sim::WorldTime since,
                                        sim::Duration configured) const {
     const Call* const call = before(round);
-    if (call == nullptr || !call->since) return configured;
-    const auto least_before = [&] {
-      return least_of({round.first, round.second - 1}, *call->since, configured);
+    if (call == nullptr || (!call->since && !call->were_enough)) return configured;
+    const auto [from, to] = call->since ? std::pair(*call->since, since) : *call->were_enough;
+    const auto least_before = [&, began = from] {
+      return least_of({round.first, round.second - 1}, began, configured);
     };
-    const bool was_called = call->took_all_seats || since - *call->since >= least_before();
+    const bool was_called = call->took_all_seats || is_over(to - from, least_before());
     return was_called ? std::min(configured, kCalledBefore) : configured;
   }
 
@@ -88,13 +97,13 @@ class Calls {
 
 /// A round with seats left is formed no sooner than the last call lasts, as its shortest-tempered
 /// participant has it configured, after its participants were enough and stayed so (PyTorch:
-/// elastic/rendezvous/dynamic_rendezvous.py, _DistributedRendezvousOpExecutor). An agent is told
-/// that it takes part an answer later than it does, perhaps after those that came behind it, and the
-/// clocks that measure the call may drift.
+/// elastic/rendezvous/dynamic_rendezvous.py, _DistributedRendezvousOpExecutor). An agent may be told
+/// that it takes part after those that came behind it.
 /// A call that a machine's clock cuts short is no exception: the deadline that PyTorch writes down
 /// is one machine's wall time, which the others compare with their own. In legacy etcd the members
-/// of a round confirm it when its call is over: where one is lost then, the others have been called,
-/// and the call of the next round may be short (liveness.formation).
+/// of a round confirm it when its call is over: where one is lost then, or leaves and takes the round
+/// with it, the others have been called, and the call of the next round may be short
+/// (liveness.formation).
 class LastCall final : public Judge {
  public:
   LastCall()
@@ -130,7 +139,7 @@ class LastCall final : public Judge {
       configured = std::min(configured, agent(each).timeouts.last_call);
     const RoundKey round{agent(id).job, number(event, "round")};
     const sim::Duration least = calls_.least_of(round, *call.since, configured);
-    if (event.at - *call.since >= least - least / kDrift - kAnswer) return kept();
+    if (is_over(event.at - *call.since, least)) return kept();
     const sim::WorldTime from = std::max(*call.since, call.known_since);
     if (excused(hindrance_of_any(agent(id).job, needs(), from, event.at))) return;
     broken(event,

@@ -101,6 +101,22 @@ TEST(LastCall, may_be_short_where_its_members_have_been_called_for_a_round_that_
   EXPECT_EQ(formed_after(false, 11s, 5s), "broken");
 }
 
+TEST(LastCall, may_be_short_where_one_that_had_been_called_takes_the_round_with_it) {
+  const auto formed_after = [](bool full, sim::Duration lasted, sim::Duration again) {
+    Script script = two_of_four();
+    if (full) takes_part(script, "c", 4);
+    script.at(10s + lasted).emit("c", 100, ev::rendezvous_left, {"job", 0, 0});
+    for (const auto& [node, size] : {std::pair("a", 1), std::pair("b", 2)})
+      script.emit(node, 100, ev::rendezvous_added, {"job", 1, "participants", size});
+    script.at(10s + lasted + again).completed("a", 1, 2);
+    return verdict(script, kLastCall);
+  };
+  EXPECT_EQ(formed_after(true, 11s, 5s), "kept");
+  EXPECT_EQ(formed_after(true, 11s, 2s), "broken");
+  EXPECT_EQ(formed_after(false, 31s, 5s), "kept");
+  EXPECT_EQ(formed_after(false, 11s, 24s), "broken") << "it had not been over";
+}
+
 TEST(LastCall, begins_when_they_were_enough_in_whichever_order_they_are_told) {
   const auto formed_at = [](sim::Duration at, const char* late, sim::Duration told) {
     Script script = two_of_four();
