@@ -50,8 +50,9 @@ struct Call {
 /// The calls of the rounds that were not formed yet, or never.
 class Calls {
  public:
-  /// An agent takes part. Two agents are told in either order. Where the store has lost the round
-  /// before, its participants bring it back under the next number, all of them, and with its call.
+  /// An agent takes part. Two agents are told in either order, and one that a hindrance keeps from
+  /// running or from its answer is told later. Where the store has lost the round before, its
+  /// participants bring it back under the next number, all of them, and with its call.
   void added(const sim::Event& event, AgentId id, const JobView& view) {
     const RoundKey round{view.agent(id).job, number(event, "round")};
     Call& call = calls_[round];
@@ -59,7 +60,9 @@ class Calls {
     const auto& [teller, at] = call.told;
     const Call* const lost = before(round);
     if (teller != kNoAgent) {
-      if (teller != id && event.at - at <= kAnswer) size = std::max(size, call.participants);
+      const auto answered = view.ledger().deadline(view.claimant(id), kRun | kAnswers, at, kAnswer);
+      const bool perhaps_before = teller != id && (!answered || event.at <= *answered);
+      if (perhaps_before) size = std::max(size, call.participants);
     } else if (lost != nullptr && lost->since && size > lost->participants &&
                view.ledger().contents_lost(*lost->since) != nullptr) {
       call.since = lost->since;

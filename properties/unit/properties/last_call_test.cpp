@@ -131,6 +131,20 @@ TEST(LastCall, begins_when_they_were_enough_in_whichever_order_they_are_told) {
   EXPECT_EQ(formed_at(35s, "a", 3s), "broken") << "no answer takes so long";
 }
 
+TEST(LastCall, begins_when_they_were_enough_though_one_is_held_up_before_it_tells_that_it_came) {
+  const auto formed_at = [](sim::Duration at, sim::Duration held_up) {
+    Script script = two_of_four();
+    script.held_up("a", held_up);
+    takes_part(script.at(14s), "a", 1);
+    takes_part(script.at(20s), "c", 3);
+    script.at(at).completed("a", 0, 3);
+    return verdict(script, kLastCall);
+  };
+  EXPECT_EQ(formed_at(35s, 3s), "kept");
+  EXPECT_EQ(formed_at(34s, 3s), "excused by the agent's process (hold_up)");
+  EXPECT_EQ(formed_at(35s, 1s), "broken") << "it runs again for long";
+}
+
 TEST(LastCall, goes_on_in_the_round_that_its_participants_bring_to_a_store_that_has_lost_it) {
   const auto formed_at = [](sim::Duration at, bool lost, std::int64_t size) {
     Script script = two_of_four();
