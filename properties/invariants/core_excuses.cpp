@@ -117,10 +117,13 @@ bool a_worker_has_ended_well(const JobView& view, AgentId id) {
   });
 }
 
-/// It runs no workers: some of it have failed, or it has ended itself, before it started any.
+/// It runs no workers: some of it have failed; or, before it started any, it has ended itself, or is
+/// at its end and only serves its store.
 bool has_lost_its_workers(const JobView& view, AgentId id) {
   if (view.any_worker(id, [](const Process& worker) { return !worker.ended; })) return false;
-  return view.agent(id).ended ||
+  const Agent& agent = view.agent(id);
+  const bool had_any = view.any_worker(id, [](const Process&) { return true; });
+  return agent.ended || (!had_any && agent.stage == Stage::stopping) ||
          view.any_worker(id, [](const Process& worker) { return worker.status != 0; });
 }
 

@@ -63,6 +63,20 @@ TEST(Core, a_static_rendezvous_has_no_word_for_a_member_that_never_came) {
   EXPECT_THAT(with(0, -1s), Not(IsEmpty())) << "the others see who has come";
 }
 
+TEST(Core, a_static_rendezvous_has_no_word_for_a_host_that_starts_no_workers_and_serves_on) {
+  const auto with = [](bool lingers, sim::Duration peers) {
+    Script script(a_backend_of(-1));
+    script.agent_starts("a").serves_store("a", 29400).agent_starts("b");
+    script.joined("b", -1, 1, 2, "a.sim:29500").workers_start("b");
+    script.joined("a", -1, 0, 2, "a.sim:29500");
+    if (lingers) script.emit("a", script.agent_pid("a"), ev::coverage_point, {"store_lingers"});
+    return late_in_core(script.at(100s).core_healed("a,b", 20s, peers).at(5000s));
+  };
+  EXPECT_THAT(with(true, -1s), IsEmpty());
+  EXPECT_THAT(with(true, 60s), HasSubstr("node b")) << "workers give the peer up";
+  EXPECT_THAT(with(false, -1s), HasSubstr("node b")) << "it could still start workers";
+}
+
 TEST(Core, a_static_rank_that_runs_without_end_is_waited_for_as_long_as_an_agent_may_join) {
   const auto until = [](sim::Duration end, std::int64_t round, const std::string& endless) {
     Script script(a_backend_of(round));
