@@ -206,7 +206,8 @@ bool HealedCore::is_endless(sim::NodeId node, const std::string& name,
 namespace {
 
 /// The living agents that can be heard, and are not about to end, are fewer than min_nodes; those
-/// that a static job has on one machine share a rank and count once. No round can be complete
+/// that a static job has on one machine share a rank and count once, and of those that a name has
+/// divided between two stores the others at that of an agent that joins. No round can be complete
 /// without min_nodes members, so the agent can end only by giving up, for which it has its join
 /// time-out.
 bool too_few_are_left(const HealedCore& core, const JobView& view, const CoreAgent& agent) {
@@ -218,6 +219,8 @@ bool too_few_are_left(const HealedCore& core, const JobView& view, const CoreAge
     const Agent& other = view.agent(id);
     const bool goes = other.stage == Stage::stopping || other.stage == Stage::finished;
     if (id != agent.id && (!other.alive() || goes || is_unheard(core, view, other))) continue;
+    const bool meets = view.store_apart(id) == view.store_apart(agent.id);
+    if (!meets && agent.stage == Stage::joining) continue;
     nodes.insert(other.node);
     ++left;
   }

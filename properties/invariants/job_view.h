@@ -78,6 +78,8 @@ struct Agent {
   bool spare = false;            ///< parked in the redundancy list
   bool failed_for_good = false;  ///< its workers failed and nothing is left to restart
   std::optional<sim::WorldTime> barrier_left;
+  /// The place of a store beside its job's that it came to ask, for a name led it there.
+  std::optional<std::size_t> led_to;
   bool all_came = false;  ///< everybody of its round to the exit barrier in which it waited
   std::optional<sim::WorldTime> signalled;  ///< first signal to end, other than SIGKILL
   std::string outcome;                      ///< of agent.finished; empty before
@@ -213,6 +215,9 @@ class JobView {
   [[nodiscard]] const Service* latest_service(JobId job) const;
   /// A name has led the agent to serve beside the store that it should have used.
   [[nodiscard]] bool serves_apart(AgentId id) const;
+  /// The store that a name has led the agent to serve or to ask beside the one that it should have
+  /// used, while both serve: it meets the others there, though names may be right again. Null: none.
+  [[nodiscard]] const Service* store_apart(AgentId id) const;
   /// The one that ended at `event`; null: none did.
   [[nodiscard]] const Service* service_ended_at(const sim::Event& event) const;
   /// Some agent of any job lives, other than `but`.
@@ -245,6 +250,7 @@ class JobView {
   void begin_anew(AgentId server);
   void on_store_serving(const sim::Event& event);
   void on_store_gone(const sim::Event& event, bool killed);
+  void perhaps_led_astray(Agent& agent, AgentId id, sim::WorldTime at);
   [[nodiscard]] const Service* store_beside(const Service& service) const;
   void on_process_started(const sim::Event& event);
   void on_process_ended(const sim::Event& event);

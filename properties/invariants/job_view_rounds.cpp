@@ -41,6 +41,7 @@ void JobView::call(sim::NodeId node, std::string_view name) {
 void JobView::on_rendezvous_event(const sim::Event& event, Agent& agent, AgentId id) {
   if (event.type == &ev::rendezvous_joining) {
     call(agent.node, parse_descriptor(event.field("descriptor").text()).address);
+    perhaps_led_astray(agent, id, event.at);
     enter(agent, Stage::joining, event.at);
   } else if (event.type == &ev::rendezvous_joined || event.type == &ev::ranks_assigned) {
     on_joined(event, agent, id);

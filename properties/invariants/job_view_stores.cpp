@@ -91,6 +91,27 @@ bool JobView::serves_apart(AgentId id) const {
   });
 }
 
+/// It has connected to its store since it started, and stays with that connection.
+void JobView::perhaps_led_astray(Agent& agent, AgentId id, sim::WorldTime at) {
+  if (agent.stage != Stage::starting || !ledger_.a_name_led_astray(agent.started, at)) return;
+  const auto found = std::ranges::find_if(services_, [&](const Service& each) {
+    return each.current && each.led_astray && each.job == agent.job && each.agent != id;
+  });
+  const bool serves = std::ranges::any_of(
+      services_, [&](const Service& each) { return each.current && each.agent == id; });
+  if (serves || found == services_.end()) return;
+  agent.led_to = static_cast<std::size_t>(found - services_.begin());
+}
+
+const Service* JobView::store_apart(AgentId id) const {
+  const auto& led_to = agents_[id.value].led_to;
+  const auto found = std::ranges::find_if(services_, [&](const Service& each) {
+    const bool is_its = each.agent == id || (led_to && &each == &services_[*led_to]);
+    return each.current && each.led_astray && is_its && store_beside(each) != nullptr;
+  });
+  return found == services_.end() ? nullptr : &*found;
+}
+
 const Service* JobView::service_ended_at(const sim::Event& event) const {
   const auto found =
       std::find_if(services_.rbegin(), services_.rend(),

@@ -127,6 +127,13 @@ void Ledger::store_taken(sim::WorldTime at) {
   hindrance.from = hindrance.to = at;
 }
 
+bool Ledger::a_name_led_astray(sim::WorldTime from, sim::WorldTime to) const {
+  return std::ranges::any_of(hindrances_, [&](const Hindrance& hindrance) {
+    return hindrance.effect->kind == "dns_alias" && hindrance.from && *hindrance.from <= to &&
+           (!hindrance.to || *hindrance.to >= from);
+  });
+}
+
 bool Ledger::reaches(const Hindrance& hindrance, const Claimant& who) const {
   const auto has = [](const std::vector<sim::NodeId>& side, sim::NodeId node) {
     return side.empty() || std::ranges::find(side, node) != side.end();

@@ -102,6 +102,8 @@ class Ledger {
   /// caught request. Hindrances without a longer pause between them are one disturbance.
   [[nodiscard]] std::optional<Disturbance> disturbance(const Claimant& who, Needs needs,
                                                        sim::WorldTime at) const;
+  /// A name meant another machine than it should, at some time between the two.
+  [[nodiscard]] bool a_name_led_astray(sim::WorldTime from, sim::WorldTime to) const;
   /// The clocks of a machine run at a rate of their own, by a tenth at most: spans that they
   /// measure are a tenth longer or shorter. nullopt: of any machine.
   [[nodiscard]] bool drifts(std::optional<sim::NodeId> machine) const;

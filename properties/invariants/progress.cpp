@@ -1,6 +1,7 @@
 // Getting into a round: a lost member makes the others move, enough nodes form a round, a node that
 // gets into no round gives up.
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -107,9 +108,28 @@ class FormingSeats {
   std::map<AgentId, Seat> seats_;
 };
 
+/// Those that want to join and meet: of a job that a name has divided between stores, the agents at
+/// the one that most of them ask, and the servers of others, which are hindered. `latest`: one that
+/// was joining until now, also when it is in the round, or has gone, since.
+std::vector<AgentId> joining_at_one_store(const Job& job, AgentId latest, const JobView& view) {
+  std::vector<AgentId> all;
+  std::ranges::copy_if(job.agents, std::back_inserter(all), [&](AgentId id) {
+    const Agent& agent = view.agent(id);
+    return id == latest || (agent.stage == Stage::joining && agent.alive());
+  });
+  std::map<const Service*, std::int64_t> asked{{nullptr, 0}};
+  for (const AgentId id : all) ++asked[view.store_apart(id)];
+  const Service* const most =
+      std::ranges::max_element(asked, {}, [](const auto& store) { return store.second; })->first;
+  std::erase_if(all, [&](AgentId id) {
+    const Service* const store = view.store_apart(id);
+    return store != most && (store == nullptr || store->agent != id);
+  });
+  return all;
+}
+
 /// A round needs min agents, whichever they are: what they owe is owed by the slowest of the fastest
-/// min, and since that one came. `latest`: one that was joining until now, also when it is in the
-/// round, or has gone, since.
+/// min, and since that one came. `latest`: as above.
 void hand_to_quorum(Due& due, const Job& job, AgentId latest, const JobView& view, Needs needs) {
   struct Able {
     sim::WorldTime deadline;
@@ -118,10 +138,9 @@ void hand_to_quorum(Due& due, const Job& job, AgentId latest, const JobView& vie
     auto operator<=>(const Able&) const = default;
   };
   std::vector<Able> able;
-  for (const AgentId each : job.agents) {
+  for (const AgentId each : joining_at_one_store(job, latest, view)) {
     const Agent& agent = view.agent(each);
     const bool joins = agent.stage == Stage::joining && agent.alive();
-    if (!joins && each != latest) continue;
     const sim::WorldTime since = joins ? std::max(due.since, agent.stage_since) : due.since;
     const auto deadline = view.ledger().deadline(view.claimant(each), needs, since, due.bound);
     able.push_back({deadline.value_or(sim::WorldTime::max()), each, since});
@@ -135,10 +154,11 @@ void hand_to_quorum(Due& due, const Job& job, AgentId latest, const JobView& vie
 
 /// Bound: keep-alive threshold (until dead participants are out) + last call + twice slack (until
 /// all have heard that they are out, and that the last call is over), from the moment when at least
-/// min agents are joining and none is a member of a round, and as long as that is so: no agent has
-/// workers to stop then. Spares count: where there is no round, there are seats for them. When one
-/// of the joining agents goes, the round has to be formed without it, and the bound begins again; so
-/// it does when a round that was being formed falls apart because one of those in it was hindered.
+/// min agents of one store are joining and none is a member of a round, and as long as that is so:
+/// no agent has workers to stop then. Spares count: where there is no round, there are seats for
+/// them. When one of the joining agents goes, the round has to be formed without it, and the bound
+/// begins again; so it does when a round that was being formed falls apart because one of those in
+/// it was hindered.
 class Formation final : public Judge {
  public:
   Formation()
@@ -171,7 +191,8 @@ class Formation final : public Judge {
       hand_over(job_id, id);
       owed_.lapse_unless_late(job_id, event);
     }
-    const bool could = job.joining >= job.min_nodes && job.seated == 0 && !job.over;
+    const bool could = job.joining >= job.min_nodes && job.seated == 0 && !job.over &&
+                       std::ssize(joining_at_one_store(job, kNoAgent, view())) >= job.min_nodes;
     if (!could || event.type == &ev::rendezvous_completed) {
       owed_.lapse(job_id);
       return;

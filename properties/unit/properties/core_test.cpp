@@ -255,6 +255,23 @@ TEST(Core, too_few_agents_may_wait_for_as_long_as_they_may_join) {
   EXPECT_THAT(until(100s + kCoreBound + 661s), HasSubstr("it wants to join"));
 }
 
+TEST(Core, agents_that_a_name_divided_between_two_stores_are_too_few_at_either) {
+  const auto with = [](bool led_astray) {
+    AgentSettings settings;
+    settings.min_nodes = 3;
+    Script script(settings);
+    script.agent_starts("a").serves_store("a", 29400).joining("a").agent_starts("b").joining("b");
+    if (led_astray) script.at(10s).fault(0, "dns_alias", 0s, "c");
+    script.agent_starts("c");
+    if (led_astray) script.fault_took_effect(0, "dns_alias");
+    script.serves_store("c", 29400).joining("c").agent_starts("d").joining("d");
+    if (led_astray) script.at(20s).fault_over(0, "dns_alias");
+    return late_in_core(script.at(100s).core_healed("a,b,c,d", 20s).at(100s + kCoreBound + 1s));
+  };
+  EXPECT_THAT(with(true), IsEmpty());
+  EXPECT_THAT(with(false), HasSubstr("wants to join")) << "no name was wrong";
+}
+
 TEST(Core, an_agent_that_is_about_to_end_and_one_that_shares_a_rank_are_none_of_those_left) {
   AgentSettings two;
   two.min_nodes = 2;

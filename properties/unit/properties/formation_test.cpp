@@ -220,6 +220,27 @@ TEST(Formation, an_agent_that_was_led_to_serve_a_store_of_its_own_meets_no_other
   EXPECT_EQ(verdict_beside_a_store_of_its_own(false, false), "broken") << "no name was wrong";
 }
 
+/// a and d join at the store of a; b serves one of its own, by a name that is wrong from 10 s to
+/// 20 s, and c comes at `comes`.
+std::string verdict_with_one_that_asks_it(sim::Duration comes, std::int64_t min_nodes) {
+  AgentSettings settings;
+  settings.min_nodes = min_nodes;
+  Script script(settings);
+  script.agent_starts("a").serves_store("a", 29400).joining("a").agent_starts("d").joining("d");
+  script.at(10s).fault(0, "dns_alias", 0s, "b").agent_starts("b").fault_took_effect(0, "dns_alias");
+  script.serves_store("b", 29400).joining("b");
+  if (comes < 20s) script.at(comes).agent_starts("c").joining("c");
+  script.at(20s).fault_over(0, "dns_alias");
+  if (comes > 20s) script.at(comes).agent_starts("c").joining("c");
+  return verdict(script.at(600s), kFormation);
+}
+
+TEST(Formation, an_agent_that_was_led_to_such_a_store_meets_those_there) {
+  EXPECT_EQ(verdict_with_one_that_asks_it(15s, 3), "excused by a name (store_of_its_own)");
+  EXPECT_EQ(verdict_with_one_that_asks_it(15s, 2), "broken") << "a and d are enough";
+  EXPECT_EQ(verdict_with_one_that_asks_it(21s, 3), "broken") << "names were right again";
+}
+
 TEST(Formation, one_that_goes_because_the_others_are_cut_off_could_form_no_round) {
   for (const char* const hindered : {"a", "c"}) {
     Script script = two_that_never_form();
