@@ -117,6 +117,7 @@ std::vector<AgentId> joining_at_one_store(const Job& job, AgentId latest, const 
     const Agent& agent = view.agent(id);
     return id == latest || (agent.stage == Stage::joining && agent.alive());
   });
+  // All are in one vector, so that their addresses are in the order in which they came.
   std::map<const Service*, std::int64_t> asked{{nullptr, 0}};
   for (const AgentId id : all) ++asked[view.store_apart(id)];
   const Service* const most =
