@@ -1,8 +1,8 @@
 #pragma once
 // Stacks of fibers. A hundred thousand of them do not fit through one mapping each (the kernel
-// allows about 65,000), and equal alignment would put every stack top into the same cache sets. So:
-// large mappings cut into equal slots, tops shifted by a colour, last freed first reused. Memory
-// that was never touched stays unbacked.
+// allows about 65,000), and equal alignment would put every stack top into the same sets of the
+// caches and of the TLB. So: large mappings cut into equal slots of an odd number of pages, tops
+// shifted by a colour, last freed first reused. Memory that was never touched stays unbacked.
 
 #include <cstddef>
 #include <vector>
