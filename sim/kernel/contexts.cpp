@@ -123,7 +123,7 @@ class Algorithm final : public boost::fibers::algo::algorithm {
 };
 
 struct Contexts::Pooled {
-  Context context;
+  Context* context;
   boost::fibers::fiber fiber;
 };
 
@@ -146,33 +146,29 @@ Contexts::Contexts() : algorithm_(&Algorithm::of_this_thread()), exceptions_(&th
 Contexts::~Contexts() {
   HOOKE_CHECK(!shutting_down_, "the pool is shut down once");
   shutting_down_ = true;
-  for (const auto& pooled : pooled_) {
-    switch_to(main_, pooled->context);  // its body returns, Boost ends it and comes back here
-    pooled->fiber.join();               // already ended: only gives up the handle
+  for (Pooled& pooled : pooled_) {
+    switch_to(main_, *pooled.context);  // its body returns, Boost ends it and comes back here
+    pooled.fiber.join();                // already ended: only gives up the handle
   }
   boost::this_fiber::yield();  // the dispatcher's turn: it gives the stacks back to the arena
 }
 
-Context* Contexts::create(Body body, void* argument) {
-  auto pooled = std::make_unique<Pooled>();
+void Contexts::create(Context& self, Body body, void* argument) {
   const StackArena::Slot slot = arena_.take();
   HOOKE_CHECK(slot.size() > 0, "a stack has room");
-  Context* const self = &pooled->context;
-  self->stack_bottom = slot.bottom;
-  self->stack_bytes = slot.size();
-  pooled->fiber =
-      boost::fibers::fiber(boost::fibers::launch::post, std::allocator_arg,
-                           SlotAllocator(arena_, slot), [this, self, body, argument] {
-                             arrived(*self);
-                             body(argument);
-                             HOOKE_CHECK(shutting_down_, "a pooled fiber ends only at shutdown");
-                             algorithm_->plan(main_.boost);
-                             announce_leaving(nullptr, main_.stack_bottom, main_.stack_bytes);
-                           });
-  self->boost = algorithm_->take_newest();
-  HOOKE_CHECK(self->boost != nullptr, "a fresh fiber has a context");
-  pooled_.push_back(std::move(pooled));
-  return self;
+  self.stack_bottom = slot.bottom;
+  self.stack_bytes = slot.size();
+  boost::fibers::fiber fiber(boost::fibers::launch::post, std::allocator_arg,
+                             SlotAllocator(arena_, slot), [this, &self, body, argument] {
+                               arrived(self);
+                               body(argument);
+                               HOOKE_CHECK(shutting_down_, "a pooled fiber ends only at shutdown");
+                               algorithm_->plan(main_.boost);
+                               announce_leaving(nullptr, main_.stack_bottom, main_.stack_bytes);
+                             });
+  self.boost = algorithm_->take_newest();
+  HOOKE_CHECK(self.boost != nullptr, "a fresh fiber has a context");
+  pooled_.push_back({&self, std::move(fiber)});
 }
 
 void Contexts::switch_to(Context& from, Context& to) {

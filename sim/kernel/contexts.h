@@ -17,7 +17,6 @@
 #include <boost/fiber/context.hpp>
 #include <boost/fiber/fiber.hpp>
 #include <cstddef>
-#include <memory>
 #include <vector>
 
 #include "sim/kernel/stack_arena.h"
@@ -54,8 +53,9 @@ class Contexts {
   Contexts(const Contexts&) = delete;
   Contexts& operator=(const Contexts&) = delete;
 
-  /// Makes a suspended fiber that will call `body(argument)` when first switched to.
-  Context* create(Body body, void* argument);
+  /// Makes `self`, which must outlive this, a suspended fiber that will call `body(argument)` when
+  /// first switched to.
+  void create(Context& self, Body body, void* argument);
   [[nodiscard]] Context* main() { return &main_; }
   /// Suspends `from` (the running one) and runs `to`, which is another one.
   void switch_to(Context& from, Context& to);
@@ -71,7 +71,7 @@ class Contexts {
   ExceptionState* exceptions_;
   StackArena arena_;
   Context main_;
-  std::vector<std::unique_ptr<Pooled>> pooled_;
+  std::vector<Pooled> pooled_;
   bool shutting_down_ = false;
 };
 

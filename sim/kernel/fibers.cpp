@@ -18,7 +18,7 @@ sim::FiberId Kernel::spawn(FiberGroup& group, std::string name, std::function<vo
     auto block = std::make_unique<FiberBlock>();
     block->kernel = this;
     block->id = impl.blocks.size();
-    block->context = impl.contexts.create(&FiberBlock::run_tasks, block.get());
+    impl.contexts.create(block->context, &FiberBlock::run_tasks, block.get());
     impl.free_blocks.push_back(block.get());
     impl.blocks.push_back(std::move(block));
   }

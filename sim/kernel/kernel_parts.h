@@ -21,28 +21,30 @@ namespace hooke::kernel {
 
 /// A pooled fiber and the task it carries. `id` names the task: slot in the low half, incarnation
 /// in the high half, so that it is unique in a run and found without a search.
-struct FiberBlock {
+struct alignas(64) FiberBlock {
   enum class State : unsigned char { free, ready, running, parked };
 
-  Kernel* kernel = nullptr;
-  Context* context = nullptr;
+  // What each wake needs comes first: two lines of the caches.
   FiberGroup* group = nullptr;
-  std::size_t index_in_group = 0;
-  std::uint64_t born = 0;  ///< number of the spawn
   std::uint64_t id = 0;
   std::uint64_t generation = 0;
-  State state = State::free;
-  sim::Wake wake = sim::Wake::woken;
-  bool woken_early = false;    ///< wake() came between ticket() and park()
-  bool doomed = false;         ///< killed alone, see FiberGroup::kill_fiber
-  bool step_counted = false;   ///< the step that it is about to make
   Sleeper* sleeper = nullptr;  ///< of its park; null: none
   TimerId deadline;
-  TimerId held_up;  ///< ready, but its turn comes only then
   sim::WorldTime deadline_at{};
   sim::EventId cause{};
-  std::string name;
+  State state = State::free;
+  sim::Wake wake = sim::Wake::woken;
+  bool woken_early = false;   ///< wake() came between ticket() and park()
+  bool doomed = false;        ///< killed alone, see FiberGroup::kill_fiber
+  bool step_counted = false;  ///< the step that it is about to make
+  Context context;
+  const std::byte* frame = nullptr;  ///< of its last park
   std::function<void()> body;
+  Kernel* kernel = nullptr;
+  std::size_t index_in_group = 0;
+  std::uint64_t born = 0;  ///< number of the spawn
+  TimerId held_up;         ///< ready, but its turn comes only then
+  std::string name;
   std::vector<sim::ParkTicket> joiners;
 
   [[nodiscard]] bool killed() const { return doomed || group->killed(); }
@@ -52,8 +54,8 @@ struct FiberBlock {
 };
 
 struct Kernel::Impl {
-  Contexts contexts;
   std::vector<std::unique_ptr<FiberBlock>> blocks;
+  Contexts contexts;  ///< goes before the blocks, which its fibers run in
   std::vector<FiberBlock*> free_blocks;
   std::size_t live_fibers = 0;
   std::uint64_t spawned = 0;

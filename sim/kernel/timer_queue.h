@@ -100,6 +100,20 @@ class TimerQueue {
     }
   }
 
+  /// Tells `far` and then `near` once of each of the next timers, ahead of its turn or as soon as it
+  /// is known: what it leads to can be on its way into the caches by then. A hint: what is armed
+  /// among the next ones is not told, and a cancelled one may be.
+  template <class Far, class Near>
+  void look_ahead(Far far, Near near) {
+    const auto tell = [this](std::size_t& told, std::size_t places, const auto& hint) {
+      const std::size_t end = std::min(near_.size(), head_ + places);
+      for (told = std::max(told, head_); told < end; ++told)
+        hint(slots_[near_[told].slot].callback);
+    };
+    tell(told_far_, kFar, far);
+    tell(told_near_, kNear, near);
+  }
+
   /// Forgets everything and starts again at time 0.
   void clear() {
     for (auto& bucket : buckets_) bucket.clear();
@@ -107,7 +121,7 @@ class TimerQueue {
     slots_.clear();
     free_ = kNone;
     filled_ = 0;
-    head_ = 0;
+    restart_near();
     base_ = near_end_ = last_ = 0;
     live_ = 0;
     stale_ = 0;
@@ -117,6 +131,9 @@ class TimerQueue {
   static constexpr std::uint32_t kNone = 0xffffffffU;
   /// A bucket of so many timers becomes the near ones; among twice as many none is sorted in.
   static constexpr std::size_t kFew = 32;
+  /// How far look_ahead looks.
+  static constexpr std::size_t kFar = 8;
+  static constexpr std::size_t kNear = 4;
   struct Entry {
     std::int64_t time;
     std::uint32_t slot;
@@ -128,6 +145,8 @@ class TimerQueue {
     std::uint32_t generation = 0;
     std::uint32_t next_free = kNone;
   };
+
+  void restart_near() { head_ = told_far_ = told_near_ = 0; }
 
   void release(std::uint32_t slot) {
     ++slots_[slot].generation;
@@ -152,7 +171,7 @@ class TimerQueue {
     }
     if (head_ >= 4 * kFew) {
       near_.erase(near_.begin(), near_.begin() + static_cast<std::ptrdiff_t>(head_));
-      head_ = 0;
+      restart_near();
     }
     std::size_t place = near_.size();
     near_.push_back(entry);
@@ -167,11 +186,11 @@ class TimerQueue {
     base_ = near_end_ = last_;
     for (std::size_t i = head_; i < near_.size(); ++i) push_if_live(near_[i]);
     near_.clear();
-    head_ = 0;
+    restart_near();
   }
 
   [[nodiscard]] bool is_live(const Entry& entry) const {
-    return slots_[entry.slot].generation == entry.generation;
+    return stale_ == 0 || slots_[entry.slot].generation == entry.generation;
   }
 
   void push_if_live(const Entry& entry) {
@@ -182,27 +201,43 @@ class TimerQueue {
     }
   }
 
-  /// Makes the timers of the earliest bucket the near ones; one of many timers is split before.
+  /// Makes the timers of the earliest bucket the near ones, one of many timers being split before,
+  /// and those of the next buckets, too, while there are few near ones to look ahead to.
   void refill() {
     near_.clear();
-    head_ = 0;
+    restart_near();
     while (near_.empty()) {
       HOOKE_CHECK(filled_ != 0, "a pending timer must be in some bucket");
-      const auto lowest = static_cast<std::size_t>(std::countr_zero(filled_));
-      filled_ &= ~(std::uint64_t{1} << lowest);
-      moving_.swap(buckets_[lowest]);
+      const std::size_t lowest = empty_lowest();
       if (lowest == 0 || moving_.size() <= kFew) {
         take_near(lowest);
+        if (!near_.empty()) base_ = near_.front().time;
       } else {
         split();
       }
       moving_.clear();
     }
+    while (near_.size() < kFew / 2 && filled_ != 0 && lowest_bucket().size() <= kFew) {
+      take_near(empty_lowest());
+      moving_.clear();
+    }
   }
 
-  /// The timers in `moving_`, all that there are up to the end of their bucket.
+  [[nodiscard]] const std::vector<Entry>& lowest_bucket() const {
+    return buckets_[static_cast<std::size_t>(std::countr_zero(filled_))];
+  }
+
+  /// Moves the timers of the lowest bucket to `moving_`, and returns its number.
+  std::size_t empty_lowest() {
+    const auto lowest = static_cast<std::size_t>(std::countr_zero(filled_));
+    filled_ &= ~(std::uint64_t{1} << lowest);
+    moving_.swap(buckets_[lowest]);
+    return lowest;
+  }
+
+  /// The timers in `moving_`, all that there are up to the end of their bucket, behind the near ones.
   void take_near(std::size_t bucket) {
-    near_end_ = INT64_MAX;
+    const std::size_t before = near_.size();
     for (const Entry& entry : moving_) {
       if (!is_live(entry)) {
         --stale_;
@@ -212,14 +247,10 @@ class TimerQueue {
         add_near(entry);
       }
     }
-    if (near_.empty()) {
-      near_end_ = base_;
-      return;
-    }
-    base_ = near_.front().time;
+    if (near_.size() == before) return;
     const std::size_t bits = bucket == 0 ? 0 : bucket - 1;
-    const std::uint64_t end = ((static_cast<std::uint64_t>(base_) >> bits) + 1) << bits;
-    if (end < INT64_MAX) near_end_ = static_cast<std::int64_t>(end);
+    const std::uint64_t end = ((static_cast<std::uint64_t>(near_.back().time) >> bits) + 1) << bits;
+    near_end_ = static_cast<std::int64_t>(std::min<std::uint64_t>(end, INT64_MAX));
   }
 
   void split() {
@@ -235,7 +266,7 @@ class TimerQueue {
   void drop_stale() {
     const auto is_stale = [this](const Entry& entry) { return !is_live(entry); };
     near_.erase(near_.begin(), near_.begin() + static_cast<std::ptrdiff_t>(head_));
-    head_ = 0;
+    restart_near();
     std::erase_if(near_, is_stale);
     for (std::size_t i = 0; i < buckets_.size(); ++i) {
       std::erase_if(buckets_[i], is_stale);
@@ -251,11 +282,12 @@ class TimerQueue {
   std::vector<Entry> moving_;
   std::vector<Slot> slots_;
   std::uint32_t free_ = kNone;
-  std::uint64_t filled_ = 0;   ///< bit i: bucket i is not empty
-  std::size_t head_ = 0;       ///< next one of the near timers
-  std::int64_t base_ = 0;      ///< what the times in buckets are told apart from
-  std::int64_t near_end_ = 0;  ///< timers before it are near, all others in buckets
-  std::int64_t last_ = 0;      ///< when the last timer was due
+  std::uint64_t filled_ = 0;                  ///< bit i: bucket i is not empty
+  std::size_t head_ = 0;                      ///< next one of the near timers
+  std::size_t told_far_ = 0, told_near_ = 0;  ///< near timers that look_ahead has told up to there
+  std::int64_t base_ = 0;                     ///< what the times in buckets are told apart from
+  std::int64_t near_end_ = 0;                 ///< timers before it are near, all others in buckets
+  std::int64_t last_ = 0;                     ///< when the last timer was due
   std::size_t live_ = 0;
   std::size_t stale_ = 0;  ///< cancelled entries that are still somewhere
 };

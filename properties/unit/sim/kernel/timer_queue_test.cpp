@@ -109,6 +109,29 @@ TEST_F(TimerQueueTest, ThousandsOfCancelledTimersAreForgotten) {
   pop_all();
 }
 
+TEST_F(TimerQueueTest, MostTimersAreToldOnceAheadOfTheirTurn) {
+  std::map<std::uint64_t, int> far, near;  // how often a timer was told
+  std::size_t far_ahead = 0, near_ahead = 0;
+  for (int i = 0; i < 1000; ++i) arm(1'000'000 + static_cast<std::int64_t>(below(1'000'000)));
+  for (int fired = 0; fired < 20'000 && !HasFatalFailure(); ++fired) {
+    const std::uint64_t next = pending_.begin()->first.second;
+    far_ahead += far.contains(next) ? 1 : 0;
+    near_ahead += near.contains(next) ? 1 : 0;
+    pop();
+    queue_.look_ahead([&](const Callback& callback) { ++far[callback.argument]; },
+                      [&](const Callback& callback) {
+                        EXPECT_TRUE(far.contains(callback.argument)) << "far comes first";
+                        ++near[callback.argument];
+                      });
+    // Later than all that are near.
+    arm(now_ + 1'000'000 + static_cast<std::int64_t>(below(1'000'000)));
+  }
+  EXPECT_GT(far_ahead, 18'000U);
+  EXPECT_GT(near_ahead, 18'000U);
+  for (const auto& [number, times] : far) EXPECT_EQ(times, 1) << number;
+  for (const auto& [number, times] : near) EXPECT_EQ(times, 1) << number;
+}
+
 TEST_F(TimerQueueTest, AQueueThatWasClearedStartsAnew) {
   for (int i = 0; i < 100; ++i) arm(1000 + i);
   pop();
