@@ -1,7 +1,7 @@
 // The workload of kernel_bench with SimGrid's actors: N actors that sleep, wake and sleep again. All
-// are on one host, which costs SimGrid least. Their stacks have 16 KiB and no guard page: memory
-// holds 100,000 of them, and Linux allows a process no more than 65,530 mappings. A program of its
-// own: nothing of hooke is linked to SimGrid, which is under the LGPL.
+// are on one host, which costs SimGrid less than a host each. Their stacks have 16 KiB and no guard
+// page: memory holds 100,000 of them, and Linux allows a process no more than 65,530 mappings. A
+// program of its own: nothing of hooke is linked to SimGrid, which is under the LGPL.
 #include <benchmark/benchmark.h>
 
 #include <simgrid/s4u.hpp>
