@@ -10,9 +10,12 @@
 namespace hooke::properties {
 namespace {
 
+constexpr std::int64_t kKill = 9;
+
 /// A number names an agent that carries it now. A process that an agent or one of its descendants
 /// signals must belong to that agent's family; signals of the harness (from 0) may go anywhere. A
 /// worker that its agent has reaped has no number any more, even if no other agent has got it yet.
+/// One that is to stop is asked to first, and killed when its grace is over.
 class KillSafety final : public Judge {
  public:
   KillSafety()
@@ -28,14 +31,14 @@ class KillSafety final : public Judge {
       reaped_.erase(worker);
     } else if (event.type == &ev::worker_ended) {
       reaped_[worker] = event.at;
-    } else if (text(event, "reason") == "grace is over" && !had_grace(event, worker)) {
-      broken(event, "{} killed its worker pid {} at {} without the grace that it owes",
-             view().agent_of(event), worker.pid, event.at);
     } else if (const auto found = reaped_.find(worker); found != reaped_.end()) {
       broken(event,
              "{} sent {} at {} to its worker pid {}, of whose end it had learnt at {}: the number "
              "may be anybody's by then",
              view().agent_of(event), signal_text(event), event.at, worker.pid, found->second);
+    } else if (number(event, "signal") == kKill && !had_grace(event, worker)) {
+      broken(event, "{} killed its worker pid {} at {} without the grace that it owes",
+             view().agent_of(event), worker.pid, event.at);
     }
   }
 

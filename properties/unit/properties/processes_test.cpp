@@ -78,6 +78,14 @@ TEST(KillSafety, a_worker_is_killed_only_when_its_grace_is_over) {
   }
 }
 
+TEST(KillSafety, a_worker_is_asked_to_stop_before_it_is_killed) {
+  Script script = two_nodes_at_work();
+  const std::int64_t worker = script.worker_pid("b", 0);
+  script.at(5s).emit("b", 100, ev::worker_signalled, {worker, 9, "stop"});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.kill_safety"),
+              HasSubstr("killed its worker pid 101 at 5.000 s without the grace"));
+}
+
 // ---- no_escaped_error
 
 TEST(NoEscapedError, an_agent_that_ends_of_a_key_error_breaks_it) {
