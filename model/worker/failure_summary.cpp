@@ -74,6 +74,7 @@ std::string python_json(const Json& document) {
     is_escaped = c == '\\' && !is_escaped;
     if (!in_text && (c == ',' || c == ':')) out += ' ';
   }
+  HOOKE_CHECK(!in_text, "each text of a document has an end");
   return out;
 }
 
@@ -117,6 +118,7 @@ std::string failure_summary(const std::string& name, const ProcessFailures& fail
     }
   }
   width = std::min(width, kWidthMax);
+  HOOKE_CHECK(!root_text.empty(), "the root cause is told");
   HOOKE_CHECK(width >= std::min(title.size(), kWidthMax), "a border is as wide as the title");
   const std::string border = std::string(width, '=') + "\n";
   const std::string section = std::string(width, '-') + "\n";

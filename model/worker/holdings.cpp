@@ -56,6 +56,7 @@ std::vector<std::string> Holdings::held() const {
 }
 
 void Holdings::give_back(Holding holding) {
+  HOOKE_CHECK(!holds(holding.name), "what is given back is held no more");
   trace_.emit(events::worker_released, {holding.name});
   holding.release();
 }

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -16,6 +18,7 @@ bool is_std_digit(char c) {
 }
 
 Std std_of(char digit) {
+  HOOKE_CHECK(is_std_digit(digit), "a digit that was read is one of two streams");
   const int bits = digit - '0';
   return {(bits & 1) != 0, (bits & 2) != 0};
 }
@@ -50,6 +53,7 @@ Std StdMap::of(std::int64_t local_rank) const {
 }
 
 std::vector<std::string> filtered_logs(const LogsSpec& logs, const std::string& directory) {
+  HOOKE_CHECK(!directory.empty(), "filtered logs lie in the directory of an attempt");
   std::vector<std::string> files;
   if (!logs.stdout_filters.empty()) files.push_back(directory + kFilteredOut);
   if (!logs.stderr_filters.empty()) files.push_back(directory + kFilteredErr);
@@ -58,6 +62,8 @@ std::vector<std::string> filtered_logs(const LogsSpec& logs, const std::string& 
 
 WorkerStreams worker_streams(const LogsSpec& logs, std::int64_t local_rank,
                              const std::string& directory, const std::string& header) {
+  HOOKE_CHECK(local_rank >= 0 && !directory.empty(),
+              "a worker's files lie in a directory of its own");
   const std::string own = directory + "/" + std::to_string(local_rank);
   const Std redirect = logs.redirects.of(local_rank);
   const Std tee = logs.tee.of(local_rank);
@@ -69,6 +75,7 @@ WorkerStreams worker_streams(const LogsSpec& logs, std::int64_t local_rank,
   streams.stderr_path = redirect.err || tee.err ? own + "/stderr.log" : elsewhere;
   const auto follow = [&](const std::string& path, const char* stream, const char* filtered,
                           const std::vector<std::string>& filters) {
+    HOOKE_CHECK(path.starts_with(own), "what is followed is a file of this worker");
     streams.tails.push_back({path, header, stream, {}});
     if (!filters.empty()) streams.tails.push_back({path, header, directory + filtered, filters});
   };

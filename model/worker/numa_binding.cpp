@@ -8,6 +8,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -75,6 +77,7 @@ class Topology {
 
   [[nodiscard]] std::size_t gpus() const { return gpu_nodes_.size(); }
   [[nodiscard]] Processors near(AffinityMode mode, std::size_t gpu) const {
+    HOOKE_CHECK(gpu < gpu_nodes_.size(), "a worker is near to a GPU that is there");
     switch (mode) {
       case AffinityMode::node: return allowed_on(gpu_nodes_[gpu]);
       case AffinityMode::socket: return on_socket_of(gpu_nodes_[gpu]);
@@ -169,6 +172,7 @@ class Topology {
       cores[*siblings.begin()].insert(processor);
     }
     const auto [place, gpus_here] = place_of(gpu);
+    HOOKE_CHECK(place < gpus_here, "a GPU is one of those of its node");
     const std::size_t each = cores.size() / gpus_here;
     const std::size_t left_over = cores.size() % gpus_here;  // one more for each of the first GPUs
     if (each == 0) {
@@ -178,6 +182,7 @@ class Topology {
     }
     const std::size_t first = place * each + std::min(place, left_over);
     const std::size_t end = first + each + (place < left_over ? 1 : 0);
+    HOOKE_CHECK(first < end && end <= cores.size(), "a share is of the cores that there are");
     Processors out;
     std::size_t index = 0;
     for (auto& [core, processors] : cores) {
@@ -250,6 +255,7 @@ std::optional<AffinityMode> affinity_mode_from(std::string_view name) {
 std::vector<std::string> numa_processors(sim::Ports& ports, AffinityMode mode,
                                          std::int64_t workers) {
   const Topology topology(ports);
+  HOOKE_CHECK(workers > 0, "processors are those of workers");
   if (static_cast<std::int64_t>(topology.gpus()) < workers) {
     throw std::runtime_error("expected a GPU for each of " + std::to_string(workers) +
                              " workers to be near to, found " + std::to_string(topology.gpus()));

@@ -10,6 +10,7 @@
 #include "model/signals/signal_gate.h"
 #include "model/worker/pool_wire.h"
 #include "model/worker/worker_pool.h"
+#include "sim/port/check.h"
 #include "sim/port/sync.h"
 
 namespace hooke::model {
@@ -36,6 +37,7 @@ class PoolLauncher final : public ProcessLauncher, public sim::StreamHandler {
       : ports_(ports), pool_(std::move(pool)), news_(ports.executor) {}
 
   void reserve(std::int64_t count) override {
+    HOOKE_CHECK(count > 0, "room is for one worker at least");
     connect();
     // Others may hold the slots for as long as they like: an agent that waits can be told to end.
     const PoolMessage answer = ask({"lease", std::to_string(count)}, std::nullopt);
@@ -45,6 +47,7 @@ class PoolLauncher final : public ProcessLauncher, public sim::StreamHandler {
   }
 
   sim::Outcome<sim::Pid> start(const sim::SpawnRequest& request) override {
+    HOOKE_CHECK(!request.argv.empty(), "a worker has a command");
     PoolMessage message{"start", request.new_session ? "1" : "0", request.stdout_path,
                         request.stderr_path, std::to_string(request.argv.size())};
     message.insert(message.end(), request.argv.begin(), request.argv.end());
@@ -58,6 +61,7 @@ class PoolLauncher final : public ProcessLauncher, public sim::StreamHandler {
   }
 
   std::optional<sim::ExitStatus> poll(sim::Pid worker) override {
+    HOOKE_CHECK(worker.value > 0, "a worker that is asked for has a number");
     const auto found = ended_.find(worker);
     if (found == ended_.end()) {
       if (stream_ == nullptr || over_) throw std::runtime_error(kGone);
@@ -69,6 +73,7 @@ class PoolLauncher final : public ProcessLauncher, public sim::StreamHandler {
   }
 
   sim::Outcome<sim::Done> signal(sim::Pid worker, sim::Signal signal, bool group) override {
+    HOOKE_CHECK(worker.value > 0, "a worker that is signalled has a number");
     const PoolMessage answer = ask({"signal", std::to_string(worker.value),
                                     std::to_string(static_cast<int>(signal)), group ? "1" : "0"},
                                    kTimeout);
@@ -106,6 +111,7 @@ class PoolLauncher final : public ProcessLauncher, public sim::StreamHandler {
   }
 
   void heard(PoolMessage message) {
+    HOOKE_CHECK(!message.empty(), "a message that was read has a verb");
     if (message.front() == "ended" && message.size() == 4) {
       sim::ExitStatus status;
       status.code = static_cast<int>(pool_number(message[2], 0, 255));
@@ -126,6 +132,7 @@ class PoolLauncher final : public ProcessLauncher, public sim::StreamHandler {
       auto stream = ports_.network.connect(pool_, give_up);
       if (stream) {
         stream_ = std::move(stream).value();
+        HOOKE_CHECK(stream_ != nullptr, "a connection that was made is there");
         stream_->set_handler(*this);
         return;
       }
@@ -140,6 +147,7 @@ class PoolLauncher final : public ProcessLauncher, public sim::StreamHandler {
 
   /// Without `timeout` the wait has no end, but takes signals.
   PoolMessage ask(const PoolMessage& message, std::optional<sim::Duration> timeout) {
+    HOOKE_CHECK(!timeout || *timeout > sim::Duration::zero(), "an answer takes its time");
     if (stream_ == nullptr || over_ || !stream_->write(sim::Buffer(encode_pool_message(message)))) {
       lost();
     }

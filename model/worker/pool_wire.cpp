@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kWord = 4;
 
 void put_word(std::string& out, std::size_t number) {
+  HOOKE_CHECK(number <= 0xffff'ffffU, "a length fits into its word");
   for (const unsigned shift : {24U, 16U, 8U, 0U})
     out.push_back(static_cast<char>((number >> shift) & 0xffU));
 }
@@ -36,6 +37,7 @@ void check_size(std::size_t bytes) {
 }  // namespace
 
 std::string encode_pool_message(const PoolMessage& message) {
+  HOOKE_CHECK(!message.empty(), "a message has a verb");
   std::size_t bytes = kWord;
   for (const std::string& text : message) bytes += kWord + text.size();
   check_size(bytes);
@@ -68,16 +70,19 @@ std::optional<PoolMessage> take_pool_message(sim::Buffer& received) {
   }
   if (received.size() < bytes) return std::nullopt;
   HOOKE_CHECK(sizes.size() == count, "a message has as many texts as it says");
+  const std::size_t before = received.size();
   received.drop(kWord);
   PoolMessage message;
   for (const std::size_t size : sizes) {
     received.drop(kWord);
     message.push_back(received.take_bytes(size));
   }
+  HOOKE_CHECK(before - received.size() == bytes, "a message takes the bytes that it was told to");
   return message;
 }
 
 std::int64_t pool_number(const std::string& text, std::int64_t low, std::int64_t high) {
+  HOOKE_CHECK(low <= high, "some number is allowed");
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (text.empty() || error != std::errc() || end != text.data() + text.size() || number < low ||

@@ -30,7 +30,13 @@ ProcessContext::ProcessContext(sim::Ports& ports, ProcessLauncher& launcher, Var
       variant_(variant),
       workers_(std::move(workers)),
       sibling_grace_(sibling_grace),
-      waits_without_limit_(waits_without_limit) {}
+      waits_without_limit_(waits_without_limit) {
+  HOOKE_CHECK(sibling_grace_ >= sim::Duration::zero(), "a grace does not end before it begins");
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    HOOKE_CHECK(workers_[i].local_rank == static_cast<std::int64_t>(i),
+                "workers stand in the order of their local ranks");
+  }
+}
 
 sim::Pid ProcessContext::spawn(const WorkerStart& worker) {
   HOOKE_CHECK(!worker.argv.empty() && worker.local_rank >= 0,
@@ -48,11 +54,13 @@ sim::Pid ProcessContext::spawn(const WorkerStart& worker) {
                              " cannot be started: " + std::string(to_string(pid.failure().fault)) +
                              " " + pid.failure().detail);
   }
+  HOOKE_CHECK(pid.value().value > 0, "a worker that was started has a number");
   return pid.value();
 }
 
 void ProcessContext::start() {
   HOOKE_CHECK(processes_.empty(), "an incarnation starts once");
+  HOOKE_CHECK(!reserved_ && !workers_.empty(), "room is taken once, and for workers");
   launcher_.reserve(static_cast<std::int64_t>(workers_.size()));
   reserved_ = true;
   spawn_all();
@@ -141,6 +149,7 @@ int ProcessContext::exit_code_of(const Process& process) const {
 }
 
 void ProcessContext::note_failures(ProcessFailures& failures) const {
+  HOOKE_CHECK(processes_.size() <= workers_.size(), "each process is that of a worker");
   for (std::size_t i = 0; i < processes_.size(); ++i) {
     const Process& process = processes_[i];
     const WorkerStart& worker = workers_[i];
@@ -158,6 +167,7 @@ void ProcessContext::note_failures(ProcessFailures& failures) const {
     failure.exit_code = exit_code_of(process);
     failures.push_back(describe(std::move(failure), worker.error_file));
   }
+  HOOKE_CHECK(failures.size() <= processes_.size(), "a worker fails once");
 }
 
 ProcessFailure ProcessContext::describe(ProcessFailure failure,
@@ -170,6 +180,7 @@ std::optional<ProcessesResult> ProcessContext::poll() {
   if (!over && !one_has_failed()) return std::nullopt;
   ProcessesResult result;
   note_failures(result.failures);
+  HOOKE_CHECK(over || result.failed(), "workers that run are stopped for a failure");
   close(sim::Signal::term, sibling_grace_);
   // Since 2.10 also those that ended because of the close.
   if (lists_failures_of_the_stop(variant_)) note_failures(result.failures);
@@ -186,6 +197,7 @@ std::optional<ProcessesResult> ProcessContext::poll_each() {
 
 void ProcessContext::send(Process& process, sim::Signal signal, const char* reason) {
   HOOKE_CHECK(process.pid.value > 0, "a worker that is signalled has a number");
+  HOOKE_CHECK(!process.ended || signal != sim::Signal::kill, "what has ended is not killed");
   process.told_to_stop = true;
   ports_.trace.emit(events::worker_signalled,
                     {process.pid.value, static_cast<int>(signal), reason});
@@ -210,6 +222,7 @@ void ProcessContext::pause(sim::Duration span) {
 
 void ProcessContext::close(sim::Signal signal, sim::Duration grace,
                            const std::function<void()>& meanwhile) {
+  HOOKE_CHECK(grace >= sim::Duration::zero(), "a grace does not end before it begins");
   end_processes(signal, grace, meanwhile);
   for (TailLog& tail : tails_) tail.stop();
   if (std::exchange(reserved_, false)) launcher_.release();
@@ -238,6 +251,7 @@ void ProcessContext::end_processes(sim::Signal signal, sim::Duration grace,
 }
 
 void ProcessContext::kill(Process& process, sim::Duration grace) {
+  HOOKE_CHECK(!process.is_over(), "only a worker that still runs is killed");
   send(process, sim::Signal::kill, "grace is over");
   const sim::MonotonicTime killed = ports_.clock.monotonic_now();
   wait_for_end(process, killed + span_to_die(grace));
@@ -257,6 +271,7 @@ bool ProcessContext::has_abandoned() {
 }
 
 bool ProcessContext::is_stuck_for(sim::Duration limit) {
+  HOOKE_CHECK(limit > sim::Duration::zero(), "a worker may be asleep for a while");
   bool stuck = false;
   const sim::MonotonicTime now = ports_.clock.monotonic_now();
   for (Process& process : processes_) {
@@ -278,6 +293,8 @@ bool ProcessContext::is_stuck_for(sim::Duration limit) {
 
 void ProcessContext::tell_uninterruptible(const Process& process, sim::Duration span,
                                           const char* consequence) {
+  HOOKE_CHECK(span >= sim::Duration::zero() && !process.ended,
+              "a worker that is asleep has not ended");
   const WorkerStart& worker = worker_of(process);
   ports_.trace.emit(events::worker_uninterruptible,
                     {process.pid.value, worker.local_rank, worker.rank, span, consequence});

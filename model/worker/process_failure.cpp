@@ -37,6 +37,7 @@ std::int64_t to_seconds(const json& value) {
 /// here each failure has its own.
 void complete(ProcessFailure& failure, Variant variant) {
   if (failure.exit_code < 0) {
+    HOOKE_CHECK(-failure.exit_code <= 64, "a worker is killed by one of Linux' signals");
     failure.message = "Signal " + std::to_string(-failure.exit_code) + " (" +
                       std::string(signal_name(-failure.exit_code)) + ") received by PID " +
                       std::to_string(failure.pid.value);
@@ -77,6 +78,7 @@ void read_error_file(const std::string& text, ProcessFailure& failure) {
 }
 
 ProcessFailure describe_without_file(sim::Ports& ports, ProcessFailure failure, Variant variant) {
+  HOOKE_CHECK(failure.exit_code != 0, "only what ended badly is a failure");
   failure.error_file = "<N/A>";
   failure.error_data = ProcessFailure{}.error_data;
   failure.timestamp =

@@ -28,6 +28,7 @@ void ProcessGroup::init(const ProcessGroupOptions& options) {
   target.reply_limit = options.reply_limit;
   std::shared_ptr<Store> store = connect_tcp_store(ports_, target, options.planted);
   if (options.around) store = options.around(launch, std::move(store));
+  HOOKE_CHECK(store != nullptr, "what is put around a store is a store");
   if (agent_serves &&
       (options.restart_count_prefix || prefixes_keys_with_the_restart_count(options.variant))) {
     store = make_prefix_store("/worker/attempt_" + std::to_string(launch.elastic->restart_count),
@@ -37,6 +38,7 @@ void ProcessGroup::init(const ProcessGroupOptions& options) {
   HOOKE_CHECK(store_ != nullptr && server_ == nullptr, "a group that comes about has a store");
   server_ = std::move(server);
   launch_ = std::move(launch);
+  HOOKE_CHECK(server_ == nullptr || launch_.rank == 0, "only the first worker serves the others");
   backend_ = options.backend;
   std::transform(backend_.begin(), backend_.end(), backend_.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -52,6 +54,7 @@ void ProcessGroup::require() const {
 
 std::int64_t ProcessGroup::rank() const {
   require();
+  HOOKE_CHECK(0 <= launch_.rank && launch_.rank < launch_.world_size, "a rank is below the size");
   return launch_.rank;
 }
 
@@ -76,6 +79,7 @@ std::shared_ptr<Store> ProcessGroup::store() const {
 }
 
 void ProcessGroup::destroy() {
+  HOOKE_CHECK(server_ == nullptr || store_ != nullptr, "a worker that serves is in the group");
   store_ = nullptr;
   server_ = nullptr;
 }

@@ -4,6 +4,7 @@
 #include "model/observe/restart_events.h"
 #include "model/signals/signal_gate.h"
 #include "model/worker/pool_launcher.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -13,11 +14,14 @@ class LocalLauncher : public ProcessLauncher {
   explicit LocalLauncher(sim::ProcessHost& processes) : processes_(processes) {}
   void reserve(std::int64_t) override {}
   sim::Outcome<sim::Pid> start(const sim::SpawnRequest& request) override {
+    HOOKE_CHECK(!request.argv.empty(), "a worker has a command");
     return processes_.spawn(request);
   }
   std::optional<sim::ExitStatus> poll(sim::Pid worker) override { return processes_.poll(worker); }
   [[nodiscard]] bool may_have_news() override { return processes_.may_have_ended_children(); }
   sim::Outcome<sim::Done> signal(sim::Pid worker, sim::Signal signal, bool group) override {
+    // 0 and numbers below it are groups to the operating system, the agent's own among them.
+    HOOKE_CHECK(worker.value > 0, "a worker that is signalled has a number");
     return group ? processes_.signal_group(worker, signal) : processes_.signal(worker, signal);
   }
   void release() override {}
@@ -31,11 +35,15 @@ class LocalLauncher : public ProcessLauncher {
 class PatientLauncher final : public LocalLauncher {
  public:
   PatientLauncher(sim::Ports& ports, std::int64_t attempts, sim::Duration pause)
-      : LocalLauncher(ports.processes), ports_(ports), attempts_(attempts), pause_(pause) {}
+      : LocalLauncher(ports.processes), ports_(ports), attempts_(attempts), pause_(pause) {
+    HOOKE_CHECK(attempts_ >= 1 && pause_ >= sim::Duration::zero(),
+                "a worker is tried once at least");
+  }
   sim::Outcome<sim::Pid> start(const sim::SpawnRequest& request) override {
     for (std::int64_t attempt = 1;; ++attempt) {
       auto started = LocalLauncher::start(request);
       if (started) return started;
+      HOOKE_CHECK(attempt <= attempts_, "no worker is tried more often than it may be");
       ports_.trace.emit(events::worker_start_failed,
                         {request.argv.front(), attempt, attempts_,
                          to_string(started.failure().fault), started.failure().detail});

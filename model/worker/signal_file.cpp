@@ -8,6 +8,7 @@
 
 #include "model/observe/python_error.h"
 #include "model/observe/trace_events.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -33,6 +34,7 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 std::string encode_file_signal(const FileSignal& signal) {
+  HOOKE_CHECK(!signal.name.empty(), "a signal has a name");
   return R"({"scope": )" + quoted(signal.scope) + R"(, "name": )" + quoted(signal.name) +
          R"(, "from": )" + quoted(signal.from) + R"(, "number": )" + std::to_string(signal.number) +
          "}";
@@ -76,6 +78,7 @@ void SignalFile::raise(const std::string& name) {
                                                " bytes is longer than " +
                                                std::to_string(kSignalBytesMax));
   }
+  HOOKE_CHECK(line.find('\n') == std::string::npos, "a signal is one line");
   const auto lock =
       ports_.files.lock(path_, true, true, ports_.clock.monotonic_now() + kLockTimeout);
   if (!lock) {
@@ -121,6 +124,7 @@ std::vector<FileSignal> SignalFile::look() {
     // No honest client writes that much in one line: it is dropped piece by piece, and what is
     // left of it is refused at its end.
     if (rest_.size() > kSignalBytesMax) rest_.erase(0, rest_.size() - 1);
+    HOOKE_CHECK(rest_.size() <= kSignalBytesMax, "of a line no more is kept than it may have");
   }
   return out;
 }

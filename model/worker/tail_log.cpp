@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "model/observe/background_tasks.h"
+#include "sim/port/check.h"
 #include "sim/port/sync.h"
 
 namespace hooke::model {
@@ -62,6 +63,7 @@ struct TailLog::Shared {
 TailLog::TailLog(sim::Ports& ports, const std::vector<TailedFile>& files)
     : ports_(ports), shared_(std::make_shared<Shared>(ports.executor)) {
   for (const TailedFile& file : files) {
+    HOOKE_CHECK(!file.path.empty() && !file.destination.empty(), "a file is shown somewhere");
     fibers_.push_back(ports.executor.spawn(
         std::string(tasks::kTail) + file.path, [&world = ports, shared = shared_, file] {
           bool told = false;
@@ -70,6 +72,7 @@ TailLog::TailLog(sim::Ports& ports, const std::vector<TailedFile>& files)
             const auto more = world.files.read_from(file.path, offset);
             if (more && !more.value().empty()) {
               const std::size_t size = lines_in(more.value());
+              HOOKE_CHECK(0 < size && size <= more.value().size(), "what is shown moves on");
               offset += size;
               const std::string shown =
                   wanted_lines(std::string_view(more.value()).substr(0, size), file);

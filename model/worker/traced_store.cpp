@@ -106,6 +106,7 @@ class TracedStore final : public Store {
   template <class Call>
   std::invoke_result_t<Call> told(std::string_view operation, const std::string& key,
                                   const std::string& value, Call call) {
+    HOOKE_CHECK(user_.rank >= 0, "ranks are numbered from 0");
     ports_.trace.emit(ev::worker_store_asked, {user_.run_id, user_.rank, user_.round(),
                                                user_.newest_round(), operation, key, value});
     const sim::MonotonicTime asked = ports_.clock.monotonic_now();

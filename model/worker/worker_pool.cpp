@@ -46,6 +46,7 @@ class WorkerPool::Impl final : public sim::AcceptHandler {
   void on_accept(std::unique_ptr<sim::Stream> stream) override {
     if (!stream->peer_is_of_this_user()) return stream->reset();
     const std::uint64_t number = next_owner_++;
+    HOOKE_CHECK(!connections_.contains(number), "a connection has a number of its own");
     connections_[number] = std::make_unique<Connection>(*this, number, std::move(stream));
   }
 
@@ -64,6 +65,7 @@ class WorkerPool::Impl final : public sim::AcceptHandler {
     }
     for (auto& [number, owner] : owners_) end_all(owner);
     scope.join();
+    HOOKE_CHECK(!anything_runs(), "a pool that ends leaves no worker");
   }
 
  private:
@@ -146,12 +148,21 @@ class WorkerPool::Impl final : public sim::AcceptHandler {
     if (count > slots_) {
       return say(number, {"refused", "it has " + std::to_string(slots_) + " slots"});
     }
-    if (owners_[number].leased > 0) throw std::invalid_argument("a second lease");
+    if (owners_[number].leased > 0 || waits(number)) throw std::invalid_argument("a second lease");
     HOOKE_CHECK(count >= 1 && count <= slots_, "a lease that waits can be had");
     waiting_.push_back({number, count});
     grant();
   }
 
+  [[nodiscard]] bool waits(std::uint64_t number) const {
+    return std::any_of(waiting_.begin(), waiting_.end(),
+                       [number](const auto& each) { return each.first == number; });
+  }
+  [[nodiscard]] std::int64_t leased() const {
+    std::int64_t slots = 0;
+    for (const auto& [number, owner] : owners_) slots += owner.leased;
+    return slots;
+  }
   /// First come, first served: a large lease is not passed by small ones.
   void grant() {
     while (!waiting_.empty() && waiting_.front().second <= free_) {
@@ -162,6 +173,7 @@ class WorkerPool::Impl final : public sim::AcceptHandler {
       free_ -= count;
       HOOKE_CHECK(owners_[number].leased == 0, "an owner has one lease");
       owners_[number].leased = count;
+      HOOKE_CHECK(leased() + free_ == slots_, "a slot is leased or free");
       ports_.trace.emit(events::pool_leased, {number, count, free_});
       say(number, {"leased"});
     }
@@ -191,6 +203,7 @@ class WorkerPool::Impl final : public sim::AcceptHandler {
     }
     HOOKE_CHECK(pid.value().value > 0, "a worker that was started has a number");
     owner.running.push_back(pid.value());
+    HOOKE_CHECK(std::ssize(owner.running) <= owner.leased, "a lease runs no more than its slots");
     say(number, {"started", std::to_string(pid.value().value)});
   }
 
@@ -241,6 +254,7 @@ class WorkerPool::Impl final : public sim::AcceptHandler {
       ports_.trace.emit(events::pool_reclaimed, {number, found->second.leased, killed});
     HOOKE_CHECK(found->second.running.empty(), "a lease that is given back runs nothing");
     owners_.erase(found);
+    HOOKE_CHECK(leased() + free_ == slots_, "a slot is leased or free");
     grant();
   }
 
