@@ -95,10 +95,12 @@ Ending run_guarded(sim::Ports& ports, const Plugins& plugins, const LaunchConfig
   const auto launcher = plugins.launchers.create(config.process_launcher)->make(ports);
   const auto timers = plugins.timers.create(config.timer);
   const auto kind = plugins.agents.create(config.agent);
+  HOOKE_CHECK(launcher != nullptr && kind->make != nullptr, "what is chosen can be made");
   const AgentParts parts{ports, spec, handler, observers, *policy, *launcher, *timers};
   const std::unique_ptr<Agent> made = kind->make(parts);
   HOOKE_CHECK(made != nullptr, "an agent that is registered is made");
   Agent& agent = *made;
+  HOOKE_CHECK(run >= 1, "runs of a job are numbered from 1");
   Ending ending;
   try {
     const std::optional<RunResult> result = agent.run();
@@ -153,6 +155,7 @@ Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& c
       spec.logs.directory = make_log_directory(ports);
     handler = plugins.rendezvous.create(ports, parameters);
     HOOKE_CHECK(handler != nullptr, "a rendezvous that is registered is made");
+    HOOKE_CHECK(observers.rendezvous == nullptr, "a monitor sees one rendezvous at a time");
     observers.rendezvous = handler.get();
     const HiddenAtEnd hidden{observers};
     ending = run_guarded(ports, plugins, config, spec, endings, *handler, observers, run);
@@ -170,6 +173,9 @@ Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& c
   }
   // Of failed workers the root cause has been passed on; whatever else ends an agent is its own
   // error, but for a keyboard interrupt.
+  HOOKE_CHECK(0 <= ending.exit_code && ending.exit_code <= 255, "an exit status is a byte");
+  HOOKE_CHECK(std::string_view(ending.outcome) != "succeeded" || ending.exit_code == 0,
+              "success has the exit status 0");
   const bool own = ending.exit_code == kExitFailed && std::string_view(ending.outcome) != "failed";
   const bool signalled = std::string_view(ending.outcome) == "signalled";
   if (own) record_error(ports, (signalled ? "SignalException: " : "") + ending.detail);
@@ -187,6 +193,7 @@ int launch_agent(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& 
   const std::unique_ptr<Endings> endings = make_endings(ports, spec);
   if (config.run_id.empty()) config.run_id = endings->run_id();
   const std::string run_id = config.run_id;
+  HOOKE_CHECK(!run_id.empty(), "a job that is run has a name");
   ports.fault_point.raise_by(&raise_error);
   static_cast<void>(ports.processes.catch_signal(sim::Signal::int_));
   endings->catch_early(spec);

@@ -1,6 +1,8 @@
 // The built-in manners.
 #include "model/launch/shutdown_registry.h"
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -17,7 +19,9 @@ class AtOnce final : public ShutdownManner {
 
 class Graceful final : public ShutdownManner {
  public:
-  explicit Graceful(sim::Duration limit) : limit_(limit) {}
+  explicit Graceful(sim::Duration limit) : limit_(limit) {
+    HOOKE_CHECK(limit_ > sim::Duration::zero(), "the others are waited for for a while");
+  }
   bool shut_down(const ShutdownRequest& request) const override {
     if (!request.others_are_done) wait_for_others(request.ports, request.handler, limit_);
     return request.handler.shutdown();

@@ -8,6 +8,7 @@
 
 #include "model/observe/python_numbers.h"
 #include "model/worker/numa_binding.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -296,6 +297,7 @@ void use_private_rendezvous(sim::Random& random, LaunchConfig& config) {
 
 ConfiguredLaunch configure_launch(sim::Ports& ports, const TorchrunOptions& options,
                                   std::int64_t cpus) {
+  HOOKE_CHECK(cpus > 0, "a machine has a processor");
   ConfiguredLaunch out;
   LaunchConfig& config = out.config;
   config.variant = options.variant;
@@ -355,6 +357,14 @@ ConfiguredLaunch configure_launch(sim::Ports& ports, const TorchrunOptions& opti
   config.signals_to_handle = signals(options.signals_to_handle, out.notices);
   config.shutdown_timeout = shutdown_timeout(ports, options.shutdown_timeout);
   config.command = command(ports, options);
+  HOOKE_CHECK(0 < config.min_nodes && config.min_nodes <= config.max_nodes &&
+                  config.nproc_per_node > 0 && config.max_restarts >= 0,
+              "what was read is within its bounds");
+  HOOKE_CHECK(
+      !config.command.empty() && config.monitor_interval >= 0s && config.shutdown_timeout >= 0s,
+      "what was read can be run");
+  HOOKE_CHECK(config.processors.empty() || std::ssize(config.processors) == config.nproc_per_node,
+              "each worker has processors of its own");
   return out;
 }
 

@@ -43,6 +43,9 @@ Ending Endings::of_result(const std::optional<RunResult>& result) const {
   if (!result->failed()) return {"succeeded", 0, ""};  // an unhealthy group, too
   HOOKE_CHECK(!result->failures.empty(), "a group has failed by a worker of it");
   const ProcessFailure& cause = cause_of(result->failures);
+  HOOKE_CHECK(&cause >= result->failures.data() &&
+                  &cause < result->failures.data() + result->failures.size(),
+              "the cause is one of the failures");
   ports_.trace.emit(events::failure_reported, {rank_of(cause), cause.pid.value, cause.exit_code});
   static_cast<void>(ports_.files.append(
       "/dev/stderr",
