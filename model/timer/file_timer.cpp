@@ -57,6 +57,7 @@ std::unique_ptr<sim::FifoWriter> FileTimerClient::open() {
 }
 
 void FileTimerClient::send(const TimerRequest& request) {
+  HOOKE_CHECK(request.worker_id > 0 && request.signal >= 0, "a process asks for itself");
   const std::unique_ptr<sim::FifoWriter> fifo = open();
   HOOKE_CHECK(fifo != nullptr, "a request is written to an open FIFO");
   std::string line = encode_timer_request(request);
@@ -66,6 +67,7 @@ void FileTimerClient::send(const TimerRequest& request) {
                                                  std::to_string(kPipeBufBytes) + ")");
   }
   HOOKE_CHECK(line.size() <= kPipeBufBytes, "no request is longer than PIPE_BUF");
+  HOOKE_CHECK(line.find('\n') == std::string::npos, "a request is one line");
   line += '\n';
   const sim::MonotonicTime begun = ports_.clock.monotonic_now();
   for (;;) {
@@ -96,6 +98,7 @@ FileTimerServer::FileTimerServer(sim::Ports& ports, FileTimerOptions options,
                              std::string(to_string(made.failure().fault)));
   }
   HOOKE_CHECK(watch_ != nullptr, "a server has a watch");
+  HOOKE_CHECK(!watch_->client_came && watch_->request_count == 0, "a watch is of one server");
   HOOKE_CHECK(options_.max_interval > sim::Duration::zero(), "a watch looks again and again");
   watch_->last_progress = ports.clock.wall_now();
 }

@@ -64,12 +64,14 @@ bool FileTimerWatch::step(sim::FifoReader& fifo) {
   // A malformed line is raised from here, and what was read with it is lost (T-7).
   if (!take_requests(fifo, requests)) return false;
   for (const TimerRequest& request : requests) {
+    HOOKE_CHECK(request.worker_id > 0, "a request is of one process");
     ++request_count;
     timers_->apply(request, not_before(request));
   }
   signal_sent_ = 0;
   std::vector<std::int64_t> done = judge();
   HOOKE_CHECK(signal_sent_ >= 0, "a signal has a number");
+  HOOKE_CHECK(signal_sent_ == 0 || !done.empty(), "a worker that was signalled is done");
   if (signal_sent_ != 0 && options_.signals_itself && tries_the_timer_again(options_.variant)) {
     static_cast<void>(
         ports_.processes.signal(ports_.processes.self(), static_cast<sim::Signal>(signal_sent_)));
@@ -150,6 +152,8 @@ std::vector<std::int64_t> FileTimerWatch::judge() {
 bool FileTimerWatch::end_worker(std::int64_t worker, const std::vector<TimerRequest>& expired) {
   HOOKE_CHECK(worker > 0 && !expired.empty(), "a worker that is ended let a timer expire");
   for (const TimerRequest& timer : expired) {
+    HOOKE_CHECK(timer.worker_id == worker && timer.expires.has_value(),
+                "a worker is ended for its own timers");
     ports_.trace.emit(events::timer_expired,
                       {worker, timer.scope_id, deadline_micros(timer), timer.signal});
     if (forgets_timers_of_the_dead(options_.variant)) tell("timer expired", timer);

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 
 std::optional<sim::Duration> group_limit(const std::map<std::string, std::string>& environment) {
@@ -39,6 +41,7 @@ sim::Duration GroupTimer::stop() {
   if (!begun_) return sim::Duration::zero();
   client_->release(scope_);
   took_ = elapsed();
+  HOOKE_CHECK(took_ >= sim::Duration::zero(), "a monotonic clock goes forward");
   begun_.reset();
   return took_;
 }

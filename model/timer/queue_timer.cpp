@@ -86,6 +86,7 @@ void QueueTimerServer::step() {
   for (const auto& [worker, expired] : timers_->expired(ports_.clock.wall_now())) {
     HOOKE_CHECK(!expired.empty(), "a worker that is late has a timer that is over");
     const TimerRequest& first = expired.front();
+    HOOKE_CHECK(first.worker_id == worker, "a worker is ended for its own timers");
     HOOKE_CHECK(first.expires.has_value(), "a timer that is over had a time");
     ports_.trace.emit(events::timer_expired,
                       {worker, first.scope_id, micros_of(*first.expires), first.signal});
@@ -132,7 +133,10 @@ class TimerListener::Connection final : public sim::StreamHandler {
     }
   }
   /// Destroys this.
-  void on_end() override { listener_.connections_.erase(number_); }
+  void on_end() override {
+    HOOKE_CHECK(listener_.connections_.contains(number_), "a connection ends once");
+    listener_.connections_.erase(number_);
+  }
 
  private:
   TimerListener& listener_;
@@ -144,6 +148,7 @@ class TimerListener::Connection final : public sim::StreamHandler {
 TimerListener::TimerListener(sim::Ports& ports, sim::PortNumber port,
                              std::shared_ptr<TimerQueue> queue)
     : ports_(ports), queue_(std::move(queue)) {
+  HOOKE_CHECK(queue_ != nullptr, "what is heard is put into a queue");
   auto listener = ports.network.listen_loopback(port, *this);
   if (!listener) {
     throw std::runtime_error("the timer server cannot listen on port " +
@@ -180,6 +185,7 @@ void QueueTimerClient::release(const std::string& scope_id) {
 }
 
 void QueueTimerClient::send(const TimerRequest& request) {
+  HOOKE_CHECK(request.worker_id > 0, "a process asks for itself");
   if (stream_ == nullptr) {
     auto stream = ports_.network.connect(server_, ports_.clock.monotonic_now() + kConnectTimeout);
     if (!stream) {

@@ -45,6 +45,7 @@ std::string Watchdog::serve(std::string path, const std::string& run_id) {
   options.on_event = told_;
   options.make_table = make_table_;
   server_ = make_server(std::move(options));
+  HOOKE_CHECK(server_ != nullptr, "a watchdog that serves has a server");
   server_->start();
   return path;
 }

@@ -25,7 +25,10 @@ std::string variable_of(sim::Ports& ports, const char* name) {
 class LimitedWatch final : public WorkerTimers {
  public:
   LimitedWatch(std::unique_ptr<WorkerTimers> watch, sim::Duration limit)
-      : watch_(std::move(watch)), limit_(limit) {}
+      : watch_(std::move(watch)), limit_(limit) {
+    HOOKE_CHECK(watch_ != nullptr && limit_ >= std::chrono::milliseconds(1),
+                "workers that are watched are told of one millisecond at least");
+  }
   std::map<std::string, std::string> start(const std::string& run_id) override {
     std::map<std::string, std::string> told = watch_->start(run_id);
     // Without a server no deadline means anything.
@@ -75,17 +78,17 @@ class FileTimers final : public TimerKind {
 class QueueWatch final : public WorkerTimers {
  public:
   QueueWatch(const TimerParts& parts, sim::Duration interval)
-      : ports_(parts.ports),
-        interval_(interval),
-        planted_(parts.planted),
-        variant_(parts.variant) {}
+      : ports_(parts.ports), interval_(interval), planted_(parts.planted), variant_(parts.variant) {
+    HOOKE_CHECK(interval_ > sim::Duration::zero(), "a watch looks again and again");
+  }
 
   std::map<std::string, std::string> start(const std::string&) override {
     stop();
     auto queue = std::make_shared<TimerQueue>(ports_.executor);
     listener_ = std::make_unique<TimerListener>(ports_, sim::PortNumber{0}, queue);
     server_ = make_queue_timer_server(ports_, std::move(queue), interval_, planted_, variant_);
-    HOOKE_CHECK(listener_ != nullptr, "a server of timers is told of them");
+    HOOKE_CHECK(listener_->port().value != 0, "workers are told a port that can be reached");
+    HOOKE_CHECK(server_ != nullptr, "a server of timers is there when workers are told of it");
     server_->start();
     return {
         {kTimerServer, std::string(kThisMachine) + ":" + std::to_string(listener_->port().value)}};
