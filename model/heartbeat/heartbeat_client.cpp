@@ -73,6 +73,7 @@ class HeartbeatClient::Pulse : public std::enable_shared_from_this<Pulse>,
     tell("beats");
     awake_.wake_all();
     if (std::exchange(has_fiber_, true)) return;
+    HOOKE_CHECK(stream_ == nullptr && count_ == 0, "the first beat comes after the start");
     ports_.executor.spawn("heartbeat", [self = shared_from_this()] { self->run(); });
   }
   void pause() {
@@ -112,6 +113,7 @@ class HeartbeatClient::Pulse : public std::enable_shared_from_this<Pulse>,
   void on_end() override { has_ended_ = true; }
 
   void run() {
+    HOOKE_CHECK(has_fiber_, "one fiber beats");
     while (!over_) {
       if (beating_) beat();
       if (over_) break;
@@ -145,6 +147,7 @@ class HeartbeatClient::Pulse : public std::enable_shared_from_this<Pulse>,
         sim::Buffer(encode_beat({options_.worker, ++count_, last, options_.asks && !last}) + "\n"));
     if (written) {
       ++sent_;
+      HOOKE_CHECK(sent_ <= count_, "no more beats are sent than are counted");
     } else {
       stream_ = nullptr;
       cut_off(to_string(written.failure().fault));
@@ -152,6 +155,7 @@ class HeartbeatClient::Pulse : public std::enable_shared_from_this<Pulse>,
   }
 
   void cut_off(std::string_view why) {
+    HOOKE_CHECK(stream_ == nullptr, "a client that is cut off has no connection");
     if (!std::exchange(cut_off_, true)) tell("cut off", why);
   }
   void tell(std::string_view change, std::string_view detail = "") {

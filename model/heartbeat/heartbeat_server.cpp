@@ -35,7 +35,10 @@ class HeartbeatServer::Connection final : public sim::StreamHandler {
     }
   }
   /// Destroys this.
-  void on_end() override { server_.connections_.erase(number_); }
+  void on_end() override {
+    HOOKE_CHECK(server_.connections_.contains(number_), "a connection ends once");
+    server_.connections_.erase(number_);
+  }
 
  private:
   /// A worker that does not read what it asks for is told nothing further.
@@ -54,6 +57,7 @@ class HeartbeatServer::Connection final : public sim::StreamHandler {
 HeartbeatServer::HeartbeatServer(sim::Ports& ports, sim::PortNumber port,
                                  std::unique_ptr<HeartbeatTable> table)
     : ports_(ports), table_(std::move(table)) {
+  HOOKE_CHECK(table_ != nullptr, "silence is judged by a table");
   const HeartbeatTerms& terms = table_->terms();
   if (terms.deadline <= sim::Duration::zero() ||
       terms.first_beat.value_or(terms.deadline) <= sim::Duration::zero()) {
@@ -97,6 +101,7 @@ std::string HeartbeatServer::take(std::string_view line) {
 std::vector<SilentWorker> HeartbeatServer::look() {
   const sim::MonotonicTime now = ports_.clock.monotonic_now();
   for (const SilentWorker& each : table_->look(now)) {
+    HOOKE_CHECK(each.silent >= sim::Duration::zero(), "a silence has begun");
     ports_.trace.emit(events::heartbeat_lost, {each.worker, each.silent});
   }
   return table_->lost(now);

@@ -31,6 +31,8 @@ std::vector<SilentWorker> HeartbeatTable::look(sim::MonotonicTime now) {
   looked_ = now;
   std::vector<SilentWorker> out;
   for (auto& [name, worker] : workers_) {
+    HOOKE_CHECK(worker.heard <= worker.since && worker.since <= now,
+                "a silence is counted from what was heard, or from a later time");
     if (!listened && !worker.lost) worker.since = now;
     const std::optional<sim::Duration> limit =
         worker.count ? std::optional(terms_.deadline) : terms_.first_beat;
@@ -44,6 +46,7 @@ std::vector<SilentWorker> HeartbeatTable::look(sim::MonotonicTime now) {
 std::vector<SilentWorker> HeartbeatTable::lost(sim::MonotonicTime now) const {
   std::vector<SilentWorker> out;
   for (const auto& [name, worker] : workers_) {
+    HOOKE_CHECK(worker.heard <= now, "what was heard was heard before");
     if (worker.lost) out.push_back({name, now - worker.heard});
   }
   return out;

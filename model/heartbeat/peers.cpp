@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -66,13 +68,17 @@ std::optional<WorkerLife> worker_life_from(std::string_view word) {
 
 std::string encode_peers(const WorkerLives& lives) {
   std::string out = "{";
+  std::size_t listed = 0;
   for (const WorkerLife life : kLives) {
     std::string ranks;
     for (std::size_t rank = 0; rank < lives.size(); ++rank) {
-      if (lives[rank] == life) ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
+      if (lives[rank] != life) continue;
+      ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
+      ++listed;
     }
     out += (out.size() == 1 ? "\"" : ", \"") + std::string(to_string(life)) + "\": [" + ranks + "]";
   }
+  HOOKE_CHECK(listed == lives.size(), "each worker is in one list");
   return out + "}";
 }
 
@@ -84,6 +90,7 @@ WorkerLives parse_peers(std::string_view line) {
     const auto ranks = document.find(to_string(life));
     if (ranks != document.end()) read_ranks(*ranks, life, read);
   }
+  HOOKE_CHECK(read.size() <= static_cast<std::size_t>(kPeersMax), "no group has more workers");
   WorkerLives out;
   for (std::size_t rank = 0; rank < read.size(); ++rank) {
     if (!read[rank]) refuse_peers("rank " + std::to_string(rank) + " is in no list");

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/signals/signal_gate.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -19,7 +20,9 @@ constexpr sim::Duration kSlice = std::chrono::seconds(1);
 class StreamAround : public sim::Stream {
  public:
   StreamAround(sim::Ports& ports, std::unique_ptr<sim::Stream> stream)
-      : ports_(ports), stream_(std::move(stream)) {}
+      : ports_(ports), stream_(std::move(stream)) {
+    HOOKE_CHECK(stream_ != nullptr, "what is passed on is passed on to a stream");
+  }
 
   Outcome<sim::Done> write(sim::Buffer bytes) override { return stream_->write(std::move(bytes)); }
   [[nodiscard]] bool backed_up() const override { return stream_->backed_up(); }

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "sim/port/check.h"
 #include "sim/port/ports.h"
 
 namespace hooke::model {
@@ -27,6 +28,7 @@ class SignalException : public std::runtime_error {
 /// An interpreter step: raises the oldest caught signal, if there is one.
 inline void check_signals(sim::Ports& ports) {
   if (const auto signal = ports.processes.take_signal()) {
+    HOOKE_CHECK(*signal != sim::Signal::none, "a signal that was caught has a number");
     throw SignalException(ports.processes.self(), *signal);
   }
 }

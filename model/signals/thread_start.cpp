@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/signals/signal_gate.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -18,9 +19,11 @@ struct Beginning {
 }  // namespace
 
 void start_thread(sim::Ports& ports, std::string name, std::function<void()> body) {
+  HOOKE_CHECK(body != nullptr, "a thread does something");
   const auto beginning = std::make_shared<Beginning>();
   ports.executor.spawn(std::move(name),
                        [&executor = ports.executor, beginning, body = std::move(body)] {
+                         HOOKE_CHECK(!beginning->begun, "a thread begins once");
                          beginning->begun = true;
                          if (beginning->awaits_it) executor.wake(*beginning->awaits_it);
                          body();
