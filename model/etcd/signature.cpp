@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "sim/port/check.h"
 #include "sim/port/fnv1a.h"
 
 namespace hooke::model {
@@ -19,6 +20,7 @@ std::string draw_signature(sim::Ports& ports) {
       sim::fnv1a(self) ^ ports.random.below("etcd.signature", std::uint64_t{1} << kBlanks);
   std::string out;
   for (std::size_t i = 0; i < kBlanks; ++i, bits /= 2) out += bits % 2 == 0 ? ' ' : '\t';
+  HOOKE_CHECK(without_signature(sim::Value("0" + out)).size() == 1, "a signature is known as one");
   return out;
 }
 

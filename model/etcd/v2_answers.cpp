@@ -41,6 +41,7 @@ std::shared_ptr<const EtcdV2Answer> reading_of(const EtcdV2Tree& tree, const std
     }
   }
   if (!is_ascii(key)) return nullptr;
+  HOOKE_CHECK(tree.find(key) != nullptr, "a directory that is listed is there");
   return std::make_shared<const EtcdV2Answer>(
       EtcdV2Answer{said_of(key, *tree.find(key)), std::move(nodes)});
 }
@@ -76,6 +77,7 @@ const HttpHeaders& EtcdV2Answers::headers(std::uint64_t index) {
 
 const sim::Value& EtcdV2Answers::get(const EtcdV2Tree& tree, const std::string& key, bool recursive,
                                      sim::MonotonicTime now) {
+  HOOKE_CHECK(index_ <= tree.index(), "the index of a tree grows");
   if (std::exchange(index_, tree.index()) != tree.index()) told_.clear();
   const auto kept = told_.find({key, recursive});
   if (kept != told_.end() && now < kept->second.until) return kept->second.body;

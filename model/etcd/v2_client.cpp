@@ -133,6 +133,9 @@ EtcdV2Answer EtcdV2Client::list(const std::string& path) {
 }
 
 EtcdV2Answer EtcdV2Client::put(const std::string& path, const EtcdV2Write& write) {
+  HOOKE_CHECK(!write.refresh || !write.value, "a refresh leaves the value as it is");
+  HOOKE_CHECK(!write.directory || !write.value, "a directory has no value");
+  HOOKE_CHECK(!write.ttl_seconds || *write.ttl_seconds > 0, "what lives for a time lives on");
   std::string form;
   if (write.value) add(form, "value", *write.value);
   if (write.directory) add(form, "dir", "true");
@@ -161,6 +164,7 @@ std::optional<EtcdV2Answer> EtcdV2Client::watch(const std::string& path,
 
 HttpRequest EtcdV2Client::request(const std::string& method, const std::string& target,
                                   const std::string& form) const {
+  HOOKE_CHECK(form.empty() || method == "PUT", "only what is put has a form");
   HttpRequest request{method, target, form, "", ""};
   if (!form.empty()) request.content_type = "application/x-www-form-urlencoded";
   if (!options_.user.empty()) {

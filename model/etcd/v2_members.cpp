@@ -96,6 +96,9 @@ void PythonEtcdMembers::learn(const HttpRequest& request, sim::Duration read_tim
     others_.push_back(server);
   }
   static_cast<void>(remove_current());
+  HOOKE_CHECK(std::none_of(others_.begin(), others_.end(),
+                           [&](const HttpServer& other) { return is_same(other, current_); }),
+              "the member that is asked is none of the others");
 }
 
 EtcdV2Members::Answer PythonEtcdMembers::exchange(const HttpRequest& request,
@@ -131,6 +134,7 @@ auto PythonEtcdMembers::insisted(bool& in_doubt, Call call) -> decltype(call()) 
       return call();
     } catch (const HttpError& error) {
       in_doubt = in_doubt || error.outcome_unknown();
+      HOOKE_CHECK(left >= 0, "a request is sent again as often as urllib3 does, and no more");
       if (left == 0 || error.answer_begun()) throw;
     }
   }

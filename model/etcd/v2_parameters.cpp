@@ -3,6 +3,8 @@
 
 #include <charconv>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 
 std::string cleaned(std::string_view path) {
@@ -13,6 +15,7 @@ std::string cleaned(std::string_view path) {
     if (!part.empty()) out += "/" + std::string(part);
     path.remove_prefix(slash == std::string_view::npos ? path.size() : slash + 1);
   }
+  HOOKE_CHECK(!out.ends_with('/'), "only the root ends in a slash");
   return out.empty() ? "/" : out;
 }
 

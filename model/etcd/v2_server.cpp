@@ -322,6 +322,7 @@ void EtcdV2Server::Service::tell() {
   HOOKE_CHECK(waiting.size() + told.size() <= waiters_.size(),
               "a waiter is told, or waits on, or is gone");
   waiters_ = std::move(waiting);
+  HOOKE_CHECK(told_up_to_ <= seen_index(), "what was told is not taken back");
   told_up_to_ = seen_index();
   waiters_told_ = waiters_.size();
   // An answer may let the next request of its connection in, which may change the tree.

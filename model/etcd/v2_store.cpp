@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/store/decimal.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -24,6 +25,7 @@ constexpr sim::Duration kCasDelayMax = 100ms;
 EtcdV2Store::EtcdV2Store(sim::Ports& ports, std::shared_ptr<EtcdV2Client> client,
                          std::string prefix)
     : ports_(ports), client_(std::move(client)), prefix_(std::move(prefix)) {
+  HOOKE_CHECK(client_ != nullptr, "a store in etcd has a client");
   if (!prefix_.ends_with('/')) prefix_ += '/';
 }
 
@@ -92,6 +94,7 @@ EtcdV2Store::Found EtcdV2Store::await(const std::vector<std::string>& keys, sim:
   for (;;) {
     std::optional<std::uint64_t> index;
     Found found = present(keys, index);
+    HOOKE_CHECK(found.size() <= keys.size(), "only what is waited for is found");
     // A key that is waited for twice is found once.
     if (found.size() == keys.size()) return found;
     const sim::Duration left = deadline - ports_.clock.wall_now();

@@ -192,6 +192,7 @@ std::string EtcdV2Tree::write(const std::string& action, const std::string& key,
   if (node.expires) expiries_.emplace(*node.expires, key);
   node.shared = sim::Value(std::make_shared<StoredText>(node.value));
   nodes_[key] = std::move(node);
+  HOOKE_CHECK(expiries_.size() <= nodes_.size(), "a key ends once");
   record(key, false, silent, text);
   return text;
 }
@@ -239,7 +240,9 @@ void EtcdV2Tree::forget() {
 // ---- expiry -------------------------------------------------------------------------------------
 
 void EtcdV2Tree::forget_expiry(const std::string& key, const Node& node) {
-  if (node.expires) expiries_.erase({*node.expires, key});
+  if (!node.expires) return;
+  const std::size_t ends = expiries_.erase({*node.expires, key});
+  HOOKE_CHECK(ends == 1, "what lives for a time is on the list of ends");
 }
 
 std::optional<sim::MonotonicTime> EtcdV2Tree::next_expiry() const {

@@ -9,6 +9,7 @@
 #include "model/etcd/json_text.h"
 #include "model/store/base64.h"
 #include "model/store/stored_text.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -104,6 +105,7 @@ void check_refusal(int status, const std::string& body) {
 /// given, and reads it otherwise. Nothing in it has to be escaped.
 std::string transaction(const std::string& key, const sim::Value& value, std::int64_t lease,
                         std::int64_t revision, const sim::Value* there) {
+  HOOKE_CHECK(!key.empty() && lease >= 0, "a transaction is about a key");
   const std::string name = base64(key);
   const sim::Value put = base64_encode(value);
   const sim::Value expected = there == nullptr ? sim::Value() : base64_encode(*there);
@@ -199,6 +201,7 @@ EtcdV3Write EtcdV3Client::put_if(const std::string& key, const sim::Value& value
     } catch (const EtcdConnectionError& error) {
       if (!error.outcome_unknown() || attempt == kAttempts) throw;
     }
+    HOOKE_CHECK(attempt < kAttempts, "a write is tried no more often than it may be");
     // Over a slow path others may write faster than their writes can be read.
     const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + options_.read_timeout;
     EtcdV3Read now = get(key);
@@ -243,6 +246,7 @@ bool EtcdV3Client::remove(const std::string& key) {
 }
 
 std::int64_t EtcdV3Client::grant(sim::Duration ttl) {
+  HOOKE_CHECK(ttl >= std::chrono::seconds(1), "a lease is asked for in whole seconds");
   const json body{{"TTL", std::to_string(ttl / std::chrono::seconds(1))}};
   // A lease too many ends by itself.
   return understood(post("/v3/lease/grant", json_text(body), true),
@@ -292,6 +296,7 @@ void EtcdV3Client::authenticate() {
 }
 
 HttpRequest EtcdV3Client::request(const std::string& path, const std::string& body) const {
+  HOOKE_CHECK(path.starts_with("/v3/"), "what is asked for is of the v3 API");
   return {"POST", path, body, "application/json", token_};
 }
 

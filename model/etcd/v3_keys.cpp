@@ -37,6 +37,7 @@ std::vector<EtcdV3KeyValue> EtcdV3Keys::range(const EtcdV3Range& range, std::int
 
 std::optional<EtcdV3KeyValue> EtcdV3Keys::find(const std::string& key) const {
   const auto found = keys_.find(key);
+  HOOKE_CHECK(found == keys_.end() || !found->second.empty(), "a key that is kept has a history");
   if (found == keys_.end() || found->second.back().create_revision == 0) return std::nullopt;
   return found->second.back();
 }
@@ -60,7 +61,10 @@ std::vector<EtcdV3KeyValue> EtcdV3Keys::remove(const EtcdV3Range& range) {
 void EtcdV3Keys::change(EtcdV3KeyValue change) {
   HOOKE_CHECK(!change.key.empty() && change.mod_revision == revision_ + 1,
               "a change has a key and the revision that comes next");
-  keys_[change.key].push_back(change);
+  std::vector<EtcdV3KeyValue>& history = keys_[change.key];
+  HOOKE_CHECK(history.empty() || history.back().mod_revision <= change.mod_revision,
+              "the changes of a key stand in their order");
+  history.push_back(change);
   log_.push_back(std::move(change));
   ++open_;
 }
@@ -69,6 +73,7 @@ bool EtcdV3Keys::commit() {
   if (open_ == 0) return false;
   HOOKE_CHECK(!log_.empty() && log_.back().mod_revision == revision_ + 1,
               "what is committed was changed");
+  HOOKE_CHECK(open_ <= log_.size(), "each change that is open is on the log");
   ++revision_;
   open_ = 0;
   return true;

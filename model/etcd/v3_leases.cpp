@@ -41,11 +41,15 @@ std::set<std::string> EtcdV3Leases::revoke(std::int64_t id) {
 }
 
 void EtcdV3Leases::attach(const std::string& key, std::int64_t lease) {
-  if (const auto before = lease_of_.extract(key)) leases_.at(before.mapped()).keys.erase(key);
+  if (const auto before = lease_of_.extract(key)) {
+    const std::size_t detached = leases_.at(before.mapped()).keys.erase(key);
+    HOOKE_CHECK(detached == 1, "a lease knows the keys that are its own");
+  }
   if (lease == 0) return;
   HOOKE_CHECK(leases_.contains(lease), "a key is attached to a lease that is there");
   leases_.at(lease).keys.insert(key);
   lease_of_[key] = lease;
+  HOOKE_CHECK(leases_.at(lease).keys.size() <= lease_of_.size(), "a key has one lease");
 }
 
 std::optional<sim::MonotonicTime> EtcdV3Leases::next_expiry() const {

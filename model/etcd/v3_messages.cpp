@@ -10,6 +10,7 @@
 
 #include "model/etcd/json_text.h"
 #include "model/store/base64.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -182,6 +183,7 @@ EtcdV3Operation operation_of(const Fields& in, int depth) {
 }
 
 EtcdV3TxnRequest txn_of(const Fields& in, int depth) {
+  HOOKE_CHECK(depth >= 1, "the outermost transaction has the depth 1");
   if (depth > kEtcdTxnDepth) refuse("etcdserver: too many operations in txn request");
   EtcdV3TxnRequest out;
   const auto operation = [depth](const json& item) { return operation_of(Fields(item), depth); };
@@ -320,6 +322,7 @@ std::string etcd_base64(const std::string& bytes) {
 }
 
 EtcdV3Json json_of(const EtcdV3KeyValue& entry) {
+  HOOKE_CHECK(entry.create_revision <= entry.mod_revision, "a key is made before it is changed");
   EtcdV3Json out;
   out["key"] = etcd_base64(entry.key);
   put_number(out, "create_revision", entry.create_revision);

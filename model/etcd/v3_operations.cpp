@@ -207,6 +207,7 @@ void EtcdV3Operations::check_puts(const Branch& branch) const {
     if ((put->ignore_value || put->ignore_lease) && !keys_.find(put->key)) refuse("key not found");
     check_lease(put->lease);
   }
+  HOOKE_CHECK(nested == branch.nested.end(), "each nested transaction is looked at once");
 }
 
 void EtcdV3Operations::check_ranges(const Branch& branch) const {
@@ -216,6 +217,7 @@ void EtcdV3Operations::check_ranges(const Branch& branch) const {
     const auto* const range = std::get_if<EtcdV3RangeRequest>(&operation.what);
     if (range != nullptr) check_revision(range->revision);
   }
+  HOOKE_CHECK(nested == branch.nested.end(), "each nested transaction is looked at once");
 }
 
 // ---- the deed -----------------------------------------------------------------------------------
@@ -268,6 +270,7 @@ Json EtcdV3Operations::apply(const Branch& branch) {
       responses.push_back({{"response_txn", apply(*nested++)}});
     }
   }
+  HOOKE_CHECK(responses.size() == branch.operations.size(), "each operation is answered");
   if (!responses.empty()) answer["responses"] = std::move(responses);
   HOOKE_CHECK(nested == branch.nested.end(), "each nested transaction is applied once");
   return answer;

@@ -7,6 +7,7 @@
 
 #include "model/etcd/signature.h"
 #include "model/store/decimal.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -22,7 +23,9 @@ constexpr int kCountAttempts = 2;
 class EtcdV3Store final : public Store {
  public:
   EtcdV3Store(sim::Ports& ports, std::shared_ptr<EtcdV3Client> client, std::string prefix)
-      : ports_(ports), client_(std::move(client)), prefix_(std::move(prefix)) {}
+      : ports_(ports), client_(std::move(client)), prefix_(std::move(prefix)) {
+    HOOKE_CHECK(client_ != nullptr, "a store in etcd has a client");
+  }
 
   void set(const std::string& key, Value value) override {
     guarded([&] { client_->put(prefix_ + key, value); });
@@ -133,6 +136,7 @@ class EtcdV3Store final : public Store {
 
   std::optional<std::int64_t> sum_signed(const std::string& key, const Count& count,
                                          const EtcdV3Entry& present) {
+    HOOKE_CHECK(count.fence.has_value(), "a signature is looked for when a reply was lost");
     const auto mine = client_->since(prefix_ + key, *count.fence, present, [&](const Value& value) {
       return value.bytes().ends_with(count.signature);
     });
@@ -143,6 +147,7 @@ class EtcdV3Store final : public Store {
   std::optional<std::int64_t> raised(const std::string& key, EtcdV3Entry& present,
                                      std::int64_t delta, Count& count) {
     const std::int64_t sum = wrapping_sum(number_in(key, present), delta);
+    HOOKE_CHECK(!count.signature.empty(), "a client that counts signs what it writes");
     const Value text(std::to_string(sum) + count.signature);
     try {
       EtcdV3Write write = client_->put_if(prefix_ + key, text, present.revision);

@@ -89,6 +89,7 @@ void EtcdV3Watches::Stream::create(const EtcdV3WatchRequest& request) {
   send(std::move(created));
   if (watch.start_revision < keys_.compacted()) return compacted(watch.watch_id);
   HOOKE_CHECK(!watches_.contains(watch.watch_id), "a watch has a number of its own");
+  HOOKE_CHECK(begun_, "a watch that is told of has been said to be there");
   watches_[watch.watch_id] = watch;
   auto past = keys_.since(watch.start_revision);
   std::erase_if(past, [&](const auto& change) { return change.mod_revision > all_.told_; });
@@ -115,6 +116,7 @@ void EtcdV3Watches::Stream::tell(std::int64_t id, const EtcdV3WatchRequest& watc
   Json events = Json::array();
   for (const EtcdV3KeyValue& change : changes) {
     const bool removes = change.create_revision == 0;
+    HOOKE_CHECK(change.mod_revision <= all_.told_, "no watcher hears of what is to come");
     if (removes ? watch.no_delete : watch.no_put) continue;
     if (change.mod_revision < watch.start_revision || !range.contains(change.key)) continue;
     events.push_back(event_of(change, watch.prev_kv));
