@@ -29,6 +29,8 @@ void append_text(std::string& out, const sim::Endpoint& endpoint) {
 }
 
 sim::Buffer bytes_of(const HttpRequest& request, const HttpServer& server) {
+  HOOKE_CHECK(!request.method.empty() && request.target.starts_with('/'),
+              "a request has a method, and a target that begins with a slash");
   std::string out;
   out.reserve(request.target.size() + request.authorization.size() + request.body.size() + 200);
   const auto field = [&out](std::string_view name, std::string_view value) {
@@ -108,7 +110,9 @@ std::string percent_encoded(std::string_view text, std::string_view kept) {
     *end++ = kDigits[byte >> 4U];
     *end++ = kDigits[byte & 15U];
   }
+  HOOKE_CHECK(end <= out.data() + out.size(), "each byte that is written has its place");
   out.resize(static_cast<std::size_t>(end - out.data()));
+  HOOKE_CHECK(out.size() >= text.size(), "an escape is no shorter than what it stands for");
   return out;
 }
 
@@ -197,6 +201,8 @@ class HttpAnswer {
   /// in the same program gave.
   bool take_whole(sim::Buffer& rest) {
     if (rest.empty()) return false;
+    HOOKE_CHECK(whole_.empty() && parser_.is_header_done(),
+                "an answer has one body, behind its head");
     if (parser_.content_length() == rest.size() && rest.front_text().empty()) {
       whole_ = rest.take(rest.size());
       return true;
@@ -256,6 +262,7 @@ HttpResponse HttpClient::exchange(const HttpRequest& request, sim::MonotonicTime
 HttpFeed::HttpFeed(sim::Ports& ports, const HttpServer& server, const HttpRequest& request,
                    sim::MonotonicTime deadline)
     : stream_(connected(ports, server, deadline)), answer_(std::make_unique<HttpAnswer>()) {
+  HOOKE_CHECK(stream_ != nullptr, "a request is sent on a connection");
   if (const auto sent = stream_->write(bytes_of(request, server)); !sent) {
     fail(sent.failure().fault, sent.failure().detail);
   }

@@ -48,6 +48,7 @@ std::string unescaped(std::string_view text, bool plus_is_blank) {
     }
     out += text[i] == '+' && plus_is_blank ? ' ' : text[i];
   }
+  HOOKE_CHECK(out.size() <= text.size(), "an escape is no shorter than what it stands for");
   return out;
 }
 
@@ -196,12 +197,14 @@ class HttpService::Exchange final : public HttpExchange {
   [[nodiscard]] bool gone() const override { return connection_.expired(); }
 
   void answer(int status, const std::string& body, const HttpHeaders& headers) override {
+    go_on(Stage::asked, Stage::answered);
     const auto connection = connection_.lock();
     if (connection == nullptr) return;
     connection->send(head_of(status, headers, body.size()).append(body));
     connection->answered();
   }
   void answer(int status, const sim::Value& body, const HttpHeaders& headers) override {
+    go_on(Stage::asked, Stage::answered);
     const auto connection = connection_.lock();
     if (connection == nullptr) return;
     sim::Buffer bytes(head_of(status, headers, body.size()));
@@ -210,15 +213,18 @@ class HttpService::Exchange final : public HttpExchange {
     connection->answered();
   }
   void begin(int status, const HttpHeaders& headers) override {
+    go_on(Stage::asked, Stage::begun);
     if (const auto connection = connection_.lock()) {
       connection->send(head_of(status, headers, "Transfer-Encoding: chunked\r\n\r\n"));
     }
   }
   void send(const std::string& piece) override {
+    go_on(Stage::begun, Stage::begun);
     const auto connection = connection_.lock();
     if (connection != nullptr) connection->send(chunk_of(piece));
   }
   void finish(const std::string& piece) override {
+    go_on(Stage::begun, Stage::answered);
     const auto connection = connection_.lock();
     if (connection == nullptr) return;
     connection->send(chunk_of(piece) + "0\r\n\r\n");
@@ -226,6 +232,7 @@ class HttpService::Exchange final : public HttpExchange {
   }
   void finish(const sim::Value& piece) override {
     if (piece.empty()) return finish(std::string());
+    go_on(Stage::begun, Stage::answered);
     const auto connection = connection_.lock();
     if (connection == nullptr) return;
     sim::Buffer bytes(chunk_line(piece.size()));
@@ -236,8 +243,16 @@ class HttpService::Exchange final : public HttpExchange {
   }
 
  private:
+  enum class Stage : unsigned char { asked, begun, answered };
+  /// Also where the client has gone, which hears nothing of it.
+  void go_on(Stage from, Stage to) {
+    HOOKE_CHECK(stage_ == from, "an answer begins once and ends once, with its pieces in between");
+    stage_ = to;
+  }
+
   std::weak_ptr<Connection> connection_;
   HttpQuery query_;
+  Stage stage_ = Stage::asked;
 };
 
 HttpQuery HttpService::Connection::query() const {
@@ -294,7 +309,7 @@ void HttpService::Connection::read_requests() {
 
 HttpService::HttpService(sim::Ports& ports, sim::PortNumber port, Handler handler, Reach reach)
     : ports_(ports), handler_(std::move(handler)), connections_max_(reach.connections_max) {
-  HOOKE_CHECK(reach.connections_max > 0, "a service serves somebody");
+  HOOKE_CHECK(reach.connections_max > 0 && handler_ != nullptr, "a service answers some client");
   auto listener = reach.loopback ? ports.network.listen_loopback(port, *this)
                                  : ports.network.listen(port, *this);
   if (!listener) {
@@ -331,6 +346,7 @@ bool HttpService::make_room() {
     if (connection->busy()) continue;
     if (idlest == nullptr || connection->last_heard() < idlest->last_heard()) idlest = connection;
   }
+  HOOKE_CHECK(idlest == nullptr || !idlest->busy(), "a client that waits for its answer stays");
   if (idlest != nullptr) idlest->drop();
   return idlest != nullptr;
 }
