@@ -192,8 +192,8 @@ class Formation final : public Judge {
       hand_over(job_id, id);
       owed_.lapse_unless_late(job_id, event);
     }
-    const bool could = job.joining >= job.min_nodes && job.seated == 0 && !job.over &&
-                       std::ssize(joining_at_one_store(job, kNoAgent, view())) >= job.min_nodes;
+    const bool could =
+        job.joining >= job.min_nodes && job.seated == 0 && !job.over && enough_meet(job_id);
     if (!could || event.type == &ev::rendezvous_completed) {
       owed_.lapse(job_id);
       return;
@@ -201,6 +201,15 @@ class Formation final : public Judge {
     const Timeouts& with = job.timeouts;
     owed_.owe(job_id,
               {event.at, with.keep_alive + with.last_call + 2 * kSlack, id, kNoAgent, event.id});
+  }
+
+  /// Of those that are joining. Every event asks, and few jobs are divided.
+  [[nodiscard]] bool enough_meet(JobId id) const {
+    const bool is_divided = std::ranges::any_of(view().services(), [&](const Service& store) {
+      return store.current && store.job == id && store.led_astray;
+    });
+    const Job& job = view().job(id);
+    return !is_divided || std::ssize(joining_at_one_store(job, kNoAgent, view())) >= job.min_nodes;
   }
 
   /// It is late when as many as are needed were unhindered for long enough since they came.
