@@ -184,6 +184,8 @@ void Kernel::look_outside() {
 namespace {
 
 constexpr std::ptrdiff_t kLine = 64;
+/// So many fibers' records and stacks stay in the caches by themselves.
+constexpr std::size_t kFibersCached = 128;
 
 void fetch(const void* start, std::ptrdiff_t lines) {
   for (std::ptrdiff_t i = 0; i < lines; ++i) {
@@ -236,7 +238,7 @@ FiberBlock* Kernel::next_fiber() {
     }
     if (impl.outside != nullptr || impl.timers.empty() || impl.draining) return nullptr;
     const TimerQueue::Due due = impl.timers.pop();
-    fetch_ahead(impl.timers);
+    if (impl.live_fibers > kFibersCached) fetch_ahead(impl.timers);
     HOOKE_CHECK(due.time >= now_.time_since_epoch().count(), "virtual time does not go back");
     now_ = sim::WorldTime(sim::Duration(due.time));
     if (impl.limits.world_time_max && now_ > *impl.limits.world_time_max) {
