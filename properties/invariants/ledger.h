@@ -33,7 +33,8 @@ struct Claimant {
 /// One fault, from the moment when it hinders to its end.
 struct Hindrance {
   const FaultEffect* effect = nullptr;
-  std::int64_t fault = -1;                    ///< its number on the trace; -1: none
+  /// Its number on the trace, below 0 where it is of etcd and not of the world; nullopt: none.
+  std::optional<std::int64_t> fault;
   std::string target;                         ///< in the world's words: "c", "a -> b"
   std::optional<sim::WorldTime> from;         ///< nullopt: it has not changed anything yet
   std::optional<sim::WorldTime> to;           ///< planned, then actual; nullopt: until it is healed

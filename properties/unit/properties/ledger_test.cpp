@@ -59,6 +59,15 @@ TEST(Ledger, a_request_that_was_caught_is_late_by_the_read_time_out) {
   EXPECT_TRUE(can_ask(script, 1, 23s));
 }
 
+TEST(Ledger, what_no_fault_brings_about_ends_with_none) {
+  Script script;
+  script.store_starts().agent_starts("a").at(10s).fault(-1, "etcd_late_expiry", 5s, "s");
+  script.at(12s).store_dies().at(14s).held_up("a", 500ms);
+  script.at(15s).fault_over(-1, "etcd_late_expiry");
+  EXPECT_FALSE(can_ask(script, 0, 100s)) << "no store serves";
+  EXPECT_EQ(script.view().ledger().all().back().to, at(14s + 500ms));
+}
+
 TEST(Ledger, a_pause_hinders_its_own_process_only_and_a_stranger_word_nothing) {
   Script script = three_nodes();
   script.at(10s).fault(0, "process_pause", 10s, "b pid 100").fault(1, "process_signal", 0s, "c");
