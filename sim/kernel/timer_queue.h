@@ -202,7 +202,8 @@ class TimerQueue {
   }
 
   /// Makes the timers of the earliest bucket the near ones, one of many timers being split before,
-  /// and those of the next buckets, too, while there are few near ones to look ahead to.
+  /// and, where there are many timers, those of the next buckets, too, while there are few near ones
+  /// to look ahead to.
   void refill() {
     near_.clear();
     restart_near();
@@ -217,6 +218,7 @@ class TimerQueue {
       }
       moving_.clear();
     }
+    if (live_ < 4 * kFew) return;
     while (near_.size() < kFew / 2 && filled_ != 0 && lowest_bucket().size() <= kFew) {
       take_near(empty_lowest());
       moving_.clear();
