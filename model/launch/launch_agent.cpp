@@ -3,6 +3,7 @@
 #include "model/launch/launch_agent.h"
 
 #include <exception>
+#include <memory>
 #include <stdexcept>
 
 #include "model/agent/worker_starts.h"
@@ -133,6 +134,25 @@ bool runs_again(const Plugins& plugins, const LaunchConfig& config, const Ending
          plugins.restart_policies.create(config.restart_policy)->runs_job_again(run);
 }
 
+/// Tells of the agent and makes its handler. What that is made from is gone afterwards, from the
+/// stack, too, where it would stay as long as the agent: a world may have a hundred thousand.
+[[gnu::noinline]] std::unique_ptr<RendezvousHandler> begin(sim::Ports& ports,
+                                                           const Plugins& plugins,
+                                                           const LaunchConfig& config,
+                                                           WorkerSpec& spec) {
+  const RendezvousParameters parameters{
+      config.rdzv_backend, config.rdzv_endpoint, config.run_id,  config.min_nodes, config.max_nodes,
+      config.local_addr,   config.rdzv_configs,  config.variant, config.defects,   spec.planted};
+  announce(ports, config, spec, parameters);
+  ports.fault_point.reach("agent.started");
+  if (const auto refused = plugins.refusal(config)) throw std::invalid_argument(refused->reason);
+  if (makes_the_log_directory_first(spec.variant) && spec.logs.directory.empty())
+    spec.logs.directory = make_log_directory(ports);
+  auto handler = plugins.rendezvous.create(ports, parameters);
+  HOOKE_CHECK(handler != nullptr, "a rendezvous that is registered is made");
+  return handler;
+}
+
 /// No monitor sees a handler that is gone.
 struct HiddenAtEnd {
   Observers& observers;
@@ -142,19 +162,10 @@ struct HiddenAtEnd {
 /// One run of the job, from the first rendezvous to the end of this agent's part in it.
 Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& config,
                 WorkerSpec& spec, const Endings& endings, Observers& observers, std::int64_t run) {
-  const RendezvousParameters parameters{
-      config.rdzv_backend, config.rdzv_endpoint, config.run_id,  config.min_nodes, config.max_nodes,
-      config.local_addr,   config.rdzv_configs,  config.variant, config.defects,   spec.planted};
   std::unique_ptr<RendezvousHandler> handler;  // and the store it may serve: until the very end
   Ending ending;
   try {
-    announce(ports, config, spec, parameters);
-    ports.fault_point.reach("agent.started");
-    if (const auto refused = plugins.refusal(config)) throw std::invalid_argument(refused->reason);
-    if (makes_the_log_directory_first(spec.variant) && spec.logs.directory.empty())
-      spec.logs.directory = make_log_directory(ports);
-    handler = plugins.rendezvous.create(ports, parameters);
-    HOOKE_CHECK(handler != nullptr, "a rendezvous that is registered is made");
+    handler = begin(ports, plugins, config, spec);
     HOOKE_CHECK(observers.rendezvous == nullptr, "a monitor sees one rendezvous at a time");
     observers.rendezvous = handler.get();
     const HiddenAtEnd hidden{observers};
@@ -188,23 +199,29 @@ Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& c
 int launch_agent(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& given,
                  Observers* observers) {
   Observers usual(ports);
-  LaunchConfig config = given;
-  WorkerSpec spec = worker_spec(ports.processes, config);
+  const LaunchConfig* config = &given;
+  std::unique_ptr<LaunchConfig> renamed;  // copied only where it has to be: it is large
+  const auto rename = [&](std::string run_id) {
+    if (renamed == nullptr) renamed = std::make_unique<LaunchConfig>(given);
+    renamed->run_id = std::move(run_id);
+    config = renamed.get();
+  };
+  WorkerSpec spec = worker_spec(ports.processes, *config);
   const std::unique_ptr<Endings> endings = make_endings(ports, spec);
-  if (config.run_id.empty()) config.run_id = endings->run_id();
-  const std::string run_id = config.run_id;
+  if (config->run_id.empty()) rename(endings->run_id());
+  const std::string run_id = config->run_id;
   HOOKE_CHECK(!run_id.empty(), "a job that is run has a name");
   ports.fault_point.raise_by(&raise_error);
   static_cast<void>(ports.processes.catch_signal(sim::Signal::int_));
   endings->catch_early(spec);
   for (std::int64_t run = 1;; ++run) {
-    const Ending ending = run_once(ports, plugins, config, spec, *endings,
+    const Ending ending = run_once(ports, plugins, *config, spec, *endings,
                                    observers == nullptr ? usual : *observers, run);
-    if (!runs_again(plugins, config, ending, run)) return ending.exit_code;
+    if (!runs_again(plugins, *config, ending, run)) return ending.exit_code;
     HOOKE_CHECK(ending.exit_code != 0, "a job that succeeded is not run again");
-    config.run_id = run_id + ".run" + std::to_string(run + 1);
+    rename(run_id + ".run" + std::to_string(run + 1));
     spec.signals_caught = true;
-    ports.trace.emit(events::job_rerun, {run_id, config.run_id, run + 1});
+    ports.trace.emit(events::job_rerun, {run_id, config->run_id, run + 1});
   }
 }
 

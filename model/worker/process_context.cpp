@@ -66,6 +66,8 @@ void ProcessContext::start() {
   spawn_all();
   HOOKE_CHECK(processes_.size() == workers_.size(), "an incarnation has a process for each worker");
   tail(workers_);
+  // The processes have them now; a world may have a hundred thousand agents.
+  for (WorkerStart& worker : workers_) worker.environment.clear();
 }
 
 void ProcessContext::spawn_all() {

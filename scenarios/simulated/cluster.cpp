@@ -156,8 +156,8 @@ model::LaunchConfig Cluster::launch_config(sim::NodeId node, const std::string& 
     config.rdzv_configs["is_host"] = "0";
   }
   if (plan.backend == "static") {
-    const auto index = std::find(nodes_.begin(), nodes_.end(), node) - nodes_.begin();
-    config.rdzv_configs["rank"] = std::to_string(index);
+    // The machines of the job are the world's first, in the scenario's order.
+    config.rdzv_configs["rank"] = std::to_string(node.value);
   }
   config.max_restarts = agent.max_restarts;
   config.restart_policy = model::PluginChoice::parse(agent.restart_policy);
@@ -328,10 +328,14 @@ WorkerConditions Cluster::conditions(sim::Ports& ports, sim::NodeId node, std::i
   conditions.newest_round = [this](const std::string& run_id) {
     return roster_.newest_round(run_id);
   };
-  const model::LaunchConfig config = launch_config(node, "");
-  conditions.job.backend = config.rdzv_backend;
-  conditions.job.endpoint = config.rdzv_endpoint;
-  conditions.job.config = config.rdzv_configs;
+  // Only a worker that looks at its job needs to know where that is: there may be very many others.
+  const auto looks = [](const WorkerStep& step) { return step.kind == WorkerStep::Kind::job; };
+  if (std::any_of(conditions.program.begin(), conditions.program.end(), looks)) {
+    model::LaunchConfig config = launch_config(node, "");
+    conditions.job.backend = std::move(config.rdzv_backend);
+    conditions.job.endpoint = std::move(config.rdzv_endpoint);
+    conditions.job.config = std::move(config.rdzv_configs);
+  }
   return conditions;
 }
 
