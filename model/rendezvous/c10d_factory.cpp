@@ -6,6 +6,7 @@
 #include "model/hardened/c10d/hardened_c10d_store.h"
 #include "model/planted/planted_c10d.h"
 #include "model/rendezvous/dynamic_factory.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -55,6 +56,7 @@ std::unique_ptr<RendezvousHandler> make_c10d_handler(sim::Ports& ports,
                                                      const RendezvousParameters& parameters) {
   RendezvousSettings settings = settings_of_variant(parameters);
   C10dStore made = create_c10d_store(ports, parameters);
+  HOOKE_CHECK(made.store != nullptr, "a store that was created is there");
   RendezvousResources resources;
   resources.backend = make_c10d_backend(made.store, parameters);
   resources.store = parameters.variant == Variant::hardened

@@ -13,6 +13,7 @@
 #include "model/planted/planted_state_holder.h"
 #include "model/rendezvous/dynamic/dynamic_handler.h"
 #include "model/rendezvous/dynamic/dynamic_settings.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -101,6 +102,7 @@ std::unique_ptr<RendezvousHandler> make_dynamic_handler(sim::Ports& ports,
   check(settings);
   const NodeDesc node{local_addr.empty() ? ports.network.fully_qualified_name() : local_addr,
                       ports.processes.self().value, local_id(ports, settings.variant)};
+  HOOKE_CHECK(node.pid > 0 && node.local_id >= 0, "a node is a process, and one of its handlers");
   const bool sound = settings.planted == PlantedSet();
   if (settings.variant == Variant::hardened) {
     auto core = make_hardened_core(ports, std::move(resources), std::move(settings), node);

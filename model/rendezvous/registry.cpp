@@ -6,6 +6,7 @@
 #include "model/rendezvous/etcd_factory.h"
 #include "model/rendezvous/legacy_etcd_factory.h"
 #include "model/rendezvous/static_factory.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -39,6 +40,7 @@ std::unique_ptr<RendezvousHandler> RendezvousRegistry::create(
                                 "\" is not registered");
   }
   std::unique_ptr<RendezvousHandler> handler = found->second(ports, parameters);
+  HOOKE_CHECK(handler != nullptr, "a backend that is registered makes a handler");
   if (handler->get_backend() != parameters.backend) {
     throw std::runtime_error("the rendezvous backend \"" + parameters.backend +
                              "\" made a handler for \"" + handler->get_backend() + "\"");

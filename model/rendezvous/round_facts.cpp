@@ -4,6 +4,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 

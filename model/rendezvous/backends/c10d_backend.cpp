@@ -158,7 +158,9 @@ void C10dStoreCreation::attempt(C10dStore& made, const sim::Endpoint& endpoint,
   options.variant = parameters_.variant;
   adapt(options, made.server != nullptr);
   HOOKE_CHECK(options.timeout > sim::Duration::zero(), "the settings are validated");
+  HOOKE_CHECK(!serves || made.server != nullptr, "a store that is hosted here has its server here");
   made.store = connect_tcp_store(ports_, options, parameters_.planted);
+  HOOKE_CHECK(made.store != nullptr, "a store that is connected to is there");
 }
 
 }  // namespace hooke::model

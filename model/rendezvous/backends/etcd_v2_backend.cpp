@@ -57,6 +57,7 @@ EtcdV2Write EtcdV2Backend::write_of(const sim::Value& bytes, std::uint64_t fence
 }
 
 SetStateResult EtcdV2Backend::put(const sim::Value& bytes, std::uint64_t fence) {
+  HOOKE_CHECK(bytes.size() > 0, "a state has bytes");
   const EtcdV2Node node = client_->put(path_, write_of(bytes, fence)).node;
   on_met(node);
   return {bytes, etcd_token(static_cast<std::int64_t>(node.modified_index)), true, false};

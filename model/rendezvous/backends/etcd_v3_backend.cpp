@@ -47,6 +47,7 @@ std::optional<SetStateResult> EtcdV3Backend::set_state(const sim::Value& bytes,
 EtcdV3Write EtcdV3Backend::put(const sim::Value& bytes, std::int64_t fence) {
   keep_lease();
   const sim::Value* const there = demanded_under(fence);
+  HOOKE_CHECK(bytes.size() > 0, "a state has bytes");
   try {
     return client_->put_if(key_, bytes, fence, lease_, there);
   } catch (const EtcdError& error) {

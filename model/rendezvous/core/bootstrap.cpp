@@ -23,6 +23,7 @@ RendezvousStoreInfo tell_store_info(sim::Ports& ports, Store& store, const std::
   RendezvousStoreInfo info;
   info.master_addr = local_addr.empty() ? ports.network.fully_qualified_name() : local_addr;
   info.master_port = server_port != 0 ? server_port : probe_free_port(ports.network).value;
+  HOOKE_CHECK(info.master_port != 0, "workers are told of a port that can be reached");
   store.set("MASTER_ADDR", Value(info.master_addr));
   store.set("MASTER_PORT", Value(std::to_string(info.master_port)));
   return info;

@@ -9,6 +9,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -46,7 +48,8 @@ std::optional<Address> address_of(const std::string& host) {
   for (const int family : {AF_INET, AF_INET6}) {
     if (inet_pton(family, host.c_str(), bytes.data()) != 1) continue;
     std::array<char, INET6_ADDRSTRLEN> text{};
-    inet_ntop(family, bytes.data(), text.data(), text.size());
+    const char* const written = inet_ntop(family, bytes.data(), text.data(), text.size());
+    HOOKE_CHECK(written != nullptr, "an address that was read can be written");
     const std::string out = text.data();
     return Address{out, family == AF_INET ? bytes.front() == 127 : out == "::1"};
   }

@@ -57,6 +57,7 @@ void tell_work_done(RendezvousHandler& handler) {
 
 /// Two agents that wait for each other would do so until the limit if neither told.
 void wait_for_others(sim::Ports& ports, RendezvousHandler& handler, sim::Duration limit) {
+  HOOKE_CHECK(limit > sim::Duration::zero(), "the others are waited for for a while");
   const sim::MonotonicTime begin = ports.clock.monotonic_now();
   const auto waited = [&] { return ports.clock.monotonic_now() - begin; };
   try {
@@ -74,6 +75,7 @@ void wait_for_others(sim::Ports& ports, RendezvousHandler& handler, sim::Duratio
     others = others_at_work(handler, false);
   }
   if (others > 0) others = others_at_work(handler, true);
+  HOOKE_CHECK(waited() >= sim::Duration::zero(), "a monotonic clock goes forward");
   ports.trace.emit(events::shutdown_waited, {handler.get_run_id(), others, waited()});
 }
 
@@ -93,8 +95,8 @@ bool RendezvousShutdown::operator()(const ShutdownOptions& options) {
   if (options.graceful && options.strict) {
     throw std::invalid_argument("a shutdown is either graceful or strict, not both");
   }
+  HOOKE_CHECK(result_.has_value() == (handler_ == nullptr), "a handler goes with its shutdown");
   if (result_) return *result_;
-  HOOKE_CHECK(handler_ != nullptr, "a shutdown without a result has its handler");
   if (options.strict) refuse_while_others_work(*handler_);
   if (options.graceful) wait_for_others(ports_, *handler_, options.timeout);
   result_ = options.instead ? options.instead(*handler_) : handler_->shutdown();
