@@ -126,7 +126,7 @@ bool HardenedDynamicHandler::was_used(std::int64_t round) {
 std::shared_ptr<Store> HardenedDynamicHandler::round_store(std::int64_t round) {
   joined_ = {round, world_size(core_->holder->state())};
   HOOKE_CHECK(joined_->second > 0, "this agent is in its round");
-  hardened_.state().begin_at(round + 1);
+  hardened_.state().begin_at(round_after(round));
   auto store = make_retrying_store(core_->ports, DynamicHandler::round_store(round),
                                    std::max(core_->settings.read_timeout, *outage_limit()), [this] {
                                      require_time_to_form();

@@ -57,7 +57,7 @@ std::optional<bool> HardenedStateHolder::give_back() {
   if (dirty_) {
     state_ = last_seen_;
     editable_.reset();
-    if (!state_->complete) ++edit().round;
+    if (!state_->complete) edit().round = round_after(state_->round);
   }
   return sync();
 }

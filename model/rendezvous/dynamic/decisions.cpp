@@ -7,6 +7,7 @@
 
 #include "model/rendezvous/core/errors.h"
 #include "model/rendezvous/core/settings.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -61,6 +62,14 @@ void forget_heartbeat(RendezvousState& state, const NodeRef& node) {
 
 bool erase_node(std::vector<NodeRef>& list, const NodeRef& node) {
   return erase_node(list, node, itself);
+}
+
+std::int64_t round_after(std::int64_t round) {
+  HOOKE_CHECK(round >= 0, "rounds are counted from 0");
+  if (round == std::numeric_limits<std::int64_t>::max()) {
+    throw EscapedPythonError("OverflowError", "no round follows " + std::to_string(round));
+  }
+  return round + 1;
 }
 
 std::string_view to_string(Action action) {
@@ -217,11 +226,9 @@ void Decisions::complete(RendezvousState& state) const {
 void Decisions::participant_removed(RendezvousState& state) const {
   if (state.complete) {
     if (!state.participants.empty()) return;
-    if (state.round == std::numeric_limits<std::int64_t>::max()) {
-      throw EscapedPythonError("OverflowError", "no round follows " + std::to_string(state.round));
-    }
+    const std::int64_t next = round_after(state.round);
     state.complete = false;
-    ++state.round;
+    state.round = next;
   } else if (count(state) < enough_nodes()) {
     state.deadline.reset();
   }
@@ -292,6 +299,7 @@ void Decisions::remove_dead(RendezvousState& state, std::vector<DeadNode>& dead)
 }
 
 void Decisions::sanitise(RendezvousState& state, std::vector<DeadNode>& dead) const {
+  HOOKE_CHECK(!dead.empty(), "a state is changed for nodes that are dead");
   remove_dead(state, dead);
   state.heartbeats_changed();
   if (state.complete && settings_.complete_stays) return;

@@ -148,6 +148,10 @@ class Decisions {
   const RendezvousSettings& settings_;
 };
 
+/// The number of the round that follows. EscapedPythonError "OverflowError" after the last one that
+/// 63 bits count.
+std::int64_t round_after(std::int64_t round);
+
 /// One of the operations.
 using Operation = Action (Decisions::*)(const Situation&, sim::MonotonicTime deadline) const;
 

@@ -18,7 +18,10 @@ using sim::MonotonicTime;
 
 DynamicHandler::DynamicHandler(std::shared_ptr<HandlerCore> core,
                                std::unique_ptr<Bootstrap> bootstrap)
-    : core_(std::move(core)), bootstrap_(std::move(bootstrap)) {}
+    : core_(std::move(core)), bootstrap_(std::move(bootstrap)) {
+  HOOKE_CHECK(core_ != nullptr && bootstrap_ != nullptr,
+              "a handler has a core, and says where workers meet");
+}
 
 bool DynamicHandler::use_agent_store() const {
   return serves_the_workers_store(core_->settings.variant) && bootstrap_->shares_store();

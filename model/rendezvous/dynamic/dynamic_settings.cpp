@@ -21,6 +21,10 @@ RendezvousSettings dynamic_settings(const RendezvousParameters& parameters) {
   if (reads_keep_alive_settings(parameters.variant)) {  // fixed before
     read("heartbeat_timeout", settings.timeout.heartbeat);
     read("keep_alive_interval", settings.keep_alive_interval);
+    if (settings.keep_alive_interval <= sim::Duration::zero())
+      throw std::invalid_argument(
+          "the rendezvous configuration option \"keep_alive_interval\" must "
+          "be more than 0 seconds");
     if (const auto attempts = parameters.get_as_int("keep_alive_max_attempt")) {
       settings.keep_alive_max_attempt = *attempts;
     }

@@ -33,6 +33,7 @@ void HeartbeatLock::unlock() {
   while (!waiting_.empty()) {
     Place& next = *waiting_.front();
     waiting_.pop_front();
+    HOOKE_CHECK(!next.granted, "the lock is given to a place once");
     next.granted = executor_.wake(next.ticket);
     if (next.granted) return;
     // A signal has woken it, and it has not run yet: it will raise.

@@ -37,6 +37,7 @@ StateHolder::StateHolder(sim::Clock& clock, RendezvousBackend& backend,
       node_(std::move(node)),
       observer_(observer),
       cache_duration_(cache_duration) {
+  HOOKE_CHECK(cache_duration_ >= sim::Duration::zero(), "a copy of the state gets older");
   state_ = StateHolder::fresh_state();
 }
 
@@ -48,6 +49,7 @@ std::shared_ptr<RendezvousState> StateHolder::fresh_state() const {
 
 RendezvousState& StateHolder::edit() {
   HOOKE_CHECK(state_ != nullptr, "an agent holds a state from its start on");
+  HOOKE_CHECK(editable_ == nullptr || editable_ == state_, "what is changed is what is held");
   if (editable_ == nullptr) {
     editable_ = std::make_shared<RendezvousState>(*state_);
     state_ = editable_;

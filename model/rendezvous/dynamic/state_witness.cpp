@@ -34,6 +34,7 @@ void StateWitness::offered(const RendezvousState& offered, bool certain, sim::Mo
 }
 
 void StateWitness::tell_last_look() {
+  HOOKE_CHECK(!last_look_ || known_, "what was seen once more was seen before");
   if (const auto look = std::exchange(last_look_, std::nullopt)) tell("read", 0, *known_, *look);
 }
 

@@ -10,6 +10,7 @@ void WriteTracer::on_write(const std::vector<PendingChange>& changes,
                            const std::vector<DeadNode>& dead, std::optional<bool> accepted,
                            std::size_t bytes) {
   HOOKE_CHECK(bytes > 0, "a state has bytes");
+  HOOKE_CHECK(cost.conflicts <= cost.attempts, "a write that was lost was tried");
   ++cost.attempts;
   cost.bytes += bytes;
   if (!accepted.value_or(false)) {

@@ -9,6 +9,7 @@
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/dynamic/state_holder.h"
 #include "model/rendezvous/dynamic/state_witness.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
@@ -44,6 +45,7 @@ class WriteTracer final : public StateHolder::Observer {
  private:
   void on_accepted(const PendingChange& change, std::size_t bytes);
   void added(const PendingChange& change, const char* list) {
+    HOOKE_CHECK(change.members > 0, "a list that a node was added to is not empty");
     trace_.emit(events::rendezvous_added, {settings_.run_id, change.round, list, change.members});
   }
 

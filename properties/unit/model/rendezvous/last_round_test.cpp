@@ -24,6 +24,8 @@ TEST(LastRound, is_followed_by_an_error_and_not_by_a_negative_one) {
     EXPECT_STREQ(error.class_name(), "OverflowError");
   }
   EXPECT_EQ(state.round, std::numeric_limits<std::int64_t>::max());
+  EXPECT_THROW(round_after(state.round), EscapedPythonError);
+  EXPECT_EQ(round_after(state.round - 1), state.round);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "model/rendezvous/core/handler.h"
+#include "model/rendezvous/dynamic/dynamic_settings.h"
 
 namespace hooke::model {
 namespace {
@@ -51,6 +52,17 @@ TEST(RendezvousParameters, are_seconds_unless_a_unit_says_otherwise) {
     EXPECT_THROW(static_cast<void>(with(too_long).get_as_seconds("key")), std::invalid_argument)
         << too_long;
   }
+}
+
+TEST(RendezvousParameters, refuse_a_keep_alive_that_never_pauses) {
+  RendezvousParameters parameters;
+  parameters.variant = Variant::torch_2_x;
+  for (const char* never : {"0", "-1", "0ms"}) {
+    parameters.config["keep_alive_interval"] = never;
+    EXPECT_THROW(static_cast<void>(dynamic_settings(parameters)), std::invalid_argument) << never;
+  }
+  parameters.config["keep_alive_interval"] = "1ms";
+  EXPECT_EQ(dynamic_settings(parameters).keep_alive_interval, sim::Duration(1ms));
 }
 
 }  // namespace
