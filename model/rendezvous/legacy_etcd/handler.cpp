@@ -9,6 +9,7 @@
 #include "model/rendezvous/backends/etcd_server.h"
 #include "model/rendezvous/core/bootstrap.h"
 #include "model/rendezvous/core/key_prefix.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
@@ -42,7 +43,10 @@ LegacyEtcdHandler::LegacyEtcdHandler(sim::Ports& ports, const RendezvousParamete
                   std::to_string(ports.processes.self().value) + "_0"),
       client_(std::move(client)),
       job_store_(std::move(job_store)),
-      rendezvous_(std::move(rendezvous)) {}
+      rendezvous_(std::move(rendezvous)) {
+  HOOKE_CHECK(client_ != nullptr && job_store_ != nullptr && rendezvous_ != nullptr,
+              "a handler has its rendezvous, and where the job keeps the rest");
+}
 
 RendezvousInfo LegacyEtcdHandler::next_rendezvous() {
   ports_.trace.emit(events::rendezvous_joining, {run_id_, descriptor_, held_round_});

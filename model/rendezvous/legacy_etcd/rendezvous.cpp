@@ -7,6 +7,7 @@
 
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/core/errors.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -120,6 +121,7 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::join_phase(std::int64_t versio
   ports_.trace.emit(events::rendezvous_added,
                     {settings_.run_id, version, "participants",
                      static_cast<std::int64_t>(joined.state.participants->size())});
+  HOOKE_CHECK(0 <= rank && rank < settings_.max_nodes, "a seat is one of those that there are");
   ports_.fault_point.reach("legacy.joined");
   if (rank == last_caller() && joined.state.status == Status::joinable) {
     last_call(version, rank, reading() + last_call_span());
@@ -196,11 +198,7 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::confirm_phase(std::int64_t ver
                                                                 std::int64_t rank) {
   confirm(version, rank);
   ports_.fault_point.reach("legacy.confirmed");
-  Place place;
-  place.version = version;
-  place.rank = rank;
-  place.world_size = wait_for_final(version);
-  return place;
+  return {version, rank, wait_for_final(version)};
 }
 
 void LegacyEtcdRendezvous::confirm(std::int64_t version, std::int64_t rank) {
@@ -304,6 +302,7 @@ std::optional<sim::Duration> LegacyEtcdRendezvous::stay_of(
 
 /// A node of the version is dead: the version goes, whichever others are in it (incident 4).
 bool LegacyEtcdRendezvous::set_free(const Active& seen, const std::vector<std::string>& missing) {
+  HOOKE_CHECK(!missing.empty(), "a version goes for a member that is gone");
   run_->remove(seen);
   ports_.trace.emit(events::rendezvous_evicted,
                     {settings_.run_id, *seen.state.version, missing.front(), 0, true});

@@ -25,6 +25,7 @@ LegacyEtcdRenewal::LegacyEtcdRenewal(sim::Ports& ports, std::shared_ptr<EtcdV2Cl
     : stop_(std::make_shared<sim::Flag>(ports.executor)) {
   HOOKE_CHECK(what.interval > sim::Duration::zero(), "a renewal pauses before the next");
   HOOKE_CHECK(what.time_to_live >= std::chrono::seconds(1), "etcd counts lives in seconds");
+  HOOKE_CHECK(client != nullptr && after_error != nullptr, "a renewal that fails has a sequel");
   const std::string name = std::string(tasks::kRefresh) + what.path;
   ports.executor.spawn(name, [&ports, client = std::move(client), what = std::move(what),
                               after_error, stop = stop_] {

@@ -90,6 +90,7 @@ std::int64_t LegacyEtcdRun::advance_counter() {
 // ---- members of a version -----------------------------------------------------------------------
 
 void LegacyEtcdRun::put_keep_alive(const std::string& keep_alive) {
+  HOOKE_CHECK(keep_alive.starts_with(rendezvous_path()), "a keep-alive is one of this run");
   client_->put(keep_alive, {.value = keep_alive_value(), .ttl_seconds = kLegacyKeepAlive / 1s});
 }
 

@@ -11,6 +11,7 @@
 
 #include "model/etcd/json_text.h"
 #include "model/store/stored_text.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -37,6 +38,19 @@ std::string list_of(const std::vector<Item>& items, Text text) {
     out += text(item);
   }
   return out + "]";
+}
+
+// What a state of its status has.
+bool lacks_version(const LegacyState& state) {
+  const bool needs = state.status != Status::setup && state.status != Status::closed;
+  return needs && (!state.version || !state.participants);
+}
+bool lacks_keep_alives(const LegacyState& state) {
+  const bool needs = state.status == Status::frozen || state.status == Status::final_;
+  return needs && !state.keep_alives;
+}
+bool lacks_count(const LegacyState& state) {
+  return state.status == Status::final_ && !state.num_workers_waiting;
 }
 
 [[noreturn]] void refuse(const std::string& what) {
@@ -67,6 +81,7 @@ std::vector<Item> items_of(const json& value, const std::string& place, Read rea
 }  // namespace
 
 LegacyState joinable_legacy_state(std::int64_t version) {
+  HOOKE_CHECK(version >= 0, "versions are numbered from 0");
   LegacyState state;
   state.status = Status::joinable;
   state.version = version;
@@ -75,6 +90,8 @@ LegacyState joinable_legacy_state(std::int64_t version) {
 }
 
 std::string encode_legacy_state(const LegacyState& state) {
+  HOOKE_CHECK(!lacks_version(state) && !lacks_keep_alives(state) && !lacks_count(state),
+              "a state that is written can be read");
   std::string out =
       R"({"status": ")" + std::string(kNames[static_cast<std::size_t>(state.status)]) + "\"";
   if (state.version) out += R"(, "version": ")" + std::to_string(*state.version) + "\"";
@@ -122,15 +139,11 @@ LegacyState parse_legacy_state(std::string_view text) {
   if (const json* const value = member("num_workers_waiting")) {
     state.num_workers_waiting = integer_of(*value, "/num_workers_waiting");
   }
-  const bool needs_version = state.status != Status::setup && state.status != Status::closed;
-  if (needs_version && (!state.version || !state.participants)) {
+  if (lacks_version(state)) {
     refuse("/version and /participants are needed when /status is " + std::string(*name));
   }
-  const bool counts = state.status == Status::frozen || state.status == Status::final_;
-  if (counts && !state.keep_alives) refuse("/keep_alives is missing");
-  if (state.status == Status::final_ && !state.num_workers_waiting) {
-    refuse("/num_workers_waiting is missing");
-  }
+  if (lacks_keep_alives(state)) refuse("/keep_alives is missing");
+  if (lacks_count(state)) refuse("/num_workers_waiting is missing");
   return state;
 }
 
