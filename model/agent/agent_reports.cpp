@@ -44,6 +44,9 @@ AgentReports::AgentReports(sim::Ports& ports, const WorkerSpec& spec,
 void AgentReports::record(const Words& words) const {
   if (silent()) return;
   const bool of_worker = words.local_rank >= 0;
+  HOOKE_CHECK(words.state[0] != '\0', "an event has a state");
+  HOOKE_CHECK(!of_worker || words.local_rank < std::ssize(workers_),
+              "an event of a worker is of one that was started");
   const std::int64_t rank = group_.ranks.base_rank + words.local_rank;
   std::string metadata =
       R"({"group_world_size": )" +
@@ -104,6 +107,8 @@ void AgentReports::started(std::vector<sim::Pid> workers) {
 }
 
 void AgentReports::looked(WorkerState state, std::int64_t remaining_restarts) const {
+  HOOKE_CHECK(state != WorkerState::init && state != WorkerState::unknown,
+              "workers that are looked at were started");
   if (!metrics().wanted()) return;
   const std::string prefix = "workers." + spec_.role + ".";
   metrics().put(prefix + "remaining_restarts", remaining_restarts);
@@ -113,6 +118,9 @@ void AgentReports::looked(WorkerState state, std::int64_t remaining_restarts) co
 void AgentReports::ended(const RunResult& result, std::int64_t remaining_restarts,
                          sim::Duration total_run_time) const {
   HOOKE_CHECK(total_run_time >= sim::Duration::zero(), "a run ends after its begin");
+  HOOKE_CHECK(remaining_restarts >= 0, "no restart is taken that is not left");
+  HOOKE_CHECK(std::ssize(result.failures) <= spec_.local_world_size,
+              "no more workers fail than there are");
   total_run_time_ = std::chrono::floor<std::chrono::seconds>(total_run_time).count();
   if (metrics().wanted()) {
     const std::string prefix = "workers." + spec_.role + ".";

@@ -65,6 +65,9 @@ ElasticAgent::ElasticAgent(const AgentParts& parts, ElasticAgentKit kit)
                                   spec_.planted})),
       health_check_(ports_),
       handlers_installed_(spec_.signals_caught) {
+  HOOKE_CHECK(kit_.heartbeats && kit_.starts && kit_.restarts && kit_.exit_wait && kit_.membership,
+              "an agent has all of its parts");
+  HOOKE_CHECK(timers_ != nullptr && kit_.context != nullptr, "an agent can start and time workers");
   if (gives_up_the_uninterruptible(spec_.variant)) {
     uninterruptible_limit_ = uninterruptible_limit(ports_.processes.environment());
   }
@@ -82,6 +85,7 @@ bool ElasticAgent::handles(sim::Signal signal) const {
 }
 
 std::optional<RunResult> ElasticAgent::run() {
+  HOOKE_CHECK(context_ == nullptr && attempt_.restart_count == 0, "an agent runs once");
   bool shut_down = false;
   std::optional<RunResult> result;
   try {
@@ -159,6 +163,7 @@ void ElasticAgent::follow(const char* cause) {
 bool ElasticAgent::goes_on_after(RunResult& result) {
   HOOKE_CHECK(context_ != nullptr, "workers that were started have a result");
   HOOKE_CHECK(result.state != WorkerState::healthy, "workers that are healthy go on by themselves");
+  HOOKE_CHECK(result.failed() == !result.failures.empty(), "a group fails by its workers");
   const std::int64_t before = kit_.restarts->remaining();  // of this failure
   const bool silent = result.state == WorkerState::unhealthy && !silent_.empty();
   if (silent) result.failures = silent_workers();
@@ -227,6 +232,8 @@ std::optional<RunResult> ElasticAgent::monitor() {
   HOOKE_CHECK(context_ != nullptr, "only started workers are watched");
   std::optional<ProcessesResult> ended =
       kit_.core->policy.restarts_single_workers() ? context_->poll_each() : context_->poll();
+  HOOKE_CHECK(!ended || std::ssize(ended->failures) <= spec_.local_world_size,
+              "no more workers fail than there are");
   if (!ended && uninterruptible_limit_ && context_->is_stuck_for(*uninterruptible_limit_)) {
     silent_.clear();
     // Workers started anew beside it would need what it holds on to (a GPU, a port).
@@ -241,6 +248,7 @@ std::optional<RunResult> ElasticAgent::monitor() {
 
 std::optional<RunResult> ElasticAgent::look_at_heartbeats() {
   silent_ = kit_.heartbeats->look(*context_);
+  HOOKE_CHECK(std::ssize(silent_) <= spec_.local_world_size, "a worker is silent once");
   if (!silent_.empty() && kit_.heartbeats->policy() != HeartbeatPolicy::mark) {
     return RunResult{WorkerState::unhealthy, {}};
   }
@@ -298,6 +306,7 @@ void ElasticAgent::pause(sim::Duration delay) {
 /// the places in it stay taken, and no other agent has to know.
 void ElasticAgent::restart_failed(const ProcessFailures& failures, sim::Duration delay) {
   HOOKE_CHECK(!failures.empty(), "a worker that failed is restarted");
+  HOOKE_CHECK(kit_.core->policy.restarts_single_workers(), "a group is restarted as a whole");
   HOOKE_CHECK(kit_.restarts->remaining() >= 0, "no restart is taken that is not left");
   ++attempt_.restart_count;
   reports_.restarts(attempt_.restart_count);
@@ -330,6 +339,8 @@ void ElasticAgent::restart_workers(const char* cause, sim::Duration delay) {
 }
 
 bool ElasticAgent::restart_group(const char* cause, sim::Duration delay) {
+  HOOKE_CHECK(attempt_.restart_count >= 0 && attempt_.incarnation >= 0,
+              "starts are counted upward");
   restart_workers(cause, delay);
   return true;
 }
@@ -348,6 +359,7 @@ std::string_view ElasticAgent::exit_barrier() {
 void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace,
                             const std::function<void()>& meanwhile) {
   ports_.fault_point.reach("agent.stopping");
+  HOOKE_CHECK(grace >= 0s, "a grace does not end before it begins");
   before_stopping();
   stop_timers();  // before the workers: what they still guard has no server then
   health_check_.stop();
@@ -370,11 +382,6 @@ void ElasticAgent::before_stopping() {
 
 void ElasticAgent::shutdown_at_end(sim::Signal signal, const std::function<void()>& meanwhile) {
   shutdown(signal, spec_.grace_at_end(), meanwhile);
-}
-
-void ElasticAgent::enter(WorkerState state) {
-  if (std::exchange(group_.state, state) == state) return;
-  ports_.trace.emit(events::group_state, {to_string(state), attempt_.restart_count});
 }
 
 }  // namespace hooke::model

@@ -59,6 +59,7 @@ sim::Duration ExitWait::longest() const {
 
 std::string_view ExitWait::meet() {
   Store& store = *core_.group.store;
+  HOOKE_CHECK(longest() >= sim::Duration::zero(), "the others are waited for until a later time");
   if (counts_in_barriers(core_.spec.variant)) {
     barrier(store, size(), kTerminalState, longest());
   } else {

@@ -17,6 +17,26 @@
 #include "sim/port/check.h"
 
 namespace hooke::model {
+namespace {
+
+/// Whether a group that is in one state may enter another one, whatever the kind of its agent.
+bool may_follow(WorkerState from, WorkerState to) {
+  switch (from) {
+    case WorkerState::unknown: return false;
+    case WorkerState::init: return to == WorkerState::healthy;
+    // An end, the mark of silence, a restart for the other agents.
+    case WorkerState::healthy:
+    case WorkerState::unhealthy: return to != WorkerState::init && to != WorkerState::unknown;
+    // Started anew; or the job was over meanwhile.
+    case WorkerState::stopped: return to == WorkerState::healthy || to == WorkerState::failed;
+    // The others want another round, or the budget has a restart.
+    case WorkerState::succeeded:
+    case WorkerState::failed: return to == WorkerState::stopped;
+  }
+  return false;
+}
+
+}  // namespace
 
 void ElasticAgent::rendezvous() {
   RendezvousInfo info = join_round();
@@ -67,11 +87,14 @@ std::vector<WorkerStart> ElasticAgent::worker_starts() {
     ranks.push_back(group_.ranks.base_rank + i);
   }
   kit_.heartbeats->start(ranks);
+  HOOKE_CHECK(kit_.heartbeats->listens() == spec_.heartbeats.has_value(),
+              "workers that are asked to beat are listened to");
   kit_.heartbeats->share(group_);
   return kit_.starts->all(attempt_);
 }
 
 void ElasticAgent::start_workers() {
+  HOOKE_CHECK(group_.store != nullptr, "workers are started in a round that was joined");
   // These releases ask the store a second time
   // (local_elastic_agent.py:LocalElasticAgent._start_workers).
   if (!rendezvous_says_where_workers_meet(spec_.variant))
@@ -92,6 +115,7 @@ void ElasticAgent::start_workers() {
 }
 
 void ElasticAgent::tell_started(std::int64_t local_rank) const {
+  HOOKE_CHECK(0 <= local_rank && local_rank < spec_.local_world_size, "a worker is of this agent");
   const std::string master =
       group_.master.master_addr + ":" + std::to_string(group_.master.master_port);
   ports_.trace.emit(events::worker_started,
@@ -99,6 +123,13 @@ void ElasticAgent::tell_started(std::int64_t local_rank) const {
                      context_->pid(static_cast<std::size_t>(local_rank)).value, local_rank,
                      group_.ranks.base_rank + local_rank, group_.ranks.world_size,
                      attempt_.restart_count, master});
+}
+
+void ElasticAgent::enter(WorkerState state) {
+  const WorkerState before = std::exchange(group_.state, state);
+  if (before == state) return;
+  HOOKE_CHECK(may_follow(before, state), "a group goes from one state to one that may follow");
+  ports_.trace.emit(events::group_state, {to_string(state), attempt_.restart_count});
 }
 
 void ElasticAgent::install_signal_handlers() {

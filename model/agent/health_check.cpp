@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "model/observe/trace_events.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -14,6 +15,7 @@ constexpr sim::Duration kAliveWithin = std::chrono::seconds(60);
 }  // namespace
 
 void HealthCheck::start(std::function<sim::WallTime()> last_alive) {
+  HOOKE_CHECK(last_alive != nullptr, "a health check knows when there was progress");
   const auto& environment = ports_.processes.environment();
   const auto variable = environment.find("TORCHELASTIC_HEALTH_CHECK_PORT");
   if (variable == environment.end()) return;

@@ -41,6 +41,7 @@ std::string HeartbeatWatch::new_incarnation() const {
 void HeartbeatWatch::start(const std::vector<std::int64_t>& ranks) {
   if (!plan_) return;
   const std::string incarnation = new_incarnation();
+  HOOKE_CHECK(!ranks.empty(), "heartbeats are those of workers");
   ranks_ = ranks;
   names_.clear();
   for (const std::int64_t rank : ranks) names_.push_back(name_of(rank, incarnation));
@@ -53,11 +54,13 @@ void HeartbeatWatch::start(const std::vector<std::int64_t>& ranks) {
 
 void HeartbeatWatch::share(const WorkerGroup& group) {
   if (server_ == nullptr || !plan_->peers) return;
+  HOOKE_CHECK(group.store != nullptr, "peers tell each other in the store of their round");
   exchange_ = std::make_unique<PeerExchange>(ports_, group, plan_->interval, plan_->deadline);
   server_->answer_with([this] { return encode_peers(exchange_->lives()); });
 }
 
 WorkerLives HeartbeatWatch::own_lives(const ProcessContext& workers) const {
+  HOOKE_CHECK(server_ != nullptr, "the lives of workers are those that their beats tell of");
   WorkerLives out;
   for (std::size_t i = 0; i < names_.size(); ++i) {
     out.push_back(workers.status(i) ? WorkerLife::ended : server_->life(names_[i]));
@@ -68,6 +71,7 @@ WorkerLives HeartbeatWatch::own_lives(const ProcessContext& workers) const {
 void HeartbeatWatch::start_again(std::int64_t local_rank) {
   if (server_ == nullptr) return;
   const auto index = static_cast<std::size_t>(local_rank);
+  HOOKE_CHECK(index < names_.size(), "a worker is started again in its own place");
   server_->forget(names_.at(index));
   names_[index] = name_of(ranks_[index], new_incarnation());
   server_->expect(names_[index]);
@@ -87,6 +91,8 @@ void HeartbeatWatch::tell(std::map<std::string, std::string>& environment,
   environment[kHeartbeatAddress] = plan_->address.empty()
                                        ? "localhost:" + std::to_string(server_->port().value)
                                        : plan_->address;
+  HOOKE_CHECK(0 <= local_rank && local_rank < std::ssize(names_),
+              "a worker that is told has a name");
   environment[kHeartbeatWorker] = names_.at(static_cast<std::size_t>(local_rank));
   environment[kHeartbeatInterval] = milliseconds_text(plan_->interval);
   environment[kHeartbeatDeadline] = milliseconds_text(plan_->deadline);
@@ -101,6 +107,7 @@ void HeartbeatWatch::announce(const ProcessContext& workers) const {
 void HeartbeatWatch::announce(const ProcessContext& workers, std::int64_t local_rank) const {
   if (server_ == nullptr) return;
   const auto i = static_cast<std::size_t>(local_rank);
+  HOOKE_CHECK(i < names_.size(), "a worker that is announced has a name");
   ports_.trace.emit(events::heartbeat_expected,
                     {names_[i], workers.pid(i).value, ranks_[i], plan_->deadline,
                      plan_->first_beat.value_or(sim::Duration(-1)), to_string(plan_->policy)});
@@ -129,6 +136,7 @@ std::vector<std::pair<std::int64_t, sim::Duration>> HeartbeatWatch::look(
       if (each.worker == names_[i]) out.emplace_back(static_cast<std::int64_t>(i), each.silent);
     }
   }
+  HOOKE_CHECK(out.size() == silent.size(), "only workers of this start are listened to");
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "model/store/short_timeout.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -31,12 +32,15 @@ PeerExchange::PeerExchange(sim::Ports& ports, const WorkerGroup& group, sim::Dur
       deadline_(deadline),
       lives_(static_cast<std::size_t>(std::max<std::int64_t>(group.ranks.world_size, 0)),
              WorkerLife::unknown) {
+  HOOKE_CHECK(store_ != nullptr, "agents tell each other in the store of their round");
+  HOOKE_CHECK(interval_ < deadline_, "an agent tells more often than it is missed");
   for (std::int64_t rank = 0; rank < group.group_world_size; ++rank) {
     if (rank != group.group_rank) peers_.push_back({key_of_agent(rank), {}, std::nullopt});
   }
 }
 
 void PeerExchange::exchange(const WorkerLives& own) {
+  HOOKE_CHECK(!own.empty(), "an agent tells of its workers");
   put(base_rank_, own);
   const sim::MonotonicTime now = ports_.clock.monotonic_now();
   if (peers_.empty() || (latest_ && now - *latest_ < interval_)) return;
@@ -52,6 +56,7 @@ void PeerExchange::exchange(const WorkerLives& own) {
     latest_ = ports_.clock.monotonic_now() + deadline_ - interval_;
   }
   for (Peer& peer : peers_) {
+    HOOKE_CHECK(peer.heard.has_value() || peer.told.lives.empty(), "what is known was heard");
     if (!peer.heard || ports_.clock.monotonic_now() - *peer.heard <= deadline_) continue;
     WorkerLives silent = peer.told.lives;
     std::replace(silent.begin(), silent.end(), WorkerLife::alive, WorkerLife::silent);
@@ -73,6 +78,7 @@ void PeerExchange::ask() {
   }
   if (keys.empty()) return;
   const std::vector<Value> values = store_->multi_get(keys);
+  HOOKE_CHECK(values.size() == known.size(), "a store has a value for each key that was asked for");
   for (std::size_t i = 0; i < known.size(); ++i) take(*known[i], values.at(i).bytes());
 }
 

@@ -75,6 +75,7 @@ RankAssignment exchange_2_x(const WorkerSpec& spec, Store& store, std::int64_t g
     for (std::int64_t i = 0; i < group_world_size; ++i)
       keys.push_back(kRoleInfo + std::to_string(i));
     const std::vector<RankAssignment> ranks = assign_ranks(parse_all(store.multi_get(keys)));
+    HOOKE_CHECK(ranks.size() == keys.size(), "each agent of a round has its ranks");
     std::vector<std::pair<std::string, Value>> items;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       items.emplace_back(kAssigned + std::to_string(i), Value(assignment_text(ranks[i])));

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -15,11 +17,13 @@ struct Backoff {
   sim::Duration longest{};
 
   [[nodiscard]] sim::Duration before_restart(std::int64_t restarts) const {
+    HOOKE_CHECK(restarts >= 0 && factor >= 1, "pauses grow from restart to restart");
     sim::Duration pause = std::min(first, longest);
     if (pause == 0s || factor == 1) return pause;
     for (std::int64_t i = 0; i < restarts && pause < longest; ++i) {
       pause = pause > longest / factor ? longest : pause * factor;
     }
+    HOOKE_CHECK(first <= pause || pause == longest, "a pause is between the first and the longest");
     return pause;
   }
 };
@@ -80,6 +84,7 @@ class PerWorker final : public RestartPolicy {
   [[nodiscard]] RestartDecision decide(const FailedWorkers& failed) const override {
     if (failed.remaining <= 0) return {};
     for (const auto& [local_rank, times] : failed.attempts_failed) {
+      HOOKE_CHECK(local_rank >= 0 && times > 0, "a worker that is counted has failed");
       if (times < attempts_) continue;
       return {RestartScope::none, 0s,
               "worker " + std::to_string(local_rank) + " has failed in " + std::to_string(times) +
@@ -95,7 +100,10 @@ class PerWorker final : public RestartPolicy {
 class Rerun final : public Torch {
  public:
   explicit Rerun(std::int64_t runs) : runs_(runs) {}
-  [[nodiscard]] bool runs_job_again(std::int64_t runs) const override { return runs < runs_; }
+  [[nodiscard]] bool runs_job_again(std::int64_t runs) const override {
+    HOOKE_CHECK(runs >= 1, "runs of a job are numbered from 1");
+    return runs < runs_;
+  }
 
  private:
   std::int64_t runs_;

@@ -10,13 +10,20 @@ namespace hooke::model {
 RestartDecision Restarts::decide(const RunResult& result, std::int64_t restart_count) {
   HOOKE_CHECK(restart_count >= 0, "workers are started anew or not");
   for (const ProcessFailure& failure : result.failures) {
+    HOOKE_CHECK(0 <= failure.local_rank && failure.local_rank < core_.spec.local_world_size,
+                "a worker is of this agent");
     if (!failure.stopped) ++attempts_failed_[failure.local_rank];
   }
   // The number that workers are told never passes the one that was configured for them.
   const bool own_left = restart_count < allowed();
   const std::int64_t remaining = own_left ? remaining_after(restart_count) : 0;
+  HOOKE_CHECK(remaining >= 0, "no restart is taken that is not left");
   RestartDecision decision =
       core_.policy.decide({result.failures, attempts_failed_, restart_count, remaining});
+  HOOKE_CHECK(decision.delay >= sim::Duration::zero(), "workers are started anew after their end");
+  HOOKE_CHECK(
+      decision.scope != RestartScope::failed_workers || core_.policy.restarts_single_workers(),
+      "single workers are restarted by a policy that says so");
   if (decision.scope != RestartScope::none) {
     HOOKE_CHECK(remaining > 0, "a restart policy grants no more than the budget has");
     if (take_one()) return decision;

@@ -37,6 +37,7 @@ std::map<std::string, std::string> worker_environment(
     const WorkerGroup& group, const RendezvousHandler& handler, std::int64_t local_rank,
     std::int64_t restart_count, const std::string& error_file) {
   HOOKE_CHECK(0 <= local_rank && local_rank < spec.local_world_size, "a worker is of this agent");
+  HOOKE_CHECK(restart_count >= 0, "restarts are counted upward");
   std::map<std::string, std::string> out = given;
   for (const auto& [name, value] : spec.environment) out[name] = value;
   const auto put = [&out](const char* name, std::int64_t number) {
@@ -61,6 +62,7 @@ std::map<std::string, std::string> worker_environment(
                                        ? "TORCH_NCCL_ASYNC_ERROR_HANDLING"
                                        : "NCCL_ASYNC_ERROR_HANDLING";
   out.try_emplace(async_errors, "1");
+  HOOKE_CHECK(spec.max_restarts >= 0, "a worker is told of restarts that may be had");
   if (spec.virtual_local_rank) {
     const auto devices = out.find("CUDA_VISIBLE_DEVICES");
     out["CUDA_VISIBLE_DEVICES"] =

@@ -62,6 +62,7 @@ std::string make_log_directory(sim::Ports& ports) {
 void WorkerStarts::make_room(const Attempt& attempt) {
   if (directory_of(attempt) == kNowhere) return;
   if (run_directory_.empty()) make_run_directory();
+  HOOKE_CHECK(!run_directory_.empty(), "only what lies in the run's own directory is removed");
   static_cast<void>(ports_.files.remove(directory_of(attempt)));
 }
 
@@ -72,6 +73,7 @@ void WorkerStarts::make_room_at_once() {
 void WorkerStarts::make_run_directory() {
   const std::string parent =
       spec_.logs.directory.empty() ? make_log_directory(ports_) : spec_.logs.directory;
+  HOOKE_CHECK(parent != kNowhere || !may_log_nowhere(spec_.variant), "nowhere is no directory");
   HOOKE_CHECK(run_directory_.empty(), "an agent makes its directory once");
   const std::string drawn = drawn_for(parent);
   const std::string name =
@@ -88,6 +90,7 @@ std::string WorkerStarts::directory_of(const Attempt& attempt) const {
 
 /// A membership restart keeps the count, and so meets the files of the previous incarnation.
 std::string WorkerStarts::name_of(const Attempt& attempt) const {
+  HOOKE_CHECK(attempt.restart_count >= 0 && attempt.incarnation >= 0, "starts are counted upward");
   return "attempt_" + std::to_string(attempt.restart_count);
 }
 
@@ -114,6 +117,7 @@ WorkerStart WorkerStarts::one(std::int64_t local_rank, const Attempt& attempt) {
   worker.local_rank = local_rank;
   worker.rank = group_.ranks.base_rank + local_rank;
   if (directory != kNowhere) {
+    HOOKE_CHECK(!run_directory_.empty(), "a worker's files lie in the directory of the run");
     const std::string own_directory = directory + "/" + std::to_string(local_rank);
     require(ports_.files.make_directories(own_directory), own_directory);
     worker.error_file = own_directory + "/error.json";
@@ -126,6 +130,8 @@ WorkerStart WorkerStarts::one(std::int64_t local_rank, const Attempt& attempt) {
   worker.environment = environment_of(local_rank, attempt, worker.error_file);
   for (const auto& [name, value] : timer_variables_) worker.environment[name] = value;
   if (!spec_.processors.empty()) {
+    HOOKE_CHECK(std::ssize(spec_.processors) == spec_.local_world_size,
+                "each worker has processors of its own");
     worker.argv = {"numactl",
                    "--physcpubind=" + spec_.processors.at(static_cast<std::size_t>(local_rank))};
   }
