@@ -73,6 +73,7 @@ std::size_t decode_groups(const std::string& text, std::string& out) {
 std::string from_base64(const std::string& text) {
   std::string out(text.size() / 4 * 3 + 3, '\0');
   const std::size_t groups = decode_groups(text, out);
+  HOOKE_CHECK(groups * 4 <= text.size(), "no more is decoded than there is");
   std::size_t size = groups * 3;
   unsigned word = 0;
   unsigned digits = 0;  // of the current group of four
@@ -108,6 +109,7 @@ class Base64Text final : public sim::Payload {
   [[nodiscard]] std::size_t size() const override { return base64_bytes(inner_.size()); }
   [[nodiscard]] const std::string& bytes() const override {
     if (!bytes_) bytes_ = to_base64(inner_.bytes());
+    HOOKE_CHECK(bytes_->size() == size(), "a text is as long as was said before it was made");
     return *bytes_;
   }
   [[nodiscard]] std::optional<bool> same_bytes(const sim::Payload& other) const override {

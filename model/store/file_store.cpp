@@ -57,6 +57,7 @@ class FileStore final : public Store {
 
   Value get(const std::string& key) override {
     await({key}, timeout_, "Timeout waiting for key: ");
+    HOOKE_CHECK(entries_.contains('/' + key), "a wait that ends in time has found its key");
     return Value(entries_.at('/' + key));
   }
 
@@ -133,6 +134,7 @@ class FileStore final : public Store {
     const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + timeout;
     for (;;) {
       auto lock = ports_.files.lock(path_, exclusive, create, deadline);
+      HOOKE_CHECK(!lock || lock.value() != nullptr, "a lock that was taken is held");
       if (lock) return std::move(lock).value();
       const sim::Failure& failure = lock.failure();
       const bool in_time = ports_.clock.monotonic_now() < deadline;
@@ -226,6 +228,8 @@ class FileStore final : public Store {
     std::string record;
     put_text(record, key);
     put_text(record, value);
+    HOOKE_CHECK(record.size() == 2 * kLengthBytes + key.size() + value.size(),
+                "a record is as long as its parts");
     const auto written = ports_.files.append(path_, record);
     if (!written) throw StoreError(written.failure().detail, true);
   }

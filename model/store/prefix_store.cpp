@@ -10,7 +10,9 @@ namespace {
 class PrefixStore final : public Store {
  public:
   PrefixStore(std::string prefix, std::shared_ptr<Store> store)
-      : prefix_(std::move(prefix) + "/"), store_(std::move(store)) {}
+      : prefix_(std::move(prefix) + "/"), store_(std::move(store)) {
+    HOOKE_CHECK(store_ != nullptr, "a prefix is one of the keys of a store");
+  }
 
   void set(const std::string& key, Value value) override {
     store_->set(prefix_ + key, std::move(value));
@@ -32,7 +34,10 @@ class PrefixStore final : public Store {
     store_->append(prefix_ + key, std::move(value));
   }
   std::vector<Value> multi_get(const std::vector<std::string>& keys) override {
-    return store_->multi_get(prefixed(keys));
+    std::vector<Value> values = store_->multi_get(prefixed(keys));
+    HOOKE_CHECK(values.size() == keys.size(),
+                "a store has a value for each key that was asked for");
+    return values;
   }
   void multi_set(const std::vector<std::pair<std::string, Value>>& items) override {
     std::vector<std::pair<std::string, Value>> out;

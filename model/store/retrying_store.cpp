@@ -23,7 +23,9 @@ class RetryingStore final : public Store {
         outage_(outage),
         between_(std::move(between)),
         in_vain_(std::move(in_vain)),
-        timeout_(store_->timeout()) {}
+        timeout_(store_->timeout()) {
+    HOOKE_CHECK(between_ != nullptr, "something is done between two attempts");
+  }
 
   void set(const std::string& key, Value value) override {
     persistently([&] { store_->set(key, value); });

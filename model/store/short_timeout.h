@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "model/store/store.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
@@ -10,6 +11,7 @@ namespace hooke::model {
 class ShortTimeout {
  public:
   ShortTimeout(Store& store, sim::Duration most) : store_(store), before_(store.timeout()) {
+    HOOKE_CHECK(most >= sim::Duration::zero(), "a time-out lies ahead");
     store_.set_timeout(std::min(before_, most));
   }
   ~ShortTimeout() { store_.set_timeout(before_); }

@@ -2,6 +2,7 @@
 #include "model/store/stepping_store.h"
 
 #include "model/signals/signal_gate.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -9,7 +10,9 @@ namespace {
 class SteppingStore final : public Store {
  public:
   SteppingStore(sim::Ports& ports, std::shared_ptr<Store> store)
-      : ports_(ports), store_(std::move(store)) {}
+      : ports_(ports), store_(std::move(store)) {
+    HOOKE_CHECK(store_ != nullptr, "a step follows the call of a store");
+  }
 
   void set(const std::string& key, Value value) override {
     store_->set(key, std::move(value));

@@ -29,6 +29,7 @@ TcpStoreClient::TcpStoreClient(sim::Ports& ports, std::unique_ptr<TcpStoreConnec
 }
 
 std::int64_t TcpStoreClient::count_in(std::int64_t clients) {
+  HOOKE_CHECK(clients == 0 || clients == 1, "a client counts itself, or looks at the count");
   const std::lock_guard lock(mutex_);
   connection_->send_change(connection_->request(Query::add).text("init/").i64(clients));
   return connection_->number<std::int64_t>();
@@ -93,6 +94,7 @@ void TcpStoreClient::wait_locked(const std::vector<std::string>& keys, Duration 
   const MonotonicTime end = ports_.clock.monotonic_now() + timeout;
   for (Duration left = timeout;; left = end - ports_.clock.monotonic_now()) {
     const Duration slice = wait_slice(left);
+    HOOKE_CHECK(slice <= left, "a slice is a part of the wait");
     if (wait_once(keys, slice)) return;
     if (slice >= left) break;
   }
@@ -152,6 +154,7 @@ std::vector<Value> TcpStoreClient::multi_get(const std::vector<std::string>& key
     values.reserve(keys.size());
     for (std::size_t i = 0; i < keys.size(); ++i) values.push_back(connection_->value());
   });
+  HOOKE_CHECK(values.size() == keys.size(), "a store has a value for each key that was asked for");
   return values;
 }
 

@@ -78,6 +78,7 @@ std::unique_ptr<sim::Stream> TcpStoreConnection::connect_socket(Backoff& backoff
     if (fault == sim::Fault::closed) throw StoreNetworkError("the process is going down");
     if (fault == sim::Fault::timed_out || fault == sim::Fault::unreachable) return nullptr;
     const Duration delay = backoff.next();
+    HOOKE_CHECK(delay >= Duration::zero(), "an attempt comes after the last one");
     if (now() + delay >= deadline) return nullptr;
     pause_until(now() + delay);
   }
@@ -114,8 +115,9 @@ void TcpStoreConnection::send(Message& message) {
   reconnect_if_lost();
   if (stream_ == nullptr) broken("an earlier call lost it");
   std::unique_ptr<sim::Stream> stream = std::move(stream_);
-  HOOKE_CHECK(stream != nullptr && received_.empty(),
-              "a request is sent when the last answer has been read");
+  // What a server has sent unasked is taken for the beginning of the next answer, as from PyTorch's
+  // socket (S-1).
+  HOOKE_CHECK(stream != nullptr, "a request is sent on a connection");
   auto written = stream->write(message.take());
   if (!written) broken(std::string(to_string(written.failure().fault)));
   stream_ = std::move(stream);
@@ -152,6 +154,7 @@ Value TcpStoreConnection::value() {
   const auto length = number<std::uint64_t>();
   if (length > kReplyBytesMax) broken("a reply of " + std::to_string(length) + " bytes");
   receive(static_cast<std::size_t>(length), std::nullopt);
+  HOOKE_CHECK(received_.size() >= length, "a value is read when it is whole");
   return received_.take(static_cast<std::size_t>(length));
 }
 

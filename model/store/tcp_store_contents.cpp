@@ -92,6 +92,7 @@ std::optional<sim::Value> StoreContents::pop(const std::string& queue) {
 
 std::size_t StoreContents::queue_length(const std::string& queue) const {
   const auto found = queues_.find(queue);
+  HOOKE_CHECK(found == queues_.end() || !found->second.empty(), "no queue of the server is empty");
   return found == queues_.end() ? 0 : found->second.size();
 }
 
@@ -102,10 +103,13 @@ const std::string& StoreWaits::first_key() const {
 
 const StoreWaits::Waiters* StoreWaits::find(const std::string& key) const {
   const auto found = waiting_.find(key);
+  HOOKE_CHECK(found == waiting_.end() || !found->second.empty(),
+              "a key that is waited for has a waiter");
   return found == waiting_.end() ? nullptr : &found->second;
 }
 
 bool StoreWaits::add(const std::string& key, std::uint64_t connection) {
+  HOOKE_CHECK(connection > 0, "connections are numbered from 1");
   if (!account_.hold(entry_bytes(key))) return false;
   waiting_[key].push_back(connection);
   return true;
@@ -114,7 +118,9 @@ bool StoreWaits::add(const std::string& key, std::uint64_t connection) {
 void StoreWaits::withdraw(const std::string& key, std::uint64_t connection) {
   const auto found = waiting_.find(key);
   HOOKE_CHECK(found != waiting_.end(), "a registered key is one that is waited for");
-  account_.release(entry_bytes(key) * std::erase(found->second, connection));
+  const std::size_t withdrawn = std::erase(found->second, connection);
+  HOOKE_CHECK(withdrawn > 0, "a wait that is withdrawn was begun");
+  account_.release(entry_bytes(key) * withdrawn);
   if (found->second.empty()) waiting_.erase(found);
 }
 

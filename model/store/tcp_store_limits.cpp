@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -16,6 +18,7 @@ StoreAccount::StoreAccount(TcpStoreLimits limits, const sim::Clock& clock)
     : limits_(std::move(limits)), clock_(clock) {}
 
 bool StoreAccount::refuse(const char* limit, std::uint64_t wanted, std::uint64_t allowed) {
+  HOOKE_CHECK(wanted > allowed, "what is refused passes a limit");
   if (!limits_.refused) return false;
   const sim::MonotonicTime now = clock_.monotonic_now();
   const auto [last, first_time] = told_.try_emplace(limit, now);

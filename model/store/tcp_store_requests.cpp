@@ -22,6 +22,8 @@ bool TcpStoreServed::append(const Request& request) {
   const std::uint64_t old = server_.contents_.size_of(request.key);
   if (!server_.account_.allows_reply(8 + old + request.value.size())) return false;
   if (!server_.contents_.append(request.key, request.value)) return false;
+  HOOKE_CHECK(server_.contents_.size_of(request.key) == old + request.value.size(),
+              "what is appended stands behind what was there");
   wake_for_a_write(request.key);
   return true;
 }
@@ -129,6 +131,8 @@ bool TcpStoreServed::multi_get(const Request& request) {
 bool TcpStoreServed::multi_set(Request& request) {
   // All of it or nothing: a store that is full must not be left with the half.
   if (!server_.contents_.has_room_for(request.items)) return false;
+  HOOKE_CHECK(server_.written_of(request.items.size()) <= request.items.size(),
+              "no more is written than was sent");
   request.items.resize(server_.written_of(request.items.size()));
   for (auto& [key, value] : request.items) {
     const bool stored = store(key, std::move(value));

@@ -40,6 +40,7 @@ void TcpStoreService::on_accept(std::unique_ptr<sim::Stream> stream) {
 }
 
 std::size_t TcpStoreService::active_clients(sim::Duration span) const {
+  HOOKE_CHECK(span >= sim::Duration::zero(), "clients that are active were so until now");
   const sim::MonotonicTime begin = ports_.clock.monotonic_now() - span;
   const auto connected =
       std::count_if(connections_.begin(), connections_.end(),
@@ -115,6 +116,7 @@ bool TcpStoreServed::handle(Request& request) {
     case Query::list_keys: return list_keys();
     case Query::barrier: return barrier(request);
   }
+  HOOKE_CHECK(false, "each query of the protocol is answered");
   return false;
 }
 

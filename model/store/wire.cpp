@@ -154,10 +154,8 @@ Query front_query(const sim::Buffer& bytes, Variant dialect) {
                   " was expected, got " + std::to_string(number));
 }
 
-/// True when the buffer holds a complete request.
-bool complete(const sim::Buffer& bytes, Query query, ListProgress& progress) {
-  Lookahead ahead(bytes);
-  static_cast<void>(ahead.skip(1));
+/// True when all that follows a query is there; then it lies before the position of `ahead`.
+bool complete(Lookahead& ahead, Query query, ListProgress& progress) {
   switch (query) {
     case Query::validate:
     case Query::ping: return ahead.skip(4);
@@ -179,6 +177,7 @@ bool complete(const sim::Buffer& bytes, Query query, ListProgress& progress) {
     case Query::cancel_wait:
     case Query::list_keys: return true;
   }
+  HOOKE_CHECK(false, "each query of the protocol has an end");
   return false;
 }
 
@@ -268,10 +267,14 @@ std::optional<Request> take_request(sim::Buffer& bytes, Variant dialect, ListPro
   if (bytes.empty()) return std::nullopt;
   HOOKE_CHECK(progress.position <= bytes.size(), "what has been looked at is still there");
   const Query query = front_query(bytes, dialect);
-  if (!complete(bytes, query, progress)) return std::nullopt;
+  Lookahead ahead(bytes);
+  static_cast<void>(ahead.skip(1));
+  if (!complete(ahead, query, progress)) return std::nullopt;
   progress = {};
   std::optional<Request> taken(std::in_place);
+  const std::size_t left = bytes.size() - ahead.position();
   take_apart(bytes, query, *taken);
+  HOOKE_CHECK(bytes.size() == left, "a request takes the bytes that were looked at");
   return taken;
 }
 
