@@ -8,6 +8,7 @@
 
 #include "model/rendezvous/state/pickle_text.h"
 #include "model/rendezvous/state/undecodable_state.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -28,6 +29,7 @@ std::string_view to_string(PickleKind kind) {
       "class list",     "class dict",     "class object",    "_reconstructor",
       "encode",         "a state",        "a node",          "a datetime",
       "a timezone",     "a timedelta"};
+  HOOKE_CHECK(static_cast<std::size_t>(kind) < kNames.size(), "each kind of object has a name");
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -58,6 +60,7 @@ PickleMachine::PickleMachine(std::string_view bytes) : bytes_(bytes) {
 }
 
 std::uint64_t PickleMachine::number(std::size_t byte_count) {
+  HOOKE_CHECK(byte_count <= sizeof(std::uint64_t), "a number has at most 64 bits");
   const std::string_view raw = take(byte_count);
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < byte_count; ++i) {
@@ -166,6 +169,7 @@ void PickleMachine::extend(PickleIndex target, Kind kind, std::span<const Pickle
   }
   if (pairs && items.size() % 2 != 0) refuse("a value for each key", "a key more");
   reserve_items(object, items.size());
+  HOOKE_CHECK(object.size + items.size() <= object.capacity, "each item has its place");
   std::copy(items.begin(), items.end(), items_.begin() + object.first_item + object.size);
   object.size += static_cast<std::uint32_t>(items.size());
   deepen(object, items);
@@ -185,6 +189,7 @@ void PickleMachine::copy_items(PickleIndex from, PickleIndex to) {
   spend(count);
   PickleObject& target = objects_[to];
   reserve_items(target, count);
+  HOOKE_CHECK(target.size + count <= target.capacity, "each item has its place");
   const auto source = items_.begin() + objects_[from].first_item;
   std::copy(source, source + count, items_.begin() + target.first_item + target.size);
   target.size += count;
@@ -226,6 +231,7 @@ PickleIndex PickleMachine::pop() {
 }
 
 PickleIndex PickleMachine::top() const {
+  HOOKE_CHECK(fence() <= stack_.size(), "no object below a mark is taken");
   if (stack_.size() == fence()) {
     refuse("an object on the stack", marks_.empty() ? "an empty stack" : "a mark");
   }
@@ -238,6 +244,7 @@ std::span<const PickleIndex> PickleMachine::marked() const {
 }
 
 void PickleMachine::drop_marked() {
+  HOOKE_CHECK(!marks_.empty() && marks_.back() <= stack_.size(), "a mark lies in the stack");
   stack_.resize(marks_.back());
   marks_.pop_back();
 }

@@ -3,6 +3,7 @@
 
 #include "model/rendezvous/state/pickle_machine.h"
 #include "model/rendezvous/state/pickle_text.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -194,6 +195,7 @@ PickleIndex PickleMachine::run() {
     refuse("one object on the stack", std::to_string(stack_.size()) + " objects and " +
                                           std::to_string(marks_.size()) + " marks");
   }
+  HOOKE_CHECK(stack_.back() < objects_.size(), "what is left is an object");
   return stack_.back();
 }
 

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -32,6 +34,7 @@ void PickleOutput::little_endian(std::uint64_t number, std::size_t bytes) {
 }
 
 void PickleOutput::get(Place place) {
+  HOOKE_CHECK(place < memo_, "what is referred to was written before");
   boundary();
   if (counts_only() && fits(get_bytes(place))) return skip(get_bytes(place), 0);
   op(place < 256 ? 'h' : 'j');
@@ -88,6 +91,7 @@ void PickleOutput::open_frame() {
 }
 
 void PickleOutput::close_frame() {
+  HOOKE_CHECK(frame_open_, "a frame that ends was begun");
   HOOKE_CHECK(frame_bytes_ >= kFrameBytesMin, "a state has no frame too short to be one");
   frame_open_ = false;
   if (counts_only()) return;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/rendezvous/state/pickle_machine.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -124,6 +125,7 @@ class Builder {
   /// The last value given to an attribute, null when there is none.
   const PickleObject* find(const PickleObject& owner, std::string_view name) {
     const std::span<const PickleIndex> items = machine_.items(owner);
+    HOOKE_CHECK(items.size() % 2 == 0, "each name of an attribute has a value");
     for (std::size_t i = items.size(); i >= 2; i -= 2) {
       const PickleObject& key = machine_.object(items[i - 2]);
       if (key.kind == Kind::text && machine_.text(key) == name) {
@@ -177,6 +179,7 @@ class Builder {
   void read_participants(const PickleObject& dict, std::vector<Participant>& out) {
     require(dict, Kind::dict, "participants");
     const std::span<const PickleIndex> items = machine_.items(dict);
+    HOOKE_CHECK(items.size() % 2 == 0, "each key of a dict has a value");
     out.reserve(items.size() / 2);
     Places places;
     for (std::size_t i = 0; i < items.size(); i += 2) {
@@ -193,6 +196,7 @@ class Builder {
   void read_heartbeats(const PickleObject& dict, std::vector<Heartbeat>& out) {
     require(dict, Kind::dict, "last_heartbeats");
     const std::span<const PickleIndex> items = machine_.items(dict);
+    HOOKE_CHECK(items.size() % 2 == 0, "each key of a dict has a value");
     out.reserve(items.size() / 2);
     Places places;
     for (std::size_t i = 0; i < items.size(); i += 2) {
@@ -217,6 +221,7 @@ class Builder {
 
   /// The node that object `index` is. Valid until the next call.
   const NodeTable::Entry& node(PickleIndex index, std::string_view where) {
+    HOOKE_CHECK(index < numbers_.size(), "a node is an object of the pickle");
     if (numbers_[index] != 0) return nodes_[numbers_[index] - 1];
     const PickleObject& object = machine_.object(index);
     require(object, Kind::node, where);

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cstdint>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -14,6 +16,7 @@ unsigned byte_at(std::string_view text, std::size_t i) {
 }
 
 void append_utf8(std::string& out, std::uint32_t point) {
+  HOOKE_CHECK(point <= 0x10ffff, "a character is one of Unicode's");
   if (point < 0x80) {
     out += static_cast<char>(point);
   } else if (point < 0x800) {

@@ -68,6 +68,7 @@ class ListedNodes {
     places_.push_back(next + (classes_first ? 2 : 0));
   }
 
+  [[nodiscard]] bool are_all_written() const { return places_.size() == size_; }
   /// Where the object of `node` is in the memo; kNoPlace when no list has that very object. Fast
   /// when heartbeats come in about the order of the lists.
   Place find(const NodeRef& node) {
@@ -92,6 +93,7 @@ class ListedNodes {
   }
   Place found(std::size_t i, const NodeRef& node) {
     expected_ = i + 1 == size_ ? 0 : i + 1;
+    HOOKE_CHECK(i < places_.size(), "lists are written before heartbeats");
     if (!at(i).is_same_object(node)) return kNoPlace;
     return places_[i];
   }
@@ -141,6 +143,7 @@ class Writer {
     if (has_spares_) field("redundancy_list", [&] { set(state_.redundancy_list); });
     field("last_heartbeats", [&] { heartbeats(); });
     out_.raw("ub");  // SETITEMS, BUILD
+    HOOKE_CHECK(listed_.are_all_written(), "each node of the lists is written");
     return out_.finish();
   }
 

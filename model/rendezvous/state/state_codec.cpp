@@ -7,6 +7,7 @@
 
 #include "model/rendezvous/state/pickle_writer.h"
 #include "model/store/stored_text.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -46,13 +47,16 @@ bool are_alike(const RendezvousState& a, const RendezvousState& b) {
 
 class PickledState final : public sim::Payload {
  public:
-  PickledState(StateRef state, Variant variant) : state_(std::move(state)), variant_(variant) {}
+  PickledState(StateRef state, Variant variant) : state_(std::move(state)), variant_(variant) {
+    HOOKE_CHECK(state_ != nullptr, "what is written is a state");
+  }
   [[nodiscard]] std::size_t size() const override {
     if (!size_) size_ = pickled_state_bytes(*state_, variant_);
     return *size_;
   }
   [[nodiscard]] const std::string& bytes() const override {
     if (!bytes_) bytes_ = pickle_state(*state_, variant_);
+    HOOKE_CHECK(!size_ || *size_ == bytes_->size(), "a state is as long as was said before");
     return *bytes_;
   }
   /// Other states are other bytes. Equal states need not be equal bytes: a pickle also shows which
