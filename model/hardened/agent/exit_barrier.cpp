@@ -6,11 +6,14 @@
 #include <utility>
 
 #include "model/store/store_helpers.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
 ExitBarrier::ExitBarrier(Store& store, std::int64_t rank, std::int64_t size, std::string prefix)
-    : store_(store), rank_(rank), size_(size), prefix_(std::move(prefix)) {}
+    : store_(store), rank_(rank), size_(size), prefix_(std::move(prefix)) {
+  HOOKE_CHECK(size_ >= 0 && !prefix_.empty(), "a barrier has a name, and no negative size");
+}
 
 std::string ExitBarrier::signature(std::int64_t rank) const {
   return prefix_ + "/done/" + std::to_string(rank);

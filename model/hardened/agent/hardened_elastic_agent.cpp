@@ -8,12 +8,15 @@
 #include "model/rendezvous/core/errors.h"
 #include "model/signals/signal_gate.h"
 #include "model/store/store_helpers.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
 HardenedElasticAgent::HardenedElasticAgent(const AgentParts& parts, ElasticAgentKit kit,
                                            JobStanding& job, HardenedMembershipWatch& membership)
     : ElasticAgent(parts, std::move(kit)), job_(job), membership_(membership) {
+  HOOKE_CHECK(&job_ == kit_.restarts.get() && &membership_ == kit_.membership.get(),
+              "an agent looks at its own parts");
   // Those at work may have begun anew in a store that came up empty.
   handler_.when_waiting([this] { job_.look_again(); });
   handler_.when_abandoned([this](std::int64_t round, Store& store) {
@@ -116,6 +119,7 @@ void HardenedElasticAgent::after_stopping() {
 // ---- the ends -----------------------------------------------------------------------------------
 
 bool HardenedElasticAgent::goes_on_after(RunResult& result) {
+  HOOKE_CHECK(context_ != nullptr, "workers that were started have a result");
   // An agent that cannot be ended holds on to what those started anew would need.
   const bool can_follow = result.failed() && !context_->has_abandoned();
   if (!can_follow) return ElasticAgent::goes_on_after(result);
@@ -139,6 +143,7 @@ void HardenedElasticAgent::stop_for_good(RunResult& result) {
 }
 
 bool HardenedElasticAgent::finish(RunResult& result) {
+  HOOKE_CHECK(result.state == WorkerState::succeeded, "workers that are done wait for the others");
   const std::string_view how = exit_barrier();
   const AfterBarrier after = membership_.after_barrier(how);
   result.others_are_done = how == "passed" && after == AfterBarrier::job_done;

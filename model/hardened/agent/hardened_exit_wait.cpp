@@ -7,6 +7,7 @@
 #include "model/signals/signal_gate.h"
 #include "model/store/short_timeout.h"
 #include "model/store/store_helpers.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
@@ -35,6 +36,8 @@ void HardenedExitWait::go_back(ExitBarrier& own) {
 std::string_view HardenedExitWait::meet() {
   const sim::MonotonicTime end = core_.ports.clock.monotonic_now() + longest();
   const auto left = [&] { return end - core_.ports.clock.monotonic_now(); };
+  // std::clamp below needs the order of its bounds.
+  HOOKE_CHECK(look_interval() >= 0s, "one look comes after the other");
   ExitBarrier own = barrier();
   bool come = false;
   for (;;) {

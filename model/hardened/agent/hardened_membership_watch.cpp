@@ -4,6 +4,7 @@
 
 #include "model/rendezvous/core/errors.h"
 #include "model/store/store.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -19,11 +20,13 @@ void HardenedMembershipWatch::met() {
 }
 
 void HardenedMembershipWatch::formed(sim::MonotonicTime at, bool heard) {
+  HOOKE_CHECK(at <= core_.ports.clock.monotonic_now(), "a group is told of when it is formed");
   heard_ = heard ? core_.ports.clock.monotonic_now() : at;
   silent_ = !heard;
 }
 
 const char* HardenedMembershipWatch::cause_to_restart() {
+  HOOKE_CHECK(heard_ <= core_.ports.clock.monotonic_now(), "what was heard was heard before");
   const auto limit = core_.handler.outage_limit();
   if (limit && silent_ && core_.ports.clock.monotonic_now() - heard_ >= *limit) {
     return "rendezvous_lost";

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "model/store/short_timeout.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -44,9 +45,9 @@ Spent parse(const Value& value) {
 class JobBudget final : public RestartBudget {
  public:
   JobBudget(std::int64_t max_restarts, std::shared_ptr<Store> store)
-      : max_restarts_(max_restarts),
-        own_(make_own_budget(max_restarts)),
-        store_(std::move(store)) {}
+      : max_restarts_(max_restarts), own_(make_own_budget(max_restarts)), store_(std::move(store)) {
+    HOOKE_CHECK(store_ != nullptr, "a count for all agents is kept where all can see it");
+  }
 
   std::int64_t remaining(std::int64_t round) override {
     try {
@@ -108,6 +109,7 @@ class JobBudget final : public RestartBudget {
   }
 
   [[nodiscard]] std::int64_t left_of(const Spent& spent, std::int64_t round) const {
+    HOOKE_CHECK(spent.count >= 0, "what is spent is counted upward");
     const std::int64_t left = std::max<std::int64_t>(max_restarts_ - spent.count, 0);
     return paid(spent, round) ? left + 1 : left;
   }
@@ -138,6 +140,7 @@ class JobBudget final : public RestartBudget {
           return std::nullopt;
         }
         const Value wanted = text({spent.count + 1, round});
+        HOOKE_CHECK(parse(wanted).count == spent.count + 1, "the others read what is written");
         Value now = store_->compare_set(kKey, held, wanted);
         if (now == wanted) return max_restarts_ - latest(now).count;
         held = std::move(now);

@@ -31,6 +31,8 @@ void SignsOfLife::observe(const RendezvousState& state) {
 
 sim::Duration SignsOfLife::silence(const NodeRef& node) const {
   const Heard* const known = find(node);
+  HOOKE_CHECK(known == nullptr || known->last.since <= clock_.monotonic_now(),
+              "a silence has begun");
   return known == nullptr ? sim::Duration::zero() : clock_.monotonic_now() - known->last.since;
 }
 
