@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -44,6 +46,7 @@ sim::PortNumber ControlPlane::serve(sim::PortNumber port, bool to_other_machines
   services_.push_back(std::make_unique<HttpService>(
       ports_, port, handler(token),
       HttpService::Reach{!to_other_machines, HttpService::kFewConnections}));
+  HOOKE_CHECK(services_.back()->port().value != 0, "a service that others reach has a port");
   return services_.back()->port();
 }
 
@@ -52,9 +55,9 @@ void ControlPlane::serve(const std::string& socket_file) {
 }
 
 void ControlPlane::add(const std::string& name, Handler handler) {
-  if (!handlers_.emplace(name, std::move(handler)).second) {
-    throw std::invalid_argument("Handler " + name + " already registered");
-  }
+  const auto [added, is_new] = handlers_.emplace(name, std::move(handler));
+  if (!is_new) throw std::invalid_argument("Handler " + name + " already registered");
+  HOOKE_CHECK(added->second != nullptr, "a handler that is added can be called");
 }
 
 ControlAnswer ControlPlane::answer(const HttpQuery& query) const {

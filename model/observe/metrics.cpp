@@ -68,6 +68,7 @@ void Metrics::put(std::string_view name, std::int64_t value, std::string_view gr
 
 void Metrics::put_duration(std::string_view name, sim::WallTime begin, const char* result) const {
   if (!wanted()) return;
+  HOOKE_CHECK(result != nullptr, "what took its time has ended");
   const auto spent =
       std::chrono::duration_cast<std::chrono::milliseconds>(clock_.wall_now() - begin);
   put(std::string(name) + result, 1);

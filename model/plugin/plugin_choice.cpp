@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -105,6 +107,7 @@ std::string PluginChoice::text(const std::string& key, const std::string& usual)
 
 std::int64_t PluginChoice::integer(const std::string& key, std::int64_t low, std::int64_t high,
                                    std::int64_t usual) const {
+  HOOKE_CHECK(low <= usual && usual <= high, "what is usual is allowed");
   const auto found = options.find(key);
   if (found == options.end()) return usual;
   const auto number = whole_number(found->second);
@@ -115,6 +118,7 @@ std::int64_t PluginChoice::integer(const std::string& key, std::int64_t low, std
 }
 
 sim::Duration PluginChoice::span(const std::string& key, sim::Duration usual) const {
+  HOOKE_CHECK(usual >= sim::Duration::zero(), "a span has a length");
   const auto found = options.find(key);
   if (found == options.end()) return usual;
   const auto span = whole_span(found->second);
