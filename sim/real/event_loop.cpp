@@ -61,6 +61,7 @@ void EventLoop::forget(int fd, WatchId id) {
   ++slots_[id.slot].generation;
   slots_[id.slot].watcher = nullptr;
   free_.push_back(id.slot);
+  HOOKE_CHECK(free_.size() <= slots_.size(), "a slot is free once");
 }
 
 void EventLoop::again(WatchId id, std::uint32_t events) {

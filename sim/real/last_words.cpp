@@ -42,6 +42,7 @@ class LastWords::Connection final : public Watcher {
       if (count < 0) return errno != EAGAIN && errno != EWOULDBLOCK;
       sent_ += static_cast<std::size_t>(count);
     }
+    HOOKE_CHECK(sent_ == rest_.size(), "no more is sent than was left");
     return true;
   }
   [[nodiscard]] int socket() const { return socket_.get(); }
@@ -79,7 +80,10 @@ void LastWords::take_over(Descriptor socket, std::string rest) {
   std::size_t bytes = rest.size();
   for (const auto& other : connections_) bytes += other->bytes();
   std::size_t given_up = 0;
-  while (bytes > kBytesMax) bytes -= connections_[given_up++]->bytes();
+  while (bytes > kBytesMax) {
+    HOOKE_CHECK(given_up < connections_.size(), "what is too much is that of the others");
+    bytes -= connections_[given_up++]->bytes();
+  }
   connections_.erase(connections_.begin(),
                      connections_.begin() + static_cast<std::ptrdiff_t>(given_up));
   connections_.push_back(std::make_unique<Connection>(*this, std::move(socket), std::move(rest)));

@@ -47,13 +47,20 @@ class LinkProxy::Impl final : public sim::AcceptHandler,
     flows_[index(way)] = flow;
     changed_.wake_all();
   }
-  void set_delay(sim::Duration span) { delay_ = span; }
-  void set_limit(std::int64_t bytes_per_second) { limit_ = bytes_per_second; }
+  void set_delay(sim::Duration span) {
+    HOOKE_CHECK(span >= sim::Duration::zero(), "bytes travel forwards");
+    delay_ = span;
+  }
+  void set_limit(std::int64_t bytes_per_second) {
+    HOOKE_CHECK(bytes_per_second >= 0, "a link carries some bytes, or has no limit");
+    limit_ = bytes_per_second;
+  }
   void reset() {
     if (!streams_.empty()) felt_ = true;
     for (sim::Stream* const stream : streams_) stream->reset();
   }
   void close() {
+    HOOKE_CHECK(!closed_, "a link is closed once");
     closed_ = true;
     listener_.reset();
     for (sim::Stream* const stream : streams_) stream->reset();

@@ -55,9 +55,10 @@ void kill_all_marked(const std::string& variable) {
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
     const std::vector<sim::Pid> left = processes_marked(variable);
     if (left.empty()) return;
-    HOOKE_CHECK(left.front().value > 1,
-                "a process that is killed is one process, and not the first");
-    for (const sim::Pid pid : left) kill(pid.value, SIGKILL);
+    for (const sim::Pid pid : left) {
+      HOOKE_CHECK(pid.value > 1, "a process that is killed is one process, and not the first");
+      kill(pid.value, SIGKILL);
+    }
     usleep(kPause);
   }
 }
@@ -69,6 +70,8 @@ void adopt_orphans() {
 }
 
 std::optional<sim::ExitStatus> reap_adopted(sim::Pid pid) {
+  HOOKE_CHECK(pid.value > 0,
+              "one process is waited for: waitpid(2) takes other numbers for groups");
   int status = 0;
   if (waitpid(pid.value, &status, WNOHANG) != pid.value) return std::nullopt;
   if (WIFSIGNALED(status)) return sim::ExitStatus{0, static_cast<sim::Signal>(WTERMSIG(status))};
@@ -123,6 +126,7 @@ OrphanKiller::OrphanKiller(std::string variable) {
 }
 
 OrphanKiller::~OrphanKiller() {
+  HOOKE_CHECK(pid_ > 0 && pipe_ >= 0, "what kills orphans is one process, and hears of its owner");
   close(pipe_);
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "sim/port/check.h"
 #include "sim/port/sync.h"
 
 namespace hooke::real {
@@ -27,7 +28,9 @@ constexpr std::chrono::milliseconds kLockPause{1};
 
 class RealFileLock final : public sim::FileLock {
  public:
-  explicit RealFileLock(Descriptor file) : file_(std::move(file)) {}
+  explicit RealFileLock(Descriptor file) : file_(std::move(file)) {
+    HOOKE_CHECK(file_.get() >= 0, "a lock is that of an open file");
+  }
 
  private:
   Descriptor file_;
@@ -67,6 +70,8 @@ sim::Outcome<sim::Done> write_all(const std::string& path, int flags, std::strin
     const ssize_t count = ::write(file.get(), bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return failure_of(errno, path);
+    HOOKE_CHECK(static_cast<std::size_t>(count) <= bytes.size(),
+                "no more is written than was given");
     bytes.remove_prefix(static_cast<std::size_t>(count));
   }
   return sim::Done{};
@@ -132,6 +137,7 @@ class RealFifoWriter final : public sim::FifoWriter {
   explicit RealFifoWriter(Descriptor fifo) : fifo_(std::move(fifo)) {}
 
   sim::Outcome<sim::Done> write(std::string_view bytes) override {
+    HOOKE_CHECK(fifo_.get() >= 0 && !bytes.empty(), "something is written to an open FIFO");
     ssize_t count = -1;
     do {
       count = ::write(fifo_.get(), bytes.data(), bytes.size());
@@ -190,6 +196,8 @@ sim::Outcome<std::string> RealFiles::read_from(const std::string& path, std::uin
     count = pread(file.get(), out.data(), out.size(), static_cast<off_t>(offset));
   } while (count < 0 && errno == EINTR);
   if (count < 0) return failure_of(errno, path);
+  HOOKE_CHECK(static_cast<std::size_t>(count) <= out.size(),
+              "no more is read than there is room for");
   out.resize(static_cast<std::size_t>(count));
   return out;
 }

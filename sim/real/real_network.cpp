@@ -72,6 +72,7 @@ void send_at_once(int socket) {
 
 /// A bound socket of one family, on all interfaces or on loopback alone; none with errno set.
 Descriptor bind_port(int family, sim::PortNumber port, bool loopback) {
+  HOOKE_CHECK(family == AF_INET || family == AF_INET6, "a port is one of the Internet's");
   Descriptor socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket) return socket;
   const int on = 1;

@@ -165,6 +165,7 @@ void RealProcess::on_slow_look_up(TellSlowLookUp tell) {
 }
 
 int RealProcess::run(const std::function<int(sim::Ports&)>& program) {
+  HOOKE_CHECK(program != nullptr, "a process has a program");
   int result = 0;
   impl_->executor.spawn("main", [&] {
     result = program(impl_->ports);

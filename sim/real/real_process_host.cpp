@@ -43,6 +43,7 @@ sim::Failure failure_of(int error, const std::string& what) {
 }
 
 sim::ExitStatus status_of(int raw) {
+  HOOKE_CHECK(WIFSIGNALED(raw) || WIFEXITED(raw), "a child that was reaped has ended");
   sim::ExitStatus status;
   if (WIFSIGNALED(raw)) {
     status.signal = static_cast<sim::Signal>(WTERMSIG(raw));
@@ -166,6 +167,7 @@ class RealProcessHost::SignalQueue final : public Watcher {
   void drain() {
     signalfd_siginfo info{};
     while (read(descriptor_.get(), &info, sizeof(info)) == sizeof(info)) {
+      HOOKE_CHECK(info.ssi_signo > 0, "a signal that was caught has a number");
       pending_.push_back(static_cast<sim::Signal>(info.ssi_signo));
     }
   }
@@ -246,6 +248,7 @@ sim::Outcome<sim::Done> RealProcessHost::signal_group(sim::Pid leader, sim::Sign
 }
 
 std::optional<char> RealProcessHost::state(sim::Pid pid) {
+  HOOKE_CHECK(pid.value > 0, "a process that is looked at has a number");
   std::ifstream file("/proc/" + std::to_string(pid.value) + "/stat");
   std::string text;
   std::getline(file, text, '\0');

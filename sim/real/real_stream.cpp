@@ -96,6 +96,7 @@ ssize_t RealStream::receive() {
   }
   HOOKE_CHECK(socket_.get() >= 0, "bytes are received from an open socket");
   const ssize_t count = recv(socket_.get(), scratch().data(), kReadBytes, 0);
+  HOOKE_CHECK(count <= static_cast<ssize_t>(kReadBytes), "no more comes than there is room for");
   // A short read has emptied the socket, and what comes after it is told anew (epoll(7)); an end
   // that was told before is only found by reading on.
   const bool was_short = count > 0 && static_cast<std::size_t>(count) < kReadBytes;

@@ -10,6 +10,8 @@
 #include <memory>
 #include <thread>
 
+#include "sim/port/check.h"
+
 namespace hooke::real {
 namespace {
 
@@ -28,6 +30,7 @@ Answer ask(const std::string& host, std::uint16_t port, int flags) {
   if (answer.error != 0) return answer;
   for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {
     Address address;
+    HOOKE_CHECK(entry->ai_addrlen <= sizeof(address.bytes), "an address has room in its storage");
     address.size = entry->ai_addrlen;
     std::copy_n(reinterpret_cast<const char*>(entry->ai_addr), entry->ai_addrlen,
                 reinterpret_cast<char*>(&address.bytes));

@@ -70,7 +70,10 @@ sim::Outcome<Context> context_of(const sim::TlsOptions& tls) {
 class TlsStream final : public sim::Stream {
  public:
   TlsStream(std::unique_ptr<sim::Stream> plain, Context context, Session session)
-      : plain_(std::move(plain)), context_(std::move(context)), session_(std::move(session)) {}
+      : plain_(std::move(plain)), context_(std::move(context)), session_(std::move(session)) {
+    HOOKE_CHECK(plain_ != nullptr && session_ != nullptr,
+                "a protected stream lies over another one");
+  }
   ~TlsStream() override {
     if (usable_) finish_writing();
   }
@@ -98,6 +101,7 @@ class TlsStream final : public sim::Stream {
     while (!left.empty()) {
       std::size_t count = 0;
       if (SSL_write_ex(session_.get(), left.data(), left.size(), &count) != 1) return broken();
+      HOOKE_CHECK(0 < count && count <= left.size(), "what is protected moves on");
       left.remove_prefix(count);
     }
     return send_records();
@@ -109,6 +113,7 @@ class TlsStream final : public sim::Stream {
       std::size_t count = 0;
       const int result = SSL_read_ex(session_.get(), text.data(), text.size(), &count);
       if (result == 1) {
+        HOOKE_CHECK(count <= text.size(), "no more comes than there is room for");
         text.resize(count);
         return sim::Buffer(std::move(text));
       }
@@ -143,7 +148,8 @@ class TlsStream final : public sim::Stream {
     BIO* const outgoing = SSL_get_wbio(session_.get());
     std::string records(BIO_ctrl_pending(outgoing), '\0');
     if (records.empty()) return sim::Done{};
-    BIO_read(outgoing, records.data(), static_cast<int>(records.size()));
+    const int taken = BIO_read(outgoing, records.data(), static_cast<int>(records.size()));
+    HOOKE_CHECK(taken == static_cast<int>(records.size()), "all that is to be sent is taken");
     return plain_->write(sim::Buffer(std::move(records)));
   }
   /// Feeds what the peer has sent; false: it has ended.
