@@ -56,6 +56,7 @@ world::Fault fault_of(const Word& word, const TimelineEntry& entry) {
 }
 
 world::Fault killing(sim::NodeId node, sim::Pid pid) {
+  HOOKE_CHECK(pid.value > 0, "what is killed is one process");
   world::Fault fault;
   fault.kind = FaultKind::process_signal;
   fault.signal = sim::Signal::kill;
@@ -138,6 +139,7 @@ void Actions::check(const TimelineEntry& entry) const {
 }
 
 void Actions::act(const TimelineEntry& entry, std::optional<sim::NodeId> there, Effect& effect) {
+  HOOKE_CHECK(find_word(entry.what) != nullptr, "an entry that was checked has a word");
   const Word& word = *find_word(entry.what);
   std::vector<sim::NodeId> nodes = names_.resolve(entry.from);
   if (entry.from.empty() && there) nodes.push_back(*there);
@@ -153,7 +155,9 @@ void Actions::act(const TimelineEntry& entry, std::optional<sim::NodeId> there, 
     case Target::etcd: return begin_etcd_mode(call);
   }
   if (CommonActions::knows(word.name)) return common_.act(whole, nodes, effect);
-  (this->*find_own(word.name)->method)(call);
+  const Handler* const own = find_own(word.name);
+  HOOKE_CHECK(own != nullptr, "a word that was checked can be done");
+  (this->*own->method)(call);
 }
 
 void Actions::on_event(const sim::Event& event) {
@@ -292,11 +296,13 @@ void Actions::lease_expire(const Call& call) {
 }
 
 void Actions::begin_etcd_mode(const Call& call) {
+  HOOKE_CHECK(cluster_.etcd_misbehaviour() != nullptr, "a word of etcd acts on an etcd");
   model::EtcdMisbehaviour& etcd = *cluster_.etcd_misbehaviour();
   const model::EtcdMisbehaviour::Mode mode = mode_of_kind(call.word.kind);
   const std::string kind(call.word.kind);
   const std::int64_t fault = announce(kind, call.entry.duration.value_or(Duration::zero()));
   etcd.begin(mode, call.effect.felt);
+  HOOKE_CHECK(!misbehaving_.contains(fault), "what is announced has a number of its own");
   misbehaving_[fault] = {mode, kind};
   if (!call.entry.duration) return;
   agenda_.later(*call.entry.duration, [this, fault] { end_misbehaviour(fault); });

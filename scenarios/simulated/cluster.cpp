@@ -14,6 +14,7 @@
 #include "model/variant/defects.h"
 #include "model/worker/worker_pool.h"
 #include "scenarios/simulated/worker_child.h"
+#include "sim/port/check.h"
 
 namespace hooke::scenario {
 namespace {
@@ -92,6 +93,7 @@ Cluster::Cluster(world::World& world, const Scenario& scenario, const Roster& ro
   } else {
     store_machine_ = by_name_.at(scenario.cluster.store_host);
   }
+  HOOKE_CHECK(nodes_.size() == scenario.cluster.nodes.size(), "each node of the plan is a machine");
 
   if (is_etcd(scenario.protocol.rendezvous.backend)) {
     etcd_ = std::make_shared<model::EtcdMisbehaviour>();
@@ -280,6 +282,7 @@ class Cluster::Registration {
  public:
   Registration(Cluster& cluster, sim::NodeId node, sim::Pid pid, WorkerRun& run)
       : cluster_(cluster), key_(node, pid) {
+    HOOKE_CHECK(!cluster_.living_workers_.contains(key_), "a worker is one process of its node");
     cluster_.living_workers_[key_] = &run;
   }
   ~Registration() { cluster_.living_workers_.erase(key_); }

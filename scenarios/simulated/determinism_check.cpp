@@ -22,6 +22,7 @@ std::uint64_t word_of(sim::Duration span) {
 
 /// The event's words; returns how many.
 std::size_t encode(const sim::Event& event, Words& words) {
+  HOOKE_CHECK(event.fields.size() <= sim::EventType::kMaxFields, "each field has its word");
   std::uint64_t texts = 0;
   for (std::size_t i = 0; i < event.fields.size(); ++i) {
     const sim::FieldValue& field = event.fields[i];
@@ -58,6 +59,7 @@ std::string describe(const sim::Event& event, const std::vector<std::string>& no
 
 void FirstRun::on_event(const sim::Event& event) {
   hashes_.push_back(recorder_.hash().low());
+  HOOKE_CHECK(kept_ < hashes_.size(), "no more events are kept than there were");
   if (kept_ + 1 != hashes_.size()) return;  // no longer kept
   Words words;
   const std::size_t count = encode(event, words);
@@ -107,6 +109,7 @@ void SecondRun::on_event(const sim::Event& event) {
 /// The event of the first run at the current place.
 std::string SecondRun::first_event() const {
   const std::span<const std::uint64_t> words = std::span(first_.words_).subspan(word_);
+  HOOKE_CHECK(words.size() >= kHeaderWords, "an event that was kept is whole");
   const auto* const type = reinterpret_cast<const sim::EventType*>(words[0]);
   sim::Event event;
   event.parent.value = words[2];

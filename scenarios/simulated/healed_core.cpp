@@ -5,6 +5,7 @@
 #include <set>
 
 #include "model/store/tcp_store.h"
+#include "sim/port/check.h"
 #include "sim/world/world_events.h"
 
 namespace hooke::scenario {
@@ -105,6 +106,7 @@ std::optional<Duration> wait_for_peers(const Scenario& scenario) {
 
 void heal_core(const Scenario& scenario, world::World& world, Cluster& cluster, Actions& actions,
                Timeline& timeline, const Outcomes& outcomes) {
+  HOOKE_CHECK(scenario.core.has_value(), "a core that is healed was asked for");
   const sim::NodeId store = cluster.store_machine();
   std::vector<sim::NodeId> core;
   for (const NodePlan& node : scenario.cluster.nodes) {

@@ -18,6 +18,7 @@
 #include "scenarios/simulated/healed_core.h"
 #include "scenarios/simulated/timeline.h"
 #include "sim/kernel/host_limits.h"
+#include "sim/port/check.h"
 #include "sim/world/world.h"
 #include "sim/world/world_events.h"
 
@@ -48,6 +49,7 @@ class EndWatch final : public kernel::TraceSink {
   EndWatch(kernel::Kernel& kernel, Agenda& agenda, const Outcomes& outcomes,
            std::int64_t rounds_max)
       : kernel_(kernel), agenda_(agenda), outcomes_(outcomes), rounds_max_(rounds_max) {
+    HOOKE_CHECK(rounds_max_ >= 0, "rounds are counted upward");
     agenda.after_each([this] { look(); });
   }
   void wait_for(Owed owed) { owed_ = std::move(owed); }
@@ -86,7 +88,9 @@ class EndWatch final : public kernel::TraceSink {
 class ForkedSource final : public kernel::ChoiceSource {
  public:
   ForkedSource(const kernel::Kernel& kernel, std::unique_ptr<kernel::ChoiceSource> past, Fork fork)
-      : kernel_(kernel), past_(std::move(past)), after_(fork.after), future_(fork.seed) {}
+      : kernel_(kernel), past_(std::move(past)), after_(fork.after), future_(fork.seed) {
+    HOOKE_CHECK(past_ != nullptr, "a run is forked off another one");
+  }
   std::uint64_t choose(const kernel::ChoicePoint& point, std::uint64_t bound) override {
     return kernel_.now() <= after_ ? past_->choose(point, bound) : future_.choose(point, bound);
   }

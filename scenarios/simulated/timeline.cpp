@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "sim/port/check.h"
+
 namespace hooke::scenario {
 namespace {
 
@@ -86,6 +88,7 @@ void Timeline::on_fault_point(sim::NodeId node, sim::Pid, std::string_view name)
 
 void Timeline::later(Duration after, std::size_t entry, std::optional<sim::NodeId> there,
                      sim::EventId cause, std::int64_t times_left) {
+  HOOKE_CHECK(after >= Duration::zero(), "what acts later acts in the future");
   log_.due(entry, world_.kernel().now() + after);
   agenda_.later(after, [this, entry, there, cause, times_left] {
     world_.kernel().cause() = cause;
@@ -101,6 +104,7 @@ void Timeline::stop() {
 
 void Timeline::act(std::size_t number, std::optional<sim::NodeId> there, std::int64_t times_left) {
   if (stopped_) return;
+  HOOKE_CHECK(number < entries_.size(), "what acts is an entry of the timeline");
   const TimelineEntry& entry = entries_[number];
   log_.acted(number);
   std::string target = target_of(entry);

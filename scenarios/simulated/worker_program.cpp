@@ -218,6 +218,7 @@ bool WorkerRun::find_peers() {
   for (;;) {
     group_.store()->wait(keys, std::max<Duration>(give_up - ports_.clock.monotonic_now(), 1ms));
     const std::vector<model::Value> values = group_.store()->multi_get(keys);
+    HOOKE_CHECK(values.size() == keys.size(), "a store has a value for each key asked for");
     bool fresh = true;
     for (std::size_t i = 0; i < keys.size(); ++i) {
       if (values[i].bytes() == incarnation_) continue;

@@ -4,6 +4,7 @@
 #include "model/observe/timer_events.h"
 #include "model/timer/group_timer.h"
 #include "scenarios/simulated/worker_program.h"
+#include "sim/port/check.h"
 
 namespace hooke::scenario {
 
@@ -12,6 +13,7 @@ std::shared_ptr<model::TimerClient> WorkerRun::timer_client(sim::Signal signal) 
     conditions_.timers = model::TimerRegistry::with_builtins().create({"file", {}});
   std::shared_ptr<model::TimerClient>& client = timer_clients_[signal];
   if (client == nullptr) client = conditions_.timers->client(ports_, conditions_.variant, signal);
+  HOOKE_CHECK(client != nullptr, "a kind of timers has a client");
   return client;
 }
 
