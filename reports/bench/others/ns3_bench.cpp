@@ -21,7 +21,8 @@ struct Actor {
   std::uint64_t* wakes;
 
   static void sleep(Actor* self) {
-    ns3::Simulator::Schedule(ns3::NanoSeconds(nap_ns(self->number, self->turn++)), &wake, self);
+    const auto nap = static_cast<std::uint64_t>(nap_ns(self->number, self->turn++));
+    ns3::Simulator::Schedule(ns3::NanoSeconds(nap), &wake, self);
   }
   static void wake(Actor* self) {
     if (++*self->wakes == kWakes) ns3::Simulator::Stop();
