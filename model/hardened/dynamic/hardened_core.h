@@ -29,6 +29,9 @@ class HardenedCore : public HandlerCore {
   [[nodiscard]] const HardenedDecisions& judgement() const {
     return static_cast<const HardenedDecisions&>(*decisions);
   }
+  [[nodiscard]] HardenedDecisions& judgement() {
+    return static_cast<HardenedDecisions&>(*decisions);
+  }
 
   void run(Operation operation, sim::MonotonicTime deadline,
            std::optional<sim::Duration> extend_by = std::nullopt) override;

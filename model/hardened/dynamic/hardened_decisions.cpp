@@ -51,6 +51,11 @@ Action HardenedDecisions::leave(const Situation& s, sim::MonotonicTime deadline)
   return waits ? Action::remove_from_wait_list : Action::remove_from_redundancy_list;
 }
 
+Action HardenedDecisions::close_own(const Situation& s, sim::MonotonicTime deadline) const {
+  const bool is_of_others = is_of_others_ && is_of_others_(s.state);
+  return is_of_others ? Action::finish : close(s, deadline);
+}
+
 void HardenedDecisions::add_to_redundancy_list(RendezvousState& state, const NodeRef& node,
                                                sim::WallTime now) const {
   erase_node(state.wait_list, node);

@@ -3,6 +3,9 @@
 // that a clock that is off, or nodes whose settings differ, cost the living their seats (R-7, R-8,
 // R-16), and nodes that wait for a seat where none is left make the others restart.
 
+#include <functional>
+#include <utility>
+
 #include "model/hardened/dynamic/signs_of_life.h"
 #include "model/rendezvous/dynamic/decisions.h"
 
@@ -18,6 +21,12 @@ class HardenedDecisions : public Decisions {
   Action join(const Situation& situation, sim::MonotonicTime deadline) const override;
   /// Takes this node off all lists, for good.
   Action leave(const Situation& situation, sim::MonotonicTime deadline) const;
+  /// Closes the rendezvous, unless others have formed a round there without this node meanwhile.
+  Action close_own(const Situation& situation, sim::MonotonicTime deadline) const;
+  /// `holds` of a state in which they have.
+  void when_others_have_formed(std::function<bool(const RendezvousState&)> holds) {
+    is_of_others_ = std::move(holds);
+  }
   std::vector<DeadNode> dead_nodes(const RendezvousState& state,
                                    sim::WallTime wall_now) const override;
   void observe(const RendezvousState& state) override { signs_.observe(state); }
@@ -41,6 +50,7 @@ class HardenedDecisions : public Decisions {
 
   NodeRef self_;
   SignsOfLife signs_;
+  std::function<bool(const RendezvousState&)> is_of_others_;
 };
 
 }  // namespace hooke::model

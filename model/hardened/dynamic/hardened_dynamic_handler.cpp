@@ -33,7 +33,10 @@ bool one_took_part(const std::vector<DeadNode>& dead) {
 
 HardenedDynamicHandler::HardenedDynamicHandler(std::shared_ptr<HardenedCore> core,
                                                std::unique_ptr<HardenedBootstrap> bootstrap)
-    : DynamicHandler(core, std::move(bootstrap)), hardened_(*core) {}
+    : DynamicHandler(core, std::move(bootstrap)), hardened_(*core) {
+  hardened_.judgement().when_others_have_formed(
+      [this](const RendezvousState& state) { return successor_in(state) == Successor::complete; });
+}
 
 void HardenedDynamicHandler::when_waiting(std::function<void()> call) {
   hardened_.when_waiting = std::move(call);
@@ -273,8 +276,12 @@ Successor HardenedDynamicHandler::successor() {
   } catch (const RendezvousError&) {
     // What was known before is known still.
   }
-  const RendezvousState& state = core_->holder->state();
-  // In a store that came up empty the others' round may have this one's number, or a lower one.
+  return successor_in(core_->holder->state());
+}
+
+/// In a store that came up empty the others' round may have this one's number, or a lower one.
+Successor HardenedDynamicHandler::successor_in(const RendezvousState& state) const {
+  if (!joined_) return Successor::none;
   const bool is_later = state.round > joined_->first || one_is_new();
   if (!is_later || state.participant(core_->node) != nullptr) return Successor::none;
   return state.complete ? Successor::complete : Successor::begun;
@@ -333,13 +340,14 @@ void HardenedDynamicHandler::linger() {
 /// A node that does not close leaves spares waiting for members that have gone. It is tried for as
 /// long as no other can have taken this node for dead and gone on: what comes then is not its to
 /// close, nor to give back to a store that came up empty. Nothing is tried when that time is over.
+/// Behind a slow store they may have gone on before that time, too.
 bool HardenedDynamicHandler::shutdown() {
   const sim::Duration left = longest_silence() - hardened_.judgement().silence(core_->node);
   if (left <= sim::Duration::zero()) {
     stop_keep_alive();
     return false;
   }
-  return run_to_leave_within(&Decisions::close,
+  return run_to_leave_within(static_cast<Operation>(&HardenedDecisions::close_own),
                              std::min({left, *outage_limit(), core_->settings.timeout.close}));
 }
 

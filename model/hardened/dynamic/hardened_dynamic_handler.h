@@ -53,6 +53,7 @@ class HardenedDynamicHandler : public DynamicHandler {
   [[nodiscard]] bool has_lost_a_member() const;
   bool has_been_forgotten();
   void leave_with_the_others();
+  [[nodiscard]] Successor successor_in(const RendezvousState& state) const;
   [[nodiscard]] bool one_is_new() const;
   [[nodiscard]] std::optional<NodeDesc> first_member() const;
   bool run_to_leave_within(Operation operation, sim::Duration outage);
