@@ -21,8 +21,9 @@ std::string target_of(const std::string& path) {
   return "/v2/keys" + (slash + percent_encoded(path, "/=+:@,;!$&'()*"));
 }
 
-void add(std::string& form, const std::string& name, const std::string& value) {
-  form += (form.empty() ? "" : "&") + name + "=" + percent_encoded(value, "");
+void add(std::string& form, std::string_view name, std::string_view value) {
+  form.append(form.empty() ? "" : "&").append(name).append("=");
+  append_percent_encoded(form, value, "");
 }
 
 [[noreturn]] void no_etcd(const std::string& what) {
@@ -144,7 +145,7 @@ EtcdV2Answer EtcdV2Client::put(const std::string& path, const EtcdV2Write& write
   if (write.previous_exists) add(form, "prevExist", *write.previous_exists ? "true" : "false");
   if (write.previous_value) add(form, "prevValue", *write.previous_value);
   if (write.previous_index) add(form, "prevIndex", std::to_string(*write.previous_index));
-  return answer(request("PUT", target_of(path), form));
+  return answer(request("PUT", target_of(path), std::move(form)));
 }
 
 void EtcdV2Client::compare_and_delete(const std::string& path, const std::string& value) {
@@ -163,10 +164,10 @@ std::optional<EtcdV2Answer> EtcdV2Client::watch(const std::string& path,
 }
 
 HttpRequest EtcdV2Client::request(const std::string& method, const std::string& target,
-                                  const std::string& form) const {
+                                  std::string form) const {
   HOOKE_CHECK(form.empty() || method == "PUT", "only what is put has a form");
-  HttpRequest request{method, target, form, "", ""};
-  if (!form.empty()) request.content_type = "application/x-www-form-urlencoded";
+  HttpRequest request{method, target, std::move(form), "", ""};
+  if (!request.body.empty()) request.content_type = "application/x-www-form-urlencoded";
   if (!options_.user.empty()) {
     const sim::Value pair(options_.user + ":" + options_.password);
     request.authorization = "Basic " + base64_encode(pair).bytes();

@@ -96,7 +96,7 @@ class EtcdV2Client {
 
  private:
   [[nodiscard]] HttpRequest request(const std::string& method, const std::string& target,
-                                    const std::string& form = "") const;
+                                    std::string form = "") const;
   EtcdV2Answer answer(const HttpRequest& request);
 
   EtcdOptions options_;

@@ -93,27 +93,28 @@ HttpError::HttpError(const sim::Failure& failure, bool answer_begun)
       answer_begun_(answer_begun) {}
 
 std::string percent_encoded(std::string_view text, std::string_view kept) {
+  std::string out;
+  append_percent_encoded(out, text, kept);
+  return out;
+}
+
+void append_percent_encoded(std::string& out, std::string_view text, std::string_view kept) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   const auto is_plain = [kept](char c) {
     return kUnreserved[static_cast<unsigned char>(c)] || kept.find(c) != std::string_view::npos;
   };
-  // Room for the worst case, so that each byte is written where it goes.
-  std::string out(3 * text.size(), '\0');
-  char* end = out.data();
-  for (const char c : text) {
-    if (is_plain(c)) {
-      *end++ = c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    *end++ = '%';
-    *end++ = kDigits[byte >> 4U];
-    *end++ = kDigits[byte & 15U];
+  // Of a text in Base64 one character in thirty-two is escaped.
+  out.reserve(out.size() + text.size() + text.size() / 12);
+  for (;;) {
+    const auto* const special = std::find_if_not(text.begin(), text.end(), is_plain);
+    const auto plain = static_cast<std::size_t>(special - text.begin());
+    out.append(text.substr(0, plain));
+    if (plain == text.size()) return;
+    const auto byte = static_cast<unsigned char>(text[plain]);
+    const char escape[3] = {'%', kDigits[byte >> 4U], kDigits[byte & 15U]};
+    out.append(escape, sizeof(escape));
+    text.remove_prefix(plain + 1);
   }
-  HOOKE_CHECK(end <= out.data() + out.size(), "each byte that is written has its place");
-  out.resize(static_cast<std::size_t>(end - out.data()));
-  HOOKE_CHECK(out.size() >= text.size(), "an escape is no shorter than what it stands for");
-  return out;
 }
 
 const std::string* HttpResponse::header(std::string_view name) const {

@@ -62,6 +62,8 @@ struct HttpServer {
 
 /// "a b/c" as part of a target: whatever is neither unreserved nor one of `kept` is escaped.
 std::string percent_encoded(std::string_view text, std::string_view kept = "/");
+/// Likewise, at the end of `out`.
+void append_percent_encoded(std::string& out, std::string_view text, std::string_view kept = "/");
 
 class HttpClient {
  public:

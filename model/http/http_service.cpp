@@ -140,7 +140,8 @@ class HttpService::Connection final : public sim::StreamHandler,
 
   void on_data(sim::Buffer& received) override {
     last_heard_ = ++service_.heard_;
-    unread_ += received.take(received.size()).bytes();
+    std::string more = received.take_bytes(received.size());
+    unread_.empty() ? void(unread_ = std::move(more)) : void(unread_ += more);
     const auto self = shared_from_this();  // an answer may end the connection
     if (busy_ && unread_.size() > kUnreadBytesMax) return drop();
     if (!busy_) read_requests();
@@ -174,7 +175,8 @@ class HttpService::Connection final : public sim::StreamHandler,
     parser_->header_limit(kHeaderBytesMax);
   }
   void read_requests();
-  [[nodiscard]] HttpQuery query() const;
+  /// Takes the request out of the parser.
+  [[nodiscard]] HttpQuery query();
 
   HttpService& service_;
   std::uint64_t number_;
@@ -255,15 +257,15 @@ class HttpService::Exchange final : public HttpExchange {
   Stage stage_ = Stage::asked;
 };
 
-HttpQuery HttpService::Connection::query() const {
-  const auto& message = parser_->get();
+HttpQuery HttpService::Connection::query() {
+  auto& message = parser_->get();
   const std::string target(message.target());
   const std::size_t mark = std::min(target.find('?'), target.size());
   HOOKE_CHECK(parser_->is_done(), "a query is read when its request is whole");
   HttpQuery out;
   out.method = std::string(message.method_string());
   out.path = unescaped(std::string_view(target).substr(0, mark), false);
-  out.body = message.body();
+  out.body = std::move(message.body());
   out.authorization = std::string(message[http::field::authorization]);
   add_parameters(std::string_view(target).substr(std::min(target.size(), mark + 1)),
                  out.parameters);
