@@ -48,7 +48,7 @@ class PlantedLegacyEtcdRendezvous final : public Base {
   }
   std::optional<sim::Duration> stay_of(const LegacyEtcdRun::Active& seen,
                                        const std::vector<std::string>& missing) override {
-    const bool some_live = missing.size() < seen.state.keep_alives->size();
+    const bool some_live = missing.size() < seen.state->keep_alives->size();
     if (some_live && has(Planted::legacy_freed_by_all)) return this->settings_.timeout;
     return Base::stay_of(seen, missing);
   }

@@ -93,7 +93,7 @@ LegacyEtcdRun::Active HardenedLegacyEtcdRendezvous::join(std::int64_t version, s
 
 /// A node that meets a version of before takes it to where the versions go on.
 void HardenedLegacyEtcdRendezvous::before_joining(const Active& seen) {
-  if (!was_before(*seen.state.version)) return;
+  if (!was_before(*seen.state->version)) return;
   static_cast<void>(run_->replace(seen, joinable_legacy_state(next_version())));
   throw RetryImmediately();
 }
@@ -201,7 +201,7 @@ void HardenedLegacyEtcdRendezvous::wait_to_be_free(std::int64_t version) {
 std::optional<sim::Duration> HardenedLegacyEtcdRendezvous::stay_of(
     const Active& seen, const std::vector<std::string>& missing) {
   const std::optional<sim::Duration> stay = LegacyEtcdRendezvous::stay_of(seen, missing);
-  if (stay || !keys_.some_will_return(*seen.state.version, *seen.state.keep_alives)) return stay;
+  if (stay || !keys_.some_will_return(*seen.state->version, *seen.state->keep_alives)) return stay;
   if (!held_until_) {
     held_until_ = std::min<sim::Duration>(reading() + kReturnMax,
                                           deadline_ - settings_.last_call - kFormingMax);
@@ -213,7 +213,7 @@ std::optional<sim::Duration> HardenedLegacyEtcdRendezvous::stay_of(
 bool HardenedLegacyEtcdRendezvous::set_free(const Active& seen,
                                             const std::vector<std::string>& missing) {
   require_time();
-  const std::int64_t version = *seen.state.version;
+  const std::int64_t version = *seen.state->version;
   if (version != held_version_ && was_the_end_ && was_the_end_(version)) {
     if (!replace_by_closed(seen)) return false;
     throw RendezvousGracefulExitError("the job has ended with the members of version " +
@@ -240,9 +240,9 @@ std::int64_t HardenedLegacyEtcdRendezvous::waiting_in(const LegacyState& state) 
 bool HardenedLegacyEtcdRendezvous::try_close() {
   if (has_been_emptied()) return try_close_anew();
   const Active seen = run_->read();
-  if (seen.state.status == Status::closed) return true;
+  if (seen.state->status == Status::closed) return true;
   // What others have formed without this node is not its to close.
-  return successor_in(seen.state) == Successor::complete || replace_by_closed(seen);
+  return successor_in(*seen.state) == Successor::complete || replace_by_closed(seen);
 }
 
 /// In an etcd that has lost its keys, before another node begins anew there: no newcomer shall wait
@@ -317,7 +317,7 @@ sim::Duration HardenedLegacyEtcdRendezvous::reading() const {
 // ---- what has become of the version that barrier() returned -------------------------------------
 
 Successor HardenedLegacyEtcdRendezvous::successor() {
-  return successor_in(run_->read().state);
+  return successor_in(*run_->read().state);
 }
 
 Successor HardenedLegacyEtcdRendezvous::successor_in(const LegacyState& state) const {
@@ -332,12 +332,13 @@ GroupState HardenedLegacyEtcdRendezvous::group_state() {
   try {
     const Active seen = run_->read();
     // Closed after another round, it tells those of this one that they were left out.
-    if (seen.state.version && *seen.state.version != held_version_) return GroupState::over;
-    const bool closed = seen.state.status == Status::closed;
-    if (closed && !seen.state.keep_alives) return GroupState::closed;
-    if (!closed && seen.state.status != Status::final_) return GroupState::over;
+    if (seen.state->version && *seen.state->version != held_version_) return GroupState::over;
+    const bool closed = seen.state->status == Status::closed;
+    if (closed && !seen.state->keep_alives) return GroupState::closed;
+    if (!closed && seen.state->status != Status::final_) return GroupState::over;
     // An agent that has closed it could not always say why: it may miss members all the same.
-    const auto gone = keys_.expired_beside(held_version_, *seen.state.keep_alives, own_keep_alive_);
+    const auto gone =
+        keys_.expired_beside(held_version_, *seen.state->keep_alives, own_keep_alive_);
     // Another node has begun a version of the same number in an etcd that had lost its data.
     if (!gone) return GroupState::over;
     for (std::int64_t rank = 0; rank < held_size_; ++rank) {

@@ -24,7 +24,7 @@ HardenedLegacyEtcdRun::HardenedLegacyEtcdRun(sim::Ports& ports,
 
 LegacyEtcdRun::Active HardenedLegacyEtcdRun::read() {
   Active seen = LegacyEtcdRun::read();
-  if (seen.state.version) latest_seen_ = std::max(latest_seen_, *seen.state.version);
+  if (seen.state->version) latest_seen_ = std::max(latest_seen_, *seen.state->version);
   return seen;
 }
 

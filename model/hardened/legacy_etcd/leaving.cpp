@@ -12,13 +12,13 @@ using Status = LegacyState::Status;
 /// False: another node was faster.
 bool try_to_leave_queue(HardenedLegacyEtcdRun& run, const LegacyStanding& standing) {
   const LegacyEtcdRun::Active seen = run.read();
-  const std::int64_t version = seen.state.version.value_or(0);
-  const bool forms = seen.state.status == Status::joinable || seen.state.status == Status::frozen;
+  const std::int64_t version = seen.state->version.value_or(0);
+  const bool forms = seen.state->status == Status::joinable || seen.state->status == Status::frozen;
   if (forms && version == standing.joining) return run.try_remove(seen);
-  const std::int64_t waiting = seen.state.num_workers_waiting.value_or(0);
-  if (seen.state.status != Status::final_ || version != standing.waiting || waiting == 0)
+  const std::int64_t waiting = seen.state->num_workers_waiting.value_or(0);
+  if (seen.state->status != Status::final_ || version != standing.waiting || waiting == 0)
     return true;
-  LegacyState next = seen.state;
+  LegacyState next = *seen.state;
   next.num_workers_waiting = waiting - 1;
   return run.replace(seen, next);
 }

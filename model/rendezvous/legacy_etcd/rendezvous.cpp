@@ -72,10 +72,10 @@ void LegacyEtcdRendezvous::pause(bool /*has_changed*/) {
 LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::init_phase() {
   const std::optional<Active> created = try_create();
   const Active seen = created ? *created : run_->read();
-  switch (seen.state.status) {
+  switch (seen.state->status) {
     case Status::closed: on_closed(); throw RendezvousClosedError("the rendezvous is closed");
-    case Status::joinable: return join_phase(*seen.state.version);
-    case Status::final_: handle_existing(*seen.state.version); throw RetryImmediately();
+    case Status::joinable: return join_phase(*seen.state->version);
+    case Status::final_: handle_existing(*seen.state->version); throw RetryImmediately();
     case Status::setup:
     case Status::frozen: wait_for_others(seen.index); break;
   }
@@ -120,10 +120,9 @@ LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::join_phase(std::int64_t versio
   const Active joined = join(version, rank);
   ports_.trace.emit(events::rendezvous_added,
                     {settings_.run_id, version, "participants",
-                     static_cast<std::int64_t>(joined.state.participants->size())});
-  HOOKE_CHECK(0 <= rank && rank < settings_.max_nodes, "a seat is one of those that there are");
+                     static_cast<std::int64_t>(joined.state->participants->size())});
   ports_.fault_point.reach("legacy.joined");
-  if (rank == last_caller() && joined.state.status == Status::joinable) {
+  if (rank == last_caller() && joined.state->status == Status::joinable) {
     last_call(version, rank, reading() + last_call_span());
   }
   wait_for_peers(version, rank);
@@ -134,25 +133,25 @@ LegacyEtcdRun::Active LegacyEtcdRendezvous::join(std::int64_t version, std::int6
   for (;;) {
     before_attempt();
     const Active seen = run_->read();
-    if (seen.state.status != Status::joinable) throw RetryableFailure();
-    if (seen.state.version != version) throw RetryImmediately();
+    if (seen.state->status != Status::joinable) throw RetryableFailure();
+    if (seen.state->version != version) throw RetryImmediately();
     before_joining(seen);
-    auto& participants = seen.state.participants.value();
+    const auto& participants = seen.state->participants.value();
     rank = static_cast<std::int64_t>(participants.size());
     if (rank >= settings_.max_nodes) throw std::runtime_error("a full version is not joinable");
-    Active next = seen;
-    next.state.participants->push_back(rank);
+    LegacyState next = *seen.state;
+    next.participants->push_back(rank);
     std::int64_t ttl = 0;
     if (rank + 1 == settings_.max_nodes) {
-      next.state.status = Status::frozen;
-      next.state.keep_alives.emplace();
+      next.status = Status::frozen;
+      next.keep_alives.emplace();
       ttl = kFrozenTtl;
     } else if (rank + 1 >= settings_.min_nodes) {
       ttl = kJoinableTtl;
     }  // below the minimum it lives for ever, and so do the dead in it (S-L7)
-    if (!run_->replace(seen, next.state, ttl)) continue;
+    if (!run_->replace(seen, next, ttl)) continue;
     after_joining(version, rank);
-    return next;
+    return {std::make_shared<const LegacyState>(std::move(next)), seen.text, seen.index};
   }
 }
 
@@ -160,17 +159,17 @@ void LegacyEtcdRendezvous::last_call(std::int64_t version, std::int64_t rank,
                                      sim::Duration deadline) {
   before_last_call();
   for (Active seen = run_->read();;) {
-    check_place(seen.state, rank);
-    if (seen.state.status == Status::frozen && seen.state.version == version) return;
-    if (seen.state.status != Status::joinable || seen.state.version != version) {
+    check_place(*seen.state, rank);
+    if (seen.state->status == Status::frozen && seen.state->version == version) return;
+    if (seen.state->status != Status::joinable || seen.state->version != version) {
       throw RetryableFailure();
     }
     if (reading() >= deadline) {
-      LegacyState frozen = seen.state;
+      LegacyState frozen = *seen.state;
       frozen.status = Status::frozen;
       frozen.keep_alives.emplace();
       if (run_->replace(seen, frozen, kFrozenTtl)) return;
-    } else if (const auto renewed = run_->replaced(seen, seen.state, kJoinableTtl)) {
+    } else if (const auto renewed = run_->replaced(seen, *seen.state, kJoinableTtl)) {
       seen = wait_for_change(renewed->index, run_->active_path(),
                              std::min<sim::Duration>(std::chrono::seconds(kJoinableTtl) / 2,
                                                      deadline - reading() + 1s));
@@ -183,9 +182,9 @@ void LegacyEtcdRendezvous::last_call(std::int64_t version, std::int64_t rank,
 
 void LegacyEtcdRendezvous::wait_for_peers(std::int64_t version, std::int64_t rank) {
   for (Active seen = run_->read();;) {
-    check_place(seen.state, rank);
-    if (seen.state.status == Status::frozen && seen.state.version == version) return;
-    if (seen.state.status != Status::joinable || seen.state.version != version) {
+    check_place(*seen.state, rank);
+    if (seen.state->status == Status::frozen && seen.state->version == version) return;
+    if (seen.state->status != Status::joinable || seen.state->version != version) {
       throw RetryableFailure();
     }
     seen = wait_for_change(seen.index, run_->active_path(), settings_.timeout);
@@ -205,13 +204,13 @@ void LegacyEtcdRendezvous::confirm(std::int64_t version, std::int64_t rank) {
   for (;;) {
     before_attempt();
     const Active seen = run_->read();
-    if (seen.state.status != Status::frozen || seen.state.version != version) {
+    if (seen.state->status != Status::frozen || seen.state->version != version) {
       throw RetryImmediately();
     }
     before_confirming(version, rank);
     const std::string own = run_->keep_alive_path(version, rank);
     run_->put_keep_alive(own);
-    LegacyState next = seen.state;
+    LegacyState next = *seen.state;
     next.keep_alives->push_back(own);
     const bool all = all_have_confirmed(next);
     if (all) {
@@ -243,10 +242,10 @@ std::unique_ptr<LegacyEtcdRenewal> LegacyEtcdRendezvous::start_renewal(
 
 std::int64_t LegacyEtcdRendezvous::wait_for_final(std::int64_t version) {
   for (Active seen = run_->read();;) {
-    if (seen.state.status == Status::final_ && seen.state.version == version) {
-      return static_cast<std::int64_t>(seen.state.participants->size());
+    if (seen.state->status == Status::final_ && seen.state->version == version) {
+      return static_cast<std::int64_t>(seen.state->participants->size());
     }
-    if (seen.state.status != Status::frozen || seen.state.version != version) {
+    if (seen.state->status != Status::frozen || seen.state->version != version) {
       throw RetryableFailure();
     }
     seen = wait_for_change(seen.index, run_->active_path(), settings_.timeout);
@@ -265,10 +264,10 @@ LegacyState LegacyEtcdRendezvous::announce_waiting(std::int64_t version) {
   for (;;) {
     before_attempt();
     const Active seen = run_->read();
-    if (seen.state.status != Status::final_ || seen.state.version != version) {
+    if (seen.state->status != Status::final_ || seen.state->version != version) {
       throw RetryImmediately();
     }
-    LegacyState next = seen.state;
+    LegacyState next = *seen.state;
     ++*next.num_workers_waiting;
     if (!run_->replace(seen, next)) continue;
     ports_.trace.emit(events::rendezvous_added,
@@ -281,8 +280,8 @@ void LegacyEtcdRendezvous::wait_to_be_free(std::int64_t version) {
   for (;;) {
     before_look();
     const Active seen = run_->read();
-    if (seen.state.status != Status::final_ || seen.state.version != version) return;
-    const auto missing = run_->expired(version, *seen.state.keep_alives);
+    if (seen.state->status != Status::final_ || seen.state->version != version) return;
+    const auto missing = run_->expired(version, *seen.state->keep_alives);
     const std::optional<sim::Duration> stay = stay_of(seen, missing);
     if (!stay) {
       if (set_free(seen, missing)) return;
@@ -305,7 +304,7 @@ bool LegacyEtcdRendezvous::set_free(const Active& seen, const std::vector<std::s
   HOOKE_CHECK(!missing.empty(), "a version goes for a member that is gone");
   run_->remove(seen);
   ports_.trace.emit(events::rendezvous_evicted,
-                    {settings_.run_id, *seen.state.version, missing.front(), 0, true});
+                    {settings_.run_id, *seen.state->version, missing.front(), 0, true});
   return true;
 }
 
@@ -313,7 +312,7 @@ bool LegacyEtcdRendezvous::set_free(const Active& seen, const std::vector<std::s
 
 bool LegacyEtcdRendezvous::is_closed() {
   try {
-    return run_->read().state.status == Status::closed;
+    return run_->read().state->status == Status::closed;
   } catch (const EtcdError& error) {
     if (error.code() == EtcdV2Client::kKeyNotFound) return false;
     throw;
@@ -322,7 +321,7 @@ bool LegacyEtcdRendezvous::is_closed() {
 
 std::int64_t LegacyEtcdRendezvous::num_workers_waiting() {
   try {
-    return waiting_in(run_->read().state);
+    return waiting_in(*run_->read().state);
   } catch (const EtcdError& error) {
     if (error.code() == EtcdV2Client::kKeyNotFound) return 0;
     throw;
@@ -335,10 +334,10 @@ std::int64_t LegacyEtcdRendezvous::waiting_in(const LegacyState& state) {
 
 std::vector<Seat> LegacyEtcdRendezvous::others_alive() {
   const Active seen = run_->read();
-  if (seen.state.status != Status::final_) return {};
-  const std::int64_t version = *seen.state.version;
+  if (seen.state->status != Status::final_) return {};
+  const std::int64_t version = *seen.state->version;
   std::vector<Seat> others;
-  for (const std::int64_t rank : run_->ranks_alive(version, *seen.state.participants))
+  for (const std::int64_t rank : run_->ranks_alive(version, *seen.state->participants))
     if (run_->keep_alive_path(version, rank) != own_keep_alive_) others.push_back({version, rank});
   return others;
 }
@@ -349,11 +348,11 @@ void LegacyEtcdRendezvous::set_closed() {
 
 bool LegacyEtcdRendezvous::try_close() {
   const Active seen = run_->read();
-  return seen.state.status == Status::closed || replace_by_closed(seen);
+  return seen.state->status == Status::closed || replace_by_closed(seen);
 }
 
 bool LegacyEtcdRendezvous::replace_by_closed(const Active& seen) {
-  LegacyState next = seen.state;
+  LegacyState next = *seen.state;
   next.status = Status::closed;
   if (!run_->replace(seen, next)) return false;
   ports_.trace.emit(events::rendezvous_closed, {settings_.run_id, next.version.value_or(0)});

@@ -57,12 +57,23 @@ bool LegacyEtcdRun::create(const LegacyState& state, std::int64_t ttl) {
 std::optional<LegacyEtcdRun::Active> LegacyEtcdRun::replaced(const Active& seen,
                                                              const LegacyState& state,
                                                              std::int64_t ttl) {
+  std::string text = encode_legacy_state(state);
+  const auto index = rewritten(seen, text, ttl);
+  if (!index) return std::nullopt;
+  return Active{std::make_shared<const LegacyState>(state), std::move(text), *index};
+}
+
+bool LegacyEtcdRun::replace(const Active& seen, const LegacyState& state, std::int64_t ttl) {
+  return rewritten(seen, encode_legacy_state(state), ttl).has_value();
+}
+
+std::optional<std::uint64_t> LegacyEtcdRun::rewritten(const Active& seen, const std::string& text,
+                                                      std::int64_t ttl) {
   HOOKE_CHECK(!seen.text.empty() && ttl >= 0, "a state that was read is replaced");
-  EtcdV2Write write{.value = encode_legacy_state(state), .previous_value = seen.text};
+  EtcdV2Write write{.value = text, .previous_value = seen.text};
   if (ttl != 0) write.ttl_seconds = ttl;
   try {
-    const std::uint64_t index = client_->put(active_path(), write).index;
-    return Active{state, *write.value, index};
+    return client_->put(active_path(), write).index;
   } catch (const EtcdError& error) {
     if (error.code() != EtcdV2Client::kCompareFailed) throw;
     return std::nullopt;

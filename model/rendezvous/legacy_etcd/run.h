@@ -24,9 +24,9 @@ class LegacyEtcdRun {
  public:
   /// The state of the run, under one key: which version is the active one, and how it stands.
   struct Active {
-    LegacyState state;
-    std::string text;         ///< as it stands in etcd
-    std::uint64_t index = 0;  ///< of the whole store when it was read or written
+    std::shared_ptr<const LegacyState> state;  ///< of all that read the same; null: not read yet
+    std::string text;                          ///< as it stands in etcd
+    std::uint64_t index = 0;                   ///< of the whole store when it was read or written
   };
 
   /// Creates the run's directories, which live for two hours after the last renewal, and its
@@ -51,9 +51,7 @@ class LegacyEtcdRun {
   /// was faster. `ttl` 0: for good.
   std::optional<Active> replaced(const Active& seen, const LegacyState& state,
                                  std::int64_t ttl = 0);
-  bool replace(const Active& seen, const LegacyState& state, std::int64_t ttl = 0) {
-    return replaced(seen, state, ttl).has_value();
-  }
+  bool replace(const Active& seen, const LegacyState& state, std::int64_t ttl = 0);
   void remove(const Active& seen);
 
   // ---- versions ----
@@ -88,6 +86,9 @@ class LegacyEtcdRun {
   std::shared_ptr<EtcdV2Client> client_;
 
  private:
+  /// The store's index when `text` was written in place of what was read; nullopt as above.
+  std::optional<std::uint64_t> rewritten(const Active& seen, const std::string& text,
+                                         std::int64_t ttl);
   void create_directory(const std::string& path, std::int64_t ttl);
   [[nodiscard]] std::string path(const std::string& name) const { return run_path_ + name; }
 

@@ -21,23 +21,26 @@ using Status = LegacyState::Status;
 
 constexpr std::array<std::string_view, 5> kNames{"setup", "joinable", "frozen", "final", "closed"};
 
-std::string quoted(const std::string& text) {
+void quote(std::string& out, const std::string& text) {
   // Most keys are written as they are.
   const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
     return c >= ' ' && c <= '~' && c != '"' && c != '\\';
   });
-  if (plain) return '"' + text + '"';
-  return json(text).dump(-1, ' ', true, json::error_handler_t::replace);
+  if (plain) {
+    out.append(1, '"').append(text).append(1, '"');
+  } else {
+    out += json(text).dump(-1, ' ', true, json::error_handler_t::replace);
+  }
 }
 
-template <class Item, class Text>
-std::string list_of(const std::vector<Item>& items, Text text) {
-  std::string out = "[";
+template <class Item, class Write>
+void append_list(std::string& out, const std::vector<Item>& items, Write write) {
+  const char* between = "[";
   for (const Item& item : items) {
-    if (out.size() > 1) out += ", ";
-    out += text(item);
+    out += std::exchange(between, ", ");
+    write(out, item);
   }
-  return out + "]";
+  out += items.empty() ? "[]" : "]";
 }
 
 // What a state of its status has.
@@ -96,10 +99,14 @@ std::string encode_legacy_state(const LegacyState& state) {
       R"({"status": ")" + std::string(kNames[static_cast<std::size_t>(state.status)]) + "\"";
   if (state.version) out += R"(, "version": ")" + std::to_string(*state.version) + "\"";
   if (state.participants) {
-    out += R"(, "participants": )" +
-           list_of(*state.participants, [](std::int64_t rank) { return std::to_string(rank); });
+    out += R"(, "participants": )";
+    append_list(out, *state.participants,
+                [](std::string& to, std::int64_t rank) { to += std::to_string(rank); });
   }
-  if (state.keep_alives) out += R"(, "keep_alives": )" + list_of(*state.keep_alives, quoted);
+  if (state.keep_alives) {
+    out += R"(, "keep_alives": )";
+    append_list(out, *state.keep_alives, quote);
+  }
   if (state.num_workers_waiting) {
     out += R"(, "num_workers_waiting": )" + std::to_string(*state.num_workers_waiting);
   }
@@ -147,12 +154,13 @@ LegacyState parse_legacy_state(std::string_view text) {
   return state;
 }
 
-LegacyState decode_legacy_state(const sim::Value& shared, const std::string& text) {
+std::shared_ptr<const LegacyState> decode_legacy_state(const sim::Value& shared,
+                                                       const std::string& text) {
   const auto* const kept = dynamic_cast<const StoredText*>(shared.payload().get());
-  if (kept == nullptr) return parse_legacy_state(text);
+  if (kept == nullptr) return std::make_shared<const LegacyState>(parse_legacy_state(text));
   std::shared_ptr<const void>& reading = kept->reading(StoredText::kAsLegacyState);
   if (reading == nullptr) reading = std::make_shared<const LegacyState>(parse_legacy_state(text));
-  return *static_cast<const LegacyState*>(reading.get());
+  return std::static_pointer_cast<const LegacyState>(reading);
 }
 
 std::int64_t parse_legacy_version(std::string_view text, std::string_view place) {

@@ -3,6 +3,7 @@
 // (torch/distributed/elastic/rendezvous/etcd_rendezvous.py).
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,7 +35,8 @@ std::string encode_legacy_state(const LegacyState& state);
 LegacyState parse_legacy_state(std::string_view text);
 
 /// Likewise of `text`, once for all readers where `shared` is what they share (stored_text.h).
-LegacyState decode_legacy_state(const sim::Value& shared, const std::string& text);
+std::shared_ptr<const LegacyState> decode_legacy_state(const sim::Value& shared,
+                                                       const std::string& text);
 
 /// A version, or how many there have been, as a text of digits. std::invalid_argument naming
 /// `place`.

@@ -61,10 +61,10 @@ TEST_F(LegacyEtcdRuns, have_one_state_that_only_an_agent_that_has_seen_it_replac
     EXPECT_TRUE(run.create({}, 60));
     EXPECT_FALSE(run.create({}, 60));
     const LegacyEtcdRun::Active setup = run.read();
-    EXPECT_EQ(setup.state, LegacyState());
+    EXPECT_EQ(*setup.state, LegacyState());
     EXPECT_TRUE(run.replace(setup, joinable(4)));
     EXPECT_FALSE(run.replace(setup, joinable(5)));
-    EXPECT_EQ(run.read().state, joinable(4));
+    EXPECT_EQ(*run.read().state, joinable(4));
     EXPECT_GT(run.read().index, setup.index);
     run.remove(run.read());
     EXPECT_THROW(run.read(), EtcdError);
@@ -78,7 +78,7 @@ TEST_F(LegacyEtcdRuns, have_a_state_that_goes_when_no_agent_renews_it) {
     EXPECT_TRUE(run.create(joinable(1), 5));
     EXPECT_TRUE(run.replace(run.read(), joinable(1)));
     sleep(ports, 5min);
-    EXPECT_EQ(run.read().state, joinable(1));
+    EXPECT_EQ(*run.read().state, joinable(1));
   });
 }
 
@@ -94,7 +94,7 @@ TEST_F(LegacyEtcdRuns, go_on_above_what_was_seen_in_an_etcd_that_has_lost_it_whe
       [this](Ports& ports, HardenedLegacyEtcdRun& run, HardenedLegacyEtcdRun&) {
         EXPECT_TRUE(run.create(joinable(7), 60));
         EXPECT_FALSE(run.has_been_emptied());
-        EXPECT_EQ(run.read().state.version, 7);
+        EXPECT_EQ(run.read().state->version, 7);
         EXPECT_EQ(run.latest_seen(), 7);
         run.remove(run.read());
         EXPECT_FALSE(run.has_been_emptied()) << "there is still a counter";
