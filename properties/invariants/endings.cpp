@@ -1,5 +1,6 @@
 // Getting out: when the job is decided, and when all have come to the exit barrier.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -249,8 +250,9 @@ class BarrierOpens final : public Judge {
     if (event.type != &ev::exit_barrier_left && event.type != &wev::process_ended) return;
     owed_.met(id, event);
     const auto stay = came_.extract(id);
-    const bool goes = event.type == &wev::process_ended || text(event, "result") == "timed_out" ||
-                      text(event, "result") == "interrupted";
+    constexpr std::array<std::string_view, 3> kGoes{"timed_out", "interrupted", "failed"};
+    const bool goes = event.type == &wev::process_ended ||
+                      std::ranges::find(kGoes, text(event, "result")) != kGoes.end();
     if (!goes || stay.empty()) return;
     const auto answered =
         view().ledger().deadline(view().claimant(id), needs(), stay.mapped(), kReply);
