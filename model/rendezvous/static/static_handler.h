@@ -41,6 +41,7 @@ class StaticHandler : public RendezvousHandler {
   bool is_closed() override { return false; }
   void set_closed() override {}
   std::int64_t num_nodes_waiting() override { return 0; }
+  [[nodiscard]] bool may_have_news() override { return false; }
   std::shared_ptr<Store> job_store() override;
   GroupState group_state() override { return GroupState::closed; }
   bool shutdown() override { return true; }
