@@ -1,6 +1,5 @@
 // Getting out: when the job is decided, and when all have come to the exit barrier.
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -250,10 +249,15 @@ class BarrierOpens final : public Judge {
     if (event.type != &ev::exit_barrier_left && event.type != &wev::process_ended) return;
     owed_.met(id, event);
     const auto stay = came_.extract(id);
-    constexpr std::array<std::string_view, 3> kGoes{"timed_out", "interrupted", "failed"};
-    const bool goes = event.type == &wev::process_ended ||
-                      std::ranges::find(kGoes, text(event, "result")) != kGoes.end();
-    if (!goes || stay.empty()) return;
+    const bool dies = event.type == &wev::process_ended;
+    const std::string_view result = dies ? "" : text(event, "result");
+    const bool failed = result == "failed";
+    if (stay.empty() || !(dies || failed || result == "timed_out" || result == "interrupted"))
+      return;
+    // An error of the store's that nothing brought about leaves no agent uncounted.
+    const auto* const cause =
+        view().ledger().find(view().claimant(id), needs(), stay.mapped(), event.at);
+    if (failed && cause == nullptr) return;
     const auto answered =
         view().ledger().deadline(view().claimant(id), needs(), stay.mapped(), kReply);
     if (answered && *answered < event.at) return;
