@@ -262,8 +262,10 @@ class BarrierOpens final : public Judge {
         view().ledger().deadline(view().claimant(id), needs(), stay.mapped(), kReply);
     if (answered && *answered < event.at) return;
     const std::pair round{agent(id).job, agent(id).round};
+    const Round* const known = view().round(round.first, round.second);
+    if (known == nullptr) return;  // a trace that is not hooke's may tell of none
     uncounted_.insert(round);
-    for (const AgentId other : view().round(round.first, round.second)->members) owed_.lapse(other);
+    for (const AgentId other : known->members) owed_.lapse(other);
   }
 
   void owe(AgentId latest, const sim::Event& event) {

@@ -7,6 +7,7 @@
 namespace hooke::properties::test {
 namespace {
 
+namespace ev = model::events;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
@@ -88,6 +89,23 @@ TEST(BarrierOpens, an_agent_that_could_not_reach_the_store_may_not_have_been_cou
     EXPECT_NE(verdict_when_cut_off_until(95s), "broken") << how;
     EXPECT_EQ(verdict_when_cut_off_until(21s), "broken") << "60 s for a caught request, and 10 s";
   }
+}
+
+TEST(BarrierOpens, an_error_that_nothing_brought_about_leaves_no_agent_uncounted) {
+  Script script = at_work_beside_a_store({"a", "b"});
+  script.at(10s).worker_ends("b", 0, 0).reaps("b").group("b", "SUCCEEDED").enters_barrier("b");
+  script.at(11s).leaves_barrier("b", "failed");
+  script.at(20s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  EXPECT_EQ(verdict(script.at(900s), kBarrierOpens), "broken");
+}
+
+/// As a trace may tell that is not hooke's.
+TEST(BarrierOpens, an_agent_that_no_round_is_known_of_is_passed_over) {
+  Script script;
+  script.agent_starts("a").at(5s).fault(0, "net_partition", 0s, "a");
+  script.at(10s).emit("a", 100, ev::exit_barrier_entered, {"job", 0, 1});
+  script.at(12s).emit("a", 100, ev::exit_barrier_left, {"job", 0, "failed", 0});
+  EXPECT_NE(verdict(script.at(900s), kBarrierOpens), "broken");
 }
 
 // ---- hindrances: of any agent of the round, for all of them have to be counted
