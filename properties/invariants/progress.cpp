@@ -117,11 +117,13 @@ std::vector<AgentId> joining_at_one_store(const Job& job, AgentId latest, const 
     const Agent& agent = view.agent(id);
     return id == latest || (agent.stage == Stage::joining && agent.alive());
   });
-  // All are in one vector, so that their addresses are in the order in which they came.
-  std::map<const Service*, std::int64_t> asked{{nullptr, 0}};
-  for (const AgentId id : all) ++asked[view.store_apart(id)];
-  const Service* const most =
-      std::ranges::max_element(asked, {}, [](const auto& store) { return store.second; })->first;
+  const auto asked_by = [&](const Service* store) {
+    return std::ranges::count_if(all, [&](AgentId id) { return view.store_apart(id) == store; });
+  };
+  const Service* most = nullptr;  // the one that they should ask
+  for (const Service& apart : view.services()) {
+    if (asked_by(&apart) > asked_by(most)) most = &apart;
+  }
   std::erase_if(all, [&](AgentId id) {
     const Service* const store = view.store_apart(id);
     return store != most && (store == nullptr || store->agent != id);
