@@ -29,7 +29,7 @@ constexpr std::array kAll{
     &events::ranks_assigned,       &events::exit_barrier_entered,
     &events::exit_barrier_left,    &events::worker_started,
     &events::worker_ended,         &events::worker_signalled,
-    &events::failure_reported,     &events::worker_initialized,
+    &events::failure_reported,     &events::worker_environment,
     &events::worker_collective,    &events::worker_stale_read,
     &events::store_serving,        &events::timer_acquired,
     &events::timer_released,       &events::timer_expired,
@@ -49,7 +49,7 @@ constexpr std::array kAll{
     &events::shutdown_settings,    &events::shutdown_waiting,
     &events::shutdown_waited,      &events::worker_start_failed,
     &events::work_measured,        &events::worker_peer_seen,
-    &events::worker_job_seen,
+    &events::worker_job_seen,      &events::worker_initialized,
 };
 
 }  // namespace

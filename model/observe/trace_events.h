@@ -114,6 +114,12 @@ inline constexpr EventType failure_reported{"failure.reported", {"rank", "worker
 
 // ---- worker program (emitted by the worker itself)
 // -------------------------------------------------
+/// What a worker of an elastic agent finds in its environment when it starts. Ranks and their
+/// numbers as "3 of 4", `restarts` as "0 of 3" (TORCHELASTIC_RESTART_COUNT of
+/// TORCHELASTIC_MAX_RESTARTS); "?" stands for a variable that is not set.
+inline constexpr EventType worker_environment{"worker.environment",
+                                              {"run_id", "rank", "local_rank", "group_rank",
+                                               "role_rank", "restarts", "master", "error_file"}};
 /// The worker joined its process group over the store at master.
 inline constexpr EventType worker_initialized{
     "worker.initialized", {"run_id", "rank", "world_size", "master", "generation"}};

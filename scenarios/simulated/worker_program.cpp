@@ -48,6 +48,7 @@ WorkerRun::WorkerRun(sim::Ports& ports, WorkerConditions conditions)
       holdings_(ports.trace) {}
 
 int WorkerRun::run() {
+  tell_environment();
   if (!conditions_.may_stop_slowly) return steps();
   if (conditions_.slow_stop > Duration::zero()) slow_stop(conditions_.slow_stop);
   ports_.executor.spawn("program", [this] {
@@ -138,13 +139,33 @@ void WorkerRun::rest(Duration span) {
   ports_.executor.sleep_until(ports_.clock.monotonic_now() + span);
 }
 
-// ---- process group ------------------------------------------------------------------------------
+// ---- environment --------------------------------------------------------------------------------
 
 std::string WorkerRun::variable(const std::string& name) const {
   const auto& environment = ports_.processes.environment();
   const auto found = environment.find(name);
   return found == environment.end() ? std::string() : found->second;
 }
+
+/// A worker that no agent has started has no local rank.
+void WorkerRun::tell_environment() {
+  if (variable("LOCAL_RANK").empty()) return;
+  const auto told = [this](const char* name) {
+    const std::string value = variable(name);
+    return value.empty() ? std::string("?") : value;
+  };
+  const auto of = [&](const char* part, const char* whole) {
+    return told(part) + " of " + told(whole);
+  };
+  ports_.trace.emit(
+      ev::worker_environment,
+      {told("TORCHELASTIC_RUN_ID"), of("RANK", "WORLD_SIZE"), of("LOCAL_RANK", "LOCAL_WORLD_SIZE"),
+       of("GROUP_RANK", "GROUP_WORLD_SIZE"), of("ROLE_RANK", "ROLE_WORLD_SIZE"),
+       of("TORCHELASTIC_RESTART_COUNT", "TORCHELASTIC_MAX_RESTARTS"),
+       told("MASTER_ADDR") + ":" + told("MASTER_PORT"), told("TORCHELASTIC_ERROR_FILE")});
+}
+
+// ---- process group ------------------------------------------------------------------------------
 
 model::ProcessGroupOptions WorkerRun::group_options() {
   model::ProcessGroupOptions options;

@@ -84,6 +84,7 @@ class WorkerRun {
  private:
   std::optional<int> step(const WorkerStep& step);
   int steps();
+  void tell_environment();
   void linger();
   bool init();
   std::int64_t round();
