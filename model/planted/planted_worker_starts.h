@@ -25,6 +25,8 @@ class PlantedWorkerStarts final : public Base {
       const std::int64_t last = this->group_.ranks.base_rank + this->spec_.local_world_size - 1;
       out["RANK"] = std::to_string(last - local_rank);
     }
+    if (has(Planted::agent_role_rank_is_local)) out["ROLE_RANK"] = out["LOCAL_RANK"];
+    if (has(Planted::agent_restart_count_untold)) out["TORCHELASTIC_RESTART_COUNT"] = "0";
     std::string& agent_store = out["TORCHELASTIC_USE_AGENT_STORE"];
     if (has(Planted::bootstrap_agent_store_never_claimed)) agent_store = "False";
     if (has(Planted::bootstrap_agent_store_always_claimed)) agent_store = "True";

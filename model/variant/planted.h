@@ -95,6 +95,8 @@ enum class Planted : unsigned char {
   agent_exit_barrier_one_short,
   agent_exit_barrier_of_workers,
   agent_worker_ranks_reversed,
+  agent_role_rank_is_local,
+  agent_restart_count_untold,
   agent_old_workers_left_running,
   agent_gives_up_at_first_failure,
   agent_gives_up_at_second_failure,

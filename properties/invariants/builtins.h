@@ -11,6 +11,8 @@ class InvariantRegistry;
 void add_one_world(InvariantRegistry& registry);
 /// The numbers that members and workers are given.
 void add_ranks(InvariantRegistry& registry);
+/// What workers find in their environment.
+void add_environments(InvariantRegistry& registry);
 /// Rounds, their closing, and the members that are taken out of them.
 void add_rounds(InvariantRegistry& registry);
 /// How long a round waits for more members.

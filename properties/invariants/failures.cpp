@@ -10,9 +10,6 @@
 namespace hooke::properties {
 namespace {
 
-/// An answer on an undisturbed way.
-constexpr sim::Duration kAnswer = std::chrono::seconds(2);
-
 /// Whether the store had counted all of the round in its exit barrier is unknown: one of them ended
 /// there before it could be answered.
 bool may_be_short_of_one(const Job& job, const JobView& view) {

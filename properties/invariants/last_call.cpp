@@ -11,8 +11,6 @@ namespace {
 
 /// No simulated clock is wrong by more than this part.
 constexpr int kDrift = 10;
-/// An answer on an undisturbed way, and the pause between two looks at the state.
-constexpr sim::Duration kAnswer = std::chrono::seconds(2);
 /// For those that have been through a call together (model/hardened/legacy_etcd).
 constexpr sim::Duration kCalledBefore = std::chrono::seconds(5);
 

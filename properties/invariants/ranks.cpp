@@ -27,9 +27,6 @@ struct Holder {
   sim::WorldTime since{};
 };
 
-/// An answer on an undisturbed way.
-constexpr sim::Duration kAnswer = std::chrono::seconds(2);
-
 /// What the members of a round were told.
 struct RankTable {
   std::int64_t world_size = 0;
