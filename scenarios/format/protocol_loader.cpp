@@ -115,15 +115,7 @@ void AgentLoader::chosen(const Place& place, const char* key, std::string& plan,
                          model::PluginChoice model::LaunchConfig::*part) const {
   if (!place.has(key)) return;
   plan = place.at(key).text();
-  model::LaunchConfig config;
-  config.rdzv_backend = backend_;
-  std::string reason;
-  try {
-    config.*part = model::PluginChoice::parse(plan);
-    if (const auto refused = plugins_.refusal(config)) reason = refused->reason;
-  } catch (const std::invalid_argument& error) {
-    reason = error.what();
-  }
+  const std::string reason = refusal_of(plan, part, backend_, plugins_);
   if (!reason.empty()) {
     place.at(key).refuse_value("what agents can be made with (" + reason + ")");
   }
@@ -162,6 +154,19 @@ AgentPlan AgentLoader::load(const Place& place) const {
 }
 
 }  // namespace
+
+std::string refusal_of(const std::string& text, model::PluginChoice model::LaunchConfig::*part,
+                       const std::string& backend, const model::Plugins& plugins) {
+  model::LaunchConfig config;
+  config.rdzv_backend = backend;
+  try {
+    config.*part = model::PluginChoice::parse(text);
+    const auto refused = plugins.refusal(config);
+    return refused ? refused->reason : "";
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+}
 
 model::Variant load_variant(const Place& place) {
   const std::string name = place.text();

@@ -30,6 +30,7 @@ class Drawing {
 
   Scenario drawn() {
     protocol();
+    parts();
     cluster();
     draw_workers(swarm_, source_, world_);
     draw_faults(swarm_, source_, world_);
@@ -39,6 +40,7 @@ class Drawing {
 
  private:
   void protocol();
+  void parts();
   void cluster();
   void mix(scenario::ClusterPlan& plan);
   void core();
@@ -72,6 +74,14 @@ void Drawing::protocol() {
   agent.exit_barrier_timeout = one_of(draws, std::array<Duration, 2>{60s, 300s});
   agent.shutdown_timeout = one_of(draws, std::array<Duration, 2>{5s, 30s});
   if (one_in(draws, 3)) agent.environment["TORCH_DISABLE_SHARE_RDZV_TCP_STORE"] = "1";
+}
+
+void Drawing::parts() {
+  Stream draws(source_, "swarm.parts", 0);
+  scenario::AgentPlan& agent = world_.protocol.agent;
+  agent.restart_policy = one_of(draws, swarm_.restart_policies);
+  agent.process_launcher = one_of(draws, swarm_.process_launchers);
+  agent.shutdown = one_of(draws, swarm_.shutdowns);
 }
 
 /// Without it the world is that of a swarm whose only variant is the first.

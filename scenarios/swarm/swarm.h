@@ -29,6 +29,10 @@ struct Swarm {
   std::vector<std::string> defects;  ///< switched on in every world
   std::vector<std::string> backends{"c10d",    "c10d",    "c10d",  "c10d", "etcd",
                                     "etcd-v2", "etcd-v3", "static"};  ///< twice is as likely
+  /// Replaceable parts of the agents, each NAME[:KEY=VALUE,...] as in a scenario.
+  std::vector<std::string> restart_policies{"torch"};
+  std::vector<std::string> process_launchers{"local"};
+  std::vector<std::string> shutdowns{"torch"};
   Range nodes{1, 7};
   Range spare_seats{0, 3};    ///< max_nodes above min_nodes
   Range surplus_nodes{0, 1};  ///< nodes above max_nodes

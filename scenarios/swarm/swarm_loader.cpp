@@ -49,6 +49,22 @@ void names(const Place& top, const char* key, const std::string& what,
   });
 }
 
+/// A list of parts of agents, each of which every backend of the space can be used with.
+void parts(const Place& top, const char* key, model::PluginChoice model::LaunchConfig::*part,
+           const std::vector<std::string>& backends, std::vector<std::string>& into) {
+  const model::Plugins plugins;
+  clear_for(top, key, into);
+  texts(top, key, [&](const Place& item, const std::string& text) {
+    for (const std::string& backend : backends) {
+      const std::string reason = scenario::refusal_of(text, part, backend, plugins);
+      if (!reason.empty())
+        item.refuse_value("what agents of each backend of the space can be made with (" + reason +
+                          ")");
+    }
+    into.push_back(text);
+  });
+}
+
 /// A list of patterns, each of which must match one of `known`.
 void patterns(const Place& top, const char* key, const std::string& what,
               const std::vector<std::string>& known, std::vector<std::string>& into) {
@@ -67,9 +83,10 @@ void patterns(const Place& top, const char* key, const std::string& what,
 Swarm load_swarm(std::string_view text, const std::string& source) {
   const nlohmann::ordered_json json = scenario::parse_json(text, source);
   const Place top(json, "", source);
-  top.object({"version", "variants", "mixed", "defects", "backends", "nodes", "spare_seats",
-              "surplus_nodes", "workers_per_node", "max_restarts", "faults", "words",
-              "fault_points", "strategies", "cores", "time_limit"});
+  top.object({"version", "variants", "mixed", "defects", "backends", "restart_policies",
+              "process_launchers", "shutdowns", "nodes", "spare_seats", "surplus_nodes",
+              "workers_per_node", "max_restarts", "faults", "words", "fault_points", "strategies",
+              "cores", "time_limit"});
   if (top.at("version").integer(0, kSizeMax) != 1) top.at("version").refuse_value("1");
   Swarm swarm;
   clear_for(top, "variants", swarm.variants);
@@ -88,6 +105,12 @@ Swarm load_swarm(std::string_view text, const std::string& source) {
   names(top, "defects", "a known defect", defects, swarm.defects);
   names(top, "backends", "a rendezvous backend",
         {"c10d", "static", "file", "etcd", "etcd-v2", "etcd-v3"}, swarm.backends);
+  using model::LaunchConfig;
+  parts(top, "restart_policies", &LaunchConfig::restart_policy, swarm.backends,
+        swarm.restart_policies);
+  parts(top, "process_launchers", &LaunchConfig::process_launcher, swarm.backends,
+        swarm.process_launchers);
+  parts(top, "shutdowns", &LaunchConfig::shutdown, swarm.backends, swarm.shutdowns);
   range(top, "nodes", 1, swarm.nodes);
   range(top, "spare_seats", 0, swarm.spare_seats);
   range(top, "surplus_nodes", 0, swarm.surplus_nodes);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "scenarios/format/json_reader.h"
@@ -138,6 +139,29 @@ TEST(Swarm, StaysInTheSpaceThatAFileDescribes) {
   }
 }
 
+TEST(Swarm, GivesAgentsTheirPartsAndChangesNothingElse) {
+  const Swarm swarm = load_swarm(
+      R"({"version": 1, "restart_policies": ["torch", "backoff:first=2s"],
+          "process_launchers": ["pool"], "shutdowns": ["torch", "graceful:limit=20s", "strict"]})",
+      "space");
+  std::map<std::string, int> drawn;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    Scenario world = draw(swarm, seed);
+    ASSERT_EQ(scenario::load_scenario(scenario::write_scenario(world), "world"), world);
+    scenario::AgentPlan& agent = world.protocol.agent;
+    ++drawn[agent.restart_policy], ++drawn[agent.process_launcher], ++drawn[agent.shutdown];
+    const scenario::AgentPlan usual;
+    agent.restart_policy = usual.restart_policy;
+    agent.process_launcher = usual.process_launcher;
+    agent.shutdown = usual.shutdown;
+    EXPECT_EQ(world, draw(Swarm(), seed));
+  }
+  EXPECT_GT(drawn["backoff:first=2s"], 100);
+  EXPECT_EQ(drawn["pool"], 300);
+  EXPECT_GT(drawn["graceful:limit=20s"], 60);
+  EXPECT_GT(drawn["strict"], 60);
+}
+
 TEST(Swarm, MixesTheVariantsOfNodesAndChangesNothingElse) {
   const Swarm swarm = load_swarm(
       R"({"version": 1, "variants": ["torch-2.x", "hardened"], "mixed": true})", "space");
@@ -228,6 +252,15 @@ TEST(Swarm, BadFilesAreRefusedWithThePlace) {
               HasSubstr("did you mean \"pct\""));
   EXPECT_THAT(refusal(R"({"version": 1, "backends": ["etdc"]})"),
               HasSubstr("did you mean \"etcd\""));
+  EXPECT_THAT(
+      refusal(R"({"version": 1, "shutdowns": ["torch", "grace"]})"),
+      AllOf(HasSubstr("/shutdowns/1: expected what agents of each backend"), HasSubstr("grace")));
+  EXPECT_THAT(refusal(R"({"version": 1, "restart_policies": ["failed-only"]})"),
+              AllOf(HasSubstr("/restart_policies/0: expected what agents of each backend"),
+                    HasSubstr("needs the static rendezvous")));
+  EXPECT_EQ(refusal(R"({"version": 1, "backends": ["static"],
+                        "restart_policies": ["failed-only"]})"),
+            "accepted");
   EXPECT_THAT(refusal(R"({"version": 1, "cores": 1})"), HasSubstr("/cores: expected"));
   EXPECT_THAT(refusal("{"), HasSubstr("byte 1"));
 }
