@@ -2,6 +2,7 @@
 #include "model/etcd/v3_client.h"
 
 #include <charconv>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -32,13 +33,20 @@ std::int64_t number_in(const json& document, const char* name) {
   if (!document.is_object()) no_etcd(std::string("no object with a ") + name);
   const auto found = document.find(name);
   if (found == document.end()) return 0;
-  if (found->is_number_integer()) return found->get<std::int64_t>();
-  const auto& text = found->get_ref<const std::string&>();
-  std::int64_t number = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (end.ec != std::errc() || end.ptr != text.data() + text.size()) {
+  // Revisions are counted on from, and back: each number has one before it and one behind it.
+  const auto refused = [name](const std::string& text) {
     no_etcd(std::string(name) + " is \"" + text + "\"");
+  };
+  using Limits = std::numeric_limits<std::int64_t>;
+  std::int64_t number = 0;
+  if (found->is_number_integer()) {
+    number = found->get<std::int64_t>();
+  } else {
+    const auto& text = found->get_ref<const std::string&>();
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (end.ec != std::errc() || end.ptr != text.data() + text.size()) refused(text);
   }
+  if (number == Limits::min() || number == Limits::max()) refused(std::to_string(number));
   return number;
 }
 
@@ -127,6 +135,7 @@ std::string transaction(const std::string& key, const sim::Value& value, std::in
 
 /// The key right after all those that begin with `prefix`.
 std::string end_of(std::string prefix) {
+  HOOKE_CHECK(!prefix.empty(), "a listing is of what begins with some text");
   while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
   if (!prefix.empty()) prefix.back() = static_cast<char>(prefix.back() + 1);
   return prefix;
@@ -249,11 +258,15 @@ std::int64_t EtcdV3Client::grant(sim::Duration ttl) {
   HOOKE_CHECK(ttl >= std::chrono::seconds(1), "a lease is asked for in whole seconds");
   const json body{{"TTL", std::to_string(ttl / std::chrono::seconds(1))}};
   // A lease too many ends by itself.
-  return understood(post("/v3/lease/grant", json_text(body), true),
-                    [](const json& answer) { return number_in(answer, "ID"); });
+  return understood(post("/v3/lease/grant", json_text(body), true), [](const json& answer) {
+    const std::int64_t lease = number_in(answer, "ID");
+    if (lease <= 0) no_etcd("a lease with the number " + std::to_string(lease));
+    return lease;
+  });
 }
 
 bool EtcdV3Client::renew(std::int64_t lease) {
+  HOOKE_CHECK(lease > 0, "a lease that is renewed was granted");
   const json body{{"ID", std::to_string(lease)}};
   return understood(post("/v3/lease/keepalive", json_text(body), true), [](const json& answer) {
     return number_in(answer.value("result", json::object()), "TTL") > 0;
@@ -301,6 +314,7 @@ HttpRequest EtcdV3Client::request(const std::string& path, const std::string& bo
 }
 
 sim::Value EtcdV3Client::post(const std::string& path, const std::string& body, bool repeatable) {
+  HOOKE_CHECK(body.starts_with('{') && body.ends_with('}'), "a message is an object");
   const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + options_.read_timeout;
   for (bool renewed = false;;) {
     HttpResponse response = cluster_.exchange(request(path, body), deadline, repeatable);

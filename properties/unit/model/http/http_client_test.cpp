@@ -267,8 +267,25 @@ TEST_F(Http, an_answer_that_is_not_etcds_is_said_to_be_so) {
   }
   for (const char* body :
        {"<html>", "[]", R"({"members":7})", R"({"members":[{"clientURLs":3}]})", R"({"kvs":[7]})",
-        R"({"kvs":[{"mod_revision":"x"}]})", R"({"kvs":[{"value":"a"}]})", R"({"header":[]})"}) {
+        R"({"kvs":[{"mod_revision":"x"}]})", R"({"kvs":[{"value":"a"}]})", R"({"header":[]})",
+        R"({"header":{"revision":"9223372036854775807"}})",
+        R"({"header":{"revision":-9223372036854775808}})"}) {
     EXPECT_THAT(complaint<EtcdV3Client>(body), HasSubstr("not etcd's")) << body;
+  }
+}
+
+TEST(EtcdClients, take_a_lease_without_a_positive_number_for_no_etcds) {
+  for (const std::string body : {R"({})", R"({"ID":"0"})", R"({"ID":"-7","TTL":"10"})"}) {
+    world::TestWorld world;
+    world.start(world.node("n"), "test", [&](sim::Ports& ports) {
+      const std::string answer =
+          "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+      Script script(ports, std::vector<std::string>(8, answer));
+      EtcdV3Client client(ports, {{{"n", sim::PortNumber{80}}, std::nullopt}, "", "", 5s});
+      EXPECT_THROW(static_cast<void>(client.grant(10s)), EtcdConnectionError) << body;
+      return 0;
+    });
+    world.run_for(std::chrono::hours(1));
   }
 }
 
