@@ -13,6 +13,9 @@ namespace {
 constexpr const char* kRoleInfo = "torchelastic/role_info/";
 constexpr const char* kRoleInfo113 = "torchelastic/role_info";
 
+/// No agent has more workers, and those of many agents can still be counted together.
+constexpr std::uint64_t kWorkersMax = std::uint64_t{1} << 31U;
+
 /// Puts the workers of the next agent behind those of the ones before; false when `text` means
 /// nothing.
 bool add_workers(const std::string& text, std::vector<AgentWorkers>& to) {
@@ -21,12 +24,14 @@ bool add_workers(const std::string& text, std::vector<AgentWorkers>& to) {
   const auto role = info.find("role"), count = info.find("local_world_size");
   if (role == info.end() || !role->is_string()) return false;
   if (count == info.end() || !count->is_number_unsigned()) return false;
+  if (count->get<std::uint64_t>() > kWorkersMax) return false;
   const std::int64_t first = to.empty() ? 0 : to.back().first_rank + to.back().count;
   to.push_back({role->get<std::string>(), first, count->get<std::int64_t>()});
   return true;
 }
 
 std::vector<std::string> role_info_keys(const std::string& prefix, std::int64_t agents) {
+  HOOKE_CHECK(agents > 0, "some agents are asked for");
   std::vector<std::string> keys;
   for (std::int64_t i = 0; i < agents; ++i) keys.push_back(prefix + std::to_string(i));
   return keys;
@@ -64,6 +69,7 @@ std::vector<AgentWorkers> published_workers(Store& store, const std::string& pre
   for (const Value& value : store.multi_get(keys)) {
     if (!add_workers(value.bytes(), out)) return {};
   }
+  HOOKE_CHECK(out.size() == keys.size(), "each agent that is asked for has its workers");
   return out;
 }
 

@@ -192,7 +192,8 @@ TEST_F(Observer, of_agents_of_1_13_sees_the_ranks_of_workers_too) {
 TEST_F(Observer, gives_no_ranks_of_workers_that_mean_nothing) {
   store_state(complete_round(2));
   for (const char* text : {"", "[]", R"({"role": "a"})", R"({"role": 1, "local_world_size": 1})",
-                           R"({"role": "a", "local_world_size": -1})"}) {
+                           R"({"role": "a", "local_world_size": -1})",
+                           R"({"role": "a", "local_world_size": 9223372036854775808})"}) {
     data->values["torch.rendezvous.j.2/torchelastic/role_info/0"] = Value(std::string(text));
     EXPECT_EQ(record_of(look()).participants.at(0).workers, std::nullopt) << text;
   }
