@@ -89,6 +89,7 @@ Ending run_guarded(sim::Ports& ports, const Plugins& plugins, const LaunchConfig
                    WorkerSpec spec, const Endings& endings, RendezvousHandler& handler,
                    Observers& observers, std::int64_t run) {
   const auto manner = plugins.shutdowns.create(config.shutdown);
+  HOOKE_CHECK(run >= 1, "runs of a job are numbered from 1");
   spec.tells_when_done = manner->looks_at_others();
   if (config.shutdown.name != LaunchConfig().shutdown.name)
     ports.trace.emit(events::shutdown_settings, {config.shutdown.name, manner->limit()});
@@ -97,6 +98,8 @@ Ending run_guarded(sim::Ports& ports, const Plugins& plugins, const LaunchConfig
   const auto timers = plugins.timers.create(config.timer);
   const auto kind = plugins.agents.create(config.agent);
   HOOKE_CHECK(launcher != nullptr && kind->make != nullptr, "what is chosen can be made");
+  HOOKE_CHECK(manner != nullptr && policy != nullptr && timers != nullptr,
+              "what is chosen can be made");
   const AgentParts parts{ports, spec, handler, observers, *policy, *launcher, *timers};
   const std::unique_ptr<Agent> made = kind->make(parts);
   HOOKE_CHECK(made != nullptr, "an agent that is registered is made");
@@ -140,6 +143,7 @@ bool runs_again(const Plugins& plugins, const LaunchConfig& config, const Ending
                                                            const Plugins& plugins,
                                                            const LaunchConfig& config,
                                                            WorkerSpec& spec) {
+  HOOKE_CHECK(!config.run_id.empty(), "a job that is run has a name");
   const RendezvousParameters parameters{
       config.rdzv_backend, config.rdzv_endpoint, config.run_id,  config.min_nodes, config.max_nodes,
       config.local_addr,   config.rdzv_configs,  config.variant, config.defects,   spec.planted};
@@ -218,7 +222,8 @@ int launch_agent(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& 
     const Ending ending = run_once(ports, plugins, *config, spec, *endings,
                                    observers == nullptr ? usual : *observers, run);
     if (!runs_again(plugins, *config, ending, run)) return ending.exit_code;
-    HOOKE_CHECK(ending.exit_code != 0, "a job that succeeded is not run again");
+    HOOKE_CHECK(std::string_view(ending.outcome) != "succeeded",
+                "a job that succeeded is not run again");
     rename(run_id + ".run" + std::to_string(run + 1));
     spec.signals_caught = true;
     ports.trace.emit(events::job_rerun, {run_id, config->run_id, run + 1});

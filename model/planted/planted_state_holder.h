@@ -26,6 +26,7 @@ class PlantedStateHolder final : public Base {
     if (result && planted_.has(Planted::rendezvous_lost_write_believed)) {
       result->bytes = bytes;
       result->has_set = true;
+      result->in_doubt = false;
     }
     return result;
   }
