@@ -4,6 +4,7 @@
 
 #include "model/rendezvous/state/pickle_machine.h"
 #include "model/rendezvous/state/pickle_text.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -132,6 +133,7 @@ void PickleMachine::construct_datetime(std::span<const PickleIndex> arguments) {
   }
   if (zone != 0 && object(zone).kind != Kind::timezone)
     refuse("a timezone", object(zone), kTypeError);
+  HOOKE_CHECK(zone < objects_.size(), "a zone is an object");
   push_text(Kind::datetime, bytes);
   objects_.back().zone = zone;
 }

@@ -70,6 +70,7 @@ std::uint64_t PickleMachine::number(std::size_t byte_count) {
 }
 
 std::string_view PickleMachine::take(std::uint64_t byte_count) {
+  HOOKE_CHECK(position_ <= bytes_.size(), "what is read lies in the data");
   if (byte_count > bytes_.size() - position_) {
     refuse(std::to_string(byte_count) + " bytes more",
            "the end of the data after " + std::to_string(bytes_.size() - position_));
@@ -80,6 +81,7 @@ std::string_view PickleMachine::take(std::uint64_t byte_count) {
 }
 
 std::string_view PickleMachine::line() {
+  HOOKE_CHECK(position_ <= bytes_.size(), "what is read lies in the data");
   const std::size_t end = bytes_.find('\n', position_);
   if (end == std::string_view::npos) refuse("the end of a line", "the end of the data");
   const std::string_view out = bytes_.substr(position_, end - position_);
@@ -145,6 +147,7 @@ void PickleMachine::push_collection(Kind kind, std::span<const PickleIndex> item
 }
 
 void PickleMachine::push_top(std::size_t count) {
+  HOOKE_CHECK(1 <= count && count <= 3, "a tuple without a mark has up to three items");
   std::array<PickleIndex, 3> items{};
   for (std::size_t i = count; i-- > 0;) items[i] = pop();
   push_collection(Kind::tuple, {items.data(), count});
@@ -180,11 +183,14 @@ void PickleMachine::extend_marked(Kind kind, bool pairs) {
   const std::size_t mark = marks_.back();
   const std::size_t below = marks_.size() > 1 ? marks_[marks_.size() - 2] : 0;
   if (mark == below) refuse("an object before the mark", "nothing");
+  HOOKE_CHECK(below < mark && mark <= stack_.size(), "marks rise with the stack");
   extend(stack_[mark - 1], kind, marked(), pairs);
   drop_marked();
 }
 
 void PickleMachine::copy_items(PickleIndex from, PickleIndex to) {
+  HOOKE_CHECK(from != to, "no collection is copied into itself");
+  HOOKE_CHECK(from < objects_.size() && to < objects_.size(), "what is copied is an object");
   const std::uint32_t count = objects_[from].size;
   spend(count);
   PickleObject& target = objects_[to];
@@ -202,6 +208,8 @@ void PickleMachine::reserve_items(PickleObject& target, std::size_t more) {
   const std::size_t capacity = std::max<std::size_t>(needed, std::size_t{target.capacity} * 2);
   const std::size_t begin = items_.size();
   items_.resize(begin + capacity);
+  HOOKE_CHECK(target.size <= target.capacity, "items lie in the places kept for them");
+  HOOKE_CHECK(target.first_item + target.size <= begin, "new places come behind all others");
   const auto old = items_.begin() + target.first_item;
   std::copy(old, old + target.size, items_.begin() + static_cast<std::ptrdiff_t>(begin));
   target.first_item = static_cast<std::uint32_t>(begin);
@@ -240,6 +248,7 @@ PickleIndex PickleMachine::top() const {
 
 std::span<const PickleIndex> PickleMachine::marked() const {
   if (marks_.empty()) refuse("a mark", "none");
+  HOOKE_CHECK(marks_.back() <= stack_.size(), "a mark lies in the stack");
   return std::span<const PickleIndex>(stack_).subspan(marks_.back());
 }
 

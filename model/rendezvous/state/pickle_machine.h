@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 
 /// What an object of a pickle is.
@@ -82,10 +84,13 @@ class PickleMachine {
   [[nodiscard]] std::size_t objects() const { return objects_.size(); }
   [[nodiscard]] std::size_t bytes() const { return bytes_.size(); }
   [[nodiscard]] std::string_view text(const PickleObject& object) const {
+    HOOKE_CHECK(object.data != nullptr || object.size == 0, "a text has its characters");
     return {object.data, object.size};
   }
   /// Valid until the machine goes on.
   [[nodiscard]] std::span<const PickleIndex> items(const PickleObject& object) const {
+    HOOKE_CHECK(std::size_t{object.first_item} + object.size <= items_.size(),
+                "the items of a collection are there");
     return {items_.data() + object.first_item, object.size};
   }
 

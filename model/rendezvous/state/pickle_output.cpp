@@ -28,6 +28,7 @@ PickleOutput::PickleOutput(std::span<char> kept) : kept_(kept) {
 }
 
 void PickleOutput::little_endian(std::uint64_t number, std::size_t bytes) {
+  HOOKE_CHECK(bytes <= sizeof number, "a number has at most 64 bits");
   std::array<char, 8> out{};
   for (std::size_t i = 0; i < bytes; ++i) out[i] = static_cast<char>(number >> (8 * i) & 255U);
   raw({out.data(), bytes});
@@ -42,6 +43,7 @@ void PickleOutput::get(Place place) {
 }
 
 PickleOutput::Place PickleOutput::text(std::string_view value) {
+  HOOKE_CHECK(value.size() <= UINT32_MAX, "the length of a text has four bytes");
   boundary();
   std::array<char, 5> header{static_cast<char>(0x8c)};
   const std::size_t length_bytes = value.size() < 256 ? 1 : 4;
@@ -84,6 +86,7 @@ std::size_t PickleOutput::finish() {
 }
 
 void PickleOutput::open_frame() {
+  HOOKE_CHECK(!frame_open_, "one frame ends before the next begins");
   frame_open_ = true;
   frame_bytes_ = 0;
   frame_at_ = total_;
@@ -95,6 +98,8 @@ void PickleOutput::close_frame() {
   HOOKE_CHECK(frame_bytes_ >= kFrameBytesMin, "a state has no frame too short to be one");
   frame_open_ = false;
   if (counts_only()) return;
+  HOOKE_CHECK(frame_at_ + kFrameHeaderBytes + frame_bytes_ == total_,
+              "a frame is as long as what stands in it");
   for (std::size_t i = 0; i < 8; ++i) {
     kept_[frame_at_ + 1 + i] = static_cast<char>(frame_bytes_ >> (8 * i) & 255U);
   }

@@ -40,6 +40,7 @@ class PickleOutput {
   }
   /// Only when counting, and what comes fits(): so many bytes that memoise `places` objects.
   void skip(std::size_t bytes, Place places) {
+    HOOKE_CHECK(counts_only(), "only what is counted is skipped");
     total_ += bytes;
     frame_bytes_ += bytes;
     memo_ += places;

@@ -32,6 +32,7 @@ class NodeTable {
     const auto number = static_cast<std::uint32_t>(entries_.size());
     std::uint32_t& slot = slot_of(node);
     if (slot == 0) slot = number + 1;
+    HOOKE_CHECK(slot - 1 <= number, "the first of equal nodes has the lowest number");
     entries_.push_back({std::move(node), slot - 1});
     return number;
   }
@@ -41,6 +42,7 @@ class NodeTable {
   /// Number + 1 of the first node equal to `node`, 0 when there is none.
   std::uint32_t& slot_of(const NodeRef& node) {
     const std::size_t mask = slots_.size() - 1;
+    HOOKE_CHECK(entries_.size() < slots_.size(), "a table of nodes has a free place");
     std::size_t i = node.hash() & mask;
     while (slots_[i] != 0 && !(entries_[slots_[i] - 1].node == node)) i = (i + 1) & mask;
     return slots_[i];
@@ -61,6 +63,7 @@ class Places {
   std::size_t place(const NodeTable::Entry& entry, std::size_t next) {
     if (entry.value >= places_.size()) places_.resize(entry.value + 1, 0);
     if (places_[entry.value] == 0) places_[entry.value] = next + 1;
+    HOOKE_CHECK(places_[entry.value] <= next + 1, "a node stands where it was put first");
     return places_[entry.value] - 1;
   }
 
@@ -158,6 +161,7 @@ class Builder {
   sim::WallTime time(const PickleObject& object, std::string_view where) {
     require(object, Kind::datetime, where);
     const std::string_view bytes = machine_.text(object);
+    HOOKE_CHECK(bytes.size() == 10, "a datetime has ten bytes");
     const auto at = [&bytes](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
     using namespace std::chrono;
     // The top bit of the month says which of two equal local times is meant; UTC has none such.
@@ -171,7 +175,10 @@ class Builder {
     }
     // One incumbent decides how the next writer writes: the last time read.
     aware_ = object.zone != 0;
+    HOOKE_CHECK(!*aware_ || machine_.object(object.zone).kind == Kind::timezone,
+                "the zone of a time is a timezone");
     const microseconds offset(*aware_ ? machine_.object(object.zone).number : 0);
+    HOOKE_CHECK(offset > -days(1) && offset < days(1), "no zone is a day away");
     return sim::WallTime(sys_days(date).time_since_epoch() + hours(at(4)) + minutes(at(5)) +
                          seconds(at(6)) + microseconds(micros) - offset);
   }

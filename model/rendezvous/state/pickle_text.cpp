@@ -34,6 +34,7 @@ void append_utf8(std::string& out, std::uint32_t point) {
 /// The number in exactly `digits` hexadecimal digits at `from`.
 std::optional<std::uint32_t> hex_number(std::string_view text, std::size_t from,
                                         std::size_t digits) {
+  HOOKE_CHECK(digits <= 8, "a number has at most 32 bits");
   if (text.size() < from + digits) return std::nullopt;
   std::uint32_t value = 0;
   const char* const end = text.data() + from + digits;

@@ -77,6 +77,7 @@ class ListedNodes {
     }
     if (size_ == 0) return kNoPlace;
     if (slots_.empty()) build_index();
+    HOOKE_CHECK(slots_.size() > size_, "an index of nodes has a free place");
     for (std::size_t slot = node.hash() & mask_; slots_[slot] != 0; slot = (slot + 1) & mask_) {
       if (at(slots_[slot] - 1) == node) return found(slots_[slot] - 1, node);
     }
@@ -87,6 +88,7 @@ class ListedNodes {
   static constexpr std::size_t kLookAhead = 3;
 
   [[nodiscard]] const NodeRef& at(std::size_t i) const {
+    HOOKE_CHECK(i < size_, "a node of the lists is one of them");
     if (i < begin_[1]) return state_.participants[i].node;
     if (i < begin_[2]) return state_.wait_list[i - begin_[1]];
     return state_.redundancy_list[i - begin_[2]];
@@ -191,6 +193,7 @@ class Writer {
     out_.boundary();
     if (node_class_ == kNoPlace) {
       node_class_ = global(module_, "_NodeDesc");
+      HOOKE_CHECK(node_class_ < 256, "the class of nodes has a place of one byte");
     } else {
       if (counts_at_once(ref)) {
         return out_.skip(kNodeFrameworkBytes + ref.wire_bytes(), kNodePlaces);
@@ -203,6 +206,7 @@ class Writer {
     shared_text(pid_name_, "pid");
     out_.integer(ref->pid);
     shared_text(local_id_name_, "local_id");
+    HOOKE_CHECK(local_id_name_ < 256, "the names of attributes have places of one byte");
     out_.integer(ref->local_id);
     out_.raw("ub");
   }

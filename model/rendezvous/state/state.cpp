@@ -6,6 +6,7 @@
 
 #include "model/rendezvous/state/pickle_text.h"
 #include "model/rendezvous/state/pickle_writer.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -67,6 +68,10 @@ sim::WallTime RendezvousState::oldest_heartbeat() const {
     oldest_ = sim::WallTime::max();
     for (const Heartbeat& entry : last_heartbeats) oldest_ = std::min(*oldest_, entry.at);
   }
+  HOOKE_CHECK(!last_heartbeats.empty() || *oldest_ == sim::WallTime::max(),
+              "the oldest of no heartbeats is none");
+  HOOKE_CHECK(last_heartbeats.empty() || *oldest_ <= last_heartbeats.back().at,
+              "no heartbeat is older than the oldest");
   return *oldest_;
 }
 
