@@ -93,10 +93,12 @@ std::optional<StoredState> C10dBackend::get_state() {
 
 std::optional<SetStateResult> C10dBackend::set_state(const sim::Value& bytes,
                                                      const std::optional<Token>& token) {
+  HOOKE_CHECK(bytes.size() > 0, "a state has bytes");
   const sim::Value offered = base64_encode(bytes);
   const sim::Value& expected = token && !token->empty() ? *token : sentinel_;
   const std::uint64_t repeats = store_->repeats();
   const sim::Value stored = write(expected, offered);
+  HOOKE_CHECK(store_->repeats() >= repeats, "requests that are sent again are counted upward");
   if (stored == sentinel_) return std::nullopt;
   const sim::Value decoded = decode_stored(stored);
   const bool has_set = decoded == bytes;
@@ -149,6 +151,7 @@ C10dStore C10dStoreCreation::create_tcp() {
 
 void C10dStoreCreation::attempt(C10dStore& made, const sim::Endpoint& endpoint,
                                 sim::Duration timeout, bool serves) {
+  HOOKE_CHECK(made.store == nullptr, "a store is connected to once");
   if (serves)
     made.server = serve_tcp_store(ports_, endpoint.port, "rendezvous", parameters_.planted);
   TcpStoreOptions options;
@@ -157,6 +160,8 @@ void C10dStoreCreation::attempt(C10dStore& made, const sim::Endpoint& endpoint,
   options.timeout = timeout;
   options.variant = parameters_.variant;
   adapt(options, made.server != nullptr);
+  HOOKE_CHECK(made.server == nullptr || made.server->port().value != 0,
+              "a server listens at a port");
   HOOKE_CHECK(options.timeout > sim::Duration::zero(), "the settings are validated");
   HOOKE_CHECK(!serves || made.server != nullptr, "a store that is hosted here has its server here");
   made.store = connect_tcp_store(ports_, options, parameters_.planted);

@@ -5,6 +5,7 @@
 
 #include "model/rendezvous/backends/etcd_server.h"
 #include "model/rendezvous/backends/setting_word.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -21,6 +22,8 @@ EtcdOptions etcd_options(const RendezvousParameters& parameters) {
   if (options.read_timeout <= sim::Duration::zero()) {
     throw std::invalid_argument("the read timeout must be a positive number of seconds");
   }
+  HOOKE_CHECK((protocol == "https") == options.server.tls.has_value(),
+              "what is encrypted has its settings");
   options.user = parameters.get("user").value_or("");
   options.password = parameters.get("password").value_or("");
   return options;

@@ -47,6 +47,7 @@ std::optional<SetStateResult> EtcdV2Backend::set_state(const sim::Value& bytes,
 }
 
 EtcdV2Write EtcdV2Backend::write_of(const sim::Value& bytes, std::uint64_t fence) const {
+  HOOKE_CHECK(bytes.size() > 0, "a state has bytes");
   EtcdV2Write write{.value = base64_encode(bytes).bytes(), .ttl_seconds = kEtcdStateTtlSeconds};
   if (fence == 0) {
     write.previous_exists = false;

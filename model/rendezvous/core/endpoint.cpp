@@ -85,6 +85,7 @@ std::string as_written(std::string name) {
 
 bool matches_this_machine(sim::Network& network, const std::string& given, Variant variant,
                           const NameForm& as_compared) {
+  HOOKE_CHECK(as_compared != nullptr, "names are compared in some form");
   const std::string host = as_compared(given);
   if (host == "localhost") return true;
   const std::optional<Address> literal = address_of(host);

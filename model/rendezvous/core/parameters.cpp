@@ -5,6 +5,7 @@
 
 #include "model/observe/python_numbers.h"
 #include "model/rendezvous/core/handler.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -30,6 +31,7 @@ void RendezvousParameters::validate() const {
 }
 
 std::optional<std::string> RendezvousParameters::get(const std::string& key) const {
+  HOOKE_CHECK(!key.empty(), "an option has a name");
   const auto found = config.find(key);
   if (found == config.end()) return std::nullopt;
   return found->second;

@@ -22,6 +22,7 @@ std::string key_of(const Seat& seat) {
 }
 
 bool are_all_done(const std::vector<Seat>& seats, Store& store) {
+  HOOKE_CHECK(!seats.empty(), "the work of some others is asked for");
   std::vector<std::string> keys;
   for (const Seat& seat : seats) keys.push_back(key_of(seat));
   return store.check(keys);
