@@ -88,6 +88,7 @@ std::string_view to_string(Action action) {
     case Action::error_timeout: return "ERROR_TIMEOUT";
     case Action::finish: return "FINISH";
   }
+  HOOKE_CHECK(false, "each action has a name");
   return "?";
 }
 
@@ -266,6 +267,8 @@ void Decisions::apply(Action action, RendezvousState& state, const NodeRef& node
 std::vector<DeadNode> Decisions::dead_nodes(const RendezvousState& state,
                                             sim::WallTime wall_now) const {
   const sim::WallTime limit = wall_now - keep_alive_threshold();
+  HOOKE_CHECK(wall_now == truncate_to_microseconds(wall_now),
+              "heartbeats are judged by whole microseconds");
   std::vector<DeadNode> dead;
   if (state.oldest_heartbeat() >= limit) return dead;
   for (const Heartbeat& entry : state.last_heartbeats) {

@@ -52,6 +52,7 @@ RendezvousInfo DynamicHandler::next_rendezvous() {
     failed("SignalException", error.what());
     throw;
   }
+  HOOKE_CHECK(info.store != nullptr, "a round that is joined has a store");
   spent(info.round);
   // Outside the guarded part, as in PyTorch: a failure here leaves a member whose heartbeat goes on
   //
@@ -84,6 +85,7 @@ RendezvousInfo DynamicHandler::join() {
   if (self == nullptr) throw EscapedPythonError("KeyError", core.node->text());
   members_ = state.participants;
   seat_ = {state.round, self->rank};
+  HOOKE_CHECK(state.round >= 0, "rounds are counted from 0");
   RendezvousInfo info;
   info.round = state.round;
   info.rank = self->rank;
@@ -122,6 +124,7 @@ std::string DynamicHandler::prefix_of(std::int64_t round) const {
 }
 
 std::shared_ptr<Store> DynamicHandler::round_store(std::int64_t round) {
+  HOOKE_CHECK(core_->resources.store != nullptr, "a round is met in a store");
   return make_prefix_store(prefix_of(round), core_->resources.store);
 }
 
@@ -140,6 +143,7 @@ std::int64_t DynamicHandler::num_nodes_waiting() {
   const HeartbeatLock::Held lock(core_->heartbeat_lock, core_->ports);
   static_cast<void>(core_->holder->sync());
   const std::int64_t waiting = count_waiting();
+  HOOKE_CHECK(waiting >= 0, "no fewer nodes wait than none");
   if (std::exchange(waiting_seen_, waiting) != waiting && waiting > 0) {
     trace().emit(events::rendezvous_waiting_seen,
                  {core_->settings.run_id, core_->holder->state().round, waiting});

@@ -1,5 +1,7 @@
 #include "model/rendezvous/dynamic/dynamic_settings.h"
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 RendezvousSettings dynamic_settings(const RendezvousParameters& parameters) {
   RendezvousSettings settings;
@@ -29,6 +31,8 @@ RendezvousSettings dynamic_settings(const RendezvousParameters& parameters) {
       settings.keep_alive_max_attempt = *attempts;
     }
   }
+  HOOKE_CHECK(settings.keep_alive_interval > sim::Duration::zero(),
+              "heartbeats are sent at intervals");
   settings.timeout.validate();
   return settings;
 }

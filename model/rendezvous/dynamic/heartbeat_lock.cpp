@@ -6,16 +6,19 @@ namespace hooke::model {
 
 void HeartbeatLock::lock() {
   if (!locked_) {
+    HOOKE_CHECK(waiting_.empty(), "a free lock is waited for by no fiber");
     locked_ = true;
     return;
   }
   Place mine(*this);
+  HOOKE_CHECK(waiting_.back() == &mine, "the fiber that comes last is served last");
   static_cast<void>(executor_.park(mine.ticket));
   HOOKE_CHECK(mine.granted && locked_, "the lock is handed over locked");
 }
 
 void HeartbeatLock::lock_in_main_thread(sim::Ports& ports) {
   if (!locked_) {
+    HOOKE_CHECK(waiting_.empty(), "a free lock is waited for by no fiber");
     locked_ = true;
     return;
   }

@@ -12,6 +12,8 @@
 namespace hooke::model {
 
 void KeepAlive::start() {
+  HOOKE_CHECK(!task_->over && !task_->stop.is_set(),
+              "a keep-alive begins once, and before it is dismissed");
   start_thread(core_->ports, std::string(tasks::kKeepAlive), [core = core_, task = task_] {
     const End end{*task, core->ports.executor};
     run(*core, task->stop);
@@ -22,6 +24,7 @@ void KeepAlive::cancel() {
   task_->stop.set();
   sim::Ports& ports = core_->ports;
   while (!task_->over) {
+    HOOKE_CHECK(!task_->awaits_end, "one fiber waits for the end of a keep-alive");
     task_->awaits_end = ports.executor.ticket();
     const bool signalled = ports.processes.wait_signal(std::nullopt);
     task_->awaits_end.reset();

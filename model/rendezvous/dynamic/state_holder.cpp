@@ -60,6 +60,7 @@ RendezvousState& StateHolder::edit() {
 void StateHolder::change(Action action) {
   HOOKE_CHECK(changes_the_state(action), "what changes nothing is not offered");
   const bool was_complete = state_->complete;
+  const std::int64_t round = state_->round;
   RendezvousState& state = edit();
   // What came with the state is never this process' own object, not even where it is equal.
   decisions_.apply(action, state, node_.another_object(),
@@ -68,6 +69,9 @@ void StateHolder::change(Action action) {
   std::size_t members = state.participants.size();
   if (action == Action::add_to_wait_list) members = state.wait_list.size();
   if (action == Action::add_to_redundancy_list) members = state.redundancy_list.size();
+  HOOKE_CHECK(state.round >= round, "a change takes no round back");
+  HOOKE_CHECK(action != Action::mark_rendezvous_closed || state.closed,
+              "a rendezvous that is marked closed is closed");
   pending_.push_back({action, state.round, members, !was_complete && state.complete});
 }
 
@@ -91,6 +95,7 @@ bool StateHolder::cache_is_fresh() const {
 }
 
 bool StateHolder::read() {
+  HOOKE_CHECK(!dirty_, "what was changed is written before it is read");
   const sim::MonotonicTime began = clock_.monotonic_now();
   const auto stored = backend_.get_state();
   if (stored) adopt(stored->bytes);
@@ -110,6 +115,7 @@ void StateHolder::start_afresh() {
 }
 
 void StateHolder::settle() {
+  HOOKE_CHECK(!token_ || known_, "a token is of a state that was there");
   dirty_ = false;
   pending_.clear();
   last_sync_ = clock_.monotonic_now();

@@ -9,6 +9,7 @@
 namespace hooke::model {
 
 void StateWitness::read(const RendezvousState* stored, sim::MonotonicTime began) {
+  HOOKE_CHECK(began <= clock_.monotonic_now(), "an exchange ends after its begin");
   const std::int64_t value = stored == nullptr ? 0 : stored->digest();
   const Span span{began, clock_.monotonic_now()};
   if (known_ == value) {

@@ -29,6 +29,8 @@ void WriteTracer::on_write(const std::vector<PendingChange>& changes,
 void WriteTracer::on_accepted(const PendingChange& change, std::size_t bytes) {
   trace_.emit(events::rendezvous_write,
               {settings_.run_id, to_string(change.action), change.round, bytes});
+  HOOKE_CHECK(changes_the_state(change.action), "what is written was a change");
+  HOOKE_CHECK(change.round >= 0, "rounds are counted from 0");
   switch (change.action) {
     case Action::add_to_participants: added(change, "participants"); break;
     case Action::add_to_wait_list:
@@ -57,6 +59,7 @@ void WriteTracer::on_accepted(const PendingChange& change, std::size_t bytes) {
     default: break;
   }
   if (change.completed) {
+    HOOKE_CHECK(change.members > 0, "a round is complete with its participants");
     trace_.emit(events::rendezvous_completed, {settings_.run_id, change.round, change.members,
                                                settings_.min_nodes, settings_.max_nodes});
   }
