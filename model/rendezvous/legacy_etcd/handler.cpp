@@ -64,7 +64,9 @@ RendezvousInfo LegacyEtcdHandler::next_rendezvous() {
     ports_.trace.emit(events::rendezvous_failed, {run_id_, "SignalException", error.what()});
     throw;
   }
+  HOOKE_CHECK(info.round >= 0 && info.rank >= 0, "a seat has a version and a rank");
   info.store = round_store(info.round);
+  HOOKE_CHECK(info.store != nullptr, "a round that is joined has a store");
   if (rendezvous_says_where_workers_meet(variant_)) {
     const std::string told = hides_the_local_address(variant_) ? std::string() : local_addr_;
     info.bootstrap = build_store_info(ports_, info.rank, *info.store, told, 0);

@@ -33,7 +33,9 @@ LegacyEtcdRendezvous::LegacyEtcdRendezvous(sim::Ports& ports, std::shared_ptr<Et
     : ports_(ports),
       client_(std::move(client)),
       settings_(std::move(settings)),
-      run_(std::move(run)) {}
+      run_(std::move(run)) {
+  HOOKE_CHECK(client_ != nullptr && run_ != nullptr, "a rendezvous has a client and a run");
+}
 
 LegacyEtcdRendezvous::~LegacyEtcdRendezvous() = default;
 
@@ -72,6 +74,7 @@ void LegacyEtcdRendezvous::pause(bool /*has_changed*/) {
 LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::init_phase() {
   const std::optional<Active> created = try_create();
   const Active seen = created ? *created : run_->read();
+  HOOKE_CHECK(seen.state != nullptr, "what was read is there");
   switch (seen.state->status) {
     case Status::closed: on_closed(); throw RendezvousClosedError("the rendezvous is closed");
     case Status::joinable: return join_phase(*seen.state->version);
@@ -98,6 +101,7 @@ std::optional<LegacyEtcdRun::Active> LegacyEtcdRendezvous::try_create() {
 
 std::int64_t LegacyEtcdRendezvous::next_version() {
   const std::int64_t version = advance_counter();
+  HOOKE_CHECK(version > 0, "the first version has the number 1");
   run_->create_version(version);
   return version;
 }
@@ -118,6 +122,9 @@ std::int64_t LegacyEtcdRendezvous::advance_counter() {
 LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::join_phase(std::int64_t version) {
   std::int64_t rank = 0;
   const Active joined = join(version, rank);
+  HOOKE_CHECK(rank >= 0, "ranks are numbered from 0");
+  HOOKE_CHECK(joined.state != nullptr && joined.state->participants.has_value(),
+              "a version that is joined has participants");
   ports_.trace.emit(events::rendezvous_added,
                     {settings_.run_id, version, "participants",
                      static_cast<std::int64_t>(joined.state->participants->size())});
@@ -140,6 +147,7 @@ LegacyEtcdRun::Active LegacyEtcdRendezvous::join(std::int64_t version, std::int6
     rank = static_cast<std::int64_t>(participants.size());
     if (rank >= settings_.max_nodes) throw std::runtime_error("a full version is not joinable");
     LegacyState next = *seen.state;
+    HOOKE_CHECK(next.participants.has_value(), "a version that can be joined has participants");
     next.participants->push_back(rank);
     std::int64_t ttl = 0;
     if (rank + 1 == settings_.max_nodes) {
@@ -195,6 +203,7 @@ void LegacyEtcdRendezvous::wait_for_peers(std::int64_t version, std::int64_t ran
 
 LegacyEtcdRendezvous::Place LegacyEtcdRendezvous::confirm_phase(std::int64_t version,
                                                                 std::int64_t rank) {
+  HOOKE_CHECK(version >= 0 && rank >= 0, "a seat has a version and a rank");
   confirm(version, rank);
   ports_.fault_point.reach("legacy.confirmed");
   return {version, rank, wait_for_final(version)};
@@ -211,6 +220,7 @@ void LegacyEtcdRendezvous::confirm(std::int64_t version, std::int64_t rank) {
     const std::string own = run_->keep_alive_path(version, rank);
     run_->put_keep_alive(own);
     LegacyState next = *seen.state;
+    HOOKE_CHECK(next.keep_alives.has_value(), "a frozen version has keep-alives");
     next.keep_alives->push_back(own);
     const bool all = all_have_confirmed(next);
     if (all) {
@@ -231,6 +241,8 @@ void LegacyEtcdRendezvous::confirm(std::int64_t version, std::int64_t rank) {
 }
 
 bool LegacyEtcdRendezvous::all_have_confirmed(const LegacyState& state) const {
+  HOOKE_CHECK(state.keep_alives.has_value() && state.participants.has_value(),
+              "a version that is confirmed has both lists");
   return state.keep_alives->size() >= state.participants->size();
 }
 
@@ -243,6 +255,7 @@ std::unique_ptr<LegacyEtcdRenewal> LegacyEtcdRendezvous::start_renewal(
 std::int64_t LegacyEtcdRendezvous::wait_for_final(std::int64_t version) {
   for (Active seen = run_->read();;) {
     if (seen.state->status == Status::final_ && seen.state->version == version) {
+      HOOKE_CHECK(seen.state->participants.has_value(), "a final version has participants");
       return static_cast<std::int64_t>(seen.state->participants->size());
     }
     if (seen.state->status != Status::frozen || seen.state->version != version) {
@@ -268,6 +281,7 @@ LegacyState LegacyEtcdRendezvous::announce_waiting(std::int64_t version) {
       throw RetryImmediately();
     }
     LegacyState next = *seen.state;
+    HOOKE_CHECK(next.num_workers_waiting.has_value(), "a final version counts the nodes that wait");
     ++*next.num_workers_waiting;
     if (!run_->replace(seen, next)) continue;
     ports_.trace.emit(events::rendezvous_added,
@@ -281,6 +295,7 @@ void LegacyEtcdRendezvous::wait_to_be_free(std::int64_t version) {
     before_look();
     const Active seen = run_->read();
     if (seen.state->status != Status::final_ || seen.state->version != version) return;
+    HOOKE_CHECK(seen.state->keep_alives.has_value(), "a final version has keep-alives");
     const auto missing = run_->expired(version, *seen.state->keep_alives);
     const std::optional<sim::Duration> stay = stay_of(seen, missing);
     if (!stay) {
@@ -302,60 +317,10 @@ std::optional<sim::Duration> LegacyEtcdRendezvous::stay_of(
 /// A node of the version is dead: the version goes, whichever others are in it (incident 4).
 bool LegacyEtcdRendezvous::set_free(const Active& seen, const std::vector<std::string>& missing) {
   HOOKE_CHECK(!missing.empty(), "a version goes for a member that is gone");
+  HOOKE_CHECK(seen.state->version.has_value(), "a version that goes has a number");
   run_->remove(seen);
   ports_.trace.emit(events::rendezvous_evicted,
                     {settings_.run_id, *seen.state->version, missing.front(), 0, true});
-  return true;
-}
-
-// ---- what others ask ----------------------------------------------------------------------------
-
-bool LegacyEtcdRendezvous::is_closed() {
-  try {
-    return run_->read().state->status == Status::closed;
-  } catch (const EtcdError& error) {
-    if (error.code() == EtcdV2Client::kKeyNotFound) return false;
-    throw;
-  }
-}
-
-std::int64_t LegacyEtcdRendezvous::num_workers_waiting() {
-  try {
-    return waiting_in(*run_->read().state);
-  } catch (const EtcdError& error) {
-    if (error.code() == EtcdV2Client::kKeyNotFound) return 0;
-    throw;
-  }
-}
-
-std::int64_t LegacyEtcdRendezvous::waiting_in(const LegacyState& state) {
-  return state.status == Status::final_ ? *state.num_workers_waiting : 0;
-}
-
-std::vector<Seat> LegacyEtcdRendezvous::others_alive() {
-  const Active seen = run_->read();
-  if (seen.state->status != Status::final_) return {};
-  const std::int64_t version = *seen.state->version;
-  std::vector<Seat> others;
-  for (const std::int64_t rank : run_->ranks_alive(version, *seen.state->participants))
-    if (run_->keep_alive_path(version, rank) != own_keep_alive_) others.push_back({version, rank});
-  return others;
-}
-
-void LegacyEtcdRendezvous::set_closed() {
-  while (!try_close()) cas_delay();
-}
-
-bool LegacyEtcdRendezvous::try_close() {
-  const Active seen = run_->read();
-  return seen.state->status == Status::closed || replace_by_closed(seen);
-}
-
-bool LegacyEtcdRendezvous::replace_by_closed(const Active& seen) {
-  LegacyState next = *seen.state;
-  next.status = Status::closed;
-  if (!run_->replace(seen, next)) return false;
-  ports_.trace.emit(events::rendezvous_closed, {settings_.run_id, next.version.value_or(0)});
   return true;
 }
 

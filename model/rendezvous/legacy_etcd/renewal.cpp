@@ -26,6 +26,9 @@ LegacyEtcdRenewal::LegacyEtcdRenewal(sim::Ports& ports, std::shared_ptr<EtcdV2Cl
   HOOKE_CHECK(what.interval > sim::Duration::zero(), "a renewal pauses before the next");
   HOOKE_CHECK(what.time_to_live >= std::chrono::seconds(1), "etcd counts lives in seconds");
   HOOKE_CHECK(client != nullptr && after_error != nullptr, "a renewal that fails has a sequel");
+  HOOKE_CHECK(what.time_to_live % std::chrono::seconds(1) == sim::Duration::zero(),
+              "etcd counts lives in whole seconds");
+  HOOKE_CHECK(!what.path.empty(), "what is renewed has a path");
   const std::string name = std::string(tasks::kRefresh) + what.path;
   ports.executor.spawn(name, [&ports, client = std::move(client), what = std::move(what),
                               after_error, stop = stop_] {

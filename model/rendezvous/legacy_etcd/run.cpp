@@ -37,12 +37,14 @@ LegacyEtcdRun::Active LegacyEtcdRun::read() {
   EtcdV2Answer answer = client_->get(active_path());
   Active out;
   out.state = decode_legacy_state(answer.node.shared, answer.node.value);
+  HOOKE_CHECK(out.state != nullptr, "what was read is there");
   out.text = std::move(answer.node.value);
   out.index = answer.index;
   return out;
 }
 
 bool LegacyEtcdRun::create(const LegacyState& state, std::int64_t ttl) {
+  HOOKE_CHECK(ttl > 0, "a version that is set up lives for a time");
   try {
     client_->put(
         active_path(),
@@ -81,6 +83,7 @@ std::optional<std::uint64_t> LegacyEtcdRun::rewritten(const Active& seen, const 
 }
 
 void LegacyEtcdRun::remove(const Active& seen) {
+  HOOKE_CHECK(!seen.text.empty(), "a state that was read is removed");
   client_->compare_and_delete(active_path(), seen.text);
 }
 
@@ -129,6 +132,7 @@ bool LegacyEtcdRun::has(const EtcdV2Answer& listed, const std::string& key) {
 // ---- keys ---------------------------------------------------------------------------------------
 
 void LegacyEtcdRun::create_directory(const std::string& path, std::int64_t ttl) {
+  HOOKE_CHECK(ttl >= 0, "no life is negative");
   EtcdV2Write write{.directory = true, .previous_exists = false};
   if (ttl != 0) write.ttl_seconds = ttl;
   try {
@@ -147,6 +151,7 @@ void LegacyEtcdRun::create_counter() {
 }
 
 std::string LegacyEtcdRun::version_path(std::int64_t version) const {
+  HOOKE_CHECK(version >= 0, "versions are numbered from 0");
   return path("/rdzv/v_" + std::to_string(version));
 }
 

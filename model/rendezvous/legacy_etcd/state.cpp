@@ -95,6 +95,8 @@ LegacyState joinable_legacy_state(std::int64_t version) {
 std::string encode_legacy_state(const LegacyState& state) {
   HOOKE_CHECK(!lacks_version(state) && !lacks_keep_alives(state) && !lacks_count(state),
               "a state that is written can be read");
+  HOOKE_CHECK(static_cast<std::size_t>(state.status) < kNames.size(), "each status has a name");
+  HOOKE_CHECK(!state.version || *state.version >= 0, "versions are numbered from 0");
   std::string out =
       R"({"status": ")" + std::string(kNames[static_cast<std::size_t>(state.status)]) + "\"";
   if (state.version) out += R"(, "version": ")" + std::to_string(*state.version) + "\"";
