@@ -31,6 +31,9 @@ std::unique_ptr<RendezvousBackend> make(std::shared_ptr<Store> store,
 std::shared_ptr<Store> connection_apart(sim::Ports& ports, const RendezvousParameters& parameters,
                                         const TcpStoreServer* server) {
   RendezvousParameters as_client = parameters;
+  HOOKE_CHECK(parameters.variant == Variant::hardened,
+              "only a hardened agent has a second connection");
+  HOOKE_CHECK(server == nullptr || server->port().value != 0, "a server listens at a port");
   as_client.config["is_host"] = "0";
   if (server != nullptr)  // which needs no name to find its own
     as_client.endpoint = "localhost:" + std::to_string(server->port().value);
@@ -62,6 +65,8 @@ std::unique_ptr<RendezvousHandler> make_c10d_handler(sim::Ports& ports,
   resources.store = parameters.variant == Variant::hardened
                         ? connection_apart(ports, parameters, made.server.get())
                         : std::move(made.store);
+  HOOKE_CHECK(resources.store != nullptr && resources.backend != nullptr,
+              "a handler has a store and a backend");
   resources.server = std::move(made.server);
   return make_dynamic_handler(ports, std::move(resources), std::move(settings),
                               parameters.local_addr);

@@ -12,6 +12,7 @@
 #include "model/rendezvous/legacy_etcd/handler.h"
 #include "model/store/file_store.h"
 #include "model/store/kinds/tcp_stores.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -47,6 +48,7 @@ StateLook look_at_c10d(sim::Ports& ports, const RendezvousParameters& parameters
 
 StateLook look_through(std::shared_ptr<RendezvousBackend> backend, std::shared_ptr<Store> store,
                        const std::string& run_id) {
+  HOOKE_CHECK(backend != nullptr && store != nullptr, "a look has a backend and a store");
   return [backend = std::move(backend), store = std::move(store), run_id] {
     return observe(*backend, *store, run_id);
   };

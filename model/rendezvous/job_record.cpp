@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -54,6 +56,7 @@ std::string_view to_string(JobStatus status) {
     case JobStatus::complete: return "complete";
     case JobStatus::closed: return "closed";
   }
+  HOOKE_CHECK(false, "each status of a job has a name");
   return "?";
 }
 
@@ -73,6 +76,7 @@ JobRecord job_record(std::string run_id, std::string backend,
   if (!view || view->state == nullptr || view->state->closed) return out;
   const RendezvousState& state = *view->state;
   out.round = state.round;
+  HOOKE_CHECK(out.status != JobStatus::last_call || state.deadline, "a last call has an end");
   if (out.status == JobStatus::last_call) out.last_call_left = *state.deadline - now;
   std::vector<Participant> members = state.participants;
   std::stable_sort(members.begin(), members.end(),
@@ -101,6 +105,7 @@ JobRecord job_record(std::string run_id, const std::optional<LegacyEtcdView>& vi
   out.backend = "etcd";
   out.status = status_of(view);
   if (!out.running()) return out;
+  HOOKE_CHECK(view && view->state, "a job that runs has a state");
   const LegacyState& state = *view->state;
   out.round = state.version;
   if (state.participants) out.participants.resize(state.participants->size());

@@ -6,6 +6,7 @@
 #include "model/rendezvous/backends/c10d_backend.h"
 #include "model/rendezvous/core/key_prefix.h"
 #include "model/rendezvous/state/state_codec.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -19,6 +20,7 @@ RendezvousView view_of(const Value& bytes, Store& store, const std::string& run_
   view.state = decode_state(bytes, Variant::torch_2_x);  // reads 1.13's too
   view.state_bytes = bytes.size();
   const std::int64_t round = view.state->round;
+  HOOKE_CHECK(round >= 0, "rounds are counted from 0");
   for (std::int64_t back = 0; back <= std::min(round, kRoundsBack) && !view.master; ++back) {
     view.master = published_master(store, round_prefix(run_id, round - back) + "/");
     view.master_round = round - back;

@@ -24,6 +24,7 @@ bool is_same(const RendezvousRegistry::Creator& one, const RendezvousRegistry::C
 void RendezvousRegistry::add(std::string name, Creator creator) {
   if (name.empty())
     throw std::invalid_argument("the rendezvous backend name must be a non-empty string");
+  HOOKE_CHECK(creator != nullptr, "a backend that is registered can be made");
   const auto found = creators_.find(name);
   if (found != creators_.end() && !is_same(found->second, creator)) {
     throw std::invalid_argument("a rendezvous backend of that name is registered already");

@@ -21,6 +21,7 @@ TcpStoreOptions StaticHandler::store_options() const {
 }
 
 RendezvousInfo StaticHandler::next_rendezvous() {
+  HOOKE_CHECK(server_ == nullptr || settings_.rank == 0, "rank 0 alone serves the store");
   if (store_ == nullptr) {
     if (settings_.rank == 0)
       server_ = serve_tcp_store(ports_, settings_.endpoint.port, "rendezvous", settings_.planted);
@@ -37,6 +38,7 @@ RendezvousInfo StaticHandler::next_rendezvous() {
 }
 
 std::shared_ptr<Store> StaticHandler::round_store() {
+  HOOKE_CHECK(store_ != nullptr, "the workers meet in a store that is connected to");
   return make_prefix_store(settings_.run_id, store_);
 }
 
@@ -45,6 +47,7 @@ std::shared_ptr<Store> StaticHandler::job_store() {
 }
 
 std::int64_t StaticHandler::joined(std::int64_t /*before*/) {
+  HOOKE_CHECK(store_ != nullptr, "clients are counted by a store");
   return store_clients_counted_in(*store_);
 }
 
