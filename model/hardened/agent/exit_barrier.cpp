@@ -58,6 +58,7 @@ bool ExitBarrier::has_been_passed() {
 }
 
 bool ExitBarrier::is_open(sim::Duration at_most) {
+  HOOKE_CHECK(at_most >= sim::Duration::zero(), "no wait is shorter than none");
   try {
     store_.wait({barrier_sign(prefix_)}, at_most);
     return true;

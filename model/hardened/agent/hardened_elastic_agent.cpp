@@ -57,6 +57,7 @@ bool HardenedElasticAgent::form_group(bool again) try {
   ElasticAgent::rendezvous();
   handler_.group_formed();
   const sim::MonotonicTime formed = ports_.clock.monotonic_now();
+  HOOKE_CHECK(group_.store != nullptr, "a group that is formed has a store");
   membership_.formed(formed, job_.look());
   return true;
 } catch (const RendezvousGroupLostError&) {

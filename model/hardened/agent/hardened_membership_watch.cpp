@@ -84,6 +84,7 @@ const char* HardenedMembershipWatch::cause_to_follow() {
 }
 
 AfterBarrier HardenedMembershipWatch::after_barrier(std::string_view how_it_ended) {
+  HOOKE_CHECK(!how_it_ended.empty(), "a barrier ends in some way");
   const bool passed = how_it_ended == "passed";
   if (how_it_ended == "others_return") return AfterBarrier::others_return;
   if (!passed && how_it_ended != "closed") return AfterBarrier::others_went_on;
@@ -107,6 +108,7 @@ AfterBarrier HardenedMembershipWatch::after_barrier(std::string_view how_it_ende
 void HardenedMembershipWatch::leave_what_is_done() {
   if (core_.group.round >= 0) return;
   const sim::MonotonicTime now = core_.ports.clock.monotonic_now();
+  HOOKE_CHECK(asked_ <= now, "one look comes after the other");
   if (!was_done_before_ && now - asked_ < kDoneLook) return;
   asked_ = now;
   if (!exit_wait_.barrier().have_all_come()) return;

@@ -77,6 +77,7 @@ class JobBudget final : public RestartBudget {
 
   std::optional<std::int64_t> spend(std::int64_t round) override {
     const std::optional<std::int64_t> left = take(round);
+    HOOKE_CHECK(!left || *left >= 0, "no restart is owed");
     if (left) static_cast<void>(own_->spend(round));
     return left;
   }

@@ -6,6 +6,7 @@
 #include "model/rendezvous/core/endpoint.h"
 #include "model/rendezvous/dynamic/dynamic_settings.h"
 #include "model/signals/signal_gate.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
@@ -24,6 +25,7 @@ void HardenedC10dStoreCreation::adapt(TcpStoreOptions& options, bool serves) con
   const RendezvousSettings settings = dynamic_settings(parameters_);
   options.reply_timeout = std::min<sim::Duration>(
       options.reply_timeout, settings.keep_alive_interval * (settings.keep_alive_max_attempt - 1));
+  HOOKE_CHECK(options.reply_timeout > sim::Duration::zero(), "an answer is waited for for a time");
   options.interruptible = true;
   options.pause = [&ports = ports_](sim::MonotonicTime until) {
     interruptible_sleep_until(ports, until);

@@ -63,6 +63,7 @@ void HardenedCore::pause(sim::Duration span) {
 /// The first tick comes when the heartbeat is due, and one that failed is soon tried again.
 sim::Duration HardenedCore::until_next_tick() const {
   const sim::Duration interval = decisions->heartbeat_interval();
+  HOOKE_CHECK(interval > sim::Duration::zero(), "heartbeats are sent at intervals");
   return std::clamp(interval - judgement().silence(node), interval / 10, interval);
 }
 

@@ -39,6 +39,7 @@ HardenedDynamicHandler::HardenedDynamicHandler(std::shared_ptr<HardenedCore> cor
 }
 
 void HardenedDynamicHandler::when_waiting(std::function<void()> call) {
+  HOOKE_CHECK(call != nullptr, "a node that comes to wait has something to do");
   hardened_.when_waiting = std::move(call);
 }
 
@@ -57,6 +58,8 @@ void HardenedDynamicHandler::enter_round(MonotonicTime deadline) {
   } while (!is_whole(core_->holder->state()) || !hardened_.state().is_new_round() ||
            one_took_part(core_->holder->dead_nodes()));
   hardened_.retrying->endures = {};
+  HOOKE_CHECK(joined_at_ <= core_->ports.clock.monotonic_now(),
+              "rounds are joined one after the other");
   forming_ = true;
   told_ = false;
   joined_at_ = heard_ = core_->ports.clock.monotonic_now();
@@ -89,8 +92,9 @@ void HardenedDynamicHandler::leave_with_the_others() {
         core.ports.clock.monotonic_now() + core.settings.timeout.join;
   }
   if (state.complete) beside_ = state.round;
-  if (state.complete || !beside_ || state.round != *beside_ + 1) return;
+  if (state.complete || !beside_ || state.round - 1 != *beside_) return;
   try {
+    HOOKE_CHECK(was_the_end_ != nullptr, "a spare can ask whether a round was the end");
     const auto store = make_prefix_store(prefix_of(*beside_), core.resources.store);
     if (!was_the_end_(*beside_, *store)) return beside_.reset();
   } catch (const StoreError&) {
@@ -119,6 +123,8 @@ void HardenedDynamicHandler::begin_after_old_rounds() {
 /// Its workers' address was told, or an agent came to its exit barrier: in a store that came up
 /// empty perhaps one that had been in another's.
 bool HardenedDynamicHandler::was_used(std::int64_t round) {
+  HOOKE_CHECK(round >= 0, "rounds are counted from 0");
+  HOOKE_CHECK(core_->resources.store != nullptr, "a round is looked for in a store");
   const std::string prefix = round_prefix(core_->settings.run_id, round) + "/";
   Store& store = *core_->resources.store;
   return store.check({prefix + "MASTER_ADDR"}) ||
@@ -197,6 +203,7 @@ void HardenedDynamicHandler::group_formed() {
 
 /// What has been read in a store that came up empty meanwhile may be what another group wrote.
 void HardenedDynamicHandler::confirm_group() {
+  HOOKE_CHECK(joined_.has_value(), "a group that is confirmed was joined");
   core_->holder->forget_cache();
   while_waiting();
 }
@@ -217,6 +224,7 @@ bool HardenedDynamicHandler::has_been_forgotten() {
 std::int64_t HardenedDynamicHandler::count_waiting() const {
   const RendezvousState& state = core_->holder->state();
   const sim::Duration joined_for = core_->ports.clock.monotonic_now() - joined_at_;
+  HOOKE_CHECK(joined_for >= sim::Duration::zero(), "a monotonic clock goes forward");
   const auto alive = std::count_if(
       state.wait_list.begin(), state.wait_list.end(),
       [&](const NodeRef& node) { return hardened_.judgement().silence(node) <= joined_for; });
@@ -300,6 +308,7 @@ bool HardenedDynamicHandler::one_is_new() const {
 
 std::optional<sim::Duration> HardenedDynamicHandler::outage_limit() const {
   const RendezvousSettings& settings = core_->settings;
+  HOOKE_CHECK(settings.keep_alive_max_attempt > 1, "the settings are validated");
   return settings.keep_alive_interval * (settings.keep_alive_max_attempt - 1);
 }
 
@@ -329,6 +338,7 @@ sim::Duration HardenedDynamicHandler::longest_silence() const {
 /// Agents that poll their rendezvous are heard at least once per keep-alive interval; a client that
 /// has been silent for longer than the keep-alive threshold belongs to no agent any more.
 void HardenedDynamicHandler::linger() {
+  HOOKE_CHECK(core_->resources.backend != nullptr, "a process lingers once");
   if (core_->resources.server == nullptr) return;
   stop_keep_alive();
   core_->resources.backend = nullptr;  // this node's own connections

@@ -64,6 +64,7 @@ std::optional<bool> HardenedStateHolder::give_back() {
 
 /// A write that fails is forgotten, and the next sync reads.
 bool HardenedStateHolder::write() {
+  HOOKE_CHECK(state_ != nullptr && first_round_ >= 0, "rounds are counted from 0");
   dirty_ = false;
   last_sync_.reset();
   return StateHolder::write();

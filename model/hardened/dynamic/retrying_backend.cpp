@@ -35,11 +35,13 @@ auto RetryingBackend::persistently(Call call) -> decltype(call()) {
 }
 
 std::optional<StoredState> RetryingBackend::get_state() {
+  HOOKE_CHECK(backend_ != nullptr, "a backend that is asked again is there");
   return persistently([&] { return backend_->get_state(); });
 }
 
 std::optional<SetStateResult> RetryingBackend::set_state(const sim::Value& bytes,
                                                          const std::optional<Token>& token) {
+  HOOKE_CHECK(bytes.size() > 0, "a state has bytes");
   std::uint64_t attempts = 0;
   auto result = persistently([&] {
     ++attempts;

@@ -9,6 +9,7 @@ namespace hooke::model {
 
 void SignsOfLife::observe(const RendezvousState& state) {
   const sim::MonotonicTime now = clock_.monotonic_now();
+  HOOKE_CHECK(listed_.empty(), "each look begins with an empty list");
   const sim::Duration deaf =
       std::max(now - looked_.value_or(now) - interval_, sim::Duration::zero());
   HOOKE_CHECK(!looked_ || *looked_ <= now, "one look comes after the other");
@@ -51,6 +52,7 @@ const SignsOfLife::Heard* SignsOfLife::find(const NodeRef& node) const {
 }
 
 sim::Duration SignsOfLife::last_call() const {
+  HOOKE_CHECK(!last_call_ || last_call_->since <= clock_.monotonic_now(), "a last call has begun");
   return last_call_ ? clock_.monotonic_now() - last_call_->since : sim::Duration::zero();
 }
 

@@ -161,7 +161,9 @@ class HardenedEtcdV2Store final : public EtcdV2Store {
   /// since a reply was lost. A count whose outcome is unknown is gone on with when it is asked for
   /// again.
   std::int64_t signed_sum(const std::string& path, std::int64_t delta) {
+    HOOKE_CHECK(!path.empty() && path.front() == '/', "a key begins with a slash");
     Count& count = unsettled_.try_emplace(path, Count{draw_signature(ports_), {}}).first->second;
+    HOOKE_CHECK(!count.signature.empty(), "a count is signed");
     for (int attempt = 1;; pause()) {
       try {
         // It is read first, which may be done again on a connection that has broken meanwhile.
@@ -184,6 +186,7 @@ class HardenedEtcdV2Store final : public EtcdV2Store {
                                      Count& count) {
     const std::int64_t sum = present ? wrapping_sum(number_in(present->value), delta) : delta;
     const std::string text = base64_encode(Value(std::to_string(sum) + count.signature)).bytes();
+    HOOKE_CHECK(number_in(text) == sum, "the others read what is written");
     try {
       return replaced(path, present, text) ? std::optional(sum) : std::nullopt;
     } catch (const EtcdConnectionError& error) {

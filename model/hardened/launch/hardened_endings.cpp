@@ -3,6 +3,7 @@
 #include "model/hardened/worker/hardened_failures.h"
 #include "model/observe/trace_events.h"
 #include "model/rendezvous/core/errors.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -89,6 +90,7 @@ const ProcessFailure& HardenedEndings::root_of(const ProcessFailures& failures) 
 }
 
 int HardenedEndings::signal_status(sim::Signal signal) const {
+  HOOKE_CHECK(static_cast<int>(signal) > 0, "signals are numbered from 1");
   return kSignalled + static_cast<int>(signal);
 }
 

@@ -7,6 +7,7 @@
 #include "model/observe/trace_events.h"
 #include "model/signals/signal_gate.h"
 #include "model/store/retrying_store.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -33,6 +34,7 @@ EtcdOptions hardened_legacy_options(EtcdOptions options) {
 
 LegacyEtcdSettings hardened_legacy_settings(LegacyEtcdSettings settings) {
   if (!settings.prefix.starts_with('/')) settings.prefix.insert(settings.prefix.begin(), '/');
+  HOOKE_CHECK(settings.prefix.front() == '/', "a key begins with a slash");
   return settings;
 }
 
@@ -44,11 +46,13 @@ HardenedLegacyEtcdHandler::HardenedLegacyEtcdHandler(
       hardened_(static_cast<HardenedLegacyEtcdRendezvous&>(*rendezvous_)) {}
 
 void HardenedLegacyEtcdHandler::when_waiting(std::function<void()> call) {
+  HOOKE_CHECK(call != nullptr, "a node that comes to wait has something to do");
   hardened_.when_waiting(std::move(call));
 }
 
 void HardenedLegacyEtcdHandler::when_abandoned(
     std::function<bool(std::int64_t, Store&)> was_the_end) {
+  HOOKE_CHECK(was_the_end != nullptr, "a spare can ask whether a version was the end");
   hardened_.when_abandoned([this, was_the_end = std::move(was_the_end)](std::int64_t version) {
     const auto store = make_hardened_etcd_v2_store(ports_, client_, hardened_.store_path(version));
     return was_the_end(version, *store);
@@ -73,6 +77,7 @@ std::shared_ptr<Store> HardenedLegacyEtcdHandler::round_store(std::int64_t round
 void HardenedLegacyEtcdHandler::while_waiting() {
   check_signals(ports_);
   const sim::MonotonicTime now = ports_.clock.monotonic_now();
+  HOOKE_CHECK(!forming_ || heard_ <= now, "what was heard was heard before");
   // Between two looks etcd is not asked, and has said nothing.
   if (!forming_ || now < next_look_) return;
   try {

@@ -100,6 +100,7 @@ void HardenedLegacyEtcdRendezvous::before_joining(const Active& seen) {
 
 /// An etcd that has lost its keys begins again with versions that there were.
 bool HardenedLegacyEtcdRendezvous::was_before(std::int64_t version) const {
+  HOOKE_CHECK(held_version_ >= 0, "versions are numbered from 0");
   return version <= held_version_ || version < keys_.latest_seen();
 }
 
@@ -133,6 +134,7 @@ LegacyEtcdRendezvous::Place HardenedLegacyEtcdRendezvous::confirm_phase(std::int
                                                                         std::int64_t rank) {
   const Place place = LegacyEtcdRendezvous::confirm_phase(version, rank);
   HOOKE_CHECK(place.version == version, "a node is in what it confirmed");
+  HOOKE_CHECK(joining_ == version, "a node confirms the version that it has joined");
   joining_ = 0;
   held_version_ = place.version;
   held_size_ = place.world_size;
@@ -153,6 +155,7 @@ std::unique_ptr<LegacyEtcdRenewal> HardenedLegacyEtcdRendezvous::start_renewal(
 
 std::int64_t HardenedLegacyEtcdRendezvous::wait_for_final(std::int64_t version) {
   const std::int64_t size = LegacyEtcdRendezvous::wait_for_final(version);
+  HOOKE_CHECK(!own_keep_alive_.empty(), "a node that has confirmed has a keep-alive");
   if (keys_.is_of_another(own_keep_alive_)) throw RetryableFailure();
   return size;
 }
@@ -201,6 +204,8 @@ void HardenedLegacyEtcdRendezvous::wait_to_be_free(std::int64_t version) {
 std::optional<sim::Duration> HardenedLegacyEtcdRendezvous::stay_of(
     const Active& seen, const std::vector<std::string>& missing) {
   const std::optional<sim::Duration> stay = LegacyEtcdRendezvous::stay_of(seen, missing);
+  HOOKE_CHECK(seen.state->version && seen.state->keep_alives,
+              "a final version has a number and keep-alives");
   if (stay || !keys_.some_will_return(*seen.state->version, *seen.state->keep_alives)) return stay;
   if (!held_until_) {
     held_until_ = std::min<sim::Duration>(reading() + kReturnMax,
@@ -259,6 +264,7 @@ bool HardenedLegacyEtcdRendezvous::has_been_emptied() {
 }
 
 void HardenedLegacyEtcdRendezvous::leave() {
+  HOOKE_CHECK(joining_ >= 0 && waiting_ >= 0 && held_version_ >= 0, "versions are numbered from 0");
   const bool is_member = rank_renewal_ != nullptr && joining_ == 0 && held_version_ != 0;
   rank_renewal_ = nullptr;
   leave_legacy_run(ports_, keys_, settings_.run_id,
@@ -341,6 +347,7 @@ GroupState HardenedLegacyEtcdRendezvous::group_state() {
         keys_.expired_beside(held_version_, *seen.state->keep_alives, own_keep_alive_);
     // Another node has begun a version of the same number in an etcd that had lost its data.
     if (!gone) return GroupState::over;
+    HOOKE_CHECK(held_size_ >= 0, "no group has a negative size");
     for (std::int64_t rank = 0; rank < held_size_; ++rank) {
       const bool is_gone = std::find(gone->begin(), gone->end(),
                                      run_->keep_alive_path(held_version_, rank)) != gone->end();

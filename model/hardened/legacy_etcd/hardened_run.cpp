@@ -5,6 +5,7 @@
 
 #include "model/etcd/signature.h"
 #include "model/hardened/legacy_etcd/lasting_renewal.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -34,6 +35,7 @@ std::int64_t HardenedLegacyEtcdRun::advance_counter() {
 }
 
 std::int64_t HardenedLegacyEtcdRun::version_after(std::int64_t latest) const {
+  HOOKE_CHECK(latest >= 0 && latest_seen_ >= 0, "versions are numbered from 0");
   return LegacyEtcdRun::version_after(std::max(latest, latest_seen_));
 }
 
@@ -65,6 +67,7 @@ bool HardenedLegacyEtcdRun::claim(std::int64_t version, std::int64_t rank) {
 }
 
 bool HardenedLegacyEtcdRun::holds_claim(std::int64_t version, std::int64_t rank) {
+  HOOKE_CHECK(!owner_.empty(), "a claim is signed");
   try {
     return client_->get(claim_path(version, rank)).node.value == owner_;
   } catch (const EtcdError& error) {
@@ -74,6 +77,7 @@ bool HardenedLegacyEtcdRun::holds_claim(std::int64_t version, std::int64_t rank)
 }
 
 void HardenedLegacyEtcdRun::drop_keep_alive(const std::string& keep_alive) {
+  HOOKE_CHECK(!keep_alive.empty(), "a keep-alive that is dropped has a path");
   try {
     client_->compare_and_delete(keep_alive, owner_);
   } catch (const EtcdError& error) {

@@ -34,6 +34,8 @@ std::int64_t HardenedStaticHandler::joined(std::int64_t before) {
   if (!heard_) heard_ = began;
   try {
     const std::int64_t now = StaticHandler::joined(before);
+    HOOKE_CHECK(!heard_ || *heard_ <= began, "what was heard was heard before");
+    HOOKE_CHECK(server_ != nullptr, "rank 0 alone counts the clients");
     heard_ = ports_.clock.monotonic_now();
     // Where this node came back, the others have counted themselves in at the store before.
     return std::max(now, static_cast<std::int64_t>(server_->active_clients(kOutage)));

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 
 void HardenedTcpStoreClient::persistently(const std::function<void()>& call) {
+  HOOKE_CHECK(call != nullptr, "something is asked");
   connection_->reconnect_if_lost();
   try {
     return call();
@@ -22,6 +25,8 @@ void HardenedTcpStoreClient::confirm(const std::string& key) {
 }
 
 sim::Duration HardenedTcpStoreClient::wait_slice(sim::Duration left) const {
+  HOOKE_CHECK(connection_->options().reply_timeout > sim::Duration::zero(),
+              "an answer is waited for for a time");
   return std::min(left, connection_->options().reply_timeout / 2);
 }
 

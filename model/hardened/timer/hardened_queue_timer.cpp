@@ -1,5 +1,7 @@
 #include "model/hardened/timer/hardened_queue_timer.h"
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -10,6 +12,7 @@ constexpr sim::Duration kOnTheWay = std::chrono::milliseconds(10);
 
 bool HardenedQueueTimerServer::hear_the_rest() {
   const auto life = life_;  // the server may end while we sleep
+  HOOKE_CHECK(life != nullptr && queue_ != nullptr, "a server that hears is alive");
   do {
     for (const TimerRequest& request : queue_->get(queue_->size(), ports_.clock.monotonic_now()))
       timers_->apply(request);

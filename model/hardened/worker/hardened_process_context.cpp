@@ -9,6 +9,8 @@ namespace hooke::model {
 void HardenedProcessContext::spawn_all() {
   for (const WorkerStart& worker : workers_) {
     const sim::Pid pid = spawn(worker);
+    HOOKE_CHECK(pid.value > 0, "a worker that was started has a number");
+    HOOKE_CHECK(processes_.size() < workers_.size(), "each worker is started once");
     processes_.emplace_back().pid = pid;
   }
 }
