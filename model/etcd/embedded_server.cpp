@@ -5,6 +5,7 @@
 
 #include "model/http/http_client.h"
 #include "model/store/free_port.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -35,6 +36,7 @@ EmbeddedEtcd::EmbeddedEtcd(sim::Ports& ports, const Options& options)
 }
 
 void EmbeddedEtcd::start(const Options& options, bool with_v2) {
+  HOOKE_CHECK(!running_ && port_.value != 0, "a server is started once, at a port");
   if (const auto made = ports_.files.make_directories(options.data_directory); !made) {
     throw std::runtime_error("etcd: " + made.failure().detail);
   }
@@ -62,10 +64,12 @@ void EmbeddedEtcd::start(const Options& options, bool with_v2) {
                              "); is etcd-server installed?");
   }
   pid_ = pid.value();
+  HOOKE_CHECK(pid_.value > 0, "a process that was started has a number");
   running_ = true;
 }
 
 bool EmbeddedEtcd::await_answer(sim::MonotonicTime deadline) {
+  HOOKE_CHECK(running_, "a server that answers was started");
   for (;;) {
     if (ports_.processes.poll(pid_)) {
       running_ = false;

@@ -69,6 +69,7 @@ class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> 
     return true;
   }
   bool close() {
+    HOOKE_CHECK(!open_.empty(), "what is closed was open");
     open_.pop_back();
     return true;
   }
@@ -183,6 +184,7 @@ template <class Number>
 void append_number(std::string& out, Number number) {
   std::array<char, 24> digits;
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  HOOKE_CHECK(end.ec == std::errc(), "a number has at most twenty digits");
   out.append(digits.data(), end.ptr);
 }
 

@@ -46,6 +46,7 @@ std::string_view to_string(EtcdMisbehaviour::Mode mode) {
     case Mode::unknown_outcome: return "unknown_outcome";
     case Mode::duplicate_events: return "duplicate_events";
   }
+  HOOKE_CHECK(false, "each mode has a name");
   return "?";
 }
 

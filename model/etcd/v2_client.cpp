@@ -16,6 +16,7 @@ namespace {
 using nlohmann::json;
 
 std::string target_of(const std::string& path) {
+  HOOKE_CHECK(!path.empty(), "a key has a name");
   // A missing slash is added, as python-etcd does (client.py:_sanitize_key).
   const char* const slash = path.starts_with('/') ? "" : "/";
   return "/v2/keys" + (slash + percent_encoded(path, "/=+:@,;!$&'()*"));
@@ -166,6 +167,7 @@ std::optional<EtcdV2Answer> EtcdV2Client::watch(const std::string& path,
 HttpRequest EtcdV2Client::request(const std::string& method, const std::string& target,
                                   std::string form) const {
   HOOKE_CHECK(form.empty() || method == "PUT", "only what is put has a form");
+  HOOKE_CHECK(target.starts_with("/v2/"), "what is asked for is of the v2 API");
   HttpRequest request{method, target, std::move(form), "", ""};
   if (!request.body.empty()) request.content_type = "application/x-www-form-urlencoded";
   if (!options_.user.empty()) {

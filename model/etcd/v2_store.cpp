@@ -64,6 +64,7 @@ std::int64_t EtcdV2Store::num_keys() {
 }
 
 std::string EtcdV2Store::path_of(const std::string& key) const {
+  HOOKE_CHECK(prefix_.ends_with('/'), "the keys of a store lie in its directory");
   return prefix_ + base64_encode(Value(key)).bytes();
 }
 
@@ -106,6 +107,7 @@ EtcdV2Store::Found EtcdV2Store::await(const std::vector<std::string>& keys, sim:
 
 /// Without an index it waits for what comes next: a change since the listing is missed (S-L15).
 bool EtcdV2Store::watch(std::optional<std::uint64_t> index, sim::Duration timeout) {
+  HOOKE_CHECK(timeout > sim::Duration::zero(), "a change is waited for for a while");
   if (index) ++*index;
   try {
     return client_->watch(directory(), index, ports_.clock.monotonic_now() + timeout).has_value();

@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 using Node = EtcdV2Tree::Node;
 
 std::string parent_of(const std::string& path) {
+  HOOKE_CHECK(path.starts_with('/'), "a key begins with a slash");
   const std::size_t slash = path.rfind('/');
   return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
 }
@@ -198,6 +199,7 @@ std::string EtcdV2Tree::write(const std::string& action, const std::string& key,
 }
 
 std::string EtcdV2Tree::remove(const std::string& action, const std::string& key) {
+  HOOKE_CHECK(key != "/", "the root is removed by none");
   const auto found = nodes_.find(key);
   HOOKE_CHECK(found != nodes_.end(), "only a key that is there is removed");
   const Node before = std::move(found->second);

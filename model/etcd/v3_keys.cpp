@@ -15,6 +15,7 @@ EtcdV3Range EtcdV3Range::of(const std::string& key, const std::string& range_end
 }
 
 std::vector<EtcdV3KeyValue> EtcdV3Keys::range(const EtcdV3Range& range, std::int64_t at) const {
+  HOOKE_CHECK(at >= 0 && at <= seen_revision(), "what is read is no future");
   std::vector<EtcdV3KeyValue> out;
   if (range.empty()) return out;
   for (auto key = keys_.lower_bound(range.from); key != keys_.end() && range.contains(key->first);
@@ -61,6 +62,8 @@ std::vector<EtcdV3KeyValue> EtcdV3Keys::remove(const EtcdV3Range& range) {
 void EtcdV3Keys::change(EtcdV3KeyValue change) {
   HOOKE_CHECK(!change.key.empty() && change.mod_revision == revision_ + 1,
               "a change has a key and the revision that comes next");
+  HOOKE_CHECK((change.version == 0) == (change.create_revision == 0),
+              "a key that is removed has no version");
   std::vector<EtcdV3KeyValue>& history = keys_[change.key];
   HOOKE_CHECK(history.empty() || history.back().mod_revision <= change.mod_revision,
               "the changes of a key stand in their order");

@@ -14,6 +14,7 @@ const EtcdV3Lease* EtcdV3Leases::find(std::int64_t id) const {
 }
 
 const EtcdV3Lease& EtcdV3Leases::grant(std::int64_t id, std::int64_t ttl, sim::MonotonicTime now) {
+  HOOKE_CHECK(ttl <= kTtlMax, "no lease lasts longer than etcd allows");
   HOOKE_CHECK(id != 0 && !leases_.contains(id), "a lease that is granted is a new one");
   EtcdV3Lease& lease = leases_[id];
   lease.ttl = std::max(ttl, kTtlMin);

@@ -322,6 +322,7 @@ std::string etcd_base64(const std::string& bytes) {
 }
 
 EtcdV3Json json_of(const EtcdV3KeyValue& entry) {
+  HOOKE_CHECK(!entry.key.empty(), "an entry has a key");
   HOOKE_CHECK(entry.create_revision <= entry.mod_revision, "a key is made before it is changed");
   EtcdV3Json out;
   out["key"] = etcd_base64(entry.key);

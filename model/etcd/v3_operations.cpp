@@ -280,6 +280,7 @@ Json EtcdV3Operations::apply_range(const EtcdV3RangeRequest& request) {
   auto entries = keys_.range(EtcdV3Range::of(request.key, request.range_end),
                              std::max<std::int64_t>(request.revision, 0));
   Json answer = with_revision(keys_.seen_revision());
+  HOOKE_CHECK(!request.key.empty(), "a key that is read has a name");
   const auto count = static_cast<std::int64_t>(entries.size());
   HOOKE_CHECK(request.revision <= keys_.seen_revision(), "what is read is no future");
   if (!request.count_only) {

@@ -149,6 +149,7 @@ class EtcdV3Store final : public Store {
     const std::int64_t sum = wrapping_sum(number_in(key, present), delta);
     HOOKE_CHECK(!count.signature.empty(), "a client that counts signs what it writes");
     const Value text(std::to_string(sum) + count.signature);
+    HOOKE_CHECK(leading_number(text.bytes()) == sum, "the others read what is written");
     try {
       EtcdV3Write write = client_->put_if(prefix_ + key, text, present.revision);
       if (write.written) return sum;

@@ -145,9 +145,9 @@ Json EtcdV3Watches::Stream::event_of(const EtcdV3KeyValue& change, bool with_pre
 EtcdV3Watches::~EtcdV3Watches() = default;
 
 void EtcdV3Watches::open(const std::shared_ptr<HttpExchange>& exchange) {
+  HOOKE_CHECK(exchange != nullptr, "a stream of watches has a client");
   const auto requests = read_etcd_watches(exchange->query().body);
   std::erase_if(streams_, [](const auto& stream) { return stream->gone(); });
-  HOOKE_CHECK(exchange != nullptr, "a stream of watches has a client");
   streams_.push_back(std::make_shared<Stream>(*this, exchange));
   const auto stream = streams_.back();
   for (const EtcdV3WatchRequest& request : requests) stream->ask(request);
