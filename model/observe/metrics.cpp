@@ -18,6 +18,7 @@ double seconds_of(sim::WallTime time) {
 
 MetricHandler console_metrics(sim::Ports& ports) {
   return [&ports](const MetricData& metric) {
+    HOOKE_CHECK(!metric.name.empty(), "a metric has a name");
     char time[32];
     std::snprintf(time, sizeof(time), "%.6f", metric.timestamp);
     static_cast<void>(ports.files.append(
@@ -45,6 +46,7 @@ std::string MetricBoard::prometheus_text() const {
   for (const auto& [key, entry] : *entries_) {
     const std::string labels =
         "{" + metric_label("group", key.first) + "," + metric_label("name", key.second) + "} ";
+    HOOKE_CHECK(entry.puts > 0, "a metric that is shown was put");
     values += "hooke_elastic_metric" + labels + std::to_string(entry.value) + "\n";
     counts += "hooke_elastic_metric_total" + labels + std::to_string(entry.puts) + "\n";
   }

@@ -101,6 +101,7 @@ void PluginChoice::allow(const std::vector<std::string>& keys) const {
 }
 
 std::string PluginChoice::text(const std::string& key, const std::string& usual) const {
+  HOOKE_CHECK(!key.empty(), "an option has a name");
   const auto found = options.find(key);
   return found == options.end() ? usual : found->second;
 }
@@ -123,6 +124,7 @@ sim::Duration PluginChoice::span(const std::string& key, sim::Duration usual) co
   if (found == options.end()) return usual;
   const auto span = whole_span(found->second);
   if (!span) refuse(key, "a whole number with a unit such as \"500ms\", at most 24h");
+  HOOKE_CHECK(*span >= sim::Duration::zero(), "a span has a length");
   return *span;
 }
 
