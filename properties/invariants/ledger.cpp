@@ -52,15 +52,17 @@ Hindrance& Ledger::add(std::string_view kind, std::string_view target) {
 }
 
 const Hindrance* Ledger::felt(std::int64_t fault, sim::WorldTime at) {
-  const Hindrance* found = nullptr;
-  for (Hindrance& hindrance : hindrances_) {
-    if (hindrance.fault != fault) continue;
-    const Span span = hindrance.effect->span;
-    if (span == Span::when_felt) hindrance.from = hindrance.to = at;
-    if (span == Span::from_felt && !hindrance.from) hindrance.from = at;
-    found = &hindrance;
+  const auto later = std::find_if(hindrances_.rbegin(), hindrances_.rend(),
+                                  [&](const Hindrance& each) { return each.fault == fault; });
+  if (later == hindrances_.rend()) return nullptr;
+  auto latest = std::prev(later.base());
+  const Span span = latest->effect->span;
+  if (span == Span::when_felt) {
+    if (latest->from) latest = hindrances_.insert(std::next(latest), Hindrance(*latest));
+    latest->from = latest->to = at;
   }
-  return found;
+  if (span == Span::from_felt && !latest->from) latest->from = at;
+  return &*latest;
 }
 
 void Ledger::end(std::int64_t fault, sim::WorldTime over) {

@@ -60,7 +60,7 @@ class Ledger {
   template <class NodeCalled>
   void begin(std::int64_t fault, std::string_view kind, std::string_view target, sim::WorldTime at,
              sim::Duration lasts, NodeCalled node_called);
-  /// Null: it hinders nothing.
+  /// Null: it hinders nothing. One that hinders only when it is felt has an entry for each time.
   const Hindrance* felt(std::int64_t fault, sim::WorldTime at);
   /// A fault ends; what it has slowed down goes on to be late until `over`.
   void end(std::int64_t fault, sim::WorldTime over);

@@ -49,7 +49,9 @@ std::string_view to_string(FaultKind kind) {
 void FaultLog::feel(FaultId fault) {
   HOOKE_CHECK(fault.value < entries_.size(), "a fault that is felt was injected");
   Entry& entry = entries_[fault.value];
-  if (!std::exchange(entry.told, true))
+  // Long after one reply the next request may come.
+  const bool anew = entry.kind == FaultKind::service_reply_lost;
+  if (!std::exchange(entry.told, true) || anew)
     world_.emit(events::fault_took_effect, {fault.value, to_string(entry.kind)});
   use(fault);
 }

@@ -20,7 +20,7 @@ class FaultLog {
     entries_.push_back({kind, 0, false, std::nullopt});
     return FaultId{static_cast<std::uint32_t>(entries_.size() - 1)};
   }
-  /// The fault changed what some process experiences; so did the one that it continues.
+  /// It, and what it continues, changed what a process experiences. Told once, or per lost reply.
   void feel(FaultId fault);
   /// A process has used what the fault provides, and is not misled by it: the fault had an effect,
   /// but the trace tells of none that could hinder a process.

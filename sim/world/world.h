@@ -170,10 +170,10 @@ class World {
   /// Serial service for ports without one of their own.
   void set_default_service(ServiceModel model);
 
-  /// Injects a fault now. Emits `fault.injected`; `fault.took_effect` is emitted the first time it changes
-  /// what some process experiences. std::invalid_argument when it lacks the node or the pid that
-  /// its kind needs, or stops a clock by drifting; a pid that no process has, or the number of a
-  /// process that has ended, is felt by no process.
+  /// Injects a fault now. Emits `fault.injected`; `fault.took_effect` is emitted when it first
+  /// changes what some process experiences, and for each lost reply. std::invalid_argument when it
+  /// lacks the node or the pid that its kind needs, or stops a clock by drifting; a pid that no
+  /// process has, or the number of a process that has ended, is felt by no process.
   FaultId inject(const Fault& fault);
   /// Ends a lasting fault early; harmless when it has ended.
   void heal(FaultId fault);

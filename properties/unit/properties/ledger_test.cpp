@@ -86,6 +86,19 @@ TEST(Ledger, what_a_name_does_hinders_from_the_moment_when_it_is_felt) {
   EXPECT_FALSE(can_ask(script, 2, 20s));
 }
 
+TEST(Ledger, each_reply_that_is_lost_hinders_at_its_own_moment) {
+  Script script = three_nodes();
+  script.at(10s).fault(0, "service_reply_lost", 0s, "a").at(20s);
+  script.fault_took_effect(0, "service_reply_lost").at(30s);
+  script.fault_took_effect(0, "service_reply_lost").fault(1, "net_delay", 0s, "b <-> c");
+  EXPECT_TRUE(can_ask(script, 1, 19s)) << "none is lost yet";
+  EXPECT_FALSE(can_ask(script, 1, 20s));
+  EXPECT_FALSE(can_ask(script, 1, 22s)) << "a request may have been caught";
+  EXPECT_TRUE(can_ask(script, 1, 25s));
+  EXPECT_FALSE(can_ask(script, 1, 30s));
+  EXPECT_TRUE(can_ask(script, 1, 33s)) << "nothing is lost any more";
+}
+
 TEST(Ledger, without_a_store_no_agent_can_ask_until_one_serves) {
   Script script = three_nodes();
   script.at(10s).crash("a").at(30s);

@@ -246,6 +246,16 @@ TEST(Polling, a_store_that_does_not_answer_explains_retries_but_none_without_a_p
   }
 }
 
+TEST(Polling, each_reply_that_is_lost_explains_retries_where_it_is) {
+  for (const sim::Duration second : {26s, 12s}) {
+    Script script = two_nodes_at_work({.read_timeout = 5s});
+    script.at(10s).fault(1, "service_reply_lost").fault_took_effect(1, "service_reply_lost");
+    script.at(second).fault_took_effect(1, "service_reply_lost").at(30s);
+    asked(script, "b", 20s, kAtWork + 1);
+    EXPECT_EQ(broken(script).empty(), second == 26s);
+  }
+}
+
 TEST(Polling, what_an_ended_fault_had_caught_explains_nothing_later) {
   Script script = two_nodes_at_work({.read_timeout = 5s});
   script.at(5s).fault(1, "service_stop").at(10s).fault_over(1, "service_stop").at(40s);

@@ -250,6 +250,7 @@ TEST(Service, a_lost_reply_leaves_the_request_served_and_the_client_reset) {
   EXPECT_EQ(served.started.size(), 3U);
   EXPECT_EQ(served.answers, (Lines{"<connection reset>", "<connection reset>", "2"}));
   EXPECT_EQ(served.test.world->felt(lost), 2U);
+  EXPECT_EQ(served.test.events.count("fault.took_effect"), 2U) << "each is told of";
 }
 
 TEST(Service, a_lost_reply_takes_no_answer_of_another_client_with_it) {
