@@ -75,6 +75,40 @@ TEST_F(EtcdMisbehaviourTest, a_count_that_failed_is_gone_on_with_when_it_is_aske
   });
 }
 
+TEST_F(EtcdMisbehaviourTest, a_count_of_v2_stays_unknown_where_etcd_has_cleared_who_has_written) {
+  v2([&](sim::Ports& ports, EtcdV2Client&) {
+    EtcdOptions by_quorum = options(10s);
+    by_quorum.by_quorum = true;
+    const auto client = std::make_shared<EtcdV2Client>(ports, by_quorum);
+    std::int64_t told = 0, unknown = 0;
+    modes->begin(Mode::unknown_outcome, felt);
+    modes->begin(Mode::compaction, felt);
+    std::vector<sim::FiberId> fibers;
+    for (int each = 0; each < 2; ++each) {
+      fibers.push_back(ports.executor.spawn("counts", [&] {
+        const auto store = make_hardened_etcd_v2_store(ports, client, "/prefix");
+        for (int i = 0; i < 20; ++i) {
+          try {
+            store->add("k", 1);
+            ++told;
+          } catch (const StoreNetworkError& error) {
+            EXPECT_TRUE(error.outcome_unknown()) << "to ask again is in vain";
+            ++unknown;
+          }
+        }
+      }));
+    }
+    for (const sim::FiberId fiber : fibers) ports.executor.join(fiber);
+    modes->end(Mode::compaction);
+    modes->end(Mode::unknown_outcome);
+    EXPECT_GT(unknown, 0);
+    const auto store = make_hardened_etcd_v2_store(ports, client, "/prefix");
+    const std::int64_t sum = store->add("k", 0);
+    EXPECT_LE(told, sum);
+    EXPECT_LE(sum, told + unknown);
+  });
+}
+
 TEST_F(EtcdMisbehaviourTest, reads_of_v2_by_quorum_see_nothing_stale_and_take_no_for_an_outage) {
   v2([&](sim::Ports& ports, EtcdV2Client& usual) {
     EtcdOptions by_quorum = options(10s);
