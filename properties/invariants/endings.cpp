@@ -49,13 +49,23 @@ class Decisions {
     return cut && cut->from <= latest->second.at + kReply;
   }
 
-  /// The fault for which an agent at work cannot hear of the outcome that the store has lost; null:
-  /// none. Where there is no store any more, that of a static rendezvous does not miss it.
-  static const Hindrance* fault_that_lost(const Job& job, const Agent& agent, bool store_is_new,
+  /// The fault for which the agent cannot hear of the outcome that the store loses by this event;
+  /// null: it can, or none is lost. An agent at work asks a new store, which knows nothing; where
+  /// there is no store any more, one of a static rendezvous does not miss it. What etcd forgets the
+  /// others have told to each agent that could ask for it since the decision.
+  static const Hindrance* fault_that_lost(const sim::Event& event, AgentId id,
                                           const JobView& view) {
-    const bool can_miss = store_is_new || job.backend == "static";
-    if (!can_miss || !job.over || !agent.at_work()) return nullptr;
-    return view.ledger().contents_lost(*job.over);
+    const Agent& self = view.agent(id);
+    const Job& job = view.job(self.job);
+    if (!job.over) return nullptr;
+    const bool is_gone = event.type == &wev::process_ended && view.store_is_gone();
+    bool cannot_hear =
+        self.at_work() && (serves_rendezvous(event) || (is_gone && job.backend == "static"));
+    if (event.type == &wev::fault_injected && text(event, "kind") == "etcd_expiry") {
+      const auto cut = view.ledger().disturbance(view.claimant(id), kAsking, event.at);
+      cannot_hear = cut && cut->from <= *job.over && cut->to >= event.at;
+    }
+    return cannot_hear ? view.ledger().contents_lost(*job.over) : nullptr;
   }
 
   /// The agent may restart: its job is not decided, the store has lost the outcome, or all agents of
@@ -139,21 +149,20 @@ sim::Duration waits_in_vain(AgentId id, const JobView& view) {
 class Exit final : public Judge {
  public:
   Exit()
-      : Judge("liveness.exit", "After a terminal outcome every agent ends in bounded time.",
-              {&ev::group_restarting, &ev::exit_barrier_entered, &ev::exit_barrier_left,
-               &ev::group_state, &ev::rendezvous_completed, &ev::agent_started, &ev::store_serving,
-               &ev::failure_reported, &wev::process_ended, &wev::node_crashed},
-              kItself | kPath | kNames | kTasks | kKillable) {}
+      : Judge(
+            "liveness.exit", "After a terminal outcome every agent ends in bounded time.",
+            {&ev::group_restarting, &ev::exit_barrier_entered, &ev::exit_barrier_left,
+             &ev::group_state, &ev::rendezvous_completed, &ev::agent_started, &ev::store_serving,
+             &ev::failure_reported, &wev::process_ended, &wev::node_crashed, &wev::fault_injected},
+            kItself | kPath | kNames | kTasks | kKillable) {}
 
  private:
   void judge(const sim::Event& event) override {
     if (event.type == &wev::node_crashed) hosts_.silenced(event.at);
-    const bool is_empty = serves_rendezvous(event);
-    const bool is_gone = event.type == &wev::process_ended && view().store_is_gone();
     const auto outcome_lost = [&](AgentId id, const Due&) {
-      return Decisions::fault_that_lost(job_of(id), agent(id), is_empty, view());
+      return Decisions::fault_that_lost(event, id, view());
     };
-    if (is_empty || is_gone) owed_.excuse(outcome_lost, event);
+    owed_.excuse(outcome_lost, event);
     Judge::judge(event);
   }
 

@@ -28,5 +28,23 @@ TEST(Exit, an_agent_that_was_led_to_serve_a_store_of_its_own_goes_when_it_has_tr
   EXPECT_EQ(verdict_of_one_apart(false, 200s + 486s, false), "broken");
 }
 
+/// c joins at 3 s, and is paused from 5 s to `wakes`; a and b end their job at 10 s. At 20 s etcd
+/// forgets all, or not.
+std::string verdict_of_one_that_sleeps(sim::Duration wakes, bool forgets) {
+  Script script = at_work_beside_a_store({"a", "b"});
+  script.at(3s).agent_starts("c").joining("c").at(5s).fault(0, "process_pause", 0s, "c pid 100");
+  script.at(10s).succeed({"a", "b"});
+  if (wakes < 20s) script.at(wakes).fault_over(0, "process_pause");
+  if (forgets) script.at(20s).fault(-1, "etcd_expiry", 0s, "s");
+  if (wakes > 20s) script.at(wakes).fault_over(0, "process_pause");
+  return verdict(script.at(2000s), "liveness.exit");
+}
+
+TEST(Exit, no_agent_hears_of_an_outcome_that_etcd_has_forgotten_while_it_was_paused) {
+  EXPECT_EQ(verdict_of_one_that_sleeps(50s, true), "excused by the store's contents (etcd_expiry)");
+  EXPECT_EQ(verdict_of_one_that_sleeps(15s, true), "broken") << "it could have asked";
+  EXPECT_EQ(verdict_of_one_that_sleeps(50s, false), "broken");
+}
+
 }  // namespace
 }  // namespace hooke::properties::test
