@@ -15,8 +15,8 @@ namespace {
 /// Bound: keep-alive threshold (until the death can be known) + monitor interval (until the agent
 /// looks) + slack, from the death of a member with work to do. Each living member of the round must
 /// then have moved: begun to stop its workers or to join again, come to the exit barrier, reported a
-/// failure with no worker left (it may serve a store on), or ended. A member that says how it ends has departed, it is not lost. A static rendezvous knows no
-/// members.
+/// failure or left the round with no worker left (it may serve a store on), or ended. A member that
+/// says how it ends has departed, it is not lost. A static rendezvous knows no members.
 class LossDetection final : public Judge {
  public:
   LossDetection()
@@ -24,7 +24,7 @@ class LossDetection final : public Judge {
               "A lost participant leads to a new round or to the end within bounded time.",
               {&ev::group_restarting, &ev::rendezvous_joining, &ev::worker_signalled,
                &ev::agent_finished, &ev::exit_barrier_entered, &ev::failure_reported,
-               &wev::process_ended},
+               &ev::rendezvous_left, &wev::process_ended},
               kAsking | kTasks | kExpiry) {}
 
  private:
@@ -32,9 +32,12 @@ class LossDetection final : public Judge {
     if (event.type == &wev::process_ended) {
       owed_.lapse_unless_late(id, event);
       if (works(agent(id))) lost(id, agent(id), event);
-    } else if (event.type != &ev::failure_reported ||
-               !view().any_worker(id, [](const Process& worker) { return !worker.ended; })) {
-      owed_.met(id, event);
+    } else {
+      const bool may_work_on =
+          event.type == &ev::failure_reported || event.type == &ev::rendezvous_left;
+      const bool works_on =
+          may_work_on && view().any_worker(id, [](const Process& worker) { return !worker.ended; });
+      if (!works_on) owed_.met(id, event);
     }
   }
 

@@ -66,6 +66,15 @@ TEST(LossDetection, an_agent_that_reports_a_failure_has_moved_when_it_has_no_wor
   }
 }
 
+TEST(LossDetection, an_agent_that_leaves_its_round_has_moved_when_it_has_no_worker_left) {
+  for (const bool has_worker : {true, false}) {
+    Script script = two_nodes_at_work();
+    if (!has_worker) script.at(39s).worker_ends("a", 0, 1);
+    script.at(40s).crash("b").at(45s).emit("a", 100, ev::rendezvous_left, {"job", 0, 0}).at(100s);
+    EXPECT_EQ(verdict(script, kLossDetection), has_worker ? "broken" : "kept");
+  }
+}
+
 TEST(LossDetection, a_survivor_that_is_busy_stopping_its_workers_has_moved) {
   Script script = two_nodes_at_work();
   script.at(40s).crash("b").at(55s).emit("a", 100, ev::worker_signalled, {101, 15, "stop"}).at(85s);
