@@ -80,20 +80,22 @@ class Restarts {
 
  private:
   static constexpr sim::Duration kAgain = std::chrono::seconds(5);  ///< longest between attempts
-  static constexpr sim::Duration kLook = std::chrono::seconds(2);   ///< until others have looked
+  /// Until others have looked, besides the pause between two looks.
+  static constexpr sim::Duration kLook = std::chrono::seconds(2);
 
   void note(std::string cause) {
     if (cause_.empty()) cause_ = std::move(cause);
   }
 
   /// No other agent knows of it: the spender was cut off, or the store lost all, before they looked.
+  /// Between two looks lies the monitor interval.
   [[nodiscard]] bool is_unheard(sim::WorldTime at, const JobView& view) const {
     if (cause_.empty() || spender_ == kNoAgent) return false;
     const auto gone = view.agent(spender_).ended;
     // Its store may go with it, at the same instant.
     const sim::WorldTime until = gone ? std::min(at, *gone + sim::Duration(1)) : at;
     const auto cut = view.ledger().disturbance(view.claimant(spender_), kNeeds, until);
-    return cut && cut->from <= spent_at_ + kLook &&
+    return cut && cut->from <= spent_at_ + kLook + view.agent(spender_).timeouts.monitor &&
            cut->to + (gone ? kAgain : sim::Duration()) >= until;
   }
 
