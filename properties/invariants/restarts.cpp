@@ -52,16 +52,18 @@ class Restarts {
   /// The cause of the restart that this round is; empty: it is none.
   std::string completed(const sim::Event& event, const Job& job, const JobView& view) {
     const std::int64_t round = number(event, "round");
+    // Without an agent that was in a round before, the job is not restarted, but started.
+    const bool one_remains = std::ranges::any_of(job.agents, [&](AgentId id) {
+      const Agent& agent = view.agent(id);
+      return agent.alive() && agent.round != kNoRound && !is_kept_apart(id, event.at, view);
+    });
+    if (!one_remains) latest_round_ = kNoRound;
     if (round <= latest_round_) return {};
     const bool first = std::exchange(latest_round_, round) == kNoRound;
     const bool unheard = is_unheard(event.at, view);
     const std::string cause = std::exchange(cause_, {});
     spender_ = kNoAgent;
     const bool ran = std::exchange(ran_, false);
-    // Without an agent that was in a round before, the job is not restarted, but started.
-    const bool one_remains = std::ranges::any_of(job.agents, [&](AgentId id) {
-      return view.agent(id).alive() && view.agent(id).round != kNoRound;
-    });
     if (!one_remains) count_ = 0;
     if (first || cause.empty() || unheard || !ran || !one_remains) return {};
     ++count_;
@@ -97,6 +99,15 @@ class Restarts {
     const auto cut = view.ledger().disturbance(view.claimant(spender_), kNeeds, until);
     return cut && cut->from <= spent_at_ + kLook + view.agent(spender_).timeouts.monitor &&
            cut->to + (gone ? kAgain : sim::Duration()) >= until;
+  }
+
+  /// What the agent knows no other can hear: a new store serves the job, and since it has begun to
+  /// the agent could not ask it.
+  static bool is_kept_apart(AgentId id, sim::WorldTime at, const JobView& view) {
+    const Service* const store = view.latest_service(view.agent(id).job);
+    if (store == nullptr || store->is_first) return false;
+    const auto cut = view.ledger().disturbance(view.claimant(id), kNeeds, at);
+    return cut && cut->from <= store->since && cut->to >= at;
   }
 
   std::int64_t count_ = 0, latest_round_ = kNoRound;

@@ -148,6 +148,30 @@ TEST(RestartBudget, no_agent_counts_a_restart_of_a_node_that_takes_its_store_alo
   EXPECT_TRUE(is_counted(18s, 5s));
 }
 
+TEST(RestartBudget, a_job_is_started_anew_beside_an_agent_that_its_new_store_cannot_hear) {
+  const auto is_counted = [](sim::Duration cut_off, bool heals) {
+    AgentSettings settings = budget_of(1);
+    settings.read_timeout = 2s;
+    Script script(settings);
+    script.agent_starts("a").serves_store("a", 29400).agent_starts("b").form(0, {"a", "b"});
+    script.at(5s).worker_ends("a", 0, 1).reaps("a").restarts("a", "worker_failure");
+    script.restarts("b", "membership_change").at(10s).form(1, {"a", "b"});
+    if (cut_off < 20s) script.at(cut_off).fault(0, "net_partition", {}, "b <-> a");
+    script.at(20s).kill_agent("a").at(21s).agent_starts("a").serves_store("a", 29400);
+    if (cut_off > 20s) script.at(cut_off).fault(0, "net_partition", {}, "b <-> a");
+    if (heals) script.at(35s).fault_over(0, "net_partition");
+    script.at(50s).agent_starts("c").form(0, {"a", "c"}).at(60s).restarts("a", "membership_change");
+    script.restarts("c", "membership_change").form(1, {"a", "c"});
+    script.at(70s).worker_ends("c", 0, 1).reaps("c").restarts("c", "worker_failure");
+    script.restarts("a", "membership_change").form(2, {"a", "c"});
+    const auto broken = witnesses(script.finish(false), "safety.restart_budget");
+    return broken.find("round 2 at 70.000 s is restart 2") != std::string::npos;
+  };
+  EXPECT_FALSE(is_counted(15s, false));
+  EXPECT_TRUE(is_counted(30s, false)) << "it could tell the new store";
+  EXPECT_TRUE(is_counted(15s, true)) << "it could tell the new store before the others went on";
+}
+
 TEST(RestartBudget, a_loss_counts_and_growth_and_polite_departure_do_not) {
   Script death = two_nodes_at_work(budget_of(0));
   death.at(20s).crash("b").at(30s).restarts("a", "member_lost").at(61s).form(1, {"a"});
