@@ -135,8 +135,10 @@ std::vector<AgentId> joining_at_one_store(const Job& job, AgentId latest, const 
 }
 
 /// A round needs min agents, whichever they are: what they owe is owed by the slowest of the fastest
-/// min, and since that one came. `latest`: as above.
-void hand_to_quorum(Due& due, const Job& job, AgentId latest, const JobView& view, Needs needs) {
+/// min, and since that one came. `came`: when each began to join last. `latest`: as above.
+void hand_to_quorum(Due& due, const Job& job, AgentId latest,
+                    const std::map<AgentId, sim::WorldTime>& came, const JobView& view,
+                    Needs needs) {
   struct Able {
     sim::WorldTime deadline;
     AgentId who;
@@ -145,9 +147,9 @@ void hand_to_quorum(Due& due, const Job& job, AgentId latest, const JobView& vie
   };
   std::vector<Able> able;
   for (const AgentId each : joining_at_one_store(job, latest, view)) {
-    const Agent& agent = view.agent(each);
-    const bool joins = agent.stage == Stage::joining && agent.alive();
-    const sim::WorldTime since = joins ? std::max(due.since, agent.stage_since) : due.since;
+    const auto began = came.find(each);
+    const sim::WorldTime since =
+        began == came.end() ? due.since : std::max(due.since, began->second);
     const auto deadline = view.ledger().deadline(view.claimant(each), needs, since, due.bound);
     able.push_back({deadline.value_or(sim::WorldTime::max()), each, since});
   }
@@ -183,6 +185,7 @@ class Formation final : public Judge {
   void judge_agent(const sim::Event& event, AgentId id) override {
     const bool left = event.type == &ev::rendezvous_left || event.type == &ev::coverage_point;
     if (left && !leaves_with_error(event, id)) return;
+    if (event.type == &ev::rendezvous_joining) came_[id] = event.at;
     const JobId job_id = agent(id).job;
     const Job& job = view().job(job_id);
     const bool formed =
@@ -220,7 +223,7 @@ class Formation final : public Judge {
   /// It is late when as many as are needed were unhindered for long enough since they came.
   void hand_over(JobId id, AgentId latest = kNoAgent) {
     if (Due* const due = owed_.find(id))
-      hand_to_quorum(*due, view().job(id), latest, view(), needs());
+      hand_to_quorum(*due, view().job(id), latest, came_, view(), needs());
   }
 
   Obligations<JobId> owed_{
@@ -232,6 +235,7 @@ class Formation final : public Judge {
             job.min_nodes, job.run_id, due.since);
       }};
   FormingSeats seats_;
+  std::map<AgentId, sim::WorldTime> came_;  ///< when each began to join last
 };
 
 constexpr const char* kTriesStill =

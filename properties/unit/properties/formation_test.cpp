@@ -190,6 +190,18 @@ TEST(Formation, an_agent_that_comes_in_place_of_a_hindered_one_is_owed_from_when
   EXPECT_EQ(completed_by_c(100s, 101s), "kept");
   EXPECT_EQ(completed_by_c(100s, 156s), "broken");
 }
+
+TEST(Formation, one_that_comes_in_place_of_a_hindered_one_and_goes_owed_nothing_before_it_came) {
+  const auto fails_at = [](sim::Duration fails) {
+    Script script = two_that_never_form();
+    script.at(20s).fault(0, "net_partition", 0s, "b").at(100s).agent_starts("c").joining("c");
+    script.at(fails).emit("c", 100, ev::rendezvous_failed, {"job", "RendezvousClosedError", ""});
+    return verdict(script, kFormation);
+  };
+  EXPECT_EQ(fails_at(101s), "open");
+  EXPECT_EQ(fails_at(156s), "broken");
+}
+
 TEST(Formation, what_hinders_an_agent_that_is_not_needed_excuses_no_other) {
   for (const char* const hindered : {"c", "a <-> b"}) {
     Script script = two_that_never_form();
