@@ -83,9 +83,16 @@ class JobBudget final : public RestartBudget {
   }
 
  private:
-  /// Of what is stored and what has been seen before: a count never falls.
+  /// Of what is stored and what has been seen before: a count never falls. What this agent has taken
+  /// in the silence comes on top of what was spent, unheard by it, for earlier rounds.
   const Spent& latest(const Value& value) {
-    if (const Spent spent = parse(value); spent.count > known_.count) known_ = spent;
+    const Spent spent = parse(value);
+    if (untold_ && paid(spent, untold_->round)) untold_.reset();
+    if (untold_ && spent.count > untold_->count) {
+      known_.count += spent.count - untold_->count;
+      untold_->count = spent.count;
+    }
+    if (spent.count > known_.count) known_ = spent;
     return known_;
   }
   /// An agent that joins in a store that came up empty is told by those that know.
@@ -123,6 +130,7 @@ class JobBudget final : public RestartBudget {
   std::optional<std::int64_t> take_own(std::int64_t round) {
     const std::int64_t own = own_remaining(round);
     if (own > 0 && !paid(known_, round)) {
+      if (!untold_ && round != kNoRound) untold_ = Spent{known_.count, round};
       known_ = {known_.count + 1, round};
     }
     return own > 0 ? std::optional(own - 1) : std::nullopt;
@@ -154,6 +162,8 @@ class JobBudget final : public RestartBudget {
   std::int64_t max_restarts_;
   std::unique_ptr<RestartBudget> own_;
   Spent known_;
+  /// What was known before this agent took a restart in the silence, and the round of that.
+  std::optional<Spent> untold_;
   bool silent_ = false;  ///< the store did not answer when it was last asked for what remains
   std::shared_ptr<Store> store_;
 };

@@ -174,6 +174,25 @@ TEST(RestartBudget, what_was_taken_while_the_store_was_silent_is_told_before_the
   });
 }
 
+TEST(RestartBudget, what_was_taken_while_the_store_was_silent_comes_on_top_of_what_was_not_heard) {
+  for (const std::int64_t round : {1, 2}) {
+    Budget test;
+    test.with([&](Ports& ports) {
+      const auto a = make_job_budget(3, std::make_shared<MemoryStore>(ports, test.data));
+      const auto b = make_job_budget(3, std::make_shared<MemoryStore>(ports, test.data));
+      EXPECT_EQ(a->spend(1), 2);
+      test.data->lost = true;
+      EXPECT_EQ(b->spend(round), 2) << "it has not looked since";
+      test.data->lost = false;
+      b->settle();
+      b->settle();
+      EXPECT_EQ(test.data->text("restarts"), round == 1 ? "1 1" : "2 2");
+      EXPECT_EQ(a->remaining(3), round == 1 ? 2 : 1);
+      EXPECT_EQ(b->remaining(3), round == 1 ? 2 : 1);
+    });
+  }
+}
+
 /// The store goes twice: with what it was told when it answered, the others are told anew.
 TEST(RestartBudget, what_a_lost_store_was_told_is_told_to_the_next_before_the_round) {
   Budget test;
