@@ -75,7 +75,7 @@ TEST_F(EtcdMisbehaviourTest, a_count_that_failed_is_gone_on_with_when_it_is_aske
   });
 }
 
-TEST_F(EtcdMisbehaviourTest, a_count_of_v2_stays_unknown_where_etcd_has_cleared_who_has_written) {
+TEST_F(EtcdMisbehaviourTest, a_count_of_v2_stays_unknown_where_etcd_has_cleared_its_writer) {
   v2([&](sim::Ports& ports, EtcdV2Client&) {
     EtcdOptions by_quorum = options(10s);
     by_quorum.by_quorum = true;
