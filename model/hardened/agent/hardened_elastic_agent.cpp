@@ -129,8 +129,7 @@ bool HardenedElasticAgent::goes_on_after(RunResult& result) {
   // What fails in a round that the others have left costs them no restart. Without one left it is
   // this agent's end all the same. Where the clock stood still, what was read before that seems new.
   handler_.look_anew();
-  if (job_.remaining() > 0 && handler_.successor() == Successor::complete)
-    cause = "rendezvous_lost";
+  if (job_.remaining() > 0 && membership_.is_left_behind()) cause = "rendezvous_lost";
   if (cause == nullptr) return ElasticAgent::goes_on_after(result);
   ++attempt_.incarnation;
   return restart_group(cause, {});

@@ -25,12 +25,28 @@ void HardenedMembershipWatch::formed(sim::MonotonicTime at, bool heard) {
   silent_ = !heard;
 }
 
-const char* HardenedMembershipWatch::cause_to_restart() {
+/// For so long that the others must have taken this agent for dead.
+bool HardenedMembershipWatch::is_cut_off() const {
   HOOKE_CHECK(heard_ <= core_.ports.clock.monotonic_now(), "what was heard was heard before");
   const auto limit = core_.handler.outage_limit();
-  if (limit && silent_ && core_.ports.clock.monotonic_now() - heard_ >= *limit) {
-    return "rendezvous_lost";
+  return limit && silent_ && core_.ports.clock.monotonic_now() - heard_ >= *limit;
+}
+
+/// What was not heard is asked once more: an answer that comes now, to an agent that was cut off, may
+/// tell of them.
+bool HardenedMembershipWatch::is_left_behind() {
+  if (core_.handler.successor() == Successor::complete) return true;
+  if (!is_cut_off()) return false;
+  try {
+    static_cast<void>(core_.handler.group_state());
+  } catch (const RendezvousConnectionError&) {
+    return true;
   }
+  return core_.handler.successor() == Successor::complete;
+}
+
+const char* HardenedMembershipWatch::cause_to_restart() {
+  if (is_cut_off()) return "rendezvous_lost";
   const bool was_silent = std::exchange(silent_, true);
   try {
     const char* const cause = cause_if_it_answers();

@@ -39,6 +39,9 @@ class HardenedMembershipWatch : public MembershipWatch {
   const char* cause_to_restart() override;
   /// It asks for more than the nodes that wait.
   [[nodiscard]] bool may_have_news() override { return true; }
+  /// The others have gone on without this agent; or, where the backend does not answer, they must have
+  /// taken it for dead, and go on so. What it fails in then is its own alone.
+  bool is_left_behind();
   /// The others want another round with this node, or have begun one without it, to which it comes
   /// back as a newcomer does: either way that costs the job no restart.
   const char* cause_to_follow() override;
@@ -56,6 +59,7 @@ class HardenedMembershipWatch : public MembershipWatch {
   [[nodiscard]] virtual const char* cause_of_loss() const { return "member_lost"; }
 
  private:
+  [[nodiscard]] bool is_cut_off() const;
   const char* cause_if_it_answers();
   const char* cause_of_missing_members();
   void leave_what_is_done();

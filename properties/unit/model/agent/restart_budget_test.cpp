@@ -274,5 +274,49 @@ TEST(RestartBudget, what_fails_in_a_round_that_the_others_have_left_costs_them_n
   EXPECT_EQ(restarts(Successor::complete, 0), Texts()) << "its own end";
 }
 
+/// What a restart is told to be for, and to leave: a worker fails after 5 s, while a question that
+/// gets no answer takes `silence`. The rendezvous answers the next one, or not, and knows of `next`.
+Texts restart_behind_a_silence(Duration silence, bool answers, Successor next) {
+  TestJob job;
+  job[0].config.variant = Variant::hardened;
+  job[0].config.max_restarts = 1;
+  FakeRendezvous& rendezvous = job[0].rendezvous;
+  rendezvous.outage_limit = 10s;
+  rendezvous.waiting = [&, silence](Ports& ports) -> std::int64_t {
+    if (rendezvous.joins > 1 || rendezvous.looks < 5) return 0;
+    world::sleep(ports, silence);
+    throw RendezvousConnectionError("no answer");
+  };
+  bool is_heard = false;
+  rendezvous.group_state = [&, answers](Ports&) {
+    if (!answers && rendezvous.joins == 1 && rendezvous.looks >= 5)
+      throw RendezvousConnectionError("no answer");
+    is_heard = rendezvous.looks >= 5;
+    return GroupState::whole;
+  };
+  rendezvous.successor = [&, next] {
+    return is_heard && rendezvous.joins == 1 ? next : Successor::none;
+  };
+  job.worker = [&](Ports& ports) {
+    world::sleep(ports, 5s);
+    return rendezvous.joins == 1 ? 7 : 0;
+  };
+  job.start();
+  job.run_for(20s);
+  Texts told = job.texts("group.restarting", "cause");
+  for (const std::string& left : job.texts("group.restarting", "remaining_restarts"))
+    told.push_back(left);
+  return told;
+}
+
+TEST(RestartBudget, what_fails_in_an_agent_that_is_cut_off_costs_the_others_no_restart) {
+  const Texts lost{"rendezvous_lost", "1"};
+  const Texts failed{"worker_failure", "0"};
+  EXPECT_EQ(restart_behind_a_silence(12s, false, Successor::none), lost);
+  EXPECT_EQ(restart_behind_a_silence(12s, true, Successor::complete), lost);
+  EXPECT_EQ(restart_behind_a_silence(12s, true, Successor::none), failed) << "it is missed by none";
+  EXPECT_EQ(restart_behind_a_silence(6s, false, Successor::none), failed) << "not yet, either";
+}
+
 }  // namespace
 }  // namespace hooke::model

@@ -55,6 +55,8 @@ struct FakeRendezvous {
   std::function<bool(Ports&)> shutdown = [](Ports&) { return true; };
   std::function<void(Ports&)> leave = [](Ports& ports) { check_signals(ports); };
   std::function<Successor()> successor = [] { return Successor::none; };
+  std::function<GroupState(Ports&)> group_state = [](Ports&) { return GroupState::whole; };
+  std::optional<Duration> outage_limit;
   bool agent_store = true;
   std::int64_t joins = 0;
   std::int64_t looks = 0;  ///< calls of num_nodes_waiting
@@ -77,6 +79,8 @@ class FakeHandler final : public RendezvousHandler {
     return fake_.waiting(ports_);
   }
   Successor successor() override { return fake_.successor(); }
+  GroupState group_state() override { return fake_.group_state(ports_); }
+  [[nodiscard]] std::optional<Duration> outage_limit() const override { return fake_.outage_limit; }
   bool leave() override {
     fake_.leave(ports_);
     ++fake_.leaves;
