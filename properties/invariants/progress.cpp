@@ -71,36 +71,43 @@ class LossDetection final : public Judge {
 /// Seats in rounds that are being formed.
 class FormingSeats {
  public:
-  /// True when an agent that was in a round enters a later one, and a fault undid the first: that
+  /// Set when an agent that was in a round enters a later one, and a fault undid the first: that
   /// was never complete, and one of those in it could not do its part, for which it has `needs`. All
   /// in a version of legacy etcd must confirm it, and one that has entered it need not have heard so
-  /// to say so: any that is joining may be in it.
-  bool are_undone(const sim::Event& event, AgentId id, const JobView& view, Needs needs) {
+  /// to say so: any that is joining may be in it. It is the instant from which on the first such
+  /// agent was in it and hindered.
+  std::optional<sim::WorldTime> undone(const sim::Event& event, AgentId id, const JobView& view,
+                                       Needs needs) {
     if (event.type != &ev::rendezvous_added) {
       seats_.erase(id);
-      return false;
+      return std::nullopt;
     }
-    if (text(event, "list") != "participants") return false;
+    if (text(event, "list") != "participants") return std::nullopt;
     const Seat now{number(event, "round"), event.at};
     const auto held = seats_.find(id);
     const Seat before = held == seats_.end() ? now : held->second;
     seats_[id] = now;
-    if (before.round >= now.round) return false;
+    if (before.round >= now.round) return std::nullopt;
     const JobId job = view.agent(id).job;
-    const auto was_hindered = [&](AgentId member, sim::WorldTime since) {
-      return view.ledger().find(view.claimant(member), needs, since, event.at) != nullptr;
+    std::optional<sim::WorldTime> caught;
+    const auto perhaps_caught = [&](AgentId member, sim::WorldTime since) {
+      const auto* const by = view.ledger().find(view.claimant(member), needs, since, event.at);
+      if (by != nullptr) {
+        const sim::WorldTime from = std::max(since, *by->from);
+        caught = std::min(caught.value_or(from), from);
+      }
     };
-    bool by_a_fault = view.job(job).backend == "etcd" &&
-                      view.any_agent(job, [&](AgentId other, const Agent& agent) {
-                        return agent.stage == Stage::joining && was_hindered(other, before.since);
-                      });
+    if (view.job(job).backend == "etcd") {
+      for (const AgentId other : view.job(job).agents)
+        if (view.agent(other).stage == Stage::joining) perhaps_caught(other, before.since);
+    }
     std::erase_if(seats_, [&](const auto& entry) {
       const auto& [member, seat] = entry;
       if (view.agent(member).job != job || seat.round != before.round) return false;
-      by_a_fault = by_a_fault || was_hindered(member, seat.since);
+      perhaps_caught(member, seat.since);
       return true;
     });
-    return by_a_fault;
+    return caught;
   }
 
  private:
@@ -166,7 +173,8 @@ void hand_to_quorum(Due& due, const Job& job, AgentId latest,
 /// no agent has workers to stop then. Spares count: where there is no round, there are seats for
 /// them. When one of the joining agents goes, the round has to be formed without it, and the bound
 /// begins again; so it does when a round that was being formed falls apart because one of those in
-/// it was hindered.
+/// it was hindered, which the others can know when that one's keep-alive threshold is over: it
+/// begins when the first is hindered in its seat, and once more when the round has fallen apart.
 class Formation final : public Judge {
  public:
   Formation()
@@ -194,10 +202,11 @@ class Formation final : public Judge {
       hand_over(job_id, id);
       owed_.met(job_id, event);
     }
-    const bool undone = seats_.are_undone(event, id, view(), needs());
+    const auto undone = seats_.undone(event, id, view(), needs());
     const bool gone = left || event.type == &wev::process_ended;
     if (gone || event.type == &ev::rendezvous_failed || undone) {
       hand_over(job_id, id);
+      if (undone) begin_at(*undone, job_id);
       owed_.lapse_unless_late(job_id, event);
     }
     const bool could =
@@ -218,6 +227,10 @@ class Formation final : public Judge {
     });
     const Job& job = view().job(id);
     return !is_divided || std::ssize(joining_at_one_store(job, kNoAgent, view())) >= job.min_nodes;
+  }
+
+  void begin_at(sim::WorldTime at, JobId id) {
+    if (Due* const due = owed_.find(id)) due->since = std::max(due->since, at);
   }
 
   /// It is late when as many as are needed were unhindered for long enough since they came.

@@ -104,15 +104,16 @@ TEST(Formation, an_attempt_that_loses_a_node_begins_again_with_the_next) {
   EXPECT_EQ(verdict(script, kFormation), "kept");
 }
 
-/// Nodes a, b and c enter a round at 10 s, which is formed no more at 40 s, and a and b one that
+/// Nodes a, b and c enter a round at 10 s, which is formed no more at `undone`, and a and b one that
 /// completes at `complete`.
-std::string verdict_on_a_second_attempt(bool hindered, sim::Duration complete) {
+std::string verdict_on_a_second_attempt(bool hindered, sim::Duration complete,
+                                        sim::Duration undone = 40s) {
   Script script = two_that_never_form();
   script.agent_starts("c").joining("c");
   for (const char* const node : {"a", "b", "c"}) script.added(node, "participants", 1);
   if (hindered)
     script.at(20s).fault(1, "clock_freeze", 100s, "c").fault_took_effect(1, "clock_freeze");
-  script.at(40s).added("a", "participants", 2).added("b", "participants", 2);
+  script.at(undone).added("a", "participants", 2).added("b", "participants", 2);
   script.at(complete).completed("a", 2, 2);
   return verdict(script, kFormation);
 }
@@ -121,6 +122,12 @@ TEST(Formation, an_attempt_that_a_fault_makes_fall_apart_begins_again) {
   EXPECT_EQ(verdict_on_a_second_attempt(true, 95s), "kept");
   EXPECT_EQ(verdict_on_a_second_attempt(true, 96s), "broken");
   EXPECT_EQ(verdict_on_a_second_attempt(false, 66s), "broken");
+}
+
+TEST(Formation, an_attempt_that_a_fault_spoils_may_take_until_those_beside_it_can_know_that) {
+  EXPECT_EQ(verdict_on_a_second_attempt(true, 130s, 75s), "kept") << "20 s and 55 s";
+  EXPECT_EQ(verdict_on_a_second_attempt(true, 130s, 76s), "broken");
+  EXPECT_EQ(verdict_on_a_second_attempt(false, 75s, 66s), "broken");
 }
 
 /// As before, but c does not hear that it has entered the first round, in a version of `backend`.
