@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -64,6 +65,14 @@ sim::Value told_with(std::string text, const EtcdV2Tree& tree, const std::string
   if (node->is_directory) return sim::Value(std::make_shared<StoredText>(std::move(text)));
   EtcdV2Node said{key, node->value, false, node->modified, node->created, node->shared};
   return sim::Value(std::make_shared<EtcdV2NodeText>(std::move(text), std::move(said)));
+}
+
+std::string told_refusal(const EtcdV2Refusal& refusal, std::uint64_t index) {
+  const nlohmann::ordered_json body{{"errorCode", refusal.code},
+                                    {"message", refusal.message},
+                                    {"cause", refusal.cause},
+                                    {"index", index}};
+  return body.dump() + "\n";
 }
 
 const HttpHeaders& EtcdV2Answers::headers(std::uint64_t index) {

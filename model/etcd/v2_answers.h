@@ -18,6 +18,9 @@ namespace hooke::model {
 /// by the side; of a directory that is not listed the first of its readers tells the others.
 sim::Value told_with(std::string text, const EtcdV2Tree& tree, const std::string& key);
 
+/// What a client is told of a refusal when the tree's index is `index`.
+std::string told_refusal(const EtcdV2Refusal& refusal, std::uint64_t index);
+
 /// Answers to GETs of one tree, each made once for all that ask while it is true.
 class EtcdV2Answers {
  public:

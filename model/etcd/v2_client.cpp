@@ -65,20 +65,32 @@ std::shared_ptr<const std::vector<EtcdV2Node>> nodes_below(const json& directory
   return out;
 }
 
+/// How a refusal is told. Whether the request was sent before without an answer, and whether etcd's
+/// members must agree on the answer.
+struct Asked {
+  bool in_doubt = false;
+  bool by_quorum = false;
+};
+
+[[noreturn]] void refused(int code, const std::string& what, const Asked& asked) {
+  if (asked.by_quorum && code == EtcdV2Client::kNoAgreement) throw EtcdConnectionError(what, true);
+  throw EtcdError(code, what, asked.in_doubt);
+}
+
 /// What the answer says, without its index.
-EtcdV2Answer said_in(const HttpResponse& response) {
+EtcdV2Answer said_in(const HttpResponse& response, const Asked& asked) {
   const json document = json_or_discarded(response.text());
   if (!document.is_object()) {
     no_etcd("HTTP status " + std::to_string(response.status) + ", and no JSON object");
   }
   try {
     if (document.contains("errorCode")) {
-      throw EtcdError(
-          document["errorCode"].get<int>(),
-          "etcd: " + document.value("message", "") + " (" + document.value("cause", "") + ")");
+      refused(document["errorCode"].get<int>(),
+              "etcd: " + document.value("message", "") + " (" + document.value("cause", "") + ")",
+              asked);
     }
     if (response.status == 401 || response.status == 403) {
-      throw EtcdError(response.status, "etcd: " + document.value("message", "not allowed"));
+      refused(response.status, "etcd: " + document.value("message", "not allowed"), asked);
     }
     if (!document.contains("node")) no_etcd("no node in it");
     const json& node = document["node"];
@@ -89,17 +101,18 @@ EtcdV2Answer said_in(const HttpResponse& response) {
 }
 
 /// A server in the same program tells many clients the same: its text is understood once.
-EtcdV2Answer answer_of(const HttpResponse& response) {
+EtcdV2Answer answer_of(const HttpResponse& response, const Asked& asked) {
   EtcdV2Answer out;
   const sim::Payload* const whole = response.whole.payload().get();
   if (const auto* const told = dynamic_cast<const EtcdV2NodeText*>(whole)) {
     out.node = told->node();
   } else if (const auto* const kept = dynamic_cast<const StoredText*>(whole)) {
     std::shared_ptr<const void>& reading = kept->reading(StoredText::kAsEtcdAnswer);
-    if (reading == nullptr) reading = std::make_shared<const EtcdV2Answer>(said_in(response));
+    if (reading == nullptr)
+      reading = std::make_shared<const EtcdV2Answer>(said_in(response, asked));
     out = *static_cast<const EtcdV2Answer*>(reading.get());
   } else {
-    out = said_in(response);
+    out = said_in(response, asked);
   }
   out.index = index_of(response);
   return out;
@@ -161,7 +174,7 @@ std::optional<EtcdV2Answer> EtcdV2Client::watch(const std::string& path,
   if (index) target += "&waitIndex=" + std::to_string(*index);
   const auto response = members_->watch(request("GET", target), deadline);
   if (!response) return std::nullopt;
-  return answer_of(*response);
+  return answer_of(*response, {});
 }
 
 HttpRequest EtcdV2Client::request(const std::string& method, const std::string& target,
@@ -179,14 +192,7 @@ HttpRequest EtcdV2Client::request(const std::string& method, const std::string& 
 
 EtcdV2Answer EtcdV2Client::answer(const HttpRequest& request) {
   const EtcdV2Members::Answer answer = members_->exchange(request, options_.read_timeout);
-  try {
-    return answer_of(answer.response);
-  } catch (const EtcdError& error) {
-    if (options_.by_quorum && error.code() == kNoAgreement) {
-      throw EtcdConnectionError(error.what(), true);
-    }
-    throw EtcdError(error.code(), error.what(), answer.in_doubt);
-  }
+  return answer_of(answer.response, {answer.in_doubt, options_.by_quorum});
 }
 
 }  // namespace hooke::model

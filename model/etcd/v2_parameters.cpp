@@ -45,19 +45,19 @@ std::uint64_t index_of(const std::string* text, const char* name) {
   return *index;
 }
 
-void check_previous(const EtcdV2Tree::Node& node, const std::string* value,
-                    const std::string* index) {
+std::optional<EtcdV2Refusal> check_previous(const EtcdV2Tree::Node& node, const std::string* value,
+                                            const std::string* index) {
   const std::uint64_t wanted = index_of(index, "prevIndex");
   const bool value_holds = value == nullptr || *value == node.value;
   const bool index_holds = index == nullptr || wanted == node.modified;
-  if (value_holds && index_holds) return;
+  if (value_holds && index_holds) return std::nullopt;
   std::string cause;
   if (!value_holds) cause = "[" + *value + " != " + node.value + "]";
   if (!index_holds) {
     cause += (cause.empty() ? "[" : " [") + std::to_string(wanted) +
              " != " + std::to_string(node.modified) + "]";
   }
-  throw EtcdV2Refusal{412, 101, "Compare failed", cause};
+  return EtcdV2Refusal{412, 101, "Compare failed", cause};
 }
 
 }  // namespace hooke::model

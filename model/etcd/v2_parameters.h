@@ -21,8 +21,10 @@ const std::string* parameter(const HttpQuery& query, const char* name);
 std::optional<std::uint64_t> number_of(const std::string& text);
 /// An index as a parameter; 0 where there is none. EtcdV2Refusal 203 for what is no number.
 std::uint64_t index_of(const std::string* text, const char* name);
-/// EtcdV2Refusal 101 unless the node has this value and index; null: any.
-void check_previous(const EtcdV2Tree::Node& node, const std::string* value,
-                    const std::string* index);
+/// The refusal 101 unless the node has this value and index; null: any. EtcdV2Refusal 203 for an
+/// index that is no number.
+[[nodiscard]] std::optional<EtcdV2Refusal> check_previous(const EtcdV2Tree::Node& node,
+                                                          const std::string* value,
+                                                          const std::string* index);
 
 }  // namespace hooke::model
