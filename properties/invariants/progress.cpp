@@ -254,6 +254,13 @@ class Formation final : public Judge {
 constexpr const char* kTriesStill =
     "{} has tried to join since {}; it should have been in a round, a spare or gone";
 
+/// One that has tried to join since `due` and was let into `seat`. Where the store has lost what
+/// stood in it meanwhile, a round that was being formed goes on under a later number.
+bool may_be_in(std::int64_t round, std::int64_t seat, const Due* due, const JobView& view) {
+  const bool was_lost = due != nullptr && view.ledger().contents_lost(due->since) != nullptr;
+  return seat == round || (seat < round && was_lost);
+}
+
 /// Bound: join time-out + read time-out (for what the workers' meeting point takes) + slack, from
 /// the beginning of the attempt; of a participant, which may see a last call to its end, + last
 /// call. A question that a fault keeps from being answered is asked twice. A spare may wait for
@@ -318,7 +325,8 @@ class JoinTimeout final : public Judge {
     };
     if (!last_calls_.insert({job, round}).second) return widen(id);
     for (const auto& [member, seat] : seats_) {
-      if (agent(member).job == job && seat == round) widen(member);
+      const bool is_there = may_be_in(round, seat, owed_.find(member), view());
+      if (agent(member).job == job && is_there) widen(member);
     }
   }
 

@@ -67,6 +67,18 @@ TEST(JoinTimeout, an_agent_that_hears_late_that_it_is_in_may_see_the_last_call_t
   EXPECT_THAT(witnesses(script.finish(false), kJoinTimeout), IsEmpty());
 }
 
+TEST(JoinTimeout, a_participant_of_a_round_that_the_store_has_lost_sees_the_last_call_of_the_next) {
+  for (const bool lost : {true, false}) {
+    Script script(two_needed());
+    script.store_starts().agent_starts("a").joining("a").added("a", "participants", 0);
+    if (lost) script.at(8s).fault(-1, "etcd_expiry", 0s, "s");
+    script.at(590s).agent_starts("b").joining("b");
+    script.emit("b", 100, ev::rendezvous_added, {"job", 1, "participants", 2});
+    script.at(694s).emit("a", 100, ev::rendezvous_failed, {"job", "RendezvousTimeoutError", ""});
+    EXPECT_EQ(witnesses(script.finish(false), kJoinTimeout).empty(), lost);
+  }
+}
+
 TEST(JoinTimeout, an_agent_that_gives_up_gets_in_or_becomes_a_spare_keeps_it) {
   Script script(two_needed());
   script.agent_starts("a").joining("a").agent_starts("b").joining("b").agent_starts("c");
