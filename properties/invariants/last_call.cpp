@@ -56,23 +56,32 @@ class Calls {
     Call& call = calls_[round];
     std::int64_t size = number(event, "size");
     const auto& [teller, at] = call.told;
-    const Call* const lost = before(round);
     if (teller != kNoAgent) {
       const auto answered = view.ledger().deadline(view.claimant(id), kRun | kAnswers, at, kAnswer);
       const bool perhaps_before = teller != id && (!answered || event.at <= *answered);
       if (perhaps_before) size = std::max(size, call.participants);
-    } else if (lost != nullptr && lost->since && size > lost->participants &&
-               view.ledger().contents_lost(*lost->since) != nullptr) {
-      call.since = lost->since;
+    } else if (const auto since = brought_back(round, size - 1, view)) {
+      call.since = since;
     }
     if (teller == kNoAgent) call.known_since = event.at;
     call.now_has(size, event, id, view.agent(id));
   }
+  /// One leaves it, perhaps as the first that is told of it.
+  void left(const sim::Event& event, AgentId id, const JobView& view) {
+    const RoundKey round{view.agent(id).job, number(event, "round")};
+    const std::int64_t size = number(event, "participants");
+    Call& call = calls_[round];
+    const auto since = brought_back(round, size + 1, view);
+    if (call.told.first == kNoAgent && since) call.since = since;
+    call.now_has(size, event, id, view.agent(id));
+  }
   Call& of(const RoundKey& round) { return calls_[round]; }
   /// It is formed.
-  Call take(const RoundKey& round) {
+  Call take(const RoundKey& round, sim::WorldTime at) {
     const auto call = calls_.extract(round);
-    return call.empty() ? Call{} : call.mapped();
+    const Call formed = call.empty() ? Call{} : call.mapped();
+    formed_[round.first] = {round.second, formed, at};
+    return formed;
   }
   /// How long the call of a round lasts whose participants are enough since `since`.
   [[nodiscard]] sim::Duration least_of(const RoundKey& round, sim::WorldTime since,
@@ -88,12 +97,31 @@ class Calls {
   }
 
  private:
+  /// Since when the participants of the round before, which so many bring back under this number, are
+  /// enough. It was not formed, or the store lost it before all of them had heard that it was.
+  [[nodiscard]] std::optional<sim::WorldTime> brought_back(const RoundKey& round, std::int64_t size,
+                                                           const JobView& view) const {
+    const auto latest = formed_.find(round.first);
+    const bool was_formed = latest != formed_.end() && latest->second.round == round.second - 1;
+    const Call* const lost = was_formed ? &latest->second.call : before(round);
+    if (lost == nullptr || !lost->since || size < lost->participants) return std::nullopt;
+    const sim::WorldTime known = was_formed ? latest->second.at : *lost->since;
+    const Hindrance* const loss = view.ledger().contents_lost(known);
+    const bool too_late = was_formed && loss != nullptr && *loss->from > known + kAnswer;
+    return loss == nullptr || too_late ? std::nullopt : lost->since;
+  }
   /// Of the round before, which was never formed; null: it was, or there was none.
   [[nodiscard]] const Call* before(const RoundKey& round) const {
     const auto found = calls_.find({round.first, round.second - 1});
     return found == calls_.end() ? nullptr : &found->second;
   }
+  struct Formed {
+    std::int64_t round = 0;
+    Call call;
+    sim::WorldTime at{};
+  };
   std::map<RoundKey, Call> calls_;
+  std::map<JobId, Formed> formed_;  ///< the latest
 };
 
 /// A round with seats left is formed no sooner than the last call lasts, as its shortest-tempered
@@ -120,7 +148,7 @@ class LastCall final : public Judge {
     if (event.type == &ev::rendezvous_added) {
       if (text(event, "list") == "participants") calls_.added(event, id, view());
     } else if (event.type == &ev::rendezvous_left) {
-      calls_.of(round).now_has(number(event, "participants"), event, id, agent(id));
+      calls_.left(event, id, view());
     } else if (event.type == &ev::rendezvous_evicted) {
       // Told of the write that has told of its number of participants, it is in that number, and
       // may have had its seat in the round before.
@@ -129,7 +157,7 @@ class LastCall final : public Judge {
       if (number(event, "was_participant") != 0 && !is_counted)
         call.now_has(call.participants - 1, event, id, agent(id));
     } else {
-      formed(calls_.take(round), event, id);
+      formed(calls_.take(round, event.at), event, id);
     }
   }
 

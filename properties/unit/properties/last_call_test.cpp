@@ -159,6 +159,24 @@ TEST(LastCall, goes_on_in_the_round_that_its_participants_bring_to_a_store_that_
   EXPECT_EQ(formed_at(35s, true, 2), "broken") << "not all of them have brought it";
 }
 
+TEST(LastCall, has_been_where_the_store_loses_a_round_before_all_have_heard_that_it_is_formed) {
+  const auto lost_at = [](sim::Duration at, std::int64_t brought) {
+    Script script = two_of_four();
+    takes_part(script.at(12s), "c", 3);
+    script.at(35s).completed("a", 0, 3).joined("a", 0, 0, 3, "a:1");
+    if (at > 0s) script.at(at).fault(-1, "etcd_expiry", 0s, "s");
+    script.at(40s).joining("a");
+    script.emit("a", 100, ev::rendezvous_left, {"job", 1, brought - 1});
+    script.emit("a", 100, ev::rendezvous_added, {"job", 1, "participants", brought});
+    script.at(42s).completed("b", 1, brought);
+    return verdict(script, kLastCall);
+  };
+  EXPECT_EQ(lost_at(36s, 3), "kept");
+  EXPECT_EQ(lost_at(38s, 3), "broken") << "all have heard of it";
+  EXPECT_EQ(lost_at(0s, 3), "broken") << "nothing was lost";
+  EXPECT_EQ(lost_at(36s, 2), "broken") << "not all of them have brought it";
+}
+
 TEST(LastCall, goes_on_when_one_leaves_and_enough_are_left) {
   Script script = two_of_four();
   takes_part(script.at(20s), "c", 3);
