@@ -36,4 +36,11 @@ class EtcdConnectionError : public std::runtime_error {
   bool outcome_unknown_;
 };
 
+/// etcd has forgotten the changes that would tell whether a write has taken effect: to ask again is
+/// in vain, its outcome stays unknown.
+class EtcdForgottenError : public EtcdConnectionError {
+ public:
+  explicit EtcdForgottenError(const std::string& what) : EtcdConnectionError(what, true) {}
+};
+
 }  // namespace hooke::model

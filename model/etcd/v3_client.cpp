@@ -228,7 +228,7 @@ EtcdV3Entry EtcdV3Client::before(const std::string& key, std::int64_t revision) 
     return get(key, revision - 1).entry;
   } catch (const EtcdError& error) {
     if (error.code() != kCompacted) throw;
-    throw EtcdConnectionError("etcd has forgotten the writer of " + key, true);
+    throw EtcdForgottenError("etcd has forgotten the writer of " + key);
   }
 }
 

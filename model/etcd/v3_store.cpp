@@ -113,7 +113,7 @@ class EtcdV3Store final : public Store {
 
   /// A client that counts signs what it writes, and looks for its signature in all that was written
   /// since a reply was lost. A count whose outcome is unknown is gone on with when it is asked for
-  /// again.
+  /// again, unless it can never be known: then that is what the caller is told.
   std::int64_t signed_sum(const std::string& key, std::int64_t delta) {
     Count& count = unsettled_.try_emplace(key, Count{draw_signature(ports_), {}}).first->second;
     std::optional<EtcdV3Entry>
@@ -127,6 +127,9 @@ class EtcdV3Store final : public Store {
         if (!sum) continue;
         unsettled_.erase(key);
         return *sum;
+      } catch (const EtcdForgottenError&) {
+        unsettled_.erase(key);
+        throw;
       } catch (const EtcdConnectionError& error) {
         present.reset();
         if (attempt++ == kCountAttempts) throw EtcdConnectionError(error.what(), false);

@@ -159,7 +159,7 @@ class HardenedEtcdV2Store final : public EtcdV2Store {
 
   /// A client that counts signs what it writes, and looks for its signature in all that was written
   /// since a reply was lost. A count whose outcome is unknown is gone on with when it is asked for
-  /// again. Where etcd has cleared what was written since, it stays unknown: to ask on is in vain.
+  /// again, unless it can never be known: then that is what the caller is told.
   std::int64_t signed_sum(const std::string& path, std::int64_t delta) {
     HOOKE_CHECK(!path.empty() && path.front() == '/', "a key begins with a slash");
     Count& count = unsettled_.try_emplace(path, Count{draw_signature(ports_), {}}).first->second;
@@ -174,13 +174,11 @@ class HardenedEtcdV2Store final : public EtcdV2Store {
         if (!sum) continue;
         unsettled_.erase(path);
         return *sum;
+      } catch (const EtcdForgottenError&) {
+        unsettled_.erase(path);
+        throw;
       } catch (const EtcdConnectionError& error) {
         if (attempt++ == kAttempts) throw EtcdConnectionError(error.what(), false);
-      } catch (const EtcdError& error) {
-        if (error.code() != EtcdV2Client::kIndexCleared) throw;
-        unsettled_.erase(path);
-        throw EtcdConnectionError("etcd does not know any more who has written " + path,
-                                  delta != 0);
       }
     }
   }
@@ -218,10 +216,15 @@ class HardenedEtcdV2Store final : public EtcdV2Store {
     }
   }
 
-  /// There has been one. EtcdError when etcd has cleared it.
+  /// There has been one.
   EtcdV2Node change_after(const std::string& path, std::uint64_t index) {
-    const auto answer = client_->watch(path, index + 1, ports_.clock.monotonic_now() + 1s);
-    if (answer) return answer->node;
+    try {
+      const auto answer = client_->watch(path, index + 1, ports_.clock.monotonic_now() + 1s);
+      if (answer) return answer->node;
+    } catch (const EtcdError& error) {
+      if (error.code() != EtcdV2Client::kIndexCleared) throw;
+      throw EtcdForgottenError("etcd has forgotten the writer of " + path);
+    }
     throw EtcdConnectionError("etcd does not name the writer of " + path, true);
   }
 
