@@ -208,6 +208,7 @@ void fetch_ahead(TimerQueue& timers) {
       [&](const Callback& callback) {
         if (!is_deadline(callback)) return;
         const auto& fiber = *static_cast<const FiberBlock*>(callback.context);
+        if (fiber.sleeper != nullptr) return fetch(fiber.sleeper, 1);
         fetch(fiber.context.boost, 2);
         fetch(fiber.frame - 5 * kLine, 8);
       });

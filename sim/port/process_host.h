@@ -77,9 +77,12 @@ struct SpawnRequest {
 class Lookout {
  public:
   virtual ~Lookout() = default;
-  /// Called when the process would look. Until when it sleeps on, as a look would see nothing;
-  /// nullopt: it has to look itself. Must not block, and has no effect that the look would not have
-  /// had at the same place.
+  /// Called when the process would look, or ahead of that, with a monotonic clock that shows the time
+  /// of a later look. Until when it sleeps on, as a look would see nothing; nullopt: it has to look
+  /// itself. Must not block, and has no effect that the look would not have had at the same place.
+  /// Depends on nothing but that clock and what the process has, which changes when one of its
+  /// fibers or handlers runs, a signal comes or a child ends. What has to be looked at by the clock
+  /// alone stays so: what a later look would not see, no look before it would.
   virtual std::optional<MonotonicTime> sleeps_on() = 0;
 };
 

@@ -301,6 +301,7 @@ void SimNetwork::on_accept_turn(void* self, std::uint64_t packed) {
   --listener.unaccepted;
   if (socket->broken) return network.release(*socket);
   HOOKE_CHECK(listener.handler != nullptr && !listener.owner->dead(), "a living listener accepts");
+  listener.owner->touch();
   listener.handler->on_accept(std::make_unique<SimStream>(network, *listener.owner, socket->self));
 }
 

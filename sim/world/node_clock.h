@@ -22,6 +22,10 @@ class NodeClock {
   [[nodiscard]] sim::WorldTime world_time_of(sim::MonotonicTime local, sim::WorldTime now) const;
 
   [[nodiscard]] std::int64_t drift_ppb() const { return drift_ppb_; }
+  /// From `now` on a span of it is as long as in the world, as long as no fault changes that.
+  [[nodiscard]] bool is_even(sim::WorldTime now) const {
+    return drift_ppb_ == 0 && base_world_ <= now;
+  }
 
   void set_drift(std::int64_t ppb, sim::WorldTime now);
   /// Moves the wall clock only.

@@ -109,6 +109,7 @@ void ProcessTable::act_on(SimProcess& process, sim::Signal signal) {
     if (!has(process.undelivered_, signal)) process.undelivered_.push_back(signal);
   } else if (has(process.caught_, signal)) {
     if (!has(process.pending_, signal)) process.pending_.push_back(signal);  // likewise
+    process.touch();
     if (process.signal_waiter_) kernel_.wake(*std::exchange(process.signal_waiter_, std::nullopt));
   } else if (signal != sim::Signal::cont) {
     end(process, {0, signal});
@@ -198,6 +199,7 @@ void ProcessTable::end(SimProcess& process, sim::ExitStatus status) {
     reap(process);
   } else {
     ++process.parent_->unreaped_;
+    process.parent_->touch();
   }
   for (const sim::ParkTicket& waiter : std::exchange(process.waiters_, {})) kernel_.wake(waiter);
 }
@@ -233,7 +235,10 @@ bool ProcessTable::move_deadlines(Machine& machine,
                                   const std::function<sim::WorldTime(sim::WorldTime)>& moved) {
   HOOKE_CHECK(moved != nullptr, "a deadline moves somewhere");
   std::size_t count = 0;
-  for (const auto& [pid, process] : machine.table) count += process->group_.move_deadlines(moved);
+  for (const auto& [pid, process] : machine.table) {
+    process->touch();
+    count += process->group_.move_deadlines(moved);
+  }
   return count > 0;
 }
 

@@ -247,6 +247,7 @@ void SimNetwork::call_handler(Socket& socket) {
   HOOKE_CHECK(socket.handler != nullptr && !socket.owner->dead(),
               "a handler that is called belongs to a living process");
   const SocketId id = socket.self;
+  socket.owner->touch();
   sim::StreamHandler& handler = *socket.handler;
   if (!socket.received.empty()) {
     // Taken out while the handler looks at it: the handler may destroy the stream.

@@ -5,6 +5,7 @@
 
 #include "sim/port/check.h"
 #include "sim/world/process_table.h"
+#include "sim/world/resting.h"
 
 namespace hooke::world {
 namespace {
@@ -12,6 +13,8 @@ namespace {
 /// For how long requests are counted together. Long, because each count is an event; short beside
 /// the time-outs of the clients.
 constexpr sim::Duration kRequestWindow = std::chrono::seconds(10);
+/// Of how many looks a lookout is asked at once, at most: a power of two.
+constexpr std::int64_t kLooksAhead = 16;
 
 }  // namespace
 
@@ -32,12 +35,16 @@ SimProcess::SimProcess(ProcessTable& table, Machine& machine, sim::Pid pid, SimP
       ports_{*this, *this, *this, *this, files_, *this, *this, *this},
       from_outside_(parent == nullptr) {}
 
+void SimProcess::ask_again() {
+  resting_->ask_again();
+}
+
 // ---- clock, executor
 // -------------------------------------------------------------------------------
 
 sim::MonotonicTime SimProcess::monotonic_now() const {
   if (!machine_.unfelt_clock_faults.empty()) feel_clock_faults(machine_.unfelt_clock_faults);
-  return machine_.clock.monotonic(table_.kernel().now());
+  return machine_.clock.monotonic(table_.kernel().now()) + ahead_;
 }
 
 sim::WallTime SimProcess::wall_now() const {
@@ -53,10 +60,17 @@ void SimProcess::feel_clock_faults(std::vector<FaultId>& unfelt) const {
 }
 
 sim::FiberId SimProcess::spawn(std::string name, std::function<void()> body) {
-  return table_.kernel().spawn(group_, std::move(name), std::move(body));
+  return table_.kernel().spawn(group_, std::move(name), [this, task = std::move(body)] {
+    const struct End {
+      ~End() { process.touch(); }
+      SimProcess& process;
+    } end{*this};
+    task();
+  });
 }
 
 void SimProcess::join(sim::FiberId fiber) {
+  touch();
   table_.kernel().join(fiber);
 }
 
@@ -71,6 +85,7 @@ sim::Wake SimProcess::park(sim::ParkTicket ticket, std::optional<sim::MonotonicT
 sim::Wake SimProcess::park(sim::ParkTicket ticket, std::optional<sim::MonotonicTime> deadline,
                            kernel::Sleeper* sleeper) {
   kernel::Kernel& kernel = table_.kernel();
+  touch();
   if (!deadline || *deadline == sim::MonotonicTime::max()) return kernel.park(ticket, std::nullopt);
   return kernel.park(ticket, due(*deadline), sleeper);
 }
@@ -271,18 +286,39 @@ bool SimProcess::wait_signal(std::optional<sim::MonotonicTime> deadline) {
 }
 
 bool SimProcess::wait_signal(sim::MonotonicTime deadline, sim::Lookout& lookout) {
-  struct Asked final : kernel::Sleeper {
-    Asked(const SimProcess& sleeping, sim::Lookout& says) : process(sleeping), lookout(says) {}
-    std::optional<sim::WorldTime> sleeps_on() override {
-      if (!process.pending_.empty()) return std::nullopt;
-      const auto until = lookout.sleeps_on();
-      if (!until || *until == sim::MonotonicTime::max()) return std::nullopt;
-      return process.due(*until);
-    }
-    const SimProcess& process;
-    sim::Lookout& lookout;
-  } asked(*this, lookout);
-  return await_signal(deadline, table_.steps_polls() ? nullptr : &asked);
+  if (table_.steps_polls()) return await_signal(deadline, nullptr);
+  Resting resting(*this, lookout);
+  struct Named {
+    Named(SimProcess& in, Resting& by) : process(in) { process.resting_ = &by; }
+    ~Named() { process.resting_ = nullptr; }
+    SimProcess& process;
+  } const named(*this, resting);
+  return await_signal(deadline, &resting);
+}
+
+std::optional<sim::WorldTime> Resting::sleeps_on() {
+  const sim::WorldTime now = process_.table_.kernel().now();
+  if (now <= unasked_until_) return now + apart_;
+  if (!process_.pending_.empty()) return std::nullopt;
+  const auto next_look = lookout_.sleeps_on();
+  if (!next_look || *next_look == sim::MonotonicTime::max()) return std::nullopt;
+  ask_ahead(now, *next_look);
+  return process_.due(*next_look);
+}
+
+/// What sees nothing at a later look, if nothing happens until then, sees nothing before.
+void Resting::ask_ahead(sim::WorldTime now, sim::MonotonicTime next_look) {
+  unasked_until_ = sim::WorldTime::min();
+  apart_ = process_.due(next_look) - now;
+  if (!process_.machine_.clock.is_even(now) || apart_ <= sim::Duration::zero()) return;
+  for (std::int64_t looks = kLooksAhead; looks > 0; looks /= 2) {
+    process_.ahead_ = looks * apart_;
+    const auto after_that = lookout_.sleeps_on();
+    const sim::Duration ahead = std::exchange(process_.ahead_, sim::Duration::zero());
+    if (after_that != next_look + ahead) continue;
+    unasked_until_ = now + ahead;
+    return;
+  }
 }
 
 bool SimProcess::await_signal(std::optional<sim::MonotonicTime> deadline,

@@ -14,6 +14,7 @@
 namespace hooke::world {
 
 class ProcessTable;
+class Resting;
 
 class SimProcess final : public sim::Clock,
                          public sim::Executor,
@@ -87,6 +88,11 @@ class SimProcess final : public sim::Clock,
   [[nodiscard]] bool dead() const { return ended_.has_value(); }
   /// Runs nothing at present: paused or hung.
   [[nodiscard]] bool held() const { return group_.paused(); }
+  /// Something happens to the process, or one of its fibers or handlers has run, or is about to: what
+  /// its lookout has said of looks to come may be wrong now.
+  void touch() {
+    if (resting_ != nullptr) ask_again();
+  }
   /// Emits in this process' name even when it has died (what the machine says about it).
   sim::EventId emit_fixed(const sim::EventType& type,
                           std::initializer_list<sim::FieldValue> fields);
@@ -106,6 +112,7 @@ class SimProcess final : public sim::Clock,
 
  private:
   friend class ProcessTable;
+  friend class Resting;
 
   /// After something that may have hit this very process: a fiber of a dead or stopped process does
   /// not go on.
@@ -117,6 +124,7 @@ class SimProcess final : public sim::Clock,
   sim::Wake park(sim::ParkTicket ticket, std::optional<sim::MonotonicTime> deadline,
                  kernel::Sleeper* sleeper);
   bool await_signal(std::optional<sim::MonotonicTime> deadline, kernel::Sleeper* sleeper);
+  void ask_again();
   /// Says what has been asked since the last time, if anything.
   void tell_requests();
   /// Draws on a machine with clock faults: those that no process has felt yet are felt now.
@@ -129,6 +137,8 @@ class SimProcess final : public sim::Clock,
   SimProcess* parent_;  ///< null: init
   sim::SpawnRequest request_;
   std::uint32_t number_on_machine_;
+  Resting* resting_ = nullptr;  ///< whom the main fiber's lookout has told something
+  sim::Duration ahead_{};       ///< what the clock shows is so far ahead while a lookout is asked
   kernel::FiberGroup group_;
   sim::FiberId main_{};  ///< runs the program
   SimFiles files_;

@@ -6,11 +6,20 @@ namespace {
 
 using sim::Signal;
 
-/// A process that looks every 10 ms whether `news` has come, beside another that draws and sleeps.
+/// What brings the news for which a process looks.
+enum class News : unsigned char { none, fiber, clock, child, message };
+
+/// A process that looks every 10 ms whether there is news, which comes after 333 ms, beside another
+/// that draws and sleeps.
 struct Looking {
-  explicit Looking(bool steps, kernel::Strategy strategy = kernel::Strategy::fifo)
-      : test(options(steps), 1, strategy) {
-    a = test.node("a", {}, 40'000'000);
+  struct How {
+    bool steps = false;
+    kernel::Strategy strategy = kernel::Strategy::fifo;
+    News news = News::none;
+    std::int64_t drift_ppb = 0;
+  };
+  explicit Looking(How given) : how(given), test(options(given.steps), 1, given.strategy) {
+    a = test.node("a", {}, how.drift_ppb);
     pid = test.start(a, "looks", [this](Ports& ports) { return look(ports); });
     test.start(a, "noise", [](Ports& ports) {
       for (int draw = 0; draw < 50; ++draw) {
@@ -25,31 +34,74 @@ struct Looking {
     options.steps_polls = steps;
     return options;
   }
+  /// Arranges for the news.
+  void await_news(Ports& ports) {
+    const MonotonicTime when = in(ports, milliseconds(333));
+    switch (how.news) {
+      case News::none: return;
+      case News::clock: comes_at = when; return;
+      case News::fiber:
+        ports.executor.spawn("news", [this, &ports, when] {
+          ports.executor.sleep_until(when);
+          news = true;
+        });
+        return;
+      case News::child:
+        test.world->register_program("child", [](Ports& of_child) {
+          sleep(of_child, milliseconds(333));
+          return 0;
+        });
+        static_cast<void>(ports.processes.spawn({{"child"}, {}, true, {}, {}}));
+        return;
+      case News::message:
+        listener = ports.network.listen(PortNumber{29500}, server).value();
+        test.start(a, "tells", [when](Ports& of_teller) {
+          auto stream = of_teller.network.connect({"a", PortNumber{29500}}, std::nullopt);
+          of_teller.executor.sleep_until(when);
+          static_cast<void>(stream.value()->write(sim::Buffer("news")));
+          sleep(of_teller, milliseconds(1));
+          return 0;
+        });
+    }
+  }
+  [[nodiscard]] bool has_news(Ports& ports) const {
+    return news || ports.clock.monotonic_now() >= comes_at ||
+           (how.news == News::child && ports.processes.may_have_ended_children());
+  }
   int look(Ports& ports) {
     struct Eyes final : sim::Lookout {
       Eyes(Looking& of, Ports& at) : test(of), ports(at) {}
       std::optional<MonotonicTime> sleeps_on() override {
         ++test.asked;
-        if (test.news) return std::nullopt;
+        if (test.has_news(ports)) return std::nullopt;
         return in(ports, milliseconds(10));
       }
       Looking& test;
       Ports& ports;
     } eyes(*this, ports);
     static_cast<void>(ports.processes.catch_signal(Signal::term));
+    await_news(ports);
     for (;;) {
       const bool signalled = ports.processes.wait_signal(in(ports, milliseconds(10)), eyes);
       ++looks;
-      if (!signalled && !news) continue;
+      if (!signalled && !has_news(ports)) continue;
       seen = test.now();
+      listener.reset();
       return signalled ? 15 : 0;
     }
   }
 
+  How how;
+  bool news = false;
+  MonotonicTime comes_at = MonotonicTime::max();
+  AnsweringServer server{[this](const std::string&) {
+    news = true;
+    return std::string();
+  }};
+  std::unique_ptr<sim::Listener> listener;
   TestWorld test;
   NodeId a;
   Pid pid;
-  bool news = false;
   int looks = 0;
   int asked = 0;
   Duration seen{};
@@ -67,8 +119,9 @@ struct Run {
   int looks;
 };
 
-Run run_of(const Prepare& prepare, bool steps, kernel::Strategy strategy) {
-  Looking looking(steps, strategy);
+Run run_of(const Prepare& prepare, Looking::How how, bool steps) {
+  how.steps = steps;
+  Looking looking(how);
   prepare(looking);
   looking.test.run();
   return {looking.test.events.lines,
@@ -80,29 +133,34 @@ Run run_of(const Prepare& prepare, bool steps, kernel::Strategy strategy) {
           looking.looks};
 }
 
-/// The one that looks itself and the one that is looked out for, after the same.
-void expect_the_same(const Prepare& prepare, int code) {
-  for (const kernel::Strategy strategy : {kernel::Strategy::fifo, kernel::Strategy::random}) {
-    const Run stepped = run_of(prepare, true, strategy);
-    const Run computed = run_of(prepare, false, strategy);
-    EXPECT_EQ(stepped.events, computed.events);
-    EXPECT_EQ(stepped.hash, computed.hash);
-    EXPECT_EQ(stepped.steps, computed.steps);
-    EXPECT_EQ(stepped.seen, computed.seen);
-    EXPECT_EQ(stepped.asked, 0);
-    EXPECT_LE(computed.looks, 1);
-    EXPECT_GT(computed.asked, 10);
-    EXPECT_GT(stepped.looks, 10);
-    EXPECT_EQ(computed.code, code);
+/// The one that looks itself and the one that is looked out for, after the same. Of one whose clock
+/// goes like the world's the lookout is asked for many looks at once.
+void expect_the_same(const Prepare& prepare, int code, News news = News::none) {
+  for (const kernel::Strategy strategy :
+       {kernel::Strategy::fifo, kernel::Strategy::random, kernel::Strategy::delays}) {
+    for (const std::int64_t drift_ppb : {0, 40'000'000}) {
+      const Looking::How how{false, strategy, news, drift_ppb};
+      const Run stepped = run_of(prepare, how, true);
+      const Run computed = run_of(prepare, how, false);
+      EXPECT_EQ(stepped.events, computed.events);
+      EXPECT_EQ(stepped.hash, computed.hash);
+      EXPECT_EQ(stepped.steps, computed.steps);
+      EXPECT_EQ(stepped.seen, computed.seen);
+      EXPECT_EQ(stepped.asked, 0);
+      EXPECT_LE(computed.looks, 1);
+      EXPECT_GT(computed.asked, 0);
+      EXPECT_GT(stepped.looks, 10);
+      const int looks_asked_for = drift_ppb == 0 ? stepped.looks - 1 : stepped.looks;
+      EXPECT_LE(computed.asked, looks_asked_for);
+      EXPECT_EQ(computed.code, code);
+    }
   }
 }
 
 TEST(Lookouts, what_is_seen_is_seen_at_the_same_look) {
-  expect_the_same(
-      [](Looking& looking) {
-        looking.test.at(milliseconds(333), [&looking] { looking.news = true; });
-      },
-      0);
+  for (const News news : {News::fiber, News::clock, News::child, News::message}) {
+    expect_the_same([](Looking&) {}, 0, news);
+  }
 }
 
 TEST(Lookouts, a_signal_is_caught_at_once) {
@@ -140,9 +198,8 @@ TEST(Lookouts, pauses_and_clocks_that_stand_still_hold_for_them_too) {
           fault.node = looking.a;
           fault.duration = milliseconds(70);
         });
-        looking.test.at(milliseconds(400), [&looking] { looking.news = true; });
       },
-      0);
+      0, News::clock);
 }
 
 }  // namespace
