@@ -137,7 +137,7 @@ class SimProcess final : public sim::Clock,
   SimProcess* parent_;  ///< null: init
   sim::SpawnRequest request_;
   std::uint32_t number_on_machine_;
-  Resting* resting_ = nullptr;  ///< whom the main fiber's lookout has told something
+  Resting* resting_ = nullptr;  ///< what asks the main fiber's lookout while it sleeps
   sim::Duration ahead_{};       ///< what the clock shows is so far ahead while a lookout is asked
   kernel::FiberGroup group_;
   sim::FiberId main_{};  ///< runs the program
