@@ -184,22 +184,25 @@ EtcdV2Server::Service::Answer EtcdV2Server::Service::put(const HttpQuery& query,
   const std::string* const previous_exists = parameter(query, "prevExist");
   Node node;
   node.is_directory = is_set(query, "dir");
-  if (!node.is_directory && value != nullptr) node.value = *value;
+  const bool has_text = !node.is_directory && value != nullptr;  // copied when nothing is refused
   if ((previous_value != nullptr && !previous_value->empty()) || previous_index != nullptr) {
     const Node& present = tree_.require(key);
     if (present.is_directory) throw Refusal{403, 102, "Not a file", key};
     const auto refusal = check_previous(present, previous_value, previous_index);
     if (refusal) return told(*refusal);
+    if (has_text) node.value = *value;
     node.created = present.created;
     set_ttl(node, ttl);
-    return {200, tree_.write("compareAndSwap", key, node)};
+    return {200, tree_.write("compareAndSwap", key, std::move(node))};
   }
   const Node* const present = tree_.find(key);
   if (previous_exists != nullptr && *previous_exists == "false") {
     if (present != nullptr) return told({412, 105, "Key already exists", key});
+    if (has_text) node.value = *value;
     set_ttl(node, ttl);
-    return {201, tree_.write("create", key, node)};
+    return {201, tree_.write("create", key, std::move(node))};
   }
+  if (has_text) node.value = *value;
   if (previous_exists != nullptr && *previous_exists == "true") {
     const Node& there = tree_.require(key);
     if (there.is_directory && value != nullptr && !value->empty()) {
@@ -213,12 +216,12 @@ EtcdV2Server::Service::Answer EtcdV2Server::Service::put(const HttpQuery& query,
     }
     if (refresh) node.value = there.value;
     set_ttl(node, ttl);
-    return {200, tree_.write("update", key, node, refresh)};
+    return {200, tree_.write("update", key, std::move(node), refresh)};
   }
   if (present != nullptr && present->is_directory) throw Refusal{403, 102, "Not a file", key};
   set_ttl(node, ttl);
   const int status = present != nullptr ? 200 : 201;
-  return {status, tree_.write("set", key, node)};
+  return {status, tree_.write("set", key, std::move(node))};
 }
 
 EtcdV2Server::Service::Answer EtcdV2Server::Service::post(const HttpQuery& query,
@@ -229,7 +232,7 @@ EtcdV2Server::Service::Answer EtcdV2Server::Service::post(const HttpQuery& query
   const std::string* const value = parameter(query, "value");
   if (value != nullptr) node.value = *value;
   set_ttl(node, parameter(query, "ttl"));
-  return {201, tree_.write("create", (key == "/" ? "" : key) + "/" + digits, node)};
+  return {201, tree_.write("create", (key == "/" ? "" : key) + "/" + digits, std::move(node))};
 }
 
 EtcdV2Server::Service::Answer EtcdV2Server::Service::remove(const HttpQuery& query,

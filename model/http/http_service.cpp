@@ -32,11 +32,12 @@ std::optional<unsigned> hex_digit(char c) {
 std::string unescaped(std::string_view text, bool plus_is_blank) {
   std::string out;
   out.reserve(text.size());
+  // Most texts are states of a rendezvous in Base64, whose pluses are escaped.
+  const bool has_plus = text.find('+') != std::string_view::npos;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    std::size_t special = i;
-    while (special < text.size() && text[special] != '%' && text[special] != '+') ++special;
-    out.append(text, i, special - i);
-    i = special;
+    const std::size_t special = has_plus ? text.find_first_of("%+", i) : text.find('%', i);
+    out.append(text.substr(i, special - i));
+    i = std::min(special, text.size());
     if (i == text.size()) break;
     if (text[i] == '%' && i + 2 < text.size()) {
       const auto high = hex_digit(text[i + 1]), low = hex_digit(text[i + 2]);
