@@ -16,6 +16,7 @@ RestartDecision Restarts::decide(const RunResult& result, std::int64_t restart_c
   }
   // The number that workers are told never passes the one that was configured for them.
   const bool own_left = restart_count < allowed();
+  alone_ = result.failed() && core_.policy.restarts_single_workers();
   const std::int64_t remaining = own_left ? remaining_after(restart_count) : 0;
   HOOKE_CHECK(remaining >= 0, "no restart is taken that is not left");
   RestartDecision decision =
@@ -26,7 +27,7 @@ RestartDecision Restarts::decide(const RunResult& result, std::int64_t restart_c
       "single workers are restarted by a policy that says so");
   if (decision.scope != RestartScope::none) {
     HOOKE_CHECK(remaining > 0, "a restart policy grants no more than the budget has");
-    if (take_one()) return decision;
+    if (take_one(counted_round())) return decision;
     decision = {RestartScope::none, {}, ""};
   }
   if (own_left) {
@@ -42,7 +43,7 @@ std::int64_t Restarts::remaining_after(std::int64_t) {
 
 std::int64_t Restarts::counted_round() const {
   constexpr std::int64_t kNoRound = -1;
-  return core_.policy.restarts_single_workers() ? kNoRound : core_.group.round;
+  return alone_ ? kNoRound : core_.group.round;
 }
 
 std::unique_ptr<RestartBudget> Restarts::make_budget() const {
@@ -55,7 +56,11 @@ RestartBudget& Restarts::budget() {
 }
 
 bool Restarts::take_one() {
-  const std::optional<std::int64_t> left = budget().spend(counted_round());
+  return take_one(core_.group.round);
+}
+
+bool Restarts::take_one(std::int64_t round) {
+  const std::optional<std::int64_t> left = budget().spend(round);
   HOOKE_CHECK(left.value_or(0) >= 0, "no restart is taken that is not left");
   if (left) remaining_ = *left;
   return left.has_value();

@@ -36,18 +36,21 @@ class Restarts {
   virtual std::int64_t remaining_after(std::int64_t restart_count);
   virtual std::unique_ptr<RestartBudget> make_budget() const;
   RestartBudget& budget();
-  /// One restart for what has failed in the group's round. False: none is left.
+  /// One restart of the group, for what has failed in its round. False: none is left.
   bool take_one();
-  /// The round that a restart is counted for. None of workers that are started again alone: their
-  /// round goes on, and each of them counts.
-  [[nodiscard]] std::int64_t counted_round() const;
 
   AgentCore& core_;
   std::unique_ptr<RestartBudget> budget_;  ///< null until it is first asked
 
  private:
+  bool take_one(std::int64_t round);
+  /// The round that the restart in question is counted for. None of workers that are started again
+  /// alone: their round goes on, and each of them counts.
+  [[nodiscard]] std::int64_t counted_round() const;
+
   std::int64_t remaining_;
   std::map<std::int64_t, std::int64_t> attempts_failed_;  ///< by local rank
+  bool alone_ = false;  ///< the failures that are decided on cost no other worker its place
 };
 
 }  // namespace hooke::model

@@ -1,4 +1,6 @@
-// The job's count is one text, "COUNT ROUND", so that both move together.
+// The job's count is one text, "COUNT ROUND", so that both move together. A restart that no round pays
+// for adds the mark of the agent that takes it: two that take one each at the same moment would write
+// the same text otherwise, and each of them would find its own.
 #include "model/hardened/agent/job_budget.h"
 
 #include <algorithm>
@@ -25,8 +27,9 @@ struct Spent {
   std::int64_t round = kNoRound;  ///< the latest one that was paid for
 };
 
-Value text(const Spent& spent) {
-  return Value(std::to_string(spent.count) + " " + std::to_string(spent.round));
+Value text(const Spent& spent, const std::string& mark = "") {
+  const std::string counts = std::to_string(spent.count) + " " + std::to_string(spent.round);
+  return Value(mark.empty() ? counts : counts + " " + mark);
 }
 
 /// What another program wrote there counts as nothing spent.
@@ -38,14 +41,18 @@ Spent parse(const Value& value) {
   if (count.ec != std::errc() || spent.count < 0 || count.ptr == end || *count.ptr != ' ')
     return {};
   const auto round = std::from_chars(count.ptr + 1, end, spent.round);
-  if (round.ec != std::errc() || round.ptr != end) return {};
+  const bool marked = round.ptr != end && *round.ptr == ' ';
+  if (round.ec != std::errc() || (round.ptr != end && !marked)) return {};
   return spent;
 }
 
 class JobBudget final : public RestartBudget {
  public:
-  JobBudget(std::int64_t max_restarts, std::shared_ptr<Store> store)
-      : max_restarts_(max_restarts), own_(make_own_budget(max_restarts)), store_(std::move(store)) {
+  JobBudget(std::int64_t max_restarts, std::shared_ptr<Store> store, std::string mark)
+      : max_restarts_(max_restarts),
+        own_(make_own_budget(max_restarts)),
+        mark_(std::move(mark)),
+        store_(std::move(store)) {
     HOOKE_CHECK(store_ != nullptr, "a count for all agents is kept where all can see it");
   }
 
@@ -100,6 +107,10 @@ class JobBudget final : public RestartBudget {
     if (parse(held).count >= known_.count) return;
     static_cast<void>(store_->compare_set(kKey, held, text({known_.count, paid_for})));
   }
+  /// A restart that no round pays for leaves the one that was paid for last as it is.
+  static Spent after(const Spent& spent, std::int64_t round) {
+    return {spent.count + 1, std::max(spent.round, round)};
+  }
   static bool paid(const Spent& spent, std::int64_t round) {
     return round != kNoRound && spent.round >= round;
   }
@@ -131,7 +142,7 @@ class JobBudget final : public RestartBudget {
     const std::int64_t own = own_remaining(round);
     if (own > 0 && !paid(known_, round)) {
       if (!untold_ && round != kNoRound) untold_ = Spent{known_.count, round};
-      known_ = {known_.count + 1, round};
+      known_ = after(known_, round);
     }
     return own > 0 ? std::optional(own - 1) : std::nullopt;
   }
@@ -148,7 +159,7 @@ class JobBudget final : public RestartBudget {
           give_back(held, kNoRound);
           return std::nullopt;
         }
-        const Value wanted = text({spent.count + 1, round});
+        const Value wanted = text(after(spent, round), round == kNoRound ? mark_ : "");
         HOOKE_CHECK(parse(wanted).count == spent.count + 1, "the others read what is written");
         Value now = store_->compare_set(kKey, held, wanted);
         if (now == wanted) return max_restarts_ - latest(now).count;
@@ -161,6 +172,7 @@ class JobBudget final : public RestartBudget {
 
   std::int64_t max_restarts_;
   std::unique_ptr<RestartBudget> own_;
+  std::string mark_;
   Spent known_;
   /// What was known before this agent took a restart in the silence, and the round of that.
   std::optional<Spent> untold_;
@@ -171,8 +183,8 @@ class JobBudget final : public RestartBudget {
 }  // namespace
 
 std::unique_ptr<RestartBudget> make_job_budget(std::int64_t max_restarts,
-                                               std::shared_ptr<Store> store) {
-  return std::make_unique<JobBudget>(max_restarts, std::move(store));
+                                               std::shared_ptr<Store> store, std::string mark) {
+  return std::make_unique<JobBudget>(max_restarts, std::move(store), std::move(mark));
 }
 
 }  // namespace hooke::model

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "model/agent/restart_budget.h"
 #include "model/store/store.h"
@@ -20,11 +21,12 @@ namespace hooke::model {
 /// A store that comes up empty is given back the count by each agent that knows it and joins, so
 /// that the others see it as the round is formed, or spends, or finds nothing left, or comes to wait
 /// beside the round of others. A lost member counts, a node that waits to be let in does not. Where
-/// there are no rounds (static, round -1) every restart counts: that fits workers that are started
-/// again alone, not groups, of which each restarts for one failure. While the store cannot be
+/// no round pays (round -1) every restart counts, as "COUNT ROUND MARK" with the last round that did and
+/// the agent's own `mark`, digits that no other agent of the job has: that fits workers that are
+/// started again alone, not groups, of which each restarts for one failure. While the store cannot be
 /// reached the agent's own restarts count: an agent that reaches neither store nor peers does not
 /// get through the next rendezvous anyway.
 std::unique_ptr<RestartBudget> make_job_budget(std::int64_t max_restarts,
-                                               std::shared_ptr<Store> store);
+                                               std::shared_ptr<Store> store, std::string mark = "");
 
 }  // namespace hooke::model

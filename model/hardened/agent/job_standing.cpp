@@ -29,7 +29,12 @@ bool JobStanding::counts_for_the_job() const {
 std::unique_ptr<RestartBudget> JobStanding::make_budget() const {
   const std::shared_ptr<Store> store = counts_for_the_job() ? core_.handler.job_store() : nullptr;
   if (store == nullptr) return Restarts::make_budget();
-  return make_job_budget(allowed(), make_stepping_store(core_.ports, store));
+  constexpr std::uint64_t kMarks = 1'000'000'000'000;
+  const std::string mark =
+      core_.policy.restarts_single_workers()
+          ? std::to_string(core_.ports.random.below("agent.restart_mark", kMarks))
+          : "";
+  return make_job_budget(allowed(), make_stepping_store(core_.ports, store), mark);
 }
 
 void JobStanding::look_again() {

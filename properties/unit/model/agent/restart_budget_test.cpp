@@ -218,6 +218,44 @@ TEST(RestartBudget, without_rounds_every_restart_of_the_job_counts) {
   });
 }
 
+TEST(RestartBudget, a_worker_that_is_started_again_alone_does_not_pay_for_the_round) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto a = make_job_budget(3, std::make_shared<MemoryStore>(ports, test.data), "1");
+    const auto b = make_job_budget(3, std::make_shared<MemoryStore>(ports, test.data), "2");
+    EXPECT_EQ(a->spend(4), 2);
+    EXPECT_EQ(b->spend(-1), 1);
+    EXPECT_EQ(test.data->text("restarts"), "2 4 2");
+    EXPECT_EQ(b->spend(4), 1) << "that the group's has been paid is known still";
+    EXPECT_EQ(a->remaining(5), 1) << "what the other wrote is read";
+  });
+}
+
+/// Another agent writes first, right before its own write.
+class Overtaken final : public MemoryStore {
+ public:
+  Overtaken(Ports& ports, std::shared_ptr<MemoryStoreData> data, std::function<void()> other)
+      : MemoryStore(ports, std::move(data)), other_(std::move(other)) {}
+  Value compare_set(const std::string& key, const Value& expected, const Value& desired) override {
+    if (other_) std::exchange(other_, nullptr)();
+    return MemoryStore::compare_set(key, expected, desired);
+  }
+
+ private:
+  std::function<void()> other_;
+};
+
+TEST(RestartBudget, two_agents_that_start_a_worker_again_at_once_take_two_restarts) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto b = make_job_budget(1, std::make_shared<MemoryStore>(ports, test.data), "2");
+    const auto store =
+        std::make_shared<Overtaken>(ports, test.data, [&] { EXPECT_EQ(b->spend(-1), 0); });
+    const auto a = make_job_budget(1, store, "1");
+    EXPECT_EQ(a->spend(-1), std::nullopt) << "the other's text is not its own";
+  });
+}
+
 RC_GTEST_PROP(RestartBudget,
               in_whatever_order_agents_fail_the_job_is_restarted_no_more_than_allowed, ()) {
   const auto allowed = *rc::gen::inRange<std::int64_t>(0, 5);
