@@ -102,12 +102,24 @@ class Hosts {
     return contain(id) && silent ? kSilentClient + kSlack : sim::Duration();
   }
   void add(AgentId id) { all_.insert(id); }
+  /// The one that begins among them if its process serves a store of an earlier run of the job.
+  [[nodiscard]] const std::set<AgentId>& all_as_one_begins(AgentId id, const JobView& view) {
+    const ProcessKey process{view.agent(id).node, view.agent(id).pid};
+    const bool serves = std::ranges::any_of(view.services(), [&](const Service& each) {
+      return each.current && each.process == process;
+    });
+    if (serves) add(id);
+    return all_;
+  }
   [[nodiscard]] bool contain(AgentId id) const { return all_.contains(id); }
-  [[nodiscard]] const std::set<AgentId>& all() const { return all_; }
   /// It has nothing else to do than to serve others.
   void serves_others(AgentId id) { serving_.insert(id); }
   void serves_none(AgentId id) { serving_.erase(id); }
-  [[nodiscard]] std::set<AgentId> take_serving() { return std::exchange(serving_, {}); }
+  /// Those, now that this one is over.
+  [[nodiscard]] std::set<AgentId> take_serving(AgentId over) {
+    serves_none(over);
+    return std::exchange(serving_, {});
+  }
 
  private:
   std::set<AgentId> all_, serving_;
@@ -143,18 +155,19 @@ sim::Duration waits_in_vain(AgentId id, const JobView& view) {
 /// than the one that decided; by an agent that has come to the exit barrier in any case. It lapses
 /// when the job goes on. The agent that decided the job must be able to tell the others,
 /// and the store must not forget it before they hear of it. A store that is silent or has gone is
-/// no reason to stay. An agent that serves the rendezvous store owes it when the others are gone
-/// (safety.store_lifetime), and where the machine of one of them crashed, or one of them ended that
-/// could not be heard, when it can have seen that.
+/// no reason to stay. A process that runs its failed job again has ended as an agent of that. An
+/// agent that serves the rendezvous store owes it when the others are gone (safety.store_lifetime),
+/// and where the machine of one of them crashed, or one of them ended that could not be heard, when
+/// it can have seen that.
 class Exit final : public Judge {
  public:
   Exit()
-      : Judge(
-            "liveness.exit", "After a terminal outcome every agent ends in bounded time.",
-            {&ev::group_restarting, &ev::exit_barrier_entered, &ev::exit_barrier_left,
-             &ev::group_state, &ev::rendezvous_completed, &ev::agent_started, &ev::store_serving,
-             &ev::failure_reported, &wev::process_ended, &wev::node_crashed, &wev::fault_injected},
-            kItself | kPath | kNames | kTasks | kKillable) {}
+      : Judge("liveness.exit", "After a terminal outcome every agent ends in bounded time.",
+              {&ev::group_restarting, &ev::exit_barrier_entered, &ev::exit_barrier_left,
+               &ev::group_state, &ev::rendezvous_completed, &ev::agent_started, &ev::store_serving,
+               &ev::failure_reported, &ev::job_rerun, &wev::process_ended, &wev::node_crashed,
+               &wev::fault_injected},
+              kItself | kPath | kNames | kTasks | kKillable) {}
 
  private:
   void judge(const sim::Event& event) override {
@@ -167,11 +180,11 @@ class Exit final : public Judge {
   }
 
   void judge_agent(const sim::Event& event, AgentId id) override {
-    if (event.type == &wev::process_ended) return ended(event, id);
+    if (event.type == &wev::process_ended || event.type == &ev::job_rerun) return ended(event, id);
     if (event.type == &ev::store_serving) {
       if (serves_rendezvous(event)) hosts_.add(id);
     } else if (event.type == &ev::agent_started) {  // a store is served to newcomers, too
-      for (const AgentId host : hosts_.all())
+      for (const AgentId host : hosts_.all_as_one_begins(id, view()))
         if (host != id && owed_.lapse(host)) hosts_.serves_others(host);
     } else if (event.type == &ev::rendezvous_completed) {
       for (const AgentId other : job_of(id).agents) forget(other);
@@ -205,7 +218,7 @@ class Exit final : public Judge {
     const bool is_unheard = decisions_.is_unheard(event, id, view());
     for (const AgentId other : job_of(id).agents)
       if (is_unheard && agent(other).stage != Stage::barrier) forget(other);
-    for (const AgentId host : hosts_.take_serving()) owe(host, event, host);
+    for (const AgentId host : hosts_.take_serving(id)) owe(host, event, host);
   }
 
   void forget(AgentId id) {

@@ -1,7 +1,8 @@
-// An agent that meets no other hears nothing of the end of its job.
+// An agent that meets no other hears nothing of the end of its job; one that runs it again has ended.
 #include <gtest/gtest.h>
 
 #include "event_builder.h"
+#include "model/observe/restart_events.h"
 
 namespace hooke::properties::test {
 namespace {
@@ -44,6 +45,15 @@ TEST(Exit, no_agent_hears_of_an_outcome_that_etcd_has_forgotten_while_it_was_pau
   EXPECT_EQ(verdict_of_one_that_sleeps(50s, true), "excused by the store's contents (etcd_expiry)");
   EXPECT_EQ(verdict_of_one_that_sleeps(15s, true), "broken") << "it could have asked";
   EXPECT_EQ(verdict_of_one_that_sleeps(50s, false), "broken");
+}
+
+TEST(Exit, a_process_that_runs_its_failed_job_again_has_ended_as_an_agent_of_that) {
+  Script script = at_work_beside_a_store({"a", "b"});
+  script.at(10s).worker_ends("a", 0, 1).reaps("a");
+  script.emit("a", script.agent_pid("a"), model::events::group_state, {"FAILED", 3});
+  for (const char* const node : {"b", "a"})
+    script.emit(node, script.agent_pid(node), model::events::job_rerun, {"job", "job.run2", 2});
+  EXPECT_EQ(verdict(script.at(3600s), "liveness.exit"), "kept");
 }
 
 }  // namespace
