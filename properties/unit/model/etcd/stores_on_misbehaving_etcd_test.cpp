@@ -109,7 +109,7 @@ std::int64_t counts_unknown(sim::Ports& ports, Store& store, Store& other) {
   return unknown;
 }
 
-TEST_F(EtcdMisbehaviourTest, a_count_stays_unknown_when_etcd_has_forgotten_who_wrote_what) {
+TEST_F(EtcdMisbehaviourTest, a_count_stays_unknown_when_etcd_has_forgotten_its_writer) {
   EtcdOptions by_quorum = options(10s);
   by_quorum.by_quorum = true;
   const auto compare = [&](sim::Ports& ports, auto make) {
