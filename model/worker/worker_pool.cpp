@@ -221,13 +221,16 @@ class WorkerPool::Impl final : public sim::AcceptHandler {
     say(number, {"failed", std::string(to_string(sent.failure().fault)), sent.failure().detail});
   }
 
-  /// Tells owners of workers that have ended.
+  /// Tells owners of workers that have ended. What one has left behind goes with it, now that its
+  /// number still is that of its group: the agent, which hears of it later, may not ask for that any
+  /// more, and the next lease must find the slot free.
   void look() {
     for (auto& [number, owner] : owners_) {
       const std::uint64_t whose = number;
       std::erase_if(owner.running, [&](sim::Pid pid) {
         const auto ended = ports_.processes.poll(pid);
         if (!ended) return false;
+        static_cast<void>(ports_.processes.signal_group(pid, sim::Signal::kill));
         say(whose, {"ended", std::to_string(pid.value), std::to_string(ended->code),
                     std::to_string(ended->signal ? static_cast<int>(*ended->signal) : 0)});
         return true;
