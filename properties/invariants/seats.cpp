@@ -67,10 +67,12 @@ class Admission final : public Judge {
   void completed(const sim::Event& event, const Agent& completer) {
     const std::int64_t round = number(event, "round");
     const bool full = is_full(completer, round);
+    const Claimant who = view().claimant(view().agent_of(event));
     std::erase_if(early_, [&](const auto& entry) {
       const auto& [waiter, since] = entry;
       if (agent(waiter).job != completer.job || since.first != round) return false;
-      if (full && event.at - since.second <= kSlack) owed_.lapse(waiter);
+      const auto due = view().ledger().deadline(who, kSeatNeeds, since.second, kSlack);
+      if (full && (!due || event.at <= *due)) owed_.lapse(waiter);
       return true;
     });
   }

@@ -82,6 +82,15 @@ TEST(Admission, a_node_that_waits_beside_a_full_round_is_a_spare_of_the_legacy_r
     late.joined("b", 0, 1, 2, "a.sim:1").at(500s);
     EXPECT_EQ(verdict(late, kAdmission), hears == 11s ? "nothing owed" : "broken");
   }
+  for (const std::string held_up : {"a", "b"}) {
+    Script late(settings);
+    late.agent_starts("a").agent_starts("b").joining("a").joining("b");
+    late.at(9s).fault(0, "process_pause", 10s, held_up + " pid 100");
+    late.at(10s).agent_starts("c").joining("c").added("c", "wait_list", 0);
+    late.at(19s).fault_over(0, "process_pause").at(20s).completed("a", 0, 2);
+    late.joined("a", 0, 0, 2, "a.sim:1").joined("b", 0, 1, 2, "a.sim:1").at(500s);
+    EXPECT_EQ(verdict(late, kAdmission), held_up == "a" ? "nothing owed" : "broken");
+  }
   Script free(settings);
   free.agent_starts("a").agent_starts("b").form(0, {"a", "b"}).at(5s).crash("b");
   free.at(10s).agent_starts("c").joining("c").added("c", "wait_list", 0).at(500s);
