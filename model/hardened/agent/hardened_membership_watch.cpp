@@ -62,17 +62,14 @@ const char* HardenedMembershipWatch::cause_to_restart() {
 }
 
 const char* HardenedMembershipWatch::cause_if_it_answers() {
-  if (nodes_waiting() > 0) {
-    static_cast<void>(job_.look());  // one of them may have paid, and the store may forget it
-    return follow_newcomers();
-  }
+  if (nodes_waiting() > 0) return follow_newcomers();
   const GroupState state = core_.handler.group_state();
   if (state == GroupState::closed && job_.has_failed(core_.group.round)) {
     throw RendezvousClosedError("the job has failed on another node");
   }
   leave_what_is_done();
   if (!looks_for_losses()) return nullptr;
-  if (state == GroupState::over) return "rendezvous_lost";
+  if (state == GroupState::over) return come_back();
   // Members that have done their work go silent in the exit barrier: no loss. Nor may a
   // closed rendezvous hide one, an agent that has closed it and could not say why.
   const bool incomplete = state == GroupState::broken ||
@@ -85,7 +82,7 @@ const char* HardenedMembershipWatch::cause_if_it_answers() {
 const char* HardenedMembershipWatch::cause_of_missing_members() {
   RendezvousHandler& handler = core_.handler;
   // To the agents that are at work again it is this agent that was lost: it comes back as a newcomer.
-  if (handler.successor() == Successor::complete) return "rendezvous_lost";
+  if (handler.successor() == Successor::complete) return come_back();
   if (job_.follows_a_departure(handler.missing_ranks())) return "member_left";
   if (job_.may_restart_for_a_loss()) return cause_of_loss();
   if (handler.successor() != Successor::none)
@@ -95,8 +92,20 @@ const char* HardenedMembershipWatch::cause_of_missing_members() {
 }
 
 const char* HardenedMembershipWatch::cause_to_follow() {
-  if (core_.handler.successor() != Successor::none) return "rendezvous_lost";
+  if (core_.handler.successor() != Successor::none) return come_back();
+  learn_what_was_paid();
   return MembershipWatch::cause_to_follow();
+}
+
+const char* HardenedMembershipWatch::come_back() {
+  learn_what_was_paid();
+  return "rendezvous_lost";
+}
+
+/// One of the others may have paid for the round to come, and be gone with the store before that is
+/// formed.
+void HardenedMembershipWatch::learn_what_was_paid() {
+  static_cast<void>(job_.look());
 }
 
 AfterBarrier HardenedMembershipWatch::after_barrier(std::string_view how_it_ended) {

@@ -62,6 +62,8 @@ class HardenedMembershipWatch : public MembershipWatch {
   [[nodiscard]] bool is_cut_off() const;
   const char* cause_if_it_answers();
   const char* cause_of_missing_members();
+  const char* come_back();
+  void learn_what_was_paid();
   void leave_what_is_done();
 
   const HardenedExitWait& exit_wait_;

@@ -356,5 +356,57 @@ TEST(RestartBudget, what_fails_in_an_agent_that_is_cut_off_costs_the_others_no_r
   EXPECT_EQ(restart_behind_a_silence(6s, false, Successor::none), failed) << "not yet, either";
 }
 
+/// What the count is for a, which has followed another agent's restart, when its store comes up
+/// empty before the next round is formed. `begin`: at which look of a that agent has gone on.
+template <class Begin>
+std::string count_after_following(TestJob& job, std::size_t agents, Begin begin) {
+  for (std::size_t i = 0; i < agents; ++i) {
+    job[i].config.variant = Variant::hardened;
+    job[i].config.max_restarts = 1;
+    job[i].rendezvous.job_store = std::make_shared<MemoryStoreData>();
+  }
+  FakeRendezvous& rendezvous = job[0].rendezvous;
+  auto& values = rendezvous.job_store->values;
+  begin(rendezvous, [&values] { values["restarts"] = Value("1 1"); });
+  rendezvous.join = [&](Ports& ports, std::int64_t call) {
+    if (call > 0) values.clear();
+    return job.round_of(ports, call + 1);
+  };
+  job.start();
+  job.run_for(20s);
+  return rendezvous.job_store->text("restarts");
+}
+
+TEST(RestartBudget, an_agent_that_follows_a_restart_knows_of_it_when_the_store_forgets) {
+  TestJob job;
+  const auto gone_on = [&](FakeRendezvous& rendezvous, auto pay) {
+    rendezvous.group_state = [&rendezvous, pay](Ports&) {
+      if (rendezvous.joins > 1 || rendezvous.looks < 20) return GroupState::whole;
+      pay();
+      return GroupState::over;
+    };
+  };
+  EXPECT_EQ(count_after_following(job, 1, gone_on), "1 1");
+  EXPECT_EQ(job.texts("group.restarting", "cause"), Texts{"rendezvous_lost"});
+}
+
+TEST(RestartBudget, so_does_one_that_follows_from_the_exit_barrier) {
+  TestJob job(2);
+  const auto waits = [&](FakeRendezvous& rendezvous, auto pay) {
+    rendezvous.waiting = [&, pay](Ports&) -> std::int64_t {
+      if (rendezvous.joins > 1 || job[1].rendezvous.joins < 2) return 0;
+      pay();
+      return 1;
+    };
+  };
+  job.worker = [](Ports& ports) {
+    const bool is_a = ports.network.host_name() == "a";
+    world::sleep(ports, is_a ? 3s : 5s);
+    return is_a ? 0 : 7;
+  };
+  EXPECT_EQ(count_after_following(job, 2, waits), "1 1");
+  EXPECT_EQ(job.texts("group.restarting", "cause"), Texts{"membership_change"});
+}
+
 }  // namespace
 }  // namespace hooke::model
