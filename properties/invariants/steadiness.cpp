@@ -1,5 +1,8 @@
 // A job at rest stays at rest, and small disturbances leave it alone.
+#include <algorithm>
 #include <map>
+#include <optional>
+#include <string_view>
 
 #include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
@@ -58,12 +61,26 @@ class NoLivelock final : public Judge {
   std::map<JobId, Count> counts_;
 };
 
+bool is_lost_connection(std::string_view detail) {
+  return detail.starts_with("RendezvousConnectionError") ||
+         detail.starts_with("DistNetworkError") || detail.starts_with("DistStoreError");
+}
+
+/// For how long the agent had waited for its members when it ended like this.
+std::optional<sim::Duration> waited_for_members(const Agent& agent, std::string_view detail) {
+  const Timeouts& timeouts = agent.timeouts;
+  if (detail.starts_with("DistStoreError: wait timeout")) return timeouts.read_timeout;
+  if (!detail.starts_with("DistStoreError: the group has not formed")) return std::nullopt;
+  return std::max(timeouts.join, timeouts.read_timeout);
+}
+
 /// A healthy agent ends with a connection error although its store lives: broken, unless something
 /// had kept the agent from the store for its read time-out, by its own clock. What lies no further
 /// apart than the time for a caught request is one disturbance. A wait for what another member
-/// has to write ends likewise while a fault keeps that member from writing it, and in a static job
-/// when fewer agents come than the wait is for: one at work is not told that others wait. An error that a fault has put into the agent's code
-/// says nothing of its store; the agent ends when it has stopped its workers.
+/// has to write ends likewise while a fault keeps that member from writing it, so does the forming
+/// of a group, and in a static job a wait when fewer agents come than it is for: one at work is not
+/// told that others wait. An error that a fault has put into the agent's code says nothing of its
+/// store; the agent ends when it has stopped its workers.
 class BlipTolerance final : public Judge {
  public:
   BlipTolerance()
@@ -101,10 +118,10 @@ class BlipTolerance final : public Judge {
     const bool drifts = view().ledger().drifts(agent.node);
     const sim::Duration patience = agent.timeouts.read_timeout;
     if (held_out >= (drifts ? patience * 10 / 11 : patience)) return;  // no short fault
-    if (text(event, "detail").starts_with("DistStoreError: wait timeout")) {
+    if (const auto waited = waited_for_members(agent, text(event, "detail"))) {
       const Job& job = view().job(agent.job);
       if (job.backend == "static" && coming(job) < job.min_nodes) return;
-      if (excused(hindrance_of_a_member(agent, at))) return;
+      if (excused(hindrance_of_a_member(agent, at - *waited, at))) return;
     }
     const std::string blip =
         disturbance ? say("there was only {}, which had hindered it for {}",
@@ -122,20 +139,15 @@ class BlipTolerance final : public Judge {
   }
 
   /// Of what another agent that had come to the rendezvous needed while it waited.
-  [[nodiscard]] const Hindrance* hindrance_of_a_member(const Agent& agent,
-                                                       sim::WorldTime at) const {
+  [[nodiscard]] const Hindrance* hindrance_of_a_member(const Agent& agent, sim::WorldTime from,
+                                                       sim::WorldTime to) const {
     const Hindrance* found = nullptr;
     static_cast<void>(view().any_agent(agent.job, [&](AgentId id, const Agent& other) {
       if (other.stage == Stage::starting) return false;
-      found = hindrance(id, needs(), at - agent.timeouts.read_timeout, at);
+      found = hindrance(id, needs(), from, to);
       return found != nullptr;
     }));
     return found;
-  }
-
-  static bool is_lost_connection(std::string_view detail) {
-    return detail.starts_with("RendezvousConnectionError") ||
-           detail.starts_with("DistNetworkError") || detail.starts_with("DistStoreError");
   }
 
   /// When the rendezvous failed last; else when the agent, done for, began to serve others on.

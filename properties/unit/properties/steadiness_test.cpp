@@ -159,6 +159,9 @@ TEST(BlipTolerance, a_wait_for_a_member_ends_as_well_while_that_cannot_write) {
   EXPECT_EQ(with("a", waited), "excused by the path to the store (net_delay)");
   EXPECT_EQ(with("a", kLost), "broken") << "its own connection";
   EXPECT_EQ(with("c", waited), "broken") << "no member";
+  const std::string forming = "DistStoreError: the group has not formed in time";
+  EXPECT_EQ(with("a", forming), "excused by the path to the store (net_delay)");
+  EXPECT_EQ(with("c", forming), "broken") << "no member";
 }
 
 TEST(BlipTolerance, a_wait_for_the_nodes_of_a_static_job_ends_where_too_few_come) {
