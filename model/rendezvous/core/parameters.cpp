@@ -5,15 +5,10 @@
 
 #include "model/observe/python_numbers.h"
 #include "model/rendezvous/core/handler.h"
+#include "model/rendezvous/core/longest_span.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {
-namespace {
-
-/// A wall clock of today and as long a span fit into 63 bits of nanoseconds.
-constexpr sim::Duration kLongest = std::chrono::hours(24) * 36'525;
-
-}  // namespace
 
 void RendezvousParameters::validate() const {
   if (backend.empty())
@@ -75,7 +70,7 @@ std::optional<sim::Duration> RendezvousParameters::get_as_seconds(const std::str
   };
   const auto span = [&](std::int64_t number, sim::Duration unit) -> sim::Duration {
     if (std::abs(std::chrono::duration<double>(unit).count() * static_cast<double>(number)) <=
-        std::chrono::duration<double>(kLongest).count())
+        std::chrono::duration<double>(kLongestSpan).count())
       return number * unit;
     throw std::invalid_argument("the rendezvous configuration option \"" + key +
                                 "\" is longer than 100 years: \"" + *value + "\"");

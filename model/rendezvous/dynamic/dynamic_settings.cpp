@@ -1,5 +1,9 @@
 #include "model/rendezvous/dynamic/dynamic_settings.h"
 
+#include <cmath>
+#include <stdexcept>
+
+#include "model/rendezvous/core/longest_span.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {
@@ -30,6 +34,13 @@ RendezvousSettings dynamic_settings(const RendezvousParameters& parameters) {
     if (const auto attempts = parameters.get_as_int("keep_alive_max_attempt")) {
       settings.keep_alive_max_attempt = *attempts;
     }
+    using Seconds = std::chrono::duration<double>;
+    const Seconds threshold = Seconds(settings.keep_alive_interval) *
+                              static_cast<double>(settings.keep_alive_max_attempt);
+    if (std::abs(threshold.count()) > Seconds(kLongestSpan).count())
+      throw std::invalid_argument(
+          "the rendezvous configuration options \"keep_alive_interval\" times "
+          "\"keep_alive_max_attempt\" must be no longer than 100 years");
   }
   HOOKE_CHECK(settings.keep_alive_interval > sim::Duration::zero(),
               "heartbeats are sent at intervals");

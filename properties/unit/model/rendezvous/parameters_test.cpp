@@ -65,5 +65,18 @@ TEST(RendezvousParameters, refuse_a_keep_alive_that_never_pauses) {
   EXPECT_EQ(dynamic_settings(parameters).keep_alive_interval, sim::Duration(1ms));
 }
 
+TEST(RendezvousParameters, refuse_a_keep_alive_threshold_that_no_clock_can_hold) {
+  RendezvousParameters parameters;
+  parameters.variant = Variant::torch_2_x;
+  parameters.config["keep_alive_interval"] = "3000000000";
+  for (const char* attempts : {"2", "-2", "9223372036854775807", "-9223372036854775808"}) {
+    parameters.config["keep_alive_max_attempt"] = attempts;
+    EXPECT_THROW(static_cast<void>(dynamic_settings(parameters)), std::invalid_argument)
+        << attempts;
+  }
+  parameters.config["keep_alive_max_attempt"] = "1";
+  EXPECT_EQ(dynamic_settings(parameters).keep_alive_max_attempt, 1);
+}
+
 }  // namespace
 }  // namespace hooke::model
