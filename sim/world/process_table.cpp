@@ -90,6 +90,8 @@ SimProcess* ProcessTable::find(Machine& machine, sim::Pid pid) {
 sim::Outcome<sim::Done> ProcessTable::signal(SimProcess& target, sim::Signal signal,
                                              SimProcess* from) {
   if (signal == sim::Signal::none) return sim::Done{};
+  HOOKE_CHECK(0 < static_cast<int>(signal) && static_cast<int>(signal) <= 64,
+              "a signal is one of Linux'");
   target.emit_fixed(events::process_signalled,
                     {from == nullptr ? 0 : from->pid_.value, target.pid_.value,
                      static_cast<int>(signal), target.born_.value});

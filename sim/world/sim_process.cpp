@@ -16,6 +16,16 @@ constexpr sim::Duration kRequestWindow = std::chrono::seconds(10);
 /// Of how many looks a lookout is asked at once, at most: a power of two.
 constexpr std::int64_t kLooksAhead = 16;
 
+/// Linux has signals up to 64 (signal(7)); kill(2) refuses other numbers with EINVAL.
+bool is_of_linux(sim::Signal signal) {
+  constexpr int kLargest = 64;
+  return 0 <= static_cast<int>(signal) && static_cast<int>(signal) <= kLargest;
+}
+
+sim::Failure no_signal(sim::Signal signal) {
+  return {sim::Fault::denied, "signal " + std::to_string(static_cast<int>(signal)), false};
+}
+
 }  // namespace
 
 SimProcess::SimProcess(ProcessTable& table, Machine& machine, sim::Pid pid, SimProcess* parent,
@@ -201,6 +211,7 @@ sim::Outcome<sim::Done> SimProcess::signal(sim::Pid pid, sim::Signal signal) {
   if (target == nullptr) {
     return sim::Failure{sim::Fault::not_found, "pid " + std::to_string(pid.value), false};
   }
+  if (!is_of_linux(signal)) return no_signal(signal);
   auto sent = table_.signal(*target, signal, this);
   stay_if_hit();
   return sent;
@@ -216,6 +227,7 @@ sim::Outcome<sim::Done> SimProcess::signal_group(sim::Pid leader, sim::Signal si
   if (members.empty()) {
     return sim::Failure{sim::Fault::not_found, "group " + std::to_string(leader.value), false};
   }
+  if (!is_of_linux(signal)) return no_signal(signal);
   for (SimProcess* member : members) static_cast<void>(table_.signal(*member, signal, this));
   stay_if_hit();
   return sim::Done{};

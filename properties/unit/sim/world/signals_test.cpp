@@ -56,6 +56,26 @@ TEST(Signals, by_default_they_kill) {
   }
 }
 
+TEST(Signals, a_number_that_is_none_of_linux_is_refused) {
+  Victim victim;
+  std::vector<sim::Fault> refused;
+  victim.test.start(victim.a, "sender", [&](Ports& ports) {
+    for (const int number : {65, 1000, -1}) {
+      const auto signal = static_cast<Signal>(number);
+      const auto one = ports.processes.signal(victim.pid, signal);
+      const auto group = ports.processes.signal_group(victim.pid, signal);
+      for (const auto& sent : {one, group}) {
+        refused.push_back(sent ? sim::Fault::interrupted : sent.failure().fault);
+      }
+    }
+    return 0;
+  });
+  victim.test.run();
+  EXPECT_EQ(refused, std::vector<sim::Fault>(6, sim::Fault::denied));
+  EXPECT_EQ(victim.status(), 0);
+  EXPECT_EQ(victim.finished, seconds(10));
+}
+
 TEST(Signals, a_second_term_to_a_dying_process_does_nothing) {
   Victim victim;
   const auto first = victim.send(seconds(1), Signal::term);
