@@ -15,9 +15,20 @@ namespace {
 
 using nlohmann::json;
 
-/// As Python's int(): a number loses its fraction, a text must be a whole number.
+/// The years of Python's datetime, in seconds: what lies beyond them can be told as no time.
+constexpr std::int64_t kYear1 = -62'135'596'800;
+constexpr std::int64_t kYear10000 = 253'402'300'800;
+
+/// As Python's int(): a number loses its fraction, a text must be a whole number. Then as its
+/// datetime, which has no other years; PyTorch finds that out only when it tells of the failure.
 std::int64_t to_seconds(const json& value) {
-  if (!value.is_string()) return value.get<std::int64_t>();
+  const auto in_time = [](auto seconds) {
+    if (!(seconds >= kYear1 && seconds < kYear10000)) {
+      throw std::runtime_error("the year of the timestamp is out of range");
+    }
+    return static_cast<std::int64_t>(seconds);
+  };
+  if (!value.is_string()) return in_time(value.get<double>());
   constexpr const char* kBlank = " \t\n\r\f\v";
   const std::string& text = value.get_ref<const std::string&>();
   const std::size_t length = text.find_last_not_of(kBlank) + 1;  // npos + 1 is 0
@@ -28,7 +39,7 @@ std::int64_t to_seconds(const json& value) {
   if (parsed.ec != std::errc() || parsed.ptr != end) {
     throw std::runtime_error("\"" + text + "\" is no timestamp");
   }
-  return seconds;
+  return in_time(seconds);
 }
 
 /// Says what the exit status says where the worker has not told more

@@ -98,9 +98,21 @@ TEST(ProcessFailure, a_file_that_is_not_what_a_worker_writes_is_an_error) {  // 
         R"({"message": "x", "timestamp": "12abc"})", R"({"message": "x", "timestamp": "1.5"})",
         R"({"message": "x", "timestamp": ""})", R"({"message": "x", "timestamp": " "})",
         R"({"message": "x", "timestamp": null})", "{\"message\": \"\xff\"}",
-        R"({"message": "x", "timestamp": "99999999999999999999"})"}) {
+        R"({"message": "x", "timestamp": "99999999999999999999"})",
+        // No calendar has them, and none may become the earliest of all failures.
+        R"({"message": "x", "timestamp": 1e300})",
+        R"({"message": "x", "timestamp": 18446744073709551615})",
+        R"({"message": "x", "timestamp": 253402300800})",
+        R"({"message": "x", "timestamp": "-62135596801"})"}) {
     EXPECT_EQ(described(contents), "raises") << contents;
   }
+}
+
+TEST(ProcessFailure, has_a_time_of_any_year_that_python_knows) {
+  EXPECT_EQ(described(R"({"message": "x", "timestamp": 253402300799.9})"),
+            "/error.json 253402300799 x");
+  EXPECT_EQ(described(R"({"message": "x", "timestamp": "-62135596800"})"),
+            "/error.json -62135596800 x");
 }
 
 TEST(ProcessFailure, an_object_as_deep_as_the_file_is_long_is_read_all_the_same) {
