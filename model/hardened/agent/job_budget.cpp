@@ -18,6 +18,8 @@ namespace {
 
 constexpr const char* kKey = "restarts";
 constexpr std::int64_t kNoRound = -1;
+/// No job has made more restarts, and sums of two such counts stay within 63 bits.
+constexpr std::int64_t kSpentMax = std::int64_t{1} << 61;
 
 /// For how long a count that is there is waited for.
 constexpr sim::Duration kReplyTimeout = std::chrono::seconds(5);
@@ -38,8 +40,8 @@ Spent parse(const Value& value) {
   Spent spent;
   const char* const end = text.data() + text.size();
   const auto count = std::from_chars(text.data(), end, spent.count);
-  if (count.ec != std::errc() || spent.count < 0 || count.ptr == end || *count.ptr != ' ')
-    return {};
+  if (count.ec != std::errc() || count.ptr == end || *count.ptr != ' ') return {};
+  if (spent.count < 0 || spent.count > kSpentMax) return {};
   const auto round = std::from_chars(count.ptr + 1, end, spent.round);
   const bool marked = round.ptr != end && *round.ptr == ' ';
   if (round.ec != std::errc() || (round.ptr != end && !marked)) return {};
@@ -54,6 +56,8 @@ class JobBudget final : public RestartBudget {
         mark_(std::move(mark)),
         store_(std::move(store)) {
     HOOKE_CHECK(store_ != nullptr, "a count for all agents is kept where all can see it");
+    HOOKE_CHECK(max_restarts_ >= 0 && mark_.find(' ') == std::string::npos,
+                "a mark is one word of the text");
   }
 
   std::int64_t remaining(std::int64_t round) override {
@@ -94,12 +98,14 @@ class JobBudget final : public RestartBudget {
   /// in the silence comes on top of what was spent, unheard by it, for earlier rounds.
   const Spent& latest(const Value& value) {
     const Spent spent = parse(value);
+    const std::int64_t before = known_.count;
     if (untold_ && paid(spent, untold_->round)) untold_.reset();
     if (untold_ && spent.count > untold_->count) {
       known_.count += spent.count - untold_->count;
       untold_->count = spent.count;
     }
     if (spent.count > known_.count) known_ = spent;
+    HOOKE_CHECK(known_.count >= before, "a count never falls");
     return known_;
   }
   /// An agent that joins in a store that came up empty is told by those that know.
@@ -140,6 +146,7 @@ class JobBudget final : public RestartBudget {
 
   std::optional<std::int64_t> take_own(std::int64_t round) {
     const std::int64_t own = own_remaining(round);
+    HOOKE_CHECK(own >= 0, "no restart is owed");
     if (own > 0 && !paid(known_, round)) {
       if (!untold_ && round != kNoRound) untold_ = Spent{known_.count, round};
       known_ = after(known_, round);

@@ -157,6 +157,20 @@ TEST(RestartBudget, while_the_store_is_silent_what_is_known_of_the_others_counts
   });
 }
 
+TEST(RestartBudget, a_count_that_no_job_reaches_is_another_programs) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto a = make_job_budget(2, std::make_shared<MemoryStore>(ports, test.data));
+    test.data->lost = true;
+    EXPECT_EQ(a->spend(1), 1);
+    test.data->lost = false;
+    test.data->values["restarts"] = Value("9223372036854775807 0");
+    EXPECT_EQ(a->remaining(2), 1) << "its own, not a sum beyond all numbers";
+    EXPECT_EQ(a->spend(2), 0);
+    EXPECT_EQ(test.data->text("restarts"), "2 2");
+  });
+}
+
 TEST(RestartBudget, what_was_taken_while_the_store_was_silent_is_told_before_the_next_round) {
   Budget test;
   test.with([&](Ports& ports) {
