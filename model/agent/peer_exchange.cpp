@@ -13,6 +13,8 @@ namespace {
 
 /// For how long an answer is waited for.
 constexpr sim::Duration kPeersReply = std::chrono::seconds(5);
+/// No group has more workers, and no list of more is believed (parse_peers).
+constexpr std::int64_t kWorkersMax = 1'000'000;
 /// At most so many agents that have told nothing are looked for at once: PyTorch's never will.
 constexpr std::size_t kLookedForMax = 8;
 
@@ -30,7 +32,9 @@ PeerExchange::PeerExchange(sim::Ports& ports, const WorkerGroup& group, sim::Dur
       base_rank_(group.ranks.base_rank),
       interval_(interval),
       deadline_(deadline),
-      lives_(static_cast<std::size_t>(std::max<std::int64_t>(group.ranks.world_size, 0)),
+      // What the ranks were assigned with came from a store, and may name any size.
+      lives_(static_cast<std::size_t>(
+                 std::clamp<std::int64_t>(group.ranks.world_size, 0, kWorkersMax)),
              WorkerLife::unknown) {
   HOOKE_CHECK(store_ != nullptr, "agents tell each other in the store of their round");
   HOOKE_CHECK(interval_ < deadline_, "an agent tells more often than it is missed");
@@ -57,6 +61,8 @@ void PeerExchange::exchange(const WorkerLives& own) {
   }
   for (Peer& peer : peers_) {
     HOOKE_CHECK(peer.heard.has_value() || peer.told.lives.empty(), "what is known was heard");
+    HOOKE_CHECK(!peer.heard || *peer.heard <= ports_.clock.monotonic_now(),
+                "what was heard was heard before");
     if (!peer.heard || ports_.clock.monotonic_now() - *peer.heard <= deadline_) continue;
     WorkerLives silent = peer.told.lives;
     std::replace(silent.begin(), silent.end(), WorkerLife::alive, WorkerLife::silent);
@@ -90,6 +96,7 @@ void PeerExchange::look_for_new_ones() {
     ++looked_for;
     if (store_->check({peer.key})) take(peer, store_->get(peer.key).bytes());
   }
+  HOOKE_CHECK(looked_for <= kLookedForMax, "a look is for a few agents at once");
 }
 
 void PeerExchange::take(Peer& peer, const std::string& text) {

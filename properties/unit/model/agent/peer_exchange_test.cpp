@@ -44,6 +44,21 @@ class PeerExchanges : public testing::Test {
   std::shared_ptr<MemoryStoreData> data_ = std::make_shared<MemoryStoreData>();
 };
 
+TEST_F(PeerExchanges, of_a_store_that_names_a_size_no_group_has_keep_to_one_that_groups_have) {
+  constexpr std::int64_t kLargest = 1'000'000;
+  std::size_t known = 0;
+  world_.start(world_.node("n0"), "agent 0", [&](sim::Ports& ports) {
+    WorkerGroup group;
+    group.store = std::make_shared<MemoryStore>(ports, data_);
+    group.group_world_size = 2;
+    group.ranks = {0, 2 * kLargest, 0, 2 * kLargest};
+    known = PeerExchange(ports, group, 1s, 5s).lives().size();
+    return 0;
+  });
+  world_.run();
+  EXPECT_EQ(known, static_cast<std::size_t>(kLargest));
+}
+
 TEST_F(PeerExchanges, of_two_agents_tell_each_of_the_others_workers) {
   WorkerLives first, second, left;
   agent(0, [&](sim::Ports& ports, PeerExchange& exchange) {
