@@ -47,6 +47,9 @@ void AgentReports::record(const Words& words) const {
   HOOKE_CHECK(words.state[0] != '\0', "an event has a state");
   HOOKE_CHECK(!of_worker || words.local_rank < std::ssize(workers_),
               "an event of a worker is of one that was started");
+  HOOKE_CHECK(
+      words.failure == nullptr || (of_worker && words.failure->local_rank == words.local_rank),
+      "a failure is told of the worker that failed");
   const std::int64_t rank = group_.ranks.base_rank + words.local_rank;
   std::string metadata =
       R"({"group_world_size": )" +
@@ -96,6 +99,9 @@ void AgentReports::record(const Words& words) const {
 
 void AgentReports::started(std::vector<sim::Pid> workers) {
   HOOKE_CHECK(std::ssize(workers) == spec_.local_world_size, "every worker is started");
+  HOOKE_CHECK(
+      std::all_of(workers.begin(), workers.end(), [](sim::Pid worker) { return worker.value > 0; }),
+      "a worker that was started has a number");
   workers_ = std::move(workers);
   if (!records_durations(spec_.variant)) return;
   for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
@@ -109,6 +115,7 @@ void AgentReports::started(std::vector<sim::Pid> workers) {
 void AgentReports::looked(WorkerState state, std::int64_t remaining_restarts) const {
   HOOKE_CHECK(state != WorkerState::init && state != WorkerState::unknown,
               "workers that are looked at were started");
+  HOOKE_CHECK(remaining_restarts >= 0, "no restart is taken that is not left");
   if (!metrics().wanted()) return;
   const std::string prefix = "workers." + spec_.role + ".";
   metrics().put(prefix + "remaining_restarts", remaining_restarts);
@@ -121,6 +128,9 @@ void AgentReports::ended(const RunResult& result, std::int64_t remaining_restart
   HOOKE_CHECK(remaining_restarts >= 0, "no restart is taken that is not left");
   HOOKE_CHECK(std::ssize(result.failures) <= spec_.local_world_size,
               "no more workers fail than there are");
+  HOOKE_CHECK(result.state == WorkerState::succeeded || result.state == WorkerState::failed ||
+                  result.state == WorkerState::unhealthy,
+              "a run does not end while its workers are well");
   total_run_time_ = std::chrono::floor<std::chrono::seconds>(total_run_time).count();
   if (metrics().wanted()) {
     const std::string prefix = "workers." + spec_.role + ".";
@@ -152,6 +162,7 @@ void AgentReports::ended(const RunResult& result, std::int64_t remaining_restart
 }
 
 void AgentReports::agent(const char* state, const std::string& error) const {
+  HOOKE_CHECK(state != nullptr && state[0] != '\0', "a last word has a state");
   Words words;
   words.state = state;
   words.raw_error = error;
@@ -159,6 +170,7 @@ void AgentReports::agent(const char* state, const std::string& error) const {
 }
 
 void AgentReports::watchdog(const WatchdogEvent& event) const {
+  HOOKE_CHECK(!event.name.empty(), "what a watchdog tells has a name");
   if (silent()) return;
   ElasticEvent told;
   told.name = std::string(event.name);

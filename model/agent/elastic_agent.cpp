@@ -125,6 +125,7 @@ RunResult ElasticAgent::invoke_run() {
 }
 
 void ElasticAgent::sleep_until_look(bool quiet) {
+  HOOKE_CHECK(monitor_interval() > 0s, "time passes from one look to the next");
   struct Looks final : sim::Lookout {
     explicit Looks(ElasticAgent& of) : agent(of) {}
     std::optional<sim::MonotonicTime> sleeps_on() override {
@@ -146,6 +147,8 @@ bool ElasticAgent::would_see_nothing() {
 }
 
 std::optional<RunResult> ElasticAgent::look_at_the_others() {
+  HOOKE_CHECK(group_.state == WorkerState::healthy || group_.state == WorkerState::unhealthy,
+              "the others are looked at while the workers here run");
   reports_.looked(group_.state, kit_.restarts->remaining());
   const char* const cause = kit_.membership->cause_to_restart();
   check_signals(ports_);
@@ -249,6 +252,7 @@ std::optional<RunResult> ElasticAgent::monitor() {
 std::optional<RunResult> ElasticAgent::look_at_heartbeats() {
   silent_ = kit_.heartbeats->look(*context_);
   HOOKE_CHECK(std::ssize(silent_) <= spec_.local_world_size, "a worker is silent once");
+  HOOKE_CHECK(silent_.empty() || kit_.heartbeats->listens(), "silence is that of a listener");
   if (!silent_.empty() && kit_.heartbeats->policy() != HeartbeatPolicy::mark) {
     return RunResult{WorkerState::unhealthy, {}};
   }
@@ -257,6 +261,7 @@ std::optional<RunResult> ElasticAgent::look_at_heartbeats() {
 }
 
 ProcessFailures ElasticAgent::silent_workers() const {
+  HOOKE_CHECK(context_ != nullptr, "workers that are silent were started");
   ProcessFailures out;
   for (const auto& [local_rank, silence] : silent_) {
     HOOKE_CHECK(0 <= local_rank && local_rank < spec_.local_world_size,
@@ -281,6 +286,8 @@ ProcessFailures ElasticAgent::silent_workers() const {
 }
 
 void ElasticAgent::initialize_workers() {
+  HOOKE_CHECK(group_.state == WorkerState::init || group_.state == WorkerState::stopped,
+              "workers are started when those before them have been stopped");
   const Metrics& metrics = reports_.metrics();
   metrics.profile("SimpleElasticAgent._initialize_workers", [&] {
     reports_.restarts(attempt_.restart_count);
@@ -306,8 +313,12 @@ void ElasticAgent::pause(sim::Duration delay) {
 /// the places in it stay taken, and no other agent has to know.
 void ElasticAgent::restart_failed(const ProcessFailures& failures, sim::Duration delay) {
   HOOKE_CHECK(!failures.empty(), "a worker that failed is restarted");
+  HOOKE_CHECK(context_ != nullptr && group_.state == WorkerState::unhealthy,
+              "a group is not well until its failed workers are restarted");
   HOOKE_CHECK(kit_.core->policy.restarts_single_workers(), "a group is restarted as a whole");
   HOOKE_CHECK(kit_.restarts->remaining() >= 0, "no restart is taken that is not left");
+  HOOKE_CHECK(std::ssize(failures) <= spec_.local_world_size,
+              "a worker is restarted in its own place, and once");
   ++attempt_.restart_count;
   reports_.restarts(attempt_.restart_count);
   for (const ProcessFailure& failure : failures) {
@@ -346,6 +357,8 @@ bool ElasticAgent::restart_group(const char* cause, sim::Duration delay) {
 }
 
 std::string_view ElasticAgent::exit_barrier() {
+  HOOKE_CHECK(group_.state == WorkerState::succeeded || group_.state == WorkerState::failed,
+              "the others are waited for when the work here is over");
   try {
     ports_.fault_point.reach("agent.exit_barrier");
   } catch (const std::exception&) {

@@ -19,6 +19,7 @@ std::string_view ExitWait::wait() {
   const auto left = [&](std::string_view result) {
     const sim::Duration waited = core_.ports.clock.monotonic_now() - begin;
     HOOKE_CHECK(waited >= sim::Duration::zero(), "a monotonic clock goes forward");
+    HOOKE_CHECK(!result.empty(), "a wait ends in one way or another");
     core_.ports.trace.emit(events::exit_barrier_left, {run_id, round, result, waited});
     return result;
   };
@@ -59,6 +60,7 @@ sim::Duration ExitWait::longest() const {
 
 std::string_view ExitWait::meet() {
   Store& store = *core_.group.store;
+  HOOKE_CHECK(size() >= 1, "an agent that waits is one of those that are waited for");
   HOOKE_CHECK(longest() >= sim::Duration::zero(), "the others are waited for until a later time");
   if (counts_in_barriers(core_.spec.variant)) {
     barrier(store, size(), kTerminalState, longest());

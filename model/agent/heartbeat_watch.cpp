@@ -49,12 +49,15 @@ void HeartbeatWatch::start(const std::vector<std::int64_t>& ranks) {
   stop();  // gives the port back first
   server_ = std::make_unique<HeartbeatServer>(
       ports_, plan_->port, make_table({plan_->deadline, plan_->first_beat, looks_}));
+  HOOKE_CHECK(server_->port().value != 0, "workers are told a port that can be reached");
+  HOOKE_CHECK(exchange_ == nullptr, "what peers were told went with the start before");
   for (const std::string& name : names_) server_->expect(name);
 }
 
 void HeartbeatWatch::share(const WorkerGroup& group) {
   if (server_ == nullptr || !plan_->peers) return;
   HOOKE_CHECK(group.store != nullptr, "peers tell each other in the store of their round");
+  HOOKE_CHECK(exchange_ == nullptr, "the workers of one start belong to one group");
   exchange_ = std::make_unique<PeerExchange>(ports_, group, plan_->interval, plan_->deadline);
   server_->answer_with([this] { return encode_peers(exchange_->lives()); });
 }
@@ -72,6 +75,7 @@ void HeartbeatWatch::start_again(std::int64_t local_rank) {
   if (server_ == nullptr) return;
   const auto index = static_cast<std::size_t>(local_rank);
   HOOKE_CHECK(index < names_.size(), "a worker is started again in its own place");
+  HOOKE_CHECK(local_rank >= 0 && ranks_.size() == names_.size(), "each name is that of a rank");
   server_->forget(names_.at(index));
   names_[index] = name_of(ranks_[index], new_incarnation());
   server_->expect(names_[index]);
@@ -93,6 +97,7 @@ void HeartbeatWatch::tell(std::map<std::string, std::string>& environment,
                                        : plan_->address;
   HOOKE_CHECK(0 <= local_rank && local_rank < std::ssize(names_),
               "a worker that is told has a name");
+  HOOKE_CHECK(server_->port().value != 0, "a worker is told a port that can be reached");
   environment[kHeartbeatWorker] = names_.at(static_cast<std::size_t>(local_rank));
   environment[kHeartbeatInterval] = milliseconds_text(plan_->interval);
   environment[kHeartbeatDeadline] = milliseconds_text(plan_->deadline);
@@ -108,6 +113,7 @@ void HeartbeatWatch::announce(const ProcessContext& workers, std::int64_t local_
   if (server_ == nullptr) return;
   const auto i = static_cast<std::size_t>(local_rank);
   HOOKE_CHECK(i < names_.size(), "a worker that is announced has a name");
+  HOOKE_CHECK(names_.size() == ranks_.size(), "each name is that of a rank");
   ports_.trace.emit(events::heartbeat_expected,
                     {names_[i], workers.pid(i).value, ranks_[i], plan_->deadline,
                      plan_->first_beat.value_or(sim::Duration(-1)), to_string(plan_->policy)});

@@ -105,6 +105,7 @@ std::vector<RankAssignment> assign_ranks(const std::vector<RoleInfo>& agents) {
     role_next[agent.role] += agent.local_world_size;
   }
   HOOKE_CHECK(next == world_size && role_next == role_sizes, "every rank is given, and given once");
+  HOOKE_CHECK(out.size() == agents.size(), "each agent of a round has its ranks");
   return out;
 }
 
@@ -112,6 +113,7 @@ RankAssignment exchange_ranks(const WorkerSpec& spec, Store& store, std::int64_t
                               std::int64_t group_world_size) {
   const std::int64_t local = spec.local_world_size;
   HOOKE_CHECK(local > 0, "an agent has workers");
+  HOOKE_CHECK(group_world_size >= 1, "a round has the agent that is in it");
   if (!counts_in_barriers(spec.variant)) {
     const std::vector<Value> infos =
         synchronize_1_13(store, Value(role_info_text(spec, group_rank)), group_rank,

@@ -12,7 +12,8 @@ class OwnBudget final : public RestartBudget {
   }
   std::int64_t remaining(std::int64_t) override { return remaining_; }
   std::optional<std::int64_t> spend(std::int64_t) override {
-    if (remaining_ <= 0) return std::nullopt;
+    HOOKE_CHECK(remaining_ >= 0, "no restart is taken that is not left");
+    if (remaining_ == 0) return std::nullopt;
     return --remaining_;
   }
 

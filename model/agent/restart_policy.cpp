@@ -17,6 +17,7 @@ struct Backoff {
   sim::Duration longest{};
 
   [[nodiscard]] sim::Duration before_restart(std::int64_t restarts) const {
+    HOOKE_CHECK(first >= 0s && longest >= 0s, "a pause does not end before it begins");
     HOOKE_CHECK(restarts >= 0 && factor >= 1, "pauses grow from restart to restart");
     sim::Duration pause = std::min(first, longest);
     if (pause == 0s || factor == 1) return pause;
@@ -55,7 +56,9 @@ class Torch : public RestartPolicy {
 
 class BackingOff : public RestartPolicy {
  public:
-  BackingOff(Backoff backoff, RestartScope scope) : backoff_(backoff), scope_(scope) {}
+  BackingOff(Backoff backoff, RestartScope scope) : backoff_(backoff), scope_(scope) {
+    HOOKE_CHECK(scope_ != RestartScope::none, "what comes after a pause is a restart");
+  }
   [[nodiscard]] RestartDecision decide(const FailedWorkers& failed) const override {
     if (failed.remaining <= 0) return {};
     return {scope_, backoff_.before_restart(failed.restarts), ""};
@@ -80,7 +83,9 @@ class FailedOnly final : public BackingOff {
 /// A worker that fails again and again does not use up the attempts of the others.
 class PerWorker final : public RestartPolicy {
  public:
-  explicit PerWorker(std::int64_t attempts) : attempts_(attempts) {}
+  explicit PerWorker(std::int64_t attempts) : attempts_(attempts) {
+    HOOKE_CHECK(attempts_ >= 1, "a worker is tried once at least");
+  }
   [[nodiscard]] RestartDecision decide(const FailedWorkers& failed) const override {
     if (failed.remaining <= 0) return {};
     for (const auto& [local_rank, times] : failed.attempts_failed) {
@@ -99,7 +104,9 @@ class PerWorker final : public RestartPolicy {
 
 class Rerun final : public Torch {
  public:
-  explicit Rerun(std::int64_t runs) : runs_(runs) {}
+  explicit Rerun(std::int64_t runs) : runs_(runs) {
+    HOOKE_CHECK(runs_ >= 1, "a job is run once at least");
+  }
   [[nodiscard]] bool runs_job_again(std::int64_t runs) const override {
     HOOKE_CHECK(runs >= 1, "runs of a job are numbered from 1");
     return runs < runs_;

@@ -9,6 +9,7 @@ namespace hooke::model {
 
 RestartDecision Restarts::decide(const RunResult& result, std::int64_t restart_count) {
   HOOKE_CHECK(restart_count >= 0, "workers are started anew or not");
+  HOOKE_CHECK(allowed() >= 0, "workers are not started anew less than never");
   for (const ProcessFailure& failure : result.failures) {
     HOOKE_CHECK(0 <= failure.local_rank && failure.local_rank < core_.spec.local_world_size,
                 "a worker is of this agent");
@@ -52,6 +53,7 @@ std::unique_ptr<RestartBudget> Restarts::make_budget() const {
 
 RestartBudget& Restarts::budget() {
   if (budget_ == nullptr) budget_ = make_budget();
+  HOOKE_CHECK(budget_ != nullptr, "restarts are taken from a budget");
   return *budget_;
 }
 

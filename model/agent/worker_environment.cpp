@@ -21,6 +21,7 @@ std::string device_of(const std::string& devices, std::int64_t local_rank) {
     }
   }
   const std::string entry = devices.substr(begin, devices.find(',', begin) - begin);
+  HOOKE_CHECK(entry.find(',') == std::string::npos, "an entry is one of a list");
   const std::size_t first = entry.find_first_not_of(" \t");
   if (first == std::string::npos) return "";
   return entry.substr(first, entry.find_last_not_of(" \t") - first + 1);
@@ -92,6 +93,8 @@ std::string substitute_macros(const std::string& text,
     if (value == values.end()) {
       out += text[i];
     } else {
+      HOOKE_CHECK(begin < end && i + end + (braced ? 1 : 0) <= text.size(),
+                  "a placeholder has a name, and lies within its text");
       out += value->second;
       i += end - (braced ? 0 : 1);
     }

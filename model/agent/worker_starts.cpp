@@ -63,6 +63,8 @@ void WorkerStarts::make_room(const Attempt& attempt) {
   if (directory_of(attempt) == kNowhere) return;
   if (run_directory_.empty()) make_run_directory();
   HOOKE_CHECK(!run_directory_.empty(), "only what lies in the run's own directory is removed");
+  HOOKE_CHECK(directory_of(attempt).starts_with(run_directory_ + "/"),
+              "what is removed lies in the run's own directory");
   static_cast<void>(ports_.files.remove(directory_of(attempt)));
 }
 
@@ -79,6 +81,7 @@ void WorkerStarts::make_run_directory() {
   const std::string name =
       parent + "/" + handler_.get_run_id() + "_" + (drawn.empty() ? drawn_name(ports_) : drawn);
   const std::string above = name.substr(0, name.rfind('/'));
+  HOOKE_CHECK(name.size() > parent.size() + 1, "a directory of one's own has a name");
   require(ports_.files.make_directories(above), above);
   run_directory_ = make_private(ports_, name);
 }
@@ -104,6 +107,7 @@ std::vector<WorkerStart> WorkerStarts::all(const Attempt& attempt) {
   HOOKE_CHECK(attempt.restart_count >= 0, "restarts are counted upward");
   std::vector<WorkerStart> workers;
   for (std::int64_t i = 0; i < spec_.local_world_size; ++i) workers.push_back(one(i, attempt));
+  HOOKE_CHECK(std::ssize(workers) == spec_.local_world_size, "each worker is started once");
   for (const std::string& path : filtered_logs(spec_.logs, directory_of(attempt))) {
     require(ports_.files.write(path, ""), path);  // there also when no line passes
   }
