@@ -119,6 +119,7 @@ std::string failure_summary(const std::string& name, const ProcessFailures& fail
   }
   width = std::min(width, kWidthMax);
   HOOKE_CHECK(!root_text.empty(), "the root cause is told");
+  HOOKE_CHECK(others.empty() == (failures.size() == 1), "each of the other failures is told");
   HOOKE_CHECK(width >= std::min(title.size(), kWidthMax), "a border is as wide as the title");
   const std::string border = std::string(width, '=') + "\n";
   const std::string section = std::string(width, '-') + "\n";

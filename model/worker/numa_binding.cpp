@@ -68,6 +68,7 @@ std::string ranges_of(const Processors& processors) {
     if (last != first) out += "-" + std::to_string(*last);
     first = next;
   }
+  HOOKE_CHECK(out.empty() == processors.empty(), "each processor is in a range");
   return out;
 }
 
@@ -156,6 +157,7 @@ class Topology {
 
   /// Which of the GPUs of its node it is, and how many there are.
   [[nodiscard]] std::pair<std::size_t, std::size_t> place_of(std::size_t gpu) const {
+    HOOKE_CHECK(gpu < gpu_nodes_.size(), "a GPU that has a place is there");
     const auto node = gpu_nodes_[gpu];
     const auto begin = gpu_nodes_.begin();
     return {
@@ -271,6 +273,7 @@ std::vector<std::string> numa_processors(sim::Ports& ports, AffinityMode mode,
     }
     out.push_back(ranges_of(processors));
   }
+  HOOKE_CHECK(std::ssize(out) == workers, "each worker has processors of its own");
   return out;
 }
 

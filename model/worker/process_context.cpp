@@ -83,6 +83,7 @@ void ProcessContext::start_again(WorkerStart worker) {
   const auto index = static_cast<std::size_t>(worker.local_rank);
   HOOKE_CHECK(index < processes_.size() && processes_[index].ended,
               "only a worker that has ended is started again");
+  HOOKE_CHECK(reserved_, "a worker is started where there is room for it");
   HOOKE_CHECK(worker.local_rank == workers_[index].local_rank,
               "a worker is started again in its own place");
   processes_[index] = {};
@@ -121,6 +122,8 @@ bool ProcessContext::reap(Process& process) {
   process.ended = launcher_.poll(process.pid);
   if (!process.ended) return process.abandoned;
   HOOKE_CHECK(!process.abandoned || process.pid.value > 0, "a worker that ends had a number");
+  HOOKE_CHECK(-64 <= process.ended->as_python() && process.ended->as_python() <= 255,
+              "a worker ends by one of Linux' signals, or with a status of one byte");
   const WorkerStart& worker = worker_of(process);
   ports_.trace.emit(events::worker_ended, {process.pid.value, worker.local_rank, worker.rank,
                                            process.ended->as_python(), process.told_to_stop});
@@ -258,6 +261,8 @@ void ProcessContext::kill(Process& process, sim::Duration grace) {
   const sim::MonotonicTime killed = ports_.clock.monotonic_now();
   wait_for_end(process, killed + span_to_die(grace));
   if (process.ended) return;
+  HOOKE_CHECK(ports_.clock.monotonic_now() >= killed + span_to_die(grace),
+              "a worker has its time to die before it is given up");
   const bool asleep = ports_.processes.state(process.pid) == kUninterruptible;
   if (asleep) {
     tell_uninterruptible(process, ports_.clock.monotonic_now() - killed,
@@ -277,6 +282,8 @@ bool ProcessContext::is_stuck_for(sim::Duration limit) {
   bool stuck = false;
   const sim::MonotonicTime now = ports_.clock.monotonic_now();
   for (Process& process : processes_) {
+    HOOKE_CHECK(!process.uninterruptible_since || *process.uninterruptible_since <= now,
+                "a worker that is asleep fell asleep before");
     if (process.is_over()) continue;
     const std::optional<char> state = ports_.processes.state(process.pid);
     if (!state) continue;

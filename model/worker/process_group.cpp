@@ -60,11 +60,13 @@ std::int64_t ProcessGroup::rank() const {
 
 std::int64_t ProcessGroup::world_size() const {
   require();
+  HOOKE_CHECK(launch_.world_size > 0, "a group has the worker that asks");
   return launch_.world_size;
 }
 
 const std::string& ProcessGroup::backend() const {
   require();
+  HOOKE_CHECK(!backend_.empty(), "a group has a backend");
   return backend_;
 }
 

@@ -12,12 +12,18 @@ namespace {
 class LocalLauncher : public ProcessLauncher {
  public:
   explicit LocalLauncher(sim::ProcessHost& processes) : processes_(processes) {}
-  void reserve(std::int64_t) override {}
+  void reserve(std::int64_t count) override {
+    HOOKE_CHECK(count > 0, "room is for one worker at least");
+  }
   sim::Outcome<sim::Pid> start(const sim::SpawnRequest& request) override {
     HOOKE_CHECK(!request.argv.empty(), "a worker has a command");
     return processes_.spawn(request);
   }
-  std::optional<sim::ExitStatus> poll(sim::Pid worker) override { return processes_.poll(worker); }
+  std::optional<sim::ExitStatus> poll(sim::Pid worker) override {
+    // 0 and numbers below it stand for any child to the operating system.
+    HOOKE_CHECK(worker.value > 0, "a worker that is asked for has a number");
+    return processes_.poll(worker);
+  }
   [[nodiscard]] bool may_have_news() override { return processes_.may_have_ended_children(); }
   sim::Outcome<sim::Done> signal(sim::Pid worker, sim::Signal signal, bool group) override {
     // 0 and numbers below it are groups to the operating system, the agent's own among them.

@@ -125,6 +125,7 @@ std::vector<FileSignal> SignalFile::look() {
     // left of it is refused at its end.
     if (rest_.size() > kSignalBytesMax) rest_.erase(0, rest_.size() - 1);
     HOOKE_CHECK(rest_.size() <= kSignalBytesMax, "of a line no more is kept than it may have");
+    HOOKE_CHECK(rest_.find('\n') == std::string::npos, "what is kept is the beginning of one line");
   }
   return out;
 }

@@ -28,6 +28,7 @@ std::string wanted_lines(std::string_view text, const TailedFile& file) {
   std::string out;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+    HOOKE_CHECK(begin < end && end <= text.size(), "a line that is shown moves on");
     const std::string_view line = text.substr(begin, end - begin);
     if (is_wanted(file.filters, line)) out.append(file.header).append(line);
     begin = end;
@@ -44,6 +45,7 @@ std::size_t lines_in(const std::string& text) {
 
 /// Shows `text`, and says once for each file that not all of it could be shown.
 void show(sim::Ports& ports, const TailedFile& file, const std::string& text, bool& told) {
+  HOOKE_CHECK(!text.empty(), "what is shown is a line");
   const auto shown = ports.files.append(file.destination, text);
   if (shown || told) return;
   told = true;

@@ -111,6 +111,7 @@ class TracedStore final : public Store {
                                                user_.newest_round(), operation, key, value});
     const sim::MonotonicTime asked = ports_.clock.monotonic_now();
     const auto answered = [&](const std::string& result) {
+      HOOKE_CHECK(ports_.clock.monotonic_now() >= asked, "an answer comes after its question");
       ports_.trace.emit(ev::worker_store_answered,
                         {user_.run_id, user_.rank, user_.round(), user_.newest_round(), operation,
                          key, result, ports_.clock.monotonic_now() - asked});

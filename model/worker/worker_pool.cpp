@@ -37,6 +37,7 @@ class WorkerPool::Impl final : public sim::AcceptHandler {
                                std::string(to_string(listener.failure().fault)));
     }
     listener_ = std::move(listener).value();
+    HOOKE_CHECK(listener_->local().port.value != 0, "a pool has a port that can be reached");
   }
 
   [[nodiscard]] sim::PortNumber port() const { return listener_->local().port; }
@@ -44,6 +45,7 @@ class WorkerPool::Impl final : public sim::AcceptHandler {
   /// A client starts processes, which it must be able to do without us: another machine's or
   /// another user's is not heard.
   void on_accept(std::unique_ptr<sim::Stream> stream) override {
+    HOOKE_CHECK(stream != nullptr, "a connection that is accepted is there");
     if (!stream->peer_is_of_this_user()) return stream->reset();
     const std::uint64_t number = next_owner_++;
     HOOKE_CHECK(!connections_.contains(number), "a connection has a number of its own");
@@ -119,6 +121,7 @@ class WorkerPool::Impl final : public sim::AcceptHandler {
   }
 
   void handle(const Letter& letter) {
+    HOOKE_CHECK(0 < letter.owner && letter.owner < next_owner_, "a letter is from a connection");
     if (!connections_.contains(letter.owner)) return;
     if (letter.message.empty()) return gone(letter.owner);
     try {
@@ -227,6 +230,7 @@ class WorkerPool::Impl final : public sim::AcceptHandler {
   void look() {
     for (auto& [number, owner] : owners_) {
       const std::uint64_t whose = number;
+      HOOKE_CHECK(std::ssize(owner.running) <= owner.leased, "a lease runs no more than its slots");
       std::erase_if(owner.running, [&](sim::Pid pid) {
         const auto ended = ports_.processes.poll(pid);
         if (!ended) return false;
@@ -239,6 +243,9 @@ class WorkerPool::Impl final : public sim::AcceptHandler {
   }
 
   void end_all(Owner& owner) {
+    HOOKE_CHECK(std::all_of(owner.running.begin(), owner.running.end(),
+                            [](sim::Pid pid) { return pid.value > 0; }),
+                "a group that is killed is that of a worker, never the pool's own");
     for (const sim::Pid pid : owner.running)
       static_cast<void>(ports_.processes.signal_group(pid, sim::Signal::kill));
     for (const sim::Pid pid : owner.running)
@@ -253,6 +260,7 @@ class WorkerPool::Impl final : public sim::AcceptHandler {
     end_all(found->second);
     free_ += found->second.leased;
     HOOKE_CHECK(free_ <= slots_, "no more slots are free than there are");
+    HOOKE_CHECK(found->second.leased >= 0, "slots are leased or not");
     if (found->second.leased > 0)
       ports_.trace.emit(events::pool_reclaimed, {number, found->second.leased, killed});
     HOOKE_CHECK(found->second.running.empty(), "a lease that is given back runs nothing");
@@ -265,6 +273,7 @@ class WorkerPool::Impl final : public sim::AcceptHandler {
     std::erase_if(waiting_, [&](const auto& each) { return each.first == number; });
     connections_.erase(number);
     give_back(number);
+    HOOKE_CHECK(!owners_.contains(number) && !waits(number), "an owner that has gone has nothing");
   }
 
   sim::Ports& ports_;
