@@ -37,6 +37,7 @@ HttpService::Handler ControlPlane::handler(std::string token) const {
       return;
     }
     const ControlAnswer given = answer(exchange->query());
+    HOOKE_CHECK(!given.content_type.empty(), "an answer says what it is");
     exchange->answer(given.status, given.body, {{"Content-Type", given.content_type}});
   };
 }
@@ -55,6 +56,7 @@ void ControlPlane::serve(const std::string& socket_file) {
 }
 
 void ControlPlane::add(const std::string& name, Handler handler) {
+  HOOKE_CHECK(!name.empty(), "a handler is called by its name");
   const auto [added, is_new] = handlers_.emplace(name, std::move(handler));
   if (!is_new) throw std::invalid_argument("Handler " + name + " already registered");
   HOOKE_CHECK(added->second != nullptr, "a handler that is added can be called");
@@ -69,6 +71,7 @@ ControlAnswer ControlPlane::answer(const HttpQuery& query) const {
   if (query.method == "GET" && query.path == kHandler) {
     nlohmann::json names = nlohmann::json::array();
     for (const auto& [name, handler] : handlers_) names.push_back(name);
+    HOOKE_CHECK(names.size() == handlers_.size(), "each handler is listed");
     return {200, "application/json",
             names.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
   }

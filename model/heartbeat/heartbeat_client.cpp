@@ -77,10 +77,12 @@ class HeartbeatClient::Pulse : public std::enable_shared_from_this<Pulse>,
     ports_.executor.spawn("heartbeat", [self = shared_from_this()] { self->run(); });
   }
   void pause() {
+    HOOKE_CHECK(!beating_ || has_fiber_, "what beats has a fiber");
     if (std::exchange(beating_, false)) tell("silent");
   }
   void stop() {
     if (std::exchange(over_, true)) return;
+    HOOKE_CHECK(!beating_ || has_fiber_, "what beats has a fiber");
     if (stream_ != nullptr) write(true);
     tell("ended");
     leave();
@@ -106,6 +108,7 @@ class HeartbeatClient::Pulse : public std::enable_shared_from_this<Pulse>,
         tell("cannot read", error.what());
       }
     }
+    HOOKE_CHECK(begin <= unread_.size(), "an answer that is read is there");
     unread_.erase(0, begin);
     if (unread_.size() >= kPeersBytesMax) has_ended_ = true;
   }
@@ -131,6 +134,7 @@ class HeartbeatClient::Pulse : public std::enable_shared_from_this<Pulse>,
                                                       std::max(options_.interval, kConnectTimeout));
       if (!stream) return cut_off(to_string(stream.failure().fault));
       stream_ = std::move(stream).value();
+      HOOKE_CHECK(stream_ != nullptr, "a connection that was made is there");
       has_ended_ = false;
       unread_.clear();
       if (options_.asks) stream_->set_handler(*this);

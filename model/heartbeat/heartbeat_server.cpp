@@ -27,6 +27,7 @@ class HeartbeatServer::Connection final : public sim::StreamHandler {
         if (end - begin >= kBeatBytesMax) throw std::invalid_argument("a line that is too long");
         send(server_.take(std::string_view(unread_).substr(begin, end - begin)));
       }
+      HOOKE_CHECK(begin <= unread_.size(), "a beat that is taken is there");
       unread_.erase(0, begin);
       if (unread_.size() >= kBeatBytesMax) throw std::invalid_argument("a line without an end");
     } catch (const std::invalid_argument& error) {
@@ -70,6 +71,7 @@ HeartbeatServer::HeartbeatServer(sim::Ports& ports, sim::PortNumber port,
                              std::string(to_string(listener.failure().fault)));
   }
   listener_ = std::move(listener).value();
+  HOOKE_CHECK(listener_->local().port.value != 0, "a listener has a port");
 }
 
 HeartbeatServer::~HeartbeatServer() = default;

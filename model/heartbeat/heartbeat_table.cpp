@@ -38,6 +38,8 @@ std::vector<SilentWorker> HeartbeatTable::look(sim::MonotonicTime now) {
         worker.count ? std::optional(terms_.deadline) : terms_.first_beat;
     if (worker.ended || is_told(worker) || !limit || now - worker.since <= *limit) continue;
     worker.lost = true;
+    HOOKE_CHECK(now - worker.heard > *limit,
+                "a worker that is lost was silent for its whole limit");
     out.push_back({name, now - worker.heard});
   }
   return out;

@@ -224,6 +224,7 @@ class HttpAnswer {
     rest.drop(line.size());
     whole_ = rest.take(size);
     rest.drop(kEnd.size());
+    HOOKE_CHECK(rest.empty(), "the end of its body is the end of an answer");
     return true;
   }
   [[noreturn]] void give_up(sim::Fault fault, const std::string& detail) const {

@@ -320,6 +320,7 @@ HttpService::HttpService(sim::Ports& ports, sim::PortNumber port, Handler handle
                              std::string(to_string(listener.failure().fault)));
   }
   listener_ = std::move(listener).value();
+  HOOKE_CHECK(listener_->local().port.value != 0, "a service that others reach has a port");
 }
 
 HttpService::HttpService(sim::Ports& ports, const std::string& socket_file, Handler handler)
@@ -355,6 +356,7 @@ bool HttpService::make_room() {
 }
 
 void HttpService::on_accept(std::unique_ptr<sim::Stream> stream) {
+  HOOKE_CHECK(stream != nullptr, "a connection that is accepted is there");
   HOOKE_CHECK(connections_.size() <= connections_max_, "no more are connected than may be");
   if (connections_.size() == connections_max_ && !make_room()) return stream->reset();
   const std::uint64_t number = next_connection_++;

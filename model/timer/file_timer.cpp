@@ -108,6 +108,7 @@ FileTimerServer::~FileTimerServer() {
 }
 
 void FileTimerServer::start() {
+  HOOKE_CHECK(!watch_->client_came, "a watch that has not begun has no client");
   ports_.executor.spawn(std::string(tasks::kWatchdog), [watch = watch_] { watch->run(); });
   HOOKE_CHECK(!started_, "a watch is started once");
   started_ = true;
@@ -142,6 +143,7 @@ std::uint64_t FileTimerServer::request_count() const {
 }
 
 void FileTimerServer::tell(std::string_view name) {
+  HOOKE_CHECK(!name.empty(), "what a watchdog tells has a name");
   ports_.trace.emit(events::watchdog_changed, {name, options_.path});
   if (options_.on_event) options_.on_event({name, nullptr});
 }

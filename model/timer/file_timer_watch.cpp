@@ -39,6 +39,7 @@ std::unique_ptr<sim::FifoReader> FileTimerWatch::open() {
 }
 
 void FileTimerWatch::run() {
+  HOOKE_CHECK(timers_ != nullptr, "what a watch judges is a table");
   // Also when the task dies alone: a thread of Python's that an exception ends can be joined.
   const IsOverAtEnd at_end{over_};
   if (const std::unique_ptr<sim::FifoReader> fifo = open()) {
@@ -87,6 +88,7 @@ bool FileTimerWatch::step(sim::FifoReader& fifo) {
 
 bool FileTimerWatch::take_requests(sim::FifoReader& fifo, std::vector<TimerRequest>& requests) {
   const sim::MonotonicTime end = in(options_.max_interval);
+  HOOKE_CHECK(options_.max_interval > sim::Duration::zero(), "a watch looks again and again");
   while (!stopping_) {
     // Waits for as long as a writer has the FIFO open, whatever expires meanwhile (T-11).
     const auto received = fifo.read(std::nullopt);
@@ -112,6 +114,7 @@ void FileTimerWatch::take_text(const std::string& text, std::vector<TimerRequest
     unread_.erase(0, newline + 1);
     take_line(line, requests);
   }
+  HOOKE_CHECK(unread_.find('\n') == std::string::npos, "what is kept is the beginning of one line");
   if (unread_.size() <= kFifoLineBytesMax) return;
   unread_.clear();  // what follows of it is no request either
   refuse_line("a line without an end");

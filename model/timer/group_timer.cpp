@@ -47,6 +47,7 @@ sim::Duration GroupTimer::stop() {
 }
 
 sim::Duration GroupTimer::elapsed() const {
+  HOOKE_CHECK(!begun_ || *begun_ <= clock_.monotonic_now(), "what is measured has begun");
   return begun_ ? clock_.monotonic_now() - *begun_ : took_;
 }
 

@@ -65,6 +65,7 @@ void QueueTimerServer::start() {
           queue->get(count, ports_.clock.monotonic_now() + max_interval_);
       if (life->stopping) break;
       for (const TimerRequest& request : requests) timers_->apply(request);
+      HOOKE_CHECK(requests.size() <= count, "a server takes what it has seen, and one at least");
       step();
       if (life->stopping) break;
       life->progress = ports_.clock.wall_now();
