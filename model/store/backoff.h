@@ -26,6 +26,7 @@ class Backoff {
     const sim::Duration centre = centre_;
     centre_ = std::min(centre_ * 3 / 2, longest_);
     HOOKE_CHECK(centre <= longest_, "a wait is no longer than the longest");
+    HOOKE_CHECK(centre > sim::Duration::zero(), "an attempt is followed by a wait");
     return random_.between("store.backoff", centre / 2, centre * 3 / 2);
   }
 

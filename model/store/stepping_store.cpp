@@ -35,7 +35,10 @@ class SteppingStore final : public Store {
     check_signals(ports_);
   }
   std::vector<Value> multi_get(const std::vector<std::string>& keys) override {
-    return stepped(store_->multi_get(keys));
+    std::vector<Value> values = stepped(store_->multi_get(keys));
+    HOOKE_CHECK(values.size() == keys.size(),
+                "a store has a value for each key that was asked for");
+    return values;
   }
   void multi_set(const std::vector<std::pair<std::string, Value>>& items) override {
     store_->multi_set(items);

@@ -57,6 +57,7 @@ class MissingRanks {
 
  private:
   std::string look_for_traces() {
+    HOOKE_CHECK(tracing_.rank == 0, "rank 0 alone looks for the others");
     std::string missing;
     std::size_t count = 0;
     for (std::int64_t rank = 1; rank < world_size_ && count < kMissingMax; ++rank) {
@@ -66,6 +67,7 @@ class MissingRanks {
         missing += (count++ == 0 ? "" : ", ") + name_of(rank);
       }
     }
+    HOOKE_CHECK(count <= kMissingMax, "ranks that are missing are named up to a limit");
     return missing;
   }
   [[nodiscard]] std::string trace_of(std::int64_t rank) const {
@@ -145,6 +147,8 @@ std::vector<Value> synchronize_1_13(Store& store, Value data, std::int64_t rank,
   store.set(mine, std::move(data));
   std::vector<Value> values;
   for (const std::string& key : numbered(prefix, world_size)) values.push_back(store.get(key));
+  HOOKE_CHECK(static_cast<std::int64_t>(values.size()) == world_size,
+              "there is one value for each rank");
   store.set(mine + ".FIN", Value("FIN"));
   if (rank == 0) {
     for (const std::string& key : numbered(prefix, world_size))

@@ -95,6 +95,8 @@ void TcpStoreClient::wait_locked(const std::vector<std::string>& keys, Duration 
   for (Duration left = timeout;; left = end - ports_.clock.monotonic_now()) {
     const Duration slice = wait_slice(left);
     HOOKE_CHECK(slice <= left, "a slice is a part of the wait");
+    HOOKE_CHECK(slice > Duration::zero() || left <= Duration::zero(),
+                "time passes while there is some left");
     if (wait_once(keys, slice)) return;
     if (slice >= left) break;
   }

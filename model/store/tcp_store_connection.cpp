@@ -48,6 +48,7 @@ void TcpStoreConnection::connect(Duration timeout) {
     }
     auto stream = connect_socket(backoff, inner_timeout(timeout, deadline));
     if (stream != nullptr && open(*stream, deadline)) {
+      HOOKE_CHECK(is_lost(), "one attempt makes the connection");
       stream_ = std::move(stream);
       received_ = {};
       return;

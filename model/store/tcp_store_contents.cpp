@@ -36,6 +36,8 @@ bool StoreContents::put(const std::string& key, sim::Value value) {
     return true;
   }
   if (!account_.hold(entry_bytes(key) + value.size())) return false;
+  HOOKE_CHECK(account_.held() >= entry_bytes(key) + value.size(),
+              "what is kept was counted before");
   keys_.emplace_hint(at, key, std::move(value));
   return true;
 }
@@ -75,6 +77,8 @@ std::int64_t StoreContents::erase(const std::string& key) {
 
 bool StoreContents::push(const std::string& queue, sim::Value value) {
   if (!account_.hold(entry_bytes(queue) + value.size())) return false;
+  HOOKE_CHECK(account_.held() >= entry_bytes(queue) + value.size(),
+              "what is kept was counted before");
   queues_[queue].push_back(std::move(value));
   return true;
 }

@@ -1,4 +1,6 @@
 // What each request does, as TCPStoreLibUvBackend.cpp has it.
+#include <algorithm>
+
 #include "model/store/decimal.h"
 #include "model/store/tcp_store_service.h"
 #include "sim/port/check.h"
@@ -79,6 +81,7 @@ bool TcpStoreServed::wait(const Request& request) {
     ++missing;
   }
   HOOKE_CHECK(missing <= request.keys.size(), "no more keys are missing than were asked for");
+  HOOKE_CHECK(missing > 0, "a connection that waits, waits for a key");
   awaited_ = missing;  // replaces the count of an open WAIT, its registrations stay
   return true;
 }
@@ -145,6 +148,7 @@ bool TcpStoreServed::queue_push(Request& request) {
   if (!server_.contents_.push(request.key, std::move(request.value))) return false;
   const StoreWaits::Waiters* found = server_.waits_.find(request.key);
   if (found == nullptr) return true;
+  HOOKE_CHECK(server_.contents_.queue_length(request.key) > 0, "what wakes a waiter is there");
   // One is woken, and it stays registered, so that a later wait of its may end too early (S-14).
   for (const std::uint64_t number : *found) {
     if (server_.connections_.at(number)->key_appeared()) return true;
@@ -157,6 +161,9 @@ void TcpStoreServed::queue_pop(const Request& request) {
   Message message;
   message.i64(static_cast<std::int64_t>(length));
   if (length > 0) message.value(*server_.contents_.pop(request.key));
+  HOOKE_CHECK(
+      server_.contents_.queue_length(request.key) == length - std::min<std::size_t>(length, 1),
+      "one item is taken, where there is one");
   reply(message);
 }
 

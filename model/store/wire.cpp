@@ -48,6 +48,8 @@ class Lookahead {
   bool list(bool with_values, ListProgress& progress) {
     if (progress.position == 0 && !begin_list(progress)) return false;
     position_ = progress.position;
+    HOOKE_CHECK(position_ <= bytes_.size() && progress.items_left <= kKeysMax,
+                "a list goes on where it was left, with no more than it said");
     while (progress.items_left > 0) {
       if (!key() || (with_values && !value())) return false;
       progress = {position_, progress.items_left - 1};
@@ -111,6 +113,7 @@ class Taking {
       leave_front();
       return nullptr;
     }
+    HOOKE_CHECK(taken_ + count <= front_.size(), "what is taken at the front lies there");
     return front_.data() + std::exchange(taken_, taken_ + count);
   }
   void leave_front() {
