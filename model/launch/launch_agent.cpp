@@ -191,6 +191,7 @@ Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& c
   HOOKE_CHECK(0 <= ending.exit_code && ending.exit_code <= 255, "an exit status is a byte");
   HOOKE_CHECK(std::string_view(ending.outcome) != "succeeded" || ending.exit_code == 0,
               "success has the exit status 0");
+  HOOKE_CHECK(observers.rendezvous == nullptr, "a monitor sees no handler that is gone");
   const bool own = ending.exit_code == kExitFailed && std::string_view(ending.outcome) != "failed";
   const bool signalled = std::string_view(ending.outcome) == "signalled";
   if (own) record_error(ports, (signalled ? "SignalException: " : "") + ending.detail);
@@ -212,6 +213,7 @@ int launch_agent(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& 
   };
   WorkerSpec spec = worker_spec(ports.processes, *config);
   const std::unique_ptr<Endings> endings = make_endings(ports, spec);
+  HOOKE_CHECK(endings != nullptr, "each end of an agent has a meaning");
   if (config->run_id.empty()) rename(endings->run_id());
   const std::string run_id = config->run_id;
   HOOKE_CHECK(!run_id.empty(), "a job that is run has a name");
@@ -219,6 +221,7 @@ int launch_agent(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& 
   static_cast<void>(ports.processes.catch_signal(sim::Signal::int_));
   endings->catch_early(spec);
   for (std::int64_t run = 1;; ++run) {
+    HOOKE_CHECK(run == 1 || config->run_id != run_id, "each run of a job has a name of its own");
     const Ending ending = run_once(ports, plugins, *config, spec, *endings,
                                    observers == nullptr ? usual : *observers, run);
     if (!runs_again(plugins, *config, ending, run)) return ending.exit_code;

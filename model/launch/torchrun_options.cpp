@@ -55,6 +55,7 @@ std::int64_t count_gpus(sim::Ports& ports) {
       if (name.starts_with(kDevice) && python_int(name.substr(kDevice.size()))) ++count;
     }
   }
+  HOOKE_CHECK(count >= 0, "devices are counted upward");
   const auto visible = ports.processes.environment().find("CUDA_VISIBLE_DEVICES");
   if (visible == ports.processes.environment().end()) return count;
   if (without_blanks(visible->second).empty()) return 0;
@@ -282,8 +283,10 @@ std::string drawn_uuid(sim::Random& random) {
   for (const std::string_view pattern = "xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx";
        const char c : pattern) {
     const std::size_t drawn = random.below("launch.run_id", kDigits.size());
+    HOOKE_CHECK(drawn < kDigits.size(), "a digit that is drawn is one");
     out += c == 'x' ? kDigits[drawn] : c == 'y' ? kDigits[8 + drawn % 4] : c;
   }
+  HOOKE_CHECK(out.size() == 36, "a UUID has 36 characters");
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "model/observe/python_error.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -108,6 +109,7 @@ EventHandlers::EventHandlers(sim::Ports& ports) : shown_(shows_info(ports.proces
 }
 
 void EventHandlers::record(const ElasticEvent& event, const std::string& destination) const {
+  HOOKE_CHECK(!event.name.empty(), "an event that is recorded has a name");
   const auto found = handlers_.find(destination);
   if (found == handlers_.end()) throw EscapedPythonError("KeyError", "'" + destination + "'");
   if (shown_) found->second(event);

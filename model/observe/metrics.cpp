@@ -29,6 +29,7 @@ MetricHandler console_metrics(sim::Ports& ports) {
 
 MetricHandler MetricBoard::handler() {
   return [entries = entries_](const MetricData& metric) {
+    HOOKE_CHECK(!metric.name.empty(), "a metric has a name");
     Entry& entry = (*entries)[{std::string(metric.group), std::string(metric.name)}];
     entry.value = metric.value;
     ++entry.puts;

@@ -65,6 +65,7 @@ bool Endings::is_keyboard_interrupt(const Agent& agent, const SignalException& e
 }
 
 Ending Endings::of_signal(const Agent& agent, const SignalException& error) const {
+  HOOKE_CHECK(static_cast<int>(error.signal()) > 0, "signals are numbered from 1");
   const bool keyboard_interrupt = is_keyboard_interrupt(agent, error);
   ports_.trace.emit(events::agent_signalled, {static_cast<int>(error.signal()),
                                               keyboard_interrupt ? "before workers" : "running"});
@@ -80,6 +81,7 @@ Ending::Parting Endings::parting_of_signal(const Agent& agent, const SignalExcep
 
 void Endings::of_error(Ending& ending, Agent& agent, const std::exception& error, bool) const {
   ending.detail = class_of(error) + ": " + error.what();
+  HOOKE_CHECK(!class_of(error).empty(), "an error has a class");
   ending.job_failed = true;
   agent.ended("FAILED", ending.detail);
 }

@@ -24,6 +24,7 @@ RendezvousStoreInfo tell_store_info(sim::Ports& ports, Store& store, const std::
   info.master_addr = local_addr.empty() ? ports.network.fully_qualified_name() : local_addr;
   info.master_port = server_port != 0 ? server_port : probe_free_port(ports.network).value;
   HOOKE_CHECK(info.master_port != 0, "workers are told of a port that can be reached");
+  HOOKE_CHECK(!info.master_addr.empty(), "workers are told of a machine that can be reached");
   store.set("MASTER_ADDR", Value(info.master_addr));
   store.set("MASTER_PORT", Value(std::to_string(info.master_port)));
   return info;
@@ -70,6 +71,7 @@ std::uint16_t Bootstrap::serve() {
   options.timeout = kStoreTimeout;
   own_client_ = connect_tcp_store(ports_, options, planted_);
   HOOKE_CHECK(server_->port().value != 0, "a server listens at a port");
+  HOOKE_CHECK(own_client_ != nullptr, "a server is its own first client");
   return served_port();
 }
 
@@ -85,6 +87,7 @@ RendezvousStoreInfo Bootstrap::for_round(std::int64_t rank, Store& round_store) 
     throw EscapedPythonError("AssertionError",
                              "rank 0 of this round has no bootstrap store server");
   }
+  HOOKE_CHECK(cached_.has_value(), "workers are told where they meet");
   return *cached_;
 }
 

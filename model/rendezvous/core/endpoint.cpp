@@ -34,6 +34,7 @@ std::uint16_t parse_port(const std::string& digits, const std::string& text) {
     throw std::invalid_argument("the port number of the rendezvous endpoint \"" + text +
                                 "\" must be an integer between 0 and 65535");
   }
+  HOOKE_CHECK(number >= 0, "digits are read without a sign");
   return static_cast<std::uint16_t>(number);
 }
 
@@ -51,6 +52,7 @@ std::optional<Address> address_of(const std::string& host) {
     const char* const written = inet_ntop(family, bytes.data(), text.data(), text.size());
     HOOKE_CHECK(written != nullptr, "an address that was read can be written");
     const std::string out = text.data();
+    HOOKE_CHECK(!out.empty(), "an address is written as some text");
     return Address{out, family == AF_INET ? bytes.front() == 127 : out == "::1"};
   }
   return std::nullopt;

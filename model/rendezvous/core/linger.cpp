@@ -15,6 +15,8 @@ void serve_on(sim::Ports& ports, const TcpStoreServer& server, sim::Duration ali
   bool told = false;
   for (sim::Duration pause = std::chrono::milliseconds(10);;
        pause = std::min<sim::Duration>(2 * pause, kPollInterval)) {
+    HOOKE_CHECK(sim::Duration::zero() < pause && pause <= kPollInterval,
+                "time passes from one look to the next, and not too much");
     if (ports.processes.wait_signal(ports.clock.monotonic_now() + pause)) return;
     if (server.active_clients(alive) == 0) return;
     if (!std::exchange(told, true))

@@ -81,6 +81,7 @@ std::optional<sim::Duration> RendezvousParameters::get_as_seconds(const std::str
       return span(*number, unit.length);
     }
   }
+  HOOKE_CHECK(!key.empty() && value.has_value(), "a number is read from what is there");
   return span(*get_as_int(key), 1s);
 }
 

@@ -77,6 +77,7 @@ void wait_for_others(sim::Ports& ports, RendezvousHandler& handler, sim::Duratio
   }
   if (others > 0) others = others_at_work(handler, true);
   HOOKE_CHECK(waited() >= sim::Duration::zero(), "a monotonic clock goes forward");
+  HOOKE_CHECK(others >= 0, "no fewer than none are at work");
   ports.trace.emit(events::shutdown_waited, {handler.get_run_id(), others, waited()});
 }
 
