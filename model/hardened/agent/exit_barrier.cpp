@@ -26,6 +26,7 @@ std::vector<std::string> ExitBarrier::signatures() const {
 }
 
 void ExitBarrier::arrive() {
+  HOOKE_CHECK(size_ >= 1, "an agent that arrives is one of those that are awaited");
   store_.set(signature(rank_), Value("1"));
   try {
     store_.add(signed_count(), 1);
@@ -42,6 +43,7 @@ bool ExitBarrier::has_come() {
 }
 
 bool ExitBarrier::have_all_come() {
+  HOOKE_CHECK(size_ >= 1, "a barrier that is asked for all has some");
   return store_.check(signatures());
 }
 

@@ -85,6 +85,8 @@ void HardenedElasticAgent::take_place(RendezvousInfo info) {
 // ---- the looks at the others --------------------------------------------------------------------
 
 std::optional<RunResult> HardenedElasticAgent::look_at_the_others() {
+  HOOKE_CHECK(group_.state == WorkerState::healthy || group_.state == WorkerState::unhealthy,
+              "the others are looked at while the workers here run");
   reports_.looked(group_.state, job_.remaining());
   const char* cause = nullptr;
   std::exception_ptr over;
@@ -136,6 +138,7 @@ bool HardenedElasticAgent::goes_on_after(RunResult& result) {
 }
 
 void HardenedElasticAgent::stop_for_good(RunResult& result) {
+  HOOKE_CHECK(result.state != WorkerState::succeeded, "workers that succeeded are not given up");
   result.job_goes_on = handler_.successor() == Successor::complete;
   const bool told = result.job_goes_on || job_.give_up();
   ElasticAgent::stop_for_good(result);
@@ -145,6 +148,7 @@ void HardenedElasticAgent::stop_for_good(RunResult& result) {
 bool HardenedElasticAgent::finish(RunResult& result) {
   HOOKE_CHECK(result.state == WorkerState::succeeded, "workers that are done wait for the others");
   const std::string_view how = exit_barrier();
+  HOOKE_CHECK(group_.state == WorkerState::succeeded, "a group is done until it is met again");
   const AfterBarrier after = membership_.after_barrier(how);
   result.others_are_done = how == "passed" && after == AfterBarrier::job_done;
   result.job_goes_on = after != AfterBarrier::job_done;

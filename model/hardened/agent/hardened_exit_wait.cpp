@@ -38,6 +38,7 @@ std::string_view HardenedExitWait::meet() {
   const auto left = [&] { return end - core_.ports.clock.monotonic_now(); };
   // std::clamp below needs the order of its bounds.
   HOOKE_CHECK(look_interval() >= 0s, "one look comes after the other");
+  HOOKE_CHECK(core_.group.store != nullptr, "an agent waits at the end of a round it has joined");
   ExitBarrier own = barrier();
   bool come = false;
   for (;;) {

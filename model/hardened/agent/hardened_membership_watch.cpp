@@ -22,6 +22,7 @@ void HardenedMembershipWatch::met() {
 void HardenedMembershipWatch::formed(sim::MonotonicTime at, bool heard) {
   HOOKE_CHECK(at <= core_.ports.clock.monotonic_now(), "a group is told of when it is formed");
   heard_ = heard ? core_.ports.clock.monotonic_now() : at;
+  HOOKE_CHECK(heard_ >= at, "what is heard is heard when the group is formed, or later");
   silent_ = !heard;
 }
 

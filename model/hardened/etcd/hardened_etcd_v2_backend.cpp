@@ -1,6 +1,7 @@
 #include "model/hardened/etcd/hardened_etcd_v2_backend.h"
 
 #include "model/rendezvous/backends/etcd_tokens.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
@@ -23,6 +24,7 @@ std::optional<SetStateResult> HardenedEtcdV2Backend::set_state(const sim::Value&
     auto now = present();
     if (now && now->bytes == bytes && (!token || !(now->token == *token))) now->has_set = true;
     if (now) now->in_doubt = in_doubt && !now->has_set;
+    HOOKE_CHECK(!now || !now->has_set || !now->in_doubt, "a write that is known is in no doubt");
     return now;
   });
 }

@@ -179,6 +179,7 @@ class HardenedEtcdV2Store final : public EtcdV2Store {
         throw;
       } catch (const EtcdConnectionError& error) {
         if (attempt++ == kAttempts) throw EtcdConnectionError(error.what(), false);
+        HOOKE_CHECK(attempt <= kAttempts, "a count is tried no more often than it may be");
       }
     }
   }

@@ -1,6 +1,7 @@
 #include "model/hardened/etcd/prompt_members.h"
 
 #include "model/etcd/cluster.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
@@ -17,6 +18,7 @@ class PromptMembers final : public EtcdV2Members {
   }
 
   Answer exchange(const HttpRequest& request, sim::Duration read_timeout) override {
+    HOOKE_CHECK(read_timeout > sim::Duration::zero(), "an answer is waited for for a time");
     const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + read_timeout;
     return {cluster_.exchange(request, deadline, request.method == "GET"), false};
   }

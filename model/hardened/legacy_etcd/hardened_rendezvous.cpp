@@ -117,6 +117,7 @@ void HardenedLegacyEtcdRendezvous::before_last_call() {
 /// again. All agents of the call that failed come at once.
 sim::Duration HardenedLegacyEtcdRendezvous::last_call_span() const {
   const sim::Duration span = LegacyEtcdRendezvous::last_call_span();
+  HOOKE_CHECK(span >= sim::Duration::zero(), "a last call does not end before it begins");
   return was_called_ ? std::min(span, kFormingMax) : span;
 }
 
@@ -135,6 +136,7 @@ LegacyEtcdRendezvous::Place HardenedLegacyEtcdRendezvous::confirm_phase(std::int
   const Place place = LegacyEtcdRendezvous::confirm_phase(version, rank);
   HOOKE_CHECK(place.version == version, "a node is in what it confirmed");
   HOOKE_CHECK(joining_ == version, "a node confirms the version that it has joined");
+  HOOKE_CHECK(place.rank >= 0, "a seat is one of those that there are");
   joining_ = 0;
   held_version_ = place.version;
   held_size_ = place.world_size;
@@ -212,6 +214,7 @@ std::optional<sim::Duration> HardenedLegacyEtcdRendezvous::stay_of(
                                           deadline_ - settings_.last_call - kFormingMax);
   }
   const sim::Duration left = *held_until_ - reading();
+  HOOKE_CHECK(left <= kReturnMax, "a version is kept for those that return, for a while");
   return left > sim::Duration::zero() ? std::optional(left) : std::nullopt;
 }
 
@@ -253,6 +256,7 @@ bool HardenedLegacyEtcdRendezvous::try_close() {
 /// In an etcd that has lost its keys, before another node begins anew there: no newcomer shall wait
 /// for members that are done. False when another was faster.
 bool HardenedLegacyEtcdRendezvous::try_close_anew() {
+  HOOKE_CHECK(held_version_ != 0, "a node closes anew what it was in");
   if (!run_->create({Status::closed, held_version_, {}, {}, {}}, kClosedTtl)) return false;
   ports_.trace.emit(events::rendezvous_closed, {settings_.run_id, held_version_});
   return true;
@@ -292,6 +296,7 @@ void HardenedLegacyEtcdRendezvous::pause_without_news(bool at_once) {
   HOOKE_CHECK(without_news_ >= 0, "answers are counted upward");
   if (without_news_ < kWithoutNews) return;
   const sim::Duration pause = (without_news_ - kWithoutNews + 1) * 50ms;
+  HOOKE_CHECK(pause > sim::Duration::zero(), "time passes until etcd is asked again");
   interruptible_sleep(ports_, std::min<sim::Duration>(pause, kNews));
 }
 

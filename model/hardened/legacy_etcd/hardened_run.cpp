@@ -57,6 +57,7 @@ bool HardenedLegacyEtcdRun::has_been_emptied() {
 // ---- members of a version -----------------------------------------------------------------------
 
 bool HardenedLegacyEtcdRun::claim(std::int64_t version, std::int64_t rank) {
+  HOOKE_CHECK(rank >= 0, "a place has a rank");
   try {
     client_->put(claim_path(version, rank), {.value = owner_, .previous_exists = false});
     return true;

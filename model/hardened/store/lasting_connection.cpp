@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/port/check.h"
+
 namespace hooke::model {
 namespace {
 
@@ -13,6 +15,7 @@ constexpr sim::Duration kReconnectTimeout = std::chrono::seconds(5);
 
 void LastingTcpStoreConnection::reconnect_if_lost() {
   if (is_lost()) connect(std::min({timeout(), options().reply_timeout, kReconnectTimeout}));
+  HOOKE_CHECK(!is_lost(), "a client that goes on has a connection");
 }
 
 sim::Duration LastingTcpStoreConnection::inner_timeout(sim::Duration,

@@ -32,6 +32,7 @@ HardenedFileTimerWatch::HardenedFileTimerWatch(sim::Ports& ports, FileTimerOptio
 }
 
 std::optional<sim::MonotonicTime> HardenedFileTimerWatch::client_deadline() const {
+  HOOKE_CHECK(options_.max_interval > sim::Duration::zero(), "a watch looks again and again");
   return in(options_.max_interval);
 }
 

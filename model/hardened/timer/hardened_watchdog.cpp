@@ -3,10 +3,12 @@
 #include <utility>
 
 #include "model/hardened/timer/hardened_file_timer.h"
+#include "sim/port/check.h"
 
 namespace hooke::model {
 
 std::string HardenedWatchdog::free_path(std::string path) {
+  HOOKE_CHECK(!path.empty(), "a file that is served has a path");
   if (ports_.files.open_fifo_writer(path))
     path += "." + std::to_string(ports_.processes.self().value);
   return path;
