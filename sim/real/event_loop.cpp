@@ -46,6 +46,7 @@ WatchId EventLoop::watch(int fd, Watcher& watcher) {
   epoll_event event{};
   event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
   event.data.u64 = std::uint64_t{id.generation} << 32U | id.slot;
+  HOOKE_CHECK(id.slot < slots_.size(), "a watch has a slot");
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) fail("epoll_ctl");
   free_.pop_back();
   HOOKE_CHECK(slots_[id.slot].watcher == nullptr, "a free slot has no watcher");
@@ -73,6 +74,7 @@ void EventLoop::again(WatchId id, std::uint32_t events) {
 void EventLoop::tell(WatchId id, std::uint32_t events) {
   if (id.slot >= slots_.size() || slots_[id.slot].generation != id.generation) return;
   HOOKE_CHECK(slots_[id.slot].watcher != nullptr, "a watch that is told has a watcher");
+  HOOKE_CHECK(events != 0, "a watcher is told of something");
   slots_[id.slot].watcher->on_ready(events);
 }
 
@@ -84,6 +86,7 @@ std::size_t EventLoop::look(std::optional<sim::Duration> at_most) {
     span.tv_sec = seconds.count();
     span.tv_nsec = (*at_most - seconds).count();
   }
+  HOOKE_CHECK(0 <= span.tv_nsec && span.tv_nsec < 1'000'000'000, "a second is counted as one");
   const int count = epoll_pwait2(epoll_.get(), arrived_.data(), static_cast<int>(arrived_.size()),
                                  at_most ? &span : nullptr, nullptr);
   if (count < 0 && errno != EINTR) fail("epoll_pwait2");
@@ -106,6 +109,7 @@ std::size_t EventLoop::sleep(std::optional<sim::WorldTime> until) {
   while (current < awake_until && count == 0) {
     count = look(sim::Duration::zero());
     current = now();
+    HOOKE_CHECK(current >= began, "a monotonic clock goes forward");
   }
   if (count == 0) count = look(left(current));
   brisk_ = count > 0 && now() - began <= kWorthLooking;

@@ -40,6 +40,8 @@ class LastWords::Connection final : public Watcher {
           send(socket_.get(), rest_.data() + sent_, rest_.size() - sent_, MSG_NOSIGNAL);
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return errno != EAGAIN && errno != EWOULDBLOCK;
+      HOOKE_CHECK(static_cast<std::size_t>(count) <= rest_.size() - sent_,
+                  "no more is sent than was left");
       sent_ += static_cast<std::size_t>(count);
     }
     HOOKE_CHECK(sent_ == rest_.size(), "no more is sent than was left");
@@ -84,6 +86,8 @@ void LastWords::take_over(Descriptor socket, std::string rest) {
     HOOKE_CHECK(given_up < connections_.size(), "what is too much is that of the others");
     bytes -= connections_[given_up++]->bytes();
   }
+  HOOKE_CHECK(bytes <= kBytesMax && given_up <= connections_.size(),
+              "what lingers has room, for the sake of the oldest");
   connections_.erase(connections_.begin(),
                      connections_.begin() + static_cast<std::ptrdiff_t>(given_up));
   connections_.push_back(std::make_unique<Connection>(*this, std::move(socket), std::move(rest)));

@@ -30,6 +30,7 @@ class LinkProxy::Impl final : public sim::AcceptHandler,
     auto listener = ports_.network.listen(sim::PortNumber{0}, *this);
     if (!listener) throw std::runtime_error("link: " + listener.failure().detail);
     listener_ = std::move(listener).value();
+    HOOKE_CHECK(listener_->local().port.value != 0, "a link has a port that can be reached");
   }
   [[nodiscard]] sim::PortNumber port() const { return listener_->local().port; }
 
@@ -82,6 +83,7 @@ class LinkProxy::Impl final : public sim::AcceptHandler,
     HOOKE_CHECK(connected.value() != nullptr, "a link that is made has two ends");
     const std::shared_ptr<sim::Stream> far(std::move(connected).value());
     streams_.insert({near.get(), far.get()});
+    HOOKE_CHECK(near != far && streams_.size() % 2 == 0, "a link is known with both of its ends");
     const sim::FiberId back = ports_.executor.spawn(
         "link back",
         [self = shared_from_this(), near, far] { self->pump(*far, *near, Way::back); });
@@ -108,6 +110,7 @@ class LinkProxy::Impl final : public sim::AcceptHandler,
     HOOKE_CHECK(bytes > 0 && delay_ >= sim::Duration::zero(), "bytes travel forwards");
     sim::Duration span = delay_;
     if (limit_ > 0) span += sim::Duration(1s) * static_cast<std::int64_t>(bytes) / limit_;
+    HOOKE_CHECK(span >= delay_, "bytes take no less than the way");
     if (span > sim::Duration::zero()) {
       felt_ = true;
       ports_.executor.sleep_until(ports_.clock.monotonic_now() + span);

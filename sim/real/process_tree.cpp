@@ -74,6 +74,7 @@ std::optional<sim::ExitStatus> reap_adopted(sim::Pid pid) {
               "one process is waited for: waitpid(2) takes other numbers for groups");
   int status = 0;
   if (waitpid(pid.value, &status, WNOHANG) != pid.value) return std::nullopt;
+  HOOKE_CHECK(WIFSIGNALED(status) || WIFEXITED(status), "a process that was reaped has ended");
   if (WIFSIGNALED(status)) return sim::ExitStatus{0, static_cast<sim::Signal>(WTERMSIG(status))};
   return sim::ExitStatus{WEXITSTATUS(status), std::nullopt};
 }
@@ -94,6 +95,7 @@ std::vector<sim::Pid> processes_marked(const std::string& variable) {
   for (const auto& entry : fs::directory_iterator("/proc", error)) {
     const auto pid = pid_named(entry.path().filename().string());
     if (!pid || pid->value == getpid()) continue;
+    HOOKE_CHECK(pid->value > 0, "a process has a number");
     if (holds(contents(entry.path() / "environ"), variable) && is_running(*pid)) {
       out.push_back(*pid);
     }
@@ -106,6 +108,7 @@ OrphanKiller::OrphanKiller(std::string variable) {
               "orphans are marked by a variable and its value");
   int ends[2] = {-1, -1};
   if (pipe(ends) != 0) fail("pipe");
+  HOOKE_CHECK(ends[0] >= 0 && ends[1] >= 0 && ends[0] != ends[1], "a pipe has two ends");
   pid_ = fork();
   if (pid_ < 0) fail("fork");
   if (pid_ == 0) {

@@ -111,6 +111,8 @@ class RealFifoReader final : public sim::FifoReader, private Watcher {
     thread_local std::array<char, kReadBytes> bytes;  // too much for the stack of a fiber
     for (bool in_time = true;;) {
       const ssize_t count = ::read(fifo_.get(), bytes.data(), bytes.size());
+      HOOKE_CHECK(count <= static_cast<ssize_t>(kReadBytes),
+                  "no more comes than there is room for");
       if (count >= 0) return std::string(bytes.data(), static_cast<std::size_t>(count));
       if (errno == EINTR) continue;
       if (errno != EAGAIN) return failure_of(errno, "FIFO");
@@ -134,7 +136,9 @@ class RealFifoReader final : public sim::FifoReader, private Watcher {
 
 class RealFifoWriter final : public sim::FifoWriter {
  public:
-  explicit RealFifoWriter(Descriptor fifo) : fifo_(std::move(fifo)) {}
+  explicit RealFifoWriter(Descriptor fifo) : fifo_(std::move(fifo)) {
+    HOOKE_CHECK(fifo_.get() >= 0, "a writer has an open FIFO");
+  }
 
   sim::Outcome<sim::Done> write(std::string_view bytes) override {
     HOOKE_CHECK(fifo_.get() >= 0 && !bytes.empty(), "something is written to an open FIFO");
@@ -183,6 +187,8 @@ sim::Outcome<std::string> RealFiles::read(const std::string& path) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return failure_of(errno, path);
     if (count == 0) return out;
+    HOOKE_CHECK(static_cast<std::size_t>(count) <= chunk.size(),
+                "no more is read than there is room for");
     out.append(chunk, 0, static_cast<std::size_t>(count));
   }
 }

@@ -47,6 +47,7 @@ sim::Failure failure_of(int error, const std::string& what) {
 }
 
 sim::Endpoint endpoint_of(const sockaddr_storage& bytes, socklen_t size) {
+  HOOKE_CHECK(size <= sizeof(bytes), "an address lies in its storage");
   if (bytes.ss_family == AF_UNIX) {
     const auto* file = reinterpret_cast<const sockaddr_un*>(&bytes);
     constexpr std::size_t kHead = offsetof(sockaddr_un, sun_path);
@@ -152,6 +153,7 @@ class RealListener final : public sim::Listener, private Watcher {
     const std::shared_ptr<bool> here = here_;  // a handler may destroy us
     while (*here) {
       Descriptor socket(accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      HOOKE_CHECK(socket.get() != socket_.get(), "a connection has a socket of its own");
       if (socket) {
         send_at_once(socket.get());
         handler_.on_accept(std::make_unique<RealStream>(network_, std::move(socket)));
@@ -199,6 +201,7 @@ class Connecting final : public Watcher {
   Connecting(const Connecting&) = delete;
   Connecting& operator=(const Connecting&) = delete;
   bool wait(std::optional<sim::MonotonicTime> deadline) {
+    HOOKE_CHECK(socket_ >= 0, "a connection under way has a socket");
     return network_.executor().park(ticket_, deadline) == sim::Wake::woken;
   }
   void on_ready(std::uint32_t events) override {
@@ -251,6 +254,8 @@ sim::Outcome<std::unique_ptr<sim::Listener>> RealNetwork::serve(Descriptor socke
     socket = bind_port(other_family, port, loopback);
   }
   if (!socket) return failure_of(errno, "listening on port " + std::to_string(port.value));
+  HOOKE_CHECK(port.value == 0 || local_of(socket.get()).port == port,
+              "a listener has the port that it was asked for");
   return std::unique_ptr<sim::Listener>(
       std::make_unique<RealListener>(*this, std::move(socket), handler));
 }
@@ -263,6 +268,8 @@ sim::Outcome<std::unique_ptr<sim::Stream>> RealNetwork::connect(
   if (!resolved) return resolved.failure();
   sim::Failure last{sim::Fault::unresolvable, what + ": no address", false};
   for (const Address& address : resolved.value().addresses) {
+    HOOKE_CHECK(0 < address.size && address.size <= sizeof(address.bytes),
+                "an address that was found lies in its storage");
     Descriptor socket(
         ::socket(address.bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!socket) {

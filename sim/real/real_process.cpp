@@ -74,7 +74,10 @@ class RealRandom final : public sim::Random {
   explicit RealRandom(kernel::ChoiceSource& source) : source_(source) {}
   std::uint64_t below(std::string_view purpose, std::uint64_t bound) override {
     HOOKE_CHECK(bound >= 1 && !purpose.empty(), "a draw has a purpose and an alternative");
-    return streams_.try_emplace(purpose, source_, purpose, 0).first->second.below(bound);
+    const std::uint64_t drawn =
+        streams_.try_emplace(purpose, source_, purpose, 0).first->second.below(bound);
+    HOOKE_CHECK(drawn < bound, "what is drawn is one of the alternatives");
+    return drawn;
   }
 
  private:

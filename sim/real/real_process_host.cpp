@@ -130,6 +130,8 @@ class RealProcessHost::SignalQueue final : public Watcher {
     HOOKE_CHECK(signal > 0, "a signal that is caught has a number");
     sigaddset(&caught_, signal);
     pthread_sigmask(SIG_BLOCK, &caught_, nullptr);
+    HOOKE_CHECK(sigismember(&caught_, SIGKILL) != 1 && sigismember(&caught_, SIGSTOP) != 1,
+                "what no process can catch is not waited for");
     const int fd = signalfd(descriptor_.get(), &caught_, SFD_NONBLOCK | SFD_CLOEXEC);
     if (fd < 0) throw std::system_error(errno, std::generic_category(), "signalfd");
     if (!descriptor_) {
@@ -190,6 +192,7 @@ RealProcessHost::RealProcessHost(EventLoop& loop, sim::Executor& executor,
 RealProcessHost::~RealProcessHost() = default;
 
 sim::Pid RealProcessHost::self() const {
+  HOOKE_CHECK(getpid() > 0, "a process has a number");
   return sim::Pid{getpid()};
 }
 
@@ -262,6 +265,7 @@ std::optional<sim::ExitStatus> RealProcessHost::poll(sim::Pid child) {
   const auto found = children_.find(child);
   if (found == children_.end()) return std::nullopt;
   const auto status = found->second->reap();
+  HOOKE_CHECK(found->second != nullptr, "a child that is known is watched");
   if (status) children_.erase(found);
   return status;
 }

@@ -73,6 +73,7 @@ void RealStream::flush() {
         send(socket_.get(), out_.data() + sent_, out_.size() - sent_, MSG_NOSIGNAL);
     if (count >= 0) {
       sent_ += static_cast<std::size_t>(count);
+      HOOKE_CHECK(sent_ <= out_.size(), "no more is sent than was written");
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       if (sent_ > kUnsentBytesMax) {
         out_.erase(0, sent_);
@@ -90,6 +91,7 @@ void RealStream::flush() {
 }
 
 ssize_t RealStream::receive() {
+  HOOKE_CHECK(!broken_ && !ended_, "nothing is received after the end");
   if (drained_) {
     errno = EAGAIN;
     return -1;
@@ -105,6 +107,7 @@ ssize_t RealStream::receive() {
 }
 
 sim::Outcome<sim::Buffer> RealStream::read(std::optional<sim::MonotonicTime> deadline) {
+  HOOKE_CHECK(handler_ == nullptr, "bytes go to a handler for good, once there is one");
   for (bool in_time = true;;) {
     const ssize_t count = broken_ || ended_ ? 0 : receive();
     if (count > 0) {

@@ -39,6 +39,7 @@ Answer ask(const std::string& host, std::uint16_t port, int flags) {
       answer.resolved.canonical_name = entry->ai_canonname;
     }
   }
+  HOOKE_CHECK(!answer.resolved.addresses.empty(), "a name that is found has an address");
   freeaddrinfo(list);
   return answer;
 }
@@ -60,6 +61,7 @@ class Wait final : public Watcher {
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
   void until(std::optional<sim::MonotonicTime> deadline) {
+    HOOKE_CHECK(fd_ >= 0, "an answer is waited for at an open descriptor");
     ticket_ = executor_.ticket();
     static_cast<void>(executor_.park(ticket_, deadline));
   }

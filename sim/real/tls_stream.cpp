@@ -81,6 +81,7 @@ class TlsStream final : public sim::Stream {
   TlsStream& operator=(const TlsStream&) = delete;
 
   sim::Outcome<sim::Done> shake_hands(std::optional<sim::MonotonicTime> deadline) {
+    HOOKE_CHECK(!usable_, "hands are shaken once");
     for (;;) {
       const int result = SSL_connect(session_.get());
       if (const auto sent = send_records(); !sent) return sent;
@@ -114,6 +115,7 @@ class TlsStream final : public sim::Stream {
       const int result = SSL_read_ex(session_.get(), text.data(), text.size(), &count);
       if (result == 1) {
         HOOKE_CHECK(count <= text.size(), "no more comes than there is room for");
+        HOOKE_CHECK(count > 0, "what is read is something");
         text.resize(count);
         return sim::Buffer(std::move(text));
       }
@@ -158,8 +160,9 @@ class TlsStream final : public sim::Stream {
     if (!received) return received.failure();
     if (received->empty()) return false;
     const sim::Value records = received->take(received->size());
-    BIO_write(SSL_get_rbio(session_.get()), records.bytes().data(),
-              static_cast<int>(records.size()));
+    const int given = BIO_write(SSL_get_rbio(session_.get()), records.bytes().data(),
+                                static_cast<int>(records.size()));
+    HOOKE_CHECK(given == static_cast<int>(records.size()), "all that has come is taken in");
     return true;
   }
   sim::Failure refused() {
