@@ -276,6 +276,7 @@ void Actions::later(Duration after, std::function<void()> action) {
 // ---- the store and etcd -------------------------------------------------------------------------
 
 void Actions::store_backlog(const Call& call) {
+  HOOKE_CHECK(call.entry.amount.has_value(), "a word that was checked has what it needs");
   world::ServiceModel model = cluster_.store_service();
   model.backlog = static_cast<std::size_t>(*call.entry.amount);
   world_.set_service(cluster_.store_machine(), kStorePort, model);
@@ -285,6 +286,7 @@ void Actions::store_backlog(const Call& call) {
 /// What etcd itself does is no fault of the world's engine, but the invariants must know of it.
 std::int64_t Actions::announce(const std::string& kind, Duration lasts) {
   const std::int64_t fault = -++announced_;
+  HOOKE_CHECK(fault < 0, "what etcd does has numbers beside those of the world's faults");
   world_.emit(world::events::fault_injected,
               {fault, kind, world_.node_name(cluster_.store_machine()), lasts});
   return fault;
@@ -318,6 +320,7 @@ void Actions::end_misbehaviour(std::int64_t fault) {
 // ---- workers and schedulers ---------------------------------------------------------------------
 
 void Actions::worker_slow_stop(const Call& call) {
+  HOOKE_CHECK(call.entry.span.has_value(), "a word that was checked has what it needs");
   for (const sim::NodeId node : call.nodes) {
     const auto workers = roster_.workers(node, call.entry.local_rank);
     cluster_.stop_slowly(node, call.entry.local_rank, *call.entry.span, workers);
@@ -326,6 +329,7 @@ void Actions::worker_slow_stop(const Call& call) {
 }
 
 void Actions::worker_children(const Call& call) {
+  HOOKE_CHECK(call.entry.amount.has_value(), "a word that was checked has what it needs");
   for (const sim::NodeId node : call.nodes) {
     for (const sim::Pid pid : roster_.workers(node, call.entry.local_rank)) {
       call.effect.felt +=
@@ -335,6 +339,7 @@ void Actions::worker_children(const Call& call) {
 }
 
 void Actions::sched_health_kill(const Call& call) {
+  HOOKE_CHECK(call.entry.span.has_value(), "a word that was checked has what it needs");
   const Duration period = std::max<Duration>(*call.entry.span, kHealthPeriodMin);
   for (const sim::NodeId node : call.nodes) {
     const bool watched = cluster_.watch_health(node, period, [this, node, effect = &call.effect] {

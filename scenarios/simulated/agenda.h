@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sim/kernel/kernel.h"
+#include "sim/port/check.h"
 
 namespace hooke::scenario {
 
@@ -21,6 +22,8 @@ class Agenda {
   /// Does `action` in a kernel callback `after` from now (not negative); items of one instant in
   /// the order they were put here. Callable from sinks, callbacks and fibers.
   void later(sim::Duration after, std::function<void()> action) {
+    HOOKE_CHECK(after >= sim::Duration::zero() && action != nullptr,
+                "what is on the agenda is something to do from now on");
     items_.emplace(next_, std::move(action));
     kernel_.at(kernel_.now() + after, {&Agenda::on_time, this, next_});
     ++next_;
@@ -33,6 +36,7 @@ class Agenda {
   static void on_time(void* self, std::uint64_t number) {
     auto& agenda = *static_cast<Agenda*>(self);
     const auto item = agenda.items_.extract(number);
+    HOOKE_CHECK(!item.empty(), "what is due is on the agenda, and is done once");
     item.mapped()();
     if (agenda.check_) agenda.check_();
   }

@@ -182,6 +182,8 @@ model::LaunchConfig Cluster::launch_config(sim::NodeId node, const std::string& 
 
 /// One that finds its port taken, because the node's pool runs already, ends at once.
 int Cluster::run_pool(sim::Ports& ports) {
+  HOOKE_CHECK(scenario_.cluster.pool_slots && *scenario_.cluster.pool_slots > 0,
+              "a pool that is started has slots");
   try {
     model::WorkerPool(ports, sim::PortNumber{model::kWorkerPoolPort}, *scenario_.cluster.pool_slots)
         .run();
@@ -192,6 +194,8 @@ int Cluster::run_pool(sim::Ports& ports) {
 }
 
 bool Cluster::watch_health(sim::NodeId node, Duration period, std::function<void()> silent) {
+  HOOKE_CHECK(period > Duration::zero() && silent != nullptr,
+              "a probe looks now and then, and tells what it finds");
   probes_[node] = {period, std::move(silent)};
   sim::SpawnRequest request;
   request.argv = {std::string(kProbeProgram)};
@@ -201,6 +205,8 @@ bool Cluster::watch_health(sim::NodeId node, Duration period, std::function<void
 
 int Cluster::run_probe(sim::Ports& ports) {
   constexpr Duration kTimeout = 5s;
+  HOOKE_CHECK(by_name_.contains(ports.network.host_name()),
+              "a program runs on a machine of the cluster");
   const Probe& probe = probes_.at(by_name_.find(ports.network.host_name())->second);
   const auto& environment = ports.processes.environment();
   const auto variable = environment.find("TORCHELASTIC_HEALTH_CHECK_PORT");
@@ -236,6 +242,9 @@ bool Cluster::start_agent(sim::NodeId node, const std::string& run_id) {
 }
 
 int Cluster::run_agent(sim::Ports& ports) {
+  HOOKE_CHECK(by_name_.contains(ports.network.host_name()),
+              "a program runs on a machine of the cluster");
+  HOOKE_CHECK(ports.processes.arguments().size() == 2, "an agent is told which job it has");
   const sim::NodeId node = by_name_.find(ports.network.host_name())->second;
   const model::LaunchConfig config = launch_config(node, ports.processes.arguments().at(1));
   return agent_ ? agent_(ports, config) : model::launch_agent(ports, plugins_, config);
@@ -285,7 +294,10 @@ class Cluster::Registration {
     HOOKE_CHECK(!cluster_.living_workers_.contains(key_), "a worker is one process of its node");
     cluster_.living_workers_[key_] = &run;
   }
-  ~Registration() { cluster_.living_workers_.erase(key_); }
+  ~Registration() {
+    const std::size_t erased = cluster_.living_workers_.erase(key_);
+    HOOKE_CHECK(erased == 1, "a worker is known until its end");
+  }
   Registration(const Registration&) = delete;
   Registration& operator=(const Registration&) = delete;
 
@@ -295,6 +307,8 @@ class Cluster::Registration {
 };
 
 int Cluster::run_worker(sim::Ports& ports) {
+  HOOKE_CHECK(by_name_.contains(ports.network.host_name()),
+              "a program runs on a machine of the cluster");
   const sim::NodeId node = by_name_.find(ports.network.host_name())->second;
   const auto& environment = ports.processes.environment();
   const auto variable = environment.find("LOCAL_RANK");
@@ -344,6 +358,7 @@ WorkerConditions Cluster::conditions(sim::Ports& ports, sim::NodeId node, std::i
 
 void Cluster::stop_slowly(sim::NodeId node, std::optional<std::int64_t> local_rank, Duration span,
                           const std::vector<sim::Pid>& workers) {
+  HOOKE_CHECK(span >= Duration::zero(), "a worker stops after it was told to");
   slow_stops_[{node, local_rank.value_or(-1)}] = span;
   for (const sim::Pid pid : workers) {
     const auto found = living_workers_.find({node, pid});
@@ -352,6 +367,7 @@ void Cluster::stop_slowly(sim::NodeId node, std::optional<std::int64_t> local_ra
 }
 
 std::int64_t Cluster::spawn_children(sim::NodeId node, sim::Pid worker, std::int64_t count) {
+  HOOKE_CHECK(worker.value > 0, "a worker has a number");
   const auto found = living_workers_.find({node, worker});
   return found == living_workers_.end() ? 0 : found->second->spawn_children(count);
 }

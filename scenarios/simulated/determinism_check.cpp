@@ -103,6 +103,8 @@ void SecondRun::on_event(const sim::Event& event) {
   }
   word_ += count;
   text_ = text;
+  HOOKE_CHECK(word_ <= first_.words_.size() && text_ <= first_.texts_.size(),
+              "what is the same was kept");
   ++events_;
 }
 

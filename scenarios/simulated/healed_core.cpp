@@ -117,6 +117,7 @@ void heal_core(const Scenario& scenario, world::World& world, Cluster& cluster, 
   }
   if (cluster.store_is_external()) core.push_back(store);
 
+  HOOKE_CHECK(!core.empty(), "the machine of the store is in the core");
   timeline.stop();
   const WorkNeeded work = work_needed(scenario.workers);
   const Duration peers = wait_for_peers(scenario).value_or(Duration(-1));

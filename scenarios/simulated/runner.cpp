@@ -240,6 +240,7 @@ void take_facts(const Execution& execution, kernel::Kernel& kernel, RunReport& r
   report.nearest = outcomes.nearest();
   report.sums = outcomes.sums();
   report.rounds = outcomes.rounds();
+  HOOKE_CHECK(report.rounds >= 0, "rounds are counted upward");
   report.rounds_exhausted = execution.rounds_exhausted();
   report.world_time = kernel.now().time_since_epoch();
   report.events = execution.trace().event_count();
@@ -278,6 +279,7 @@ RunReport run(kernel::Kernel& kernel, const Scenario& scenario, const RunOptions
   const sim::WorldTime last_fault =
       std::max(execution->outcomes().last_fault(), execution->timeline().last());
   report.judged_at = judged_at(scenario, report.end, kernel.now(), all_over);
+  HOOKE_CHECK(report.judged_at >= kernel.now(), "a run is judged by all that it has shown");
   report.violations = judges.finish({report.judged_at, all_over, last_fault});
   report.accounts = judges.accounts();
   if (first) first->finish(report.end);

@@ -89,6 +89,7 @@ void Timeline::on_fault_point(sim::NodeId node, sim::Pid, std::string_view name)
 void Timeline::later(Duration after, std::size_t entry, std::optional<sim::NodeId> there,
                      sim::EventId cause, std::int64_t times_left) {
   HOOKE_CHECK(after >= Duration::zero(), "what acts later acts in the future");
+  HOOKE_CHECK(entry < entries_.size(), "what acts later is an entry of the timeline");
   log_.due(entry, world_.kernel().now() + after);
   agenda_.later(after, [this, entry, there, cause, times_left] {
     world_.kernel().cause() = cause;
@@ -111,6 +112,8 @@ void Timeline::act(std::size_t number, std::optional<sim::NodeId> there, std::in
   if (target.empty() && there) target = world_.node_name(*there);
   const sim::EventId acted =
       world_.emit(events::timeline_acted, {static_cast<std::uint64_t>(number), entry.what, target});
+  HOOKE_CHECK(done_.empty() || done_.back().at <= world_.kernel().now(),
+              "what acts, acts after what acted before");
   done_.push_back({number, world_.kernel().now(), {}});
   actions_.act(entry, there, done_.back().effect);
   if (entry.every && times_left > 1) later(*entry.every, number, there, acted, times_left - 1);

@@ -198,6 +198,7 @@ bool WorkerRun::init() {
     const model::LaunchEnvironment& launch = group_.launch();
     rank_ = launch.rank;
     world_size_ = launch.world_size;
+    HOOKE_CHECK(0 <= rank_ && rank_ < world_size_, "a rank is below the size");
     run_id_ = launch.elastic ? launch.elastic->run_id : "";
     peers_serve_ = !(launch.elastic && launch.elastic->use_agent_store);
     const std::int64_t round = this->round();
@@ -343,6 +344,7 @@ void WorkerRun::await_stop() {
   static_cast<void>(ports_.processes.wait_signal(std::nullopt));
   static_cast<void>(ports_.processes.take_signal());
   if (stuck_) return;  // the interpreter never gets to run the handler
+  HOOKE_CHECK(!stopping_, "a worker is told to stop once");
   stopping_ = true;
   rest(conditions_.slow_stop);
   exit_code_ = 0;
