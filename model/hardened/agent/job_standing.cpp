@@ -106,7 +106,12 @@ bool JobStanding::has_failed_meanwhile() try {
 
 bool JobStanding::give_up() {
   core_.ports.trace.emit(events::job_given_up, {core_.group.round});
+  has_given_up_ = true;
   return tell_failure();
+}
+
+void JobStanding::give_up_anew() {
+  if (has_given_up_) static_cast<void>(tell_failure());
 }
 
 /// Where the others take silent members for dead, they need not be told. Elsewhere (static)

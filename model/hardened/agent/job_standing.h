@@ -51,6 +51,8 @@ class JobStanding : public Restarts {
   bool has_failed_meanwhile();
   /// Tells the others so of the group's present round. False: the store does not answer.
   bool give_up();
+  /// What this agent has told with give_up(), if it has, is told again to a store that has lost it.
+  void give_up_anew();
   /// Tells a silent store until it answers, for a minute at most, where no agent would ever find
   /// out otherwise. SignalException.
   void insist_that_it_is_given_up();
@@ -69,6 +71,7 @@ class JobStanding : public Restarts {
   Departure departure();
 
   std::optional<std::pair<std::int64_t, std::int64_t>> seat_;  ///< round and rank, the latest
+  bool has_given_up_ = false;
 };
 
 }  // namespace hooke::model

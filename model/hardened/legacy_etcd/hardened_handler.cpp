@@ -50,6 +50,11 @@ void HardenedLegacyEtcdHandler::when_waiting(std::function<void()> call) {
   hardened_.when_waiting(std::move(call));
 }
 
+void HardenedLegacyEtcdHandler::when_closing_anew(std::function<void()> call) {
+  HOOKE_CHECK(call != nullptr, "a node that closes anew has something to do");
+  hardened_.when_closing_anew(std::move(call));
+}
+
 void HardenedLegacyEtcdHandler::when_abandoned(
     std::function<bool(std::int64_t, Store&)> was_the_end) {
   HOOKE_CHECK(was_the_end != nullptr, "a spare can ask whether a version was the end");

@@ -31,6 +31,7 @@ class HardenedLegacyEtcdHandler final : public LegacyEtcdHandler {
   Successor successor() override;
   void when_waiting(std::function<void()> call) override;
   void when_abandoned(std::function<bool(std::int64_t, Store&)> was_the_end) override;
+  void when_closing_anew(std::function<void()> call) override;
   std::vector<std::int64_t> missing_ranks() override { return hardened_.missing_ranks(); }
   void group_formed() override { forming_ = false; }
   [[nodiscard]] std::optional<sim::Duration> outage_limit() const override;

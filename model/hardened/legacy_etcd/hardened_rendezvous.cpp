@@ -256,6 +256,7 @@ bool HardenedLegacyEtcdRendezvous::try_close() {
 /// In an etcd that has lost its keys, before another node begins anew there: no newcomer shall wait
 /// for members that are done. False when another was faster.
 bool HardenedLegacyEtcdRendezvous::try_close_anew() {
+  if (when_closing_anew_) when_closing_anew_();
   HOOKE_CHECK(held_version_ != 0, "a node closes anew what it was in");
   if (!run_->create({Status::closed, held_version_, {}, {}, {}}, kClosedTtl)) return false;
   ports_.trace.emit(events::rendezvous_closed, {settings_.run_id, held_version_});

@@ -36,6 +36,8 @@ class HardenedLegacyEtcdRendezvous : public LegacyEtcdRendezvous {
   void when_abandoned(std::function<bool(std::int64_t version)> was_the_end) {
     was_the_end_ = std::move(was_the_end);
   }
+  /// See RendezvousHandler.
+  void when_closing_anew(std::function<void()> call) { when_closing_anew_ = std::move(call); }
   /// Broken: the version that barrier() returned misses a member; over: it is no longer the active
   /// one, which may have the same number.
   GroupState group_state();
@@ -96,6 +98,7 @@ class HardenedLegacyEtcdRendezvous : public LegacyEtcdRendezvous {
   std::vector<std::int64_t> missing_;
   std::function<void()> when_waiting_;
   std::function<bool(std::int64_t)> was_the_end_;
+  std::function<void()> when_closing_anew_;
   std::int64_t without_news_ = 0;            ///< watches in a row that ended at once
   bool is_spare_ = false;                    ///< has found, in this barrier(), a full version
   bool was_called_ = false;                  ///< has come, in this barrier(), through a last call

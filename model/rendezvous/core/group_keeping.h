@@ -78,6 +78,9 @@ class GroupKeeping {
   /// StoreError.
   virtual void when_abandoned(
       std::function<bool(std::int64_t round, Store& store)> /*was_the_end*/) {}
+  /// `call` is made when this node is about to close the rendezvous in a store that came up empty:
+  /// with what that had held, whatever the agent has told the others there is lost.
+  virtual void when_closing_anew(std::function<void()> /*call*/) {}
   /// `call` is made once a second while this node waits for what other members have to write, where
   /// it would hear of nothing else (static). It may end the wait by an exception.
   virtual void while_waiting_for_members(std::function<void()> /*call*/) {}

@@ -223,5 +223,29 @@ TEST(FirstCause, an_unreadable_error_file_ends_the_agent_although_restarts_are_l
   EXPECT_EQ(job[0].rendezvous.shutdowns, 1);
 }
 
+/// The store comes up empty between the two.
+std::string failure_told_when_closing_anew(int status) {
+  TestJob job;
+  job[0].config.variant = Variant::hardened;
+  job[0].config.max_restarts = 0;
+  FakeRendezvous& rendezvous = job[0].rendezvous;
+  rendezvous.job_store = std::make_shared<MemoryStoreData>();
+  rendezvous.shutdown = [&](Ports&) {
+    EXPECT_EQ(rendezvous.job_store->text("failed/1"), status == 0 ? "<none>" : "1");
+    rendezvous.job_store->values.clear();
+    rendezvous.closing_anew();
+    return true;
+  };
+  job.worker = exits(1s, status);
+  job.start_and_run();
+  EXPECT_EQ(rendezvous.shutdowns, 1);
+  return rendezvous.job_store->text("failed/1");
+}
+
+TEST(JobFailure, that_ends_the_job_is_told_again_where_the_rendezvous_is_closed_anew) {
+  EXPECT_EQ(failure_told_when_closing_anew(7), "1");
+  EXPECT_EQ(failure_told_when_closing_anew(0), "<none>") << "a job that is done";
+}
+
 }  // namespace
 }  // namespace hooke::model

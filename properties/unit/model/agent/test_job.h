@@ -58,6 +58,7 @@ struct FakeRendezvous {
   std::function<GroupState(Ports&)> group_state = [](Ports&) { return GroupState::whole; };
   std::optional<Duration> outage_limit;
   std::shared_ptr<MemoryStoreData> job_store;  ///< of what outlives a round; may be none
+  std::function<void()> closing_anew;          ///< what the agent has asked to be called
   bool agent_store = true;
   std::int64_t joins = 0;
   std::int64_t looks = 0;  ///< calls of num_nodes_waiting
@@ -82,6 +83,9 @@ class FakeHandler final : public RendezvousHandler {
   Successor successor() override { return fake_.successor(); }
   GroupState group_state() override { return fake_.group_state(ports_); }
   [[nodiscard]] std::optional<Duration> outage_limit() const override { return fake_.outage_limit; }
+  void when_closing_anew(std::function<void()> call) override {
+    fake_.closing_anew = std::move(call);
+  }
   [[nodiscard]] std::shared_ptr<Store> job_store() override {
     if (fake_.job_store == nullptr) return nullptr;
     return std::make_shared<MemoryStore>(ports_, fake_.job_store);

@@ -93,6 +93,24 @@ TEST_F(LegacyEtcdHandlers, say_that_they_wait_beside_a_version_of_others_but_not
   EXPECT_EQ(by_b, 1);
 }
 
+TEST_F(LegacyEtcdHandlers, say_that_they_close_anew_where_etcd_has_come_up_empty) {
+  parameters_.variant = Variant::hardened;
+  parameters_.max_nodes = 1;
+  int told = 0;
+  node("a", [&](Ports& ports, RendezvousHandler& handler) {
+    handler.when_closing_anew([&] { ++told; });
+    EXPECT_EQ(handler.next_rendezvous().round, 1);
+    EXPECT_TRUE(handler.shutdown());
+    EXPECT_EQ(told, 0);
+    modes_->expire(felt_);
+    sleep(ports, 10s);
+    EXPECT_TRUE(handler.shutdown());
+    EXPECT_EQ(told, 1);
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 1);
+}
+
 TEST_F(LegacyEtcdHandlers, ask_how_a_version_ended_before_they_take_it_away) {
   parameters_.variant = Variant::hardened;
   parameters_.max_nodes = 1;
