@@ -138,7 +138,8 @@ class CoreSpan {
 /// its agent restarts, which the budget of restarts bounds; and when an agent outside of the core
 /// comes, goes or is given up. What agents do of their own accord is none of that, so that a job
 /// that goes round in circles, each round in time, is late as well as one that stands still. An agent that no predicate of
-/// core_excuses.h excuses when the span is over breaks it, however it ends afterwards.
+/// core_excuses.h excuses when the span is over breaks it, however it ends afterwards. A process that
+/// runs its job again has ended as an agent of the run before.
 class Core final : public Judge {
  public:
   Core()
@@ -168,7 +169,8 @@ class Core final : public Judge {
 
   /// How its agents are is kept as it was before the event that may show one of them late.
   void take_in(const sim::Event& event) {
-    if (event.type == &wev::core_healed) {
+    if (core_.is_healed() &&
+        (event.type == &wev::core_healed || event.type == &ev::agent_started)) {
       for (std::uint32_t i = 0; i < view().agent_count(); ++i) follow(AgentId{i});
     } else if (const AgentId id = view().agent_of(event); id != kNoAgent) {
       follow(id);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core_scripts.h"
+#include "model/observe/restart_events.h"
 
 namespace hooke::properties::test {
 namespace {
@@ -60,6 +61,18 @@ TEST(Core, a_run_that_is_cut_before_and_an_end_in_time_keep_it) {
   Script done = two_nodes_at_work();
   done.at(100s).core_healed("a,b", 20s).at(700s).succeed({"a", "b"}).at(5000s);
   EXPECT_THAT(late_in_core(done), IsEmpty());
+}
+
+TEST(Core, a_process_that_runs_its_failed_job_again_has_ended_as_an_agent_of_that) {
+  Script script = a_is_healed();
+  script.at(200s).emit("a", script.agent_pid("a"), ev::job_rerun, {"job", "job.run2", 2});
+  script.settings.run_id = "job.run2";
+  const auto& with = script.settings;
+  script.emit("a", script.agent_pid("a"), ev::agent_started,
+              {with.run_id, with.backend, with.min_nodes, with.max_nodes, with.local_world_size,
+               with.max_restarts, with.shutdown});
+  script.at(300s).finishes("a", "error", 1).at(5000s);
+  EXPECT_THAT(late_in_core(script), IsEmpty());
 }
 
 TEST(Core, an_end_that_comes_late_breaks_it) {
