@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "model/agent/worker_starts.h"
 #include "model/launch/kinds/endings_of_variant.h"
@@ -142,11 +143,13 @@ bool runs_again(const Plugins& plugins, const LaunchConfig& config, const Ending
 [[gnu::noinline]] std::unique_ptr<RendezvousHandler> begin(sim::Ports& ports,
                                                            const Plugins& plugins,
                                                            const LaunchConfig& config,
-                                                           WorkerSpec& spec) {
+                                                           WorkerSpec& spec,
+                                                           std::shared_ptr<TcpStoreServer> served) {
   HOOKE_CHECK(!config.run_id.empty(), "a job that is run has a name");
   const RendezvousParameters parameters{
-      config.rdzv_backend, config.rdzv_endpoint, config.run_id,  config.min_nodes, config.max_nodes,
-      config.local_addr,   config.rdzv_configs,  config.variant, config.defects,   spec.planted};
+      config.rdzv_backend, config.rdzv_endpoint, config.run_id,       config.min_nodes,
+      config.max_nodes,    config.local_addr,    config.rdzv_configs, config.variant,
+      config.defects,      spec.planted,         std::move(served)};
   announce(ports, config, spec, parameters);
   ports.fault_point.reach("agent.started");
   if (const auto refused = plugins.refusal(config)) throw std::invalid_argument(refused->reason);
@@ -163,21 +166,23 @@ struct HiddenAtEnd {
   ~HiddenAtEnd() { observers.rendezvous = nullptr; }
 };
 
-/// One run of the job, from the first rendezvous to the end of this agent's part in it.
+/// One run of the job, from the first rendezvous to the end of this agent's part in it. `served`:
+/// what the run before has handed on; what this one hands on to the next.
 Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& config,
-                WorkerSpec& spec, const Endings& endings, Observers& observers, std::int64_t run) {
+                WorkerSpec& spec, const Endings& endings, Observers& observers, std::int64_t run,
+                std::shared_ptr<TcpStoreServer>& served) {
   std::unique_ptr<RendezvousHandler> handler;  // and the store it may serve: until the very end
   Ending ending;
   try {
-    handler = begin(ports, plugins, config, spec);
+    handler = begin(ports, plugins, config, spec, std::exchange(served, nullptr));
     HOOKE_CHECK(observers.rendezvous == nullptr, "a monitor sees one rendezvous at a time");
     observers.rendezvous = handler.get();
     const HiddenAtEnd hidden{observers};
     ending = run_guarded(ports, plugins, config, spec, endings, *handler, observers, run);
-    // An agent that was told to go goes, and the next run needs the port; any other agent serves on
-    // what the others need.
-    const bool told_to_go = std::string_view(ending.outcome) == "signalled";
-    if (!told_to_go && !runs_again(plugins, config, ending, run)) {
+    // An agent that was told to go goes; any other serves on what the others need.
+    if (runs_again(plugins, config, ending, run)) {
+      served = handler->hand_on();
+    } else if (std::string_view(ending.outcome) != "signalled") {
       handler->linger();
     }
   } catch (const SignalException& error) {  // before there is a handler to close or leave
@@ -220,10 +225,11 @@ int launch_agent(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& 
   ports.fault_point.raise_by(&raise_error);
   static_cast<void>(ports.processes.catch_signal(sim::Signal::int_));
   endings->catch_early(spec);
+  std::shared_ptr<TcpStoreServer> served;
   for (std::int64_t run = 1;; ++run) {
     HOOKE_CHECK(run == 1 || config->run_id != run_id, "each run of a job has a name of its own");
     const Ending ending = run_once(ports, plugins, *config, spec, *endings,
-                                   observers == nullptr ? usual : *observers, run);
+                                   observers == nullptr ? usual : *observers, run, served);
     if (!runs_again(plugins, *config, ending, run)) return ending.exit_code;
     HOOKE_CHECK(std::string_view(ending.outcome) != "succeeded",
                 "a job that succeeded is not run again");

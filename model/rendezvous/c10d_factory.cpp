@@ -35,6 +35,7 @@ std::shared_ptr<Store> connection_apart(sim::Ports& ports, const RendezvousParam
               "only a hardened agent has a second connection");
   HOOKE_CHECK(server == nullptr || server->port().value != 0, "a server listens at a port");
   as_client.config["is_host"] = "0";
+  as_client.served = nullptr;
   if (server != nullptr)  // which needs no name to find its own
     as_client.endpoint = "localhost:" + std::to_string(server->port().value);
   return create_c10d_store(ports, as_client).store;

@@ -214,6 +214,10 @@ void JobView::on_agent_started(const sim::Event& event) {
   job.min_nodes = agent.min_nodes;
   job.timeouts.widen(agent.timeouts);
   job.agents.push_back(id);
+  if (const auto store = stores_.find({event.node, event.pid}); store != stores_.end()) {
+    services_[store->second].agent = id;  // handed on to it
+    services_[store->second].job = agent.job;
+  }
   agents_.push_back(std::move(agent));
 }
 

@@ -335,16 +335,27 @@ sim::Duration HardenedDynamicHandler::longest_silence() const {
   return core_->settings.keep_alive_interval * core_->settings.keep_alive_max_attempt;
 }
 
+void HardenedDynamicHandler::give_up_own_connections() {
+  stop_keep_alive();
+  core_->resources.backend = nullptr;
+  hardened_.retrying = nullptr;
+  core_->resources.store = nullptr;
+}
+
 /// Agents that poll their rendezvous are heard at least once per keep-alive interval; a client that
 /// has been silent for longer than the keep-alive threshold belongs to no agent any more.
 void HardenedDynamicHandler::linger() {
   HOOKE_CHECK(core_->resources.backend != nullptr, "a process lingers once");
   if (core_->resources.server == nullptr) return;
-  stop_keep_alive();
-  core_->resources.backend = nullptr;  // this node's own connections
-  hardened_.retrying = nullptr;
-  core_->resources.store = nullptr;
+  give_up_own_connections();
   serve_on(core_->ports, *core_->resources.server, longest_silence());
+}
+
+std::shared_ptr<TcpStoreServer> HardenedDynamicHandler::hand_on() {
+  HOOKE_CHECK(core_->resources.backend != nullptr, "what is served is handed on once");
+  if (core_->resources.server == nullptr) return nullptr;
+  give_up_own_connections();
+  return std::move(core_->resources.server);
 }
 
 /// A node that does not close leaves spares waiting for members that have gone. It is tried for as

@@ -31,6 +31,7 @@ class HardenedDynamicHandler : public DynamicHandler {
   [[nodiscard]] std::optional<sim::Duration> outage_limit() const override;
   bool leave() override;
   void linger() override;
+  std::shared_ptr<TcpStoreServer> hand_on() override;
   bool shutdown() override;
 
  protected:
@@ -56,6 +57,7 @@ class HardenedDynamicHandler : public DynamicHandler {
   [[nodiscard]] Successor successor_in(const RendezvousState& state) const;
   [[nodiscard]] bool one_is_new() const;
   [[nodiscard]] std::optional<NodeDesc> first_member() const;
+  void give_up_own_connections();
   bool run_to_leave_within(Operation operation, sim::Duration outage);
 
   HardenedCore& hardened_;

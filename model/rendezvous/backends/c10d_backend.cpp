@@ -123,7 +123,8 @@ bool C10dStoreCreation::is_own(const std::string& host) const {
 C10dStore C10dStoreCreation::create_tcp() {
   const sim::Endpoint where = endpoint();
   const std::optional<bool> configured = parameters_.get_as_bool("is_host");
-  const bool is_host = configured ? *configured : is_own(where.host);
+  const bool serves_already = parameters_.served != nullptr;
+  const bool is_host = serves_already || (configured ? *configured : is_own(where.host));
   const sim::Duration read_timeout =
       parameters_.get_as_seconds("read_timeout").value_or(kDefaultReadTimeout);
   if (read_timeout <= sim::Duration::zero()) {
@@ -152,8 +153,11 @@ C10dStore C10dStoreCreation::create_tcp() {
 void C10dStoreCreation::attempt(C10dStore& made, const sim::Endpoint& endpoint,
                                 sim::Duration timeout, bool serves) {
   HOOKE_CHECK(made.store == nullptr, "a store is connected to once");
-  if (serves)
-    made.server = serve_tcp_store(ports_, endpoint.port, "rendezvous", parameters_.planted);
+  if (serves) {
+    made.server = parameters_.served != nullptr
+                      ? parameters_.served
+                      : serve_tcp_store(ports_, endpoint.port, "rendezvous", parameters_.planted);
+  }
   TcpStoreOptions options;
   options.endpoint = endpoint;
   if (made.server != nullptr) options.endpoint.port = made.server->port();

@@ -50,11 +50,11 @@ class C10dBackend : public RendezvousBackend {
 
 /// What C10dStoreCreation makes: the store client, and its server when this process hosts it.
 struct C10dStore {
-  std::unique_ptr<TcpStoreServer> server;
+  std::shared_ptr<TcpStoreServer> server;
   std::shared_ptr<Store> store;
 };
 
-/// Hosts or joins the store at parameters.endpoint
+/// Hosts or joins the store at parameters.endpoint, or serves on what was handed on
 /// (c10d_rendezvous_backend.py:create_backend, _create_tcp_store). Config: is_host (else host
 /// matching), read_timeout (60 s, > 0), store_type ("tcp", or "file": the endpoint is then the path
 /// of a file that all agents share). The protected steps are where a mend does otherwise.

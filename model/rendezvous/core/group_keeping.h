@@ -14,6 +14,8 @@
 
 namespace hooke::model {
 
+class TcpStoreServer;
+
 enum class GroupState : unsigned char {
   whole,
   broken,  ///< a member is gone, or this node itself has been given up (R-1, R-2)
@@ -98,6 +100,10 @@ class GroupKeeping {
   /// Serves on what this process serves to others, as long as they ask for it; a caught
   /// signal ends that. Nothing else may be called afterwards.
   virtual void linger() {}
+  /// What this process serves to others, for the handler of the job's next run in this process: in
+  /// between the others may be in either run. Null: nothing, or it ends with this handler, as
+  /// PyTorch's. Nothing else may be called afterwards.
+  virtual std::shared_ptr<TcpStoreServer> hand_on() { return nullptr; }
   /// A store of the whole job, which outlives rounds, agents and restarts, with a prefix of its own
   /// that no PyTorch agent uses; null where the backend has none.
   virtual std::shared_ptr<Store> job_store() { return nullptr; }

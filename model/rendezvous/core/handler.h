@@ -18,6 +18,8 @@
 
 namespace hooke::model {
 
+class TcpStoreServer;
+
 /// Where the workers of a round meet.
 struct RendezvousStoreInfo {
   std::string master_addr;
@@ -69,6 +71,8 @@ struct RendezvousParameters {
   Variant variant = Variant::torch_2_x;
   std::set<std::string> defects = {};  ///< known ones, see model/variant/defects.h
   PlantedSet planted{};
+  /// What a handler of an earlier run has handed on (GroupKeeping::hand_on); null: nothing.
+  std::shared_ptr<TcpStoreServer> served = nullptr;
 
   /// Empty backend, min < 1, max < min: std::invalid_argument naming the value.
   void validate() const;

@@ -153,6 +153,21 @@ TEST(StoreLifetime, a_store_that_is_killed_or_told_to_go_is_kept_by_no_agent) {
   EXPECT_THAT(limits(other_killed.finish(false), "safety.store_lifetime"), ElementsAre(""));
 }
 
+TEST(StoreLifetime, what_is_handed_on_is_the_store_of_the_next_run) {
+  Script script = two_nodes_at_work();
+  script.emit("s", 50, ev::store_serving, {29401, "rendezvous"});
+  const auto& with = script.settings;
+  for (const char* const node : {"a", "b"}) {
+    script.emit(node, script.agent_pid(node), ev::agent_started,
+                {"job.run2", with.backend, with.min_nodes, with.max_nodes, with.local_world_size,
+                 with.max_restarts, with.shutdown});
+  }
+  script.settings.run_id = "job.run2";
+  script.joining("b").at(60s).emit("a", 100, ev::store_stopped, {29400});
+  EXPECT_THAT(witnesses(script.finish(false), "safety.store_lifetime"),
+              HasSubstr("while the agent on node b (pid 100) still needed it: it is joining"));
+}
+
 // ---- bootstrap
 
 TEST(Bootstrap, workers_that_are_sent_to_an_earlier_rank_0_break_it) {

@@ -64,6 +64,8 @@ struct FakeRendezvous {
   std::int64_t looks = 0;  ///< calls of num_nodes_waiting
   std::int64_t shutdowns = 0;
   std::int64_t leaves = 0;
+  std::int64_t lingers = 0;
+  std::int64_t handed_on = 0;
 };
 
 class FakeHandler final : public RendezvousHandler {
@@ -94,6 +96,11 @@ class FakeHandler final : public RendezvousHandler {
     fake_.leave(ports_);
     ++fake_.leaves;
     return true;
+  }
+  void linger() override { ++fake_.lingers; }
+  std::shared_ptr<TcpStoreServer> hand_on() override {
+    ++fake_.handed_on;
+    return nullptr;
   }
   bool shutdown() override {
     ++fake_.shutdowns;

@@ -1,4 +1,5 @@
 // The connection to the store of the c10d backend, and what comes while it is tried.
+#include "model/hardened/c10d/hardened_c10d_store.h"
 #include "model/rendezvous/backends/c10d_backend.h"
 #include "model/signals/signal_gate.h"
 #include "properties/unit/sim/world/test_world.h"
@@ -47,6 +48,30 @@ TEST(C10dStore, that_is_not_there_is_an_error_of_the_rendezvous) {
 /// PyTorch's call does not hear a signal; the interpreter does before it raises the error.
 TEST(C10dStore, is_given_up_for_a_signal_that_came_meanwhile) {
   EXPECT_EQ(failed_connection(true), "Process 100 got signal: 2");
+}
+
+TEST(C10dStore, that_was_handed_on_keeps_what_it_holds) {
+  world::TestWorld test;
+  const sim::NodeId node = test.node("a");
+  std::vector<bool> found;
+  test.start(node, "agent", [&](sim::Ports& ports) {
+    RendezvousParameters parameters;
+    parameters.backend = "c10d";
+    parameters.endpoint = "elsewhere:29400";  // names may have changed meanwhile
+    parameters.run_id = "job";
+    parameters.config = {{"is_host", "1"}};
+    parameters.variant = Variant::hardened;
+    C10dStore first = HardenedC10dStoreCreation(ports, parameters).create();
+    first.store->set("key", sim::Value(std::string("value")));
+    parameters.config.clear();
+    parameters.served = std::move(first.server);
+    const C10dStore second = HardenedC10dStoreCreation(ports, parameters).create();
+    found.push_back(second.server == parameters.served);
+    found.push_back(second.store->check({"key"}));
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(found, (std::vector<bool>{true, true}));
 }
 
 }  // namespace
