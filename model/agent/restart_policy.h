@@ -48,8 +48,9 @@ class RestartPolicy {
   /// True: the user says that a worker which is started again alone can rejoin those that go on, so
   /// that its round goes on with it whatever the rendezvous.
   [[nodiscard]] virtual bool rejoins() const { return false; }
-  /// The job has failed for this agent, for the `runs`-th time (from 1), and was not told to end.
-  /// True: once more from the beginning, with a rendezvous and a budget of its own.
+  /// The job has failed, for the `runs`-th time (from 1), and this agent was not told to end. True:
+  /// once more from the beginning, with a rendezvous and a budget of its own. Also asked, with the
+  /// number of its attempts at that run, for an agent that has failed while the others go on.
   [[nodiscard]] virtual bool runs_job_again(std::int64_t runs) const {
     return static_cast<void>(runs), false;
   }

@@ -88,9 +88,8 @@ WorkerSpec worker_spec(const sim::ProcessHost& processes, const LaunchConfig& co
 
 Ending run_guarded(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& config,
                    WorkerSpec spec, const Endings& endings, RendezvousHandler& handler,
-                   Observers& observers, std::int64_t run) {
+                   Observers& observers) {
   const auto manner = plugins.shutdowns.create(config.shutdown);
-  HOOKE_CHECK(run >= 1, "runs of a job are numbered from 1");
   spec.tells_when_done = manner->looks_at_others();
   if (config.shutdown.name != LaunchConfig().shutdown.name)
     ports.trace.emit(events::shutdown_settings, {config.shutdown.name, manner->limit()});
@@ -105,7 +104,6 @@ Ending run_guarded(sim::Ports& ports, const Plugins& plugins, const LaunchConfig
   const std::unique_ptr<Agent> made = kind->make(parts);
   HOOKE_CHECK(made != nullptr, "an agent that is registered is made");
   Agent& agent = *made;
-  HOOKE_CHECK(run >= 1, "runs of a job are numbered from 1");
   Ending ending;
   try {
     const std::optional<RunResult> result = agent.run();
@@ -120,7 +118,7 @@ Ending run_guarded(sim::Ports& ports, const Plugins& plugins, const LaunchConfig
         closes_on_a_signal(spec.variant) || config.defects.contains("launcher.shutdown_on_signal");
     ending.parting = closes ? Ending::Parting::closes : endings.parting_of_signal(agent, error);
   } catch (const std::exception& error) {
-    endings.of_error(ending, agent, error, policy->runs_job_again(run));
+    endings.of_error(ending, agent, error);
   }
   endings.look_again(handler, ending);
   ports.fault_point.reach("agent.closing");
@@ -132,10 +130,17 @@ Ending run_guarded(sim::Ports& ports, const Plugins& plugins, const LaunchConfig
   return ending;
 }
 
-bool runs_again(const Plugins& plugins, const LaunchConfig& config, const Ending& ending,
-                std::int64_t run) {
-  return ending.job_failed &&
-         plugins.restart_policies.create(config.restart_policy)->runs_job_again(run);
+struct Runs {
+  std::int64_t run = 1;      ///< of the job
+  std::int64_t attempt = 1;  ///< of this agent at that one
+};
+
+bool begins_again(const Plugins& plugins, const LaunchConfig& config, const Ending& ending,
+                  const Runs& runs) {
+  HOOKE_CHECK(runs.run >= 1 && runs.attempt >= 1, "runs of a job are numbered from 1");
+  return (ending.job_failed || ending.comes_back) &&
+         plugins.restart_policies.create(config.restart_policy)
+             ->runs_job_again(ending.job_failed ? runs.run : runs.attempt);
 }
 
 /// Tells of the agent and makes its handler. What that is made from is gone afterwards, from the
@@ -169,7 +174,7 @@ struct HiddenAtEnd {
 /// One run of the job, from the first rendezvous to the end of this agent's part in it. `served`:
 /// what the run before has handed on; what this one hands on to the next.
 Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& config,
-                WorkerSpec& spec, const Endings& endings, Observers& observers, std::int64_t run,
+                WorkerSpec& spec, const Endings& endings, Observers& observers, const Runs& runs,
                 std::shared_ptr<TcpStoreServer>& served) {
   std::unique_ptr<RendezvousHandler> handler;  // and the store it may serve: until the very end
   Ending ending;
@@ -178,9 +183,9 @@ Ending run_once(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& c
     HOOKE_CHECK(observers.rendezvous == nullptr, "a monitor sees one rendezvous at a time");
     observers.rendezvous = handler.get();
     const HiddenAtEnd hidden{observers};
-    ending = run_guarded(ports, plugins, config, spec, endings, *handler, observers, run);
+    ending = run_guarded(ports, plugins, config, spec, endings, *handler, observers);
     // An agent that was told to go goes; any other serves on what the others need.
-    if (runs_again(plugins, config, ending, run)) {
+    if (begins_again(plugins, config, ending, runs)) {
       served = handler->hand_on();
     } else if (std::string_view(ending.outcome) != "signalled") {
       handler->linger();
@@ -226,16 +231,22 @@ int launch_agent(sim::Ports& ports, const Plugins& plugins, const LaunchConfig& 
   static_cast<void>(ports.processes.catch_signal(sim::Signal::int_));
   endings->catch_early(spec);
   std::shared_ptr<TcpStoreServer> served;
-  for (std::int64_t run = 1;; ++run) {
-    HOOKE_CHECK(run == 1 || config->run_id != run_id, "each run of a job has a name of its own");
+  for (Runs runs;;) {
+    HOOKE_CHECK(runs.run == 1 || config->run_id != run_id,
+                "each run of a job has a name of its own");
     const Ending ending = run_once(ports, plugins, *config, spec, *endings,
-                                   observers == nullptr ? usual : *observers, run, served);
-    if (!runs_again(plugins, *config, ending, run)) return ending.exit_code;
+                                   observers == nullptr ? usual : *observers, runs, served);
+    if (!begins_again(plugins, *config, ending, runs)) return ending.exit_code;
     HOOKE_CHECK(std::string_view(ending.outcome) != "succeeded",
                 "a job that succeeded is not run again");
-    rename(run_id + ".run" + std::to_string(run + 1));
+    if (ending.job_failed) {
+      runs = {runs.run + 1, 1};
+      rename(run_id + ".run" + std::to_string(runs.run));
+    } else {
+      ++runs.attempt;
+    }
     spec.signals_caught = true;
-    ports.trace.emit(events::job_rerun, {run_id, config->run_id, run + 1});
+    ports.trace.emit(events::job_rerun, {run_id, config->run_id, runs.run});
   }
 }
 

@@ -23,7 +23,7 @@ inline constexpr sim::EventType worker_restarting{
 /// gives up with the last one. `error`: the kind of failure; `detail`: the system's.
 inline constexpr sim::EventType worker_start_failed{
     "worker.start_failed", {"program", "attempt", "attempts", "error", "detail"}};
-/// The job has failed for this agent, which begins it anew under another run id.
+/// The agent begins anew: a job that has failed under another run id, else in the same run.
 inline constexpr sim::EventType job_rerun{"job.rerun", {"run_id", "next_run_id", "run"}};
 
 }  // namespace hooke::model::events

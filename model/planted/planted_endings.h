@@ -39,9 +39,8 @@ class PlantedEndings final : public Base {
     const bool walks_off = parting == Parting::leaves && has(Planted::launcher_walks_off);
     return walks_off ? Parting::walks_off : parting;
   }
-  void of_error(Ending& ending, Agent& agent, const std::exception& error,
-                bool runs_again) const override {
-    Base::of_error(ending, agent, error, runs_again);
+  void of_error(Ending& ending, Agent& agent, const std::exception& error) const override {
+    Base::of_error(ending, agent, error);
     const bool was_closed = dynamic_cast<const RendezvousClosedError*>(&error) != nullptr;
     if (was_closed && has(Planted::launcher_closed_is_success)) ending = {"succeeded", 0, ""};
   }

@@ -14,6 +14,12 @@ constexpr int kSignalled = 128;
 /// scheduler that repeats itself, few for an impatient person.
 constexpr int kInterruptionsMax = 2;
 
+/// What has failed is no failure of the job.
+void comes_back(Ending& ending) {
+  ending.job_failed = false;
+  ending.comes_back = true;
+}
+
 }  // namespace
 
 void HardenedEndings::catch_early(WorkerSpec& spec) const {
@@ -41,6 +47,7 @@ Ending HardenedEndings::of_result(const std::optional<RunResult>& result) const 
   const bool decided =
       !goes_on && (ending.job_failed || (result && result->state == WorkerState::succeeded));
   ending.parting = decided ? Ending::Parting::closes : Ending::Parting::leaves;
+  if (ending.job_failed && goes_on) comes_back(ending);
   return ending;
 }
 
@@ -52,19 +59,22 @@ Ending::Parting HardenedEndings::parting_of_signal(const Agent&, const SignalExc
   return Ending::Parting::leaves;
 }
 
-/// Agents that run a job again meet in the next run only when this one is over for all.
-void HardenedEndings::of_error(Ending& ending, Agent& agent, const std::exception& error,
-                               bool runs_again) const {
-  Endings::of_error(ending, agent, error, runs_again);
+/// An agent with an error of its own does not run the job again beside the others, which go on: two
+/// groups would do the same work. One that has found it closed follows those that have closed it.
+void HardenedEndings::of_error(Ending& ending, Agent& agent, const std::exception& error) const {
+  Endings::of_error(ending, agent, error);
   const bool decided = dynamic_cast<const RendezvousJobLostError*>(&error) != nullptr;
-  ending.parting = decided || runs_again ? Ending::Parting::closes : Ending::Parting::leaves;
+  const bool was_closed = dynamic_cast<const RendezvousClosedError*>(&error) != nullptr;
+  ending.parting = decided ? Ending::Parting::closes : Ending::Parting::leaves;
+  if (!decided && !was_closed) comes_back(ending);
 }
 
 /// To get here takes a while, in which other agents may have gone on.
 void HardenedEndings::look_again(RendezvousHandler& handler, Ending& ending) const {
   const bool closes = ending.parting == Ending::Parting::closes;
-  if (closes && handler.successor() == Successor::complete)
-    ending.parting = Ending::Parting::leaves;
+  if (!closes || handler.successor() != Successor::complete) return;
+  ending.parting = Ending::Parting::leaves;
+  if (ending.job_failed) comes_back(ending);
 }
 
 void HardenedEndings::part(RendezvousHandler& handler, const Ending& ending,

@@ -26,8 +26,7 @@ class HardenedEndings : public Endings {
   void tell_judged(Agent& agent, bool no_result, const Ending& ending) const override;
   [[nodiscard]] Ending::Parting parting_of_signal(const Agent& agent,
                                                   const SignalException& error) const override;
-  void of_error(Ending& ending, Agent& agent, const std::exception& error,
-                bool runs_again) const override;
+  void of_error(Ending& ending, Agent& agent, const std::exception& error) const override;
   void look_again(RendezvousHandler& handler, Ending& ending) const override;
   /// A signal that came while the workers were stopped is raised afterwards, and one that interrupts
   /// the leaving begins it anew: the others would take a node that did not leave for a lost one.

@@ -79,7 +79,7 @@ Ending::Parting Endings::parting_of_signal(const Agent& agent, const SignalExcep
   return is_keyboard_interrupt(agent, error) ? Ending::Parting::closes : Ending::Parting::walks_off;
 }
 
-void Endings::of_error(Ending& ending, Agent& agent, const std::exception& error, bool) const {
+void Endings::of_error(Ending& ending, Agent& agent, const std::exception& error) const {
   ending.detail = class_of(error) + ": " + error.what();
   HOOKE_CHECK(!class_of(error).empty(), "an error has a class");
   ending.job_failed = true;

@@ -23,7 +23,9 @@ struct Ending {
   const char* outcome = "error";
   int exit_code = kExitFailed;
   std::string detail{};
-  bool job_failed = false;  ///< what a policy may answer by running the job again
+  // What a policy may answer by another run of the job, or by beginning anew in the same one.
+  bool job_failed = false;  ///< for all of its agents
+  bool comes_back = false;  ///< the others go on without this one
   /// How this agent parts with the rendezvous: closes it for all agents, leaves it as it is, or
   /// only takes itself out.
   enum class Parting : unsigned char { closes, walks_off, leaves } parting = Parting::closes;
@@ -58,10 +60,9 @@ class Endings {
   virtual Ending of_signal(const Agent& agent, const SignalException& error) const;
   [[nodiscard]] virtual Ending::Parting parting_of_signal(const Agent& agent,
                                                           const SignalException& error) const;
-  /// The agent ended by an error: changes `ending` to that, and tells the agent. `runs_again`: the
-  /// policy runs the job again when it fails.
-  virtual void of_error(Ending& ending, Agent& agent, const std::exception& error,
-                        bool runs_again) const;
+  /// The agent ended by an error: changes `ending` to that, and tells the agent. PyTorch takes any
+  /// for one of the job (L-2).
+  virtual void of_error(Ending& ending, Agent& agent, const std::exception& error) const;
 
   /// The last look at the rendezvous before the agent parts with it. StoreError.
   virtual void look_again(RendezvousHandler&, Ending&) const {}
