@@ -141,22 +141,21 @@ struct Stop {
   }
 };
 
-/// A job whose agents have all met, and in which nothing happens: virtual time for a second of
-/// processor time, the meeting not counted.
-void steady(benchmark::State& state, const std::string& backend) {
-  constexpr Duration kEnd = 30s;
+/// A job whose agents have all met, and in which nothing happens until `end`: virtual time for a
+/// second of processor time, the meeting not counted.
+void steady(benchmark::State& state, const std::string& backend, Duration start_gap, Duration end) {
   kernel::Kernel kernel;
   const auto invariants = properties::InvariantRegistry::with_builtins();
-  Scenario scenario = job(state.range(0));
+  Scenario scenario = job(state.range(0), start_gap);
   scenario.protocol.rendezvous.backend = backend;
   for (auto _ : state) {
     std::clock_t met = 0;
     Stop stop(kernel);
     Verdicts verdicts(state.range(0), [&] { met = std::clock(); });
     RunOptions options = without_limits(verdicts);
-    options.prepare = [&](world::World&) { stop.at(kEnd); };
+    options.prepare = [&](world::World&) { stop.at(end); };
     check(state, run(kernel, scenario, options, invariants), verdicts);
-    const Duration span = kEnd - verdicts.last().time_since_epoch();
+    const Duration span = end - verdicts.last().time_since_epoch();
     const double seconds = static_cast<double>(stop.spent - met) / CLOCKS_PER_SEC;
     state.counters["virtual_s_per_s"] = std::chrono::duration<double>(span).count() / seconds;
   }
@@ -200,9 +199,13 @@ BENCHMARK_CAPTURE(meeting, c10d, "c10d")
     ->Arg(100'000)
     ->Iterations(1)
     ->Unit(benchmark::kSecond);
-BENCHMARK_CAPTURE(steady, static, "static")
+BENCHMARK_CAPTURE(steady, static, "static", Duration(0), 30s)
     ->Arg(1'000)
     ->Arg(10'000)
+    ->Iterations(1)
+    ->Unit(benchmark::kSecond);
+BENCHMARK_CAPTURE(steady, c10d, "c10d", 20ms, 120s)
+    ->Arg(64)
     ->Iterations(1)
     ->Unit(benchmark::kSecond);
 BENCHMARK(checked_seeds)->Unit(benchmark::kMillisecond);
