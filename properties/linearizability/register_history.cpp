@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <compare>
+#include <deque>
 #include <map>
 #include <set>
 #include <utility>
+
+#include "sim/port/check.h"
 
 namespace hooke::properties {
 namespace {
@@ -55,6 +58,7 @@ class Places {
     return {from, to};
   }
   [[nodiscard]] const At& all() const { return at_; }
+  [[nodiscard]] std::size_t size() const { return at_.size(); }
 
  private:
   At at_;
@@ -119,6 +123,8 @@ class Examination {
   /// What comes of `course` when `value` stands there, put by `by` if anybody.
   [[nodiscard]] Course reach(const Course& course, std::int64_t value,
                              std::optional<Index> by) const;
+  /// After the end of what ends now: whatever else is open and must end has had its instant.
+  [[nodiscard]] bool leaves_nothing_to_end(const Course& course) const;
   [[nodiscard]] bool covers(const Course& a, const Course& b) const;
   /// Leaves out what can do nothing that another course could not do too.
   void thin_out(std::vector<Course>& courses) const;
@@ -227,12 +233,16 @@ void Examination::start_anew() {
 
 void Examination::follow(const Course& course, Index last, std::vector<Course>& out) {
   const RegisterOperation& operation = at(last);
-  std::set<Course> seen;
-  std::vector<Course> left{course};
+  std::map<std::optional<std::int64_t>, std::vector<Course>> seen;  // by what stands there
+  std::deque<Course> left{course};  // in about the order of how much has been done
   while (!left.empty() && !too_many_) {
-    const Course now = std::move(left.back());
-    left.pop_back();
-    if (!seen.insert(now).second) continue;
+    const Course now = std::move(left.front());
+    left.pop_front();
+    std::vector<Course>& alike = seen[now.value];
+    const bool covered = std::any_of(alike.begin(), alike.end(),
+                                     [&](const Course& other) { return covers(other, now); });
+    if (covered) continue;
+    alike.push_back(now);
     too_many_ = ++followed_ > kOrdersMax;
     const bool reads = operation.kind == Kind::read;
     if (has(now.done, last) || !now.value || now.value == operation.value ||
@@ -240,6 +250,7 @@ void Examination::follow(const Course& course, Index last, std::vector<Course>& 
       Course after = reach(now, operation.value, std::nullopt);
       take(after.done, last);
       out.push_back(std::move(after));
+      if (leaves_nothing_to_end(out.back())) continue;  // and covers all other ways to `last`
     }
     if (has(now.done, last)) continue;  // what may follow can follow later
     for (Course& next : steps(now, last)) left.push_back(std::move(next));
@@ -251,6 +262,13 @@ Course Examination::reach(const Course& course, std::int64_t value, std::optiona
   if (by) add(out.done, *by);
   for (const auto& [found, read] : reads_.of(value)) add(out.done, read);
   return out;
+}
+
+bool Examination::leaves_nothing_to_end(const Course& course) const {
+  const auto ended = std::count_if(course.done.begin(), course.done.end(),
+                                   [&](Index index) { return must_end(open_[index]); });
+  HOOKE_CHECK(reads_.size() + writes_.size() > 0, "what comes to its end is open");
+  return static_cast<std::size_t>(ended) + 1 == reads_.size() + writes_.size();
 }
 
 /// Of what may never come to be only what helps something else along: what can lead to `last`, to

@@ -124,6 +124,16 @@ TEST(RegisterHistory, many_attempts_that_explain_nothing_cost_nothing) {
   operations.push_back(read(2, 5000, 5001));
   EXPECT_THAT(wrong(operations), ElementsAre(4001));
 }
+TEST(RegisterHistory, many_unseen_attempts_hide_no_contradiction) {
+  constexpr int kAgents = 64;
+  std::vector<RegisterOperation> operations;
+  for (int i = 0; i < kAgents; ++i) operations.push_back(write(i, i + 1, 2 * i, 2 * i + 1));
+  for (int i = 1; i <= kAgents; ++i) operations.push_back(unseen(i, 2 * kAgents));
+  operations.push_back(read(900, 200, 201));
+  EXPECT_THAT(wrong(operations), IsEmpty());
+  operations.push_back(read(901, 202, 203));
+  EXPECT_THAT(wrong(operations), ElementsAre(2 * kAgents + 1));
+}
 
 // ---- another register, and nothing
 
