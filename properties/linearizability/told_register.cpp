@@ -30,6 +30,11 @@ RegisterOperation unseen_after(const ToldOperation& latest,
           {}};
 }
 
+std::uint64_t process_of(const ToldOperation& told) {
+  return std::uint64_t{static_cast<std::uint32_t>(told.node.value)} << 32U |
+         static_cast<std::uint32_t>(told.pid.value);
+}
+
 /// Values are digests; a person tells them apart by their ends.
 std::string state(std::int64_t digest) {
   return digest == 0 ? "no state" : fmt::format("state \"{:08x}\"", digest & 0xffffffff);
@@ -45,7 +50,7 @@ std::string when(const ToldOperation& told) {
 }  // namespace
 
 void ToldRegister::take(const ToldOperation& operation) {
-  latest_[{operation.node, operation.pid}] = operation;
+  latest_.insert_or_assign(process_of(operation), operation);
   if (operation.kind == Kind::read) {
     const auto [known, is_new] = reads_.try_emplace(operation.value);
     Reads& reads = known->second;
@@ -53,7 +58,10 @@ void ToldRegister::take(const ToldOperation& operation) {
     if (is_new || operation.first() > reads.last.first()) reads.last = operation;
     return;
   }
-  if (const auto known = reads_.extract(operation.value)) keep(known.mapped());
+  if (const auto known = reads_.find(operation.value); known != reads_.end()) {
+    keep(known->second);
+    reads_.erase(known);
+  }
   operations_.push_back(operation);
 }
 
@@ -63,12 +71,26 @@ void ToldRegister::keep(const Reads& reads) {
 }
 
 void ToldRegister::keep_reads() {
-  for (const auto& [state, reads] : std::exchange(reads_, {})) keep(reads);
+  std::vector<std::pair<std::int64_t, Reads>> in_order(reads_.begin(), reads_.end());
+  std::sort(in_order.begin(), in_order.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [state, reads] : in_order) keep(reads);
+  reads_.clear();
+}
+
+std::vector<ToldOperation> ToldRegister::latest() const {
+  std::vector<ToldOperation> out;
+  out.reserve(latest_.size());
+  for (const auto& [process, last] : latest_) out.push_back(last);
+  std::sort(out.begin(), out.end(), [](const ToldOperation& a, const ToldOperation& b) {
+    return std::pair(a.node, a.pid) < std::pair(b.node, b.pid);
+  });
+  return out;
 }
 
 void ToldRegister::part_died(const std::function<bool(sim::NodeId, sim::Pid)>& is_that_process) {
-  for (const auto& [who, latest] : latest_) {
-    if (is_that_process(who.first, who.second)) before_deaths_.push_back(latest);
+  for (const ToldOperation& last : latest()) {
+    if (is_that_process(last.node, last.pid)) before_deaths_.push_back(last);
   }
 }
 
@@ -86,8 +108,8 @@ std::vector<ToldOperation> ToldRegister::unexplained(Surroundings around, std::s
       history.may_vanish = written + around.life_min;
     written = operation.at;
   }
-  for (const auto& [who, latest] : latest_) {
-    if (around.may_write_after(latest)) history.operations.push_back(unseen_after(latest, around));
+  for (const ToldOperation& last : latest()) {
+    if (around.may_write_after(last)) history.operations.push_back(unseen_after(last, around));
   }
   for (const ToldOperation& latest : before_deaths_)
     history.operations.push_back(unseen_after(latest, around));

@@ -4,9 +4,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "properties/linearizability/register_history.h"
@@ -64,14 +63,16 @@ class ToldRegister {
     ToldOperation first, last;  ///< that ended first, that began last
   };
   void keep(const Reads& reads);
+  /// What each process has told last, in the order of their nodes and numbers.
+  [[nodiscard]] std::vector<ToldOperation> latest() const;
   [[nodiscard]] const ToldOperation* replacement(const ToldOperation& other,
                                                  sim::WorldTime until) const;
   [[nodiscard]] bool put_back(std::int64_t value, sim::WorldTime since, sim::WorldTime until) const;
   [[nodiscard]] std::string last_fitting(const ToldOperation& told, const Name& name) const;
 
   std::vector<ToldOperation> operations_;
-  std::map<std::int64_t, Reads> reads_;  ///< by value, since it was written
-  std::map<std::pair<sim::NodeId, sim::Pid>, ToldOperation> latest_;
+  std::unordered_map<std::int64_t, Reads> reads_;            ///< by value, since it was written
+  std::unordered_map<std::uint64_t, ToldOperation> latest_;  ///< by process
   std::vector<ToldOperation> before_deaths_;  ///< what the owner of a part that died had told last
 };
 
