@@ -111,7 +111,9 @@ class PlantedDecisions : public Base {
   void renew(RendezvousState& state, const NodeRef& node, sim::WallTime now) const override {
     Base::renew(state, node, now);
     if (!planted_.has(Planted::rendezvous_beats_for_all)) return;
-    for (Heartbeat& entry : state.last_heartbeats) entry.at = now;
+    state.last_heartbeats.change([now](std::vector<Heartbeat>& all) {
+      for (Heartbeat& entry : all) entry.at = now;
+    });
   }
   void add_to_participants(RendezvousState& state, const NodeRef& node,
                            sim::WallTime now) const override {
@@ -135,7 +137,9 @@ class PlantedDecisions : public Base {
     Base::complete(state);
     if (planted_.has(Planted::rendezvous_last_call_stays)) state.deadline = deadline;
     if (!planted_.has(Planted::rendezvous_rank_skipped)) return;
-    for (Participant& member : state.participants) member.rank += member.rank > 0 ? 1 : 0;
+    state.participants.change([](std::vector<Participant>& all) {
+      for (Participant& member : all) member.rank += member.rank > 0 ? 1 : 0;
+    });
   }
   void participant_removed(RendezvousState& state) const override {
     const std::int64_t round = state.round;

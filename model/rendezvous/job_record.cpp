@@ -78,7 +78,7 @@ JobRecord job_record(std::string run_id, std::string backend,
   out.round = state.round;
   HOOKE_CHECK(out.status != JobStatus::last_call || state.deadline, "a last call has an end");
   if (out.status == JobStatus::last_call) out.last_call_left = *state.deadline - now;
-  std::vector<Participant> members = state.participants;
+  std::vector<Participant> members = state.participants.entries();
   std::stable_sort(members.begin(), members.end(),
                    [](const auto& a, const auto& b) { return a.rank < b.rank; });
   for (const Participant& member : members) {

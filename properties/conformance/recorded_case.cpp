@@ -53,12 +53,12 @@ std::string text_of(const RendezvousState& state) {
          " closed " + std::to_string(state.closed) + " deadline " +
          (state.deadline ? time(*state.deadline) : "none") + " P" +
          lines(
-             state.participants, [](const Participant& p) { return p.node; },
+             state.participants.entries(), [](const Participant& p) { return p.node; },
              [](const Participant& p) { return std::to_string(p.rank); }) +
-         " W" + lines(state.wait_list, self, nothing) + " X" +
-         lines(state.redundancy_list, self, nothing) + " HB" +
+         " W" + lines(state.wait_list.entries(), self, nothing) + " X" +
+         lines(state.redundancy_list.entries(), self, nothing) + " HB" +
          lines(
-             state.last_heartbeats, [](const Heartbeat& h) { return h.node; },
+             state.last_heartbeats.entries(), [](const Heartbeat& h) { return h.node; },
              [&](const Heartbeat& h) { return time(h.at); });
 }
 

@@ -160,7 +160,7 @@ void tell(const model::RendezvousState& state, RequestText& out) {
                      [](const model::Heartbeat& each) { return each.node->text(); }) +
               "}";
   if (state.deadline) out.times.push_back(*state.deadline);
-  std::vector<model::Heartbeat> beats = state.last_heartbeats;
+  std::vector<model::Heartbeat> beats = state.last_heartbeats.entries();
   std::sort(beats.begin(), beats.end(), [](const model::Heartbeat& a, const model::Heartbeat& b) {
     return a.node->text() < b.node->text();
   });

@@ -14,12 +14,12 @@ using model::Action;
 using model::PendingChange;
 using model::RendezvousState;
 
-bool has(const std::vector<model::Participant>& list, const std::string& name) {
+bool has(const model::SharedList<model::Participant>& list, const std::string& name) {
   return std::any_of(list.begin(), list.end(),
                      [&](const model::Participant& each) { return each.node->text() == name; });
 }
 
-bool has(const std::vector<model::NodeRef>& list, const std::string& name) {
+bool has(const model::SharedList<model::NodeRef>& list, const std::string& name) {
   return std::any_of(list.begin(), list.end(),
                      [&](const model::NodeRef& each) { return each->text() == name; });
 }

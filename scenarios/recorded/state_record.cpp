@@ -43,7 +43,7 @@ Json new_heartbeats(const model::RendezvousState& state, const model::Rendezvous
   return out;
 }
 
-Json names(const std::vector<model::NodeRef>& nodes) {
+Json names(const model::SharedList<model::NodeRef>& nodes) {
   Json out = Json::array();
   for (const model::NodeRef& node : nodes) out.push_back(node->text());
   return out;

@@ -20,12 +20,8 @@ std::int64_t count(const RendezvousState& state) {
 }
 
 template <class T, class Projection>
-bool erase_node(std::vector<T>& list, const NodeRef& node, Projection node_of) {
-  const auto found = std::find_if(list.begin(), list.end(),
-                                  [&](const T& entry) { return node_of(entry) == node; });
-  if (found == list.end()) return false;
-  list.erase(found);
-  return true;
+bool erase_node(SharedList<T>& list, const NodeRef& node, Projection node_of) {
+  return list.erase_first([&](const T& entry) { return node_of(entry) == node; });
 }
 
 const NodeRef& of_participant(const Participant& entry) {
@@ -40,13 +36,13 @@ const NodeRef& itself(const NodeRef& node) {
 
 void beat(RendezvousState& state, const NodeRef& node, sim::WallTime now) {
   state.heartbeats_changed();
-  for (Heartbeat& entry : state.last_heartbeats) {
-    if (entry.node == node) {
-      entry.at = now;
-      return;
-    }
+  Heartbeat* const known = state.last_heartbeats.find_to_edit(
+      [&](const Heartbeat& entry) { return entry.node == node; });
+  if (known == nullptr) {
+    state.last_heartbeats.push_back({node, now});
+  } else {
+    known->at = now;
   }
-  state.last_heartbeats.push_back({node, now});
 }
 
 void require(bool found, const NodeRef& node) {
@@ -60,7 +56,7 @@ void forget_heartbeat(RendezvousState& state, const NodeRef& node) {
 
 }  // namespace
 
-bool erase_node(std::vector<NodeRef>& list, const NodeRef& node) {
+bool erase_node(SharedList<NodeRef>& list, const NodeRef& node) {
   return erase_node(list, node, itself);
 }
 
@@ -194,9 +190,9 @@ bool Decisions::is_full(const RendezvousState& state) const {
 void Decisions::add_to_participants(RendezvousState& state, const NodeRef& node,
                                     sim::WallTime now) const {
   erase_node(state.wait_list, node, itself);
-  const auto known = std::find_if(state.participants.begin(), state.participants.end(),
-                                  [&](const Participant& entry) { return entry.node == node; });
-  if (known == state.participants.end()) {
+  Participant* const known =
+      state.participants.find_to_edit([&](const Participant& entry) { return entry.node == node; });
+  if (known == nullptr) {
     state.participants.push_back({node, 0});
   } else {
     known->rank = 0;
@@ -215,13 +211,15 @@ void Decisions::add_to_redundancy_list(RendezvousState& state, const NodeRef& no
 void Decisions::complete(RendezvousState& state) const {
   state.complete = true;
   state.deadline.reset();
-  std::vector<Participant*> ordered;
-  ordered.reserve(state.participants.size());
-  for (Participant& entry : state.participants) ordered.push_back(&entry);
-  std::sort(ordered.begin(), ordered.end(),
-            [](const Participant* a, const Participant* b) { return *a->node < *b->node; });
-  for (std::size_t rank = 0; rank < ordered.size(); ++rank)
-    ordered[rank]->rank = static_cast<std::int64_t>(rank);
+  state.participants.change([](std::vector<Participant>& all) {
+    std::vector<Participant*> ordered;
+    ordered.reserve(all.size());
+    for (Participant& entry : all) ordered.push_back(&entry);
+    std::sort(ordered.begin(), ordered.end(),
+              [](const Participant* a, const Participant* b) { return *a->node < *b->node; });
+    for (std::size_t rank = 0; rank < ordered.size(); ++rank)
+      ordered[rank]->rank = static_cast<std::int64_t>(rank);
+  });
 }
 
 void Decisions::participant_removed(RendezvousState& state) const {
@@ -289,16 +287,16 @@ void Decisions::remove_dead(RendezvousState& state, std::vector<DeadNode>& dead)
                                     [&](const DeadNode& each) { return each.node == node; });
     return found == dead.end() ? nullptr : &*found;
   };
-  std::erase_if(state.last_heartbeats,
-                [&](const Heartbeat& entry) { return find(entry.node) != nullptr; });
-  std::erase_if(state.participants, [&](const Participant& entry) {
+  state.last_heartbeats.erase_all(
+      [&](const Heartbeat& entry) { return find(entry.node) != nullptr; });
+  state.participants.erase_all([&](const Participant& entry) {
     DeadNode* const node = find(entry.node);
     if (node != nullptr) node->was_participant = true;
     return node != nullptr;
   });
   const auto is_dead = [&](const NodeRef& node) { return find(node) != nullptr; };
-  std::erase_if(state.wait_list, is_dead);
-  if (keeps_spares(settings_.variant)) std::erase_if(state.redundancy_list, is_dead);
+  state.wait_list.erase_all(is_dead);
+  if (keeps_spares(settings_.variant)) state.redundancy_list.erase_all(is_dead);
 }
 
 void Decisions::sanitise(RendezvousState& state, std::vector<DeadNode>& dead) const {

@@ -156,6 +156,6 @@ std::int64_t round_after(std::int64_t round);
 using Operation = Action (Decisions::*)(const Situation&, sim::MonotonicTime deadline) const;
 
 /// Takes `node` off a list of nodes; false: it is not there.
-bool erase_node(std::vector<NodeRef>& list, const NodeRef& node);
+bool erase_node(SharedList<NodeRef>& list, const NodeRef& node);
 
 }  // namespace hooke::model

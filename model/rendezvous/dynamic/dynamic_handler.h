@@ -65,7 +65,7 @@ class DynamicHandler : public RendezvousHandler {
   std::shared_ptr<HandlerCore> core_;
   std::unique_ptr<Bootstrap> bootstrap_;
   std::unique_ptr<KeepAlive> keep_alive_;
-  std::vector<Participant> members_;  ///< of the round joined last
+  SharedList<Participant> members_;  ///< of the round joined last
 
  private:
   RendezvousInfo join();

@@ -95,12 +95,12 @@ class Builder {
       out.deadline = time(deadline, "deadline");
     }
     out.closed = boolean(attribute(object, "closed"), "closed");
-    read_participants(attribute(object, "participants"), out.participants);
-    read_set(attribute(object, "wait_list"), "wait_list", out.wait_list);
+    out.participants = participants(attribute(object, "participants"));
+    out.wait_list = set(attribute(object, "wait_list"), "wait_list");
     if (const PickleObject* redundancy = find(object, "redundancy_list")) {
-      read_set(*redundancy, "redundancy_list", out.redundancy_list);
+      out.redundancy_list = set(*redundancy, "redundancy_list");
     }
-    read_heartbeats(attribute(object, "last_heartbeats"), out.last_heartbeats);
+    out.last_heartbeats = heartbeats(attribute(object, "last_heartbeats"));
     out.aware_times = aware_.value_or(zoned_);
     return out;
   }
@@ -183,10 +183,11 @@ class Builder {
                          seconds(at(6)) + microseconds(micros) - offset);
   }
 
-  void read_participants(const PickleObject& dict, std::vector<Participant>& out) {
+  std::vector<Participant> participants(const PickleObject& dict) {
     require(dict, Kind::dict, "participants");
     const std::span<const PickleIndex> items = machine_.items(dict);
     HOOKE_CHECK(items.size() % 2 == 0, "each key of a dict has a value");
+    std::vector<Participant> out;
     out.reserve(items.size() / 2);
     Places places;
     for (std::size_t i = 0; i < items.size(); i += 2) {
@@ -199,11 +200,13 @@ class Builder {
         out[place].rank = rank;
       }
     }
+    return out;
   }
-  void read_heartbeats(const PickleObject& dict, std::vector<Heartbeat>& out) {
+  std::vector<Heartbeat> heartbeats(const PickleObject& dict) {
     require(dict, Kind::dict, "last_heartbeats");
     const std::span<const PickleIndex> items = machine_.items(dict);
     HOOKE_CHECK(items.size() % 2 == 0, "each key of a dict has a value");
+    std::vector<Heartbeat> out;
     out.reserve(items.size() / 2);
     Places places;
     for (std::size_t i = 0; i < items.size(); i += 2) {
@@ -216,14 +219,17 @@ class Builder {
         out[place].at = at;
       }
     }
+    return out;
   }
-  void read_set(const PickleObject& set, std::string_view where, std::vector<NodeRef>& out) {
+  std::vector<NodeRef> set(const PickleObject& set, std::string_view where) {
     require(set, Kind::set, where);
+    std::vector<NodeRef> out;
     Places places;
     for (const PickleIndex item : machine_.items(set)) {
       const NodeTable::Entry& entry = node(item, where);
       if (places.place(entry, out.size()) == out.size()) out.push_back(entry.node);
     }
+    return out;
   }
 
   /// The node that object `index` is. Valid until the next call.

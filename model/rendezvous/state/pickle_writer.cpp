@@ -243,7 +243,7 @@ class Writer {
   }
 
   /// A full batch is followed by another one, an empty one if need be.
-  void set(const std::vector<NodeRef>& members) {
+  void set(const SharedList<NodeRef>& members) {
     out_.op(0x8f);  // EMPTY_SET
     out_.memoize();
     if (members.empty()) return;
@@ -258,7 +258,7 @@ class Writer {
   }
 
   template <class T, class Body>
-  void dict(const std::vector<T>& entries, Body body) {
+  void dict(const SharedList<T>& entries, Body body) {
     if (entries.empty()) return;
     if (entries.size() == 1) {
       body(entries[0]);

@@ -20,6 +20,7 @@ class Hash {
   void add(std::int64_t number) { add(static_cast<std::uint64_t>(number)); }
   void add(sim::WallTime at) { add(std::int64_t{at.time_since_epoch().count()}); }
   [[nodiscard]] std::uint64_t value() const { return value_; }
+  void go_on_from(std::uint64_t value) { value_ = value; }
 
  private:
   std::uint64_t value_ = 0xcbf29ce484222325ULL;
@@ -33,6 +34,27 @@ std::uint64_t hash_of(const NodeDesc& desc) {
   return hash.value();
 }
 
+/// A piece with the same before it as in another version has the same hash as there.
+template <class T, class AddEntry>
+void add(const SharedList<T>& list, Hash& hash, AddEntry add_entry) {
+  list.each_piece([&](const auto& piece) {
+    auto& known = piece.figures.hash;
+    if (known && known->first == hash.value()) return hash.go_on_from(known->second);
+    const std::uint64_t before = hash.value();
+    for (const T& entry : piece.entries) add_entry(entry);
+    known.emplace(before, hash.value());
+  });
+}
+
+sim::WallTime oldest_of(const SharedList<Heartbeat>::Piece& piece) {
+  auto& known = piece.figures.oldest;
+  if (!known) {
+    known = sim::WallTime::max();
+    for (const Heartbeat& entry : piece.entries) known = std::min(*known, entry.at);
+  }
+  return *known;
+}
+
 }  // namespace
 
 NodeRef::NodeRef(NodeDesc desc)
@@ -42,31 +64,26 @@ NodeRef::NodeRef(NodeDesc desc)
       has_shared_address_(shared_text_number(desc_->addr).has_value()) {}
 
 const Participant* RendezvousState::participant(const NodeRef& node) const {
-  for (const Participant& entry : participants) {
-    if (entry.node == node) return &entry;
-  }
-  return nullptr;
+  return participants.find([&](const Participant& entry) { return entry.node == node; });
 }
 
 bool RendezvousState::waits(const NodeRef& node) const {
-  return std::find(wait_list.begin(), wait_list.end(), node) != wait_list.end();
+  return wait_list.find([&](const NodeRef& entry) { return entry == node; }) != nullptr;
 }
 
 bool RendezvousState::is_redundant(const NodeRef& node) const {
-  return std::find(redundancy_list.begin(), redundancy_list.end(), node) != redundancy_list.end();
+  return redundancy_list.find([&](const NodeRef& entry) { return entry == node; }) != nullptr;
 }
 
 const Heartbeat* RendezvousState::heartbeat(const NodeRef& node) const {
-  for (const Heartbeat& entry : last_heartbeats) {
-    if (entry.node == node) return &entry;
-  }
-  return nullptr;
+  return last_heartbeats.find([&](const Heartbeat& entry) { return entry.node == node; });
 }
 
 sim::WallTime RendezvousState::oldest_heartbeat() const {
   if (!oldest_) {
     oldest_ = sim::WallTime::max();
-    for (const Heartbeat& entry : last_heartbeats) oldest_ = std::min(*oldest_, entry.at);
+    last_heartbeats.each_piece(
+        [&](const auto& piece) { oldest_ = std::min(*oldest_, oldest_of(piece)); });
   }
   HOOKE_CHECK(!last_heartbeats.empty() || *oldest_ == sim::WallTime::max(),
               "the oldest of no heartbeats is none");
@@ -82,18 +99,18 @@ std::int64_t RendezvousState::digest() const {
   hash.add(std::uint64_t{complete} << 1U | std::uint64_t{closed});
   hash.add(deadline.value_or(sim::WallTime::max()));
   hash.add(std::uint64_t{participants.size()});
-  for (const Participant& entry : participants) {
+  add(participants, hash, [&](const Participant& entry) {
     hash.add(entry.node.hash());
     hash.add(entry.rank);
-  }
+  });
   for (const auto* list : {&wait_list, &redundancy_list}) {
     hash.add(std::uint64_t{list->size()});
-    for (const NodeRef& node : *list) hash.add(node.hash());
+    add(*list, hash, [&](const NodeRef& node) { hash.add(node.hash()); });
   }
-  for (const Heartbeat& entry : last_heartbeats) {
+  add(last_heartbeats, hash, [&](const Heartbeat& entry) {
     hash.add(entry.node.hash());
     hash.add(entry.at);
-  }
+  });
   constexpr unsigned kBits = 53;
   digest_.value =
       std::max(static_cast<std::int64_t>(hash.value() >> (64 - kBits)), std::int64_t{1});

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/rendezvous/core/settings.h"
+#include "model/rendezvous/state/shared_list.h"
 
 namespace hooke::model {
 
@@ -71,10 +72,10 @@ struct RendezvousState {
   bool complete = false;
   std::optional<sim::WallTime> deadline;  ///< end of last call
   bool closed = false;
-  std::vector<Participant> participants;
-  std::vector<NodeRef> wait_list;
-  std::vector<NodeRef> redundancy_list;
-  std::vector<Heartbeat> last_heartbeats;
+  SharedList<Participant> participants;
+  SharedList<NodeRef> wait_list;
+  SharedList<NodeRef> redundancy_list;
+  SharedList<Heartbeat> last_heartbeats;
   /// Times carry a zone (newest 2.x) or none (1.13). An agent that reads a state writes it back in
   /// the same form.
   bool aware_times = true;

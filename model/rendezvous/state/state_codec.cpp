@@ -26,23 +26,18 @@ bool are_alike(const RendezvousState& a, const RendezvousState& b) {
   const auto same_object = [](const NodeRef& one, const NodeRef& other) {
     return one.is_same_object(other);
   };
-  const auto same_objects = [&](const std::vector<NodeRef>& one,
-                                const std::vector<NodeRef>& other) {
-    return std::equal(one.begin(), one.end(), other.begin(), other.end(), same_object);
-  };
   return a.round == b.round && a.complete == b.complete && a.closed == b.closed &&
          a.deadline.has_value() == b.deadline.has_value() && a.aware_times == b.aware_times &&
-         std::equal(a.participants.begin(), a.participants.end(), b.participants.begin(),
-                    b.participants.end(),
-                    [&](const Participant& one, const Participant& other) {
-                      return same_object(one.node, other.node) && one.rank == other.rank;
-                    }) &&
-         same_objects(a.wait_list, b.wait_list) &&
-         same_objects(a.redundancy_list, b.redundancy_list) &&
-         std::equal(a.last_heartbeats.begin(), a.last_heartbeats.end(), b.last_heartbeats.begin(),
-                    b.last_heartbeats.end(), [&](const Heartbeat& one, const Heartbeat& other) {
-                      return same_object(one.node, other.node);
-                    });
+         a.participants.equals(b.participants,
+                               [&](const Participant& one, const Participant& other) {
+                                 return same_object(one.node, other.node) && one.rank == other.rank;
+                               }) &&
+         a.wait_list.equals(b.wait_list, same_object) &&
+         a.redundancy_list.equals(b.redundancy_list, same_object) &&
+         a.last_heartbeats.equals(b.last_heartbeats,
+                                  [&](const Heartbeat& one, const Heartbeat& other) {
+                                    return same_object(one.node, other.node);
+                                  });
 }
 
 class PickledState final : public sim::Payload {

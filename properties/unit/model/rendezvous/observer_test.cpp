@@ -127,7 +127,7 @@ TEST_F(Observer, names_each_status) {
 TEST_F(Observer, gives_the_record_of_a_job_at_work) {
   RendezvousState state = complete_round(2);
   const NodeRef second(NodeDesc{"b", 8, 0}), late(NodeDesc{"c", 9, 0}), spare(NodeDesc{"d", 10, 0});
-  state.participants.insert(state.participants.begin(), {second, 1});
+  state.participants = {{second, 1}, state.participants.front()};
   state.wait_list.push_back(late);
   state.redundancy_list.push_back(spare);
   store_state(state);

@@ -64,8 +64,9 @@ RendezvousState expected_state(const nlohmann::json& fields, bool aware) {
 /// Python's sets have no order of their own, and the fixture lists them sorted.
 RendezvousState with_sorted_sets(RendezvousState state) {
   const auto before = [](const NodeRef& a, const NodeRef& b) { return *a < *b; };
-  std::sort(state.wait_list.begin(), state.wait_list.end(), before);
-  std::sort(state.redundancy_list.begin(), state.redundancy_list.end(), before);
+  for (auto* const list : {&state.wait_list, &state.redundancy_list}) {
+    list->change([&](std::vector<NodeRef>& all) { std::sort(all.begin(), all.end(), before); });
+  }
   return state;
 }
 
@@ -220,8 +221,8 @@ TEST(StateTimesDeathTest, must_be_whole_microseconds) {
   const NodeRef node(NodeDesc{"a", 1, 0});
   const auto with_times = [&node](std::size_t heartbeats, std::int64_t odd_ns) {
     auto state = std::make_shared<RendezvousState>();
-    state->last_heartbeats.assign(heartbeats, {node, wall_us(1)});
-    state->last_heartbeats.back().at += sim::Duration(odd_ns);
+    state->last_heartbeats = std::vector<Heartbeat>(heartbeats, {node, wall_us(1)});
+    state->last_heartbeats.edit(heartbeats - 1).at += sim::Duration(odd_ns);
     return encode_state(state, Variant::torch_2_x);
   };
   EXPECT_GT(with_times(3, 1000).size(), 0U);
@@ -310,21 +311,22 @@ RendezvousState with_one_change(RendezvousState state) {
   switch (*rc::gen::inRange(0, 8)) {
     case 0:
       if (!state.last_heartbeats.empty()) {
-        state.last_heartbeats[member(state.last_heartbeats)].at += std::chrono::microseconds(1);
+        state.last_heartbeats.edit(member(state.last_heartbeats)).at +=
+            std::chrono::microseconds(1);
         state.heartbeats_changed();
       }
       break;
     case 1:
-      if (!state.participants.empty()) ++state.participants[member(state.participants)].rank;
+      if (!state.participants.empty()) ++state.participants.edit(member(state.participants)).rank;
       break;
     case 2:
       if (!state.participants.empty()) {
-        NodeRef& node = state.participants[member(state.participants)].node;
+        NodeRef& node = state.participants.edit(member(state.participants)).node;
         node = node.another_object();
       }
       break;
     case 3: state.redundancy_list.push_back(NodeRef(NodeDesc{"r", 1, 0})); break;
-    case 4: std::reverse(state.wait_list.begin(), state.wait_list.end()); break;
+    case 4: state.wait_list.change([](auto& all) { std::reverse(all.begin(), all.end()); }); break;
     case 5: state.aware_times = !state.aware_times; break;
     case 6: state.closed = !state.closed; break;
     default: break;

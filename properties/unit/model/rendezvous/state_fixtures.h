@@ -96,7 +96,7 @@ inline RendezvousState any_state(std::size_t members, Variant variant) {
            first_time + std::chrono::microseconds(static_cast<std::int64_t>(i) * 997)});
     }
   }
-  if (*rc::gen::arbitrary<bool>()) shuffle(state.last_heartbeats);
+  if (*rc::gen::arbitrary<bool>()) state.last_heartbeats.change(shuffle);
   return state;
 }
 

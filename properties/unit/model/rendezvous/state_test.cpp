@@ -42,7 +42,7 @@ TEST(RendezvousState, knows_its_oldest_heartbeat_until_told_that_they_changed) {
   state = three_nodes();
   state.heartbeats_changed();
   EXPECT_EQ(state.oldest_heartbeat(), wall_us(10));
-  state.last_heartbeats[1].at = wall_us(25);
+  state.last_heartbeats.edit(1).at = wall_us(25);
   state.heartbeats_changed();
   EXPECT_EQ(state.oldest_heartbeat(), wall_us(20));
 }
@@ -59,12 +59,12 @@ TEST(RendezvousState, differs_when_any_field_differs) {
   EXPECT_TRUE(differs([](RendezvousState& s) { s.complete = true; }));
   EXPECT_TRUE(differs([](RendezvousState& s) { s.deadline = wall_us(1); }));
   EXPECT_TRUE(differs([](RendezvousState& s) { s.closed = true; }));
-  EXPECT_TRUE(differs([](RendezvousState& s) { s.participants[0].rank = 5; }));
+  EXPECT_TRUE(differs([](RendezvousState& s) { s.participants.edit(0).rank = 5; }));
   EXPECT_TRUE(differs([](RendezvousState& s) { s.wait_list.clear(); }));
   EXPECT_TRUE(differs([](RendezvousState& s) { s.redundancy_list.push_back(kA); }));
-  EXPECT_TRUE(differs([](RendezvousState& s) { s.last_heartbeats[2].at = wall_us(21); }));
-  EXPECT_TRUE(
-      differs([](RendezvousState& s) { std::swap(s.last_heartbeats[0], s.last_heartbeats[1]); }));
+  EXPECT_TRUE(differs([](RendezvousState& s) { s.last_heartbeats.edit(2).at = wall_us(21); }));
+  EXPECT_TRUE(differs(
+      [](RendezvousState& s) { std::swap(s.last_heartbeats.edit(0), s.last_heartbeats.edit(1)); }));
   EXPECT_TRUE(differs([](RendezvousState& s) { s.aware_times = false; }));
 }
 

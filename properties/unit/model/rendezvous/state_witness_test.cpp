@@ -121,9 +121,9 @@ TEST(StateDigest, tells_states_apart_and_survives_the_way_through_the_store) {
   other.participants.push_back({NodeRef(NodeDesc{"a", 1, 0}), 0});
   EXPECT_NE(other.digest(), before) << "a copy is made to be changed";
   RendezvousState waiting = state;
-  waiting.wait_list.emplace_back(NodeDesc{"a", 1, 0});
+  waiting.wait_list.push_back(NodeRef(NodeDesc{"a", 1, 0}));
   RendezvousState spare = state;
-  spare.redundancy_list.emplace_back(NodeDesc{"a", 1, 0});
+  spare.redundancy_list.push_back(NodeRef(NodeDesc{"a", 1, 0}));
   EXPECT_NE(waiting.digest(), spare.digest());
   EXPECT_GT(before, 0);
   EXPECT_LT(before, std::int64_t{1} << 53U);

@@ -83,7 +83,7 @@ TEST(StateWatch, a_node_that_leaves_is_not_dead) {
 /// One that wakes up after its own heartbeat has run out removes itself like any dead node.
 TEST(StateWatch, a_node_that_takes_itself_for_dead) {
   model::RendezvousState before = with({kSelf, kOther}, true);
-  before.last_heartbeats.front().at -= std::chrono::seconds(30);
+  before.last_heartbeats.edit(0).at -= std::chrono::seconds(30);
   const auto events = events_of(stored(before), with({kOther}, true));
   EXPECT_THAT(events, Contains("rendezvous.evicted 0/100 run_id=job round=0 descriptor=a_100_0 "
                                "heartbeat_age=40000000000 was_participant=1"));
@@ -93,7 +93,7 @@ TEST(StateWatch, a_node_that_takes_itself_for_dead) {
 /// In the same write it takes a seat of the next round.
 TEST(StateWatch, a_node_that_takes_itself_for_dead_and_joins_anew) {
   model::RendezvousState before = with({kSelf}, true);
-  before.last_heartbeats.front().at -= std::chrono::seconds(30);
+  before.last_heartbeats.edit(0).at -= std::chrono::seconds(30);
   model::RendezvousState after = with({kSelf}, false);
   after.round = 1;
   const auto events = events_of(stored(before), after);
