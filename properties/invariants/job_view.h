@@ -281,6 +281,7 @@ class JobView {
   std::vector<Job> jobs_;
   std::vector<Machine> machines_;  ///< by node
   std::map<std::string, sim::NodeId, std::less<>> nodes_by_name_;
+  std::map<std::string, AgentId, std::less<>> described_;  ///< by the descriptor it joins with
   Ledger ledger_;
 };
 

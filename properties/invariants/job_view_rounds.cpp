@@ -40,7 +40,9 @@ void JobView::call(sim::NodeId node, std::string_view name) {
 
 void JobView::on_rendezvous_event(const sim::Event& event, Agent& agent, AgentId id) {
   if (event.type == &ev::rendezvous_joining) {
-    call(agent.node, parse_descriptor(event.field("descriptor").text()).address);
+    const std::string_view descriptor = event.field("descriptor").text();
+    call(agent.node, parse_descriptor(descriptor).address);
+    described_.insert_or_assign(std::string(descriptor), id);
     perhaps_led_astray(agent, id, event.at);
     enter(agent, Stage::joining, event.at);
   } else if (event.type == &ev::rendezvous_joined || event.type == &ev::ranks_assigned) {
@@ -152,7 +154,10 @@ void JobView::on_barrier_entered(const sim::Event& event, Agent& agent) {
   }
 }
 
+/// A process that runs its job again is one agent after the other, each with a descriptor of its own.
 AgentId JobView::agent_described(std::string_view descriptor) const {
+  if (const auto known = described_.find(descriptor); known != described_.end())
+    return known->second;
   const Descriptor described = parse_descriptor(descriptor);
   const auto node = node_called(described.address);
   return node ? agent_at(*node, described.pid) : kNoAgent;

@@ -111,6 +111,19 @@ TEST(Eviction, an_agent_that_gives_itself_up_proves_that_it_lives) {
   }
 }
 
+TEST(Eviction, a_process_that_runs_its_job_again_may_give_up_the_seat_that_it_had_before) {
+  for (const std::string seat : {"b.sim_100_0", "b.sim_100_7"}) {
+    Script script = two_nodes_at_work();
+    const auto& with = script.settings;
+    script.at(40s).emit("b", 100, ev::agent_started,
+                        {with.run_id, with.backend, with.min_nodes, with.max_nodes,
+                         with.local_world_size, with.max_restarts, with.shutdown});
+    script.emit("b", 100, ev::rendezvous_joining, {with.run_id, "b.sim_100_7", 0});
+    script.at(60s).emit("b", 100, ev::rendezvous_evicted, {"job", 0, seat, sim::Duration(16s), 1});
+    EXPECT_EQ(verdict(script, kEviction), seat == "b.sim_100_0" ? "kept" : "broken") << seat;
+  }
+}
+
 TEST(Eviction, of_the_legacy_rendezvous_the_key_names_the_member) {
   const auto verdict_of = [](const std::string& rank, auto first) {
     Script script = two_nodes_at_work();
