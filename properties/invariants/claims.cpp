@@ -149,6 +149,12 @@ constexpr const char* kNotClosed =
 constexpr const char* kNotTimedOut =
     "{} says at {} that its join timed out; it had tried for {} of {}";
 
+/// What an agent needs, or it may find that it is a lost member itself. In a legacy rendezvous the key
+/// of one that is not heard ends, and its own agent may be the first to see that.
+Needs needs_of_a_member(const Job& job) {
+  return job.backend == "etcd" ? kItself | kAsking : kItself;
+}
+
 /// Claims that are judged: the rank and the status of a worker that is reported as failed or
 /// reaped; that a group restarts for a failed worker, for others that come or go, or for a lost
 /// member; that a join timed out, or found the rendezvous closed; that a process serves a store.
@@ -195,9 +201,9 @@ class ClaimsAreTrue final : public Judge {
 
   void restarting(const sim::Event& event, AgentId id) {
     if (past_.hold(text(event, "cause"), id, event.at, view())) return kept();
-    // One that stood still is lost to the others, and may find so itself; one that is unheard, too.
+    // One that stood still or is unheard is lost to the others; the first may find so itself.
     const sim::WorldTime since = event.at - notice(agent(id).timeouts);
-    if (excused(hindrance(id, kItself | needs(), since, event.at))) return;
+    if (excused(hindrance(id, needs_of_a_member(job_of(id)) | needs(), since, event.at))) return;
     if (excused(hindrance_of_any(agent(id).job, kAsking | kTasks, since, event.at, id))) return;
     broken(event, kNoSuchCause, id, event.at, text(event, "cause"));
   }

@@ -103,6 +103,18 @@ TEST(ClaimsAreTrue, an_agent_that_stood_still_may_find_itself_lost) {
   EXPECT_THAT(restarts_after_a_pause(30s), HasSubstr("for \"member_lost\", and there is none"));
 }
 
+TEST(ClaimsAreTrue, a_member_of_a_legacy_rendezvous_that_is_unheard_may_find_itself_lost) {
+  const auto restarts_unheard = [](const char* backend) {
+    AgentSettings settings;
+    settings.backend = backend;
+    Script script = at_work_beside_a_store({"a", "b"}, settings);
+    script.at(10s).fault(0, "net_delay", 60s, "b").at(40s).restarts("b", "member_lost");
+    return verdict(script, "safety.claims_are_true");
+  };
+  EXPECT_EQ(restarts_unheard("etcd"), "excused by the path to the store (net_delay)");
+  EXPECT_EQ(restarts_unheard("c10d"), "broken") << "the others take it out there";
+}
+
 /// Node b finds the rendezvous closed; node a says after `later` that it has closed it.
 std::string finds_it_closed(std::optional<sim::Duration> later) {
   Script script = two_nodes_at_work();
