@@ -50,15 +50,13 @@ TEST_P(Parts, of_hardened_agents_keep_every_invariant) {
 
 INSTANTIATE_TEST_SUITE_P(All, Parts,
                          testing::Values(Part{"backoff:first=2s", &Swarm::restart_policies},
-                                         Part{"failed-only", &Swarm::restart_policies, true},
-                                         Part{"failed-only:rejoin=yes", &Swarm::restart_policies},
                                          Part{"per-worker", &Swarm::restart_policies, true},
+                                         Part{"rerun", &Swarm::restart_policies},
                                          Part{"patient", &Swarm::process_launchers},
-                                         Part{"pool", &Swarm::process_launchers},
                                          Part{"graceful:limit=20s", &Swarm::shutdowns},
                                          Part{"strict", &Swarm::shutdowns}),
-                         [](const testing::TestParamInfo<Part>& info) {
-                           std::string name = info.param.name;
+                         [](const testing::TestParamInfo<Part>& part) {
+                           std::string name = part.param.name;
                            std::replace_if(
                                name.begin(), name.end(),
                                [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
