@@ -1,4 +1,4 @@
-// How processes end, by themselves, with their machine or with the world, and what is left.
+// How processes end: by themselves, with their machine or the world, by a signal to their group.
 #include "properties/unit/sim/world/process_requests.h"
 #include "properties/unit/sim/world/test_world.h"
 
@@ -213,6 +213,35 @@ TEST(Process, the_world_takes_down_whatever_still_lives) {
     EXPECT_EQ(test.trace.event_count(), events);  // without a word
   }
   EXPECT_TRUE(unwound);
+}
+
+TEST(Signals, to_a_group_reach_all_its_members_and_no_other_process) {
+  TestWorld test;
+  const NodeId a = test.node("a");
+  const auto forever = [](Ports& ports) {
+    park_for_ever(ports);
+    return 0;
+  };
+  test.world->register_program("leaf", forever);
+  // The leader's child stays in its group, its other child leads a session of its own.
+  const Pid leader = test.start(a, "leader", [](Ports& ports) {
+    static_cast<void>(ports.processes.spawn({{"leaf"}, {}, false, {}, {}}));
+    static_cast<void>(ports.processes.spawn({{"leaf"}, {}, true, {}, {}}));
+    park_for_ever(ports);
+    return 0;
+  });
+  Lines seen;
+  test.start(a, "sender", [&](Ports& ports) {
+    sleep(ports, seconds(1));
+    seen.emplace_back(ports.processes.signal_group(leader, Signal::term) ? "sent" : "nobody");
+    seen.emplace_back(ports.processes.signal_group(leader, Signal::term) ? "sent" : "nobody");
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(seen, (Lines{"sent", "nobody"}));
+  EXPECT_EQ(test.exit_code(a, leader), -15);
+  EXPECT_EQ(test.exit_code(a, Pid{102}), -15);
+  EXPECT_EQ(test.world->living(a), (std::vector<Pid>{Pid{103}}));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Signals: default action, caught, stopped, hung, uninterruptible; to one process and to groups.
+// Signals: default action, caught, stopped, hung, uninterruptible; to one process.
 #include "properties/unit/sim/world/test_world.h"
 
 namespace hooke::world {
@@ -362,35 +362,6 @@ TEST(Signals, reach_a_process_that_is_deaf_for_good_only_where_none_can_catch_th
   victim.test.run();
   EXPECT_EQ(victim.status(), 0);
   EXPECT_EQ(victim.test.events.count("process.resumed"), 1U);
-}
-
-TEST(Signals, to_a_group_reach_all_its_members_and_no_other_process) {
-  TestWorld test;
-  const NodeId a = test.node("a");
-  const auto forever = [](Ports& ports) {
-    park_for_ever(ports);
-    return 0;
-  };
-  test.world->register_program("leaf", forever);
-  // The leader's child stays in its group, its other child leads a session of its own.
-  const Pid leader = test.start(a, "leader", [](Ports& ports) {
-    static_cast<void>(ports.processes.spawn({{"leaf"}, {}, false, {}, {}}));
-    static_cast<void>(ports.processes.spawn({{"leaf"}, {}, true, {}, {}}));
-    park_for_ever(ports);
-    return 0;
-  });
-  Lines seen;
-  test.start(a, "sender", [&](Ports& ports) {
-    sleep(ports, seconds(1));
-    seen.emplace_back(ports.processes.signal_group(leader, Signal::term) ? "sent" : "nobody");
-    seen.emplace_back(ports.processes.signal_group(leader, Signal::term) ? "sent" : "nobody");
-    return 0;
-  });
-  test.run();
-  EXPECT_EQ(seen, (Lines{"sent", "nobody"}));
-  EXPECT_EQ(test.exit_code(a, leader), -15);
-  EXPECT_EQ(test.exit_code(a, Pid{102}), -15);
-  EXPECT_EQ(test.world->living(a), (std::vector<Pid>{Pid{103}}));
 }
 
 TEST(Signals, a_paused_reader_gets_what_came_while_it_was_paused_even_after_its_deadline) {
