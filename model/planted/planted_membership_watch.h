@@ -36,7 +36,7 @@ class PlantedMembershipWatch : public Base {
     if (!after_failure && has(Planted::agent_newcomers_only_after_failure)) return 0;
     return waiting;
   }
-  /// Nodes wait, and are about to be followed.
+  /// Nodes wait, and are followed.
   void spoil_restarts() {
     if (has(Planted::agent_budget_renewed_by_newcomers)) {
       restarts_.renew();
@@ -72,8 +72,9 @@ class PlantedHardenedMembershipWatch final
 
  protected:
   const char* follow_newcomers() override {
-    spoil_restarts();
-    return PlantedMembershipWatch::follow_newcomers();
+    const char* const cause = PlantedMembershipWatch::follow_newcomers();
+    spoil_restarts();  // behind the look at the job's count
+    return cause;
   }
   [[nodiscard]] bool looks_for_losses() const override {
     if (has(Planted::agent_loss_overlooked)) return false;
