@@ -194,14 +194,15 @@ std::vector<sim::Signal> signals(const std::string& text, std::vector<std::strin
 constexpr std::int64_t kSecondsMax = 3'155'760'000;
 
 /// What Python's time.sleep() takes, and the agent's assertion before it
-/// (agent/server/api.py:WorkerSpec).
+/// (agent/server/api.py:WorkerSpec). Less than a nanosecond is one: time passes between two looks.
 sim::Duration monitor_interval(double seconds) {
   constexpr const char* kExpected = "more than 0 seconds and at most 100 years";
   const auto got = [&] { return std::to_string(seconds); };
   if (std::isnan(seconds)) refuse("monitor-interval", kExpected, got());
   if (seconds <= 0) refuse("monitor-interval", kExpected, got(), "AssertionError");
   if (seconds > double{kSecondsMax}) refuse("monitor-interval", kExpected, got(), "OverflowError");
-  return std::chrono::duration_cast<sim::Duration>(std::chrono::duration<double>(seconds));
+  const std::chrono::duration<double> span(seconds);
+  return std::max(std::chrono::duration_cast<sim::Duration>(span), sim::Duration(1));
 }
 
 sim::Duration shutdown_timeout(sim::Ports& ports, const std::optional<std::int64_t>& given) {

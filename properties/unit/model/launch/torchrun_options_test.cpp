@@ -131,6 +131,20 @@ TEST(RefusedOptions, have_the_class_of_the_exception_that_ends_torchrun) {
             "AssertionError");
 }
 
+TEST(MonitorInterval, of_less_than_a_nanosecond_is_one) {
+  world::TestWorld test;
+  sim::Duration got{};
+  test.start(test.node("a"), "agent", [&](sim::Ports& ports) {
+    TorchrunOptions options;
+    options.script = "train.py";
+    options.monitor_interval = 1e-12;
+    got = configure_launch(ports, options, 4).config.monitor_interval;
+    return 0;
+  });
+  test.run();
+  EXPECT_EQ(got, sim::Duration(1));
+}
+
 /// What `--nproc-per-node=text` gives on a machine with 4 processors and these files in /dev.
 std::int64_t workers_per_node(const std::string& text, const std::vector<std::string>& devices) {
   world::TestWorld test;
