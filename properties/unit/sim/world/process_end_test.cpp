@@ -233,12 +233,12 @@ TEST(Signals, to_a_group_reach_all_its_members_and_no_other_process) {
   Lines seen;
   test.start(a, "sender", [&](Ports& ports) {
     sleep(ports, seconds(1));
-    seen.emplace_back(ports.processes.signal_group(leader, Signal::term) ? "sent" : "nobody");
-    seen.emplace_back(ports.processes.signal_group(leader, Signal::term) ? "sent" : "nobody");
+    seen.emplace_back(ports.processes.signal_group(leader, Signal::term) ? "sent" : "no process");
+    seen.emplace_back(ports.processes.signal_group(leader, Signal::term) ? "sent" : "no process");
     return 0;
   });
   test.run();
-  EXPECT_EQ(seen, (Lines{"sent", "nobody"}));
+  EXPECT_EQ(seen, (Lines{"sent", "no process"}));
   EXPECT_EQ(test.exit_code(a, leader), -15);
   EXPECT_EQ(test.exit_code(a, Pid{102}), -15);
   EXPECT_EQ(test.world->living(a), (std::vector<Pid>{Pid{103}}));
