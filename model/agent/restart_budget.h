@@ -16,6 +16,8 @@ class RestartBudget {
   virtual bool look() { return true; }
   /// Before the agent joins: tells the others what it knows to be spent, which they may not know.
   virtual void settle() {}
+  /// Whether the others count less than was spent here, until a look() tells them: no round will.
+  [[nodiscard]] virtual bool has_untold() const { return false; }
   /// Takes one for them, and returns how many are left then. nullopt: there was none.
   virtual std::optional<std::int64_t> spend(std::int64_t round) = 0;
 };

@@ -87,7 +87,7 @@ struct Step {
   Stage stage{};
 };
 /// What is known of an agent.
-struct Past {
+struct PastLooks {
   const Costs* costs = nullptr;
   bool meets_again = false;  ///< it has stopped its workers, and asks for the others' ranks
   bool connected = false;    ///< a store has heard it, as late as that may have come
@@ -110,11 +110,17 @@ struct Unexplained {
 
 /// A static agent tells of no joining: when its workers are stopped it meets the others again,
 /// and asks until rank 0 has come.
-Stage stage_of(const sim::Event& event, const Agent& agent, Past& past) {
+Stage stage_of(const sim::Event& event, const Agent& agent, PastLooks& past) {
   const bool restarts = agent.stage == Stage::restarting && agent.round < 0;
   const bool stopped = event.type == &ev::group_state && text(event, "state") == "STOPPED";
   past.meets_again = restarts && (past.meets_again || stopped);
   return past.meets_again ? Stage::joining : agent.stage;
+}
+
+/// A worker that is started again alone is no change of stage, but its agent takes a restart too.
+bool is_step(const sim::Event& event, Stage stage, const std::vector<Step>& before) {
+  if (before.empty() || before.back().stage != stage) return true;
+  return event.type == &ev::worker_restarting && before.back().at != event.at;
 }
 
 /// Drops the stages that were over by `before`.
@@ -236,7 +242,7 @@ class Polling final : public Judge {
               {&wev::process_asked, &wev::process_ended, &ev::agent_started, &ev::rendezvous_closed,
                &ev::rendezvous_joining, &ev::rendezvous_completed, &ev::rendezvous_joined,
                &ev::rendezvous_failed, &ev::rendezvous_evicted, &ev::ranks_assigned,
-               &ev::group_state, &ev::group_restarting, &ev::job_given_up,
+               &ev::group_state, &ev::group_restarting, &ev::worker_restarting, &ev::job_given_up,
                &ev::exit_barrier_entered, &ev::exit_barrier_left, &ev::agent_finished}) {}
 
  private:
@@ -247,19 +253,18 @@ class Polling final : public Judge {
     }
     const Agent& agent = view().agent(id);
     settle(event.at, event.type == &ev::rendezvous_completed ? agent.job : kNoJob);
-    Past& past = past_[process_of(event)];
+    PastLooks& past = past_[process_of(event)];
     if (event.type == &ev::agent_started) past.costs = costs_of(text(event, "backend"));
     explanations_.see(event, agent.job, view());
     const Stage stage = stage_of(event, agent, past);
-    const bool is_step = past.steps.empty() || past.steps.back().stage != stage;
-    if (is_step) {
+    if (is_step(event, stage, past.steps)) {
       past.steps.push_back({event.at, stage});
       explanations_.stepped(agent.job, event.at);
     }
     if (event.type == &wev::process_asked) asked(event, id, past, stage);
   }
 
-  void asked(const sim::Event& event, AgentId id, Past& past, Stage stage) {
+  void asked(const sim::Event& event, AgentId id, PastLooks& past, Stage stage) {
     const sim::WorldTime since{sim::Duration(number(event, "since"))};
     const Window window{since, std::min(since + kWindow, event.at)};
     if (past.costs != nullptr) {
@@ -303,7 +308,7 @@ class Polling final : public Judge {
                sent.id, sent.requests, sent.window.since, sent.window.to, sent.most));
   }
 
-  std::map<ProcessKey, Past> past_;
+  std::map<ProcessKey, PastLooks> past_;
   std::vector<Unexplained> unexplained_;
   Explanations explanations_;
 };

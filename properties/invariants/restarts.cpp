@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
@@ -72,16 +73,40 @@ class Restarts {
 
   /// A worker alone, of which no round tells. False: its agent found it failed at the same look as
   /// another, which is one restart.
-  bool restarted_alone(const sim::Event& event) {
-    const std::pair look{event.node, event.at};
-    if (std::exchange(latest_alone_, look) == look) return false;
+  bool restarted_alone(const sim::Event& event, AgentId id) {
+    if (!alone_.empty() && alone_.back() == Alone{id, event.at}) return false;
+    alone_.push_back({id, event.at});
     ++count_;
     return true;
   }
   [[nodiscard]] std::int64_t count() const { return count_; }
+  /// How many of the workers that others have started again alone the agent could not count at
+  /// `at`: it could not ask then, or they could not tell since, or they have ended and what they told
+  /// went with the store's contents.
+  [[nodiscard]] std::int64_t unheard_by(AgentId id, sim::WorldTime at, const JobView& view) const {
+    const auto own = view.ledger().disturbance(view.claimant(id), kNeeds, at);
+    const bool asks_in_vain = own && own->to + kAgain >= at;
+    return std::ranges::count_if(alone_, [&](const Alone& other) {
+      if (other.agent == id) return false;
+      if (asks_in_vain) return true;
+      const auto gone = view.agent(other.agent).ended;
+      if (gone && view.ledger().contents_lost(other.at) != nullptr) return true;
+      const sim::WorldTime until = gone ? std::min(at, *gone) : at;
+      const auto cut = view.ledger().disturbance(view.claimant(other.agent), kNeeds, until);
+      return cut && cut->from <= other.at + kLook && cut->to + kTold >= until;
+    });
+  }
 
  private:
+  struct Alone {
+    AgentId agent = kNoAgent;
+    sim::WorldTime at{};
+    bool operator==(const Alone&) const = default;
+  };
   static constexpr sim::Duration kAgain = std::chrono::seconds(5);  ///< longest between attempts
+  /// Until what was taken in a store's silence is told behind it, by an agent that asks for that
+  /// every ten seconds, one second each time.
+  static constexpr sim::Duration kTold = std::chrono::seconds(13);
   /// Until others have looked, besides the pause between two looks.
   static constexpr sim::Duration kLook = std::chrono::seconds(2);
 
@@ -115,7 +140,7 @@ class Restarts {
   AgentId spender_ = kNoAgent;  ///< the first agent to restart because of it; may be none
   sim::WorldTime spent_at_{};   ///< when
   bool ran_ = false;            ///< workers were started since the latest round
-  std::optional<std::pair<sim::NodeId, sim::WorldTime>> latest_alone_;
+  std::vector<Alone> alone_;    ///< workers that were started again alone
   std::map<sim::NodeId, sim::WorldTime> lost_nodes_;  ///< whose agent ended with failed workers
 };
 
@@ -152,8 +177,12 @@ class RestartBudget final : public Judge {
       // An agent that finds that the others have gone on is a newcomer.
       if (self.round >= job.highest_completed) restarts.restarting(event, id, view());
     } else if (event.type == &ev::worker_restarting) {
-      if (!restarts.restarted_alone(event)) return;
+      if (!restarts.restarted_alone(event, id)) return;
       if (restarts.count() <= job.max_restarts) return kept();
+      const std::int64_t unheard = restarts.unheard_by(id, event.at, view());
+      if (restarts.count() - unheard <= job.max_restarts &&
+          excused(hindrance_of_any(self.job, needs(), self.started, event.at)))
+        return;
       broken(event,
              "rank {} is started again alone at {}, which is restart {} of job \"{}\" after a "
              "failure; max_restarts is {}",
@@ -174,10 +203,34 @@ struct Spent {
 };
 /// What its job has spent.
 struct JobSpent {
+  /// An agent gave up with restarts left, as far as had been heard.
+  struct EarlyEnd {
+    sim::WorldTime at{};
+    sim::EventId event{};
+    std::string witness;
+  };
+  std::optional<EarlyEnd> early{};
   std::int64_t restarts = 0;
   bool failed = false;  ///< a worker or an agent, since the latest round was completed
   bool over = false;
 };
+
+/// What an agent's event adds to both.
+void count(const sim::Event& event, Spent& own, JobSpent& job) {
+  if (event.type == &ev::worker_started) {
+    if (std::exchange(own.failed, false)) ++own.restarts;
+  } else if (event.type == &ev::worker_restarting) {  // alone: no round tells of it
+    ++job.restarts;
+  } else if (event.type == &ev::rendezvous_completed) {
+    if (std::exchange(job.failed, false)) ++job.restarts;
+    job.over = false;
+  } else if (event.type == &ev::heartbeat_lost || event.type == &ev::timer_killed) {
+    own.failed = job.failed = true;
+    if (event.type == &ev::heartbeat_lost) own.may_stop = true;
+  } else if (event.type == &ev::restart_refused) {
+    own.may_stop |= text(event, "reason") != ev::kRestartsSpent;  // that is judged here
+  }
+}
 
 /// Judged on processes: a restart is a group of workers that is started after one of the group
 /// before had failed by itself, or had let a timer or its heartbeats pass; for the job, a round
@@ -187,7 +240,8 @@ struct JobSpent {
 /// already (closed, or all at the exit barrier, or another had failed for good), a policy of the
 /// user's or a lost heartbeat forbids restarts, or a worker cannot be killed. A polite departure
 /// spends nothing, nor does a newcomer: what an agent says of the restarts that are left is not
-/// less than the counts leave.
+/// less than the counts leave. Of a worker that is started again alone the store may have been told
+/// before its agent has the answer and says so.
 class GivesUpEarly final : public Judge {
  public:
   GivesUpEarly()
@@ -216,25 +270,19 @@ class GivesUpEarly final : public Judge {
   void agent_event(const sim::Event& event, AgentId id) {
     const Agent& agent = view().agent(id);
     JobSpent& job = jobs_[agent.job];
-    if (event.type == &ev::worker_started) {
-      if (std::exchange(agents_[id].failed, false)) ++agents_[id].restarts;
-    } else if (event.type == &ev::worker_restarting) {  // alone: no round tells of it
-      ++job.restarts;
-    } else if (event.type == &ev::rendezvous_completed) {
-      if (std::exchange(job.failed, false)) ++job.restarts;
-      job.over = false;
-    } else if (event.type == &ev::heartbeat_lost || event.type == &ev::timer_killed) {
-      agents_[id].failed = job.failed = true;
-      if (event.type == &ev::heartbeat_lost) agents_[id].may_stop = true;
-    } else if (event.type == &ev::restart_refused) {
-      agents_[id].may_stop |= text(event, "reason") != ev::kRestartsSpent;  // that is judged here
+    if (job.early && event.at > job.early->at + kAnswer) tell(job);
+    count(event, agents_[id], job);
+    if (event.type == &ev::worker_restarting) {
+      if (job.restarts >= agent.max_restarts && std::exchange(job.early, {})) kept();
     } else if (event.type == &ev::exit_barrier_entered) {
       if (view().job(agent.job).over == event.at) job.over = true;
     } else if (event.type == &ev::group_restarting) {
       says_left(event, id, job);
+      if (number(event, "round") < 0)
+        ++job.restarts;  // static: no round tells of a group's, either
     } else if (event.type == &ev::job_given_up) {
       gives_up(event, id, job, "gave its job up");
-    } else if (agent.round != kNoRound) {
+    } else if (event.type == &wev::process_ended && agent.round != kNoRound) {
       if (agent.outcome.empty()) job.failed = true;  // it was lost
       if (agent.outcome == "failed") gives_up(event, id, job, "ended as failed");
     }
@@ -246,10 +294,10 @@ class GivesUpEarly final : public Judge {
     job.failed |= text(event, "cause") == "member_lost";
     const Spent& own = agents_[id];
     const std::int64_t spent = std::max(own.restarts + own.failed, job.restarts + job.failed);
-    const std::int64_t said = number(event, "remaining_restarts");
-    if (said >= agent.max_restarts - spent) return kept();
+    const std::int64_t said = number(event, "remaining_restarts"), all = agent.max_restarts;
+    if (said >= all - spent) return kept();
     broken(event, "{} says at {} that {} of {} restarts are left, and {} were made", id, event.at,
-           said, agent.max_restarts, spent);
+           said, all, spent);
   }
 
   void gives_up(const sim::Event& event, AgentId id, JobSpent& job, const char* does) {
@@ -258,10 +306,17 @@ class GivesUpEarly final : public Judge {
     if (std::exchange(job.over, true) || spent.may_stop) return;
     if (spent.restarts >= agent.max_restarts || job.restarts >= agent.max_restarts) return kept();
     if (excused(hindrance(id, needs(), agent.started, event.at))) return;
-    broken(
-        event,
-        "{} {} at {} with {} of {} restarts spent by itself and {} by its job, which was not over",
-        id, does, event.at, spent.restarts, agent.max_restarts, job.restarts);
+    job.early = {event.at, event.id,
+                 say("{} {} at {} with {} of {} restarts spent by itself and {} by its job, which "
+                     "was not over",
+                     id, does, event.at, spent.restarts, agent.max_restarts, job.restarts)};
+  }
+  void tell(JobSpent& job) {
+    if (const auto early = std::exchange(job.early, {}))
+      broken(early->at, early->event, early->witness);
+  }
+  void at_end(const RunFacts&) override {
+    for (auto& [id, job] : jobs_) tell(job);
   }
 
   std::map<AgentId, Spent> agents_;

@@ -11,6 +11,8 @@ namespace {
 
 /// How often it is asked whether the work of this agent has been done by another one.
 constexpr sim::Duration kDoneLook = std::chrono::seconds(1);
+/// How often a silent store is told what the others do not know to be spent.
+constexpr sim::Duration kUntoldLook = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -48,6 +50,7 @@ bool HardenedMembershipWatch::is_left_behind() {
 
 const char* HardenedMembershipWatch::cause_to_restart() {
   if (is_cut_off()) return "rendezvous_lost";
+  tell_of_the_silence();
   const bool was_silent = std::exchange(silent_, true);
   try {
     const char* const cause = cause_if_it_answers();
@@ -107,6 +110,14 @@ const char* HardenedMembershipWatch::come_back() {
 /// formed.
 void HardenedMembershipWatch::learn_what_was_paid() {
   static_cast<void>(job_.look());
+}
+
+void HardenedMembershipWatch::tell_of_the_silence() {
+  const sim::MonotonicTime now = core_.ports.clock.monotonic_now();
+  HOOKE_CHECK(told_ <= now, "one word comes after the other");
+  if (now - told_ < kUntoldLook) return;
+  told_ = now;
+  job_.tell_of_the_silence();
 }
 
 AfterBarrier HardenedMembershipWatch::after_barrier(std::string_view how_it_ended) {

@@ -64,12 +64,14 @@ class HardenedMembershipWatch : public MembershipWatch {
   const char* cause_of_missing_members();
   const char* come_back();
   void learn_what_was_paid();
+  void tell_of_the_silence();
   void leave_what_is_done();
 
   const HardenedExitWait& exit_wait_;
   JobStanding& job_;
   sim::MonotonicTime heard_{};    ///< when the rendezvous last answered
   bool silent_ = false;           ///< it did not when it was last asked
+  sim::MonotonicTime told_{};     ///< when it last looked whether the others must be told
   sim::MonotonicTime asked_{};    ///< when it last asked whether all is done
   bool was_done_before_ = false;  ///< another agent of this rank had done this one's work
 };

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "model/store/short_timeout.h"
 #include "sim/port/check.h"
@@ -86,6 +87,8 @@ class JobBudget final : public RestartBudget {
     if (known_.count > 0) look();
   }
 
+  [[nodiscard]] bool has_untold() const override { return untold_alone_ > 0; }
+
   std::optional<std::int64_t> spend(std::int64_t round) override {
     const std::optional<std::int64_t> left = take(round);
     HOOKE_CHECK(!left || *left >= 0, "no restart is owed");
@@ -95,23 +98,41 @@ class JobBudget final : public RestartBudget {
 
  private:
   /// Of what is stored and what has been seen before: a count never falls. What this agent has taken
-  /// in the silence comes on top of what was spent, unheard by it, for earlier rounds.
+  /// in the silence comes on top of what was spent, unheard by it, by others.
   const Spent& latest(const Value& value) {
-    const Spent spent = parse(value);
     const std::int64_t before = known_.count;
-    if (untold_ && paid(spent, untold_->round)) untold_.reset();
-    if (untold_ && spent.count > untold_->count) {
-      known_.count += spent.count - untold_->count;
-      untold_->count = spent.count;
-    }
-    if (spent.count > known_.count) known_ = spent;
+    const Spent spent = parse(value);
+    // What was written was told, though the reply was lost.
+    if (written_ && value == *written_) nothing_is_untold();
+    std::erase_if(untold_rounds_, [&spent](std::int64_t round) { return paid(spent, round); });
+    if (spent.count > told_.count) told_ = spent;
+    const std::int64_t sum = told_.count + untold_alone_ + std::ssize(untold_rounds_);
+    if (sum > known_.count) known_ = {sum, std::max(told_.round, latest_untold())};
     HOOKE_CHECK(known_.count >= before, "a count never falls");
     return known_;
+  }
+  [[nodiscard]] std::int64_t latest_untold() const {
+    return untold_rounds_.empty() ? kNoRound : std::ranges::max(untold_rounds_);
   }
   /// An agent that joins in a store that came up empty is told by those that know.
   void give_back(const Value& held, std::int64_t paid_for) {
     if (parse(held).count >= known_.count) return;
-    static_cast<void>(store_->compare_set(kKey, held, text({known_.count, paid_for})));
+    const std::string mark = untold_alone_ > 0 ? mark_ : "";
+    static_cast<void>(write(held, {known_.count, paid_for}, mark));
+  }
+  /// Returns what is stored then.
+  Value write(const Value& held, const Spent& spent, const std::string& mark) {
+    written_ = text(spent, mark);
+    Value now = store_->compare_set(kKey, held, *written_);
+    if (now == *written_) {
+      told_ = spent;
+      nothing_is_untold();
+    }
+    return now;
+  }
+  void nothing_is_untold() {
+    untold_alone_ = 0;
+    untold_rounds_.clear();
   }
   /// A restart that no round pays for leaves the one that was paid for last as it is.
   static Spent after(const Spent& spent, std::int64_t round) {
@@ -148,7 +169,11 @@ class JobBudget final : public RestartBudget {
     const std::int64_t own = own_remaining(round);
     HOOKE_CHECK(own >= 0, "no restart is owed");
     if (own > 0 && !paid(known_, round)) {
-      if (!untold_ && round != kNoRound) untold_ = Spent{known_.count, round};
+      if (round == kNoRound) {
+        ++untold_alone_;
+      } else {
+        untold_rounds_.push_back(round);
+      }
       known_ = after(known_, round);
     }
     return own > 0 ? std::optional(own - 1) : std::nullopt;
@@ -161,15 +186,15 @@ class JobBudget final : public RestartBudget {
       for (Value held = stored();;) {
         const Spent spent = latest(held);
         if (paid(spent, round)) return std::max<std::int64_t>(max_restarts_ - spent.count, 0);
-        if (spent.count >= max_restarts_) {
+        if (spent.count >= std::min(max_restarts_, kSpentMax)) {
           // Agents that have begun anew may count their rounds anew, too: none of these is paid for.
           give_back(held, kNoRound);
           return std::nullopt;
         }
-        const Value wanted = text(after(spent, round), round == kNoRound ? mark_ : "");
-        HOOKE_CHECK(parse(wanted).count == spent.count + 1, "the others read what is written");
-        Value now = store_->compare_set(kKey, held, wanted);
-        if (now == wanted) return max_restarts_ - latest(now).count;
+        const bool marked = round == kNoRound || untold_alone_ > 0;
+        HOOKE_CHECK(spent.count < kSpentMax, "the others read what is written");
+        Value now = write(held, after(spent, round), marked ? mark_ : "");
+        if (now == *written_) return max_restarts_ - latest(now).count;
         held = std::move(now);
       }
     } catch (const StoreError&) {
@@ -181,8 +206,10 @@ class JobBudget final : public RestartBudget {
   std::unique_ptr<RestartBudget> own_;
   std::string mark_;
   Spent known_;
-  /// What was known before this agent took a restart in the silence, and the round of that.
-  std::optional<Spent> untold_;
+  Spent told_;                                 ///< the most that the store has held
+  std::optional<Value> written_;               ///< what this agent wrote last, or tried to
+  std::vector<std::int64_t> untold_rounds_{};  ///< for which it took a restart in the silence
+  std::int64_t untold_alone_ = 0;              ///< restarts that it took there for no round
   bool silent_ = false;  ///< the store did not answer when it was last asked for what remains
   std::shared_ptr<Store> store_;
 };

@@ -25,7 +25,8 @@ namespace hooke::model {
 /// the agent's own `mark`, digits that no other agent of the job has: that fits workers that are
 /// started again alone, not groups, of which each restarts for one failure. While the store cannot be
 /// reached the agent's own restarts count: an agent that reaches neither store nor peers does not
-/// get through the next rendezvous anyway.
+/// get through the next rendezvous anyway. What it has taken then comes on top of what the store
+/// holds when that answers again: with the next round, and where no round pays with the next look().
 std::unique_ptr<RestartBudget> make_job_budget(std::int64_t max_restarts,
                                                std::shared_ptr<Store> store, std::string mark = "");
 

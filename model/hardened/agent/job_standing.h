@@ -44,6 +44,10 @@ class JobStanding : public Restarts {
   /// Tells what was spent while no agent could be told.
   void settle();
 
+  /// Tells the restarts of single workers that were taken while the store was silent, which is asked
+  /// for no more than a second.
+  void tell_of_the_silence();
+
   /// Another agent has told that the workers of `round` are not started again. StoreError.
   bool has_failed(std::int64_t round) { return failure().is_told(round); }
   /// Likewise, of a job that has but one round (static), which a silent store does not hold up for

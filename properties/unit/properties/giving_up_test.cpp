@@ -46,6 +46,22 @@ TEST(GivesUpEarly, a_lost_member_leaves_the_restarts_that_there_are) {
                         "restarts spent by itself and 0 by its job"));
 }
 
+/// The store is told of a worker that is started again alone before its agent says so.
+TEST(GivesUpEarly, a_restart_may_be_taken_that_its_agent_has_not_told_of_yet) {
+  const auto gives_up_early = [](sim::Duration told) {
+    AgentSettings settings;
+    settings.max_restarts = 1;
+    Script script = two_nodes_at_work(settings);
+    script.at(5s).worker_ends("a", 0, 1).worker_ends("b", 0, 1).reaps("a").reaps("b");
+    script.emit("a", script.agent_pid("a"), ev::job_given_up, {0}).at(told);
+    script.emit("b", script.agent_pid("b"), ev::worker_restarting,
+                {script.worker_pid("b", 0), 0, 1, 0});
+    return witnesses(script.finish(false), "safety.gives_up_early");
+  };
+  EXPECT_THAT(gives_up_early(6s), IsEmpty());
+  EXPECT_THAT(gives_up_early(8s), HasSubstr("gave its job up at 5.000 s with 0 of 1 restarts"));
+}
+
 /// Node a restarts for `cause` and says that `left` of 3 restarts are left.
 std::string says_left(const std::string& cause, std::int64_t left) {
   Script script = two_nodes_at_work();

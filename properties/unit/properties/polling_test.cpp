@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "event_builder.h"
+#include "model/observe/restart_events.h"
 
 namespace hooke::properties::test {
 namespace {
@@ -42,6 +43,20 @@ TEST(Polling, one_request_more_is_too_many) {
   EXPECT_THAT(broken(script),
               HasSubstr("the agent on node a (pid 100) sent 94 requests from 20.000 s to 30.000 s; "
                         "its settings and what it did explain 93 at most"));
+}
+
+TEST(Polling, a_worker_that_is_started_again_alone_costs_what_a_change_of_stage_does) {
+  for (const bool restarts : {true, false}) {
+    Script script = two_nodes_at_work();
+    script.at(25s);
+    const std::int64_t worker = script.worker_pid("a", 0);
+    if (restarts) {
+      script.emit("a", script.agent_pid("a"), ev::worker_restarting, {worker, 0, 0, 2});
+    }
+    script.at(30s);
+    asked(script, "a", 20s, kAtWork + 3 * 5);
+    EXPECT_EQ(broken(script).empty(), restarts);
+  }
 }
 
 TEST(Polling, a_slow_monitor_and_rare_heartbeats_explain_fewer) {

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "event_builder.h"
 #include "model/observe/restart_events.h"
 
@@ -110,6 +112,64 @@ TEST(RestartBudget, no_agent_counts_a_restart_of_a_node_that_is_cut_off_ever_sin
   EXPECT_TRUE(is_counted("a", true)) << "it could be heard before the others went on";
   EXPECT_TRUE(is_counted("c", false)) << "it could be heard all the time";
   EXPECT_TRUE(is_counted("a <-> b", false)) << "no store is there";
+}
+
+/// Two agents start a worker again alone, of a job that may do so once: the first one while a fault
+/// on its way to the store begins and ends at these times, the second one at `again`.
+std::string started_again_alone(sim::Duration from, sim::Duration to, sim::Duration again,
+                                const std::string& cut = "store") {
+  const bool is_store = cut == "store";
+  Script script = at_work_beside_a_store({"a", "b"}, budget_of(1));
+  const std::string fault = is_store ? "service_error" : "net_partition";
+  const auto start_again = [&script](const std::string& node, std::int64_t rank) {
+    script.emit(node, script.agent_pid(node), ev::worker_restarting,
+                {script.worker_pid(node, 0), 0, rank, 0});
+  };
+  if (from < 10s) script.at(from).fault(0, fault, {}, cut);
+  script.at(10s);
+  start_again("a", 0);
+  if (from > 10s) script.at(from).fault(0, fault, {}, cut);
+  script.at(std::min(to, again)).fault_over(0, fault).at(again);
+  start_again("b", 1);
+  return witnesses(script.finish(false), "safety.restart_budget");
+}
+
+TEST(RestartBudget, workers_that_are_started_again_alone_count_once_their_agent_can_tell) {
+  EXPECT_THAT(started_again_alone(5s, 20s, 60s),
+              HasSubstr("rank 1 is started again alone at 60.000 s, which is restart 2 of job"));
+  EXPECT_THAT(started_again_alone(5s, 20s, 34s), HasSubstr("restart 2"));
+  EXPECT_THAT(started_again_alone(5s, 20s, 30s), IsEmpty()) << "it is told every ten seconds";
+  EXPECT_THAT(started_again_alone(5s, 60s, 60s), IsEmpty()) << "the store is silent still";
+  EXPECT_THAT(started_again_alone(5s, 60s, 60s, "a"), IsEmpty())
+      << "the first one is cut off still";
+  EXPECT_THAT(started_again_alone(40s, 60s, 60s, "a"), HasSubstr("restart 2")) << "it had told";
+  EXPECT_THAT(started_again_alone(5s, 20s, 60s, "a"), HasSubstr("restart 2"));
+}
+
+TEST(RestartBudget, in_a_silence_an_agent_still_counts_its_own) {
+  Script script = at_work_beside_a_store({"a", "b"}, budget_of(1));
+  script.at(5s).fault(0, "service_error", {}, "store");
+  for (const sim::Duration at : {10s, 20s}) {
+    script.at(at).emit("a", script.agent_pid("a"), ev::worker_restarting,
+                       {script.worker_pid("a", 0), 0, 0, 0});
+  }
+  EXPECT_THAT(witnesses(script.finish(false), "safety.restart_budget"), HasSubstr("restart 2"));
+}
+
+TEST(RestartBudget, what_a_store_has_lost_is_counted_while_the_agent_that_told_it_lives) {
+  for (const bool ends : {true, false}) {
+    Script script = at_work_beside_a_store({"a", "b"}, budget_of(1));
+    const auto start_again = [&script](const std::string& node, std::int64_t rank) {
+      script.emit(node, script.agent_pid(node), ev::worker_restarting,
+                  {script.worker_pid(node, 0), 0, rank, 0});
+    };
+    script.at(10s);
+    start_again("a", 0);
+    if (ends) script.at(15s).kill_agent("a");
+    script.at(20s).fault(0, "etcd_expiry").at(40s);
+    start_again("b", 1);
+    EXPECT_EQ(witnesses(script.finish(false), "safety.restart_budget").empty(), ends);
+  }
 }
 
 TEST(RestartBudget, no_agent_counts_a_restart_of_a_node_that_went_before_its_store_could_be_heard) {

@@ -243,6 +243,95 @@ TEST(RestartBudget, a_worker_that_is_started_again_alone_does_not_pay_for_the_ro
   });
 }
 
+TEST(RestartBudget, workers_that_were_started_again_alone_in_the_silence_are_summed_when_it_ends) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto a = make_job_budget(4, std::make_shared<MemoryStore>(ports, test.data), "1");
+    const auto b = make_job_budget(4, std::make_shared<MemoryStore>(ports, test.data), "2");
+    EXPECT_FALSE(a->has_untold());
+    test.data->lost = true;
+    EXPECT_EQ(a->spend(-1), 3);
+    EXPECT_EQ(b->spend(-1), 3);
+    EXPECT_EQ(b->spend(-1), 2);
+    EXPECT_TRUE(a->has_untold());
+    EXPECT_FALSE(a->look()) << "the store is silent still";
+    EXPECT_TRUE(a->has_untold());
+    test.data->lost = false;
+    EXPECT_TRUE(a->look());
+    EXPECT_FALSE(a->has_untold());
+    EXPECT_EQ(test.data->text("restarts"), "1 -1 1");
+    EXPECT_TRUE(b->look());
+    EXPECT_FALSE(b->has_untold());
+    EXPECT_EQ(test.data->text("restarts"), "3 -1 2");
+    EXPECT_TRUE(b->look()) << "what was told is told once";
+    EXPECT_EQ(test.data->text("restarts"), "3 -1 2");
+    EXPECT_EQ(a->spend(-1), 0);
+    EXPECT_EQ(b->spend(-1), std::nullopt);
+  });
+}
+
+TEST(RestartBudget, one_that_is_taken_when_the_store_answers_again_tells_those_of_the_silence) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto a = make_job_budget(3, std::make_shared<MemoryStore>(ports, test.data), "1");
+    const auto b = make_job_budget(3, std::make_shared<MemoryStore>(ports, test.data), "2");
+    EXPECT_EQ(b->spend(-1), 2);
+    test.data->lost = true;
+    EXPECT_EQ(a->spend(-1), 2) << "it knows of its own alone";
+    test.data->lost = false;
+    EXPECT_EQ(a->spend(-1), 0);
+    EXPECT_EQ(test.data->text("restarts"), "3 -1 1");
+    EXPECT_EQ(b->spend(-1), std::nullopt);
+  });
+}
+
+/// Writes, and is gone before it has said so.
+class SilentAfterWrite final : public MemoryStore {
+ public:
+  SilentAfterWrite(Ports& ports, std::shared_ptr<MemoryStoreData> data)
+      : MemoryStore(ports, data), data_(std::move(data)) {}
+  Value compare_set(const std::string& key, const Value& expected, const Value& desired) override {
+    Value now = MemoryStore::compare_set(key, expected, desired);
+    if (std::exchange(speaks_, false)) throw StoreNetworkError("the reply is lost");
+    return now;
+  }
+
+ private:
+  std::shared_ptr<MemoryStoreData> data_;
+  bool speaks_ = true;
+};
+
+TEST(RestartBudget, a_restart_whose_confirmation_was_lost_is_one_restart) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto a = make_job_budget(3, std::make_shared<SilentAfterWrite>(ports, test.data), "1");
+    EXPECT_EQ(a->spend(-1), 2);
+    EXPECT_EQ(test.data->text("restarts"), "1 -1 1");
+    EXPECT_TRUE(a->look());
+    EXPECT_FALSE(a->has_untold());
+    EXPECT_EQ(test.data->text("restarts"), "1 -1 1");
+    EXPECT_EQ(a->remaining(-1), 2);
+  });
+}
+
+TEST(RestartBudget, what_was_taken_alone_in_the_silence_is_told_to_a_store_that_came_up_empty) {
+  Budget test;
+  test.with([&](Ports& ports) {
+    const auto a = make_job_budget(4, std::make_shared<MemoryStore>(ports, test.data), "1");
+    const auto b = make_job_budget(4, std::make_shared<MemoryStore>(ports, test.data), "2");
+    EXPECT_EQ(b->spend(-1), 3);
+    EXPECT_EQ(a->remaining(-1), 3);
+    test.data->lost = true;
+    EXPECT_EQ(a->spend(-1), 2);
+    test.data->lost = false;
+    test.data->values.clear();
+    EXPECT_TRUE(b->look());
+    EXPECT_EQ(test.data->text("restarts"), "1 -1");
+    EXPECT_TRUE(a->look());
+    EXPECT_EQ(test.data->text("restarts"), "2 -1 1");
+  });
+}
+
 /// Another agent writes first, right before its own write.
 class Overtaken final : public MemoryStore {
  public:
