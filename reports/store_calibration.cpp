@@ -15,12 +15,12 @@ constexpr std::size_t kLarge = 64 * 1024;  // the state of some hundred nodes
 
 /// What is measured, how many requests of the store it is, and how many times its value travels: a
 /// compare-and-set sends what should stand there and what is to, and gets back what does.
-struct Kind {
+struct MeasuredOperation {
   const char* name;
   std::int64_t requests;
   std::int64_t values;
 };
-constexpr std::array<Kind, 2> kKinds{{{"get", 2, 1}, {"compare_set", 1, 3}}};
+constexpr std::array<MeasuredOperation, 2> kOperations{{{"get", 2, 1}, {"compare_set", 1, 3}}};
 
 sim::Duration span_of_each(const StoreFigures& figures) {
   const std::chrono::duration<double> each(1 / std::max(figures.per_second, 1e-9));
@@ -36,13 +36,13 @@ StoreLoad load_of(const CalibrationPlan& plan, std::size_t connections, std::siz
   return load;
 }
 
-/// How long the store takes for each of kKinds.
-std::array<sim::Duration, kKinds.size()> spans(sim::Ports& ports, const CalibrationPlan& plan,
-                                               std::size_t value_bytes) {
+/// How long the store takes for each of kOperations.
+std::array<sim::Duration, kOperations.size()> spans(sim::Ports& ports, const CalibrationPlan& plan,
+                                                    std::size_t value_bytes) {
   StoreClients clients(ports, load_of(plan, plan.connections, value_bytes));
-  std::array<sim::Duration, kKinds.size()> out{};
-  for (std::size_t i = 0; i < kKinds.size(); ++i) {
-    out[i] = span_of_each(clients.measure(kKinds[i].name));
+  std::array<sim::Duration, kOperations.size()> out{};
+  for (std::size_t i = 0; i < kOperations.size(); ++i) {
+    out[i] = span_of_each(clients.measure(kOperations[i].name));
   }
   clients.clean_up();
   return out;
@@ -66,8 +66,8 @@ scenario::Calibration calibrate_store(sim::Ports& ports, const CalibrationPlan& 
   out.client_percent = (plan.processor_time() - used) * 100 / (ports.clock.monotonic_now() - began);
   const auto large = spans(ports, plan, kLarge);
   sim::Duration base{}, per_byte{};
-  for (std::size_t i = 0; i < kKinds.size(); ++i) {
-    const Kind& kind = kKinds[i];
+  for (std::size_t i = 0; i < kOperations.size(); ++i) {
+    const MeasuredOperation& kind = kOperations[i];
     const sim::Duration more = std::max(large[i] - small[i], sim::Duration::zero());
     scenario::Calibration::Operation& operation = out.operations.emplace_back();
     operation.name = kind.name;
@@ -77,7 +77,7 @@ scenario::Calibration calibrate_store(sim::Ports& ports, const CalibrationPlan& 
     base += operation.service_time;
     per_byte += operation.service_time_per_byte;
   }
-  constexpr auto kCount = static_cast<std::int64_t>(kKinds.size());
+  constexpr auto kCount = static_cast<std::int64_t>(kOperations.size());
   out.service_time = base / kCount;
   out.service_time_per_byte = per_byte / kCount;
   const auto one_way = [&](sim::Duration round_trip) {

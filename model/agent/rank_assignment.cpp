@@ -23,11 +23,11 @@ std::string role_info_text(const WorkerSpec& spec, std::int64_t group_rank) {
 }
 
 /// No agent has more workers, and sums of as many stay within 63 bits.
-constexpr std::int64_t kWorkersMax = std::int64_t{1} << 31;
+constexpr std::int64_t kLocalWorkersMax = std::int64_t{1} << 31;
 
 std::int64_t number_of(const json& value) {
   const auto number = value.get<double>();
-  if (std::abs(number) > double{kWorkersMax}) {
+  if (std::abs(number) > double{kLocalWorkersMax}) {
     throw EscapedPythonError("OverflowError", "no number of workers: " + value.dump());
   }
   return value.get<std::int64_t>();

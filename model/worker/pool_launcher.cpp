@@ -20,7 +20,6 @@ using namespace std::chrono_literals;
 
 constexpr sim::Duration kTimeout = 30s;
 constexpr sim::Duration kLook = 100ms;
-constexpr std::int64_t kLargestPid = 0x7fffffff;
 
 sim::Fault fault_named(const std::string& name) {
   constexpr std::array kFaults{sim::Fault::not_found, sim::Fault::denied, sim::Fault::no_space,
@@ -103,7 +102,7 @@ class PoolLauncher final : public ProcessLauncher, public sim::StreamHandler {
   static constexpr const char* kGone = "the worker pool has gone, and the workers are its own";
 
   static sim::Pid pid_of(const std::string& text) {
-    return sim::Pid{static_cast<std::int32_t>(pool_number(text, 1, kLargestPid))};
+    return sim::Pid{static_cast<std::int32_t>(pool_number(text, 1, kLargestPoolPid))};
   }
   static sim::Failure failure(const PoolMessage& answer) {
     if (answer.front() != "failed" || answer.size() != 3) throw std::runtime_error(kGone);

@@ -30,6 +30,8 @@ std::string encode_pool_message(const PoolMessage& message);
 /// is there is none, or passes the limits.
 std::optional<PoolMessage> take_pool_message(sim::Buffer& received);
 
+/// The largest number of a process that a message names.
+inline constexpr std::int64_t kLargestPoolPid = 0x7fffffff;
 /// std::invalid_argument unless `text` is a decimal number from `low` to `high`.
 std::int64_t pool_number(const std::string& text, std::int64_t low, std::int64_t high);
 

@@ -20,8 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Between two looks at processes that run.
-constexpr sim::Duration kLook = 50ms;
-constexpr std::int64_t kLargestPid = 0x7fffffff;
+constexpr sim::Duration kLookAtWorkers = 50ms;
 
 }  // namespace
 
@@ -61,7 +60,7 @@ class WorkerPool::Impl final : public sim::AcceptHandler {
     });
     while (!ended_) {
       std::optional<sim::MonotonicTime> next_look;
-      if (anything_runs()) next_look = ports_.clock.monotonic_now() + kLook;
+      if (anything_runs()) next_look = ports_.clock.monotonic_now() + kLookAtWorkers;
       if (auto letter = mail_.pop(next_look)) handle(*letter);
       look();
     }
@@ -134,7 +133,7 @@ class WorkerPool::Impl final : public sim::AcceptHandler {
   void act(std::uint64_t number, const PoolMessage& message) {
     const std::string& verb = message.front();
     if (verb == "lease" && message.size() == 2) {
-      lease(number, pool_number(message[1], 1, kLargestPid));
+      lease(number, pool_number(message[1], 1, kLargestPoolPid));
     } else if (verb == "start" && message.size() >= 5) {
       start(number, message);
     } else if (verb == "signal" && message.size() == 4) {
@@ -211,7 +210,7 @@ class WorkerPool::Impl final : public sim::AcceptHandler {
   }
 
   void signal(std::uint64_t number, const PoolMessage& message) {
-    const sim::Pid pid{static_cast<std::int32_t>(pool_number(message[1], 1, kLargestPid))};
+    const sim::Pid pid{static_cast<std::int32_t>(pool_number(message[1], 1, kLargestPoolPid))};
     const auto signal = static_cast<sim::Signal>(static_cast<int>(pool_number(message[2], 0, 64)));
     const auto& running = owners_[number].running;
     if (std::find(running.begin(), running.end(), pid) == running.end()) {

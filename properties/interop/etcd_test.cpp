@@ -70,10 +70,10 @@ class Etcd : public testing::TestWithParam<int> {
   }
 };
 
-std::string name_of(const testing::TestParamInfo<int>& version) {
+std::string version_name(const testing::TestParamInfo<int>& version) {
   return "v" + std::to_string(version.param);
 }
-INSTANTIATE_TEST_SUITE_P(, Etcd, testing::Values(2, 3), name_of);
+INSTANTIATE_TEST_SUITE_P(, Etcd, testing::Values(2, 3), version_name);
 
 TEST_P(Etcd, keeps_the_state_behind_a_fence) {
   with_etcd([](Ports& ports, model::EmbeddedEtcd& etcd, const fs::path&) {

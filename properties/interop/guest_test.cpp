@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string library(const std::string& name) {
+std::string library_file(const std::string& name) {
   return (script("").parent_path().parent_path().parent_path() / "scenarios/library" /
           (name + ".json"))
       .string();
@@ -37,10 +37,11 @@ json results(Ports& ports, const fs::path& directory, const std::string& name,
 TEST(Guests, take_part_in_the_same_worlds_as_hookes_agents) {
   HOOKE_NEEDS_TORCH();
   run([&](Ports& ports, const fs::path& directory) {
-    const json all = results(ports, directory, "same",
-                             {"--once", "--worlds", "sim,pytorch", library("worlds/worker-killed"),
-                              library("worlds/machine-lost"), library("worlds/late-joiner"),
-                              library("worlds/two-nodes-hosted-store")});
+    const json all =
+        results(ports, directory, "same",
+                {"--once", "--worlds", "sim,pytorch", library_file("worlds/worker-killed"),
+                 library_file("worlds/machine-lost"), library_file("worlds/late-joiner"),
+                 library_file("worlds/two-nodes-hosted-store")});
     ASSERT_EQ(all.size(), 8U);
     for (std::size_t i = 0; i < all.size(); i += 2) {
       for (const char* const same : {"name", "verdict", "rounds"}) {
@@ -62,7 +63,7 @@ TEST(Guests, repeat_themselves) {
   HOOKE_NEEDS_TORCH();
   run([&](Ports& ports, const fs::path& directory) {
     std::vector<std::string> words{"--world", "pytorch"};
-    for (int i = 0; i < 5; ++i) words.push_back(library("worlds/worker-restart"));
+    for (int i = 0; i < 5; ++i) words.push_back(library_file("worlds/worker-restart"));
     Child load(ports, directory, "load", {torch_python(), "-c", "while True: pass"});
     const json loaded = results(ports, directory, "loaded", words);
     load.signal(sim::Signal::kill);
@@ -82,9 +83,10 @@ TEST(Guests, feel_the_faults_of_the_world) {
   run([&](Ports& ports, const fs::path& directory) {
     for (const json& result :
          results(ports, directory, "faults",
-                 {"--once", "--world", "pytorch", library("worlds/machine-lost-and-back"),
-                  library("worlds/paused-agent"), library("worlds/stopped-by-signal"),
-                  library("worlds/short-partition"), library("worlds/restart-budget-spent")})) {
+                 {"--once", "--world", "pytorch", library_file("worlds/machine-lost-and-back"),
+                  library_file("worlds/paused-agent"), library_file("worlds/stopped-by-signal"),
+                  library_file("worlds/short-partition"),
+                  library_file("worlds/restart-budget-spent")})) {
       EXPECT_EQ(result["verdict"], "passed") << result.dump();
     }
   });
@@ -95,8 +97,8 @@ TEST(Guests, meet_over_a_file_as_hookes_agents) {
   HOOKE_NEEDS_TORCH();
   run([&](Ports& ports, const fs::path& directory) {
     const json all = results(ports, directory, "file",
-                             {"--worlds", "sim,pytorch", library("backends/file-two-agents"),
-                              library("backends/file-agent-restarted")});
+                             {"--worlds", "sim,pytorch", library_file("backends/file-two-agents"),
+                              library_file("backends/file-agent-restarted")});
     ASSERT_EQ(all.size(), 4U);
     for (std::size_t i = 0; i < all.size(); i += 2) {
       for (const char* const same : {"name", "verdict", "rounds", "world_time_ns"}) {
@@ -114,10 +116,10 @@ TEST(Guests, are_of_the_checkout_to_which_PYTHONPATH_leads) {
     const fs::path checkout = directory / "checkout";
     fs::create_directories(checkout / "torch");
     std::ofstream(checkout / "torch/__init__.py") << "raise RuntimeError('of the checkout')\n";
-    Child hooke(
-        ports, directory, "checkout",
-        {hooke_program().string(), "run", "--world", "pytorch", library("worlds/worker-killed")},
-        {{"HOOKE_TORCH_PYTHON", torch_python()}, {"PYTHONPATH", checkout.string()}});
+    Child hooke(ports, directory, "checkout",
+                {hooke_program().string(), "run", "--world", "pytorch",
+                 library_file("worlds/worker-killed")},
+                {{"HOOKE_TORCH_PYTHON", torch_python()}, {"PYTHONPATH", checkout.string()}});
     EXPECT_EQ(hooke.end(300s), 2);
     EXPECT_THAT(hooke.output(), ::testing::HasSubstr("RuntimeError: of the checkout"));
   });
@@ -127,7 +129,7 @@ TEST(Guests, say_what_they_cannot_do) {
   HOOKE_NEEDS_TORCH();
   run([&](Ports& ports, const fs::path& directory) {
     const json all = results(ports, directory, "cannot",
-                             {"--world", "pytorch", library("backends/etcd-v2-happy-path")});
+                             {"--world", "pytorch", library_file("backends/etcd-v2-happy-path")});
     ASSERT_EQ(all.size(), 1U);
     EXPECT_EQ(all[0]["unsupported"], "backend etcd-v2") << all[0].dump();
   });
@@ -137,10 +139,10 @@ TEST(Guests, leave_no_process_and_no_file_behind) {
   HOOKE_NEEDS_TORCH();
   run([&](Ports& ports, const fs::path& directory) {
     {
-      Child hooke(
-          ports, directory, "killed",
-          {hooke_program().string(), "run", "--world", "pytorch", library("worlds/machine-lost")},
-          {{"TMPDIR", directory.string()}, {"HOOKE_TORCH_PYTHON", torch_python()}});
+      Child hooke(ports, directory, "killed",
+                  {hooke_program().string(), "run", "--world", "pytorch",
+                   library_file("worlds/machine-lost")},
+                  {{"TMPDIR", directory.string()}, {"HOOKE_TORCH_PYTHON", torch_python()}});
       EXPECT_EQ(hooke.end(300s), 0) << hooke.output();
     }
     for (const auto& entry : fs::directory_iterator(directory)) {

@@ -17,7 +17,7 @@ namespace ev = model::events;
 namespace wev = world::events;
 using ::testing::HasSubstr;
 
-constexpr const char* kId = "safety.worker_environment";
+constexpr const char* kEnvironment = "safety.worker_environment";
 
 /// The variables that a worker finds, in the order of the event.
 using Variables = std::array<std::string, 8>;
@@ -44,7 +44,7 @@ std::string said_of(const Variables& told) {
   Script script = two_agents();
   started(script);
   found(script, told);
-  return witnesses(script.finish(false), kId);
+  return witnesses(script.finish(false), kEnvironment);
 }
 /// Likewise, where one variable differs from the right ones.
 std::string said_of(std::size_t place, const std::string& value) {
@@ -57,11 +57,11 @@ TEST(WorkerEnvironment, what_the_agent_has_said_is_right_whichever_tells_first) 
   Script agent_first = two_agents();
   started(agent_first);
   found(agent_first, kRight);
-  EXPECT_EQ(verdict(agent_first, kId), "kept");
+  EXPECT_EQ(verdict(agent_first, kEnvironment), "kept");
   Script worker_first = two_agents();
   found(worker_first, kRight);
   started(worker_first);
-  EXPECT_EQ(verdict(worker_first, kId), "kept");
+  EXPECT_EQ(verdict(worker_first, kEnvironment), "kept");
 }
 
 TEST(WorkerEnvironment, each_variable_that_differs_breaks_it) {
@@ -94,7 +94,7 @@ TEST(WorkerEnvironment, no_two_living_workers_of_a_node_write_errors_to_one_file
     told[7] = second_file;
     started(script, 501);
     found(script, told, 501);
-    return witnesses(script.finish(false), kId);
+    return witnesses(script.finish(false), kEnvironment);
   };
   const std::string same = kRight[7];
   EXPECT_EQ(said("/logs/attempt_1/1/error.json", false), "");

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr const char* kId = "safety.store_linearizable";
+constexpr const char* kLinearizable = "safety.store_linearizable";
 
 /// Agents a, b and c over an outside store, and what they say of it.
 class Talk {
@@ -50,7 +50,7 @@ class Talk {
       if (node != killed_) script.finishes(node, "succeeded", 0);
     }
     auto all = script.finish(false);
-    std::erase_if(all, [](const Violation& each) { return each.invariant != kId; });
+    std::erase_if(all, [](const Violation& each) { return each.invariant != kLinearizable; });
     return all;
   }
   Script script;
@@ -83,18 +83,18 @@ TEST(StoreLinearizable,
   Talk talk = of_one_mind();
   talk.at(4s).writes("b", 1, 2).at(6s).reads("c", 1).at(7s).reads("c", 2);
   const auto broken = talk.end();
-  EXPECT_THAT(witnesses(broken, kId),
+  EXPECT_THAT(witnesses(broken, kLinearizable),
               AllOf(HasSubstr("the agent on node c (pid 100) found state \"00000001\" (5.998 s "
                               "to 6.000 s), which the agent on node b (pid 100) had "
                               "replaced (3.998 s to 4.000 s)"),
                     HasSubstr("no process had put back")));
-  EXPECT_THAT(limits(broken, kId), ElementsAre(""));
+  EXPECT_THAT(limits(broken, kLinearizable), ElementsAre(""));
 }
 
 TEST(StoreLinearizable, the_last_look_at_a_state_counts_though_it_is_told_with_the_next) {
   Talk talk = of_one_mind();
   talk.at(4s).writes("b", 1, 2).at(60s).reads("c", 1, 2ms, 20s).reads("c", 2);
-  EXPECT_THAT(witnesses(talk.end(), kId), HasSubstr("node c (pid 100) found state"));
+  EXPECT_THAT(witnesses(talk.end(), kLinearizable), HasSubstr("node c (pid 100) found state"));
   Talk in_time = of_one_mind();
   in_time.at(30s).writes("b", 1, 2).at(60s).reads("c", 1, 2ms, 40s).reads("c", 2);
   EXPECT_THAT(in_time.end(), IsEmpty());
@@ -103,7 +103,7 @@ TEST(StoreLinearizable, the_last_look_at_a_state_counts_though_it_is_told_with_t
 TEST(StoreLinearizable, two_writes_over_one_state_lose_one_of_them) {
   Talk talk = of_one_mind();
   talk.at(4s).writes("b", 1, 2).at(5s).writes("c", 1, 3);
-  EXPECT_THAT(witnesses(talk.end(), kId),
+  EXPECT_THAT(witnesses(talk.end(), kLinearizable),
               HasSubstr("the agent on node c (pid 100) replaced state \"00000001\" (4.998 s to "
                         "5.000 s), and so had the agent on node b (pid 100) (3.998 s to 4.000 s): "
                         "one of the two writes was lost"));
@@ -124,7 +124,7 @@ TEST(StoreLinearizable, a_write_without_an_answer_may_come_to_be_at_any_time_or_
   EXPECT_THAT(never.end(), IsEmpty());
   Talk both = of_one_mind();
   both.at(4s).attempts("b", 1, 2).at(90s).writes("a", 1, 3).at(91s).reads("b", 2);
-  EXPECT_THAT(witnesses(both.end(), kId), HasSubstr("node b (pid 100) found state"));
+  EXPECT_THAT(witnesses(both.end(), kLinearizable), HasSubstr("node b (pid 100) found state"));
 }
 
 TEST(StoreLinearizable, an_agent_that_is_killed_in_a_write_may_have_made_it) {
@@ -134,7 +134,8 @@ TEST(StoreLinearizable, an_agent_that_is_killed_in_a_write_may_have_made_it) {
   Talk not_over_another = of_one_mind();
   not_over_another.at(4s).writes("b", 1, 2).at(5s).kills("b");
   not_over_another.at(6s).writes("a", 2, 3).at(7s).reads("c", 9);
-  EXPECT_THAT(witnesses(not_over_another.end(), kId), HasSubstr("node c (pid 100) found state"))
+  EXPECT_THAT(witnesses(not_over_another.end(), kLinearizable),
+              HasSubstr("node c (pid 100) found state"))
       << "b knew of state 2 last, which was replaced";
 }
 
@@ -146,7 +147,7 @@ TEST(StoreLinearizable, a_store_that_comes_up_empty_begins_anew) {
   EXPECT_THAT(talk.end(), IsEmpty());
   Talk without = of_one_mind();
   without.at(10s).reads("b", 0).at(11s).reads("b", 1);
-  EXPECT_THAT(witnesses(without.end(), kId), HasSubstr("found no state"));
+  EXPECT_THAT(witnesses(without.end(), kLinearizable), HasSubstr("found no state"));
 }
 
 TEST(StoreLinearizable, what_goes_on_while_stores_change_is_certain_of_neither) {
@@ -169,7 +170,7 @@ TEST(StoreLinearizable, a_store_of_another_job_is_none_of_this_one) {
   talk.script.settings.run_id = "other";
   talk.script.agent_starts("d").serves_store("d", 29500);
   talk.at(4s).reads("a", 1).at(5s).writes("b", 1, 2).at(6s).reads("c", 1).at(7s).reads("c", 2);
-  EXPECT_THAT(witnesses(talk.end(), kId), HasSubstr("node c (pid 100) found state"));
+  EXPECT_THAT(witnesses(talk.end(), kLinearizable), HasSubstr("node c (pid 100) found state"));
 }
 
 /// A wrong name has led one of two agents to serve a store beside that of another job, which both
@@ -183,7 +184,7 @@ TEST(StoreLinearizable, an_agent_that_a_name_led_astray_may_not_use_the_store_of
       talk.at(4s).script.fault(0, "dns_alias", 0s, "a").fault_took_effect(0, "dns_alias");
     talk.at(4s).script.serves_store("a", 29400);
     talk.at(5s).writes("a", 0, 8).at(6s).reads("b", 0).at(7s).reads("a", 8);
-    return witnesses(talk.end(), kId);
+    return witnesses(talk.end(), kLinearizable);
   };
   EXPECT_THAT(told(true), IsEmpty());
   EXPECT_THAT(told(false), HasSubstr("node b (pid 100) found no state"));
@@ -208,7 +209,7 @@ TEST(StoreLinearizable, no_agent_can_keep_what_etcd_was_told_to_break) {
     talk.at(4s).writes("b", 1, 2).script.fault(0, kind, 0s, "s");
     if (misbehaves) talk.script.emit("s", 50, ev::etcd_misbehaved, {"stale_read"});
     talk.at(6s).reads("c", 1).at(7s).reads("c", 2);
-    return limits(talk.end(), kId);
+    return limits(talk.end(), kLinearizable);
   };
   EXPECT_THAT(limits_with("etcd_stale_read", true),
               ElementsAre("the store's contents (etcd_stale_read)"));

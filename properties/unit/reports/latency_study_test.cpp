@@ -49,8 +49,8 @@ TEST(LatencyStudy, of_a_size_that_lets_no_node_in_runs_one_seed_and_gives_no_lat
   EXPECT_EQ(point.joins, 0U);
   EXPECT_EQ(point.failures, 8U);
   EXPECT_EQ(point.seeds, 1);
-  const auto json = nlohmann::json::parse(study_json(study));
-  EXPECT_TRUE(json[0]["p50_ns"].is_null());
+  const auto document = nlohmann::json::parse(study_json(study));
+  EXPECT_TRUE(document[0]["p50_ns"].is_null());
   EXPECT_THAT(study_csv(study), testing::HasSubstr("\n8,500000,1,0,8,,,,"));
 }
 

@@ -33,14 +33,14 @@ std::vector<Result> one_of_each() {
 }
 
 TEST(Json, counts_what_is_inconclusive_apart_from_what_failed) {
-  const auto json = nlohmann::json::parse(to_json(one_of_each()));
-  EXPECT_EQ(json.at("passed"), 1);
-  EXPECT_EQ(json.at("failed"), 2);
-  EXPECT_EQ(json.at("inconclusive"), 1);
-  EXPECT_EQ(json.at("results").at(1).at("verdict"), "failed");
-  EXPECT_EQ(json.at("results").at(2).at("verdict"), "inconclusive");
-  EXPECT_EQ(json.at("results").at(2).at("inconclusive"), "the limit of real time was reached");
-  EXPECT_EQ(json.at("results").at(3).at("verdict"), "unsupported");
+  const auto document = nlohmann::json::parse(to_json(one_of_each()));
+  EXPECT_EQ(document.at("passed"), 1);
+  EXPECT_EQ(document.at("failed"), 2);
+  EXPECT_EQ(document.at("inconclusive"), 1);
+  EXPECT_EQ(document.at("results").at(1).at("verdict"), "failed");
+  EXPECT_EQ(document.at("results").at(2).at("verdict"), "inconclusive");
+  EXPECT_EQ(document.at("results").at(2).at("inconclusive"), "the limit of real time was reached");
+  EXPECT_EQ(document.at("results").at(3).at("verdict"), "unsupported");
 }
 
 /// Passed, but of its timeline one entry had no effect, another one never happened, and a third

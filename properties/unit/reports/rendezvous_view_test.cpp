@@ -67,9 +67,9 @@ TEST(RendezvousView, shows_no_ranks_before_the_round_is_complete_but_the_end_of_
   const std::string text = text_of(view);
   EXPECT_NE(text.find("status   last call, round 3, ends in 12.0 s\n"), std::string::npos) << text;
   EXPECT_NE(text.find("      -  node-a_11_0"), std::string::npos) << text;
-  const auto json = json_of(view);
-  EXPECT_TRUE(json["participants"][0]["rank"].is_null());
-  EXPECT_EQ(json["last_call_ends_in_s"], 12.0);
+  const auto document = json_of(view);
+  EXPECT_TRUE(document["participants"][0]["rank"].is_null());
+  EXPECT_EQ(document["last_call_ends_in_s"], 12.0);
 }
 
 TEST(RendezvousView, shows_the_ranks_of_workers_where_agents_tell_them) {
@@ -82,8 +82,8 @@ TEST(RendezvousView, shows_the_ranks_of_workers_where_agents_tell_them) {
                       "  waits  late_13_0    -        61.0 s ago\n"),
             std::string::npos)
       << text;
-  const auto json = json_of(view);
-  EXPECT_EQ(json["participants"][1]["workers"],
+  const auto document = json_of(view);
+  EXPECT_EQ(document["participants"][1]["workers"],
             (nlohmann::json{{"role", "default"}, {"first_rank", 1}, {"count", 15}}));
 }
 
@@ -105,9 +105,9 @@ TEST(RendezvousView, shows_what_the_legacy_rendezvous_keeps_of_its_members) {
             "      0  -     its key is there\n"
             "      1  -     its key has expired\n"
             "  waits  -     not kept\n");
-  const auto json = nlohmann::json::parse(view_json("etcd:2379", record, 99));
-  EXPECT_TRUE(json["participants"][0]["addr"].is_null());
-  EXPECT_EQ(json["participants"][1]["has_key"], false);
+  const auto document = nlohmann::json::parse(view_json("etcd:2379", record, 99));
+  EXPECT_TRUE(document["participants"][0]["addr"].is_null());
+  EXPECT_EQ(document["participants"][1]["has_key"], false);
 }
 
 TEST(RendezvousView, of_a_static_job_shows_no_round) {
@@ -157,27 +157,27 @@ TEST(RendezvousView, of_a_job_that_has_ended_says_so_and_gives_no_stale_values) 
   EXPECT_EQ(text_of(view),
             "job      train, c10d at head:29400\n"
             "status   closed: the job has ended, no agent can join it any more\n");
-  const auto json = json_of(view);
-  EXPECT_EQ(json["status"], "closed");
-  EXPECT_EQ(json["running"], false);
-  EXPECT_FALSE(json.contains("master"));
-  EXPECT_FALSE(json.contains("participants"));
+  const auto document = json_of(view);
+  EXPECT_EQ(document["status"], "closed");
+  EXPECT_EQ(document["running"], false);
+  EXPECT_FALSE(document.contains("master"));
+  EXPECT_FALSE(document.contains("participants"));
 }
 
 TEST(RendezvousView, gives_programs_the_same) {
-  const auto json = json_of(some_view());
-  EXPECT_EQ(json["status"], "complete");
-  EXPECT_EQ(json["running"], true);
-  EXPECT_EQ(json["round"], 3);
-  EXPECT_EQ(json["group_world_size"], 2);
-  EXPECT_EQ(json["world_size"], 16);
-  EXPECT_EQ(json["master"], (nlohmann::json{{"addr", "node-a"}, {"port", 29500}}));
-  ASSERT_EQ(json["participants"].size(), 2U);
-  EXPECT_EQ(json["participants"][1]["addr"], "node-b");
-  EXPECT_EQ(json["participants"][1]["rank"], 1);
-  EXPECT_EQ(json["participants"][1]["heartbeat_age_s"], 2.5);
-  EXPECT_EQ(json["wait_list"][0]["pid"], 13);
-  EXPECT_TRUE(json["redundancy_list"][0]["heartbeat_age_s"].is_null());
+  const auto document = json_of(some_view());
+  EXPECT_EQ(document["status"], "complete");
+  EXPECT_EQ(document["running"], true);
+  EXPECT_EQ(document["round"], 3);
+  EXPECT_EQ(document["group_world_size"], 2);
+  EXPECT_EQ(document["world_size"], 16);
+  EXPECT_EQ(document["master"], (nlohmann::json{{"addr", "node-a"}, {"port", 29500}}));
+  ASSERT_EQ(document["participants"].size(), 2U);
+  EXPECT_EQ(document["participants"][1]["addr"], "node-b");
+  EXPECT_EQ(document["participants"][1]["rank"], 1);
+  EXPECT_EQ(document["participants"][1]["heartbeat_age_s"], 2.5);
+  EXPECT_EQ(document["wait_list"][0]["pid"], 13);
+  EXPECT_TRUE(document["redundancy_list"][0]["heartbeat_age_s"].is_null());
 }
 
 }  // namespace

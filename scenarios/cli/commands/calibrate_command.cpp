@@ -22,7 +22,7 @@ namespace {
 /// From here on the measuring process may be what limits the rate.
 constexpr std::int64_t kBusyPercent = 90;
 
-struct Options {
+struct CalibrateOptions {
   std::string endpoint;
   report::CalibrationPlan plan;
   double seconds = 1;
@@ -55,7 +55,7 @@ void tell(const scenario::Calibration& found) {
       stderr);
 }
 
-int calibrate(sim::Ports& ports, Options& options, OutputFile& file) {
+int calibrate(sim::Ports& ports, CalibrateOptions& options, OutputFile& file) {
   model::TcpStoreOptions& store = options.plan.store;
   try {
     store.endpoint = model::parse_endpoint(options.endpoint, 29400);
@@ -84,7 +84,7 @@ int calibrate(sim::Ports& ports, Options& options, OutputFile& file) {
 void add_calibrate(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "calibrate", "Measure a live TCPStore, and write it down for bench, plan and run");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CalibrateOptions>();
   command->add_option("endpoint", options->endpoint, "HOST[:PORT] of a PyTorch or hooke store")
       ->type_name("ENDPOINT")
       ->required();

@@ -18,7 +18,7 @@
 namespace hooke::cli {
 namespace {
 
-struct Options {
+struct PlanFlags {
   report::JobPlan plan;
   report::PlanOptions how;
   std::optional<sim::Duration> mtbf, node_mtbf;
@@ -60,7 +60,7 @@ struct SpanFlag {
   const char* help;
 };
 
-void add_spans(CLI::App& command, Options& options, std::initializer_list<SpanFlag> flags,
+void add_spans(CLI::App& command, PlanFlags& options, std::initializer_list<SpanFlag> flags,
                const char* group) {
   for (const SpanFlag& flag : flags) {
     sim::Duration& place = options.plan.*flag.span;
@@ -71,7 +71,7 @@ void add_spans(CLI::App& command, Options& options, std::initializer_list<SpanFl
   }
 }
 
-void finish_plan(Options& options) {
+void finish_plan(PlanFlags& options) {
   report::JobPlan& plan = options.plan;
   if (options.mtbf.has_value() == options.node_mtbf.has_value()) {
     throw CLI::ValidationError("--mtbf", "expected either it or --node-mtbf, got " +
@@ -112,7 +112,7 @@ std::string progress_text(const report::EpisodeProgress& so_far, std::size_t pla
          std::to_string(std::chrono::ceil<std::chrono::seconds>(left).count()) + "s left for it";
 }
 
-int run(Options& options) {
+int run(PlanFlags& options) {
   finish_plan(options);
   StatusLine line;
   std::size_t played = 0;
@@ -130,7 +130,7 @@ int run(Options& options) {
   return kAllHeld;
 }
 
-void add_cluster(CLI::App& command, Options& options) {
+void add_cluster(CLI::App& command, PlanFlags& options) {
   constexpr const char* kGroup = "The cluster";
   report::JobPlan& plan = options.plan;
   command.add_option("--nodes", plan.nodes, "Nodes that train")
@@ -158,7 +158,7 @@ void add_cluster(CLI::App& command, Options& options) {
   add_calibration(command, plan.calibration)->group(kGroup);
 }
 
-void add_job(CLI::App& command, Options& options) {
+void add_job(CLI::App& command, PlanFlags& options) {
   using Plan = report::JobPlan;
   add_spans(
       command, options,
@@ -173,7 +173,7 @@ void add_job(CLI::App& command, Options& options) {
       "The job");
 }
 
-void add_agents(CLI::App& command, Options& options) {
+void add_agents(CLI::App& command, PlanFlags& options) {
   constexpr const char* kGroup = "Its agents";
   using Plan = report::JobPlan;
   Plan& plan = options.plan;
@@ -205,7 +205,7 @@ void add_agents(CLI::App& command, Options& options) {
             kGroup);
 }
 
-void add_method(CLI::App& command, Options& options) {
+void add_method(CLI::App& command, PlanFlags& options) {
   report::PlanOptions& how = options.how;
   add_span(command, "--for", std::chrono::hours(1), "How long the job runs",
            [&](sim::Duration span) { how.length = span; })
@@ -234,7 +234,7 @@ void add_method(CLI::App& command, Options& options) {
 }  // namespace
 
 void add_plan(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PlanFlags>();
   CLI::App* command = app.add_subcommand(
       "plan", "Say how much of its time a job trains, where the rest goes, and what to set");
   add_cluster(*command, *options);

@@ -88,7 +88,7 @@ std::string table(const scenario::Scenario& before, const scenario::Scenario& af
 }
 
 /// Plays scenarios, each for no longer than the flags allow.
-struct Player {
+struct ScenarioPlayer {
   kernel::Kernel& kernel;
   const properties::InvariantRegistry& invariants;
   std::chrono::milliseconds real_time_limit;
@@ -101,7 +101,7 @@ struct Player {
 };
 
 /// What fails in `start`, in one run, or else in two that must be equal; `report` is of the last.
-std::optional<hunt::FailureKind> first_failure(const Player& player,
+std::optional<hunt::FailureKind> first_failure(const ScenarioPlayer& player,
                                                const scenario::Scenario& start,
                                                const std::string& invariant,
                                                scenario::RunReport& report) {
@@ -116,7 +116,7 @@ std::optional<hunt::FailureKind> first_failure(const Player& player,
 }
 
 /// The search, with its progress on standard error; nullopt when the failure does not come again.
-std::optional<hunt::Shrunk> search(const Player& player, const scenario::Scenario& start,
+std::optional<hunt::Shrunk> search(const ScenarioPlayer& player, const scenario::Scenario& start,
                                    hunt::ShrinkOptions options, double seconds,
                                    const kernel::Stopwatch& stopwatch) {
   ShrinkProgress progress(stopwatch);
@@ -143,7 +143,7 @@ std::string effort_of(const hunt::Shrunk& shrunk, std::chrono::nanoseconds elaps
 }
 
 /// How the written scenario is judged.
-report::Result judged(const Player& player, const std::string& text, const std::string& out,
+report::Result judged(const ScenarioPlayer& player, const std::string& text, const std::string& out,
                       std::ostream& tell) {
   const report::Result result{
       out, false, player.play(scenario::load_scenario(text, out), scenario::RunOptions()), "sim"};
@@ -168,7 +168,7 @@ int shrink(const ShrinkFlags& flags) {
   kernel::Kernel kernel;
   const auto invariants = properties::InvariantRegistry::with_builtins();
   const kernel::Stopwatch stopwatch;
-  const Player player{kernel, invariants, flags.real_time_limit};
+  const ScenarioPlayer player{kernel, invariants, flags.real_time_limit};
   if (const auto strategy = kernel::strategy_from(flags.strategy)) start.schedule = *strategy;
   scenario::RunReport report;
   const auto target = first_failure(player, start, flags.invariant, report);
