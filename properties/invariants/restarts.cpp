@@ -21,6 +21,11 @@ namespace {
 class Restarts {
  public:
   static constexpr Needs kNeeds = kPath | kStore | kContents;
+  struct Charge {
+    std::string cause;
+    AgentId spender = kNoAgent;  ///< the first agent to restart because of it; may be none
+    sim::WorldTime at{};         ///< when it did
+  };
 
   void relaunched(const sim::Event& event, const JobView& view) {
     const auto lost = lost_nodes_.extract(event.node);
@@ -50,8 +55,8 @@ class Restarts {
     spent_at_ = event.at;
   }
 
-  /// The cause of the restart that this round is; empty: it is none.
-  std::string completed(const sim::Event& event, const Job& job, const JobView& view) {
+  /// The restart that this round is; nullopt: it is none.
+  std::optional<Charge> completed(const sim::Event& event, const Job& job, const JobView& view) {
     const std::int64_t round = number(event, "round");
     // Without an agent that was in a round before, the job is not restarted, but started.
     const bool one_remains = std::ranges::any_of(job.agents, [&](AgentId id) {
@@ -59,16 +64,15 @@ class Restarts {
       return agent.alive() && agent.round != kNoRound && !is_kept_apart(id, event.at, view);
     });
     if (!one_remains) latest_round_ = kNoRound;
-    if (round <= latest_round_) return {};
+    if (round <= latest_round_) return std::nullopt;
     const bool first = std::exchange(latest_round_, round) == kNoRound;
     const bool unheard = is_unheard(event.at, view);
-    const std::string cause = std::exchange(cause_, {});
-    spender_ = kNoAgent;
+    Charge charge{std::exchange(cause_, {}), std::exchange(spender_, kNoAgent), spent_at_};
     const bool ran = std::exchange(ran_, false);
     if (!one_remains) count_ = 0;
-    if (first || cause.empty() || unheard || !ran || !one_remains) return {};
+    if (first || charge.cause.empty() || unheard || !ran || !one_remains) return std::nullopt;
     ++count_;
-    return cause;
+    return charge;
   }
 
   /// A worker alone, of which no round tells. False: its agent found it failed at the same look as
@@ -161,12 +165,11 @@ class RestartBudget final : public Judge {
     const Job& job = job_of(id);
     Restarts& restarts = restarts_[self.job];
     if (event.type == &ev::rendezvous_completed) {
-      const std::string cause = restarts.completed(event, job, view());
-      if (cause.empty()) return;
-      if (restarts.count() <= job.max_restarts) return kept();
+      const auto charge = restarts.completed(event, job, view());
+      if (!charge || is_within(restarts, job, charge->spender, charge->at)) return;
       broken(event,
              "round {} at {} is restart {} of job \"{}\" after a failure ({}); max_restarts is {}",
-             number(event, "round"), event.at, restarts.count(), job.run_id, cause,
+             number(event, "round"), event.at, restarts.count(), job.run_id, charge->cause,
              job.max_restarts);
     } else if (event.type == &ev::agent_started) {
       if (job.living == 1) restarts = {};
@@ -178,11 +181,7 @@ class RestartBudget final : public Judge {
       if (self.round >= job.highest_completed) restarts.restarting(event, id, view());
     } else if (event.type == &ev::worker_restarting) {
       if (!restarts.restarted_alone(event, id)) return;
-      if (restarts.count() <= job.max_restarts) return kept();
-      const std::int64_t unheard = restarts.unheard_by(id, event.at, view());
-      if (restarts.count() - unheard <= job.max_restarts &&
-          excused(hindrance_of_any(self.job, needs(), self.started, event.at)))
-        return;
+      if (is_within(restarts, job, id, event.at)) return;
       broken(event,
              "rank {} is started again alone at {}, which is restart {} of job \"{}\" after a "
              "failure; max_restarts is {}",
@@ -190,6 +189,19 @@ class RestartBudget final : public Judge {
     } else if (self.outcome == "failed" && self.round != kNoRound) {  // process.ended
       restarts.agent_failed(event, id, job, view());
     }
+  }
+
+  /// Judges the latest restart, which the agent, if there is one, took at `taken`: it is one of those
+  /// that the job has, or more than these only by such that the agent could not count.
+  bool is_within(const Restarts& restarts, const Job& job, AgentId id, sim::WorldTime taken) {
+    if (restarts.count() <= job.max_restarts) {
+      kept();
+      return true;
+    }
+    if (id == kNoAgent) return false;
+    const std::int64_t unheard = restarts.unheard_by(id, taken, view());
+    return restarts.count() - unheard <= job.max_restarts &&
+           excused(hindrance_of_any(agent(id).job, needs(), agent(id).started, taken));
   }
 
   std::map<JobId, Restarts> restarts_;

@@ -146,6 +146,21 @@ TEST(RestartBudget, workers_that_are_started_again_alone_count_once_their_agent_
   EXPECT_THAT(started_again_alone(5s, 20s, 60s, "a"), HasSubstr("restart 2"));
 }
 
+TEST(RestartBudget, a_round_is_charged_with_workers_alone_of_which_its_agent_could_know) {
+  const auto is_charged = [](sim::Duration fails) {
+    Script script = at_work_beside_a_store({"a", "b"}, budget_of(1));
+    script.at(5s).fault(0, "service_error", {}, "store").at(10s);
+    script.emit("a", script.agent_pid("a"), ev::worker_restarting,
+                {script.worker_pid("a", 0), 0, 0, 0});
+    script.at(20s).fault_over(0, "service_error");
+    script.at(fails).worker_ends("b", 0, 1).reaps("b").restarts("b", "worker_failure").joining("b");
+    script.restarts("a", "membership_change").at(fails + 30s).form(1, {"a", "b"});
+    return !witnesses(script.finish(false), "safety.restart_budget").empty();
+  };
+  EXPECT_FALSE(is_charged(30s)) << "it is told every ten seconds";
+  EXPECT_TRUE(is_charged(40s));
+}
+
 TEST(RestartBudget, in_a_silence_an_agent_still_counts_its_own) {
   Script script = at_work_beside_a_store({"a", "b"}, budget_of(1));
   script.at(5s).fault(0, "service_error", {}, "store");
