@@ -55,6 +55,7 @@ INSTANTIATE_TEST_SUITE_P(All, Parts,
                                          Part{"failed-only", &Swarm::restart_policies, true},
                                          Part{"failed-only:rejoin=yes", &Swarm::restart_policies},
                                          Part{"patient", &Swarm::process_launchers},
+                                         Part{"pool", &Swarm::process_launchers},
                                          Part{"graceful:limit=20s", &Swarm::shutdowns},
                                          Part{"strict", &Swarm::shutdowns}),
                          [](const testing::TestParamInfo<Part>& part) {

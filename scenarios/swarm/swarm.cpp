@@ -33,6 +33,7 @@ class Drawing {
     parts();
     cluster();
     draw_workers(swarm_, source_, world_);
+    pools();
     draw_faults(swarm_, source_, world_);
     if (swarm_.cores) core();
     return std::move(world_);
@@ -42,6 +43,7 @@ class Drawing {
   void protocol();
   void parts();
   void cluster();
+  void pools();
   void mix(scenario::ClusterPlan& plan);
   void core();
   [[nodiscard]] Duration longest_end() const;
@@ -82,6 +84,15 @@ void Drawing::parts() {
   agent.restart_policy = one_of(draws, swarm_.restart_policies);
   agent.process_launcher = one_of(draws, swarm_.process_launchers);
   agent.shutdown = one_of(draws, swarm_.shutdowns);
+}
+
+/// A worker that is leased needs a pool on its machine. Mostly there is room for a group that has not
+/// been given back yet beside the one that follows.
+void Drawing::pools() {
+  if (!world_.protocol.agent.process_launcher.starts_with("pool")) return;
+  Stream draws(source_, "swarm.pools", 0);
+  const std::int64_t group = world_.workers.per_node;
+  world_.cluster.pool_slots = one_in(draws, 3) ? group : 2 * group;
 }
 
 /// Without it the world is that of a swarm whose only variant is the first.

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "scenarios/format/json_reader.h"
 #include "scenarios/format/loader.h"
@@ -154,6 +156,9 @@ TEST(Swarm, GivesAgentsTheirPartsAndChangesNothingElse) {
     agent.restart_policy = usual.restart_policy;
     agent.process_launcher = usual.process_launcher;
     agent.shutdown = usual.shutdown;
+    // Workers that are leased need a pool with room for them.
+    const std::int64_t slots = std::exchange(world.cluster.pool_slots, std::nullopt).value_or(0);
+    EXPECT_TRUE(slots == world.workers.per_node || slots == 2 * world.workers.per_node) << slots;
     EXPECT_EQ(world, draw(Swarm(), seed));
   }
   EXPECT_GT(drawn["backoff:first=2s"], 100);
