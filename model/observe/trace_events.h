@@ -10,8 +10,7 @@ namespace hooke::model::events {
 
 using sim::EventType;
 
-// ---- agent life
-// -----------------------------------------------------------------------------------
+// ---- agent life ---------------------------------------------------------------------------------
 /// The agent process begins. `shutdown`: grace between the stop signal and SIGKILL at the end of
 /// the agent.
 inline constexpr EventType agent_started{"agent.started",
@@ -33,8 +32,7 @@ inline constexpr EventType group_restarting{"group.restarting",
                                             {"cause", "remaining_restarts", "round"}};
 inline constexpr EventType agent_signalled{"agent.signalled", {"signal", "phase"}};
 
-// ---- rendezvous
-// -----------------------------------------------------------------------------------
+// ---- rendezvous ---------------------------------------------------------------------------------
 /// next_rendezvous begins. `descriptor` is the node's text form addr_pid_localid.
 inline constexpr EventType rendezvous_joining{"rendezvous.joining",
                                               {"run_id", "descriptor", "held_round"}};
@@ -82,8 +80,7 @@ inline constexpr EventType keep_alive_tick{"keep_alive.tick", {"result", "detail
 /// The keep-alive fiber ended of an unexpected exception (R-9).
 inline constexpr EventType keep_alive_died{"keep_alive.died", {"detail"}};
 
-// ---- ranks, barrier
-// -------------------------------------------------------------------------------
+// ---- ranks, barrier -----------------------------------------------------------------------------
 inline constexpr EventType ranks_assigned{
     "ranks.assigned",
     {"run_id", "round", "group_rank", "group_world_size", "base_rank", "world_size"}};
@@ -94,8 +91,7 @@ inline constexpr EventType exit_barrier_entered{"exit_barrier.entered",
 inline constexpr EventType exit_barrier_left{"exit_barrier.left",
                                              {"run_id", "round", "result", "elapsed"}};
 
-// ---- workers (emitted by the agent)
-// ---------------------------------------------------------------
+// ---- workers (emitted by the agent) -------------------------------------------------------------
 inline constexpr EventType worker_started{"worker.started",
                                           {"run_id", "round", "worker_pid", "local_rank", "rank",
                                            "world_size", "restart_count", "master"}};
@@ -112,8 +108,7 @@ inline constexpr EventType worker_uninterruptible{
 /// What the failure summary names as root cause.
 inline constexpr EventType failure_reported{"failure.reported", {"rank", "worker_pid", "status"}};
 
-// ---- worker program (emitted by the worker itself)
-// -------------------------------------------------
+// ---- worker program (emitted by the worker itself) ----------------------------------------------
 /// What a worker of an elastic agent finds in its environment when it starts. Ranks and their
 /// numbers as "3 of 4", `restarts` as "0 of 3" (TORCHELASTIC_RESTART_COUNT of
 /// TORCHELASTIC_MAX_RESTARTS); "?" stands for a variable that is not set.
@@ -138,8 +133,7 @@ inline constexpr EventType file_signal_seen{"file_signal.seen", {"path", "name",
 /// A line of that file that is none of ours.
 inline constexpr EventType file_signal_refused{"file_signal.refused", {"path", "detail"}};
 
-// ---- timers
-// ----------------------------------------------------------------------------------------
+// ---- timers -------------------------------------------------------------------------------------
 /// A worker's request to its timer server is on its way. `expires`: deadline on the machine's wall
 /// clock in microseconds; `signal`: what is to be sent then.
 inline constexpr EventType timer_acquired{"timer.acquired", {"scope", "expires", "signal"}};
@@ -156,8 +150,7 @@ inline constexpr EventType watchdog_changed{"watchdog.changed", {"change", "path
 /// signal.
 inline constexpr EventType watchdog_failed{"watchdog.failed", {"path", "detail"}};
 
-// ---- heartbeats of workers
-// ----------------------------------------------------------------------------------------
+// ---- heartbeats of workers ----------------------------------------------------------------------
 /// The agent waits for the beats of one of its workers from now on. `worker`: the name under which
 /// that incarnation beats. `first_beat`: span to its first one, -1 for any. `policy`: mark,
 /// restart, stop.
@@ -173,8 +166,7 @@ inline constexpr EventType heartbeat_refused{"heartbeat.refused", {"detail"}};
 /// The worker's side. `change`: beats, silent, ended, connected, cut off.
 inline constexpr EventType heartbeat_client{"heartbeat.client", {"worker", "change", "detail"}};
 
-// ---- store
-// ----------------------------------------------------------------------------------------
+// ---- store --------------------------------------------------------------------------------------
 inline constexpr EventType store_serving{"store.serving", {"port", "purpose"}};
 inline constexpr EventType store_stopped{"store.stopped", {"port"}};
 /// A simulated etcd does what no etcd should. `how`: stale_read (for the first time since that
@@ -182,8 +174,7 @@ inline constexpr EventType store_stopped{"store.stopped", {"port"}};
 /// soon).
 inline constexpr EventType etcd_misbehaved{"etcd.misbehaved", {"how"}};
 
-// ---- marks
-// ----------------------------------------------------------------------------------------
+// ---- marks --------------------------------------------------------------------------------------
 /// A `sometimes` point: something interesting happened that a search should see at least once.
 inline constexpr EventType coverage_point{"coverage.point", {"name"}};
 

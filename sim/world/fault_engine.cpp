@@ -106,8 +106,7 @@ sim::Duration FaultEngine::lingers(FaultId id, const Fault& fault) {
   }
 }
 
-// ---- taking effect
-// ---------------------------------------------------------------------------------
+// ---- taking effect ------------------------------------------------------------------------------
 
 void FaultEngine::act(FaultId id, const Fault& fault) {
   switch (target_of(fault.kind)) {
@@ -262,8 +261,7 @@ void FaultEngine::act_on_disk(FaultId id, const Fault& fault, Machine& machine) 
   }
 }
 
-// ---- being taken back
-// ------------------------------------------------------------------------------
+// ---- being taken back ---------------------------------------------------------------------------
 
 void FaultEngine::undo(FaultId id, const Fault& fault) {
   switch (target_of(fault.kind)) {

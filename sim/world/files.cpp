@@ -21,8 +21,7 @@ std::string parent_of(const std::string& path) {
 
 }  // namespace
 
-// ---- directories
-// -----------------------------------------------------------------------------------
+// ---- directories --------------------------------------------------------------------------------
 
 sim::Outcome<sim::Done> SimFiles::make_directories(const std::string& path) {
   await_disk(path);
@@ -121,8 +120,7 @@ bool SimFiles::exists(const std::string& path) {
   return !closed_ && disk_.files.contains(path);
 }
 
-// ---- files
-// -----------------------------------------------------------------------------------------
+// ---- files --------------------------------------------------------------------------------------
 
 sim::Outcome<Disk::File*> SimFiles::writable(const std::string& path) {
   if (auto parent = has_parent(path); !parent) return parent.failure();
@@ -213,8 +211,7 @@ sim::Outcome<std::string> SimFiles::read_from(const std::string& path, std::uint
   return whole.value().substr(std::min<std::uint64_t>(offset, size), kReadBytesMax);
 }
 
-// ---- socket files
-// -----------------------------------------------------------------------------------------
+// ---- socket files -------------------------------------------------------------------------------
 
 sim::Outcome<sim::Done> SimFiles::make_socket(const std::string& path, std::uint32_t number) {
   if (path.size() > sim::kSocketPathBytesMax) return failure(sim::Fault::denied, path);
@@ -234,8 +231,7 @@ sim::Outcome<std::uint32_t> SimFiles::socket(const std::string& path) {
   return found->second.socket;
 }
 
-// ---- locks
-// -----------------------------------------------------------------------------------------
+// ---- locks --------------------------------------------------------------------------------------
 
 class SimFiles::HeldLock final : public sim::FileLock {
  public:

@@ -69,8 +69,7 @@ struct SimNetwork::Attempt {
   bool answered = false;
 };
 
-// ---- names
-// -----------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 
 std::string SimNetwork::address_of(sim::NodeId node) {
   const std::uint32_t number = node.value + 1;
@@ -126,8 +125,7 @@ Machine* SimNetwork::machine_named(const std::string& host) const {
   return node && node->value < machines_.size() ? machines_[node->value].get() : nullptr;
 }
 
-// ---- listening
-// -------------------------------------------------------------------------------------
+// ---- listening ----------------------------------------------------------------------------------
 
 sim::Outcome<std::unique_ptr<sim::Listener>> SimNetwork::listen(SimProcess& owner, Door door,
                                                                 sim::AcceptHandler& handler) {
@@ -184,8 +182,7 @@ void SimNetwork::close_listener(ListenerState& listener) {
   if (!listener.door.is_file()) owner.emit(events::listener_closed, {listener.door.number});
 }
 
-// ---- connecting
-// ------------------------------------------------------------------------------------
+// ---- connecting ---------------------------------------------------------------------------------
 
 sim::Outcome<std::unique_ptr<sim::Stream>> SimNetwork::connect(
     SimProcess& owner, Machine& to, Door door, const std::string& where,

@@ -84,8 +84,7 @@ SimProcess* ProcessTable::find(Machine& machine, sim::Pid pid) {
   return found == machine.table.end() ? nullptr : found->second;
 }
 
-// ---- signals
-// ---------------------------------------------------------------------------------------
+// ---- signals ------------------------------------------------------------------------------------
 
 sim::Outcome<sim::Done> ProcessTable::signal(SimProcess& target, sim::Signal signal,
                                              SimProcess* from) {
@@ -171,8 +170,7 @@ void ProcessTable::set_deaf(SimProcess& process, bool deaf) {
   if (!deaf) deliver_what_waited(process);
 }
 
-// ---- death
-// -----------------------------------------------------------------------------------------
+// ---- death --------------------------------------------------------------------------------------
 
 void ProcessTable::end(SimProcess& process, sim::ExitStatus status) {
   if (process.dead()) return;

@@ -41,8 +41,7 @@ SimNetwork::SimNetwork(kernel::Kernel& kernel, const NetworkOptions& options, Fa
 
 SimNetwork::~SimNetwork() = default;
 
-// ---- sending
-// ---------------------------------------------------------------------------------------
+// ---- sending ------------------------------------------------------------------------------------
 
 sim::Outcome<sim::Done> SimNetwork::write(Socket& socket, sim::Buffer bytes) {
   if (socket.broken) return sim::Failure{sim::Fault::connection_reset, "write", false};
@@ -196,8 +195,7 @@ void SimNetwork::reset_paths(const PathSet& paths, FaultId fault) {
   }
 }
 
-// ---- receiving
-// -------------------------------------------------------------------------------------
+// ---- receiving ----------------------------------------------------------------------------------
 
 void SimNetwork::on_arrival(void* self, std::uint64_t packed) {
   auto& network = *static_cast<SimNetwork*>(self);

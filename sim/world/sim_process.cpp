@@ -49,8 +49,7 @@ void SimProcess::ask_again() {
   resting_->ask_again();
 }
 
-// ---- clock, executor
-// -------------------------------------------------------------------------------
+// ---- clock, executor ----------------------------------------------------------------------------
 
 sim::MonotonicTime SimProcess::monotonic_now() const {
   if (!machine_.unfelt_clock_faults.empty()) feel_clock_faults(machine_.unfelt_clock_faults);
@@ -111,8 +110,7 @@ bool SimProcess::wake(sim::ParkTicket ticket) {
   return table_.kernel().wake(ticket);
 }
 
-// ---- network
-// ---------------------------------------------------------------------------------------
+// ---- network ------------------------------------------------------------------------------------
 
 sim::Outcome<std::unique_ptr<sim::Listener>> SimProcess::listen(sim::PortNumber port,
                                                                 sim::AcceptHandler& handler) {
@@ -195,8 +193,7 @@ void SimProcess::tell_requests() {
   emit_fixed(events::process_asked, {told.since.time_since_epoch(), told.connects, told.messages});
 }
 
-// ---- processes and signals
-// -------------------------------------------------------------------------
+// ---- processes and signals ----------------------------------------------------------------------
 
 sim::Outcome<sim::Pid> SimProcess::spawn(const sim::SpawnRequest& request) {
   if (dead()) return sim::Failure{sim::Fault::closed, "spawn", false};
@@ -347,8 +344,7 @@ bool SimProcess::await_signal(std::optional<sim::MonotonicTime> deadline,
   return true;
 }
 
-// ---- random, trace, fault points
-// -------------------------------------------------------------------
+// ---- random, trace, fault points ----------------------------------------------------------------
 
 std::uint64_t SimProcess::below(std::string_view purpose, std::uint64_t bound) {
   HOOKE_CHECK(bound >= 1 && !purpose.empty(), "a draw has a purpose and an alternative");

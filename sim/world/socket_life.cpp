@@ -5,8 +5,7 @@
 
 namespace hooke::world {
 
-// ---- sockets
-// ---------------------------------------------------------------------------------------
+// ---- sockets ------------------------------------------------------------------------------------
 
 Socket* SimNetwork::open_socket(SocketId id) {
   Socket* const socket = find(id);
@@ -93,8 +92,7 @@ void SimNetwork::leave_lingering(Socket& socket) {
   if (socket.lingering && socket.held.empty() && socket.unsent == 0) release(socket);
 }
 
-// ---- deaths
-// ----------------------------------------------------------------------------------------
+// ---- deaths -------------------------------------------------------------------------------------
 
 void SimNetwork::process_died(SimProcess& process) {
   HOOKE_CHECK(process.dead(), "a process has ended before its sockets close");

@@ -38,8 +38,7 @@ class Script {
   Script& emit(const std::string& node, std::int64_t pid, const sim::EventType& type,
                std::initializer_list<sim::FieldValue> fields);
 
-  // ---- agents
-  // ---------------------------------------------------------------------------------------
+  // ---- agents -----------------------------------------------------------------------------------
   Script& agent_starts(const std::string& node);
   Script& joining(const std::string& node);
   Script& added(const std::string& node, const std::string& list, std::int64_t round);
@@ -64,8 +63,7 @@ class Script {
   Script& succeed(const std::vector<std::string>& nodes);
   Script& closes(const std::string& node);
 
-  // ---- workers
-  // --------------------------------------------------------------------------------------
+  // ---- workers ----------------------------------------------------------------------------------
   /// Its process ends by itself; the agent has not looked yet.
   Script& worker_ends(const std::string& node, std::int64_t local_rank, std::int64_t status);
   /// The agent reaps all its ended workers.
@@ -73,8 +71,7 @@ class Script {
   /// The agent signals its living workers, they die of it, and it reaps them.
   Script& stops_workers(const std::string& node);
 
-  // ---- the world
-  // ------------------------------------------------------------------------------------
+  // ---- the world --------------------------------------------------------------------------------
   Script& signal_agent(const std::string& node, sim::Signal signal);
   /// SIGKILL: its workers become orphans.
   Script& kill_agent(const std::string& node);

@@ -15,8 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// ---- golden sequence
-// -------------------------------------------------------------------------------
+// ---- golden sequence ----------------------------------------------------------------------------
 
 struct GoldenStep {
   std::string operation;
@@ -137,8 +136,7 @@ RC_GTEST_PROP(TcpStoreServer, random_conversations_cut_at_random_are_answered_th
   RC_ASSERT(answer_to_pieces(pieces) == answer_to_pieces({requests}));
 }
 
-// ---- single requests
-// -------------------------------------------------------------------------------
+// ---- single requests ----------------------------------------------------------------------------
 
 TEST(TcpStoreServer, a_missing_key_reads_as_empty) {
   EXPECT_EQ(answers_to({get("/none"), list_of(Query::multi_get, {"/none", "/nor"})}),

@@ -7,8 +7,7 @@
 namespace hooke::model {
 namespace {
 
-// ---- waiting
-// ---------------------------------------------------------------------------------------
+// ---- waiting ------------------------------------------------------------------------------------
 
 /// What a waiter for `keys` gets when somebody else sends `then`.
 std::string woken_by(const std::vector<std::string>& keys, const std::string& then) {
@@ -144,8 +143,7 @@ TEST(TcpStoreServer, a_queue_with_content_counts_as_present_only_when_all_is_pre
   EXPECT_EQ(seen, (Texts{kStop, "", "", kStop}));
 }
 
-// ---- barrier
-// ---------------------------------------------------------------------------------------
+// ---- barrier ------------------------------------------------------------------------------------
 
 TEST(TcpStoreServer, a_barrier_counts_in_a_plain_key_and_ends_with_the_last_arrival) {
   Texts seen;
