@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "sim/guest/zygote.h"
+#include "sim/port/check.h"
 
 namespace hooke::guest {
 namespace {
@@ -22,7 +23,9 @@ constexpr std::size_t kPacketMax = std::size_t{1} << 20U;
 }  // namespace
 
 void send_message(int socket, const Message& message, const std::vector<int>& descriptors) {
+  HOOKE_CHECK(socket >= 0, "a message goes over a socket that is open");
   std::string bytes = encode(message);
+  HOOKE_CHECK(!bytes.empty(), "an empty packet would tell of the end");
   iovec piece{bytes.data(), bytes.size()};
   msghdr packet{};
   packet.msg_iov = &piece;
@@ -45,6 +48,8 @@ void send_message(int socket, const Message& message, const std::vector<int>& de
 }
 
 Received receive_message(int socket, std::chrono::milliseconds limit, Message& message) {
+  HOOKE_CHECK(socket >= 0, "a guest is listened to on a socket that is open");
+  HOOKE_CHECK(limit >= std::chrono::milliseconds::zero(), "no guest is waited for without an end");
   static thread_local std::vector<char> buffer(kPacketMax);
   for (;;) {
     pollfd watched{socket, POLLIN, 0};
@@ -56,12 +61,14 @@ Received receive_message(int socket, std::chrono::milliseconds limit, Message& m
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno != ECONNRESET) fail("listening to a guest");
     if (count <= 0) return Received::end;
+    HOOKE_CHECK(static_cast<std::size_t>(count) <= buffer.size(), "a packet fits its buffer");
     message = decode({buffer.data(), static_cast<std::size_t>(count)});
     return Received::message;
   }
 }
 
 std::string contents(const real::Descriptor& file) {
+  HOOKE_CHECK(file.get() >= 0, "a guest has a file for what it writes");
   std::string out;
   std::array<char, 4096> piece{};
   for (;;) {

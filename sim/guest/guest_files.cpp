@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "sim/guest/guest_process.h"
+#include "sim/port/check.h"
 
 namespace hooke::guest {
 namespace {
@@ -20,7 +21,9 @@ int errno_of(sim::Fault fault) {
 
 /// 0 or an error's number.
 int number_of(const sim::Outcome<sim::Done>& done) {
-  return done ? 0 : errno_of(done.failure().fault);
+  const int number = done ? 0 : errno_of(done.failure().fault);
+  HOOKE_CHECK(done.ok() == (number == 0), "an error has a number of its own");
+  return number;
 }
 
 /// The directory of a path; "" where it has none.
@@ -75,7 +78,10 @@ GuestProcess::Answer GuestProcess::on_list(std::size_t, const Message& arguments
   const auto listed = ports_.files.list(arguments.at(0).text());
   if (!listed) return {Message::List{errno_of(listed.failure().fault), Message::List{}}};
   Message::List names;
-  for (const std::string& name : listed.value()) names.emplace_back(name);
+  for (const std::string& name : listed.value()) {
+    HOOKE_CHECK(!name.empty() && name.find('/') == std::string::npos, "a directory lists names");
+    names.emplace_back(name);
+  }
   return {Message::List{0, std::move(names)}};
 }
 
@@ -95,9 +101,11 @@ GuestProcess::Answer GuestProcess::on_open_fifo(std::size_t, const Message& argu
   auto opened = ports_.files.open_fifo_reader(arguments.at(0).text());
   if (!opened) return {Message::List{errno_of(opened.failure().fault), 0}};
   std::unique_ptr<sim::FifoReader> reader = std::move(opened).value();
+  HOOKE_CHECK(reader != nullptr, "a FIFO that is open has a reader");
   const auto come = reader->wait_for_writer(std::nullopt);
   if (!come) return {Message::List{errno_of(come.failure().fault), 0}};
   const std::int64_t number = ++last_reader_;
+  HOOKE_CHECK(!readers_.contains(number), "no two readers have one number");
   readers_[number] = std::move(reader);
   return {Message::List{0, number}};
 }

@@ -42,6 +42,7 @@ GuestProcess::GuestProcess(sim::Ports& ports, Zygote& zygote, Services& services
       silence_max_(options.silence_max),
       born_(zygote.fork(first_word(ports, options))) {
   HOOKE_CHECK(born_.channels.size() == kThreadsMax, "every thread has a channel");
+  HOOKE_CHECK(silence_max_ > std::chrono::milliseconds::zero(), "a guest is given time to ask");
 }
 
 GuestProcess::~GuestProcess() {
@@ -54,6 +55,7 @@ GuestProcess::~GuestProcess() {
 }
 
 int GuestProcess::run() {
+  HOOKE_CHECK(!threads_[0].alive, "a guest runs once");
   threads_[0].alive = true;
   threads_[0].name = "MainThread";
   const std::optional<int> code = serve(0);
@@ -62,6 +64,7 @@ int GuestProcess::run() {
 }
 
 std::optional<int> GuestProcess::serve(std::size_t slot) {
+  HOOKE_CHECK(slot < kThreadsMax && threads_[slot].alive, "a thread that lives is served");
   Answer answer;
   for (;;) {
     const Message said = exchange(slot, answer);
@@ -78,12 +81,15 @@ std::optional<int> GuestProcess::serve(std::size_t slot) {
 }
 
 Message GuestProcess::exchange(std::size_t slot, const Answer& answer) {
+  HOOKE_CHECK(threads_[slot].alive, "a thread that has ended asks for nothing");
+  HOOKE_CHECK(!threads_[slot].parked, "a thread that is answered waits for nothing");
   Message::List signals;
   if (slot == 0) {
     // Those that the last request has brought about come with its answer, as a system call that
     // sends a signal to its own process returns into the handler.
     static_cast<void>(take_signals());
     for (const std::int64_t number : std::exchange(signals_, {})) {
+      HOOKE_CHECK(number > 0, "a signal that is caught has a number");
       services_.on_signal(static_cast<sim::Signal>(number));
       signals.emplace_back(number);
     }
@@ -144,8 +150,9 @@ void GuestProcess::take_note(const Message::List& note) {
 }
 
 void GuestProcess::start_thread(std::size_t slot, const std::string& name) {
-  HOOKE_CHECK(slot > 0 && slot < kThreadsMax && !threads_[slot].alive,
-              "a thread begins on a channel that is free");
+  if (slot == 0 || slot >= kThreadsMax || threads_[slot].alive) {
+    throw GuestError("the guest started thread \"" + name + "\" on a channel that is not free");
+  }
   threads_[slot] = {true, name, std::nullopt, Reason::done};
   static_cast<void>(ports_.executor.spawn(
       services_.fiber_of(name), [this, slot, is_there = is_there_, &ports = ports_] {
@@ -162,6 +169,7 @@ void GuestProcess::start_thread(std::size_t slot, const std::string& name) {
 /// Each of its requests is answered with an exception, as none of them is carried out: the thread
 /// lets go of its locks on the way out.
 void GuestProcess::end_thread(std::size_t slot) {
+  HOOKE_CHECK(slot > 0 && threads_[slot].alive, "a fault kills a thread beside the main one");
   constexpr int kRequestsMax = 100;
   threads_[slot].parked.reset();
   for (int i = 0; i < kRequestsMax; ++i) {
@@ -177,8 +185,10 @@ void GuestProcess::end_thread(std::size_t slot) {
 
 void GuestProcess::wake(std::size_t slot, Reason reason) {
   if (slot >= kThreadsMax) throw GuestError("the guest woke a thread that cannot be");
+  HOOKE_CHECK(reason != Reason::timed_out, "what wakes a thread is no time-out");
   Thread& thread = threads_[slot];
   if (!thread.parked) return;
+  HOOKE_CHECK(thread.alive, "a thread that waits lives");
   thread.reason = reason;
   static_cast<void>(ports_.executor.wake(*std::exchange(thread.parked, std::nullopt)));
 }
@@ -196,6 +206,7 @@ void GuestProcess::catch_signal(std::int64_t number) {
 
 /// As the kernel interrupts the main thread's wait, for Python's handlers run there alone.
 void GuestProcess::listen_for_signals() {
+  HOOKE_CHECK(listens_for_signals_, "a guest listens once it has caught a signal");
   for (;;) {
     static_cast<void>(ports_.processes.wait_signal(std::nullopt));
     if (take_signals()) wake(0, Reason::signalled);
@@ -205,6 +216,7 @@ void GuestProcess::listen_for_signals() {
 bool GuestProcess::take_signals() {
   bool any = false;
   while (const auto signal = ports_.processes.take_signal()) {
+    HOOKE_CHECK(to_string(*signal) != "SIG?", "the world sends signals that it has");
     signals_.push_back(static_cast<int>(*signal));
     any = true;
   }

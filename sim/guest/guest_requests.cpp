@@ -1,10 +1,12 @@
 // What a thread of a guest asks of its machine.
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string_view>
 #include <utility>
 
 #include "sim/guest/guest_process.h"
+#include "sim/port/check.h"
 
 namespace hooke::guest {
 namespace {
@@ -18,8 +20,22 @@ std::optional<sim::MonotonicTime> deadline_of(const Message& message) {
   return sim::MonotonicTime(sim::Duration(at));
 }
 
+/// The number as one from `low` to `high`.
+std::int64_t number_within(const Message& message, std::int64_t low, std::int64_t high) {
+  const std::int64_t number = message.number();
+  if (number >= low && number <= high) return number;
+  throw GuestError("the guest sent " + std::to_string(number) + ", expected a number from " +
+                   std::to_string(low) + " to " + std::to_string(high));
+}
+
 sim::Pid pid_of(const Message& message) {
-  return sim::Pid{static_cast<std::int32_t>(message.number())};
+  using Limits = std::numeric_limits<std::int32_t>;
+  return sim::Pid{static_cast<std::int32_t>(number_within(message, Limits::min(), Limits::max()))};
+}
+
+sim::PortNumber port_of(const Message& message) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::uint16_t>::max();
+  return sim::PortNumber{static_cast<std::uint16_t>(number_within(message, 0, kMost))};
 }
 
 }  // namespace
@@ -57,6 +73,7 @@ GuestProcess::Answer GuestProcess::perform(std::size_t slot, const Message::List
       Handler{"close_fifo", &G::on_close_fifo},
       Handler{"fail", &G::on_fail},
   };
+  HOOKE_CHECK(!request.empty(), "a request begins with its name");
   const std::string& name = request.front().text();
   const Message arguments(Message::List(request.begin() + 1, request.end()));
   const auto* const found =
@@ -71,11 +88,13 @@ GuestProcess::Answer GuestProcess::perform(std::size_t slot, const Message::List
 GuestProcess::Answer GuestProcess::park(std::size_t slot,
                                         const std::optional<sim::MonotonicTime>& deadline) {
   Thread& thread = threads_[slot];
+  HOOKE_CHECK(!thread.parked, "a thread waits for one thing at a time");
   // One that has come since the last answer interrupts the wait before it begins.
   if (slot == 0 && !signals_.empty()) return {{}, Reason::signalled};
   const sim::ParkTicket ticket = ports_.executor.ticket();
   thread.parked = ticket;
   const sim::Wake wake = ports_.executor.park(ticket, deadline);
+  HOOKE_CHECK(wake != sim::Wake::woken || !thread.parked, "what wakes a thread takes its ticket");
   thread.parked.reset();
   return {{}, wake == sim::Wake::woken ? thread.reason : Reason::timed_out};
 }
@@ -96,6 +115,7 @@ GuestProcess::Answer GuestProcess::on_spawn(std::size_t, const Message& argument
   const auto started = ports_.processes.spawn(request);
   if (!started) return {Message::List{false, started.failure().detail}};
   const sim::Pid child = started.value();
+  HOOKE_CHECK(child.value > 0, "a process that runs has a number");
   children_.insert(child);
   reaped_.erase(child);
   services_.on_spawned(child, request);
@@ -107,6 +127,7 @@ Message::List GuestProcess::ended_children() {
   Message::List out;
   std::erase_if(children_, [&](sim::Pid child) {
     const bool ended = reaped_.contains(child) || ports_.processes.state(child) == 'Z';
+    HOOKE_CHECK(child.value > 0, "a child has a number");
     if (ended) out.emplace_back(std::int64_t{child.value});
     return ended;
   });
@@ -136,7 +157,8 @@ GuestProcess::Answer GuestProcess::on_wait(std::size_t slot, const Message& argu
     static_cast<void>(ports_.executor.spawn(
         "python waits for " + std::to_string(child.value), [this, child, slot] {
           const auto status = ports_.processes.wait(child, std::nullopt);
-          waited_for_.erase(child);
+          const std::size_t waited = waited_for_.erase(child);
+          HOOKE_CHECK(waited == 1, "one fiber waits for a child");
           if (status) {
             reaped_[child] = *status;
             services_.on_reaped(child, status->as_python());
@@ -144,6 +166,7 @@ GuestProcess::Answer GuestProcess::on_wait(std::size_t slot, const Message& argu
           wake(slot, Reason::done);
         }));
   }
+  HOOKE_CHECK(waited_for_.contains(child), "a fiber waits for the child meanwhile");
   Answer answer = park(slot, deadline_of(arguments.at(1)));
   if (const auto status = reap(child)) answer = {status->as_python()};
   return answer;
@@ -185,23 +208,27 @@ GuestProcess::Answer GuestProcess::on_resolve(std::size_t, const Message& argume
 
 /// The port; None where it is taken.
 GuestProcess::Answer GuestProcess::on_listen(std::size_t, const Message& arguments) {
-  const sim::PortNumber wanted{static_cast<std::uint16_t>(arguments.at(0).number())};
+  const sim::PortNumber wanted = port_of(arguments.at(0));
   auto listener = ports_.network.listen(wanted, refuser_);
   if (!listener) return {};
   const sim::PortNumber port = listener.value()->local().port;
+  HOOKE_CHECK(port.value != 0, "a listener has a port");
+  HOOKE_CHECK(wanted.value == 0 || port == wanted, "it is the one that was asked for");
   listeners_[port] = std::move(listener).value();
   return {std::int64_t{port.value}};
 }
 
 GuestProcess::Answer GuestProcess::on_close_listener(std::size_t, const Message& arguments) {
-  listeners_.erase(sim::PortNumber{static_cast<std::uint16_t>(arguments.at(0).number())});
+  listeners_.erase(port_of(arguments.at(0)));
   return {};
 }
 
 /// For all that Python draws by itself.
 GuestProcess::Answer GuestProcess::on_seed(std::size_t, const Message&) {
   constexpr std::uint64_t kBound = std::uint64_t{1} << 62U;
-  return {static_cast<std::int64_t>(ports_.random.below("guest.seed", kBound))};
+  const std::uint64_t seed = ports_.random.below("guest.seed", kBound);
+  HOOKE_CHECK(seed < kBound, "a draw is below its bound");
+  return {static_cast<std::int64_t>(seed)};
 }
 
 GuestProcess::Answer GuestProcess::on_fail(std::size_t slot, const Message& arguments) {

@@ -4,6 +4,8 @@
 #include <array>
 #include <limits>
 
+#include "sim/port/check.h"
+
 namespace hooke::guest {
 namespace {
 
@@ -50,6 +52,8 @@ void put_number(std::string& out, std::int64_t number) {
     digits.push_back(static_cast<char>(rest & 0xffU));
     digits.push_back(static_cast<char>((rest & kDigitMask) >> 8U));
   }
+  constexpr std::int32_t kDigitsLeast = 3, kDigitsMost = 5;  // of 33 to 64 bits
+  HOOKE_CHECK(count >= kDigitsLeast && count <= kDigitsMost, "a number of 64 bits has few digits");
   out.push_back('l');
   put_word(out, static_cast<std::uint32_t>(negative ? -count : count));
   out += digits;
@@ -66,6 +70,7 @@ class Reader {
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
 
   Message read(int depth) {
+    HOOKE_CHECK(depth >= 0, "a list lies in another one, or in none");
     if (depth > kDepthMax) fail("lists that are not so deep");
     const char kind = take(1, "a value")[0];
     switch (kind) {
@@ -93,6 +98,7 @@ class Reader {
   std::string_view take(std::size_t count, const char* what) {
     if (bytes_.size() - at_ < count) fail(what);
     at_ += count;
+    HOOKE_CHECK(at_ <= bytes_.size(), "no byte is read behind the end");
     return bytes_.substr(at_ - count, count);
   }
   std::uint32_t word() {

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "sim/guest/python_sources.h"
+#include "sim/port/check.h"
 #include "sim/real/executable.h"
 
 namespace hooke::guest {
@@ -29,6 +30,7 @@ Pair socket_pair() {
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     throw GuestError(std::string("socketpair: ") + std::strerror(errno));
   }
+  HOOKE_CHECK(ends[0] >= 0 && ends[0] != ends[1], "a pair has two ends");
   return {real::Descriptor(ends[0]), real::Descriptor(ends[1])};
 }
 
@@ -52,6 +54,7 @@ pid_t start(const std::string& command, const std::string& module_path, int cont
     throw GuestError("cannot start \"" + command + "\": " + std::strerror(found.error));
   }
   const std::string& python = found.path;
+  HOOKE_CHECK(control > kControl, "the socket is not the number that it is moved to");
   std::vector<std::string> argv{python, "-c", std::string(bootstrap_source()),
                                 std::to_string(kControl)};
   std::vector<std::string> variables = environment(module_path);
@@ -79,6 +82,7 @@ pid_t start(const std::string& command, const std::string& module_path, int cont
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) throw GuestError("cannot start \"" + command + "\": " + std::strerror(error));
+  HOOKE_CHECK(pid > 0, "a process that was started has a number");
   return pid;
 }
 
@@ -97,6 +101,7 @@ Zygote::Zygote(const ZygoteOptions& options) : fork_max_(options.fork_max) {
     std::vector<Module> modules = own_modules();
     modules.insert(modules.end(), options.modules.begin(), options.modules.end());
     for (const Module& module : modules) {
+      HOOKE_CHECK(!module.name.empty(), "a module has a name");
       send(Message::List{module.name, module.source}, {});
     }
     send({}, {});
@@ -110,6 +115,7 @@ Zygote::Zygote(const ZygoteOptions& options) : fork_max_(options.fork_max) {
 }
 
 Zygote::~Zygote() {
+  HOOKE_CHECK(pid_ > 0, "what is ended with its session has begun one");
   control_.close();
   ::kill(-pid_, SIGKILL);  // its session: guests that are left as well
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
@@ -148,15 +154,21 @@ Zygote::Born Zygote::fork(const Message& config) {
   if (!born.output) throw GuestError(std::string("memfd_create: ") + std::strerror(errno));
   numbers.push_back(born.output.get());
   send(Message::List{"fork", config}, numbers);
-  born.pid = static_cast<pid_t>(receive(fork_max_, "a forked guest").number());
+  HOOKE_CHECK(numbers.size() == kThreadsMax + 1, "a guest gets its channels and a file");
+  const std::int64_t pid = receive(fork_max_, "a forked guest").number();
+  if (pid <= 0)
+    throw GuestError("the interpreter of the guests forked process " + std::to_string(pid));
+  born.pid = static_cast<pid_t>(pid);
   return born;
 }
 
 void Zygote::kill(pid_t guest) {
+  HOOKE_CHECK(guest > 0, "no group of processes is killed for a guest");
   send(Message::List{"kill", std::int64_t{guest}, SIGKILL}, {});
 }
 
 void Zygote::ask_for_stacks(pid_t guest) {
+  HOOKE_CHECK(guest > 0, "a guest that is asked has been forked");
   send(Message::List{"kill", std::int64_t{guest}, SIGUSR2}, {});
 }
 

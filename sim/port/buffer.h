@@ -147,6 +147,7 @@ class Buffer {
     while (count > 0) {
       Piece& front = pieces_[first_];
       const std::size_t rest = front.size() - front.offset;
+      HOOKE_CHECK(rest > 0, "no piece is empty");
       if (rest > count) {
         front.offset += count;
         return;
@@ -165,6 +166,7 @@ class Buffer {
     while (count > 0) {
       Piece& front = pieces_[first_];
       const std::size_t rest = front.size() - front.offset;
+      HOOKE_CHECK(rest > 0, "no piece is empty");
       if (rest <= count) {
         count -= rest;
         head.pieces_.push_back(std::move(front));
@@ -181,7 +183,7 @@ class Buffer {
   /// Copies `count` bytes from position `from` without removing them; requires from+count <=
   /// size().
   void peek(std::size_t from, std::size_t count, char* out) const {
-    HOOKE_CHECK(from + count <= size_, "cannot peek beyond the end");
+    HOOKE_CHECK(from <= size_ && count <= size_ - from, "cannot peek beyond the end");
     for (std::size_t i = first_; count > 0; ++i) {
       const Piece& piece = pieces_[i];
       const std::size_t rest = piece.size() - piece.offset;
@@ -224,6 +226,7 @@ class Buffer {
   }
 
   void pop_front() {
+    HOOKE_CHECK(first_ < pieces_.size(), "a piece that is used up was there");
     ++first_;
     // Not only at the end: a stream may always have a beginning of something in it.
     if (first_ == pieces_.size() || (first_ >= 64 && first_ >= pieces_.size() / 2)) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "sim/port/check.h"
 #include "sim/port/time.h"
 
 namespace hooke::sim {
@@ -19,6 +20,7 @@ class Random {
   virtual std::uint64_t below(std::string_view purpose, std::uint64_t bound) = 0;
   /// A span in [low, high], whole nanoseconds; `low` is the quiet choice.
   Duration between(std::string_view purpose, Duration low, Duration high) {
+    HOOKE_CHECK(low <= high, "a span is drawn from one that is not empty");
     const auto span = static_cast<std::uint64_t>((high - low).count());
     return low + Duration(static_cast<std::int64_t>(below(purpose, span + 1)));
   }

@@ -59,6 +59,7 @@ class Flag {
   void set() {
     set_ = true;
     waiting_.wake_all();
+    HOOKE_CHECK(waiting_.empty(), "no fiber waits for what has happened");
   }
   /// Blocks until set (true) or until `deadline` (false).
   bool wait(std::optional<MonotonicTime> deadline = std::nullopt) {
@@ -103,6 +104,7 @@ class Channel {
  public:
   explicit Channel(Executor& executor) : waiting_(executor) {}
   void push(T item) {
+    HOOKE_CHECK(!closed_, "nothing comes after the end of a channel");
     items_.push_back(std::move(item));
     static_cast<void>(waiting_.wake_one());
   }
@@ -154,6 +156,7 @@ class Scope {
   /// Must have been joined: a destructor may run while unwinding and must not block.
   ~Scope() = default;
   void spawn(std::string name, std::function<void()> body) {
+    HOOKE_CHECK(body != nullptr, "a fiber has something to do");
     fibers_.push_back(executor_.spawn(std::move(name), std::move(body)));
   }
   void join() {

@@ -17,6 +17,8 @@
 #include <sstream>
 #include <string>
 
+#include "sim/port/check.h"
+
 namespace hooke::real {
 namespace {
 
@@ -91,6 +93,7 @@ bool lists_trusted(const char* table, const End& local, const End& remote) {
 }  // namespace
 
 bool peer_is_of_this_user(int socket) {
+  HOOKE_CHECK(socket >= 0, "a peer is that of an open socket");
   sockaddr_storage here{}, there{};
   socklen_t here_bytes = sizeof(here), there_bytes = sizeof(there);
   if (getsockname(socket, reinterpret_cast<sockaddr*>(&here), &here_bytes) != 0 ||
@@ -102,6 +105,8 @@ bool peer_is_of_this_user(int socket) {
     socklen_t size = sizeof(peer);
     return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && trusted(peer.uid);
   }
+  HOOKE_CHECK(here_bytes <= sizeof(here) && there_bytes <= sizeof(there),
+              "an end has room in its storage");
   const auto mine = end_of(here), theirs = end_of(there);
   if (!mine || !theirs) return false;
   return lists_trusted("/proc/net/tcp", *theirs, *mine) ||

@@ -94,7 +94,10 @@ class RealFifoReader final : public sim::FifoReader, private Watcher {
         changed_(executor),
         fifo_(std::move(fifo)),
         watch_(loop.watch(fifo_.get(), *this)) {}
-  ~RealFifoReader() override { loop_.forget(fifo_.get(), watch_); }
+  ~RealFifoReader() override {
+    HOOKE_CHECK(fifo_.get() >= 0, "a FIFO stays open while it is watched");
+    loop_.forget(fifo_.get(), watch_);
+  }
   RealFifoReader(const RealFifoReader&) = delete;
   RealFifoReader& operator=(const RealFifoReader&) = delete;
 
@@ -146,6 +149,7 @@ class RealFifoWriter final : public sim::FifoWriter {
     do {
       count = ::write(fifo_.get(), bytes.data(), bytes.size());
     } while (count < 0 && errno == EINTR);
+    HOOKE_CHECK(count <= static_cast<ssize_t>(bytes.size()), "no more is written than was given");
     if (count == static_cast<ssize_t>(bytes.size())) return sim::Done{};
     if (count >= 0 || errno == EAGAIN) return sim::Failure{sim::Fault::no_space, "FIFO", count > 0};
     if (errno == EPIPE) return sim::Failure{sim::Fault::closed, "FIFO", false};
@@ -251,6 +255,7 @@ sim::Outcome<std::unique_ptr<sim::FileLock>> RealFiles::lock(
   while (flock(file.get(), (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) return failure_of(errno, path);
     const sim::MonotonicTime now(loop_.now().time_since_epoch());
+    HOOKE_CHECK(now >= sim::MonotonicTime(), "a monotonic clock is never before its beginning");
     if (deadline && now >= *deadline) {
       return sim::Failure{sim::Fault::timed_out, path + ": locked by another", false};
     }

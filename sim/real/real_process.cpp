@@ -50,6 +50,7 @@ class RealExecutor final : public sim::Executor {
  public:
   explicit RealExecutor(kernel::Kernel& kernel) : kernel_(kernel), group_(kernel) {}
   sim::FiberId spawn(std::string name, std::function<void()> body) override {
+    HOOKE_CHECK(body != nullptr, "a fiber has something to do");
     return kernel_.spawn(group_, std::move(name), std::move(body));
   }
   void join(sim::FiberId fiber) override { kernel_.join(fiber); }
@@ -92,6 +93,7 @@ class RealTrace final : public sim::Trace {
   sim::EventId emit(const sim::EventType& type,
                     std::initializer_list<sim::FieldValue> fields) override {
     HOOKE_CHECK(pid_.value > 0, "a process has a number");
+    HOOKE_CHECK(fields.size() == type.field_count, "an event has the fields of its type");
     return kernel_.trace().emit(kernel_.cause(), loop_.now(), clock_.wall_now(), sim::NodeId{0},
                                 pid_, type, {fields.begin(), fields.size()});
   }

@@ -57,7 +57,10 @@ class Wait final : public Watcher {
  public:
   Wait(EventLoop& loop, sim::Executor& executor, int fd)
       : loop_(loop), executor_(executor), fd_(fd), watch_(loop.watch(fd, *this)) {}
-  ~Wait() override { loop_.forget(fd_, watch_); }
+  ~Wait() override {
+    HOOKE_CHECK(fd_ >= 0, "a descriptor stays open while it is watched");
+    loop_.forget(fd_, watch_);
+  }
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
   void until(std::optional<sim::MonotonicTime> deadline) {

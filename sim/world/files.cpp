@@ -39,7 +39,10 @@ sim::Outcome<sim::Done> SimFiles::make_directories(const std::string& path) {
     disk_.felt(disk_.full_because.front());
     return failure(sim::Fault::no_space, path);
   }
-  for (const std::string& directory : missing) disk_.files[directory].is_directory = true;
+  for (const std::string& directory : missing) {
+    HOOKE_CHECK(!disk_.files.contains(directory), "a directory that is made was not there");
+    disk_.files[directory].is_directory = true;
+  }
   return sim::Done{};
 }
 
@@ -71,6 +74,7 @@ sim::Outcome<std::vector<std::string>> SimFiles::list(const std::string& path) {
   for (auto entry = disk_.files.lower_bound(below);
        entry != disk_.files.end() && entry->first.starts_with(below); ++entry) {
     std::string rest = entry->first.substr(below.size());
+    HOOKE_CHECK(!rest.empty(), "an entry of a directory has a name");
     if (rest.find('/') == std::string::npos) names.push_back(std::move(rest));
   }
   return names;
@@ -88,6 +92,7 @@ sim::Outcome<sim::Done> SimFiles::rename(const std::string& from, const std::str
   HOOKE_CHECK(from != to, "a file that is renamed gets another name");
   disk_.files[to] = std::move(found->second);
   disk_.files.erase(found);
+  HOOKE_CHECK(!disk_.files.contains(from), "a file that is renamed has one name");
   for (auto entry = disk_.files.lower_bound(below);
        entry != disk_.files.end() && entry->first.starts_with(below);) {
     disk_.files[to + "/" + entry->first.substr(below.size())] = std::move(entry->second);
@@ -126,6 +131,7 @@ sim::Outcome<Disk::File*> SimFiles::writable(const std::string& path) {
   if (auto parent = has_parent(path); !parent) return parent.failure();
   Disk::File& file = disk_.files[path];
   if (!file.is_regular()) return failure(sim::Fault::denied, path);
+  HOOKE_CHECK(!closed_, "a process that has ended writes to no file");
   return &file;
 }
 
@@ -228,6 +234,7 @@ sim::Outcome<std::uint32_t> SimFiles::socket(const std::string& path) {
   const auto found = disk_.files.find(path);
   if (found == disk_.files.end()) return failure(sim::Fault::not_found, path);
   if (found->second.socket == 0) return failure(sim::Fault::connection_refused, path);
+  HOOKE_CHECK(!found->second.is_directory, "a directory is no socket");
   return found->second.socket;
 }
 
@@ -270,6 +277,7 @@ sim::Outcome<std::unique_ptr<sim::FileLock>> SimFiles::lock(
     if (is_free) {
       HOOKE_CHECK(lock.writer == nullptr, "a lock that is taken is free of writers");
       if (exclusive) {
+        HOOKE_CHECK(lock.readers.empty(), "a lock that is held alone has no reader");
         lock.writer = this;
       } else {
         lock.readers.push_back(this);
@@ -280,6 +288,7 @@ sim::Outcome<std::unique_ptr<sim::FileLock>> SimFiles::lock(
     const sim::ParkTicket ticket = executor_.ticket();
     lock.waiting.emplace_back(this, ticket);
     in_time = executor_.park(ticket, deadline) == sim::Wake::woken;
+    HOOKE_CHECK(in_time || deadline, "a wait without a deadline is woken");
     std::erase_if(disk_.locks[path].waiting, [&](const auto& entry) {
       return entry.second.fiber == ticket.fiber && entry.second.generation == ticket.generation;
     });
@@ -303,6 +312,7 @@ void SimFiles::unlock(const std::string& path, bool exclusive) {
 }
 
 void SimFiles::close() {
+  HOOKE_CHECK(!closed_ || held_.empty(), "a process that has ended takes no lock");
   closed_ = true;
   std::erase_if(disk_.stalled, [&](const auto& entry) { return entry.first == this; });
   for (auto& [path, lock] : disk_.locks) {

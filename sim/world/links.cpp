@@ -77,6 +77,7 @@ sim::Duration Links::draw_latency(Link& link) const {
   // Choice 0 is the median: quantiles are counted from the middle.
   const std::uint64_t drawn = choices_.choose(
       {"network.latency", link.from_key, link.to_key, link.latencies_drawn++}, kQuantiles);
+  HOOKE_CHECK(drawn < kQuantiles, "a draw is one of the quantiles");
   return quantile(model, (drawn + kQuantiles / 2) % kQuantiles);
 }
 
@@ -85,6 +86,7 @@ bool Links::draw_loss(Link& link, std::int64_t ratio_ppm) const {
   constexpr std::uint64_t kMillion = 1'000'000;
   const std::uint64_t drawn =
       choices_.choose({"network.loss", link.from_key, link.to_key, link.losses_drawn++}, kMillion);
+  HOOKE_CHECK(drawn < kMillion, "a draw is below its bound");
   return drawn >= kMillion - static_cast<std::uint64_t>(ratio_ppm);  // 0, the quiet choice, is kept
 }
 

@@ -53,6 +53,7 @@ bool SimNetwork::hold(ServiceState& service, Socket& socket, Segment& segment) {
                          events::request_arrived, fields);
     const std::uint64_t drawn =
         kernel_.choices().choose({kHoldPurpose, link.from_key, link.to_key, number}, kHoldBound);
+    HOOKE_CHECK(drawn < kHoldBound, "a draw is below its bound");
     behind = drawn <= kHeldBehindMax ? drawn : 0;
   }
   if (behind == 0 && !follows) return false;

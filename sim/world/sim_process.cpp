@@ -298,7 +298,10 @@ bool SimProcess::wait_signal(sim::MonotonicTime deadline, sim::Lookout& lookout)
   if (table_.steps_polls()) return await_signal(deadline, nullptr);
   Resting resting(*this, lookout);
   struct Named {
-    Named(SimProcess& in, Resting& by) : process(in) { process.resting_ = &by; }
+    Named(SimProcess& in, Resting& by) : process(in) {
+      HOOKE_CHECK(process.resting_ == nullptr || process.dead(), "one fiber of a process rests");
+      process.resting_ = &by;
+    }
     ~Named() { process.resting_ = nullptr; }
     SimProcess& process;
   } const named(*this, resting);
@@ -318,6 +321,7 @@ std::optional<sim::WorldTime> Resting::sleeps_on() {
 /// What sees nothing at a later look, if nothing happens until then, sees nothing before.
 void Resting::ask_ahead(sim::WorldTime now, sim::MonotonicTime next_look) {
   unasked_until_ = sim::WorldTime::min();
+  HOOKE_CHECK(process_.ahead_ == sim::Duration::zero(), "one look ahead at a time");
   apart_ = process_.due(next_look) - now;
   if (!process_.machine_.clock.is_even(now) || apart_ <= sim::Duration::zero()) return;
   for (std::int64_t looks = kLooksAhead; looks > 0; looks /= 2) {
@@ -365,6 +369,7 @@ sim::EventId SimProcess::emit(const sim::EventType& type,
 sim::EventId SimProcess::emit_fixed(const sim::EventType& type,
                                     std::initializer_list<sim::FieldValue> fields) {
   HOOKE_CHECK(pid_.value > 0, "a process has a number");
+  HOOKE_CHECK(fields.size() == type.field_count, "an event has the fields of its type");
   kernel::Kernel& kernel = table_.kernel();
   return kernel.trace().emit(kernel.cause(), kernel.now(), machine_.clock.wall(kernel.now()),
                              machine_.id, pid_, type, {fields.begin(), fields.size()});
@@ -387,6 +392,7 @@ void SimProcess::raise_what_is_due() {
   if (!table_.kernel().in_fiber() || table_.kernel().ticket().fiber != main_) return;
   const auto [fault, error] = std::move(errors_.front());
   errors_.erase(errors_.begin());
+  HOOKE_CHECK(!dead(), "no error is put into a process that has ended");
   table_.faults().feel(fault);
   raiser_(error);
 }

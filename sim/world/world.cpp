@@ -28,7 +28,10 @@ struct World::Impl {
   ProcessTable processes;
   FaultEngine faults;
 
-  Machine& machine(sim::NodeId node) { return *machines.at(node.value); }
+  Machine& machine(sim::NodeId node) {
+    HOOKE_CHECK(node.value < machines.size(), "a machine that is asked for has been added");
+    return *machines[node.value];
+  }
 };
 
 World::World(kernel::Kernel& kernel, WorldOptions options)
@@ -71,6 +74,7 @@ bool World::node_up(sim::NodeId node) const {
 }
 
 void World::register_program(std::string name, Program program) {
+  HOOKE_CHECK(!name.empty() && program, "a program has a name and does something");
   impl_->processes.register_program(std::move(name), std::move(program));
 }
 
@@ -87,6 +91,7 @@ std::optional<sim::ExitStatus> World::exit_status(sim::NodeId node, sim::Pid pid
 std::vector<sim::Pid> World::living(sim::NodeId node) const {
   std::vector<sim::Pid> pids;
   for (const auto& [pid, process] : impl_->machine(node).table) {
+    HOOKE_CHECK(process != nullptr && process->self() == pid, "a process stands under its number");
     if (!process->dead()) pids.push_back(pid);
   }
   return pids;
@@ -118,6 +123,7 @@ void World::heal(FaultId fault) {
 }
 
 void World::heal_core(const std::vector<sim::NodeId>& core) {
+  HOOKE_CHECK(!core.empty(), "a core has a machine");
   impl_->faults.heal_core(core);
 }
 
@@ -130,6 +136,7 @@ void World::on_fault_point(
   impl_->processes.fault_point_observer = [observer = std::move(observer)](SimProcess& process,
                                                                            std::string_view name,
                                                                            std::uint64_t passage) {
+    HOOKE_CHECK(passage > 0, "a passage is counted before it is told");
     observer(process.machine().id, process.self(), name, passage);
   };
 }
@@ -148,6 +155,7 @@ sim::WallTime World::true_wall_time() const {
 
 sim::EventId World::emit(const sim::EventType& type,
                          std::initializer_list<sim::FieldValue> fields) {
+  HOOKE_CHECK(fields.size() == type.field_count, "an event has the fields of its type");
   kernel::Kernel& kernel = impl_->kernel;
   return kernel.trace().emit(kernel.cause(), kernel.now(), {}, sim::kNoNode, {}, type,
                              {fields.begin(), fields.size()});

@@ -107,6 +107,16 @@ TEST(Guards, threads_beyond_the_slots_are_told) {
   EXPECT_THAT(failure, HasSubstr("starts more threads than hooke has slots for, which are 32"));
 }
 
+TEST(Guards, numbers_that_a_machine_does_not_have_are_told) {
+  HOOKE_NEEDS_PYTHON();
+  const auto failure = [](const std::string& call) {
+    return GuestWorld("import hooke_channel\nhooke_channel.call(" + call + ")\n").failure();
+  };
+  EXPECT_THAT(failure("'listen', 65536"),
+              HasSubstr("the guest sent 65536, expected a number from 0 to 65535"));
+  EXPECT_THAT(failure("'kill', 1 << 31, 0"), HasSubstr("the guest sent 2147483648, expected"));
+}
+
 /// A thread that has ended gives its slot back.
 TEST(Guards, threads_one_after_the_other_are_not_counted) {
   HOOKE_NEEDS_PYTHON();
