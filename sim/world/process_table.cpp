@@ -3,6 +3,7 @@
 #include "sim/world/process_table.h"
 
 #include <algorithm>
+#include <array>
 
 #include "sim/port/check.h"
 
@@ -13,6 +14,12 @@ constexpr int kExitCodeMask = 0xff;  // what the operating system keeps of an ex
 
 bool has(const std::vector<sim::Signal>& signals, sim::Signal signal) {
   return std::find(signals.begin(), signals.end(), signal) != signals.end();
+}
+
+/// SIGCHLD, SIGCONT, SIGURG and SIGWINCH of Linux (signal(7)); the others end a process.
+bool is_ignored_by_default(sim::Signal signal) {
+  constexpr std::array kIgnored{17, 18, 23, 28};
+  return std::ranges::find(kIgnored, static_cast<int>(signal)) != kIgnored.end();
 }
 
 }  // namespace
@@ -112,7 +119,7 @@ void ProcessTable::act_on(SimProcess& process, sim::Signal signal) {
     if (!has(process.pending_, signal)) process.pending_.push_back(signal);  // likewise
     process.touch();
     if (process.signal_waiter_) kernel_.wake(*std::exchange(process.signal_waiter_, std::nullopt));
-  } else if (signal != sim::Signal::cont) {
+  } else if (!is_ignored_by_default(signal)) {
     end(process, {0, signal});
   }
 }

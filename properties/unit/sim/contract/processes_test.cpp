@@ -53,6 +53,19 @@ TEST_P(Processes, that_run_are_waited_for_until_the_deadline) {
   });
 }
 
+/// SIGCHLD, SIGCONT, SIGURG and SIGWINCH (signal(7)).
+TEST_P(Processes, are_not_ended_by_signals_that_are_ignored_unless_they_are_caught) {
+  run([&](Ports& ports) {
+    const sim::Pid pid = start(ports, place->never_ends());
+    for (const int number : {17, 18, 23, 28}) {
+      EXPECT_TRUE(ports.processes.signal(pid, static_cast<Signal>(number)).ok());
+    }
+    EXPECT_FALSE(ports.processes.wait(pid, in(ports, 20ms)).has_value());
+    EXPECT_TRUE(ports.processes.signal(pid, Signal::term).ok());
+    EXPECT_EQ(end_of(ports, pid), -15);
+  });
+}
+
 TEST_P(Processes, may_answer_a_signal_in_their_own_way) {
   run([&](Ports& ports) {
     const sim::Pid pid = start(ports, place->ends_with_7_at_term());
